@@ -1,0 +1,3 @@
+//! The `pgsluice` program.
+
+fn main() {}

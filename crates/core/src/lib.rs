@@ -1,0 +1,3 @@
+//! The pure part of pgsluice: bytes in, bytes out. No files, sockets, threads, clock, async or SQL.
+
+pub mod position;

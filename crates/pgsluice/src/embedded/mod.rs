@@ -1,0 +1,1 @@
+//! The embedded PostgreSQL: the default target when no other is given.

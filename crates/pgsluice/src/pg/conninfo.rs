@@ -1,0 +1,1 @@
+//! Where to connect to: conninfo strings, `PG*` variables, service and password files.

@@ -1,0 +1,3 @@
+//! Everything that speaks to PostgreSQL: connections, the catalogue, and all SQL.
+
+pub mod conninfo;
