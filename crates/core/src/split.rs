@@ -1,0 +1,400 @@
+//! Split: where rows begin and end, in one sequential pass over the bytes of an input.
+//!
+//! This is the line reader of COPY, `CopyReadLineText` in `src/backend/commands/copyfromparse.c`
+//! (PostgreSQL 18): the first line decides how all lines end, quotes hide line ends in CSV, a
+//! backslash hides them in text, and `\.` ends the data. It is apart from the parser because it
+//! must be sequential, while the rows that it finds can be parsed in any order.
+
+use memchr::{memchr, memchr_iter, memchr2, memchr3};
+
+use crate::format::{Format, Syntax};
+
+/// One row of a scanned buffer: its bytes without the line end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Offset in the buffer of the first byte.
+    pub start: u32,
+    /// Offset in the buffer after the last byte.
+    pub end: u32,
+    /// Physical lines between the start of the buffer and the start of the row.
+    pub line: u32,
+}
+
+impl Row {
+    /// The row's bytes within the buffer that was scanned.
+    pub fn of<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        &bytes[self.start as usize..self.end as usize]
+    }
+}
+
+/// What a scan used up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scan {
+    /// Bytes of whole rows, their line ends included; the rest wants more input.
+    pub consumed: usize,
+    /// Physical lines in the bytes consumed.
+    pub lines: u32,
+    /// The end-of-data marker was met: what follows is not data.
+    pub ended: bool,
+}
+
+/// Bytes that no row can be made of, in PostgreSQL's words. SQLSTATE is always 22P04.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Malformed {
+    /// What is wrong.
+    pub message: &'static str,
+    /// What to do about it.
+    pub hint: Option<&'static str>,
+    /// Start of the row, as in [`Row::start`].
+    pub start: u32,
+    /// Line of the row, as in [`Row::line`].
+    pub line: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LineEnd {
+    Newline,
+    Return,
+    ReturnNewline,
+}
+
+/// Finds the rows of one input, buffer after buffer.
+///
+/// A buffer begins at the start of a row; what a scan did not consume is handed in again, with
+/// more bytes behind it.
+#[derive(Clone, Debug)]
+pub struct Splitter {
+    syntax: Syntax,
+    line_end: Option<LineEnd>,
+}
+
+/// Where the scan of one row stopped.
+enum Step {
+    /// The row ends at the first offset, the next one begins at the second; the flag says that
+    /// there may be line ends inside.
+    Row(usize, usize, bool),
+    /// The marker `\.`: the data ends here, after so many bytes.
+    End(usize),
+    /// The bytes ran out inside the row.
+    More,
+    /// Not a row.
+    Bad(&'static str, Option<&'static str>),
+}
+
+impl Splitter {
+    /// A splitter for one input; the first line end that it meets binds the rest.
+    pub fn new(format: &Format) -> Self {
+        Self { syntax: format.syntax, line_end: None }
+    }
+
+    /// Appends the whole rows of `bytes` to `rows`; `last` says that no bytes follow.
+    ///
+    /// `bytes` must be shorter than 4 GiB. After an error the rows before it are in `rows`.
+    pub fn scan(
+        &mut self,
+        bytes: &[u8],
+        last: bool,
+        rows: &mut Vec<Row>,
+    ) -> Result<Scan, Malformed> {
+        let mut scan = Scan::default();
+        while scan.consumed < bytes.len() {
+            let start = scan.consumed;
+            let row = |end: usize| Row { start: start as u32, end: end as u32, line: scan.lines };
+            match self.step(bytes, start, last) {
+                Step::Row(end, next, hides) => {
+                    rows.push(row(end));
+                    scan.lines += 1;
+                    if hides {
+                        scan.lines += self.hidden_lines(&bytes[start..end]);
+                    }
+                    scan.consumed = next;
+                }
+                Step::End(consumed) => {
+                    return Ok(Scan { consumed, lines: scan.lines + 1, ended: true });
+                }
+                Step::More if last => {
+                    rows.push(row(bytes.len()));
+                    scan.consumed = bytes.len();
+                }
+                Step::More => break,
+                Step::Bad(message, hint) => {
+                    let Row { start, line, .. } = row(start);
+                    return Err(Malformed { message, hint, start, line });
+                }
+            }
+        }
+        Ok(scan)
+    }
+
+    fn step(&mut self, bytes: &[u8], start: usize, last: bool) -> Step {
+        match self.syntax {
+            Syntax::Text => self.step_text(bytes, start, last),
+            Syntax::Csv { quote, escape, end_marker } => {
+                if end_marker && bytes[start] == b'\\' {
+                    match end_marker_at(bytes, start, last) {
+                        Marker::Alone(next) => return Step::End(next),
+                        Marker::Unknown => return Step::More,
+                        Marker::No | Marker::NotAlone => {}
+                    }
+                }
+                self.step_csv(bytes, start, last, quote, escape)
+            }
+        }
+    }
+
+    fn step_text(&mut self, bytes: &[u8], start: usize, last: bool) -> Step {
+        let mut at = start;
+        let mut hides = false;
+        while let Some(found) = memchr3(b'\n', b'\r', b'\\', &bytes[at..]) {
+            at += found;
+            if bytes[at] != b'\\' {
+                return self.line_end(bytes, at, last, hides);
+            }
+            hides = true;
+            match end_marker_at(bytes, at, last) {
+                Marker::No => at = (at + 2).min(bytes.len()),
+                Marker::Alone(next) if at == start => return Step::End(next),
+                Marker::Alone(_) | Marker::NotAlone => {
+                    return Step::Bad("end-of-copy marker is not alone on its line", None);
+                }
+                Marker::Unknown => return Step::More,
+            }
+        }
+        Step::More
+    }
+
+    fn step_csv(&mut self, bytes: &[u8], start: usize, last: bool, quote: u8, escape: u8) -> Step {
+        let mut at = start;
+        let mut hides = false;
+        while let Some(found) = memchr3(b'\n', b'\r', quote, &bytes[at..]) {
+            at += found;
+            if bytes[at] != quote {
+                return self.line_end(bytes, at, last, hides);
+            }
+            hides = true;
+            match quoted_end(bytes, at + 1, quote, escape) {
+                Some(end) => at = end,
+                None if last => return Step::Bad("unterminated CSV quoted field", None),
+                None => return Step::More,
+            }
+        }
+        Step::More
+    }
+
+    /// The line end at `at`, which must be of the input's own kind.
+    fn line_end(&mut self, bytes: &[u8], at: usize, last: bool, hides: bool) -> Step {
+        use LineEnd::{Newline, Return, ReturnNewline};
+        let newline_follows = bytes.get(at + 1) == Some(&b'\n');
+        let kind = match (bytes[at], self.line_end) {
+            (b'\n', None | Some(Newline)) => Newline,
+            (b'\n', Some(_)) => return self.stray_newline(),
+            (_, Some(Newline)) => return self.stray_return(),
+            (_, Some(Return)) => Return,
+            (_, None | Some(ReturnNewline)) if at + 1 == bytes.len() && !last => return Step::More,
+            (_, None | Some(ReturnNewline)) if newline_follows => ReturnNewline,
+            (_, None) => Return,
+            (_, Some(ReturnNewline)) => return self.stray_return(),
+        };
+        self.line_end = Some(kind);
+        Step::Row(at, at + if kind == ReturnNewline { 2 } else { 1 }, hides)
+    }
+
+    fn stray_newline(&self) -> Step {
+        match self.syntax {
+            Syntax::Text => Step::Bad(
+                "literal newline found in data",
+                Some("Use \"\\n\" to represent newline."),
+            ),
+            Syntax::Csv { .. } => Step::Bad(
+                "unquoted newline found in data",
+                Some("Use quoted CSV field to represent newline."),
+            ),
+        }
+    }
+
+    fn stray_return(&self) -> Step {
+        match self.syntax {
+            Syntax::Text => Step::Bad(
+                "literal carriage return found in data",
+                Some("Use \"\\r\" to represent carriage return."),
+            ),
+            Syntax::Csv { .. } => Step::Bad(
+                "unquoted carriage return found in data",
+                Some("Use quoted CSV field to represent carriage return."),
+            ),
+        }
+    }
+
+    /// Physical line ends inside a row: quoted ones in CSV, those behind a backslash in text.
+    fn hidden_lines(&self, row: &[u8]) -> u32 {
+        let newline = if self.line_end == Some(LineEnd::Return) { b'\r' } else { b'\n' };
+        memchr_iter(newline, row).count() as u32
+    }
+}
+
+/// The offset after the quote that closes a quoted part, `at` being inside it.
+pub(crate) fn quoted_end(bytes: &[u8], mut at: usize, quote: u8, escape: u8) -> Option<usize> {
+    if escape == quote {
+        // A doubled quote closes and opens again: for line ends that is the same.
+        return memchr(quote, bytes.get(at..)?).map(|found| at + found + 1);
+    }
+    loop {
+        at += memchr2(quote, escape, bytes.get(at..)?)?;
+        if bytes[at] == quote {
+            return Some(at + 1);
+        }
+        match bytes.get(at + 1) {
+            Some(next) if *next == quote || *next == escape => at += 2,
+            Some(_) => at += 1,
+            None => return None,
+        }
+    }
+}
+
+enum Marker {
+    No,
+    /// Followed by a line end or the end of the input; the offset is after it.
+    Alone(usize),
+    NotAlone,
+    /// More bytes must tell.
+    Unknown,
+}
+
+/// Whether the backslash at `at` begins the end-of-data marker.
+fn end_marker_at(bytes: &[u8], at: usize, last: bool) -> Marker {
+    match &bytes[at + 1..] {
+        [] | [b'.'] | [b'.', b'\r'] if !last => Marker::Unknown,
+        [b'.'] | [b'.', b'\r'] => Marker::Alone(bytes.len()),
+        [b'.', b'\r', b'\n', ..] => Marker::Alone(at + 4),
+        [b'.', b'\n' | b'\r', ..] => Marker::Alone(at + 3),
+        [b'.', ..] => Marker::NotAlone,
+        _ => Marker::No,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn split(format: &Format, bytes: &[u8]) -> Result<Vec<(String, u32)>, Malformed> {
+        let mut rows = Vec::new();
+        Splitter::new(format).scan(bytes, true, &mut rows)?;
+        let text = |row: &Row| String::from_utf8_lossy(row.of(bytes)).into_owned();
+        Ok(rows.iter().map(|row| (text(row), row.line)).collect())
+    }
+
+    fn rows(format: &Format, bytes: &[u8]) -> Vec<String> {
+        split(format, bytes).expect("well formed").into_iter().map(|(text, _)| text).collect()
+    }
+
+    #[test]
+    fn text_ends_lines_by_any_one_convention() {
+        for input in [&b"a\nb\n"[..], b"a\r\nb\r\n", b"a\rb\r", b"a\nb", b"a\r\nb"] {
+            assert_eq!(rows(&Format::text(), input), ["a", "b"]);
+        }
+    }
+
+    #[test]
+    fn mixed_line_ends_are_refused_as_postgresql_words_it() {
+        let refuse = |format: Format, bytes: &[u8]| split(&format, bytes).expect_err("mixed");
+        let malformed = refuse(Format::text(), b"a\nb\rc\n");
+        assert_eq!(malformed.message, "literal carriage return found in data");
+        assert_eq!((malformed.start, malformed.line), (2, 1));
+        assert_eq!(refuse(Format::csv(), b"a\r\nb\n").message, "unquoted newline found in data");
+        assert!(refuse(Format::csv(), b"a\r\nb\rc").message.starts_with("unquoted carriage"));
+    }
+
+    #[test]
+    fn text_backslash_hides_a_line_end() {
+        let lines = split(&Format::text(), b"a\\\nb\nc\\\\\nd\\").expect("rows");
+        let expected = [("a\\\nb", 0), ("c\\\\", 2), ("d\\", 3)];
+        assert_eq!(lines, expected.map(|(text, line)| (text.to_owned(), line)));
+    }
+
+    #[test]
+    fn text_marker_ends_the_data() {
+        for input in [&b"a\n\\.\njunk\n"[..], b"a\n\\.", b"a\n\\.\r\n"] {
+            assert_eq!(rows(&Format::text(), input), ["a"]);
+        }
+        let malformed = split(&Format::text(), b"a\\.\n").expect_err("not alone");
+        assert_eq!(malformed.message, "end-of-copy marker is not alone on its line");
+    }
+
+    #[test]
+    fn csv_marker_ends_the_data_before_18_only() {
+        let mut format = Format::csv();
+        assert_eq!(rows(&format, b"a\n\\.\nb\n"), ["a", "\\.", "b"]);
+        format.syntax = Syntax::Csv { quote: b'"', escape: b'"', end_marker: true };
+        assert_eq!(rows(&format, b"a\n\\.\nb\n"), ["a"]);
+        assert_eq!(rows(&format, b"\\.x\n\"\n\\.\n\"\nb"), ["\\.x", "\"\n\\.\n\"", "b"]);
+    }
+
+    #[test]
+    fn csv_quotes_hide_line_ends() {
+        let lines = split(&Format::csv(), b"\"a\n\"\"\r\n\",1\nb\"\n\"c\n").expect("rows");
+        let expected = [("\"a\n\"\"\r\n\",1", 0), ("b\"\n\"c", 3)];
+        assert_eq!(lines, expected.map(|(text, line)| (text.to_owned(), line)));
+    }
+
+    #[test]
+    fn csv_escape_other_than_quote() {
+        let mut format = Format::csv();
+        format.syntax = Syntax::Csv { quote: b'"', escape: b'\\', end_marker: false };
+        assert_eq!(rows(&format, b"\"a\\\"\n\"\n\\\"b\n\"\n"), ["\"a\\\"\n\"", "\\\"b\n\""]);
+    }
+
+    #[test]
+    fn unterminated_quote_is_an_error_only_at_the_end() {
+        let mut splitter = Splitter::new(&Format::csv());
+        let mut rows = Vec::new();
+        let scan = splitter.scan(b"a\n\"b\n", false, &mut rows).expect("wants more");
+        assert_eq!((scan.consumed, rows.len()), (2, 1));
+        let malformed = splitter.scan(b"\"b\n", true, &mut rows).expect_err("unterminated");
+        assert_eq!(malformed.message, "unterminated CSV quoted field");
+    }
+
+    proptest! {
+        /// Whatever the cut, the rows are those of one whole scan.
+        #[test]
+        fn any_cut_gives_the_same_rows(
+            bytes in proptest::collection::vec(
+                proptest::sample::select(b"a,\"\\.\n\r".to_vec()), 0..40),
+            cut in 0usize..40,
+            csv in any::<bool>(),
+            escape in proptest::sample::select(b"\"\\".to_vec()),
+        ) {
+            let mut format = if csv { Format::csv() } else { Format::text() };
+            if csv {
+                format.syntax = Syntax::Csv { quote: b'"', escape, end_marker: true };
+            }
+            let whole = split(&format, &bytes);
+            let mut splitter = Splitter::new(&format);
+            let mut rows = Vec::new();
+            let cut = cut.min(bytes.len());
+            let first = splitter.scan(&bytes[..cut], false, &mut rows);
+            let pieces = first.and_then(|scan| {
+                let mut texts: Vec<_> = rows.iter()
+                    .map(|row| (String::from_utf8_lossy(row.of(&bytes)).into_owned(), row.line))
+                    .collect();
+                if scan.ended {
+                    return Ok(texts);
+                }
+                let rest = &bytes[scan.consumed..];
+                let mut rows = Vec::new();
+                splitter.scan(rest, true, &mut rows).map(|_| {
+                    texts.extend(rows.iter().map(|row| {
+                        let text = String::from_utf8_lossy(row.of(rest)).into_owned();
+                        (text, row.line + scan.lines)
+                    }));
+                    texts
+                })
+            });
+            match (whole, pieces) {
+                (Ok(whole), Ok(pieces)) => prop_assert_eq!(whole, pieces),
+                (Err(whole), Err(pieces)) => prop_assert_eq!(whole.message, pieces.message),
+                (whole, pieces) => prop_assert!(false, "{:?} against {:?}", whole, pieces),
+            }
+        }
+    }
+}
