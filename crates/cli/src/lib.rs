@@ -1,2 +1,1 @@
 //! The command line: `run(args)` turns arguments into calls of the `pgsluice` crate.
-

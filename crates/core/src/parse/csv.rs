@@ -95,13 +95,10 @@ mod tests {
 
     #[test]
     fn a_plain_quoted_field_needs_no_decoding() {
-        let parser = Parser::new(&Format::csv(), vec![1]);
-        let mut fields = Vec::new();
-        parser.fields(b"x,\"abc\",y", &mut fields);
-        assert_eq!(fields, [Field::Plain(3, 6)]);
-        parser.fields(b"x,\"\",y", &mut fields);
-        assert_eq!(fields, [Field::Plain(3, 3)]);
-        parser.fields(b"x,\"a\"\"\",y", &mut fields);
-        assert_eq!(fields, [Field::Coded(2, 7)]);
+        let field = |row: &[u8]| super::field(row, 2, b',', b"", b'"', b'"');
+        assert_eq!(field(b"x,\"abc\",y"), (Field::Plain(3, 6), Some(8)));
+        assert_eq!(field(b"x,\"\""), (Field::Plain(3, 3), None));
+        assert_eq!(field(b"x,\"a\"\"\",y"), (Field::Coded(2, 7), Some(8)));
+        assert_eq!(field(b"x,a\"b\""), (Field::Coded(2, 6), None));
     }
 }

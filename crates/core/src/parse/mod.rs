@@ -22,6 +22,36 @@ pub enum Field {
     Coded(usize, usize),
 }
 
+/// What a key column of a row holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value<'a> {
+    /// The row has too few fields.
+    Missing,
+    /// NULL.
+    Null,
+    /// The text of the value, without quotes and escapes.
+    Text(&'a [u8]),
+}
+
+/// The key columns of one row; reused from row to row.
+#[derive(Clone, Debug, Default)]
+pub struct Keys {
+    fields: Vec<Field>,
+    decoded: Vec<Vec<u8>>,
+}
+
+impl Keys {
+    /// The key column at `slot`, its place among the fields wanted; `row` is the row parsed.
+    pub fn get<'a>(&'a self, slot: usize, row: &'a [u8]) -> Value<'a> {
+        match self.fields[slot] {
+            Field::Missing => Value::Missing,
+            Field::Null => Value::Null,
+            Field::Plain(start, end) => Value::Text(&row[start..end]),
+            Field::Coded(..) => Value::Text(&self.decoded[slot]),
+        }
+    }
+}
+
 /// Finds and decodes the fields of rows in one format.
 #[derive(Clone, Debug)]
 pub struct Parser {
@@ -36,60 +66,55 @@ impl Parser {
         Self { format: format.clone(), wanted }
     }
 
-    /// Finds the wanted fields of `row`, in the order wanted; `fields` is overwritten.
-    pub fn fields(&self, row: &[u8], fields: &mut Vec<Field>) {
-        fields.clear();
-        let mut at = Some(0);
+    /// Finds and decodes the wanted fields of `row`, in the order wanted.
+    pub fn parse(&self, row: &[u8], keys: &mut Keys) {
+        keys.fields.clear();
+        keys.decoded.resize_with(self.wanted.len(), Vec::new);
+        let mut next = Some(0);
         let mut position = 0;
-        for &wanted in &self.wanted {
+        for (&wanted, decoded) in self.wanted.iter().zip(&mut keys.decoded) {
             while position < wanted {
-                at = at.and_then(|start| self.field(row, start).1);
+                next = next.and_then(|start| self.field(row, start).1);
                 position += 1;
             }
-            let Some(start) = at else {
-                fields.push(Field::Missing);
+            let Some(start) = next else {
+                keys.fields.push(Field::Missing);
                 continue;
             };
-            let (field, next) = self.field(row, start);
-            fields.push(field);
-            (at, position) = (next, position + 1);
+            let (field, after) = self.field(row, start);
+            if let Field::Coded(start, end) = field {
+                self.decode(&row[start..end], decoded);
+            }
+            keys.fields.push(field);
+            (next, position) = (after, position + 1);
         }
     }
 
     /// All fields of `row`, decoded; None is NULL. For header lines.
     pub fn all(&self, row: &[u8]) -> Vec<Option<Vec<u8>>> {
         let mut values = Vec::new();
-        let mut at = Some(0);
-        while let Some(start) = at {
-            let (field, next) = self.field(row, start);
-            let mut scratch = Vec::new();
-            values.push(self.value(row, field, &mut scratch).map(<[u8]>::to_vec));
-            at = next;
+        let mut next = Some(0);
+        while let Some(start) = next {
+            let (field, after) = self.field(row, start);
+            let mut decoded = Vec::new();
+            values.push(match field {
+                Field::Missing | Field::Null => None,
+                Field::Plain(start, end) => Some(row[start..end].to_vec()),
+                Field::Coded(start, end) => {
+                    self.decode(&row[start..end], &mut decoded);
+                    Some(decoded)
+                }
+            });
+            next = after;
         }
         values
     }
 
-    /// The decoded value of a field, borrowed from the row or from `scratch`; None where there is
-    /// none.
-    pub fn value<'a>(
-        &self,
-        row: &'a [u8],
-        field: Field,
-        scratch: &'a mut Vec<u8>,
-    ) -> Option<&'a [u8]> {
-        match field {
-            Field::Missing | Field::Null => None,
-            Field::Plain(start, end) => Some(&row[start..end]),
-            Field::Coded(start, end) => {
-                scratch.clear();
-                match self.format.syntax {
-                    Syntax::Text => text::decode(&row[start..end], scratch),
-                    Syntax::Csv { quote, escape, .. } => {
-                        csv::decode(&row[start..end], quote, escape, scratch);
-                    }
-                }
-                Some(scratch)
-            }
+    fn decode(&self, raw: &[u8], value: &mut Vec<u8>) {
+        value.clear();
+        match self.format.syntax {
+            Syntax::Text => text::decode(raw, value),
+            Syntax::Csv { quote, escape, .. } => csv::decode(raw, quote, escape, value),
         }
     }
 

@@ -82,7 +82,8 @@ fn number(first: u8, rest: &[u8], most: usize, radix: u32) -> (u8, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{format::Format, parse::Parser};
+    use crate::format::Format;
+    use crate::parse::{Keys, Parser, Value};
 
     fn decoded(raw: &[u8]) -> Vec<u8> {
         let mut value = Vec::new();
@@ -101,10 +102,17 @@ mod tests {
     #[test]
     fn finds_fields_nulls_and_missing_ones() {
         let parser = Parser::new(&Format::text(), vec![0, 1, 3, 4]);
-        let mut fields = Vec::new();
-        parser.fields(b"a\t\\N\tskip\\\tped\t", &mut fields);
-        assert_eq!(fields, [Field::Plain(0, 1), Field::Null, Field::Plain(15, 15), Field::Missing]);
-        parser.fields(b"a\\tb", &mut fields);
-        assert_eq!(fields[0], Field::Coded(0, 4));
+        let mut keys = Keys::default();
+        let mut values = |row: &'static [u8]| {
+            parser.parse(row, &mut keys);
+            let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
+            [0, 1, 2, 3].map(|slot| match keys.get(slot, row) {
+                Value::Missing => "missing".to_owned(),
+                Value::Null => "null".to_owned(),
+                Value::Text(value) => format!("<{}>", text(value)),
+            })
+        };
+        assert_eq!(values(b"a\t\\N\tskip\\\tped\t"), ["<a>", "null", "<>", "missing"]);
+        assert_eq!(values(b"a\\tb"), ["<a\tb>", "missing", "missing", "missing"]);
     }
 }

@@ -1,0 +1,156 @@
+//! The partition tree as the router needs it: nodes, keys and bounds, in values and not in SQL.
+//!
+//! The tree is read from the server once and immutable from then on. Bounds hold the datums that
+//! the server itself made of them, so nothing here parses a literal.
+
+use std::fmt;
+
+use crate::types::{KeyType, OwnedDatum};
+
+/// A node's place in [`Tree::nodes`].
+pub type NodeId = usize;
+
+/// A table with all of its partitions; a plain table is a tree of one node.
+#[derive(Clone, Debug)]
+pub struct Tree {
+    /// The root is first and every parent stands before its children.
+    pub nodes: Vec<Node>,
+}
+
+/// The root of every tree.
+pub const ROOT: NodeId = 0;
+
+impl Tree {
+    /// The leaves: partitions without partitions, or the plain table itself.
+    pub fn leaves(&self) -> impl Iterator<Item = NodeId> {
+        (0..self.nodes.len()).filter(|&node| self.nodes[node].key.is_none())
+    }
+
+    /// The distance of `node` from the root.
+    pub fn depth(&self, node: NodeId) -> usize {
+        std::iter::successors(self.nodes[node].parent, |&above| self.nodes[above].parent).count()
+    }
+}
+
+/// Any table of the tree.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Its name.
+    pub relation: Relation,
+    /// The table that it is a partition of; None for the root.
+    pub parent: Option<NodeId>,
+    /// Which rows of its parent it takes; None for the root.
+    pub bound: Option<Bound>,
+    /// How its own rows are distributed; None for a leaf.
+    pub key: Option<Key>,
+    /// Its partitions.
+    pub children: Vec<NodeId>,
+}
+
+/// A qualified table name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Relation {
+    /// The schema, unquoted.
+    pub schema: String,
+    /// The table, unquoted.
+    pub name: String,
+}
+
+/// The name as SQL takes it, both parts always quoted.
+impl fmt::Display for Relation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", quoted(&self.schema), quoted(&self.name))
+    }
+}
+
+/// `identifier` in double quotes, as `quote_identifier` writes it when it must.
+pub fn quoted(identifier: &str) -> String {
+    format!("\"{}\"", identifier.replace('"', "\"\""))
+}
+
+/// `PARTITION BY`.
+#[derive(Clone, Debug)]
+pub struct Key {
+    /// How bounds are read.
+    pub strategy: Strategy,
+    /// One to 32 columns or expressions; exactly one for a list.
+    pub columns: Vec<KeyColumn>,
+}
+
+/// `PARTITION BY RANGE | LIST | HASH`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// Bounds are half-open intervals of tuples.
+    Range,
+    /// Bounds are sets of values.
+    List,
+    /// Bounds are remainders of a hash.
+    Hash,
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Range => "range",
+            Self::List => "list",
+            Self::Hash => "hash",
+        })
+    }
+}
+
+/// One column or expression of a partition key.
+#[derive(Clone, Debug)]
+pub enum KeyColumn {
+    /// A column whose values are understood here.
+    Native {
+        /// Its name.
+        column: String,
+        /// Which field of the input it is, from 0; None where the input omits it: NULL.
+        field: Option<usize>,
+        /// How its values are read, compared and hashed.
+        ty: KeyType,
+    },
+    /// Anything else; its rows go no deeper than this node.
+    Opaque {
+        /// The column's name or the expression.
+        column: String,
+        /// Why it is not native, in words for the user.
+        why: String,
+    },
+}
+
+/// `FOR VALUES ...`
+#[derive(Clone, Debug)]
+pub enum Bound {
+    /// `DEFAULT`.
+    Default,
+    /// `WITH (modulus, remainder)`.
+    Hash {
+        /// At least 1.
+        modulus: u64,
+        /// Below the modulus.
+        remainder: u64,
+    },
+    /// `IN (...)`; None is NULL.
+    List(Vec<Option<OwnedDatum>>),
+    /// `FROM (...) TO (...)`, the lower end included.
+    Range {
+        /// One edge for each key column.
+        lower: Vec<Edge>,
+        /// One edge for each key column.
+        upper: Vec<Edge>,
+    },
+    /// Its key is opaque, so nobody will compare it.
+    Opaque,
+}
+
+/// One column of a range bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Edge {
+    /// Before every value.
+    MinValue,
+    /// A value.
+    Datum(OwnedDatum),
+    /// After every value.
+    MaxValue,
+}

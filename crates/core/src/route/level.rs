@@ -1,0 +1,223 @@
+//! One level of the router: the partitions of one node as a sorted array and a lookup.
+
+use std::cmp::Ordering;
+
+use super::{Cause, Part};
+use crate::catalog::{Bound, Edge, NodeId, Strategy, Tree};
+use crate::hash::{PARTITION_SEED, combine64};
+use crate::parse::Keys;
+use crate::types::{Datum, OwnedDatum};
+
+/// `PARTITION_MAX_KEYS` in `src/include/pg_config_manual.h`.
+const MAX_KEYS: usize = 32;
+
+/// The largest table of hash slots that is laid out; beyond it the children are asked in turn.
+const MAX_SLOTS: u64 = 1 << 20;
+
+/// The partitions of one node, made ready for looking up.
+#[derive(Debug)]
+pub(super) enum Level {
+    Hash(Hash),
+    List(List),
+    Range(Range),
+    /// The key has a column that is not native.
+    Opaque,
+}
+
+/// Slot `hash % slots.len()` names the child; where the greatest modulus is too large for a
+/// table, `slots` is empty.
+#[derive(Debug)]
+pub(super) struct Hash {
+    parts: Vec<Part>,
+    slots: Vec<Option<NodeId>>,
+    children: Vec<(u64, u64, NodeId)>,
+}
+
+/// `values` is sorted; each stands with its child.
+#[derive(Debug)]
+pub(super) struct List {
+    part: Part,
+    values: Vec<(OwnedDatum, NodeId)>,
+    null: Option<NodeId>,
+    default: Option<NodeId>,
+}
+
+/// `ranges` is sorted by lower bound and does not overlap.
+#[derive(Debug)]
+pub(super) struct Range {
+    parts: Vec<Part>,
+    ranges: Vec<(Vec<Edge>, Vec<Edge>, NodeId)>,
+    default: Option<NodeId>,
+}
+
+impl Level {
+    /// The level of `node`; its children's bounds must be of `strategy`.
+    pub(super) fn new(tree: &Tree, node: NodeId, strategy: Strategy, parts: Vec<Part>) -> Self {
+        let children = || {
+            let children = tree.nodes[node].children.iter();
+            children.filter_map(|&child| Some((child, tree.nodes[child].bound.as_ref()?)))
+        };
+        let default =
+            children().find_map(|(child, bound)| matches!(bound, Bound::Default).then_some(child));
+        match strategy {
+            Strategy::Hash => Self::Hash(Hash::new(parts, children())),
+            Strategy::List => match parts[..] {
+                [part] => Self::List(List::new(part, children(), default)),
+                _ => Self::Opaque,
+            },
+            Strategy::Range => Self::Range(Range::new(parts, children(), default)),
+        }
+    }
+
+    /// The child that takes the row.
+    pub(super) fn find(&self, row: &[u8], keys: &Keys) -> Result<NodeId, Cause> {
+        match self {
+            Self::Hash(hash) => hash.find(row, keys),
+            Self::List(list) => list.find(row, keys),
+            Self::Range(range) => range.find(row, keys),
+            Self::Opaque => Err(Cause::Opaque),
+        }
+    }
+}
+
+impl Hash {
+    fn new<'t>(parts: Vec<Part>, children: impl Iterator<Item = (NodeId, &'t Bound)>) -> Self {
+        let children: Vec<_> = children
+            .filter_map(|(child, bound)| match *bound {
+                Bound::Hash { modulus, remainder } => Some((modulus, remainder, child)),
+                _ => None,
+            })
+            .collect();
+        let greatest = children.iter().map(|&(modulus, ..)| modulus).max().unwrap_or(0);
+        let mut slots = Vec::new();
+        if greatest <= MAX_SLOTS {
+            slots.resize(greatest as usize, None);
+            for &(modulus, remainder, child) in &children {
+                let taken = slots.iter_mut().skip(remainder as usize).step_by(modulus as usize);
+                taken.for_each(|slot| *slot = Some(child));
+            }
+        }
+        Self { parts, slots, children }
+    }
+
+    /// `compute_partition_hash_value` in `partbounds.c`: NULLs add nothing.
+    fn find(&self, row: &[u8], keys: &Keys) -> Result<NodeId, Cause> {
+        let mut hash = 0;
+        for (column, part) in self.parts.iter().enumerate() {
+            if let Some(datum) = part.datum(column, row, keys)? {
+                hash = combine64(hash, part.ty.hash(datum, PARTITION_SEED));
+            }
+        }
+        let child = if self.slots.is_empty() {
+            let taker =
+                self.children.iter().find(|&&(modulus, remainder, _)| hash % modulus == remainder);
+            taker.map(|&(.., child)| child)
+        } else {
+            self.slots[(hash % self.slots.len() as u64) as usize]
+        };
+        child.ok_or(Cause::NoPartition)
+    }
+}
+
+impl List {
+    fn new<'t>(
+        part: Part,
+        children: impl Iterator<Item = (NodeId, &'t Bound)>,
+        default: Option<NodeId>,
+    ) -> Self {
+        let mut list = Self { part, values: Vec::new(), null: None, default };
+        for (child, bound) in children {
+            let Bound::List(values) = bound else { continue };
+            for value in values {
+                match value {
+                    Some(datum) => list.values.push((datum.clone(), child)),
+                    None => list.null = Some(child),
+                }
+            }
+        }
+        list.values.sort_by(|(a, _), (b, _)| a.as_datum().cmp(&b.as_datum()));
+        list
+    }
+
+    fn find(&self, row: &[u8], keys: &Keys) -> Result<NodeId, Cause> {
+        let child = match self.part.datum(0, row, keys)? {
+            None => self.null,
+            Some(datum) => {
+                let found = self.values.binary_search_by(|(value, _)| value.as_datum().cmp(&datum));
+                found.ok().map(|index| self.values[index].1)
+            }
+        };
+        child.or(self.default).ok_or(Cause::NoPartition)
+    }
+}
+
+impl Range {
+    fn new<'t>(
+        parts: Vec<Part>,
+        children: impl Iterator<Item = (NodeId, &'t Bound)>,
+        default: Option<NodeId>,
+    ) -> Self {
+        let mut ranges: Vec<_> = children
+            .filter_map(|(child, bound)| match bound {
+                Bound::Range { lower, upper } => Some((lower.clone(), upper.clone(), child)),
+                _ => None,
+            })
+            .collect();
+        ranges.sort_by(|(a, ..), (b, ..)| compare_bounds(a, b));
+        Self { parts, ranges, default }
+    }
+
+    fn find(&self, row: &[u8], keys: &Keys) -> Result<NodeId, Cause> {
+        let mut datums = [None; MAX_KEYS];
+        let mut null = false;
+        for (column, (part, datum)) in self.parts.iter().zip(&mut datums).enumerate() {
+            *datum = part.datum(column, row, keys)?;
+            null |= datum.is_none();
+        }
+        // A range takes no NULL in any column of its key.
+        let child = if null { None } else { self.search(&datums[..self.parts.len()]) };
+        child.or(self.default).ok_or(Cause::NoPartition)
+    }
+
+    fn search(&self, key: &[Option<Datum<'_>>]) -> Option<NodeId> {
+        let after = self.ranges.partition_point(|(lower, ..)| compare(lower, key).is_le());
+        let (_, upper, child) = self.ranges.get(after.checked_sub(1)?)?;
+        compare(upper, key).is_gt().then_some(*child)
+    }
+}
+
+/// A bound against a key without NULLs: `partition_rbound_datum_cmp` in `partbounds.c`.
+fn compare(bound: &[Edge], key: &[Option<Datum<'_>>]) -> Ordering {
+    for (edge, datum) in bound.iter().zip(key) {
+        let order = match edge {
+            Edge::MinValue => Ordering::Less,
+            Edge::MaxValue => Ordering::Greater,
+            Edge::Datum(value) => Some(value.as_datum()).cmp(datum),
+        };
+        if order.is_ne() {
+            return order;
+        }
+    }
+    Ordering::Equal
+}
+
+/// Two bounds: `partition_rbound_cmp`; columns after MINVALUE or MAXVALUE do not count.
+fn compare_bounds(a: &[Edge], b: &[Edge]) -> Ordering {
+    let rank = |edge: &Edge| match edge {
+        Edge::MinValue => 0,
+        Edge::Datum(_) => 1,
+        Edge::MaxValue => 2,
+    };
+    for (a, b) in a.iter().zip(b) {
+        match (a, b) {
+            (Edge::Datum(a), Edge::Datum(b)) => {
+                let order = a.as_datum().cmp(&b.as_datum());
+                if order.is_ne() {
+                    return order;
+                }
+            }
+            _ => return rank(a).cmp(&rank(b)),
+        }
+    }
+    Ordering::Equal
+}

@@ -1,0 +1,253 @@
+//! date, timestamp and timestamptz: the ISO spellings with a four-digit year, which the server reads
+//! the same under every DateStyle (`DecodeDateTime` and what it calls,
+//! `src/backend/utils/adt/datetime.c`, PostgreSQL 13 to 18).
+//!
+//! What the server would round, roll over or look up (more digits than the type keeps, second 60,
+//! hour 24, zone names) is left to the server.
+
+const USECS_PER_SECOND: i64 = 1_000_000;
+const USECS_PER_DAY: i64 = 86_400 * USECS_PER_SECOND;
+
+/// The days from 2000-01-01 of `YYYY-MM-DD`.
+pub(super) fn parse_date(text: &[u8]) -> Option<i64> {
+    text.try_into().ok().and_then(days_of_date)
+}
+
+/// The microseconds from 2000-01-01 of a date, or of a date and a time without a zone.
+pub(super) fn parse_timestamp(text: &[u8], precision: u8) -> Option<i64> {
+    let (usecs, zone) = parse_local(text, precision)?;
+    zone.is_empty().then_some(usecs)
+}
+
+/// The microseconds from 2000-01-01 UTC of what [`parse_timestamp`] reads in the fixed zone `zone`,
+/// or of that with an offset after the time.
+pub(super) fn parse_timestamptz(text: &[u8], precision: u8, zone: Option<i32>) -> Option<i64> {
+    let (usecs, offset) = parse_local(text, precision)?;
+    let east = if offset.is_empty() { zone? } else { parse_offset(offset)? };
+    Some(usecs - i64::from(east) * USECS_PER_SECOND)
+}
+
+/// The microseconds of the leading date and time, and the rest. A date alone has no rest.
+fn parse_local(text: &[u8], precision: u8) -> Option<(i64, &[u8])> {
+    let (date, time) = text.split_first_chunk::<10>()?;
+    let midnight = days_of_date(date)? * USECS_PER_DAY;
+    if time.is_empty() {
+        return Some((midnight, time));
+    }
+    let (usecs, rest) = parse_time(time, precision)?;
+    Some((midnight + usecs, rest))
+}
+
+/// `[ T]HH:MM[:SS[.f]]`.
+fn parse_time(text: &[u8], precision: u8) -> Option<(i64, &[u8])> {
+    let [b' ' | b'T', h1, h2, b':', m1, m2, rest @ ..] = text else { return None };
+    let minutes = below(24, *h1, *h2)? * 60 + below(60, *m1, *m2)?;
+    let (seconds, fraction, rest) = match rest {
+        [b':', s1, s2, b'.', rest @ ..] => {
+            let (fraction, rest) = parse_fraction(rest, precision)?;
+            (below(60, *s1, *s2)?, fraction, rest)
+        }
+        [b':', s1, s2, rest @ ..] => (below(60, *s1, *s2)?, 0, rest),
+        _ => (0, 0, rest),
+    };
+    Some((i64::from(minutes * 60 + seconds) * USECS_PER_SECOND + fraction, rest))
+}
+
+/// The microseconds of one to `precision` digits; with more the server would have to round.
+fn parse_fraction(text: &[u8], precision: u8) -> Option<(i64, &[u8])> {
+    let end = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
+    if end == 0 || end > usize::from(precision.min(6)) {
+        return None;
+    }
+    let (digits, rest) = text.split_at(end);
+    let value = digits.iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0'));
+    Some((value * [0, 100_000, 10_000, 1_000, 100, 10, 1][end], rest))
+}
+
+/// The seconds east of UTC of `Z`, `+HH`, `+HHMM`, `+HH:MM` or `+HH:MM:SS`, after a blank or none.
+///
+/// `DecodeTimezone`, whose greatest hour is `MAX_TZDISP_HOUR`, 15.
+fn parse_offset(text: &[u8]) -> Option<i32> {
+    let text = text.strip_prefix(b" ").unwrap_or(text);
+    let (sign, h, m, s) = match text {
+        [b'Z' | b'z'] => return Some(0),
+        [sign, h1, h2] => (sign, [h1, h2], [&b'0'; 2], [&b'0'; 2]),
+        [sign, h1, h2, m1, m2] | [sign, h1, h2, b':', m1, m2] => {
+            (sign, [h1, h2], [m1, m2], [&b'0'; 2])
+        }
+        [sign, h1, h2, b':', m1, m2, b':', s1, s2] => (sign, [h1, h2], [m1, m2], [s1, s2]),
+        _ => return None,
+    };
+    let minutes = below(16, *h[0], *h[1])? * 60 + below(60, *m[0], *m[1])?;
+    let seconds = (minutes * 60 + below(60, *s[0], *s[1])?) as i32;
+    match sign {
+        b'+' => Some(seconds),
+        b'-' => Some(-seconds),
+        _ => None,
+    }
+}
+
+fn days_of_date(text: &[u8; 10]) -> Option<i64> {
+    let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = *text else { return None };
+    let year = below(100, y1, y2)? * 100 + below(100, y3, y4)?;
+    let month = below(13, m1, m2)?;
+    let day = below(32, d1, d2)?;
+    let valid = year > 0 && month > 0 && day > 0 && day <= days_in_month(year, month);
+    valid.then(|| days_of(year, month, day))
+}
+
+/// The days from 2000-01-01 in the proleptic Gregorian calendar, as `date2j` counts them
+/// (`src/backend/utils/adt/datetime.c`, PostgreSQL 13 to 18). The year begins in March here, so
+/// that a leap day ends it.
+fn days_of(year: u32, month: u32, day: u32) -> i64 {
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day;
+    i64::from(days) - 730_426
+}
+
+fn days_in_month(year: u32, month: u32) -> u32 {
+    match month {
+        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => {
+            29
+        }
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// The number of two digits, if it is below `end`.
+fn below(end: u32, tens: u8, units: u8) -> Option<u32> {
+    let (tens, units) = (tens.wrapping_sub(b'0'), units.wrapping_sub(b'0'));
+    let value = u32::from(tens) * 10 + u32::from(units);
+    (tens < 10 && units < 10 && value < end).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{USECS_PER_DAY, days_in_month, parse_date, parse_timestamp, parse_timestamptz};
+
+    fn date(text: &str) -> Option<i64> {
+        parse_date(text.as_bytes())
+    }
+
+    fn timestamp(text: &str) -> Option<i64> {
+        parse_timestamp(text.as_bytes(), 6)
+    }
+
+    fn timestamptz(text: &str) -> Option<i64> {
+        parse_timestamptz(text.as_bytes(), 6, None)
+    }
+
+    /// The slow twin: it counts every day, one after the other.
+    #[test]
+    fn every_day_of_9999_years_follows_the_one_before() {
+        let mut days = -730_119; // the server's date '0001-01-01' - date '2000-01-01'
+        for year in 1..=9999 {
+            for month in 0..=13 {
+                for day in 0..=32 {
+                    let parsed = date(&format!("{year:04}-{month:02}-{day:02}"));
+                    let exists = (1..=12).contains(&month)
+                        && (1..=days_in_month(year, month)).contains(&day);
+                    assert_eq!(parsed, exists.then_some(days), "{year}-{month}-{day}");
+                    days += i64::from(exists);
+                }
+            }
+        }
+        assert_eq!(date("2000-01-01"), Some(0));
+    }
+
+    #[test]
+    fn dates_in_any_other_spelling_are_left_to_the_server() {
+        for text in [
+            "",
+            "0000-01-01",
+            "2023-02-29",
+            "1900-02-29",
+            "2024-2-29",
+            "2024/02/29",
+            "20240229",
+            "24-02-29",
+            "12024-02-29",
+            "2024-02-29 ",
+            " 2024-02-29",
+            "2024-02-29 BC",
+            "+024-02-29",
+            "infinity",
+            "2024-Feb-29",
+            "2024-02-29 00:00",
+        ] {
+            assert_eq!(date(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn times_of_day() {
+        assert_eq!(timestamp("2000-01-01"), Some(0));
+        assert_eq!(timestamp("2000-01-02 00:00"), Some(USECS_PER_DAY));
+        assert_eq!(timestamp("2000-01-01T23:59:59.999999"), Some(USECS_PER_DAY - 1));
+        assert_eq!(timestamp("1999-12-31 23:59:59.5"), Some(-500_000));
+        for text in [
+            "2000-01-01 ",
+            "2000-01-01 1",
+            "2000-01-01 24:00",
+            "2000-01-01 00:60",
+            "2000-01-01 00:00:60",
+            "2000-01-01 00:00:00.",
+            "2000-01-01 00:00:00.0000001",
+            "2000-01-01  00:00",
+            "2000-01-01t00:00",
+            "2000-01-01 00:00:00Z",
+            "2000-01-01 00:00:00+00",
+            "2000-01-01 00:00:00 ",
+            "2000-01-01 00:00:0",
+            "2000-01-01 00:00 AM",
+        ] {
+            assert_eq!(timestamp(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_fraction_longer_than_the_precision_is_left_to_the_server() {
+        assert_eq!(parse_timestamp(b"2000-01-01 00:00:00.12", 2), Some(120_000));
+        assert_eq!(parse_timestamp(b"2000-01-01 00:00:00.120", 2), None);
+        assert_eq!(parse_timestamp(b"2000-01-01 00:00:00.0", 0), None);
+        assert_eq!(parse_timestamp(b"2000-01-01 00:00:00.1234567", 255), None);
+    }
+
+    #[test]
+    fn offsets_move_to_utc() {
+        for (text, seconds) in [
+            ("2000-01-01 00:00:00Z", 0),
+            ("2000-01-01T00:00z", 0),
+            ("2000-01-01 00:00:00 +01", -3600),
+            ("2000-01-01 00:00:00-0130", 5400),
+            ("2000-01-01 00:00:00-00:30", 1800),
+            ("2000-01-01 00:00:00+15:59:59", -57599),
+        ] {
+            assert_eq!(timestamptz(text), Some(seconds * 1_000_000), "{text}");
+        }
+        for text in [
+            "2000-01-01",
+            "2000-01-01 00:00:00",
+            "2000-01-01 00:00:00+16",
+            "2000-01-01 00:00:00+1",
+            "2000-01-01 00:00:00+01:60",
+            "2000-01-01 00:00:00+013000",
+            "2000-01-01 00:00:00  +01",
+            "2000-01-01 00:00:00 UTC",
+            "2000-01-01+01",
+            "2000-01-01 00:00:00~01",
+        ] {
+            assert_eq!(timestamptz(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn without_an_offset_the_fixed_zone_counts() {
+        let text = b"2000-01-01 01:00";
+        assert_eq!(parse_timestamptz(text, 6, Some(3600)), Some(0));
+        assert_eq!(parse_timestamptz(b"2000-01-01", 6, Some(-1)), Some(1_000_000));
+        assert_eq!(parse_timestamptz(b"2000-01-01 00:00+00", 6, Some(3600)), Some(0));
+    }
+}

@@ -1,0 +1,86 @@
+//! smallint, integer and bigint: decimal spellings, and the hash that all widths share.
+//!
+//! The server reads more from version 16 on (hexadecimal, underscores): not the same on every
+//! version, so not read here.
+
+use crate::hash;
+
+/// Digits that always fit in 64 bits.
+const SAFE_DIGITS: usize = 19;
+
+/// What `int2in`, `int4in` and `int8in` (`pg_strtoint16` to `pg_strtoint64`,
+/// `src/backend/utils/adt/numutils.c`, PostgreSQL 13 to 18) make of blanks, a sign and decimal digits.
+///
+/// `trim_ascii` takes all that C's `isspace` takes but the vertical tab.
+pub(super) fn parse(text: &[u8], min: i64, max: i64) -> Option<i64> {
+    let value = match text.trim_ascii() {
+        [b'-', digits @ ..] => 0_i64.checked_sub_unsigned(magnitude(digits)?)?,
+        [b'+', digits @ ..] | digits => i64::try_from(magnitude(digits)?).ok()?,
+    };
+    (min <= value && value <= max).then_some(value)
+}
+
+fn magnitude(mut digits: &[u8]) -> Option<u64> {
+    while digits.len() > SAFE_DIGITS {
+        digits = digits.strip_prefix(b"0")?;
+    }
+    let mut value = 0;
+    for &byte in digits {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value * 10 + u64::from(digit);
+    }
+    (!digits.is_empty()).then_some(value)
+}
+
+/// `hashint8extended`, `src/backend/access/hash/hashfunc.c`, PostgreSQL 13 to 18.
+///
+/// Made to give what `hashint2extended`, `hashint4extended` and (for 0 and 1) `hashcharextended`
+/// give for an equal value, so it serves them all.
+pub(super) fn hash_extended(value: i64, seed: u64) -> u64 {
+    let low = value as u32;
+    let high = (value >> 32) as u32;
+    hash::uint32_extended(low ^ if value >= 0 { high } else { !high }, seed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{hash_extended, parse};
+    use crate::hash;
+
+    fn int8(text: &str) -> Option<i64> {
+        parse(text.as_bytes(), i64::MIN, i64::MAX)
+    }
+
+    #[test]
+    fn signs_blanks_and_leading_zeros() {
+        assert_eq!(int8("+007"), Some(7));
+        assert_eq!(int8(" \t-12\r\n"), Some(-12));
+        assert_eq!(int8("-0"), Some(0));
+        assert_eq!(int8(&format!("{:0>40}", 5)), Some(5));
+        for text in ["", " ", "-", "+-1", "- 1", "1 2", "0x1F", "1_000", "1.0", "1e3", "१"] {
+            assert_eq!(int8(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn range_ends() {
+        assert_eq!(int8("9223372036854775807"), Some(i64::MAX));
+        assert_eq!(int8("-9223372036854775808"), Some(i64::MIN));
+        for text in ["9223372036854775808", "-9223372036854775809", "99999999999999999999"] {
+            assert_eq!(int8(text), None, "{text}");
+        }
+        assert_eq!(parse(b"32767", -32768, 32767), Some(32767));
+        assert_eq!(parse(b"-32769", -32768, 32767), None);
+    }
+
+    #[test]
+    fn narrow_integers_hash_as_their_own_function_does() {
+        for value in [0, 1, -1, 127, -128, i32::MAX, i32::MIN, -2_000_000_000] {
+            let own = hash::uint32_extended(value as u32, hash::PARTITION_SEED);
+            assert_eq!(hash_extended(value.into(), hash::PARTITION_SEED), own);
+        }
+    }
+}
