@@ -1,7 +1,18 @@
-//! The Rust API of pgsluice: sources, catalogue, plan, load, and the embedded server.
+//! The Rust API of pgsluice: plan and load, the partition tree, and the embedded server.
+//!
+//! [`load::load`] is the whole flow; [`config`] says what can be asked of it.
 
+pub mod config;
+pub mod control;
 pub mod embedded;
 pub mod error;
+pub mod load;
 pub mod pg;
+pub mod plan;
+mod queue;
+pub mod report;
+mod sink;
+pub mod source;
 
 pub use error::{Error, Kind, Result};
+pub use pgsluice_core as core;

@@ -1,0 +1,73 @@
+//! Every knob of a load, once: name, default and range. The command line and Python fill it in.
+
+use pgsluice_core::format::Format;
+
+use crate::error::{Error, Kind, Result};
+
+/// Memory for the rows that are waiting to be sent, in bytes.
+pub const DEFAULT_MEMORY: usize = 512 << 20;
+
+/// The least memory that a load can run in, in bytes.
+pub const LEAST_MEMORY: usize = 1 << 20;
+
+/// The most connections that a load opens.
+pub const MOST_JOBS: usize = 256;
+
+/// How many rows of each input a plan reads.
+pub const SAMPLE_ROWS: usize = 10_000;
+
+/// What to load, from where, into which table, and within which bounds.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// Files, directories, glob patterns, or `-` for standard input.
+    pub files: Vec<String>,
+    /// The table's name as SQL takes it: perhaps qualified, perhaps quoted.
+    pub table: String,
+    /// How rows are written.
+    pub format: Format,
+    /// What to do with the first row of each input.
+    pub header: Header,
+    /// The columns that the input has, in its order; None for all that can be written.
+    pub columns: Option<Vec<String>>,
+    /// Connections that write at the same time.
+    pub jobs: usize,
+    /// Bytes for the rows that are waiting to be sent.
+    pub memory: usize,
+}
+
+/// COPY's `HEADER` option.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Header {
+    /// The first row is data.
+    #[default]
+    Absent,
+    /// The first row is dropped.
+    Skip,
+    /// The first row must name the columns in order.
+    Match,
+}
+
+impl Load {
+    /// Connections that a load opens unless told otherwise: one for each processor, up to 8.
+    pub fn default_jobs() -> usize {
+        std::thread::available_parallelism().map_or(1, usize::from).min(8)
+    }
+
+    /// Refuses what makes no sense, before anything is opened.
+    pub fn check(&self) -> Result<()> {
+        let usage = |message: String| Err(Error::new(Kind::Usage, message));
+        if self.files.is_empty() {
+            return usage("no input file given".to_owned());
+        }
+        if !(1..=MOST_JOBS).contains(&self.jobs) {
+            return usage(format!("number of jobs must be between 1 and {MOST_JOBS}"));
+        }
+        if self.memory < LEAST_MEMORY {
+            return usage("memory must be at least 1MiB".to_owned());
+        }
+        if self.columns.as_ref().is_some_and(Vec::is_empty) {
+            return usage("the list of columns is empty".to_owned());
+        }
+        self.format.check().map_err(|refused| Error::new(Kind::Usage, refused.0))
+    }
+}

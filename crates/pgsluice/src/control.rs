@@ -1,0 +1,47 @@
+//! What the threads of a load and whoever watches them share: progress, and the wish to stop.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use crate::error::{Error, Kind};
+
+/// Progress and cancellation of one load; read it from any thread.
+#[derive(Debug, Default)]
+pub struct Control {
+    /// Bytes of the inputs, once known; 0 while or if unknown.
+    pub bytes_total: AtomicU64,
+    /// Bytes read from the inputs.
+    pub bytes_read: AtomicU64,
+    /// Rows found in the inputs.
+    pub rows_read: AtomicU64,
+    /// Rows that are committed.
+    pub rows_loaded: AtomicU64,
+    /// Payloads that are committed.
+    pub payloads: AtomicU64,
+    stopped: AtomicBool,
+    failure: Mutex<Option<Error>>,
+}
+
+impl Control {
+    /// Asks the load to end as soon as it can, as Ctrl-C does.
+    pub fn interrupt(&self) {
+        self.fail(Error::new(Kind::Interrupted, "interrupted"));
+    }
+
+    /// Whether the load should end before its work is done.
+    pub fn is_stopped(&self) -> bool {
+        self.stopped.load(Relaxed)
+    }
+
+    /// Records why the load ends; the first reason counts.
+    pub(crate) fn fail(&self, error: Error) {
+        let mut failure = self.failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        failure.get_or_insert(error);
+        self.stopped.store(true, Relaxed);
+    }
+
+    /// The first failure, if there was one.
+    pub(crate) fn failure(&self) -> Option<Error> {
+        self.failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+}

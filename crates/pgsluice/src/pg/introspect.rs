@@ -1,0 +1,239 @@
+//! The catalogue: the partition tree read in one consistent snapshot.
+//!
+//! What the server knows is asked, not guessed: bounds are deparsed by it, and their literals are
+//! cast by it and read back in binary format. What a session may do on each table (privileges,
+//! row security) and what a table does besides storing rows (triggers, defaults) is read in the
+//! same transaction, because the plan needs it to say where a leaf may be written directly.
+
+mod keys;
+mod values;
+
+use std::collections::HashMap;
+
+use pgsluice_core::catalog::{Bound, Key, Node, NodeId, Relation, Strategy, Tree};
+use tokio_postgres::types::Oid;
+use tokio_postgres::{Client, IsolationLevel, Row, Transaction};
+
+use super::bounds::{self, Literals};
+use crate::error::{Error, Kind, Result};
+
+/// Everything about a table that a load is planned from.
+#[derive(Debug)]
+pub struct Catalogue {
+    /// The tree, its keys in terms of the input's fields.
+    pub tree: Tree,
+    /// Facts about each node of the tree, in the same order.
+    pub facts: Vec<Facts>,
+    /// The columns that the input has, in its order.
+    pub columns: Vec<String>,
+    /// Whether the input leaves out columns that could be written.
+    pub omits_columns: bool,
+    /// `server_version_num`, such as 180006.
+    pub version: u32,
+}
+
+/// What the server does, and allows, when rows are sent to a node by name.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// `pg_class.relkind`.
+    pub kind: char,
+    /// `pg_get_partkeydef`: strategy and key, for the user.
+    pub key: Option<String>,
+    /// The bound as the server deparses it, for the user.
+    pub bound: Option<String>,
+    /// `pg_class.reltuples`; negative if never counted.
+    pub estimated_rows: f32,
+    /// Enabled INSERT triggers for each statement exist.
+    pub statement_triggers: bool,
+    /// Row security applies to this session.
+    pub row_security: bool,
+    /// This session may insert into the table, by its name.
+    pub may_insert: bool,
+    /// Defaults of the columns that the input omits are not the root's.
+    pub other_defaults: bool,
+}
+
+const NODES: &str = "
+WITH RECURSIVE tree (relid, parent, level) AS (
+    SELECT $1::pg_catalog.oid, NULL::pg_catalog.oid, 0
+    UNION ALL
+    SELECT i.inhrelid, i.inhparent, tree.level + 1
+    FROM tree
+    JOIN pg_catalog.pg_inherits i ON i.inhparent = tree.relid
+    JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid
+    WHERE c.relispartition
+      AND pg_catalog.to_jsonb(i) ->> 'inhdetachpending' IS DISTINCT FROM 'true'
+)
+SELECT c.oid, tree.parent, n.nspname, c.relname, c.relkind::pg_catalog.text AS relkind,
+       p.partstrat::pg_catalog.text AS strategy,
+       CASE WHEN p.partrelid IS NOT NULL THEN pg_catalog.pg_get_partkeydef(c.oid) END AS key,
+       CASE WHEN tree.parent IS NOT NULL
+            THEN pg_catalog.pg_get_expr(c.relpartbound, c.oid) END AS bound,
+       c.reltuples,
+       pg_catalog.row_security_active(c.oid) AS row_security,
+       pg_catalog.has_table_privilege(c.oid, 'INSERT')
+           AND pg_catalog.has_schema_privilege(n.oid, 'USAGE') AS may_insert,
+       EXISTS (SELECT FROM pg_catalog.pg_trigger g
+               WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND g.tgenabled <> 'D'
+                 AND g.tgtype & 1 = 0 AND g.tgtype & 4 <> 0) AS statement_triggers
+FROM tree
+JOIN pg_catalog.pg_class c ON c.oid = tree.relid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+LEFT JOIN pg_catalog.pg_partitioned_table p ON p.partrelid = c.oid
+ORDER BY tree.level, tree.parent, n.nspname, c.relname";
+
+const COLUMNS: &str = "
+SELECT attname, attgenerated::pg_catalog.text <> '' AS generated
+FROM pg_catalog.pg_attribute
+WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped
+ORDER BY attnum";
+
+const OTHER_DEFAULTS: &str = "
+WITH defaults AS (
+    SELECT a.attrelid, a.attname, a.attidentity,
+           pg_catalog.pg_get_expr(d.adbin, d.adrelid) AS expression
+    FROM pg_catalog.pg_attribute a
+    LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+    WHERE a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+      AND a.attrelid = ANY ($2) AND NOT a.attname = ANY ($3)
+)
+SELECT DISTINCT leaf.attrelid
+FROM defaults leaf
+JOIN defaults root ON root.attrelid = $1 AND root.attname = leaf.attname
+WHERE (leaf.attidentity, leaf.expression) IS DISTINCT FROM (root.attidentity, root.expression)";
+
+impl Catalogue {
+    /// Reads the tree of `table`, a name as SQL takes it, for an input with `columns`.
+    pub async fn read(
+        client: &mut Client,
+        table: &str,
+        columns: Option<&[String]>,
+    ) -> Result<Self> {
+        let root = find(client, table).await?;
+        let transaction = client
+            .build_transaction()
+            .isolation_level(IsolationLevel::RepeatableRead)
+            .read_only(true)
+            .start()
+            .await?;
+        // Literals must read back as they were written, whatever the session's settings.
+        transaction.batch_execute("SET LOCAL datestyle = 'ISO'; SET LOCAL timezone = 'UTC'").await?;
+        let catalogue = Self::read_in(&transaction, root, columns).await?;
+        transaction.commit().await?;
+        Ok(catalogue)
+    }
+
+    async fn read_in(
+        transaction: &Transaction<'_>,
+        root: Oid,
+        columns: Option<&[String]>,
+    ) -> Result<Self> {
+        let rows = transaction.query(NODES, &[&root]).await?;
+        let oids: Vec<Oid> = rows.iter().map(|row| row.get("oid")).collect();
+        let (columns, omits_columns) = input_columns(transaction, root, columns).await?;
+        let keys = keys::read(transaction, &oids, &columns).await?;
+        let literals: Vec<Option<Literals>> = rows
+            .iter()
+            .map(|row| row.get::<_, Option<&str>>("bound").and_then(bounds::parse))
+            .collect();
+        let mut tree = assemble(&rows, &oids, keys);
+        values::fill(transaction, &mut tree, &literals).await?;
+
+        let mut facts: Vec<Facts> = rows.iter().map(Facts::from_row).collect();
+        if omits_columns {
+            let other = transaction.query(OTHER_DEFAULTS, &[&root, &oids, &columns]).await?;
+            for row in other {
+                let oid: Oid = row.get(0);
+                for (facts, _) in facts.iter_mut().zip(&oids).filter(|(_, other)| **other == oid) {
+                    facts.other_defaults = true;
+                }
+            }
+        }
+        let version = transaction
+            .query_one("SELECT pg_catalog.current_setting('server_version_num')::int4", &[])
+            .await?
+            .get::<_, i32>(0);
+        Ok(Self { tree, facts, columns, omits_columns, version: version.unsigned_abs() })
+    }
+}
+
+impl Facts {
+    fn from_row(row: &Row) -> Self {
+        Self {
+            kind: row.get::<_, &str>("relkind").chars().next().unwrap_or('r'),
+            key: row.get("key"),
+            bound: row.get("bound"),
+            estimated_rows: row.get("reltuples"),
+            statement_triggers: row.get("statement_triggers"),
+            row_security: row.get("row_security"),
+            may_insert: row.get("may_insert"),
+            other_defaults: false,
+        }
+    }
+}
+
+async fn find(client: &Client, table: &str) -> Result<Oid> {
+    let found = client.query_one("SELECT pg_catalog.to_regclass($1)::oid", &[&table]).await;
+    let oid = found.map_err(|error| {
+        Error::from(error).hint("Write the table as in SQL: perhaps schema.table, or \"Quoted\".")
+    })?;
+    oid.get::<_, Option<Oid>>(0).ok_or_else(|| {
+        Error::new(Kind::Server, format!("relation \"{table}\" does not exist"))
+            .sqlstate("42P01")
+            .hint(
+                "Write the table as in SQL: with its schema if that is not in search_path, \
+                 in double quotes if its name is not lower case.",
+            )
+    })
+}
+
+/// The input's columns in order, and whether it leaves out any that could be written.
+async fn input_columns(
+    transaction: &Transaction<'_>,
+    root: Oid,
+    asked: Option<&[String]>,
+) -> Result<(Vec<String>, bool)> {
+    let rows = transaction.query(COLUMNS, &[&root]).await?;
+    let writable: Vec<String> =
+        rows.iter().filter(|row| !row.get::<_, bool>(1)).map(|row| row.get(0)).collect();
+    let Some(asked) = asked else { return Ok((writable, false)) };
+    let exists = |name: &String| rows.iter().any(|row| row.get::<_, &str>(0) == name);
+    if let Some(unknown) = asked.iter().find(|name| !exists(name)) {
+        let known: Vec<&str> = rows.iter().map(|row| row.get(0)).collect();
+        return Err(Error::new(Kind::Server, format!("column \"{unknown}\" does not exist"))
+            .sqlstate("42703")
+            .hint(format!("The columns are: {}.", known.join(", "))));
+    }
+    let omits = writable.iter().any(|name| !asked.contains(name));
+    Ok((asked.to_vec(), omits))
+}
+
+/// The tree without the values of its bounds.
+fn assemble(rows: &[Row], oids: &[Oid], mut keys: HashMap<Oid, keys::Columns>) -> Tree {
+    let ids: HashMap<Oid, NodeId> = oids.iter().enumerate().map(|(id, oid)| (*oid, id)).collect();
+    let mut nodes: Vec<Node> = Vec::with_capacity(rows.len());
+    for (row, oid) in rows.iter().zip(oids) {
+        let parent = row.get::<_, Option<Oid>>("parent").and_then(|oid| ids.get(&oid)).copied();
+        if let Some(parent) = parent {
+            let id = nodes.len();
+            nodes[parent].children.push(id);
+        }
+        let strategy = row.get::<_, Option<&str>>("strategy").map(|letter| match letter {
+            "h" => Strategy::Hash,
+            "l" => Strategy::List,
+            _ => Strategy::Range,
+        });
+        let key = strategy.map(|strategy| {
+            let columns = keys.remove(oid).unwrap_or_default();
+            Key { strategy, columns }
+        });
+        nodes.push(Node {
+            relation: Relation { schema: row.get("nspname"), name: row.get("relname") },
+            parent,
+            bound: parent.map(|_| Bound::Opaque),
+            key,
+            children: Vec::new(),
+        });
+    }
+    Tree { nodes }
+}

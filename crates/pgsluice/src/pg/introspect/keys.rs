@@ -1,0 +1,207 @@
+//! Partition keys: which columns are native, and why the others are not.
+
+use std::collections::HashMap;
+
+use pgsluice_core::catalog::KeyColumn;
+use pgsluice_core::types::KeyType;
+use tokio_postgres::types::{Oid, Type};
+use tokio_postgres::{Row, Transaction};
+
+use crate::error::Result;
+
+/// The key columns of one partitioned table.
+pub(super) type Columns = Vec<KeyColumn>;
+
+/// Catalogue rows become JSON where a column's name differs among versions.
+const KEYS: &str = "
+SELECT p.partrelid, p.partstrat::pg_catalog.text AS strategy,
+       pg_catalog.pg_get_partkeydef(p.partrelid) AS definition,
+       a.attname, a.atttypid, a.atttypmod, pg_catalog.format_type(a.atttypid, a.atttypmod) AS type,
+       o.opcdefault AND o.opcnamespace = 'pg_catalog'::pg_catalog.regnamespace
+           AND (o.opcintype = a.atttypid
+                OR (a.atttypid, o.opcintype) = ('varchar'::regtype, 'text'::regtype))
+           AS core_opclass,
+       o.opcname, c.collname, k.collation = 100 AS database_collation,
+       pg_catalog.to_jsonb(c) ->> 'collprovider' AS provider,
+       COALESCE(pg_catalog.to_jsonb(c) ->> 'collcollate', '') AS locale,
+       c.collisdeterministic AS deterministic,
+       EXISTS (SELECT FROM pg_catalog.pg_attrdef d
+               WHERE d.adrelid = a.attrelid AND d.adnum = a.attnum) OR a.attidentity <> ''
+           AS has_default
+FROM pg_catalog.pg_partitioned_table p
+CROSS JOIN LATERAL unnest(p.partattrs::int2[], p.partclass::oid[], p.partcollation::oid[])
+    WITH ORDINALITY AS k (attnum, opclass, collation, place)
+LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = k.attnum
+LEFT JOIN pg_catalog.pg_opclass o ON o.oid = k.opclass
+LEFT JOIN pg_catalog.pg_collation c ON c.oid = k.collation
+WHERE p.partrelid = ANY ($1)
+ORDER BY p.partrelid, k.place";
+
+/// What of the session and the database decides how keys are read.
+struct Session {
+    encoding: String,
+    zone: Option<i32>,
+    zone_name: String,
+    collation_is_c: bool,
+}
+
+/// The keys of the tables `oids`, for an input with `columns`.
+pub(super) async fn read(
+    transaction: &Transaction<'_>,
+    oids: &[Oid],
+    columns: &[String],
+) -> Result<HashMap<Oid, Columns>> {
+    let session = Session::read(transaction).await?;
+    let mut keys: HashMap<Oid, Columns> = HashMap::new();
+    for row in transaction.query(KEYS, &[&oids]).await? {
+        keys.entry(row.get("partrelid")).or_default().push(session.key_column(&row, columns));
+    }
+    Ok(keys)
+}
+
+impl Session {
+    async fn read(transaction: &Transaction<'_>) -> Result<Self> {
+        // The transaction has a time zone of its own: the session's is behind it.
+        let row = transaction
+            .query_one(
+                "SELECT pg_catalog.current_setting('server_encoding'),
+                        s.reset_val,
+                        COALESCE(pg_catalog.to_jsonb(d) ->> 'datlocprovider', 'c'),
+                        d.datcollate
+                 FROM pg_catalog.pg_database d, pg_catalog.pg_settings s
+                 WHERE d.datname = pg_catalog.current_database() AND s.name = 'TimeZone'",
+                &[],
+            )
+            .await?;
+        let (provider, locale): (&str, &str) = (row.get(2), row.get(3));
+        let zone_name: String = row.get(1);
+        Ok(Self {
+            encoding: row.get(0),
+            zone: fixed_zone(&zone_name),
+            zone_name,
+            collation_is_c: is_c(provider, locale),
+        })
+    }
+
+    fn key_column(&self, row: &Row, columns: &[String]) -> KeyColumn {
+        let Some(column) = row.get::<_, Option<String>>("attname") else {
+            let definition: String = row.get("definition");
+            return KeyColumn::Opaque {
+                column: definition,
+                why: "the key is an expression".to_owned(),
+            };
+        };
+        let field = columns.iter().position(|name| *name == column);
+        if field.is_none() && row.get("has_default") {
+            let why = "the input omits the column and its default decides".to_owned();
+            return KeyColumn::Opaque { column, why };
+        }
+        match self.key_type(row) {
+            Ok(ty) => KeyColumn::Native { column, field, ty },
+            Err(why) => KeyColumn::Opaque { column, why },
+        }
+    }
+
+    fn key_type(&self, row: &Row) -> Result<KeyType, String> {
+        let (oid, modifier): (Oid, i32) = (row.get("atttypid"), row.get("atttypmod"));
+        let type_name: &str = row.get("type");
+        let type_of = Type::from_oid(oid);
+        let ty = type_of.and_then(|ty| native(&ty, modifier, self.zone));
+        let Some(ty) = ty else {
+            return Err(format!("type {type_name} is not routed natively"));
+        };
+        if !row.get::<_, Option<bool>>("core_opclass").unwrap_or(false) {
+            let name: Option<&str> = row.get("opcname");
+            return Err(format!(
+                "operator class {} is not the type's own",
+                name.unwrap_or_default()
+            ));
+        }
+        if matches!(ty, KeyType::Text | KeyType::Varchar { .. } | KeyType::Bpchar { .. }) {
+            self.check_text(row)?;
+        }
+        Ok(ty)
+    }
+
+    fn check_text(&self, row: &Row) -> Result<(), String> {
+        if self.encoding != "UTF8" {
+            return Err(format!("text in a {} database is not routed natively", self.encoding));
+        }
+        let name: &str = row.get::<_, Option<&str>>("collname").unwrap_or_default();
+        if !row.get::<_, Option<bool>>("deterministic").unwrap_or(false) {
+            return Err(format!("collation {name} is not deterministic"));
+        }
+        let database = row.get::<_, Option<bool>>("database_collation").unwrap_or(false);
+        let is_c = if database {
+            self.collation_is_c
+        } else {
+            is_c(row.get("provider"), row.get("locale"))
+        };
+        // A list looks for equal values by order, but order is only compared for equality there,
+        // and a deterministic collation calls equal what is equal byte by byte.
+        match row.get("strategy") {
+            "r" if !is_c => Err(format!("the order of collation {name} is the server's to know")),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether a collation sorts by bytes: `C` and `POSIX` of libc, and all of the built-in provider
+/// (PostgreSQL 17), whose order is that of code points.
+fn is_c(provider: &str, locale: &str) -> bool {
+    provider == "b" || (provider == "c" && matches!(locale, "C" | "POSIX"))
+}
+
+fn native(ty: &Type, modifier: i32, zone: Option<i32>) -> Option<KeyType> {
+    // atttypmod of the character types counts the four bytes of a varlena header.
+    let max = u32::try_from(modifier - 4).ok();
+    let precision = u8::try_from(modifier).ok().filter(|digits| *digits <= 6).unwrap_or(6);
+    Some(match *ty {
+        Type::BOOL => KeyType::Bool,
+        Type::INT2 => KeyType::Int2,
+        Type::INT4 => KeyType::Int4,
+        Type::INT8 => KeyType::Int8,
+        Type::TEXT => KeyType::Text,
+        Type::VARCHAR => KeyType::Varchar { max },
+        Type::BPCHAR => KeyType::Bpchar { max },
+        Type::UUID => KeyType::Uuid,
+        Type::DATE => KeyType::Date,
+        Type::TIMESTAMP => KeyType::Timestamp { precision },
+        Type::TIMESTAMPTZ => KeyType::Timestamptz { precision, zone },
+        _ => return None,
+    })
+}
+
+/// Seconds east of UTC of a zone that has had one offset for ever; None for all others.
+fn fixed_zone(name: &str) -> Option<i32> {
+    let name = name.strip_prefix("Etc/").unwrap_or(name);
+    if matches!(name, "UTC" | "UCT" | "GMT" | "Universal" | "Zulu" | "Greenwich") {
+        return Some(0);
+    }
+    // POSIX counts west: Etc/GMT+5 is five hours behind.
+    let hours: i32 = name.strip_prefix("GMT")?.parse().ok()?;
+    (-14..=12).contains(&hours).then_some(-hours * 3600)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_zones_that_never_changed_are_fixed() {
+        assert_eq!(fixed_zone("UTC"), Some(0));
+        assert_eq!(fixed_zone("Etc/GMT+5"), Some(-18_000));
+        assert_eq!(fixed_zone("Etc/GMT-14"), Some(50_400));
+        assert_eq!(fixed_zone("Europe/Berlin"), None);
+        assert_eq!(fixed_zone("GMT0BST"), None);
+    }
+
+    #[test]
+    fn modifiers_are_lengths_and_precisions() {
+        assert_eq!(native(&Type::VARCHAR, 9, None), Some(KeyType::Varchar { max: Some(5) }));
+        assert_eq!(native(&Type::VARCHAR, -1, None), Some(KeyType::Varchar { max: None }));
+        assert_eq!(native(&Type::TIMESTAMP, -1, None), Some(KeyType::Timestamp { precision: 6 }));
+        assert_eq!(native(&Type::TIMESTAMP, 0, None), Some(KeyType::Timestamp { precision: 0 }));
+        assert_eq!(native(&Type::NUMERIC, -1, None), None);
+    }
+}

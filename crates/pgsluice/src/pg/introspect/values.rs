@@ -1,0 +1,157 @@
+//! The values of bounds: every literal of one type is cast by the server in one query, and comes
+//! back in binary format.
+
+use std::collections::HashMap;
+
+use pgsluice_core::catalog::{Bound, Edge, Key, KeyColumn, NodeId, Tree};
+use pgsluice_core::types::{KeyType, OwnedDatum};
+use tokio_postgres::Transaction;
+use tokio_postgres::types::{FromSql, Type};
+
+use crate::error::Result;
+use crate::pg::bounds::{Literal, Literals};
+
+/// Whatever the type: its bytes on the wire.
+struct Raw(Vec<u8>);
+
+impl<'a> FromSql<'a> for Raw {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
+        Ok(Self(raw.to_vec()))
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+}
+
+type Datums = HashMap<&'static str, HashMap<String, Vec<u8>>>;
+
+/// Puts the bounds of all nodes into the tree. `literals` has one entry for each node.
+///
+/// A bound that is not understood makes its parent's key opaque: with one bound unknown, nobody
+/// can say what the default partition takes.
+pub(super) async fn fill(
+    transaction: &Transaction<'_>,
+    tree: &mut Tree,
+    literals: &[Option<Literals>],
+) -> Result<()> {
+    let mut wanted: HashMap<&'static str, Vec<&str>> = HashMap::new();
+    for (node, literals) in literals.iter().enumerate() {
+        for (ty, text) in typed(tree, node, literals.as_ref()) {
+            wanted.entry(cast_type(ty)).or_default().push(text);
+        }
+    }
+    let mut datums = Datums::new();
+    for (name, mut texts) in wanted {
+        texts.sort_unstable();
+        texts.dedup();
+        let sql = format!(
+            "SELECT v::{name} FROM unnest($1::text[]) WITH ORDINALITY AS u (v, n) ORDER BY n"
+        );
+        let rows = transaction.query(&sql, &[&texts]).await?;
+        let binary = rows.iter().map(|row| row.get::<_, Raw>(0).0);
+        datums.insert(name, texts.into_iter().map(str::to_owned).zip(binary).collect());
+    }
+    for (node, literals) in literals.iter().enumerate() {
+        let Some(parent) = tree.nodes[node].parent else { continue };
+        let bound = literals.as_ref().and_then(|literals| {
+            bound(tree.nodes[parent].key.as_ref()?, literals, &datums)
+        });
+        match bound {
+            Some(bound) => tree.nodes[node].bound = Some(bound),
+            None => make_opaque(tree, parent, node),
+        }
+    }
+    Ok(())
+}
+
+/// The literals of a node's bound with the types of the key columns that they belong to.
+fn typed<'l>(
+    tree: &Tree,
+    node: NodeId,
+    literals: Option<&'l Literals>,
+) -> Vec<(KeyType, &'l str)> {
+    let key = tree.nodes[node].parent.and_then(|parent| tree.nodes[parent].key.as_ref());
+    let (Some(key), Some(literals)) = (key, literals) else { return Vec::new() };
+    let native = |index: usize| match key.columns.get(index) {
+        Some(KeyColumn::Native { ty, .. }) => Some(*ty),
+        _ => None,
+    };
+    let texts: Vec<(usize, &str)> = match literals {
+        Literals::Default | Literals::Hash { .. } => Vec::new(),
+        Literals::List(values) => values.iter().flatten().map(|text| (0, text.as_str())).collect(),
+        Literals::Range { lower, upper } => [lower, upper]
+            .into_iter()
+            .flat_map(|edges| edges.iter().enumerate())
+            .filter_map(|(index, edge)| match edge {
+                Literal::Value(text) => Some((index, text.as_str())),
+                Literal::MinValue | Literal::MaxValue => None,
+            })
+            .collect(),
+    };
+    texts.into_iter().filter_map(|(index, text)| Some((native(index)?, text))).collect()
+}
+
+fn bound(key: &Key, literals: &Literals, datums: &Datums) -> Option<Bound> {
+    if key.columns.iter().any(|column| matches!(column, KeyColumn::Opaque { .. })) {
+        return Some(Bound::Opaque);
+    }
+    let datum = |index: usize, text: &str| -> Option<OwnedDatum> {
+        let KeyColumn::Native { ty, .. } = key.columns.get(index)? else { return None };
+        let binary = datums.get(cast_type(*ty))?.get(text)?;
+        ty.from_binary(binary).map(OwnedDatum::from)
+    };
+    let edges = |edges: &[Literal]| -> Option<Vec<Edge>> {
+        let edge = |(index, edge): (usize, &Literal)| match edge {
+            Literal::MinValue => Some(Edge::MinValue),
+            Literal::MaxValue => Some(Edge::MaxValue),
+            Literal::Value(text) => datum(index, text).map(Edge::Datum),
+        };
+        edges.iter().enumerate().map(edge).collect()
+    };
+    Some(match literals {
+        Literals::Default => Bound::Default,
+        Literals::Hash { modulus, remainder } => {
+            Bound::Hash { modulus: *modulus, remainder: *remainder }
+        }
+        Literals::List(values) => {
+            let value = |text: &Option<String>| match text {
+                None => Some(None),
+                Some(text) => datum(0, text).map(Some),
+            };
+            Bound::List(values.iter().map(value).collect::<Option<_>>()?)
+        }
+        Literals::Range { lower, upper } => {
+            Bound::Range { lower: edges(lower)?, upper: edges(upper)? }
+        }
+    })
+}
+
+fn make_opaque(tree: &mut Tree, parent: NodeId, node: NodeId) {
+    let relation = tree.nodes[node].relation.to_string();
+    let Some(key) = &mut tree.nodes[parent].key else { return };
+    for column in &mut key.columns {
+        if let KeyColumn::Native { column: name, .. } = column {
+            let why = format!("the bound of partition {relation} is not understood");
+            *column = KeyColumn::Opaque { column: name.clone(), why };
+        }
+    }
+}
+
+/// The type to cast a literal to. Lengths and precisions are left out: the server has applied
+/// them to the bound already, and a bare `character` would cut it to one.
+fn cast_type(ty: KeyType) -> &'static str {
+    match ty {
+        KeyType::Bool => "pg_catalog.bool",
+        KeyType::Int2 => "pg_catalog.int2",
+        KeyType::Int4 => "pg_catalog.int4",
+        KeyType::Int8 => "pg_catalog.int8",
+        KeyType::Text => "pg_catalog.text",
+        KeyType::Varchar { .. } => "pg_catalog.varchar",
+        KeyType::Bpchar { .. } => "pg_catalog.bpchar",
+        KeyType::Uuid => "pg_catalog.uuid",
+        KeyType::Date => "pg_catalog.date",
+        KeyType::Timestamp { .. } => "pg_catalog.timestamp",
+        KeyType::Timestamptz { .. } => "pg_catalog.timestamptz",
+    }
+}

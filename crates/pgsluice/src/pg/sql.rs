@@ -1,0 +1,60 @@
+//! The statements of a load. Identifiers are always quoted, literals always escaped.
+
+use pgsluice_core::catalog::{Relation, quoted};
+use pgsluice_core::format::{Format, Syntax};
+
+/// Settings of a session that loads: nothing that a role has set may end a long COPY, and a flush
+/// for each payload is spared, because [`FLUSH`] ends the load.
+pub(crate) const LOADING_SESSION: &str = "
+SET synchronous_commit = off;
+SET statement_timeout = 0;
+SET lock_timeout = 0;
+SET idle_in_transaction_session_timeout = 0";
+
+/// One synchronous commit: it makes all commits before it durable. The message is WAL without
+/// meaning to anybody, since a transaction that writes none is not flushed.
+pub(crate) const FLUSH: &str = "
+RESET synchronous_commit;
+SELECT pg_catalog.pg_logical_emit_message(true, 'pgsluice', '')";
+
+/// `COPY relation (columns) FROM STDIN` in the input's own format.
+pub(crate) fn copy_in(relation: &Relation, columns: &[String], format: &Format) -> String {
+    let columns: Vec<String> = columns.iter().map(|column| quoted(column)).collect();
+    let delimiter = literal(&[format.delimiter]);
+    let null = literal(&format.null);
+    let options = match format.syntax {
+        Syntax::Text => format!("FORMAT text, DELIMITER {delimiter}, NULL {null}"),
+        Syntax::Csv { quote, escape, .. } => {
+            let (quote, escape) = (literal(&[quote]), literal(&[escape]));
+            format!(
+                "FORMAT csv, DELIMITER {delimiter}, NULL {null}, QUOTE {quote}, ESCAPE {escape}"
+            )
+        }
+    };
+    // A table without columns is copied without a list of them.
+    let list = if columns.is_empty() { String::new() } else { format!(" ({})", columns.join(", ")) };
+    format!("COPY {relation}{list} FROM STDIN WITH ({options})")
+}
+
+/// A string literal, whatever standard_conforming_strings says.
+fn literal(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes).replace('\\', "\\\\").replace('\'', "''");
+    format!("E'{text}'")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_what_the_user_named() {
+        let relation = Relation { schema: "a\"b".to_owned(), name: "T".to_owned() };
+        let columns = ["select".to_owned(), "x y".to_owned()];
+        assert_eq!(
+            copy_in(&relation, &columns, &Format::text()),
+            "COPY \"a\"\"b\".\"T\" (\"select\", \"x y\") FROM STDIN \
+             WITH (FORMAT text, DELIMITER E'\t', NULL E'\\\\N')"
+        );
+        assert!(copy_in(&relation, &[], &Format::csv()).contains("\"T\" FROM STDIN"));
+    }
+}

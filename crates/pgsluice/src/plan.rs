@@ -1,0 +1,178 @@
+//! The plan: the catalogue turned into a router and, for each node, the table that its rows are
+//! really sent to.
+//!
+//! A leaf is written directly unless that would change what the server does; then its rows go
+//! through the root, still gathered by leaf, and the reason is said.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use pgsluice_core::catalog::{KeyColumn, NodeId, ROOT, Tree};
+use pgsluice_core::format::{Format, Syntax};
+use pgsluice_core::parse::Parser;
+use pgsluice_core::route::{Cause, Router};
+
+use crate::config::Load;
+use crate::error::Result;
+use crate::pg::conninfo::Target;
+use crate::pg::connect::connect;
+use crate::pg::introspect::{Catalogue, Facts};
+use crate::pg::sql;
+
+/// What will happen to the rows of a load; immutable once made.
+#[derive(Debug)]
+pub struct Plan {
+    /// What the server told.
+    pub catalogue: Catalogue,
+    /// The partition tree.
+    pub tree: Arc<Tree>,
+    /// Finds a row's leaf.
+    pub router: Router,
+    /// Finds a row's keys.
+    pub parser: Parser,
+    /// How rows are written, as this server's version reads them.
+    pub format: Format,
+    /// Why the whole load must be one statement on one connection, if it must.
+    pub one_statement: Option<String>,
+    /// For each node, why its rows go through the root if they do.
+    detours: Vec<Option<String>>,
+}
+
+impl Plan {
+    /// Reads the catalogue of `target` and plans the load.
+    pub async fn make(config: &Load, target: &Target) -> Result<Self> {
+        config.check()?;
+        let mut client = connect(target).await?;
+        let catalogue =
+            Catalogue::read(&mut client, &config.table, config.columns.as_deref()).await?;
+        Ok(Self::new(config, catalogue))
+    }
+
+    fn new(config: &Load, catalogue: Catalogue) -> Self {
+        let tree = Arc::new(catalogue.tree.clone());
+        let router = Router::new(Arc::clone(&tree));
+        let format = format_for(&config.format, catalogue.version);
+        let parser = Parser::new(&format, router.wanted().to_vec());
+        let detours = detours(&tree, &catalogue.facts);
+        let root = &catalogue.facts[ROOT];
+        let one_statement = root.statement_triggers.then(|| {
+            format!("a trigger for each statement on {} must fire once", tree.nodes[ROOT].relation)
+        });
+        Self { catalogue, tree, router, parser, format, one_statement, detours }
+    }
+
+    /// The COPY statement that takes the rows of `node`.
+    pub fn copy_statement(&self, node: NodeId) -> String {
+        let target = if self.detours[node].is_some() { ROOT } else { node };
+        sql::copy_in(&self.tree.nodes[target].relation, &self.catalogue.columns, &self.format)
+    }
+
+    /// Why the rows of `node` go through the root, if they do and the node is not the root.
+    pub fn detour(&self, node: NodeId) -> Option<&str> {
+        self.detours[node].as_deref()
+    }
+
+    /// Why rows stop at `node` because of `cause`: what it is about, and the reason.
+    pub fn explain(&self, node: NodeId, cause: Cause) -> (String, String) {
+        let relation = &self.tree.nodes[node].relation;
+        let columns = self.tree.nodes[node].key.as_ref().map_or(&[][..], |key| &key.columns);
+        let name = |column: usize| match columns.get(column) {
+            Some(KeyColumn::Native { column, .. } | KeyColumn::Opaque { column, .. }) => column,
+            None => "",
+        };
+        let key = |column: usize| format!("key {} of {relation}", name(column));
+        match cause {
+            Cause::Opaque => {
+                let mut opaque = columns.iter().filter_map(|column| match column {
+                    KeyColumn::Opaque { column, why } => Some((column, why)),
+                    KeyColumn::Native { .. } => None,
+                });
+                let (column, why) = opaque.next().unzip();
+                let what = format!("key {} of {relation}", column.map_or("", String::as_str));
+                (what, why.cloned().unwrap_or_default())
+            }
+            Cause::Spelling(column) => {
+                (key(column), "the value's spelling is left to the server".to_owned())
+            }
+            Cause::Missing(column) => (key(column), "the row has too few fields".to_owned()),
+            Cause::NoPartition => {
+                (format!("partitions of {relation}"), "no partition takes the row".to_owned())
+            }
+        }
+    }
+
+    /// Keys that no row can be routed by, and detours, before any row is read: what, why.
+    pub fn known_fallbacks(&self) -> Vec<(String, String)> {
+        let mut known = Vec::new();
+        for (node, facts) in self.tree.nodes.iter().enumerate() {
+            let columns = facts.key.as_ref().map_or(&[][..], |key| &key.columns);
+            if columns.iter().any(|column| matches!(column, KeyColumn::Opaque { .. })) {
+                known.push(self.explain(node, Cause::Opaque));
+            }
+        }
+        known.sort();
+        known.dedup();
+        let mut detours: BTreeMap<&str, Vec<NodeId>> = BTreeMap::new();
+        for leaf in self.tree.leaves() {
+            if let Some(why) = self.detour(leaf) {
+                detours.entry(why).or_default().push(leaf);
+            }
+        }
+        known.extend(detours.iter().map(|(why, leaves)| (self.name(leaves), (*why).to_owned())));
+        known.extend(self.one_statement.iter().map(|why| ("the load".to_owned(), why.clone())));
+        known
+    }
+
+    /// One table by its name, several by their number.
+    pub fn name(&self, nodes: &[NodeId]) -> String {
+        match nodes {
+            [one] => format!("table {}", self.tree.nodes[*one].relation),
+            several => format!("{} tables", several.len()),
+        }
+    }
+}
+
+/// Before PostgreSQL 18 an unquoted line `\.` ends CSV data; from then on it is data.
+fn format_for(format: &Format, version: u32) -> Format {
+    let mut format = format.clone();
+    if let Syntax::Csv { end_marker, .. } = &mut format.syntax {
+        *end_marker = version < 180_000;
+    }
+    format
+}
+
+fn detours(tree: &Tree, facts: &[Facts]) -> Vec<Option<String>> {
+    let root = &tree.nodes[ROOT].relation;
+    let whole = if facts[ROOT].statement_triggers {
+        Some(format!("{root} has a trigger for each statement"))
+    } else if facts[ROOT].row_security {
+        Some(format!("row security applies to {root}"))
+    } else if !facts[ROOT].may_insert {
+        Some(format!("this user may not insert into {root}"))
+    } else {
+        None
+    };
+    let detour = |(node, facts): (NodeId, &Facts)| {
+        if node == ROOT {
+            return None;
+        }
+        whole.clone().or_else(|| own_detour(facts).map(str::to_owned))
+    };
+    facts.iter().enumerate().map(detour).collect()
+}
+
+/// Why a table below the root cannot be written by its own name without a difference.
+fn own_detour(facts: &Facts) -> Option<&'static str> {
+    match facts {
+        Facts { kind: 'f', .. } => Some("a foreign table is left to the server"),
+        Facts { statement_triggers: true, .. } => {
+            Some("its own trigger for each statement would fire")
+        }
+        Facts { row_security: true, .. } => Some("its own row security would apply"),
+        Facts { may_insert: false, .. } => Some("this user may not insert into it directly"),
+        Facts { other_defaults: true, .. } => {
+            Some("its defaults for the columns that the input omits are not the root's")
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,140 @@
+//! Where bytes come from: files, directories, glob patterns and standard input.
+
+mod reader;
+
+pub use reader::{Reader, Split};
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Kind, Result};
+
+/// One input, found but not yet opened.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// As the user knows it: the path, or `<stdin>`.
+    pub name: String,
+    /// Bytes, where that is known beforehand.
+    pub size: Option<u64>,
+    path: Option<PathBuf>,
+}
+
+impl Input {
+    /// Opens the input for reading from its beginning.
+    pub fn open(&self) -> Result<Box<dyn Read + Send>> {
+        match &self.path {
+            None => Ok(Box::new(io::stdin())),
+            Some(path) => match File::open(path) {
+                Ok(file) => Ok(Box::new(file)),
+                Err(error) => Err(cannot_open(path, &error)),
+            },
+        }
+    }
+}
+
+/// The inputs that `names` stand for, in order; each of them exists and can be read.
+pub fn resolve(names: &[String]) -> Result<Vec<Input>> {
+    let mut inputs = Vec::new();
+    for name in names {
+        let path = Path::new(name);
+        if name == "-" {
+            if inputs.iter().any(|input: &Input| input.path.is_none()) {
+                return Err(Error::new(Kind::Usage, "standard input can be given only once"));
+            }
+            inputs.push(Input { name: "<stdin>".to_owned(), size: None, path: None });
+        } else if path.is_dir() {
+            inputs.extend(directory(path)?);
+        } else if path.exists() || !name.contains(['*', '?', '[']) {
+            inputs.push(file(path)?);
+        } else {
+            inputs.extend(pattern(name)?);
+        }
+    }
+    Ok(inputs)
+}
+
+fn file(path: &Path) -> Result<Input> {
+    let opened = File::open(path).and_then(|file| file.metadata());
+    let metadata = opened.map_err(|error| cannot_open(path, &error))?;
+    let size = metadata.is_file().then_some(metadata.len());
+    Ok(Input { name: path.display().to_string(), size, path: Some(path.to_owned()) })
+}
+
+/// The files of a directory by name, hidden ones left out as a glob leaves them out.
+fn directory(path: &Path) -> Result<Vec<Input>> {
+    let entries = std::fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    let mut paths: Vec<PathBuf> = entries
+        .map_err(|error| cannot_open(path, &error))?
+        .into_iter()
+        .filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."))
+        .map(|entry| entry.path())
+        .filter(|path| path.is_file())
+        .collect();
+    if paths.is_empty() {
+        let message = format!("directory \"{}\" has no files", path.display());
+        return Err(Error::new(Kind::Input, message)
+            .detail("Subdirectories and hidden files are not looked at.")
+            .hint("Name the files, or use a pattern such as 'dir/**/*.csv'."));
+    }
+    paths.sort();
+    paths.iter().map(|path| file(path)).collect()
+}
+
+fn pattern(name: &str) -> Result<Vec<Input>> {
+    let invalid = |error: glob::PatternError| {
+        Error::new(Kind::Usage, format!("invalid pattern \"{name}\": {error}"))
+    };
+    let mut paths: Vec<PathBuf> =
+        glob::glob(name).map_err(invalid)?.flatten().filter(|path| path.is_file()).collect();
+    if paths.is_empty() {
+        return Err(Error::new(Kind::Input, format!("no file matches \"{name}\"")));
+    }
+    paths.sort();
+    paths.iter().map(|path| file(path)).collect()
+}
+
+fn cannot_open(path: &Path, error: &io::Error) -> Error {
+    // Rust appends "(os error 2)", which tells a user nothing.
+    let text = error.to_string();
+    let reason = text.split(" (os error").next().unwrap_or_default();
+    let message = format!("could not open file \"{}\" for reading: {reason}", path.display());
+    match error.kind() {
+        io::ErrorKind::NotFound => Error::new(Kind::Input, message)
+            .hint("Relative names are looked up in the current directory."),
+        _ => Error::new(Kind::Input, message),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_files_by_name_directory_and_pattern() {
+        let dir = tempfile::tempdir().expect("a directory");
+        for name in ["b.csv", "a.csv", ".hidden"] {
+            std::fs::write(dir.path().join(name), "x").expect("a file");
+        }
+        let path = |name: &str| dir.path().join(name).display().to_string();
+        let names = |files: &[String]| -> Vec<String> {
+            let inputs = resolve(files).expect("inputs");
+            inputs.iter().map(|input| input.name.clone()).collect()
+        };
+        assert_eq!(names(&[path("")]), [path("a.csv"), path("b.csv")]);
+        assert_eq!(names(&[path("*.csv")]), [path("a.csv"), path("b.csv")]);
+        assert_eq!(names(&["-".to_owned(), path("b.csv")]), ["<stdin>".to_owned(), path("b.csv")]);
+    }
+
+    #[test]
+    fn says_what_is_missing() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let message = |name: &str| {
+            let name = dir.path().join(name).display().to_string();
+            resolve(&[name]).expect_err("missing").to_string()
+        };
+        assert!(message("no.csv").contains("for reading: No such file or directory\nHINT"));
+        assert!(message("").contains("has no files"));
+        assert!(message("*.csv").contains("no file matches"));
+    }
+}

@@ -1,0 +1,268 @@
+//! Read and split: the bytes of all inputs, one after the other, cut into splits at row ends.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use pgsluice_core::format::Format;
+use pgsluice_core::parse::Parser;
+use pgsluice_core::position::Position;
+use pgsluice_core::split::{Malformed, Row, Splitter};
+
+use super::Input;
+use crate::config::Header;
+use crate::error::{Error, Kind, Place, Result};
+
+/// Bytes of a split, unless one row is longer.
+const SPLIT_BYTES: usize = 1 << 20;
+
+/// The longest row that is looked for the end of; PostgreSQL refuses rows far shorter.
+const LONGEST_ROW: usize = 2 << 30;
+
+/// A range of one input that begins and ends at row ends, and its rows.
+#[derive(Debug)]
+pub struct Split {
+    /// The place of the first byte.
+    pub start: Position,
+    /// The bytes; those after the last row belong to the next split.
+    pub bytes: Vec<u8>,
+    /// The rows within `bytes`.
+    pub rows: Vec<Row>,
+    /// Bytes of the input that this split stands for.
+    pub length: usize,
+}
+
+/// Reads inputs one after the other and hands out their splits.
+pub struct Reader {
+    inputs: Arc<[Input]>,
+    format: Format,
+    header: Header,
+    columns: Vec<String>,
+    next: usize,
+    open: Option<Open>,
+    /// What was not data after an end-of-data marker: input name and bytes.
+    pub ignored: Vec<(String, u64)>,
+}
+
+struct Open {
+    stream: Box<dyn Read + Send>,
+    splitter: Splitter,
+    start: Position,
+    rest: Vec<u8>,
+    header: Header,
+}
+
+impl Reader {
+    /// A reader of `inputs`, whose rows have the fields `columns`.
+    pub fn new(inputs: Arc<[Input]>, format: &Format, header: Header, columns: &[String]) -> Self {
+        Self {
+            inputs,
+            format: format.clone(),
+            header,
+            columns: columns.to_vec(),
+            next: 0,
+            open: None,
+            ignored: Vec::new(),
+        }
+    }
+
+    /// The next split, in order; None at the end of the last input. `used` is a split that is no
+    /// longer needed, so that its memory is used again.
+    pub fn next(&mut self, mut used: Option<Split>) -> Result<Option<Split>> {
+        loop {
+            let open = match &mut self.open {
+                Some(open) => open,
+                None if self.next == self.inputs.len() => return Ok(None),
+                None => {
+                    let open = Open::new(&self.inputs[self.next], &self.format, self.header, self.next)?;
+                    self.next += 1;
+                    self.open.insert(open)
+                }
+            };
+            let input = &self.inputs[self.next - 1];
+            let (mut bytes, mut rows) = used.take().map_or_else(Default::default, Split::into_buffers);
+            let last = open.fill(&mut bytes, input)?;
+            let scan = open.splitter.scan(&bytes, last, &mut rows);
+            let scan = scan.map_err(|malformed| open.malformed(malformed, input))?;
+            let start = open.start;
+            open.rest.extend_from_slice(&bytes[scan.consumed..]);
+            open.start.offset += scan.consumed as u64;
+            open.start.line += u64::from(scan.lines);
+            if open.header != Header::Absent && !rows.is_empty() {
+                let first = rows.remove(0);
+                if open.header == Header::Match {
+                    let names = Parser::new(&self.format, Vec::new()).all(first.of(&bytes));
+                    check_header(&names, &self.columns).map_err(|error| {
+                        error.at(Place { source: input.name.clone(), line: 1, offset: 0 })
+                    })?;
+                }
+                open.header = Header::Absent;
+            }
+            if scan.ended {
+                let ignored = open.drain(input)?;
+                if ignored > 0 {
+                    self.ignored.push((input.name.clone(), ignored));
+                }
+            }
+            if last || scan.ended {
+                self.open = None;
+            }
+            if !rows.is_empty() {
+                return Ok(Some(Split { start, bytes, rows, length: scan.consumed }));
+            }
+            used = Some(Split { start, bytes, rows, length: 0 });
+        }
+    }
+}
+
+impl Split {
+    fn into_buffers(self) -> (Vec<u8>, Vec<Row>) {
+        let Self { mut bytes, mut rows, .. } = self;
+        bytes.clear();
+        // A buffer that a very long row has grown is not kept.
+        bytes.shrink_to(2 * SPLIT_BYTES);
+        rows.clear();
+        (bytes, rows)
+    }
+}
+
+impl Open {
+    fn new(input: &Input, format: &Format, header: Header, source: usize) -> Result<Self> {
+        Ok(Self {
+            stream: input.open()?,
+            splitter: Splitter::new(format),
+            start: Position { source: source as u32, offset: 0, line: 1 },
+            rest: Vec::new(),
+            header,
+        })
+    }
+
+    /// Fills `bytes` with what was left and what follows; true at the end of the input.
+    fn fill(&mut self, bytes: &mut Vec<u8>, input: &Input) -> Result<bool> {
+        bytes.append(&mut self.rest);
+        // What is left is less than one row: when that is long, look much further at once.
+        let room = SPLIT_BYTES.max(2 * bytes.len());
+        if room > LONGEST_ROW {
+            let message = "row is longer than 1 GiB";
+            return Err(Error::new(Kind::Data, message)
+                .sqlstate("54000")
+                .at(self.place(self.start, input))
+                .hint("An unbalanced quote can make the rest of a file one row."));
+        }
+        bytes.reserve(room);
+        let want = (room - bytes.len()) as u64;
+        let got = (&mut self.stream).take(want).read_to_end(bytes).map_err(|error| {
+            let message = format!("could not read from file \"{}\": {error}", input.name);
+            Error::new(Kind::Input, message)
+        })?;
+        Ok((got as u64) < want)
+    }
+
+    /// Reads what follows an end-of-data marker, up to the end; its length.
+    fn drain(&mut self, input: &Input) -> Result<u64> {
+        let left = self.rest.len() as u64;
+        let read = std::io::copy(&mut self.stream, &mut std::io::sink()).map_err(|error| {
+            let message = format!("could not read from file \"{}\": {error}", input.name);
+            Error::new(Kind::Input, message)
+        })?;
+        Ok(left + read)
+    }
+
+    fn malformed(&self, malformed: Malformed, input: &Input) -> Error {
+        let Malformed { message, hint, start, line } = malformed;
+        let mut at = self.start;
+        at.offset += u64::from(start);
+        at.line += u64::from(line);
+        let error = Error::new(Kind::Data, message).sqlstate("22P04").at(self.place(at, input));
+        match hint {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
+    }
+
+    fn place(&self, at: Position, input: &Input) -> Place {
+        Place { source: input.name.clone(), line: at.line, offset: at.offset }
+    }
+}
+
+/// `HEADER MATCH`, in the words of `NextCopyFromRawFields` in `copyfromparse.c` (PostgreSQL 18).
+fn check_header(names: &[Option<Vec<u8>>], columns: &[String]) -> Result<()> {
+    let refuse = |message: String| Err(Error::new(Kind::Data, message).sqlstate("22P04"));
+    if names.len() != columns.len() {
+        let (got, expected) = (names.len(), columns.len());
+        return refuse(format!(
+            "wrong number of fields in header line: got {got}, expected {expected}"
+        ));
+    }
+    for (index, (name, column)) in names.iter().zip(columns).enumerate() {
+        let field = index + 1;
+        match name {
+            Some(name) if name == column.as_bytes() => {}
+            Some(name) => {
+                let name = String::from_utf8_lossy(name);
+                return refuse(format!(
+                    "column name mismatch in header line field {field}: \
+                     got \"{name}\", expected \"{column}\""
+                ));
+            }
+            None => {
+                return refuse(format!(
+                    "column name mismatch in header line field {field}: \
+                     got null value, expected \"{column}\""
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(content: &str, header: Header) -> Result<Vec<(u64, u64, String)>> {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("rows.csv");
+        std::fs::write(&path, content).expect("a file");
+        let inputs = super::super::resolve(&[path.display().to_string()])?;
+        let columns = ["a".to_owned(), "b".to_owned()];
+        let mut reader = Reader::new(inputs.into(), &Format::csv(), header, &columns);
+        let mut rows = Vec::new();
+        while let Some(split) = reader.next(None)? {
+            rows.extend(split.rows.iter().map(|row| {
+                let text = String::from_utf8_lossy(row.of(&split.bytes)).into_owned();
+                let offset = split.start.offset + u64::from(row.start);
+                (offset, split.start.line + u64::from(row.line), text)
+            }));
+        }
+        Ok(rows)
+    }
+
+    #[test]
+    fn rows_know_their_place() {
+        let rows = read("a,b\n\"1\n\",2\n3,4", Header::Match).expect("rows");
+        assert_eq!(rows, [(4, 2, "\"1\n\",2".to_owned()), (12, 4, "3,4".to_owned())]);
+    }
+
+    #[test]
+    fn rows_longer_than_a_split_are_whole() {
+        let long = "x".repeat(3 * SPLIT_BYTES);
+        let rows = read(&format!("{long},1\nb,2\n"), Header::Absent).expect("rows");
+        assert_eq!(rows.len(), 2);
+        assert_eq!(rows[0].2.len(), long.len() + 2);
+        assert_eq!(rows[1], (long.len() as u64 + 3, 2, "b,2".to_owned()));
+    }
+
+    #[test]
+    fn header_must_match() {
+        let message = read("a,c\n1,2\n", Header::Match).expect_err("mismatch").to_string();
+        assert!(message.contains("field 2: got \"c\", expected \"b\" (SQLSTATE 22P04)"));
+        assert!(read("a\n", Header::Match).expect_err("one field").to_string().contains("got 1"));
+        assert_eq!(read("x,y\n1,2\n", Header::Skip).expect("skipped").len(), 1);
+    }
+
+    #[test]
+    fn malformed_rows_have_a_place() {
+        let error = read("1,2\n3,\"4\n", Header::Absent).expect_err("unterminated");
+        assert_eq!(error.place().map(|place| (place.line, place.offset)), Some((2, 4)));
+    }
+}
