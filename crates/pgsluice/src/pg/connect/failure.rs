@@ -1,0 +1,151 @@
+//! Why a connection attempt failed, in libpq's words, with the next step.
+//!
+//! Source: `connectFailureMessage` and `emitHostIdentityInfo` in `src/interfaces/libpq/fe-connect.c`, 18.
+
+use std::error::Error as _;
+use std::io;
+
+use rustls::CertificateError;
+use tokio_postgres::error::DbError;
+
+use crate::error::chain;
+use crate::pg::tls::Refusal;
+use crate::{Error, Kind};
+
+/// One failed attempt.
+#[derive(Debug)]
+pub(in crate::pg) struct Failure {
+    text: String,
+    sqlstate: Option<String>,
+    detail: Option<String>,
+    hint: Option<String>,
+    /// Whether the next host of the list is worth a try: not after a server has said no.
+    pub(super) moves_on: bool,
+}
+
+impl Failure {
+    pub(in crate::pg) fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), sqlstate: None, detail: None, hint: None, moves_on: false }
+    }
+
+    pub(in crate::pg) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub(super) fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.detail = Some(detail.into());
+        self
+    }
+
+    pub(super) fn moving_on(mut self) -> Self {
+        self.moves_on = true;
+        self
+    }
+
+    /// Says which server it was.
+    pub(super) fn at(mut self, server: &str) -> Self {
+        self.text = format!("connection to server {server} failed: {}", self.text);
+        self
+    }
+
+    /// Whether the server itself said no.
+    pub(super) fn is_from_server(&self) -> bool {
+        self.sqlstate.is_some()
+    }
+
+    pub(super) fn has_code(&self, code: &str) -> bool {
+        self.sqlstate.as_deref() == Some(code)
+    }
+
+    /// This one and the failures after it as one error, the first being the message.
+    pub(super) fn into_error(self, later: Vec<Failure>) -> Error {
+        let mut error = Error::new(Kind::Connection, &*self.text);
+        if let Some(code) = self.sqlstate {
+            error = error.sqlstate(code);
+        }
+        if let Some(detail) = self.detail {
+            error = error.detail(detail);
+        }
+        if let Some(hint) = &self.hint {
+            error = error.hint(hint);
+        }
+        for other in later {
+            if other.text != self.text {
+                error = error.detail(other.text);
+            }
+            if let Some(hint) = other.hint.filter(|hint| Some(hint) != self.hint.as_ref()) {
+                error = error.hint(hint);
+            }
+        }
+        error
+    }
+
+    /// The server's own refusal.
+    pub(super) fn from_server(error: &DbError) -> Self {
+        let mut failure = Self::new(format!("{}:  {}", error.severity(), error.message()));
+        let code = error.code().code();
+        failure.sqlstate = Some(code.to_owned());
+        failure.detail = error.detail().map(str::to_owned);
+        failure.hint = error.hint().or(next_step(code)).map(str::to_owned);
+        // The server is starting, stopping or recovering: another may be up.
+        failure.moves_on = code == "57P03";
+        failure
+    }
+
+    /// Nothing answered, or the network said no; the caller adds the hint.
+    pub(super) fn from_network(error: &io::Error) -> Self {
+        Self::new(plain_io(error)).moving_on()
+    }
+
+    /// The handshake failed.
+    pub(super) fn from_tls(error: &tokio_postgres::Error) -> Self {
+        let io = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
+        let cause = io.and_then(|io| io.get_ref()).and_then(|e| e.downcast_ref::<rustls::Error>());
+        match (cause, io) {
+            (Some(rustls::Error::InvalidCertificate(why)), _) => Self::from_certificate(why),
+            (Some(other), _) => Self::new(format!("SSL error: {other}")),
+            (None, Some(io)) => Self::new(format!("SSL error: {}", plain_io(io))),
+            (None, None) => Self::new(format!("SSL error: {}", chain(error))),
+        }
+    }
+
+    fn from_certificate(why: &CertificateError) -> Self {
+        use CertificateError::{
+            Expired, ExpiredContext, NotValidYet, NotValidYetContext, Other, Revoked, UnknownIssuer,
+        };
+        let reason = match why {
+            Other(refusal) if refusal.0.is::<Refusal>() => return Self::new(refusal.to_string()),
+            UnknownIssuer => "unknown issuer".to_owned(),
+            Expired | ExpiredContext { .. } => "certificate has expired".to_owned(),
+            NotValidYet | NotValidYetContext { .. } => "certificate is not yet valid".to_owned(),
+            Revoked => "certificate revoked".to_owned(),
+            other => other.to_string(),
+        };
+        Self::new(format!("SSL error: certificate verify failed: {reason}"))
+    }
+}
+
+fn next_step(code: &str) -> Option<&'static str> {
+    Some(match code {
+        "28P01" => "Check the user name, and give the password in PGPASSWORD or ~/.pgpass.",
+        "28000" => {
+            "Check the user name (user=, PGUSER) and sslmode; the server's pg_hba.conf says who may \
+             connect from where."
+        }
+        "3D000" => "psql -l lists the databases of a server, createdb makes one.",
+        "42501" => "Ask for the CONNECT privilege on the database, or log in as another user.",
+        "53300" => "Use fewer connections (-j), or try again when others have ended.",
+        "57P03" => "Try again in a moment.",
+        _ => return None,
+    })
+}
+
+/// The operating system's text, without Rust's number after it.
+pub(super) fn plain_io(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error ") {
+        Some((plain, _)) => plain.to_owned(),
+        None => text,
+    }
+}

@@ -1,0 +1,113 @@
+//! Opens connections: each host in turn, each of its addresses, with and without TLS as `sslmode` says.
+//!
+//! `attempt` is one address, `watch` tells whether its TLS handshake began, `failure` words what went
+//! wrong. The order of attempts, and what ends them, is libpq's `PQconnectPoll`
+//! (`src/interfaces/libpq/fe-connect.c`, 18).
+
+mod attempt;
+mod failure;
+mod watch;
+
+use std::hash::{BuildHasher, RandomState};
+use std::net::IpAddr;
+
+use tokio_postgres::Client;
+
+use super::conninfo::{Endpoint, Place, SessionAttrs, Target};
+use crate::Result;
+use attempt::Candidate;
+pub(super) use failure::Failure;
+
+/// Connects and logs in; the connection then runs as a task of the current tokio runtime, which needs its
+/// timer enabled where the target has a `connect_timeout`.
+///
+/// # Errors
+/// What libpq says in the same case, with SQLSTATE where the server refused, and the next step. When
+/// several hosts were tried, the first failure is the message and the others are its detail.
+pub async fn connect(target: &Target) -> Result<Client> {
+    let mut failures = Vec::new();
+    for &wanted in passes(target.session()) {
+        for endpoint in in_order(target.endpoints().iter().collect(), target.shuffle()) {
+            match connect_endpoint(target, endpoint, wanted).await {
+                Ok(client) => return Ok(client),
+                Err(mut failed) => {
+                    let moves_on = failed.last().is_none_or(|failure| failure.moves_on);
+                    failures.append(&mut failed);
+                    if !moves_on {
+                        return Err(summarize(failures));
+                    }
+                }
+            }
+        }
+    }
+    Err(summarize(failures))
+}
+
+/// `prefer-standby` looks at all hosts for a standby first, then takes any.
+fn passes(wanted: SessionAttrs) -> &'static [SessionAttrs] {
+    match wanted {
+        SessionAttrs::Any => &[SessionAttrs::Any],
+        SessionAttrs::ReadWrite => &[SessionAttrs::ReadWrite],
+        SessionAttrs::ReadOnly => &[SessionAttrs::ReadOnly],
+        SessionAttrs::Primary => &[SessionAttrs::Primary],
+        SessionAttrs::Standby => &[SessionAttrs::Standby],
+        SessionAttrs::PreferStandby => &[SessionAttrs::Standby, SessionAttrs::Any],
+    }
+}
+
+async fn connect_endpoint(
+    target: &Target,
+    endpoint: &Endpoint,
+    wanted: SessionAttrs,
+) -> Result<Client, Vec<Failure>> {
+    let mut failures = Vec::new();
+    for address in addresses(endpoint, target.shuffle()).await.map_err(|failure| vec![failure])? {
+        match attempt::connect(target, &Candidate { endpoint, address }, wanted).await {
+            Ok(client) => return Ok(client),
+            Err(failed) => {
+                let moves_on = failed.last().is_none_or(|failure| failure.moves_on);
+                failures.extend(failed);
+                if !moves_on {
+                    break;
+                }
+            }
+        }
+    }
+    Err(failures)
+}
+
+/// The addresses of a host; `None` stands for its socket.
+async fn addresses(endpoint: &Endpoint, shuffle: bool) -> Result<Vec<Option<IpAddr>>, Failure> {
+    let host = match &endpoint.place {
+        Place::Socket(_) => return Ok(vec![None]),
+        Place::Address(address, _) => return Ok(vec![Some(*address)]),
+        Place::Host(host) => host,
+    };
+    match tokio::net::lookup_host((host.as_str(), endpoint.port)).await {
+        Ok(found) => Ok(in_order(found.map(|address| Some(address.ip())).collect(), shuffle)),
+        Err(error) => {
+            let why = failure::plain_io(&error);
+            let why = why.strip_prefix("failed to lookup address information: ").unwrap_or(&why);
+            Err(Failure::new(format!("could not translate host name \"{host}\" to address: {why}"))
+                .hint("Check the host name: host= in the connection string, or PGHOST.")
+                .moving_on())
+        }
+    }
+}
+
+fn in_order<T>(mut list: Vec<T>, shuffle: bool) -> Vec<T> {
+    if shuffle {
+        let random = RandomState::new();
+        let mut keyed: Vec<(u64, T)> =
+            (0u64..).zip(list).map(|(i, item)| (random.hash_one(i), item)).collect();
+        keyed.sort_by_key(|(key, _)| *key);
+        list = keyed.into_iter().map(|(_, item)| item).collect();
+    }
+    list
+}
+
+fn summarize(failures: Vec<Failure>) -> crate::Error {
+    let mut failures = failures.into_iter();
+    let first = failures.next().unwrap_or_else(|| Failure::new("no host to connect to"));
+    first.into_error(failures.collect())
+}

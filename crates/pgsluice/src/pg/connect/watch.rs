@@ -1,0 +1,80 @@
+//! A TLS connector that notes how far the handshake came: what a failure means depends on it, and
+//! tokio-postgres does not tell.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use rustls::client::ClientConfig;
+use tokio_postgres::Socket;
+use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+/// How far TLS came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// The server did not agree to it, or was not asked.
+    Unused,
+    /// The handshake began and has not ended well.
+    Begun,
+    /// The connection is encrypted.
+    Done,
+}
+
+/// rustls as tokio-postgres wants it, watched.
+#[derive(Clone)]
+pub(super) struct Watched {
+    inner: MakeRustlsConnect,
+    stage: Arc<AtomicU8>,
+}
+
+impl Watched {
+    pub(super) fn new(config: ClientConfig) -> Self {
+        Self { inner: MakeRustlsConnect::new(config), stage: Arc::default() }
+    }
+
+    pub(super) fn stage(&self) -> Stage {
+        match self.stage.load(Ordering::Relaxed) {
+            0 => Stage::Unused,
+            1 => Stage::Begun,
+            _ => Stage::Done,
+        }
+    }
+}
+
+type Connector = <MakeRustlsConnect as MakeTlsConnect<Socket>>::TlsConnect;
+type Stream = <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream;
+
+/// One handshake to be watched.
+pub(super) struct Handshake {
+    inner: Connector,
+    stage: Arc<AtomicU8>,
+}
+
+impl MakeTlsConnect<Socket> for Watched {
+    type Stream = Stream;
+    type TlsConnect = Handshake;
+    type Error = <MakeRustlsConnect as MakeTlsConnect<Socket>>::Error;
+
+    fn make_tls_connect(&mut self, host: &str) -> Result<Handshake, Self::Error> {
+        let inner = MakeTlsConnect::<Socket>::make_tls_connect(&mut self.inner, host)?;
+        Ok(Handshake { inner, stage: self.stage.clone() })
+    }
+}
+
+impl TlsConnect<Socket> for Handshake {
+    type Stream = Stream;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Stream>> + Send>>;
+
+    fn connect(self, socket: Socket) -> Self::Future {
+        Box::pin(async move {
+            self.stage.store(1, Ordering::Relaxed);
+            let stream = self.inner.connect(socket).await?;
+            self.stage.store(2, Ordering::Relaxed);
+            Ok(stream)
+        })
+    }
+}

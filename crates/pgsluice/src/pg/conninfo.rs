@@ -1,1 +1,0 @@
-//! Where to connect to: conninfo strings, `PG*` variables, service and password files.

@@ -1,0 +1,57 @@
+//! Where to connect to, gathered as libpq gathers it: the connection string, then the service file,
+//! then `PG*` variables, then the defaults; each fills what the one before left open.
+//!
+//! `keywords` is the list of options, `settings` what one source gave, `parse` and `url` read connection
+//! strings, `service` and `passfile` read files, `environment` is the process's surroundings, and
+//! [`Target`] is what comes of it all. Kept here because no library reads all of libpq's sources.
+
+mod endpoint;
+mod environment;
+mod keywords;
+mod parse;
+mod passfile;
+mod service;
+mod settings;
+mod target;
+#[cfg(test)]
+mod tests;
+mod url;
+
+pub(super) use endpoint::{Endpoint, Place};
+pub(super) use target::SessionAttrs;
+pub use target::Target;
+
+use environment::Environment;
+use settings::{Settings, usage};
+
+use crate::Result;
+
+/// All options in libpq's order of precedence; `None` if nothing says where to connect to.
+fn gather(conninfo: Option<&str>, env: &Environment) -> Result<Option<Settings>> {
+    let mut settings = match conninfo {
+        Some(text) => parse::parse(text)?,
+        None if env.names_a_server()? => Settings::default(),
+        None => match env.get("DATABASE_URL")? {
+            Some(url) => database_url(&url)?,
+            None => return Ok(None),
+        },
+    };
+    let variables = env.settings()?;
+    let named = |name: &str| settings.get(name).or(variables.get(name)).map(str::to_owned);
+    if let Some(service) = named("service") {
+        let file = named("servicefile");
+        settings.fill_from(service::load(&service, file.as_deref(), env)?);
+    }
+    settings.fill_from(variables);
+    settings.check()?;
+    Ok(Some(settings))
+}
+
+/// The variable is shared with other programs, so it may name another kind of database.
+fn database_url(text: &str) -> Result<Settings> {
+    let Some(rest) = url::strip_scheme(text) else {
+        return Err(usage("DATABASE_URL is not a PostgreSQL URL")
+            .hint("It begins with postgresql://. Unset it, or say where to connect to with -d."));
+    };
+    url::parse(rest)
+}

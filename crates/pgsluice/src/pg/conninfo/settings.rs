@@ -1,0 +1,72 @@
+//! The options that one source gave, and how a later source fills what an earlier one left open.
+
+use std::collections::BTreeMap;
+
+use super::keywords;
+use crate::{Error, Kind, Result};
+
+/// Connection options by libpq's names; at most one value each.
+#[derive(Default)]
+pub(super) struct Settings(BTreeMap<&'static str, String>);
+
+impl Settings {
+    /// The value, unless it is absent or empty: libpq takes both as "not given".
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// The number of a numeric option; libpq's are C ints.
+    pub(super) fn integer(&self, name: &str) -> Result<Option<i32>> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        value.trim().parse().map(Some).map_err(|_| {
+            usage(format!("invalid integer value \"{value}\" for connection option \"{name}\""))
+        })
+    }
+
+    /// The position of an option's value in `choices`, the first being the default.
+    pub(super) fn choice<T: Copy>(&self, name: &str, choices: &[(&str, T)]) -> Result<T> {
+        let Some(value) = self.get(name) else { return Ok(choices[0].1) };
+        choices.iter().find(|(known, _)| *known == value).map(|(_, choice)| *choice).ok_or_else(
+            || {
+                let known: Vec<&str> = choices.iter().map(|(known, _)| *known).collect();
+                usage(format!("invalid {name} value: \"{value}\""))
+                    .hint(format!("It is one of: {}.", known.join(", ")))
+            },
+        )
+    }
+
+    /// Sets an option, replacing an earlier value; false if libpq has no such option.
+    pub(super) fn set(&mut self, name: &str, value: &str) -> bool {
+        if name == "requiressl" {
+            return self.set("sslmode", if value.starts_with('1') { "require" } else { "prefer" });
+        }
+        let Some(keyword) = keywords::find(name) else { return false };
+        self.0.insert(keyword.name, value.to_owned());
+        true
+    }
+
+    /// Takes from `other` what is not set here.
+    pub(super) fn fill_from(&mut self, other: Settings) {
+        for (name, value) in other.0 {
+            self.0.entry(name).or_insert(value);
+        }
+    }
+
+    /// Refuses the values that ask for what cannot be given here.
+    pub(super) fn check(&self) -> Result<()> {
+        for keyword in keywords::KEYWORDS {
+            if let Some(value) = self.get(keyword.name) {
+                keyword.check(value)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn usage(message: impl Into<String>) -> Error {
+    Error::new(Kind::Usage, message)
+}
+
+pub(super) fn unknown_option(name: &str) -> Error {
+    usage(format!("invalid connection option \"{name}\""))
+}
