@@ -1,5 +1,8 @@
 //! Everything that speaks to PostgreSQL: connections, the catalogue, and all SQL.
 
+mod bounds;
 pub mod connect;
 pub mod conninfo;
+pub mod introspect;
+pub(crate) mod sql;
 mod tls;
