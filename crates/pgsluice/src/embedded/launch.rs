@@ -31,11 +31,11 @@ impl Launch<'_> {
     /// Starts the server and waits until it takes connections.
     pub(super) fn run(&self) -> Result<Postmaster> {
         let data = self.directory.data();
-        remove_foreign_lock_file(&data)?;
         let socket_directory = self.directory.make_socket_directory(self.account)?;
         let mut port = self.directory.port().filter(|port| is_free(*port));
         let mut said = String::new();
         for _ in 0..ATTEMPTS {
+            remove_leftovers(&data, &socket_directory)?;
             let chosen = port.take().map_or_else(free_port, Ok)?;
             match self.attempt(&data, &socket_directory, chosen)? {
                 Ok(postmaster) => return Ok(postmaster),
@@ -101,30 +101,35 @@ impl Launch<'_> {
     }
 }
 
-/// Removes a lock file that names a living process which is not a server of `data`.
+/// Removes what a server that ended without a shutdown left behind and PostgreSQL would stumble on.
 ///
-/// PostgreSQL removes the file of a dead process itself but refuses to start beside any living one
-/// of its own user (`CreateLockFile` in miscinit.c), such as whatever got the pid after a reboot.
-/// If a server of `data` did run, the shared memory block of its data directory still stops the start.
-fn remove_foreign_lock_file(data: &Path) -> Result<()> {
-    let Some(found) = Postmaster::read(data)? else { return Ok(()) };
-    let process = Path::new("/proc").join(found.pid.to_string());
-    if !process.is_dir() {
-        return Ok(());
+/// It removes lock files of dead processes itself but refuses to start beside any living one of
+/// its own user (`CreateLockFile` in miscinit.c): a zombie, or whatever got the pid after a reboot.
+/// If a server of `data` did run, the shared memory block of its data directory would still stop
+/// the start.
+fn remove_leftovers(data: &Path, socket_directory: &Path) -> Result<()> {
+    if let Some(found) = Postmaster::read(data)? {
+        let process = Path::new("/proc").join(found.pid.to_string());
+        // A postmaster's working directory is its data directory; a zombie has none.
+        let works_in = fs::read_link(process.join("cwd")).ok();
+        if works_in.is_some_and(|cwd| data.canonicalize().is_ok_and(|data| data == cwd)) {
+            return Ok(());
+        }
+        if process.is_dir() {
+            let path = lock_file(data);
+            fs::remove_file(&path).map_err(failed("remove", &path))?;
+        }
     }
-    // A postmaster's working directory is its data directory; a zombie has none.
-    let works_in = fs::read_link(process.join("cwd")).ok();
-    if works_in.is_some_and(|cwd| data.canonicalize().is_ok_and(|data| data == cwd)) {
-        return Ok(());
-    }
-    let path = lock_file(data);
-    fs::remove_file(&path).map_err(failed("remove", &path))
+    let remove = |entry: io::Result<fs::DirEntry>| fs::remove_file(entry?.path());
+    fs::read_dir(socket_directory)
+        .and_then(|mut entries| entries.try_for_each(remove))
+        .map_err(failed("empty", socket_directory))
 }
 
 /// Whether another try may succeed: the port was taken in between, or the processes of a crashed
-/// server have not all ended.
+/// server are still ending.
 fn is_passing(log: &str) -> bool {
-    ["Address already in use", "pre-existing shared memory block"]
+    ["Address already in use", "pre-existing shared memory block", "FATAL:  lock file"]
         .into_iter()
         .any(|reason| log.contains(reason))
 }
