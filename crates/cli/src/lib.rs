@@ -1,1 +1,60 @@
 //! The command line: `run(args)` turns arguments into calls of the `pgsluice` crate.
+
+mod exit;
+mod load;
+mod options;
+mod output;
+mod plan;
+mod progress;
+mod server;
+mod summary;
+mod target;
+mod tree;
+
+use std::ffi::OsString;
+
+use clap::{Parser, Subcommand};
+
+/// Loads data into partitioned PostgreSQL, leaf by leaf.
+#[derive(Debug, Parser)]
+#[command(name = "pgsluice", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Load files into a table, each row straight into its leaf partition
+    Load(load::LoadArgs),
+    /// Say what a load would do and why, from a sample of the input; sends nothing
+    Plan(plan::PlanArgs),
+    /// Draw the partition tree of a table, with bounds, rows and sizes
+    Tree(tree::TreeArgs),
+    /// Start or stop the embedded PostgreSQL, or print its URL
+    Server(server::ServerArgs),
+}
+
+/// Runs the program with `args`, its own name first, and returns its exit status.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return exit::of_usage(&error);
+        }
+    };
+    let done = match cli.command {
+        Command::Load(args) => load::run(&args),
+        Command::Plan(args) => plan::run(&args),
+        Command::Tree(args) => tree::run(&args),
+        Command::Server(args) => server::run(args),
+    };
+    match done {
+        Ok(()) => exit::DONE,
+        Err(error) => {
+            output::say(&format!("error: {error}"));
+            exit::of(&error)
+        }
+    }
+}

@@ -9,10 +9,14 @@ pub mod error;
 pub mod load;
 pub mod pg;
 pub mod plan;
+pub mod preview;
 mod queue;
 pub mod report;
+mod runtime;
 mod sink;
 pub mod source;
+pub mod tree;
 
 pub use error::{Error, Kind, Result};
 pub use pgsluice_core as core;
+pub use runtime::runtime;

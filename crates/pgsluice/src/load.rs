@@ -31,6 +31,7 @@ use crate::pg::conninfo::Target;
 use crate::plan::Plan;
 use crate::queue::{Queue, Routed};
 use crate::report::{Outcome, Summary};
+use crate::runtime::runtime;
 use crate::sink::copy::{self, Committed};
 use crate::source::{self, Input, Reader, Split};
 
@@ -221,12 +222,6 @@ fn joined<T: Default>(flow: &Flow<'_>, thread: thread::ScopedJoinHandle<'_, T>) 
         );
         T::default()
     })
-}
-
-/// Each connection has a thread and a runtime of its own.
-fn runtime() -> Result<tokio::runtime::Runtime> {
-    let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    built.map_err(|error| Error::new(Kind::Connection, format!("could not start: {error}")))
 }
 
 /// Says what a load that failed has left in the table.

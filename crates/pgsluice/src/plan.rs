@@ -14,8 +14,8 @@ use pgsluice_core::route::{Cause, Router};
 
 use crate::config::Load;
 use crate::error::Result;
-use crate::pg::conninfo::Target;
 use crate::pg::connect::connect;
+use crate::pg::conninfo::Target;
 use crate::pg::introspect::{Catalogue, Facts};
 use crate::pg::sql;
 

@@ -65,9 +65,11 @@ impl<'c> Queue<'c> {
             state = wait(&self.room, state);
             state.waiting -= 1;
         }
-        let rows = routed.rows.iter().zip(routed.nodes).map(|(row, &node)| {
-            (node as NodeId, row.start, row.line, row.of(routed.bytes))
-        });
+        let rows = routed
+            .rows
+            .iter()
+            .zip(routed.nodes)
+            .map(|(row, &node)| (node as NodeId, row.start, row.line, row.of(routed.bytes)));
         state.buckets.append(routed.start, rows);
         state.urgent.extend_from_slice(routed.urgent);
         drop(state);

@@ -35,6 +35,8 @@ pub struct Catalogue {
 /// What the server does, and allows, when rows are sent to a node by name.
 #[derive(Clone, Debug)]
 pub struct Facts {
+    /// `pg_class.oid`.
+    pub oid: u32,
     /// `pg_class.relkind`.
     pub kind: char,
     /// `pg_get_partkeydef`: strategy and key, for the user.
@@ -116,22 +118,26 @@ impl Catalogue {
             .read_only(true)
             .start()
             .await?;
+        let session = keys::Session::read(&transaction).await?;
         // Literals must read back as they were written, whatever the session's settings.
-        transaction.batch_execute("SET LOCAL datestyle = 'ISO'; SET LOCAL timezone = 'UTC'").await?;
-        let catalogue = Self::read_in(&transaction, root, columns).await?;
+        transaction
+            .batch_execute("SET LOCAL datestyle = 'ISO'; SET LOCAL timezone = 'UTC'")
+            .await?;
+        let catalogue = Self::read_in(&transaction, &session, root, columns).await?;
         transaction.commit().await?;
         Ok(catalogue)
     }
 
     async fn read_in(
         transaction: &Transaction<'_>,
+        session: &keys::Session,
         root: Oid,
         columns: Option<&[String]>,
     ) -> Result<Self> {
         let rows = transaction.query(NODES, &[&root]).await?;
         let oids: Vec<Oid> = rows.iter().map(|row| row.get("oid")).collect();
         let (columns, omits_columns) = input_columns(transaction, root, columns).await?;
-        let keys = keys::read(transaction, &oids, &columns).await?;
+        let keys = keys::read(transaction, session, &oids, &columns).await?;
         let literals: Vec<Option<Literals>> = rows
             .iter()
             .map(|row| row.get::<_, Option<&str>>("bound").and_then(bounds::parse))
@@ -160,6 +166,7 @@ impl Catalogue {
 impl Facts {
     fn from_row(row: &Row) -> Self {
         Self {
+            oid: row.get("oid"),
             kind: row.get::<_, &str>("relkind").chars().next().unwrap_or('r'),
             key: row.get("key"),
             bound: row.get("bound"),

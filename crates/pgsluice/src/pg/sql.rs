@@ -32,7 +32,8 @@ pub(crate) fn copy_in(relation: &Relation, columns: &[String], format: &Format) 
         }
     };
     // A table without columns is copied without a list of them.
-    let list = if columns.is_empty() { String::new() } else { format!(" ({})", columns.join(", ")) };
+    let list =
+        if columns.is_empty() { String::new() } else { format!(" ({})", columns.join(", ")) };
     format!("COPY {relation}{list} FROM STDIN WITH ({options})")
 }
 

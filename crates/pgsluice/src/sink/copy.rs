@@ -111,8 +111,7 @@ pub(crate) async fn copy_as_one(
         sink.finish().await
     };
     let result = unless_stopped(flow.control, sending).await?;
-    let rows =
-        result.map_err(|error| refusal(flow, &error, remembered.make_contiguous()))?;
+    let rows = result.map_err(|error| refusal(flow, &error, remembered.make_contiguous()))?;
     committed.rows[ROOT] += rows;
     committed.sent = sent;
     flow.control.rows_loaded.fetch_add(rows, Relaxed);

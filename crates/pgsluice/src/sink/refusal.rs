@@ -69,11 +69,12 @@ impl Context {
         let mut found = Self::default();
         let Some(line) = context.lines().rfind(|line| line.contains("COPY")) else { return found };
         // The longest name that is there: leaf_1 is also a part of leaf_12.
-        let relation =
-            relations.filter(|name| line.contains(name)).max_by_key(|name| name.len());
-        let after = relation.and_then(|name| line.split_once(name)).map_or(line, |(_, after)| after);
+        let relation = relations.filter(|name| line.contains(name)).max_by_key(|name| name.len());
+        let after =
+            relation.and_then(|name| line.split_once(name)).map_or(line, |(_, after)| after);
         let Some(start) = after.find(|c: char| c.is_ascii_digit()) else { return found };
-        let digits = after[start..].find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len() - start);
+        let digits =
+            after[start..].find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len() - start);
         found.line = after[start..start + digits].parse().ok();
         let Some(rest) = after[start + digits..].strip_prefix(", ") else { return found };
         let named = |name: &&String| {

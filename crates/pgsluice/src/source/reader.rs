@@ -73,13 +73,15 @@ impl Reader {
                 Some(open) => open,
                 None if self.next == self.inputs.len() => return Ok(None),
                 None => {
-                    let open = Open::new(&self.inputs[self.next], &self.format, self.header, self.next)?;
+                    let open =
+                        Open::new(&self.inputs[self.next], &self.format, self.header, self.next)?;
                     self.next += 1;
                     self.open.insert(open)
                 }
             };
             let input = &self.inputs[self.next - 1];
-            let (mut bytes, mut rows) = used.take().map_or_else(Default::default, Split::into_buffers);
+            let (mut bytes, mut rows) =
+                used.take().map_or_else(Default::default, Split::into_buffers);
             let last = open.fill(&mut bytes, input)?;
             let scan = open.splitter.scan(&bytes, last, &mut rows);
             let scan = scan.map_err(|malformed| open.malformed(malformed, input))?;

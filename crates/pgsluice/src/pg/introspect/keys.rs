@@ -38,20 +38,22 @@ WHERE p.partrelid = ANY ($1)
 ORDER BY p.partrelid, k.place";
 
 /// What of the session and the database decides how keys are read.
-struct Session {
+pub(super) struct Session {
     encoding: String,
+    /// Offset of the session's time zone, if it is one and always the same.
     zone: Option<i32>,
-    zone_name: String,
+    /// `Z` means UTC here; a time zone or a set of abbreviations of somebody's own may differ.
+    zulu: bool,
     collation_is_c: bool,
 }
 
 /// The keys of the tables `oids`, for an input with `columns`.
 pub(super) async fn read(
     transaction: &Transaction<'_>,
+    session: &Session,
     oids: &[Oid],
     columns: &[String],
 ) -> Result<HashMap<Oid, Columns>> {
-    let session = Session::read(transaction).await?;
     let mut keys: HashMap<Oid, Columns> = HashMap::new();
     for row in transaction.query(KEYS, &[&oids]).await? {
         keys.entry(row.get("partrelid")).or_default().push(session.key_column(&row, columns));
@@ -60,26 +62,26 @@ pub(super) async fn read(
 }
 
 impl Session {
-    async fn read(transaction: &Transaction<'_>) -> Result<Self> {
-        // The transaction has a time zone of its own: the session's is behind it.
+    /// Asks the session, before any of its settings are changed.
+    pub(super) async fn read(transaction: &Transaction<'_>) -> Result<Self> {
         let row = transaction
             .query_one(
                 "SELECT pg_catalog.current_setting('server_encoding'),
-                        s.reset_val,
+                        pg_catalog.current_setting('TimeZone'),
                         COALESCE(pg_catalog.to_jsonb(d) ->> 'datlocprovider', 'c'),
-                        d.datcollate
-                 FROM pg_catalog.pg_database d, pg_catalog.pg_settings s
-                 WHERE d.datname = pg_catalog.current_database() AND s.name = 'TimeZone'",
+                        d.datcollate,
+                        '2000-01-01 00:00:00Z'::timestamptz
+                            = '2000-01-01 00:00:00+00'::timestamptz
+                 FROM pg_catalog.pg_database d
+                 WHERE d.datname = pg_catalog.current_database()",
                 &[],
             )
             .await?;
-        let (provider, locale): (&str, &str) = (row.get(2), row.get(3));
-        let zone_name: String = row.get(1);
         Ok(Self {
             encoding: row.get(0),
-            zone: fixed_zone(&zone_name),
-            zone_name,
-            collation_is_c: is_c(provider, locale),
+            zone: fixed_zone(row.get(1)),
+            zulu: row.get(4),
+            collation_is_c: is_c(row.get(2), row.get(3)),
         })
     }
 
@@ -116,6 +118,9 @@ impl Session {
                 "operator class {} is not the type's own",
                 name.unwrap_or_default()
             ));
+        }
+        if matches!(ty, KeyType::Timestamptz { .. }) && !self.zulu {
+            return Err("the session reads the time zone Z as its own".to_owned());
         }
         if matches!(ty, KeyType::Text | KeyType::Varchar { .. } | KeyType::Bpchar { .. }) {
             self.check_text(row)?;

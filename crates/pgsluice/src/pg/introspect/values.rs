@@ -54,9 +54,9 @@ pub(super) async fn fill(
     }
     for (node, literals) in literals.iter().enumerate() {
         let Some(parent) = tree.nodes[node].parent else { continue };
-        let bound = literals.as_ref().and_then(|literals| {
-            bound(tree.nodes[parent].key.as_ref()?, literals, &datums)
-        });
+        let bound = literals
+            .as_ref()
+            .and_then(|literals| bound(tree.nodes[parent].key.as_ref()?, literals, &datums));
         match bound {
             Some(bound) => tree.nodes[node].bound = Some(bound),
             None => make_opaque(tree, parent, node),
@@ -66,11 +66,7 @@ pub(super) async fn fill(
 }
 
 /// The literals of a node's bound with the types of the key columns that they belong to.
-fn typed<'l>(
-    tree: &Tree,
-    node: NodeId,
-    literals: Option<&'l Literals>,
-) -> Vec<(KeyType, &'l str)> {
+fn typed<'l>(tree: &Tree, node: NodeId, literals: Option<&'l Literals>) -> Vec<(KeyType, &'l str)> {
     let key = tree.nodes[node].parent.and_then(|parent| tree.nodes[parent].key.as_ref());
     let (Some(key), Some(literals)) = (key, literals) else { return Vec::new() };
     let native = |index: usize| match key.columns.get(index) {

@@ -1,0 +1,69 @@
+//! `pgsluice load`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::thread;
+
+use clap::Args;
+use pgsluice::control::Control;
+use pgsluice::{Error, Kind, Result};
+
+use crate::options::InputArgs;
+use crate::output::{print, say};
+use crate::{exit, progress, summary};
+
+#[derive(Args, Debug)]
+pub(crate) struct LoadArgs {
+    #[command(flatten)]
+    input: InputArgs,
+    /// Print the summary as one JSON object on standard output
+    #[arg(long)]
+    json: bool,
+    /// Show neither progress nor summary
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Carries out `pgsluice load`.
+pub(crate) fn run(args: &LoadArgs) -> Result<()> {
+    let config = args.input.config()?;
+    let target = args.input.target.resolve(args.quiet)?;
+    let control = Arc::new(Control::default());
+    stop_on_signal(&control)?;
+
+    let done = AtomicBool::new(false);
+    let summary = thread::scope(|scope| {
+        let watcher = (!args.quiet).then(|| scope.spawn(|| progress::watch(&control, &done)));
+        let summary = pgsluice::load::load(&config, &target, &control);
+        done.store(true, SeqCst);
+        if let Some(watcher) = watcher {
+            watcher.thread().unpark();
+            let _ = watcher.join();
+        }
+        summary
+    })?;
+
+    if !args.quiet {
+        say(&summary::text(&summary));
+    }
+    if args.json {
+        let json = serde_json::to_string(&summary).map_err(|error| {
+            Error::new(Kind::Input, format!("could not write the summary: {error}"))
+        })?;
+        print(&json)?;
+    }
+    Ok(())
+}
+
+/// The first Ctrl-C ends the load in order, the second one at once.
+fn stop_on_signal(control: &Arc<Control>) -> Result<()> {
+    let control = Arc::clone(control);
+    let handler = move || {
+        if control.is_stopped() {
+            std::process::exit(exit::INTERRUPTED.into());
+        }
+        control.interrupt();
+    };
+    ctrlc::set_handler(handler)
+        .map_err(|error| Error::new(Kind::Input, format!("could not watch for Ctrl-C: {error}")))
+}

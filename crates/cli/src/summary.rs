@@ -1,0 +1,33 @@
+//! The end of a load for people: what went where, and what did not go the fastest way.
+
+use pgsluice::report::{Fallback, Summary};
+
+use crate::output::{bytes, count, grouped};
+
+/// The summary in a few lines.
+pub(crate) fn text(summary: &Summary) -> String {
+    let Summary { rows_loaded, seconds, leaves, jobs, lanes, .. } = summary;
+    let rate = *rows_loaded as f64 / seconds.max(0.001);
+    let throughput = summary.bytes_read as f64 / seconds.max(0.001);
+    let mut text = format!(
+        "{} ({}) loaded into {} in {seconds:.2} s: {} rows/s, {}/s",
+        count(*rows_loaded, "row", "rows"),
+        bytes(summary.bytes_read),
+        summary.table,
+        grouped(rate as u64),
+        bytes(throughput as u64),
+    );
+    text.push_str(&format!(
+        "\n  {} by {}; routed natively {}, by the server's own routing {}",
+        count(*leaves as u64, "leaf", "leaves"),
+        count(*jobs as u64, "connection", "connections"),
+        count(lanes.native, "row", "rows"),
+        count(lanes.slow, "row", "rows"),
+    ));
+    for Fallback { what, why, rows } in &summary.fallbacks {
+        let number =
+            if *rows > 0 { format!(": {}", count(*rows, "row", "rows")) } else { String::new() };
+        text.push_str(&format!("\n  fallback: {what}: {why}{number}"));
+    }
+    text
+}

@@ -1,0 +1,82 @@
+//! `pgsluice tree`: draws a partition tree.
+
+use clap::Args;
+use pgsluice::Result;
+use pgsluice::core::catalog::{NodeId, ROOT};
+use pgsluice::tree::Sizes;
+
+use crate::output::{bytes, grouped, print};
+use crate::target::TargetArgs;
+
+#[derive(Args, Debug)]
+pub(crate) struct TreeArgs {
+    /// The table, written as in SQL: orders, sales.orders, "Orders"
+    #[arg(short, long)]
+    table: String,
+    #[command(flatten)]
+    target: TargetArgs,
+    /// Levels below the table that are drawn [default: all]
+    #[arg(long, value_name = "LEVELS")]
+    depth: Option<usize>,
+}
+
+/// Carries out `pgsluice tree`.
+pub(crate) fn run(args: &TreeArgs) -> Result<()> {
+    let target = args.target.resolve(false)?;
+    let sizes = pgsluice::runtime()?.block_on(Sizes::read(&target, &args.table))?;
+    let mut lines = Vec::new();
+    draw(&sizes, ROOT, "", "", args.depth.unwrap_or(usize::MAX), &mut lines);
+    print(&aligned(&lines))
+}
+
+/// One line of the drawing: the branch with the name, and what stands in the columns after it.
+type Line = (String, [String; 3]);
+
+fn draw(
+    sizes: &Sizes,
+    node: NodeId,
+    branch: &str,
+    below: &str,
+    depth: usize,
+    lines: &mut Vec<Line>,
+) {
+    let table = &sizes.tree.nodes[node];
+    let facts = &sizes.facts[node];
+    let name = if node == ROOT {
+        table.relation.to_string()
+    } else {
+        pgsluice::core::catalog::quoted(&table.relation.name)
+    };
+    let bound = facts.bound.as_deref().map(|bound| bound.trim_start_matches("FOR VALUES "));
+    let key = facts.key.as_deref().map(|key| format!("by {key}"));
+    let what: Vec<&str> = [bound, key.as_deref()].into_iter().flatten().collect();
+    let rows = sizes
+        .estimated_rows(node)
+        .map_or("not counted".to_owned(), |rows| format!("~{} rows", grouped(rows)));
+    let columns = [what.join("  "), rows, bytes(sizes.bytes(node))];
+    lines.push((format!("{branch}{name}"), columns));
+
+    let children = &table.children;
+    if depth == 0 {
+        return;
+    }
+    for (index, &child) in children.iter().enumerate() {
+        let last = index + 1 == children.len();
+        let (corner, line) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+        let (branch, under) = (format!("{below}{corner}"), format!("{below}{line}"));
+        draw(sizes, child, &branch, &under, depth - 1, lines);
+    }
+}
+
+/// Names and descriptions to the left, numbers to the right.
+fn aligned(lines: &[Line]) -> String {
+    let width = |of: &dyn Fn(&Line) -> &str| {
+        lines.iter().map(|line| of(line).chars().count()).max().unwrap_or(0)
+    };
+    let name = width(&|line| &line.0);
+    let [what, rows, size] = [0, 1, 2].map(|column| width(&|line: &Line| &line.1[column]));
+    let line = |(text, [w, r, s]): &Line| {
+        format!("{text:name$}  {w:what$}  {r:>rows$}  {s:>size$}").trim_end().to_owned()
+    };
+    lines.iter().map(line).collect::<Vec<_>>().join("\n")
+}

