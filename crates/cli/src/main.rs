@@ -1,3 +1,7 @@
 //! The `pgsluice` program.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    pgsluice_cli::run(std::env::args_os()).into()
+}
