@@ -26,7 +26,7 @@ build: $(TOOLS) ## Build the program and the Python package into .venv
 	install -m 755 $(TARGET)/release/pgsluice .venv/bin/pgsluice
 
 demo: build ## Load TPC-H lineitem with psql and with pgsluice, and compare
-	@python demo/lineitem.py $(ARGS)
+	@python -m demo.lineitem $(ARGS)
 
 test: $(TOOLS) ## Run every test, on PostgreSQL 15 and 18
 	cargo test --locked $(TESTED) --no-run
@@ -44,10 +44,10 @@ check: $(TOOLS) ## Check format, lints and documentation
 	ruff format --check .
 
 bench: build ## Time 5,000,000 rows into 800 hash leaves against psql
-	@python bench/hash800.py $(ARGS)
+	@python -m bench.hash800 $(ARGS)
 
 bench-report: $(TOOLS) ## Put the newest figures of bench/records into README.md
-	@python bench/report.py
+	@python -m bench.report
 
 format: $(TOOLS) ## Format all sources
 	cargo fmt --all
