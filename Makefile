@@ -30,7 +30,7 @@ demo: build ## Load TPC-H lineitem with psql and with pgsluice, and compare
 
 test: $(TOOLS) ## Run every test, on PostgreSQL 15 and 18
 	cargo test --locked $(TESTED) --no-run
-	scripts/with_servers.sh cargo test --locked $(TESTED)
+	PGSLUICE_PROGRAM=$(TARGET)/debug/pgsluice scripts/with_servers.sh cargo test --locked $(TESTED)
 	rm -rf $(TARGET)/wheel-test
 	maturin build --locked --quiet --compatibility linux --out $(TARGET)/wheel-test
 	pip install --quiet --no-deps --target $(TARGET)/wheel-test/site $(TARGET)/wheel-test/*.whl

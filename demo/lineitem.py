@@ -47,7 +47,7 @@ def main() -> int:
     seconds = race(server, file, options.jobs)
     draw(seconds, rows, options.jobs)
     same = compare(server, rows)
-    next_steps(server, file)
+    next_steps(file)
     return 0 if same else 1
 
 
@@ -131,7 +131,7 @@ def compare(server: Server, rows: int) -> bool:
     return False
 
 
-def next_steps(server: Server, file: Path) -> None:
+def next_steps(file: Path) -> None:
     """Say what to try next, and how to stop the server."""
     name = file.relative_to(ROOT)
     psql = Path(psql_program())
@@ -145,7 +145,7 @@ What to try next:
   {dim("the partitions, their bounds, rows and sizes")}
   {PGSLUICE} tree -t {table}
   {dim("look around with psql")}
-  {psql} '{server.url}'
+  {psql} "$({PGSLUICE} server url)"
   {dim("load a file of your own into a table of your own")}
   {PGSLUICE} load FILE.csv --header -t TABLE -d postgresql://USER@HOST/DATABASE
 
