@@ -55,10 +55,14 @@ def main() -> int:
 
 def arguments() -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(prog="make bench", description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=5_000_000)
-    parser.add_argument("--leaves", type=int, default=800)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser = argparse.ArgumentParser(
+        prog="make bench",
+        description=__doc__.splitlines()[0],
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.add_argument("--rows", type=int, default=5_000_000, help="rows to load")
+    parser.add_argument("--leaves", type=int, default=800, help="hash partitions")
+    parser.add_argument("--rounds", type=int, default=3, help="loads of each")
     parser.add_argument("--memory", type=int, default=512, metavar="MIB", help="of pgsluice")
     parser.add_argument("-j", "--jobs", type=int, default=2, help="connections of pgsluice")
     parser.add_argument("--set", action="append", metavar="NAME=VALUE", help="server settings")

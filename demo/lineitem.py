@@ -53,7 +53,11 @@ def main() -> int:
 
 def arguments() -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(prog="make demo", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="make demo",
+        description=__doc__.splitlines()[0],
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
     parser.add_argument("--scale", type=float, default=0.5, help="TPC-H's scale factor")
     parser.add_argument("-j", "--jobs", type=int, default=2, help="connections of pgsluice")
     return parser.parse_args()
