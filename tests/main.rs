@@ -1,3 +1,18 @@
-//! The one integration binary; each module tries one side of the program on real servers.
+//! The one integration binary: one program to link, each module one subject.
+//!
+//! Servers come from the environment, as `scripts/with_servers.sh` sets it: `PGSLUICE_TEST_URL_15`
+//! and `_18` are throw-away clusters, `PGSLUICE_TEST_BIN_15` and `_18` their programs.
 
+#![allow(clippy::unwrap_used)] // a test that fails panics
+
+mod connect;
+mod copy_options;
 mod embedded;
+mod loader;
+mod oracle;
+mod placement;
+mod random;
+mod rules;
+mod server;
+mod spelling;
+mod trees;

