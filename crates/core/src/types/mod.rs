@@ -94,8 +94,9 @@ pub enum KeyType {
     },
     /// `timestamp with time zone`
     ///
-    /// The caller vouches for the session reading `Z` as UTC, as every `timezone_abbreviations`
-    /// that PostgreSQL ships does.
+    /// The caller vouches for the session reading `Z` as UTC, as it does under every
+    /// `timezone_abbreviations` that PostgreSQL ships (unless, from version 18 on, its own time zone
+    /// is abbreviated so).
     Timestamptz {
         /// Digits of a second's fraction, 0 to 6; 6 where none are declared.
         precision: u8,
@@ -158,10 +159,11 @@ impl KeyType {
 
     /// The type's extended hash function with `seed`; [`hash::PARTITION_SEED`] for routing.
     ///
-    /// `hashcharextended`, `hashint2extended`, `hashint4extended` and `hashint8extended`
-    /// (`src/backend/access/hash/hashfunc.c`), `timestamp_hash_extended`, `uuid_hash_extended`,
-    /// `hashtextextended` and `hashbpcharextended` (under `src/backend/utils/adt`), PostgreSQL 13 to
-    /// 18. The strings' is that of a deterministic collation.
+    /// `hashcharextended` (boolean), `hashint2extended`, `hashint4extended` (also date) and
+    /// `hashint8extended` of `src/backend/access/hash/hashfunc.c`, `timestamp_hash_extended`,
+    /// `uuid_hash_extended`, `hashtextextended` and `hashbpcharextended`, PostgreSQL 13 to 18; in 18
+    /// boolean, date and timestamptz have functions of their own that give the same. The strings'
+    /// are those of a deterministic collation.
     #[must_use]
     pub fn hash(&self, datum: Datum<'_>, seed: u64) -> u64 {
         // The datum alone tells: PostgreSQL hashes equal integers of any width to the same value.

@@ -1,0 +1,273 @@
+"""The spellings that dump_hash_vectors.py asks the server about: ends of ranges, powers of two and
+their neighbours, every length of string, awkward forms, and random values of a fixed seed.
+
+Only spellings that every server version from 13 to 18 reads alike (no hexadecimal integers).
+"""
+
+import itertools
+import string
+import uuid
+from collections.abc import Iterator
+from datetime import date, timedelta
+from random import Random
+from typing import NamedTuple
+
+ALPHANUMERIC = string.ascii_letters + string.digits
+CHARACTERS = ALPHANUMERIC + " .,-_'\"\\\t\n\r" + "äßéñ€漢字ひ𝄞😀\u0301\ufeff"
+ZONES = (0, 19800, -12600, 45900, -39600, 1140)
+EPOCH = date(2000, 1, 1)
+
+
+class Line(NamedTuple):
+    """One spelling: of which declared type, in which session zone, and who is to read it."""
+
+    declared: str
+    lane: str
+    text: str
+    modifier: int = -1
+    zone: int | None = 0
+
+
+def vectors(rng: Random) -> dict[str, list[Line]]:
+    """The lines of each type."""
+    return {
+        "bool": list(booleans()),
+        "int2": list(integers(rng, "int2", 16)),
+        "int4": list(integers(rng, "int4", 32)),
+        "int8": list(integers(rng, "int8", 64)),
+        "text": [Line("text", "native", text) for text in strings(rng, 300)],
+        "varchar": list(varchars(rng)),
+        "bpchar": list(bpchars(rng)),
+        "uuid": list(uuids(rng)),
+        "date": list(dates(rng)),
+        "timestamp": list(timestamps(rng)),
+        "timestamptz": list(timestamptzs(rng)),
+    }
+
+
+def booleans() -> Iterator[Line]:
+    """Every accepted word in every case, inside blanks."""
+    words = [w[:n] for w in ("true", "false", "yes", "no") for n in range(1, len(w) + 1)]
+    for word in [*words, "on", "of", "off", "1", "0"]:
+        for cased in itertools.product(*(dict.fromkeys((c, c.upper())) for c in word)):
+            for left, right in itertools.product(("", " ", "\t\n"), repeat=2):
+                yield Line("bool", "native", left + "".join(cased) + right)
+    for text in ("", " ", "o", "tr ue", "truee", "2", "01", "ja", "on off", "\vt", "null"):
+        yield Line("bool", "server", text)
+
+
+def integers(rng: Random, name: str, bits: int) -> Iterator[Line]:
+    """Whole numbers of any width up to `bits`, and what does not fit."""
+    low, high = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+    values = [sign * (2**n) + d for n in range(bits) for sign in (1, -1) for d in (-1, 0, 1)]
+    values += [rng.getrandbits(rng.randint(1, bits)) * rng.choice((1, -1)) for _ in range(1500)]
+    for value in values:
+        if low <= value <= high:
+            yield Line(name, "native", str(value))
+            yield Line(name, "native", spelled(rng, value))
+        else:
+            yield Line(name, "server", str(value))
+    for text in ("", " ", "-", "+", "1 2", "1.0", "1e3", "--1", "- 1", "abc", "1,000", "\v5"):
+        yield Line(name, "server", text)
+
+
+def spelled(rng: Random, value: int) -> str:
+    """The same number with another sign, leading zeros or blanks."""
+    sign = "-" if value < 0 else rng.choice(("", "+"))
+    left, right = (rng.choice(("", "", " ", "\t ", "\r\n")) for _ in range(2))
+    return f"{left}{sign}{'0' * rng.choice((0, 1, 3, 25))}{abs(value)}{right}"
+
+
+def strings(rng: Random, longest: int) -> Iterator[str]:
+    """Every length up to `longest` bytes, then shorter ones of one to four bytes a character."""
+    for length in range(longest + 1):
+        yield "".join(rng.choice(ALPHANUMERIC) for _ in range(length))
+    for length in range(1000):
+        yield "".join(rng.choice(CHARACTERS) for _ in range(length % 30))
+    yield from (" ", "  ", "a ", " a", "\\N", "\\.", "NULL", "\x01", "\x7f", "e\u0301", "é")
+
+
+def varchars(rng: Random) -> Iterator[Line]:
+    """Strings that fit, and those that the server cuts or refuses."""
+    for text in strings(rng, 40):
+        for limit in (None, max(1, len(text)), rng.choice((1, 2, 10, 30))):
+            yield limited("varchar", limit, text, len(text))
+    yield Line("varchar(3)", "server", "abc  ", 7)
+
+
+def bpchars(rng: Random) -> Iterator[Line]:
+    """Strings with and without blanks at the end."""
+    for plain in strings(rng, 40):
+        text = plain + " " * rng.choice((0, 0, 1, 20))
+        for limit in (None, max(1, len(plain)), rng.choice((1, 2, 10, 30))):
+            yield limited("bpchar", limit, text, len(text.rstrip(" ")))
+
+
+def limited(name: str, limit: int | None, text: str, length: int) -> Line:
+    """A string that counts as so many characters, in a type of that limit."""
+    if limit is None:
+        return Line(name, "native", text)
+    lane = "native" if length <= limit else "server"
+    return Line(f"{name}({limit})", lane, text, limit + 4)
+
+
+def uuids(rng: Random) -> Iterator[Line]:
+    """Random and extreme values in all spellings that have a meaning."""
+    values = [0, 1, 2**128 - 1, *(1 << n for n in range(128))]
+    values += [rng.getrandbits(128) for _ in range(1000)]
+    for value in values:
+        digits = f"{value:032x}"
+        groups = [digits[n : n + 4] for n in range(0, 32, 4)]
+        loose = groups[0] + "".join(rng.choice(("", "-")) + group for group in groups[1:])
+        canonical = str(uuid.UUID(int=value))
+        other = rng.choice((digits, canonical.upper(), loose, f"{{{canonical}}}", f"{{{loose}}}"))
+        yield Line("uuid", "native", canonical)
+        yield Line("uuid", "native", other)
+    for text in (
+        "",
+        "{}",
+        digits[1:],
+        digits + "0",
+        "-" + digits,
+        digits + "-",
+        " " + digits,
+        "{" + digits,
+        digits + "}",
+        digits[:2] + "-" + digits[2:],
+        "g" + digits[1:],
+    ):
+        yield Line("uuid", "server", text)
+
+
+def dates(rng: Random) -> Iterator[Line]:
+    """ISO dates from the year 1 to 9999, and what is not one."""
+    values = [date.min, date.max, EPOCH, date(1970, 1, 1), date(1582, 10, 10)]
+    values += [date(year, *day) for year in range(1, 10000, 50) for day in ((2, 28), (3, 1))]
+    values += [date(year, 2, 29) for year in (4, 400, 1600, 1996, 2000, 2024, 2400, 9996)]
+    values += [EPOCH + sign * timedelta(2**n) for n in range(20) for sign in (1, -1)]
+    values += [random_date(rng) for _ in range(1000)]
+    for value in values:
+        yield Line("date", "native", value.isoformat())
+    for text in (
+        "infinity",
+        "-infinity",
+        "2000-01-01 BC",
+        "10000-01-01",
+        "5874897-12-31",
+        "January 8, 1999",
+        "2023-02-29",
+        "2000-13-01",
+        "2000-00-10",
+        "20240102",
+        "J2451545",
+        "0000-01-01",
+        "2024-1-2",
+        " 2024-01-02",
+        "2024-01-02 03:04:05",
+        "",
+        "2024/01/02",
+        "99-01-02",
+        "4714-11-24 BC",
+        "5874898-01-01",
+    ):
+        yield Line("date", "server", text)
+
+
+def random_date(rng: Random) -> date:
+    """Any day, mostly of the last and this century."""
+    if rng.random() < 0.5:
+        return date.fromordinal(rng.randint(1, date.max.toordinal()))
+    return date(1970, 1, 1) + timedelta(rng.randint(0, 30000))
+
+
+def timestamps(rng: Random) -> Iterator[Line]:
+    """Every precision, and what would have to be rounded or rolled over."""
+    for precision in (-1, 0, 1, 2, 3, 4, 5, 6) * 200:
+        declared, digits = declare("timestamp", precision)
+        text = local(rng, rng.randint(0, digits))
+        yield Line(declared, "native", text, precision)
+        if digits < 6:
+            yield Line(declared, "server", local(rng, digits + 1), precision)
+    for text in ("0001-01-01", "9999-12-31 23:59:59.999999", "1999-12-31T23:59:59.999999"):
+        yield Line("timestamp", "native", text)
+    for text in SERVER_TIMES:
+        yield Line("timestamp", "server", text)
+    for zone in ("Z", "+02", " -03:30", " UTC"):
+        yield Line("timestamp", "server", "2024-02-29 12:34:56" + zone)
+
+
+def timestamptzs(rng: Random) -> Iterator[Line]:
+    """Every offset form under a fixed and under a changing session zone, and none."""
+    for precision in (-1, 0, 3, 6) * 300:
+        declared, digits = declare("timestamptz", precision)
+        text = local(rng, rng.randint(0, digits))
+        zone = rng.choice((*ZONES, None))
+        if ":" in text:
+            yield Line(declared, "native", text + offset(rng), precision, zone)
+        if zone is not None:
+            yield Line(declared, "native", text, precision, zone)
+    for zone in (0, None):
+        for text in (
+            "2024-02-29 12:34:56+16",
+            "2024-02-29 12:34:56 UTC",
+            "2024-02-29 12:34+1",
+            "2024-02-29 12:34:56 Europe/Berlin",
+            "2024-02-29 12:34:56-01:60",
+            "2024-02-29+01",
+            *SERVER_TIMES,
+        ):
+            yield Line("timestamptz", "server", text, zone=zone)
+    for text in ("2024-03-31 02:30:00", "2024-10-27 02:30:00", "2024-07-01", "2024-07-01T12:00"):
+        yield Line("timestamptz", "server", text, zone=None)
+
+
+SERVER_TIMES = (
+    "infinity",
+    "-infinity",
+    "",
+    "2024-02-29 24:00:00",
+    "2024-02-29 12:34:60",
+    "2024-02-29 12:34:56.1234567",
+    "2024-02-29 25:00",
+    "2024-02-29 12:60",
+    "2023-02-29 00:00",
+    "2024-02-29  12:34:56",
+    "2024-02-29 12:34:56 AM",
+    "2024-02-29 12:34:56 BC",
+    "20240229T123456",
+    "Feb 29 12:34:56 2024",
+    "2024-02-29 1:02:03",
+    "2024-02-29t12:34:56",
+    "2024-02-29 12:34:56.",
+    "294276-12-31 23:59:59.999999",
+    "4714-11-24 00:00:00 BC",
+    "294277-01-01 00:00:00",
+)
+
+
+def declare(name: str, precision: int) -> tuple[str, int]:
+    """The type as declared, and the digits of a second's fraction that it keeps."""
+    return (name, 6) if precision < 0 else (f"{name}({precision})", precision)
+
+
+def local(rng: Random, digits: int) -> str:
+    """A date and perhaps a time, with so many digits of a second's fraction (none: 0)."""
+    day = random_date(rng).isoformat()
+    time = f"{rng.choice(' T')}{rng.randint(0, 23):02}:{rng.randint(0, 59):02}"
+    if digits == 0:
+        return day + rng.choice(("", time, f"{time}:{rng.randint(0, 59):02}"))
+    return f"{day}{time}:{rng.randint(0, 59):02}.{rng.randrange(10**digits):0{digits}}"
+
+
+def offset(rng: Random) -> str:
+    """Any offset from UTC that is read natively."""
+    hours, minutes, seconds = rng.randint(0, 15), rng.randint(0, 59), rng.randint(0, 59)
+    forms = (
+        f"{hours:02}",
+        f"{hours:02}:{minutes:02}",
+        f"{hours:02}{minutes:02}",
+        f"{hours:02}:{minutes:02}:{seconds:02}",
+    )
+    return rng.choice(("", " ")) + rng.choice(
+        ("Z", "z", *("+" + f for f in forms), *("-" + f for f in forms))
+    )

@@ -1,0 +1,195 @@
+//! The proof that nothing is reinterpreted: tens of thousands of awkward spellings of each key type
+//! go to a live server, and whatever the client reads itself must be what the server's own input
+//! function makes of it, under every DateStyle and several time zones.
+//!
+//! Apart from the vectors in crates/core because it needs a server, and looks for what nobody
+//! thought of. The spellings are the same in each run; `awkward` makes them.
+
+mod awkward;
+
+use awkward::{Random, Spell};
+use pgsluice_core::types::KeyType;
+use tokio_postgres::{Client, NoTls};
+
+const SPELLINGS: usize = 50_000;
+const DATE_STYLES: [&str; 4] = ["ISO, MDY", "German", "SQL, DMY", "Postgres, YMD"];
+const INTERVAL_STYLES: [&str; 4] = ["postgres", "postgres_verbose", "sql_standard", "iso_8601"];
+const ABBREVIATIONS: [&str; 3] = ["Default", "Australia", "India"];
+
+/// Time zones, with the seconds east of UTC of the fixed ones.
+const ZONES: [(&str, Option<i32>); 5] = [
+    ("UTC", Some(0)),
+    ("<+0530>-05:30", Some(19_800)),
+    ("Etc/GMT+12", Some(-43_200)),
+    ("Europe/Berlin", None),
+    ("America/St_Johns", None),
+];
+
+/// A type by its input and send functions, and its key types with the server's type modifiers.
+struct Family {
+    input: &'static str,
+    send: &'static str,
+    spell: Spell,
+    types: Vec<(KeyType, i32)>,
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn what_is_read_natively_is_what_postgresql_15_reads() {
+    sweep("PGSLUICE_TEST_URL_15").await;
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn what_is_read_natively_is_what_postgresql_18_reads() {
+    sweep("PGSLUICE_TEST_URL_18").await;
+}
+
+async fn sweep(variable: &str) {
+    let url = std::env::var(variable).unwrap_or_else(|_| panic!("{variable} is not set"));
+    let (client, connection) = tokio_postgres::connect(&url, NoTls).await.expect("no server");
+    let connection = tokio::spawn(connection);
+    let mut random = Random::new(20);
+    for family in families() {
+        create_reader(&client, &family).await;
+        let native = sweep_family(&client, &family, &mut random).await;
+        eprintln!("{}: {native} of {SPELLINGS} spellings read natively", family.input);
+        // Otherwise this test proves little.
+        assert!(native > SPELLINGS / 20, "{}: only {native} read natively", family.input);
+    }
+    drop(client);
+    connection.await.expect("connection task").expect("connection");
+}
+
+/// How many of the spellings, spread over all settings, were read natively.
+async fn sweep_family(client: &Client, family: &Family, random: &mut Random) -> usize {
+    let settings = DATE_STYLES.len() * ZONES.len();
+    let mut native = 0;
+    for n in 0..settings {
+        let zone = set_session(client, n).await;
+        for &(key_type, modifier) in &family.types {
+            let count = SPELLINGS.div_ceil(settings * family.types.len());
+            let spellings: Vec<String> = (0..count).map(|_| (family.spell)(random)).collect();
+            let answers = ask(client, &spellings, modifier).await;
+            let key_type = in_zone(key_type, zone);
+            native += compare(key_type, &spellings, &answers);
+        }
+    }
+    native
+}
+
+fn compare(key_type: KeyType, spellings: &[String], answers: &[Option<Vec<u8>>]) -> usize {
+    assert_eq!(spellings.len(), answers.len());
+    let mut native = 0;
+    for (spelling, answer) in spellings.iter().zip(answers) {
+        if let Some(datum) = key_type.parse(spelling.as_bytes()) {
+            let server = answer.as_ref().and_then(|binary| key_type.from_binary(binary));
+            assert_eq!(Some(datum), server, "{key_type:?} {spelling:?}");
+            native += 1;
+        }
+    }
+    native
+}
+
+async fn set_session(client: &Client, n: usize) -> Option<i32> {
+    let (zone, seconds) = ZONES[n % ZONES.len()];
+    let set = format!(
+        "SET TimeZone = '{zone}'; SET DateStyle = '{}'; SET IntervalStyle = '{}'; \
+         SET timezone_abbreviations = '{}'",
+        DATE_STYLES[n % DATE_STYLES.len()],
+        INTERVAL_STYLES[n / 2 % INTERVAL_STYLES.len()],
+        ABBREVIATIONS[n % ABBREVIATIONS.len()],
+    );
+    client.batch_execute(&set).await.expect("settings");
+    seconds
+}
+
+fn in_zone(key_type: KeyType, zone: Option<i32>) -> KeyType {
+    match key_type {
+        KeyType::Timestamptz { precision, .. } => KeyType::Timestamptz { precision, zone },
+        other => other,
+    }
+}
+
+/// A function that gives the binary form of a spelling, or null if the server refuses it.
+async fn create_reader(client: &Client, family: &Family) {
+    let Family { input, send, .. } = family;
+    let create = format!(
+        "CREATE OR REPLACE FUNCTION pg_temp.read(spelling text, modifier int) RETURNS bytea
+         LANGUAGE plpgsql AS $$ BEGIN RETURN {send}({input});
+         EXCEPTION WHEN data_exception THEN RETURN NULL; END $$"
+    );
+    client.batch_execute(&create).await.expect("reader");
+}
+
+async fn ask(client: &Client, spellings: &[String], modifier: i32) -> Vec<Option<Vec<u8>>> {
+    let query = "SELECT pg_temp.read(spelling, $2)
+                 FROM unnest($1::text[]) WITH ORDINALITY AS u (spelling, n) ORDER BY n";
+    let rows = client.query(query, &[&spellings, &modifier]).await.expect("answers");
+    rows.iter().map(|row| row.get(0)).collect()
+}
+
+fn families() -> Vec<Family> {
+    let bpchars = [None, Some(1), Some(4), Some(12)];
+    let family = |input, send, spell: Spell, types| Family { input, send, spell, types };
+    vec![
+        family(
+            "boolin(textout(spelling))",
+            "boolsend",
+            awkward::boolean,
+            vec![(KeyType::Bool, -1)],
+        ),
+        family(
+            "int2in(textout(spelling))",
+            "int2send",
+            awkward::integer,
+            vec![(KeyType::Int2, -1)],
+        ),
+        family(
+            "int4in(textout(spelling))",
+            "int4send",
+            awkward::integer,
+            vec![(KeyType::Int4, -1)],
+        ),
+        family(
+            "int8in(textout(spelling))",
+            "int8send",
+            awkward::integer,
+            vec![(KeyType::Int8, -1)],
+        ),
+        family("textin(textout(spelling))", "textsend", awkward::string, vec![(KeyType::Text, -1)]),
+        family(
+            "varcharin(textout(spelling), 0, modifier)",
+            "varcharsend",
+            awkward::string,
+            bpchars.map(|max| (KeyType::Varchar { max }, length_modifier(max))).into(),
+        ),
+        family(
+            "bpcharin(textout(spelling), 0, modifier)",
+            "bpcharsend",
+            awkward::string,
+            bpchars.map(|max| (KeyType::Bpchar { max }, length_modifier(max))).into(),
+        ),
+        family("uuid_in(textout(spelling))", "uuid_send", awkward::uuid, vec![(KeyType::Uuid, -1)]),
+        family("date_in(textout(spelling))", "date_send", awkward::date, vec![(KeyType::Date, -1)]),
+        family(
+            "timestamp_in(textout(spelling), 0, modifier)",
+            "timestamp_send",
+            awkward::timestamp,
+            precisions(|precision| KeyType::Timestamp { precision }),
+        ),
+        family(
+            "timestamptz_in(textout(spelling), 0, modifier)",
+            "timestamptz_send",
+            awkward::timestamp,
+            precisions(|precision| KeyType::Timestamptz { precision, zone: None }),
+        ),
+    ]
+}
+
+/// A length's modifier counts the four bytes of a header.
+fn length_modifier(max: Option<u32>) -> i32 {
+    max.map_or(-1, |max| max as i32 + 4)
+}
+
+fn precisions(key_type: fn(u8) -> KeyType) -> Vec<(KeyType, i32)> {
+    vec![(key_type(6), -1), (key_type(0), 0), (key_type(3), 3), (key_type(6), 6)]
+}
