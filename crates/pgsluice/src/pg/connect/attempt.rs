@@ -1,11 +1,12 @@
-//! One attempt at one address: encrypted or not as `sslmode` says, login, and a look at the session.
+//! One attempt at one address: encrypted or not as `sslmode` says, login, and a look at the
+//! session.
 
 use std::error::Error as _;
 use std::io;
 use std::net::IpAddr;
 
 use rustls::pki_types::ServerName;
-use tokio_postgres::config::SslMode;
+use tokio_postgres::config::{SslMode, SslNegotiation};
 use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage, Socket};
 
@@ -86,7 +87,11 @@ async fn encrypted(
     let mut config = candidate.config(target);
     config.ssl_mode(mode).ssl_negotiation(target.tls().negotiation);
     start(&config, tls.clone()).await.map_err(|error| {
-        let failure = candidate.explain(&error, tls.stage(), mode == SslMode::Require);
+        let mut failure = candidate.explain(&error, tls.stage(), mode == SslMode::Require);
+        let direct = target.tls().negotiation == SslNegotiation::Direct;
+        if direct && tls.stage() == Stage::Begun && !failure.has_hint() {
+            failure = failure.hint("sslnegotiation=direct needs PostgreSQL 17 or later.");
+        }
         let retry = match tls.stage() {
             Stage::Unused => false,
             Stage::Begun => true,

@@ -1,6 +1,7 @@
 //! Why a connection attempt failed, in libpq's words, with the next step.
 //!
-//! Source: `connectFailureMessage` and `emitHostIdentityInfo` in `src/interfaces/libpq/fe-connect.c`, 18.
+//! Source: `connectFailureMessage` and `emitHostIdentityInfo` in
+//! `src/interfaces/libpq/fe-connect.c`, 18.
 
 use std::error::Error as _;
 use std::io;
@@ -29,7 +30,7 @@ impl Failure {
     }
 
     pub(in crate::pg) fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+        self.hint = Some(hint.into()).filter(|hint| !hint.is_empty());
         self
     }
 
@@ -54,12 +55,16 @@ impl Failure {
         self.sqlstate.is_some()
     }
 
+    pub(super) fn has_hint(&self) -> bool {
+        self.hint.is_some()
+    }
+
     pub(super) fn has_code(&self, code: &str) -> bool {
         self.sqlstate.as_deref() == Some(code)
     }
 
     /// This one and the failures after it as one error, the first being the message.
-    pub(super) fn into_error(self, later: Vec<Failure>) -> Error {
+    pub(in crate::pg) fn into_error(self, later: Vec<Failure>) -> Error {
         let mut error = Error::new(Kind::Connection, &*self.text);
         if let Some(code) = self.sqlstate {
             error = error.sqlstate(code);
@@ -110,19 +115,33 @@ impl Failure {
         }
     }
 
-    fn from_certificate(why: &CertificateError) -> Self {
+    /// A certificate that rustls, webpki or our own verifier refused.
+    pub(in crate::pg) fn from_certificate(why: &CertificateError) -> Self {
         use CertificateError::{
-            Expired, ExpiredContext, NotValidYet, NotValidYetContext, Other, Revoked, UnknownIssuer,
+            Expired, ExpiredContext, NotValidYet, NotValidYetContext, Other, Revoked,
+            UnknownIssuer, UnknownRevocationStatus,
         };
-        let reason = match why {
-            Other(refusal) if refusal.0.is::<Refusal>() => return Self::new(refusal.to_string()),
-            UnknownIssuer => "unknown issuer".to_owned(),
-            Expired | ExpiredContext { .. } => "certificate has expired".to_owned(),
-            NotValidYet | NotValidYetContext { .. } => "certificate is not yet valid".to_owned(),
-            Revoked => "certificate revoked".to_owned(),
-            other => other.to_string(),
+        let (reason, hint) = match why {
+            Other(other) => match other.0.downcast_ref::<Refusal>() {
+                Some(refusal) => return Self::new(&refusal.text).hint(refusal.hint),
+                None => (other.to_string(), ""),
+            },
+            UnknownIssuer => (
+                "unknown issuer".to_owned(),
+                "sslrootcert must name the certificate of the authority that signed the server's.",
+            ),
+            Expired | ExpiredContext { .. } => ("certificate has expired".to_owned(), ""),
+            NotValidYet | NotValidYetContext { .. } => {
+                ("certificate is not yet valid".to_owned(), "Check the clocks of both machines.")
+            }
+            Revoked => ("certificate revoked".to_owned(), ""),
+            UnknownRevocationStatus => (
+                "unable to get certificate CRL".to_owned(),
+                "The file that sslcrl names needs a list of each authority in the chain.",
+            ),
+            other => (other.to_string(), ""),
         };
-        Self::new(format!("SSL error: certificate verify failed: {reason}"))
+        Self::new(format!("SSL error: certificate verify failed: {reason}")).hint(hint)
     }
 }
 

@@ -1,7 +1,8 @@
-//! Opens connections: each host in turn, each of its addresses, with and without TLS as `sslmode` says.
+//! Opens connections: each host in turn, each of its addresses, with and without TLS as `sslmode`
+//! says.
 //!
-//! `attempt` is one address, `watch` tells whether its TLS handshake began, `failure` words what went
-//! wrong. The order of attempts, and what ends them, is libpq's `PQconnectPoll`
+//! `attempt` is one address, `watch` tells whether its TLS handshake began, `failure` words what
+//! went wrong. The order of attempts, and what ends them, is libpq's `PQconnectPoll`
 //! (`src/interfaces/libpq/fe-connect.c`, 18).
 
 mod attempt;
@@ -18,12 +19,12 @@ use crate::Result;
 use attempt::Candidate;
 pub(super) use failure::Failure;
 
-/// Connects and logs in; the connection then runs as a task of the current tokio runtime, which needs its
-/// timer enabled where the target has a `connect_timeout`.
+/// Connects and logs in; the connection then runs as a task of the current tokio runtime, which
+/// needs its timer enabled where the target has a `connect_timeout`.
 ///
-/// # Errors
-/// What libpq says in the same case, with SQLSTATE where the server refused, and the next step. When
-/// several hosts were tried, the first failure is the message and the others are its detail.
+/// # Errors What libpq says in the same case, with SQLSTATE where the server refused, and the next
+/// step. When several hosts were tried, the first failure is the message and the others are its
+/// detail.
 pub async fn connect(target: &Target) -> Result<Client> {
     let mut failures = Vec::new();
     for &wanted in passes(target.session()) {

@@ -1,4 +1,5 @@
-//! The places to try: host, address, port and the password for each, from libpq's comma-separated lists.
+//! The places to try: host, address, port and the password for each, from libpq's comma-separated
+//! lists.
 //!
 //! Source: `pqConnectOptions2` in `src/interfaces/libpq/fe-connect.c`, 18.
 
@@ -91,7 +92,8 @@ fn read_place(host: &str, address: &str, port: u16, env: &Environment) -> Result
     }
 }
 
-/// Distributions disagree about the socket directory, so the one that has the port's socket is taken.
+/// Distributions disagree about the socket directory, so the one that has the port's socket is
+/// taken.
 fn default_place(port: u16, env: &Environment) -> Place {
     let socket = |directory: &&PathBuf| socket_file(directory, port).exists();
     match env.socket_directories.iter().find(socket) {

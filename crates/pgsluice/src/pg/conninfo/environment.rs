@@ -11,7 +11,8 @@ use super::keywords::KEYWORDS;
 use super::settings::{Settings, usage};
 use crate::Result;
 
-/// Where servers put their sockets: Debian's and Red Hat's directory, then PostgreSQL's own default.
+/// Where servers put their sockets: Debian's and Red Hat's directory, then PostgreSQL's own
+/// default.
 pub(super) const DEFAULT_SOCKET_DIRECTORIES: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 
 /// The variables that say where to connect to.

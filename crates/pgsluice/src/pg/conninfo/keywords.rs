@@ -1,4 +1,5 @@
-//! The connection options that libpq 18 knows, as data: name, variable, and what becomes of each here.
+//! The connection options that libpq 18 knows, as data: name, variable, and what becomes of each
+//! here.
 //!
 //! Source: `PQconninfoOptions` in PostgreSQL's `src/interfaces/libpq/fe-connect.c`, version 18.
 

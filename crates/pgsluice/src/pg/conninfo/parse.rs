@@ -1,6 +1,8 @@
-//! Connection strings: `key = value` lists, told apart from URLs and bare database names as psql does.
+//! Connection strings: `key = value` lists, told apart from URLs and bare database names as psql
+//! does.
 //!
-//! Source: `conninfo_parse` and `recognized_connection_string` in `src/interfaces/libpq/fe-connect.c`, 18.
+//! Source: `conninfo_parse` and `recognized_connection_string` in
+//! `src/interfaces/libpq/fe-connect.c`, 18.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -47,7 +49,8 @@ fn parse_pairs(text: &str) -> Result<Settings> {
     }
 }
 
-/// What stands after a password may be the rest of a password with a space in it, so it is not shown.
+/// What stands after a password may be the rest of a password with a space in it, so it is not
+/// shown.
 fn misplaced(before: Option<&str>, open: impl FnOnce() -> Error) -> Error {
     match before.filter(|name| keywords::find(name).is_some_and(keywords::Keyword::is_secret)) {
         Some(secret) => usage(format!("invalid connection info string after \"{secret}\"")).hint(

@@ -9,7 +9,8 @@ use super::environment::Environment;
 use super::settings::{Settings, usage};
 use crate::Result;
 
-/// The options of a service: from the named file or `~/.pg_service.conf`, else from the system's file.
+/// The options of a service: from the named file or `~/.pg_service.conf`, else from the system's
+/// file.
 pub(super) fn load(service: &str, file: Option<&str>, env: &Environment) -> Result<Settings> {
     let own = match file {
         Some(file) => Some(file.into()),
@@ -39,11 +40,11 @@ fn find_group(service: &str, text: &str, path: &Path) -> Result<Option<Settings>
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        if line.starts_with('[') {
+        if let Some(name) = line.strip_prefix('[') {
             if found.is_some() {
                 break;
             }
-            if line[1..].strip_prefix(service).is_some_and(|rest| rest.starts_with(']')) {
+            if name.strip_prefix(service).is_some_and(|rest| rest.starts_with(']')) {
                 found = Some(Settings::default());
             }
         } else if let Some(settings) = &mut found {

@@ -1,7 +1,7 @@
 //! Connection URLs, `postgresql://user:password@host:port,host/dbname?option=value`.
 //!
-//! Source: `conninfo_uri_parse_options` in `src/interfaces/libpq/fe-connect.c`, 18. libpq's messages
-//! repeat the whole URL; these do not, since the password stands in it.
+//! Source: `conninfo_uri_parse_options` in `src/interfaces/libpq/fe-connect.c`, 18. libpq's
+//! messages repeat the whole URL; these do not, since the password stands in it.
 
 use super::settings::{Settings, usage};
 use crate::{Error, Result};
@@ -144,7 +144,17 @@ fn with_encoding_hint(error: Error) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
+    use super::super::parse;
     use super::*;
+
+    proptest! {
+        #[test]
+        fn no_text_makes_the_readers_panic(text in "(postgres://)?[a-z0-9@:/?&=%,\\[\\]'\\\\ é\u{0}]*") {
+            let _ = parse::parse(&text);
+        }
+    }
 
     fn read(text: &str) -> Settings {
         parse(strip_scheme(text).unwrap()).unwrap()

@@ -1,6 +1,7 @@
-//! Decides whether a server's certificate will do. rustls and webpki do the cryptography; what is here is
-//! how much of their verdict each `sslmode` asks for, and the certificates that OpenSSL takes and webpki
-//! does not: a self-signed one that is itself among the roots, and version 1 where no chain is followed.
+//! Decides whether a server's certificate will do. rustls and webpki do the cryptography; what is
+//! here is how much of their verdict each `sslmode` asks for, and the certificates that OpenSSL
+//! takes and webpki does not: a self-signed one that is itself among the roots, and version 1 where
+//! no chain is followed.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,8 +14,8 @@ use rustls::crypto::{
 };
 use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
 use rustls::{CertificateError, DigitallySignedStruct, Error, OtherError, SignatureScheme};
-use x509_cert::Certificate;
 use x509_cert::der::{Decode, Encode};
+use x509_cert::{Certificate, Version};
 
 use super::names::Names;
 
@@ -68,6 +69,9 @@ impl Trust {
             | Err(Error::InvalidCertificate(NotValidForName | NotValidForNameContext { .. })) => {
                 Ok(())
             }
+            Err(Error::InvalidCertificate(CertificateError::Other(why))) => {
+                Err(reword(certificate, &why))
+            }
             Err(error) => Err(error),
         }
     }
@@ -78,7 +82,11 @@ impl Trust {
         if names.include(host) {
             return Ok(());
         }
-        Err(refuse(names.refusal(host)))
+        Err(refuse(
+            names.refusal(host),
+            "Connect by a name that is in the certificate, or check only its authority with \
+             sslmode=verify-ca.",
+        ))
     }
 }
 
@@ -113,7 +121,8 @@ impl ServerCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        // webpki reads no certificate of version 1, which older OpenSSL makes by default; its key will do.
+        // webpki reads no certificate of version 1, which older OpenSSL makes by default; its key
+        // will do.
         let taken_as_it_is = self.trust.as_ref().is_none_or(|t| t.roots.contains(certificate));
         match public_key(certificate).filter(|_| taken_as_it_is) {
             Some(key) => {
@@ -153,18 +162,41 @@ fn check_dates(certificate: &CertificateDer<'_>, now: UnixTime) -> Result<(), Er
     Ok(())
 }
 
+/// webpki's rarer complaints are names of its own; those met in practice get a sentence.
+fn reword(certificate: &CertificateDer<'_>, why: &OtherError) -> Error {
+    let version = Certificate::from_der(certificate).map(|c| c.tbs_certificate.version);
+    if version == Ok(Version::V1) {
+        return refuse(
+            "SSL error: certificate verify failed: the certificate is of X.509 version 1"
+                .to_owned(),
+            "Reissue it as version 3: openssl x509 -req with -extfile, or OpenSSL 3.2 and later.",
+        );
+    }
+    if is_self_issued(certificate) {
+        return refuse(
+            "SSL error: certificate verify failed: self-signed certificate".to_owned(),
+            "Put the server's certificate into the file that sslrootcert names.",
+        );
+    }
+    refuse(format!("SSL error: certificate verify failed: {why}"), "")
+}
+
 /// A refusal in libpq's words, carried through rustls.
 #[derive(Debug)]
-pub(in crate::pg) struct Refusal(String);
+pub(in crate::pg) struct Refusal {
+    pub(in crate::pg) text: String,
+    /// The next step, or "".
+    pub(in crate::pg) hint: &'static str,
+}
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.text)
     }
 }
 
 impl std::error::Error for Refusal {}
 
-fn refuse(text: String) -> Error {
-    CertificateError::Other(OtherError(Arc::new(Refusal(text)))).into()
+fn refuse(text: String, hint: &'static str) -> Error {
+    CertificateError::Other(OtherError(Arc::new(Refusal { text, hint }))).into()
 }

@@ -1,0 +1,93 @@
+//! The options that tokio-postgres takes itself: login, startup settings, keepalives, time limits.
+
+use std::time::Duration;
+
+use tokio_postgres::Config;
+use tokio_postgres::config::ChannelBinding;
+
+use super::environment::Environment;
+use super::settings::Settings;
+use crate::Result;
+
+/// Everything but hosts, passwords and TLS, which differ by attempt.
+pub(super) fn base(
+    settings: &Settings,
+    env: &Environment,
+    user: &str,
+    database: &str,
+) -> Result<Config> {
+    let mut config = Config::new();
+    config.user(user).dbname(database);
+    let name = settings.get("application_name").or(settings.get("fallback_application_name"));
+    config.application_name(name.unwrap_or("pgsluice"));
+    if let Some(options) = startup_options(settings, env)? {
+        config.options(options);
+    }
+    config.channel_binding(settings.choice(
+        "channel_binding",
+        &[
+            ("prefer", ChannelBinding::Prefer),
+            ("disable", ChannelBinding::Disable),
+            ("require", ChannelBinding::Require),
+        ],
+    )?);
+    set_keepalives(&mut config, settings)?;
+    Ok(config)
+}
+
+/// libpq sends these variables as settings of their own; here they follow the options, so they win
+/// too.
+fn startup_options(settings: &Settings, env: &Environment) -> Result<Option<String>> {
+    let mut options: Vec<String> =
+        settings.get("options").iter().map(ToString::to_string).collect();
+    for (variable, setting) in
+        [("PGDATESTYLE", "datestyle"), ("PGTZ", "timezone"), ("PGGEQO", "geqo")]
+    {
+        match env.get(variable)? {
+            Some(value) if !value.eq_ignore_ascii_case("default") => {
+                options.push(format!("-c {setting}={}", escape_option(&value)));
+            }
+            _ => {}
+        }
+    }
+    Ok(Some(options.join(" ")).filter(|options| !options.is_empty()))
+}
+
+fn escape_option(value: &str) -> String {
+    let mut escaped = String::with_capacity(value.len());
+    for c in value.chars() {
+        if c == '\\' || c.is_ascii_whitespace() {
+            escaped.push('\\');
+        }
+        escaped.push(c);
+    }
+    escaped
+}
+
+fn set_keepalives(config: &mut Config, settings: &Settings) -> Result<()> {
+    config.keepalives(settings.integer("keepalives")?.unwrap_or(1) != 0);
+    if let Some(idle) = seconds(settings, "keepalives_idle")? {
+        config.keepalives_idle(idle);
+    }
+    if let Some(interval) = seconds(settings, "keepalives_interval")? {
+        config.keepalives_interval(interval);
+    }
+    if let Some(count) = positive(settings, "keepalives_count")? {
+        config.keepalives_retries(count);
+    }
+    if let Some(millis) = positive(settings, "tcp_user_timeout")? {
+        config.tcp_user_timeout(Duration::from_millis(millis.into()));
+    }
+    Ok(())
+}
+
+/// A number that asks for something: zero and less leave the default.
+fn positive(settings: &Settings, name: &str) -> Result<Option<u32>> {
+    let value = settings.integer(name)?.filter(|value| *value > 0);
+    Ok(value.map(i32::unsigned_abs))
+}
+
+/// A positive number of seconds; zero and less mean the default.
+pub(super) fn seconds(settings: &Settings, name: &str) -> Result<Option<Duration>> {
+    Ok(positive(settings, name)?.map(|value| Duration::from_secs(value.into())))
+}

@@ -1,0 +1,242 @@
+//! Connecting to live servers: each `sslmode` against a private cluster with TLS, and the errors of
+//! a login that fails.
+
+use std::env;
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use pgsluice::pg::connect::connect;
+use pgsluice::pg::conninfo::Target;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use tempfile::TempDir;
+
+/// A server of the test's own, with TLS; stopped when dropped.
+struct Cluster {
+    binaries: PathBuf,
+    directory: TempDir,
+    port: u16,
+}
+
+impl Cluster {
+    /// `None`, said on stderr, if no binaries were named or they were built without TLS.
+    fn start() -> Option<Self> {
+        let Some(binaries) = env::var_os("PGSLUICE_TEST_BIN_15").map(PathBuf::from) else {
+            eprintln!("skipped: PGSLUICE_TEST_BIN_15 names no binaries");
+            return None;
+        };
+        let directory = tempfile::tempdir().unwrap();
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let cluster = Self { binaries, directory, port };
+        make_certificates(cluster.directory.path());
+        // A server refuses to run as root, and its key must be its own.
+        assert!(
+            !is_root()
+                || run(Command::new("chown").arg("-R").arg(SERVER_USER).arg(cluster.path(""))).0
+        );
+        let data = cluster.path("data");
+        let made = cluster.tool("initdb", &["-A", "trust", "-U", "postgres", "-N", "-D", &data]);
+        assert!(made.0, "{}", made.1);
+        cluster.configure();
+        let log = cluster.path("log");
+        let started = cluster.tool("pg_ctl", &["start", "-w", "-D", &data, "-l", &log]);
+        if !started.0 {
+            let log = fs::read_to_string(&log).unwrap_or_default();
+            assert!(log.contains("not supported by this build"), "{}{log}", started.1);
+            eprintln!("skipped: the server of PGSLUICE_TEST_BIN_15 was built without OpenSSL");
+            return None;
+        }
+        Some(cluster)
+    }
+
+    fn configure(&self) {
+        let settings = format!(
+            "port={}\nlisten_addresses='127.0.0.1'\nunix_socket_directories='{}'\nfsync=off\nssl=on\n\
+             ssl_cert_file='{}'\nssl_key_file='{}'\n",
+            self.port,
+            self.path(""),
+            self.path("server.crt"),
+            self.path("server.key"),
+        );
+        let rules = "local all all trust\n\
+                     hostssl all encrypted all trust\n\
+                     hostnossl all plain all trust\n\
+                     host all secret all scram-sha-256\n\
+                     host all postgres all trust\n";
+        fs::write(self.directory.path().join("data/postgresql.auto.conf"), settings).unwrap();
+        fs::write(self.directory.path().join("data/pg_hba.conf"), rules).unwrap();
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.directory.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    fn tool(&self, name: &str, arguments: &[&str]) -> (bool, String) {
+        let program = self.binaries.join(name);
+        let mut command = if is_root() {
+            let mut command = Command::new("setpriv");
+            let user = format!("--reuid={SERVER_USER}");
+            command.args([&user, "--clear-groups", "--"]).arg(program);
+            command
+        } else {
+            Command::new(program)
+        };
+        run(command.args(arguments))
+    }
+
+    async fn execute(&self, sql: &str) {
+        let socket = format!("host={} port={} user=postgres", self.path(""), self.port);
+        let client = connect(&target(&socket)).await.unwrap();
+        client.batch_execute(sql).await.unwrap();
+    }
+
+    /// Connects over TCP and says "TLS" or "plain", or the error.
+    async fn reach(&self, options: &str) -> String {
+        let address = format!("host=localhost hostaddr=127.0.0.1 port={}", self.port);
+        let root = self.path("no-root.crt");
+        let all = format!("{address} dbname=postgres user=postgres sslrootcert={root} {options}");
+        match connect(&target(&all)).await {
+            Err(error) => error.to_string(),
+            Ok(client) => {
+                let query = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
+                let encrypted: bool = client.query_one(query, &[]).await.unwrap().get(0);
+                if encrypted { "TLS" } else { "plain" }.to_owned()
+            }
+        }
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        self.tool("pg_ctl", &["stop", "-m", "immediate", "-D", &self.path("data")]);
+    }
+}
+
+const SERVER_USER: &str = "postgres";
+
+fn is_root() -> bool {
+    run(Command::new("id").arg("-u")).1.trim() == "0"
+}
+
+fn run(command: &mut Command) -> (bool, String) {
+    // pg_ctl's server inherits stdout, so a pipe would stay open: outputs go to a file.
+    let out = tempfile::NamedTempFile::new().unwrap();
+    let file = || out.reopen().unwrap();
+    let status = command.stdout(file()).stderr(file()).status().unwrap();
+    (status.success(), fs::read_to_string(out.path()).unwrap())
+}
+
+fn target(conninfo: &str) -> Target {
+    Target::resolve(Some(conninfo)).unwrap().unwrap()
+}
+
+/// An authority that signed the server's certificate for `localhost`, and one that did not.
+fn make_certificates(directory: &Path) {
+    let authority = |name: &str| {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
+    };
+    let (right, wrong) = (authority("right"), authority("wrong"));
+    let key = KeyPair::generate().unwrap();
+    let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    let server = params.signed_by(&key, &right).unwrap();
+    let write = |name: &str, text: String| fs::write(directory.join(name), text).unwrap();
+    write("right.crt", right.pem());
+    write("wrong.crt", wrong.pem());
+    write("server.crt", server.pem());
+    write("server.key", key.serialize_pem());
+    let key = directory.join("server.key");
+    assert!(run(Command::new("chmod").arg("600").arg(key)).0);
+}
+
+#[tokio::test]
+async fn sslmode_decides_as_in_libpq() {
+    let Some(cluster) = Cluster::start() else { return };
+    cluster
+        .execute("CREATE ROLE encrypted LOGIN; CREATE ROLE plain LOGIN; CREATE ROLE secret LOGIN PASSWORD 'geheim'")
+        .await;
+    let right = format!("sslrootcert={}", cluster.path("right.crt"));
+    let wrong = format!("sslrootcert={}", cluster.path("wrong.crt"));
+    let missing = "no-root.crt\" does not exist\nHINT:  Either provide the file";
+    let issuer = "SSL error: certificate verify failed: unknown issuer";
+    let name = "server certificate for \"localhost\" does not match host name \"db.example\"";
+    let cases = [
+        ("sslmode=disable", "plain"),
+        ("sslmode=allow", "plain"),
+        ("sslmode=allow user=encrypted", "TLS"),
+        ("sslmode=prefer", "TLS"),
+        ("sslmode=prefer user=plain", "plain"),
+        (&format!("sslmode=prefer {wrong}"), "plain"),
+        ("sslmode=require", "TLS"),
+        ("sslmode=require user=plain", "no pg_hba.conf entry"),
+        ("sslmode=disable user=encrypted", "no pg_hba.conf entry"),
+        (&format!("sslmode=require {right}"), "TLS"),
+        (&format!("sslmode=require {wrong}"), issuer),
+        ("sslmode=verify-ca", missing),
+        (&format!("sslmode=verify-ca {right} host=db.example"), "TLS"),
+        (&format!("sslmode=verify-ca {wrong}"), issuer),
+        ("sslmode=verify-full", missing),
+        (&format!("sslmode=verify-full {right}"), "TLS"),
+        (&format!("sslmode=verify-full {right} host=db.example"), name),
+        (&format!("sslmode=verify-full {wrong}"), issuer),
+        ("sslmode=require user=secret password=geheim channel_binding=require", "TLS"),
+        ("sslmode=disable user=secret password=geheim channel_binding=require", "channel binding"),
+        ("user=secret password=falsch", "(SQLSTATE 28P01)\nHINT:  "),
+        ("user=secret", "no password supplied\nHINT:  "),
+    ];
+    for (options, expected) in cases {
+        let outcome = cluster.reach(options).await;
+        assert!(outcome.contains(expected), "{options}: {outcome}");
+        assert!(!outcome.contains("falsch"), "{outcome}");
+    }
+    cluster.execute("ALTER SYSTEM SET ssl = off").await;
+    cluster.tool("pg_ctl", &["restart", "-w", "-m", "fast", "-D", &cluster.path("data")]);
+    assert_eq!(cluster.reach("sslmode=prefer").await, "plain");
+    let refused = cluster.reach("sslmode=require").await;
+    assert!(refused.contains("server does not support SSL, but SSL was required"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_refused_connection_names_server_and_next_step() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    let error = connect(&target(&format!("host=127.0.0.1 port={port} dbname=d user=u"))).await;
+    assert_eq!(
+        error.err().unwrap().to_string(),
+        format!(
+            "connection to server at \"127.0.0.1\", port {port} failed: Connection refused\n\
+             HINT:  Is the server running on that host and accepting TCP/IP connections?"
+        )
+    );
+}
+
+#[tokio::test]
+async fn a_silent_server_is_given_up_in_time() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let silent = format!("host=127.0.0.1 port={port} connect_timeout=1 dbname=d user=u");
+    let error = connect(&target(&silent)).await.err().unwrap().to_string();
+    assert!(error.contains("failed: timeout expired\nHINT:"), "{error}");
+}
+
+#[tokio::test]
+async fn a_login_that_fails_names_sqlstate_and_next_step() {
+    for variable in ["PGSLUICE_TEST_URL_15", "PGSLUICE_TEST_URL_18"] {
+        let Ok(url) = env::var(variable) else {
+            eprintln!("skipped: {variable} names no server");
+            continue;
+        };
+        let client = connect(&Target::from_url(&url).unwrap()).await.unwrap();
+        let name: String = client.query_one("SHOW application_name", &[]).await.unwrap().get(0);
+        assert_eq!(name, "pgsluice");
+        let separator = if url.contains('?') { '&' } else { '?' };
+        let absent = format!("{url}{separator}dbname=no_such_database");
+        let error = connect(&Target::from_url(&absent).unwrap()).await.err().unwrap().to_string();
+        let expected = "failed: FATAL:  database \"no_such_database\" does not exist (SQLSTATE 3D000)\nHINT:  ";
+        assert!(error.starts_with("connection to server ") && error.contains(expected), "{error}");
+    }
+}
