@@ -1,0 +1,219 @@
+//! Types of columns, and for each a ladder of values that ascends in the type's own order.
+//!
+//! A bound is a rung. A row's field is a rung too, or a value just below or above it, spelled as
+//! PostgreSQL writes it or in some other way that the type also reads.
+
+use proptest::sample::Index;
+
+/// A column's type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Smallint,
+    Integer,
+    Bigint,
+    Boolean,
+    Text,
+    Varchar,
+    Char,
+    Uuid,
+    Date,
+    Timestamp,
+    Seconds,
+    Timestamptz,
+    /// Text in the database's collation: its order is the server's, its hash is not.
+    Collated,
+    /// Not native in any way.
+    Numeric,
+}
+
+pub(crate) const KINDS: &[Kind] = &[
+    Kind::Integer,
+    Kind::Smallint,
+    Kind::Bigint,
+    Kind::Boolean,
+    Kind::Text,
+    Kind::Varchar,
+    Kind::Char,
+    Kind::Uuid,
+    Kind::Date,
+    Kind::Timestamp,
+    Kind::Seconds,
+    Kind::Timestamptz,
+    Kind::Collated,
+    Kind::Numeric,
+];
+
+/// One field of the input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Field {
+    /// `None` is NULL.
+    pub(crate) text: Option<String>,
+    /// Spelled as PostgreSQL itself writes it, so the native lane must take it.
+    pub(crate) canonical: bool,
+}
+
+impl Kind {
+    pub(crate) fn sql(self) -> &'static str {
+        match self {
+            Self::Smallint => "smallint",
+            Self::Integer => "integer",
+            Self::Bigint => "bigint",
+            Self::Boolean => "boolean",
+            Self::Text => "text COLLATE \"C\"",
+            Self::Varchar => "varchar(12) COLLATE \"C\"",
+            Self::Char => "char(8) COLLATE \"C\"",
+            Self::Uuid => "uuid",
+            Self::Date => "date",
+            Self::Timestamp => "timestamp",
+            Self::Seconds => "timestamp(0)",
+            Self::Timestamptz => "timestamptz",
+            Self::Collated => "text",
+            Self::Numeric => "numeric(12,2)",
+        }
+    }
+
+    /// The values that bounds are made of, ascending.
+    pub(crate) fn ladder(self) -> &'static [&'static str] {
+        match self {
+            Self::Smallint => &["-32768", "-100", "-1", "0", "1", "7", "255", "32767"],
+            Self::Integer => &["-2147483648", "-65536", "-1", "0", "1", "42", "2147483647"],
+            Self::Bigint => {
+                &["-9223372036854775808", "-4294967296", "0", "9", "9223372036854775807"]
+            }
+            Self::Boolean => &["f", "t"],
+            Self::Text | Self::Varchar => &["", " ", "A", "Z", "a", "a b", "ab", "é", "日本"],
+            Self::Char => &["", "A", "Z", "a", "a b", "ab", "é", "日本"],
+            Self::Uuid => &[
+                "00000000-0000-0000-0000-000000000000",
+                "00000000-0000-0000-0000-000000000001",
+                "7fffffff-ffff-ffff-ffff-ffffffffffff",
+                "80000000-0000-0000-0000-000000000000",
+                "ffffffff-ffff-ffff-ffff-ffffffffffff",
+            ],
+            Self::Date => &["1970-01-01", "1999-12-31", "2000-01-01", "2024-02-29", "2024-03-01"],
+            Self::Timestamp | Self::Seconds => &[
+                "1969-12-31 23:59:59",
+                "2000-01-01 00:00:00",
+                "2024-02-29 23:59:59",
+                "2024-03-01 00:00:00",
+                "2024-03-01 00:00:01",
+            ],
+            Self::Timestamptz => &[
+                "1969-12-31 23:59:59+00",
+                "2000-01-01 00:00:00+00",
+                "2024-02-29 23:59:59+00",
+                "2024-03-01 00:00:00+00",
+                "2024-03-01 00:00:01+00",
+            ],
+            // Digits and one case of letters ascend in any collation.
+            Self::Collated => &["1", "2", "a", "b", "c", "m", "z"],
+            Self::Numeric => &["-5", "0", "0.01", "1", "10", "100.5"],
+        }
+    }
+
+    /// Values that are no bounds: between the rungs, beyond them, or awkward.
+    fn others(self) -> &'static [&'static str] {
+        match self {
+            Self::Smallint => &["-32767", "-2", "2", "8", "32766"],
+            Self::Integer => &["-2147483647", "-2", "2", "43", "65536", "2147483646"],
+            Self::Bigint => &["-1", "1", "4294967296", "-4294967297", "9223372036854775806"],
+            Self::Boolean => &[],
+            Self::Text | Self::Varchar | Self::Collated => {
+                &["B", "a,b", "a\"b", "a\nb", "a\\b", "b\tc", "\\N"]
+            }
+            Self::Char => &["B       ", "a,b     ", "a\"b     ", "a\nb     ", "a\\b     "],
+            Self::Uuid => {
+                &["01234567-89ab-cdef-0123-456789abcdef", "80000000-0000-0000-0000-000000000001"]
+            }
+            Self::Date => &["1969-12-31", "1998-01-08", "2024-02-28", "9999-12-31"],
+            Self::Timestamp => &["2000-01-01 00:00:00.000001", "2024-02-29 23:59:59.999999"],
+            Self::Seconds => &["1999-12-31 23:59:59", "2024-02-29 23:59:58"],
+            Self::Timestamptz => &["2024-02-29 23:59:59.999999+00", "2024-03-01 02:00:00.5+02"],
+            Self::Numeric => &["-5.01", "0.02", "99.99"],
+        }
+    }
+
+    /// Values in spellings that PostgreSQL reads but does not write.
+    fn odd(self) -> &'static [&'static str] {
+        match self {
+            Self::Smallint => &["+7", " 0 ", "-0", "007", "+32767"],
+            Self::Integer => &["+42", " 1", "-0", "00042", "\t0\n", "-00065536"],
+            Self::Bigint => &["+9", "9 ", "-0", "000009223372036854775807"],
+            Self::Boolean => {
+                &["true", "FALSE", "yes", "n", "on", "off", "1", "0", " t ", "tr", "fal"]
+            }
+            Self::Varchar => &["a           ", "ab            ", "日本            "],
+            Self::Text | Self::Collated => &["é\u{301}", "NULL", "'", "\u{1}"],
+            Self::Char => &["a", "ab ", "a b            ", "é  ", "日本"],
+            Self::Uuid => &[
+                "FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF",
+                "{80000000-0000-0000-0000-000000000000}",
+                "7fffffffffffffffffffffffffffffff",
+                "0000-0000-0000-0000-0000-0000-0000-0001",
+            ],
+            Self::Date => &[
+                "20240229",
+                "Jan 1 2000",
+                "12/31/1999",
+                "J2451545",
+                "infinity",
+                "-infinity",
+                "0044-03-15 BC",
+                " 2024-03-01 ",
+            ],
+            Self::Timestamp | Self::Seconds => &[
+                "2024-02-29 23:59:59.4",
+                "2024-02-29 23:59:59.5",
+                "2024-02-29 23:59:58.5",
+                "2024-02-29 23:59:59.9999996",
+                "2024-02-29 24:00:00",
+                "2024-02-29T23:59:60",
+                "2024-03-01",
+                "2024-03-01 00:00:00+03",
+                "infinity",
+                "-infinity",
+                "epoch",
+            ],
+            Self::Timestamptz => &[
+                "2024-03-01 01:59:59+02:00",
+                "2024-02-29 18:15:00-0545",
+                "2024-03-01T00:00:00Z",
+                "2024-03-01 00:00:00",
+                "2024-03-01 01:00:00 CET",
+                "2024-02-29 19:00:00 America/New_York",
+                "2024-02-29 23:59:59.9999996+00",
+                "infinity",
+            ],
+            Self::Numeric => &["1e1", " 0.005", "0.004", "NaN", "+1.0"],
+        }
+    }
+
+    /// Whether the native lane must find a leaf by this type.
+    pub(crate) fn native(self, hashed: bool) -> bool {
+        match self {
+            Self::Numeric => false,
+            Self::Collated => hashed,
+            _ => true,
+        }
+    }
+
+    /// A field of this type; `choice` is of [`CHOICES`] and decides how odd it is.
+    pub(crate) fn field(self, choice: u8, which: &Index) -> Field {
+        let pick = |from: &[&str]| (!from.is_empty()).then(|| which.get(from).to_string());
+        let (text, canonical) = match choice {
+            0..=6 => (pick(self.ladder()), true),
+            7..=11 => (pick(self.others()).or_else(|| pick(self.ladder())), true),
+            12..=14 => (pick(self.odd()), false),
+            _ => return Field { text: None, canonical: true },
+        };
+        // PostgreSQL writes char(n) with its padding.
+        let padded = |text: String| match self {
+            Self::Char if canonical => format!("{text:8}"),
+            _ => text,
+        };
+        Field { text: text.map(padded), canonical }
+    }
+}
+
+/// How many choices there are for [`Kind::field`]; the last is NULL.
+pub(crate) const CHOICES: u8 = 16;

@@ -1,0 +1,183 @@
+//! The cases under `tests/trees/`: what is in a case's folder, and what it says of itself.
+//!
+//! A folder holds `schema.sql`, which makes the table `t` and its partitions, the rows, and
+//! `case.toml`. `@side@` in the schema stands for the schema in which that side lives. The rows
+//! are `rows.csv`, `rows.txt`, or `rows.sql`: a query whose result is the input.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::copy_options::CopyOptions;
+use crate::server::{Server, Session};
+
+/// A case as its `case.toml` has it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Case {
+    #[serde(skip)]
+    folder: PathBuf,
+    pub(crate) about: String,
+    min_version: Option<u32>,
+    max_version: Option<u32>,
+    needs: Option<Need>,
+    #[serde(default)]
+    pub(crate) stdin: bool,
+    table: Option<String>,
+    #[serde(default)]
+    files: Vec<String>,
+    #[serde(default)]
+    pub(crate) copy: CopyOptions,
+    /// Parameters of every session that loads.
+    #[serde(default)]
+    pub(crate) settings: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(crate) compare: Compare,
+    pub(crate) expect: Expect,
+}
+
+/// What a server may lack.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Need {
+    Icu,
+}
+
+/// How the two sides are compared.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Compare {
+    /// Columns whose values depend on the order of the rows.
+    #[serde(default)]
+    pub(crate) without: Vec<String>,
+    /// Queries that must also give the same on both sides.
+    #[serde(default)]
+    pub(crate) queries: Vec<String>,
+}
+
+/// What both sides must end with.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub(crate) enum Expect {
+    Refused { error: Refusal },
+    Loaded(Loaded),
+}
+
+/// A load that ends well.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Loaded {
+    /// Rows in the table.
+    pub(crate) rows: u64,
+    /// Rows in the input, where triggers drop some.
+    pub(crate) read: Option<u64>,
+    pub(crate) native: Option<Native>,
+    /// For each, a part of a fallback's text; `|` between alternatives.
+    #[serde(default)]
+    pub(crate) fallbacks: Vec<String>,
+}
+
+/// How many rows must find their leaf natively.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Native {
+    /// `all` or `none`.
+    Word(String),
+    Count(u64),
+    Between {
+        #[serde(default)]
+        min: u64,
+        max: Option<u64>,
+    },
+}
+
+/// An input that both sides must refuse.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Refusal {
+    pub(crate) sqlstate: String,
+    pub(crate) file: Option<String>,
+    pub(crate) line: Option<u64>,
+    pub(crate) offset: Option<u64>,
+    pub(crate) contains: String,
+}
+
+impl Native {
+    pub(crate) fn admits(&self, native: u64, rows: u64) -> bool {
+        match self {
+            Self::Word(word) if word == "all" => native == rows,
+            Self::Word(word) if word == "none" => native == 0,
+            Self::Word(word) => panic!("native = {word:?}"),
+            Self::Count(count) => native == *count,
+            Self::Between { min, max } => *min <= native && max.is_none_or(|max| native <= max),
+        }
+    }
+}
+
+impl Case {
+    pub(crate) fn read(name: &str) -> Self {
+        let folder = root().join(name);
+        let text = fs::read_to_string(folder.join("case.toml")).expect("the case has a case.toml");
+        let case: Self = toml::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        Self { folder, ..case }
+    }
+
+    /// Why this case says nothing about this server.
+    pub(crate) fn skipped(&self, server: Server, session: &Session) -> Option<&'static str> {
+        if self.min_version.is_some_and(|min| server.major() < min) {
+            return Some("the server is too old");
+        }
+        if self.max_version.is_some_and(|max| server.major() > max) {
+            return Some("the server is too new");
+        }
+        let icu = "SELECT 1 FROM pg_collation WHERE collname = 'en-x-icu'";
+        match self.needs? {
+            Need::Icu => session.rows(icu).is_empty().then_some("the server is built without ICU"),
+        }
+    }
+
+    pub(crate) fn schema(&self, side: &str) -> String {
+        let sql = fs::read_to_string(self.folder.join("schema.sql")).expect("a schema.sql");
+        sql.replace("@side@", side)
+    }
+
+    /// The loaded table of a side, as in SQL.
+    pub(crate) fn table(&self, side: &str) -> String {
+        self.table.as_ref().map_or_else(
+            || format!("{}.t", crate::copy_options::identifier(side)),
+            |table| table.replace("@side@", side),
+        )
+    }
+
+    /// The inputs in their order; a query's result is written to `scratch` first.
+    pub(crate) fn inputs(&self, session: &Session, scratch: &Path) -> Vec<PathBuf> {
+        if !self.files.is_empty() {
+            return self.files.iter().map(|file| self.folder.join(file)).collect();
+        }
+        let query = self.folder.join("rows.sql");
+        if query.exists() {
+            let query = fs::read_to_string(query).expect("the query is read");
+            let input = scratch.join("rows.csv");
+            fs::write(&input, session.copy_out(&self.copy.copy_to(&query))).expect("rows.csv");
+            return vec![input];
+        }
+        let extension = if self.copy.format() == "text" { "txt" } else { "csv" };
+        vec![self.folder.join("rows").with_extension(extension)]
+    }
+}
+
+/// The folders' names, sorted.
+pub(crate) fn names() -> Vec<String> {
+    let entries = fs::read_dir(root()).expect("tests/trees is read");
+    let folders = entries.map(|entry| entry.expect("an entry")).filter(|e| e.path().is_dir());
+    let mut names: Vec<_> =
+        folders.map(|entry| entry.file_name().into_string().expect("a UTF-8 name")).collect();
+    names.sort();
+    names
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/trees")
+}

@@ -1,0 +1,11 @@
+CREATE TABLE t (gone int, a int, b text, c date) PARTITION BY RANGE (a);
+ALTER TABLE t DROP gone;
+CREATE TABLE t_1 (c date, x text, b text, a int);
+ALTER TABLE t_1 DROP x;
+ALTER TABLE t ATTACH PARTITION t_1 FOR VALUES FROM (MINVALUE) TO (5);
+CREATE TABLE t_2 (b text, c date, a int) PARTITION BY LIST (c);
+CREATE TABLE t_2_d (a int, y int, c date, b text);
+ALTER TABLE t_2_d DROP y;
+ALTER TABLE t_2 ATTACH PARTITION t_2_d DEFAULT;
+ALTER TABLE t ATTACH PARTITION t_2 FOR VALUES FROM (5) TO (MAXVALUE);
+ALTER TABLE t ADD late text DEFAULT 'late';

@@ -1,0 +1,3 @@
+CREATE TABLE t (k text COLLATE "C", note text) PARTITION BY LIST (k);
+CREATE TABLE t_q PARTITION OF t FOR VALUES IN ($$a'b$$, $$'$$, $$\$$);
+CREATE TABLE t_d PARTITION OF t DEFAULT;

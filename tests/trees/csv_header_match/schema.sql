@@ -1,0 +1,3 @@
+CREATE TABLE t (a int, "B b" text, "c,""d" text DEFAULT 'dd') PARTITION BY LIST ("B b");
+CREATE TABLE t_x PARTITION OF t FOR VALUES IN ('x');
+CREATE TABLE t_d PARTITION OF t DEFAULT;

@@ -1,0 +1,5 @@
+CREATE TABLE t (k text COLLATE "C", n int) PARTITION BY LIST (k);
+CREATE TABLE t_states PARTITION OF t FOR VALUES IN ('AL', 'AK', 'AZ', 'AR', 'CA', 'CO', 'CT', 'DE', 'FL', 'GA', 'HI', 'ID', 'IL', 'IN', 'IA', 'KS', 'KY', 'LA');
+CREATE TABLE t_empty PARTITION OF t FOR VALUES IN ('', 'null', 'NULL');
+CREATE TABLE t_null PARTITION OF t FOR VALUES IN (NULL, 'é', '日本');
+CREATE TABLE t_rest PARTITION OF t DEFAULT;

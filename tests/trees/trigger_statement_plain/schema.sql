@@ -1,0 +1,5 @@
+CREATE TABLE log (what text);
+CREATE FUNCTION "@side@".note() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$ BEGIN
+  INSERT INTO log VALUES (TG_WHEN || ' ' || TG_LEVEL || ' on ' || TG_TABLE_NAME); RETURN NEW; END $$;
+CREATE TABLE t (k int, note text);
+CREATE TRIGGER a AFTER INSERT ON t FOR EACH STATEMENT EXECUTE FUNCTION "@side@".note();
