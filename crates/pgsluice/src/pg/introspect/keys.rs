@@ -21,7 +21,7 @@ SELECT p.partrelid, p.partstrat::pg_catalog.text AS strategy,
            AND (o.opcintype = a.atttypid
                 OR (a.atttypid, o.opcintype) = ('varchar'::regtype, 'text'::regtype))
            AS core_opclass,
-       o.opcname, c.collname, k.collation = 100 AS database_collation,
+       o.opcname, c.collname, k.coll = 100 AS database_collation,
        pg_catalog.to_jsonb(c) ->> 'collprovider' AS provider,
        COALESCE(pg_catalog.to_jsonb(c) ->> 'collcollate', '') AS locale,
        c.collisdeterministic AS deterministic,
@@ -30,10 +30,10 @@ SELECT p.partrelid, p.partstrat::pg_catalog.text AS strategy,
            AS has_default
 FROM pg_catalog.pg_partitioned_table p
 CROSS JOIN LATERAL unnest(p.partattrs::int2[], p.partclass::oid[], p.partcollation::oid[])
-    WITH ORDINALITY AS k (attnum, opclass, collation, place)
+    WITH ORDINALITY AS k (attnum, opclass, coll, place)
 LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = k.attnum
 LEFT JOIN pg_catalog.pg_opclass o ON o.oid = k.opclass
-LEFT JOIN pg_catalog.pg_collation c ON c.oid = k.collation
+LEFT JOIN pg_catalog.pg_collation c ON c.oid = k.coll
 WHERE p.partrelid = ANY ($1)
 ORDER BY p.partrelid, k.place";
 
