@@ -37,7 +37,7 @@ impl CopyOptions {
             arguments.extend([format!("--{name}"), value.to_owned()]);
         }
         match self.header.as_deref() {
-            Some("match") => arguments.extend(["--header".into(), "match".into()]),
+            Some("match") => arguments.push("--header=match".into()),
             Some("true") => arguments.push("--header".into()),
             _ => {}
         }

@@ -17,6 +17,7 @@ use pgsluice_core::bucket::Payload;
 use pgsluice_core::catalog::ROOT;
 use tokio_postgres::{Client, CopyInSink};
 
+use super::lines;
 use super::refusal::{Sent, refusal};
 use crate::control::Control;
 use crate::error::{Error, Kind, Result};
@@ -87,15 +88,15 @@ pub(crate) async fn copy_as_one(
     let mut sent = vec![0; committed.sent.len()];
     let sending = async {
         let mut sink = pin!(client.copy_in::<_, Block>(&statement).await?);
-        let (mut lines, mut bytes) = (0, 0);
+        let (mut line, mut bytes) = (0, 0);
         // The queue blocks this thread while it waits, which is all that runs on it.
         while let Some(payload) = queue.pop() {
             let payload = Arc::new(payload);
             send(&mut sink, &payload, flow.control).await?;
             sent[payload.node()] += payload.rows() as u64;
             bytes += payload.bytes();
-            let lines_before = lines;
-            lines += newlines(&payload);
+            let lines_before = line;
+            line += lines::count(&payload, &flow.plan.format, line == 0);
             remembered.push_back(Sent { lines_before, payload });
             while bytes > REMEMBERED_BYTES && remembered.len() > 1 {
                 if let Some(Sent { payload, .. }) = remembered.pop_front() {
@@ -166,10 +167,6 @@ fn give_back(queue: &Queue<'_>, payload: Arc<Payload>) {
     if let Some(payload) = Arc::into_inner(payload) {
         queue.recycle(payload);
     }
-}
-
-fn newlines(payload: &Payload) -> u64 {
-    payload.blocks().iter().map(|block| memchr::memchr_iter(b'\n', block).count() as u64).sum()
 }
 
 /// A block of a payload on its way to the server, without a copy of its own.

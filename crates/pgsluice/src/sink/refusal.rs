@@ -8,8 +8,8 @@ use std::sync::Arc;
 use pgsluice_core::bucket::Payload;
 use pgsluice_core::format::Format;
 use pgsluice_core::position::Position;
-use pgsluice_core::split::Splitter;
 
+use super::lines;
 use crate::error::{Error, Kind};
 use crate::load::Flow;
 
@@ -87,16 +87,12 @@ impl Context {
     }
 }
 
-/// The position of the row that holds line `line`, from 1, of all that was sent.
+/// The position of the row that the server was at in line `line` of all that was sent.
 fn position(line: u64, sent: &[Sent], format: &Format) -> Option<Position> {
     let after = sent.partition_point(|sent| sent.lines_before < line);
     let Sent { lines_before, payload } = &sent[after.checked_sub(1)?];
-    // Which rows span lines is known from their bytes only, so they are found anew.
-    let bytes = payload.blocks().concat();
-    let mut rows = Vec::new();
-    Splitter::new(format).scan(&bytes, true, &mut rows).ok()?;
-    let row = rows.partition_point(|row| u64::from(row.line) < line - lines_before);
-    payload.position(row.checked_sub(1)?)
+    let row = lines::row(payload, format, *lines_before == 0, line - lines_before)?;
+    payload.position(row)
 }
 
 #[cfg(test)]
