@@ -9,7 +9,7 @@ use pgsluice::plan::Plan;
 use pgsluice::preview::Preview;
 
 use crate::options::InputArgs;
-use crate::output::{bytes, count, print};
+use crate::output::{bytes, count, grouped, print};
 
 /// Leaves that are listed by name; the rest are summed up.
 const LISTED: usize = 10;
@@ -39,7 +39,7 @@ fn describe_table(plan: &Plan, lines: &mut Vec<String>) {
     let root = &plan.tree.nodes[0];
     let leaves = plan.tree.leaves().count() as u64;
     let leaves = count(leaves, "leaf", "leaves");
-    lines.push(format!("table    {}, {leaves}", root.relation));
+    lines.push(format!("table    {}, {leaves}", root.relation.label()));
     for (index, (key, tables)) in keys(&plan.tree, plan).iter().enumerate() {
         let label = if index == 0 { "keys     " } else { "         " };
         lines.push(format!("{label}{key}  ({})", count(*tables, "table", "tables")));
@@ -82,17 +82,21 @@ fn describe_input(config: &Load, plan: &Plan, lines: &mut Vec<String>) {
 
 fn describe_sample(plan: &Plan, preview: &Preview, lines: &mut Vec<String>) {
     let routed: u64 = preview.leaves.values().sum();
-    lines.push(format!(
-        "sample   {}: {} to {}, {} left to the server",
-        count(preview.rows, "row", "rows"),
-        routed,
-        count(preview.leaves.len() as u64, "leaf", "leaves"),
-        preview.rows - routed
-    ));
+    let leaves = count(preview.leaves.len() as u64, "leaf", "leaves");
+    let mut sample = format!("sample   {}, ", count(preview.rows, "row", "rows"));
+    match preview.rows - routed {
+        0 => sample.push_str(&format!("all routed, to {leaves}")),
+        left => sample.push_str(&format!(
+            "{} routed, to {leaves}; {} left to the server",
+            grouped(routed),
+            grouped(left)
+        )),
+    }
+    lines.push(sample);
     let mut leaves: Vec<(&NodeId, &u64)> = preview.leaves.iter().collect();
     leaves.sort_by_key(|&(leaf, rows)| (std::cmp::Reverse(rows), leaf));
     for (leaf, rows) in leaves.iter().take(LISTED) {
-        let relation = &plan.tree.nodes[**leaf].relation;
+        let relation = plan.tree.nodes[**leaf].relation.label();
         lines.push(format!("         {relation}: {}", count(**rows, "row", "rows")));
     }
     if leaves.len() > LISTED {

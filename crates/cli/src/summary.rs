@@ -18,12 +18,14 @@ pub(crate) fn text(summary: &Summary) -> String {
         bytes(throughput as u64),
     );
     text.push_str(&format!(
-        "\n  {} by {}; routed natively {}, by the server's own routing {}",
+        "\n  {} by {}, {} routed natively",
         count(*leaves as u64, "leaf", "leaves"),
         count(*jobs as u64, "connection", "connections"),
         count(lanes.native, "row", "rows"),
-        count(lanes.slow, "row", "rows"),
     ));
+    if lanes.slow > 0 {
+        text.push_str(&format!(", {} by the server", grouped(lanes.slow)));
+    }
     for Fallback { what, why, rows } in &summary.fallbacks {
         let number =
             if *rows > 0 { format!(": {}", count(*rows, "row", "rows")) } else { String::new() };

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use pgsluice::Result;
-use pgsluice::core::catalog::{NodeId, ROOT};
+use pgsluice::core::catalog::{NodeId, ROOT, label};
 use pgsluice::tree::Sizes;
 
 use crate::output::{bytes, grouped, print};
@@ -42,17 +42,15 @@ fn draw(
 ) {
     let table = &sizes.tree.nodes[node];
     let facts = &sizes.facts[node];
-    let name = if node == ROOT {
-        table.relation.to_string()
-    } else {
-        pgsluice::core::catalog::quoted(&table.relation.name)
-    };
+    let name = if node == ROOT { table.relation.label() } else { label(&table.relation.name) };
     let bound = facts.bound.as_deref().map(|bound| bound.trim_start_matches("FOR VALUES "));
     let key = facts.key.as_deref().map(|key| format!("by {key}"));
     let what: Vec<&str> = [bound, key.as_deref()].into_iter().flatten().collect();
-    let rows = sizes
-        .estimated_rows(node)
-        .map_or("not counted".to_owned(), |rows| format!("~{} rows", grouped(rows)));
+    let rows = match sizes.estimated_rows(node) {
+        (0, false) => "not counted".to_owned(),
+        (rows, true) => format!("~{} rows", grouped(rows)),
+        (rows, false) => format!("over {} rows", grouped(rows)),
+    };
     let columns = [what.join("  "), rows, bytes(sizes.bytes(node))];
     lines.push((format!("{branch}{name}"), columns));
 

@@ -63,6 +63,24 @@ impl fmt::Display for Relation {
     }
 }
 
+impl Relation {
+    /// The name for people: quoted only where it must be, as `quote_identifier` does it.
+    pub fn label(&self) -> String {
+        format!("{}.{}", label(&self.schema), label(&self.name))
+    }
+}
+
+/// `identifier` for people: in double quotes only if it is not plain lower case.
+pub fn label(identifier: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    match identifier.as_bytes() {
+        [b'a'..=b'z' | b'_', rest @ ..] if rest.iter().all(|&byte| plain(byte)) => {
+            identifier.to_owned()
+        }
+        _ => quoted(identifier),
+    }
+}
+
 /// `identifier` in double quotes, as `quote_identifier` writes it when it must.
 pub fn quoted(identifier: &str) -> String {
     format!("\"{}\"", identifier.replace('"', "\"\""))

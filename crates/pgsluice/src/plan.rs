@@ -56,7 +56,8 @@ impl Plan {
         let detours = detours(&tree, &catalogue.facts);
         let root = &catalogue.facts[ROOT];
         let one_statement = root.statement_triggers.then(|| {
-            format!("a trigger for each statement on {} must fire once", tree.nodes[ROOT].relation)
+            let root = tree.nodes[ROOT].relation.label();
+            format!("a trigger for each statement on {root} must fire once")
         });
         Self { catalogue, tree, router, parser, format, one_statement, detours }
     }
@@ -74,7 +75,7 @@ impl Plan {
 
     /// Why rows stop at `node` because of `cause`: what it is about, and the reason.
     pub fn explain(&self, node: NodeId, cause: Cause) -> (String, String) {
-        let relation = &self.tree.nodes[node].relation;
+        let relation = self.tree.nodes[node].relation.label();
         let columns = self.tree.nodes[node].key.as_ref().map_or(&[][..], |key| &key.columns);
         let name = |column: usize| match columns.get(column) {
             Some(KeyColumn::Native { column, .. } | KeyColumn::Opaque { column, .. }) => column,
@@ -126,7 +127,7 @@ impl Plan {
     /// One table by its name, several by their number.
     pub fn name(&self, nodes: &[NodeId]) -> String {
         match nodes {
-            [one] => format!("table {}", self.tree.nodes[*one].relation),
+            [one] => format!("table {}", self.tree.nodes[*one].relation.label()),
             several => format!("{} tables", several.len()),
         }
     }
@@ -142,7 +143,7 @@ fn format_for(format: &Format, version: u32) -> Format {
 }
 
 fn detours(tree: &Tree, facts: &[Facts]) -> Vec<Option<String>> {
-    let root = &tree.nodes[ROOT].relation;
+    let root = tree.nodes[ROOT].relation.label();
     let whole = if facts[ROOT].statement_triggers {
         Some(format!("{root} has a trigger for each statement"))
     } else if facts[ROOT].row_security {

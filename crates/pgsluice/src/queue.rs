@@ -13,7 +13,7 @@ use pgsluice_core::position::Position;
 use crate::control::Control;
 
 /// A payload of fewer bytes waits for more rows, unless memory or time runs out.
-const WORTH_A_COPY: usize = 256 << 10;
+const WORTH_A_COPY: usize = 64 << 10;
 
 /// How long a waiting thread may overlook that the load was stopped.
 const PATIENCE: Duration = Duration::from_millis(100);

@@ -18,7 +18,7 @@ use crate::sink::copy::Committed;
 pub struct Summary {
     /// Names this load among all others.
     pub load_id: String,
-    /// The table, qualified and quoted.
+    /// The table, qualified, and quoted where it must be.
     pub table: String,
     /// Rows in the inputs, headers left out.
     pub rows_read: u64,
@@ -176,7 +176,7 @@ impl Summary {
         let leaves: BTreeSet<NodeId> = outcome.leaves.keys().copied().collect();
         Self {
             load_id: load_id(),
-            table: plan.tree.nodes[0].relation.to_string(),
+            table: plan.tree.nodes[0].relation.label(),
             rows_read: outcome.read(),
             rows_loaded: outcome.loaded(),
             rows_rejected: 0,

@@ -44,15 +44,18 @@ impl Sizes {
         self.own_bytes[node] + below.sum::<u64>()
     }
 
-    /// Rows of `node` and all below it as the server estimates them; None if a leaf was never
-    /// counted by VACUUM or ANALYZE.
-    pub fn estimated_rows(&self, node: NodeId) -> Option<u64> {
+    /// Rows of `node` and all below it as the server estimates them, and whether every leaf was
+    /// ever counted by VACUUM or ANALYZE; those that were not add nothing.
+    pub fn estimated_rows(&self, node: NodeId) -> (u64, bool) {
         let children = &self.tree.nodes[node].children;
-        if self.tree.nodes[node].key.is_some() {
-            return children.iter().map(|&child| self.estimated_rows(child)).sum();
+        if self.tree.nodes[node].key.is_none() {
+            // Before PostgreSQL 14 a table that was never counted has 0.
+            let rows = self.facts[node].estimated_rows;
+            return (rows.max(0.0) as u64, rows >= 0.0);
         }
-        // Before PostgreSQL 14 a table that was never counted has 0.
-        let rows = self.facts[node].estimated_rows;
-        (rows >= 0.0).then_some(rows as u64)
+        children
+            .iter()
+            .map(|&child| self.estimated_rows(child))
+            .fold((0, true), |(sum, all), (rows, counted)| (sum + rows, all && counted))
     }
 }

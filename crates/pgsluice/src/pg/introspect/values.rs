@@ -124,7 +124,7 @@ fn bound(key: &Key, literals: &Literals, datums: &Datums) -> Option<Bound> {
 }
 
 fn make_opaque(tree: &mut Tree, parent: NodeId, node: NodeId) {
-    let relation = tree.nodes[node].relation.to_string();
+    let relation = tree.nodes[node].relation.label();
     let Some(key) = &mut tree.nodes[parent].key else { return };
     for column in &mut key.columns {
         if let KeyColumn::Native { column: name, .. } = column {
