@@ -1,7 +1,7 @@
 //! The pure part of pgsluice: bytes in, bytes out. No files, sockets, threads, clock, async or SQL.
 //!
 //! The modules in the order of the flow: [`split`], [`parse`], [`route`], [`bucket`]; beside them
-//! what they share: the [`catalog`] that rows are routed by, the input's [`format`], the native key
+//! what they share: the [`catalog`] that rows are routed by, the input's [`mod@format`], the native key
 //! [`types`] with their [`hash`], and the [`position`] that travels with every row.
 
 pub mod bucket;
