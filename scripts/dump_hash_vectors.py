@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Asks a PostgreSQL server what it makes of the key types' spellings, and writes its answers down.
+r"""Asks a PostgreSQL server what it makes of the key types' spellings, and writes its answers down.
 
     scripts/dump_hash_vectors.py [CONNINFO] [DIRECTORY]
 
 Each tests/vectors/TYPE.tsv is COPY text with a header: the declared type, the session's fixed time
-zone in seconds east of UTC (\\N: one with daylight saving), the lane ("native": pgsluice must read
+zone in seconds east of UTC (\N: one with daylight saving), the lane ("native": pgsluice must read
 the spelling itself; "server": it must leave it to the server), the spelling, the value in binary
-(\\N: refused) and its extended hash with seed 0 and with the partition seed. The lines of one zone
+(\N: refused) and its extended hash with seed 0 and with the partition seed. The lines of one zone
 are in the server's order of the values, strings under C collation.
 
 The server's input, send and hash functions are called by themselves, as COPY and tuple routing do.

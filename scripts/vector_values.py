@@ -1,5 +1,7 @@
-"""The spellings that dump_hash_vectors.py asks the server about: ends of ranges, powers of two and
-their neighbours, every length of string, awkward forms, and random values of a fixed seed.
+"""The spellings that dump_hash_vectors.py asks the server about.
+
+Ends of ranges, powers of two and their neighbours, every length of string, awkward forms, and
+random values of a fixed seed.
 
 Only spellings that every server version from 13 to 18 reads alike (no hexadecimal integers).
 """

@@ -77,12 +77,14 @@ impl Context {
             after[start..].find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len() - start);
         found.line = after[start..start + digits].parse().ok();
         let Some(rest) = after[start + digits..].strip_prefix(", ") else { return found };
-        let named = |name: &&String| {
-            rest.split_once(name.as_str()).is_some_and(|(word, value)| {
-                word.ends_with(' ') && !word.contains(':') && value.starts_with([':', ','])
-            })
+        // The value, which may hold anything, stands behind the column.
+        let at = |name: &String| {
+            [':', ','].iter().filter_map(|end| rest.find(&format!(" {name}{end}"))).min()
         };
-        found.column = columns.iter().filter(named).max_by_key(|name| name.len()).cloned();
+        let named = columns.iter().filter_map(|name| Some((at(name)?, name)));
+        found.column = named
+            .min_by_key(|(at, name)| (*at, std::cmp::Reverse(name.len())))
+            .map(|(_, name)| name.clone());
         found
     }
 }
@@ -113,6 +115,7 @@ mod tests {
         assert_eq!(parse("COPY t, line 3: \"a: b\""), (Some(3), None));
         assert_eq!(parse("COPY t, line 3, column line 7, null"), (Some(3), Some("line 7".into())));
         assert_eq!(parse("COPY t, Zeile 3, Spalte a: »x«"), (Some(3), Some("a".into())));
+        assert_eq!(parse("COPY t, line 3, column b: \"x a: y\""), (Some(3), Some("b".into())));
         assert_eq!(parse("SQL statement \"SELECT 1\""), (None, None));
     }
 }

@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn rows_know_their_place() {
         let rows = read("a,b\n\"1\n\",2\n3,4", Header::Match).expect("rows");
-        assert_eq!(rows, [(4, 2, "\"1\n\",2".to_owned()), (12, 4, "3,4".to_owned())]);
+        assert_eq!(rows, [(4, 2, "\"1\n\",2".to_owned()), (11, 4, "3,4".to_owned())]);
     }
 
     #[test]
