@@ -169,6 +169,15 @@ impl From<tokio_postgres::Error> for Error {
     }
 }
 
+/// The operating system's text, without Rust's number after it.
+pub(crate) fn plain_io(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error ") {
+        Some((plain, _)) => plain.to_owned(),
+        None => text,
+    }
+}
+
 /// The error and its causes on one line, each cause once.
 pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
