@@ -19,37 +19,21 @@ use std::thread;
 use std::time::Instant;
 
 use pgsluice_core::bucket::Buckets;
-use pgsluice_core::catalog::NodeId;
 use pgsluice_core::parse::Keys;
-use pgsluice_core::position::Position;
 use pgsluice_core::route::{Cause, Route};
 
 use crate::config::Load;
 use crate::control::Control;
-use crate::error::{Error, Kind, Place, Result};
+use crate::error::{Error, Kind, Result};
+use crate::flow::Flow;
+use crate::outcome::{Committed, Outcome, Tally};
 use crate::pg::conninfo::Target;
 use crate::plan::Plan;
 use crate::queue::{Queue, Routed};
-use crate::report::{Outcome, Summary};
+use crate::report::Summary;
 use crate::runtime::runtime;
-use crate::sink::copy::{self, Committed};
+use crate::sink::copy;
 use crate::source::{self, Input, Reader, Split};
-
-/// What every stage of one load sees.
-pub(crate) struct Flow<'a> {
-    pub plan: &'a Plan,
-    pub control: &'a Control,
-    pub inputs: Arc<[Input]>,
-}
-
-impl Flow<'_> {
-    /// A position in the words of the user.
-    pub(crate) fn place(&self, position: Position) -> Place {
-        let Position { source, offset, line } = position;
-        let name = self.inputs.get(source as usize).map(|input| input.name.clone());
-        Place { source: name.unwrap_or_default(), line, offset }
-    }
-}
 
 /// Loads the inputs into the table. Blocks until all rows are committed or the load has failed;
 /// watch and stop it through `control`.
@@ -96,12 +80,12 @@ fn run(config: &Load, target: &Target, flow: &Flow<'_>) -> Outcome {
         let lanes: Vec<_> =
             (0..jobs).map(|_| scope.spawn(move || send(flow, queue, target))).collect();
 
-        let mut outcome = Outcome::new(nodes);
+        let mut outcome = Outcome::default();
         for router in routers {
             outcome.add_routed(joined(flow, router));
         }
         for lane in lanes {
-            outcome.add_committed(&joined(flow, lane));
+            outcome.add_committed(joined(flow, lane));
         }
         outcome.ignored = joined(flow, reader);
         outcome
@@ -132,15 +116,6 @@ fn read(
         }
     }
     reader.ignored
-}
-
-/// Where the rows of one thread went.
-#[derive(Debug, Default)]
-pub(crate) struct Tally {
-    /// Rows by the leaf that was found for them.
-    pub leaves: BTreeMap<NodeId, u64>,
-    /// Rows by the node that they stopped at, and why.
-    pub stops: BTreeMap<(NodeId, Cause), u64>,
 }
 
 /// Parse, route and bucket.
@@ -197,7 +172,7 @@ fn route(
 
 /// Sink: one connection.
 fn send(flow: &Flow<'_>, queue: &Queue<'_>, target: &Target) -> Committed {
-    let mut committed = Committed::new(flow.plan.tree.nodes.len());
+    let mut committed = Committed::default();
     let sent = runtime().and_then(|runtime| {
         runtime.block_on(async {
             if flow.plan.one_statement.is_some() {

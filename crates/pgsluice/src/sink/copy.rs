@@ -21,7 +21,8 @@ use super::lines;
 use super::refusal::{Sent, refusal};
 use crate::control::Control;
 use crate::error::{Error, Kind, Result};
-use crate::load::Flow;
+use crate::flow::Flow;
+use crate::outcome::Committed;
 use crate::pg::connect::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::sql;
@@ -29,22 +30,6 @@ use crate::queue::Queue;
 
 /// Bytes of payloads that are remembered while one COPY takes them all, to name a refused row.
 const REMEMBERED_BYTES: usize = 16 << 20;
-
-/// What one connection has committed.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Committed {
-    /// Rows that the server counted, by node.
-    pub rows: Vec<u64>,
-    /// Rows that were sent, by node.
-    pub sent: Vec<u64>,
-}
-
-impl Committed {
-    /// Nothing yet, for a tree of `nodes` nodes.
-    pub(crate) fn new(nodes: usize) -> Self {
-        Self { rows: vec![0; nodes], sent: vec![0; nodes] }
-    }
-}
 
 /// Sends payloads until there are no more, each in a transaction of its own.
 pub(crate) async fn copy(
@@ -66,8 +51,8 @@ pub(crate) async fn copy(
         let rows = unless_stopped(flow.control, sending).await?.map_err(|error| {
             refusal(flow, &error, &[Sent { lines_before: 0, payload: Arc::clone(&payload) }])
         })?;
-        committed.rows[node] += rows;
-        committed.sent[node] += payload.rows() as u64;
+        committed.sent += payload.rows() as u64;
+        committed.stored += rows;
         flow.control.rows_loaded.fetch_add(rows, Relaxed);
         flow.control.payloads.fetch_add(1, Relaxed);
         give_back(queue, payload);
@@ -85,7 +70,7 @@ pub(crate) async fn copy_as_one(
     let client = open(target).await?;
     let statement = flow.plan.copy_statement(ROOT);
     let mut remembered: VecDeque<Sent> = VecDeque::new();
-    let mut sent = vec![0; committed.sent.len()];
+    let mut sent = 0;
     let sending = async {
         let mut sink = pin!(client.copy_in::<_, Block>(&statement).await?);
         let (mut line, mut bytes) = (0, 0);
@@ -93,7 +78,7 @@ pub(crate) async fn copy_as_one(
         while let Some(payload) = queue.pop() {
             let payload = Arc::new(payload);
             send(&mut sink, &payload, flow.control).await?;
-            sent[payload.node()] += payload.rows() as u64;
+            sent += payload.rows() as u64;
             bytes += payload.bytes();
             let lines_before = line;
             line += lines::count(&payload, &flow.plan.format, line == 0);
@@ -113,8 +98,7 @@ pub(crate) async fn copy_as_one(
     };
     let result = unless_stopped(flow.control, sending).await?;
     let rows = result.map_err(|error| refusal(flow, &error, remembered.make_contiguous()))?;
-    committed.rows[ROOT] += rows;
-    committed.sent = sent;
+    *committed = Committed { sent, stored: rows };
     flow.control.rows_loaded.fetch_add(rows, Relaxed);
     flow.control.payloads.fetch_add(1, Relaxed);
     Ok(())

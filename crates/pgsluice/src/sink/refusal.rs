@@ -11,7 +11,7 @@ use pgsluice_core::position::Position;
 
 use super::lines;
 use crate::error::{Error, Kind};
-use crate::load::Flow;
+use crate::flow::Flow;
 
 /// A payload of the COPY that failed, and the lines that were sent before it.
 #[derive(Clone)]
