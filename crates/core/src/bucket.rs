@@ -4,12 +4,24 @@
 //! a fresh page costs more than the row that is copied to it. A bucket whose payload has reached
 //! [`SEALED_BYTES`] seals it and begins another, so that a single leaf can keep several connections
 //! busy. Who takes which payload when is decided here too, by [`Buckets::take`]: the fullest first.
+//! What is left of many leaves at the end travels together ([`FEW_ROWS`]).
 
-use crate::catalog::NodeId;
+use crate::catalog::{NodeId, ROOT};
 use crate::position::Position;
 
 /// A payload of this many bytes takes no more rows.
 pub const SEALED_BYTES: usize = 4 << 20;
+
+/// Fewer rows than this are not worth a COPY of their own: the remainders of several leaves then
+/// travel through the root, ordered by leaf. A COPY costs about as much as the server's own routing
+/// of so many ordered rows.
+pub const FEW_ROWS: usize = 500;
+
+/// However few the rows, so many bytes are worth a COPY of their own.
+const FEW_BYTES: usize = 64 << 10;
+
+/// Remainders that travel together are no more than this many bytes.
+const GATHERED_BYTES: usize = 1 << 20;
 
 const SMALLEST_BLOCK: usize = 4 << 10;
 const LARGEST_BLOCK: usize = 64 << 10;
@@ -68,6 +80,20 @@ impl Payload {
         let Position { source, offset, line } = self.segments[after.checked_sub(1)?].start;
         let (offset, line) = (offset + u64::from(row.offset), line + u64::from(row.line));
         Some(Position { source, offset, line })
+    }
+
+    fn is_small(&self) -> bool {
+        self.rows.len() < FEW_ROWS && self.bytes < FEW_BYTES
+    }
+
+    /// Puts the rows of `other` behind those of this payload.
+    fn extend(&mut self, other: Self) {
+        let first = self.rows.len();
+        self.blocks.extend(other.blocks);
+        self.bytes += other.bytes;
+        self.rows.extend(other.rows);
+        let segments = other.segments.into_iter();
+        self.segments.extend(segments.map(|at| Segment { first: first + at.first, ..at }));
     }
 
     fn memory(&self, block: usize) -> usize {
@@ -151,7 +177,7 @@ impl Buckets {
         let payload = if let Some(index) = sealed {
             self.sealed.swap_remove(index)
         } else if let Some(node) = self.fullest(least, idle) {
-            self.close(node)
+            if self.open[node].is_small() { self.gather(node) } else { self.close(node) }
         } else if let Some(payload) = self.sealed.pop() {
             payload
         } else {
@@ -186,6 +212,24 @@ impl Buckets {
             .iter()
             .filter(|payload| payload.bytes > 0 && payload.bytes >= least && allowed(payload.node));
         candidates.max_by_key(|payload| payload.bytes).map(Payload::node)
+    }
+
+    /// The small payloads of `node` and of other idle nodes, by way of the root; that of `node`
+    /// alone if there is no other.
+    fn gather(&mut self, node: NodeId) -> Payload {
+        let mut gathered = self.close(node);
+        for other in 0..self.open.len() {
+            let small = &self.open[other];
+            let fits = gathered.bytes + small.bytes <= GATHERED_BYTES;
+            if fits && small.bytes > 0 && small.is_small() && self.writers[other] == 0 {
+                let payload = self.close(other);
+                self.used -= gathered.memory(self.block) + payload.memory(self.block);
+                gathered.extend(payload);
+                gathered.node = ROOT;
+                self.used += gathered.memory(self.block);
+            }
+        }
+        gathered
     }
 
     fn close(&mut self, node: NodeId) -> Payload {
@@ -225,7 +269,7 @@ mod tests {
     fn gathers_rows_with_their_positions() {
         let mut buckets = Buckets::new(2, 1 << 20);
         append(&mut buckets, &[(0, 0, 0, b"a"), (1, 2, 1, b"b"), (0, 4, 3, b"c")]);
-        let payload = buckets.take(1).expect("two rows");
+        let payload = buckets.take_node(0).expect("two rows");
         assert_eq!((payload.node(), payload.rows(), text(&payload)), (0, 2, b"a\nc\n".to_vec()));
         let position = Position { source: 3, offset: 1004, line: 13 };
         assert_eq!((payload.position(1), payload.position(2)), (Some(position), None));
@@ -245,7 +289,7 @@ mod tests {
     fn one_node_has_one_writer_unless_nothing_else_is_left() {
         let mut buckets = Buckets::new(2, 1 << 20);
         append(&mut buckets, &[(0, 0, 0, b"long"), (1, 5, 1, b"b")]);
-        let first = buckets.take(1).expect("the longer");
+        let first = buckets.take_node(0).expect("the longer");
         append(&mut buckets, &[(0, 7, 2, b"long")]);
         assert_eq!(first.node(), 0);
         assert_eq!(buckets.take(1).map(|payload| payload.node()), Some(1));
@@ -263,6 +307,18 @@ mod tests {
         assert!(buckets.has_room((1 << 20) - LARGEST_BLOCK, 0) && buckets.is_empty());
         append(&mut buckets, &[(0, 0, 0, b"a")]);
         assert!(buckets.free.is_empty(), "the block is used again");
+    }
+
+    #[test]
+    fn small_remainders_travel_together_through_the_root() {
+        let mut buckets = Buckets::new(4, 1 << 20);
+        append(&mut buckets, &[(2, 0, 0, b"c"), (1, 2, 1, b"b"), (2, 4, 2, b"d"), (3, 6, 3, b"e")]);
+        let payload = buckets.take(1).expect("remainders");
+        assert_eq!((payload.node(), text(&payload)), (ROOT, b"c\nd\nb\ne\n".to_vec()));
+        assert_eq!(payload.position(2).map(|position| position.offset), Some(1002));
+        assert!(buckets.take(1).is_none());
+        buckets.recycle(payload);
+        assert!(buckets.is_empty());
     }
 
     #[test]
