@@ -26,6 +26,10 @@ const GATHERED_BYTES: usize = 1 << 20;
 const SMALLEST_BLOCK: usize = 4 << 10;
 const LARGEST_BLOCK: usize = 64 << 10;
 
+/// Places for this many rows are made at once, or for an eighth more: twice as many would overstep
+/// the budget where rows are short.
+const FEWEST_PLACES: usize = 64;
+
 /// Where a row of a payload stands, relative to its segment.
 #[derive(Clone, Copy, Debug)]
 struct RowAt {
@@ -43,9 +47,9 @@ struct Segment {
 /// The bytes of one COPY into one node, with the positions of the rows that it covers.
 ///
 /// Every row is followed by one newline, whatever ended it in the input.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Payload {
-    node: NodeId,
+    nodes: Vec<NodeId>,
     blocks: Vec<Vec<u8>>,
     bytes: usize,
     rows: Vec<RowAt>,
@@ -53,9 +57,28 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// The node that the rows belong to.
+    fn of(node: NodeId) -> Self {
+        Self {
+            nodes: vec![node],
+            blocks: Vec::new(),
+            bytes: 0,
+            rows: Vec::new(),
+            segments: Vec::new(),
+        }
+    }
+
+    /// The nodes that the rows belong to; more than one only where small remainders travel
+    /// together.
+    pub fn nodes(&self) -> &[NodeId] {
+        &self.nodes
+    }
+
+    /// The node that the rows are sent to: their own, or the root for those of several.
     pub fn node(&self) -> NodeId {
-        self.node
+        match self.nodes[..] {
+            [node] => node,
+            _ => ROOT,
+        }
     }
 
     /// The bytes in order; a row may begin in one block and end in the next.
@@ -89,11 +112,16 @@ impl Payload {
     /// Puts the rows of `other` behind those of this payload.
     fn extend(&mut self, other: Self) {
         let first = self.rows.len();
+        self.nodes.extend(other.nodes);
         self.blocks.extend(other.blocks);
         self.bytes += other.bytes;
         self.rows.extend(other.rows);
         let segments = other.segments.into_iter();
         self.segments.extend(segments.map(|at| Segment { first: first + at.first, ..at }));
+    }
+
+    fn free_places(&self) -> usize {
+        self.rows.capacity() - self.rows.len()
     }
 
     fn memory(&self, block: usize) -> usize {
@@ -120,7 +148,7 @@ impl Buckets {
     pub fn new(nodes: usize, budget: usize) -> Self {
         // A quarter of the budget may be lost in blocks that have only begun to fill.
         let block = (budget / 4 / nodes.max(1)).clamp(SMALLEST_BLOCK, LARGEST_BLOCK);
-        let open = (0..nodes).map(|node| Payload { node, ..Payload::default() }).collect();
+        let open = (0..nodes).map(Payload::of).collect();
         Self {
             block,
             budget,
@@ -134,10 +162,11 @@ impl Buckets {
 
     /// Whether `rows` more rows of `bytes` bytes in all fit into the budget, wherever they go.
     pub fn has_room(&self, bytes: usize, rows: usize) -> bool {
-        let begun = rows.min(self.open.len()) * self.block;
-        // A vector of row places may have doubled just before.
-        let places = 2 * rows * size_of::<RowAt>();
-        self.used + bytes + begun + places <= self.budget
+        let begun = rows.min(self.open.len());
+        let full = self.open.iter().filter(|payload| payload.free_places() < rows);
+        let grown: usize = full.map(|payload| payload.rows.capacity() / 8).sum();
+        let places = 2 * rows + begun * FEWEST_PLACES + grown;
+        self.used + bytes + begun * self.block + places * size_of::<RowAt>() <= self.budget
     }
 
     /// Whether no payload exists, neither waiting nor in flight.
@@ -158,13 +187,15 @@ impl Buckets {
             if payload.segments.last().is_none_or(|segment| segment.start != start) {
                 payload.segments.push(Segment { start, first: payload.rows.len() });
             }
+            if payload.free_places() == 0 {
+                payload.rows.reserve_exact(FEWEST_PLACES.max(payload.rows.len() / 8));
+            }
             payload.rows.push(RowAt { offset, line });
             push(payload, &mut self.free, self.block, bytes);
             push(payload, &mut self.free, self.block, b"\n");
             self.used += payload.memory(self.block) - before;
             if payload.bytes >= SEALED_BYTES {
-                let next = Payload { node, ..Payload::default() };
-                self.sealed.push(std::mem::replace(payload, next));
+                self.sealed.push(std::mem::replace(payload, Payload::of(node)));
             }
         }
     }
@@ -173,7 +204,7 @@ impl Buckets {
     /// only if it is the only work left.
     pub fn take(&mut self, least: usize) -> Option<Payload> {
         let idle = |node: NodeId| self.writers[node] == 0;
-        let sealed = self.sealed.iter().position(|payload| idle(payload.node));
+        let sealed = self.sealed.iter().position(|payload| idle(payload.node()));
         let payload = if let Some(index) = sealed {
             self.sealed.swap_remove(index)
         } else if let Some(node) = self.fullest(least, idle) {
@@ -184,7 +215,7 @@ impl Buckets {
             let node = self.fullest(least, |_| true)?;
             self.close(node)
         };
-        self.writers[payload.node] += 1;
+        payload.nodes.iter().for_each(|&node| self.writers[node] += 1);
         Some(payload)
     }
 
@@ -198,7 +229,7 @@ impl Buckets {
 
     /// Takes back the memory of a payload that was sent.
     pub fn recycle(&mut self, mut payload: Payload) {
-        self.writers[payload.node] -= 1;
+        payload.nodes.iter().for_each(|&node| self.writers[node] -= 1);
         self.used -= payload.memory(self.block);
         for mut block in payload.blocks.drain(..) {
             block.clear();
@@ -210,7 +241,7 @@ impl Buckets {
         let candidates = self
             .open
             .iter()
-            .filter(|payload| payload.bytes > 0 && payload.bytes >= least && allowed(payload.node));
+            .filter(|payload| payload.bytes >= least.max(1) && allowed(payload.node()));
         candidates.max_by_key(|payload| payload.bytes).map(Payload::node)
     }
 
@@ -225,7 +256,6 @@ impl Buckets {
                 let payload = self.close(other);
                 self.used -= gathered.memory(self.block) + payload.memory(self.block);
                 gathered.extend(payload);
-                gathered.node = ROOT;
                 self.used += gathered.memory(self.block);
             }
         }
@@ -233,7 +263,7 @@ impl Buckets {
     }
 
     fn close(&mut self, node: NodeId) -> Payload {
-        std::mem::replace(&mut self.open[node], Payload { node, ..Payload::default() })
+        std::mem::replace(&mut self.open[node], Payload::of(node))
     }
 }
 
@@ -319,6 +349,19 @@ mod tests {
         assert!(buckets.take(1).is_none());
         buckets.recycle(payload);
         assert!(buckets.is_empty());
+    }
+
+    #[test]
+    fn the_places_of_short_rows_fit_into_the_budget() {
+        for nodes in [1, 8] {
+            let mut buckets = Buckets::new(nodes, 8 << 20);
+            while buckets.has_room(2000, 1000) {
+                let rows = (0..1000).map(|row| (row % nodes, row as u32, 0, &b"x"[..]));
+                buckets.append(START, rows);
+                assert!(buckets.used <= buckets.budget, "{} bytes", buckets.used);
+            }
+            assert!(buckets.used > buckets.budget / 2, "only {} bytes", buckets.used);
+        }
     }
 
     #[test]
