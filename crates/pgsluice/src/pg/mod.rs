@@ -5,4 +5,5 @@ pub mod connect;
 pub mod conninfo;
 pub mod introspect;
 pub(crate) mod sql;
+pub(crate) mod sqlstate;
 mod tls;
