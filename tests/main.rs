@@ -8,6 +8,7 @@
 mod connect;
 mod copy_options;
 mod embedded;
+mod failures;
 mod loader;
 mod oracle;
 mod placement;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::thread;
+use std::thread::{self, Thread};
 
 use clap::Args;
 use pgsluice::control::Control;
@@ -34,12 +34,9 @@ pub(crate) fn run(args: &LoadArgs) -> Result<()> {
     let done = AtomicBool::new(false);
     let summary = thread::scope(|scope| {
         let watcher = (!args.quiet).then(|| scope.spawn(|| progress::watch(&control, &done)));
+        let ending = Ending { done: &done, watcher: watcher.as_ref().map(|it| it.thread()) };
         let summary = pgsluice::load::load(&config, &target, &control);
-        done.store(true, SeqCst);
-        if let Some(watcher) = watcher {
-            watcher.thread().unpark();
-            let _ = watcher.join();
-        }
+        drop(ending);
         summary
     })?;
 
@@ -55,11 +52,25 @@ pub(crate) fn run(args: &LoadArgs) -> Result<()> {
     Ok(())
 }
 
+/// Ends the watching of a load when it is dropped, even by a panic.
+struct Ending<'a> {
+    done: &'a AtomicBool,
+    watcher: Option<&'a Thread>,
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.done.store(true, SeqCst);
+        self.watcher.iter().for_each(|watcher| watcher.unpark());
+    }
+}
+
 /// The first Ctrl-C ends the load in order, the second one at once.
 fn stop_on_signal(control: &Arc<Control>) -> Result<()> {
     let control = Arc::clone(control);
+    let asked = AtomicBool::new(false);
     let handler = move || {
-        if control.is_stopped() {
+        if asked.swap(true, SeqCst) {
             std::process::exit(exit::INTERRUPTED.into());
         }
         control.interrupt();

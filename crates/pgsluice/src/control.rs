@@ -1,9 +1,14 @@
 //! What the threads of a load and whoever watches them share: progress, and the wish to stop.
 
-use std::sync::Mutex;
+use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, Kind, Result};
+
+/// How long a waiting task may overlook that the load was stopped.
+const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Progress and cancellation of one load; read it from any thread.
 #[derive(Debug, Default)]
@@ -16,6 +21,8 @@ pub struct Control {
     pub rows_read: AtomicU64,
     /// Rows that are committed.
     pub rows_loaded: AtomicU64,
+    /// Rows whose commit was asked for without an answer.
+    pub rows_in_doubt: AtomicU64,
     /// Payloads that are committed.
     pub payloads: AtomicU64,
     stopped: AtomicBool,
@@ -25,7 +32,7 @@ pub struct Control {
 impl Control {
     /// Asks the load to end as soon as it can, as Ctrl-C does.
     pub fn interrupt(&self) {
-        self.fail(Error::new(Kind::Interrupted, "interrupted"));
+        self.fail(interrupted());
     }
 
     /// Whether the load should end before its work is done.
@@ -33,15 +40,38 @@ impl Control {
         self.stopped.load(Relaxed)
     }
 
+    /// Ends when the load is stopped.
+    pub(crate) async fn stopped(&self) {
+        while !self.is_stopped() {
+            tokio::time::sleep(PATIENCE).await;
+        }
+    }
+
+    /// The outcome of `work`, which may be dropped at any point: the failure that stopped the load
+    /// if that comes first.
+    pub(crate) async fn unless_stopped<T>(
+        &self,
+        work: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
+        tokio::select! {
+            outcome = work => outcome,
+            () = self.stopped() => Err(self.failure().unwrap_or_else(interrupted)),
+        }
+    }
+
     /// Records why the load ends; the first reason counts.
     pub(crate) fn fail(&self, error: Error) {
-        let mut failure = self.failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         failure.get_or_insert(error);
         self.stopped.store(true, Relaxed);
     }
 
     /// The first failure, if there was one.
     pub(crate) fn failure(&self) -> Option<Error> {
-        self.failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
+}
+
+fn interrupted() -> Error {
+    Error::new(Kind::Interrupted, "interrupted")
 }

@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+use tokio_postgres::error::DbError;
+
+use crate::pg::sqlstate;
+
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -158,14 +162,21 @@ impl From<tokio_postgres::Error> for Error {
         let Some(db) = error.as_db_error() else {
             return Self::new(Kind::Connection, chain(&error));
         };
-        let mut report = Self::new(Kind::Server, db.message()).sqlstate(db.code().code());
+        Self::from(db)
+    }
+}
+
+impl From<&DbError> for Error {
+    fn from(db: &DbError) -> Self {
+        let code = db.code().code();
+        let mut report = Self::new(sqlstate::kind(code), db.message()).sqlstate(code);
         if let Some(detail) = db.detail() {
             report = report.detail(detail);
         }
-        if let Some(hint) = db.hint() {
-            report = report.hint(hint);
+        match db.hint().or(sqlstate::next_step(code)) {
+            Some(hint) => report.hint(hint),
+            None => report,
         }
-        report
     }
 }
 

@@ -12,7 +12,7 @@ use crate::source::Input;
 /// One load: its plan, its inputs, and how it is watched and stopped.
 pub(crate) struct Flow<'a> {
     pub plan: &'a Plan,
-    pub control: &'a Control,
+    pub control: &'a Arc<Control>,
     pub inputs: Arc<[Input]>,
 }
 

@@ -13,10 +13,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use pgsluice_core::bucket::Buckets;
 use pgsluice_core::parse::Keys;
@@ -32,28 +32,34 @@ use crate::plan::Plan;
 use crate::queue::{Queue, Routed};
 use crate::report::Summary;
 use crate::runtime::runtime;
-use crate::sink::copy;
+use crate::sink::copy::{Lane, flush};
 use crate::source::{self, Input, Reader, Split};
+
+/// How long a thread without input may overlook that the load was stopped.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Loads the inputs into the table. Blocks until all rows are committed or the load has failed;
 /// watch and stop it through `control`.
 ///
 /// On an error the rows of payloads that were committed before it stay in the table, and the
-/// error's detail says how many there are.
-pub fn load(config: &Load, target: &Target, control: &Control) -> Result<Summary> {
+/// error's detail says how many there are. A load that is stopped does not wait for its input: a
+/// thread that reads from a silent one ends when there is something to read.
+pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Summary> {
     let began = Instant::now();
     config.check()?;
     let inputs: Arc<[Input]> = source::resolve(&config.files)?.into();
-    let plan = runtime()?.block_on(Plan::make(config, target))?;
+    let runtime = runtime()?;
+    let plan = runtime.block_on(control.unless_stopped(Plan::make(config, target)))?;
     let total = inputs.iter().map(|input| input.size).sum::<Option<u64>>();
     control.bytes_total.store(total.unwrap_or(0), Relaxed);
 
     let flow = Flow { plan: &plan, control, inputs };
     let outcome = run(config, target, &flow);
-    if let Some(error) = control.failure() {
-        return Err(with_committed(error, control));
-    }
-    runtime()?.block_on(copy::flush(target))?;
+    let finished = match control.failure() {
+        Some(error) => Err(error),
+        None => runtime.block_on(control.unless_stopped(flush(target))),
+    };
+    finished.map_err(|error| with_committed(error, control))?;
     outcome.check()?;
     let bytes = control.bytes_read.load(Relaxed);
     Ok(Summary::new(&plan, &outcome, config, bytes, began.elapsed()))
@@ -61,16 +67,23 @@ pub fn load(config: &Load, target: &Target, control: &Control) -> Result<Summary
 
 /// Runs all threads to their end. Failures are in `flow.control`.
 fn run(config: &Load, target: &Target, flow: &Flow<'_>) -> Outcome {
-    let jobs = if flow.plan.one_statement.is_some() { 1 } else { config.jobs };
+    let Flow { plan, control, inputs } = flow;
+    let jobs = if plan.one_statement.is_some() { 1 } else { config.jobs };
     let routers = jobs.min(thread::available_parallelism().map_or(1, usize::from));
-    let nodes = flow.plan.tree.nodes.len();
-    let queue = &Queue::new(Buckets::new(nodes, config.memory), routers, flow.control);
+    let nodes = plan.tree.nodes.len();
+    let queue = &Queue::new(Buckets::new(nodes, config.memory), routers, control);
     let (full, splits) = sync_channel(routers);
     let (used, empty) = channel();
     let splits = Arc::new(Mutex::new(splits));
 
-    thread::scope(|scope| {
-        let reader = scope.spawn(move || read(config, flow, &full, &empty));
+    let columns = &plan.catalogue.columns;
+    let reader = Reader::new(Arc::clone(inputs), &plan.format, config.header, columns);
+    let reading = {
+        let control = Arc::clone(control);
+        // Not in the scope of the others: it may wait for its input when all else has ended.
+        thread::spawn(move || read(reader, &control, &full, &empty))
+    };
+    let mut outcome = thread::scope(|scope| {
         let routers: Vec<_> = (0..routers)
             .map(|_| (Arc::clone(&splits), used.clone()))
             .map(|(splits, used)| scope.spawn(move || route(flow, &splits, &used, queue)))
@@ -82,26 +95,26 @@ fn run(config: &Load, target: &Target, flow: &Flow<'_>) -> Outcome {
 
         let mut outcome = Outcome::default();
         for router in routers {
-            outcome.add_routed(joined(flow, router));
+            outcome.add_routed(ended(control, router.join()));
         }
         for lane in lanes {
-            outcome.add_committed(joined(flow, lane));
+            outcome.add_committed(ended(control, lane.join()));
         }
-        outcome.ignored = joined(flow, reader);
         outcome
-    })
+    });
+    if !control.is_stopped() {
+        outcome.ignored = ended(control, reading.join());
+    }
+    outcome
 }
 
 /// Source and split. Returns what was not data: input and bytes.
 fn read(
-    config: &Load,
-    flow: &Flow<'_>,
+    mut reader: Reader,
+    control: &Control,
     full: &SyncSender<Split>,
     empty: &Receiver<Split>,
 ) -> Vec<(String, u64)> {
-    let Flow { plan, control, inputs } = flow;
-    let columns = &plan.catalogue.columns;
-    let mut reader = Reader::new(Arc::clone(inputs), &plan.format, config.header, columns);
     while !control.is_stopped() {
         match reader.next(empty.try_recv().ok()) {
             Ok(Some(split)) => {
@@ -131,11 +144,7 @@ fn route(
     let mut nodes: Vec<u32> = Vec::new();
     let mut leaves = vec![0; tree.nodes.len()];
     let mut stops = BTreeMap::new();
-    let next = || splits.lock().unwrap_or_else(PoisonError::into_inner).recv();
-    while let Ok(split) = next() {
-        if flow.control.is_stopped() {
-            break;
-        }
+    while let Some(split) = next(splits, flow.control) {
         let mut urgent = Vec::new();
         nodes.clear();
         for row in &split.rows {
@@ -170,15 +179,28 @@ fn route(
     Tally { leaves, stops }
 }
 
+/// The next split; None when there will be none or the load was stopped.
+fn next(splits: &Mutex<Receiver<Split>>, control: &Control) -> Option<Split> {
+    while !control.is_stopped() {
+        let splits = splits.lock().unwrap_or_else(PoisonError::into_inner);
+        match splits.recv_timeout(PATIENCE) {
+            Ok(split) => return Some(split),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    None
+}
+
 /// Sink: one connection.
 fn send(flow: &Flow<'_>, queue: &Queue<'_>, target: &Target) -> Committed {
     let mut committed = Committed::default();
     let sent = runtime().and_then(|runtime| {
         runtime.block_on(async {
-            if flow.plan.one_statement.is_some() {
-                copy::copy_as_one(flow, queue, target, &mut committed).await
-            } else {
-                copy::copy(flow, queue, target, &mut committed).await
+            let lane = Lane::open(flow, queue, target).await?;
+            match flow.plan.one_statement {
+                Some(_) => lane.copy_as_one(&mut committed).await,
+                None => lane.copy(&mut committed).await,
             }
         })
     });
@@ -189,9 +211,9 @@ fn send(flow: &Flow<'_>, queue: &Queue<'_>, target: &Target) -> Committed {
 }
 
 /// What a thread returned; one that panicked fails the load.
-fn joined<T: Default>(flow: &Flow<'_>, thread: thread::ScopedJoinHandle<'_, T>) -> T {
-    thread.join().unwrap_or_else(|_| {
-        flow.control.fail(
+fn ended<T: Default>(control: &Control, outcome: thread::Result<T>) -> T {
+    outcome.unwrap_or_else(|_| {
+        control.fail(
             Error::new(Kind::Server, "internal error: a thread of the load ended unexpectedly")
                 .sqlstate("XX000"),
         );
@@ -201,10 +223,16 @@ fn joined<T: Default>(flow: &Flow<'_>, thread: thread::ScopedJoinHandle<'_, T>) 
 
 /// Says what a load that failed has left in the table.
 fn with_committed(error: Error, control: &Control) -> Error {
-    match control.rows_loaded.load(Relaxed) {
+    let error = match control.rows_loaded.load(Relaxed) {
         0 => error.detail("No row of this load is in the table."),
         rows => error
             .detail(format!("{rows} rows of this load were committed before and are in the table."))
             .hint("Remove them before you load the same input again, or it will double them."),
+    };
+    match control.rows_in_doubt.load(Relaxed) {
+        0 => error,
+        rows => error.detail(format!(
+            "Whether {rows} more are there is not known: the server did not answer their COMMIT."
+        )),
     }
 }

@@ -68,6 +68,15 @@ impl Plan {
         sql::copy_in(&self.tree.nodes[target].relation, &self.catalogue.columns, &self.format)
     }
 
+    /// What begins the transaction in which the rows of `node` are sent: see [`sql::begin`].
+    pub(crate) fn begin(&self, node: NodeId) -> String {
+        if node == ROOT || self.detours[node].is_some() {
+            return sql::BEGIN.to_owned();
+        }
+        let [oid, root] = [node, ROOT].map(|node| self.catalogue.facts[node].oid);
+        sql::begin(&self.tree.nodes[node].relation, oid, root)
+    }
+
     /// Why the rows of `node` go through the root, if they do and the node is not the root.
     pub fn detour(&self, node: NodeId) -> Option<&str> {
         self.detours[node].as_deref()

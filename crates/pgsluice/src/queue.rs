@@ -46,6 +46,16 @@ pub(crate) struct Routed<'s> {
     pub urgent: &'s [NodeId],
 }
 
+/// What the queue has for a connection.
+pub(crate) enum Next {
+    /// Something to send.
+    Payload(Payload),
+    /// Nothing yet.
+    Nothing,
+    /// All is sent, or the load was stopped.
+    Done,
+}
+
 impl<'c> Queue<'c> {
     /// A queue that `fillers` threads fill.
     pub(crate) fn new(buckets: Buckets, fillers: usize, control: &'c Control) -> Self {
@@ -81,26 +91,32 @@ impl<'c> Queue<'c> {
         Filling(self)
     }
 
-    /// The next payload to send; None when all is sent or the load was stopped.
-    pub(crate) fn pop(&self) -> Option<Payload> {
+    /// The next payload to send. Waits for it, but not for long, so that the caller can look at its
+    /// connection now and then.
+    pub(crate) fn pop(&self) -> Next {
         let mut state = self.lock();
-        while !self.control.is_stopped() {
-            let State { buckets, fillers, waiting, urgent } = &mut *state;
-            while let Some(node) = urgent.pop() {
-                if let Some(payload) = buckets.take_node(node) {
-                    return Some(payload);
-                }
-            }
-            let least = if *fillers == 0 || *waiting > 0 { 1 } else { WORTH_A_COPY };
-            if let Some(payload) = buckets.take(least) {
-                return Some(payload);
-            }
-            if *fillers == 0 {
-                return None;
-            }
-            state = wait(&self.work, state);
+        match self.look(&mut state) {
+            Next::Nothing => self.look(&mut wait(&self.work, state)),
+            found => found,
         }
-        None
+    }
+
+    fn look(&self, state: &mut State) -> Next {
+        if self.control.is_stopped() {
+            return Next::Done;
+        }
+        let State { buckets, fillers, waiting, urgent } = state;
+        while let Some(node) = urgent.pop() {
+            if let Some(payload) = buckets.take_node(node) {
+                return Next::Payload(payload);
+            }
+        }
+        let least = if *fillers == 0 || *waiting > 0 { 1 } else { WORTH_A_COPY };
+        match buckets.take(least) {
+            Some(payload) => Next::Payload(payload),
+            None if *fillers == 0 => Next::Done,
+            None => Next::Nothing,
+        }
     }
 
     /// Gives back the memory of a payload that was sent.

@@ -124,17 +124,21 @@ impl Catalogue {
             .batch_execute("SET LOCAL datestyle = 'ISO'; SET LOCAL timezone = 'UTC'")
             .await?;
         let catalogue = Self::read_in(&transaction, &session, root, columns).await?;
+        let catalogue = catalogue.ok_or_else(|| no_such_table(table))?;
         transaction.commit().await?;
         Ok(catalogue)
     }
 
+    /// None if the table is not there any more.
     async fn read_in(
         transaction: &Transaction<'_>,
         session: &keys::Session,
         root: Oid,
         columns: Option<&[String]>,
-    ) -> Result<Self> {
+    ) -> Result<Option<Self>> {
         let rows = transaction.query(NODES, &[&root]).await?;
+        let Some(first) = rows.first() else { return Ok(None) };
+        check_kind(first)?;
         let oids: Vec<Oid> = rows.iter().map(|row| row.get("oid")).collect();
         let (columns, omits_columns) = input_columns(transaction, root, columns).await?;
         let keys = keys::read(transaction, session, &oids, &columns).await?;
@@ -159,7 +163,8 @@ impl Catalogue {
             .query_one("SELECT pg_catalog.current_setting('server_version_num')::int4", &[])
             .await?
             .get::<_, i32>(0);
-        Ok(Self { tree, facts, columns, omits_columns, version: version.unsigned_abs() })
+        let version = version.unsigned_abs();
+        Ok(Some(Self { tree, facts, columns, omits_columns, version }))
     }
 }
 
@@ -180,18 +185,41 @@ impl Facts {
 }
 
 async fn find(client: &Client, table: &str) -> Result<Oid> {
-    let found = client.query_one("SELECT pg_catalog.to_regclass($1)::oid", &[&table]).await;
-    let oid = found.map_err(|error| {
-        Error::from(error).hint("Write the table as in SQL: perhaps schema.table, or \"Quoted\".")
+    // to_regclass takes an OID as well.
+    let query = "SELECT CASE WHEN $1 !~ '^[0-9]*$' THEN pg_catalog.to_regclass($1)::oid END";
+    let found = client.query_one(query, &[&table]).await.map_err(|error| {
+        let error = Error::from(error);
+        // Not a name at all.
+        let syntax = error.code().is_some_and(|code| code.starts_with("426"));
+        if syntax { error.hint(NAMING) } else { error }
     })?;
-    oid.get::<_, Option<Oid>>(0).ok_or_else(|| {
-        Error::new(Kind::Server, format!("relation \"{table}\" does not exist"))
-            .sqlstate("42P01")
-            .hint(
-                "Write the table as in SQL: with its schema if that is not in search_path, \
-                 in double quotes if its name is not lower case.",
-            )
-    })
+    found.get::<_, Option<Oid>>(0).ok_or_else(|| no_such_table(table))
+}
+
+fn no_such_table(table: &str) -> Error {
+    Error::new(Kind::Server, format!("relation \"{table}\" does not exist"))
+        .sqlstate("42P01")
+        .hint(NAMING)
+}
+
+const NAMING: &str = "Write the table as in SQL: with its schema if that is not in search_path, \
+                      in double quotes if its name is not lower case.";
+
+/// Refuses, as COPY would, what cannot take rows. What the server may refuse only when it is asked,
+/// it is asked for: privileges, and views without a trigger.
+fn check_kind(row: &Row) -> Result<()> {
+    let what = match row.get("relkind") {
+        "S" => "sequence",
+        "i" | "I" => "index",
+        "c" => "composite type",
+        "m" => "materialized view",
+        "t" => "TOAST table",
+        _ => return Ok(()),
+    };
+    let name: &str = row.get("relname");
+    Err(Error::new(Kind::Server, format!("cannot copy to {what} \"{name}\""))
+        .sqlstate("42809")
+        .hint("Name a table, or a view that has an INSTEAD OF INSERT trigger."))
 }
 
 /// The input's columns in order, and whether it leaves out any that could be written.
@@ -211,8 +239,26 @@ async fn input_columns(
             .sqlstate("42703")
             .hint(format!("The columns are: {}.", known.join(", "))));
     }
+    check_columns(asked, &writable)?;
     let omits = writable.iter().any(|name| !asked.contains(name));
     Ok((asked.to_vec(), omits))
+}
+
+/// Refuses, as COPY would, a column that is named twice or is generated.
+fn check_columns(asked: &[String], writable: &[String]) -> Result<()> {
+    for (index, name) in asked.iter().enumerate() {
+        if asked[..index].contains(name) {
+            let message = format!("column \"{name}\" specified more than once");
+            return Err(Error::new(Kind::Server, message).sqlstate("42701"));
+        }
+        if !writable.contains(name) {
+            let message = format!("column \"{name}\" is a generated column");
+            return Err(Error::new(Kind::Server, message)
+                .sqlstate("42P10")
+                .detail("Generated columns cannot be used in COPY."));
+        }
+    }
+    Ok(())
 }
 
 /// The tree without the values of its bounds.

@@ -6,4 +6,5 @@ pub mod conninfo;
 mod failure;
 pub mod introspect;
 pub(crate) mod sql;
+pub(crate) mod sqlstate;
 mod tls;

@@ -17,6 +17,23 @@ pub(crate) const FLUSH: &str = "
 RESET synchronous_commit;
 SELECT pg_catalog.pg_logical_emit_message(true, 'pgsluice', '')";
 
+/// Begins a transaction. Whatever isolation a role has set, COPY must see the partitions as they
+/// are.
+pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
+
+/// [`BEGIN`], for rows that go straight into `relation`: holds it where it is until the rows are
+/// committed, and gives one row that says whether it is still the table `oid` below `root`. Once it
+/// is detached, or another one has its name, COPY would take the rows all the same.
+pub(crate) fn begin(relation: &Relation, oid: u32, root: u32) -> String {
+    let name = literal(relation.to_string().as_bytes());
+    format!(
+        "{BEGIN}; LOCK TABLE ONLY {relation} IN ROW EXCLUSIVE MODE; \
+         SELECT {name}::pg_catalog.regclass = {oid}::pg_catalog.oid AND EXISTS \
+         (SELECT FROM pg_catalog.pg_partition_ancestors({oid}::pg_catalog.oid::pg_catalog.regclass) AS a (relid) \
+         WHERE a.relid = {root}::pg_catalog.oid)"
+    )
+}
+
 /// `COPY relation (columns) FROM STDIN` in the input's own format.
 pub(crate) fn copy_in(relation: &Relation, columns: &[String], format: &Format) -> String {
     let columns: Vec<String> = columns.iter().map(|column| quoted(column)).collect();

@@ -2,154 +2,208 @@
 //! and one transaction for each.
 //!
 //! Where a statement trigger must fire once, all payloads are one COPY instead
-//! ([`copy_as_one`]).
+//! ([`Lane::copy_as_one`]).
 
 use std::collections::VecDeque;
-use std::future::Future;
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
 
 use bytes::Buf;
 use futures_util::SinkExt;
+use futures_util::future::try_join;
 use pgsluice_core::bucket::Payload;
-use pgsluice_core::catalog::ROOT;
-use tokio_postgres::{Client, CopyInSink};
+use pgsluice_core::catalog::{NodeId, ROOT};
+use tokio_postgres::{CopyInSink, SimpleQueryMessage};
 
 use super::lines;
-use super::refusal::{Sent, refusal};
-use crate::control::Control;
-use crate::error::{Error, Kind, Result};
+use super::refusal::{Sent, lost, moved, refusal};
+use crate::error::Result;
 use crate::flow::Flow;
 use crate::outcome::Committed;
-use crate::pg::connect::connect;
+use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::pg::sql;
-use crate::queue::Queue;
+use crate::queue::{Next, Queue};
 
 /// Bytes of payloads that are remembered while one COPY takes them all, to name a refused row.
 const REMEMBERED_BYTES: usize = 16 << 20;
 
-/// Sends payloads until there are no more, each in a transaction of its own.
-pub(crate) async fn copy(
-    flow: &Flow<'_>,
-    queue: &Queue<'_>,
-    target: &Target,
-    committed: &mut Committed,
-) -> Result<()> {
-    let client = open(target).await?;
-    while let Some(payload) = queue.pop() {
-        let payload = Arc::new(payload);
-        let node = payload.node();
-        let statement = flow.plan.copy_statement(node);
-        let sending = async {
-            let mut sink = pin!(client.copy_in::<_, Block>(&statement).await?);
-            send(&mut sink, &payload, flow.control).await?;
-            sink.finish().await
-        };
-        let rows = unless_stopped(flow.control, sending).await?.map_err(|error| {
-            refusal(flow, &error, &[Sent { lines_before: 0, payload: Arc::clone(&payload) }])
-        })?;
-        committed.sent += payload.rows() as u64;
-        committed.stored += rows;
-        flow.control.rows_loaded.fetch_add(rows, Relaxed);
-        flow.control.payloads.fetch_add(1, Relaxed);
-        give_back(queue, payload);
-    }
-    Ok(())
-}
-
-/// Sends all payloads in one COPY into the root.
-pub(crate) async fn copy_as_one(
-    flow: &Flow<'_>,
-    queue: &Queue<'_>,
-    target: &Target,
-    committed: &mut Committed,
-) -> Result<()> {
-    let client = open(target).await?;
-    let statement = flow.plan.copy_statement(ROOT);
-    let mut remembered: VecDeque<Sent> = VecDeque::new();
-    let mut sent = 0;
-    let sending = async {
-        let mut sink = pin!(client.copy_in::<_, Block>(&statement).await?);
-        let (mut line, mut bytes) = (0, 0);
-        // The queue blocks this thread while it waits, which is all that runs on it.
-        while let Some(payload) = queue.pop() {
-            let payload = Arc::new(payload);
-            send(&mut sink, &payload, flow.control).await?;
-            sent += payload.rows() as u64;
-            bytes += payload.bytes();
-            let lines_before = line;
-            line += lines::count(&payload, &flow.plan.format, line == 0);
-            remembered.push_back(Sent { lines_before, payload });
-            while bytes > REMEMBERED_BYTES && remembered.len() > 1 {
-                if let Some(Sent { payload, .. }) = remembered.pop_front() {
-                    bytes -= payload.bytes();
-                    give_back(queue, payload);
-                }
-            }
-        }
-        if flow.control.is_stopped() {
-            // Dropping the sink aborts the COPY.
-            return Ok(0);
-        }
-        sink.finish().await
-    };
-    let result = unless_stopped(flow.control, sending).await?;
-    let rows = result.map_err(|error| refusal(flow, &error, remembered.make_contiguous()))?;
-    *committed = Committed { sent, stored: rows };
-    flow.control.rows_loaded.fetch_add(rows, Relaxed);
-    flow.control.payloads.fetch_add(1, Relaxed);
-    Ok(())
-}
-
 /// Makes everything that the load has committed durable.
 pub(crate) async fn flush(target: &Target) -> Result<()> {
-    let client = connect(target).await?;
+    let client = connect::connect(target).await?;
     client.batch_execute(sql::FLUSH).await?;
     Ok(())
 }
 
-async fn open(target: &Target) -> Result<Client> {
-    let client = connect(target).await?;
-    client.batch_execute(sql::LOADING_SESSION).await?;
-    Ok(client)
+/// One connection, and what it works on.
+pub(crate) struct Lane<'a> {
+    flow: &'a Flow<'a>,
+    queue: &'a Queue<'a>,
+    link: Link,
 }
 
-async fn send(
-    sink: &mut std::pin::Pin<&mut CopyInSink<Block>>,
-    payload: &Arc<Payload>,
-    control: &Control,
-) -> Result<(), tokio_postgres::Error> {
-    for index in 0..payload.blocks().len() {
-        if control.is_stopped() {
-            break;
-        }
-        sink.feed(Block { payload: Arc::clone(payload), index, at: 0 }).await?;
-    }
-    Ok(())
+/// Why a COPY did not end well.
+enum Failure {
+    Server(tokio_postgres::Error),
+    /// The node is not where it was when the load began.
+    Moved(NodeId),
 }
 
-/// The outcome of `work`, or an error as soon as the load is stopped; then `work` is dropped, and
-/// with it a COPY that is not finished.
-async fn unless_stopped<T>(control: &Control, work: impl Future<Output = T>) -> Result<T> {
-    let stopped = async {
-        while !control.is_stopped() {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    tokio::select! {
-        biased;
-        () = stopped => Err(Error::new(Kind::Interrupted, "the load was stopped")),
-        result = work => Ok(result),
+impl From<tokio_postgres::Error> for Failure {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Server(error)
     }
 }
 
-fn give_back(queue: &Queue<'_>, payload: Arc<Payload>) {
-    // Once COPY is finished the connection holds no block of it.
-    if let Some(payload) = Arc::into_inner(payload) {
-        queue.recycle(payload);
+type Sink = Pin<Box<CopyInSink<Block>>>;
+
+impl<'a> Lane<'a> {
+    /// Connects.
+    pub(crate) async fn open(
+        flow: &'a Flow<'a>,
+        queue: &'a Queue<'a>,
+        target: &Target,
+    ) -> Result<Self> {
+        let opening = async {
+            let link = connect::open(target).await?;
+            link.client.batch_execute(sql::LOADING_SESSION).await?;
+            Ok(link)
+        };
+        Ok(Self { flow, queue, link: flow.control.unless_stopped(opening).await? })
+    }
+
+    /// Sends payloads until there are no more, each in a transaction of its own.
+    pub(crate) async fn copy(&self, committed: &mut Committed) -> Result<()> {
+        while let Some(payload) = self.next().await? {
+            let payload = Arc::new(payload);
+            let (node, rows) = (payload.node(), payload.rows() as u64);
+            let copying = async {
+                let mut sink = self.begin(node).await?;
+                self.send(&mut sink, &payload).await?;
+                self.commit(sink, rows).await
+            };
+            let outcome = self.link.settle(self.flow.control, copying).await;
+            let sent = [Sent { lines_before: 0, payload }];
+            let Some(stored) = self.judge(outcome, &sent)? else { break };
+            committed.sent += rows;
+            committed.stored += stored;
+            sent.into_iter().for_each(|sent| self.give_back(sent));
+        }
+        Ok(())
+    }
+
+    /// Sends all payloads in one COPY into the root.
+    pub(crate) async fn copy_as_one(&self, committed: &mut Committed) -> Result<()> {
+        let mut remembered: VecDeque<Sent> = VecDeque::new();
+        let mut sent = 0;
+        let copying = async {
+            let mut sink = self.begin(ROOT).await?;
+            let (mut line, mut bytes) = (0, 0);
+            // If the connection is lost while there is nothing to send, the commit reports it.
+            while let Ok(Some(payload)) = self.next().await {
+                let payload = Arc::new(payload);
+                self.send(&mut sink, &payload).await?;
+                sent += payload.rows() as u64;
+                bytes += payload.bytes();
+                let lines_before = line;
+                line += lines::count(&payload, &self.flow.plan.format, line == 0);
+                remembered.push_back(Sent { lines_before, payload });
+                while bytes > REMEMBERED_BYTES && remembered.len() > 1 {
+                    if let Some(oldest) = remembered.pop_front() {
+                        bytes -= oldest.payload.bytes();
+                        self.give_back(oldest);
+                    }
+                }
+            }
+            self.commit(sink, sent).await
+        };
+        let outcome = self.link.settle(self.flow.control, copying).await;
+        if let Some(stored) = self.judge(outcome, remembered.make_contiguous())? {
+            *committed = Committed { sent, stored };
+        }
+        Ok(())
+    }
+
+    /// Waits for a payload; None when there will be no more. Notices when the connection is lost.
+    async fn next(&self) -> Result<Option<Payload>> {
+        loop {
+            match self.queue.pop() {
+                Next::Payload(payload) => return Ok(Some(payload)),
+                Next::Done => return Ok(None),
+                Next::Nothing if self.link.is_closed().await => {
+                    return Err(lost(self.link.ending()));
+                }
+                Next::Nothing => {}
+            }
+        }
+    }
+
+    /// Begins a transaction and a COPY into `node`, in one round trip.
+    async fn begin(&self, node: NodeId) -> Result<Sink, Failure> {
+        let client = &self.link.client;
+        let (begin, copy) = (self.flow.plan.begin(node), self.flow.plan.copy_statement(node));
+        let beginning = client.simple_query(&begin);
+        let (answers, sink) = try_join(beginning, client.copy_in(&copy)).await?;
+        let is_false = |answer: &SimpleQueryMessage| matches!(answer, SimpleQueryMessage::Row(row) if row.get(0) == Some("f"));
+        if answers.iter().any(is_false) {
+            return Err(Failure::Moved(node));
+        }
+        Ok(Box::pin(sink))
+    }
+
+    async fn send(&self, sink: &mut Sink, payload: &Arc<Payload>) -> Result<(), Failure> {
+        for index in 0..payload.blocks().len() {
+            if self.flow.control.is_stopped() {
+                break;
+            }
+            sink.feed(Block { payload: Arc::clone(payload), index, at: 0 }).await?;
+        }
+        Ok(())
+    }
+
+    /// Commits `rows` rows that were sent; the number of those that were stored. If the load was
+    /// stopped, not all of them were sent: then the COPY is dropped, which aborts it.
+    async fn commit(&self, mut sink: Sink, rows: u64) -> Result<Option<u64>, Failure> {
+        if self.flow.control.is_stopped() {
+            return Ok(None);
+        }
+        let client = &self.link.client;
+        let asked = if client.is_closed() { 0 } else { rows };
+        let in_doubt = &self.flow.control.rows_in_doubt;
+        in_doubt.fetch_add(asked, Relaxed);
+        // The end of COPY is not the end of the transaction: constraints may be deferred to that.
+        let outcome = try_join(sink.as_mut().finish(), client.batch_execute("COMMIT")).await;
+        if outcome.as_ref().map_or_else(|error| error.as_db_error().is_some(), |_| true) {
+            in_doubt.fetch_sub(asked, Relaxed);
+        }
+        Ok(Some(outcome?.0))
+    }
+
+    /// The rows that were stored, in the words of an error if they were not; None if the load was
+    /// stopped before.
+    fn judge(
+        &self,
+        outcome: Option<Result<Option<u64>, Failure>>,
+        sent: &[Sent],
+    ) -> Result<Option<u64>> {
+        match outcome {
+            Some(Ok(Some(rows))) => {
+                self.flow.control.rows_loaded.fetch_add(rows, Relaxed);
+                self.flow.control.payloads.fetch_add(1, Relaxed);
+                Ok(Some(rows))
+            }
+            Some(Ok(None)) | None => Ok(None),
+            Some(Err(Failure::Server(error))) => Err(refusal(self.flow, &error, sent)),
+            Some(Err(Failure::Moved(node))) => Err(moved(self.flow.plan, node)),
+        }
+    }
+
+    fn give_back(&self, sent: Sent) {
+        // Once COPY is finished the connection holds no block of it.
+        if let Some(payload) = Arc::into_inner(sent.payload) {
+            self.queue.recycle(payload);
+        }
     }
 }
 

@@ -6,12 +6,15 @@
 use std::sync::Arc;
 
 use pgsluice_core::bucket::Payload;
+use pgsluice_core::catalog::{NodeId, ROOT};
 use pgsluice_core::format::Format;
 use pgsluice_core::position::Position;
 
 use super::lines;
 use crate::error::{Error, Kind};
 use crate::flow::Flow;
+use crate::pg::sqlstate;
+use crate::plan::Plan;
 
 /// A payload of the COPY that failed, and the lines that were sent before it.
 #[derive(Clone)]
@@ -22,27 +25,63 @@ pub(super) struct Sent {
 
 /// The error for `error`, which came while the payloads `sent` were copied.
 pub(super) fn refusal(flow: &Flow<'_>, error: &tokio_postgres::Error, sent: &[Sent]) -> Error {
-    let Some(db) = error.as_db_error() else {
-        return Error::new(Kind::Connection, format!("connection to the server was lost: {}", crate::error::chain(error)))
-            .hint("Look at the server's log. The rows of this load that were being sent are not in the table.");
-    };
+    let Some(db) = error.as_db_error() else { return lost(Some(error)) };
+    let mut report = Error::from(db);
+    if report.kind() != Kind::Data {
+        return report;
+    }
     let context = db.where_().unwrap_or_default();
-    let mut report = Error::new(Kind::Data, db.message()).sqlstate(db.code().code());
-    if let Some(detail) = db.detail() {
-        report = report.detail(detail);
-    }
-    if let Some(hint) = db.hint() {
-        report = report.hint(hint);
-    }
     let place = Context::parse(context, flow);
     if let Some(column) = place.column.or_else(|| db.column().map(str::to_owned)) {
         report = report.column(column);
     }
-    match place.line.and_then(|line| position(line, sent, &flow.plan.format)) {
-        Some(position) => report.at(flow.place(position)),
-        None if context.is_empty() => report,
-        None => report.detail(format!("The server was at: {context}")),
+    if let Some(position) = place.line.and_then(|line| position(line, sent, &flow.plan.format)) {
+        return report.at(flow.place(position));
     }
+    if !context.is_empty() {
+        report = report.detail(format!("The server was at: {context}"));
+    }
+    match range(flow, sent) {
+        Some(range) => report.detail(range),
+        None => report,
+    }
+}
+
+/// The error for a connection that ended by itself.
+pub(super) fn lost(error: Option<&tokio_postgres::Error>) -> Error {
+    if let Some(db) = error.and_then(tokio_postgres::Error::as_db_error) {
+        return Error::from(db);
+    }
+    let lost = Error::new(Kind::Connection, "server closed the connection unexpectedly");
+    // 08006 stands for every broken connection; the server itself had no chance to say so.
+    match sqlstate::next_step("08006") {
+        Some(hint) => lost.hint(hint),
+        None => lost,
+    }
+}
+
+/// The error for a node that is not in the tree any more.
+pub(super) fn moved(plan: &Plan, node: NodeId) -> Error {
+    let [relation, root] = [node, ROOT].map(|node| plan.tree.nodes[node].relation.label());
+    let message = format!("table {relation} is no longer a partition of {root}");
+    Error::new(Kind::Server, message)
+        .hint("It was detached or replaced after the load had begun: begin the load again.")
+}
+
+/// All that was sent, where the server does not say which row it refused: triggers and constraints
+/// that are looked at in the end have no row.
+fn range(flow: &Flow<'_>, sent: &[Sent]) -> Option<String> {
+    let rows: usize = sent.iter().map(|sent| sent.payload.rows()).sum();
+    let positions = sent.iter().flat_map(|sent| {
+        [0, sent.payload.rows().saturating_sub(1)].map(|row| sent.payload.position(row))
+    });
+    let mut positions: Vec<Position> = positions.flatten().collect();
+    positions.sort_by_key(|position| (position.source, position.offset));
+    let (first, last) = (flow.place(*positions.first()?), flow.place(*positions.last()?));
+    Some(match rows {
+        1 => format!("The row is the one at {first}."),
+        _ => format!("The row is one of {rows} from {first} to {last}."),
+    })
 }
 
 /// What the CONTEXT of COPY says.

@@ -55,8 +55,12 @@ pub fn resolve(names: &[String]) -> Result<Vec<Input>> {
 }
 
 fn file(path: &Path) -> Result<Input> {
-    let opened = File::open(path).and_then(|file| file.metadata());
-    let metadata = opened.map_err(|error| cannot_open(path, &error))?;
+    let metadata = path.metadata().and_then(|metadata| match metadata.is_file() {
+        true => File::open(path).map(|_| metadata),
+        // Whoever writes into a pipe would find it closed, were it opened only to look.
+        false => Ok(metadata),
+    });
+    let metadata = metadata.map_err(|error| cannot_open(path, &error))?;
     let size = metadata.is_file().then_some(metadata.len());
     Ok(Input { name: path.display().to_string(), size, path: Some(path.to_owned()) })
 }
@@ -85,8 +89,13 @@ fn pattern(name: &str) -> Result<Vec<Input>> {
     let invalid = |error: glob::PatternError| {
         Error::new(Kind::Usage, format!("invalid pattern \"{name}\": {error}"))
     };
-    let mut paths: Vec<PathBuf> =
-        glob::glob(name).map_err(invalid)?.flatten().filter(|path| path.is_file()).collect();
+    let mut paths = Vec::new();
+    for path in glob::glob(name).map_err(invalid)? {
+        let path = path.map_err(|error| cannot_open(error.path(), error.error()))?;
+        if path.is_file() {
+            paths.push(path);
+        }
+    }
     if paths.is_empty() {
         return Err(Error::new(Kind::Input, format!("no file matches \"{name}\"")));
     }

@@ -4,12 +4,14 @@
 use std::error::Error as _;
 use std::io;
 use std::net::IpAddr;
+use std::sync::{Arc, OnceLock};
 
 use rustls::pki_types::ServerName;
 use tokio_postgres::config::{SslMode, SslNegotiation};
 use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage, Socket};
 
+use super::link::Link;
 use super::watch::{Stage, Watched};
 use crate::error::chain;
 use crate::pg::conninfo::{Endpoint, Place, SessionAttrs, Target};
@@ -27,11 +29,11 @@ pub(super) async fn connect(
     target: &Target,
     candidate: &Candidate<'_>,
     wanted: SessionAttrs,
-) -> Result<Client, Vec<Failure>> {
+) -> Result<Link, Vec<Failure>> {
     let work = async {
-        let client = login(target, candidate).await?;
-        check_session(&client, wanted).await.map_err(|failure| vec![failure])?;
-        Ok(client)
+        let link = login(target, candidate).await?;
+        check_session(&link.client, wanted).await.map_err(|failure| vec![failure])?;
+        Ok(link)
     };
     let outcome = match target.timeout() {
         None => work.await,
@@ -45,7 +47,7 @@ pub(super) async fn connect(
 }
 
 /// libpq's order of encrypted and plain attempts; sockets are never encrypted.
-async fn login(target: &Target, candidate: &Candidate<'_>) -> Result<Client, Vec<Failure>> {
+async fn login(target: &Target, candidate: &Candidate<'_>) -> Result<Link, Vec<Failure>> {
     let mode = if candidate.address.is_none() { Mode::Disable } else { target.tls().mode };
     match mode {
         Mode::Disable => plain(target, candidate).await.map_err(|failure| vec![failure]),
@@ -69,10 +71,12 @@ async fn login(target: &Target, candidate: &Candidate<'_>) -> Result<Client, Vec
     }
 }
 
-async fn plain(target: &Target, candidate: &Candidate<'_>) -> Result<Client, Failure> {
+async fn plain(target: &Target, candidate: &Candidate<'_>) -> Result<Link, Failure> {
     let mut config = candidate.config(target);
     config.ssl_mode(SslMode::Disable);
-    start(&config, NoTls).await.map_err(|error| candidate.explain(&error, Stage::Unused, false))
+    start(&config, NoTls, None)
+        .await
+        .map_err(|error| candidate.explain(&error, Stage::Unused, false))
 }
 
 /// With the failure, says whether TLS was to blame or the server refused over TLS, so that a plain
@@ -81,12 +85,12 @@ async fn encrypted(
     target: &Target,
     candidate: &Candidate<'_>,
     mode: SslMode,
-) -> Result<Client, (Failure, bool)> {
+) -> Result<Link, (Failure, bool)> {
     let tls = tls::client_config(target.tls(), candidate.host_name()).map_err(|f| (f, true))?;
     let tls = Watched::new(tls);
     let mut config = candidate.config(target);
     config.ssl_mode(mode).ssl_negotiation(target.tls().negotiation);
-    start(&config, tls.clone()).await.map_err(|error| {
+    start(&config, tls.clone(), Some(tls.clone())).await.map_err(|error| {
         let mut failure = candidate.explain(&error, tls.stage(), mode == SslMode::Require);
         let direct = target.tls().negotiation == SslNegotiation::Direct;
         if direct && tls.stage() == Stage::Begun && !failure.has_hint() {
@@ -101,15 +105,24 @@ async fn encrypted(
     })
 }
 
-async fn start<T>(config: &Config, tls: T) -> Result<Client, tokio_postgres::Error>
+async fn start<T>(
+    config: &Config,
+    tls: T,
+    watched: Option<Watched>,
+) -> Result<Link, tokio_postgres::Error>
 where
     T: MakeTlsConnect<Socket>,
     T::Stream: Send + 'static,
 {
     let (client, connection) = config.connect(tls).await?;
-    // How it ends, the client's own calls report.
-    tokio::spawn(async move { drop(connection.await) });
-    Ok(client)
+    let ending = Arc::new(OnceLock::new());
+    let end = Arc::clone(&ending);
+    tokio::spawn(async move {
+        if let Err(error) = connection.await {
+            let _ = end.set(error);
+        }
+    });
+    Ok(Link { client, tls: watched, ending })
 }
 
 async fn check_session(client: &Client, wanted: SessionAttrs) -> Result<(), Failure> {

@@ -6,6 +6,7 @@
 //! (`src/interfaces/libpq/fe-connect.c`, 18).
 
 mod attempt;
+mod link;
 mod watch;
 
 use std::hash::{BuildHasher, RandomState};
@@ -18,6 +19,7 @@ use super::failure::Failure;
 use crate::Result;
 use crate::error::plain_io;
 use attempt::Candidate;
+pub(crate) use link::Link;
 
 /// Connects and logs in; the connection then runs as a task of the current tokio runtime, which
 /// needs its timer enabled where the target has a `connect_timeout`.
@@ -26,11 +28,16 @@ use attempt::Candidate;
 /// step. When several hosts were tried, the first failure is the message and the others are its
 /// detail.
 pub async fn connect(target: &Target) -> Result<Client> {
+    Ok(open(target).await?.client)
+}
+
+/// Connects and logs in, for a session that may have to be stopped.
+pub(crate) async fn open(target: &Target) -> Result<Link> {
     let mut failures = Vec::new();
     for &wanted in passes(target.session()) {
         for endpoint in in_order(target.endpoints().iter().collect(), target.shuffle()) {
             match connect_endpoint(target, endpoint, wanted).await {
-                Ok(client) => return Ok(client),
+                Ok(link) => return Ok(link),
                 Err(mut failed) => {
                     let moves_on = failed.last().is_none_or(|failure| failure.moves_on);
                     failures.append(&mut failed);
@@ -60,11 +67,11 @@ async fn connect_endpoint(
     target: &Target,
     endpoint: &Endpoint,
     wanted: SessionAttrs,
-) -> Result<Client, Vec<Failure>> {
+) -> Result<Link, Vec<Failure>> {
     let mut failures = Vec::new();
     for address in addresses(endpoint, target.shuffle()).await.map_err(|failure| vec![failure])? {
         match attempt::connect(target, &Candidate { endpoint, address }, wanted).await {
-            Ok(client) => return Ok(client),
+            Ok(link) => return Ok(link),
             Err(failed) => {
                 let moves_on = failed.last().is_none_or(|failure| failure.moves_on);
                 failures.extend(failed);

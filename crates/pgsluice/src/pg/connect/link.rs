@@ -1,0 +1,72 @@
+//! A connection that may have to be stopped or may be lost while it works: the client, the means
+//! to cancel what the server is at, and how the connection ended.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use tokio_postgres::{Client, Error, NoTls};
+
+use super::watch::Watched;
+use crate::control::Control;
+
+/// How long a statement that was cancelled may take to say how it ended.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A connection, logged in.
+pub(crate) struct Link {
+    pub(crate) client: Client,
+    /// How the connection is encrypted, if it is.
+    pub(super) tls: Option<Watched>,
+    pub(super) ending: Arc<OnceLock<Error>>,
+}
+
+impl Link {
+    /// The outcome of `work`. If the load is stopped meanwhile, the server is asked to cancel it;
+    /// None if even so it does not end.
+    pub(crate) async fn settle<T>(
+        &self,
+        control: &Control,
+        work: impl Future<Output = T>,
+    ) -> Option<T> {
+        let mut work = pin!(work);
+        tokio::select! {
+            biased;
+            outcome = &mut work => return Some(outcome),
+            () = control.stopped() => {}
+        }
+        let cancelled = async {
+            self.cancel().await;
+            std::future::pending().await
+        };
+        let outcome = async {
+            tokio::select! {
+                outcome = work => outcome,
+                never = cancelled => never,
+            }
+        };
+        tokio::time::timeout(PATIENCE, outcome).await.ok()
+    }
+
+    /// Whether the connection has ended, after giving it its turn: nobody else looks at it while
+    /// its thread waits for something else.
+    pub(crate) async fn is_closed(&self) -> bool {
+        tokio::task::yield_now().await;
+        self.client.is_closed()
+    }
+
+    /// Why the connection ended, if it has.
+    pub(crate) fn ending(&self) -> Option<&Error> {
+        self.ending.get()
+    }
+
+    /// Asks the server to cancel; whether it does, the statement's own outcome tells.
+    async fn cancel(&self) {
+        let token = self.client.cancel_token();
+        let _ = match &self.tls {
+            Some(tls) => token.cancel_query(tls.clone()).await,
+            None => token.cancel_query(NoTls).await,
+        };
+    }
+}

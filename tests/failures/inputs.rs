@@ -1,0 +1,93 @@
+//! Inputs that are missing, may not be read, are empty, or are no ordinary files.
+
+use std::fs::{self, File, Permissions};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::thread;
+
+use super::{Bench, Running, on_both, program};
+use crate::server::Server;
+
+#[test]
+fn what_cannot_be_found_is_named() {
+    let bench = Bench::with_table(Server::Pg18);
+    bench.file("good.csv", "1,a\n");
+    fs::create_dir(bench.path("empty")).unwrap();
+    let no_such_file = "for reading: No such file or directory\nHINT:";
+    let cases: [(&[&str], i32, &[&str]); 7] = [
+        (&["good.csv", "no.csv"], 1, &["could not open file \"no.csv\"", no_such_file]),
+        (&["no/x.csv"], 1, &[no_such_file]),
+        (&["good.csv/x.csv"], 1, &["Not a directory"]),
+        (&[""], 1, &[no_such_file]),
+        (&["empty"], 1, &["directory \"empty\" has no files", "\nHINT:"]),
+        (&["good.csv", "x*.csv"], 1, &["no file matches \"x*.csv\""]),
+        (&["-", "-"], 2, &["standard input can be given only once"]),
+    ];
+    for (files, status, parts) in cases {
+        bench.load(files.iter().copied().chain(["-t", "t"])).fails(status, parts);
+    }
+    assert_eq!(bench.count("t"), 0);
+}
+
+#[test]
+fn what_may_not_be_read_is_named() {
+    const NOBODY: u32 = 65534;
+    let bench = Bench::with_table(Server::Pg18);
+    let folder = Permissions::from_mode(0o755);
+    fs::set_permissions(bench.folder.path(), folder).unwrap();
+    let closed = bench.file("closed.csv", "1,a\n");
+    fs::set_permissions(&closed, Permissions::from_mode(0o0)).unwrap();
+    fs::create_dir(bench.path("closed")).unwrap();
+    bench.file("closed/a.csv", "1,a\n");
+    fs::set_permissions(bench.path("closed"), Permissions::from_mode(0o0)).unwrap();
+    let is_root = Command::new("id").arg("-u").output().unwrap().stdout == b"0\n";
+    for name in ["closed.csv", "closed", "closed/*.csv"] {
+        let mut command = program();
+        command.args(["load", "-t", "t", "-d", &bench.url]).arg(bench.path(name));
+        if is_root {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        command.current_dir("/").stdin(Stdio::null());
+        let ended = Running::start(&mut command).ended();
+        ended.fails(1, &["could not open file", "for reading: Permission denied"]);
+    }
+    fs::set_permissions(bench.path("closed"), Permissions::from_mode(0o700)).unwrap();
+}
+
+#[test]
+fn inputs_without_rows_load_nothing() {
+    on_both(|bench| {
+        bench.make_table();
+        bench.file("empty.csv", "");
+        bench.file("header.csv", "id,v\n");
+        for files in [&["empty.csv"][..], &["header.csv"], &["empty.csv", "header.csv"]] {
+            let options = ["-t", "t", "--header=match", "--json", "-q"];
+            let ended = bench.load(files.iter().copied().chain(options));
+            assert_eq!(ended.summary()["rows_read"], 0);
+            assert_eq!(ended.stderr, "");
+        }
+        let ended = bench.load(["/dev/null", "-t", "t", "--json"]);
+        assert_eq!(ended.summary()["leaves"], 0);
+        let ended = bench.load(["-", "-t", "t", "--json"]);
+        assert_eq!(ended.summary()["rows_loaded"], 0, "standard input is closed");
+    });
+}
+
+#[test]
+fn a_pipe_with_a_name_is_opened_once() {
+    let bench = Bench::with_table(Server::Pg18);
+    let pipe = bench.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let writer = thread::spawn(move || {
+        // Opens when the program does; were it to close it again, the second write would fail.
+        let mut pipe = File::options().write(true).open(pipe).unwrap();
+        pipe.write_all(b"1,a\n").unwrap();
+        thread::sleep(std::time::Duration::from_millis(300));
+        pipe.write_all(b"2,b\n").unwrap();
+    });
+    let ended = bench.load(["pipe", "-t", "t", "--format", "csv", "--json", "-q"]);
+    assert_eq!(ended.summary()["rows_loaded"], 2);
+    writer.join().unwrap();
+}

@@ -1,0 +1,228 @@
+//! Bad input, tried as a user would: what the program says, how it ends, and what it leaves in the
+//! table. Each file is one kind of trouble; this one runs the program and checks what holds for
+//! every message.
+
+mod changes;
+mod inputs;
+mod options;
+mod rows;
+mod servers;
+mod shapes;
+mod stops;
+mod tables;
+mod terminal;
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use crate::server::{Scratch, Server, Session};
+
+/// Longer than any load of these tests takes; what takes longer hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A database, and a folder for the inputs.
+struct Bench {
+    url: String,
+    session: Session,
+    folder: TempDir,
+    /// Held until the sessions have ended.
+    _scratch: Scratch,
+}
+
+/// Runs a test on both servers.
+fn on_both(test: impl Fn(&Bench)) {
+    for server in [Server::Pg15, Server::Pg18] {
+        test(&Bench::new(server));
+    }
+}
+
+impl Bench {
+    fn new(server: Server) -> Self {
+        let scratch = server.scratch();
+        let (url, session) = (scratch.url().to_owned(), scratch.session());
+        Self { url, session, folder: tempfile::tempdir().unwrap(), _scratch: scratch }
+    }
+
+    /// With a table `t`, ten rows of `id` to each of the leaves `t0` to `t9`, and `v`.
+    fn with_table(server: Server) -> Self {
+        let bench = Self::new(server);
+        bench.make_table();
+        bench
+    }
+
+    fn make_table(&self) {
+        self.session.run("CREATE TABLE t (id int NOT NULL, v text) PARTITION BY RANGE (id)");
+        for leaf in 0..10 {
+            let (from, to) = (leaf * 10, leaf * 10 + 10);
+            self.session.run(&format!(
+                "CREATE TABLE t{leaf} PARTITION OF t FOR VALUES FROM ({from}) TO ({to})"
+            ));
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// `pgsluice load`, run in the folder.
+    fn load<I: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = I>) -> Ended {
+        self.start(arguments, Stdio::null()).ended()
+    }
+
+    fn start<I: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = I>,
+        stdin: Stdio,
+    ) -> Running {
+        let mut command = program();
+        command.args(["load", "-d", &self.url]).args(arguments);
+        command.current_dir(self.folder.path());
+        Running::start(command.stdin(stdin))
+    }
+
+    /// One value.
+    fn value(&self, sql: &str) -> String {
+        self.session.rows(sql)[0][0].clone().unwrap()
+    }
+
+    fn count(&self, table: &str) -> u64 {
+        self.value(&format!("SELECT count(*) FROM {table}")).parse().unwrap()
+    }
+}
+
+fn program() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_pgsluice"))
+}
+
+/// The program at work.
+struct Running {
+    child: Child,
+    began: Instant,
+}
+
+impl Running {
+    fn start(command: &mut Command) -> Self {
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        Self { child, began: Instant::now() }
+    }
+
+    /// Writes to its standard input; a program that has ended reads nothing.
+    fn feed(&mut self, bytes: &[u8]) {
+        let _ = self.child.stdin.as_mut().unwrap().write_all(bytes);
+    }
+
+    fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
+    }
+
+    /// Waits for the end, which must come.
+    fn ended(mut self) -> Ended {
+        let out = read(self.child.stdout.take());
+        let err = read(self.child.stderr.take());
+        let deadline = self.began + PATIENCE;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            if Instant::now() > deadline {
+                self.child.kill().unwrap();
+                panic!("the program hangs: {}", err.join().unwrap());
+            }
+            thread::sleep(Duration::from_millis(5));
+        };
+        Ended { status, stdout: out.join().unwrap(), stderr: err.join().unwrap() }
+    }
+}
+
+fn read(stream: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> {
+    let mut stream = stream.unwrap();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).unwrap();
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+/// What the program left behind.
+#[derive(Debug)]
+struct Ended {
+    status: ExitStatus,
+    stdout: String,
+    stderr: String,
+}
+
+impl Ended {
+    /// One message with all of `parts` in this order, and nothing else anywhere.
+    #[track_caller]
+    fn fails(&self, status: i32, parts: &[&str]) -> &Self {
+        assert_eq!(self.status.code(), Some(status), "{self:?}");
+        assert_eq!(self.stdout, "", "{self:?}");
+        let errors = self.stderr.lines().filter(|line| line.contains("error: ")).count();
+        assert_eq!(errors, 1, "{self:?}");
+        assert!(!self.stderr.contains("panicked"), "{self:?}");
+        let mut rest = &*self.stderr;
+        for part in parts {
+            let Some((_, after)) = rest.split_once(part) else {
+                panic!("{part:?} is missing or out of order in:\n{}", self.stderr);
+            };
+            rest = after;
+        }
+        self
+    }
+
+    /// As [`Self::fails`], and says that no row is in the table.
+    #[track_caller]
+    fn fails_empty(&self, parts: &[&str]) {
+        self.fails(1, parts).fails(1, &["\nDETAIL:  No row of this load is in the table."]);
+    }
+
+    /// The number of rows that the message says are in the table.
+    #[track_caller]
+    fn committed(&self) -> u64 {
+        let line = self.stderr.lines().find(|line| line.contains(" of this load "));
+        let line = line.unwrap_or_else(|| panic!("nothing about the table in:\n{}", self.stderr));
+        let number = line.trim_start_matches("DETAIL:  ").split(' ').next().unwrap();
+        if number == "No" { 0 } else { number.parse().unwrap() }
+    }
+
+    /// The summary of a load that went well, its sums checked.
+    #[track_caller]
+    fn summary(&self) -> serde_json::Value {
+        assert_eq!(self.status.code(), Some(0), "{self:?}");
+        let summary: serde_json::Value = serde_json::from_str(&self.stdout).unwrap();
+        let get = |name: &str| summary[name].as_u64().unwrap();
+        let parts = ["rows_loaded", "rows_rejected", "rows_skipped", "rows_already_loaded"];
+        assert_eq!(get("rows_read"), parts.map(get).iter().sum::<u64>(), "{summary}");
+        summary
+    }
+}
+
+/// Waits until `done`.
+#[track_caller]
+fn wait_until(what: &str, done: impl Fn() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !done() {
+        assert!(Instant::now() < deadline, "{what} does not happen");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// `count` rows for the table `t`, in every leaf some, `width` bytes of text in each.
+fn rows(count: usize, width: usize) -> Vec<u8> {
+    let text = "x".repeat(width);
+    (0..count).flat_map(|row| format!("{},{text}\n", row * 37 % 100).into_bytes()).collect()
+}

@@ -1,0 +1,127 @@
+//! Rows that are refused: the message names file, line, byte offset and column, and has
+//! PostgreSQL's SQLSTATE and words; nothing of the load is in the table.
+
+use super::{Bench, on_both};
+use crate::server::Server;
+
+/// A row that is refused, between good ones.
+struct Case {
+    name: &'static str,
+    format: &'static str,
+    row: &'static [u8],
+    parts: &'static [&'static str],
+}
+
+const fn csv(name: &'static str, row: &'static [u8], parts: &'static [&'static str]) -> Case {
+    Case { name, format: "csv", row, parts }
+}
+
+const fn text(name: &'static str, row: &'static [u8], parts: &'static [&'static str]) -> Case {
+    Case { name, format: "text", row, parts }
+}
+
+const CASES: [Case; 15] = [
+    csv("few", b"5", &["missing data for column \"v\" (SQLSTATE 22P04)"]),
+    csv("many", b"5,a,1,2", &["extra data after last expected column (SQLSTATE 22P04)"]),
+    csv("key type", b"five,a,1", &["column id: ", "invalid input syntax", "(SQLSTATE 22P02)"]),
+    csv("key range", b"99999999999,a,1", &["column id: ", "out of range", "(SQLSTATE 22003)"]),
+    csv("payload type", b"5,a,one", &["column n: ", "invalid input syntax", "(SQLSTATE 22P02)"]),
+    csv(
+        "payload length",
+        b"5,abcdefghijk,1",
+        &["column v: ", "value too long", "(SQLSTATE 22001)"],
+    ),
+    csv("null", b"5,,1", &["column v: ", "violates not-null constraint (SQLSTATE 23502)"]),
+    csv("utf-8 in payload", b"5,a\xff,1", &["invalid byte sequence", "(SQLSTATE 22021)"]),
+    csv("utf-8 in key", b"5\xc3,a,1", &["invalid byte sequence", "(SQLSTATE 22021)"]),
+    csv("nul", b"5,a\0,1", &["invalid byte sequence", "0x00 (SQLSTATE 22021)"]),
+    csv(
+        "no partition",
+        b"777,a,1",
+        &[
+            "no partition of relation \"t\" found for row (SQLSTATE 23514)",
+            "\nDETAIL:  Partition key of the failing row contains (id) = (777).",
+        ],
+    ),
+    text("few", b"5\ta", &["missing data for column \"n\" (SQLSTATE 22P04)"]),
+    text("octal", b"5\t\\377\t1", &["invalid byte sequence", "(SQLSTATE 22021)"]),
+    text("marker", b"5\ta\\.\t1", &["end-of-copy marker", "(SQLSTATE 22P04)"]),
+    text("return", b"5\ta\r\t1", &["literal carriage return found in data (SQLSTATE 22P04)"]),
+];
+
+#[test]
+fn a_refused_row_has_its_place() {
+    on_both(|bench| {
+        bench.session.run(
+            "CREATE TABLE t (id int, v varchar(10) NOT NULL, n int) PARTITION BY RANGE (id);
+             CREATE TABLE t0 PARTITION OF t FOR VALUES FROM (0) TO (100) PARTITION BY HASH (id);
+             CREATE TABLE t00 PARTITION OF t0 FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+             CREATE TABLE t01 PARTITION OF t0 FOR VALUES WITH (MODULUS 2, REMAINDER 1)",
+        );
+        for Case { name, format, row, parts } in CASES {
+            let good: &[u8] = if format == "csv" { b"4,\"a\nb\",1\n" } else { b"4\ta\\\nb\t1\n" };
+            let input = [good, good, row, b"\n", good].concat();
+            bench.file("rows", input);
+            let ended = bench.load(["rows", "-t", "t", "--format", format]);
+            let place = format!("error: rows:5:{}: ", 2 * good.len());
+            let parts: Vec<&str> = [&*place].into_iter().chain(parts.iter().copied()).collect();
+            eprintln!("{name}: {}", ended.stderr);
+            ended.fails_empty(&parts);
+            assert_eq!(bench.count("t"), 0, "{name}");
+        }
+    });
+}
+
+#[test]
+fn an_open_quote_in_a_long_file_is_named_where_it_begins() {
+    let bench = Bench::with_table(Server::Pg18);
+    let mut input = b"1,a\n2,b\n3,\"c\n".to_vec();
+    input.extend(super::rows(50_000, 100));
+    bench.file("rows.csv", &input);
+    let ended = bench.load(["rows.csv", "-t", "t"]);
+    let message = "rows.csv:3:8: unterminated CSV quoted field (SQLSTATE 22P04)";
+    ended.fails(1, &[message]);
+    assert_eq!(ended.committed(), bench.count("t"));
+}
+
+#[test]
+fn a_refusal_without_a_line_names_the_rows_that_were_sent() {
+    on_both(|bench| {
+        for (table, deferred) in [("now", ""), ("late", "DEFERRABLE INITIALLY DEFERRED")] {
+            bench.session.run(&format!(
+                "CREATE TABLE parent_{table} (id int PRIMARY KEY);
+                 INSERT INTO parent_{table} VALUES (1);
+                 CREATE TABLE {table} (id int REFERENCES parent_{table} {deferred}, v text)
+                     PARTITION BY RANGE (id);
+                 CREATE TABLE {table}_0 PARTITION OF {table} DEFAULT"
+            ));
+            bench.file("rows.csv", "1,a\n2,b\n3,c\n");
+            let ended = bench.load(["rows.csv", "-t", table]);
+            ended.fails_empty(&[
+                "violates foreign key constraint",
+                "(SQLSTATE 23503)",
+                "\nDETAIL:  Key (id)=(2) is not present in table",
+                "\nDETAIL:  The row is one of 3 from rows.csv:1:0 to rows.csv:3:8.",
+            ]);
+            assert_eq!(bench.count(table), 0);
+        }
+    });
+}
+
+#[test]
+fn what_was_committed_before_is_counted() {
+    on_both(|bench| {
+        bench.make_table();
+        // Enough for every leaf to be sent before the end is read, one connection so that the
+        // refusal comes last.
+        let mut input = super::rows(120_000, 100);
+        let (offset, line) = (input.len(), 120_001);
+        input.extend(b"5,x,y\n");
+        bench.file("rows.csv", &input);
+        let ended = bench.load(["rows.csv", "-t", "t", "-j", "1", "--memory", "1MiB"]);
+        let place = format!("rows.csv:{line}:{offset}: extra data");
+        ended.fails(1, &[&place, " rows of this load were committed before", "\nHINT:"]);
+        assert!(ended.committed() > 0, "{ended:?}");
+        assert_eq!(ended.committed(), bench.count("t"));
+    });
+}

@@ -1,0 +1,178 @@
+//! Servers that refuse the login, are not there, or go away in the middle of a load.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+use super::{Bench, on_both, program, rows, wait_until};
+use crate::server::{Server, Session};
+
+#[test]
+fn a_login_that_fails_says_why() {
+    let bench = Bench::with_table(Server::Pg18);
+    bench.file("rows.csv", "1,a\n");
+    let password = bench.url.split([':', '@']).nth(2).unwrap();
+    let nobody = bench.url.replace("//postgres:", "//nobody:");
+    let (head, _) = bench.url.rsplit_once('/').unwrap();
+    let cases = [
+        (bench.url.replace(password, "geheim"), "(SQLSTATE 28P01)"),
+        (nobody, "(SQLSTATE 28P01)"),
+        (format!("{head}/nowhere"), "database \"nowhere\" does not exist (SQLSTATE 3D000)"),
+        ("postgresql://u:geheim@127.0.0.1:1/d".to_owned(), "port 1 failed: Connection refused"),
+        ("host=/nowhere password=geheim dbname=d".to_owned(), "No such file or directory"),
+        ("host=nowhere.invalid password=geheim".to_owned(), "could not translate host name"),
+    ];
+    for (url, message) in cases {
+        let ended = bench.load(["rows.csv", "-t", "t", "-d", &url]);
+        ended.fails(1, &[message, "\nHINT:  "]);
+        assert!(!ended.stderr.contains("geheim") && !ended.stderr.contains(password), "{ended:?}");
+    }
+}
+
+#[test]
+fn a_session_that_is_terminated_ends_the_load() {
+    on_both(|bench| {
+        bench.make_table();
+        let mut load = bench.start(["-", "-t", "t", "--format", "csv", "-j", "2"], Stdio::piped());
+        load.feed(&rows(120_000, 100));
+        wait_until("a commit", || bench.count("t") > 0);
+        bench.session.run(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+             WHERE datname = current_database() AND application_name = 'pgsluice'",
+        );
+        // The input is silent: the loss itself must be noticed.
+        let stdin = load.child.stdin.take();
+        let ended = load.ended();
+        drop(stdin);
+        ended.fails(1, &["terminating connection due to administrator command (SQLSTATE 57P01)"]);
+        assert!(ended.stderr.contains("\nHINT:  "), "{ended:?}");
+        assert_eq!(ended.committed(), bench.count("t"));
+    });
+}
+
+#[test]
+fn too_few_connections_leave_nothing_half_done() {
+    on_both(|bench| {
+        bench.make_table();
+        bench.session.run(&format!(
+            "ALTER DATABASE {} CONNECTION LIMIT 4",
+            bench.value("SELECT current_database()")
+        ));
+        let role = format!("few_{}", bench.value("SELECT current_database()"));
+        bench.session.run(&format!(
+            "CREATE ROLE {role} LOGIN PASSWORD 'geheim'; GRANT INSERT ON t TO {role}"
+        ));
+        let url = format!("postgresql://{role}:geheim@{}", bench.url.split_once('@').unwrap().1);
+        bench.file("rows.csv", rows(200_000, 100));
+        let ended = bench.load(["rows.csv", "-t", "t", "-d", &url, "-j", "20"]);
+        ended.fails(1, &["too many connections for database", "(SQLSTATE 53300)", "(-j)"]);
+        assert!(!ended.stderr.contains("geheim"));
+        assert_eq!(ended.committed(), bench.count("t"));
+        bench.session.run(&format!("DROP OWNED BY {role}; DROP ROLE {role}"));
+    });
+}
+
+/// A server of the test's own, which it may kill.
+struct Victim {
+    place: TempDir,
+    url: String,
+}
+
+impl Victim {
+    fn start() -> Self {
+        let place = tempfile::Builder::new().prefix("pgsluice-victim").tempdir().unwrap();
+        fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let mut victim = Self { place, url: String::new() };
+        victim.url = victim.run("start");
+        victim
+    }
+
+    fn run(&self, verb: &str) -> String {
+        let mut command = program();
+        command.args(["server", verb, "--data"]).arg(self.place.path().join("server"));
+        command.env("PGSLUICE_HOME", self.place.path().join("home"));
+        if verb == "start" {
+            command.args(["--set", "fsync=off", "--set", "shared_buffers=32MB"]);
+            let bin = std::env::var_os("PGSLUICE_TEST_BIN_18").expect("run by `make test`");
+            command.arg("--bin").arg(bin);
+        }
+        String::from_utf8(command.output().unwrap().stdout).unwrap().trim().to_owned()
+    }
+
+    fn postmaster(&self) -> String {
+        let file = self.place.path().join("server/data/postmaster.pid");
+        fs::read_to_string(file).unwrap().lines().next().unwrap().to_owned()
+    }
+}
+
+impl Drop for Victim {
+    fn drop(&mut self) {
+        self.run("stop");
+    }
+}
+
+/// Loads into a server that `end` takes away, starts it again, and compares.
+fn lose_server(end: impl Fn(&Victim, &Session)) {
+    let bench = Bench::new(Server::Pg18);
+    bench.file("rows.csv", rows(3_000_000, 10));
+    let victim = Victim::start();
+    let session = Session::open(&victim.url);
+    session.run("CREATE TABLE t (id int, v text) PARTITION BY HASH (id)");
+    for leaf in 0..4 {
+        session.run(&format!(
+            "CREATE TABLE t{leaf} PARTITION OF t FOR VALUES WITH (MODULUS 4, REMAINDER {leaf})"
+        ));
+    }
+    let count = |session: &Session| -> u64 {
+        session.rows("SELECT count(*) FROM t")[0][0].as_ref().unwrap().parse().unwrap()
+    };
+    let options = ["-t", "t", "-j", "2", "--memory", "4MiB", "-d", &victim.url];
+    let load = bench.start(["rows.csv"].into_iter().chain(options), Stdio::null());
+    wait_until("a commit", || count(&session) > 0);
+    end(&victim, &session);
+    drop(session);
+    let ended = load.ended();
+    ended.fails(1, &["\nHINT:  "]);
+    let password = victim.url.split([':', '@']).nth(2).unwrap();
+    assert!(!ended.stderr.contains(password), "{ended:?}");
+    let kinds = ["57P01", "57P02", "57P03", "closed the connection", "Connection refused"];
+    assert!(kinds.iter().any(|kind| ended.stderr.contains(kind)), "{ended:?}");
+
+    victim.run("start");
+    let found = count(&Session::open(&victim.url));
+    let doubted = ended.stderr.lines().find_map(|line| {
+        line.strip_prefix("DETAIL:  Whether ")?.split(' ').next()?.parse::<u64>().ok()
+    });
+    let said = ended.committed();
+    // synchronous_commit is off while a load runs: a server that crashes may lose the last ones.
+    assert!(found <= said + doubted.unwrap_or(0), "{found} rows\n{}", ended.stderr);
+}
+
+#[test]
+fn a_server_that_is_stopped() {
+    lose_server(|victim, _| {
+        victim.run("stop");
+    });
+}
+
+#[test]
+fn a_session_that_is_killed() {
+    lose_server(|_, session| {
+        let pid = session.rows(
+            "SELECT pid FROM pg_stat_activity
+             WHERE application_name = 'pgsluice' AND backend_type = 'client backend' LIMIT 1",
+        );
+        kill(pid[0][0].as_ref().unwrap());
+    });
+}
+
+#[test]
+fn a_server_that_is_killed() {
+    lose_server(|victim, _| kill(&victim.postmaster()));
+}
+
+fn kill(pid: &str) {
+    assert!(Command::new("kill").args(["-9", pid]).status().unwrap().success());
+}

@@ -1,0 +1,168 @@
+//! Ctrl-C and SIGTERM: the program ends soon whatever it waits for, with status 130, and what it
+//! says of the table is so.
+
+use std::fs::File;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{Bench, on_both, rows, wait_until};
+use crate::server::Server;
+
+/// Soon enough for whoever has pressed Ctrl-C, on a busy machine.
+const SOON: Duration = Duration::from_secs(4);
+
+#[test]
+fn a_signal_ends_a_load_from_a_pipe_that_stays_open() {
+    on_both(|bench| {
+        bench.make_table();
+        for signal in ["-INT", "-TERM"] {
+            let before = bench.count("t");
+            let mut load = bench.start(["-", "-t", "t", "--format", "csv"], Stdio::piped());
+            load.feed(&rows(120_000, 100));
+            wait_until("a commit", || bench.count("t") > before);
+            load.signal(signal);
+            // The pipe is closed with the process only.
+            let stdin = load.child.stdin.take();
+            let asked = Instant::now();
+            let ended = load.ended();
+            drop(stdin);
+            assert!(asked.elapsed() < SOON, "{:?}", asked.elapsed());
+            let left = " rows of this load were committed before and are in the table.";
+            ended.fails(130, &["pgsluice: error: interrupted\n", left, "\nHINT:"]);
+            assert_eq!(ended.committed(), bench.count("t") - before);
+        }
+    });
+}
+
+#[test]
+fn a_signal_ends_a_load_that_waits_for_its_first_byte() {
+    let bench = Bench::with_table(Server::Pg18);
+    let mut load = bench.start(["-", "-t", "t"], Stdio::piped());
+    wait_until("the login", || {
+        let query = "SELECT count(*) FROM pg_stat_activity
+                     WHERE datname = current_database() AND application_name = 'pgsluice'";
+        bench.value(query) != "0"
+    });
+    load.signal("-INT");
+    let stdin = load.child.stdin.take();
+    let asked = Instant::now();
+    let ended = load.ended();
+    drop(stdin);
+    assert!(asked.elapsed() < SOON);
+    ended.fails(130, &["interrupted\nDETAIL:  No row of this load is in the table."]);
+}
+
+#[test]
+fn a_signal_ends_a_load_from_a_pipe_that_nobody_has_opened() {
+    let bench = Bench::with_table(Server::Pg18);
+    assert!(Command::new("mkfifo").arg(bench.path("pipe")).status().unwrap().success());
+    let load = bench.start(["pipe", "-t", "t"], Stdio::null());
+    thread::sleep(Duration::from_millis(500));
+    load.signal("-INT");
+    load.ended().fails(130, &["interrupted"]);
+    assert_eq!(bench.count("t"), 0);
+}
+
+#[test]
+fn a_signal_ends_a_load_that_waits_for_a_lock() {
+    on_both(|bench| {
+        bench.make_table();
+        bench.file("rows.csv", rows(1000, 10));
+        for table in ["t", "t3"] {
+            bench.session.run(&format!("BEGIN; LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE"));
+            let load = bench.start(["rows.csv", "-t", "t"], Stdio::null());
+            let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted
+                           AND database = (SELECT oid FROM pg_database
+                                           WHERE datname = current_database())";
+            wait_until("waiting for the lock", || bench.value(waiting) != "0");
+            load.signal("-INT");
+            let asked = Instant::now();
+            let ended = load.ended();
+            assert!(asked.elapsed() < SOON, "{:?}", asked.elapsed());
+            ended.fails(130, &["interrupted"]);
+            wait_until("the server's giving up", || bench.value(waiting) == "0");
+            bench.session.run("COMMIT");
+            if ended.stderr.contains("DETAIL") {
+                assert_eq!(ended.committed(), bench.count("t"));
+            }
+            bench.session.run("TRUNCATE t");
+        }
+    });
+}
+
+#[test]
+fn a_signal_in_the_middle_of_a_file_leaves_what_is_said() {
+    on_both(|bench| {
+        bench.make_table();
+        bench.file("rows.csv", rows(400_000, 100));
+        for jobs in ["1", "3"] {
+            let before = bench.count("t");
+            let options = ["-t", "t", "-j", jobs, "--memory", "4MiB"];
+            let load = bench.start(["rows.csv"].into_iter().chain(options), Stdio::null());
+            wait_until("a commit", || bench.count("t") > before);
+            load.signal("-INT");
+            let ended = load.ended();
+            ended.fails(130, &["interrupted"]);
+            assert_eq!(ended.committed(), bench.count("t") - before);
+        }
+    });
+}
+
+#[test]
+fn one_statement_is_stopped_as_a_whole() {
+    on_both(|bench| {
+        bench.make_table();
+        bench.session.run(
+            "CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+             CREATE TRIGGER whole AFTER INSERT ON t EXECUTE FUNCTION nothing()",
+        );
+        let mut load = bench.start(["-", "-t", "t", "--format", "csv"], Stdio::piped());
+        load.feed(&rows(60_000, 100));
+        thread::sleep(Duration::from_millis(500));
+        load.signal("-INT");
+        let stdin = load.child.stdin.take();
+        load.ended().fails(130, &["interrupted\nDETAIL:  No row of this load is in the table."]);
+        drop(stdin);
+        assert_eq!(bench.count("t"), 0);
+    });
+}
+
+#[test]
+fn a_second_signal_ends_at_once() {
+    let bench = Bench::with_table(Server::Pg18);
+    // A server that has stopped answering: the cancel request is not answered either.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = format!("postgresql://u@{}/d?connect_timeout=0", listener.local_addr().unwrap());
+    bench.file("rows.csv", "1,a\n");
+    let load = bench.start(["rows.csv", "-t", "t", "-d", &silent], Stdio::null());
+    let _accepted = listener.accept().unwrap();
+    load.signal("-INT");
+    thread::sleep(Duration::from_millis(10));
+    load.signal("-INT");
+    let asked = Instant::now();
+    assert_eq!(load.ended().status.code(), Some(130));
+    assert!(asked.elapsed() < SOON);
+}
+
+#[test]
+fn closed_outputs_do_not_hurt() {
+    let bench = Bench::with_table(Server::Pg18);
+    bench.file("rows.csv", rows(1000, 10));
+    let program = env!("CARGO_BIN_EXE_pgsluice");
+    for closing in ["--json | head -c0", "--json >&-", "2>&-", "--json >/dev/full"] {
+        let before = bench.count("t");
+        let script =
+            format!("set -o pipefail; '{program}' load rows.csv -t t -d '{}' {closing}", bench.url);
+        let mut command = Command::new("bash");
+        command.args(["-c", &script]).current_dir(bench.folder.path()).stdin(Stdio::null());
+        let errors = File::create(bench.path("errors")).unwrap();
+        let status = command.stdout(Stdio::null()).stderr(errors).status().unwrap();
+        let errors = std::fs::read_to_string(bench.path("errors")).unwrap();
+        assert!(!errors.contains("panicked"), "{closing}: {errors}");
+        let full = closing.contains("full");
+        assert_eq!(status.code(), Some(i32::from(full)), "{closing}: {errors}");
+        assert_eq!(errors.contains("could not write to standard output"), full, "{errors}");
+        assert_eq!(bench.count("t") - before, 1000, "{closing}");
+    }
+}

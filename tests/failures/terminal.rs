@@ -1,0 +1,61 @@
+//! What a person sees: a bar on a terminal that is gone before the summary, a line now and then in
+//! a pipe, nothing with `-q`.
+
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use super::{Bench, rows, wait_until};
+use crate::server::Server;
+
+#[test]
+fn a_terminal_has_a_bar() {
+    let bench = Bench::with_table(Server::Pg18);
+    bench.file("rows.csv", rows(400_000, 100));
+    // Holds one leaf up, so that the bar is drawn in the middle.
+    bench.session.run("BEGIN; LOCK TABLE t3 IN ACCESS EXCLUSIVE MODE");
+    let script = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)";
+    let mut command = Command::new("python3");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_pgsluice")]);
+    command.args(["load", "rows.csv", "-t", "t", "-d", &bench.url]);
+    command.current_dir(bench.folder.path()).env("TERM", "xterm").stdin(Stdio::null());
+    let load = super::Running::start(&mut command);
+    wait_until("a commit", || bench.count("t1") > 0);
+    thread::sleep(Duration::from_secs(1));
+    bench.session.run("COMMIT");
+    let ended = load.ended();
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    for part in ["━", "%", "rows/s", "MB/s", " left"] {
+        assert!(ended.stdout.contains(part), "{part} is missing in {:?}", ended.stdout);
+    }
+    let (bar, summary) = ended.stdout.split_once("pgsluice: 400,000 rows").unwrap();
+    assert!(bar.ends_with("\u{1b}[2K") || bar.ends_with("\r\u{1b}[2K\r"), "{bar:?}");
+    assert!(!summary.contains("━"), "{summary:?}");
+}
+
+#[test]
+fn a_pipe_has_a_line_every_ten_seconds() {
+    let bench = Bench::with_table(Server::Pg18);
+    let mut load = bench.start(["-", "-t", "t", "--format", "csv"], Stdio::piped());
+    load.feed(&rows(60_000, 100));
+    thread::sleep(Duration::from_millis(10_500));
+    let ended = load_end(load);
+    let progress = ended.lines().filter(|line| line.contains("rows/s") && !line.contains("loaded"));
+    assert_eq!(progress.count(), 1, "{ended}");
+    assert!(!ended.contains('\u{1b}'), "{ended:?}");
+}
+
+fn load_end(mut load: super::Running) -> String {
+    drop(load.child.stdin.take());
+    let ended = load.ended();
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    ended.stderr
+}
+
+#[test]
+fn quiet_is_silent() {
+    let bench = Bench::with_table(Server::Pg18);
+    bench.file("rows.csv", rows(1000, 10));
+    let ended = bench.load(["rows.csv", "-t", "t", "-q"]);
+    assert_eq!((ended.status.code(), &*ended.stdout, &*ended.stderr), (Some(0), "", ""));
+}
