@@ -60,7 +60,7 @@ fn append(choices: &mut Choices<'_>, buckets: &mut Buckets, ledger: &mut Ledger,
     for _ in 0..choices.below(6) {
         let (node, offset, line) = (choices.below(nodes), choices.byte(), choices.byte());
         let padding = choices.pick(&[0, 0, 1, 2, 9, 9, 100, 4000, 4096, 70_000]);
-        let padding = if choices.once_in(100) { SEALED_BYTES / 2 } else { padding };
+        let padding = if choices.once_in(32) { SEALED_BYTES / 2 } else { padding };
         let mut bytes = format!("{};", ledger.next).into_bytes();
         bytes.resize(bytes.len() + padding, b'x');
         let Position { source, offset: from, line: first } = start;

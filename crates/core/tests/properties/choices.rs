@@ -73,7 +73,7 @@ impl<'a> Choices<'a> {
         if raw {
             return bytes.to_vec();
         }
-        let mut alphabet = b"\n\r\\.a0xN".to_vec();
+        let mut alphabet = b"\n\r\\\\.a017xN".to_vec();
         alphabet.extend([format.delimiter, format.delimiter]);
         if let Syntax::Csv { quote, escape, .. } = format.syntax {
             alphabet.extend([quote, quote, escape]);

@@ -31,7 +31,7 @@ pub fn check(bytes: &[u8]) {
     let format = if csv { choices.csv_format() } else { choices.text_format() };
     let mut cuts: Vec<usize> = (0..choices.below(4)).map(|_| choices.byte().into()).collect();
     let input = choices.input(&format);
-    cuts.iter_mut().for_each(|cut| *cut = (*cut).min(input.len()));
+    cuts.iter_mut().for_each(|cut| *cut %= input.len() + 1);
     cuts.sort_unstable();
 
     let whole = scan(&format, &input, &[]);

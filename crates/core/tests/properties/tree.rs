@@ -139,7 +139,7 @@ fn hashes(choices: &mut Choices<'_>) -> Vec<Bound> {
     let mut classes = vec![(1_u64, 0_u64)];
     let mut bounds = Vec::new();
     for _ in 0..choices.below(4) {
-        let factor = choices.pick(&[2, 3, 5, 1 << 11]);
+        let factor = choices.pick(&[2, 3, 5, 1 << 11, 1 << 21]);
         let mut split = Vec::new();
         for (modulus, remainder) in classes {
             match choices.below(6) {
