@@ -22,18 +22,33 @@ from vector_values import Line, vectors
 
 PARTITION_SEED = 0x7A5B22367996DCFD
 HEADER = ("declared", "zone", "lane", "text", "binary", "hash_0", "hash_partition")
-STRINGS = ("text", "varchar", "bpchar")
+STRINGS = ("name", "text", "varchar", "bpchar")
 
 INPUT = {
     "bool": "boolin(textout(spelling))",
     "int2": "int2in(textout(spelling))",
     "int4": "int4in(textout(spelling))",
     "int8": "int8in(textout(spelling))",
+    "numeric": "numeric_in(textout(spelling), 0, modifier)",
+    "float4": "float4in(textout(spelling))",
+    "float8": "float8in(textout(spelling))",
+    "oid": "oidin(textout(spelling))",
+    "pg_lsn": "pg_lsn_in(textout(spelling))",
+    "char": "charin(textout(spelling))",
+    "name": "namein(textout(spelling))",
+    "bytea": "byteain(textout(spelling))",
     "text": "textin(textout(spelling))",
     "varchar": "varcharin(textout(spelling), 0, modifier)",
     "bpchar": "bpcharin(textout(spelling), 0, modifier)",
     "uuid": "uuid_in(textout(spelling))",
+    "macaddr": "macaddr_in(textout(spelling))",
+    "macaddr8": "macaddr8_in(textout(spelling))",
+    "inet": "inet_in(textout(spelling))",
+    "cidr": "cidr_in(textout(spelling))",
     "date": "date_in(textout(spelling))",
+    "time": "time_in(textout(spelling), 0, modifier)",
+    "timetz": "timetz_in(textout(spelling), 0, modifier)",
+    "interval": "interval_in(textout(spelling), 0, modifier)",
     "timestamp": "timestamp_in(textout(spelling), 0, modifier)",
     "timestamptz": "timestamptz_in(textout(spelling), 0, modifier)",
 }
@@ -41,9 +56,9 @@ INPUT = {
 SETUP = """
 SET client_encoding = 'UTF8';
 SET DateStyle = 'ISO, MDY';
-CREATE FUNCTION pg_temp.read(spelling text, modifier int) RETURNS {name} LANGUAGE plpgsql AS $$
+CREATE FUNCTION pg_temp.read(spelling text, modifier int) RETURNS "{name}" LANGUAGE plpgsql AS $$
 BEGIN RETURN {input}; EXCEPTION WHEN data_exception THEN RETURN NULL; END $$;
-SELECT typsend AS send FROM pg_type WHERE oid = '{name}'::regtype \\gset
+SELECT typsend AS send FROM pg_type WHERE oid = '"{name}"'::regtype \\gset
 CREATE TEMP TABLE line (declared text, modifier int, zone int, lane text, spelling text);
 COPY line FROM STDIN;
 """

@@ -12,22 +12,15 @@ import uuid
 from collections.abc import Iterator
 from datetime import date, timedelta
 from random import Random
-from typing import NamedTuple
+
+import vector_bytes
+import vector_numbers
+from vector_line import Line
 
 ALPHANUMERIC = string.ascii_letters + string.digits
 CHARACTERS = ALPHANUMERIC + " .,-_'\"\\\t\n\r" + "äßéñ€漢字ひ𝄞😀\u0301\ufeff"
 ZONES = (0, 19800, -12600, 45900, -39600, 1140)
 EPOCH = date(2000, 1, 1)
-
-
-class Line(NamedTuple):
-    """One spelling: of which declared type, in which session zone, and who is to read it."""
-
-    declared: str
-    lane: str
-    text: str
-    modifier: int = -1
-    zone: int | None = 0
 
 
 def vectors(rng: Random) -> dict[str, list[Line]]:
@@ -44,6 +37,21 @@ def vectors(rng: Random) -> dict[str, list[Line]]:
         "date": list(dates(rng)),
         "timestamp": list(timestamps(rng)),
         "timestamptz": list(timestamptzs(rng)),
+        "numeric": list(vector_numbers.numerics(rng)),
+        "float4": list(vector_numbers.floats(rng, "float4", 24, 126)),
+        "float8": list(vector_numbers.floats(rng, "float8", 53, 1022)),
+        "oid": list(vector_numbers.oids(rng)),
+        "pg_lsn": list(vector_numbers.lsns(rng)),
+        "char": list(vector_bytes.chars()),
+        "name": list(vector_bytes.names(strings(rng, 70))),
+        "bytea": list(vector_bytes.byteas(rng)),
+        "macaddr": list(vector_bytes.macaddrs(rng)),
+        "macaddr8": list(vector_bytes.macaddr8s(rng)),
+        "inet": list(vector_bytes.networks(rng, "inet")),
+        "cidr": list(vector_bytes.networks(rng, "cidr")),
+        "time": list(times(rng)),
+        "timetz": list(timetzs(rng)),
+        "interval": list(intervals(rng)),
     }
 
 
@@ -150,9 +158,10 @@ def dates(rng: Random) -> Iterator[Line]:
     values += [random_date(rng) for _ in range(1000)]
     for value in values:
         yield Line("date", "native", value.isoformat())
+    yield Line("date", "native", "infinity")
+    yield Line("date", "native", "-infinity")
     for text in (
-        "infinity",
-        "-infinity",
+        "Infinity",
         "2000-01-01 BC",
         "10000-01-01",
         "5874897-12-31",
@@ -192,6 +201,8 @@ def timestamps(rng: Random) -> Iterator[Line]:
             yield Line(declared, "server", local(rng, digits + 1), precision)
     for text in ("0001-01-01", "9999-12-31 23:59:59.999999", "1999-12-31T23:59:59.999999"):
         yield Line("timestamp", "native", text)
+    for text in ("infinity", "-infinity"):
+        yield Line("timestamp", "native", text)
     for text in SERVER_TIMES:
         yield Line("timestamp", "server", text)
     for zone in ("Z", "+02", " -03:30", " UTC"):
@@ -224,8 +235,8 @@ def timestamptzs(rng: Random) -> Iterator[Line]:
 
 
 SERVER_TIMES = (
-    "infinity",
-    "-infinity",
+    "Infinity",
+    " -infinity",
     "",
     "2024-02-29 24:00:00",
     "2024-02-29 12:34:60",
@@ -245,6 +256,103 @@ SERVER_TIMES = (
     "4714-11-24 00:00:00 BC",
     "294277-01-01 00:00:00",
 )
+
+
+def times(rng: Random) -> Iterator[Line]:
+    """Times of day in every precision, and the end of the day."""
+    for precision in (-1, 0, 1, 2, 3, 4, 5, 6) * 200:
+        declared, digits = declare("time", precision)
+        yield Line(declared, "native", clock(rng, rng.randint(0, digits)), precision)
+        if digits < 6:
+            yield Line(declared, "server", clock(rng, digits + 1), precision)
+    for text in ("24:00", "24:00:00", "24:00:00.000", "00:00", "23:59:59.999999"):
+        yield Line("time", "native", text)
+    for text in SERVER_CLOCKS:
+        yield Line("time", "server", text)
+
+
+def timetzs(rng: Random) -> Iterator[Line]:
+    """Times of day with an offset, or in a fixed session zone."""
+    for precision in (-1, 0, 3, 6) * 300:
+        declared, digits = declare("timetz", precision)
+        text = rng.choice((clock(rng, rng.randint(0, digits)), "24:00:00", "00:00"))
+        zone = rng.choice((*ZONES, None))
+        yield Line(declared, "native", text + offset(rng), precision, zone)
+        if zone is not None:
+            yield Line(declared, "native", text, precision, zone)
+    for text in (*SERVER_CLOCKS, "12:34+16", "12:34+1", "12:34 UTC", "12:34-01:60"):
+        yield Line("timetz", "server", text)
+
+
+SERVER_CLOCKS = (
+    "",
+    "1:02",
+    "24:00:01",
+    "24:00:00.1",
+    "25:00",
+    "12:60",
+    "12:34:60",
+    "12:34:56.1234567",
+    " 12:34",
+    "12:34 AM",
+    "123456",
+    "T12:34:56",
+    "allballs",
+)
+
+
+def clock(rng: Random, digits: int) -> str:
+    """A time of day with so many digits of a second's fraction (none: 0)."""
+    time = f"{rng.randint(0, 23):02}:{rng.randint(0, 59):02}"
+    if digits == 0:
+        return time + rng.choice(("", f":{rng.randint(0, 59):02}"))
+    return f"{time}:{rng.randint(0, 59):02}.{rng.randrange(10**digits):0{digits}}"
+
+
+def intervals(rng: Random) -> Iterator[Line]:
+    """Fields from years to microseconds, and what depends on the session or is rounded."""
+    for precision in (-1, 0, 3, 6) * 500:
+        modifier = precision if precision < 0 else 0x7FFF0000 | precision
+        declared, digits = declare("interval", precision)
+        parts = [span(rng, digits, part) for part in range(4) if rng.random() < 0.5]
+        if len(parts) > 1:
+            yield Line(declared, "native", " ".join(parts), modifier)
+            yield Line(declared, "server", "-" + " ".join(parts), modifier)
+        else:
+            text = (parts or ["00:00:00"])[0]
+            yield Line(declared, "native", text, modifier)
+            yield Line(declared, "native", "-" + text, modifier)
+    for text in (
+        "",
+        "1",
+        "P1Y2M3DT4H5M6S",
+        "1-2",
+        "1 week",
+        "1 hour",
+        "1.5 days",
+        "1 day ago",
+        "@ 1 day",
+        "1 DAY",
+        " 1 day",
+        "1 day 1 year",
+        "1 day 2 days",
+        "1 day -00:00:01",
+        "00:60:00",
+        "00:00:00.1234567",
+        "99999999 days",
+        "2147483648 days",
+    ):
+        yield Line("interval", "server", text)
+
+
+def span(rng: Random, digits: int, part: int) -> str:
+    """One part of an interval: years, months, days, or a time."""
+    number = rng.randrange(10 ** rng.randint(1, 7))
+    if part == 3:
+        hours, rest = rng.choice((rng.randint(0, 30), number)), clock(rng, rng.randint(0, digits))
+        return f"{hours:02}{rest[2:]}"
+    unit = (("year", "years"), ("mon", "mons", "month", "months"), ("day", "days"))[part]
+    return f"{number} {rng.choice(unit)}"
 
 
 def declare(name: str, precision: int) -> tuple[str, int]:

@@ -5,10 +5,13 @@
 //! Apart from the vectors in crates/core because it needs a server, and looks for what nobody
 //! thought of. The spellings are the same in each run; `awkward` makes them.
 
+mod addresses;
 mod awkward;
+mod numbers;
+mod times;
 
 use awkward::{Random, Spell};
-use pgsluice_core::types::KeyType;
+use pgsluice_core::types::{KeyType, OwnedDatum, Scale};
 use tokio_postgres::{Client, NoTls};
 
 const SPELLINGS: usize = 50_000;
@@ -65,24 +68,29 @@ async fn sweep_family(client: &Client, family: &Family, random: &mut Random) -> 
     let mut native = 0;
     for n in 0..settings {
         let zone = set_session(client, n).await;
-        for &(key_type, modifier) in &family.types {
+        for (key_type, modifier) in &family.types {
             let count = SPELLINGS.div_ceil(settings * family.types.len());
             let spellings: Vec<String> = (0..count).map(|_| (family.spell)(random)).collect();
-            let answers = ask(client, &spellings, modifier).await;
-            let key_type = in_zone(key_type, zone);
-            native += compare(key_type, &spellings, &answers);
+            let answers = ask(client, &spellings, *modifier).await;
+            let key_type = in_zone(key_type.clone(), zone);
+            native += compare(&key_type, &spellings, &answers);
         }
     }
     native
 }
 
-fn compare(key_type: KeyType, spellings: &[String], answers: &[Option<Vec<u8>>]) -> usize {
+fn compare(key_type: &KeyType, spellings: &[String], answers: &[Option<Vec<u8>>]) -> usize {
     assert_eq!(spellings.len(), answers.len());
     let mut native = 0;
+    let mut scratch = Vec::new();
     for (spelling, answer) in spellings.iter().zip(answers) {
-        if let Some(datum) = key_type.parse(spelling.as_bytes()) {
+        if let Some(datum) = key_type.parse(spelling.as_bytes(), &mut scratch) {
             let server = answer.as_ref().and_then(|binary| key_type.from_binary(binary));
-            assert_eq!(Some(datum), server, "{key_type:?} {spelling:?}");
+            assert_eq!(
+                Some(datum),
+                server.as_ref().map(OwnedDatum::as_datum),
+                "{key_type:?} {spelling:?}"
+            );
             native += 1;
         }
     }
@@ -104,6 +112,7 @@ async fn set_session(client: &Client, n: usize) -> Option<i32> {
 
 fn in_zone(key_type: KeyType, zone: Option<i32>) -> KeyType {
     match key_type {
+        KeyType::Timetz { precision, .. } => KeyType::Timetz { precision, zone },
         KeyType::Timestamptz { precision, .. } => KeyType::Timestamptz { precision, zone },
         other => other,
     }
@@ -111,10 +120,11 @@ fn in_zone(key_type: KeyType, zone: Option<i32>) -> KeyType {
 
 /// A function that gives the binary form of a spelling, or null if the server refuses it.
 async fn create_reader(client: &Client, family: &Family) {
-    let Family { input, send, .. } = family;
+    let Family { input, send, types, .. } = family;
+    let modifier = if types.len() > 1 { ", 0, modifier" } else { "" };
     let create = format!(
         "CREATE OR REPLACE FUNCTION pg_temp.read(spelling text, modifier int) RETURNS bytea
-         LANGUAGE plpgsql AS $$ BEGIN RETURN {send}({input});
+         LANGUAGE plpgsql AS $$ BEGIN RETURN {send}({input}(textout(spelling){modifier}));
          EXCEPTION WHEN data_exception THEN RETURN NULL; END $$"
     );
     client.batch_execute(&create).await.expect("reader");
@@ -127,62 +137,65 @@ async fn ask(client: &Client, spellings: &[String], modifier: i32) -> Vec<Option
     rows.iter().map(|row| row.get(0)).collect()
 }
 
+/// Each type by its input and send functions. An input function with a modifier takes two arguments
+/// more.
 fn families() -> Vec<Family> {
-    let bpchars = [None, Some(1), Some(4), Some(12)];
+    let lengths = [None, Some(1), Some(4), Some(12)];
     let family = |input, send, spell: Spell, types| Family { input, send, spell, types };
+    let plain = |input, send, spell, key_type| family(input, send, spell, vec![(key_type, -1)]);
+    let varchars = lengths.map(|max| (KeyType::Varchar { max }, length_modifier(max))).into();
+    let bpchars = lengths.map(|max| (KeyType::Bpchar { max }, length_modifier(max))).into();
+    let timestamps = precisions(|precision| KeyType::Timestamp { precision });
+    let timestamptzs = precisions(|precision| KeyType::Timestamptz { precision, zone: None });
+    let times = precisions(|precision| KeyType::Time { precision });
+    let timetzs = precisions(|precision| KeyType::Timetz { precision, zone: None });
     vec![
-        family(
-            "boolin(textout(spelling))",
-            "boolsend",
-            awkward::boolean,
-            vec![(KeyType::Bool, -1)],
-        ),
-        family(
-            "int2in(textout(spelling))",
-            "int2send",
-            awkward::integer,
-            vec![(KeyType::Int2, -1)],
-        ),
-        family(
-            "int4in(textout(spelling))",
-            "int4send",
-            awkward::integer,
-            vec![(KeyType::Int4, -1)],
-        ),
-        family(
-            "int8in(textout(spelling))",
-            "int8send",
-            awkward::integer,
-            vec![(KeyType::Int8, -1)],
-        ),
-        family("textin(textout(spelling))", "textsend", awkward::string, vec![(KeyType::Text, -1)]),
-        family(
-            "varcharin(textout(spelling), 0, modifier)",
-            "varcharsend",
-            awkward::string,
-            bpchars.map(|max| (KeyType::Varchar { max }, length_modifier(max))).into(),
-        ),
-        family(
-            "bpcharin(textout(spelling), 0, modifier)",
-            "bpcharsend",
-            awkward::string,
-            bpchars.map(|max| (KeyType::Bpchar { max }, length_modifier(max))).into(),
-        ),
-        family("uuid_in(textout(spelling))", "uuid_send", awkward::uuid, vec![(KeyType::Uuid, -1)]),
-        family("date_in(textout(spelling))", "date_send", awkward::date, vec![(KeyType::Date, -1)]),
-        family(
-            "timestamp_in(textout(spelling), 0, modifier)",
-            "timestamp_send",
-            awkward::timestamp,
-            precisions(|precision| KeyType::Timestamp { precision }),
-        ),
-        family(
-            "timestamptz_in(textout(spelling), 0, modifier)",
-            "timestamptz_send",
-            awkward::timestamp,
-            precisions(|precision| KeyType::Timestamptz { precision, zone: None }),
-        ),
+        plain("boolin", "boolsend", awkward::boolean, KeyType::Bool),
+        plain("int2in", "int2send", awkward::integer, KeyType::Int2),
+        plain("int4in", "int4send", awkward::integer, KeyType::Int4),
+        plain("int8in", "int8send", awkward::integer, KeyType::Int8),
+        family("numeric_in", "numeric_send", numbers::decimal, numerics()),
+        plain("float4in", "float4send", numbers::decimal, KeyType::Float4),
+        plain("float8in", "float8send", numbers::decimal, KeyType::Float8),
+        plain("oidin", "oidsend", awkward::integer, KeyType::Oid),
+        plain("pg_lsn_in", "pg_lsn_send", numbers::lsn, KeyType::PgLsn),
+        plain("charin", "charsend", awkward::string, KeyType::Char),
+        plain("namein", "namesend", addresses::long_string, KeyType::Name),
+        plain("byteain", "byteasend", addresses::bytes, KeyType::Bytea),
+        plain("textin", "textsend", awkward::string, KeyType::Text),
+        family("varcharin", "varcharsend", awkward::string, varchars),
+        family("bpcharin", "bpcharsend", awkward::string, bpchars),
+        plain("uuid_in", "uuid_send", awkward::uuid, KeyType::Uuid),
+        plain("macaddr_in", "macaddr_send", addresses::hardware, KeyType::Macaddr),
+        plain("macaddr8_in", "macaddr8_send", addresses::hardware, KeyType::Macaddr8),
+        plain("inet_in", "inet_send", addresses::network, KeyType::Inet),
+        plain("cidr_in", "cidr_send", addresses::network, KeyType::Cidr),
+        plain("date_in", "date_send", awkward::date, KeyType::Date),
+        family("time_in", "time_send", times::time, times),
+        family("timetz_in", "timetz_send", times::timetz, timetzs),
+        family("interval_in", "interval_send", times::interval, intervals()),
+        family("timestamp_in", "timestamp_send", awkward::timestamp, timestamps),
+        family("timestamptz_in", "timestamptz_send", awkward::timestamp, timestamptzs),
     ]
+}
+
+fn numerics() -> Vec<(KeyType, i32)> {
+    let scaled = |precision: i32, scale: i32| {
+        let key_type = KeyType::Numeric { scale: Some(Scale { precision, scale }) };
+        (key_type, (precision << 16 | scale & 0x7FF) + 4)
+    };
+    let plain = (KeyType::Numeric { scale: None }, -1);
+    vec![plain, scaled(10, 2), scaled(4, 0), scaled(3, -2), scaled(3, 5), scaled(38, 20)]
+}
+
+/// The upper half of an interval's modifier says that it has all fields.
+fn intervals() -> Vec<(KeyType, i32)> {
+    let all_fields = |(key_type, modifier)| match modifier {
+        -1 => (key_type, -1),
+        precision => (key_type, 0x7FFF << 16 | precision),
+    };
+    let types = precisions(|precision| KeyType::Interval { precision });
+    types.into_iter().map(all_fields).collect()
 }
 
 /// A length's modifier counts the four bytes of a header.

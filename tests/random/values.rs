@@ -22,8 +22,17 @@ pub(crate) enum Kind {
     Timestamptz,
     /// Text in the database's collation: its order is the server's, its hash is not.
     Collated,
-    /// Not native in any way.
     Numeric,
+    Scaled,
+    Real,
+    Double,
+    Bytea,
+    Time,
+    Interval,
+    Inet,
+    Macaddr,
+    /// Not native in any way.
+    Jsonb,
 }
 
 pub(crate) const KINDS: &[Kind] = &[
@@ -41,6 +50,15 @@ pub(crate) const KINDS: &[Kind] = &[
     Kind::Timestamptz,
     Kind::Collated,
     Kind::Numeric,
+    Kind::Scaled,
+    Kind::Real,
+    Kind::Double,
+    Kind::Bytea,
+    Kind::Time,
+    Kind::Interval,
+    Kind::Inet,
+    Kind::Macaddr,
+    Kind::Jsonb,
 ];
 
 /// One field of the input.
@@ -68,7 +86,16 @@ impl Kind {
             Self::Seconds => "timestamp(0)",
             Self::Timestamptz => "timestamptz",
             Self::Collated => "text",
-            Self::Numeric => "numeric(12,2)",
+            Self::Numeric => "numeric",
+            Self::Scaled => "numeric(12,2)",
+            Self::Real => "real",
+            Self::Double => "float8",
+            Self::Bytea => "bytea",
+            Self::Time => "time",
+            Self::Interval => "interval",
+            Self::Inet => "inet",
+            Self::Macaddr => "macaddr",
+            Self::Jsonb => "jsonb",
         }
     }
 
@@ -107,7 +134,16 @@ impl Kind {
             ],
             // Digits and one case of letters ascend in any collation.
             Self::Collated => &["1", "2", "a", "b", "c", "m", "z"],
-            Self::Numeric => &["-5", "0", "0.01", "1", "10", "100.5"],
+            Self::Numeric => &["-1e30", "-5", "-0.0001", "0", "1e-20", "1", "10000", "1e30", "NaN"],
+            Self::Scaled => &["-5", "0", "0.01", "1", "10", "100.5"],
+            Self::Real => &["-1e+30", "-0.1", "0", "0.1", "1", "1e+30", "Infinity", "NaN"],
+            Self::Double => &["-1e+300", "-0.1", "0", "1e-300", "0.1", "1", "Infinity", "NaN"],
+            Self::Bytea => &["\\x", "\\x00", "\\x61", "\\x6100", "\\x80", "\\xffff"],
+            Self::Time => &["00:00:00", "00:00:00.000001", "12:00:00", "23:59:59", "24:00:00"],
+            Self::Interval => &["-1 years", "00:00:00", "1 day", "1 mon", "1 year 2 mons"],
+            Self::Inet => &["0.0.0.0/0", "10.0.0.0/8", "10.0.0.0", "10.0.0.1", "::/0", "fe80::1"],
+            Self::Macaddr => &["00:00:00:00:00:00", "08:00:2b:01:02:03", "ff:ff:ff:ff:ff:ff"],
+            Self::Jsonb => &["\"a\"", "1", "2", "[1]", "{}"],
         }
     }
 
@@ -129,7 +165,16 @@ impl Kind {
             Self::Timestamp => &["2000-01-01 00:00:00.000001", "2024-02-29 23:59:59.999999"],
             Self::Seconds => &["1999-12-31 23:59:59", "2024-02-29 23:59:58"],
             Self::Timestamptz => &["2024-02-29 23:59:59.999999+00", "2024-03-01 02:00:00.5+02"],
-            Self::Numeric => &["-5.01", "0.02", "99.99"],
+            Self::Numeric => &["-5.0", "0.00", "1.0", "99999999999999999999.5", "-0.00010"],
+            Self::Scaled => &["-5.01", "0.02", "99.99"],
+            Self::Real => &["-0", "0.2", "-1", "1e-30", "3.4028235e+38"],
+            Self::Double => &["-0", "0.30000000000000004", "-1", "1.7976931348623157e+308"],
+            Self::Bytea => &["\\x01", "\\x61ff", "\\x5c", "\\x7f"],
+            Self::Time => &["11:59:59.999999", "00:00:01"],
+            Self::Interval => &["1 day 24:00:00", "29 days 24:00:00", "-00:00:01", "3 mons"],
+            Self::Inet => &["10.0.0.0/16", "10.1.2.3/8", "192.168.0.1", "::1", "::ffff:0:0/96"],
+            Self::Macaddr => &["08:00:2b:01:02:04", "7f:ff:ff:ff:ff:ff", "80:00:00:00:00:00"],
+            Self::Jsonb => &["3", "null", "[2]"],
         }
     }
 
@@ -184,14 +229,25 @@ impl Kind {
                 "2024-02-29 23:59:59.9999996+00",
                 "infinity",
             ],
-            Self::Numeric => &["1e1", " 0.005", "0.004", "NaN", "+1.0"],
+            Self::Numeric => &["1e1", " 0.005", "10000e0", "-5.", "+1.0", "nan"],
+            Self::Scaled => &["1e1", " 0.005", "0.004", "NaN", "+1.0"],
+            Self::Real => &["1e-40", " 1 ", "inf", "0.100000001490116", "+.1e0"],
+            Self::Double => &["1e-310", " 1 ", "-inf", "0x1p3", "00.1", "1.00000000000000001"],
+            Self::Bytea => &["a", "a\\000", "\\\\", "\\x 61", "", "\\200"],
+            Self::Time => &["12:00", "12:00 PM", "24:00:00.000", "23:59:59.9999999", "120000"],
+            Self::Interval => {
+                &["P1D", "@ 1 day", "1 day ago", "1.5 mons", "-1 day 02:03:04", "24:00"]
+            }
+            Self::Inet => &["10.0.0.0/32", "010.0.0.0", "::ffff:1.2.3.4", "FE80::1/128"],
+            Self::Macaddr => &["08-00-2B-01-02-03", "0800.2b01.0203", "8:0:2b:1:2:3"],
+            Self::Jsonb => &[" 1.0", "{ }", "[ ]"],
         }
     }
 
     /// Whether the native lane must find a leaf by this type.
     pub(crate) fn native(self, hashed: bool) -> bool {
         match self {
-            Self::Numeric => false,
+            Self::Jsonb => false,
             Self::Collated => hashed,
             _ => true,
         }

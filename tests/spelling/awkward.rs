@@ -11,7 +11,7 @@ impl Random {
         Self(seed)
     }
 
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -19,21 +19,21 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, end: u64) -> u64 {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.next() % end
     }
 
-    fn pick<'a>(&mut self, parts: &[&'a str]) -> &'a str {
+    pub(crate) fn pick<'a>(&mut self, parts: &[&'a str]) -> &'a str {
         parts[self.below(parts.len() as u64) as usize]
     }
 
     /// The usual part, or once in `odds` another one.
-    fn usually<'a>(&mut self, usual: &'a str, odds: u64, others: &[&'a str]) -> &'a str {
+    pub(crate) fn usually<'a>(&mut self, usual: &'a str, odds: u64, others: &[&'a str]) -> &'a str {
         if self.below(odds) == 0 { self.pick(others) } else { usual }
     }
 
     /// A number with two digits, or once in a while with another width or out of its range.
-    fn two_digits(&mut self, first: u64, last: u64) -> String {
+    pub(crate) fn two_digits(&mut self, first: u64, last: u64) -> String {
         match self.below(40) {
             0 => self.below(100).to_string(),
             1 => format!("{:03}", self.below(130)),
@@ -43,7 +43,8 @@ impl Random {
     }
 }
 
-const BLANKS: [&str; 9] = [" ", "  ", "\t", "\n", "\r", "\u{b}", "\u{c}", "\u{a0}", "\u{2003}"];
+pub(crate) const BLANKS: [&str; 9] =
+    [" ", "  ", "\t", "\n", "\r", "\u{b}", "\u{c}", "\u{a0}", "\u{2003}"];
 
 pub(crate) fn integer(random: &mut Random) -> String {
     let left = random.usually("", 4, &BLANKS);
@@ -146,7 +147,17 @@ fn day(random: &mut Random) -> String {
     let second = random.usually(dash, 25, &["-", "/", "."]);
     match random.below(25) {
         0 => format!("{month}{dash}{day}{second}{year}"),
-        1 => random.pick(&["infinity", "-infinity", "epoch", "J2451545", "20240229"]).to_owned(),
+        1 => random
+            .pick(&[
+                "infinity",
+                "-infinity",
+                "Infinity",
+                "infinit",
+                "epoch",
+                "J2451545",
+                "20240229",
+            ])
+            .to_owned(),
         _ => format!("{year}{dash}{month}{second}{day}"),
     }
 }
@@ -163,7 +174,7 @@ pub(crate) fn timestamp(random: &mut Random) -> String {
     format!("{day}{joint}{}{offset}{end}", time(random))
 }
 
-fn time(random: &mut Random) -> String {
+pub(crate) fn time(random: &mut Random) -> String {
     let hour = random.two_digits(0, 23);
     let minute = random.two_digits(0, 59);
     let colon = random.usually(":", 50, &["", ".", "::", " "]);
@@ -178,7 +189,7 @@ fn time(random: &mut Random) -> String {
     format!("{hour}{colon}{minute}{seconds}{fraction}")
 }
 
-fn offset(random: &mut Random) -> String {
+pub(crate) fn offset(random: &mut Random) -> String {
     if random.below(2) == 0 {
         return String::new();
     }

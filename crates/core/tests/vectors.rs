@@ -5,18 +5,33 @@
 use std::fs;
 
 use pgsluice_core::hash::PARTITION_SEED;
-use pgsluice_core::types::{KeyType, OwnedDatum};
+use pgsluice_core::types::{KeyType, OwnedDatum, Scale};
 
-const TYPES: [&str; 11] = [
+const TYPES: [&str; 26] = [
     "bool",
     "int2",
     "int4",
     "int8",
+    "numeric",
+    "float4",
+    "float8",
+    "oid",
+    "pg_lsn",
+    "char",
+    "name",
+    "bytea",
     "text",
     "varchar",
     "bpchar",
     "uuid",
+    "macaddr",
+    "macaddr8",
+    "inet",
+    "cidr",
     "date",
+    "time",
+    "timetz",
+    "interval",
     "timestamp",
     "timestamptz",
 ];
@@ -41,7 +56,9 @@ fn every_type_agrees_with_at_least_1000_vectors() {
     for name in TYPES {
         let vectors = read_vectors(name);
         let native = vectors.iter().filter(|vector| vector.native).count();
-        assert!(native >= 1000, "{name}: only {native} native vectors");
+        // There are no more than 128 values of "char" that mean the same everywhere.
+        let enough = if name == "char" { 128 } else { 1000 };
+        assert!(native >= enough, "{name}: only {native} native vectors");
         // A text has no spelling that must be left to the server.
         assert!(name == "text" || native < vectors.len(), "{name}: no vectors for the server");
         vectors.iter().for_each(check);
@@ -51,13 +68,15 @@ fn every_type_agrees_with_at_least_1000_vectors() {
 
 fn check(vector: &Vector) {
     let Vector { line, key_type, native, text, answer } = vector;
-    let parsed = key_type.parse(text);
+    let mut scratch = Vec::new();
+    let parsed = key_type.parse(text, &mut scratch);
     assert_eq!(parsed.is_some(), *native, "{line}");
     let Some(answer) = answer else {
         assert_eq!(parsed, None, "refused by the server: {line}");
         return;
     };
     let datum = key_type.from_binary(&answer.binary).expect(line);
+    let datum = datum.as_datum();
     assert!(parsed.is_none_or(|parsed| parsed == datum), "{parsed:?}: {line}");
     assert_eq!(key_type.hash(datum, 0), answer.hash_0, "{line}");
     assert_eq!(key_type.hash(datum, PARTITION_SEED), answer.hash_partition, "{line}");
@@ -75,12 +94,12 @@ fn check_order(vectors: &[Vector]) {
 
 fn server_datum(vector: &Vector) -> Option<OwnedDatum> {
     let answer = vector.answer.as_ref()?;
-    vector.key_type.from_binary(&answer.binary).map(OwnedDatum::from)
+    vector.key_type.from_binary(&answer.binary)
 }
 
 fn zone(vector: &Vector) -> Option<i32> {
     match vector.key_type {
-        KeyType::Timestamptz { zone, .. } => zone,
+        KeyType::Timetz { zone, .. } | KeyType::Timestamptz { zone, .. } => zone,
         _ => None,
     }
 }
@@ -111,10 +130,11 @@ fn read_vector(line: &str) -> Vector {
 }
 
 fn read_type(declared: &str, zone: Option<i32>) -> KeyType {
-    let (name, modifier) = match declared.split_once('(') {
-        Some((name, modifier)) => (name, modifier.trim_end_matches(')').parse().ok()),
-        None => (declared, None),
+    let (name, modifiers) = match declared.split_once('(') {
+        Some((name, modifiers)) => (name, modifiers.trim_end_matches(')')),
+        None => (declared, ""),
     };
+    let modifier = modifiers.parse().ok();
     let precision = modifier.map_or(6, |modifier: u32| modifier as u8);
     match name {
         "bool" => KeyType::Bool,
@@ -125,11 +145,31 @@ fn read_type(declared: &str, zone: Option<i32>) -> KeyType {
         "varchar" => KeyType::Varchar { max: modifier },
         "bpchar" => KeyType::Bpchar { max: modifier },
         "uuid" => KeyType::Uuid,
+        "float4" => KeyType::Float4,
+        "float8" => KeyType::Float8,
+        "oid" => KeyType::Oid,
+        "pg_lsn" => KeyType::PgLsn,
+        "char" => KeyType::Char,
+        "name" => KeyType::Name,
+        "bytea" => KeyType::Bytea,
+        "macaddr" => KeyType::Macaddr,
+        "macaddr8" => KeyType::Macaddr8,
+        "numeric" => KeyType::Numeric { scale: read_scale(modifiers) },
+        "inet" => KeyType::Inet,
+        "cidr" => KeyType::Cidr,
         "date" => KeyType::Date,
+        "time" => KeyType::Time { precision },
+        "timetz" => KeyType::Timetz { precision, zone },
+        "interval" => KeyType::Interval { precision },
         "timestamp" => KeyType::Timestamp { precision },
         "timestamptz" => KeyType::Timestamptz { precision, zone },
         _ => panic!("no such type: {declared}"),
     }
+}
+
+fn read_scale(modifiers: &str) -> Option<Scale> {
+    let (precision, scale) = modifiers.split_once(',')?;
+    Some(Scale { precision: precision.parse().ok()?, scale: scale.parse().ok()? })
 }
 
 /// The server's hash functions return a signed number.

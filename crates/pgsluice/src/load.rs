@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use pgsluice_core::bucket::Buckets;
 use pgsluice_core::parse::Keys;
-use pgsluice_core::route::{Cause, Route};
+use pgsluice_core::route::{Cause, Route, Scratch};
 
 use crate::config::Load;
 use crate::control::Control;
@@ -141,6 +141,7 @@ fn route(
     let Plan { parser, router, tree, .. } = flow.plan;
     let _filling = queue.filling();
     let mut keys = Keys::default();
+    let mut scratch = Scratch::default();
     let mut nodes: Vec<u32> = Vec::new();
     let mut leaves = vec![0; tree.nodes.len()];
     let mut stops = BTreeMap::new();
@@ -150,7 +151,7 @@ fn route(
         for row in &split.rows {
             let row = row.of(&split.bytes);
             parser.parse(row, &mut keys);
-            let node = match router.route(row, &keys) {
+            let node = match router.route(row, &keys, &mut scratch) {
                 Route::Leaf(node) => {
                     leaves[node] += 1;
                     node

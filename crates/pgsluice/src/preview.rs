@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pgsluice_core::catalog::NodeId;
 use pgsluice_core::parse::Keys;
-use pgsluice_core::route::{Cause, Route};
+use pgsluice_core::route::{Cause, Route, Scratch};
 
 use crate::config::{Load, SAMPLE_ROWS};
 use crate::error::Result;
@@ -38,13 +38,14 @@ impl Preview {
 
     fn sample(&mut self, plan: &Plan, reader: &mut Reader) -> Result<()> {
         let mut keys = Keys::default();
+        let mut scratch = Scratch::default();
         let mut left = SAMPLE_ROWS;
         while left > 0 {
             let Some(split) = reader.next(None)? else { break };
             for row in split.rows.iter().take(left) {
                 let row = row.of(&split.bytes);
                 plan.parser.parse(row, &mut keys);
-                match plan.router.route(row, &keys) {
+                match plan.router.route(row, &keys, &mut scratch) {
                     Route::Leaf(leaf) => *self.leaves.entry(leaf).or_default() += 1,
                     Route::Node(node, cause) => *self.stops.entry((node, cause)).or_default() += 1,
                 }

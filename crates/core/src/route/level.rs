@@ -2,14 +2,14 @@
 
 use std::cmp::Ordering;
 
-use super::{Cause, Part};
+use super::{Cause, Part, Scratch};
 use crate::catalog::{Bound, Edge, NodeId, Strategy, Tree};
 use crate::hash::{PARTITION_SEED, combine64};
 use crate::parse::Keys;
 use crate::types::{Datum, OwnedDatum};
 
 /// `PARTITION_MAX_KEYS` in `src/include/pg_config_manual.h`.
-const MAX_KEYS: usize = 32;
+pub(super) const MAX_KEYS: usize = 32;
 
 /// The largest table of hash slots that is laid out; beyond it the children are asked in turn.
 const MAX_SLOTS: u64 = 1 << 20;
@@ -62,7 +62,7 @@ impl Level {
         match strategy {
             Strategy::Hash => Self::Hash(Hash::new(parts, children())),
             Strategy::List => match parts[..] {
-                [part] => Self::List(List::new(part, children(), default)),
+                [ref part] => Self::List(List::new(part.clone(), children(), default)),
                 _ => Self::Opaque,
             },
             Strategy::Range => Self::Range(Range::new(parts, children(), default)),
@@ -70,11 +70,16 @@ impl Level {
     }
 
     /// The child that takes the row.
-    pub(super) fn find(&self, row: &[u8], keys: &Keys) -> Result<NodeId, Cause> {
+    pub(super) fn find(
+        &self,
+        row: &[u8],
+        keys: &Keys,
+        scratch: &mut Scratch,
+    ) -> Result<NodeId, Cause> {
         match self {
-            Self::Hash(hash) => hash.find(row, keys),
-            Self::List(list) => list.find(row, keys),
-            Self::Range(range) => range.find(row, keys),
+            Self::Hash(hash) => hash.find(row, keys, scratch),
+            Self::List(list) => list.find(row, keys, scratch),
+            Self::Range(range) => range.find(row, keys, scratch),
             Self::Opaque => Err(Cause::Opaque),
         }
     }
@@ -101,10 +106,10 @@ impl Hash {
     }
 
     /// `compute_partition_hash_value` in `partbounds.c`: NULLs add nothing.
-    fn find(&self, row: &[u8], keys: &Keys) -> Result<NodeId, Cause> {
+    fn find(&self, row: &[u8], keys: &Keys, scratch: &mut Scratch) -> Result<NodeId, Cause> {
         let mut hash = 0;
-        for (column, part) in self.parts.iter().enumerate() {
-            if let Some(datum) = part.datum(column, row, keys)? {
+        for (column, (part, scratch)) in self.parts.iter().zip(&mut scratch.columns).enumerate() {
+            if let Some(datum) = part.datum(column, row, keys, scratch)? {
                 hash = combine64(hash, part.ty.hash(datum, PARTITION_SEED));
             }
         }
@@ -139,8 +144,8 @@ impl List {
         list
     }
 
-    fn find(&self, row: &[u8], keys: &Keys) -> Result<NodeId, Cause> {
-        let child = match self.part.datum(0, row, keys)? {
+    fn find(&self, row: &[u8], keys: &Keys, scratch: &mut Scratch) -> Result<NodeId, Cause> {
+        let child = match self.part.datum(0, row, keys, &mut scratch.columns[0])? {
             None => self.null,
             Some(datum) => {
                 let found = self.values.binary_search_by(|(value, _)| value.as_datum().cmp(&datum));
@@ -167,11 +172,12 @@ impl Range {
         Self { parts, ranges, default }
     }
 
-    fn find(&self, row: &[u8], keys: &Keys) -> Result<NodeId, Cause> {
+    fn find(&self, row: &[u8], keys: &Keys, scratch: &mut Scratch) -> Result<NodeId, Cause> {
         let mut datums = [None; MAX_KEYS];
         let mut null = false;
-        for (column, (part, datum)) in self.parts.iter().zip(&mut datums).enumerate() {
-            *datum = part.datum(column, row, keys)?;
+        let places = datums.iter_mut().zip(&mut scratch.columns);
+        for (column, (part, (datum, scratch))) in self.parts.iter().zip(places).enumerate() {
+            *datum = part.datum(column, row, keys, scratch)?;
             null |= datum.is_none();
         }
         // A range takes no NULL in any column of its key.

@@ -47,8 +47,20 @@ pub struct Router {
     levels: Vec<OnceLock<Level>>,
 }
 
+/// Where the datums of a row's keys are put that are not part of its text; reused from row to row.
+#[derive(Clone, Debug)]
+pub struct Scratch {
+    columns: Vec<Vec<u8>>,
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self { columns: vec![Vec::new(); level::MAX_KEYS] }
+    }
+}
+
 /// A key column in the terms of the parsed row.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Part {
     /// Place among the wanted fields; None for a column that the input omits.
     slot: Option<usize>,
@@ -69,14 +81,14 @@ impl Router {
     }
 
     /// Finds the leaf of `row`, whose key columns are in `keys`.
-    pub fn route(&self, row: &[u8], keys: &Keys) -> Route {
+    pub fn route(&self, row: &[u8], keys: &Keys, scratch: &mut Scratch) -> Route {
         let mut node = ROOT;
         loop {
             let Some(key) = &self.tree.nodes[node].key else {
                 return Route::Leaf(node);
             };
             let level = self.levels[node].get_or_init(|| self.level(node, key));
-            match level.find(row, keys) {
+            match level.find(row, keys, scratch) {
                 Ok(child) => node = child,
                 Err(cause) => return Route::Node(node, cause),
             }
@@ -87,7 +99,7 @@ impl Router {
         let parts = key.columns.iter().map(|column| match column {
             KeyColumn::Native { field, ty, .. } => {
                 let slot = field.map(|field| self.wanted.partition_point(|&other| other < field));
-                Some(Part { slot, ty: *ty })
+                Some(Part { slot, ty: ty.clone() })
             }
             KeyColumn::Opaque { .. } => None,
         });
@@ -105,12 +117,13 @@ impl Part {
         column: usize,
         row: &'a [u8],
         keys: &'a Keys,
+        scratch: &'a mut Vec<u8>,
     ) -> Result<Option<Datum<'a>>, Cause> {
         let Some(slot) = self.slot else { return Ok(None) };
         match keys.get(slot, row) {
             Value::Missing => Err(Cause::Missing(column)),
             Value::Null => Ok(None),
-            Value::Text(text) => match self.ty.parse(text) {
+            Value::Text(text) => match self.ty.parse(text, scratch) {
                 Some(datum) => Ok(Some(datum)),
                 None => Err(Cause::Spelling(column)),
             },

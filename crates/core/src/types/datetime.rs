@@ -1,20 +1,28 @@
-//! date, timestamp and timestamptz: the ISO spellings with a four-digit year, which the server reads
-//! the same under every DateStyle (`DecodeDateTime` and what it calls,
+//! date, timestamp and timestamptz: the infinities as the server writes them, and the ISO spellings
+//! with a four-digit year, which the server reads the same under every DateStyle (`DecodeDateTime` and what it calls,
 //! `src/backend/utils/adt/datetime.c`, PostgreSQL 13 to 18).
 //!
 //! What the server would round, roll over or look up (more digits than the type keeps, second 60,
 //! hour 24, zone names) is left to the server.
 
-const USECS_PER_SECOND: i64 = 1_000_000;
-const USECS_PER_DAY: i64 = 86_400 * USECS_PER_SECOND;
+pub(super) const USECS_PER_SECOND: i64 = 1_000_000;
+pub(super) const USECS_PER_DAY: i64 = 86_400 * USECS_PER_SECOND;
 
-/// The days from 2000-01-01 of `YYYY-MM-DD`.
+/// The days from 2000-01-01 of `YYYY-MM-DD`; the infinities are the ends of the 32-bit range.
 pub(super) fn parse_date(text: &[u8]) -> Option<i64> {
-    text.try_into().ok().and_then(days_of_date)
+    match text {
+        b"infinity" => Some(i32::MAX.into()),
+        b"-infinity" => Some(i32::MIN.into()),
+        _ => text.try_into().ok().and_then(days_of_date),
+    }
 }
 
-/// The microseconds from 2000-01-01 of a date, or of a date and a time without a zone.
+/// The microseconds from 2000-01-01 of a date, or of a date and a time without a zone; the infinities
+/// are the ends of the 64-bit range.
 pub(super) fn parse_timestamp(text: &[u8], precision: u8) -> Option<i64> {
+    if let Some(end) = infinity(text) {
+        return Some(end);
+    }
     let (usecs, zone) = parse_local(text, precision)?;
     zone.is_empty().then_some(usecs)
 }
@@ -22,9 +30,20 @@ pub(super) fn parse_timestamp(text: &[u8], precision: u8) -> Option<i64> {
 /// The microseconds from 2000-01-01 UTC of what [`parse_timestamp`] reads in the fixed zone `zone`,
 /// or of that with an offset after the time.
 pub(super) fn parse_timestamptz(text: &[u8], precision: u8, zone: Option<i32>) -> Option<i64> {
+    if let Some(end) = infinity(text) {
+        return Some(end);
+    }
     let (usecs, offset) = parse_local(text, precision)?;
     let east = if offset.is_empty() { zone? } else { parse_offset(offset)? };
     Some(usecs - i64::from(east) * USECS_PER_SECOND)
+}
+
+fn infinity(text: &[u8]) -> Option<i64> {
+    match text {
+        b"infinity" => Some(i64::MAX),
+        b"-infinity" => Some(i64::MIN),
+        _ => None,
+    }
 }
 
 /// The microseconds of the leading date and time, and the rest. A date alone has no rest.
@@ -34,14 +53,15 @@ fn parse_local(text: &[u8], precision: u8) -> Option<(i64, &[u8])> {
     if time.is_empty() {
         return Some((midnight, time));
     }
-    let (usecs, rest) = parse_time(time, precision)?;
+    let [b' ' | b'T', time @ ..] = time else { return None };
+    let (usecs, rest) = parse_clock(time, precision, 24)?;
     Some((midnight + usecs, rest))
 }
 
-/// `[ T]HH:MM[:SS[.f]]`.
-fn parse_time(text: &[u8], precision: u8) -> Option<(i64, &[u8])> {
-    let [b' ' | b'T', h1, h2, b':', m1, m2, rest @ ..] = text else { return None };
-    let minutes = below(24, *h1, *h2)? * 60 + below(60, *m1, *m2)?;
+/// The microseconds of `HH:MM[:SS[.f]]`, the hour below `hours`, and the rest.
+pub(super) fn parse_clock(text: &[u8], precision: u8, hours: u32) -> Option<(i64, &[u8])> {
+    let [h1, h2, b':', m1, m2, rest @ ..] = text else { return None };
+    let minutes = below(hours, *h1, *h2)? * 60 + below(60, *m1, *m2)?;
     let (seconds, fraction, rest) = match rest {
         [b':', s1, s2, b'.', rest @ ..] => {
             let (fraction, rest) = parse_fraction(rest, precision)?;
@@ -54,7 +74,7 @@ fn parse_time(text: &[u8], precision: u8) -> Option<(i64, &[u8])> {
 }
 
 /// The microseconds of one to `precision` digits; with more the server would have to round.
-fn parse_fraction(text: &[u8], precision: u8) -> Option<(i64, &[u8])> {
+pub(super) fn parse_fraction(text: &[u8], precision: u8) -> Option<(i64, &[u8])> {
     let end = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
     if end == 0 || end > usize::from(precision.min(6)) {
         return None;
@@ -67,7 +87,7 @@ fn parse_fraction(text: &[u8], precision: u8) -> Option<(i64, &[u8])> {
 /// The seconds east of UTC of `Z`, `+HH`, `+HHMM`, `+HH:MM` or `+HH:MM:SS`, after a blank or none.
 ///
 /// `DecodeTimezone`, whose greatest hour is `MAX_TZDISP_HOUR`, 15.
-fn parse_offset(text: &[u8]) -> Option<i32> {
+pub(super) fn parse_offset(text: &[u8]) -> Option<i32> {
     let text = text.strip_prefix(b" ").unwrap_or(text);
     let (sign, h, m, s) = match text {
         [b'Z' | b'z'] => return Some(0),
@@ -173,12 +193,22 @@ mod tests {
             " 2024-02-29",
             "2024-02-29 BC",
             "+024-02-29",
-            "infinity",
+            "Infinity",
+            "+infinity",
+            " infinity",
             "2024-Feb-29",
             "2024-02-29 00:00",
         ] {
             assert_eq!(date(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn infinities_are_the_ends_of_the_range() {
+        assert_eq!(date("infinity"), Some(i32::MAX.into()));
+        assert_eq!(date("-infinity"), Some(i32::MIN.into()));
+        assert_eq!(timestamp("-infinity"), Some(i64::MIN));
+        assert_eq!(timestamptz("infinity"), Some(i64::MAX));
     }
 
     #[test]

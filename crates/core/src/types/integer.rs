@@ -20,6 +20,16 @@ pub(super) fn parse(text: &[u8], min: i64, max: i64) -> Option<i64> {
     (min <= value && value <= max).then_some(value)
 }
 
+/// What `oidin` (`src/backend/utils/adt/oid.c`, PostgreSQL 13 to 18) makes of blanks and plain digits.
+///
+/// With a sign it may wrap around, and from version 16 on a zero in front means octal.
+pub(super) fn parse_oid(text: &[u8]) -> Option<i64> {
+    match text.trim_ascii() {
+        digits @ ([b'0'] | [b'1'..=b'9', ..]) => parse(digits, 0, u32::MAX.into()),
+        _ => None,
+    }
+}
+
 fn magnitude(mut digits: &[u8]) -> Option<u64> {
     while digits.len() > SAFE_DIGITS {
         digits = digits.strip_prefix(b"0")?;
@@ -38,7 +48,7 @@ fn magnitude(mut digits: &[u8]) -> Option<u64> {
 /// `hashint8extended`, `src/backend/access/hash/hashfunc.c`, PostgreSQL 13 to 18.
 ///
 /// Made to give what `hashint2extended`, `hashint4extended` and (for 0 and 1) `hashcharextended`
-/// give for an equal value, so it serves them all.
+/// give for an equal value, so it serves them all; `hashoidextended` too, of an unsigned value.
 pub(super) fn hash_extended(value: i64, seed: u64) -> u64 {
     let low = value as u32;
     let high = (value >> 32) as u32;
@@ -47,7 +57,7 @@ pub(super) fn hash_extended(value: i64, seed: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{hash_extended, parse};
+    use super::{hash_extended, parse, parse_oid};
     use crate::hash;
 
     fn int8(text: &str) -> Option<i64> {
@@ -74,6 +84,15 @@ mod tests {
         }
         assert_eq!(parse(b"32767", -32768, 32767), Some(32767));
         assert_eq!(parse(b"-32769", -32768, 32767), None);
+    }
+
+    #[test]
+    fn an_oid_has_neither_sign_nor_leading_zeros() {
+        assert_eq!(parse_oid(b" 4294967295\n"), Some(u32::MAX.into()));
+        assert_eq!(parse_oid(b"0"), Some(0));
+        for text in ["", "4294967296", "-1", "+1", "00", "010", "0x1", "1 2"] {
+            assert_eq!(parse_oid(text.as_bytes()), None, "{text}");
+        }
     }
 
     #[test]

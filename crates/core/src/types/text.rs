@@ -1,5 +1,5 @@
-//! text, varchar and bpchar: lengths in characters, and the blanks at the end of a bpchar that count
-//! neither in its order nor in its hash.
+//! text, varchar, bpchar, name and "char": lengths in characters or bytes, and the blanks at the end of
+//! a bpchar that count neither in its order nor in its hash.
 
 /// `varchar_input`, `src/backend/utils/adt/varchar.c`, PostgreSQL 13 to 18, for what is not too long.
 ///
@@ -13,6 +13,23 @@ pub(super) fn parse_varchar(text: &[u8], max: Option<u32>) -> Option<&[u8]> {
 pub(super) fn parse_bpchar(text: &[u8], max: Option<u32>) -> Option<&[u8]> {
     let text = without_trailing_blanks(text);
     fits(text, max).then_some(text)
+}
+
+/// `namein`, `src/backend/utils/adt/name.c`, PostgreSQL 13 to 18, for what need not be cut.
+pub(super) fn parse_name(text: &[u8]) -> Option<&[u8]> {
+    (text.len() < 64).then_some(text)
+}
+
+/// `charin`, `src/backend/utils/adt/char.c`, PostgreSQL 13 to 18, for at most one ASCII character.
+///
+/// Of more it takes the first byte, or from version 16 on an octal number. The sign of other bytes,
+/// and with it their hash, depends on the server's machine.
+pub(super) fn parse_char(text: &[u8]) -> Option<i64> {
+    match *text {
+        [] => Some(0),
+        [byte] if byte.is_ascii() => Some(byte.into()),
+        _ => None,
+    }
 }
 
 /// `bpchartruelen`, `src/backend/utils/adt/varchar.c`, PostgreSQL 13 to 18.
@@ -34,7 +51,7 @@ fn characters(text: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{parse_bpchar, parse_varchar};
+    use super::{parse_bpchar, parse_char, parse_name, parse_varchar};
 
     #[test]
     fn lengths_are_in_characters() {
@@ -55,5 +72,16 @@ mod tests {
         assert_eq!(parse_bpchar(b"abc     ", Some(3)), Some(&b"abc"[..]));
         assert_eq!(parse_bpchar(b"a\t", Some(3)), Some(&b"a\t"[..]));
         assert_eq!(parse_bpchar(b"   ", Some(1)), Some(&b""[..]));
+    }
+
+    #[test]
+    fn names_are_not_cut_and_chars_are_one_byte() {
+        assert_eq!(parse_name(&[b'n'; 63]), Some(&[b'n'; 63][..]));
+        assert_eq!(parse_name(&[b'n'; 64]), None);
+        assert_eq!(parse_char(b""), Some(0));
+        assert_eq!(parse_char(b"~"), Some(126));
+        for text in ["ab", "\\101", "é"] {
+            assert_eq!(parse_char(text.as_bytes()), None, "{text}");
+        }
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use pgsluice_core::catalog::{Key, KeyColumn, NodeId, ROOT, Tree};
 use pgsluice_core::format::Format;
 use pgsluice_core::parse::{Keys, Parser};
-use pgsluice_core::route::{Cause, Route, Router, naive};
-use pgsluice_core::types::{Datum, KeyType};
+use pgsluice_core::route::{Cause, Route, Router, Scratch, naive};
+use pgsluice_core::types::{Datum, KeyType, OwnedDatum};
 
 use crate::choices::Choices;
 use crate::tree::{self, FIELDS};
@@ -25,17 +25,22 @@ pub fn check(bytes: &[u8]) {
     let router = Router::new(Arc::clone(&tree));
     let parser = Parser::new(&Format::text(), router.wanted().to_vec());
     let mut keys = Keys::default();
+    let mut scratch = Scratch::default();
     for _ in 0..20 {
         let values = values(&mut choices);
         let row = line(&values);
         parser.parse(&row, &mut keys);
-        assert_eq!(router.route(&row, &keys), walk(&tree, &values), "{values:?} in {tree:#?}");
+        assert_eq!(
+            router.route(&row, &keys, &mut scratch),
+            walk(&tree, &values),
+            "{values:?} in {tree:#?}"
+        );
     }
 }
 
 fn values(choices: &mut Choices<'_>) -> Vec<Value> {
     let fields = if choices.once_in(16) { choices.below(FIELDS.len()) } else { FIELDS.len() };
-    let value = |&ty: &KeyType| match choices.below(32) {
+    let value = |ty: &KeyType| match choices.below(32) {
         0..3 => Value::Null,
         3 => Value::Text(b"?".to_vec()),
         _ => Value::Text(tree::spelling(choices, ty)),
@@ -67,10 +72,11 @@ fn walk(tree: &Tree, values: &[Value]) -> Route {
 
 fn step(tree: &Tree, node: NodeId, key: &Key, values: &[Value]) -> Result<NodeId, Cause> {
     let mut types = Vec::new();
-    let mut datums: Vec<Option<Datum<'_>>> = Vec::new();
+    let mut datums: Vec<Option<OwnedDatum>> = Vec::new();
+    let parse = |ty: &KeyType, text| ty.parse(text, &mut Vec::new()).map(OwnedDatum::from);
     for column in &key.columns {
         let KeyColumn::Native { ty, .. } = column else { return Err(Cause::Opaque) };
-        types.push(*ty);
+        types.push(ty.clone());
     }
     for (index, column) in key.columns.iter().enumerate() {
         let KeyColumn::Native { field, ty, .. } = column else { return Err(Cause::Opaque) };
@@ -81,12 +87,14 @@ fn step(tree: &Tree, node: NodeId, key: &Key, values: &[Value]) -> Result<NodeId
         datums.push(match values.get(*field) {
             // A row without a single field is a row with one that is empty.
             None if values.is_empty() && *field == 0 => {
-                Some(ty.parse(b"").ok_or(Cause::Spelling(index))?)
+                Some(parse(ty, b"").ok_or(Cause::Spelling(index))?)
             }
             None => return Err(Cause::Missing(index)),
             Some(Value::Null) => None,
-            Some(Value::Text(text)) => Some(ty.parse(text).ok_or(Cause::Spelling(index))?),
+            Some(Value::Text(text)) => Some(parse(ty, text).ok_or(Cause::Spelling(index))?),
         });
     }
+    let datums: Vec<Option<Datum<'_>>> =
+        datums.iter().map(|datum| datum.as_ref().map(OwnedDatum::as_datum)).collect();
     naive::child(tree, node, &types, &datums).ok_or(Cause::NoPartition)
 }

@@ -9,7 +9,14 @@ use pgsluice_core::types::{KeyType, OwnedDatum};
 use crate::choices::Choices;
 
 /// The input's fields.
-pub const FIELDS: [KeyType; 4] = [KeyType::Int8, KeyType::Text, KeyType::Uuid, KeyType::Int4];
+pub const FIELDS: [KeyType; 6] = [
+    KeyType::Int8,
+    KeyType::Text,
+    KeyType::Uuid,
+    KeyType::Numeric { scale: None },
+    KeyType::Interval { precision: 6 },
+    KeyType::Bytea,
+];
 
 const MAX_NODES: usize = 60;
 
@@ -32,7 +39,7 @@ fn grow(choices: &mut Choices<'_>, tree: &mut Tree, node: NodeId, levels: usize)
     let types: Vec<KeyType> = columns.iter().map(key_type).collect();
     let bounds = match strategy {
         Strategy::Range => ranges(choices, &types),
-        Strategy::List => lists(choices, types[0]),
+        Strategy::List => lists(choices, &types[0]),
         Strategy::Hash => hashes(choices),
     };
     tree.nodes[node].key = Some(Key { strategy, columns });
@@ -54,29 +61,37 @@ fn column(choices: &mut Choices<'_>) -> KeyColumn {
     let column = format!("c{field}");
     match choices.below(32) {
         30 => KeyColumn::Opaque { column, why: "by chance".to_owned() },
-        31 => KeyColumn::Native { column, field: None, ty: FIELDS[field] },
-        _ => KeyColumn::Native { column, field: Some(field), ty: FIELDS[field] },
+        31 => KeyColumn::Native { column, field: None, ty: FIELDS[field].clone() },
+        _ => KeyColumn::Native { column, field: Some(field), ty: FIELDS[field].clone() },
     }
 }
 
 fn key_type(column: &KeyColumn) -> KeyType {
     match column {
-        KeyColumn::Native { ty, .. } => *ty,
+        KeyColumn::Native { ty, .. } => ty.clone(),
         KeyColumn::Opaque { .. } => KeyType::Text,
     }
 }
 
 /// One of few values of the type, as text; so few that bounds are met.
-pub fn spelling(choices: &mut Choices<'_>, ty: KeyType) -> Vec<u8> {
+pub fn spelling(choices: &mut Choices<'_>, ty: &KeyType) -> Vec<u8> {
     match ty {
         KeyType::Text => choices.pick(&["", "a", "ab", "b", "ä", "B", "aa"]).into(),
         KeyType::Uuid => format!("{:032x}", choices.below(6) << choices.pick(&[0, 32])).into(),
+        KeyType::Numeric { .. } => {
+            choices.pick(&["-1e20", "-1.5", "-1.0", "0.00", "-0", "1", "1.00", "NaN"]).into()
+        }
+        KeyType::Interval { .. } => {
+            choices.pick(&["-1 mon", "-30 days", "00:00:00", "24:00", "1 day", "1 year"]).into()
+        }
+        KeyType::Bytea => choices.pick(&["", "a", "ab", "b", "A", "aa"]).into(),
         _ => choices.pick(&["-2", "-1", "0", "1", "2", "7", "-2147483648", "2147483647"]).into(),
     }
 }
 
-fn datum(choices: &mut Choices<'_>, ty: KeyType) -> OwnedDatum {
-    ty.parse(&spelling(choices, ty)).map(OwnedDatum::from).expect("it is spelled plainly")
+fn datum(choices: &mut Choices<'_>, ty: &KeyType) -> OwnedDatum {
+    let spelling = spelling(choices, ty);
+    ty.parse(&spelling, &mut Vec::new()).map(OwnedDatum::from).expect("it is spelled plainly")
 }
 
 /// Neighbours among a few sorted bounds, some left out.
@@ -99,7 +114,7 @@ fn ranges(choices: &mut Choices<'_>, types: &[KeyType]) -> Vec<Bound> {
 /// A bound as it sorts: MINVALUE, values, MAXVALUE; behind the first or the last, all are the same.
 fn range_bound(choices: &mut Choices<'_>, types: &[KeyType]) -> Vec<(u8, Option<OwnedDatum>)> {
     let mut infinite = None;
-    let edge = |&ty: &KeyType| {
+    let edge = |ty: &KeyType| {
         infinite = infinite.or_else(|| choices.pick(&[None, None, None, None, Some(0), Some(2)]));
         match infinite {
             Some(rank) => (rank, None),
@@ -117,7 +132,7 @@ fn edge((rank, value): (u8, Option<OwnedDatum>)) -> Edge {
     }
 }
 
-fn lists(choices: &mut Choices<'_>, ty: KeyType) -> Vec<Bound> {
+fn lists(choices: &mut Choices<'_>, ty: &KeyType) -> Vec<Bound> {
     let mut values: Vec<Vec<Option<OwnedDatum>>> = vec![Vec::new(); 1 + choices.below(4)];
     let partitions = values.len();
     let distinct: BTreeSet<OwnedDatum> =

@@ -121,7 +121,11 @@ impl Catalogue {
         let session = keys::Session::read(&transaction).await?;
         // Literals must read back as they were written, whatever the session's settings.
         transaction
-            .batch_execute("SET LOCAL datestyle = 'ISO'; SET LOCAL timezone = 'UTC'")
+            .batch_execute(
+                "SET LOCAL datestyle = 'ISO'; SET LOCAL timezone = 'UTC'; \
+                 SET LOCAL intervalstyle = 'postgres'; SET LOCAL extra_float_digits = 3; \
+                 SET LOCAL standard_conforming_strings = on",
+            )
             .await?;
         let catalogue = Self::read_in(&transaction, &session, root, columns).await?;
         let catalogue = catalogue.ok_or_else(|| no_such_table(table))?;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use pgsluice_core::catalog::KeyColumn;
-use pgsluice_core::types::KeyType;
+use pgsluice_core::types::{KeyType, Labels, Scale};
 use tokio_postgres::types::{Oid, Type};
 use tokio_postgres::{Row, Transaction};
 
@@ -12,14 +12,27 @@ use crate::error::Result;
 /// The key columns of one partitioned table.
 pub(super) type Columns = Vec<KeyColumn>;
 
-/// Catalogue rows become JSON where a column's name differs among versions.
+/// Catalogue rows become JSON where a column's name differs among versions. A domain is read as its
+/// base type: what else it demands, the server checks in the leaf as it would in the root.
 const KEYS: &str = "
+WITH RECURSIVE step (domain, type, modifier) AS (
+    SELECT oid, typbasetype, typtypmod FROM pg_catalog.pg_type WHERE typtype = 'd'
+    UNION ALL
+    SELECT step.domain, t.typbasetype, t.typtypmod
+    FROM step
+    JOIN pg_catalog.pg_type t ON t.oid = step.type AND t.typtype = 'd'
+), base AS (
+    SELECT step.* FROM step JOIN pg_catalog.pg_type t ON t.oid = step.type AND t.typtype <> 'd'
+)
 SELECT p.partrelid, p.partstrat::pg_catalog.text AS strategy,
        pg_catalog.pg_get_partkeydef(p.partrelid) AS definition,
-       a.attname, a.atttypid, a.atttypmod, pg_catalog.format_type(a.atttypid, a.atttypmod) AS type,
+       a.attname, b.oid AS base_type, COALESCE(base.modifier, a.atttypmod) AS modifier,
+       b.typtype = 'e' AS is_enum, pg_catalog.format_type(a.atttypid, a.atttypmod) AS type,
        o.opcdefault AND o.opcnamespace = 'pg_catalog'::pg_catalog.regnamespace
-           AND (o.opcintype = a.atttypid
-                OR (a.atttypid, o.opcintype) = ('varchar'::regtype, 'text'::regtype))
+           AND (o.opcintype = b.oid
+                OR (b.oid, o.opcintype) IN (('varchar'::regtype, 'text'::regtype),
+                                            ('cidr'::regtype, 'inet'::regtype))
+                OR b.typtype = 'e' AND o.opcintype = 'anyenum'::regtype)
            AS core_opclass,
        o.opcname, c.collname, k.coll = 100 AS database_collation,
        pg_catalog.to_jsonb(c) ->> 'collprovider' AS provider,
@@ -27,15 +40,26 @@ SELECT p.partrelid, p.partstrat::pg_catalog.text AS strategy,
        c.collisdeterministic AS deterministic,
        EXISTS (SELECT FROM pg_catalog.pg_attrdef d
                WHERE d.adrelid = a.attrelid AND d.adnum = a.attnum) OR a.attidentity <> ''
+           OR t.typdefault IS NOT NULL
            AS has_default
 FROM pg_catalog.pg_partitioned_table p
 CROSS JOIN LATERAL unnest(p.partattrs::int2[], p.partclass::oid[], p.partcollation::oid[])
     WITH ORDINALITY AS k (attnum, opclass, coll, place)
 LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = k.attnum
+LEFT JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+LEFT JOIN base ON base.domain = a.atttypid
+LEFT JOIN pg_catalog.pg_type b ON b.oid = COALESCE(base.type, a.atttypid)
 LEFT JOIN pg_catalog.pg_opclass o ON o.oid = k.opclass
 LEFT JOIN pg_catalog.pg_collation c ON c.oid = k.coll
 WHERE p.partrelid = ANY ($1)
 ORDER BY p.partrelid, k.place";
+
+const LABELS: &str = "
+SELECT enumtypid, pg_catalog.array_agg(enumlabel::text ORDER BY enumsortorder),
+       pg_catalog.array_agg(oid ORDER BY enumsortorder)
+FROM pg_catalog.pg_enum
+WHERE enumtypid = ANY ($1)
+GROUP BY enumtypid";
 
 /// What of the session and the database decides how keys are read.
 pub(super) struct Session {
@@ -55,10 +79,30 @@ pub(super) async fn read(
     columns: &[String],
 ) -> Result<HashMap<Oid, Columns>> {
     let mut keys: HashMap<Oid, Columns> = HashMap::new();
-    for row in transaction.query(KEYS, &[&oids]).await? {
-        keys.entry(row.get("partrelid")).or_default().push(session.key_column(&row, columns));
+    let rows = transaction.query(KEYS, &[&oids]).await?;
+    let enums = read_enums(transaction, &rows).await?;
+    for row in rows {
+        let column = session.key_column(&row, columns, &enums);
+        keys.entry(row.get("partrelid")).or_default().push(column);
     }
     Ok(keys)
+}
+
+/// The labels of the enums among the key columns, by type.
+async fn read_enums(transaction: &Transaction<'_>, keys: &[Row]) -> Result<HashMap<Oid, Labels>> {
+    let is_enum = |row: &&Row| row.get::<_, Option<bool>>("is_enum").unwrap_or(false);
+    let mut types: Vec<Oid> = keys.iter().filter(is_enum).map(|row| row.get("base_type")).collect();
+    types.sort_unstable();
+    types.dedup();
+    if types.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let rows = transaction.query(LABELS, &[&types]).await?;
+    let labels = |row: &Row| {
+        let (labels, oids): (Vec<String>, Vec<Oid>) = (row.get(1), row.get(2));
+        (row.get(0), Labels::new(labels.into_iter().zip(oids).collect()))
+    };
+    Ok(rows.iter().map(labels).collect())
 }
 
 impl Session {
@@ -85,7 +129,7 @@ impl Session {
         })
     }
 
-    fn key_column(&self, row: &Row, columns: &[String]) -> KeyColumn {
+    fn key_column(&self, row: &Row, columns: &[String], enums: &HashMap<Oid, Labels>) -> KeyColumn {
         let Some(column) = row.get::<_, Option<String>>("attname") else {
             let definition: String = row.get("definition");
             return KeyColumn::Opaque {
@@ -98,17 +142,19 @@ impl Session {
             let why = "the input omits the column and its default decides".to_owned();
             return KeyColumn::Opaque { column, why };
         }
-        match self.key_type(row) {
+        match self.key_type(row, enums) {
             Ok(ty) => KeyColumn::Native { column, field, ty },
             Err(why) => KeyColumn::Opaque { column, why },
         }
     }
 
-    fn key_type(&self, row: &Row) -> Result<KeyType, String> {
-        let (oid, modifier): (Oid, i32) = (row.get("atttypid"), row.get("atttypmod"));
+    fn key_type(&self, row: &Row, enums: &HashMap<Oid, Labels>) -> Result<KeyType, String> {
+        let (oid, modifier): (Oid, i32) = (row.get("base_type"), row.get("modifier"));
         let type_name: &str = row.get("type");
-        let type_of = Type::from_oid(oid);
-        let ty = type_of.and_then(|ty| native(&ty, modifier, self.zone));
+        let ty = match enums.get(&oid) {
+            Some(labels) => Some(KeyType::Enum(labels.clone())),
+            None => Type::from_oid(oid).and_then(|ty| native(&ty, modifier, self.zone)),
+        };
         let Some(ty) = ty else {
             return Err(format!("type {type_name} is not routed natively"));
         };
@@ -119,10 +165,13 @@ impl Session {
                 name.unwrap_or_default()
             ));
         }
-        if matches!(ty, KeyType::Timestamptz { .. }) && !self.zulu {
+        if matches!(ty, KeyType::Timetz { .. } | KeyType::Timestamptz { .. }) && !self.zulu {
             return Err("the session reads the time zone Z as its own".to_owned());
         }
-        if matches!(ty, KeyType::Text | KeyType::Varchar { .. } | KeyType::Bpchar { .. }) {
+        if matches!(
+            ty,
+            KeyType::Text | KeyType::Name | KeyType::Varchar { .. } | KeyType::Bpchar { .. }
+        ) {
             self.check_text(row)?;
         }
         Ok(ty)
@@ -166,15 +215,49 @@ fn native(ty: &Type, modifier: i32, zone: Option<i32>) -> Option<KeyType> {
         Type::INT2 => KeyType::Int2,
         Type::INT4 => KeyType::Int4,
         Type::INT8 => KeyType::Int8,
+        Type::NUMERIC => KeyType::Numeric { scale: numeric_scale(modifier) },
+        Type::FLOAT4 => KeyType::Float4,
+        Type::FLOAT8 => KeyType::Float8,
+        Type::OID => KeyType::Oid,
+        Type::PG_LSN => KeyType::PgLsn,
+        Type::CHAR => KeyType::Char,
+        Type::NAME => KeyType::Name,
+        Type::BYTEA => KeyType::Bytea,
         Type::TEXT => KeyType::Text,
         Type::VARCHAR => KeyType::Varchar { max },
         Type::BPCHAR => KeyType::Bpchar { max },
         Type::UUID => KeyType::Uuid,
+        Type::MACADDR => KeyType::Macaddr,
+        Type::MACADDR8 => KeyType::Macaddr8,
+        Type::INET => KeyType::Inet,
+        Type::CIDR => KeyType::Cidr,
         Type::DATE => KeyType::Date,
+        Type::TIME => KeyType::Time { precision },
+        Type::TIMETZ => KeyType::Timetz { precision, zone },
+        Type::INTERVAL => KeyType::Interval { precision: interval_precision(modifier)? },
         Type::TIMESTAMP => KeyType::Timestamp { precision },
         Type::TIMESTAMPTZ => KeyType::Timestamptz { precision, zone },
         _ => return None,
     })
+}
+
+/// `make_numeric_typmod` read backwards, `src/backend/utils/adt/numeric.c`: the scale has eleven bits, the
+/// first of them its sign from version 15 on.
+fn numeric_scale(modifier: i32) -> Option<Scale> {
+    let modifier = u32::try_from(modifier - 4).ok()?;
+    let scale = ((modifier & 0x7FF) as i32 ^ 1024) - 1024;
+    Some(Scale { precision: (modifier >> 16) as i32, scale })
+}
+
+/// `INTERVAL_TYPMOD`, `src/include/utils/timestamp.h`: the lower half is a precision or all ones. None for
+/// an interval of some fields only, such as `interval day`.
+fn interval_precision(modifier: i32) -> Option<u8> {
+    const FULL: i32 = 0x7FFF;
+    if modifier >= 0 && modifier >> 16 != FULL {
+        return None;
+    }
+    let precision = modifier & 0xFFFF;
+    Some(if precision <= 6 { precision as u8 } else { 6 })
 }
 
 /// Seconds east of UTC of a zone that has had one offset for ever; None for all others.
@@ -207,6 +290,18 @@ mod tests {
         assert_eq!(native(&Type::VARCHAR, -1, None), Some(KeyType::Varchar { max: None }));
         assert_eq!(native(&Type::TIMESTAMP, -1, None), Some(KeyType::Timestamp { precision: 6 }));
         assert_eq!(native(&Type::TIMESTAMP, 0, None), Some(KeyType::Timestamp { precision: 0 }));
-        assert_eq!(native(&Type::NUMERIC, -1, None), None);
+        assert_eq!(native(&Type::JSONB, -1, None), None);
+    }
+
+    #[test]
+    fn modifiers_of_numeric_and_interval() {
+        assert_eq!(numeric_scale(-1), None);
+        let scale = |precision, scale| Some(Scale { precision, scale });
+        assert_eq!(numeric_scale((10 << 16 | 2) + 4), scale(10, 2));
+        assert_eq!(numeric_scale((1000 << 16 | 1000) + 4), scale(1000, 1000));
+        assert_eq!(numeric_scale((3 << 16 | (-2 & 0x7FF)) + 4), scale(3, -2));
+        assert_eq!(interval_precision(-1), Some(6));
+        assert_eq!(interval_precision(0x7FFF_0003), Some(3));
+        assert_eq!(interval_precision(0x0008_FFFF), None);
     }
 }

@@ -66,11 +66,15 @@ pub(super) async fn fill(
 }
 
 /// The literals of a node's bound with the types of the key columns that they belong to.
-fn typed<'l>(tree: &Tree, node: NodeId, literals: Option<&'l Literals>) -> Vec<(KeyType, &'l str)> {
+fn typed<'l>(
+    tree: &'l Tree,
+    node: NodeId,
+    literals: Option<&'l Literals>,
+) -> Vec<(&'l KeyType, &'l str)> {
     let key = tree.nodes[node].parent.and_then(|parent| tree.nodes[parent].key.as_ref());
     let (Some(key), Some(literals)) = (key, literals) else { return Vec::new() };
     let native = |index: usize| match key.columns.get(index) {
-        Some(KeyColumn::Native { ty, .. }) => Some(*ty),
+        Some(KeyColumn::Native { ty, .. }) => Some(ty),
         _ => None,
     };
     let texts: Vec<(usize, &str)> = match literals {
@@ -94,8 +98,8 @@ fn bound(key: &Key, literals: &Literals, datums: &Datums) -> Option<Bound> {
     }
     let datum = |index: usize, text: &str| -> Option<OwnedDatum> {
         let KeyColumn::Native { ty, .. } = key.columns.get(index)? else { return None };
-        let binary = datums.get(cast_type(*ty))?.get(text)?;
-        ty.from_binary(binary).map(OwnedDatum::from)
+        let binary = datums.get(cast_type(ty))?.get(text)?;
+        ty.from_binary(binary)
     };
     let edges = |edges: &[Literal]| -> Option<Vec<Edge>> {
         let edge = |(index, edge): (usize, &Literal)| match edge {
@@ -135,18 +139,34 @@ fn make_opaque(tree: &mut Tree, parent: NodeId, node: NodeId) {
 }
 
 /// The type to cast a literal to. Lengths and precisions are left out: the server has applied
-/// them to the bound already, and a bare `character` would cut it to one.
-fn cast_type(ty: KeyType) -> &'static str {
+/// them to the bound already, and a bare `character` would cut it to one. An enum's binary form is its
+/// label's.
+fn cast_type(ty: &KeyType) -> &'static str {
     match ty {
         KeyType::Bool => "pg_catalog.bool",
         KeyType::Int2 => "pg_catalog.int2",
         KeyType::Int4 => "pg_catalog.int4",
         KeyType::Int8 => "pg_catalog.int8",
-        KeyType::Text => "pg_catalog.text",
+        KeyType::Numeric { .. } => "pg_catalog.numeric",
+        KeyType::Float4 => "pg_catalog.float4",
+        KeyType::Float8 => "pg_catalog.float8",
+        KeyType::Oid => "pg_catalog.oid",
+        KeyType::PgLsn => "pg_catalog.pg_lsn",
+        KeyType::Char => "pg_catalog.\"char\"",
+        KeyType::Name => "pg_catalog.name",
+        KeyType::Bytea => "pg_catalog.bytea",
+        KeyType::Text | KeyType::Enum(_) => "pg_catalog.text",
         KeyType::Varchar { .. } => "pg_catalog.varchar",
         KeyType::Bpchar { .. } => "pg_catalog.bpchar",
         KeyType::Uuid => "pg_catalog.uuid",
+        KeyType::Macaddr => "pg_catalog.macaddr",
+        KeyType::Macaddr8 => "pg_catalog.macaddr8",
+        KeyType::Inet => "pg_catalog.inet",
+        KeyType::Cidr => "pg_catalog.cidr",
         KeyType::Date => "pg_catalog.date",
+        KeyType::Time { .. } => "pg_catalog.time",
+        KeyType::Timetz { .. } => "pg_catalog.timetz",
+        KeyType::Interval { .. } => "pg_catalog.interval",
         KeyType::Timestamp { .. } => "pg_catalog.timestamp",
         KeyType::Timestamptz { .. } => "pg_catalog.timestamptz",
     }

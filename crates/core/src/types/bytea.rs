@@ -1,0 +1,73 @@
+//! bytea: hexadecimal and escaped spellings.
+
+/// `byteain`, `src/backend/utils/adt/varlena.c`, PostgreSQL 13 to 18. `bytes` holds what is not the
+/// text itself.
+///
+/// The blanks that it allows among hexadecimal digits are left to it, and so are escaped spellings
+/// that are not ASCII, because the server's encoding decides on their bytes.
+pub(super) fn parse<'a>(text: &'a [u8], bytes: &'a mut Vec<u8>) -> Option<&'a [u8]> {
+    bytes.clear();
+    match text {
+        [b'\\', b'x', digits @ ..] => decode_hex(digits, bytes)?,
+        _ if !text.is_ascii() => return None,
+        _ if !text.contains(&b'\\') => return Some(text),
+        _ => decode_escapes(text, bytes)?,
+    }
+    Some(bytes)
+}
+
+/// Appends the bytes of pairs of hexadecimal digits.
+pub(super) fn decode_hex(digits: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
+    let (pairs, []) = digits.as_chunks::<2>() else { return None };
+    for &[high, low] in pairs {
+        bytes.push(hex(high)? << 4 | hex(low)?);
+    }
+    Some(())
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).map(|value| value as u8)
+}
+
+fn decode_escapes(mut text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
+    loop {
+        let (byte, rest) = match *text {
+            [] => return Some(()),
+            [b'\\', b'\\', ref rest @ ..] => (b'\\', rest),
+            [b'\\', a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', ref rest @ ..] => {
+                ((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'), rest)
+            }
+            [b'\\', ..] => return None,
+            [byte, ref rest @ ..] => (byte, rest),
+        };
+        bytes.push(byte);
+        text = rest;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn digits_and_escapes() {
+        for (text, bytes) in [
+            ("", &b""[..]),
+            ("\\x", b""),
+            ("\\x00fFA0", b"\x00\xFF\xA0"),
+            ("abc", b"abc"),
+            ("a\\\\b\\000\\377", b"a\\b\x00\xFF"),
+            ("x41", b"x41"),
+        ] {
+            assert_eq!(parse(text.as_bytes(), &mut vec![7]), Some(bytes), "{text}");
+        }
+    }
+
+    #[test]
+    fn anything_else_is_left_to_the_server() {
+        for text in ["\\x0", "\\xg0", "\\x 00", "\\X00", "\\", "\\00", "\\400", "\\08", "\\n", "é"]
+        {
+            assert_eq!(parse(text.as_bytes(), &mut Vec::new()), None, "{text}");
+        }
+    }
+}

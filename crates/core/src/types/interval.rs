@@ -1,0 +1,161 @@
+//! interval: its fields in the order of their size, spelled as IntervalStyle `postgres` does, where
+//! neither that setting nor rounding can matter; as one span of time.
+
+use super::datetime::{USECS_PER_DAY, USECS_PER_SECOND, parse_fraction};
+use super::integer;
+
+/// `interval_cmp_value`, `src/backend/utils/adt/timestamp.c`, PostgreSQL 13 to 18: a month is 30 days.
+/// The infinities of version 17 and later are at its ends.
+pub(super) fn span(months: i32, days: i32, usecs: i64) -> i128 {
+    let days = i128::from(months) * 30 + i128::from(days);
+    i128::from(usecs) + days * i128::from(USECS_PER_DAY)
+}
+
+/// `interval_hash_extended` in the same file.
+pub(super) fn hash_extended(span: i128, seed: u64) -> u64 {
+    integer::hash_extended(span as i64, seed)
+}
+
+/// What `interval_in` makes of `N years N mons N days HH:MM:SS.f`, each part but one left out perhaps.
+///
+/// A sign is read only where there is a single part: under IntervalStyle `sql_standard` the first
+/// one counts for all.
+pub(super) fn parse(text: &[u8], precision: u8) -> Option<i128> {
+    let (negative, text) = match text {
+        [b'-', rest @ ..] if parts(rest) == 1 => (true, rest),
+        _ => (false, text),
+    };
+    let span = parse_positive(text, precision)?;
+    Some(if negative { -span } else { span })
+}
+
+/// A number and its unit are one part.
+fn parts(text: &[u8]) -> usize {
+    let words = text.split(|&byte| byte == b' ').count();
+    if text.contains(&b':') { words } else { words.div_ceil(2) }
+}
+
+fn parse_positive(text: &[u8], precision: u8) -> Option<i128> {
+    let mut words = text.split(|&byte| byte == b' ');
+    let (mut months, mut days) = (0, 0);
+    let mut last = None;
+    while let Some(word) = words.next() {
+        if word.contains(&b':') {
+            let time = parse_time(word, precision)?;
+            return words.next().is_none().then(|| span(months, days, time));
+        }
+        let number = parse_number(word)?;
+        let unit = Unit::parse(words.next()?)?;
+        if last >= Some(unit) {
+            return None;
+        }
+        last = Some(unit);
+        match unit {
+            Unit::Year => months += number * 12,
+            Unit::Month => months += number,
+            Unit::Day => days = number,
+        }
+    }
+    Some(span(months, days, 0))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Unit {
+    Year,
+    Month,
+    Day,
+}
+
+impl Unit {
+    fn parse(word: &[u8]) -> Option<Self> {
+        Some(match word {
+            b"year" | b"years" => Self::Year,
+            b"mon" | b"mons" | b"month" | b"months" => Self::Month,
+            b"day" | b"days" => Self::Day,
+            _ => return None,
+        })
+    }
+}
+
+/// So few digits that no field can overflow.
+fn parse_number(word: &[u8]) -> Option<i32> {
+    let digits = (1..=7).contains(&word.len()) && word.iter().all(u8::is_ascii_digit);
+    digits.then(|| word.iter().fold(0, |value, digit| value * 10 + i32::from(digit - b'0')))
+}
+
+/// The microseconds of `HH:MM[:SS[.f]]`, the hours of any number.
+fn parse_time(word: &[u8], precision: u8) -> Option<i64> {
+    let mut fields = word.splitn(3, |&byte| byte == b':');
+    let hours = parse_number(fields.next()?)?;
+    let minutes = parse_sixtieth(fields.next()?)?;
+    let (seconds, fraction) = match fields.next() {
+        None => (0, 0),
+        Some(field) => match field.split_at_checked(2)? {
+            (seconds, []) => (parse_sixtieth(seconds)?, 0),
+            (seconds, [b'.', fraction @ ..]) => {
+                let (fraction, []) = parse_fraction(fraction, precision)? else { return None };
+                (parse_sixtieth(seconds)?, fraction)
+            }
+            _ => return None,
+        },
+    };
+    let seconds = (i64::from(hours) * 60 + i64::from(minutes)) * 60 + i64::from(seconds);
+    Some(seconds * USECS_PER_SECOND + fraction)
+}
+
+fn parse_sixtieth(word: &[u8]) -> Option<i32> {
+    (word.len() == 2).then(|| parse_number(word))?.filter(|&number| number < 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{parse, span};
+
+    #[test]
+    fn fields_from_the_greatest_to_the_least() {
+        for (text, value) in [
+            ("1 year 2 mons 3 days 04:05:06.7", span(14, 3, 14_706_700_000)),
+            ("100:00", span(0, 0, 360_000_000_000)),
+            ("1 mon", span(0, 30, 0)),
+            ("-3 days", span(0, -3, 0)),
+            ("-00:00:01.5", span(0, 0, -1_500_000)),
+            ("0 days", 0),
+            ("00:00:00", 0),
+        ] {
+            assert_eq!(parse(text.as_bytes(), 6), Some(value), "{text}");
+        }
+    }
+
+    #[test]
+    fn anything_else_is_left_to_the_server() {
+        for text in [
+            "",
+            " ",
+            "1",
+            "1 day 2 days",
+            "1 day 1 year",
+            "-1 day 02:03:04",
+            "1 day -02:03:04",
+            "1.5 days",
+            "1  day",
+            "1 day ",
+            "1 DAY",
+            "P1D",
+            "@ 1 day",
+            "1 day ago",
+            "1 week",
+            "00:60:00",
+            "00:00:60",
+            "00:00:00.1234567",
+            "1:2:3",
+            "12345678 days",
+            "infinity",
+            "--1 day",
+            "- 1 day",
+            "01:02:03 1 day",
+        ] {
+            assert_eq!(parse(text.as_bytes(), 6), None, "{text}");
+        }
+        assert_eq!(parse(b"00:00:00.12", 1), None);
+    }
+}

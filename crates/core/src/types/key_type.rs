@@ -1,0 +1,276 @@
+//! Each key type with what of its modifier matters, and which family's functions serve it.
+
+use super::{
+    Datum, Labels, OwnedDatum, Scale, boolean, bytea, datetime, float, integer, interval, lsn, mac,
+    network, numeric, text, time, uuid,
+};
+use crate::hash;
+
+/// A key type that is understood natively, with what of its modifier and of the session matters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyType {
+    /// `boolean`
+    Bool,
+    /// `smallint`
+    Int2,
+    /// `integer`
+    Int4,
+    /// `bigint`
+    Int8,
+    /// `numeric`
+    Numeric {
+        /// The declared precision and scale, if there are any.
+        scale: Option<Scale>,
+    },
+    /// `real`
+    Float4,
+    /// `double precision`
+    Float8,
+    /// `oid`
+    Oid,
+    /// `pg_lsn`
+    PgLsn,
+    /// `"char"`
+    Char,
+    /// `name`
+    Name,
+    /// `bytea`
+    Bytea,
+    /// `text`
+    Text,
+    /// `character varying`
+    Varchar {
+        /// The declared length in characters, if there is one.
+        max: Option<u32>,
+    },
+    /// `character`
+    Bpchar {
+        /// The declared length in characters; none for a bare `bpchar`.
+        max: Option<u32>,
+    },
+    /// `uuid`
+    Uuid,
+    /// `macaddr`
+    Macaddr,
+    /// `macaddr8`
+    Macaddr8,
+    /// `inet`
+    Inet,
+    /// `cidr`
+    Cidr,
+    /// An enum.
+    Enum(Labels),
+    /// `date`
+    Date,
+    /// `time without time zone`
+    Time {
+        /// Digits of a second's fraction, 0 to 6; 6 where none are declared.
+        precision: u8,
+    },
+    /// `time with time zone`
+    ///
+    /// The caller vouches for `Z` as with [`KeyType::Timestamptz`].
+    Timetz {
+        /// Digits of a second's fraction, 0 to 6; 6 where none are declared.
+        precision: u8,
+        /// As with [`KeyType::Timestamptz`].
+        zone: Option<i32>,
+    },
+    /// `interval`, all of its fields.
+    Interval {
+        /// Digits of a second's fraction, 0 to 6; 6 where none are declared.
+        precision: u8,
+    },
+    /// `timestamp without time zone`
+    Timestamp {
+        /// Digits of a second's fraction, 0 to 6; 6 where none are declared.
+        precision: u8,
+    },
+    /// `timestamp with time zone`
+    ///
+    /// The caller vouches for the session reading `Z` as UTC, as it does under every
+    /// `timezone_abbreviations` that PostgreSQL ships (unless, from version 18 on, its own time zone
+    /// is abbreviated so).
+    Timestamptz {
+        /// Digits of a second's fraction, 0 to 6; 6 where none are declared.
+        precision: u8,
+        /// The session's time zone in seconds east of UTC, if its offset is one and always the same.
+        zone: Option<i32>,
+    },
+}
+
+impl KeyType {
+    /// The datum that PostgreSQL's input function gives for `text`, or `None` where that is not
+    /// proven: then the server decides. It stands in `scratch` where it is not part of the text.
+    ///
+    /// The strings are taken to be valid in the server's encoding, and that to be UTF-8 (or the
+    /// string to be ASCII).
+    #[must_use]
+    pub fn parse<'a>(&self, text: &'a [u8], scratch: &'a mut Vec<u8>) -> Option<Datum<'a>> {
+        match *self {
+            Self::Int2 => integer::parse(text, i16::MIN.into(), i16::MAX.into()).map(Datum::Int),
+            Self::Int4 => integer::parse(text, i32::MIN.into(), i32::MAX.into()).map(Datum::Int),
+            Self::Int8 => integer::parse(text, i64::MIN, i64::MAX).map(Datum::Int),
+            Self::Numeric { scale } => numeric::parse(text, scale, scratch).map(Datum::Bytes),
+            Self::Float4 => float::parse_float4(text).map(Datum::Int),
+            Self::Float8 => float::parse_float8(text).map(Datum::Int),
+            Self::Oid => integer::parse_oid(text).map(Datum::Int),
+            Self::PgLsn => lsn::parse(text).map(Datum::Int),
+            Self::Bool => boolean::parse(text).map(|value| Datum::Int(value.into())),
+            Self::Char => text::parse_char(text).map(Datum::Int),
+            Self::Name => text::parse_name(text).map(Datum::Bytes),
+            Self::Bytea => bytea::parse(text, scratch).map(Datum::Bytes),
+            Self::Text => Some(Datum::Bytes(text)),
+            Self::Varchar { max } => text::parse_varchar(text, max).map(Datum::Bytes),
+            Self::Bpchar { max } => text::parse_bpchar(text, max).map(Datum::Bytes),
+            Self::Uuid => uuid::parse(text).map(Datum::Uuid),
+            Self::Macaddr => mac::parse(text, scratch).map(Datum::Bytes),
+            Self::Macaddr8 => mac::parse8(text, scratch).map(Datum::Bytes),
+            Self::Inet => network::parse_inet(text).map(Datum::Network),
+            Self::Cidr => network::parse_cidr(text).map(Datum::Network),
+            Self::Enum(ref labels) => labels.parse(text).map(Datum::Int),
+            Self::Date => datetime::parse_date(text).map(Datum::Int),
+            Self::Time { precision } => time::parse(text, precision).map(Datum::Int),
+            Self::Timetz { precision, zone } => {
+                time::parse_zoned(text, precision, zone).map(Datum::Wide)
+            }
+            Self::Interval { precision } => interval::parse(text, precision).map(Datum::Wide),
+            Self::Timestamp { precision } => {
+                datetime::parse_timestamp(text, precision).map(Datum::Int)
+            }
+            Self::Timestamptz { precision, zone } => {
+                datetime::parse_timestamptz(text, precision, zone).map(Datum::Int)
+            }
+        }
+    }
+
+    /// Decodes the binary wire format, as the type's send function writes it. `None` if `bytes`
+    /// are not the type's.
+    ///
+    /// The infinities of `date` and `timestamp` are the ends of the 32-bit and the 64-bit range
+    /// here as they are there.
+    #[must_use]
+    pub fn from_binary(&self, bytes: &[u8]) -> Option<OwnedDatum> {
+        let int = match self {
+            Self::Bool => match bytes {
+                [value @ (0 | 1)] => (*value).into(),
+                _ => return None,
+            },
+            Self::Int2 => i16::from_be_bytes(fixed(bytes)?).into(),
+            Self::Int4 | Self::Date => i32::from_be_bytes(fixed(bytes)?).into(),
+            Self::Int8 | Self::Time { .. } | Self::Timestamp { .. } | Self::Timestamptz { .. } => {
+                i64::from_be_bytes(fixed(bytes)?)
+            }
+            Self::Float4 => float::sortable(f32::from_be_bytes(fixed(bytes)?).into()),
+            Self::Float8 => float::sortable(f64::from_be_bytes(fixed(bytes)?)),
+            Self::Oid => u32::from_be_bytes(fixed(bytes)?).into(),
+            Self::PgLsn => lsn::sortable(u64::from_be_bytes(fixed(bytes)?)),
+            Self::Char => text::parse_char(bytes.strip_suffix(b"\0").unwrap_or(bytes))?,
+            Self::Enum(labels) => labels.parse(bytes)?,
+            _ => return self.decode_wide(bytes),
+        };
+        Some(OwnedDatum::Int(int))
+    }
+
+    /// [`Self::from_binary`] of the types whose datum is not one integer.
+    fn decode_wide(&self, bytes: &[u8]) -> Option<OwnedDatum> {
+        Some(match self {
+            Self::Numeric { .. } => OwnedDatum::Bytes(numeric::from_binary(bytes)?),
+            Self::Timetz { .. } => {
+                let (usecs, zone) = bytes.split_first_chunk()?;
+                let zone = i32::from_be_bytes(fixed(zone)?);
+                OwnedDatum::Wide(time::zoned(i64::from_be_bytes(*usecs), zone))
+            }
+            Self::Interval { .. } => {
+                let (usecs, rest) = bytes.split_first_chunk()?;
+                let (days, months) = rest.split_first_chunk()?;
+                let months = i32::from_be_bytes(fixed(months)?);
+                let (days, usecs) = (i32::from_be_bytes(*days), i64::from_be_bytes(*usecs));
+                OwnedDatum::Wide(interval::span(months, days, usecs))
+            }
+            Self::Uuid => OwnedDatum::Uuid(u128::from_be_bytes(fixed(bytes)?)),
+            Self::Inet | Self::Cidr => OwnedDatum::Network(network::from_binary(bytes)?),
+            Self::Macaddr => OwnedDatum::Bytes(fixed::<6>(bytes)?.into()),
+            Self::Macaddr8 => OwnedDatum::Bytes(fixed::<8>(bytes)?.into()),
+            Self::Bpchar { .. } => OwnedDatum::Bytes(text::without_trailing_blanks(bytes).into()),
+            _ => OwnedDatum::Bytes(bytes.into()),
+        })
+    }
+
+    /// The type's extended hash function with `seed`; [`hash::PARTITION_SEED`] for routing.
+    ///
+    /// `hashcharextended` (boolean, "char"), `hashint2extended`, `hashint4extended` (also date),
+    /// `hashint8extended`, `hashoidextended`, `hashnameextended` of
+    /// `src/backend/access/hash/hashfunc.c`, `time_hash_extended`, `timestamp_hash_extended`,
+    /// `uuid_hash_extended`, `hashtextextended`, `hashbpcharextended`, `hashvarlenaextended`,
+    /// `hashmacaddrextended` and `hashmacaddr8extended`, PostgreSQL 13 to 18; in 18 boolean, date,
+    /// timestamptz and bytea have functions of their own that give the same. The strings' are those of
+    /// a deterministic collation. The others are named where they stand.
+    #[must_use]
+    pub fn hash(&self, datum: Datum<'_>, seed: u64) -> u64 {
+        match datum {
+            Datum::Int(value) => match self {
+                Self::Float4 | Self::Float8 => float::hash_extended(value, seed),
+                Self::PgLsn => lsn::hash_extended(value, seed),
+                Self::Enum(labels) => labels.hash_extended(value, seed),
+                // PostgreSQL hashes equal integers of any width to the same value.
+                _ => integer::hash_extended(value, seed),
+            },
+            Datum::Wide(value) => match self {
+                Self::Timetz { .. } => time::hash_zoned(value, seed),
+                _ => interval::hash_extended(value, seed),
+            },
+            Datum::Uuid(value) => hash::bytes_extended(&value.to_be_bytes(), seed),
+            Datum::Network(network) => network::hash_extended(&network, seed),
+            Datum::Bytes(bytes) => match self {
+                Self::Numeric { .. } => numeric::hash_extended(bytes, seed),
+                _ => hash::bytes_extended(bytes, seed),
+            },
+        }
+    }
+}
+
+fn fixed<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
+    bytes.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KeyType, OwnedDatum};
+
+    #[test]
+    fn binary_of_another_length_is_no_datum() {
+        for key_type in [
+            KeyType::Bool,
+            KeyType::Int2,
+            KeyType::Int4,
+            KeyType::Int8,
+            KeyType::Uuid,
+            KeyType::Float4,
+            KeyType::Float8,
+            KeyType::Oid,
+            KeyType::PgLsn,
+            KeyType::Numeric { scale: None },
+            KeyType::Macaddr,
+            KeyType::Macaddr8,
+            KeyType::Inet,
+            KeyType::Timetz { precision: 6, zone: None },
+            KeyType::Interval { precision: 6 },
+        ] {
+            for length in [0, 3, 5, 9, 15, 17] {
+                assert_eq!(key_type.from_binary(&vec![0; length]), None, "{key_type:?}");
+            }
+        }
+        assert_eq!(KeyType::Bool.from_binary(&[2]), None);
+        assert_eq!(KeyType::Char.from_binary(&[0x80]), None);
+    }
+
+    #[test]
+    fn infinities_are_the_ends_of_the_range() {
+        let (never, forever) = (i32::MIN.to_be_bytes(), i32::MAX.to_be_bytes());
+        let [never, forever] = [&never, &forever].map(|binary| KeyType::Date.from_binary(binary));
+        let late = KeyType::Date.parse(b"9999-12-31", &mut Vec::new()).map(OwnedDatum::from);
+        assert_eq!(never, Some(OwnedDatum::Int(i32::MIN.into())));
+        assert!(never < late && late < forever);
+    }
+}

@@ -1,0 +1,56 @@
+//! enum: labels, in the order and with the oids that the catalogue has for them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::hash;
+
+/// The labels of one enum type; cloning is cheap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Labels(Arc<Table>);
+
+/// A label's place in the type's order, and the oid at each place.
+#[derive(Debug, PartialEq, Eq)]
+struct Table {
+    places: HashMap<Box<[u8]>, usize>,
+    oids: Vec<u32>,
+}
+
+impl Labels {
+    /// The labels and their oids, ascending by `pg_enum.enumsortorder`.
+    #[must_use]
+    pub fn new(labels: Vec<(String, u32)>) -> Self {
+        let oids = labels.iter().map(|&(_, oid)| oid).collect();
+        let places = labels.into_iter().enumerate();
+        let places = places.map(|(place, (label, _))| (label.into_bytes().into(), place)).collect();
+        Self(Arc::new(Table { places, oids }))
+    }
+
+    /// The place of a label; `enum_in`, `src/backend/utils/adt/enum.c`, PostgreSQL 13 to 18.
+    pub(super) fn parse(&self, text: &[u8]) -> Option<i64> {
+        self.0.places.get(text).map(|&place| place as i64)
+    }
+
+    /// `hashenumextended`, `src/backend/access/hash/hashfunc.c`, PostgreSQL 13 to 18.
+    pub(super) fn hash_extended(&self, place: i64, seed: u64) -> u64 {
+        let oid = usize::try_from(place).ok().and_then(|place| self.0.oids.get(place));
+        hash::uint32_extended(oid.copied().unwrap_or_default(), seed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Labels;
+    use crate::hash;
+
+    #[test]
+    fn labels_sort_by_place_and_hash_by_oid() {
+        let labels = Labels::new(vec![("sad".into(), 9), ("ok".into(), 12), ("Ok".into(), 11)]);
+        assert_eq!(labels.parse(b"sad"), Some(0));
+        assert_eq!(labels.parse(b"Ok"), Some(2));
+        assert_eq!(labels.hash_extended(2, 5), hash::uint32_extended(11, 5));
+        for text in ["", "SAD", "sad ", "happy"] {
+            assert_eq!(labels.parse(text.as_bytes()), None, "{text}");
+        }
+    }
+}

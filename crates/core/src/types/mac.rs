@@ -1,0 +1,89 @@
+//! macaddr and macaddr8: six or eight bytes in hexadecimal, grouped in one of the usual ways.
+
+use super::bytea::decode_hex;
+
+/// `macaddr_in`, `src/backend/utils/adt/mac.c`, PostgreSQL 13 to 18, for two digits a byte.
+pub(super) fn parse<'a>(text: &[u8], bytes: &'a mut Vec<u8>) -> Option<&'a [u8]> {
+    let groups: &[usize] = match text {
+        [_, _, b':' | b'-', ..] => &[2, 2, 2, 2, 2, 2],
+        [_, _, _, _, b'.' | b'-', ..] => &[4, 4, 4],
+        [_, _, _, _, _, _, b':' | b'-', ..] => &[6, 6],
+        _ => &[12],
+    };
+    decode_groups(text, groups, bytes)
+}
+
+/// `macaddr8_in`, `src/backend/utils/adt/mac8.c`, PostgreSQL 13 to 18, for pairs of digits; six bytes
+/// become eight.
+pub(super) fn parse8<'a>(text: &[u8], bytes: &'a mut Vec<u8>) -> Option<&'a [u8]> {
+    let groups: &[usize] = match text.len() {
+        23 => &[2; 8],
+        17 => &[2; 6],
+        16 => &[16],
+        12 => &[12],
+        _ => return None,
+    };
+    decode_groups(text, groups, bytes)?;
+    if bytes.len() == 6 {
+        bytes.splice(3..3, [0xFF, 0xFE]);
+    }
+    Some(bytes)
+}
+
+/// Groups of so many digits, all parted by the same sign.
+fn decode_groups<'a>(
+    mut text: &[u8],
+    groups: &[usize],
+    bytes: &'a mut Vec<u8>,
+) -> Option<&'a [u8]> {
+    bytes.clear();
+    let separator = text.get(groups[0]).copied();
+    if groups.len() > 1 && !matches!(separator, Some(b':' | b'-' | b'.')) {
+        return None;
+    }
+    for (place, &group) in groups.iter().enumerate() {
+        if place > 0 {
+            text = text.strip_prefix(&[separator?])?;
+        }
+        let (digits, rest) = text.split_at_checked(group)?;
+        decode_hex(digits, bytes)?;
+        text = rest;
+    }
+    text.is_empty().then_some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{parse, parse8};
+
+    #[test]
+    fn six_bytes_in_every_grouping() {
+        for text in [
+            "08:00:2b:01:02:03",
+            "08-00-2B-01-02-03",
+            "08002b:010203",
+            "08002b-010203",
+            "0800.2b01.0203",
+            "0800-2b01-0203",
+            "08002b010203",
+        ] {
+            let bytes = [8, 0, 0x2b, 1, 2, 3];
+            assert_eq!(parse(text.as_bytes(), &mut vec![]), Some(&bytes[..]), "{text}");
+        }
+        for text in ["", "8:0:2b:1:2:3", "08:00:2b-01-02-03", "08002b01020", "08002b0102030", "08:"]
+        {
+            assert_eq!(parse(text.as_bytes(), &mut vec![]), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn six_bytes_become_eight() {
+        let bytes = [8, 0, 0x2b, 0xFF, 0xFE, 1, 2, 3];
+        for text in ["08:00:2b:01:02:03", "08002b010203", "08-00-2b-ff-fe-01-02-03"] {
+            assert_eq!(parse8(text.as_bytes(), &mut vec![]), Some(&bytes[..]), "{text}");
+        }
+        for text in ["", "08:00:2b:01:02", "08:00:2b:01:02:0g", "0800.2b01.0203.0405"] {
+            assert_eq!(parse8(text.as_bytes(), &mut vec![]), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! numeric: in bytes that sort as the numbers do, whatever their scale.
+//!
+//! A kind, the weight of the first digit, the digits of base 10,000 without zeros at either end; the
+//! latter two inverted for a negative number.
+
+use crate::hash;
+
+/// The kinds, ascending.
+const NEGATIVE_INFINITY: u8 = 0;
+const NEGATIVE: u8 = 1;
+const ZERO: u8 = 2;
+const POSITIVE: u8 = 3;
+const INFINITY: u8 = 4;
+const NAN: u8 = 5;
+
+/// Ends the digits of a negative number, so that of two that begin alike the shorter is the greater.
+const END: u16 = u16::MAX;
+
+/// Digits on either side of the decimal point; more are left to the server, which has limits.
+const MAX_PLACES: i32 = 1000;
+
+/// What of its modifier a numeric keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scale {
+    /// Decimal digits in all.
+    pub precision: i32,
+    /// How many of them are behind the decimal point; negative, the last ones before it are zeros.
+    pub scale: i32,
+}
+
+/// A finite decimal number: the digits on both sides of its point, to be moved by the exponent.
+struct Decimal<'a> {
+    negative: bool,
+    whole: &'a [u8],
+    fraction: &'a [u8],
+    exponent: i32,
+}
+
+/// `numeric_in`, `src/backend/utils/adt/numeric.c`, PostgreSQL 13 to 18: a decimal number with or without
+/// an exponent, `NaN`, or an infinity (from version 14 on; before, the server refuses it anywhere).
+///
+/// What would have to be rounded, and what does not fit, is left to the server.
+/// `trim_ascii` takes all that C's `isspace` takes but the vertical tab.
+pub(super) fn parse<'a>(
+    text: &[u8],
+    scale: Option<Scale>,
+    bytes: &'a mut Vec<u8>,
+) -> Option<&'a [u8]> {
+    let text = text.trim_ascii();
+    bytes.clear();
+    match text.last()? {
+        b'0'..=b'9' | b'.' => encode_decimal(&parse_decimal(text)?, scale, bytes)?,
+        _ => bytes.push(parse_word(text, scale)?),
+    }
+    Some(bytes)
+}
+
+fn parse_word(text: &[u8], scale: Option<Scale>) -> Option<u8> {
+    let is = |word: &str| text.eq_ignore_ascii_case(word.as_bytes());
+    match () {
+        () if is("NaN") => Some(NAN),
+        // An infinity does not fit into any precision.
+        () if scale.is_some() => None,
+        () if is("inf") || is("+inf") || is("infinity") || is("+infinity") => Some(INFINITY),
+        () if is("-inf") || is("-infinity") => Some(NEGATIVE_INFINITY),
+        () => None,
+    }
+}
+
+fn parse_decimal(text: &[u8]) -> Option<Decimal<'_>> {
+    let (negative, text) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, text),
+    };
+    let (whole, rest) = split_digits(text);
+    let (fraction, rest) = match rest {
+        [b'.', rest @ ..] => split_digits(rest),
+        _ => (&[][..], rest),
+    };
+    let exponent = match rest {
+        [] => 0,
+        [b'e' | b'E', rest @ ..] => parse_exponent(rest)?,
+        _ => return None,
+    };
+    let some = !whole.is_empty() || !fraction.is_empty();
+    some.then_some(Decimal { negative, whole, fraction, exponent })
+}
+
+fn split_digits(text: &[u8]) -> (&[u8], &[u8]) {
+    let end = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
+    text.split_at(end)
+}
+
+fn parse_exponent(text: &[u8]) -> Option<i32> {
+    let (negative, digits) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, text),
+    };
+    let (digits, []) = split_digits(digits) else { return None };
+    if !(1..=4).contains(&digits.len()) {
+        return None;
+    }
+    let value = digits.iter().fold(0, |value, digit| value * 10 + i32::from(digit - b'0'));
+    Some(if negative { -value } else { value })
+}
+
+fn encode_decimal(number: &Decimal<'_>, scale: Option<Scale>, bytes: &mut Vec<u8>) -> Option<()> {
+    let Decimal { negative, whole, fraction, exponent } = *number;
+    let digits = || whole.iter().chain(fraction);
+    // Places are counted from the decimal point: 0 is that of the units, -1 that of the tenths.
+    let highest = i32::try_from(whole.len()).ok()? - 1 + exponent;
+    let lowest = exponent - i32::try_from(fraction.len()).ok()?;
+    if highest >= MAX_PLACES || lowest < -MAX_PLACES {
+        return None;
+    }
+    let Some(zeros) = digits().position(|&digit| digit != b'0') else {
+        bytes.push(ZERO);
+        return Some(());
+    };
+    let last = digits().rev().position(|&digit| digit != b'0')?;
+    let (highest, lowest) = (highest - zeros as i32, lowest + last as i32);
+    if let Some(Scale { precision, scale }) = scale
+        && (highest >= precision - scale || lowest < -scale)
+    {
+        return None;
+    }
+    let mut encoder = Encoder::new(bytes, negative, highest.div_euclid(4) as i16);
+    let mut place = highest;
+    let mut group = 0;
+    for digit in digits().skip(zeros).take((highest - lowest + 1) as usize) {
+        group += u16::from(digit - b'0') * [1, 10, 100, 1000][place.rem_euclid(4) as usize];
+        if place.rem_euclid(4) == 0 {
+            encoder.push(group);
+            group = 0;
+        }
+        place -= 1;
+    }
+    if group != 0 {
+        encoder.push(group);
+    }
+    encoder.finish();
+    Some(())
+}
+
+/// Writes the digits of base 10,000 of a number that is not zero.
+struct Encoder<'a> {
+    bytes: &'a mut Vec<u8>,
+    mask: u16,
+}
+
+impl<'a> Encoder<'a> {
+    fn new(bytes: &'a mut Vec<u8>, negative: bool, weight: i16) -> Self {
+        bytes.push(if negative { NEGATIVE } else { POSITIVE });
+        let mut encoder = Self { bytes, mask: if negative { u16::MAX } else { 0 } };
+        encoder.write(weight as u16 ^ 1 << 15);
+        encoder
+    }
+
+    /// One more than the digit, so that an inverted one is below [`END`].
+    fn push(&mut self, digit: u16) {
+        self.write(digit + 1);
+    }
+
+    fn write(&mut self, word: u16) {
+        self.bytes.extend((word ^ self.mask).to_be_bytes());
+    }
+
+    fn finish(self) {
+        if self.mask != 0 {
+            self.bytes.extend(END.to_be_bytes());
+        }
+    }
+}
+
+/// Decodes what `numeric_send` writes, `src/backend/utils/adt/numeric.c`, PostgreSQL 13 to 18.
+pub(super) fn from_binary(binary: &[u8]) -> Option<Box<[u8]>> {
+    let (words, []) = binary.as_chunks::<2>() else { return None };
+    let mut words = words.iter().map(|word| u16::from_be_bytes(*word));
+    let (count, weight) = (words.next()?, words.next()? as i16);
+    let (sign, _) = (words.next()?, words.next()?);
+    let digits: Vec<u16> = words.collect();
+    let mut bytes = Vec::new();
+    match sign {
+        0xC000 => bytes.push(NAN),
+        0xD000 => bytes.push(INFINITY),
+        0xF000 => bytes.push(NEGATIVE_INFINITY),
+        0x0000 | 0x4000 if digits.len() == usize::from(count) => {
+            encode_digits(sign != 0, weight, &digits, &mut bytes)?;
+        }
+        _ => return None,
+    }
+    Some(bytes.into())
+}
+
+fn encode_digits(negative: bool, weight: i16, digits: &[u16], bytes: &mut Vec<u8>) -> Option<()> {
+    if digits.iter().any(|&digit| digit > 9999) {
+        return None;
+    }
+    let Some(first) = digits.iter().position(|&digit| digit != 0) else {
+        bytes.push(ZERO);
+        return Some(());
+    };
+    let last = digits.iter().rposition(|&digit| digit != 0)?;
+    let weight = i16::try_from(i32::from(weight) - first as i32).ok()?;
+    let mut encoder = Encoder::new(bytes, negative, weight);
+    digits[first..=last].iter().for_each(|&digit| encoder.push(digit));
+    encoder.finish();
+    Some(())
+}
+
+/// `hash_numeric_extended`, `src/backend/utils/adt/numeric.c`, PostgreSQL 13 to 18: the sign and the scale
+/// do not count.
+pub(super) fn hash_extended(bytes: &[u8], seed: u64) -> u64 {
+    let (mask, words) = match bytes {
+        [POSITIVE, words @ ..] => (0, words),
+        [NEGATIVE, words @ .., _, _] => (u16::MAX, words),
+        [ZERO, ..] => return seed.wrapping_sub(1),
+        _ => return seed,
+    };
+    let mut words = words.as_chunks::<2>().0.iter().map(|word| u16::from_be_bytes(*word) ^ mask);
+    let weight = (words.next().unwrap_or_default() ^ 1 << 15) as i16;
+    let mut few = [0; 64];
+    let mut many = Vec::new();
+    let digits = if words.len() * 2 <= few.len() {
+        &mut few[..words.len() * 2]
+    } else {
+        many.resize(words.len() * 2, 0);
+        &mut many[..]
+    };
+    for (bytes, word) in digits.as_chunks_mut::<2>().0.iter_mut().zip(words) {
+        *bytes = word.wrapping_sub(1).to_le_bytes();
+    }
+    hash::bytes_extended(digits, seed) ^ i64::from(weight) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Scale, parse};
+
+    fn read(text: &str) -> Option<Vec<u8>> {
+        parse(text.as_bytes(), None, &mut vec![9]).map(<[u8]>::to_vec)
+    }
+
+    #[test]
+    fn spellings_of_one_number_are_the_same() {
+        for spellings in [
+            &["0", "-0", "0.000", "00e5", " .0 ", "0e-900"][..],
+            &["1", "+1", "1.", "01.0", "0.1e1", "10e-1", "1e0", "1000e-3", ".00001e5"],
+            &["-120000", "-12e4", "-0000120000.00", "-.12E+6"],
+            &["0.00012", "12e-5", ".0001200"],
+            &["inf", "Infinity", "+INF", "+infinity"],
+        ] {
+            for spelling in spellings {
+                assert_eq!(read(spelling), read(spellings[0]), "{spelling}");
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_sort_as_numbers() {
+        let ascending = [
+            "-inf",
+            "-1e20",
+            "-10000",
+            "-9999",
+            "-2",
+            "-1.00010001",
+            "-1.0001",
+            "-1.00005",
+            "-1",
+            "-0.1",
+            "-0.00001",
+            "0",
+            "1e-900",
+            "0.00001",
+            "0.1",
+            "1",
+            "1.00000001",
+            "1.0001",
+            "1.5",
+            "2",
+            "9999",
+            "10000",
+            "10000.1",
+            "10001",
+            "1e20",
+            "1e999",
+            "inf",
+            "nan",
+        ];
+        assert!(ascending.map(read).is_sorted_by(|a, b| a.is_some() && a < b));
+    }
+
+    #[test]
+    fn anything_else_is_left_to_the_server() {
+        for text in [
+            "", " ", ".", "-", "e5", "1e", "1e+", "1e 5", "1 2", "1_0", "0x10", "+nan", "1,5",
+            "--1", "1.2.3", "1e1000", "1e-1001", "1e99999", "\u{b}1", "- 1", "infinit",
+        ] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_scale_would_round_or_refuse_is_left_to_the_server() {
+        let fits = |text: &str, precision, scale| {
+            let scale = Some(Scale { precision, scale });
+            parse(text.as_bytes(), scale, &mut Vec::new()).is_some()
+        };
+        for text in ["0", "0.00", "99.99", "1.500", "-99.9900", "999e-1", "nan"] {
+            assert!(fits(text, 4, 2), "{text}");
+        }
+        for text in ["100", "0.001", "99.995", "-100", "1e2", "inf"] {
+            assert!(!fits(text, 4, 2), "{text}");
+        }
+        assert!(fits("12300", 3, -2) && !fits("12340", 3, -2) && !fits("123400", 3, -2));
+        assert!(fits("0.00123", 3, 5) && !fits("0.0123", 3, 5));
+    }
+}

@@ -1,0 +1,4 @@
+CREATE TYPE mood AS ENUM ('sad', 'ok');
+CREATE TABLE t (k mood, n int) PARTITION BY LIST (k);
+CREATE TABLE t_sad PARTITION OF t FOR VALUES IN ('sad');
+CREATE TABLE t_ok PARTITION OF t FOR VALUES IN ('ok');
