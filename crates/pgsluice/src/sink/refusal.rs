@@ -28,7 +28,9 @@ pub(super) struct Sent {
 pub(super) fn refusal(flow: &Flow<'_>, error: &tokio_postgres::Error, sent: &[Sent]) -> Error {
     let Some(db) = error.as_db_error() else { return lost(Some(error)) };
     let mut report = Error::from(db);
-    if report.kind() != Kind::Data {
+    // A trigger may do at one row what the server does not support; it says so where COPY was.
+    let by_trigger = *db.code() == SqlState::FEATURE_NOT_SUPPORTED && db.where_().is_some();
+    if report.kind() != Kind::Data && !by_trigger {
         return report;
     }
     if let Some(hint) = no_longer_its_row(flow, db, sent) {
