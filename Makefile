@@ -11,13 +11,19 @@ TESTED := --workspace --exclude pgsluice-py
 TOOLS := .venv/requirements-dev.txt
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
+# The servers that `make test` tries; those that `make test-matrix` tries, one after the other.
+PGSLUICE_TEST_MAJORS ?= 15 18
+MATRIX ?= 13 14 15 16 17 18
+# What is not tried is counted as filtered out, not as passed.
+UNTRIED := $(patsubst %,--skip pg%,$(filter-out $(PGSLUICE_TEST_MAJORS),13 14 15 16 17 18))
 
+export PGSLUICE_TEST_MAJORS
 export VIRTUAL_ENV := $(VENV)
 export PATH := $(VENV)/bin:$(PATH)
 unexport CONDA_PREFIX PYTHONHOME PYTHONPATH
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check fuzz bench bench-report format clean
+.PHONY: help build demo test test-matrix check fuzz bench bench-report format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -32,11 +38,19 @@ demo: build ## Load TPC-H lineitem with psql and with pgsluice, and compare
 
 test: $(TOOLS) ## Run every test, on PostgreSQL 15 and 18
 	cargo test --locked $(TESTED) --no-run
-	PGSLUICE_PROGRAM=$(TARGET)/debug/pgsluice scripts/with_servers.sh cargo test --locked $(TESTED)
+	PGSLUICE_PROGRAM=$(TARGET)/debug/pgsluice scripts/with_servers.sh cargo test --locked $(TESTED) -- $(UNTRIED)
 	rm -rf $(TARGET)/wheel-test
 	maturin build --locked --quiet --compatibility linux --out $(TARGET)/wheel-test
 	pip install --quiet --no-deps --target $(TARGET)/wheel-test/site $(TARGET)/wheel-test/*.whl
 	PYTHONPATH=$(TARGET)/wheel-test/site python -m unittest discover --start-directory python/tests
+
+test-matrix: $(TOOLS) ## Run the tests against PostgreSQL as the judge on 13 to 18 (MATRIX="13 14")
+	cargo build --locked -p pgsluice-cli
+	@for major in $(MATRIX); do \
+	    echo "PostgreSQL $$major"; \
+	    PGSLUICE_TEST_MAJORS=$$major PGSLUICE_PROGRAM=$(TARGET)/debug/pgsluice scripts/with_servers.sh \
+	        cargo test --locked --quiet -p pgsluice-cli --test integration pg$$major || exit 1; \
+	done
 
 check: $(TOOLS) ## Check format, lints and documentation
 	cargo fmt --all --check

@@ -32,7 +32,8 @@ trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-for major in ${PGSLUICE_TEST_MAJORS:-15 18}; do
+export PGSLUICE_TEST_MAJORS=${PGSLUICE_TEST_MAJORS:-15 18}
+for major in $PGSLUICE_TEST_MAJORS; do
     bin=$(python3 "$scripts/fetch_postgres.py" "$major")
     # Its own home, so that a copy of the programs that it may need goes away as well.
     url=$(PGSLUICE_HOME="$place/home" "$PGSLUICE_PROGRAM" server start \

@@ -4,8 +4,9 @@
 
 use std::ffi::OsString;
 use std::fs::File;
+use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use serde::Deserialize;
 
@@ -23,7 +24,14 @@ pub(crate) struct Load<'a> {
     pub(crate) copy: &'a CopyOptions,
     pub(crate) jobs: u32,
     pub(crate) memory: Option<&'a str>,
+    /// Each leaf's rows go by its own name, however few they are. They would travel through the
+    /// root, and nothing would be learnt of leaves.
+    pub(crate) by_leaf: bool,
 }
+
+/// A load that is fed by standard input.
+#[derive(Debug)]
+pub(crate) struct Running(Child);
 
 /// What the process left behind.
 #[derive(Debug)]
@@ -58,29 +66,62 @@ pub(crate) struct Fallback {
 
 impl Load<'_> {
     pub(crate) fn run(&self) -> Outcome {
+        let mut command = self.command();
+        if self.stdin {
+            command.stdin(File::open(&self.files[0]).expect("the input opens"));
+        } else {
+            command.stdin(Stdio::null());
+        }
+        Outcome::of(command.output().unwrap_or_else(|error| panic!("{command:?}: {error}")))
+    }
+
+    /// Begins a load of standard input, which is fed in pieces.
+    pub(crate) fn start(&self) -> Running {
+        let mut command = self.command();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Running(command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}")))
+    }
+
+    fn command(&self) -> Command {
         let program = std::env::var_os("PGSLUICE_BIN")
             .unwrap_or_else(|| OsString::from(env!("CARGO_BIN_EXE_pgsluice")));
         let mut command = Command::new(&program);
         command.arg("load");
         if self.stdin {
-            let file = File::open(&self.files[0]).expect("the input opens");
-            command.arg("-").stdin(file);
+            command.arg("-");
         } else {
-            command.args(self.files).stdin(Stdio::null());
+            command.args(self.files);
         }
         command.args(["-t", &self.table, "-d", self.url, "-j", &self.jobs.to_string()]);
         command.args(self.memory.iter().flat_map(|memory| ["--memory", memory]));
+        command.args(self.by_leaf.then_some("--few-rows=0"));
         command.args(self.copy.arguments()).args(["--json", "-q"]);
-        let output = command.output().unwrap_or_else(|error| panic!("{program:?}: {error}"));
-        Outcome {
+        command
+    }
+}
+
+impl Running {
+    /// Writes a piece of the input. A load that has ended already takes no more.
+    pub(crate) fn feed(&mut self, piece: &str) {
+        let stdin = self.0.stdin.as_mut().expect("a pipe");
+        let _ = stdin.write_all(piece.as_bytes()).and_then(|()| stdin.flush());
+    }
+
+    /// Ends the input, and waits for the end of the load.
+    pub(crate) fn end(self) -> Outcome {
+        Outcome::of(self.0.wait_with_output().expect("the load ends"))
+    }
+}
+
+impl Outcome {
+    fn of(output: Output) -> Self {
+        Self {
             status: output.status.code(),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         }
     }
-}
 
-impl Outcome {
     /// The summary of a load that succeeded.
     pub(crate) fn summary(&self) -> Result<Summary, String> {
         if self.status != Some(0) {

@@ -1,12 +1,14 @@
 //! The one integration binary: one program to link, each module one subject.
 //!
-//! Servers come from the environment, as `scripts/with_servers.sh` sets it: `PGSLUICE_TEST_URL_15`
-//! and `_18` are throw-away clusters, `PGSLUICE_TEST_BIN_15` and `_18` their programs.
+//! Servers come from the environment, as `scripts/with_servers.sh` sets it: `PGSLUICE_TEST_MAJORS`
+//! names the major versions to try, `PGSLUICE_TEST_URL_15` and so on are throw-away clusters,
+//! `PGSLUICE_TEST_BIN_15` and so on their programs.
 
 #![allow(clippy::unwrap_used)] // a test that fails panics
 
 mod connect;
 mod copy_options;
+mod ddl;
 mod embedded;
 mod failures;
 mod loader;

@@ -7,15 +7,14 @@
 mod trial;
 
 use self::trial::Trial;
-use crate::server::Server;
+use crate::server::{Server, on_each_server, say};
 use crate::trees::{self, Case, Expect};
 
 /// Names the folders of `tests/trees/`, in order, and makes a test of each on each server.
 macro_rules! cases {
     ($($name:ident,)*) => {
         const NAMES: &[&str] = &[$(stringify!($name)),*];
-        mod pg15 { $(#[test] fn $name() { super::check(stringify!($name), super::Server::Pg15); })* }
-        mod pg18 { $(#[test] fn $name() { super::check(stringify!($name), super::Server::Pg18); })* }
+        on_each_server!(crate::oracle::check, [$($name,)*]);
     };
 }
 
@@ -25,6 +24,7 @@ cases! {
     bpchar_list,
     char_padding,
     coercible_operator_class,
+    column_privilege,
     columns_omitted,
     columns_reordered,
     csv_cr,
@@ -45,6 +45,7 @@ cases! {
     date_spellings,
     date_style_dmy,
     default_at_each_level,
+    default_between,
     default_only,
     domain_default,
     domains,
@@ -53,6 +54,7 @@ cases! {
     error_empty_line,
     error_enum_label,
     error_extra_column,
+    error_gap_range,
     error_hash_remainder,
     error_header_mismatch,
     error_header_short,
@@ -61,12 +63,16 @@ cases! {
     error_key_empty,
     error_key_range,
     error_key_syntax,
+    error_leaf_deferred,
+    error_leaf_foreign_key,
+    error_leaf_unique,
     error_missing_column,
     error_mixed_line_ends,
     error_no_partition,
     error_no_partition_null,
     error_not_null,
     error_nul_byte,
+    error_root_privilege,
     error_second_file,
     error_text_missing_column,
     error_text_octal,
@@ -77,9 +83,13 @@ cases! {
     expression_key,
     float_digits,
     foreign_key,
+    foreign_leaf,
     four_levels,
     from_stdin,
+    gaps_to_default,
     generated_column,
+    generated_differs,
+    generated_in_leaf,
     generated_virtual,
     hash_addresses,
     hash_enum,
@@ -96,12 +106,17 @@ cases! {
     hash_times,
     hash_times_of_day,
     hash_uuid,
+    hostile_backslash,
     hostile_names,
     hostile_table,
     icu_collations,
+    identity_of_leaf,
     identity_omitted,
+    identity_omitted_16,
+    identity_omitted_17,
     indexes_and_keys,
     infinities,
+    inheritance_children,
     integer_spellings,
     integer_spellings_16,
     interval_styles,
@@ -110,6 +125,7 @@ cases! {
     leaf_check,
     leaf_default_differs,
     leaf_privilege,
+    leaf_schema_privilege,
     list_boolean,
     list_char,
     list_date,
@@ -130,6 +146,7 @@ cases! {
     pattern_operator_class,
     plain_table,
     plain_text_escapes,
+    privilege_between,
     range_bigint,
     range_bytea,
     range_date,
@@ -153,6 +170,7 @@ cases! {
     range_uuid,
     reserved_words,
     row_security,
+    row_security_between,
     row_security_leaf,
     serial_omitted,
     several_files,
@@ -162,6 +180,7 @@ cases! {
     text_escapes_in_keys,
     text_final_backslash,
     text_header,
+    timestamp_bare_point,
     timestamp_typmod,
     timestamptz_dst_zone,
     timestamptz_fixed_zone,
@@ -170,8 +189,10 @@ cases! {
     trigger_after_row,
     trigger_before_row,
     trigger_before_row_key,
+    trigger_row_each_level,
     trigger_skips_rows,
     trigger_statement_between,
+    trigger_statement_idle,
     trigger_statement_leaf,
     trigger_statement_plain,
     trigger_statement_root,
@@ -190,7 +211,7 @@ fn check(name: &str, server: Server) {
     let scratch = server.scratch();
     let judge = scratch.session();
     if let Some(why) = case.skipped(server, &judge) {
-        eprintln!("skipped: {why}");
+        say(&format!("skipped on {}: {name}: {why}", server.major()));
         return;
     }
     let trial = Trial::prepare(&case, scratch, judge);

@@ -22,23 +22,15 @@ use self::tree::{Tree, trees};
 use self::values::{CHOICES, Field};
 use crate::loader::{Load, Outcome};
 use crate::placement::Placement;
-use crate::server::{Scratch, Server, Session, explain};
+use crate::server::{Scratch, Server, Session, explain, on_each_server};
 
 const CASES: u32 = 100;
 const REGRESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/random.regressions");
 const NOTES: &[&str] = &["", "x", "two\nlines", "a,b;c|d", "\"", "\\", "tab\t", "é", "NIL"];
 
-#[test]
-fn random_trees_on_pg15() {
-    try_trees(Server::Pg15);
-}
+on_each_server!(crate::random::try_trees, [random_trees,]);
 
-#[test]
-fn random_trees_on_pg18() {
-    try_trees(Server::Pg18);
-}
-
-fn try_trees(server: Server) {
+fn try_trees(_name: &str, server: Server) {
     let set = |name| std::env::var_os(name).is_some();
     let mut config = Config {
         failure_persistence: Some(Box::new(FileFailurePersistence::Direct(REGRESSIONS))),
@@ -53,7 +45,7 @@ fn try_trees(server: Server) {
         config.rng_seed = RngSeed::Fixed(u64::from(server.major()));
     }
     let bench = Bench::new(server);
-    let judged = TestRunner::new(config).run(&cases(), |case| {
+    let judged = TestRunner::new(config).run(&cases(server.major() >= 15), |case| {
         bench.judge(&case).map_err(|why| TestCaseError::fail(format!("{why}\n{case:?}")))
     });
     if let Err(error) = judged {
@@ -80,12 +72,12 @@ impl fmt::Debug for Case {
     }
 }
 
-fn cases() -> impl Strategy<Value = Case> {
+fn cases(text_header: bool) -> impl Strategy<Value = Case> {
     let field = (0..CHOICES, any::<Index>());
     let row = (vec(field, 4), select(NOTES));
     let memory = select(&[None, Some("1MiB"), Some("64MiB")][..]);
     // Shrinking goes from left to right, and fewer rows tell most.
-    (vec(row, 1..60), dialects(), 1u32..=4, memory, trees()).prop_map(
+    (vec(row, 1..60), dialects(text_header), 1u32..=4, memory, trees()).prop_map(
         |(rows, dialect, jobs, memory, tree)| {
             let note = |text: &str| Field { text: Some(text.into()), canonical: true };
             let row = |(choices, text): (Vec<(u8, Index)>, &str)| {
@@ -205,6 +197,7 @@ impl Bench {
             copy: &case.dialect.options(),
             jobs: case.jobs,
             memory: case.memory,
+            by_leaf: case.jobs > 1,
         }
         .run()
     }

@@ -3,30 +3,62 @@
 //! Apart from the tests so that they read as what they check. The clusters are thrown away, so
 //! the URLs are a superuser's.
 
+use std::io::Write;
 use std::pin::pin;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use bytes::Bytes;
 use futures_util::{SinkExt, TryStreamExt};
 use tokio::runtime::{Builder, Runtime};
-use tokio_postgres::{Client, Error, NoTls, SimpleQueryMessage};
+use tokio_postgres::config::Host;
+use tokio_postgres::{Client, Config, Error, NoTls, SimpleQueryMessage};
 
 /// A cell of a result in text form.
 pub(crate) type Cell = Option<String>;
 
-/// One of the two servers under test.
+/// One of the servers under test, by its major version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Server {
-    Pg15,
-    Pg18,
+pub(crate) struct Server(u32);
+
+/// A module for each major version, `pg13` and so on, and in it a test for each name, which calls
+/// the function with the name and the server if that server is to be tried.
+macro_rules! on_each_server {
+    ($check:path, $names:tt) => {
+        $crate::server::on_each_server!(@ pg13 13 $check, $names);
+        $crate::server::on_each_server!(@ pg14 14 $check, $names);
+        $crate::server::on_each_server!(@ pg15 15 $check, $names);
+        $crate::server::on_each_server!(@ pg16 16 $check, $names);
+        $crate::server::on_each_server!(@ pg17 17 $check, $names);
+        $crate::server::on_each_server!(@ pg18 18 $check, $names);
+    };
+    (@ $module:ident $major:literal $check:path, [$($name:ident,)*]) => {
+        mod $module {
+            $(#[test] fn $name() {
+                if let Some(server) = $crate::server::Server::to_try($major) {
+                    $check(stringify!($name), server);
+                }
+            })*
+        }
+    };
 }
+pub(crate) use on_each_server;
 
 impl Server {
-    pub(crate) fn major(self) -> u32 {
-        match self {
-            Self::Pg15 => 15,
-            Self::Pg18 => 18,
+    pub(crate) const PG15: Self = Self(15);
+    pub(crate) const PG18: Self = Self(18);
+
+    /// The server of this major version, if `PGSLUICE_TEST_MAJORS` asks for it.
+    pub(crate) fn to_try(major: u32) -> Option<Self> {
+        let asked = std::env::var("PGSLUICE_TEST_MAJORS").unwrap_or_else(|_| "15 18".into());
+        let found = asked.split_whitespace().any(|word| word.parse() == Ok(major));
+        if !found {
+            say(&format!("skipped on {major}: PGSLUICE_TEST_MAJORS is {asked:?}"));
         }
+        found.then_some(Self(major))
+    }
+
+    pub(crate) fn major(self) -> u32 {
+        self.0
     }
 
     /// The superuser's URL, from the environment.
@@ -78,6 +110,34 @@ impl Drop for Scratch {
     }
 }
 
+/// What a URL says, for those who cannot take a URL.
+pub(crate) struct Address {
+    pub(crate) host: String,
+    pub(crate) port: String,
+    pub(crate) database: String,
+    pub(crate) user: String,
+    pub(crate) password: String,
+}
+
+impl Address {
+    pub(crate) fn of(url: &str) -> Self {
+        let config: Config = url.parse().expect("a URL");
+        let text = |part: Option<&str>| part.unwrap_or_default().to_owned();
+        let host = match config.get_hosts().first() {
+            Some(Host::Tcp(host)) => host.clone(),
+            Some(Host::Unix(path)) => path.to_string_lossy().into_owned(),
+            None => String::new(),
+        };
+        Self {
+            host,
+            port: config.get_ports().first().unwrap_or(&5432).to_string(),
+            database: text(config.get_dbname()),
+            user: text(config.get_user()),
+            password: String::from_utf8_lossy(config.get_password().unwrap_or_default()).into(),
+        }
+    }
+}
+
 /// A connection that blocks, with the few statements that tests need.
 pub(crate) struct Session {
     runtime: Runtime,
@@ -118,13 +178,23 @@ impl Session {
         messages.into_iter().filter_map(row).collect()
     }
 
-    /// Runs `COPY ... FROM STDIN` with `input` and gives the number of rows.
+    /// Runs `COPY ... FROM STDIN` with `input` and gives the number of rows. The transaction is
+    /// an explicit one, because the client does not hear of a commit that fails after a COPY.
     pub(crate) fn copy_in(&self, sql: &str, input: Vec<u8>) -> Result<u64, Error> {
-        self.runtime.block_on(async {
+        self.run("BEGIN");
+        let copied = self.runtime.block_on(async {
             let mut sink = pin!(self.client.copy_in(sql).await?);
             sink.send(Bytes::from(input)).await?;
             sink.finish().await
-        })
+        });
+        match copied {
+            Ok(rows) => self.try_run("COMMIT").map(|()| rows),
+            Err(error) => {
+                // After a COPY that did not begin, the client mistakes the answer for another.
+                let _ = self.try_run("ROLLBACK");
+                Err(error)
+            }
+        }
     }
 
     /// Runs `COPY ... TO STDOUT` and gives its bytes.
@@ -135,6 +205,11 @@ impl Session {
             pieces.concat()
         })
     }
+}
+
+/// Says what must be seen even if the test succeeds: past the harness, which keeps such output.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// The server's own words, which the error's `Display` leaves out.

@@ -12,7 +12,10 @@ mod times;
 
 use awkward::{Random, Spell};
 use pgsluice_core::types::{KeyType, OwnedDatum, Scale};
+use tokio::runtime::Builder;
 use tokio_postgres::{Client, NoTls};
+
+use crate::server::{Server, on_each_server};
 
 const SPELLINGS: usize = 50_000;
 const DATE_STYLES: [&str; 4] = ["ISO, MDY", "German", "SQL, DMY", "Postgres, YMD"];
@@ -36,19 +39,15 @@ struct Family {
     types: Vec<(KeyType, i32)>,
 }
 
-#[tokio::test(flavor = "current_thread")]
-async fn what_is_read_natively_is_what_postgresql_15_reads() {
-    sweep("PGSLUICE_TEST_URL_15").await;
+on_each_server!(crate::spelling::try_spellings, [what_is_read_natively_is_what_the_server_reads,]);
+
+fn try_spellings(_name: &str, server: Server) {
+    let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(sweep(&server.url()));
 }
 
-#[tokio::test(flavor = "current_thread")]
-async fn what_is_read_natively_is_what_postgresql_18_reads() {
-    sweep("PGSLUICE_TEST_URL_18").await;
-}
-
-async fn sweep(variable: &str) {
-    let url = std::env::var(variable).unwrap_or_else(|_| panic!("{variable} is not set"));
-    let (client, connection) = tokio_postgres::connect(&url, NoTls).await.expect("no server");
+async fn sweep(url: &str) {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await.expect("no server");
     let connection = tokio::spawn(connection);
     let mut random = Random::new(20);
     for family in families() {

@@ -1,8 +1,10 @@
 //! The cases under `tests/trees/`: what is in a case's folder, and what it says of itself.
 //!
 //! A folder holds `schema.sql`, which makes the table `t` and its partitions, the rows, and
-//! `case.toml`. `@side@` in the schema stands for the schema in which that side lives. The rows
-//! are `rows.csv`, `rows.txt`, or `rows.sql`: a query whose result is the input.
+//! `case.toml`. `@side@` in the schema stands for the schema in which that side lives, and
+//! `@host@`, `@port@`, `@database@`, `@user@` and `@password@` for what a connection to the same
+//! database is made with. The rows are `rows.csv`, `rows.txt`, or `rows.sql`: a query whose result
+//! is the input.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::copy_options::CopyOptions;
-use crate::server::{Server, Session};
+use crate::server::{Address, Server, Session};
 
 /// A case as its `case.toml` has it.
 #[derive(Debug, Deserialize)]
@@ -40,9 +42,10 @@ pub(crate) struct Case {
 
 /// What a server may lack.
 #[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 enum Need {
     Icu,
+    PostgresFdw,
 }
 
 /// How the two sides are compared.
@@ -132,15 +135,33 @@ impl Case {
         if self.max_version.is_some_and(|max| server.major() > max) {
             return Some("the server is too new");
         }
-        let icu = "SELECT 1 FROM pg_collation WHERE collname = 'en-x-icu'";
-        match self.needs? {
-            Need::Icu => session.rows(icu).is_empty().then_some("the server is built without ICU"),
-        }
+        let (found, why) = match self.needs? {
+            Need::Icu => (
+                "SELECT 1 FROM pg_collation WHERE collname = 'en-x-icu'",
+                "the server is built without ICU",
+            ),
+            Need::PostgresFdw => (
+                "SELECT 1 FROM pg_available_extensions WHERE name = 'postgres_fdw'",
+                "the server comes without postgres_fdw",
+            ),
+        };
+        session.rows(found).is_empty().then_some(why)
     }
 
-    pub(crate) fn schema(&self, side: &str) -> String {
+    /// The schema of a side in the database at `url`.
+    pub(crate) fn schema(&self, side: &str, url: &str) -> String {
         let sql = fs::read_to_string(self.folder.join("schema.sql")).expect("a schema.sql");
-        sql.replace("@side@", side)
+        let place = Address::of(url);
+        [
+            ("@side@", side),
+            ("@host@", &place.host),
+            ("@port@", &place.port),
+            ("@database@", &place.database),
+            ("@user@", &place.user),
+            ("@password@", &place.password),
+        ]
+        .into_iter()
+        .fold(sql, |sql, (name, value)| sql.replace(name, value))
     }
 
     /// The loaded table of a side, as in SQL.

@@ -12,7 +12,7 @@ use crate::server::Server;
 
 #[test]
 fn what_cannot_be_found_is_named() {
-    let bench = Bench::with_table(Server::Pg18);
+    let bench = Bench::with_table(Server::PG18);
     bench.file("good.csv", "1,a\n");
     fs::create_dir(bench.path("empty")).unwrap();
     let no_such_file = "for reading: No such file or directory\nHINT:";
@@ -34,7 +34,7 @@ fn what_cannot_be_found_is_named() {
 #[test]
 fn what_may_not_be_read_is_named() {
     const NOBODY: u32 = 65534;
-    let bench = Bench::with_table(Server::Pg18);
+    let bench = Bench::with_table(Server::PG18);
     let folder = Permissions::from_mode(0o755);
     fs::set_permissions(bench.folder.path(), folder).unwrap();
     let closed = bench.file("closed.csv", "1,a\n");
@@ -77,7 +77,7 @@ fn inputs_without_rows_load_nothing() {
 
 #[test]
 fn a_pipe_with_a_name_is_opened_once() {
-    let bench = Bench::with_table(Server::Pg18);
+    let bench = Bench::with_table(Server::PG18);
     let pipe = bench.path("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let writer = thread::spawn(move || {

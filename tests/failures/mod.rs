@@ -38,7 +38,7 @@ struct Bench {
 
 /// Runs a test on both servers.
 fn on_both(test: impl Fn(&Bench)) {
-    for server in [Server::Pg15, Server::Pg18] {
+    for server in [Server::PG15, Server::PG18] {
         test(&Bench::new(server));
     }
 }

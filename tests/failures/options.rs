@@ -55,7 +55,7 @@ fn what_is_missing_is_named() {
 
 #[test]
 fn columns_that_cannot_be_loaded_are_named() {
-    let bench = Bench::new(Server::Pg18);
+    let bench = Bench::new(Server::PG18);
     bench.session.run(
         "CREATE TABLE t (id int, v text, g int GENERATED ALWAYS AS (id * 2) STORED)
              PARTITION BY RANGE (id);

@@ -74,7 +74,7 @@ fn a_refused_row_has_its_place() {
 
 #[test]
 fn an_open_quote_in_a_long_file_is_named_where_it_begins() {
-    let bench = Bench::with_table(Server::Pg18);
+    let bench = Bench::with_table(Server::PG18);
     let mut input = b"1,a\n2,b\n3,\"c\n".to_vec();
     input.extend(super::rows(50_000, 100));
     bench.file("rows.csv", &input);

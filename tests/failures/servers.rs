@@ -11,7 +11,7 @@ use crate::server::{Server, Session};
 
 #[test]
 fn a_login_that_fails_says_why() {
-    let bench = Bench::with_table(Server::Pg18);
+    let bench = Bench::with_table(Server::PG18);
     bench.file("rows.csv", "1,a\n");
     let password = bench.url.split([':', '@']).nth(2).unwrap();
     let nobody = bench.url.replace("//postgres:", "//nobody:");
@@ -115,7 +115,7 @@ impl Drop for Victim {
 
 /// Loads into a server that `end` takes away, starts it again, and compares.
 fn lose_server(end: impl Fn(&Victim, &Session)) {
-    let bench = Bench::new(Server::Pg18);
+    let bench = Bench::new(Server::PG18);
     bench.file("rows.csv", rows(3_000_000, 10));
     let victim = Victim::start();
     let session = Session::open(&victim.url);

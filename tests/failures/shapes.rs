@@ -5,7 +5,7 @@ use crate::server::Server;
 
 #[test]
 fn little_memory_many_leaves() {
-    let bench = Bench::new(Server::Pg18);
+    let bench = Bench::new(Server::PG18);
     bench.session.run("CREATE TABLE t (id int, v text) PARTITION BY HASH (id)");
     for leaf in 0..500 {
         bench.session.run(&format!(
@@ -35,7 +35,7 @@ fn rows_longer_than_the_memory() {
 
 #[test]
 fn a_field_of_fifty_megabytes() {
-    let bench = Bench::with_table(Server::Pg18);
+    let bench = Bench::with_table(Server::PG18);
     let mut input = b"1,\"".to_vec();
     input.resize(50 << 20, b'z');
     input.extend(b"\"\n2,b\n");
@@ -63,7 +63,7 @@ fn sums_hold_when_a_trigger_drops_rows() {
 
 #[test]
 fn more_connections_than_work() {
-    let bench = Bench::with_table(Server::Pg18);
+    let bench = Bench::with_table(Server::PG18);
     bench.file("rows.csv", "1,a\n");
     let summary = bench.load(["rows.csv", "-t", "t", "-j", "40", "--json", "-q"]).summary();
     assert_eq!(summary["rows_loaded"], 1);

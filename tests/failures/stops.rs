@@ -37,7 +37,7 @@ fn a_signal_ends_a_load_from_a_pipe_that_stays_open() {
 
 #[test]
 fn a_signal_ends_a_load_that_waits_for_its_first_byte() {
-    let bench = Bench::with_table(Server::Pg18);
+    let bench = Bench::with_table(Server::PG18);
     let mut load = bench.start(["-", "-t", "t"], Stdio::piped());
     wait_until("the login", || {
         let query = "SELECT count(*) FROM pg_stat_activity
@@ -55,7 +55,7 @@ fn a_signal_ends_a_load_that_waits_for_its_first_byte() {
 
 #[test]
 fn a_signal_ends_a_load_from_a_pipe_that_nobody_has_opened() {
-    let bench = Bench::with_table(Server::Pg18);
+    let bench = Bench::with_table(Server::PG18);
     assert!(Command::new("mkfifo").arg(bench.path("pipe")).status().unwrap().success());
     let load = bench.start(["pipe", "-t", "t"], Stdio::null());
     thread::sleep(Duration::from_millis(500));
@@ -130,7 +130,7 @@ fn one_statement_is_stopped_as_a_whole() {
 
 #[test]
 fn a_second_signal_ends_at_once() {
-    let bench = Bench::with_table(Server::Pg18);
+    let bench = Bench::with_table(Server::PG18);
     // A server that has stopped answering: the cancel request is not answered either.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let silent = format!("postgresql://u@{}/d?connect_timeout=0", listener.local_addr().unwrap());
@@ -147,7 +147,7 @@ fn a_second_signal_ends_at_once() {
 
 #[test]
 fn closed_outputs_do_not_hurt() {
-    let bench = Bench::with_table(Server::Pg18);
+    let bench = Bench::with_table(Server::PG18);
     bench.file("rows.csv", rows(1000, 10));
     let program = env!("CARGO_BIN_EXE_pgsluice");
     for closing in ["--json | head -c0", "--json >&-", "2>&-", "--json >/dev/full"] {

@@ -165,7 +165,7 @@ fn settings_of_a_role_do_not_matter_or_are_said() {
 
 #[test]
 fn a_table_that_was_never_split_has_no_partition_for_a_row() {
-    let bench = Bench::new(Server::Pg18);
+    let bench = Bench::new(Server::PG18);
     bench.session.run("CREATE TABLE t (id int, v text) PARTITION BY RANGE (id)");
     bench.file("rows.csv", "1,a\n");
     let ended = bench.load(["rows.csv", "-t", "t"]);

@@ -10,7 +10,7 @@ use crate::server::Server;
 
 #[test]
 fn a_terminal_has_a_bar() {
-    let bench = Bench::with_table(Server::Pg18);
+    let bench = Bench::with_table(Server::PG18);
     bench.file("rows.csv", rows(400_000, 100));
     // Holds one leaf up, so that the bar is drawn in the middle.
     bench.session.run("BEGIN; LOCK TABLE t3 IN ACCESS EXCLUSIVE MODE");
@@ -35,7 +35,7 @@ fn a_terminal_has_a_bar() {
 
 #[test]
 fn a_pipe_has_a_line_every_ten_seconds() {
-    let bench = Bench::with_table(Server::Pg18);
+    let bench = Bench::with_table(Server::PG18);
     let mut load = bench.start(["-", "-t", "t", "--format", "csv"], Stdio::piped());
     load.feed(&rows(60_000, 100));
     thread::sleep(Duration::from_millis(10_500));
@@ -54,7 +54,7 @@ fn load_end(mut load: super::Running) -> String {
 
 #[test]
 fn quiet_is_silent() {
-    let bench = Bench::with_table(Server::Pg18);
+    let bench = Bench::with_table(Server::PG18);
     bench.file("rows.csv", rows(1000, 10));
     let ended = bench.load(["rows.csv", "-t", "t", "-q"]);
     assert_eq!((ended.status.code(), &*ended.stdout, &*ended.stderr), (Some(0), "", ""));

@@ -11,7 +11,7 @@ use crate::placement::Placement;
 use crate::server::{Scratch, Session, explain};
 use crate::trees::{Case, Loaded, Refusal};
 
-/// The settings under which pgsluice loads each case.
+/// The settings under which pgsluice loads each case; with several jobs, by leaf.
 const SETTINGS: [(&str, u32, Option<&str>); 2] =
     [("leaf_side_1", 1, None), ("leaf_side_3", 3, Some("8MiB"))];
 const ROOT_SIDE: &str = "root_side";
@@ -31,7 +31,7 @@ impl<'a> Trial<'a> {
         for side in SETTINGS.iter().map(|setting| setting.0).chain([ROOT_SIDE]) {
             let name = identifier(side);
             judge.run(&format!("CREATE SCHEMA {name}; SET search_path = {name}"));
-            judge.run(&case.schema(side));
+            judge.run(&case.schema(side, scratch.url()));
         }
         let folder = tempfile::tempdir().expect("a folder for the inputs");
         let inputs = case.inputs(&judge, folder.path());
@@ -60,6 +60,7 @@ impl<'a> Trial<'a> {
             copy: &self.case.copy,
             jobs,
             memory,
+            by_leaf: jobs > 1,
         }
         .run()
     }

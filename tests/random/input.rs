@@ -17,14 +17,15 @@ pub(crate) struct Dialect {
     line_end: &'static str,
 }
 
-pub(crate) fn dialects() -> impl Strategy<Value = Dialect> {
+/// Before PostgreSQL 15 only CSV has a header.
+pub(crate) fn dialects(text_header: bool) -> impl Strategy<Value = Dialect> {
     let null = prop_oneof![3 => Just(None), 1 => Just(Some("NIL"))];
     (any::<bool>(), select(&[',', ';', '|', '\t'][..]), any::<bool>(), any::<bool>(), null)
-        .prop_flat_map(|(text, delimiter, header, quote_all, null)| {
+        .prop_flat_map(move |(text, delimiter, header, quote_all, null)| {
             select(&["\n", "\n", "\r\n"][..]).prop_map(move |line_end| Dialect {
                 text,
                 delimiter,
-                header,
+                header: header && (text_header || !text),
                 quote_all,
                 null,
                 line_end,

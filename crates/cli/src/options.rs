@@ -45,6 +45,9 @@ pub(crate) struct InputArgs {
     /// Memory for rows that wait to be sent: 64MB, 2GiB (powers of two) [default: 512MB]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     memory: Option<usize>,
+    /// Rows of a leaf that are too few for a COPY of their own; 0 for none
+    #[arg(long, value_name = "N", hide = true)]
+    few_rows: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -75,6 +78,7 @@ impl InputArgs {
             columns: self.columns.as_deref().map(parse_columns).transpose()?,
             jobs: self.jobs.unwrap_or_else(Load::default_jobs),
             memory: self.memory.unwrap_or(config::DEFAULT_MEMORY),
+            few_rows: self.few_rows.unwrap_or(config::DEFAULT_FEW_ROWS),
         };
         config.check()?;
         Ok(config)

@@ -105,8 +105,8 @@ impl Payload {
         Some(Position { source, offset, line })
     }
 
-    fn is_small(&self) -> bool {
-        self.rows.len() < FEW_ROWS && self.bytes < FEW_BYTES
+    fn is_small(&self, few_rows: usize) -> bool {
+        self.rows.len() < few_rows && self.bytes < FEW_BYTES
     }
 
     /// Puts the rows of `other` behind those of this payload.
@@ -141,6 +141,8 @@ pub struct Buckets {
     sealed: Vec<Payload>,
     /// How many connections are writing to each node.
     writers: Vec<u32>,
+    /// Fewer rows than this travel with others.
+    few_rows: usize,
 }
 
 impl Buckets {
@@ -157,7 +159,14 @@ impl Buckets {
             open,
             sealed: Vec::new(),
             writers: vec![0; nodes],
+            few_rows: FEW_ROWS,
         }
+    }
+
+    /// The same with another threshold than [`FEW_ROWS`]; with 0 each leaf has its own payloads.
+    #[must_use]
+    pub fn with_few_rows(self, few_rows: usize) -> Self {
+        Self { few_rows, ..self }
     }
 
     /// Whether `rows` more rows of `bytes` bytes in all fit into the budget, wherever they go.
@@ -208,7 +217,11 @@ impl Buckets {
         let payload = if let Some(index) = sealed {
             self.sealed.swap_remove(index)
         } else if let Some(node) = self.fullest(least, idle) {
-            if self.open[node].is_small() { self.gather(node) } else { self.close(node) }
+            if self.open[node].is_small(self.few_rows) {
+                self.gather(node)
+            } else {
+                self.close(node)
+            }
         } else if let Some(payload) = self.sealed.pop() {
             payload
         } else {
@@ -252,7 +265,8 @@ impl Buckets {
         for other in 0..self.open.len() {
             let small = &self.open[other];
             let fits = gathered.bytes + small.bytes <= GATHERED_BYTES;
-            if fits && small.bytes > 0 && small.is_small() && self.writers[other] == 0 {
+            if fits && small.bytes > 0 && small.is_small(self.few_rows) && self.writers[other] == 0
+            {
                 let payload = self.close(other);
                 self.used -= gathered.memory(self.block) + payload.memory(self.block);
                 gathered.extend(payload);

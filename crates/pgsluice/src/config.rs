@@ -10,6 +10,9 @@ pub const DEFAULT_MEMORY: usize = 512 << 20;
 /// The least memory that a load can run in, in bytes.
 pub const LEAST_MEMORY: usize = 1 << 20;
 
+/// Rows of a leaf that are too few for a COPY of their own.
+pub const DEFAULT_FEW_ROWS: usize = pgsluice_core::bucket::FEW_ROWS;
+
 /// The most connections that a load opens.
 pub const MOST_JOBS: usize = 256;
 
@@ -33,6 +36,8 @@ pub struct Load {
     pub jobs: usize,
     /// Bytes for the rows that are waiting to be sent.
     pub memory: usize,
+    /// Fewer rows of a leaf than this travel with those of others through the root, at the end.
+    pub few_rows: usize,
 }
 
 /// COPY's `HEADER` option.

@@ -71,7 +71,8 @@ fn run(config: &Load, target: &Target, flow: &Flow<'_>) -> Outcome {
     let jobs = if plan.one_statement.is_some() { 1 } else { config.jobs };
     let routers = jobs.min(thread::available_parallelism().map_or(1, usize::from));
     let nodes = plan.tree.nodes.len();
-    let queue = &Queue::new(Buckets::new(nodes, config.memory), routers, control);
+    let buckets = Buckets::new(nodes, config.memory).with_few_rows(config.few_rows);
+    let queue = &Queue::new(buckets, routers, control);
     let (full, splits) = sync_channel(routers);
     let (used, empty) = channel();
     let splits = Arc::new(Mutex::new(splits));

@@ -180,6 +180,9 @@ fn own_detour(facts: &Facts) -> Option<&'static str> {
         }
         Facts { row_security: true, .. } => Some("its own row security would apply"),
         Facts { may_insert: false, .. } => Some("this user may not insert into it directly"),
+        Facts { computes_input: true, .. } => {
+            Some("it computes a column that the root takes from the input")
+        }
         Facts { other_defaults: true, .. } => {
             Some("its defaults for the columns that the input omits are not the root's")
         }

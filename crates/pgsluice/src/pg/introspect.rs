@@ -8,7 +8,7 @@
 mod keys;
 mod values;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use pgsluice_core::catalog::{Bound, Key, Node, NodeId, Relation, Strategy, Tree};
 use tokio_postgres::types::Oid;
@@ -51,6 +51,8 @@ pub struct Facts {
     pub row_security: bool,
     /// This session may insert into the table, by its name.
     pub may_insert: bool,
+    /// It computes a column that the input has and the root does not compute.
+    pub computes_input: bool,
     /// Defaults of the columns that the input omits are not the root's.
     pub other_defaults: bool,
 }
@@ -102,7 +104,15 @@ WITH defaults AS (
 SELECT DISTINCT leaf.attrelid
 FROM defaults leaf
 JOIN defaults root ON root.attrelid = $1 AND root.attname = leaf.attname
-WHERE (leaf.attidentity, leaf.expression) IS DISTINCT FROM (root.attidentity, root.expression)";
+WHERE (leaf.attidentity, leaf.expression) IS DISTINCT FROM (root.attidentity, root.expression)
+   OR ($4 AND leaf.attidentity <> '' AND leaf.attrelid <> root.attrelid)";
+
+/// Before PostgreSQL 16 a table could be attached that computes what its parent does not.
+const COMPUTES_INPUT: &str = "
+SELECT DISTINCT attrelid
+FROM pg_catalog.pg_attribute
+WHERE attnum > 0 AND NOT attisdropped AND attgenerated <> ''
+  AND attrelid = ANY ($1) AND attname = ANY ($2)";
 
 impl Catalogue {
     /// Reads the tree of `table`, a name as SQL takes it, for an input with `columns`.
@@ -154,20 +164,22 @@ impl Catalogue {
         values::fill(transaction, &mut tree, &literals).await?;
 
         let mut facts: Vec<Facts> = rows.iter().map(Facts::from_row).collect();
-        if omits_columns {
-            let other = transaction.query(OTHER_DEFAULTS, &[&root, &oids, &columns]).await?;
-            for row in other {
-                let oid: Oid = row.get(0);
-                for (facts, _) in facts.iter_mut().zip(&oids).filter(|(_, other)| **other == oid) {
-                    facts.other_defaults = true;
-                }
-            }
-        }
         let version = transaction
             .query_one("SELECT pg_catalog.current_setting('server_version_num')::int4", &[])
             .await?
-            .get::<_, i32>(0);
-        let version = version.unsigned_abs();
+            .get::<_, i32>(0)
+            .unsigned_abs();
+        if omits_columns {
+            // Before PostgreSQL 17 each identity column has a sequence of its own.
+            let own_identity = version < 170_000;
+            let other =
+                transaction.query(OTHER_DEFAULTS, &[&root, &oids, &columns, &own_identity]).await?;
+            mark(&mut facts, &other, |facts| facts.other_defaults = true);
+        }
+        if version < 160_000 {
+            let computing = transaction.query(COMPUTES_INPUT, &[&oids, &columns]).await?;
+            mark(&mut facts, &computing, |facts| facts.computes_input = true);
+        }
         Ok(Some(Self { tree, facts, columns, omits_columns, version }))
     }
 }
@@ -183,9 +195,16 @@ impl Facts {
             statement_triggers: row.get("statement_triggers"),
             row_security: row.get("row_security"),
             may_insert: row.get("may_insert"),
+            computes_input: false,
             other_defaults: false,
         }
     }
+}
+
+/// Sets a fact about the tables whose oids are in `rows`.
+fn mark(facts: &mut [Facts], rows: &[Row], set: impl Fn(&mut Facts)) {
+    let found: HashSet<Oid> = rows.iter().map(|row| row.get(0)).collect();
+    facts.iter_mut().filter(|facts| found.contains(&facts.oid)).for_each(set);
 }
 
 async fn find(client: &Client, table: &str) -> Result<Oid> {

@@ -14,6 +14,7 @@ use futures_util::SinkExt;
 use futures_util::future::try_join;
 use pgsluice_core::bucket::Payload;
 use pgsluice_core::catalog::{NodeId, ROOT};
+use tokio_postgres::error::SqlState;
 use tokio_postgres::{CopyInSink, SimpleQueryMessage};
 
 use super::lines;
@@ -144,7 +145,13 @@ impl<'a> Lane<'a> {
         let client = &self.link.client;
         let (begin, copy) = (self.flow.plan.begin(node), self.flow.plan.copy_statement(node));
         let beginning = client.simple_query(&begin);
-        let (answers, sink) = try_join(beginning, client.copy_in(&copy)).await?;
+        let begun = try_join(beginning, client.copy_in(&copy)).await;
+        let (answers, sink) = begun.map_err(|error| {
+            let direct = node != ROOT && self.flow.plan.detour(node).is_none();
+            // The server names the schema that is not there any more, but not the table.
+            let schema = error.code() == Some(&SqlState::INVALID_SCHEMA_NAME);
+            if direct && schema { Failure::Moved(node) } else { error.into() }
+        })?;
         let is_false = |answer: &SimpleQueryMessage| matches!(answer, SimpleQueryMessage::Row(row) if row.get(0) == Some("f"));
         if answers.iter().any(is_false) {
             return Err(Failure::Moved(node));

@@ -9,6 +9,7 @@ use pgsluice_core::bucket::Payload;
 use pgsluice_core::catalog::{NodeId, ROOT};
 use pgsluice_core::format::Format;
 use pgsluice_core::position::Position;
+use tokio_postgres::error::{DbError, SqlState};
 
 use super::lines;
 use crate::error::{Error, Kind};
@@ -27,8 +28,13 @@ pub(super) struct Sent {
 pub(super) fn refusal(flow: &Flow<'_>, error: &tokio_postgres::Error, sent: &[Sent]) -> Error {
     let Some(db) = error.as_db_error() else { return lost(Some(error)) };
     let mut report = Error::from(db);
-    if report.kind() != Kind::Data {
+    // A trigger may do at one row what the server does not support; it says so where COPY was.
+    let by_trigger = *db.code() == SqlState::FEATURE_NOT_SUPPORTED && db.where_().is_some();
+    if report.kind() != Kind::Data && !by_trigger {
         return report;
+    }
+    if let Some(hint) = no_longer_its_row(flow, db, sent) {
+        report = report.hint(hint);
     }
     let context = db.where_().unwrap_or_default();
     let place = Context::parse(context, flow);
@@ -45,6 +51,17 @@ pub(super) fn refusal(flow: &Flow<'_>, error: &tokio_postgres::Error, sent: &[Se
         Some(range) => report.detail(range),
         None => report,
     }
+}
+
+/// A hint where a partition refuses a row because of its bounds: the row is another's by now.
+fn no_longer_its_row(flow: &Flow<'_>, db: &DbError, sent: &[Sent]) -> Option<&'static str> {
+    let node = &flow.plan.tree.nodes[sent.last()?.payload.node()];
+    // A CHECK constraint has a name, and a table with partitions says that none takes the row.
+    let by_bounds = *db.code() == SqlState::CHECK_VIOLATION && db.constraint().is_none();
+    (by_bounds && node.parent.is_some() && node.key.is_none()).then_some(
+        "If partitions were attached during the load, load what is missing; otherwise look for a \
+         trigger that changes the key.",
+    )
 }
 
 /// The error for a connection that ended by itself.
@@ -65,7 +82,7 @@ pub(super) fn moved(plan: &Plan, node: NodeId) -> Error {
     let [relation, root] = [node, ROOT].map(|node| plan.tree.nodes[node].relation.label());
     let message = format!("table {relation} is no longer a partition of {root}");
     Error::new(Kind::Server, message)
-        .hint("It was detached or replaced after the load had begun: begin the load again.")
+        .hint("It was detached, dropped, renamed or replaced after the load had begun: begin the load again.")
 }
 
 /// All that was sent, where the server does not say which row it refused: triggers and constraints

@@ -1,0 +1,248 @@
+//! DDL while a load runs: a clear error or a right result, and never a lost or doubled row.
+//!
+//! The input comes by standard input in two pieces. When rows of the first are committed in each
+//! leaf, the tables are changed; then comes the second piece. Some changes are committed only when
+//! the load already waits for their locks.
+
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::copy_options::CopyOptions;
+use crate::loader::{Load, Outcome};
+use crate::server::{Scratch, Server, Session, on_each_server, say};
+
+on_each_server!(
+    crate::ddl::check,
+    [
+        leaf_detached,
+        leaf_detached_concurrently,
+        leaf_half_detached_concurrently,
+        leaf_detached_while_the_load_waits,
+        leaf_detached_and_another_table_in_its_place,
+        leaf_detached_and_another_partition_in_its_place,
+        level_above_the_leaf_detached,
+        level_above_the_leaf_detached_while_the_load_waits,
+        leaf_dropped,
+        leaf_renamed,
+        leaf_renamed_and_another_table_in_its_place,
+        leaf_moved_to_another_schema,
+        leaf_attached_that_takes_rows_of_the_default,
+        leaf_attached_in_a_gap,
+        schema_renamed,
+        root_renamed,
+    ]
+);
+
+/// What happens between the pieces, and what must come of it.
+struct Scene {
+    /// Statements before the load begins.
+    before: &'static str,
+    /// Statements between the pieces, each a transaction.
+    ddl: &'static [&'static str],
+    /// All of `ddl` is one transaction, which is committed when the load waits for it.
+    waits: bool,
+    /// The DDL is given up half-way, since another session is in its way.
+    given_up: bool,
+    /// Where the rows of the load may be, in the end.
+    tables: &'static [&'static str],
+    /// What the error says, or nothing if all rows must be loaded.
+    error: &'static [&'static str],
+}
+
+const SCENE: Scene = Scene {
+    before: "",
+    ddl: &[],
+    waits: false,
+    given_up: false,
+    tables: &["t"],
+    error: &["s.t_1", "HINT"],
+};
+
+/// A concurrent detachment suffers no default.
+const NO_DEFAULT: &str = "DROP TABLE t_d; CREATE TABLE t_3 PARTITION OF t FOR VALUES IN (3, 4)";
+
+fn scene(name: &str) -> Scene {
+    let detached =
+        Scene { ddl: &["ALTER TABLE t DETACH PARTITION t_1"], tables: &["t", "t_1"], ..SCENE };
+    let above = Scene {
+        ddl: &["ALTER TABLE t DETACH PARTITION t_2"],
+        tables: &["t", "t_2"],
+        error: &["s.t_2_a", "HINT"],
+        ..SCENE
+    };
+    match name {
+        "leaf_detached" => detached,
+        "leaf_detached_concurrently" => Scene {
+            before: NO_DEFAULT,
+            ddl: &["ALTER TABLE t DETACH PARTITION t_1 CONCURRENTLY"],
+            ..detached
+        },
+        "leaf_half_detached_concurrently" => {
+            Scene { given_up: true, ..self::scene("leaf_detached_concurrently") }
+        }
+        "leaf_detached_while_the_load_waits" => Scene { waits: true, ..detached },
+        "leaf_detached_and_another_table_in_its_place" => Scene {
+            ddl: &[
+                "ALTER TABLE t DETACH PARTITION t_1",
+                "ALTER TABLE t_1 RENAME TO gone; CREATE TABLE t_1 (LIKE gone)",
+            ],
+            tables: &["t", "gone"],
+            ..SCENE
+        },
+        "leaf_detached_and_another_partition_in_its_place" => Scene {
+            ddl: &[
+                "ALTER TABLE t DETACH PARTITION t_1",
+                "ALTER TABLE t_1 RENAME TO gone; CREATE TABLE t_1 PARTITION OF t FOR VALUES IN (1)",
+            ],
+            tables: &["t", "gone"],
+            ..SCENE
+        },
+        "level_above_the_leaf_detached" => above,
+        "level_above_the_leaf_detached_while_the_load_waits" => Scene { waits: true, ..above },
+        "leaf_dropped" => Scene {
+            ddl: &["LOCK TABLE t_1; CREATE TABLE gone AS SELECT * FROM t_1; DROP TABLE t_1"],
+            tables: &["t", "gone"],
+            ..SCENE
+        },
+        "leaf_renamed" => Scene { ddl: &["ALTER TABLE t_1 RENAME TO other"], ..SCENE },
+        "leaf_renamed_and_another_table_in_its_place" => Scene {
+            ddl: &["ALTER TABLE t_1 RENAME TO other", "CREATE TABLE t_1 (LIKE other)"],
+            waits: true,
+            ..SCENE
+        },
+        "leaf_moved_to_another_schema" => {
+            Scene { ddl: &["CREATE SCHEMA other; ALTER TABLE t_1 SET SCHEMA other"], ..SCENE }
+        }
+        "leaf_attached_that_takes_rows_of_the_default" => Scene {
+            ddl: &["CREATE TABLE t_4 PARTITION OF t FOR VALUES IN (4)"],
+            error: &["violates partition constraint", "t_d", "HINT:  If partitions were attached"],
+            ..SCENE
+        },
+        "leaf_attached_in_a_gap" => Scene {
+            before: "DROP TABLE t_d; CREATE TABLE t_3 PARTITION OF t FOR VALUES IN (3)",
+            ddl: &["CREATE TABLE t_4 PARTITION OF t FOR VALUES IN (4)"],
+            error: &[],
+            ..SCENE
+        },
+        "schema_renamed" => Scene {
+            ddl: &["ALTER SCHEMA s RENAME TO other; SET search_path = other"],
+            error: &["table s.t_", "HINT"],
+            ..SCENE
+        },
+        // The rows go to the leaves by their own names, and they are still the table's.
+        "root_renamed" => Scene {
+            ddl: &["ALTER TABLE t RENAME TO other; CREATE TABLE t (LIKE other)"],
+            tables: &["other"],
+            error: &[],
+            ..SCENE
+        },
+        _ => panic!("no scene has the name {name}"),
+    }
+}
+
+const SCHEMA: &str = "
+CREATE SCHEMA s; SET search_path = s;
+CREATE TABLE t (id int, k int, note text) PARTITION BY LIST (k);
+CREATE TABLE t_1 PARTITION OF t FOR VALUES IN (1);
+CREATE TABLE t_2 PARTITION OF t FOR VALUES IN (2) PARTITION BY RANGE (id);
+CREATE TABLE t_2_a PARTITION OF t_2 FOR VALUES FROM (MINVALUE) TO (MAXVALUE);
+CREATE TABLE t_d PARTITION OF t DEFAULT;";
+
+/// Rows of a piece: some splits, and payloads that are worth a COPY of their own.
+const ROWS: u32 = 12_000;
+
+fn check(name: &str, server: Server) {
+    if name.ends_with("concurrently") && server.major() < 14 {
+        say(&format!("skipped on {}: {name}: the server is too old", server.major()));
+        return;
+    }
+    let scene = scene(name);
+    let scratch = server.scratch();
+    let session = scratch.session();
+    session.run(SCHEMA);
+    session.run(scene.before);
+    let outcome = play(&scene, &scratch, &session);
+    scene.judge(&session, &outcome);
+}
+
+/// Loads both pieces, with the DDL between them.
+fn play(scene: &Scene, scratch: &Scratch, session: &Session) -> Outcome {
+    let load = Load {
+        url: scratch.url(),
+        table: "s.t".into(),
+        files: &[PathBuf::from("-")],
+        stdin: true,
+        copy: &CopyOptions::default(),
+        jobs: 2,
+        memory: None,
+        by_leaf: true,
+    };
+    let mut running = load.start();
+    // Nothing of the first piece goes to where the DDL will put a partition.
+    running.feed(&piece(0, 2));
+    until(session, "SELECT count(DISTINCT tableoid) = 2 FROM t");
+    if scene.waits {
+        session.run("BEGIN");
+    }
+    if scene.given_up {
+        let other = scratch.session();
+        other.run("BEGIN; LOCK TABLE s.t IN ACCESS SHARE MODE");
+        session.run("SET statement_timeout = '300ms'");
+        session.try_run(scene.ddl[0]).expect_err("the DDL waits for the other session");
+        session.run("RESET statement_timeout");
+    } else {
+        scene.ddl.iter().for_each(|ddl| session.run(ddl));
+    }
+    running.feed(&piece(ROWS, 4));
+    if scene.waits {
+        let waiting = "SELECT count(*) > 0 FROM pg_locks WHERE NOT granted";
+        until(&scratch.session(), waiting);
+        session.run("COMMIT");
+    }
+    running.end()
+}
+
+impl Scene {
+    fn judge(&self, session: &Session, outcome: &Outcome) {
+        let tables = self.tables.iter().map(|table| format!("SELECT id FROM {table}"));
+        let all = tables.collect::<Vec<_>>().join(" UNION ALL ");
+        let counts = format!("SELECT count(*), count(DISTINCT id) FROM ({all}) AS loaded");
+        let counts = session.rows(&counts).remove(0);
+        let said = if self.error.is_empty() {
+            outcome.summary().expect("all rows are loaded").rows_loaded
+        } else {
+            assert_eq!(outcome.status, Some(1), "{outcome:#?}");
+            for part in self.error {
+                assert!(outcome.stderr.contains(part), "lacks {part:?}: {}", outcome.stderr);
+            }
+            committed(&outcome.stderr)
+        };
+        assert!(said > 0, "the DDL came too early: {}", outcome.stderr);
+        let said = Some(said.to_string());
+        assert_eq!(counts, [said.clone(), said], "rows, different rows: {}", outcome.stderr);
+        if self.error.is_empty() {
+            assert_eq!(counts[0], Some((2 * ROWS).to_string()));
+        }
+    }
+}
+
+/// How many rows are in the table, by what the error says.
+fn committed(stderr: &str) -> u64 {
+    let before = stderr.split(" rows of this load were committed").next().unwrap();
+    before.rsplit("DETAIL:  ").next().unwrap().parse().unwrap_or(0)
+}
+
+/// Rows numbered from `first`, their keys from 1 to `keys`.
+fn piece(first: u32, keys: u32) -> String {
+    let note = "x".repeat(200);
+    (first..first + ROWS).map(|id| format!("{id},{},{note}\n", id % keys + 1)).collect()
+}
+
+fn until(session: &Session, question: &str) {
+    let began = Instant::now();
+    while session.rows(question)[0][0].as_deref() != Some("t") {
+        assert!(began.elapsed() < Duration::from_secs(60), "never true: {question}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}

@@ -1,0 +1,4 @@
+CREATE SCHEMA "@side@\' E'x";
+CREATE TABLE t (k int, note text) PARTITION BY LIST (k);
+CREATE TABLE "@side@\' E'x"."\\t'_1\" PARTITION OF t FOR VALUES IN (1);
+CREATE TABLE "t_2'; DROP TABLE t; --" PARTITION OF t FOR VALUES IN (2, NULL);
