@@ -1,5 +1,5 @@
 //! Rows that are refused: the message names file, line, byte offset and column, and has
-//! PostgreSQL's SQLSTATE and words; nothing of the load is in the table.
+//! PostgreSQL's SQLSTATE and words; what it says of the table is so.
 
 use super::{Bench, on_both};
 use crate::server::Server;
@@ -26,7 +26,11 @@ const CASES: [Case; 15] = [
     csv("key type", b"five,a,1", &["column id: ", "invalid input syntax", "(SQLSTATE 22P02)"]),
     csv("key range", b"99999999999,a,1", &["column id: ", "out of range", "(SQLSTATE 22003)"]),
     csv("payload type", b"5,a,one", &["column n: ", "invalid input syntax", "(SQLSTATE 22P02)"]),
-    csv("payload length", b"5,abcdefghijk,1", &["column v: ", "value too long", "(SQLSTATE 22001)"]),
+    csv(
+        "payload length",
+        b"5,abcdefghijk,1",
+        &["column v: ", "value too long", "(SQLSTATE 22001)"],
+    ),
     csv("null", b"5,,1", &["column v: ", "violates not-null constraint (SQLSTATE 23502)"]),
     csv("utf-8 in payload", b"5,a\xff,1", &["invalid byte sequence", "(SQLSTATE 22021)"]),
     csv("utf-8 in key", b"5\xc3,a,1", &["invalid byte sequence", "(SQLSTATE 22021)"]),
@@ -61,9 +65,10 @@ fn a_refused_row_has_its_place() {
             let ended = bench.load(["rows", "-t", "t", "--format", format]);
             let place = format!("error: rows:5:{}: ", 2 * good.len());
             let parts: Vec<&str> = [&*place].into_iter().chain(parts.iter().copied()).collect();
-            eprintln!("{name}: {}", ended.stderr);
-            ended.fails_empty(&parts);
-            assert_eq!(bench.count("t"), 0, "{name}");
+            ended.fails(1, &parts);
+            // The other leaf may have got its rows before.
+            assert_eq!(ended.committed(), bench.count("t"), "{name}");
+            bench.session.run("TRUNCATE t");
         }
     });
 }

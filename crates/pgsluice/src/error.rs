@@ -72,6 +72,11 @@ impl Error {
         }))
     }
 
+    /// The error of a load that was asked to end.
+    pub(crate) fn interrupted() -> Self {
+        Self::new(Kind::Interrupted, "interrupted")
+    }
+
     /// Adds a sentence of detail; several are joined by new lines.
     #[must_use]
     pub fn detail(mut self, detail: impl Into<String>) -> Self {

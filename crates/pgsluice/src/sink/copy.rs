@@ -98,7 +98,7 @@ impl<'a> Lane<'a> {
                 self.send(&mut sink, &payload).await?;
                 self.commit(sink, rows).await
             };
-            let outcome = self.link.settle(self.flow.control, copying).await;
+            let outcome = self.link.canceller.settle(self.flow.control, copying).await;
             let sent = [Sent { lines_before: 0, payload }];
             let Some(stored) = self.judge(outcome, &sent)? else { break };
             committed.rows[node] += stored;
@@ -133,7 +133,7 @@ impl<'a> Lane<'a> {
             }
             self.commit(sink, sent.iter().sum()).await
         };
-        let outcome = self.link.settle(self.flow.control, copying).await;
+        let outcome = self.link.canceller.settle(self.flow.control, copying).await;
         if let Some(stored) = self.judge(outcome, remembered.make_contiguous())? {
             committed.rows[ROOT] += stored;
             committed.sent = sent;

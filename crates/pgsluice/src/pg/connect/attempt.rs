@@ -4,15 +4,14 @@
 use std::error::Error as _;
 use std::io;
 use std::net::IpAddr;
-use std::sync::{Arc, OnceLock};
 
 use rustls::pki_types::ServerName;
 use tokio_postgres::config::{SslMode, SslNegotiation};
 use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage, Socket};
 
-use super::link::Link;
 use super::Failure;
+use super::link::Link;
 use super::watch::{Stage, Watched};
 use crate::error::chain;
 use crate::pg::conninfo::{Endpoint, Place, SessionAttrs, Target};
@@ -74,7 +73,9 @@ async fn login(target: &Target, candidate: &Candidate<'_>) -> Result<Link, Vec<F
 async fn plain(target: &Target, candidate: &Candidate<'_>) -> Result<Link, Failure> {
     let mut config = candidate.config(target);
     config.ssl_mode(SslMode::Disable);
-    start(&config, NoTls, None).await.map_err(|error| candidate.explain(&error, Stage::Unused, false))
+    start(&config, NoTls, None)
+        .await
+        .map_err(|error| candidate.explain(&error, Stage::Unused, false))
 }
 
 /// With the failure, says whether TLS was to blame or the server refused over TLS, so that a plain
@@ -113,14 +114,7 @@ where
     T::Stream: Send + 'static,
 {
     let (client, connection) = config.connect(tls).await?;
-    let ending = Arc::new(OnceLock::new());
-    let end = Arc::clone(&ending);
-    tokio::spawn(async move {
-        if let Err(error) = connection.await {
-            let _ = end.set(error);
-        }
-    });
-    Ok(Link { client, tls: watched, ending })
+    Ok(Link::new(client, connection, watched))
 }
 
 async fn check_session(client: &Client, wanted: SessionAttrs) -> Result<(), Failure> {
