@@ -9,13 +9,15 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 # The extension module is tested as the wheel that maturin makes of it.
 TESTED := --workspace --exclude pgsluice-py
 TOOLS := .venv/requirements-dev.txt
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 
 export VIRTUAL_ENV := $(VENV)
 export PATH := $(VENV)/bin:$(PATH)
 unexport CONDA_PREFIX PYTHONHOME PYTHONPATH
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check bench bench-report format clean
+.PHONY: help build demo test check fuzz bench bench-report format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -43,6 +45,12 @@ check: $(TOOLS) ## Check format, lints and documentation
 	ruff check .
 	ruff format --check .
 
+fuzz: ## Run every fuzz target for FUZZ_SECONDS (60) each, on nightly Rust
+	@cargo +nightly --version >/dev/null 2>&1 || { echo "make: fuzzing needs nightly Rust; get it by: rustup toolchain install nightly" >&2; exit 1; }
+	cargo fuzz --version >/dev/null 2>&1 || cargo install cargo-fuzz --locked
+	cargo +nightly fuzz build
+	for target in $(FUZZ_TARGETS); do cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit; done
+
 bench: build ## Time 5,000,000 rows into 800 hash leaves against psql
 	@python -m bench.hash800 $(ARGS)
 
@@ -55,7 +63,7 @@ format: $(TOOLS) ## Format all sources
 	ruff format .
 
 clean: ## Remove all that was built, downloaded or generated here
-	rm -rf $(TARGET) .venv .cache
+	rm -rf $(TARGET) .venv .cache fuzz/target fuzz/corpus fuzz/artifacts
 
 $(TOOLS): requirements-dev.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "make: Python 3.11 or later is needed; name one by PYTHON=...")'

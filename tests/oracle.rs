@@ -136,6 +136,7 @@ cases! {
     text_custom_delimiter,
     text_end_marker,
     text_escapes_in_keys,
+    text_final_backslash,
     text_header,
     timestamp_typmod,
     timestamptz_dst_zone,

@@ -77,6 +77,13 @@ impl Error {
         Self::new(Kind::Interrupted, "interrupted")
     }
 
+    /// Sets the kind.
+    #[must_use]
+    pub(crate) fn of_kind(mut self, kind: Kind) -> Self {
+        self.0.kind = kind;
+        self
+    }
+
     /// Adds a sentence of detail; several are joined by new lines.
     #[must_use]
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
@@ -182,6 +189,15 @@ impl From<&DbError> for Error {
             Some(hint) => report.hint(hint),
             None => report,
         }
+    }
+}
+
+/// The operating system's text, without Rust's number after it.
+pub(crate) fn plain_io(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error ") {
+        Some((plain, _)) => plain.to_owned(),
+        None => text,
     }
 }
 

@@ -19,41 +19,25 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pgsluice_core::bucket::Buckets;
-use pgsluice_core::catalog::NodeId;
 use pgsluice_core::parse::Keys;
-use pgsluice_core::position::Position;
 use pgsluice_core::route::{Cause, Route};
 
 use crate::config::Load;
 use crate::control::Control;
-use crate::error::{Error, Kind, Place, Result};
+use crate::error::{Error, Kind, Result};
+use crate::flow::Flow;
+use crate::outcome::{Committed, Outcome, Tally};
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::plan::Plan;
 use crate::queue::{Queue, Routed};
-use crate::report::{Outcome, Summary};
+use crate::report::Summary;
 use crate::runtime::runtime;
-use crate::sink::copy::{Committed, Lane, flush};
+use crate::sink::copy::{Lane, flush};
 use crate::source::{self, Input, Reader, Split};
 
 /// How long a thread without input may overlook that the load was stopped.
 const PATIENCE: Duration = Duration::from_millis(100);
-
-/// What every stage of one load sees.
-pub(crate) struct Flow<'a> {
-    pub plan: &'a Plan,
-    pub control: &'a Arc<Control>,
-    pub inputs: Arc<[Input]>,
-}
-
-impl Flow<'_> {
-    /// A position in the words of the user.
-    pub(crate) fn place(&self, position: Position) -> Place {
-        let Position { source, offset, line } = position;
-        let name = self.inputs.get(source as usize).map(|input| input.name.clone());
-        Place { source: name.unwrap_or_default(), line, offset }
-    }
-}
 
 /// Loads the inputs into the table. Blocks until all rows are committed or the load has failed;
 /// watch and stop it through `control`.
@@ -122,12 +106,12 @@ fn run(config: &Load, target: &Target, flow: &Flow<'_>) -> Outcome {
         let lanes: Vec<_> =
             (0..jobs).map(|_| scope.spawn(move || send(flow, queue, target))).collect();
 
-        let mut outcome = Outcome::new(nodes);
+        let mut outcome = Outcome::default();
         for router in routers {
             outcome.add_routed(ended(control, router.join()));
         }
         for lane in lanes {
-            outcome.add_committed(&ended(control, lane.join()));
+            outcome.add_committed(ended(control, lane.join()));
         }
         outcome
     });
@@ -158,15 +142,6 @@ fn read(
         }
     }
     reader.ignored
-}
-
-/// Where the rows of one thread went.
-#[derive(Debug, Default)]
-pub(crate) struct Tally {
-    /// Rows by the leaf that was found for them.
-    pub leaves: BTreeMap<NodeId, u64>,
-    /// Rows by the node that they stopped at, and why.
-    pub stops: BTreeMap<(NodeId, Cause), u64>,
 }
 
 /// Parse, route and bucket.
@@ -232,7 +207,7 @@ fn next(splits: &Mutex<Receiver<Split>>, control: &Control) -> Option<Split> {
 
 /// Sink: one connection.
 fn send(flow: &Flow<'_>, queue: &Queue<'_>, target: &Target) -> Committed {
-    let mut committed = Committed::new(flow.plan.tree.nodes.len());
+    let mut committed = Committed::default();
     let sent = runtime().and_then(|runtime| {
         runtime.block_on(async {
             let lane = Lane::open(flow, queue, target).await?;

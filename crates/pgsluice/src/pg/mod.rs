@@ -3,6 +3,7 @@
 mod bounds;
 pub mod connect;
 pub mod conninfo;
+mod failure;
 pub mod introspect;
 pub(crate) mod sql;
 pub(crate) mod sqlstate;

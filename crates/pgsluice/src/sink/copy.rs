@@ -17,9 +17,10 @@ use pgsluice_core::catalog::{NodeId, ROOT};
 use tokio_postgres::{CopyInSink, SimpleQueryMessage};
 
 use super::lines;
-use super::refusal::{Sent, lost, moved, refusal};
+use super::refusal::{Sent, lost, moved, refusal, unwelcome};
 use crate::error::Result;
-use crate::load::Flow;
+use crate::flow::Flow;
+use crate::outcome::Committed;
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::pg::sql;
@@ -27,22 +28,6 @@ use crate::queue::{Next, Queue};
 
 /// Bytes of payloads that are remembered while one COPY takes them all, to name a refused row.
 const REMEMBERED_BYTES: usize = 16 << 20;
-
-/// What one connection has committed.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Committed {
-    /// Rows that the server counted, by node.
-    pub rows: Vec<u64>,
-    /// Rows that were sent, by node.
-    pub sent: Vec<u64>,
-}
-
-impl Committed {
-    /// Nothing yet, for a tree of `nodes` nodes.
-    pub(crate) fn new(nodes: usize) -> Self {
-        Self { rows: vec![0; nodes], sent: vec![0; nodes] }
-    }
-}
 
 /// Makes everything that the load has committed durable.
 pub(crate) async fn flush(target: &Target) -> Result<()> {
@@ -60,14 +45,16 @@ pub(crate) struct Lane<'a> {
 
 /// Why a COPY did not end well.
 enum Failure {
-    Server(tokio_postgres::Error),
+    /// Before any row was sent.
+    Begin(tokio_postgres::Error),
+    Rows(tokio_postgres::Error),
     /// The node is not where it was when the load began.
     Moved(NodeId),
 }
 
 impl From<tokio_postgres::Error> for Failure {
     fn from(error: tokio_postgres::Error) -> Self {
-        Self::Server(error)
+        Self::Rows(error)
     }
 }
 
@@ -101,8 +88,8 @@ impl<'a> Lane<'a> {
             let outcome = self.link.canceller.settle(self.flow.control, copying).await;
             let sent = [Sent { lines_before: 0, payload }];
             let Some(stored) = self.judge(outcome, &sent)? else { break };
-            committed.rows[node] += stored;
-            committed.sent[node] += rows;
+            committed.sent += rows;
+            committed.stored += stored;
             sent.into_iter().for_each(|sent| self.give_back(sent));
         }
         Ok(())
@@ -111,7 +98,7 @@ impl<'a> Lane<'a> {
     /// Sends all payloads in one COPY into the root.
     pub(crate) async fn copy_as_one(&self, committed: &mut Committed) -> Result<()> {
         let mut remembered: VecDeque<Sent> = VecDeque::new();
-        let mut sent = vec![0; committed.sent.len()];
+        let mut sent = 0;
         let copying = async {
             let mut sink = self.begin(ROOT).await?;
             let (mut line, mut bytes) = (0, 0);
@@ -119,7 +106,7 @@ impl<'a> Lane<'a> {
             while let Ok(Some(payload)) = self.next().await {
                 let payload = Arc::new(payload);
                 self.send(&mut sink, &payload).await?;
-                sent[payload.node()] += payload.rows() as u64;
+                sent += payload.rows() as u64;
                 bytes += payload.bytes();
                 let lines_before = line;
                 line += lines::count(&payload, &self.flow.plan.format, line == 0);
@@ -131,12 +118,11 @@ impl<'a> Lane<'a> {
                     }
                 }
             }
-            self.commit(sink, sent.iter().sum()).await
+            self.commit(sink, sent).await
         };
         let outcome = self.link.canceller.settle(self.flow.control, copying).await;
         if let Some(stored) = self.judge(outcome, remembered.make_contiguous())? {
-            committed.rows[ROOT] += stored;
-            committed.sent = sent;
+            *committed = Committed { sent, stored };
         }
         Ok(())
     }
@@ -160,7 +146,8 @@ impl<'a> Lane<'a> {
         let client = &self.link.client;
         let (begin, copy) = (self.flow.plan.begin(node), self.flow.plan.copy_statement(node));
         let beginning = client.simple_query(&begin);
-        let (answers, sink) = try_join(beginning, client.copy_in(&copy)).await?;
+        let (answers, sink) =
+            try_join(beginning, client.copy_in(&copy)).await.map_err(Failure::Begin)?;
         let is_false = |answer: &SimpleQueryMessage| matches!(answer, SimpleQueryMessage::Row(row) if row.get(0) == Some("f"));
         if answers.iter().any(is_false) {
             return Err(Failure::Moved(node));
@@ -210,7 +197,8 @@ impl<'a> Lane<'a> {
                 Ok(Some(rows))
             }
             Some(Ok(None)) | None => Ok(None),
-            Some(Err(Failure::Server(error))) => Err(refusal(self.flow, &error, sent)),
+            Some(Err(Failure::Begin(error))) => Err(unwelcome(&error)),
+            Some(Err(Failure::Rows(error))) => Err(refusal(self.flow, &error, sent)),
             Some(Err(Failure::Moved(node))) => Err(moved(self.flow.plan, node)),
         }
     }

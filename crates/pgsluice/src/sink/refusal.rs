@@ -12,7 +12,7 @@ use pgsluice_core::position::Position;
 
 use super::lines;
 use crate::error::{Error, Kind};
-use crate::load::Flow;
+use crate::flow::Flow;
 use crate::pg::sqlstate;
 use crate::plan::Plan;
 
@@ -27,9 +27,10 @@ pub(super) struct Sent {
 pub(super) fn refusal(flow: &Flow<'_>, error: &tokio_postgres::Error, sent: &[Sent]) -> Error {
     let Some(db) = error.as_db_error() else { return lost(Some(error)) };
     let mut report = Error::from(db);
-    if report.kind() != Kind::Data {
+    if !sqlstate::blames_row(db.code().code()) {
         return report;
     }
+    report = report.of_kind(Kind::Data);
     let context = db.where_().unwrap_or_default();
     let place = Context::parse(context, flow);
     if let Some(column) = place.column.or_else(|| db.column().map(str::to_owned)) {
@@ -45,6 +46,11 @@ pub(super) fn refusal(flow: &Flow<'_>, error: &tokio_postgres::Error, sent: &[Se
         Some(range) => report.detail(range),
         None => report,
     }
+}
+
+/// The error for `error`, which came before any row was sent.
+pub(super) fn unwelcome(error: &tokio_postgres::Error) -> Error {
+    error.as_db_error().map_or_else(|| lost(Some(error)), Error::from)
 }
 
 /// The error for a connection that ended by itself.

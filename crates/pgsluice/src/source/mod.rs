@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result, plain_io};
 
 /// One input, found but not yet opened.
 #[derive(Clone, Debug)]
@@ -104,9 +104,7 @@ fn pattern(name: &str) -> Result<Vec<Input>> {
 }
 
 fn cannot_open(path: &Path, error: &io::Error) -> Error {
-    // Rust appends "(os error 2)", which tells a user nothing.
-    let text = error.to_string();
-    let reason = text.split(" (os error").next().unwrap_or_default();
+    let reason = plain_io(error);
     let message = format!("could not open file \"{}\" for reading: {reason}", path.display());
     match error.kind() {
         io::ErrorKind::NotFound => Error::new(Kind::Input, message)

@@ -10,7 +10,7 @@ use pgsluice_core::split::{Malformed, Row, Splitter};
 
 use super::Input;
 use crate::config::Header;
-use crate::error::{Error, Kind, Place, Result};
+use crate::error::{Error, Kind, Place, Result, plain_io};
 
 /// Bytes of a split, unless one row is longer.
 const SPLIT_BYTES: usize = 1 << 20;
@@ -152,21 +152,16 @@ impl Open {
         }
         bytes.reserve(room);
         let want = (room - bytes.len()) as u64;
-        let got = (&mut self.stream).take(want).read_to_end(bytes).map_err(|error| {
-            let message = format!("could not read from file \"{}\": {error}", input.name);
-            Error::new(Kind::Input, message)
-        })?;
+        let got = (&mut self.stream).take(want).read_to_end(bytes);
+        let got = got.map_err(|error| cannot_read(input, &error))?;
         Ok((got as u64) < want)
     }
 
     /// Reads what follows an end-of-data marker, up to the end; its length.
     fn drain(&mut self, input: &Input) -> Result<u64> {
         let left = self.rest.len() as u64;
-        let read = std::io::copy(&mut self.stream, &mut std::io::sink()).map_err(|error| {
-            let message = format!("could not read from file \"{}\": {error}", input.name);
-            Error::new(Kind::Input, message)
-        })?;
-        Ok(left + read)
+        let read = std::io::copy(&mut self.stream, &mut std::io::sink());
+        Ok(left + read.map_err(|error| cannot_read(input, &error))?)
     }
 
     fn malformed(&self, malformed: Malformed, input: &Input) -> Error {
@@ -184,6 +179,11 @@ impl Open {
     fn place(&self, at: Position, input: &Input) -> Place {
         Place { source: input.name.clone(), line: at.line, offset: at.offset }
     }
+}
+
+fn cannot_read(input: &Input, error: &std::io::Error) -> Error {
+    let reason = plain_io(error);
+    Error::new(Kind::Input, format!("could not read from file \"{}\": {reason}", input.name))
 }
 
 /// `HEADER MATCH`, in the words of `NextCopyFromRawFields` in `copyfromparse.c` (PostgreSQL 18).

@@ -10,11 +10,11 @@ use tokio_postgres::config::{SslMode, SslNegotiation};
 use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage, Socket};
 
-use super::Failure;
 use super::link::Link;
 use super::watch::{Stage, Watched};
 use crate::error::chain;
 use crate::pg::conninfo::{Endpoint, Place, SessionAttrs, Target};
+use crate::pg::failure::Failure;
 use crate::pg::tls::{self, Mode};
 
 /// One server at one of its addresses; no address means its socket.
@@ -199,7 +199,7 @@ impl Candidate<'_> {
                 Failure::from_network(io).hint(self.unreachable())
             }
             Some(io) if io.kind() == io::ErrorKind::UnexpectedEof => closed(),
-            Some(io) => Failure::new(super::failure::plain_io(io)),
+            Some(io) => Failure::new(crate::error::plain_io(io)),
             None if error.is_closed() => closed(),
             None if cause.is_some_and(|cause| cause.to_string() == "password missing") => {
                 Failure::new("no password supplied")

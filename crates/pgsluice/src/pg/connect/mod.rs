@@ -1,12 +1,11 @@
 //! Opens connections: each host in turn, each of its addresses, with and without TLS as `sslmode`
 //! says.
 //!
-//! `attempt` is one address, `watch` tells whether its TLS handshake began, `failure` words what
-//! went wrong. The order of attempts, and what ends them, is libpq's `PQconnectPoll`
+//! `attempt` is one address, `watch` tells whether its TLS handshake began. What
+//! went wrong is worded in `super::failure`. The order of attempts, and what ends them, is libpq's `PQconnectPoll`
 //! (`src/interfaces/libpq/fe-connect.c`, 18).
 
 mod attempt;
-mod failure;
 mod link;
 mod watch;
 
@@ -16,9 +15,10 @@ use std::net::IpAddr;
 use tokio_postgres::Client;
 
 use super::conninfo::{Endpoint, Place, SessionAttrs, Target};
+use super::failure::Failure;
 use crate::Result;
+use crate::error::plain_io;
 use attempt::Candidate;
-pub(super) use failure::Failure;
 pub(crate) use link::Link;
 
 /// Connects and logs in; the connection then runs as a task of the current tokio runtime, which
@@ -94,7 +94,7 @@ async fn addresses(endpoint: &Endpoint, shuffle: bool) -> Result<Vec<Option<IpAd
     match tokio::net::lookup_host((host.as_str(), endpoint.port)).await {
         Ok(found) => Ok(in_order(found.map(|address| Some(address.ip())).collect(), shuffle)),
         Err(error) => {
-            let why = failure::plain_io(&error);
+            let why = plain_io(&error);
             let why = why.strip_prefix("failed to lookup address information: ").unwrap_or(&why);
             Err(Failure::new(format!("could not translate host name \"{host}\" to address: {why}"))
                 .hint("Check the host name: host= in the connection string, or PGHOST.")

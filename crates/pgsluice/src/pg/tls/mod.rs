@@ -21,9 +21,8 @@ use rustls::version::{TLS12, TLS13};
 use rustls::{RootCertStore, SupportedProtocolVersion};
 use tokio_postgres::config::SslNegotiation;
 
-use super::connect::Failure;
+use super::failure::Failure;
 use crate::{Error, Kind, Result};
-pub(super) use verify::Refusal;
 use verify::Verifier;
 
 /// libpq's `sslmode`, weakest first.

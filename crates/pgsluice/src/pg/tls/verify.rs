@@ -3,7 +3,6 @@
 //! takes and webpki does not: a self-signed one that is itself among the roots, and version 1 where
 //! no chain is followed.
 
-use std::fmt;
 use std::sync::Arc;
 
 use rustls::client::WebPkiServerVerifier;
@@ -18,6 +17,7 @@ use x509_cert::der::{Decode, Encode};
 use x509_cert::{Certificate, Version};
 
 use super::names::Names;
+use crate::pg::failure::Refusal;
 
 /// rustls's question about the server's certificate, answered by libpq's rules.
 #[derive(Debug)]
@@ -180,22 +180,6 @@ fn reword(certificate: &CertificateDer<'_>, why: &OtherError) -> Error {
     }
     refuse(format!("SSL error: certificate verify failed: {why}"), "")
 }
-
-/// A refusal in libpq's words, carried through rustls.
-#[derive(Debug)]
-pub(in crate::pg) struct Refusal {
-    pub(in crate::pg) text: String,
-    /// The next step, or "".
-    pub(in crate::pg) hint: &'static str,
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-impl std::error::Error for Refusal {}
 
 fn refuse(text: String, hint: &'static str) -> Error {
     CertificateError::Other(OtherError(Arc::new(Refusal { text, hint }))).into()

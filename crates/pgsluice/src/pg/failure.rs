@@ -4,13 +4,12 @@
 //! `src/interfaces/libpq/fe-connect.c`, 18.
 
 use std::error::Error as _;
-use std::io;
+use std::{fmt, io};
 
 use rustls::CertificateError;
 use tokio_postgres::error::DbError;
 
-use crate::error::chain;
-use crate::pg::tls::Refusal;
+use crate::error::{chain, plain_io};
 use crate::{Error, Kind};
 
 /// One failed attempt.
@@ -21,7 +20,7 @@ pub(in crate::pg) struct Failure {
     detail: Option<String>,
     hint: Option<String>,
     /// Whether the next host of the list is worth a try: not after a server has said no.
-    pub(super) moves_on: bool,
+    pub(in crate::pg) moves_on: bool,
 }
 
 impl Failure {
@@ -34,32 +33,32 @@ impl Failure {
         self
     }
 
-    pub(super) fn detail(mut self, detail: impl Into<String>) -> Self {
+    pub(in crate::pg) fn detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into());
         self
     }
 
-    pub(super) fn moving_on(mut self) -> Self {
+    pub(in crate::pg) fn moving_on(mut self) -> Self {
         self.moves_on = true;
         self
     }
 
     /// Says which server it was.
-    pub(super) fn at(mut self, server: &str) -> Self {
+    pub(in crate::pg) fn at(mut self, server: &str) -> Self {
         self.text = format!("connection to server {server} failed: {}", self.text);
         self
     }
 
     /// Whether the server itself said no.
-    pub(super) fn is_from_server(&self) -> bool {
+    pub(in crate::pg) fn is_from_server(&self) -> bool {
         self.sqlstate.is_some()
     }
 
-    pub(super) fn has_hint(&self) -> bool {
+    pub(in crate::pg) fn has_hint(&self) -> bool {
         self.hint.is_some()
     }
 
-    pub(super) fn has_code(&self, code: &str) -> bool {
+    pub(in crate::pg) fn has_code(&self, code: &str) -> bool {
         self.sqlstate.as_deref() == Some(code)
     }
 
@@ -87,7 +86,7 @@ impl Failure {
     }
 
     /// The server's own refusal.
-    pub(super) fn from_server(error: &DbError) -> Self {
+    pub(in crate::pg) fn from_server(error: &DbError) -> Self {
         let mut failure = Self::new(format!("{}:  {}", error.severity(), error.message()));
         let code = error.code().code();
         failure.sqlstate = Some(code.to_owned());
@@ -99,12 +98,12 @@ impl Failure {
     }
 
     /// Nothing answered, or the network said no; the caller adds the hint.
-    pub(super) fn from_network(error: &io::Error) -> Self {
+    pub(in crate::pg) fn from_network(error: &io::Error) -> Self {
         Self::new(plain_io(error)).moving_on()
     }
 
     /// The handshake failed.
-    pub(super) fn from_tls(error: &tokio_postgres::Error) -> Self {
+    pub(in crate::pg) fn from_tls(error: &tokio_postgres::Error) -> Self {
         let io = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
         let cause = io.and_then(|io| io.get_ref()).and_then(|e| e.downcast_ref::<rustls::Error>());
         match (cause, io) {
@@ -160,11 +159,18 @@ fn next_step(code: &str) -> Option<&'static str> {
     })
 }
 
-/// The operating system's text, without Rust's number after it.
-pub(super) fn plain_io(error: &io::Error) -> String {
-    let text = error.to_string();
-    match text.split_once(" (os error ") {
-        Some((plain, _)) => plain.to_owned(),
-        None => text,
+/// A refusal of a certificate in libpq's words, carried through rustls.
+#[derive(Debug)]
+pub(in crate::pg) struct Refusal {
+    pub(in crate::pg) text: String,
+    /// The next step, or "".
+    pub(in crate::pg) hint: &'static str,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
     }
 }
+
+impl std::error::Error for Refusal {}

@@ -1,0 +1,67 @@
+//! The parser finds the fields that PostgreSQL finds, and those that are wanted are the same
+//! whichever they are.
+
+use pgsluice_core::format::{Format, Syntax};
+use pgsluice_core::parse::{Keys, Parser, Value};
+use pgsluice_core::split::Splitter;
+
+use crate::attributes;
+use crate::choices::Choices;
+
+/// The property, for CSV.
+pub fn check_csv(bytes: &[u8]) {
+    let mut choices = Choices::new(bytes);
+    let format = choices.csv_format();
+    check(choices, &format);
+}
+
+/// The property, for COPY text.
+pub fn check_text(bytes: &[u8]) {
+    let mut choices = Choices::new(bytes);
+    let format = choices.text_format();
+    check(choices, &format);
+}
+
+fn check(mut choices: Choices<'_>, format: &Format) {
+    let mask = choices.byte();
+    let parser = Parser::new(format, (0..8).filter(|field| mask >> field & 1 == 1).collect());
+    let input = choices.input(format);
+    let mut keys = Keys::default();
+    // Any bytes, also those that are no row.
+    check_wanted(&parser, &input, mask, &mut keys);
+    let mut rows = Vec::new();
+    // The rows before a fault are rows.
+    let _ = Splitter::new(format).scan(&input, true, &mut rows);
+    for row in rows {
+        check_wanted(&parser, row.of(&input), mask, &mut keys);
+        let mut line = row.of(&input);
+        if format.syntax == Syntax::Text && &input[row.end as usize..] == b"\\" {
+            line = &input[row.start as usize..];
+        }
+        assert_eq!(parser.all(row.of(&input)), twin(format, line), "{format:?} {line:?}");
+    }
+}
+
+fn twin(format: &Format, line: &[u8]) -> attributes::Fields {
+    let Format { delimiter, null, syntax } = format;
+    match *syntax {
+        Syntax::Text => attributes::text(line, *delimiter, null),
+        Syntax::Csv { quote, escape, .. } => {
+            attributes::csv(line, *delimiter, null, quote, escape).expect("quotes are closed")
+        }
+    }
+}
+
+/// What [`Parser::parse`] finds is what [`Parser::all`] finds. `keys` may be of another row.
+fn check_wanted(parser: &Parser, row: &[u8], mask: u8, keys: &mut Keys) {
+    let all = parser.all(row);
+    parser.parse(row, keys);
+    for (slot, field) in (0..8).filter(|field| mask >> field & 1 == 1).enumerate() {
+        let expected = match all.get(field) {
+            None => Value::Missing,
+            Some(None) => Value::Null,
+            Some(Some(text)) => Value::Text(text),
+        };
+        assert_eq!(keys.get(slot, row), expected, "field {field} of {row:?}");
+    }
+}
