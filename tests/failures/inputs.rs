@@ -38,10 +38,10 @@ fn what_may_not_be_read_is_named() {
     let folder = Permissions::from_mode(0o755);
     fs::set_permissions(bench.folder.path(), folder).unwrap();
     let closed = bench.file("closed.csv", "1,a\n");
-    fs::set_permissions(&closed, Permissions::from_mode(0o0)).unwrap();
+    fs::set_permissions(&closed, Permissions::from_mode(0o000)).unwrap();
     fs::create_dir(bench.path("closed")).unwrap();
     bench.file("closed/a.csv", "1,a\n");
-    fs::set_permissions(bench.path("closed"), Permissions::from_mode(0o0)).unwrap();
+    fs::set_permissions(bench.path("closed"), Permissions::from_mode(0o000)).unwrap();
     let is_root = Command::new("id").arg("-u").output().unwrap().stdout == b"0\n";
     for name in ["closed.csv", "closed", "closed/*.csv"] {
         let mut command = program();

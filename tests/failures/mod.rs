@@ -82,13 +82,31 @@ impl Bench {
         self.start(arguments, Stdio::null()).ended()
     }
 
+    /// The same into another server, or as another role.
+    fn load_into<I: AsRef<OsStr>>(
+        &self,
+        url: &str,
+        arguments: impl IntoIterator<Item = I>,
+    ) -> Ended {
+        self.start_into(url, arguments, Stdio::null()).ended()
+    }
+
     fn start<I: AsRef<OsStr>>(
         &self,
         arguments: impl IntoIterator<Item = I>,
         stdin: Stdio,
     ) -> Running {
+        self.start_into(&self.url, arguments, stdin)
+    }
+
+    fn start_into<I: AsRef<OsStr>>(
+        &self,
+        url: &str,
+        arguments: impl IntoIterator<Item = I>,
+        stdin: Stdio,
+    ) -> Running {
         let mut command = program();
-        command.args(["load", "-d", &self.url]).args(arguments);
+        command.args(["load", "-d", url]).args(arguments);
         command.current_dir(self.folder.path());
         Running::start(command.stdin(stdin))
     }

@@ -1,5 +1,5 @@
 //! Rows that are refused: the message names file, line, byte offset and column, and has
-//! PostgreSQL's SQLSTATE and words; nothing of the load is in the table.
+//! PostgreSQL's SQLSTATE and words; what it says of the table is so.
 
 use super::{Bench, on_both};
 use crate::server::Server;
@@ -65,9 +65,10 @@ fn a_refused_row_has_its_place() {
             let ended = bench.load(["rows", "-t", "t", "--format", format]);
             let place = format!("error: rows:5:{}: ", 2 * good.len());
             let parts: Vec<&str> = [&*place].into_iter().chain(parts.iter().copied()).collect();
-            eprintln!("{name}: {}", ended.stderr);
-            ended.fails_empty(&parts);
-            assert_eq!(bench.count("t"), 0, "{name}");
+            ended.fails(1, &parts);
+            // The other leaf may have got its rows before.
+            assert_eq!(ended.committed(), bench.count("t"), "{name}");
+            bench.session.run("TRUNCATE t");
         }
     });
 }

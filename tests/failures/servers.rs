@@ -25,7 +25,7 @@ fn a_login_that_fails_says_why() {
         ("host=nowhere.invalid password=geheim".to_owned(), "could not translate host name"),
     ];
     for (url, message) in cases {
-        let ended = bench.load(["rows.csv", "-t", "t", "-d", &url]);
+        let ended = bench.load_into(&url, ["rows.csv", "-t", "t"]);
         ended.fails(1, &[message, "\nHINT:  "]);
         assert!(!ended.stderr.contains("geheim") && !ended.stderr.contains(password), "{ended:?}");
     }
@@ -37,11 +37,13 @@ fn a_session_that_is_terminated_ends_the_load() {
         bench.make_table();
         let mut load = bench.start(["-", "-t", "t", "--format", "csv", "-j", "2"], Stdio::piped());
         load.feed(&rows(120_000, 100));
-        wait_until("a commit", || bench.count("t") > 0);
-        bench.session.run(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-             WHERE datname = current_database() AND application_name = 'pgsluice'",
-        );
+        let sessions = "FROM pg_stat_activity
+                        WHERE datname = current_database() AND application_name = 'pgsluice'";
+        wait_until("a pause", || {
+            bench.count("t") > 0
+                && bench.value(&format!("SELECT bool_and(state = 'idle') {sessions}")) == "t"
+        });
+        bench.session.run(&format!("SELECT pg_terminate_backend(pid) {sessions}"));
         // The input is silent: the loss itself must be noticed.
         let stdin = load.child.stdin.take();
         let ended = load.ended();
@@ -66,7 +68,7 @@ fn too_few_connections_leave_nothing_half_done() {
         ));
         let url = format!("postgresql://{role}:geheim@{}", bench.url.split_once('@').unwrap().1);
         bench.file("rows.csv", rows(200_000, 100));
-        let ended = bench.load(["rows.csv", "-t", "t", "-d", &url, "-j", "20"]);
+        let ended = bench.load_into(&url, ["rows.csv", "-t", "t", "-j", "20"]);
         ended.fails(1, &["too many connections for database", "(SQLSTATE 53300)", "(-j)"]);
         assert!(!ended.stderr.contains("geheim"));
         assert_eq!(ended.committed(), bench.count("t"));
@@ -128,8 +130,8 @@ fn lose_server(end: impl Fn(&Victim, &Session)) {
     let count = |session: &Session| -> u64 {
         session.rows("SELECT count(*) FROM t")[0][0].as_ref().unwrap().parse().unwrap()
     };
-    let options = ["-t", "t", "-j", "2", "--memory", "4MiB", "-d", &victim.url];
-    let load = bench.start(["rows.csv"].into_iter().chain(options), Stdio::null());
+    let options = ["rows.csv", "-t", "t", "-j", "2", "--memory", "4MiB"];
+    let load = bench.start_into(&victim.url, options, Stdio::null());
     wait_until("a commit", || count(&session) > 0);
     end(&victim, &session);
     drop(session);

@@ -69,8 +69,9 @@ fn a_signal_ends_a_load_that_waits_for_a_lock() {
     on_both(|bench| {
         bench.make_table();
         bench.file("rows.csv", rows(1000, 10));
-        for table in ["t", "t3"] {
-            bench.session.run(&format!("BEGIN; LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE"));
+        // SHARE lets the catalogue be read, but no row in.
+        for lock in ["t IN ACCESS EXCLUSIVE", "t3 IN ACCESS EXCLUSIVE", "t3 IN SHARE"] {
+            bench.session.run(&format!("BEGIN; LOCK TABLE {lock} MODE"));
             let load = bench.start(["rows.csv", "-t", "t"], Stdio::null());
             let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted
                            AND database = (SELECT oid FROM pg_database
@@ -135,7 +136,7 @@ fn a_second_signal_ends_at_once() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let silent = format!("postgresql://u@{}/d?connect_timeout=0", listener.local_addr().unwrap());
     bench.file("rows.csv", "1,a\n");
-    let load = bench.start(["rows.csv", "-t", "t", "-d", &silent], Stdio::null());
+    let load = bench.start_into(&silent, ["rows.csv", "-t", "t"], Stdio::null());
     let _accepted = listener.accept().unwrap();
     load.signal("-INT");
     thread::sleep(Duration::from_millis(10));

@@ -13,7 +13,7 @@ fn a_terminal_has_a_bar() {
     let bench = Bench::with_table(Server::PG18);
     bench.file("rows.csv", rows(400_000, 100));
     // Holds one leaf up, so that the bar is drawn in the middle.
-    bench.session.run("BEGIN; LOCK TABLE t3 IN ACCESS EXCLUSIVE MODE");
+    bench.session.run("BEGIN; LOCK TABLE t3 IN SHARE MODE");
     let script = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)";
     let mut command = Command::new("python3");
     command.args(["-c", script, env!("CARGO_BIN_EXE_pgsluice")]);
@@ -29,7 +29,9 @@ fn a_terminal_has_a_bar() {
         assert!(ended.stdout.contains(part), "{part} is missing in {:?}", ended.stdout);
     }
     let (bar, summary) = ended.stdout.split_once("pgsluice: 400,000 rows").unwrap();
-    assert!(bar.ends_with("\u{1b}[2K") || bar.ends_with("\r\u{1b}[2K\r"), "{bar:?}");
+    let (_, left) = bar.rsplit_once("\u{1b}[2K").unwrap();
+    assert!(!left.contains(['━', '%']), "{left:?} is left of the bar");
+    assert!(!bar.contains("\u{1b}[1A"), "the bar takes more than a line of 80 columns");
     assert!(!summary.contains("━"), "{summary:?}");
 }
 

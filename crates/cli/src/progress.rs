@@ -10,7 +10,7 @@ use pgsluice::control::Control;
 
 use crate::output::{bytes, grouped, say};
 
-const BAR: &str = "{bar:32} {percent:>3}%  {msg}";
+const BAR: &str = "{wide_bar} {percent:>3}%  {msg}";
 const SPINNER: &str = "{spinner} {msg}";
 const REDRAW: Duration = Duration::from_millis(200);
 /// Between two lines where no terminal is.

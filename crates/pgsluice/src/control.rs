@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 
 /// How long a waiting task may overlook that the load was stopped.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -32,7 +32,7 @@ pub struct Control {
 impl Control {
     /// Asks the load to end as soon as it can, as Ctrl-C does.
     pub fn interrupt(&self) {
-        self.fail(interrupted());
+        self.fail(Error::interrupted());
     }
 
     /// Whether the load should end before its work is done.
@@ -55,7 +55,7 @@ impl Control {
     ) -> Result<T> {
         tokio::select! {
             outcome = work => outcome,
-            () = self.stopped() => Err(self.failure().unwrap_or_else(interrupted)),
+            () = self.stopped() => Err(self.failure().unwrap_or_else(Error::interrupted)),
         }
     }
 
@@ -70,8 +70,4 @@ impl Control {
     pub(crate) fn failure(&self) -> Option<Error> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
-}
-
-fn interrupted() -> Error {
-    Error::new(Kind::Interrupted, "interrupted")
 }

@@ -72,6 +72,18 @@ impl Error {
         }))
     }
 
+    /// The error of a load that was asked to end.
+    pub(crate) fn interrupted() -> Self {
+        Self::new(Kind::Interrupted, "interrupted")
+    }
+
+    /// Sets the kind.
+    #[must_use]
+    pub(crate) fn of_kind(mut self, kind: Kind) -> Self {
+        self.0.kind = kind;
+        self
+    }
+
     /// Adds a sentence of detail; several are joined by new lines.
     #[must_use]
     pub fn detail(mut self, detail: impl Into<String>) -> Self {

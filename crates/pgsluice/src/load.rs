@@ -27,6 +27,7 @@ use crate::control::Control;
 use crate::error::{Error, Kind, Result};
 use crate::flow::Flow;
 use crate::outcome::{Committed, Outcome, Tally};
+use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::plan::Plan;
 use crate::queue::{Queue, Routed};
@@ -49,7 +50,10 @@ pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Su
     config.check()?;
     let inputs: Arc<[Input]> = source::resolve(&config.files)?.into();
     let runtime = runtime()?;
-    let plan = runtime.block_on(control.unless_stopped(Plan::make(config, target)))?;
+    let plan = runtime.block_on(plan(config, target, control)).map_err(|error| {
+        // Nobody asks of any other error before the first row whether there are rows in the table.
+        if error.kind() == Kind::Interrupted { with_committed(error, control) } else { error }
+    })?;
     let total = inputs.iter().map(|input| input.size).sum::<Option<u64>>();
     control.bytes_total.store(total.unwrap_or(0), Relaxed);
 
@@ -63,6 +67,15 @@ pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Su
     outcome.check()?;
     let bytes = control.bytes_read.load(Relaxed);
     Ok(Summary::new(&plan, &outcome, config, bytes, began.elapsed()))
+}
+
+async fn plan(config: &Load, target: &Target, control: &Control) -> Result<Plan> {
+    let Link { mut client, canceller, .. } = control.unless_stopped(connect::open(target)).await?;
+    let planned = canceller.settle(control, Plan::read(config, &mut client)).await;
+    match (control.failure(), planned) {
+        (None, Some(planned)) => planned,
+        (failure, _) => Err(failure.unwrap_or_else(Error::interrupted)),
+    }
 }
 
 /// Runs all threads to their end. Failures are in `flow.control`.

@@ -11,6 +11,7 @@ use pgsluice_core::catalog::{KeyColumn, NodeId, ROOT, Tree};
 use pgsluice_core::format::{Format, Syntax};
 use pgsluice_core::parse::Parser;
 use pgsluice_core::route::{Cause, Router};
+use tokio_postgres::Client;
 
 use crate::config::Load;
 use crate::error::Result;
@@ -42,9 +43,13 @@ impl Plan {
     /// Reads the catalogue of `target` and plans the load.
     pub async fn make(config: &Load, target: &Target) -> Result<Self> {
         config.check()?;
-        let mut client = connect(target).await?;
-        let catalogue =
-            Catalogue::read(&mut client, &config.table, config.columns.as_deref()).await?;
+        Self::read(config, &mut connect(target).await?).await
+    }
+
+    /// As [`Self::make`], over a connection that is there.
+    pub(crate) async fn read(config: &Load, client: &mut Client) -> Result<Self> {
+        let columns = config.columns.as_deref();
+        let catalogue = Catalogue::read(client, &config.table, columns).await?;
         Ok(Self::new(config, catalogue))
     }
 

@@ -18,7 +18,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{CopyInSink, SimpleQueryMessage};
 
 use super::lines;
-use super::refusal::{Sent, lost, moved, refusal};
+use super::refusal::{Sent, lost, moved, refusal, unwelcome};
 use crate::error::Result;
 use crate::flow::Flow;
 use crate::outcome::Committed;
@@ -46,14 +46,16 @@ pub(crate) struct Lane<'a> {
 
 /// Why a COPY did not end well.
 enum Failure {
-    Server(tokio_postgres::Error),
+    /// Before any row was sent.
+    Begin(tokio_postgres::Error),
+    Rows(tokio_postgres::Error),
     /// The node is not where it was when the load began.
     Moved(NodeId),
 }
 
 impl From<tokio_postgres::Error> for Failure {
     fn from(error: tokio_postgres::Error) -> Self {
-        Self::Server(error)
+        Self::Rows(error)
     }
 }
 
@@ -84,7 +86,7 @@ impl<'a> Lane<'a> {
                 self.send(&mut sink, &payload).await?;
                 self.commit(sink, rows).await
             };
-            let outcome = self.link.settle(self.flow.control, copying).await;
+            let outcome = self.link.canceller.settle(self.flow.control, copying).await;
             let sent = [Sent { lines_before: 0, payload }];
             let Some(stored) = self.judge(outcome, &sent)? else { break };
             committed.sent += rows;
@@ -119,7 +121,7 @@ impl<'a> Lane<'a> {
             }
             self.commit(sink, sent).await
         };
-        let outcome = self.link.settle(self.flow.control, copying).await;
+        let outcome = self.link.canceller.settle(self.flow.control, copying).await;
         if let Some(stored) = self.judge(outcome, remembered.make_contiguous())? {
             *committed = Committed { sent, stored };
         }
@@ -150,7 +152,7 @@ impl<'a> Lane<'a> {
             let direct = node != ROOT && self.flow.plan.detour(node).is_none();
             // The server names the schema that is not there any more, but not the table.
             let schema = error.code() == Some(&SqlState::INVALID_SCHEMA_NAME);
-            if direct && schema { Failure::Moved(node) } else { error.into() }
+            if direct && schema { Failure::Moved(node) } else { Failure::Begin(error) }
         })?;
         let is_false = |answer: &SimpleQueryMessage| matches!(answer, SimpleQueryMessage::Row(row) if row.get(0) == Some("f"));
         if answers.iter().any(is_false) {
@@ -201,7 +203,8 @@ impl<'a> Lane<'a> {
                 Ok(Some(rows))
             }
             Some(Ok(None)) | None => Ok(None),
-            Some(Err(Failure::Server(error))) => Err(refusal(self.flow, &error, sent)),
+            Some(Err(Failure::Begin(error))) => Err(unwelcome(&error)),
+            Some(Err(Failure::Rows(error))) => Err(refusal(self.flow, &error, sent)),
             Some(Err(Failure::Moved(node))) => Err(moved(self.flow.plan, node)),
         }
     }

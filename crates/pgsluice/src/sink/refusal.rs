@@ -28,11 +28,10 @@ pub(super) struct Sent {
 pub(super) fn refusal(flow: &Flow<'_>, error: &tokio_postgres::Error, sent: &[Sent]) -> Error {
     let Some(db) = error.as_db_error() else { return lost(Some(error)) };
     let mut report = Error::from(db);
-    // A trigger may do at one row what the server does not support; it says so where COPY was.
-    let by_trigger = *db.code() == SqlState::FEATURE_NOT_SUPPORTED && db.where_().is_some();
-    if report.kind() != Kind::Data && !by_trigger {
+    if !sqlstate::blames_row(db.code().code()) {
         return report;
     }
+    report = report.of_kind(Kind::Data);
     if let Some(hint) = no_longer_its_row(flow, db, sent) {
         report = report.hint(hint);
     }
@@ -62,6 +61,11 @@ fn no_longer_its_row(flow: &Flow<'_>, db: &DbError, sent: &[Sent]) -> Option<&'s
         "If partitions were attached during the load, load what is missing; otherwise look for a \
          trigger that changes the key.",
     )
+}
+
+/// The error for `error`, which came before any row was sent.
+pub(super) fn unwelcome(error: &tokio_postgres::Error) -> Error {
+    error.as_db_error().map_or_else(|| lost(Some(error)), Error::from)
 }
 
 /// The error for a connection that ended by itself.

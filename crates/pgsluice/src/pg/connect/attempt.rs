@@ -4,7 +4,6 @@
 use std::error::Error as _;
 use std::io;
 use std::net::IpAddr;
-use std::sync::{Arc, OnceLock};
 
 use rustls::pki_types::ServerName;
 use tokio_postgres::config::{SslMode, SslNegotiation};
@@ -115,14 +114,7 @@ where
     T::Stream: Send + 'static,
 {
     let (client, connection) = config.connect(tls).await?;
-    let ending = Arc::new(OnceLock::new());
-    let end = Arc::clone(&ending);
-    tokio::spawn(async move {
-        if let Err(error) = connection.await {
-            let _ = end.set(error);
-        }
-    });
-    Ok(Link { client, tls: watched, ending })
+    Ok(Link::new(client, connection, watched))
 }
 
 async fn check_session(client: &Client, wanted: SessionAttrs) -> Result<(), Failure> {

@@ -6,7 +6,8 @@ use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use tokio_postgres::{Client, Error, NoTls};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_postgres::{CancelToken, Client, Connection, Error, NoTls};
 
 use super::watch::Watched;
 use crate::control::Control;
@@ -17,12 +18,52 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// A connection, logged in.
 pub(crate) struct Link {
     pub(crate) client: Client,
-    /// How the connection is encrypted, if it is.
-    pub(super) tls: Option<Watched>,
-    pub(super) ending: Arc<OnceLock<Error>>,
+    pub(crate) canceller: Canceller,
+    ending: Arc<OnceLock<Error>>,
 }
 
 impl Link {
+    /// Lets `connection` run as a task; `tls` is how it is encrypted, if it is.
+    pub(super) fn new<S, T>(
+        client: Client,
+        connection: Connection<S, T>,
+        tls: Option<Watched>,
+    ) -> Self
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let ending = Arc::new(OnceLock::new());
+        let end = Arc::clone(&ending);
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                let _ = end.set(error);
+            }
+        });
+        let canceller = Canceller { token: client.cancel_token(), tls };
+        Self { client, canceller, ending }
+    }
+
+    /// Whether the connection has ended, after giving it its turn: nobody else looks at it while
+    /// its thread waits for something else.
+    pub(crate) async fn is_closed(&self) -> bool {
+        tokio::task::yield_now().await;
+        self.client.is_closed()
+    }
+
+    /// Why the connection ended, if it has.
+    pub(crate) fn ending(&self) -> Option<&Error> {
+        self.ending.get()
+    }
+}
+
+/// Cancels what a connection's server is at.
+pub(crate) struct Canceller {
+    token: CancelToken,
+    tls: Option<Watched>,
+}
+
+impl Canceller {
     /// The outcome of `work`. If the load is stopped meanwhile, the server is asked to cancel it;
     /// None if even so it does not end.
     pub(crate) async fn settle<T>(
@@ -49,24 +90,11 @@ impl Link {
         tokio::time::timeout(PATIENCE, outcome).await.ok()
     }
 
-    /// Whether the connection has ended, after giving it its turn: nobody else looks at it while
-    /// its thread waits for something else.
-    pub(crate) async fn is_closed(&self) -> bool {
-        tokio::task::yield_now().await;
-        self.client.is_closed()
-    }
-
-    /// Why the connection ended, if it has.
-    pub(crate) fn ending(&self) -> Option<&Error> {
-        self.ending.get()
-    }
-
-    /// Asks the server to cancel; whether it does, the statement's own outcome tells.
+    /// Whether the server does as it is asked, the statement's own outcome tells.
     async fn cancel(&self) {
-        let token = self.client.cancel_token();
         let _ = match &self.tls {
-            Some(tls) => token.cancel_query(tls.clone()).await,
-            None => token.cancel_query(NoTls).await,
+            Some(tls) => self.token.cancel_query(tls.clone()).await,
+            None => self.token.cancel_query(NoTls).await,
         };
     }
 }
