@@ -5,14 +5,18 @@
 
 #![allow(clippy::unwrap_used)] // a test that fails panics
 
+mod command;
 mod connect;
 mod copy_options;
 mod embedded;
 mod loader;
 mod oracle;
+mod partitions;
 mod placement;
 mod random;
 mod rules;
+mod selftest;
 mod server;
 mod spelling;
 mod trees;
+mod verify;

@@ -1,4 +1,4 @@
-//! The options that `load` and `plan` share: what is read, and how it is written.
+//! The options that `load`, `plan` and `verify` share: what is read, and how it is written.
 
 use clap::{Args, ValueEnum};
 use pgsluice::config::{self, Header, Load};
@@ -45,6 +45,12 @@ pub(crate) struct InputArgs {
     /// Memory for rows that wait to be sent: 64MB, 2GiB (powers of two) [default: 512MB]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     memory: Option<usize>,
+    /// Find no leaf natively: leave every row to the server, which is slower
+    #[arg(long)]
+    no_native: bool,
+    /// Do not ask the server beforehand where a handful of keys belong, to compare the leaves
+    #[arg(long)]
+    no_self_test: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -75,6 +81,10 @@ impl InputArgs {
             columns: self.columns.as_deref().map(parse_columns).transpose()?,
             jobs: self.jobs.unwrap_or_else(Load::default_jobs),
             memory: self.memory.unwrap_or(config::DEFAULT_MEMORY),
+            native: !self.no_native,
+            self_test: !self.no_self_test,
+            create_partitions: false,
+            step: None,
         };
         config.check()?;
         Ok(config)

@@ -33,6 +33,14 @@ pub struct Load {
     pub jobs: usize,
     /// Bytes for the rows that are waiting to be sent.
     pub memory: usize,
+    /// Whether leaves are found here at all; otherwise every row is left to the server.
+    pub native: bool,
+    /// Whether the server is asked about a handful of keys before rows are sent.
+    pub self_test: bool,
+    /// Whether partitions that rows need and the table lacks are made before the load.
+    pub create_partitions: bool,
+    /// The width of new ranges: `month`, an interval, or a number; None for their siblings'.
+    pub step: Option<String>,
 }
 
 /// COPY's `HEADER` option.

@@ -7,15 +7,18 @@ pub mod control;
 pub mod embedded;
 pub mod error;
 pub mod load;
+pub mod partitions;
 pub mod pg;
 pub mod plan;
 pub mod preview;
 mod queue;
 pub mod report;
 mod runtime;
+pub mod selftest;
 mod sink;
 pub mod source;
 pub mod tree;
+pub mod verify;
 
 pub use error::{Error, Kind, Result};
 pub use pgsluice_core as core;

@@ -27,11 +27,13 @@ use pgsluice_core::route::{Cause, Route};
 use crate::config::Load;
 use crate::control::Control;
 use crate::error::{Error, Kind, Place, Result};
+use crate::partitions;
 use crate::pg::conninfo::Target;
 use crate::plan::Plan;
 use crate::queue::{Queue, Routed};
 use crate::report::{Outcome, Summary};
 use crate::runtime::runtime;
+use crate::selftest::{self, Samples};
 use crate::sink::copy::{self, Committed};
 use crate::source::{self, Input, Reader, Split};
 
@@ -49,6 +51,11 @@ impl Flow<'_> {
         let name = self.inputs.get(source as usize).map(|input| input.name.clone());
         Place { source: name.unwrap_or_default(), line, offset }
     }
+
+    fn reader(&self, config: &Load) -> Reader {
+        let columns = &self.plan.catalogue.columns;
+        Reader::new(Arc::clone(&self.inputs), &self.plan.format, config.header, columns)
+    }
 }
 
 /// Loads the inputs into the table. Blocks until all rows are committed or the load has failed;
@@ -60,23 +67,37 @@ pub fn load(config: &Load, target: &Target, control: &Control) -> Result<Summary
     let began = Instant::now();
     config.check()?;
     let inputs: Arc<[Input]> = source::resolve(&config.files)?.into();
+    let created =
+        if config.create_partitions { partitions::create(config, target)? } else { Vec::new() };
     let plan = runtime()?.block_on(Plan::make(config, target))?;
     let total = inputs.iter().map(|input| input.size).sum::<Option<u64>>();
     control.bytes_total.store(total.unwrap_or(0), Relaxed);
 
     let flow = Flow { plan: &plan, control, inputs };
-    let outcome = run(config, target, &flow);
+    let mut reader = flow.reader(config);
+    let first = reader.next(None).map_err(|error| with_committed(error, control))?;
+    if let Some(split) = first.as_ref().filter(|_| config.self_test) {
+        runtime()?.block_on(selftest::ask(&plan, &Samples::of(&plan, split), target))?;
+    }
+    let outcome = run(config, target, &flow, reader, first);
     if let Some(error) = control.failure() {
         return Err(with_committed(error, control));
     }
     runtime()?.block_on(copy::flush(target))?;
     outcome.check()?;
     let bytes = control.bytes_read.load(Relaxed);
-    Ok(Summary::new(&plan, &outcome, config, bytes, began.elapsed()))
+    let summary = Summary::new(&plan, &outcome, config, bytes, began.elapsed());
+    Ok(Summary { partitions_created: created, ..summary })
 }
 
 /// Runs all threads to their end. Failures are in `flow.control`.
-fn run(config: &Load, target: &Target, flow: &Flow<'_>) -> Outcome {
+fn run(
+    config: &Load,
+    target: &Target,
+    flow: &Flow<'_>,
+    reader: Reader,
+    first: Option<Split>,
+) -> Outcome {
     let jobs = if flow.plan.one_statement.is_some() { 1 } else { config.jobs };
     let routers = jobs.min(thread::available_parallelism().map_or(1, usize::from));
     let nodes = flow.plan.tree.nodes.len();
@@ -86,7 +107,7 @@ fn run(config: &Load, target: &Target, flow: &Flow<'_>) -> Outcome {
     let splits = Arc::new(Mutex::new(splits));
 
     thread::scope(|scope| {
-        let reader = scope.spawn(move || read(config, flow, &full, &empty));
+        let reader = scope.spawn(move || read(flow, reader, first, &full, &empty));
         let routers: Vec<_> = (0..routers)
             .map(|_| (Arc::clone(&splits), used.clone()))
             .map(|(splits, used)| scope.spawn(move || route(flow, &splits, &used, queue)))
@@ -110,16 +131,20 @@ fn run(config: &Load, target: &Target, flow: &Flow<'_>) -> Outcome {
 
 /// Source and split. Returns what was not data: input and bytes.
 fn read(
-    config: &Load,
     flow: &Flow<'_>,
+    mut reader: Reader,
+    first: Option<Split>,
     full: &SyncSender<Split>,
     empty: &Receiver<Split>,
 ) -> Vec<(String, u64)> {
-    let Flow { plan, control, inputs } = flow;
-    let columns = &plan.catalogue.columns;
-    let mut reader = Reader::new(Arc::clone(inputs), &plan.format, config.header, columns);
+    let control = flow.control;
+    let mut first = first;
     while !control.is_stopped() {
-        match reader.next(empty.try_recv().ok()) {
+        let next = match first.take() {
+            Some(split) => Ok(Some(split)),
+            None => reader.next(empty.try_recv().ok()),
+        };
+        match next {
             Ok(Some(split)) => {
                 control.bytes_read.fetch_add(split.length as u64, Relaxed);
                 control.rows_read.fetch_add(split.rows.len() as u64, Relaxed);
