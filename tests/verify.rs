@@ -146,6 +146,39 @@ fn finds_a_misplaced_row(server: Server) {
     );
 }
 
+/// What lies behind a leaf's own policy or privilege is read through the root, and its place is
+/// said not to be checked.
+fn leaf_not_readable(server: Server) {
+    let case = Case::new(server);
+    let role = format!("sluice_auditor_{}", server.major());
+    case.session.run(&format!("DROP ROLE IF EXISTS {role}; CREATE ROLE {role}"));
+    case.session.run(&format!("GRANT SELECT, INSERT ON t, t_2 TO {role}"));
+    case.session.run("ALTER TABLE t_2 ENABLE ROW LEVEL SECURITY");
+    case.scratch.set("role", &role);
+    let outcome = case.run("verify", &[]);
+    case.session.run("DELETE FROM t WHERE id = 4");
+    let (audit, differing) = case.audit(&[]);
+    case.session.run(&format!("DROP OWNED BY {role}; DROP ROLE {role}"));
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert!(outcome.stdout.ends_with("equal: the table holds exactly these rows\n"));
+    assert!(outcome.stdout.contains("not checked against their bounds: 3 leaves"));
+    assert!(!audit.equal);
+    assert_eq!(differing, [("public.t_2".to_owned(), [0, 1, 0])]);
+}
+
+/// Rows of a table that merely inherits are not those of the load.
+fn plain_table(server: Server) {
+    let case = Case::new(server);
+    case.session.run(
+        "DROP TABLE t; CREATE TABLE t (day date, id float8, name text);
+         CREATE TABLE other () INHERITS (t); INSERT INTO other VALUES (NULL, 1, 'other')",
+    );
+    assert_eq!(case.run("load", &["-q"]).status, Some(0));
+    assert!(case.audit(&[]).0.equal);
+    case.session.run("UPDATE t SET id = 3.0000000000000004 WHERE id = 3");
+    assert_eq!(case.audit(&[]).1, [("public.t".to_owned(), [1, 1, 0])]);
+}
+
 fn subset(server: Server) {
     let case = Case::new(server);
     case.session.run("INSERT INTO t VALUES ('2024-02-09', 9, 'before')");
@@ -184,6 +217,8 @@ on_each_server! {
     equal_after_a_load,
     finds_a_misplaced_row,
     finds_each_difference,
+    leaf_not_readable,
+    plain_table,
     refuses_what_it_cannot_see,
     subset,
 }

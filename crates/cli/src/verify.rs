@@ -53,9 +53,11 @@ fn text(audit: &Audit) -> String {
     }
     if audit.leaves_unchecked > 0 {
         let leaves = count(audit.leaves_unchecked, "leaf", "leaves");
-        lines.push(format!("not checked against their bounds: {leaves} without privilege SELECT"));
+        lines.push(format!(
+            "not checked against their bounds: {leaves} that this user may not read by name"
+        ));
     }
-    lines.push(verdict(audit).to_owned());
+    lines.push(verdict(audit));
     lines.join("\n")
 }
 
@@ -73,12 +75,14 @@ fn difference(leaf: &Leaf) -> Option<String> {
         .then(|| format!("{}: of {}, {}", leaf.leaf, rows(leaf.rows), differences.join(", ")))
 }
 
-fn verdict(audit: &Audit) -> &'static str {
-    match (audit.equal, audit.subset) {
-        (true, false) => "equal: the table holds exactly these rows, each in its leaf",
-        (true, true) => "equal: all rows of the input are in the table, each in its leaf",
-        (false, _) => "different",
-    }
+fn verdict(audit: &Audit) -> String {
+    let holds = match (audit.equal, audit.subset) {
+        (false, _) => return "different".to_owned(),
+        (true, false) => "the table holds exactly these rows",
+        (true, true) => "all rows of the input are in the table",
+    };
+    let places = if audit.leaves_unchecked > 0 { "" } else { ", each in its leaf" };
+    format!("equal: {holds}{places}")
 }
 
 fn rows(number: u64) -> String {

@@ -67,8 +67,11 @@ pub fn load(config: &Load, target: &Target, control: &Control) -> Result<Summary
     let began = Instant::now();
     config.check()?;
     let inputs: Arc<[Input]> = source::resolve(&config.files)?.into();
-    let created =
-        if config.create_partitions { partitions::create(config, target)? } else { Vec::new() };
+    let created = if config.create_partitions {
+        partitions::create(config, target, control)?
+    } else {
+        Vec::new()
+    };
     let plan = runtime()?.block_on(Plan::make(config, target))?;
     let total = inputs.iter().map(|input| input.size).sum::<Option<u64>>();
     control.bytes_total.store(total.unwrap_or(0), Relaxed);

@@ -16,6 +16,7 @@ use pgsluice_core::route::Cause;
 use tokio_postgres::Client;
 
 use crate::config::Load;
+use crate::control::Control;
 use crate::error::{Error, Kind, Result};
 use crate::pg::bounds::{self, Literal, Literals};
 use crate::pg::connect::connect;
@@ -80,7 +81,7 @@ pub fn find(config: &Load, plan: &Plan, target: &Target) -> Result<Missing> {
 }
 
 /// Makes the partitions that the inputs need, in one transaction; their names.
-pub(crate) fn create(config: &Load, target: &Target) -> Result<Vec<String>> {
+pub(crate) fn create(config: &Load, target: &Target, control: &Control) -> Result<Vec<String>> {
     if source::resolve(&config.files)?.iter().any(|input| input.size.is_none()) {
         let message = "--create-partitions reads the input twice, which a pipe does not allow";
         return Err(Error::new(Kind::Usage, message)
@@ -95,6 +96,9 @@ pub(crate) fn create(config: &Load, target: &Target) -> Result<Vec<String>> {
             return Err(Error::new(Kind::Data, message)
                 .sqlstate("23514")
                 .detail(format!("{rows} rows need them. No row of this load is in the table.")));
+        }
+        if let Some(interrupted) = control.failure() {
+            return Err(interrupted);
         }
         let statements: Vec<&str> =
             missing.partitions.iter().flat_map(|p| &p.ddl).map(String::as_str).collect();

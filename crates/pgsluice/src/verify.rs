@@ -92,7 +92,7 @@ pub async fn verify(config: &Load, target: &Target, subset: bool) -> Result<Audi
 /// Reads the input into a temporary table: by the server, so that it judges the spellings.
 async fn copy_input(plan: &Plan, transaction: &Transaction<'_>, mut reader: Reader) -> Result<()> {
     let columns = &plan.catalogue.columns;
-    let create = audit::create_input(&plan.tree.nodes[ROOT].relation, columns);
+    let create = audit::create_input(&plan.tree.nodes[ROOT].relation.to_string(), columns);
     transaction.batch_execute(&create).await.map_err(|error| {
         Error::from(error).hint(
             "verify reads the input into a temporary table: it needs the privileges SELECT on the \
@@ -129,6 +129,8 @@ async fn copy_input(plan: &Plan, transaction: &Transaction<'_>, mut reader: Read
 struct Comparison<'a> {
     plan: &'a Plan,
     transaction: &'a Transaction<'a>,
+    /// The table as a query names it.
+    table: String,
     nodes: HashMap<Oid, NodeId>,
     leaves: BTreeMap<String, Leaf>,
 }
@@ -137,15 +139,17 @@ impl<'a> Comparison<'a> {
     fn new(plan: &'a Plan, transaction: &'a Transaction<'a>) -> Self {
         let facts = plan.catalogue.facts.iter().enumerate();
         let nodes = facts.map(|(node, facts)| (facts.oid, node)).collect();
-        Self { plan, transaction, nodes, leaves: BTreeMap::new() }
+        let root = &plan.tree.nodes[ROOT];
+        let table = audit::rows_of(&root.relation, root.key.is_some());
+        Self { plan, transaction, table, nodes, leaves: BTreeMap::new() }
     }
 
     async fn run(&mut self, subset: bool) -> Result<Audit> {
-        let table = &self.plan.tree.nodes[ROOT].relation;
+        let table = self.table.clone();
         let columns = &self.plan.catalogue.columns;
         let input = self.transaction.query_one(&audit::sum_input(columns), &[]).await?;
         let mut audit = Audit {
-            table: table.label(),
+            table: self.plan.tree.nodes[ROOT].relation.label(),
             subset,
             rows_input: count(input.get(0)),
             checksum_input: input.get(1),
@@ -153,7 +157,7 @@ impl<'a> Comparison<'a> {
         };
         let mut checksum: i128 = 0;
         let mut filled = Vec::new();
-        for row in self.transaction.query(&audit::sum_leaves(table, columns), &[]).await? {
+        for row in self.transaction.query(&audit::sum_leaves(&table, columns), &[]).await? {
             let (oid, rows, sum): (Oid, i64, String) = (row.get(0), row.get(1), row.get(2));
             audit.rows_table += count(rows);
             checksum += sum.parse::<i128>().unwrap_or_default();
@@ -194,7 +198,8 @@ impl<'a> Comparison<'a> {
         let oids: Vec<Oid> = filled.iter().map(oid).collect();
         let sql = "SELECT c.oid FROM pg_catalog.pg_class c
                    WHERE c.oid = ANY ($1) AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
-                     AND pg_catalog.has_schema_privilege(c.relnamespace, 'USAGE')";
+                     AND pg_catalog.has_schema_privilege(c.relnamespace, 'USAGE')
+                     AND NOT pg_catalog.row_security_active(c.oid)";
         let readable = self.transaction.query(sql, &[&oids]).await?;
         let readable: Vec<Oid> = readable.iter().map(|row| row.get(0)).collect();
         let constraints = constraints(self.transaction, &readable).await?;
@@ -220,8 +225,8 @@ impl<'a> Comparison<'a> {
     }
 
     async fn find_surplus(&mut self, columns: &[String]) -> Result<()> {
-        let table = &self.plan.tree.nodes[ROOT].relation;
-        for row in self.transaction.query(&audit::surplus(table, columns), &[]).await? {
+        let surplus = audit::surplus(&self.table, columns);
+        for row in self.transaction.query(&surplus, &[]).await? {
             self.leaf(row.get(0)).surplus = count(row.get(1));
         }
         Ok(())
@@ -229,9 +234,9 @@ impl<'a> Comparison<'a> {
 
     /// Finds the leaves of missing rows; the number of those that were not looked for.
     async fn find_missing(&mut self, columns: &[String]) -> Result<u64> {
-        let table = &self.plan.tree.nodes[ROOT].relation;
         let located = if self.omits_keys() { 0 } else { LOCATED };
-        self.transaction.batch_execute(&audit::gather_missing(table, columns, located)).await?;
+        let gather = audit::gather_missing(&self.table, columns, located);
+        self.transaction.batch_execute(&gather).await?;
         let mut unlocated = 0;
         // A parent stands before its children, so one pass goes down the whole tree.
         let mut found = self.missing_by_node().await?;

@@ -16,14 +16,21 @@ SET statement_timeout = 0;
 SET lock_timeout = 0;
 SET idle_in_transaction_session_timeout = 0;
 SET row_security = off;
-SET constraint_exclusion = off";
+SET constraint_exclusion = off;
+SET extra_float_digits = 1";
 
 const INPUT: &str = "pgsluice_input";
 const MISSING: &str = "pgsluice_missing";
 
+/// A table with the rows that a load of `table` can have reached: those of its partitions, but not
+/// those of tables that merely inherit from it.
+pub(crate) fn rows_of(table: &Relation, is_partitioned: bool) -> String {
+    if is_partitioned { table.to_string() } else { format!("ONLY {table}") }
+}
+
 /// Makes an empty table with the columns of the input: their types, and no rule of the table
 /// that could change a row. It is gone with the transaction.
-pub(crate) fn create_input(table: &Relation, columns: &[String]) -> String {
+pub(crate) fn create_input(table: &str, columns: &[String]) -> String {
     let columns = list(columns);
     format!(
         "CREATE TEMPORARY TABLE {INPUT} ON COMMIT DROP AS SELECT {columns} FROM {table} WITH NO DATA"
@@ -37,12 +44,12 @@ pub(crate) fn copy_input(columns: &[String], format: &Format) -> String {
 
 /// Rows and checksum of the input.
 pub(crate) fn sum_input(columns: &[String]) -> String {
-    let rows = hashes("ctid", &temporary(INPUT), columns);
+    let rows = hashes("ctid", &temporary(INPUT).to_string(), columns);
     format!("SELECT count(*), {SUM} FROM {rows}")
 }
 
 /// Leaf, rows and checksum of each leaf of `table` that has rows.
-pub(crate) fn sum_leaves(table: &Relation, columns: &[String]) -> String {
+pub(crate) fn sum_leaves(table: &str, columns: &[String]) -> String {
     let rows = hashes("tableoid", table, columns);
     format!("SELECT place, count(*), {SUM} FROM {rows} GROUP BY place")
 }
@@ -51,9 +58,9 @@ const SUM: &str = "COALESCE(pg_catalog.sum(hash), 0)::pg_catalog.text";
 
 /// Leaf and number of the rows that the table has more often than the input. Where equal rows
 /// lie in several leaves they count for the one that has most of them.
-pub(crate) fn surplus(table: &Relation, columns: &[String]) -> String {
+pub(crate) fn surplus(table: &str, columns: &[String]) -> String {
     let table = hashes("tableoid", table, columns);
-    let input = hashes("ctid", &temporary(INPUT), columns);
+    let input = hashes("ctid", &temporary(INPUT).to_string(), columns);
     format!(
         "SELECT leaf, pg_catalog.sum(rows)::pg_catalog.int8 FROM (
              SELECT (pg_catalog.array_agg(place ORDER BY there DESC, place))[1] AS leaf,
@@ -67,9 +74,9 @@ pub(crate) fn surplus(table: &Relation, columns: &[String]) -> String {
 
 /// Gathers the rows that the input has more often than the table, equal ones once with their
 /// number. The first `located` begin at node 0; the others have no node.
-pub(crate) fn gather_missing(table: &Relation, columns: &[String], located: usize) -> String {
+pub(crate) fn gather_missing(table: &str, columns: &[String], located: usize) -> String {
     let table = hashes("tableoid", table, columns);
-    let input = hashes("ctid", &temporary(INPUT), columns);
+    let input = hashes("ctid", &temporary(INPUT).to_string(), columns);
     format!(
         "CREATE TEMPORARY TABLE {MISSING} ON COMMIT DROP AS
          SELECT place, here - COALESCE(there, 0) AS rows,
@@ -109,7 +116,7 @@ fn temporary(name: &str) -> Relation {
 }
 
 /// The rows of `table` as hashes with the place of each.
-fn hashes(place: &str, table: &Relation, columns: &[String]) -> String {
+fn hashes(place: &str, table: &str, columns: &[String]) -> String {
     let columns = list(columns);
     let text = format!("ROW({columns})::pg_catalog.text COLLATE pg_catalog.\"C\"");
     format!(
