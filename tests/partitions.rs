@@ -154,6 +154,11 @@ fn times(server: Server) {
         case.made(&[]),
         ["t_20240318 FOR VALUES FROM ('2024-03-18 00:00:00+01') TO ('2024-03-25 00:00:00+01')"]
     );
+    let tree = "CREATE TABLE t (at timestamptz) PARTITION BY RANGE (at)";
+    let case = Case::new(server, tree, "2024-02-29 23:59:59+00\ninfinity\n");
+    case.scratch.set("timezone", "UTC");
+    assert!(case.plan(&["--step", "hour"]).contains("t_2024_02_29_23"));
+    assert!(case.plan(&["--step=-1 hour"]).contains("or the step is not positive"));
     let tree = "CREATE TABLE t (at timestamp(3)) PARTITION BY RANGE (at)";
     let rows = "2024-02-29 23:59:59.999\n0044-03-15 00:00:00\n";
     assert_eq!(

@@ -28,7 +28,7 @@ struct Cli {
 enum Command {
     /// Load files into a table, each row straight into its leaf partition
     Load(load::LoadArgs),
-    /// Say what a load would do and why, from a sample of the input; sends nothing
+    /// Say what a load would do and why, from a sample of the input; loads nothing
     Plan(plan::PlanArgs),
     /// Compare a table with the input it was loaded from: rows, checksums, and leaves
     Verify(verify::VerifyArgs),

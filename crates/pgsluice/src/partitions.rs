@@ -2,7 +2,7 @@
 //! keys, described as DDL, and made when asked.
 //!
 //! Keys are read and routed here, because that is quick and sends nothing; which bounds a new
-//! partition gets is for the server to say ([`crate::pg::steps`]). What lies below a new
+//! partition gets is for the server to say (`pg::steps`). What lies below a new
 //! partition is like what lies below its neighbour.
 
 mod ddl;
@@ -207,7 +207,12 @@ impl Gaps {
         };
         let wanted = counting.wanted(client, &siblings, &step, &keys).await?;
         let settled: u64 = wanted.iter().map(|wanted| wanted.rows).sum();
-        self.refuse(plan, node, "infinite values have no step", all - settled.min(all));
+        self.refuse(
+            plan,
+            node,
+            "its values are infinite, or the step is not positive",
+            all - settled.min(all),
+        );
         let ranges = self.ranges.entry(node).or_default();
         for Wanted { lower, upper, rows } in wanted {
             *ranges.entry((lower, upper)).or_default() += rows;

@@ -139,7 +139,8 @@ impl Counting {
                 "floor(extract(epoch FROM value - anchor)::float8
                     / extract(epoch FROM step)::float8)::int8",
                 // Months and years differ in length.
-                "2 + abs(guess) / 25",
+                "2 + CASE WHEN extract(year FROM step) <> 0 OR extract(month FROM step) <> 0
+                     THEN abs(guess) / 25 ELSE 0 END",
             )
         } else {
             ("numeric", "0", "value <> 'NaN'", "floor((value - anchor) / step)", "1")
