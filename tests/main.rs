@@ -6,6 +6,7 @@
 
 #![allow(clippy::unwrap_used)] // a test that fails panics
 
+mod command;
 mod connect;
 mod copy_options;
 mod ddl;
@@ -13,9 +14,12 @@ mod embedded;
 mod failures;
 mod loader;
 mod oracle;
+mod partitions;
 mod placement;
 mod random;
 mod rules;
+mod selftest;
 mod server;
 mod spelling;
 mod trees;
+mod verify;

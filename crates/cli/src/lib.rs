@@ -10,6 +10,7 @@ mod server;
 mod summary;
 mod target;
 mod tree;
+mod verify;
 
 use std::ffi::OsString;
 
@@ -27,8 +28,10 @@ struct Cli {
 enum Command {
     /// Load files into a table, each row straight into its leaf partition
     Load(load::LoadArgs),
-    /// Say what a load would do and why, from a sample of the input; sends nothing
+    /// Say what a load would do and why, from a sample of the input; loads nothing
     Plan(plan::PlanArgs),
+    /// Compare a table with the input it was loaded from: rows, checksums, and leaves
+    Verify(verify::VerifyArgs),
     /// Draw the partition tree of a table, with bounds, rows and sizes
     Tree(tree::TreeArgs),
     /// Start or stop the embedded PostgreSQL, or print its URL
@@ -47,6 +50,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let done = match cli.command {
         Command::Load(args) => load::run(&args),
         Command::Plan(args) => plan::run(&args),
+        Command::Verify(args) => verify::run(&args),
         Command::Tree(args) => tree::run(&args),
         Command::Server(args) => server::run(args),
     };

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread::{self, Thread};
 
 use clap::Args;
+use pgsluice::config::Load;
 use pgsluice::control::Control;
 use pgsluice::{Error, Kind, Result};
 
@@ -16,6 +17,12 @@ use crate::{exit, progress, summary};
 pub(crate) struct LoadArgs {
     #[command(flatten)]
     input: InputArgs,
+    /// First make the range and list partitions that rows need and the table lacks
+    #[arg(long)]
+    create_partitions: bool,
+    /// The width of new ranges: month, day, "7 days", 1000 [default: as their siblings have it]
+    #[arg(long, value_name = "STEP", requires = "create_partitions")]
+    step: Option<String>,
     /// Print the summary as one JSON object on standard output
     #[arg(long)]
     json: bool,
@@ -26,7 +33,11 @@ pub(crate) struct LoadArgs {
 
 /// Carries out `pgsluice load`.
 pub(crate) fn run(args: &LoadArgs) -> Result<()> {
-    let config = args.input.config()?;
+    let config = Load {
+        create_partitions: args.create_partitions,
+        step: args.step.clone(),
+        ..args.input.config()?
+    };
     let target = args.input.target.resolve(args.quiet)?;
     let control = Arc::new(Control::default());
     stop_on_signal(&control)?;

@@ -1,4 +1,4 @@
-//! The options that `load` and `plan` share: what is read, and how it is written.
+//! The options that `load`, `plan` and `verify` share: what is read, and how it is written.
 
 use clap::{Args, ValueEnum};
 use pgsluice::config::{self, Header, Load};
@@ -48,6 +48,12 @@ pub(crate) struct InputArgs {
     /// Rows of a leaf that are too few for a COPY of their own; 0 for none
     #[arg(long, value_name = "N", hide = true)]
     few_rows: Option<usize>,
+    /// Find no leaf natively: leave every row to the server, which is slower
+    #[arg(long)]
+    no_native: bool,
+    /// Do not ask the server beforehand where a handful of keys belong, to compare the leaves
+    #[arg(long)]
+    no_self_test: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -79,6 +85,10 @@ impl InputArgs {
             jobs: self.jobs.unwrap_or_else(Load::default_jobs),
             memory: self.memory.unwrap_or(config::DEFAULT_MEMORY),
             few_rows: self.few_rows.unwrap_or(config::DEFAULT_FEW_ROWS),
+            native: !self.no_native,
+            self_test: !self.no_self_test,
+            create_partitions: false,
+            step: None,
         };
         config.check()?;
         Ok(config)

@@ -5,8 +5,10 @@ use pgsluice::Result;
 use pgsluice::config::Load;
 use pgsluice::core::catalog::{KeyColumn, NodeId, Tree};
 use pgsluice::core::format::{Format, Syntax};
+use pgsluice::partitions::{self, Missing};
 use pgsluice::plan::Plan;
 use pgsluice::preview::Preview;
+use pgsluice::selftest::{self, SelfTest};
 
 use crate::options::InputArgs;
 use crate::output::{bytes, count, grouped, print};
@@ -18,20 +20,36 @@ const LISTED: usize = 10;
 pub(crate) struct PlanArgs {
     #[command(flatten)]
     input: InputArgs,
+    /// Read all rows, and say which partitions they need and the table lacks, with their DDL
+    #[arg(long)]
+    full: bool,
+    /// The width of new ranges: month, day, "7 days", 1000 [default: as their siblings have it]
+    #[arg(long, value_name = "STEP", requires = "full")]
+    step: Option<String>,
 }
 
 /// Carries out `pgsluice plan`.
 pub(crate) fn run(args: &PlanArgs) -> Result<()> {
-    let config = args.input.config()?;
+    let config = Load { step: args.step.clone(), ..args.input.config()? };
     pgsluice::source::resolve(&config.files)?;
     let target = args.input.target.resolve(false)?;
     let plan = pgsluice::runtime()?.block_on(Plan::make(&config, &target))?;
-    let preview = Preview::of(&config, &plan)?;
+    let missing = if args.full {
+        partitions::find(&config, &plan, &target)?
+    } else {
+        Missing { preview: Preview::of(&config, &plan)?, ..Missing::default() }
+    };
+    let preview = &missing.preview;
     let mut lines = Vec::new();
     describe_table(&plan, &mut lines);
     describe_input(&config, &plan, &mut lines);
-    describe_sample(&plan, &preview, &mut lines);
-    describe_fallbacks(&plan, &preview, &mut lines);
+    describe_sample(&plan, preview, args.full, &mut lines);
+    describe_fallbacks(&plan, preview, args.full, &mut lines);
+    if config.self_test {
+        let ask = selftest::ask(&plan, &preview.samples, &target);
+        lines.push(describe_self_test(pgsluice::runtime()?.block_on(ask)?));
+    }
+    describe_missing(&missing, &mut lines);
     print(&lines.join("\n"))
 }
 
@@ -80,10 +98,14 @@ fn describe_input(config: &Load, plan: &Plan, lines: &mut Vec<String>) {
     ));
 }
 
-fn describe_sample(plan: &Plan, preview: &Preview, lines: &mut Vec<String>) {
+fn describe_sample(plan: &Plan, preview: &Preview, full: bool, lines: &mut Vec<String>) {
     let routed: u64 = preview.leaves.values().sum();
     let leaves = count(preview.leaves.len() as u64, "leaf", "leaves");
-    let mut sample = format!("sample   {}, ", count(preview.rows, "row", "rows"));
+    let mut sample = format!(
+        "{} {}, ",
+        if full { "rows    " } else { "sample  " },
+        count(preview.rows, "row", "rows")
+    );
     match preview.rows - routed {
         0 => sample.push_str(&format!("all routed, to {leaves}")),
         left => sample.push_str(&format!(
@@ -106,19 +128,45 @@ fn describe_sample(plan: &Plan, preview: &Preview, lines: &mut Vec<String>) {
     }
 }
 
-fn describe_fallbacks(plan: &Plan, preview: &Preview, lines: &mut Vec<String>) {
+fn describe_fallbacks(plan: &Plan, preview: &Preview, full: bool, lines: &mut Vec<String>) {
+    let of = if full { "" } else { " of the sample" };
     let mut fallbacks: Vec<String> =
         plan.known_fallbacks().into_iter().map(|(what, why)| format!("{what}: {why}")).collect();
     for (&(node, cause), &rows) in &preview.stops {
         let (what, why) = plan.explain(node, cause);
         let rows = count(rows, "row", "rows");
         match fallbacks.iter_mut().find(|known| **known == format!("{what}: {why}")) {
-            Some(known) => known.push_str(&format!(": {rows} of the sample")),
-            None => fallbacks.push(format!("{what}: {why}: {rows} of the sample")),
+            Some(known) => known.push_str(&format!(": {rows}{of}")),
+            None => fallbacks.push(format!("{what}: {why}: {rows}{of}")),
         }
     }
     if fallbacks.is_empty() {
-        lines.push("fallback none: every row of the sample goes straight to its leaf".to_owned());
+        lines.push(format!("fallback none: every row{of} goes straight to its leaf"));
     }
     lines.extend(fallbacks.iter().map(|fallback| format!("fallback {fallback}")));
+}
+
+fn describe_self_test(SelfTest { keys, levels }: SelfTest) -> String {
+    match keys {
+        0 => "self-test: no key is routed natively".to_owned(),
+        _ => format!(
+            "self-test: {}, {}: equal",
+            count(keys as u64, "key", "keys"),
+            count(levels as u64, "level", "levels")
+        ),
+    }
+}
+
+/// The partitions that rows lack, and last the statements that make them, ready for psql.
+fn describe_missing(missing: &Missing, lines: &mut Vec<String>) {
+    for (table, why, rows) in &missing.impossible {
+        let rows = count(*rows, "row", "rows");
+        lines.push(format!("missing  partitions of {table}: {rows}; not to be made: {why}"));
+    }
+    for partition in &missing.partitions {
+        let rows = count(partition.rows, "row", "rows");
+        lines.push(format!("missing  {}: {rows}", partition.relation.label()));
+    }
+    let statements = missing.partitions.iter().flat_map(|partition| &partition.ddl);
+    lines.extend(statements.map(|statement| format!("{statement};")));
 }

@@ -26,6 +26,9 @@ pub(crate) fn text(summary: &Summary) -> String {
     if lanes.slow > 0 {
         text.push_str(&format!(", {} by the server", grouped(lanes.slow)));
     }
+    if !summary.partitions_created.is_empty() {
+        text.push_str(&format!("\n  created: {}", summary.partitions_created.join(", ")));
+    }
     for Fallback { what, why, rows } in &summary.fallbacks {
         let number =
             if *rows > 0 { format!(": {}", count(*rows, "row", "rows")) } else { String::new() };

@@ -38,6 +38,14 @@ pub struct Load {
     pub memory: usize,
     /// Fewer rows of a leaf than this travel with those of others through the root, at the end.
     pub few_rows: usize,
+    /// Whether leaves are found here at all; otherwise every row is left to the server.
+    pub native: bool,
+    /// Whether the server is asked about a handful of keys before rows are sent.
+    pub self_test: bool,
+    /// Whether partitions that rows need and the table lacks are made before the load.
+    pub create_partitions: bool,
+    /// The width of new ranges: `month`, an interval, or a number; None for their siblings'.
+    pub step: Option<String>,
 }
 
 /// COPY's `HEADER` option.

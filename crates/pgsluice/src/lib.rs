@@ -9,15 +9,18 @@ pub mod error;
 mod flow;
 pub mod load;
 mod outcome;
+pub mod partitions;
 pub mod pg;
 pub mod plan;
 pub mod preview;
 mod queue;
 pub mod report;
 mod runtime;
+pub mod selftest;
 mod sink;
 pub mod source;
 pub mod tree;
+pub mod verify;
 
 pub use error::{Error, Kind, Result};
 pub use pgsluice_core as core;

@@ -27,12 +27,14 @@ use crate::control::Control;
 use crate::error::{Error, Kind, Result};
 use crate::flow::Flow;
 use crate::outcome::{Committed, Outcome, Tally};
+use crate::partitions;
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::plan::Plan;
 use crate::queue::{Queue, Routed};
 use crate::report::Summary;
 use crate::runtime::runtime;
+use crate::selftest::{self, Samples};
 use crate::sink::copy::{Lane, flush};
 use crate::source::{self, Input, Reader, Split};
 
@@ -50,6 +52,11 @@ pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Su
     config.check()?;
     let inputs: Arc<[Input]> = source::resolve(&config.files)?.into();
     let runtime = runtime()?;
+    let created = if config.create_partitions {
+        partitions::create(config, target, control)?
+    } else {
+        Vec::new()
+    };
     let plan = runtime.block_on(plan(config, target, control)).map_err(|error| {
         // Nobody asks of any other error before the first row whether there are rows in the table.
         if error.kind() == Kind::Interrupted { with_committed(error, control) } else { error }
@@ -66,7 +73,8 @@ pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Su
     finished.map_err(|error| with_committed(error, control))?;
     outcome.check()?;
     let bytes = control.bytes_read.load(Relaxed);
-    Ok(Summary::new(&plan, &outcome, config, bytes, began.elapsed()))
+    let summary = Summary::new(&plan, &outcome, config, bytes, began.elapsed());
+    Ok(Summary { partitions_created: created, ..summary })
 }
 
 async fn plan(config: &Load, target: &Target, control: &Control) -> Result<Plan> {
@@ -97,10 +105,18 @@ fn run(config: &Load, target: &Target, flow: &Flow<'_>) -> Outcome {
         // Not in the scope of the others: it may wait for its input when all else has ended.
         thread::spawn(move || read(reader, &control, &full, &empty))
     };
+    let mut first = next(&splits, control);
+    if let Some(split) = first.as_ref().filter(|_| config.self_test)
+        && let Err(error) = self_test(flow, split, target)
+    {
+        control.fail(error);
+    }
     let mut outcome = thread::scope(|scope| {
         let routers: Vec<_> = (0..routers)
-            .map(|_| (Arc::clone(&splits), used.clone()))
-            .map(|(splits, used)| scope.spawn(move || route(flow, &splits, &used, queue)))
+            .map(|_| (first.take(), Arc::clone(&splits), used.clone()))
+            .map(|(first, splits, used)| {
+                scope.spawn(move || route(flow, first, &splits, &used, queue))
+            })
             .collect();
         // The reader must notice when no router is left.
         drop((splits, used));
@@ -120,6 +136,13 @@ fn run(config: &Load, target: &Target, flow: &Flow<'_>) -> Outcome {
         outcome.ignored = ended(control, reading.join());
     }
     outcome
+}
+
+/// Asks the server about a handful of keys of the first split.
+fn self_test(flow: &Flow<'_>, split: &Split, target: &Target) -> Result<()> {
+    let samples = Samples::of(flow.plan, split);
+    let asking = selftest::ask(flow.plan, &samples, target);
+    runtime()?.block_on(flow.control.unless_stopped(asking)).map(|_| ())
 }
 
 /// Source and split. Returns what was not data: input and bytes.
@@ -148,6 +171,7 @@ fn read(
 /// Parse, route and bucket.
 fn route(
     flow: &Flow<'_>,
+    mut first: Option<Split>,
     splits: &Mutex<Receiver<Split>>,
     used: &Sender<Split>,
     queue: &Queue<'_>,
@@ -159,7 +183,7 @@ fn route(
     let mut nodes: Vec<u32> = Vec::new();
     let mut leaves = vec![0; tree.nodes.len()];
     let mut stops = BTreeMap::new();
-    while let Some(split) = next(splits, flow.control) {
+    while let Some(split) = first.take().or_else(|| next(splits, flow.control)) {
         let mut urgent = Vec::new();
         nodes.clear();
         for row in &split.rows {

@@ -54,7 +54,11 @@ impl Plan {
     }
 
     fn new(config: &Load, catalogue: Catalogue) -> Self {
-        let tree = Arc::new(catalogue.tree.clone());
+        let mut tree = catalogue.tree.clone();
+        if !config.native {
+            make_opaque(&mut tree);
+        }
+        let tree = Arc::new(tree);
         let router = Router::new(Arc::clone(&tree));
         let format = format_for(&config.format, catalogue.version);
         let parser = Parser::new(&format, router.wanted().to_vec());
@@ -154,6 +158,17 @@ fn format_for(format: &Format, version: u32) -> Format {
         *end_marker = version < 180_000;
     }
     format
+}
+
+/// Leaves every key to the server.
+fn make_opaque(tree: &mut Tree) {
+    let keys = tree.nodes.iter_mut().filter_map(|node| node.key.as_mut());
+    for column in keys.flat_map(|key| &mut key.columns) {
+        if let KeyColumn::Native { column: name, .. } = column {
+            let why = "leaves are not found natively, as asked".to_owned();
+            *column = KeyColumn::Opaque { column: name.clone(), why };
+        }
+    }
 }
 
 fn detours(tree: &Tree, facts: &[Facts]) -> Vec<Option<String>> {

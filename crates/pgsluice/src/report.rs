@@ -35,6 +35,8 @@ pub struct Summary {
     pub jobs: usize,
     /// Leaves that rows were sent to.
     pub leaves: usize,
+    /// Partitions that were made before the load.
+    pub partitions_created: Vec<String>,
     /// The format of the payloads.
     pub wire: &'static str,
     /// Rows by how their leaf was found.
@@ -87,6 +89,7 @@ impl Summary {
             seconds: elapsed.as_secs_f64(),
             jobs: if plan.one_statement.is_some() { 1 } else { config.jobs },
             leaves: routed.leaves.len(),
+            partitions_created: Vec::new(),
             wire: "text",
             lanes: Lanes {
                 native: routed.leaves.values().sum::<u64>() - detoured,

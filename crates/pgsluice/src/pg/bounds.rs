@@ -9,7 +9,7 @@ use sqlparser::parser::Parser;
 
 /// A bound whose values are still literals.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Literals {
+pub(crate) enum Literals {
     Default,
     Hash { modulus: u64, remainder: u64 },
     List(Vec<Option<String>>),
@@ -18,14 +18,14 @@ pub(super) enum Literals {
 
 /// One column of a range bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Literal {
+pub(crate) enum Literal {
     MinValue,
     Value(String),
     MaxValue,
 }
 
 /// The structure of `FOR VALUES ...` or `DEFAULT`; None if it is not understood.
-pub(super) fn parse(bound: &str) -> Option<Literals> {
+pub(crate) fn parse(bound: &str) -> Option<Literals> {
     // sqlparser knows bounds only as a part of the statement that they come from.
     let sql = format!("CREATE TABLE leaf PARTITION OF root {bound}");
     let statement = Parser::parse_sql(&PostgreSqlDialect {}, &sql).ok()?.pop()?;

@@ -1,10 +1,13 @@
 //! Everything that speaks to PostgreSQL: connections, the catalogue, and all SQL.
 
-mod bounds;
+pub(crate) mod audit;
+pub(crate) mod bounds;
 pub mod connect;
 pub mod conninfo;
+pub(crate) mod constraint;
 mod failure;
 pub mod introspect;
 pub(crate) mod sql;
 pub(crate) mod sqlstate;
+pub(crate) mod steps;
 mod tls;

@@ -55,7 +55,7 @@ pub(crate) fn copy_in(relation: &Relation, columns: &[String], format: &Format) 
 }
 
 /// A string literal, whatever standard_conforming_strings says.
-fn literal(bytes: &[u8]) -> String {
+pub(crate) fn literal(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes).replace('\\', "\\\\").replace('\'', "''");
     format!("E'{text}'")
 }

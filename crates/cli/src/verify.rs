@@ -1,0 +1,90 @@
+//! `pgsluice verify`: is what was loaded in the table?
+
+use clap::Args;
+use pgsluice::verify::{Audit, Leaf, verify};
+use pgsluice::{Error, Kind, Result};
+
+use crate::options::InputArgs;
+use crate::output::{count, grouped, print};
+
+#[derive(Args, Debug)]
+pub(crate) struct VerifyArgs {
+    #[command(flatten)]
+    input: InputArgs,
+    /// The table may hold other rows as well, such as those from before the load
+    #[arg(long)]
+    subset: bool,
+    /// Print the result as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Carries out `pgsluice verify`; a difference is an error.
+pub(crate) fn run(args: &VerifyArgs) -> Result<()> {
+    let config = args.input.config()?;
+    let target = args.input.target.resolve(args.json)?;
+    let audit = pgsluice::runtime()?.block_on(verify(&config, &target, args.subset))?;
+    if args.json {
+        let json = serde_json::to_string(&audit).map_err(|error| {
+            Error::new(Kind::Input, format!("could not write the result: {error}"))
+        })?;
+        print(&json)?;
+    } else {
+        print(&text(&audit))?;
+    }
+    if audit.equal { Ok(()) } else { Err(audit.difference()) }
+}
+
+fn text(audit: &Audit) -> String {
+    let filled = audit.leaves.iter().filter(|leaf| leaf.rows > 0).count() as u64;
+    let mut lines = vec![
+        format!("input  {}, checksum {}", rows(audit.rows_input), audit.checksum_input),
+        format!(
+            "table  {} in {}, checksum {}",
+            rows(audit.rows_table),
+            count(filled, "leaf", "leaves"),
+            audit.checksum_table
+        ),
+    ];
+    lines.extend(audit.leaves.iter().filter_map(difference));
+    if audit.missing_unlocated > 0 {
+        let missing = rows(audit.missing_unlocated);
+        lines.push(format!("{}: {missing} missing whose leaf was not looked for", audit.table));
+    }
+    if audit.leaves_unchecked > 0 {
+        let leaves = count(audit.leaves_unchecked, "leaf", "leaves");
+        lines.push(format!(
+            "not checked against their bounds: {leaves} that this user may not read by name"
+        ));
+    }
+    lines.push(verdict(audit));
+    lines.join("\n")
+}
+
+fn difference(leaf: &Leaf) -> Option<String> {
+    let differences: Vec<String> = [
+        (leaf.surplus, "not in the input"),
+        (leaf.missing, "missing"),
+        (leaf.misplaced, "in the wrong leaf"),
+    ]
+    .into_iter()
+    .filter(|(number, _)| *number > 0)
+    .map(|(number, what)| format!("{} {what}", grouped(number)))
+    .collect();
+    (!differences.is_empty())
+        .then(|| format!("{}: of {}, {}", leaf.leaf, rows(leaf.rows), differences.join(", ")))
+}
+
+fn verdict(audit: &Audit) -> String {
+    let holds = match (audit.equal, audit.subset) {
+        (false, _) => return "different".to_owned(),
+        (true, false) => "the table holds exactly these rows",
+        (true, true) => "all rows of the input are in the table",
+    };
+    let places = if audit.leaves_unchecked > 0 { "" } else { ", each in its leaf" };
+    format!("equal: {holds}{places}")
+}
+
+fn rows(number: u64) -> String {
+    count(number, "row", "rows")
+}

@@ -1,0 +1,150 @@
+//! The statements that make partitions, and what is below them like below their neighbours.
+
+use pgsluice_core::catalog::{KeyColumn, NodeId, Relation, Strategy};
+use tokio_postgres::Client;
+
+use super::names::{self, Names};
+use super::{Gaps, Missing, Partition, ranges};
+use crate::error::Result;
+use crate::pg::bounds::{self, Literals};
+use crate::pg::sql::literal;
+use crate::pg::steps::{self, Counting};
+use crate::plan::Plan;
+
+/// A partition before it has a name.
+struct New {
+    parent: NodeId,
+    /// The sibling that it is made like.
+    like: Option<NodeId>,
+    name: String,
+    bound: String,
+    rows: u64,
+}
+
+/// Puts the partitions that close the gaps into `missing`.
+pub(super) async fn write(
+    plan: &Plan,
+    gaps: &Gaps,
+    client: &Client,
+    missing: &mut Missing,
+) -> Result<()> {
+    let schemas: Vec<&str> =
+        plan.tree.nodes.iter().map(|node| node.relation.schema.as_str()).collect();
+    let mut names = Names::new(steps::taken(client, &schemas).await?);
+    let mut new = Vec::new();
+    for &node in gaps.ranges.keys() {
+        new.extend(new_ranges(plan, gaps, client, node).await?);
+    }
+    for &node in gaps.lists.keys() {
+        new.extend(new_lists(plan, gaps, node));
+    }
+    missing.partitions = new.iter().map(|new| make(plan, new, &mut names)).collect();
+    Ok(())
+}
+
+async fn new_ranges(plan: &Plan, gaps: &Gaps, client: &Client, parent: NodeId) -> Result<Vec<New>> {
+    let node = &plan.tree.nodes[parent];
+    let column = node.key.as_ref().and_then(|key| key.columns.first());
+    let Some(KeyColumn::Native { column, .. }) = column else { return Ok(Vec::new()) };
+    let ty = steps::column_type(client, plan.catalogue.facts[parent].oid, column).await?;
+    let Some(counting) = Counting::of(ty) else { return Ok(Vec::new()) };
+    let wanted = &gaps.ranges[&parent];
+    let lower: Vec<String> = wanted.keys().map(|(lower, _)| lower.clone()).collect();
+    let near = counting.neighbours(client, &ranges(plan, parent), &lower).await?;
+    let children: Vec<NodeId> =
+        node.children.iter().copied().filter(|&child| is_range(plan, child)).collect();
+    let new = wanted.iter().zip(near).map(|(((lower, upper), &rows), near)| {
+        let like = near.place.and_then(|place| children.get(place)).copied();
+        let neighbour = like.map_or("", |like| &plan.tree.nodes[like].relation.name);
+        let name = names::alike(neighbour, &near.spellings);
+        let name = name.unwrap_or_else(|| names::after_value(&node.relation.name, Some(lower)));
+        let (from, to) = (literal(lower.as_bytes()), literal(upper.as_bytes()));
+        New { parent, like, name, bound: format!("FOR VALUES FROM ({from}) TO ({to})"), rows }
+    });
+    Ok(new.collect())
+}
+
+fn is_range(plan: &Plan, child: NodeId) -> bool {
+    let bound = plan.catalogue.facts[child].bound.as_deref().and_then(bounds::parse);
+    matches!(bound, Some(Literals::Range { .. }))
+}
+
+fn new_lists<'a>(plan: &'a Plan, gaps: &'a Gaps, parent: NodeId) -> impl Iterator<Item = New> + 'a {
+    let node = &plan.tree.nodes[parent];
+    let sibling = |&child: &NodeId| match plan.catalogue.facts[child]
+        .bound
+        .as_deref()
+        .and_then(bounds::parse)?
+    {
+        Literals::List(values) => Some((child, values.into_iter().flatten().next()?)),
+        _ => None,
+    };
+    let sibling = node.children.iter().find_map(sibling);
+    gaps.lists[&parent].iter().map(move |((value, literal), &rows)| {
+        let named = sibling.as_ref().zip(value.as_ref()).and_then(|((child, old), new)| {
+            let lower = (old.to_lowercase(), new.to_lowercase());
+            let spellings = [(old.clone(), new.clone()), lower];
+            names::alike(&plan.tree.nodes[*child].relation.name, &spellings)
+        });
+        let name =
+            named.unwrap_or_else(|| names::after_value(&node.relation.name, value.as_deref()));
+        let like = sibling.as_ref().map(|(child, _)| *child);
+        New { parent, like, name, bound: format!("FOR VALUES IN ({literal})"), rows }
+    })
+}
+
+fn make(plan: &Plan, new: &New, names: &mut Names) -> Partition {
+    let parent = &plan.tree.nodes[new.parent].relation;
+    let schema = new.like.map_or(&parent.schema, |like| &plan.tree.nodes[like].relation.schema);
+    let relation = names.free(schema, &new.name);
+    let mut partition =
+        Partition { relation: relation.clone(), rows: new.rows, ddl: Vec::new(), may_lack: false };
+    statements(plan, names, &relation, parent, &new.bound, new.like, &mut partition);
+    partition
+}
+
+/// `CREATE TABLE relation PARTITION OF parent`, and the same for all below it.
+fn statements(
+    plan: &Plan,
+    names: &mut Names,
+    relation: &Relation,
+    parent: &Relation,
+    bound: &str,
+    like: Option<NodeId>,
+    partition: &mut Partition,
+) {
+    let key = like.and_then(|like| plan.catalogue.facts[like].key.as_deref());
+    let by = key.map(|key| format!(" PARTITION BY {key}")).unwrap_or_default();
+    partition.ddl.push(format!("CREATE TABLE {relation} PARTITION OF {parent} {bound}{by}"));
+    let (Some(like), Some(_)) = (like, key) else { return };
+    let node = &plan.tree.nodes[like];
+    partition.may_lack |= node.key.as_ref().is_some_and(|key| key.strategy != Strategy::Hash);
+    // Ranges within the neighbour's own range are of no use elsewhere.
+    let within = shares_a_column(plan, like);
+    for (index, &child) in node.children.iter().enumerate() {
+        let Some(bound) = plan.catalogue.facts[child].bound.as_deref() else { continue };
+        if within && is_range(plan, child) {
+            continue;
+        }
+        let Relation { schema, name } = &plan.tree.nodes[child].relation;
+        let name = match name.strip_prefix(&node.relation.name) {
+            Some(rest) => format!("{}{rest}", relation.name),
+            None => format!("{}_{index}", relation.name),
+        };
+        let below = names.free(schema, &name);
+        statements(plan, names, &below, relation, bound, Some(child), partition);
+    }
+}
+
+/// Whether the key of `node` has a column that a key above it has.
+fn shares_a_column(plan: &Plan, node: NodeId) -> bool {
+    let columns = |node: NodeId| {
+        let columns = plan.tree.nodes[node].key.iter().flat_map(|key| &key.columns);
+        columns.map(|column| match column {
+            KeyColumn::Native { column, .. } | KeyColumn::Opaque { column, .. } => column,
+        })
+    };
+    let mut above =
+        std::iter::successors(plan.tree.nodes[node].parent, |&node| plan.tree.nodes[node].parent);
+    above.any(|above| columns(above).any(|column| columns(node).any(|own| own == column)))
+}

@@ -1,0 +1,106 @@
+//! Names for new partitions: as their neighbours are named where that can be recognised,
+//! otherwise the table's name and the bound. Never one that is taken.
+
+use std::collections::HashSet;
+
+use pgsluice_core::catalog::Relation;
+
+/// `NAMEDATALEN - 1`: the server cuts longer names.
+const LONGEST: usize = 63;
+
+/// The names of tables and types, in all schemas that matter.
+#[derive(Debug, Default)]
+pub(super) struct Names(HashSet<(String, String)>);
+
+impl Names {
+    pub(super) fn new(taken: Vec<(String, String)>) -> Self {
+        Self(taken.into_iter().collect())
+    }
+
+    /// `name` if it is free, otherwise the first free of `name_1`, `name_2` and so on.
+    pub(super) fn free(&mut self, schema: &str, name: &str) -> Relation {
+        let mut number = 0;
+        loop {
+            let suffix = if number == 0 { String::new() } else { format!("_{number}") };
+            let name = format!("{}{suffix}", cut(name, LONGEST - suffix.len()));
+            if self.0.insert((schema.to_owned(), name.clone())) {
+                return Relation { schema: schema.to_owned(), name };
+            }
+            number += 1;
+        }
+    }
+}
+
+/// The longest beginning of `name` that has at most `length` bytes.
+fn cut(name: &str, length: usize) -> &str {
+    let end = (0..=length.min(name.len())).rev().find(|&end| name.is_char_boundary(end));
+    &name[..end.unwrap_or(0)]
+}
+
+/// The name of a partition whose neighbour is called `neighbour`; `spellings` are the neighbour's
+/// value and the new one's in several ways, the first that is found counting.
+pub(super) fn alike(neighbour: &str, spellings: &[(String, String)]) -> Option<String> {
+    spellings.iter().find_map(|(old, new)| {
+        let at = neighbour.rfind(old.as_str()).filter(|_| !old.is_empty())?;
+        let (before, after) = (&neighbour[..at], &neighbour[at + old.len()..]);
+        // A part of a longer number or word is no value.
+        let apart = |next: Option<char>, edge: Option<char>| match (next, edge) {
+            (Some(next), Some(edge)) if edge.is_ascii_digit() => !next.is_ascii_digit(),
+            (Some(next), Some(_)) => !next.is_alphanumeric(),
+            _ => true,
+        };
+        let whole = apart(before.chars().next_back(), old.chars().next())
+            && apart(after.chars().next(), old.chars().next_back());
+        whole.then(|| format!("{before}{new}{after}"))
+    })
+}
+
+/// `table` and the value, with what a plain name cannot have turned into `_`.
+pub(super) fn after_value(table: &str, value: Option<&str>) -> String {
+    let Some(value) = value else { return format!("{table}_null") };
+    let value = value.strip_suffix(" 00:00:00").unwrap_or(value).replace('-', "_");
+    let plain = |c: char| if c.is_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
+    format!("{table}_{}", value.chars().map(plain).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(values: &[(&str, &str)]) -> Vec<(String, String)> {
+        values.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect()
+    }
+
+    #[test]
+    fn names_follow_the_neighbour() {
+        let months = pairs(&[("2024_01_01", "2024_02_01"), ("2024_01", "2024_02")]);
+        assert_eq!(alike("t_2024_01", &months).as_deref(), Some("t_2024_02"));
+        assert_eq!(alike("t_2024_01_01_x", &months).as_deref(), Some("t_2024_02_01_x"));
+        assert_eq!(alike("t_12024_01", &months), None);
+        assert_eq!(alike("t_10", &pairs(&[("0", "1")])), None);
+        assert_eq!(
+            alike("part_de", &pairs(&[("DE", "FR"), ("de", "fr")])).as_deref(),
+            Some("part_fr")
+        );
+        assert_eq!(alike("made", &pairs(&[("de", "fr")])), None);
+    }
+
+    #[test]
+    fn names_are_free_and_short() {
+        let mut names = Names::new(vec![("s".to_owned(), "a".to_owned())]);
+        assert_eq!(names.free("s", "a").name, "a_1");
+        assert_eq!(names.free("s", "a").name, "a_2");
+        assert_eq!(names.free("other", "a").name, "a");
+        let long = "ä".repeat(40);
+        assert_eq!(names.free("s", &long).name.len(), 62);
+        assert_eq!(names.free("s", &long).name.len(), 62);
+    }
+
+    #[test]
+    fn values_become_names() {
+        assert_eq!(after_value("t", Some("2024-02-01")), "t_2024_02_01");
+        assert_eq!(after_value("t", Some("2024-02-01 00:00:00")), "t_2024_02_01");
+        assert_eq!(after_value("t", Some("It's")), "t_it_s");
+        assert_eq!(after_value("t", None), "t_null");
+    }
+}

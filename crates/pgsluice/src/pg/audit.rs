@@ -1,0 +1,129 @@
+//! The statements of an audit: the input as a temporary table, and checksums of both.
+//!
+//! A row's hash is `hashtextextended` of its text, which the server makes of its values: two
+//! spellings of one value are equal, and what a type does not print it does not hold. Their sum
+//! does not depend on the order, and counts a row twice that is there twice.
+
+use pgsluice_core::catalog::{NodeId, Relation, quoted};
+use pgsluice_core::format::Format;
+
+use super::sql;
+
+/// Nothing that a role has set may end a long audit, and row security must not hide rows: where
+/// it applies the server now refuses the query. Constraints must be evaluated and not believed.
+pub(crate) const SESSION: &str = "
+SET statement_timeout = 0;
+SET lock_timeout = 0;
+SET idle_in_transaction_session_timeout = 0;
+SET row_security = off;
+SET constraint_exclusion = off;
+SET extra_float_digits = 1";
+
+const INPUT: &str = "pgsluice_input";
+const MISSING: &str = "pgsluice_missing";
+
+/// A table with the rows that a load of `table` can have reached: those of its partitions, but not
+/// those of tables that merely inherit from it.
+pub(crate) fn rows_of(table: &Relation, is_partitioned: bool) -> String {
+    if is_partitioned { table.to_string() } else { format!("ONLY {table}") }
+}
+
+/// Makes an empty table with the columns of the input: their types, and no rule of the table
+/// that could change a row. It is gone with the transaction.
+pub(crate) fn create_input(table: &str, columns: &[String]) -> String {
+    let columns = list(columns);
+    format!(
+        "CREATE TEMPORARY TABLE {INPUT} ON COMMIT DROP AS SELECT {columns} FROM {table} WITH NO DATA"
+    )
+}
+
+/// `COPY input FROM STDIN`.
+pub(crate) fn copy_input(columns: &[String], format: &Format) -> String {
+    sql::copy_in(&temporary(INPUT), columns, format)
+}
+
+/// Rows and checksum of the input.
+pub(crate) fn sum_input(columns: &[String]) -> String {
+    let rows = hashes("ctid", &temporary(INPUT).to_string(), columns);
+    format!("SELECT count(*), {SUM} FROM {rows}")
+}
+
+/// Leaf, rows and checksum of each leaf of `table` that has rows.
+pub(crate) fn sum_leaves(table: &str, columns: &[String]) -> String {
+    let rows = hashes("tableoid", table, columns);
+    format!("SELECT place, count(*), {SUM} FROM {rows} GROUP BY place")
+}
+
+const SUM: &str = "COALESCE(pg_catalog.sum(hash), 0)::pg_catalog.text";
+
+/// Leaf and number of the rows that the table has more often than the input. Where equal rows
+/// lie in several leaves they count for the one that has most of them.
+pub(crate) fn surplus(table: &str, columns: &[String]) -> String {
+    let table = hashes("tableoid", table, columns);
+    let input = hashes("ctid", &temporary(INPUT).to_string(), columns);
+    format!(
+        "SELECT leaf, pg_catalog.sum(rows)::pg_catalog.int8 FROM (
+             SELECT (pg_catalog.array_agg(place ORDER BY there DESC, place))[1] AS leaf,
+                    pg_catalog.sum(there) - COALESCE(pg_catalog.min(here), 0) AS rows
+             FROM (SELECT hash, place, count(*) AS there FROM {table} GROUP BY hash, place) AS t
+             LEFT JOIN (SELECT hash, count(*) AS here FROM {input} GROUP BY hash) AS i USING (hash)
+             GROUP BY hash) AS compared
+         WHERE rows > 0 GROUP BY leaf"
+    )
+}
+
+/// Gathers the rows that the input has more often than the table, equal ones once with their
+/// number. The first `located` begin at node 0; the others have no node.
+pub(crate) fn gather_missing(table: &str, columns: &[String], located: usize) -> String {
+    let table = hashes("tableoid", table, columns);
+    let input = hashes("ctid", &temporary(INPUT).to_string(), columns);
+    format!(
+        "CREATE TEMPORARY TABLE {MISSING} ON COMMIT DROP AS
+         SELECT place, here - COALESCE(there, 0) AS rows,
+                CASE WHEN pg_catalog.row_number() OVER () <= {located} THEN 0 END AS node
+         FROM (SELECT hash, count(*) AS here, (pg_catalog.array_agg(place))[1] AS place
+               FROM {input} GROUP BY hash) AS i
+         LEFT JOIN (SELECT hash, count(*) AS there FROM {table} GROUP BY hash) AS t USING (hash)
+         WHERE here > COALESCE(there, 0)"
+    )
+}
+
+/// Moves the missing rows of `node` that meet the constraint of its partition `child` there.
+pub(crate) fn descend(node: NodeId, child: NodeId, constraint: &str) -> String {
+    let input = temporary(INPUT);
+    // The names in the constraint are looked up in the inner query first.
+    format!(
+        "UPDATE pg_temp.{MISSING} AS missing SET node = {child}
+         WHERE node = {node} AND EXISTS (
+             SELECT FROM {input} WHERE ctid = missing.place AND ({constraint}) IS NOT FALSE)"
+    )
+}
+
+/// The missing rows by node, and the number of those that have none.
+pub(crate) fn missing_by_node() -> String {
+    format!(
+        "SELECT node, pg_catalog.sum(rows)::pg_catalog.int8 FROM pg_temp.{MISSING} GROUP BY node"
+    )
+}
+
+/// How many rows of `leaf` its own partition constraint refuses.
+pub(crate) fn misplaced(leaf: &Relation, constraint: &str) -> String {
+    format!("SELECT count(*) FROM ONLY {leaf} WHERE ({constraint}) IS FALSE")
+}
+
+fn temporary(name: &str) -> Relation {
+    Relation { schema: "pg_temp".to_owned(), name: name.to_owned() }
+}
+
+/// The rows of `table` as hashes with the place of each.
+fn hashes(place: &str, table: &str, columns: &[String]) -> String {
+    let columns = list(columns);
+    let text = format!("ROW({columns})::pg_catalog.text COLLATE pg_catalog.\"C\"");
+    format!(
+        "(SELECT {place} AS place, pg_catalog.hashtextextended({text}, 0) AS hash FROM {table}) AS r"
+    )
+}
+
+fn list(columns: &[String]) -> String {
+    columns.iter().map(|column| quoted(column)).collect::<Vec<_>>().join(", ")
+}

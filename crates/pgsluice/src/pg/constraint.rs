@@ -1,0 +1,93 @@
+//! What the server itself says of a partition: which rows it takes, in SQL.
+//!
+//! `pg_get_partition_constraintdef` deparses the check that the server makes of every row that is
+//! sent to a partition by name, the bounds of all levels above it included. Evaluated over the
+//! values of a row it says whether the row belongs there, without anything being inserted, for
+//! any user, and without a second opinion of ours on bounds or hashes.
+
+use std::collections::HashMap;
+
+use pgsluice_core::catalog::quoted;
+use tokio_postgres::GenericClient;
+use tokio_postgres::types::Oid;
+
+use crate::error::Result;
+
+/// The partition constraints of the tables `oids`; a table without an entry takes every row.
+pub(crate) async fn constraints(
+    client: &impl GenericClient,
+    oids: &[Oid],
+) -> Result<HashMap<Oid, String>> {
+    let sql = "SELECT oid, pg_catalog.pg_get_partition_constraintdef(oid)
+               FROM unnest($1::pg_catalog.oid[]) AS partition (oid)";
+    let rows = client.query(sql, &[&oids]).await?;
+    Ok(rows.iter().filter_map(|row| Some((row.get(0), row.get::<_, Option<_>>(1)?))).collect())
+}
+
+/// A column as its values are read: with its modifier, and with its collation.
+#[derive(Debug)]
+pub(crate) struct Column {
+    /// Its name, unquoted.
+    pub(crate) name: String,
+    ty: String,
+    collation: Option<String>,
+}
+
+impl Column {
+    /// The columns of the table `oid`.
+    pub(crate) async fn of(client: &impl GenericClient, oid: Oid) -> Result<Vec<Self>> {
+        let sql = "
+            SELECT a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod),
+                   pg_catalog.quote_ident(n.nspname) || '.' || pg_catalog.quote_ident(c.collname)
+            FROM pg_catalog.pg_attribute a
+            LEFT JOIN pg_catalog.pg_collation c ON c.oid = a.attcollation
+            LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.collnamespace
+            WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped
+            ORDER BY a.attnum";
+        let rows = client.query(sql, &[&oid]).await?;
+        let column = |row: &tokio_postgres::Row| Self {
+            name: row.get(0),
+            ty: row.get(1),
+            collation: row.get(2),
+        };
+        Ok(rows.iter().map(column).collect())
+    }
+
+    /// `value`, an expression of type text, read by the column's own input function.
+    fn read(&self, value: &str) -> String {
+        let collation = self.collation.iter().map(|name| format!(" COLLATE {name}"));
+        let collation: String = collation.collect();
+        format!("{value}::{}{collation} AS {}", self.ty, quoted(&self.name))
+    }
+}
+
+/// A query whose parameters are the texts of the columns `given` of one row, NULL the others: it
+/// says whether the row meets `constraint`, as `ExecPartitionCheck` in `execMain.c` counts it.
+pub(crate) fn meets(constraint: &str, columns: &[Column], given: &[&str]) -> String {
+    let column = |column: &Column| match given.iter().position(|name| *name == column.name) {
+        Some(index) => column.read(&format!("${}::pg_catalog.text", index + 1)),
+        None => column.read("NULL"),
+    };
+    let columns: Vec<String> = columns.iter().map(column).collect();
+    format!("SELECT ({constraint}) IS NOT FALSE FROM (SELECT {}) AS key", columns.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_row_has_every_column_of_the_table() {
+        let column = |name: &str, ty: &str, collation: Option<&str>| Column {
+            name: name.to_owned(),
+            ty: ty.to_owned(),
+            collation: collation.map(str::to_owned),
+        };
+        let columns = [column("A", "date", None), column("b", "text", Some("pg_catalog.\"C\""))];
+        assert_eq!(
+            meets("b = 'x'", &columns, &["b"]),
+            "SELECT (b = 'x') IS NOT FALSE FROM (SELECT NULL::date AS \"A\", \
+             $1::pg_catalog.text::text COLLATE pg_catalog.\"C\" AS \"b\") AS key"
+        );
+    }
+}

@@ -1,0 +1,278 @@
+//! The bounds of partitions that do not exist yet, computed by the server: its own calendar, its
+//! own arithmetic, its own spelling of every value.
+//!
+//! A step is an interval or a number. Bounds are `anchor + k * step`, where the anchor is a bound
+//! of a partition that has this step, and are cut where an existing partition is in the way.
+
+use tokio_postgres::GenericClient;
+use tokio_postgres::types::{Oid, ToSql};
+
+use crate::error::Result;
+
+/// How a range key counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Counting {
+    /// The key's type with its modifier, as SQL has it.
+    pub(crate) ty: String,
+    /// The type that is computed in.
+    base: &'static str,
+}
+
+/// A range that exists: its ends as text, None where it has none.
+pub(crate) type Range = (Option<String>, Option<String>);
+
+/// A range that rows need, and how many they are.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Wanted {
+    pub(crate) lower: String,
+    pub(crate) upper: String,
+    pub(crate) rows: u64,
+}
+
+/// What names partitions after their lower bounds, the most exact first.
+const PATTERNS: [&str; 13] = [
+    "YYYY_MM_DD_HH24",
+    "YYYYMMDDHH24",
+    "YYYY_MM_DD",
+    "YYYY-MM-DD",
+    "YYYYMMDD",
+    "IYYY\"_w\"IW",
+    "IYYY\"w\"IW",
+    "YYYY\"_q\"Q",
+    "YYYY\"q\"Q",
+    "YYYY_MM",
+    "YYYY-MM",
+    "YYYYMM",
+    "YYYY",
+];
+
+/// Values must be deparsed as every session reads them; the order of day and month is kept.
+pub(crate) const SESSION: &str = "SET datestyle = 'ISO'; SET statement_timeout = 0";
+
+/// The type of a column, as SQL has it.
+pub(crate) async fn column_type(
+    client: &impl GenericClient,
+    table: Oid,
+    column: &str,
+) -> Result<String> {
+    let sql = "SELECT pg_catalog.format_type(atttypid, atttypmod) FROM pg_catalog.pg_attribute
+               WHERE attrelid = $1 AND attname = $2";
+    Ok(client.query_one(sql, &[&table, &column]).await?.get(0))
+}
+
+impl Counting {
+    /// How the type `ty` counts, if it does.
+    pub(crate) fn of(ty: String) -> Option<Self> {
+        let word = ty.split(['(', ' ']).next().unwrap_or_default();
+        let base = match word {
+            "date" => "timestamp",
+            "timestamp" if ty.ends_with("with time zone") => "timestamptz",
+            "timestamp" => "timestamp",
+            "smallint" | "integer" | "bigint" | "numeric" => "numeric",
+            _ => return None,
+        };
+        Some(Self { ty, base })
+    }
+
+    fn is_time(&self) -> bool {
+        self.base != "numeric"
+    }
+
+    /// The step as SQL reads it: `month` is one month, and so on.
+    pub(crate) fn step(&self, given: &str) -> String {
+        let unit = given.trim().to_lowercase();
+        match unit.strip_suffix('s').unwrap_or(&unit) {
+            "quarter" => "3 months".to_owned(),
+            one @ ("hour" | "day" | "week" | "month" | "year") => format!("1 {one}"),
+            _ => given.to_owned(),
+        }
+    }
+
+    /// The step that most of `ranges` have; None if none has the majority.
+    pub(crate) async fn usual_step(
+        &self,
+        client: &impl GenericClient,
+        ranges: &[Range],
+    ) -> Result<Option<String>> {
+        let base = self.base;
+        let candidates = if self.is_time() {
+            "SELECT pg_catalog.make_interval(months => (12 * extract(year FROM age(hi, lo))
+                        + extract(month FROM age(hi, lo)))::int4) AS step, 1 AS rank FROM s
+             UNION SELECT pg_catalog.make_interval(days => hi::date - lo::date), 2 FROM s
+             UNION SELECT hi - lo, 3 FROM s"
+        } else {
+            "SELECT hi - lo AS step, 1 AS rank FROM s"
+        };
+        let finite = if self.is_time() { "isfinite(lo) AND isfinite(hi)" } else { "true" };
+        let zero = if self.is_time() { "'0'::interval" } else { "0" };
+        let sql = format!(
+            "WITH s AS (SELECT * FROM (SELECT l::{base} AS lo, h::{base} AS hi
+                        FROM unnest($1::text[], $2::text[]) AS r (l, h)) AS r
+                        WHERE lo IS NOT NULL AND hi IS NOT NULL AND {finite}),
+                  c AS ({candidates})
+             SELECT step::text FROM (
+                 SELECT step, rank, (SELECT count(*) FROM s WHERE lo + step = hi) AS fits
+                 FROM c WHERE step > {zero}) AS f
+             WHERE 2 * fits > (SELECT count(*) FROM s)
+             ORDER BY fits DESC, rank LIMIT 1"
+        );
+        let (lower, upper): (Vec<_>, Vec<_>) = ranges.iter().cloned().unzip();
+        Ok(client.query_opt(&sql, &[&lower, &upper]).await?.map(|row| row.get(0)))
+    }
+
+    /// The ranges that the values `keys` need, each with its number of rows, next to `ranges`.
+    /// Values that are not finite have none.
+    pub(crate) async fn wanted(
+        &self,
+        client: &impl GenericClient,
+        ranges: &[Range],
+        step: &str,
+        keys: &[(String, u64)],
+    ) -> Result<Vec<Wanted>> {
+        let Self { ty, base } = self;
+        let (step_type, origin, finite, guess, slack) = if self.is_time() {
+            (
+                "interval",
+                // A Monday, and the first day of a month, a quarter and a year.
+                "'2001-01-01 00:00:00'",
+                "isfinite(value)",
+                "floor(extract(epoch FROM value - anchor)::float8
+                    / extract(epoch FROM step)::float8)::int8",
+                // Months and years differ in length.
+                "2 + CASE WHEN extract(year FROM step) <> 0 OR extract(month FROM step) <> 0
+                     THEN abs(guess) / 25 ELSE 0 END",
+            )
+        } else {
+            ("numeric", "0", "value <> 'NaN'", "floor((value - anchor) / step)", "1")
+        };
+        let sql = format!(
+            "WITH s AS (SELECT l::{base} AS lo, h::{base} AS hi
+                        FROM unnest($1::text[], $2::text[]) AS r (l, h)),
+             a AS (SELECT step, COALESCE((SELECT max(lo) FROM s WHERE lo + step = hi),
+                                         {origin}::{base}) AS anchor
+                   FROM (SELECT $3::text::{step_type} AS step) AS given),
+             k AS (SELECT value, n, k, anchor + k * step AS lo, anchor + (k + 1) * step AS hi
+                   FROM (SELECT v::{ty}::{base} AS value, n
+                         FROM unnest($4::text[], $5::int8[]) AS u (v, n)) AS v
+                   CROSS JOIN a
+                   CROSS JOIN LATERAL (SELECT CASE WHEN {finite} THEN {guess} END AS guess) AS g
+                   CROSS JOIN LATERAL generate_series(guess - ({slack}), guess + ({slack})) AS k
+                   WHERE anchor + k * step <= value AND value < anchor + (k + 1) * step),
+             b AS (SELECT DISTINCT k, lo, hi FROM k),
+             o AS (SELECT b.k, s.lo AS begins, s.hi AS ends FROM b JOIN s
+                   ON (s.lo IS NULL OR s.lo < b.hi) AND (s.hi IS NULL OR s.hi > b.lo)),
+             c AS (SELECT n, greatest(lo, max(ends) FILTER (WHERE ends <= value)) AS lo,
+                          least(hi, min(begins) FILTER (WHERE begins > value)) AS hi
+                   FROM k LEFT JOIN o USING (k) GROUP BY value, n, lo, hi)
+             SELECT lo::{ty}::text, hi::{ty}::text, sum(n)::int8 FROM c
+             GROUP BY lo, hi ORDER BY lo"
+        );
+        let (lower, upper): (Vec<_>, Vec<_>) = ranges.iter().cloned().unzip();
+        let (values, rows): (Vec<&str>, Vec<i64>) =
+            keys.iter().map(|(value, rows)| (value.as_str(), rows.cast_signed())).unzip();
+        let parameters: [&(dyn ToSql + Sync); 5] = [&lower, &upper, &step, &values, &rows];
+        let rows = client.query(&sql, &parameters).await?;
+        let wanted = |row: &tokio_postgres::Row| Wanted {
+            lower: row.get(0),
+            upper: row.get(1),
+            rows: row.get::<_, i64>(2).unsigned_abs(),
+        };
+        Ok(rows.iter().map(wanted).collect())
+    }
+
+    /// For each of `lower`, which of `ranges` is the nearest, by preference from below, and how
+    /// names may spell the lower bounds of both.
+    pub(crate) async fn neighbours(
+        &self,
+        client: &impl GenericClient,
+        ranges: &[Range],
+        lower: &[String],
+    ) -> Result<Vec<Neighbour>> {
+        let Self { ty, base } = self;
+        let spelled = |value: &str| {
+            if self.is_time() {
+                format!(
+                    "ARRAY(SELECT pg_catalog.to_char({value}, f)
+                           FROM unnest($3::text[]) WITH ORDINALITY AS p (f, o) ORDER BY o)"
+                )
+            } else {
+                format!("ARRAY[{value}::{ty}::text]")
+            }
+        };
+        let (old, new) = (spelled("n.lo"), spelled("w.lo"));
+        let sql = format!(
+            "SELECT n.place, {old}, {new}
+             FROM (SELECT v::{base} AS lo, o FROM unnest($1::text[]) WITH ORDINALITY AS u (v, o))
+                  AS w
+             LEFT JOIN LATERAL (
+                 SELECT r.lo, r.place
+                 FROM (SELECT v::{base} AS lo, o AS place
+                       FROM unnest($2::text[]) WITH ORDINALITY AS u (v, o)) AS r
+                 WHERE r.lo IS NOT NULL AND cardinality($3::text[]) >= 0
+                 ORDER BY r.lo <= w.lo DESC,
+                          CASE WHEN r.lo <= w.lo THEN w.lo - r.lo ELSE r.lo - w.lo END
+                 LIMIT 1) AS n ON true
+             ORDER BY w.o"
+        );
+        let begins: Vec<&Option<String>> = ranges.iter().map(|(lower, _)| lower).collect();
+        let patterns: &[&str] = &PATTERNS;
+        let rows = client.query(&sql, &[&lower, &begins, &patterns]).await?;
+        let neighbour = |row: &tokio_postgres::Row| {
+            let place = row.get::<_, Option<i64>>(0);
+            let spellings = |column| row.get::<_, Vec<Option<String>>>(column).into_iter();
+            Neighbour {
+                place: place.and_then(|place| usize::try_from(place - 1).ok()),
+                spellings: spellings(1)
+                    .zip(spellings(2))
+                    .filter_map(|(a, b)| Some((a?, b?)))
+                    .collect(),
+            }
+        };
+        Ok(rows.iter().map(neighbour).collect())
+    }
+}
+
+/// The existing range next to a new one.
+#[derive(Debug)]
+pub(crate) struct Neighbour {
+    /// Its place among the ranges.
+    pub(crate) place: Option<usize>,
+    /// Its lower bound and the new one's, spelled alike.
+    pub(crate) spellings: Vec<(String, String)>,
+}
+
+/// The values of `keys` as the type `ty` has them, each with its rows: text and SQL literal.
+pub(crate) async fn values(
+    client: &impl GenericClient,
+    ty: &str,
+    keys: &[(Option<String>, u64)],
+) -> Result<Vec<(Option<String>, String, u64)>> {
+    let sql = format!(
+        "SELECT value, pg_catalog.quote_nullable(value), sum(n)::int8
+         FROM (SELECT (v::{ty})::text AS value, n
+               FROM unnest($1::text[], $2::int8[]) AS u (v, n)) AS v
+         GROUP BY value ORDER BY value"
+    );
+    let (values, rows): (Vec<_>, Vec<i64>) =
+        keys.iter().map(|(value, rows)| (value.clone(), rows.cast_signed())).unzip();
+    let rows = client.query(&sql, &[&values, &rows]).await?;
+    let value =
+        |row: &tokio_postgres::Row| (row.get(0), row.get(1), row.get::<_, i64>(2).unsigned_abs());
+    Ok(rows.iter().map(value).collect())
+}
+
+/// The names that are taken in the schemas.
+pub(crate) async fn taken(
+    client: &impl GenericClient,
+    schemas: &[&str],
+) -> Result<Vec<(String, String)>> {
+    let sql = "SELECT n.nspname, c.relname FROM pg_catalog.pg_class c
+                   JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+               WHERE n.nspname = ANY ($1)
+               UNION
+               SELECT n.nspname, t.typname FROM pg_catalog.pg_type t
+                   JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+               WHERE n.nspname = ANY ($1)";
+    let rows = client.query(sql, &[&schemas]).await?;
+    Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+}

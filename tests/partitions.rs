@@ -1,0 +1,237 @@
+//! Missing partitions: `plan --full` lists them, `load --create-partitions` makes them, and the
+//! server agrees that they are what its own partitions are.
+
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+
+use crate::command::run;
+use crate::loader::Outcome;
+use crate::server::{Scratch, Server, Session};
+
+struct Case {
+    scratch: Scratch,
+    session: Session,
+    file: PathBuf,
+    _folder: TempDir,
+}
+
+impl Case {
+    fn new(server: Server, tree: &str, rows: &str) -> Self {
+        let scratch = server.scratch();
+        let session = scratch.session();
+        session.run(tree);
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("rows.csv");
+        std::fs::write(&file, rows).unwrap();
+        Self { scratch, session, file, _folder: folder }
+    }
+
+    fn run(&self, command: &str, more: &[&str]) -> Outcome {
+        let file = self.file.to_str().unwrap();
+        run(&[&[command, file, "-t", "t", "-d", self.scratch.url()], more].concat(), None)
+    }
+
+    fn plan(&self, more: &[&str]) -> String {
+        let plan = self.run("plan", &[&["--full"], more].concat());
+        assert_eq!(plan.status, Some(0), "{}", plan.stderr);
+        plan.stdout
+    }
+
+    fn load(&self, more: &[&str]) -> Outcome {
+        self.run("load", &[&["-q", "--create-partitions"], more].concat())
+    }
+
+    /// Leaves and intermediate tables below `t` with their bounds, by name.
+    fn tree(&self) -> Vec<String> {
+        let sql = "SELECT c.oid::regclass || ' ' || pg_get_expr(c.relpartbound, c.oid)
+                   FROM pg_partition_tree('t') p JOIN pg_class c ON c.oid = p.relid
+                   WHERE p.level > 0 ORDER BY c.oid::regclass::text COLLATE \"C\"";
+        self.session.rows(sql).into_iter().map(|mut row| row.remove(0).unwrap()).collect()
+    }
+
+    /// Loads with new partitions: the bounds of what was made.
+    fn made(&self, more: &[&str]) -> Vec<String> {
+        let before = self.tree();
+        let load = self.load(more);
+        assert_eq!(load.status, Some(0), "{}", load.stderr);
+        let mut tree = self.tree();
+        tree.retain(|table| !before.contains(table));
+        let rows = std::fs::read_to_string(&self.file).unwrap().lines().count();
+        let loaded = self.session.rows("SELECT count(*) FROM t")[0][0].clone().unwrap();
+        assert_eq!(loaded, rows.to_string());
+        tree
+    }
+}
+
+const MONTHS: &str = "
+CREATE TABLE t (day date, id int) PARTITION BY RANGE (day);
+CREATE TABLE t_history PARTITION OF t FOR VALUES FROM (MINVALUE) TO ('2024-01-01');
+CREATE TABLE t_2024_01 PARTITION OF t FOR VALUES FROM ('2024-01-01') TO ('2024-02-01')
+    PARTITION BY HASH (id);
+CREATE TABLE t_2024_01_h0 PARTITION OF t_2024_01 FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE t_2024_01_h1 PARTITION OF t_2024_01 FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+CREATE TABLE t_2024_03 PARTITION OF t FOR VALUES FROM ('2024-03-01') TO ('2024-04-01')
+    PARTITION BY HASH (id);
+CREATE TABLE t_2024_03_h0 PARTITION OF t_2024_03 FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE t_2024_03_h1 PARTITION OF t_2024_03 FOR VALUES WITH (MODULUS 2, REMAINDER 1)";
+
+fn months_with_hashes_below(server: Server) {
+    let rows = "2024-01-05,1\n2024-02-01,2\n2024-02-29,3\n2027-12-31,4\n1999-01-01,5\n";
+    let case = Case::new(server, MONTHS, rows);
+    let plan = case.plan(&[]);
+    for part in [
+        "missing  public.t_2024_02: 2 rows\n",
+        "missing  public.t_2027_12: 1 row\n",
+        "CREATE TABLE \"public\".\"t_2024_02\" PARTITION OF \"public\".\"t\" \
+         FOR VALUES FROM (E'2024-02-01') TO (E'2024-03-01') PARTITION BY HASH (id);\n",
+    ] {
+        assert!(plan.contains(part), "{part}\n{plan}");
+    }
+    assert_eq!(case.load(&[]).status, Some(0));
+    case.session.run("TRUNCATE t");
+    assert!(case.made(&[]).is_empty(), "made once");
+    let tree = case.tree();
+    for table in [
+        "t_2024_02 FOR VALUES FROM ('2024-02-01') TO ('2024-03-01')",
+        "t_2024_02_h0 FOR VALUES WITH (modulus 2, remainder 0)",
+        "t_2024_02_h1 FOR VALUES WITH (modulus 2, remainder 1)",
+        "t_2027_12 FOR VALUES FROM ('2027-12-01') TO ('2028-01-01')",
+    ] {
+        assert!(tree.iter().any(|found| found == table), "{table}: {tree:#?}");
+    }
+    assert_eq!(tree.len(), 13);
+}
+
+/// The DDL that the plan prints is what psql would take.
+fn the_plan_can_be_run(server: Server) {
+    let case = Case::new(server, MONTHS, "2024-02-01,2\n2031-05-05,3\n");
+    let plan = case.plan(&[]);
+    let statements = plan.lines().filter(|line| line.starts_with("CREATE TABLE"));
+    statements.for_each(|statement| case.session.run(statement));
+    assert!(!case.plan(&[]).contains("missing"));
+    assert_eq!(case.run("load", &["-q"]).status, Some(0));
+}
+
+fn numbers_and_steps(server: Server) {
+    let tree = "CREATE TABLE t (id bigint) PARTITION BY RANGE (id);
+                CREATE TABLE t_1 PARTITION OF t FOR VALUES FROM (1) TO (1001);
+                CREATE TABLE t_1001 PARTITION OF t FOR VALUES FROM (1001) TO (2001)";
+    let rows = "1\n0\n-999\n-1000\n2001\n3000\n3001\n";
+    assert_eq!(
+        Case::new(server, tree, rows).made(&[]),
+        [
+            "\"t_-1999\" FOR VALUES FROM ('-1999') TO ('-999')",
+            "\"t_-999\" FOR VALUES FROM ('-999') TO ('1')",
+            "t_2001 FOR VALUES FROM ('2001') TO ('3001')",
+            "t_3001 FOR VALUES FROM ('3001') TO ('4001')",
+        ]
+    );
+    // Another step begins at its own multiples, and ends where a partition is in the way.
+    assert_eq!(
+        Case::new(server, tree, "0\n2500\n6000\n").made(&["--step", "5000"]),
+        [
+            "t_0 FOR VALUES FROM ('0') TO ('1')",
+            "t_2001 FOR VALUES FROM ('2001') TO ('5000')",
+            "t_5000 FOR VALUES FROM ('5000') TO ('10000')",
+        ]
+    );
+}
+
+fn times(server: Server) {
+    let tree = "CREATE TABLE t (at timestamptz) PARTITION BY RANGE (at);
+                CREATE TABLE t_20240325 PARTITION OF t
+                    FOR VALUES FROM ('2024-03-25 00:00') TO ('2024-04-01 00:00')";
+    // A week is 167 hours long where the clocks change, as the server's calendar has it.
+    let case = Case::new(server, "SET timezone = 'Europe/Berlin'", "2024-03-24 12:00:00+00\n");
+    case.scratch.set("timezone", "Europe/Berlin");
+    case.session.run(tree);
+    case.session.run(
+        "CREATE TABLE t_20240401 PARTITION OF t
+                      FOR VALUES FROM ('2024-04-01 00:00') TO ('2024-04-08 00:00')",
+    );
+    assert_eq!(
+        case.made(&[]),
+        ["t_20240318 FOR VALUES FROM ('2024-03-18 00:00:00+01') TO ('2024-03-25 00:00:00+01')"]
+    );
+    let tree = "CREATE TABLE t (at timestamptz) PARTITION BY RANGE (at)";
+    let case = Case::new(server, tree, "2024-02-29 23:59:59+00\ninfinity\n");
+    case.scratch.set("timezone", "UTC");
+    assert!(case.plan(&["--step", "hour"]).contains("t_2024_02_29_23"));
+    assert!(case.plan(&["--step=-1 hour"]).contains("or the step is not positive"));
+    let tree = "CREATE TABLE t (at timestamp(3)) PARTITION BY RANGE (at)";
+    let rows = "2024-02-29 23:59:59.999\n0044-03-15 00:00:00\n";
+    assert_eq!(
+        Case::new(server, tree, rows).made(&["--step", "month"]),
+        [
+            "t_0044_03_01 FOR VALUES FROM ('0044-03-01 00:00:00') TO ('0044-04-01 00:00:00')",
+            "t_2024_02_01 FOR VALUES FROM ('2024-02-01 00:00:00') TO ('2024-03-01 00:00:00')",
+        ]
+    );
+}
+
+fn lists(server: Server) {
+    let tree = "CREATE TABLE t (land text, id int) PARTITION BY LIST (land);
+                CREATE TABLE land_de PARTITION OF t FOR VALUES IN ('DE') PARTITION BY RANGE (id);
+                CREATE TABLE land_de_0 PARTITION OF land_de FOR VALUES FROM (0) TO (10)";
+    let rows = "DE,1\nFR,2\nFR,13\n,4\n\"it's \\ \"\"odd\"\"\",5\n";
+    assert_eq!(
+        Case::new(server, tree, rows).made(&[]),
+        [
+            "\"land_it's \\ \"\"odd\"\"\" FOR VALUES IN ('it''s \\ \"odd\"')",
+            "\"land_it's \\ \"\"odd\"\"_0\" FOR VALUES FROM (0) TO (10)",
+            "land_fr FOR VALUES IN ('FR')",
+            "land_fr_0 FOR VALUES FROM (0) TO (10)",
+            "land_fr_10 FOR VALUES FROM (10) TO (20)",
+            "t_null FOR VALUES IN (NULL)",
+            "t_null_0 FOR VALUES FROM (0) TO (10)",
+        ]
+    );
+}
+
+fn says_what_cannot_be_made(server: Server) {
+    for (tree, rows, why) in [
+        ("RANGE (a)", "1,1\n", "give --step"),
+        ("RANGE (a)", ",1\n", "only a DEFAULT partition takes NULL"),
+        ("RANGE (a, b)", "1,1\n", "its key is not one column"),
+        ("HASH (a)", "1,1\n", "its set of hash partitions has a gap"),
+    ] {
+        let tree = format!("CREATE TABLE t (a int, b int) PARTITION BY {tree}");
+        let case = Case::new(server, &tree, rows);
+        let plan = case.plan(&[]);
+        let said = |line: &str| line.contains("; not to be made: ") && line.contains(why);
+        assert!(plan.lines().any(said), "{plan}");
+        let load = case.load(&[]);
+        assert_eq!(load.status, Some(1));
+        assert!(load.stderr.contains(why), "{}", load.stderr);
+        assert!(case.tree().is_empty());
+    }
+}
+
+fn standard_input_is_read_once(server: Server) {
+    let case = Case::new(server, MONTHS, "2024-02-01,2\n");
+    let url = case.scratch.url();
+    let arguments = ["-", "--format", "csv", "-t", "t", "-d", url];
+    let load = run(&[&["load", "--create-partitions"], &arguments[..]].concat(), Some(&case.file));
+    assert_eq!(load.status, Some(2));
+    assert!(load.stderr.contains("reads the input twice"), "{}", load.stderr);
+    let plan = run(&[&["plan", "--full"], &arguments[..]].concat(), Some(&case.file));
+    assert!(plan.stdout.contains("missing  public.t_2024_02: 1 row\n"), "{}", plan.stdout);
+}
+
+macro_rules! on_each_server {
+    ($($name:ident,)*) => {
+        mod pg15 { $(#[test] fn $name() { super::$name(super::Server::PG15); })* }
+        mod pg18 { $(#[test] fn $name() { super::$name(super::Server::PG18); })* }
+    };
+}
+
+on_each_server! {
+    lists,
+    months_with_hashes_below,
+    numbers_and_steps,
+    says_what_cannot_be_made,
+    standard_input_is_read_once,
+    the_plan_can_be_run,
+    times,
+}

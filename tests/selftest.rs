@@ -1,0 +1,116 @@
+//! The self-test: it is quiet where server and router agree, and refuses the load where they do
+//! not. To make them disagree, the server of one scratch database gets another hash function.
+
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+
+use crate::command::run;
+use crate::server::{Scratch, Server, Session};
+
+const TREE: &str = "
+CREATE TABLE t (day date, id int, name text COLLATE \"C\") PARTITION BY RANGE (day);
+CREATE TABLE t_1 PARTITION OF t FOR VALUES FROM ('2024-01-01') TO ('2024-02-01')
+    PARTITION BY HASH (id);
+CREATE TABLE t_1_0 PARTITION OF t_1 FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE t_1_1 PARTITION OF t_1 FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+CREATE TABLE t_2 PARTITION OF t FOR VALUES FROM ('2024-02-01') TO ('2024-03-01')
+    PARTITION BY LIST (name);
+CREATE TABLE t_2_a PARTITION OF t_2 FOR VALUES IN ('a', 'it''s', NULL);
+CREATE TABLE t_2_d PARTITION OF t_2 DEFAULT";
+
+const ROWS: &str = "2024-01-01,1,x\n2024-01-31,2,y\n2024-01-05,-3,\n\
+                    2024-01-06,11,\n2024-01-06,12,\n2024-01-06,13,\n2024-01-06,14,\n2024-02-01,4,a\n2024-02-29,5,\n2024-02-10,6,\"tab\t, \"\"quote\"\" \\\"\n";
+
+/// All integers get one hash, which PostgreSQL's own function never gives them.
+const LIE: &str = "
+CREATE FUNCTION lie(int4, int8) RETURNS int8 IMMUTABLE STRICT LANGUAGE sql AS 'SELECT 7::int8';
+UPDATE pg_amproc SET amproc = 'lie(int4, int8)'::regprocedure
+WHERE amproc = 'hashint4extended(int4, int8)'::regprocedure";
+
+struct Case {
+    scratch: Scratch,
+    session: Session,
+    file: PathBuf,
+    _folder: TempDir,
+}
+
+impl Case {
+    fn new(server: Server) -> Self {
+        let scratch = server.scratch();
+        let session = scratch.session();
+        session.run(TREE);
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("rows.csv");
+        std::fs::write(&file, ROWS).unwrap();
+        Self { scratch, session, file, _folder: folder }
+    }
+
+    fn run(&self, command: &str, more: &[&str]) -> crate::loader::Outcome {
+        let file = self.file.to_str().unwrap();
+        let arguments = [command, file, "-t", "t", "-d", self.scratch.url()];
+        run(&[&arguments[..], more].concat(), None)
+    }
+
+    fn rows(&self) -> String {
+        self.session.rows("SELECT count(*) FROM t")[0][0].clone().unwrap()
+    }
+}
+
+fn agrees(server: Server) {
+    let case = Case::new(server);
+    let plan = case.run("plan", &[]);
+    assert_eq!(plan.status, Some(0), "{}", plan.stderr);
+    let said = plan.stdout.lines().find(|line| line.starts_with("self-test: ")).unwrap();
+    let words: Vec<&str> = said.split(' ').collect();
+    assert_eq!(words[2..], ["keys,", "2", "levels:", "equal"], "{said}");
+    assert!(words[1].parse::<u32>().unwrap() >= 12, "rows and values at bounds: {said}");
+    assert!(!case.run("plan", &["--no-self-test"]).stdout.contains("self-test"));
+    assert_eq!(case.run("load", &["-q"]).status, Some(0));
+    assert_eq!(case.rows(), "10");
+}
+
+fn refuses(server: Server) {
+    let case = Case::new(server);
+    case.session.run(LIE);
+    for command in ["plan", "load"] {
+        let refused = case.run(command, &[]);
+        assert_eq!(refused.status, Some(1), "{}", refused.stderr);
+        for part in
+            ["self-test: public.t_1_", "is not the partition of day = '2024-01-", "--no-native"]
+        {
+            assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
+        }
+    }
+    // Without it the server's own check still keeps every row out of a wrong leaf.
+    let load = case.run("load", &["-q", "--no-self-test"]);
+    assert_eq!(load.status, Some(1));
+    assert!(load.stderr.contains("violates partition constraint"), "{}", load.stderr);
+    case.session.run("TRUNCATE t");
+    let load = case.run("load", &["-q", "--no-native"]);
+    assert_eq!((load.status, case.rows()), (Some(0), "10".to_owned()), "{}", load.stderr);
+}
+
+/// A domain that is never null, with a default, is not evaluated for keys that lack it.
+fn asks_about_keys_only(server: Server) {
+    let case = Case::new(server);
+    case.session.run("CREATE DOMAIN given AS int NOT NULL");
+    case.session.run("ALTER TABLE t ADD COLUMN other given DEFAULT 1");
+    let load = case.run("load", &["-q", "--columns", "day,id,name"]);
+    assert_eq!((load.status, case.rows()), (Some(0), "10".to_owned()), "{}", load.stderr);
+    case.session.run(LIE);
+    assert_eq!(case.run("plan", &["--columns", "day,id,name"]).status, Some(1));
+}
+
+macro_rules! on_each_server {
+    ($($name:ident,)*) => {
+        mod pg15 { $(#[test] fn $name() { super::$name(super::Server::PG15); })* }
+        mod pg18 { $(#[test] fn $name() { super::$name(super::Server::PG18); })* }
+    };
+}
+
+on_each_server! {
+    agrees,
+    asks_about_keys_only,
+    refuses,
+}
