@@ -173,15 +173,23 @@ impl Range {
     }
 
     fn find(&self, row: &[u8], keys: &Keys, scratch: &mut Scratch) -> Result<NodeId, Cause> {
-        let mut datums = [None; MAX_KEYS];
-        let mut null = false;
-        let places = datums.iter_mut().zip(&mut scratch.columns);
-        for (column, (part, (datum, scratch))) in self.parts.iter().zip(places).enumerate() {
-            *datum = part.datum(column, row, keys, scratch)?;
-            null |= datum.is_none();
-        }
-        // A range takes no NULL in any column of its key.
-        let child = if null { None } else { self.search(&datums[..self.parts.len()]) };
+        let child = match &self.parts[..] {
+            // One column is by far the most frequent, and needs no room for 32.
+            [part] => {
+                let datum = part.datum(0, row, keys, &mut scratch.columns[0])?;
+                datum.and_then(|datum| self.search(&[Some(datum)]))
+            }
+            parts => {
+                let mut datums = [None; MAX_KEYS];
+                let places = datums.iter_mut().zip(&mut scratch.columns);
+                for (column, (part, (datum, scratch))) in parts.iter().zip(places).enumerate() {
+                    *datum = part.datum(column, row, keys, scratch)?;
+                }
+                let key = &datums[..parts.len()];
+                // A range takes no NULL in any column of its key.
+                if key.contains(&None) { None } else { self.search(key) }
+            }
+        };
         child.or(self.default).ok_or(Cause::NoPartition)
     }
 
