@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use pgsluice_core::catalog::{KeyColumn, NodeId, ROOT, Tree};
+use pgsluice_core::catalog::{KeyColumn, NodeId, ROOT, Relation, Tree};
 use pgsluice_core::format::{Format, Syntax};
 use pgsluice_core::parse::Parser;
 use pgsluice_core::route::{Cause, Router};
@@ -83,7 +83,15 @@ impl Plan {
             return sql::BEGIN.to_owned();
         }
         let [oid, root] = [node, ROOT].map(|node| self.catalogue.facts[node].oid);
-        sql::begin(&self.tree.nodes[node].relation, oid, root)
+        let above = |node: &NodeId| self.tree.nodes[*node].parent;
+        // A table that this user may not insert into cannot be locked either; COPY into the root
+        // does without as well.
+        let mut path: Vec<&Relation> = std::iter::successors(Some(node), above)
+            .filter(|&node| self.catalogue.facts[node].may_insert)
+            .map(|node| &self.tree.nodes[node].relation)
+            .collect();
+        path.reverse();
+        sql::begin(&path, oid, root)
     }
 
     /// Why the rows of `node` go through the root, if they do and the node is not the root.

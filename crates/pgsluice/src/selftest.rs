@@ -22,6 +22,7 @@ use crate::pg::bounds::{self, Literal, Literals};
 use crate::pg::connect::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::constraint::{self, Column};
+use crate::pg::sql;
 use crate::plan::Plan;
 use crate::source::Split;
 
@@ -211,10 +212,11 @@ pub async fn ask(plan: &Plan, samples: &Samples, target: &Target) -> Result<Self
     let asked = async {
         let client = connect(target).await?;
         let leaves: Vec<_> = keys.keys().map(|&leaf| plan.catalogue.facts[leaf].oid).collect();
-        let (constraints, columns) = tokio::try_join!(
-            constraint::constraints(&client, &leaves),
-            Column::of(&client, plan.catalogue.facts[ROOT].oid)
-        )?;
+        // The values are read as the session reads them, the bounds exactly.
+        client.batch_execute(sql::EXACT).await?;
+        let constraints = constraint::constraints(&client, &leaves).await?;
+        client.batch_execute(sql::AS_CONNECTED).await?;
+        let columns = Column::of(&client, plan.catalogue.facts[ROOT].oid).await?;
         let leaves = keys.iter().map(|(&leaf, keys)| {
             // A leaf without one takes every row, or is no longer a partition.
             let constraint = constraints.get(&plan.catalogue.facts[leaf].oid);

@@ -15,6 +15,7 @@ use tokio_postgres::types::Oid;
 use tokio_postgres::{Client, IsolationLevel, Row, Transaction};
 
 use super::bounds::{self, Literals};
+use super::sql;
 use crate::error::{Error, Kind, Result};
 
 /// Everything about a table that a load is planned from.
@@ -130,16 +131,11 @@ impl Catalogue {
             .await?;
         let session = keys::Session::read(&transaction).await?;
         // Literals must read back as they were written, whatever the session's settings.
-        transaction
-            .batch_execute(
-                "SET LOCAL datestyle = 'ISO'; SET LOCAL timezone = 'UTC'; \
-                 SET LOCAL intervalstyle = 'postgres'; SET LOCAL extra_float_digits = 3; \
-                 SET LOCAL standard_conforming_strings = on",
-            )
-            .await?;
+        transaction.batch_execute(sql::EXACT).await?;
         let catalogue = Self::read_in(&transaction, &session, root, columns).await?;
         let catalogue = catalogue.ok_or_else(|| no_such_table(table))?;
         transaction.commit().await?;
+        client.batch_execute(sql::AS_CONNECTED).await?;
         Ok(catalogue)
     }
 

@@ -11,6 +11,22 @@ SET statement_timeout = 0;
 SET lock_timeout = 0;
 SET idle_in_transaction_session_timeout = 0";
 
+/// Settings under which what the server deparses reads back as exactly what it was.
+pub(crate) const EXACT: &str = "
+SET datestyle = 'ISO';
+SET timezone = 'UTC';
+SET intervalstyle = 'postgres';
+SET extra_float_digits = 3;
+SET standard_conforming_strings = on";
+
+/// Ends [`EXACT`]: the settings that the session began with.
+pub(crate) const AS_CONNECTED: &str = "
+RESET datestyle;
+RESET timezone;
+RESET intervalstyle;
+RESET extra_float_digits;
+RESET standard_conforming_strings";
+
 /// One synchronous commit: it makes all commits before it durable. The message is WAL without
 /// meaning to anybody, since a transaction that writes none is not flushed.
 pub(crate) const FLUSH: &str = "
@@ -21,14 +37,20 @@ SELECT pg_catalog.pg_logical_emit_message(true, 'pgsluice', '')";
 /// are.
 pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
-/// [`BEGIN`], for rows that go straight into `relation`: holds it where it is until the rows are
+/// [`BEGIN`], for rows that go straight into a leaf: holds it where it is until the rows are
 /// committed, and gives one row that says whether it is still the table `oid` below `root`. Once it
 /// is detached, or another one has its name, COPY would take the rows all the same.
-pub(crate) fn begin(relation: &Relation, oid: u32, root: u32) -> String {
-    let name = literal(relation.to_string().as_bytes());
+///
+/// `path` leads from the root to the leaf. All are locked, in this order, because DETACH locks the
+/// parent first and the leaf's own check of its rows looks at the parent: the other way round the
+/// two would wait for each other.
+pub(crate) fn begin(path: &[&Relation], oid: u32, root: u32) -> String {
+    let names: Vec<String> = path.iter().map(ToString::to_string).collect();
+    let leaf = literal(names.last().map_or(&b""[..], |leaf| leaf.as_bytes()));
+    let tables = names.join(", ONLY ");
     format!(
-        "{BEGIN}; LOCK TABLE ONLY {relation} IN ROW EXCLUSIVE MODE; \
-         SELECT {name}::pg_catalog.regclass = {oid}::pg_catalog.oid AND EXISTS \
+        "{BEGIN}; LOCK TABLE ONLY {tables} IN ROW EXCLUSIVE MODE; \
+         SELECT {leaf}::pg_catalog.regclass = {oid}::pg_catalog.oid AND EXISTS \
          (SELECT FROM pg_catalog.pg_partition_ancestors({oid}::pg_catalog.oid::pg_catalog.regclass) AS a (relid) \
          WHERE a.relid = {root}::pg_catalog.oid)"
     )
