@@ -2,7 +2,8 @@
 
 use pgsluice_core::format::Format;
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
+use crate::kind::Kind;
 
 /// Memory for the rows that are waiting to be sent, in bytes.
 pub const DEFAULT_MEMORY: usize = 512 << 20;

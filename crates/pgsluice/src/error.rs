@@ -4,27 +4,11 @@ use std::fmt;
 
 use tokio_postgres::error::DbError;
 
+use crate::kind::Kind;
 use crate::pg::sqlstate;
 
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
-
-/// What kind of failure it is; the command line turns it into an exit status.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// The caller asked for something that makes no sense.
-    Usage,
-    /// An input cannot be opened or read.
-    Input,
-    /// A row is malformed, or PostgreSQL refuses it.
-    Data,
-    /// The server cannot be reached, refuses the login, or went away.
-    Connection,
-    /// The server refused a statement for a reason other than a row.
-    Server,
-    /// The user asked to stop.
-    Interrupted,
-}
 
 /// Where in the input an error lies.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,6 +7,7 @@ pub mod control;
 pub mod embedded;
 pub mod error;
 mod flow;
+mod kind;
 pub mod load;
 mod outcome;
 pub mod partitions;
@@ -22,6 +23,7 @@ pub mod source;
 pub mod tree;
 pub mod verify;
 
-pub use error::{Error, Kind, Result};
+pub use error::{Error, Result};
+pub use kind::Kind;
 pub use pgsluice_core as core;
 pub use runtime::runtime;

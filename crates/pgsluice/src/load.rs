@@ -24,8 +24,9 @@ use pgsluice_core::route::{Cause, Route, Scratch};
 
 use crate::config::Load;
 use crate::control::Control;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::flow::Flow;
+use crate::kind::Kind;
 use crate::outcome::{Committed, Outcome, Tally};
 use crate::partitions;
 use crate::pg::connect::{self, Link};

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use pgsluice_core::catalog::NodeId;
 use pgsluice_core::route::Cause;
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
+use crate::kind::Kind;
 
 /// Where the rows of one thread went.
 #[derive(Debug, Default)]

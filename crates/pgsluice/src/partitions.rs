@@ -17,7 +17,8 @@ use tokio_postgres::Client;
 
 use crate::config::Load;
 use crate::control::Control;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
+use crate::kind::Kind;
 use crate::pg::bounds::{self, Literal, Literals};
 use crate::pg::connect::connect;
 use crate::pg::conninfo::Target;

@@ -1,6 +1,7 @@
 //! The tokio runtime that a thread speaks to the server with: small, and its own.
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
+use crate::kind::Kind;
 
 /// A runtime for the current thread.
 pub fn runtime() -> Result<tokio::runtime::Runtime> {

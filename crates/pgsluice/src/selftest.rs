@@ -17,7 +17,8 @@ use pgsluice_core::route::{Route, Scratch};
 use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
+use crate::kind::Kind;
 use crate::pg::bounds::{self, Literal, Literals};
 use crate::pg::connect::connect;
 use crate::pg::conninfo::Target;

@@ -18,7 +18,8 @@ use tokio_postgres::types::Oid;
 use tokio_postgres::{IsolationLevel, Transaction};
 
 use crate::config::Load;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
+use crate::kind::Kind;
 use crate::pg::audit;
 use crate::pg::connect::connect;
 use crate::pg::conninfo::Target;

@@ -16,7 +16,8 @@ use tokio_postgres::{Client, IsolationLevel, Row, Transaction};
 
 use super::bounds::{self, Literals};
 use super::sql;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
+use crate::kind::Kind;
 
 /// Everything about a table that a load is planned from.
 #[derive(Debug)]

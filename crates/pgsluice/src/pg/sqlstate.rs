@@ -1,7 +1,7 @@
 //! What an SQLSTATE means for a load: what kind of failure it is, whether a row is to blame, and
 //! what to do next. One table, so that an error reads the same wherever it is met.
 
-use crate::error::Kind;
+use crate::kind::Kind;
 
 /// The kind of failure that the server reports as `code` for a statement.
 pub(crate) fn kind(code: &str) -> Kind {

@@ -12,8 +12,9 @@ use pgsluice_core::position::Position;
 use tokio_postgres::error::{DbError, SqlState};
 
 use super::lines;
-use crate::error::{Error, Kind};
+use crate::error::Error;
 use crate::flow::Flow;
+use crate::kind::Kind;
 use crate::pg::sqlstate;
 use crate::plan::Plan;
 

@@ -8,7 +8,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Kind, Result, plain_io};
+use crate::error::{Error, Result, plain_io};
+use crate::kind::Kind;
 
 /// One input, found but not yet opened.
 #[derive(Clone, Debug)]

@@ -10,7 +10,8 @@ use pgsluice_core::split::{Malformed, Row, Splitter};
 
 use super::Input;
 use crate::config::Header;
-use crate::error::{Error, Kind, Place, Result, plain_io};
+use crate::error::{Error, Place, Result, plain_io};
+use crate::kind::Kind;
 
 /// Bytes of a split, unless one row is longer.
 const SPLIT_BYTES: usize = 1 << 20;
