@@ -95,10 +95,9 @@ impl InputArgs {
     }
 
     fn format(&self) -> Result<Format> {
-        let all_csv = self.files.iter().all(|file| file.to_ascii_lowercase().ends_with(".csv"));
         let csv = match self.format {
             Some(name) => name == FormatName::Csv,
-            None => all_csv,
+            None => all_are_csv(&self.files)?,
         };
         let mut format = if csv { Format::csv() } else { Format::text() };
         if let Some(delimiter) = &self.delimiter {
@@ -128,6 +127,12 @@ impl InputArgs {
         }
         Ok(format)
     }
+}
+
+/// Whether all files that `names` stand for are CSV by their own names.
+fn all_are_csv(names: &[String]) -> Result<bool> {
+    let inputs = pgsluice::source::resolve(names)?;
+    Ok(inputs.iter().all(|input| input.name.to_ascii_lowercase().ends_with(".csv")))
 }
 
 fn one_byte(name: &str, given: &str) -> Result<u8> {
@@ -200,6 +205,16 @@ fn parse_size(text: &str) -> Result<usize, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_files_of_a_directory_tell_the_format() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = [folder.path().display().to_string()];
+        std::fs::write(folder.path().join("a.csv"), "").unwrap();
+        assert!(all_are_csv(&names).unwrap());
+        std::fs::write(folder.path().join("b.txt"), "").unwrap();
+        assert!(!all_are_csv(&names).unwrap());
+    }
 
     #[test]
     fn columns_are_named_as_in_sql() {
