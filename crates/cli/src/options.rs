@@ -97,7 +97,7 @@ impl InputArgs {
     fn format(&self) -> Result<Format> {
         let csv = match self.format {
             Some(name) => name == FormatName::Csv,
-            None => all_are_csv(&self.files)?,
+            None => all_are_csv(&self.files),
         };
         let mut format = if csv { Format::csv() } else { Format::text() };
         if let Some(delimiter) = &self.delimiter {
@@ -129,10 +129,14 @@ impl InputArgs {
     }
 }
 
-/// Whether all files that `names` stand for are CSV by their own names.
-fn all_are_csv(names: &[String]) -> Result<bool> {
-    let inputs = pgsluice::source::resolve(names)?;
-    Ok(inputs.iter().all(|input| input.name.to_ascii_lowercase().ends_with(".csv")))
+/// Whether all files that `names` stand for are CSV by their own names. What is wrong with a name
+/// is said when it is opened, after what is wrong with the options.
+fn all_are_csv(names: &[String]) -> bool {
+    let is_csv = |name: &str| name.to_ascii_lowercase().ends_with(".csv");
+    match pgsluice::source::resolve(names) {
+        Ok(inputs) => inputs.iter().all(|input| is_csv(&input.name)),
+        Err(_) => names.iter().all(|name| is_csv(name)),
+    }
 }
 
 fn one_byte(name: &str, given: &str) -> Result<u8> {
@@ -211,9 +215,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let names = [folder.path().display().to_string()];
         std::fs::write(folder.path().join("a.csv"), "").unwrap();
-        assert!(all_are_csv(&names).unwrap());
+        assert!(all_are_csv(&names));
         std::fs::write(folder.path().join("b.txt"), "").unwrap();
-        assert!(!all_are_csv(&names).unwrap());
+        assert!(!all_are_csv(&names));
     }
 
     #[test]
