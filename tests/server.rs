@@ -6,11 +6,13 @@
 use std::io::Write;
 use std::pin::pin;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{SinkExt, TryStreamExt};
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::config::Host;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config, Error, NoTls, SimpleQueryMessage};
 
 /// A cell of a result in text form.
@@ -148,10 +150,23 @@ impl Session {
     pub(crate) fn open(url: &str) -> Self {
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
         let client = runtime.block_on(async {
-            let (client, connection) =
-                tokio_postgres::connect(url, NoTls).await.expect("the test server answers");
-            tokio::spawn(connection);
-            client
+            let mut tries = 300;
+            loop {
+                match tokio_postgres::connect(url, NoTls).await {
+                    Ok((client, connection)) => {
+                        tokio::spawn(connection);
+                        break client;
+                    }
+                    // It recovers from what a test has done to it.
+                    Err(error)
+                        if error.code() == Some(&SqlState::CANNOT_CONNECT_NOW) && tries > 0 =>
+                    {
+                        tries -= 1;
+                        tokio::time::sleep(Duration::from_millis(100)).await;
+                    }
+                    Err(error) => panic!("the test server does not answer: {error:?}"),
+                }
+            }
         });
         Self { runtime, client }
     }
