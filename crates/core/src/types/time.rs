@@ -14,7 +14,7 @@ pub(super) fn parse(text: &[u8], precision: u8) -> Option<i64> {
 pub(super) fn parse_zoned(text: &[u8], precision: u8, zone: Option<i32>) -> Option<i128> {
     let (usecs, offset) = parse_of_day(text, precision)?;
     let east = if offset.is_empty() { zone? } else { parse_offset(offset)? };
-    Some(zoned(usecs, -east))
+    Some(zoned(usecs, east.checked_neg()?))
 }
 
 fn parse_of_day(text: &[u8], precision: u8) -> Option<(i64, &[u8])> {
