@@ -13,7 +13,7 @@ use crate::position::Position;
 pub const SEALED_BYTES: usize = 4 << 20;
 
 /// Fewer rows than this are not worth a COPY of their own: the remainders of several leaves then
-/// travel through the root, ordered by leaf. Measured over a local socket with rows of 100 bytes
+/// travel through the root, ordered by leaf. Measured over loopback with rows of 100 bytes
 /// in 800 leaves: 50 rows a leaf are a sixth faster so, 100 are equal, 450 are slower.
 pub const FEW_ROWS: usize = 100;
 
