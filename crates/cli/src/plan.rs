@@ -37,7 +37,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<()> {
     let missing = if args.full {
         partitions::find(&config, &plan, &target)?
     } else {
-        Missing { preview: Preview::of(&config, &plan)?, ..Missing::default() }
+        Missing { preview: Preview::of(&config, &plan, &target)?, ..Missing::default() }
     };
     let preview = &missing.preview;
     let mut lines = Vec::new();
@@ -69,8 +69,14 @@ fn keys(tree: &Tree, plan: &Plan) -> Vec<(String, u64)> {
     let mut keys: Vec<(String, u64)> = Vec::new();
     for (node, facts) in tree.nodes.iter().zip(&plan.catalogue.facts) {
         let (Some(key), Some(definition)) = (&node.key, &facts.key) else { continue };
-        let native = |column: &KeyColumn| matches!(column, KeyColumn::Native { .. });
-        let lane = if key.columns.iter().all(native) { "routed natively" } else { "slow lane" };
+        let has = |kind: fn(&KeyColumn) -> bool| key.columns.iter().any(kind);
+        let lane = if has(|column| matches!(column, KeyColumn::Opaque { .. })) {
+            "slow lane"
+        } else if has(|column| matches!(column, KeyColumn::Asked { .. })) {
+            "the server is asked"
+        } else {
+            "routed natively"
+        };
         let text = format!("{definition}: {lane}");
         match keys.iter_mut().find(|(known, _)| *known == text) {
             Some((_, tables)) => *tables += 1,
@@ -132,8 +138,10 @@ fn describe_fallbacks(plan: &Plan, preview: &Preview, full: bool, lines: &mut Ve
     let of = if full { "" } else { " of the sample" };
     let mut fallbacks: Vec<String> =
         plan.known_fallbacks().into_iter().map(|(what, why)| format!("{what}: {why}")).collect();
-    for (&(node, cause), &rows) in &preview.stops {
-        let (what, why) = plan.explain(node, cause);
+    let stops =
+        preview.stops.iter().map(|(&(node, cause), &rows)| (plan.explain(node, cause), rows));
+    let asked = preview.asked.iter().filter_map(|(&node, &rows)| Some((plan.asked(node)?, rows)));
+    for ((what, why), rows) in asked.chain(stops) {
         let rows = count(rows, "row", "rows");
         match fallbacks.iter_mut().find(|known| **known == format!("{what}: {why}")) {
             Some(known) => known.push_str(&format!(": {rows}{of}")),

@@ -128,6 +128,19 @@ pub enum KeyColumn {
         /// How its values are read, compared and hashed.
         ty: KeyType,
     },
+    /// A column or an expression that the server evaluates for batches of rows: it says the place of
+    /// the value among the bounds, or its hash.
+    ///
+    /// A place is a [`crate::types::Datum::Int`]: that of the bounds' `n`th value is `2 * n`, from 2 on, and what lies
+    /// between two values has the odd number between theirs.
+    Asked {
+        /// The column's name or the expression.
+        column: String,
+        /// Which fields of the input it needs, from 0.
+        fields: Vec<usize>,
+        /// Why it is not native, in words for the user.
+        why: String,
+    },
     /// Anything else; its rows go no deeper than this node.
     Opaque {
         /// The column's name or the expression.
@@ -135,6 +148,32 @@ pub enum KeyColumn {
         /// Why it is not native, in words for the user.
         why: String,
     },
+}
+
+impl KeyColumn {
+    /// The column's name or the expression.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Native { column, .. }
+            | Self::Asked { column, .. }
+            | Self::Opaque { column, .. } => column,
+        }
+    }
+
+    /// Has the server evaluate an opaque column, from these fields of the input.
+    pub fn ask(&mut self, fields: Vec<usize>) {
+        if let Self::Opaque { column, why } = self {
+            let (column, why) = (std::mem::take(column), std::mem::take(why));
+            *self = Self::Asked { column, fields, why };
+        }
+    }
+
+    /// Leaves the column to the server, because of `why`, unless it is already.
+    pub fn make_opaque(&mut self, why: impl FnOnce() -> String) {
+        if !matches!(self, Self::Opaque { .. }) {
+            *self = Self::Opaque { column: self.name().to_owned(), why: why() };
+        }
+    }
 }
 
 /// `FOR VALUES ...`

@@ -2,6 +2,7 @@
 //!
 //! [`load::load`] is the whole flow; [`config`] says what can be asked of it.
 
+mod ask;
 pub mod config;
 pub mod control;
 pub mod embedded;
@@ -16,6 +17,7 @@ pub mod plan;
 pub mod preview;
 mod queue;
 pub mod report;
+mod routing;
 mod runtime;
 pub mod selftest;
 mod sink;

@@ -11,7 +11,6 @@
 //! depends on all that stands before it. The others take whole splits and whole payloads, so that
 //! no lock is taken for a row. Whoever fails first stops all the others.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,21 +18,20 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pgsluice_core::bucket::Buckets;
-use pgsluice_core::parse::Keys;
-use pgsluice_core::route::{Cause, Route, Scratch};
 
 use crate::config::Load;
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::flow::Flow;
 use crate::kind::Kind;
-use crate::outcome::{Committed, Outcome, Tally};
+use crate::outcome::{Committed, Counts, Outcome, Tally};
 use crate::partitions;
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::plan::Plan;
 use crate::queue::{Queue, Routed};
 use crate::report::Summary;
+use crate::routing::{Reached, Routing};
 use crate::runtime::runtime;
 use crate::selftest::{self, Samples};
 use crate::sink::copy::{Lane, flush};
@@ -91,7 +89,9 @@ async fn plan(config: &Load, target: &Target, control: &Control) -> Result<Plan>
 fn run(config: &Load, target: &Target, flow: &Flow<'_>) -> Outcome {
     let Flow { plan, control, inputs } = flow;
     let jobs = if plan.one_statement.is_some() { 1 } else { config.jobs };
-    let routers = jobs.min(thread::available_parallelism().map_or(1, usize::from));
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    // While one waits for the server's answers another one routes.
+    let routers = jobs.min(processors) + usize::from(plan.asks());
     let nodes = plan.tree.nodes.len();
     let buckets = Buckets::new(nodes, config.memory).with_few_rows(config.few_rows);
     let queue = &Queue::new(buckets, routers, control);
@@ -116,7 +116,7 @@ fn run(config: &Load, target: &Target, flow: &Flow<'_>) -> Outcome {
         let routers: Vec<_> = (0..routers)
             .map(|_| (first.take(), Arc::clone(&splits), used.clone()))
             .map(|(first, splits, used)| {
-                scope.spawn(move || route(flow, first, &splits, &used, queue))
+                scope.spawn(move || route(flow, first, &splits, &used, queue, target))
             })
             .collect();
         // The reader must notice when no router is left.
@@ -126,7 +126,7 @@ fn run(config: &Load, target: &Target, flow: &Flow<'_>) -> Outcome {
 
         let mut outcome = Outcome::default();
         for router in routers {
-            outcome.add_routed(ended(control, router.join()));
+            outcome.routed.add(ended(control, router.join()));
         }
         for lane in lanes {
             outcome.add_committed(ended(control, lane.join()));
@@ -176,34 +176,27 @@ fn route(
     splits: &Mutex<Receiver<Split>>,
     used: &Sender<Split>,
     queue: &Queue<'_>,
+    target: &Target,
 ) -> Tally {
-    let Plan { parser, router, tree, .. } = flow.plan;
     let _filling = queue.filling();
-    let mut keys = Keys::default();
-    let mut scratch = Scratch::default();
+    let mut routing = Routing::new(flow.plan, flow.control, target);
     let mut nodes: Vec<u32> = Vec::new();
-    let mut leaves = vec![0; tree.nodes.len()];
-    let mut stops = BTreeMap::new();
+    let mut counts = Counts::new(flow.plan.tree.nodes.len());
     while let Some(split) = first.take().or_else(|| next(splits, flow.control)) {
         let mut urgent = Vec::new();
         nodes.clear();
-        for row in &split.rows {
-            let row = row.of(&split.bytes);
-            parser.parse(row, &mut keys);
-            let node = match router.route(row, &keys, &mut scratch) {
-                Route::Leaf(node) => {
-                    leaves[node] += 1;
-                    node
-                }
-                Route::Node(node, cause) => {
-                    *stops.entry((node, cause)).or_default() += 1;
-                    if matches!(cause, Cause::NoPartition | Cause::Missing(_)) {
-                        urgent.push(node);
-                    }
-                    node
-                }
-            };
-            nodes.push(node as u32);
+        nodes.resize(split.rows.len(), 0);
+        let routed = routing.route(&split, |Reached { index, at, asked, .. }| {
+            counts.count(at, asked);
+            let node = at.unwrap_or_else(|(node, _)| node);
+            nodes[index] = node as u32;
+            if at.is_err_and(|(_, cause)| cause.is_likely_refused()) {
+                urgent.push(node);
+            }
+        });
+        if let Err(error) = routed {
+            flow.control.fail(error);
+            break;
         }
         queue.push(&Routed {
             start: split.start,
@@ -215,8 +208,7 @@ fn route(
         // At the end of the input nobody wants it back.
         let _ = used.send(split);
     }
-    let leaves = leaves.into_iter().enumerate().filter(|(_, rows)| *rows > 0).collect();
-    Tally { leaves, stops }
+    counts.tally()
 }
 
 /// The next split; None when there will be none or the load was stopped.

@@ -8,13 +8,75 @@ use pgsluice_core::route::Cause;
 use crate::error::{Error, Result};
 use crate::kind::Kind;
 
-/// Where the rows of one thread went.
-#[derive(Debug, Default)]
+/// Where rows went.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
-    /// Rows by the leaf that was found for them.
-    pub leaves: BTreeMap<NodeId, u64>,
+    /// Rows by the leaf that was found for them natively.
+    pub native: BTreeMap<NodeId, u64>,
+    /// Rows by the leaf that was found for them with the server's answers.
+    pub server: BTreeMap<NodeId, u64>,
     /// Rows by the node that they stopped at, and why.
     pub stops: BTreeMap<(NodeId, Cause), u64>,
+    /// Rows with such a leaf, by the node where the server was asked last.
+    pub asked: BTreeMap<NodeId, u64>,
+}
+
+impl Tally {
+    /// Adds what `other` has counted.
+    pub(crate) fn add(&mut self, other: Self) {
+        fn add<K: Ord>(sum: &mut BTreeMap<K, u64>, other: BTreeMap<K, u64>) {
+            other.into_iter().for_each(|(key, rows)| *sum.entry(key).or_default() += rows);
+        }
+        add(&mut self.native, other.native);
+        add(&mut self.server, other.server);
+        add(&mut self.stops, other.stops);
+        add(&mut self.asked, other.asked);
+    }
+
+    /// Rows by leaf, however it was found.
+    pub(crate) fn leaves(&self) -> BTreeMap<NodeId, u64> {
+        let mut leaves = self.native.clone();
+        self.server.iter().for_each(|(&leaf, rows)| *leaves.entry(leaf).or_default() += rows);
+        leaves
+    }
+
+    /// All rows.
+    pub(crate) fn rows(&self) -> u64 {
+        let leaves = self.native.values().chain(self.server.values());
+        leaves.chain(self.stops.values()).sum()
+    }
+}
+
+/// A tally while it grows: an array where every row counts.
+#[derive(Debug)]
+pub(crate) struct Counts {
+    native: Vec<u64>,
+    others: Tally,
+}
+
+impl Counts {
+    /// Of a tree with so many nodes.
+    pub(crate) fn new(nodes: usize) -> Self {
+        Self { native: vec![0; nodes], others: Tally::default() }
+    }
+
+    /// Counts a row by where it got and where the server was asked about it.
+    pub(crate) fn count(&mut self, at: Result<NodeId, (NodeId, Cause)>, asked: Option<NodeId>) {
+        match (at, asked) {
+            (Ok(leaf), None) => self.native[leaf] += 1,
+            (Ok(leaf), Some(node)) => {
+                *self.others.server.entry(leaf).or_default() += 1;
+                *self.others.asked.entry(node).or_default() += 1;
+            }
+            (Err(stop), _) => *self.others.stops.entry(stop).or_default() += 1,
+        }
+    }
+
+    /// What was counted.
+    pub(crate) fn tally(self) -> Tally {
+        let native = self.native.into_iter().enumerate().filter(|(_, rows)| *rows > 0);
+        Tally { native: native.collect(), ..self.others }
+    }
 }
 
 /// What one connection has committed.
@@ -38,15 +100,6 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    pub(crate) fn add_routed(&mut self, tally: Tally) {
-        for (leaf, rows) in tally.leaves {
-            *self.routed.leaves.entry(leaf).or_default() += rows;
-        }
-        for (stop, rows) in tally.stops {
-            *self.routed.stops.entry(stop).or_default() += rows;
-        }
-    }
-
     pub(crate) fn add_committed(&mut self, other: Committed) {
         self.committed.sent += other.sent;
         self.committed.stored += other.stored;
@@ -54,7 +107,7 @@ impl Outcome {
 
     /// Rows of the inputs.
     pub(crate) fn read(&self) -> u64 {
-        self.routed.leaves.values().sum::<u64>() + self.routed.stops.values().sum::<u64>()
+        self.routed.rows()
     }
 
     /// Every row that was read must have been sent, and no row can be stored twice.

@@ -59,7 +59,7 @@ pub struct Partition {
 pub fn find(config: &Load, plan: &Plan, target: &Target) -> Result<Missing> {
     let runtime = runtime()?;
     let mut gaps = Gaps::default();
-    let preview = Preview::read(config, plan, usize::MAX, |row, keys, node, cause| {
+    let preview = Preview::read(config, plan, target, usize::MAX, |row, keys, node, cause| {
         if cause == Cause::NoPartition {
             gaps.add(plan, row, keys, node);
         }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use pgsluice_core::catalog::{KeyColumn, NodeId, ROOT, Relation, Tree};
+use pgsluice_core::catalog::{KeyColumn, Node, NodeId, ROOT, Relation, Tree};
 use pgsluice_core::format::{Format, Syntax};
 use pgsluice_core::parse::Parser;
 use pgsluice_core::route::{Cause, Router};
@@ -103,21 +103,18 @@ impl Plan {
     pub fn explain(&self, node: NodeId, cause: Cause) -> (String, String) {
         let relation = self.tree.nodes[node].relation.label();
         let columns = self.tree.nodes[node].key.as_ref().map_or(&[][..], |key| &key.columns);
-        let name = |column: usize| match columns.get(column) {
-            Some(KeyColumn::Native { column, .. } | KeyColumn::Opaque { column, .. }) => column,
-            None => "",
-        };
+        let name = |column: usize| columns.get(column).map_or("", KeyColumn::name);
         let key = |column: usize| format!("key {} of {relation}", name(column));
         match cause {
             Cause::Opaque => {
-                let mut opaque = columns.iter().filter_map(|column| match column {
-                    KeyColumn::Opaque { column, why } => Some((column, why)),
-                    KeyColumn::Native { .. } => None,
-                });
-                let (column, why) = opaque.next().unzip();
-                let what = format!("key {} of {relation}", column.map_or("", String::as_str));
-                (what, why.cloned().unwrap_or_default())
+                let why = |column: &KeyColumn| match column {
+                    KeyColumn::Opaque { why, .. } => Some(why.clone()),
+                    _ => None,
+                };
+                let place = columns.iter().position(|column| why(column).is_some()).unwrap_or(0);
+                (key(place), columns.get(place).and_then(why).unwrap_or_default())
             }
+            Cause::Unanswered => (key(0), "the server could not evaluate it".to_owned()),
             Cause::Spelling(column) => {
                 (key(column), "the value's spelling is left to the server".to_owned())
             }
@@ -128,7 +125,24 @@ impl Plan {
         }
     }
 
-    /// Keys that no row can be routed by, and detours, before any row is read: what, why.
+    /// Whether the server is asked about the key of any node.
+    pub(crate) fn asks(&self) -> bool {
+        (0..self.tree.nodes.len()).any(|node| self.asked(node).is_some())
+    }
+
+    /// What of the key of `node` the server is asked about, and why; None if there is nothing.
+    pub fn asked(&self, node: NodeId) -> Option<(String, String)> {
+        let Node { key, relation, .. } = &self.tree.nodes[node];
+        key.as_ref()?.columns.iter().find_map(|column| match column {
+            KeyColumn::Asked { column, why, .. } => Some((
+                format!("key {column} of {}", relation.label()),
+                format!("{why}; the server is asked"),
+            )),
+            _ => None,
+        })
+    }
+
+    /// Keys that are not routed natively, and detours, before any row is read: what, why.
     pub fn known_fallbacks(&self) -> Vec<(String, String)> {
         let mut known = Vec::new();
         for (node, facts) in self.tree.nodes.iter().enumerate() {
@@ -136,6 +150,7 @@ impl Plan {
             if columns.iter().any(|column| matches!(column, KeyColumn::Opaque { .. })) {
                 known.push(self.explain(node, Cause::Opaque));
             }
+            known.extend(self.asked(node));
         }
         known.sort();
         known.dedup();
@@ -172,10 +187,7 @@ fn format_for(format: &Format, version: u32) -> Format {
 fn make_opaque(tree: &mut Tree) {
     let keys = tree.nodes.iter_mut().filter_map(|node| node.key.as_mut());
     for column in keys.flat_map(|key| &mut key.columns) {
-        if let KeyColumn::Native { column: name, .. } = column {
-            let why = "leaves are not found natively, as asked".to_owned();
-            *column = KeyColumn::Opaque { column: name.clone(), why };
-        }
+        column.make_opaque(|| "leaves are not found natively, as asked".to_owned());
     }
 }
 

@@ -5,13 +5,16 @@ use std::sync::Arc;
 
 use pgsluice_core::catalog::NodeId;
 use pgsluice_core::parse::Keys;
-use pgsluice_core::route::{Cause, Route, Scratch};
+use pgsluice_core::route::Cause;
 
 use crate::config::{Load, SAMPLE_ROWS};
+use crate::control::Control;
 use crate::error::Result;
+use crate::pg::conninfo::Target;
 use crate::plan::Plan;
+use crate::routing::{Reached, Routing};
 use crate::selftest::Samples;
-use crate::source::{self, Reader};
+use crate::source::{self, Reader, Split};
 
 /// Where the rows of a sample would go.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +23,8 @@ pub struct Preview {
     pub rows: u64,
     /// Rows by the leaf found for them.
     pub leaves: BTreeMap<NodeId, u64>,
+    /// Rows among these, by the node where the server was asked about them.
+    pub asked: BTreeMap<NodeId, u64>,
     /// Rows by the node that they stop at, and why.
     pub stops: BTreeMap<(NodeId, Cause), u64>,
     /// Rows for the self-test.
@@ -27,59 +32,66 @@ pub struct Preview {
 }
 
 impl Preview {
-    /// Routes the first [`SAMPLE_ROWS`] rows of each input. Sends nothing.
-    pub fn of(config: &Load, plan: &Plan) -> Result<Self> {
-        Self::read(config, plan, SAMPLE_ROWS, |_, _, _, _| Ok(()))
+    /// Routes the first [`SAMPLE_ROWS`] rows of each input. Sends nothing but keys that the server
+    /// must evaluate.
+    pub fn of(config: &Load, plan: &Plan, target: &Target) -> Result<Self> {
+        Self::read(config, plan, target, SAMPLE_ROWS, |_, _, _, _| Ok(()))
     }
 
     /// Routes the first `limit` rows of each input, and shows `stopped` those that reach no leaf.
     pub(crate) fn read(
         config: &Load,
         plan: &Plan,
+        target: &Target,
         limit: usize,
         mut stopped: impl FnMut(&[u8], &Keys, NodeId, Cause) -> Result<()>,
     ) -> Result<Self> {
         let mut preview = Self::default();
+        let control = Control::default();
+        let mut routing = Routing::new(plan, &control, target);
         for input in source::resolve(&config.files)? {
             let columns = &plan.catalogue.columns;
-            let inputs = Arc::from([input]);
-            let mut reader = Reader::new(inputs, &plan.format, config.header, columns);
-            preview.sample(plan, &mut reader, limit, &mut stopped)?;
+            let mut reader = Reader::new(Arc::from([input]), &plan.format, config.header, columns);
+            let mut left = limit;
+            let mut used = None;
+            while left > 0 {
+                let Some(mut split) = reader.next(used.take())? else { break };
+                split.rows.truncate(left);
+                left -= split.rows.len();
+                preview.add(plan, &mut routing, &split, &mut stopped)?;
+                used = Some(split);
+            }
         }
         Ok(preview)
     }
 
-    fn sample(
+    fn add(
         &mut self,
         plan: &Plan,
-        reader: &mut Reader,
-        limit: usize,
+        routing: &mut Routing<'_>,
+        split: &Split,
         stopped: &mut impl FnMut(&[u8], &Keys, NodeId, Cause) -> Result<()>,
     ) -> Result<()> {
-        let mut keys = Keys::default();
-        let mut scratch = Scratch::default();
-        let mut left = limit;
-        let mut used = None;
-        while left > 0 {
-            let Some(split) = reader.next(used.take())? else { break };
-            for row in split.rows.iter().take(left) {
-                let row = row.of(&split.bytes);
-                plan.parser.parse(row, &mut keys);
-                match plan.router.route(row, &keys, &mut scratch) {
-                    Route::Leaf(leaf) => {
-                        *self.leaves.entry(leaf).or_default() += 1;
-                        self.samples.consider(plan, row, &keys, leaf);
-                    }
-                    Route::Node(node, cause) => {
-                        *self.stops.entry((node, cause)).or_default() += 1;
-                        stopped(row, &keys, node, cause)?;
+        let mut outcome = Ok(());
+        routing.route(split, |Reached { row, keys, at, asked, .. }| {
+            self.rows += 1;
+            match at {
+                Ok(leaf) => {
+                    *self.leaves.entry(leaf).or_default() += 1;
+                    if let Some(node) = asked {
+                        *self.asked.entry(node).or_default() += 1;
+                    } else {
+                        self.samples.consider(plan, row, keys, leaf);
                     }
                 }
-                self.rows += 1;
+                Err((node, cause)) => {
+                    *self.stops.entry((node, cause)).or_default() += 1;
+                    if outcome.is_ok() {
+                        outcome = stopped(row, keys, node, cause);
+                    }
+                }
             }
-            left = left.saturating_sub(split.rows.len());
-            used = Some(split);
-        }
-        Ok(())
+        })?;
+        outcome
     }
 }

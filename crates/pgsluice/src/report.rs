@@ -76,7 +76,14 @@ impl Summary {
         elapsed: Duration,
     ) -> Self {
         let Outcome { routed, committed: Committed { sent, stored }, .. } = outcome;
-        let detoured: u64 = detours(plan, routed).values().map(|(_, rows)| rows).sum();
+        let direct = |leaves: &BTreeMap<NodeId, u64>| {
+            leaves
+                .iter()
+                .filter(|(leaf, _)| plan.detour(**leaf).is_none())
+                .map(|(_, rows)| rows)
+                .sum()
+        };
+        let (native, server): (u64, u64) = (direct(&routed.native), direct(&routed.server));
         Self {
             load_id: load_id(),
             table: plan.tree.nodes[ROOT].relation.label(),
@@ -88,14 +95,10 @@ impl Summary {
             bytes_read,
             seconds: elapsed.as_secs_f64(),
             jobs: if plan.one_statement.is_some() { 1 } else { config.jobs },
-            leaves: routed.leaves.len(),
+            leaves: routed.leaves().len(),
             partitions_created: Vec::new(),
             wire: "text",
-            lanes: Lanes {
-                native: routed.leaves.values().sum::<u64>() - detoured,
-                server: 0,
-                slow: routed.stops.values().sum::<u64>() + detoured,
-            },
+            lanes: Lanes { native, server, slow: routed.rows() - native - server },
             fallbacks: fallbacks(plan, outcome),
         }
     }
@@ -104,7 +107,7 @@ impl Summary {
 /// The rows whose leaf was found here, but that went through the root all the same, by reason.
 fn detours<'p>(plan: &'p Plan, routed: &Tally) -> BTreeMap<&'p str, (Vec<NodeId>, u64)> {
     let mut detours: BTreeMap<&str, (Vec<NodeId>, u64)> = BTreeMap::new();
-    for (&leaf, &rows) in &routed.leaves {
+    for (leaf, rows) in routed.leaves() {
         if let Some(why) = plan.detour(leaf) {
             let (leaves, sum) = detours.entry(why).or_default();
             leaves.push(leaf);
@@ -118,6 +121,11 @@ fn fallbacks(plan: &Plan, outcome: &Outcome) -> Vec<Fallback> {
     let mut rows_by: BTreeMap<(String, String), u64> = BTreeMap::new();
     for (&(node, cause), &rows) in &outcome.routed.stops {
         *rows_by.entry(plan.explain(node, cause)).or_default() += rows;
+    }
+    for (&node, &rows) in &outcome.routed.asked {
+        if let Some(asked) = plan.asked(node) {
+            *rows_by.entry(asked).or_default() += rows;
+        }
     }
     for (why, (leaves, rows)) in detours(plan, &outcome.routed) {
         *rows_by.entry((plan.name(&leaves), why.to_owned())).or_default() += rows;

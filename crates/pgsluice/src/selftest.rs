@@ -188,7 +188,7 @@ fn variant(
     Parser::new(&Format::text(), plan.router.wanted().to_vec()).parse(&row, &mut keys);
     match plan.router.route(&row, &keys, &mut Scratch::default()) {
         Route::Leaf(leaf) => Some((leaf, values)),
-        Route::Node(..) => None,
+        Route::Ask(_) | Route::Node(..) => None,
     }
 }
 

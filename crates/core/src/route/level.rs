@@ -2,10 +2,9 @@
 
 use std::cmp::Ordering;
 
-use super::{Cause, Part, Scratch};
+use super::{Cause, Known, Part, Scratch};
 use crate::catalog::{Bound, Edge, NodeId, Strategy, Tree};
-use crate::hash::{PARTITION_SEED, combine64};
-use crate::parse::Keys;
+use crate::hash::combine64;
 use crate::types::{Datum, OwnedDatum};
 
 /// `PARTITION_MAX_KEYS` in `src/include/pg_config_manual.h`.
@@ -20,7 +19,9 @@ pub(super) enum Level {
     Hash(Hash),
     List(List),
     Range(Range),
-    /// The key has a column that is not native.
+    /// The server must be asked first.
+    Asked(Box<Level>),
+    /// The key has a column that neither side can evaluate for the other.
     Opaque,
 }
 
@@ -70,16 +71,12 @@ impl Level {
     }
 
     /// The child that takes the row.
-    pub(super) fn find(
-        &self,
-        row: &[u8],
-        keys: &Keys,
-        scratch: &mut Scratch,
-    ) -> Result<NodeId, Cause> {
+    pub(super) fn find(&self, known: Known<'_>, scratch: &mut Scratch) -> Result<NodeId, Cause> {
         match self {
-            Self::Hash(hash) => hash.find(row, keys, scratch),
-            Self::List(list) => list.find(row, keys, scratch),
-            Self::Range(range) => range.find(row, keys, scratch),
+            Self::Hash(hash) => hash.find(known, scratch),
+            Self::List(list) => list.find(known, scratch),
+            Self::Range(range) => range.find(known, scratch),
+            Self::Asked(answered) => answered.find(known, scratch),
             Self::Opaque => Err(Cause::Opaque),
         }
     }
@@ -106,11 +103,11 @@ impl Hash {
     }
 
     /// `compute_partition_hash_value` in `partbounds.c`: NULLs add nothing.
-    fn find(&self, row: &[u8], keys: &Keys, scratch: &mut Scratch) -> Result<NodeId, Cause> {
+    fn find(&self, known: Known<'_>, scratch: &mut Scratch) -> Result<NodeId, Cause> {
         let mut hash = 0;
         for (column, (part, scratch)) in self.parts.iter().zip(&mut scratch.columns).enumerate() {
-            if let Some(datum) = part.datum(column, row, keys, scratch)? {
-                hash = combine64(hash, part.ty.hash(datum, PARTITION_SEED));
+            if let Some(datum) = part.datum(column, known, scratch)? {
+                hash = combine64(hash, part.hash(datum));
             }
         }
         let child = if self.slots.is_empty() {
@@ -144,8 +141,8 @@ impl List {
         list
     }
 
-    fn find(&self, row: &[u8], keys: &Keys, scratch: &mut Scratch) -> Result<NodeId, Cause> {
-        let child = match self.part.datum(0, row, keys, &mut scratch.columns[0])? {
+    fn find(&self, known: Known<'_>, scratch: &mut Scratch) -> Result<NodeId, Cause> {
+        let child = match self.part.datum(0, known, &mut scratch.columns[0])? {
             None => self.null,
             Some(datum) => {
                 let found = self.values.binary_search_by(|(value, _)| value.as_datum().cmp(&datum));
@@ -172,18 +169,18 @@ impl Range {
         Self { parts, ranges, default }
     }
 
-    fn find(&self, row: &[u8], keys: &Keys, scratch: &mut Scratch) -> Result<NodeId, Cause> {
+    fn find(&self, known: Known<'_>, scratch: &mut Scratch) -> Result<NodeId, Cause> {
         let child = match &self.parts[..] {
             // One column is by far the most frequent, and needs no room for 32.
             [part] => {
-                let datum = part.datum(0, row, keys, &mut scratch.columns[0])?;
+                let datum = part.datum(0, known, &mut scratch.columns[0])?;
                 datum.and_then(|datum| self.search(&[Some(datum)]))
             }
             parts => {
                 let mut datums = [None; MAX_KEYS];
                 let places = datums.iter_mut().zip(&mut scratch.columns);
                 for (column, (part, (datum, scratch))) in parts.iter().zip(places).enumerate() {
-                    *datum = part.datum(column, row, keys, scratch)?;
+                    *datum = part.datum(column, known, scratch)?;
                 }
                 let key = &datums[..parts.len()];
                 // A range takes no NULL in any column of its key.

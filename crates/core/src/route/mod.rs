@@ -13,6 +13,7 @@ pub mod naive;
 use std::sync::{Arc, OnceLock};
 
 use crate::catalog::{Key, KeyColumn, NodeId, ROOT, Tree};
+use crate::hash::PARTITION_SEED;
 use crate::parse::{Keys, Value};
 use crate::types::{Datum, KeyType};
 use level::Level;
@@ -22,6 +23,9 @@ use level::Level;
 pub enum Route {
     /// The row belongs to this leaf.
     Leaf(NodeId),
+    /// The row belongs to this node or below it; with the server's answers about the node's key
+    /// [`Router::resume`] goes on.
+    Ask(NodeId),
     /// The row belongs to this node or below it; the server must say where.
     Node(NodeId, Cause),
 }
@@ -31,12 +35,22 @@ pub enum Route {
 pub enum Cause {
     /// The node's key has a column that is not native.
     Opaque,
+    /// The server could not evaluate the node's key.
+    Unanswered,
     /// The spelling of this key column's value is not proven to mean what it seems to.
     Spelling(usize),
     /// The row has no field for this key column.
     Missing(usize),
     /// No partition of the node takes the row.
     NoPartition,
+}
+
+impl Cause {
+    /// Whether the server will most probably refuse the row as well: the sooner it says so the
+    /// better.
+    pub fn is_likely_refused(self) -> bool {
+        matches!(self, Self::NoPartition | Self::Missing(_) | Self::Unanswered)
+    }
 }
 
 /// The tree made ready for looking up.
@@ -59,12 +73,25 @@ impl Default for Scratch {
     }
 }
 
+/// What the server has said about a row's key at one node, for each column that it was asked about.
+/// None is NULL.
+pub type Answers<'a> = &'a [Option<i64>];
+
+/// A row with what is known of its keys.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    row: &'a [u8],
+    keys: &'a Keys,
+    answers: Answers<'a>,
+}
+
 /// A key column in the terms of the parsed row.
 #[derive(Clone, Debug)]
-struct Part {
-    /// Place among the wanted fields; None for a column that the input omits.
-    slot: Option<usize>,
-    ty: KeyType,
+enum Part {
+    /// Of the input; the place is that among the wanted fields, None for a column that is omitted.
+    Field { slot: Option<usize>, ty: KeyType },
+    /// Of the server's answers.
+    Answer { index: usize },
 }
 
 impl Router {
@@ -82,31 +109,83 @@ impl Router {
 
     /// Finds the leaf of `row`, whose key columns are in `keys`.
     pub fn route(&self, row: &[u8], keys: &Keys, scratch: &mut Scratch) -> Route {
-        let mut node = ROOT;
+        self.descend(ROOT, None, row, keys, scratch)
+    }
+
+    /// Goes on from `node`, where the server was asked, with its answers about `row`.
+    pub fn resume(
+        &self,
+        node: NodeId,
+        answers: Answers<'_>,
+        row: &[u8],
+        keys: &Keys,
+        scratch: &mut Scratch,
+    ) -> Route {
+        self.descend(node, Some(answers), row, keys, scratch)
+    }
+
+    fn descend(
+        &self,
+        mut node: NodeId,
+        mut answers: Option<Answers<'_>>,
+        row: &[u8],
+        keys: &Keys,
+        scratch: &mut Scratch,
+    ) -> Route {
         loop {
             let Some(key) = &self.tree.nodes[node].key else {
                 return Route::Leaf(node);
             };
-            let level = self.levels[node].get_or_init(|| self.level(node, key));
-            match level.find(row, keys, scratch) {
+            let mut level = self.levels[node].get_or_init(|| self.level(node, key));
+            let mut known = Known { row, keys, answers: &[] };
+            if let Level::Asked(answered) = level {
+                let Some(answers) = answers.take() else {
+                    return self.ask(node, key, row, keys);
+                };
+                (level, known.answers) = (answered, answers);
+            }
+            match level.find(known, scratch) {
                 Ok(child) => node = child,
                 Err(cause) => return Route::Node(node, cause),
             }
         }
     }
 
+    /// A row that lacks a field has no key to ask about.
+    fn ask(&self, node: NodeId, key: &Key, row: &[u8], keys: &Keys) -> Route {
+        let is_missing = |field: &usize| keys.get(self.slot(*field), row) == Value::Missing;
+        match key.columns.iter().position(|column| asked_fields(column).iter().any(is_missing)) {
+            Some(column) => Route::Node(node, Cause::Missing(column)),
+            None => Route::Ask(node),
+        }
+    }
+
+    fn slot(&self, field: usize) -> usize {
+        self.wanted.partition_point(|&other| other < field)
+    }
+
     fn level(&self, node: NodeId, key: &Key) -> Level {
+        let mut asked = 0..;
         let parts = key.columns.iter().map(|column| match column {
             KeyColumn::Native { field, ty, .. } => {
-                let slot = field.map(|field| self.wanted.partition_point(|&other| other < field));
-                Some(Part { slot, ty: ty.clone() })
+                let slot = field.map(|field| self.slot(field));
+                Some(Part::Field { slot, ty: ty.clone() })
             }
+            KeyColumn::Asked { .. } => asked.next().map(|index| Part::Answer { index }),
             KeyColumn::Opaque { .. } => None,
         });
-        match parts.collect::<Option<Vec<Part>>>() {
-            Some(parts) => Level::new(&self.tree, node, key.strategy, parts),
-            None => Level::Opaque,
-        }
+        let Some(parts) = parts.collect::<Option<Vec<Part>>>() else {
+            return Level::Opaque;
+        };
+        let level = Level::new(&self.tree, node, key.strategy, parts);
+        if asked.start > 0 { Level::Asked(Box::new(level)) } else { level }
+    }
+}
+
+fn asked_fields(column: &KeyColumn) -> &[usize] {
+    match column {
+        KeyColumn::Asked { fields, .. } => fields,
+        _ => &[],
     }
 }
 
@@ -115,18 +194,33 @@ impl Part {
     fn datum<'a>(
         &self,
         column: usize,
-        row: &'a [u8],
-        keys: &'a Keys,
+        known: Known<'a>,
         scratch: &'a mut Vec<u8>,
     ) -> Result<Option<Datum<'a>>, Cause> {
-        let Some(slot) = self.slot else { return Ok(None) };
-        match keys.get(slot, row) {
-            Value::Missing => Err(Cause::Missing(column)),
-            Value::Null => Ok(None),
-            Value::Text(text) => match self.ty.parse(text, scratch) {
-                Some(datum) => Ok(Some(datum)),
-                None => Err(Cause::Spelling(column)),
+        match self {
+            Self::Field { slot: None, .. } => Ok(None),
+            Self::Field { slot: Some(slot), ty } => match known.keys.get(*slot, known.row) {
+                Value::Missing => Err(Cause::Missing(column)),
+                Value::Null => Ok(None),
+                Value::Text(text) => match ty.parse(text, scratch) {
+                    Some(datum) => Ok(Some(datum)),
+                    None => Err(Cause::Spelling(column)),
+                },
             },
+            Self::Answer { index } => match known.answers.get(*index) {
+                Some(answer) => Ok(answer.map(Datum::Int)),
+                None => Err(Cause::Unanswered),
+            },
+        }
+    }
+
+    /// The hash of the column's datum.
+    fn hash(&self, datum: Datum<'_>) -> u64 {
+        match (self, datum) {
+            (Self::Field { ty, .. }, _) => ty.hash(datum, PARTITION_SEED),
+            (Self::Answer { .. }, Datum::Int(hash)) => hash as u64,
+            // No other datum is an answer.
+            (Self::Answer { .. }, _) => 0,
         }
     }
 }
@@ -140,10 +234,13 @@ fn wanted_fields(tree: &Tree) -> Vec<usize> {
         if key.columns.iter().any(|column| matches!(column, KeyColumn::Opaque { .. })) {
             continue;
         }
-        fields.extend(key.columns.iter().filter_map(|column| match column {
-            KeyColumn::Native { field, .. } => *field,
-            KeyColumn::Opaque { .. } => None,
-        }));
+        for column in &key.columns {
+            match column {
+                KeyColumn::Native { field, .. } => fields.extend(*field),
+                KeyColumn::Asked { fields: asked, .. } => fields.extend(asked),
+                KeyColumn::Opaque { .. } => {}
+            }
+        }
         nodes.extend(&tree.nodes[node].children);
     }
     fields.sort_unstable();

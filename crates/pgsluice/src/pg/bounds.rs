@@ -24,6 +24,23 @@ pub(crate) enum Literal {
     MaxValue,
 }
 
+impl Literals {
+    /// The values in it that are not NULL, each with its place in the key.
+    pub(crate) fn values(&self) -> impl Iterator<Item = (usize, &str)> {
+        let (list, edges): (&[_], [&[_]; 2]) = match self {
+            Self::Default | Self::Hash { .. } => (&[], [&[], &[]]),
+            Self::List(values) => (values, [&[], &[]]),
+            Self::Range { lower, upper } => (&[], [lower, upper]),
+        };
+        let edges = edges.into_iter().flat_map(|edges| edges.iter().enumerate());
+        let edges = edges.filter_map(|(index, edge)| match edge {
+            Literal::Value(text) => Some((index, text.as_str())),
+            Literal::MinValue | Literal::MaxValue => None,
+        });
+        list.iter().flatten().map(|text| (0, text.as_str())).chain(edges)
+    }
+}
+
 /// The structure of `FOR VALUES ...` or `DEFAULT`; None if it is not understood.
 pub(crate) fn parse(bound: &str) -> Option<Literals> {
     // sqlparser knows bounds only as a part of the statement that they come from.

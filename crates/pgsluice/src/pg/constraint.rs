@@ -54,7 +54,7 @@ impl Column {
     }
 
     /// `value`, an expression of type text, read by the column's own input function.
-    fn read(&self, value: &str) -> String {
+    pub(crate) fn read(&self, value: &str) -> String {
         let collation = self.collation.iter().map(|name| format!(" COLLATE {name}"));
         let collation: String = collation.collect();
         format!("{value}::{}{collation} AS {}", self.ty, quoted(&self.name))

@@ -6,6 +6,7 @@
 //! same transaction, because the plan needs it to say where a leaf may be written directly.
 
 mod keys;
+mod questions;
 mod values;
 
 use std::collections::{HashMap, HashSet};
@@ -14,6 +15,7 @@ use pgsluice_core::catalog::{Bound, Key, Node, NodeId, Relation, Strategy, Tree}
 use tokio_postgres::types::Oid;
 use tokio_postgres::{Client, IsolationLevel, Row, Transaction};
 
+pub(crate) use self::questions::Questions;
 use super::bounds::{self, Literals};
 use super::sql;
 use crate::error::{Error, Result};
@@ -26,6 +28,8 @@ pub struct Catalogue {
     pub tree: Tree,
     /// Facts about each node of the tree, in the same order.
     pub facts: Vec<Facts>,
+    /// What the server is asked about keys that are not native.
+    pub(crate) questions: Questions,
     /// The columns that the input has, in its order.
     pub columns: Vec<String>,
     /// Whether the input leaves out columns that could be written.
@@ -158,7 +162,9 @@ impl Catalogue {
             .map(|row| row.get::<_, Option<&str>>("bound").and_then(bounds::parse))
             .collect();
         let mut tree = assemble(&rows, &oids, keys);
-        values::fill(transaction, &mut tree, &literals).await?;
+        let (questions, places) =
+            questions::find(transaction, &mut tree, &oids, &columns, &literals).await?;
+        values::fill(transaction, &mut tree, &literals, &places).await?;
 
         let mut facts: Vec<Facts> = rows.iter().map(Facts::from_row).collect();
         let version = transaction
@@ -177,7 +183,7 @@ impl Catalogue {
             let computing = transaction.query(COMPUTES_INPUT, &[&oids, &columns]).await?;
             mark(&mut facts, &computing, |facts| facts.computes_input = true);
         }
-        Ok(Some(Self { tree, facts, columns, omits_columns, version }))
+        Ok(Some(Self { tree, facts, questions, columns, omits_columns, version }))
     }
 }
 

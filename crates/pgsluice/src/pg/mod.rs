@@ -7,6 +7,8 @@ pub mod conninfo;
 pub(crate) mod constraint;
 mod failure;
 pub mod introspect;
+pub(crate) mod question;
+pub(crate) mod raw;
 pub(crate) mod sql;
 pub(crate) mod sqlstate;
 pub(crate) mod steps;

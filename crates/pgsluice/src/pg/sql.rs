@@ -11,8 +11,16 @@ SET statement_timeout = 0;
 SET lock_timeout = 0;
 SET idle_in_transaction_session_timeout = 0";
 
-/// Settings under which what the server deparses reads back as exactly what it was.
+/// Settings of a session that evaluates keys, besides [`LOADING_SESSION`]: each statement is planned once, and
+/// not compiled for the number of rows that the server guesses.
+pub(crate) const ASKING_SESSION: &str = "
+SET plan_cache_mode = force_generic_plan;
+SET jit = off";
+
+/// Settings under which what the server deparses reads back as exactly what it was, and names
+/// without a schema are those of the system.
 pub(crate) const EXACT: &str = "
+SET search_path = pg_catalog;
 SET datestyle = 'ISO';
 SET timezone = 'UTC';
 SET intervalstyle = 'postgres';
@@ -21,6 +29,7 @@ SET standard_conforming_strings = on";
 
 /// Ends [`EXACT`]: the settings that the session began with.
 pub(crate) const AS_CONNECTED: &str = "
+RESET search_path;
 RESET datestyle;
 RESET timezone;
 RESET intervalstyle;

@@ -6,27 +6,16 @@ use std::collections::HashMap;
 use pgsluice_core::catalog::{Bound, Edge, Key, KeyColumn, NodeId, Tree};
 use pgsluice_core::types::{KeyType, OwnedDatum};
 use tokio_postgres::Transaction;
-use tokio_postgres::types::{FromSql, Type};
 
+use super::questions::{Places, PlacesOfKey};
 use crate::error::Result;
 use crate::pg::bounds::{Literal, Literals};
-
-/// Whatever the type: its bytes on the wire.
-struct Raw(Vec<u8>);
-
-impl<'a> FromSql<'a> for Raw {
-    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
-        Ok(Self(raw.to_vec()))
-    }
-
-    fn accepts(_: &Type) -> bool {
-        true
-    }
-}
+use crate::pg::raw::Raw;
 
 type Datums = HashMap<&'static str, HashMap<String, Vec<u8>>>;
 
-/// Puts the bounds of all nodes into the tree. `literals` has one entry for each node.
+/// Puts the bounds of all nodes into the tree. `literals` has one entry for each node; `places` are
+/// those of the values that the server is asked about.
 ///
 /// A bound that is not understood makes its parent's key opaque: with one bound unknown, nobody
 /// can say what the default partition takes.
@@ -34,6 +23,7 @@ pub(super) async fn fill(
     transaction: &Transaction<'_>,
     tree: &mut Tree,
     literals: &[Option<Literals>],
+    places: &Places,
 ) -> Result<()> {
     let mut wanted: HashMap<&'static str, Vec<&str>> = HashMap::new();
     for (node, literals) in literals.iter().enumerate() {
@@ -54,9 +44,10 @@ pub(super) async fn fill(
     }
     for (node, literals) in literals.iter().enumerate() {
         let Some(parent) = tree.nodes[node].parent else { continue };
-        let bound = literals
-            .as_ref()
-            .and_then(|literals| bound(tree.nodes[parent].key.as_ref()?, literals, &datums));
+        let places = places.get(&parent);
+        let bound = literals.as_ref().and_then(|literals| {
+            bound(tree.nodes[parent].key.as_ref()?, literals, &datums, places)
+        });
         match bound {
             Some(bound) => tree.nodes[node].bound = Some(bound),
             None => make_opaque(tree, parent, node),
@@ -77,29 +68,22 @@ fn typed<'l>(
         Some(KeyColumn::Native { ty, .. }) => Some(ty),
         _ => None,
     };
-    let texts: Vec<(usize, &str)> = match literals {
-        Literals::Default | Literals::Hash { .. } => Vec::new(),
-        Literals::List(values) => values.iter().flatten().map(|text| (0, text.as_str())).collect(),
-        Literals::Range { lower, upper } => [lower, upper]
-            .into_iter()
-            .flat_map(|edges| edges.iter().enumerate())
-            .filter_map(|(index, edge)| match edge {
-                Literal::Value(text) => Some((index, text.as_str())),
-                Literal::MinValue | Literal::MaxValue => None,
-            })
-            .collect(),
-    };
-    texts.into_iter().filter_map(|(index, text)| Some((native(index)?, text))).collect()
+    literals.values().filter_map(|(index, text)| Some((native(index)?, text))).collect()
 }
 
-fn bound(key: &Key, literals: &Literals, datums: &Datums) -> Option<Bound> {
+fn bound(
+    key: &Key,
+    literals: &Literals,
+    datums: &Datums,
+    places: Option<&PlacesOfKey>,
+) -> Option<Bound> {
     if key.columns.iter().any(|column| matches!(column, KeyColumn::Opaque { .. })) {
         return Some(Bound::Opaque);
     }
-    let datum = |index: usize, text: &str| -> Option<OwnedDatum> {
-        let KeyColumn::Native { ty, .. } = key.columns.get(index)? else { return None };
-        let binary = datums.get(cast_type(ty))?.get(text)?;
-        ty.from_binary(binary)
+    let datum = |index: usize, text: &str| match key.columns.get(index)? {
+        KeyColumn::Native { ty, .. } => ty.from_binary(datums.get(cast_type(ty))?.get(text)?),
+        KeyColumn::Asked { .. } => Some(OwnedDatum::Int(*places?.get(&index)?.get(text)?)),
+        KeyColumn::Opaque { .. } => None,
     };
     let edges = |edges: &[Literal]| -> Option<Vec<Edge>> {
         let edge = |(index, edge): (usize, &Literal)| match edge {
@@ -131,10 +115,7 @@ fn make_opaque(tree: &mut Tree, parent: NodeId, node: NodeId) {
     let relation = tree.nodes[node].relation.label();
     let Some(key) = &mut tree.nodes[parent].key else { return };
     for column in &mut key.columns {
-        if let KeyColumn::Native { column: name, .. } = column {
-            let why = format!("the bound of partition {relation} is not understood");
-            *column = KeyColumn::Opaque { column: name.clone(), why };
-        }
+        column.make_opaque(|| format!("the bound of partition {relation} is not understood"));
     }
 }
 

@@ -1,0 +1,261 @@
+//! Which keys that are not native the server can be asked about, and what the questions are.
+//!
+//! A key of a list or of ranges is asked for its place among the bounds, which `width_bucket` finds
+//! by the default order of the key's type; a hash key for its hash. What cannot be asked stays
+//! opaque.
+
+use std::collections::{BTreeSet, HashMap};
+
+use futures_util::future::try_join_all;
+use pgsluice_core::catalog::{KeyColumn, NodeId, Tree};
+use tokio_postgres::types::Oid;
+use tokio_postgres::{Row, Transaction};
+
+use crate::error::Result;
+use crate::pg::bounds::Literals;
+use crate::pg::constraint::Column;
+use crate::pg::question::{Answer, Question, Term, question};
+use crate::pg::raw::Raw;
+
+/// The places of the bounds' literals among all of a node, by node and place in the key.
+pub(super) type Places = HashMap<NodeId, PlacesOfKey>;
+pub(super) type PlacesOfKey = HashMap<usize, HashMap<String, i64>>;
+
+/// What the server is asked in the course of a load.
+#[derive(Debug, Default)]
+pub(crate) struct Questions {
+    all: Vec<Question>,
+    of: HashMap<NodeId, usize>,
+}
+
+impl Questions {
+    /// The question about the key of `node`, and its number.
+    pub(crate) fn of(&self, node: NodeId) -> Option<(usize, &Question)> {
+        let number = *self.of.get(&node)?;
+        Some((number, &self.all[number]))
+    }
+
+    fn insert(&mut self, node: NodeId, question: Question) {
+        let known = self.all.iter().position(|known| *known == question);
+        let number = known.unwrap_or_else(|| {
+            self.all.push(question);
+            self.all.len() - 1
+        });
+        self.of.insert(node, number);
+    }
+}
+
+/// A type is compared by `width_bucket` if its operator class is the default, and if there are
+/// arrays of it; and it must go there and back in binary format. What a polymorphic class compares
+/// is the column's own type; that of an expression is not in the catalogue.
+const TERMS: &str = "
+WITH RECURSIVE step (domain, type) AS (
+    SELECT oid, typbasetype FROM pg_catalog.pg_type WHERE typtype = 'd'
+    UNION ALL
+    SELECT step.domain, t.typbasetype
+    FROM step
+    JOIN pg_catalog.pg_type t ON t.oid = step.type AND t.typtype = 'd'
+), base AS (
+    SELECT step.* FROM step JOIN pg_catalog.pg_type t ON t.oid = step.type AND t.typtype <> 'd'
+)
+SELECT p.partrelid, k.attnum = 0 AS is_expression, refers.columns, refers.defaulted,
+       pg_catalog.pg_get_expr(p.partexprs, p.partrelid) AS expressions,
+       pg_catalog.quote_ident(a.attname) AS column,
+       pg_catalog.format_type(t.oid, -1) AS type,
+       CASE WHEN k.coll <> 0 THEN
+           pg_catalog.quote_ident(cn.nspname) || '.' || pg_catalog.quote_ident(c.collname)
+       END AS collation,
+       pg_catalog.quote_ident(hn.nspname) || '.' || pg_catalog.quote_ident(h.proname) AS hash,
+       CASE WHEN o.opcdefault AND t.typarray <> 0 AND t.typsend <> 0 AND t.typreceive <> 0
+            THEN 'OPERATOR(' || pg_catalog.quote_ident(en.nspname) || '.' || e.oprname || ')'
+       END AS equal
+FROM pg_catalog.pg_partitioned_table p
+CROSS JOIN LATERAL unnest(p.partattrs::int2[], p.partclass::oid[], p.partcollation::oid[])
+    WITH ORDINALITY AS k (attnum, opclass, coll, place)
+JOIN pg_catalog.pg_opclass o ON o.oid = k.opclass
+JOIN pg_catalog.pg_type i ON i.oid = o.opcintype
+LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = k.attnum
+    AND k.attnum <> 0
+LEFT JOIN base ON base.domain = a.atttypid
+LEFT JOIN pg_catalog.pg_type t
+    ON t.oid = CASE WHEN i.typtype = 'p' THEN COALESCE(base.type, a.atttypid) ELSE i.oid END
+LEFT JOIN pg_catalog.pg_collation c ON c.oid = k.coll
+LEFT JOIN pg_catalog.pg_namespace cn ON cn.oid = c.collnamespace
+LEFT JOIN pg_catalog.pg_amproc hp ON p.partstrat = 'h' AND hp.amprocfamily = o.opcfamily
+    AND hp.amproclefttype = i.oid AND hp.amprocrighttype = i.oid AND hp.amprocnum = 2
+LEFT JOIN pg_catalog.pg_proc h ON h.oid = hp.amproc
+LEFT JOIN pg_catalog.pg_namespace hn ON hn.oid = h.pronamespace
+LEFT JOIN pg_catalog.pg_amop ep ON p.partstrat <> 'h' AND ep.amopfamily = o.opcfamily
+    AND ep.amoplefttype = i.oid AND ep.amoprighttype = i.oid AND ep.amopstrategy = 3
+LEFT JOIN pg_catalog.pg_operator e ON e.oid = ep.amopopr
+LEFT JOIN pg_catalog.pg_namespace en ON en.oid = e.oprnamespace
+CROSS JOIN LATERAL (
+    SELECT COALESCE(pg_catalog.array_agg(u.attname::text), '{}') AS columns,
+           COALESCE(pg_catalog.array_agg(u.attname::text) FILTER (
+               WHERE u.atthasdef OR u.attidentity <> '' OR ut.typdefault IS NOT NULL
+           ), '{}') AS defaulted
+    FROM pg_catalog.pg_attribute u
+    JOIN pg_catalog.pg_type ut ON ut.oid = u.atttypid
+    WHERE u.attrelid = p.partrelid AND u.attnum > 0
+      AND (u.attnum = k.attnum OR k.attnum = 0 AND u.attnum IN (
+          SELECT (pg_catalog.regexp_matches(p.partexprs::text, ':varattno (\\d+)', 'g'))[1]::int2))
+) AS refers
+WHERE p.partrelid = ANY ($1)
+ORDER BY p.partrelid, k.place";
+
+/// Makes what can be asked about of the tree's opaque columns, for an input with `columns`.
+pub(super) async fn find(
+    transaction: &Transaction<'_>,
+    tree: &mut Tree,
+    oids: &[Oid],
+    columns: &[String],
+    literals: &[Option<Literals>],
+) -> Result<(Questions, Places)> {
+    let has_opaque = |node: &NodeId| {
+        tree.nodes[*node].key.as_ref().is_some_and(|key| key.columns.iter().any(is_opaque))
+    };
+    let nodes: Vec<NodeId> = (0..tree.nodes.len()).filter(has_opaque).collect();
+    let (mut questions, mut places) = (Questions::default(), Places::new());
+    if nodes.is_empty() {
+        return Ok((questions, places));
+    }
+    let asked: Vec<Oid> = nodes.iter().map(|&node| oids[node]).collect();
+    let mut rows: HashMap<Oid, Vec<Row>> = HashMap::new();
+    for row in transaction.query(TERMS, &[&asked]).await? {
+        rows.entry(row.get("partrelid")).or_default().push(row);
+    }
+    let table = Column::of(transaction, oids[0]).await?;
+    let reading = nodes.iter().filter_map(|&node| {
+        let rows = rows.get(&oids[node])?;
+        let key = AskedKey::of(tree, node, rows, columns)?;
+        let children = tree.nodes[node].children.iter();
+        let bounds = children.filter_map(|&child| literals[child].as_ref()).collect();
+        Some(key.read(transaction, bounds))
+    });
+    let keys: Vec<AskedKey<'_>> = try_join_all(reading).await?;
+    for key in keys {
+        let Found { node, question, fields, places: of_key } = key.finish(&table, columns);
+        if let Some(key) = &mut tree.nodes[node].key {
+            fields.into_iter().for_each(|(index, fields)| key.columns[index].ask(fields));
+        }
+        places.insert(node, of_key);
+        questions.insert(node, question);
+    }
+    Ok((questions, places))
+}
+
+/// The key of one node, as far as the server is asked about it.
+struct AskedKey<'r> {
+    node: NodeId,
+    rows: &'r [Row],
+    columns: Vec<AskedColumn>,
+}
+
+/// A column or an expression of it.
+struct AskedColumn {
+    /// Its place in the key.
+    index: usize,
+    fields: Vec<usize>,
+    term: Term,
+    places: HashMap<String, i64>,
+}
+
+/// What one node's key comes to.
+struct Found {
+    node: NodeId,
+    question: Question,
+    fields: Vec<(usize, Vec<usize>)>,
+    places: PlacesOfKey,
+}
+
+impl<'r> AskedKey<'r> {
+    /// None if there is a column that cannot be asked about; with one unknown the others are of no use.
+    fn of(tree: &Tree, node: NodeId, rows: &'r [Row], columns: &[String]) -> Option<Self> {
+        let key = tree.nodes[node].key.as_ref()?;
+        let opaque = key.columns.iter().enumerate().filter(|(_, column)| is_opaque(column));
+        let asked = opaque.map(|(index, _)| AskedColumn::of(index, rows.get(index)?, columns));
+        Some(Self { node, rows, columns: asked.collect::<Option<_>>()? })
+    }
+
+    /// Learns the places of the bounds' values.
+    async fn read(mut self, transaction: &Transaction<'_>, bounds: Vec<&Literals>) -> Result<Self> {
+        for column in &mut self.columns {
+            if matches!(column.term.answer, Answer::Hash(_)) {
+                continue;
+            }
+            let literals = bounds.iter().flat_map(|bound| bound.values());
+            let literals = literals.filter(|(index, _)| *index == column.index);
+            let literals: BTreeSet<&str> = literals.map(|(_, literal)| literal).collect();
+            let literals: Vec<&str> = literals.into_iter().collect();
+            let row = transaction.query_one(&column.term.places(), &[&literals]).await?;
+            if let Answer::Place { bounds, .. } = &mut column.term.answer {
+                *bounds = row.get(0);
+            }
+            let (literals, places): (Vec<String>, Vec<i64>) = (row.get(1), row.get(2));
+            column.places = literals.into_iter().zip(places).collect();
+        }
+        Ok(self)
+    }
+
+    fn finish(self, table: &[Column], columns: &[String]) -> Found {
+        let expressions =
+            self.rows.first().and_then(|row| row.get::<_, Option<String>>("expressions"));
+        let is_expression = |index: usize| self.rows[index].get::<_, bool>("is_expression");
+        let mut count = (0..self.rows.len()).filter(|&index| is_expression(index)).count();
+        let mut keys = Vec::from_iter(expressions);
+        let mut terms = Vec::new();
+        for AskedColumn { index, term, .. } in &self.columns {
+            let place = if is_expression(*index) {
+                (0..*index).filter(|&index| is_expression(index)).count()
+            } else {
+                keys.push(self.rows[*index].get("column"));
+                count += 1;
+                count - 1
+            };
+            terms.push((place, term.clone()));
+        }
+        let fields = self.columns.iter().flat_map(|column| column.fields.iter().copied());
+        let fields: BTreeSet<usize> = fields.collect();
+        let named: Vec<_> = fields.into_iter().map(|field| (field, &*columns[field])).collect();
+        Found {
+            node: self.node,
+            question: question(table, &named, (&keys.join(", "), count), &terms),
+            fields: self
+                .columns
+                .iter()
+                .map(|column| (column.index, column.fields.clone()))
+                .collect(),
+            places: self.columns.into_iter().map(|column| (column.index, column.places)).collect(),
+        }
+    }
+}
+
+impl AskedColumn {
+    /// `row` is of [`TERMS`]; `columns` are those of the input. A column that the input omits is NULL,
+    /// unless a default decides.
+    fn of(index: usize, row: &Row, columns: &[String]) -> Option<Self> {
+        let needed: Vec<String> = row.get("columns");
+        let defaulted: Vec<String> = row.get("defaulted");
+        let mut fields = Vec::new();
+        for name in needed {
+            match columns.iter().position(|column| *column == name) {
+                Some(field) => fields.push(field),
+                None if defaulted.contains(&name) => return None,
+                None => {}
+            }
+        }
+        let answer = match row.get("hash") {
+            Some(function) => Answer::Hash(function),
+            None => {
+                Answer::Place { equal: row.get::<_, Option<_>>("equal")?, bounds: Raw(Vec::new()) }
+            }
+        };
+        let ty = row.get::<_, Option<String>>("type")?;
+        let term = Term { ty, collation: row.get("collation"), answer };
+        (!fields.is_empty()).then(|| Self { index, fields, term, places: HashMap::new() })
+    }
+}
+
+fn is_opaque(column: &KeyColumn) -> bool {
+    matches!(column, KeyColumn::Opaque { .. })
+}

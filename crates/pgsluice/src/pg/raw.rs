@@ -1,0 +1,50 @@
+//! Values that go through as they are: bytes from the server back to it, and text of the input.
+
+use bytes::BytesMut;
+use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error + Sync + Send>>;
+
+/// Whatever the type: its bytes on the wire.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Raw(pub(crate) Vec<u8>);
+
+impl<'a> FromSql<'a> for Raw {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Outcome<Self> {
+        Ok(Self(raw.to_vec()))
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+}
+
+impl ToSql for Raw {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Outcome<IsNull> {
+        out.extend_from_slice(&self.0);
+        Ok(IsNull::No)
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
+}
+
+/// Text as it stands in the input: whether it is valid, the server says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Text<'a>(pub(crate) &'a [u8]);
+
+impl ToSql for Text<'_> {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Outcome<IsNull> {
+        out.extend_from_slice(self.0);
+        Ok(IsNull::No)
+    }
+
+    fn accepts(ty: &Type) -> bool {
+        *ty == Type::TEXT
+    }
+
+    to_sql_checked!();
+}

@@ -1,0 +1,120 @@
+//! Parse and route, for one thread: a split's rows to their leaves, or as far as they get.
+//!
+//! Rows that stop where the server must evaluate a key are asked about together, once the rest of
+//! the split is routed, and go on from there.
+
+use pgsluice_core::catalog::NodeId;
+use pgsluice_core::parse::Keys;
+use pgsluice_core::route::{Cause, Route, Scratch};
+
+use crate::ask::{Asker, Place};
+use crate::control::Control;
+use crate::error::Result;
+use crate::pg::conninfo::Target;
+use crate::plan::Plan;
+use crate::source::Split;
+
+/// What one thread needs for routing; reused from split to split.
+pub(crate) struct Routing<'a> {
+    plan: &'a Plan,
+    control: &'a Control,
+    target: &'a Target,
+    keys: Keys,
+    scratch: Scratch,
+    asked: Vec<Asked>,
+    /// Opened when the first row needs it.
+    asker: Option<Asker<'a>>,
+}
+
+/// A row that the server is asked about.
+struct Asked {
+    row: usize,
+    node: NodeId,
+}
+
+/// A row that is as far as it gets.
+pub(crate) struct Reached<'r> {
+    /// Its place in the split.
+    pub index: usize,
+    /// Its bytes.
+    pub row: &'r [u8],
+    /// Its keys.
+    pub keys: &'r Keys,
+    /// Where it is: at a leaf, or at a node that it does not get beyond.
+    pub at: Result<NodeId, (NodeId, Cause)>,
+    /// A node where the server was asked, the last one.
+    pub asked: Option<NodeId>,
+}
+
+impl<'a> Routing<'a> {
+    /// Routing by `plan`; the server that is asked is `target`.
+    pub(crate) fn new(plan: &'a Plan, control: &'a Control, target: &'a Target) -> Self {
+        let (keys, scratch) = (Keys::default(), Scratch::default());
+        Self { plan, control, target, keys, scratch, asked: Vec::new(), asker: None }
+    }
+
+    /// Routes the rows of `split`, and hands over each when it is as far as it gets. Rows that the
+    /// server was asked about come after the others.
+    pub(crate) fn route(
+        &mut self,
+        split: &Split,
+        mut reached: impl FnMut(Reached<'_>),
+    ) -> Result<()> {
+        let Plan { parser, router, .. } = self.plan;
+        for (index, row) in split.rows.iter().enumerate() {
+            let row = row.of(&split.bytes);
+            parser.parse(row, &mut self.keys);
+            let route = router.route(row, &self.keys, &mut self.scratch);
+            self.reach(index, row, route, None, &mut reached);
+        }
+        // One round for each level at which rows must be asked about.
+        while !self.asked.is_empty() {
+            self.ask(split, &mut reached)?;
+        }
+        Ok(())
+    }
+
+    fn reach(
+        &mut self,
+        index: usize,
+        row: &[u8],
+        route: Route,
+        asked: Option<NodeId>,
+        reached: &mut impl FnMut(Reached<'_>),
+    ) {
+        let at = match route {
+            Route::Leaf(leaf) => Ok(leaf),
+            Route::Node(node, cause) => Err((node, cause)),
+            Route::Ask(node) => return self.asked.push(Asked { row: index, node }),
+        };
+        reached(Reached { index, row, keys: &self.keys, at, asked });
+    }
+
+    fn ask(&mut self, split: &Split, reached: &mut impl FnMut(Reached<'_>)) -> Result<()> {
+        let Plan { parser, router, .. } = self.plan;
+        let mut asker = match self.asker.take() {
+            Some(asker) => asker,
+            None => Asker::open(self.plan, self.control, self.target)?,
+        };
+        let rows = std::mem::take(&mut self.asked);
+        asker.begin();
+        let note = |asked: &Asked| {
+            let row = split.rows[asked.row].of(&split.bytes);
+            parser.parse(row, &mut self.keys);
+            asker.note(asked.node, row, &self.keys)
+        };
+        let places: Vec<Option<Place>> = rows.iter().map(note).collect();
+        asker.ask()?;
+        for (Asked { row: index, node }, place) in rows.into_iter().zip(places) {
+            let row = split.rows[index].of(&split.bytes);
+            parser.parse(row, &mut self.keys);
+            let route = match place.and_then(|place| asker.answer(place)) {
+                Some(answers) => router.resume(node, answers, row, &self.keys, &mut self.scratch),
+                None => Route::Node(node, Cause::Unanswered),
+            };
+            self.reach(index, row, route, Some(node), reached);
+        }
+        self.asker = Some(asker);
+        Ok(())
+    }
+}
