@@ -19,6 +19,15 @@ macro_rules! cases {
 }
 
 cases! {
+    asked_at_each_level,
+    asked_column_omitted,
+    asked_default_column,
+    asked_domain,
+    asked_hostile_names,
+    asked_only_default,
+    asked_range_columns,
+    asked_types,
+    asked_unread_types,
     attached_columns,
     boolean_range_and_hash,
     bpchar_list,
@@ -49,6 +58,9 @@ cases! {
     default_only,
     domain_default,
     domains,
+    error_asked_expression,
+    error_asked_no_partition,
+    error_asked_value,
     error_default_constraint,
     error_domain,
     error_empty_line,

@@ -76,16 +76,19 @@ pub(crate) struct Loaded {
     pub(crate) rows: u64,
     /// Rows in the input, where triggers drop some.
     pub(crate) read: Option<u64>,
-    pub(crate) native: Option<Native>,
+    /// How many rows must find their leaf natively.
+    pub(crate) native: Option<Share>,
+    /// How many rows must find it by keys that the server evaluates.
+    pub(crate) server: Option<Share>,
     /// For each, a part of a fallback's text; `|` between alternatives.
     #[serde(default)]
     pub(crate) fallbacks: Vec<String>,
 }
 
-/// How many rows must find their leaf natively.
+/// Some of the rows.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-pub(crate) enum Native {
+pub(crate) enum Share {
     /// `all` or `none`.
     Word(String),
     Count(u64),
@@ -107,14 +110,14 @@ pub(crate) struct Refusal {
     pub(crate) contains: String,
 }
 
-impl Native {
-    pub(crate) fn admits(&self, native: u64, rows: u64) -> bool {
+impl Share {
+    pub(crate) fn admits(&self, share: u64, rows: u64) -> bool {
         match self {
-            Self::Word(word) if word == "all" => native == rows,
-            Self::Word(word) if word == "none" => native == 0,
-            Self::Word(word) => panic!("native = {word:?}"),
-            Self::Count(count) => native == *count,
-            Self::Between { min, max } => *min <= native && max.is_none_or(|max| native <= max),
+            Self::Word(word) if word == "all" => share == rows,
+            Self::Word(word) if word == "none" => share == 0,
+            Self::Word(word) => panic!("neither all nor none: {word:?}"),
+            Self::Count(count) => share == *count,
+            Self::Between { min, max } => *min <= share && max.is_none_or(|max| share <= max),
         }
     }
 }

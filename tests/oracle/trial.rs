@@ -122,10 +122,15 @@ fn lanes(summary: &Summary, expected: &Loaded) -> Result<(), String> {
     if (summary.rows_loaded, summary.rows_read) != (expected.rows, read) {
         return Err(format!("{} of {read} rows should be loaded: {summary:#?}", expected.rows));
     }
-    if let Some(native) = &expected.native
-        && !native.admits(summary.lanes.native, read)
+    let lanes = &summary.lanes;
+    for (lane, expected, rows) in
+        [("native", &expected.native, lanes.native), ("server", &expected.server, lanes.server)]
     {
-        return Err(format!("the native lane should have {native:?} rows: {summary:#?}"));
+        if let Some(share) = expected
+            && !share.admits(rows, read)
+        {
+            return Err(format!("lane {lane} should have {share:?} of the rows: {summary:#?}"));
+        }
     }
     let said = summary.fallbacks.iter().map(|f| format!("{} {}\n", f.what, f.why));
     let said = said.collect::<String>().to_lowercase();

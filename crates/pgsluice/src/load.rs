@@ -208,7 +208,7 @@ fn route(
         // At the end of the input nobody wants it back.
         let _ = used.send(split);
     }
-    counts.tally()
+    counts.tally(routing.answered())
 }
 
 /// The next split; None when there will be none or the load was stopped.

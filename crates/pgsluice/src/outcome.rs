@@ -17,8 +17,8 @@ pub(crate) struct Tally {
     pub server: BTreeMap<NodeId, u64>,
     /// Rows by the node that they stopped at, and why.
     pub stops: BTreeMap<(NodeId, Cause), u64>,
-    /// Rows with such a leaf, by the node where the server was asked last.
-    pub asked: BTreeMap<NodeId, u64>,
+    /// Rows by the node where the server was asked about them, once for each such node.
+    pub answered: BTreeMap<NodeId, u64>,
 }
 
 impl Tally {
@@ -30,7 +30,7 @@ impl Tally {
         add(&mut self.native, other.native);
         add(&mut self.server, other.server);
         add(&mut self.stops, other.stops);
-        add(&mut self.asked, other.asked);
+        add(&mut self.answered, other.answered);
     }
 
     /// Rows by leaf, however it was found.
@@ -60,22 +60,19 @@ impl Counts {
         Self { native: vec![0; nodes], others: Tally::default() }
     }
 
-    /// Counts a row by where it got and where the server was asked about it.
-    pub(crate) fn count(&mut self, at: Result<NodeId, (NodeId, Cause)>, asked: Option<NodeId>) {
+    /// Counts a row by where it got, and whether the server was asked about it.
+    pub(crate) fn count(&mut self, at: Result<NodeId, (NodeId, Cause)>, asked: bool) {
         match (at, asked) {
-            (Ok(leaf), None) => self.native[leaf] += 1,
-            (Ok(leaf), Some(node)) => {
-                *self.others.server.entry(leaf).or_default() += 1;
-                *self.others.asked.entry(node).or_default() += 1;
-            }
+            (Ok(leaf), false) => self.native[leaf] += 1,
+            (Ok(leaf), true) => *self.others.server.entry(leaf).or_default() += 1,
             (Err(stop), _) => *self.others.stops.entry(stop).or_default() += 1,
         }
     }
 
-    /// What was counted.
-    pub(crate) fn tally(self) -> Tally {
+    /// What was counted, with the rows that the server has answered about.
+    pub(crate) fn tally(self, answered: BTreeMap<NodeId, u64>) -> Tally {
         let native = self.native.into_iter().enumerate().filter(|(_, rows)| *rows > 0);
-        Tally { native: native.collect(), ..self.others }
+        Tally { native: native.collect(), answered, ..self.others }
     }
 }
 

@@ -23,8 +23,8 @@ pub struct Preview {
     pub rows: u64,
     /// Rows by the leaf found for them.
     pub leaves: BTreeMap<NodeId, u64>,
-    /// Rows among these, by the node where the server was asked about them.
-    pub asked: BTreeMap<NodeId, u64>,
+    /// Rows by the node where the server was asked about them, once for each such node.
+    pub answered: BTreeMap<NodeId, u64>,
     /// Rows by the node that they stop at, and why.
     pub stops: BTreeMap<(NodeId, Cause), u64>,
     /// Rows for the self-test.
@@ -62,6 +62,7 @@ impl Preview {
                 used = Some(split);
             }
         }
+        preview.answered = routing.answered();
         Ok(preview)
     }
 
@@ -78,9 +79,7 @@ impl Preview {
             match at {
                 Ok(leaf) => {
                     *self.leaves.entry(leaf).or_default() += 1;
-                    if let Some(node) = asked {
-                        *self.asked.entry(node).or_default() += 1;
-                    } else {
+                    if !asked {
                         self.samples.consider(plan, row, keys, leaf);
                     }
                 }

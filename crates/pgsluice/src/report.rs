@@ -122,7 +122,7 @@ fn fallbacks(plan: &Plan, outcome: &Outcome) -> Vec<Fallback> {
     for (&(node, cause), &rows) in &outcome.routed.stops {
         *rows_by.entry(plan.explain(node, cause)).or_default() += rows;
     }
-    for (&node, &rows) in &outcome.routed.asked {
+    for (&node, &rows) in &outcome.routed.answered {
         if let Some(asked) = plan.asked(node) {
             *rows_by.entry(asked).or_default() += rows;
         }

@@ -3,6 +3,8 @@
 //! Rows that stop where the server must evaluate a key are asked about together, once the rest of
 //! the split is routed, and go on from there.
 
+use std::collections::BTreeMap;
+
 use pgsluice_core::catalog::NodeId;
 use pgsluice_core::parse::Keys;
 use pgsluice_core::route::{Cause, Route, Scratch};
@@ -22,6 +24,7 @@ pub(crate) struct Routing<'a> {
     keys: Keys,
     scratch: Scratch,
     asked: Vec<Asked>,
+    answered: BTreeMap<NodeId, u64>,
     /// Opened when the first row needs it.
     asker: Option<Asker<'a>>,
 }
@@ -42,15 +45,21 @@ pub(crate) struct Reached<'r> {
     pub keys: &'r Keys,
     /// Where it is: at a leaf, or at a node that it does not get beyond.
     pub at: Result<NodeId, (NodeId, Cause)>,
-    /// A node where the server was asked, the last one.
-    pub asked: Option<NodeId>,
+    /// Whether the server was asked about it.
+    pub asked: bool,
 }
 
 impl<'a> Routing<'a> {
     /// Routing by `plan`; the server that is asked is `target`.
     pub(crate) fn new(plan: &'a Plan, control: &'a Control, target: &'a Target) -> Self {
         let (keys, scratch) = (Keys::default(), Scratch::default());
-        Self { plan, control, target, keys, scratch, asked: Vec::new(), asker: None }
+        let (asked, answered) = (Vec::new(), BTreeMap::new());
+        Self { plan, control, target, keys, scratch, asked, answered, asker: None }
+    }
+
+    /// The rows that the server has been asked about at each node, with an answer.
+    pub(crate) fn answered(self) -> BTreeMap<NodeId, u64> {
+        self.answered
     }
 
     /// Routes the rows of `split`, and hands over each when it is as far as it gets. Rows that the
@@ -65,7 +74,7 @@ impl<'a> Routing<'a> {
             let row = row.of(&split.bytes);
             parser.parse(row, &mut self.keys);
             let route = router.route(row, &self.keys, &mut self.scratch);
-            self.reach(index, row, route, None, &mut reached);
+            self.reach(index, row, route, false, &mut reached);
         }
         // One round for each level at which rows must be asked about.
         while !self.asked.is_empty() {
@@ -79,7 +88,7 @@ impl<'a> Routing<'a> {
         index: usize,
         row: &[u8],
         route: Route,
-        asked: Option<NodeId>,
+        asked: bool,
         reached: &mut impl FnMut(Reached<'_>),
     ) {
         let at = match route {
@@ -109,10 +118,13 @@ impl<'a> Routing<'a> {
             let row = split.rows[index].of(&split.bytes);
             parser.parse(row, &mut self.keys);
             let route = match place.and_then(|place| asker.answer(place)) {
-                Some(answers) => router.resume(node, answers, row, &self.keys, &mut self.scratch),
+                Some(answers) => {
+                    *self.answered.entry(node).or_default() += 1;
+                    router.resume(node, answers, row, &self.keys, &mut self.scratch)
+                }
                 None => Route::Node(node, Cause::Unanswered),
             };
-            self.reach(index, row, route, Some(node), reached);
+            self.reach(index, row, route, true, reached);
         }
         self.asker = Some(asker);
         Ok(())

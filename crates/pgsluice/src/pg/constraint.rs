@@ -31,24 +31,50 @@ pub(crate) struct Column {
     pub(crate) name: String,
     ty: String,
     collation: Option<String>,
+    /// The modifier of an interval, which decides what a bare number means: a cast reads the text without it, and
+    /// applies it afterwards.
+    interval: Option<i32>,
+    /// No cast reads its text as COPY does: an array of such intervals, or a type with a cast of its own.
+    pub(crate) is_unread: bool,
 }
+
+const COLUMNS: &str = "
+WITH RECURSIVE base (attnum, type, modifier) AS (
+    SELECT attnum, atttypid, atttypmod FROM pg_catalog.pg_attribute
+    WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped
+    UNION ALL
+    SELECT base.attnum, t.typbasetype, t.typtypmod
+    FROM base
+    JOIN pg_catalog.pg_type t ON t.oid = base.type AND t.typtype = 'd'
+)
+SELECT a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod),
+       pg_catalog.quote_ident(n.nspname) || '.' || pg_catalog.quote_ident(c.collname),
+       (SELECT modifier FROM base WHERE base.attnum = a.attnum AND modifier >= 0
+            AND type = 'pg_catalog.interval'::pg_catalog.regtype),
+       EXISTS (SELECT FROM base WHERE base.attnum = a.attnum AND modifier >= 0
+            AND type = 'pg_catalog.interval[]'::pg_catalog.regtype)
+           OR EXISTS (SELECT FROM base JOIN pg_catalog.pg_cast k ON k.casttarget = base.type
+                      WHERE base.attnum = a.attnum
+                        AND k.castsource = 'pg_catalog.text'::pg_catalog.regtype
+                        AND k.castmethod <> 'b'
+                        AND k.casttarget NOT IN ('pg_catalog.\"char\"'::pg_catalog.regtype,
+                                                 'pg_catalog.name'::pg_catalog.regtype))
+FROM pg_catalog.pg_attribute a
+LEFT JOIN pg_catalog.pg_collation c ON c.oid = a.attcollation
+LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.collnamespace
+WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped
+ORDER BY a.attnum";
 
 impl Column {
     /// The columns of the table `oid`.
     pub(crate) async fn of(client: &impl GenericClient, oid: Oid) -> Result<Vec<Self>> {
-        let sql = "
-            SELECT a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod),
-                   pg_catalog.quote_ident(n.nspname) || '.' || pg_catalog.quote_ident(c.collname)
-            FROM pg_catalog.pg_attribute a
-            LEFT JOIN pg_catalog.pg_collation c ON c.oid = a.attcollation
-            LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.collnamespace
-            WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped
-            ORDER BY a.attnum";
-        let rows = client.query(sql, &[&oid]).await?;
+        let rows = client.query(COLUMNS, &[&oid]).await?;
         let column = |row: &tokio_postgres::Row| Self {
             name: row.get(0),
             ty: row.get(1),
             collation: row.get(2),
+            interval: row.get(3),
+            is_unread: row.get(4),
         };
         Ok(rows.iter().map(column).collect())
     }
@@ -57,6 +83,12 @@ impl Column {
     pub(crate) fn read(&self, value: &str) -> String {
         let collation = self.collation.iter().map(|name| format!(" COLLATE {name}"));
         let collation: String = collation.collect();
+        let value = match self.interval {
+            Some(modifier) => {
+                format!("pg_catalog.interval_in(pg_catalog.textout({value}), 0, {modifier})")
+            }
+            None => value.to_owned(),
+        };
         format!("{value}::{}{collation} AS {}", self.ty, quoted(&self.name))
     }
 }
@@ -82,6 +114,8 @@ mod tests {
             name: name.to_owned(),
             ty: ty.to_owned(),
             collation: collation.map(str::to_owned),
+            interval: None,
+            is_unread: false,
         };
         let columns = [column("A", "date", None), column("b", "text", Some("pg_catalog.\"C\""))];
         assert_eq!(

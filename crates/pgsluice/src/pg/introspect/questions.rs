@@ -46,7 +46,8 @@ impl Questions {
 }
 
 /// A type is compared by `width_bucket` if its operator class is the default, and if there are
-/// arrays of it; and it must go there and back in binary format. What a polymorphic class compares
+/// arrays of it; and it must go there and back in binary format. A hash function can be called if it
+/// takes the type itself, and not one that merely looks the same in memory. What a polymorphic class compares
 /// is the column's own type; that of an expression is not in the catalogue.
 const TERMS: &str = "
 WITH RECURSIVE step (domain, type) AS (
@@ -83,7 +84,7 @@ LEFT JOIN pg_catalog.pg_collation c ON c.oid = k.coll
 LEFT JOIN pg_catalog.pg_namespace cn ON cn.oid = c.collnamespace
 LEFT JOIN pg_catalog.pg_amproc hp ON p.partstrat = 'h' AND hp.amprocfamily = o.opcfamily
     AND hp.amproclefttype = i.oid AND hp.amprocrighttype = i.oid AND hp.amprocnum = 2
-LEFT JOIN pg_catalog.pg_proc h ON h.oid = hp.amproc
+LEFT JOIN pg_catalog.pg_proc h ON h.oid = hp.amproc AND h.proargtypes[0] = i.oid
 LEFT JOIN pg_catalog.pg_namespace hn ON hn.oid = h.pronamespace
 LEFT JOIN pg_catalog.pg_amop ep ON p.partstrat <> 'h' AND ep.amopfamily = o.opcfamily
     AND ep.amoplefttype = i.oid AND ep.amoprighttype = i.oid AND ep.amopstrategy = 3
@@ -125,9 +126,11 @@ pub(super) async fn find(
         rows.entry(row.get("partrelid")).or_default().push(row);
     }
     let table = Column::of(transaction, oids[0]).await?;
+    let unread = table.iter().filter(|column| column.is_unread);
+    let unread: Vec<&str> = unread.map(|column| &*column.name).collect();
     let reading = nodes.iter().filter_map(|&node| {
         let rows = rows.get(&oids[node])?;
-        let key = AskedKey::of(tree, node, rows, columns)?;
+        let key = AskedKey::of(tree, node, rows, columns, &unread)?;
         let children = tree.nodes[node].children.iter();
         let bounds = children.filter_map(|&child| literals[child].as_ref()).collect();
         Some(key.read(transaction, bounds))
@@ -170,10 +173,17 @@ struct Found {
 
 impl<'r> AskedKey<'r> {
     /// None if there is a column that cannot be asked about; with one unknown the others are of no use.
-    fn of(tree: &Tree, node: NodeId, rows: &'r [Row], columns: &[String]) -> Option<Self> {
+    fn of(
+        tree: &Tree,
+        node: NodeId,
+        rows: &'r [Row],
+        columns: &[String],
+        unread: &[&str],
+    ) -> Option<Self> {
         let key = tree.nodes[node].key.as_ref()?;
         let opaque = key.columns.iter().enumerate().filter(|(_, column)| is_opaque(column));
-        let asked = opaque.map(|(index, _)| AskedColumn::of(index, rows.get(index)?, columns));
+        let asked =
+            opaque.map(|(index, _)| AskedColumn::of(index, rows.get(index)?, columns, unread));
         Some(Self { node, rows, columns: asked.collect::<Option<_>>()? })
     }
 
@@ -231,14 +241,15 @@ impl<'r> AskedKey<'r> {
 }
 
 impl AskedColumn {
-    /// `row` is of [`TERMS`]; `columns` are those of the input. A column that the input omits is NULL,
-    /// unless a default decides.
-    fn of(index: usize, row: &Row, columns: &[String]) -> Option<Self> {
+    /// `row` is of [`TERMS`]; `columns` are those of the input, and no query reads the text of those that
+    /// are `unread`. A column that the input omits is NULL, unless a default decides.
+    fn of(index: usize, row: &Row, columns: &[String], unread: &[&str]) -> Option<Self> {
         let needed: Vec<String> = row.get("columns");
         let defaulted: Vec<String> = row.get("defaulted");
         let mut fields = Vec::new();
         for name in needed {
             match columns.iter().position(|column| *column == name) {
+                _ if unread.contains(&&*name) => return None,
                 Some(field) => fields.push(field),
                 None if defaulted.contains(&name) => return None,
                 None => {}

@@ -1,0 +1,10 @@
+CREATE TYPE "@side@".odd AS ENUM ('a', 'b');
+CREATE FUNCTION "@side@".odd(text) RETURNS "@side@".odd LANGUAGE sql IMMUTABLE AS 'SELECT CASE $1 WHEN ''a'' THEN ''b'' ELSE ''a'' END::"@side@".odd';
+CREATE CAST (text AS "@side@".odd) WITH FUNCTION "@side@".odd(text);
+CREATE TABLE t (k interval day, a interval day[], o "@side@".odd) PARTITION BY LIST ((CASE WHEN o = 'a' THEN 1 ELSE 0 END));
+CREATE TABLE t_a PARTITION OF t FOR VALUES IN (1);
+CREATE TABLE t_rest PARTITION OF t DEFAULT PARTITION BY RANGE (k);
+CREATE TABLE t_rest_low PARTITION OF t_rest FOR VALUES FROM (MINVALUE) TO ('5 days');
+CREATE TABLE t_rest_high PARTITION OF t_rest DEFAULT PARTITION BY HASH (a);
+CREATE TABLE t_rest_high_0 PARTITION OF t_rest_high FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE t_rest_high_1 PARTITION OF t_rest_high FOR VALUES WITH (MODULUS 2, REMAINDER 1);
