@@ -3,10 +3,12 @@
 //! One query for each question that a batch has, all of them under way at once. Keys that were
 //! asked about before are remembered, so that a key of few values costs next to nothing.
 
-use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 
 use futures_util::future::try_join_all;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use pgsluice_core::catalog::NodeId;
 use pgsluice_core::parse::{Keys, Value};
 use pgsluice_core::route::Answers;
@@ -36,8 +38,8 @@ pub(crate) struct Asker<'a> {
     // Before the runtime, on which it runs.
     link: Link,
     runtime: Runtime,
-    /// By the question's number.
-    memories: HashMap<usize, Memory<'a>>,
+    /// By the question's number; None where nothing was asked yet.
+    memories: Vec<Option<Memory<'a>>>,
 }
 
 /// Where an answer is remembered, until the next batch.
@@ -58,26 +60,30 @@ impl<'a> Asker<'a> {
             Ok(link)
         };
         let link = runtime.block_on(control.unless_stopped(opening))?;
-        Ok(Self { plan, control, link, runtime, memories: HashMap::new() })
+        Ok(Self { plan, control, link, runtime, memories: Vec::new() })
     }
 
     /// Forgets what has grown too large. The places of the batch before are void.
     pub(crate) fn begin(&mut self) {
-        self.memories.values_mut().filter(|memory| memory.is_full()).for_each(Memory::clear);
+        let memories = self.memories.iter_mut().flatten();
+        memories.filter(|memory| memory.is_full()).for_each(Memory::clear);
     }
 
     /// Notes a row that is at `node`; where its answer will be. None if nothing can be asked.
     pub(crate) fn note(&mut self, node: NodeId, row: &[u8], keys: &Keys) -> Option<Place> {
         let (number, question) = self.plan.catalogue.questions.of(node)?;
+        if self.memories.len() <= number {
+            self.memories.resize_with(number + 1, || None);
+        }
         let wanted = self.plan.router.wanted();
-        let memory = self.memories.entry(number).or_insert_with(|| Memory::of(question, wanted));
+        let memory = self.memories[number].get_or_insert_with(|| Memory::of(question, wanted));
         Some(Place { question: number, key: memory.note(row, keys) })
     }
 
     /// Asks about all keys that were noted and are not known yet.
     pub(crate) fn ask(&mut self) -> Result<()> {
         let Self { control, link, runtime, memories, .. } = self;
-        let new = memories.values_mut().filter(|memory| !memory.texts.is_empty());
+        let new = memories.iter_mut().flatten().filter(|memory| !memory.texts.is_empty());
         let asking = try_join_all(new.map(|memory| memory.ask(link)));
         match runtime.block_on(link.canceller.settle(control, asking)) {
             Some(asked) => asked.map(|_| ()),
@@ -87,27 +93,26 @@ impl<'a> Asker<'a> {
 
     /// The answer; None if the server refused to evaluate the key, or one of the same batch.
     pub(crate) fn answer(&self, place: Place) -> Option<Answers<'_>> {
-        self.memories.get(&place.question)?.answer(place.key)
+        self.memories.get(place.question)?.as_ref()?.answer(place.key)
     }
 }
 
-/// The answers to one question.
+/// The answers to one question, by key: its fields one after the other, with their lengths.
 struct Memory<'a> {
     question: &'a Question,
     statement: Option<Statement>,
     /// The question's fields among those that the parser finds.
     slots: Vec<usize>,
-    /// The place of each key; a key is its fields one after the other, with their lengths.
-    keys: HashMap<Box<[u8]>, usize>,
+    /// The keys' places, found by the keys' hashes.
+    places: HashTable<usize>,
+    hasher: RandomState,
+    /// All keys behind one another, and where each ends.
+    keys: Vec<u8>,
+    ends: Vec<usize>,
     /// As many for each key as the question has columns.
     answers: Vec<Option<i64>>,
-    /// The key that is looked for; reused.
-    key: Vec<u8>,
-    /// All bytes of keys.
-    bytes: usize,
-    /// The fields of keys without an answer, in what follows; None is NULL.
+    /// The fields of the keys that have no answer yet, as ranges of all keys; None is NULL.
     texts: Vec<Option<Range<usize>>>,
-    batch: Vec<u8>,
 }
 
 impl<'a> Memory<'a> {
@@ -117,54 +122,65 @@ impl<'a> Memory<'a> {
             question,
             statement: None,
             slots: slots.collect(),
-            keys: HashMap::new(),
+            places: HashTable::new(),
+            hasher: RandomState::new(),
+            keys: Vec::new(),
+            ends: Vec::new(),
             answers: Vec::new(),
-            key: Vec::new(),
-            bytes: 0,
             texts: Vec::new(),
-            batch: Vec::new(),
         }
     }
 
     fn is_full(&self) -> bool {
-        self.keys.len() > REMEMBERED || self.bytes > REMEMBERED_BYTES
+        self.ends.len() > REMEMBERED || self.keys.len() > REMEMBERED_BYTES
     }
 
     fn clear(&mut self) {
+        self.places.clear();
         self.keys.clear();
+        self.ends.clear();
         self.answers.clear();
-        self.bytes = 0;
     }
 
-    /// The place of the row's key, which is asked about if it is new.
+    /// The place of the row's key, which will be asked about if it is new.
     fn note(&mut self, row: &[u8], keys: &Keys) -> usize {
-        self.key.clear();
+        let (begin, texts) = (self.keys.len(), self.texts.len());
         for &slot in &self.slots {
-            match keys.get(slot, row) {
+            let text = match keys.get(slot, row) {
                 Value::Text(text) => {
-                    self.key.push(1);
-                    self.key.extend(text.len().to_ne_bytes());
-                    self.key.extend(text);
+                    self.keys.extend((text.len() + 1).to_ne_bytes());
+                    self.keys.extend(text);
+                    Some(self.keys.len() - text.len()..self.keys.len())
                 }
-                Value::Null | Value::Missing => self.key.push(0),
+                Value::Null | Value::Missing => {
+                    self.keys.extend(0_usize.to_ne_bytes());
+                    None
+                }
+            };
+            self.texts.push(text);
+        }
+        let Self { keys, ends, hasher, .. } = self;
+        let key = |place: usize| {
+            let begin = place.checked_sub(1).map_or(0, |before| ends[before]);
+            &keys[begin..ends[place]]
+        };
+        let new = &keys[begin..];
+        let equal = |place: &usize| key(*place) == new;
+        let rehash = |place: &usize| hasher.hash_one(key(*place));
+        match self.places.entry(hasher.hash_one(new), equal, rehash) {
+            Entry::Occupied(known) => {
+                let place = *known.get();
+                self.keys.truncate(begin);
+                self.texts.truncate(texts);
+                place
+            }
+            Entry::Vacant(free) => {
+                let place = self.ends.len();
+                free.insert(place);
+                self.ends.push(self.keys.len());
+                place
             }
         }
-        if let Some(&place) = self.keys.get(&self.key[..]) {
-            return place;
-        }
-        for &slot in &self.slots {
-            let Value::Text(text) = keys.get(slot, row) else {
-                self.texts.push(None);
-                continue;
-            };
-            let begin = self.batch.len();
-            self.batch.extend(text);
-            self.texts.push(Some(begin..self.batch.len()));
-        }
-        let place = self.keys.len();
-        self.bytes += self.key.len();
-        self.keys.insert(self.key[..].into(), place);
-        place
     }
 
     fn answer(&self, key: usize) -> Option<Answers<'_>> {
@@ -176,7 +192,6 @@ impl<'a> Memory<'a> {
     async fn ask(&mut self, link: &Link) -> Result<()> {
         let outcome = self.query(link).await;
         self.texts.clear();
-        self.batch.clear();
         match outcome {
             Ok(()) => Ok(()),
             Err(error) if error.as_db_error().is_some() && !link.is_closed().await => {
@@ -196,7 +211,7 @@ impl<'a> Memory<'a> {
             }
         };
         let text = |range: &Option<Range<usize>>| {
-            range.as_ref().map(|range| Text(&self.batch[range.clone()]))
+            range.as_ref().map(|range| Text(&self.keys[range.clone()]))
         };
         let column = |field: usize| -> Vec<Option<Text<'_>>> {
             self.texts.iter().skip(field).step_by(self.slots.len()).map(text).collect()
@@ -205,9 +220,15 @@ impl<'a> Memory<'a> {
         let fields = columns.iter().map(|column| column as &(dyn ToSql + Sync));
         let bounds = self.question.bounds.iter().map(|bounds| bounds as &(dyn ToSql + Sync));
         let parameters: Vec<_> = fields.chain(bounds).collect();
-        for row in link.client.query(statement, &parameters).await? {
-            self.answers
-                .extend((0..self.question.width).map(|index| row.get::<_, Option<i64>>(index)));
+        let row = link.client.query_one(statement, &parameters).await?;
+        let places: Vec<i64> = row.try_get(0)?;
+        let (before, width) = (self.answers.len(), self.question.width);
+        self.answers.resize(before + places.len() * width, None);
+        for index in 0..width {
+            let answers: Vec<Option<i64>> = row.try_get(index + 1)?;
+            for (place, answer) in places.iter().zip(answers) {
+                self.answers[before + (*place as usize - 1) * width + index] = answer;
+            }
         }
         Ok(())
     }

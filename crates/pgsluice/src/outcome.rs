@@ -47,32 +47,38 @@ impl Tally {
     }
 }
 
-/// A tally while it grows: an array where every row counts.
+/// A tally while it grows: arrays where every row counts.
 #[derive(Debug)]
 pub(crate) struct Counts {
     native: Vec<u64>,
-    others: Tally,
+    server: Vec<u64>,
+    stops: BTreeMap<(NodeId, Cause), u64>,
 }
 
 impl Counts {
     /// Of a tree with so many nodes.
     pub(crate) fn new(nodes: usize) -> Self {
-        Self { native: vec![0; nodes], others: Tally::default() }
+        Self { native: vec![0; nodes], server: vec![0; nodes], stops: BTreeMap::new() }
     }
 
     /// Counts a row by where it got, and whether the server was asked about it.
     pub(crate) fn count(&mut self, at: Result<NodeId, (NodeId, Cause)>, asked: bool) {
-        match (at, asked) {
-            (Ok(leaf), false) => self.native[leaf] += 1,
-            (Ok(leaf), true) => *self.others.server.entry(leaf).or_default() += 1,
-            (Err(stop), _) => *self.others.stops.entry(stop).or_default() += 1,
+        match at {
+            Ok(leaf) if asked => self.server[leaf] += 1,
+            Ok(leaf) => self.native[leaf] += 1,
+            Err(stop) => *self.stops.entry(stop).or_default() += 1,
         }
     }
 
     /// What was counted, with the rows that the server has answered about.
     pub(crate) fn tally(self, answered: BTreeMap<NodeId, u64>) -> Tally {
-        let native = self.native.into_iter().enumerate().filter(|(_, rows)| *rows > 0);
-        Tally { native: native.collect(), answered, ..self.others }
+        let counted = |rows: Vec<u64>| rows.into_iter().enumerate().filter(|(_, rows)| *rows > 0);
+        Tally {
+            native: counted(self.native).collect(),
+            server: counted(self.server).collect(),
+            stops: self.stops,
+            answered,
+        }
     }
 }
 

@@ -24,15 +24,18 @@ pub(crate) struct Routing<'a> {
     keys: Keys,
     scratch: Scratch,
     asked: Vec<Asked>,
-    answered: BTreeMap<NodeId, u64>,
+    /// Rows by the node where the server has answered about them.
+    answered: Vec<u64>,
     /// Opened when the first row needs it.
     asker: Option<Asker<'a>>,
 }
 
 /// A row that the server is asked about.
+#[derive(Clone, Copy)]
 struct Asked {
     row: usize,
     node: NodeId,
+    place: Option<Place>,
 }
 
 /// A row that is as far as it gets.
@@ -53,13 +56,14 @@ impl<'a> Routing<'a> {
     /// Routing by `plan`; the server that is asked is `target`.
     pub(crate) fn new(plan: &'a Plan, control: &'a Control, target: &'a Target) -> Self {
         let (keys, scratch) = (Keys::default(), Scratch::default());
-        let (asked, answered) = (Vec::new(), BTreeMap::new());
+        let (asked, answered) = (Vec::new(), vec![0; plan.tree.nodes.len()]);
         Self { plan, control, target, keys, scratch, asked, answered, asker: None }
     }
 
     /// The rows that the server has been asked about at each node, with an answer.
-    pub(crate) fn answered(self) -> BTreeMap<NodeId, u64> {
-        self.answered
+    pub(crate) fn answered(&self) -> BTreeMap<NodeId, u64> {
+        let answered = self.answered.iter().copied().enumerate();
+        answered.filter(|(_, rows)| *rows > 0).collect()
     }
 
     /// Routes the rows of `split`, and hands over each when it is as far as it gets. Rows that the
@@ -70,11 +74,14 @@ impl<'a> Routing<'a> {
         mut reached: impl FnMut(Reached<'_>),
     ) -> Result<()> {
         let Plan { parser, router, .. } = self.plan;
+        if let Some(asker) = &mut self.asker {
+            asker.begin();
+        }
         for (index, row) in split.rows.iter().enumerate() {
             let row = row.of(&split.bytes);
             parser.parse(row, &mut self.keys);
             let route = router.route(row, &self.keys, &mut self.scratch);
-            self.reach(index, row, route, false, &mut reached);
+            self.reach(index, row, route, false, &mut reached)?;
         }
         // One round for each level at which rows must be asked about.
         while !self.asked.is_empty() {
@@ -90,43 +97,44 @@ impl<'a> Routing<'a> {
         route: Route,
         asked: bool,
         reached: &mut impl FnMut(Reached<'_>),
-    ) {
+    ) -> Result<()> {
         let at = match route {
             Route::Leaf(leaf) => Ok(leaf),
             Route::Node(node, cause) => Err((node, cause)),
-            Route::Ask(node) => return self.asked.push(Asked { row: index, node }),
+            Route::Ask(node) => {
+                let asker = match &mut self.asker {
+                    Some(asker) => asker,
+                    none => none.insert(Asker::open(self.plan, self.control, self.target)?),
+                };
+                let place = asker.note(node, row, &self.keys);
+                self.asked.push(Asked { row: index, node, place });
+                return Ok(());
+            }
         };
         reached(Reached { index, row, keys: &self.keys, at, asked });
+        Ok(())
     }
 
     fn ask(&mut self, split: &Split, reached: &mut impl FnMut(Reached<'_>)) -> Result<()> {
         let Plan { parser, router, .. } = self.plan;
-        let mut asker = match self.asker.take() {
-            Some(asker) => asker,
-            None => Asker::open(self.plan, self.control, self.target)?,
-        };
-        let rows = std::mem::take(&mut self.asked);
-        asker.begin();
-        let note = |asked: &Asked| {
-            let row = split.rows[asked.row].of(&split.bytes);
-            parser.parse(row, &mut self.keys);
-            asker.note(asked.node, row, &self.keys)
-        };
-        let places: Vec<Option<Place>> = rows.iter().map(note).collect();
-        asker.ask()?;
-        for (Asked { row: index, node }, place) in rows.into_iter().zip(places) {
+        self.asker.as_mut().map_or(Ok(()), Asker::ask)?;
+        let rows = self.asked.len();
+        for index in 0..rows {
+            let Asked { row: index, node, place } = self.asked[index];
             let row = split.rows[index].of(&split.bytes);
             parser.parse(row, &mut self.keys);
-            let route = match place.and_then(|place| asker.answer(place)) {
+            let answers =
+                self.asker.as_ref().zip(place).and_then(|(asker, place)| asker.answer(place));
+            let route = match answers {
                 Some(answers) => {
-                    *self.answered.entry(node).or_default() += 1;
+                    self.answered[node] += 1;
                     router.resume(node, answers, row, &self.keys, &mut self.scratch)
                 }
                 None => Route::Node(node, Cause::Unanswered),
             };
-            self.reach(index, row, route, true, reached);
+            self.reach(index, row, route, true, reached)?;
         }
-        self.asker = Some(asker);
+        self.asked.drain(..rows);
         Ok(())
     }
 }

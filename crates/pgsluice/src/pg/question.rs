@@ -12,7 +12,8 @@ use super::raw::Raw;
 /// What the server is asked about the key of a node; nodes whose questions are equal share one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Question {
-    /// The query; a parameter for each field, then one for each array of bounds.
+    /// The query; a parameter for each field, then one for each array of bounds. It gives one row of
+    /// arrays: the places of the keys from 1 on, and the answers.
     pub(crate) sql: String,
     /// Which fields of the input it needs, from 0.
     pub(crate) fields: Vec<usize>,
@@ -74,11 +75,6 @@ impl Term {
             self.read("literal")
         )
     }
-
-    /// The place of `key`, the name of a column, among the values of parameter `bounds`.
-    fn bucket(&self, key: &str, bounds: usize) -> String {
-        format!("pg_catalog.width_bucket({}, ${bounds}::{}[])", self.read(key), self.ty)
-    }
 }
 
 /// The question about `terms`, each with its place among the `count` expressions that the SQL
@@ -97,45 +93,55 @@ pub(crate) fn question(
         column.read(&place.map_or("NULL".to_owned(), |place| format!("input.f{place}")))
     };
     let row: Vec<String> = columns.iter().map(column).collect();
-    let inputs = (1..=fields.len()).map(|n| format!("${n}::pg_catalog.text[]"));
     let mut bounds = Vec::new();
-    let mut buckets = String::new();
-    let names = |letter: char, count: usize| (0..count).map(move |n| format!("{letter}{n}"));
-    let answers = terms.iter().map(|(place, term)| match (format!("k{place}"), &term.answer) {
-        (key, Answer::Hash(function)) => {
-            let value = term.read(&key);
-            let seed = PARTITION_SEED.cast_signed();
-            format!(
-                "CASE WHEN {key} IS DISTINCT FROM NULL THEN {function}({value}, {seed}::pg_catalog.int8) END"
-            )
-        }
-        (key, Answer::Place { equal, bounds: values }) => {
-            bounds.push(values.clone());
-            let parameter = fields.len() + bounds.len();
-            let bucket = term.bucket(&key, parameter);
-            buckets.push_str(&format!(", {bucket} AS {key}_bucket"));
-            format!(
-                "2 * {key}_bucket + CASE WHEN {key}_bucket > 0 AND {} {equal} (${parameter}::{}[])[{key}_bucket] THEN 0 ELSE 1 END",
-                term.read(&key), term.ty
-            )
-        }
-    });
-    let answers: Vec<String> =
-        answers.map(|answer| format!("({answer})::pg_catalog.int8")).collect();
-    // The names in the keys are looked up in the innermost query first. Materialized, so that
-    // nothing is evaluated twice.
+    let mut buckets = Vec::new();
+    let mut answers = Vec::new();
+    for (place, term) in terms {
+        let key = format!("k{place}");
+        let value = term.read(&key);
+        answers.push(match &term.answer {
+            Answer::Hash(function) => {
+                let seed = PARTITION_SEED.cast_signed();
+                format!(
+                    "CASE WHEN {key} IS DISTINCT FROM NULL THEN {function}({value}, {seed}) END"
+                )
+            }
+            Answer::Place { equal, bounds: values } => {
+                bounds.push(values.clone());
+                let all = format!("${}::{}[]", fields.len() + bounds.len(), term.ty);
+                buckets.push(format!("pg_catalog.width_bucket({value}, {all}) AS b{place}"));
+                format!(
+                    "2 * b{place} + CASE WHEN b{place} > 0 AND {value} {equal} ({all})[b{place}] \
+                     THEN 0 ELSE 1 END"
+                )
+            }
+        });
+    }
+    let list = |letter: char, count: usize| {
+        (0..count).map(|n| format!("{letter}{n}")).collect::<Vec<_>>().join(", ")
+    };
+    let inputs: Vec<String> =
+        (1..=fields.len()).map(|n| format!("${n}::pg_catalog.text[]")).collect();
+    let answers: Vec<String> = answers
+        .iter()
+        .map(|answer| format!("pg_catalog.array_agg(({answer})::pg_catalog.int8)"))
+        .collect();
+    let buckets: String = buckets.iter().map(|bucket| format!(", {bucket}")).collect();
+    // The names in the keys are looked up in the innermost query first. OFFSET keeps a query apart
+    // from that around it, so that nothing is evaluated twice.
     let sql = format!(
-        "WITH key AS MATERIALIZED (
-             SELECT input.place, key.*
-             FROM unnest({inputs}) WITH ORDINALITY AS input ({texts}, place)
-             CROSS JOIN LATERAL (SELECT {keys} FROM (SELECT {row}) AS given) AS key ({names})
-         ), placed AS MATERIALIZED (SELECT *{buckets} FROM key)
-         SELECT {answers} FROM placed ORDER BY place",
-        inputs = inputs.collect::<Vec<_>>().join(", "),
-        texts = names('f', fields.len()).collect::<Vec<_>>().join(", "),
-        row = row.join(", "),
-        names = names('k', count).collect::<Vec<_>>().join(", "),
+        "SELECT pg_catalog.array_agg(place), {answers}
+         FROM (SELECT *{buckets}
+               FROM (SELECT input.place, key.*
+                     FROM unnest({inputs}) WITH ORDINALITY AS input ({texts}, place)
+                     CROSS JOIN LATERAL (SELECT {keys} FROM (SELECT {row}) AS given) AS key ({names})
+                     OFFSET 0) AS keys
+               OFFSET 0) AS placed",
         answers = answers.join(", "),
+        inputs = inputs.join(", "),
+        texts = list('f', fields.len()),
+        row = row.join(", "),
+        names = list('k', count),
     );
     let fields = fields.iter().map(|(field, _)| *field).collect();
     Question { sql, fields, bounds, width: terms.len() }
