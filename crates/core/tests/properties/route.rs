@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use pgsluice_core::catalog::{Key, KeyColumn, NodeId, ROOT, Tree};
+use pgsluice_core::catalog::{Key, KeyColumn, NodeId, ROOT, Strategy, Tree};
 use pgsluice_core::format::Format;
+use pgsluice_core::hash::PARTITION_SEED;
 use pgsluice_core::parse::{Keys, Parser};
 use pgsluice_core::route::{Cause, Route, Router, Scratch, naive};
 use pgsluice_core::types::{Datum, KeyType, OwnedDatum};
@@ -30,11 +31,12 @@ pub fn check(bytes: &[u8]) {
         let values = values(&mut choices);
         let row = line(&values);
         parser.parse(&row, &mut keys);
-        assert_eq!(
-            router.route(&row, &keys, &mut scratch),
-            walk(&tree, &values),
-            "{values:?} in {tree:#?}"
-        );
+        let mut route = router.route(&row, &keys, &mut scratch);
+        while let Route::Ask(node) = route {
+            let answers = answers(&tree, node, &values);
+            route = router.resume(node, &answers, &row, &keys, &mut scratch);
+        }
+        assert_eq!(route, walk(&tree, &values), "{values:?} in {tree:#?}");
     }
 }
 
@@ -58,6 +60,25 @@ fn line(values: &[Value]) -> Vec<u8> {
     fields.join(&b'\t')
 }
 
+/// What a server would say: that a value of the first field is its own place.
+fn answers(tree: &Tree, node: NodeId, values: &[Value]) -> Vec<Option<i64>> {
+    let key = tree.nodes[node].key.as_ref().expect("a key");
+    let place = asked(values).map(|place| match key.strategy {
+        Strategy::Hash => KeyType::Int8.hash(Datum::Int(place), PARTITION_SEED) as i64,
+        Strategy::List | Strategy::Range => place,
+    });
+    let is_asked = |column: &&KeyColumn| matches!(column, KeyColumn::Asked { .. });
+    key.columns.iter().filter(is_asked).map(|_| place).collect()
+}
+
+fn asked(values: &[Value]) -> Option<i64> {
+    let Some(Value::Text(text)) = values.first() else { return None };
+    match KeyType::Int8.parse(text, &mut Vec::new())? {
+        Datum::Int(place) => Some(place),
+        _ => None,
+    }
+}
+
 /// Down from the root, one question at a time.
 fn walk(tree: &Tree, values: &[Value]) -> Route {
     let mut node = ROOT;
@@ -75,14 +96,23 @@ fn step(tree: &Tree, node: NodeId, key: &Key, values: &[Value]) -> Result<NodeId
     let mut datums: Vec<Option<OwnedDatum>> = Vec::new();
     let parse = |ty: &KeyType, text| ty.parse(text, &mut Vec::new()).map(OwnedDatum::from);
     for column in &key.columns {
-        let KeyColumn::Native { ty, .. } = column else { return Err(Cause::Opaque) };
-        types.push(ty.clone());
+        types.push(match column {
+            KeyColumn::Native { ty, .. } => ty.clone(),
+            KeyColumn::Asked { .. } => KeyType::Int8,
+            KeyColumn::Opaque { .. } => return Err(Cause::Opaque),
+        });
     }
     for (index, column) in key.columns.iter().enumerate() {
-        let KeyColumn::Native { field, ty, .. } = column else { return Err(Cause::Opaque) };
-        let Some(field) = field else {
-            datums.push(None);
-            continue;
+        let (field, ty) = match column {
+            KeyColumn::Native { field: Some(field), ty, .. } => (field, ty),
+            KeyColumn::Native { .. } => {
+                datums.push(None);
+                continue;
+            }
+            _ => {
+                datums.push(asked(values).map(OwnedDatum::Int));
+                continue;
+            }
         };
         datums.push(match values.get(*field) {
             // A row without a single field is a row with one that is empty.

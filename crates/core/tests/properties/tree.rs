@@ -60,6 +60,7 @@ fn column(choices: &mut Choices<'_>) -> KeyColumn {
     let field = choices.below(FIELDS.len());
     let column = format!("c{field}");
     match choices.below(32) {
+        28..30 => KeyColumn::Asked { column, fields: vec![0], why: "by chance".to_owned() },
         30 => KeyColumn::Opaque { column, why: "by chance".to_owned() },
         31 => KeyColumn::Native { column, field: None, ty: FIELDS[field].clone() },
         _ => KeyColumn::Native { column, field: Some(field), ty: FIELDS[field].clone() },
@@ -69,6 +70,8 @@ fn column(choices: &mut Choices<'_>) -> KeyColumn {
 fn key_type(column: &KeyColumn) -> KeyType {
     match column {
         KeyColumn::Native { ty, .. } => ty.clone(),
+        // The places that a server would tell are integers.
+        KeyColumn::Asked { .. } => KeyType::Int8,
         KeyColumn::Opaque { .. } => KeyType::Text,
     }
 }
