@@ -140,8 +140,8 @@ fn describe_fallbacks(plan: &Plan, preview: &Preview, full: bool, lines: &mut Ve
         plan.known_fallbacks().into_iter().map(|(what, why)| format!("{what}: {why}")).collect();
     let stops =
         preview.stops.iter().map(|(&(node, cause), &rows)| (plan.explain(node, cause), rows));
-    let asked =
-        preview.answered.iter().filter_map(|(&node, &rows)| Some((plan.asked(node)?, rows)));
+    let asked = preview.answered.iter();
+    let asked = asked.filter_map(|(&asked, &rows)| Some((plan.explain_answered(asked)?, rows)));
     for ((what, why), rows) in asked.chain(stops) {
         let rows = count(rows, "row", "rows");
         match fallbacks.iter_mut().find(|known| **known == format!("{what}: {why}")) {

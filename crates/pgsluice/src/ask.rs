@@ -6,7 +6,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 
-use futures_util::future::try_join_all;
+use futures_util::future::{try_join, try_join_all};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use pgsluice_core::catalog::NodeId;
@@ -14,7 +14,7 @@ use pgsluice_core::parse::{Keys, Value};
 use pgsluice_core::route::Answers;
 use tokio::runtime::Runtime;
 use tokio_postgres::Statement;
-use tokio_postgres::types::ToSql;
+use tokio_postgres::types::{FromSqlOwned, ToSql};
 
 use crate::control::Control;
 use crate::error::{Error, Result};
@@ -39,15 +39,20 @@ pub(crate) struct Asker<'a> {
     link: Link,
     runtime: Runtime,
     /// By the question's number; None where nothing was asked yet.
-    memories: Vec<Option<Memory<'a>>>,
+    memories: Vec<Option<Memory<'a, i64>>>,
+    spellings: Option<Memory<'a, String>>,
 }
 
-/// Where an answer is remembered, until the next batch.
+/// Where an answer is remembered, until the next split.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     question: usize,
     key: usize,
 }
+
+/// Where the server's spelling of a row's keys is remembered, until the next split.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spelled(usize);
 
 impl<'a> Asker<'a> {
     /// Connects.
@@ -60,13 +65,16 @@ impl<'a> Asker<'a> {
             Ok(link)
         };
         let link = runtime.block_on(control.unless_stopped(opening))?;
-        Ok(Self { plan, control, link, runtime, memories: Vec::new() })
+        let wanted = plan.router.wanted();
+        let spelling = plan.catalogue.questions.spelling.as_ref();
+        let spellings = spelling.map(|spelling| Memory::of(spelling, wanted));
+        Ok(Self { plan, control, link, runtime, memories: Vec::new(), spellings })
     }
 
-    /// Forgets what has grown too large. The places of the batch before are void.
+    /// Forgets what has grown too large. The places of the split before are void.
     pub(crate) fn begin(&mut self) {
-        let memories = self.memories.iter_mut().flatten();
-        memories.filter(|memory| memory.is_full()).for_each(Memory::clear);
+        self.memories.iter_mut().flatten().for_each(Memory::begin);
+        self.spellings.iter_mut().for_each(Memory::begin);
     }
 
     /// Notes a row that is at `node`; where its answer will be. None if nothing can be asked.
@@ -80,11 +88,19 @@ impl<'a> Asker<'a> {
         Some(Place { question: number, key: memory.note(row, keys) })
     }
 
+    /// Notes a row with a value whose spelling is not read natively; where the server's will be.
+    pub(crate) fn note_spelling(&mut self, row: &[u8], keys: &Keys) -> Option<Spelled> {
+        self.spellings.as_mut().map(|memory| Spelled(memory.note(row, keys)))
+    }
+
     /// Asks about all keys that were noted and are not known yet.
     pub(crate) fn ask(&mut self) -> Result<()> {
-        let Self { control, link, runtime, memories, .. } = self;
-        let new = memories.iter_mut().flatten().filter(|memory| !memory.texts.is_empty());
-        let asking = try_join_all(new.map(|memory| memory.ask(link)));
+        let Self { control, link, runtime, memories, spellings, .. } = self;
+        let asking = async {
+            let memories = memories.iter_mut().flatten().map(|memory| memory.ask(link));
+            let spellings = spellings.iter_mut().map(|memory| memory.ask(link));
+            try_join(try_join_all(memories), try_join_all(spellings)).await
+        };
         match runtime.block_on(link.canceller.settle(control, asking)) {
             Some(asked) => asked.map(|_| ()),
             None => Err(control.failure().unwrap_or_else(Error::interrupted)),
@@ -95,10 +111,20 @@ impl<'a> Asker<'a> {
     pub(crate) fn answer(&self, place: Place) -> Option<Answers<'_>> {
         self.memories.get(place.question)?.as_ref()?.answer(place.key)
     }
+
+    /// The server's spellings of a row's keys, each with its place among the wanted fields; None if it refused.
+    pub(crate) fn spelling(
+        &self,
+        place: Spelled,
+    ) -> Option<impl Iterator<Item = (usize, Option<&str>)>> {
+        let memory = self.spellings.as_ref()?;
+        let texts = memory.answer(place.0)?.iter().map(Option::as_deref);
+        Some(memory.slots.iter().copied().zip(texts))
+    }
 }
 
 /// The answers to one question, by key: its fields one after the other, with their lengths.
-struct Memory<'a> {
+struct Memory<'a, A> {
     question: &'a Question,
     statement: Option<Statement>,
     /// The question's fields among those that the parser finds.
@@ -109,13 +135,13 @@ struct Memory<'a> {
     /// All keys behind one another, and where each ends.
     keys: Vec<u8>,
     ends: Vec<usize>,
-    /// As many for each key as the question has columns.
-    answers: Vec<Option<i64>>,
+    /// As many for each key as an answer has values.
+    answers: Vec<Option<A>>,
     /// The fields of the keys that have no answer yet, as ranges of all keys; None is NULL.
     texts: Vec<Option<Range<usize>>>,
 }
 
-impl<'a> Memory<'a> {
+impl<'a, A: FromSqlOwned> Memory<'a, A> {
     fn of(question: &'a Question, wanted: &[usize]) -> Self {
         let slots = question.fields.iter().map(|field| wanted.partition_point(|slot| slot < field));
         Self {
@@ -131,8 +157,10 @@ impl<'a> Memory<'a> {
         }
     }
 
-    fn is_full(&self) -> bool {
-        self.ends.len() > REMEMBERED || self.keys.len() > REMEMBERED_BYTES
+    fn begin(&mut self) {
+        if self.ends.len() > REMEMBERED || self.keys.len() > REMEMBERED_BYTES {
+            self.clear();
+        }
     }
 
     fn clear(&mut self) {
@@ -183,13 +211,16 @@ impl<'a> Memory<'a> {
         }
     }
 
-    fn answer(&self, key: usize) -> Option<Answers<'_>> {
+    fn answer(&self, key: usize) -> Option<&[Option<A>]> {
         let width = self.question.width;
         self.answers.get(key * width..(key + 1) * width)
     }
 
     /// If the server refuses a key of the batch, it is not known which one, and none has an answer.
     async fn ask(&mut self, link: &Link) -> Result<()> {
+        if self.texts.is_empty() {
+            return Ok(());
+        }
         let outcome = self.query(link).await;
         self.texts.clear();
         match outcome {
@@ -223,9 +254,9 @@ impl<'a> Memory<'a> {
         let row = link.client.query_one(statement, &parameters).await?;
         let places: Vec<i64> = row.try_get(0)?;
         let (before, width) = (self.answers.len(), self.question.width);
-        self.answers.resize(before + places.len() * width, None);
+        self.answers.resize_with(before + places.len() * width, || None);
         for index in 0..width {
-            let answers: Vec<Option<i64>> = row.try_get(index + 1)?;
+            let answers: Vec<Option<A>> = row.try_get(index + 1)?;
             for (place, answer) in places.iter().zip(answers) {
                 self.answers[before + (*place as usize - 1) * width + index] = answer;
             }

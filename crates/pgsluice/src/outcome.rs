@@ -7,6 +7,7 @@ use pgsluice_core::route::Cause;
 
 use crate::error::{Error, Result};
 use crate::kind::Kind;
+use crate::plan::Answered;
 
 /// Where rows went.
 #[derive(Clone, Debug, Default)]
@@ -17,8 +18,8 @@ pub(crate) struct Tally {
     pub server: BTreeMap<NodeId, u64>,
     /// Rows by the node that they stopped at, and why.
     pub stops: BTreeMap<(NodeId, Cause), u64>,
-    /// Rows by the node where the server was asked about them, once for each such node.
-    pub answered: BTreeMap<NodeId, u64>,
+    /// Rows that the server was asked about, by what it was asked, once for each.
+    pub answered: BTreeMap<Answered, u64>,
 }
 
 impl Tally {
@@ -71,7 +72,7 @@ impl Counts {
     }
 
     /// What was counted, with the rows that the server has answered about.
-    pub(crate) fn tally(self, answered: BTreeMap<NodeId, u64>) -> Tally {
+    pub(crate) fn tally(self, answered: BTreeMap<Answered, u64>) -> Tally {
         let counted = |rows: Vec<u64>| rows.into_iter().enumerate().filter(|(_, rows)| *rows > 0);
         Tally {
             native: counted(self.native).collect(),

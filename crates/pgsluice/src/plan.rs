@@ -20,6 +20,9 @@ use crate::pg::conninfo::Target;
 use crate::pg::introspect::{Catalogue, Facts};
 use crate::pg::sql;
 
+/// What the server has answered about: the key of a node, or the spelling of one of its columns.
+pub type Answered = (NodeId, Option<usize>);
+
 /// What will happen to the rows of a load; immutable once made.
 #[derive(Debug)]
 pub struct Plan {
@@ -140,6 +143,13 @@ impl Plan {
             )),
             _ => None,
         })
+    }
+
+    /// What rows the server has answered about, and why it was asked; None if it was not.
+    pub fn explain_answered(&self, (node, column): Answered) -> Option<(String, String)> {
+        let Some(column) = column else { return self.asked(node) };
+        let (what, why) = self.explain(node, Cause::Spelling(column));
+        Some((what, format!("{why}, which is asked")))
     }
 
     /// Keys that are not routed natively, and detours, before any row is read: what, why.

@@ -11,7 +11,7 @@ use crate::config::{Load, SAMPLE_ROWS};
 use crate::control::Control;
 use crate::error::Result;
 use crate::pg::conninfo::Target;
-use crate::plan::Plan;
+use crate::plan::{Answered, Plan};
 use crate::routing::{Reached, Routing};
 use crate::selftest::Samples;
 use crate::source::{self, Reader, Split};
@@ -23,8 +23,8 @@ pub struct Preview {
     pub rows: u64,
     /// Rows by the leaf found for them.
     pub leaves: BTreeMap<NodeId, u64>,
-    /// Rows by the node where the server was asked about them, once for each such node.
-    pub answered: BTreeMap<NodeId, u64>,
+    /// Rows that the server was asked about, by what it was asked, once for each.
+    pub answered: BTreeMap<Answered, u64>,
     /// Rows by the node that they stop at, and why.
     pub stops: BTreeMap<(NodeId, Cause), u64>,
     /// Rows for the self-test.

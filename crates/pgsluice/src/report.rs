@@ -122,8 +122,8 @@ fn fallbacks(plan: &Plan, outcome: &Outcome) -> Vec<Fallback> {
     for (&(node, cause), &rows) in &outcome.routed.stops {
         *rows_by.entry(plan.explain(node, cause)).or_default() += rows;
     }
-    for (&node, &rows) in &outcome.routed.answered {
-        if let Some(asked) = plan.asked(node) {
+    for (&answered, &rows) in &outcome.routed.answered {
+        if let Some(asked) = plan.explain_answered(answered) {
             *rows_by.entry(asked).or_default() += rows;
         }
     }

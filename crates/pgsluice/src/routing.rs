@@ -1,19 +1,20 @@
 //! Parse and route, for one thread: a split's rows to their leaves, or as far as they get.
 //!
-//! Rows that stop where the server must evaluate a key are asked about together, once the rest of
-//! the split is routed, and go on from there.
+//! Rows that stop where the server must evaluate a key, or read a value that is spelled in a way
+//! of its own, are asked about together, once the rest of the split is routed, and go on from there.
 
 use std::collections::BTreeMap;
 
 use pgsluice_core::catalog::NodeId;
-use pgsluice_core::parse::Keys;
+use pgsluice_core::format::Format;
+use pgsluice_core::parse::{self, Keys, Parser, Value};
 use pgsluice_core::route::{Cause, Route, Scratch};
 
-use crate::ask::{Asker, Place};
+use crate::ask::{Asker, Place, Spelled};
 use crate::control::Control;
 use crate::error::Result;
 use crate::pg::conninfo::Target;
-use crate::plan::Plan;
+use crate::plan::{Answered, Plan};
 use crate::source::Split;
 
 /// What one thread needs for routing; reused from split to split.
@@ -24,8 +25,10 @@ pub(crate) struct Routing<'a> {
     keys: Keys,
     scratch: Scratch,
     asked: Vec<Asked>,
-    /// Rows by the node where the server has answered about them.
-    answered: Vec<u64>,
+    answered: BTreeMap<Answered, u64>,
+    /// Finds the keys of a row in the server's spelling, and the row.
+    respelled: Parser,
+    text: Vec<u8>,
     /// Opened when the first row needs it.
     asker: Option<Asker<'a>>,
 }
@@ -33,16 +36,23 @@ pub(crate) struct Routing<'a> {
 /// A row that the server is asked about.
 #[derive(Clone, Copy)]
 struct Asked {
-    row: usize,
-    node: NodeId,
-    place: Option<Place>,
+    index: usize,
+    /// Where its keys are in the server's spelling, if its own is not read natively.
+    spelled: Option<Spelled>,
+    about: About,
+}
+
+#[derive(Clone, Copy)]
+enum About {
+    Key(NodeId, Option<Place>),
+    Spelling(NodeId, usize),
 }
 
 /// A row that is as far as it gets.
 pub(crate) struct Reached<'r> {
     /// Its place in the split.
     pub index: usize,
-    /// Its bytes.
+    /// Its bytes, or a row of COPY text with the same keys as the server spells them.
     pub row: &'r [u8],
     /// Its keys.
     pub keys: &'r Keys,
@@ -55,15 +65,23 @@ pub(crate) struct Reached<'r> {
 impl<'a> Routing<'a> {
     /// Routing by `plan`; the server that is asked is `target`.
     pub(crate) fn new(plan: &'a Plan, control: &'a Control, target: &'a Target) -> Self {
-        let (keys, scratch) = (Keys::default(), Scratch::default());
-        let (asked, answered) = (Vec::new(), vec![0; plan.tree.nodes.len()]);
-        Self { plan, control, target, keys, scratch, asked, answered, asker: None }
+        Self {
+            plan,
+            control,
+            target,
+            keys: Keys::default(),
+            scratch: Scratch::default(),
+            asked: Vec::new(),
+            answered: BTreeMap::new(),
+            respelled: Parser::new(&Format::text(), plan.router.wanted().to_vec()),
+            text: Vec::new(),
+            asker: None,
+        }
     }
 
-    /// The rows that the server has been asked about at each node, with an answer.
-    pub(crate) fn answered(&self) -> BTreeMap<NodeId, u64> {
-        let answered = self.answered.iter().copied().enumerate();
-        answered.filter(|(_, rows)| *rows > 0).collect()
+    /// The rows that the server has answered about, by what it was asked.
+    pub(crate) fn answered(self) -> BTreeMap<Answered, u64> {
+        self.answered
     }
 
     /// Routes the rows of `split`, and hands over each when it is as far as it gets. Rows that the
@@ -81,7 +99,7 @@ impl<'a> Routing<'a> {
             let row = row.of(&split.bytes);
             parser.parse(row, &mut self.keys);
             let route = router.route(row, &self.keys, &mut self.scratch);
-            self.reach(index, row, route, false, &mut reached)?;
+            self.reach(index, row, route, None, &mut reached)?;
         }
         // One round for each level at which rows must be asked about.
         while !self.asked.is_empty() {
@@ -90,51 +108,110 @@ impl<'a> Routing<'a> {
         Ok(())
     }
 
+    /// Hands a row over, or notes what the server is to be asked about it; `before` is what it was
+    /// asked before.
     fn reach(
         &mut self,
         index: usize,
         row: &[u8],
         route: Route,
-        asked: bool,
+        before: Option<Asked>,
         reached: &mut impl FnMut(Reached<'_>),
     ) -> Result<()> {
+        let spelled = before.and_then(|asked| asked.spelled);
         let at = match route {
             Route::Leaf(leaf) => Ok(leaf),
-            Route::Node(node, cause) => Err((node, cause)),
-            Route::Ask(node) => {
-                let asker = match &mut self.asker {
-                    Some(asker) => asker,
-                    none => none.insert(Asker::open(self.plan, self.control, self.target)?),
-                };
-                let place = asker.note(node, row, &self.keys);
-                self.asked.push(Asked { row: index, node, place });
+            Route::Node(node, Cause::Spelling(column))
+                if spelled.is_none() && self.plan.catalogue.questions.spelling.is_some() =>
+            {
+                let asker = opened(&mut self.asker, self.plan, self.control, self.target)?;
+                let spelled = asker.note_spelling(row, &self.keys);
+                self.asked.push(Asked { index, spelled, about: About::Spelling(node, column) });
                 return Ok(());
             }
+            Route::Ask(node) => {
+                let asker = opened(&mut self.asker, self.plan, self.control, self.target)?;
+                let about = About::Key(node, asker.note(node, row, &self.keys));
+                self.asked.push(Asked { index, spelled, about });
+                return Ok(());
+            }
+            Route::Node(node, cause) => Err((node, cause)),
         };
-        reached(Reached { index, row, keys: &self.keys, at, asked });
+        reached(Reached { index, row, keys: &self.keys, at, asked: before.is_some() });
         Ok(())
     }
 
     fn ask(&mut self, split: &Split, reached: &mut impl FnMut(Reached<'_>)) -> Result<()> {
-        let Plan { parser, router, .. } = self.plan;
         self.asker.as_mut().map_or(Ok(()), Asker::ask)?;
+        let mut text = std::mem::take(&mut self.text);
         let rows = self.asked.len();
-        for index in 0..rows {
-            let Asked { row: index, node, place } = self.asked[index];
-            let row = split.rows[index].of(&split.bytes);
-            parser.parse(row, &mut self.keys);
-            let answers =
-                self.asker.as_ref().zip(place).and_then(|(asker, place)| asker.answer(place));
-            let route = match answers {
-                Some(answers) => {
-                    self.answered[node] += 1;
-                    router.resume(node, answers, row, &self.keys, &mut self.scratch)
-                }
-                None => Route::Node(node, Cause::Unanswered),
-            };
-            self.reach(index, row, route, true, reached)?;
+        for place in 0..rows {
+            let asked = self.asked[place];
+            let mut row = split.rows[asked.index].of(&split.bytes);
+            self.plan.parser.parse(row, &mut self.keys);
+            let is_spelled = self.spell(asked, row, &mut text);
+            if is_spelled {
+                row = &text;
+                self.respelled.parse(row, &mut self.keys);
+            }
+            let route = self.resume(asked.about, is_spelled, row);
+            self.reach(asked.index, row, route, Some(asked), reached)?;
         }
         self.asked.drain(..rows);
+        self.text = text;
         Ok(())
+    }
+
+    /// Writes the row's keys as the server spells them, if it was asked to and did.
+    fn spell(&self, asked: Asked, row: &[u8], text: &mut Vec<u8>) -> bool {
+        let asker = self.asker.as_ref().zip(asked.spelled);
+        let Some(mut spelled) = asker.and_then(|(asker, place)| asker.spelling(place)) else {
+            return false;
+        };
+        let mut next = spelled.next();
+        let values = self.plan.router.wanted().iter().enumerate().map(|(slot, &field)| {
+            let value = match next {
+                Some((place, value)) if place == slot => {
+                    next = spelled.next();
+                    value.map_or(Value::Null, |value| Value::Text(value.as_bytes()))
+                }
+                _ => self.keys.get(slot, row),
+            };
+            (field, value)
+        });
+        parse::text_row(values, text);
+        true
+    }
+
+    /// Goes on from where the server was asked.
+    fn resume(&mut self, about: About, is_spelled: bool, row: &[u8]) -> Route {
+        let Plan { router, .. } = self.plan;
+        match about {
+            About::Key(node, place) => {
+                let asker = self.asker.as_ref().zip(place);
+                let Some(answers) = asker.and_then(|(asker, place)| asker.answer(place)) else {
+                    return Route::Node(node, Cause::Unanswered);
+                };
+                *self.answered.entry((node, None)).or_default() += 1;
+                router.resume(node, answers, row, &self.keys, &mut self.scratch)
+            }
+            About::Spelling(node, column) if is_spelled => {
+                *self.answered.entry((node, Some(column))).or_default() += 1;
+                router.route(row, &self.keys, &mut self.scratch)
+            }
+            About::Spelling(node, column) => Route::Node(node, Cause::Spelling(column)),
+        }
+    }
+}
+
+fn opened<'s, 'a>(
+    asker: &'s mut Option<Asker<'a>>,
+    plan: &'a Plan,
+    control: &'a Control,
+    target: &Target,
+) -> Result<&'s mut Asker<'a>> {
+    match asker {
+        Some(asker) => Ok(asker),
+        none => Ok(none.insert(Asker::open(plan, control, target)?)),
     }
 }

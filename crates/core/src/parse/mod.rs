@@ -33,6 +33,32 @@ pub enum Value<'a> {
     Text(&'a [u8]),
 }
 
+/// Writes a row of COPY text with `values` at their positions, ascending, and NULL at all others. It
+/// ends before a value that is missing.
+pub fn text_row<'v>(values: impl IntoIterator<Item = (usize, Value<'v>)>, row: &mut Vec<u8>) {
+    row.clear();
+    let mut next = 0;
+    for (position, value) in values {
+        while next <= position {
+            if next > 0 {
+                row.push(b'\t');
+            }
+            if next < position {
+                row.extend(b"\\N");
+            }
+            next += 1;
+        }
+        match value {
+            Value::Missing => {
+                row.pop();
+                return;
+            }
+            Value::Null => row.extend(b"\\N"),
+            Value::Text(text) => text::encode(text, row),
+        }
+    }
+}
+
 /// The key columns of one row; reused from row to row.
 #[derive(Clone, Debug, Default)]
 pub struct Keys {
@@ -127,5 +153,31 @@ impl Parser {
                 csv::field(row, start, *delimiter, null, quote, escape)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_text_hold_any_value() {
+        let mut row = Vec::new();
+        let value = Value::Text(b"a\tb\\N\n");
+        text_row([(1, value), (2, Value::Null), (4, Value::Text(b""))], &mut row);
+        assert_eq!(row, b"\\N\ta\\\tb\\\\N\\n\t\\N\t\\N\t");
+        let mut keys = Keys::default();
+        Parser::new(&Format::text(), vec![1, 2, 4]).parse(&row, &mut keys);
+        assert_eq!(keys.get(0, &row), value);
+        assert_eq!([keys.get(1, &row), keys.get(2, &row)], [Value::Null, Value::Text(b"")]);
+    }
+
+    #[test]
+    fn a_row_of_text_ends_before_a_missing_value() {
+        let mut row = Vec::new();
+        text_row([(0, Value::Text(b"a")), (3, Value::Missing)], &mut row);
+        let mut keys = Keys::default();
+        Parser::new(&Format::text(), vec![0, 3]).parse(&row, &mut keys);
+        assert_eq!([keys.get(0, &row), keys.get(1, &row)], [Value::Text(b"a"), Value::Missing]);
     }
 }

@@ -79,6 +79,18 @@ fn number(first: u8, rest: &[u8], most: usize, radix: u32) -> (u8, usize) {
     })
 }
 
+/// What [`decode`] reads as `value`: `CopyAttributeOutText` in `src/backend/commands/copyto.c`.
+pub(super) fn encode(value: &[u8], raw: &mut Vec<u8>) {
+    for &byte in value {
+        match byte {
+            b'\\' | b'\t' => raw.extend([b'\\', byte]),
+            b'\n' => raw.extend(b"\\n"),
+            b'\r' => raw.extend(b"\\r"),
+            _ => raw.push(byte),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,12 +4,13 @@
 //! read them. What comes back for each row and column of the key is one integer: for a hash key
 //! the hash of the value, for others the place of the value among those of the bounds.
 
+use pgsluice_core::catalog::quoted;
 use pgsluice_core::hash::PARTITION_SEED;
 
 use super::constraint::Column;
 use super::raw::Raw;
 
-/// What the server is asked about the key of a node; nodes whose questions are equal share one.
+/// What the server is asked about keys; nodes whose questions are equal share one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Question {
     /// The query; a parameter for each field, then one for each array of bounds. It gives one row of
@@ -19,7 +20,7 @@ pub(crate) struct Question {
     pub(crate) fields: Vec<usize>,
     /// The values of bounds, ascending, as the server wrote them.
     pub(crate) bounds: Vec<Raw>,
-    /// Integers in an answer.
+    /// Values in an answer.
     pub(crate) width: usize,
 }
 
@@ -77,6 +78,20 @@ impl Term {
     }
 }
 
+/// The question how the server spells the `fields`, columns of the input with their places there.
+pub(crate) fn spelling(columns: &[Column], fields: &[(usize, &str)]) -> Question {
+    let keys: Vec<String> = fields.iter().map(|(_, name)| quoted(name)).collect();
+    let rows = rows(columns, fields, (&keys.join(", "), keys.len()));
+    let texts =
+        (0..keys.len()).map(|key| format!(", pg_catalog.array_agg(k{key}::pg_catalog.text)"));
+    Question {
+        sql: format!("SELECT pg_catalog.array_agg(place){} FROM {rows}", texts.collect::<String>()),
+        fields: fields.iter().map(|(field, _)| *field).collect(),
+        bounds: Vec::new(),
+        width: keys.len(),
+    }
+}
+
 /// The question about `terms`, each with its place among the `count` expressions that the SQL
 /// `keys` lists.
 ///
@@ -88,11 +103,6 @@ pub(crate) fn question(
     (keys, count): (&str, usize),
     terms: &[(usize, Term)],
 ) -> Question {
-    let column = |column: &Column| {
-        let place = fields.iter().position(|(_, name)| *name == column.name);
-        column.read(&place.map_or("NULL".to_owned(), |place| format!("input.f{place}")))
-    };
-    let row: Vec<String> = columns.iter().map(column).collect();
     let mut bounds = Vec::new();
     let mut buckets = Vec::new();
     let mut answers = Vec::new();
@@ -117,32 +127,44 @@ pub(crate) fn question(
             }
         });
     }
-    let list = |letter: char, count: usize| {
-        (0..count).map(|n| format!("{letter}{n}")).collect::<Vec<_>>().join(", ")
-    };
-    let inputs: Vec<String> =
-        (1..=fields.len()).map(|n| format!("${n}::pg_catalog.text[]")).collect();
     let answers: Vec<String> = answers
         .iter()
         .map(|answer| format!("pg_catalog.array_agg(({answer})::pg_catalog.int8)"))
         .collect();
     let buckets: String = buckets.iter().map(|bucket| format!(", {bucket}")).collect();
-    // The names in the keys are looked up in the innermost query first. OFFSET keeps a query apart
-    // from that around it, so that nothing is evaluated twice.
+    let answers = answers.join(", ");
+    let rows = rows(columns, fields, (keys, count));
+    // OFFSET keeps a query apart from that around it, so that nothing is evaluated twice.
     let sql = format!(
-        "SELECT pg_catalog.array_agg(place), {answers}
-         FROM (SELECT *{buckets}
-               FROM (SELECT input.place, key.*
-                     FROM unnest({inputs}) WITH ORDINALITY AS input ({texts}, place)
-                     CROSS JOIN LATERAL (SELECT {keys} FROM (SELECT {row}) AS given) AS key ({names})
-                     OFFSET 0) AS keys
-               OFFSET 0) AS placed",
-        answers = answers.join(", "),
+        "SELECT pg_catalog.array_agg(place), {answers} \
+         FROM (SELECT *{buckets} FROM {rows} OFFSET 0) AS placed"
+    );
+    let fields = fields.iter().map(|(field, _)| *field).collect();
+    Question { sql, fields, bounds, width: terms.len() }
+}
+
+/// The rows of a batch, as a part of FROM: their places, and the `count` expressions that `keys`
+/// lists, by the names `k0` and so on.
+fn rows(columns: &[Column], fields: &[(usize, &str)], (keys, count): (&str, usize)) -> String {
+    let column = |column: &Column| {
+        let place = fields.iter().position(|(_, name)| *name == column.name);
+        column.read(&place.map_or("NULL".to_owned(), |place| format!("input.f{place}")))
+    };
+    let row: Vec<String> = columns.iter().map(column).collect();
+    let list = |letter: char, count: usize| {
+        (0..count).map(|n| format!("{letter}{n}")).collect::<Vec<_>>().join(", ")
+    };
+    let inputs: Vec<String> =
+        (1..=fields.len()).map(|n| format!("${n}::pg_catalog.text[]")).collect();
+    // The names in the keys are looked up in the innermost query first.
+    format!(
+        "(SELECT input.place, key.*
+          FROM unnest({inputs}) WITH ORDINALITY AS input ({texts}, place)
+          CROSS JOIN LATERAL (SELECT {keys} FROM (SELECT {row}) AS given) AS key ({names})
+          OFFSET 0) AS keys",
         inputs = inputs.join(", "),
         texts = list('f', fields.len()),
         row = row.join(", "),
         names = list('k', count),
-    );
-    let fields = fields.iter().map(|(field, _)| *field).collect();
-    Question { sql, fields, bounds, width: terms.len() }
+    )
 }

@@ -8,13 +8,14 @@ use std::collections::{BTreeSet, HashMap};
 
 use futures_util::future::try_join_all;
 use pgsluice_core::catalog::{KeyColumn, NodeId, Tree};
+use pgsluice_core::types::KeyType;
 use tokio_postgres::types::Oid;
 use tokio_postgres::{Row, Transaction};
 
 use crate::error::Result;
 use crate::pg::bounds::Literals;
 use crate::pg::constraint::Column;
-use crate::pg::question::{Answer, Question, Term, question};
+use crate::pg::question::{Answer, Question, Term, question, spelling};
 use crate::pg::raw::Raw;
 
 /// The places of the bounds' literals among all of a node, by node and place in the key.
@@ -26,6 +27,9 @@ pub(super) type PlacesOfKey = HashMap<usize, HashMap<String, i64>>;
 pub(crate) struct Questions {
     all: Vec<Question>,
     of: HashMap<NodeId, usize>,
+    /// How the server spells the fields of native keys; None if there are none that it might spell
+    /// otherwise.
+    pub(crate) spelling: Option<Question>,
 }
 
 impl Questions {
@@ -117,6 +121,16 @@ pub(super) async fn find(
     };
     let nodes: Vec<NodeId> = (0..tree.nodes.len()).filter(has_opaque).collect();
     let (mut questions, mut places) = (Questions::default(), Places::new());
+    let native = native_fields(tree);
+    if nodes.is_empty() && native.is_empty() {
+        return Ok((questions, places));
+    }
+    let table = Column::of(transaction, oids[0]).await?;
+    let unread = table.iter().filter(|column| column.is_unread);
+    let unread: Vec<&str> = unread.map(|column| &*column.name).collect();
+    let native = native.into_iter().map(|field| (field, &*columns[field]));
+    let native: Vec<_> = native.filter(|(_, name)| !unread.contains(name)).collect();
+    questions.spelling = (!native.is_empty()).then(|| spelling(&table, &native));
     if nodes.is_empty() {
         return Ok((questions, places));
     }
@@ -125,9 +139,6 @@ pub(super) async fn find(
     for row in transaction.query(TERMS, &[&asked]).await? {
         rows.entry(row.get("partrelid")).or_default().push(row);
     }
-    let table = Column::of(transaction, oids[0]).await?;
-    let unread = table.iter().filter(|column| column.is_unread);
-    let unread: Vec<&str> = unread.map(|column| &*column.name).collect();
     let reading = nodes.iter().filter_map(|&node| {
         let rows = rows.get(&oids[node])?;
         let key = AskedKey::of(tree, node, rows, columns, &unread)?;
@@ -145,6 +156,17 @@ pub(super) async fn find(
         questions.insert(node, question);
     }
     Ok((questions, places))
+}
+
+/// The fields of native keys that can be spelled in several ways.
+fn native_fields(tree: &Tree) -> BTreeSet<usize> {
+    let keys = tree.nodes.iter().filter_map(|node| node.key.as_ref());
+    let field = |column: &KeyColumn| match column {
+        KeyColumn::Native { ty: KeyType::Text, .. } => None,
+        KeyColumn::Native { field, .. } => *field,
+        _ => None,
+    };
+    keys.flat_map(|key| &key.columns).filter_map(field).collect()
 }
 
 /// The key of one node, as far as the server is asked about it.
