@@ -43,10 +43,13 @@ impl Plan {
     /// Reads the catalogue of `target` and plans the load.
     pub async fn make(config: &Load, target: &Target) -> Result<Self> {
         config.check()?;
-        Self::read(config, &mut connect(target).await?).await
+        let mut client = connect(target).await?;
+        let mut plan = Self::read(config, &mut client).await?;
+        plan.catalogue.define_keys(&client).await?;
+        Ok(plan)
     }
 
-    /// As [`Self::make`], over a connection that is there.
+    /// As [`Self::make`], over a connection that is there, without the definitions of keys.
     pub(crate) async fn read(config: &Load, client: &mut Client) -> Result<Self> {
         let columns = config.columns.as_deref();
         let catalogue = Catalogue::read(client, &config.table, columns).await?;
