@@ -80,11 +80,7 @@ pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Su
 
 async fn plan(config: &Load, target: &Target, control: &Control) -> Result<Plan> {
     let Link { mut client, canceller, .. } = control.unless_stopped(connect::open(target)).await?;
-    let planned = canceller.settle(control, Plan::read(config, &mut client)).await;
-    match (control.failure(), planned) {
-        (None, Some(planned)) => planned,
-        (failure, _) => Err(failure.unwrap_or_else(Error::interrupted)),
-    }
+    canceller.unless_stopped(control, Plan::read(config, &mut client)).await
 }
 
 /// Runs all threads to their end. Failures are in `flow.control`.
@@ -142,8 +138,8 @@ fn run(config: &Load, target: &Target, flow: &Flow<'_>) -> Outcome {
 /// Asks the server about a handful of keys of the first split.
 fn self_test(flow: &Flow<'_>, split: &Split, target: &Target) -> Result<()> {
     let samples = Samples::of(flow.plan, split);
-    let asking = selftest::ask(flow.plan, &samples, target);
-    runtime()?.block_on(flow.control.unless_stopped(asking)).map(|_| ())
+    let asking = selftest::ask(flow.plan, &samples, target, flow.control);
+    runtime()?.block_on(asking).map(|_| ())
 }
 
 /// Source and split. Returns what was not data: input and bytes.
