@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use pgsluice_core::bucket::Buckets;
 use pgsluice_core::parse::Keys;
@@ -27,6 +27,7 @@ use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::flow::Flow;
 use crate::kind::Kind;
+use crate::opening::Opening;
 use crate::outcome::{Committed, Outcome, Tally};
 use crate::partitions;
 use crate::pg::connect::{self, Link};
@@ -49,7 +50,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// error's detail says how many there are. A load that is stopped does not wait for its input: a
 /// thread that reads from a silent one ends when there is something to read.
 pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Summary> {
-    let began = Instant::now();
+    let opening = Opening::new();
     config.check()?;
     let inputs: Arc<[Input]> = source::resolve(&config.files)?.into();
     let runtime = runtime()?;
@@ -65,7 +66,7 @@ pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Su
     let total = inputs.iter().map(|input| input.size).sum::<Option<u64>>();
     control.bytes_total.store(total.unwrap_or(0), Relaxed);
 
-    let flow = Flow { plan: &plan, control, inputs };
+    let flow = Flow { plan: &plan, control, inputs, opening: &opening };
     let outcome = run(config, target, &flow);
     let finished = match control.failure() {
         Some(error) => Err(error),
@@ -74,7 +75,7 @@ pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Su
     finished.map_err(|error| with_committed(error, control))?;
     outcome.check()?;
     let bytes = control.bytes_read.load(Relaxed);
-    let summary = Summary::new(&plan, &outcome, config, bytes, began.elapsed());
+    let summary = Summary::new(&plan, &outcome, config, bytes, &opening);
     Ok(Summary { partitions_created: created, ..summary })
 }
 
@@ -85,7 +86,7 @@ async fn plan(config: &Load, target: &Target, control: &Control) -> Result<Plan>
 
 /// Runs all threads to their end. Failures are in `flow.control`.
 fn run(config: &Load, target: &Target, flow: &Flow<'_>) -> Outcome {
-    let Flow { plan, control, inputs } = flow;
+    let Flow { plan, control, inputs, .. } = flow;
     let jobs = if plan.one_statement.is_some() { 1 } else { config.jobs };
     let routers = jobs.min(thread::available_parallelism().map_or(1, usize::from));
     let nodes = plan.tree.nodes.len();
