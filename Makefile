@@ -10,6 +10,8 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 TESTED := --workspace --exclude pgsluice-py
 TOOLS := .venv/requirements-dev.txt
 FUZZ_SECONDS ?= 60
+# The benchmarks that `make bench` runs.
+CASE ?= hash800 leaves
 FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 # The servers that `make test` tries; those that `make test-matrix` tries, one after the other.
 PGSLUICE_TEST_MAJORS ?= 15 18
@@ -65,8 +67,8 @@ fuzz: ## Run every fuzz target for FUZZ_SECONDS (60) each, on nightly Rust
 	cargo +nightly fuzz build
 	for target in $(FUZZ_TARGETS); do cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit; done
 
-bench: build ## Time 5,000,000 rows into 800 hash leaves against psql
-	@python -m bench.hash800 $(ARGS)
+bench: build ## Time loads into 800 leaves, and into 10,000, against psql (CASE=hash800, CASE=leaves)
+	@for case in $(CASE); do python -m bench.$$case $(ARGS) || exit; done
 
 bench-report: $(TOOLS) ## Put the newest figures of bench/records into README.md
 	@python -m bench.report

@@ -12,11 +12,16 @@ from bench.server import ROOT
 
 def main() -> int:
     """Rewrite README.md and return the exit status."""
-    record = newest("hash800")
-    if record is None:
+    tables = {"hash800": hash800, "leaves": leaves}
+    records = {bench: newest(bench) for bench in tables}
+    if not any(records.values()):
         sys.exit("bench-report: no record; measure one by `make bench`")
     readme = ROOT / "README.md"
-    readme.write_text(splice(readme.read_text(), "hash800", table(record)))
+    text = readme.read_text()
+    for bench, record in records.items():
+        if record:
+            text = splice(text, bench, tables[bench](record))
+    readme.write_text(text)
     return 0
 
 
@@ -28,9 +33,9 @@ def splice(document: str, bench: str, text: str) -> str:
     return markers.sub(lambda found: f"{found[1]}{text}{found[2]}", document)
 
 
-def table(record: dict) -> str:
+def hash800(record: dict) -> str:
     """Return the record of hash800 as Markdown."""
-    case, machine = record["case"], record["machine"]
+    case = record["case"]
     lines = [
         f"{case['rows']:,} rows of `pgbench_accounts` ({case['bytes'] / 1e6:.0f} MB of COPY text)"
         f" into {case['leaves']} hash leaves:",
@@ -42,12 +47,46 @@ def table(record: dict) -> str:
         f"pgsluice is **{record['ratio']:.1f} times** as fast as `psql \\copy` into the root."
         f" Its peak memory was {record['peak_mib']:.0f} MiB at `--memory {case['memory_mib']}MiB`.",
         "",
-        f"Medians of {case['rounds']} interleaved rounds, {record['date'][:10]}, {machine['cores']}"
-        f" cores ({machine['cpu']}) for client and server, {machine['memory_gib']} GiB,"
-        f" PostgreSQL {record['postgresql']['version'].split()[0]} with"
-        f" {settings(record['postgresql']['settings'])}. By `make bench`.",
+        terms(record),
     ]
     return "\n".join(lines) + "\n"
+
+
+def leaves(record: dict) -> str:
+    """Return the record of leaves as Markdown."""
+    case, (few, many) = record["case"], record["case"]["leaves"]
+    ours, ratio = list(record["ratios"].items())[-1]
+    lines = [
+        f"{case['rows']:,} such rows ({case['bytes'] / 1e6:.0f} MB) into a tree of {few:,} hash"
+        f" leaves, and of {many:,}:",
+        "",
+        f"| how | {few:,} leaves, seconds | {many:,} leaves, seconds | times |",
+        "|---|--:|--:|--:|",
+        *(
+            f"| {how} | {small:.2f} | {large:.2f} | {record['ratios'][how]:.1f} |"
+            for how, (small, large) in record["medians"].items()
+        ),
+        "",
+        f"`{ours}` takes **{ratio:.1f} times** as long for {many:,} leaves. Opened for a single"
+        f" row, the large tree lets it go after {record['first_row'][1] * 1000:.0f} ms,"
+        f" {record['first_row_cpu'][1] * 1000:.0f} ms of them processor time of pgsluice;"
+        " the rest is the server's, for the catalogue.",
+        "",
+        terms(record),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def terms(record: dict) -> str:
+    """Return when and on what it was measured."""
+    machine = record["machine"]
+    return (
+        f"Medians of {record['case']['rounds']} interleaved rounds, {record['date'][:10]},"
+        f" {machine['cores']} cores ({machine['cpu']}) for client and server,"
+        f" {machine['memory_gib']} GiB,"
+        f" PostgreSQL {record['postgresql']['version'].split()[0]} with"
+        f" {settings(record['postgresql']['settings'])}. By `make bench`."
+    )
 
 
 def line(record: dict, how: str) -> str:

@@ -7,6 +7,8 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::thread;
 
+use serde_json::Value;
+
 use super::{Bench, Running, on_both, program};
 use crate::server::Server;
 
@@ -69,7 +71,8 @@ fn inputs_without_rows_load_nothing() {
             assert_eq!(ended.stderr, "");
         }
         let ended = bench.load(["/dev/null", "-t", "t", "--json"]);
-        assert_eq!(ended.summary()["leaves"], 0);
+        let summary = ended.summary();
+        assert_eq!((&summary["leaves"], &summary["first_row"]), (&0.into(), &Value::Null));
         let ended = bench.load(["-", "-t", "t", "--json"]);
         assert_eq!(ended.summary()["rows_loaded"], 0, "standard input is closed");
     });

@@ -225,6 +225,14 @@ impl Ended {
         let get = |name: &str| summary[name].as_u64().unwrap();
         let parts = ["rows_loaded", "rows_rejected", "rows_skipped", "rows_already_loaded"];
         assert_eq!(get("rows_read"), parts.map(get).iter().sum::<u64>(), "{summary}");
+        let first_row = ["seconds", "cpu_seconds"].map(|time| summary["first_row"][time].as_f64());
+        match first_row {
+            [Some(wall), Some(cpu)] => {
+                let seconds = summary["seconds"].as_f64().unwrap();
+                assert!(0.0 < cpu && 0.0 < wall && wall <= seconds, "{summary}");
+            }
+            _ => assert!(summary["first_row"].is_null() && get("rows_read") == 0, "{summary}"),
+        }
         summary
     }
 }

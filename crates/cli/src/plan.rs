@@ -3,6 +3,7 @@
 use clap::Args;
 use pgsluice::Result;
 use pgsluice::config::Load;
+use pgsluice::control::Control;
 use pgsluice::core::catalog::{KeyColumn, NodeId, Tree};
 use pgsluice::core::format::{Format, Syntax};
 use pgsluice::partitions::{self, Missing};
@@ -46,7 +47,8 @@ pub(crate) fn run(args: &PlanArgs) -> Result<()> {
     describe_sample(&plan, preview, args.full, &mut lines);
     describe_fallbacks(&plan, preview, args.full, &mut lines);
     if config.self_test {
-        let ask = selftest::ask(&plan, &preview.samples, &target);
+        let control = Control::default();
+        let ask = selftest::ask(&plan, &preview.samples, &target, &control);
         lines.push(describe_self_test(pgsluice::runtime()?.block_on(ask)?));
     }
     describe_missing(&missing, &mut lines);

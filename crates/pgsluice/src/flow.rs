@@ -6,6 +6,7 @@ use pgsluice_core::position::Position;
 
 use crate::control::Control;
 use crate::error::Place;
+use crate::opening::Opening;
 use crate::plan::Plan;
 use crate::source::Input;
 
@@ -14,6 +15,7 @@ pub(crate) struct Flow<'a> {
     pub plan: &'a Plan,
     pub control: &'a Arc<Control>,
     pub inputs: Arc<[Input]>,
+    pub opening: &'a Opening,
 }
 
 impl Flow<'_> {

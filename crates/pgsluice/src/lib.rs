@@ -10,6 +10,7 @@ pub mod error;
 mod flow;
 mod kind;
 pub mod load;
+mod opening;
 mod outcome;
 pub mod partitions;
 pub mod pg;

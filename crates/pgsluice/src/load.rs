@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use pgsluice_core::bucket::Buckets;
 
@@ -24,6 +24,7 @@ use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::flow::Flow;
 use crate::kind::Kind;
+use crate::opening::Opening;
 use crate::outcome::{Committed, Counts, Outcome, Tally};
 use crate::partitions;
 use crate::pg::connect::{self, Link};
@@ -47,7 +48,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// error's detail says how many there are. A load that is stopped does not wait for its input: a
 /// thread that reads from a silent one ends when there is something to read.
 pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Summary> {
-    let began = Instant::now();
+    let opening = Opening::new();
     config.check()?;
     let inputs: Arc<[Input]> = source::resolve(&config.files)?.into();
     let runtime = runtime()?;
@@ -63,7 +64,7 @@ pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Su
     let total = inputs.iter().map(|input| input.size).sum::<Option<u64>>();
     control.bytes_total.store(total.unwrap_or(0), Relaxed);
 
-    let flow = Flow { plan: &plan, control, inputs };
+    let flow = Flow { plan: &plan, control, inputs, opening: &opening };
     let outcome = run(config, target, &flow);
     let finished = match control.failure() {
         Some(error) => Err(error),
@@ -72,22 +73,18 @@ pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Su
     finished.map_err(|error| with_committed(error, control))?;
     outcome.check()?;
     let bytes = control.bytes_read.load(Relaxed);
-    let summary = Summary::new(&plan, &outcome, config, bytes, began.elapsed());
+    let summary = Summary::new(&plan, &outcome, config, bytes, &opening);
     Ok(Summary { partitions_created: created, ..summary })
 }
 
 async fn plan(config: &Load, target: &Target, control: &Control) -> Result<Plan> {
     let Link { mut client, canceller, .. } = control.unless_stopped(connect::open(target)).await?;
-    let planned = canceller.settle(control, Plan::read(config, &mut client)).await;
-    match (control.failure(), planned) {
-        (None, Some(planned)) => planned,
-        (failure, _) => Err(failure.unwrap_or_else(Error::interrupted)),
-    }
+    canceller.unless_stopped(control, Plan::read(config, &mut client)).await
 }
 
 /// Runs all threads to their end. Failures are in `flow.control`.
 fn run(config: &Load, target: &Target, flow: &Flow<'_>) -> Outcome {
-    let Flow { plan, control, inputs } = flow;
+    let Flow { plan, control, inputs, .. } = flow;
     let jobs = if plan.one_statement.is_some() { 1 } else { config.jobs };
     let processors = thread::available_parallelism().map_or(1, usize::from);
     // While one waits for the server's answers another one routes.
@@ -142,8 +139,8 @@ fn run(config: &Load, target: &Target, flow: &Flow<'_>) -> Outcome {
 /// Asks the server about a handful of keys of the first split.
 fn self_test(flow: &Flow<'_>, split: &Split, target: &Target) -> Result<()> {
     let samples = Samples::of(flow.plan, split);
-    let asking = selftest::ask(flow.plan, &samples, target);
-    runtime()?.block_on(flow.control.unless_stopped(asking)).map(|_| ())
+    let asking = selftest::ask(flow.plan, &samples, target, flow.control);
+    runtime()?.block_on(asking).map(|_| ())
 }
 
 /// Source and split. Returns what was not data: input and bytes.

@@ -46,10 +46,13 @@ impl Plan {
     /// Reads the catalogue of `target` and plans the load.
     pub async fn make(config: &Load, target: &Target) -> Result<Self> {
         config.check()?;
-        Self::read(config, &mut connect(target).await?).await
+        let mut client = connect(target).await?;
+        let mut plan = Self::read(config, &mut client).await?;
+        plan.catalogue.define_keys(&client).await?;
+        Ok(plan)
     }
 
-    /// As [`Self::make`], over a connection that is there.
+    /// As [`Self::make`], over a connection that is there, without the definitions of keys.
     pub(crate) async fn read(config: &Load, client: &mut Client) -> Result<Self> {
         let columns = config.columns.as_deref();
         let catalogue = Catalogue::read(client, &config.table, columns).await?;
@@ -130,7 +133,7 @@ impl Plan {
 
     /// Whether the server is asked about the key of any node.
     pub(crate) fn asks(&self) -> bool {
-        (0..self.tree.nodes.len()).any(|node| self.asked(node).is_some())
+        self.catalogue.questions.is_about_keys()
     }
 
     /// What of the key of `node` the server is asked about, and why; None if there is nothing.

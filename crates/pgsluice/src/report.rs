@@ -1,12 +1,14 @@
 //! What a load says of itself at the end: for people, and as one JSON object.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use pgsluice_core::catalog::{NodeId, ROOT};
 use serde::Serialize;
 
 use crate::config::Load;
+pub use crate::opening::FirstRow;
+use crate::opening::Opening;
 use crate::outcome::{Committed, Outcome, Tally};
 use crate::plan::Plan;
 
@@ -31,6 +33,8 @@ pub struct Summary {
     pub bytes_read: u64,
     /// Wall time.
     pub seconds: f64,
+    /// The time until the first row was sent; None without rows.
+    pub first_row: Option<FirstRow>,
     /// Connections that wrote.
     pub jobs: usize,
     /// Leaves that rows were sent to.
@@ -73,7 +77,7 @@ impl Summary {
         outcome: &Outcome,
         config: &Load,
         bytes_read: u64,
-        elapsed: Duration,
+        opening: &Opening,
     ) -> Self {
         let Outcome { routed, committed: Committed { sent, stored }, .. } = outcome;
         let direct = |leaves: &BTreeMap<NodeId, u64>| {
@@ -93,7 +97,8 @@ impl Summary {
             rows_skipped: sent - stored,
             rows_already_loaded: 0,
             bytes_read,
-            seconds: elapsed.as_secs_f64(),
+            seconds: opening.elapsed().as_secs_f64(),
+            first_row: opening.first_row(),
             jobs: if plan.one_statement.is_some() { 1 } else { config.jobs },
             leaves: routed.leaves().len(),
             partitions_created: Vec::new(),

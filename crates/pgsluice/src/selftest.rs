@@ -17,10 +17,11 @@ use pgsluice_core::route::{Route, Scratch};
 use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
 
+use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::kind::Kind;
 use crate::pg::bounds::{self, Literal, Literals};
-use crate::pg::connect::connect;
+use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::pg::constraint::{self, Column};
 use crate::pg::sql;
@@ -197,14 +198,21 @@ fn variant(
     }
 }
 
-/// Asks the server about the samples. An error if it puts a key elsewhere than the router.
-pub async fn ask(plan: &Plan, samples: &Samples, target: &Target) -> Result<SelfTest> {
+/// Asks the server about the samples, unless `control` stops it. An error if it puts a key
+/// elsewhere than the router.
+pub async fn ask(
+    plan: &Plan,
+    samples: &Samples,
+    target: &Target,
+    control: &Control,
+) -> Result<SelfTest> {
     let keys = samples.keys(plan);
     if keys.is_empty() {
         return Ok(SelfTest::default());
     }
+    let opening = control.unless_stopped(connect::open(target));
+    let Link { client, canceller, .. } = opening.await.map_err(unable)?;
     let asked = async {
-        let client = connect(target).await?;
         let leaves: Vec<_> = keys.keys().map(|&leaf| plan.catalogue.facts[leaf].oid).collect();
         // The values are read as the session reads them, the bounds exactly.
         client.batch_execute(sql::EXACT).await?;
@@ -219,7 +227,8 @@ pub async fn ask(plan: &Plan, samples: &Samples, target: &Target) -> Result<Self
         });
         try_join_all(leaves).await
     };
-    let asked: usize = asked.await.map_err(unable)?.into_iter().sum::<Result<usize>>()?;
+    let asked = canceller.unless_stopped(control, asked).await.map_err(unable)?;
+    let asked: usize = asked.into_iter().sum::<Result<usize>>()?;
     let levels = keys.keys().map(|&leaf| plan.tree.depth(leaf)).max().unwrap_or(0);
     Ok(SelfTest { keys: asked, levels })
 }

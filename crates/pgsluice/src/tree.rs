@@ -24,7 +24,9 @@ impl Sizes {
     /// Reads the tree of `table`, a name as SQL takes it.
     pub async fn read(target: &Target, table: &str) -> Result<Self> {
         let mut client = connect(target).await?;
-        let Catalogue { tree, facts, .. } = Catalogue::read(&mut client, table, None).await?;
+        let mut catalogue = Catalogue::read(&mut client, table, None).await?;
+        catalogue.define_keys(&client).await?;
+        let Catalogue { tree, facts, .. } = catalogue;
         let oids: Vec<u32> = facts.iter().map(|facts| facts.oid).collect();
         let sql = "SELECT oid, pg_catalog.pg_total_relation_size(oid)
                    FROM pg_catalog.pg_class WHERE oid = ANY ($1)";

@@ -1,7 +1,8 @@
 //! Partition bounds: the server's deparsed text to structure, without reading any value.
 //!
 //! `pg_get_expr(relpartbound)` is SQL, so sqlparser parses it. The literals stay text; the server
-//! itself turns them to datums, in [`super::introspect`].
+//! itself turns them to datums, in [`super::introspect`]. Only the bound of a hash partition, which
+//! has no literal but two numbers, is read without sqlparser: there may be thousands of them.
 
 use sqlparser::ast::{Expr, ForValues, PartitionBoundValue, Statement, Value};
 use sqlparser::dialect::PostgreSqlDialect;
@@ -43,21 +44,29 @@ impl Literals {
 
 /// The structure of `FOR VALUES ...` or `DEFAULT`; None if it is not understood.
 pub(crate) fn parse(bound: &str) -> Option<Literals> {
+    if let Some(numbers) = bound.strip_prefix("FOR VALUES WITH ") {
+        return hash(numbers);
+    }
     // sqlparser knows bounds only as a part of the statement that they come from.
     let sql = format!("CREATE TABLE leaf PARTITION OF root {bound}");
     let statement = Parser::parse_sql(&PostgreSqlDialect {}, &sql).ok()?.pop()?;
     let Statement::CreateTable(create) = statement else { return None };
     Some(match create.for_values? {
         ForValues::Default => Literals::Default,
-        ForValues::With { modulus, remainder } if remainder < modulus => {
-            Literals::Hash { modulus, remainder }
-        }
         ForValues::With { .. } => return None,
         ForValues::In(values) => Literals::List(values.iter().map(literal).collect::<Option<_>>()?),
         ForValues::From { from, to } => {
             Literals::Range { lower: edges(&from)?, upper: edges(&to)? }
         }
     })
+}
+
+/// `(modulus %d, remainder %d)`, as `get_rule_expr` in `ruleutils.c` writes it (PostgreSQL 13 to 18).
+fn hash(numbers: &str) -> Option<Literals> {
+    let numbers = numbers.strip_prefix("(modulus ")?.strip_suffix(')')?;
+    let (modulus, remainder) = numbers.split_once(", remainder ")?;
+    let (modulus, remainder) = (modulus.parse().ok()?, remainder.parse().ok()?);
+    (remainder < modulus).then_some(Literals::Hash { modulus, remainder })
 }
 
 fn edges(values: &[PartitionBoundValue]) -> Option<Vec<Literal>> {
@@ -118,6 +127,8 @@ mod tests {
     fn gives_up_on_anything_else() {
         assert_eq!(parse("FOR VALUES IN (f(1))"), None);
         assert_eq!(parse("FOR VALUES WITH (modulus 0, remainder 0)"), None);
+        assert_eq!(parse("FOR VALUES WITH (modulus 4, remainder -1)"), None);
+        assert_eq!(parse("FOR VALUES WITH (modulus 4, remainder 1) "), None);
         assert_eq!(parse("; DROP TABLE x"), None);
     }
 }

@@ -4,6 +4,9 @@
 //! cast by it and read back in binary format. What a session may do on each table (privileges,
 //! row security) and what a table does besides storing rows (triggers, defaults) is read in the
 //! same transaction, because the plan needs it to say where a leaf may be written directly.
+//!
+//! Queries about many tables take their oids through a subquery: a plain array would be weighed
+//! by the planner element by element, which takes longer than the query.
 
 mod keys;
 mod questions;
@@ -45,7 +48,7 @@ pub struct Facts {
     pub oid: u32,
     /// `pg_class.relkind`.
     pub kind: char,
-    /// `pg_get_partkeydef`: strategy and key, for the user.
+    /// `pg_get_partkeydef`: strategy and key, for the user; see [`Catalogue::define_keys`].
     pub key: Option<String>,
     /// The bound as the server deparses it, for the user.
     pub bound: Option<String>,
@@ -63,34 +66,42 @@ pub struct Facts {
     pub other_defaults: bool,
 }
 
+/// The bound is deparsed without naming its table: it has no column in it, and with the name the
+/// server would open and lock every partition.
 const NODES: &str = "
-WITH RECURSIVE tree (relid, parent, level) AS (
-    SELECT $1::pg_catalog.oid, NULL::pg_catalog.oid, 0
+WITH RECURSIVE tree (oid, parent, level, schema, relname, relkind, reltuples, bound) AS (
+    SELECT oid, NULL::pg_catalog.oid, 0, relnamespace, relname, relkind, reltuples,
+           pg_catalog.pg_get_expr(relpartbound, 0)
+    FROM pg_catalog.pg_class
+    WHERE oid = $1
     UNION ALL
-    SELECT i.inhrelid, i.inhparent, tree.level + 1
+    SELECT c.oid, tree.oid, tree.level + 1, c.relnamespace, c.relname, c.relkind, c.reltuples,
+           pg_catalog.pg_get_expr(c.relpartbound, 0)
     FROM tree
-    JOIN pg_catalog.pg_inherits i ON i.inhparent = tree.relid
+    JOIN pg_catalog.pg_inherits i ON i.inhparent = tree.oid
     JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid
-    WHERE c.relispartition
+    WHERE tree.relkind = 'p' AND c.relispartition
       AND pg_catalog.to_jsonb(i) ->> 'inhdetachpending' IS DISTINCT FROM 'true'
 )
-SELECT c.oid, tree.parent, n.nspname, c.relname, c.relkind::pg_catalog.text AS relkind,
+SELECT tree.oid, parent, n.nspname, relname, relkind::pg_catalog.text AS relkind,
        p.partstrat::pg_catalog.text AS strategy,
-       CASE WHEN p.partrelid IS NOT NULL THEN pg_catalog.pg_get_partkeydef(c.oid) END AS key,
-       CASE WHEN tree.parent IS NOT NULL
-            THEN pg_catalog.pg_get_expr(c.relpartbound, c.oid) END AS bound,
-       c.reltuples,
-       pg_catalog.row_security_active(c.oid) AS row_security,
-       pg_catalog.has_table_privilege(c.oid, 'INSERT')
+       CASE WHEN parent IS NOT NULL THEN bound END AS bound,
+       reltuples,
+       pg_catalog.row_security_active(tree.oid) AS row_security,
+       pg_catalog.has_table_privilege(tree.oid, 'INSERT')
            AND pg_catalog.has_schema_privilege(n.oid, 'USAGE') AS may_insert,
        EXISTS (SELECT FROM pg_catalog.pg_trigger g
-               WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND g.tgenabled <> 'D'
+               WHERE g.tgrelid = tree.oid AND NOT g.tgisinternal AND g.tgenabled <> 'D'
                  AND g.tgtype & 1 = 0 AND g.tgtype & 4 <> 0) AS statement_triggers
 FROM tree
-JOIN pg_catalog.pg_class c ON c.oid = tree.relid
-JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-LEFT JOIN pg_catalog.pg_partitioned_table p ON p.partrelid = c.oid
-ORDER BY tree.level, tree.parent, n.nspname, c.relname";
+JOIN pg_catalog.pg_namespace n ON n.oid = tree.schema
+LEFT JOIN pg_catalog.pg_partitioned_table p ON p.partrelid = tree.oid
+ORDER BY level, parent, n.nspname, relname";
+
+const KEY_DEFINITIONS: &str = "
+SELECT partrelid, pg_catalog.pg_get_partkeydef(partrelid)
+FROM pg_catalog.pg_partitioned_table
+WHERE partrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::pg_catalog.oid[])))";
 
 const COLUMNS: &str = "
 SELECT attname, attgenerated::pg_catalog.text <> '' AS generated
@@ -105,7 +116,8 @@ WITH defaults AS (
     FROM pg_catalog.pg_attribute a
     LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
     WHERE a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
-      AND a.attrelid = ANY ($2) AND NOT a.attname = ANY ($3)
+      AND a.attrelid = ANY (ARRAY(SELECT pg_catalog.unnest($2::pg_catalog.oid[])))
+      AND NOT a.attname = ANY ($3)
 )
 SELECT DISTINCT leaf.attrelid
 FROM defaults leaf
@@ -118,7 +130,8 @@ const COMPUTES_INPUT: &str = "
 SELECT DISTINCT attrelid
 FROM pg_catalog.pg_attribute
 WHERE attnum > 0 AND NOT attisdropped AND attgenerated <> ''
-  AND attrelid = ANY ($1) AND attname = ANY ($2)";
+  AND attrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::pg_catalog.oid[])))
+  AND attname = ANY ($2)";
 
 impl Catalogue {
     /// Reads the tree of `table`, a name as SQL takes it, for an input with `columns`.
@@ -156,7 +169,7 @@ impl Catalogue {
         check_kind(first)?;
         let oids: Vec<Oid> = rows.iter().map(|row| row.get("oid")).collect();
         let (columns, omits_columns) = input_columns(transaction, root, columns).await?;
-        let keys = keys::read(transaction, session, &oids, &columns).await?;
+        let keys = keys::read(transaction, session, &partitioned(&rows), &columns).await?;
         let literals: Vec<Option<Literals>> = rows
             .iter()
             .map(|row| row.get::<_, Option<&str>>("bound").and_then(bounds::parse))
@@ -185,6 +198,18 @@ impl Catalogue {
         }
         Ok(Some(Self { tree, facts, questions, columns, omits_columns, version }))
     }
+
+    /// Reads the definitions of all keys, which a load can do without and the server takes its
+    /// time for.
+    pub async fn define_keys(&mut self, client: &Client) -> Result<()> {
+        let keyed = self.tree.nodes.iter().zip(&self.facts).filter(|(node, _)| node.key.is_some());
+        let oids: Vec<Oid> = keyed.map(|(_, facts)| facts.oid).collect();
+        let rows = client.query(KEY_DEFINITIONS, &[&oids]).await?;
+        let mut keys: HashMap<Oid, String> =
+            rows.iter().map(|row| (row.get(0), row.get(1))).collect();
+        self.facts.iter_mut().for_each(|facts| facts.key = keys.remove(&facts.oid));
+        Ok(())
+    }
 }
 
 impl Facts {
@@ -192,7 +217,7 @@ impl Facts {
         Self {
             oid: row.get("oid"),
             kind: row.get::<_, &str>("relkind").chars().next().unwrap_or('r'),
-            key: row.get("key"),
+            key: None,
             bound: row.get("bound"),
             estimated_rows: row.get("reltuples"),
             statement_triggers: row.get("statement_triggers"),
@@ -202,6 +227,12 @@ impl Facts {
             other_defaults: false,
         }
     }
+}
+
+/// The tables among `rows` that have a partition key.
+fn partitioned(rows: &[Row]) -> Vec<Oid> {
+    let has_key = |row: &&Row| row.get::<_, Option<&str>>("strategy").is_some();
+    rows.iter().filter(has_key).map(|row| row.get("oid")).collect()
 }
 
 /// Sets a fact about the tables whose oids are in `rows`.

@@ -162,6 +162,7 @@ impl<'a> Lane<'a> {
     }
 
     async fn send(&self, sink: &mut Sink, payload: &Arc<Payload>) -> Result<(), Failure> {
+        self.flow.opening.row_sent();
         for index in 0..payload.blocks().len() {
             if self.flow.control.is_stopped() {
                 break;

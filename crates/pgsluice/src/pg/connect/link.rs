@@ -10,6 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_postgres::{CancelToken, Client, Connection, Error, NoTls};
 
 use super::watch::Watched;
+use crate::Result;
 use crate::control::Control;
 
 /// How long a statement that was cancelled may take to say how it ended.
@@ -88,6 +89,19 @@ impl Canceller {
             }
         };
         tokio::time::timeout(PATIENCE, outcome).await.ok()
+    }
+
+    /// The outcome of `work`, or why the load was stopped: as [`Self::settle`] otherwise.
+    pub(crate) async fn unless_stopped<T>(
+        &self,
+        control: &Control,
+        work: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
+        let outcome = self.settle(control, work).await;
+        match (control.failure(), outcome) {
+            (None, Some(outcome)) => outcome,
+            (failure, _) => Err(failure.unwrap_or_else(crate::Error::interrupted)),
+        }
     }
 
     /// Whether the server does as it is asked, the statement's own outcome tells.

@@ -15,8 +15,15 @@ pub(super) type Columns = Vec<KeyColumn>;
 /// Catalogue rows become JSON where a column's name differs among versions. A domain is read as its
 /// base type: what else it demands, the server checks in the leaf as it would in the root.
 const KEYS: &str = "
-WITH RECURSIVE step (domain, type, modifier) AS (
-    SELECT oid, typbasetype, typtypmod FROM pg_catalog.pg_type WHERE typtype = 'd'
+WITH RECURSIVE keyed AS (
+    SELECT * FROM pg_catalog.pg_partitioned_table
+    WHERE partrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::pg_catalog.oid[])))
+), step (domain, type, modifier) AS (
+    SELECT oid, typbasetype, typtypmod
+    FROM pg_catalog.pg_type
+    WHERE typtype = 'd' AND oid IN (SELECT a.atttypid FROM keyed JOIN pg_catalog.pg_attribute a
+                                    ON a.attrelid = keyed.partrelid
+                                    AND a.attnum = ANY (keyed.partattrs))
     UNION ALL
     SELECT step.domain, t.typbasetype, t.typtypmod
     FROM step
@@ -25,7 +32,8 @@ WITH RECURSIVE step (domain, type, modifier) AS (
     SELECT step.* FROM step JOIN pg_catalog.pg_type t ON t.oid = step.type AND t.typtype <> 'd'
 )
 SELECT p.partrelid, p.partstrat::pg_catalog.text AS strategy,
-       pg_catalog.pg_get_partkeydef(p.partrelid) AS definition,
+       CASE WHEN a.attname IS NULL
+            THEN pg_catalog.pg_get_partkeydef(p.partrelid) END AS definition,
        a.attname, b.oid AS base_type, COALESCE(base.modifier, a.atttypmod) AS modifier,
        b.typtype = 'e' AS is_enum, pg_catalog.format_type(a.atttypid, a.atttypmod) AS type,
        o.opcdefault AND o.opcnamespace = 'pg_catalog'::pg_catalog.regnamespace
@@ -42,7 +50,7 @@ SELECT p.partrelid, p.partstrat::pg_catalog.text AS strategy,
                WHERE d.adrelid = a.attrelid AND d.adnum = a.attnum) OR a.attidentity <> ''
            OR t.typdefault IS NOT NULL
            AS has_default
-FROM pg_catalog.pg_partitioned_table p
+FROM keyed p
 CROSS JOIN LATERAL unnest(p.partattrs::int2[], p.partclass::oid[], p.partcollation::oid[])
     WITH ORDINALITY AS k (attnum, opclass, coll, place)
 LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = k.attnum
@@ -51,7 +59,6 @@ LEFT JOIN base ON base.domain = a.atttypid
 LEFT JOIN pg_catalog.pg_type b ON b.oid = COALESCE(base.type, a.atttypid)
 LEFT JOIN pg_catalog.pg_opclass o ON o.oid = k.opclass
 LEFT JOIN pg_catalog.pg_collation c ON c.oid = k.coll
-WHERE p.partrelid = ANY ($1)
 ORDER BY p.partrelid, k.place";
 
 const LABELS: &str = "

@@ -33,6 +33,11 @@ pub(crate) struct Questions {
 }
 
 impl Questions {
+    /// Whether there is a question about the key of any node.
+    pub(crate) fn is_about_keys(&self) -> bool {
+        !self.all.is_empty()
+    }
+
     /// The question about the key of `node`, and its number.
     pub(crate) fn of(&self, node: NodeId) -> Option<(usize, &Question)> {
         let number = *self.of.get(&node)?;

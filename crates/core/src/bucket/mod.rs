@@ -6,139 +6,44 @@
 //! busy. Who takes which payload when is decided here too, by [`Buckets::take`]: the fullest first.
 //! What is left of many leaves at the end travels together ([`FEW_ROWS`]).
 
-use crate::catalog::{NodeId, ROOT};
+mod payload;
+
+use crate::catalog::NodeId;
 use crate::position::Position;
+pub use payload::Payload;
+use payload::{Blocks, RowAt, fresh};
 
 /// A payload of this many bytes takes no more rows.
 pub const SEALED_BYTES: usize = 4 << 20;
 
 /// Fewer rows than this are not worth a COPY of their own: the remainders of several leaves then
-/// travel through the root, ordered by leaf. Measured over loopback with rows of 100 bytes
-/// in 800 leaves: 50 rows a leaf are a sixth faster so, 100 are equal, 450 are slower.
-pub const FEW_ROWS: usize = 100;
-
-/// However few the rows, so many bytes are worth a COPY of their own.
-const FEW_BYTES: usize = 64 << 10;
+/// travel through the root, ordered by leaf. Measured with rows of 100 bytes in 800 leaves on two
+/// levels, by the processor time of client and server: 50 rows a leaf take half of it so, 200 take
+/// four fifths, from 400 on it is the same.
+pub const FEW_ROWS: usize = 300;
 
 /// Remainders that travel together are no more than this many bytes.
 const GATHERED_BYTES: usize = 1 << 20;
 
+/// Nor are they of more nodes than this: the server keeps a lock on each until they are committed,
+/// and its table of locks has room for a few thousand.
+const GATHERED_NODES: usize = 256;
+
 const SMALLEST_BLOCK: usize = 4 << 10;
 const LARGEST_BLOCK: usize = 64 << 10;
-
-/// Places for this many rows are made at once, or for an eighth more: twice as many would overstep
-/// the budget where rows are short.
-const FEWEST_PLACES: usize = 64;
-
-/// Where a row of a payload stands, relative to its segment.
-#[derive(Clone, Copy, Debug)]
-struct RowAt {
-    offset: u32,
-    line: u32,
-}
-
-/// Rows of a payload that come from one split: the split's position and the first row's index.
-#[derive(Clone, Copy, Debug)]
-struct Segment {
-    start: Position,
-    first: usize,
-}
-
-/// The bytes of one COPY into one node, with the positions of the rows that it covers.
-///
-/// Every row is followed by one newline, whatever ended it in the input.
-#[derive(Debug)]
-pub struct Payload {
-    nodes: Vec<NodeId>,
-    blocks: Vec<Vec<u8>>,
-    bytes: usize,
-    rows: Vec<RowAt>,
-    segments: Vec<Segment>,
-}
-
-impl Payload {
-    fn of(node: NodeId) -> Self {
-        Self {
-            nodes: vec![node],
-            blocks: Vec::new(),
-            bytes: 0,
-            rows: Vec::new(),
-            segments: Vec::new(),
-        }
-    }
-
-    /// The nodes that the rows belong to; more than one only where small remainders travel
-    /// together.
-    pub fn nodes(&self) -> &[NodeId] {
-        &self.nodes
-    }
-
-    /// The node that the rows are sent to: their own, or the root for those of several.
-    pub fn node(&self) -> NodeId {
-        match self.nodes[..] {
-            [node] => node,
-            _ => ROOT,
-        }
-    }
-
-    /// The bytes in order; a row may begin in one block and end in the next.
-    pub fn blocks(&self) -> &[Vec<u8>] {
-        &self.blocks
-    }
-
-    /// The number of bytes in all blocks.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// The number of rows.
-    pub fn rows(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// The position of row `index`, counted from 0.
-    pub fn position(&self, index: usize) -> Option<Position> {
-        let row = self.rows.get(index)?;
-        let after = self.segments.partition_point(|segment| segment.first <= index);
-        let Position { source, offset, line } = self.segments[after.checked_sub(1)?].start;
-        let (offset, line) = (offset + u64::from(row.offset), line + u64::from(row.line));
-        Some(Position { source, offset, line })
-    }
-
-    fn is_small(&self, few_rows: usize) -> bool {
-        self.rows.len() < few_rows && self.bytes < FEW_BYTES
-    }
-
-    /// Puts the rows of `other` behind those of this payload.
-    fn extend(&mut self, other: Self) {
-        let first = self.rows.len();
-        self.nodes.extend(other.nodes);
-        self.blocks.extend(other.blocks);
-        self.bytes += other.bytes;
-        self.rows.extend(other.rows);
-        let segments = other.segments.into_iter();
-        self.segments.extend(segments.map(|at| Segment { first: first + at.first, ..at }));
-    }
-
-    fn free_places(&self) -> usize {
-        self.rows.capacity() - self.rows.len()
-    }
-
-    fn memory(&self, block: usize) -> usize {
-        self.blocks.len() * block + self.rows.capacity() * size_of::<RowAt>()
-    }
-}
 
 /// The rows that are waiting to be sent, by node.
 #[derive(Debug)]
 pub struct Buckets {
-    block: usize,
+    blocks: Blocks,
     budget: usize,
     /// Memory of all payloads that exist, those in flight included.
     used: usize,
-    free: Vec<Vec<u8>>,
     open: Vec<Payload>,
     sealed: Vec<Payload>,
+    /// Nodes whose open payloads are to be taken next, the fullest last. Ranked once for many
+    /// payloads, so some may be empty by now, or too small.
+    ranked: Vec<NodeId>,
     /// How many connections are writing to each node.
     writers: Vec<u32>,
     /// Fewer rows than this travel with others.
@@ -149,15 +54,15 @@ impl Buckets {
     /// Buckets for `nodes` nodes in at most `budget` bytes.
     pub fn new(nodes: usize, budget: usize) -> Self {
         // A quarter of the budget may be lost in blocks that have only begun to fill.
-        let block = (budget / 4 / nodes.max(1)).clamp(SMALLEST_BLOCK, LARGEST_BLOCK);
+        let size = (budget / 4 / nodes.max(1)).clamp(SMALLEST_BLOCK, LARGEST_BLOCK);
         let open = (0..nodes).map(Payload::of).collect();
         Self {
-            block,
+            blocks: Blocks { size, free: Vec::new() },
             budget,
             used: 0,
-            free: Vec::new(),
             open,
             sealed: Vec::new(),
+            ranked: Vec::new(),
             writers: vec![0; nodes],
             few_rows: FEW_ROWS,
         }
@@ -172,10 +77,8 @@ impl Buckets {
     /// Whether `rows` more rows of `bytes` bytes in all fit into the budget, wherever they go.
     pub fn has_room(&self, bytes: usize, rows: usize) -> bool {
         let begun = rows.min(self.open.len());
-        let full = self.open.iter().filter(|payload| payload.free_places() < rows);
-        let grown: usize = full.map(|payload| payload.rows.capacity() / 8).sum();
-        let places = 2 * rows + begun * FEWEST_PLACES + grown;
-        self.used + bytes + begun * self.block + places * size_of::<RowAt>() <= self.budget
+        let spare: usize = self.open.iter().map(|payload| payload.spare(rows)).sum();
+        self.used + fresh(rows, bytes, begun, &self.blocks) + spare <= self.budget
     }
 
     /// Whether no payload exists, neither waiting nor in flight.
@@ -192,17 +95,9 @@ impl Buckets {
     ) {
         for (node, offset, line, bytes) in rows {
             let payload = &mut self.open[node];
-            let before = payload.memory(self.block);
-            if payload.segments.last().is_none_or(|segment| segment.start != start) {
-                payload.segments.push(Segment { start, first: payload.rows.len() });
-            }
-            if payload.free_places() == 0 {
-                payload.rows.reserve_exact(FEWEST_PLACES.max(payload.rows.len() / 8));
-            }
-            payload.rows.push(RowAt { offset, line });
-            push(payload, &mut self.free, self.block, bytes);
-            push(payload, &mut self.free, self.block, b"\n");
-            self.used += payload.memory(self.block) - before;
+            let before = payload.memory(&self.blocks);
+            payload.push(start, RowAt { offset, line }, bytes, &mut self.blocks);
+            self.used += payload.memory(&self.blocks) - before;
             if payload.bytes >= SEALED_BYTES {
                 self.sealed.push(std::mem::replace(payload, Payload::of(node)));
             }
@@ -212,11 +107,10 @@ impl Buckets {
     /// The fullest payload of at least `least` bytes. One node is given to two writers at once
     /// only if it is the only work left.
     pub fn take(&mut self, least: usize) -> Option<Payload> {
-        let idle = |node: NodeId| self.writers[node] == 0;
-        let sealed = self.sealed.iter().position(|payload| idle(payload.node()));
+        let sealed = self.sealed.iter().position(|payload| self.writers[payload.node()] == 0);
         let payload = if let Some(index) = sealed {
             self.sealed.swap_remove(index)
-        } else if let Some(node) = self.fullest(least, idle) {
+        } else if let Some(node) = self.fullest(least, true) {
             if self.open[node].is_small(self.few_rows) {
                 self.gather(node)
             } else {
@@ -225,7 +119,7 @@ impl Buckets {
         } else if let Some(payload) = self.sealed.pop() {
             payload
         } else {
-            let node = self.fullest(least, |_| true)?;
+            let node = self.fullest(least, false)?;
             self.close(node)
         };
         payload.nodes.iter().for_each(|&node| self.writers[node] += 1);
@@ -243,19 +137,32 @@ impl Buckets {
     /// Takes back the memory of a payload that was sent.
     pub fn recycle(&mut self, mut payload: Payload) {
         payload.nodes.iter().for_each(|&node| self.writers[node] -= 1);
-        self.used -= payload.memory(self.block);
-        for mut block in payload.blocks.drain(..) {
-            block.clear();
-            self.free.push(block);
-        }
+        self.used -= payload.memory(&self.blocks);
+        payload.blocks.drain(..).for_each(|block| self.blocks.give_back(block));
     }
 
-    fn fullest(&self, least: usize, allowed: impl Fn(NodeId) -> bool) -> Option<NodeId> {
-        let candidates = self
-            .open
-            .iter()
-            .filter(|payload| payload.bytes >= least.max(1) && allowed(payload.node()));
-        candidates.max_by_key(|payload| payload.bytes).map(Payload::node)
+    /// A node whose open payload has at least `least` bytes; of several one of the fullest. If
+    /// `idle`, one that nobody writes to.
+    fn fullest(&mut self, least: usize, idle: bool) -> Option<NodeId> {
+        self.next_ranked(least, idle).or_else(|| {
+            self.rank(least);
+            self.next_ranked(least, idle)
+        })
+    }
+
+    fn next_ranked(&mut self, least: usize, idle: bool) -> Option<NodeId> {
+        while let Some(node) = self.ranked.pop() {
+            if self.open[node].bytes >= least.max(1) && (!idle || self.writers[node] == 0) {
+                return Some(node);
+            }
+        }
+        None
+    }
+
+    fn rank(&mut self, least: usize) {
+        let full = |node: &NodeId| self.open[*node].bytes >= least.max(1);
+        self.ranked.extend((0..self.open.len()).filter(full));
+        self.ranked.sort_unstable_by_key(|&node| self.open[node].bytes);
     }
 
     /// The small payloads of `node` and of other idle nodes, by way of the root; that of `node`
@@ -264,14 +171,17 @@ impl Buckets {
         let mut gathered = self.close(node);
         for other in 0..self.open.len() {
             let small = &self.open[other];
-            let fits = gathered.bytes + small.bytes <= GATHERED_BYTES;
-            if fits && small.bytes > 0 && small.is_small(self.few_rows) && self.writers[other] == 0
-            {
-                let payload = self.close(other);
-                self.used -= gathered.memory(self.block) + payload.memory(self.block);
-                gathered.extend(payload);
-                self.used += gathered.memory(self.block);
+            if small.bytes == 0 || !small.is_small(self.few_rows) || self.writers[other] > 0 {
+                continue;
             }
+            let fits = gathered.bytes + small.bytes <= GATHERED_BYTES;
+            if !fits || gathered.nodes.len() == GATHERED_NODES {
+                break;
+            }
+            let payload = self.close(other);
+            self.used -= gathered.memory(&self.blocks) + payload.memory(&self.blocks);
+            gathered.extend(payload);
+            self.used += gathered.memory(&self.blocks);
         }
         gathered
     }
@@ -281,23 +191,10 @@ impl Buckets {
     }
 }
 
-fn push(payload: &mut Payload, free: &mut Vec<Vec<u8>>, block: usize, mut bytes: &[u8]) {
-    payload.bytes += bytes.len();
-    while !bytes.is_empty() {
-        if payload.blocks.last().is_none_or(|last| last.len() == block) {
-            payload.blocks.push(free.pop().unwrap_or_else(|| Vec::with_capacity(block)));
-        }
-        if let Some(last) = payload.blocks.last_mut() {
-            let (now, later) = bytes.split_at(bytes.len().min(block - last.len()));
-            last.extend_from_slice(now);
-            bytes = later;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::ROOT;
 
     const START: Position = Position { source: 3, offset: 1000, line: 10 };
 
@@ -350,7 +247,7 @@ mod tests {
         buckets.recycle(payload);
         assert!(buckets.has_room((1 << 20) - LARGEST_BLOCK, 0) && buckets.is_empty());
         append(&mut buckets, &[(0, 0, 0, b"a")]);
-        assert!(buckets.free.is_empty(), "the block is used again");
+        assert!(buckets.blocks.free.is_empty(), "the block is used again");
     }
 
     #[test]
@@ -363,6 +260,25 @@ mod tests {
         assert!(buckets.take(1).is_none());
         buckets.recycle(payload);
         assert!(buckets.is_empty());
+    }
+
+    #[test]
+    fn few_nodes_of_many_travel_together() {
+        let mut buckets = Buckets::new(1000, 64 << 20);
+        let rows = (0..1000).map(|node| (node, 0, 0, &b"x"[..]));
+        buckets.append(START, rows);
+        let taken = std::iter::from_fn(|| buckets.take(1)).map(|payload| payload.nodes().len());
+        assert_eq!(taken.collect::<Vec<_>>(), [256, 256, 256, 232]);
+    }
+
+    #[test]
+    fn the_fullest_goes_first() {
+        let mut buckets = Buckets::new(4, 1 << 20).with_few_rows(0);
+        append(&mut buckets, &[(1, 0, 0, b"1"), (2, 0, 0, b"333"), (3, 0, 0, b"22")]);
+        let taken = std::iter::from_fn(|| buckets.take(1)).map(|payload| payload.node());
+        assert_eq!(taken.collect::<Vec<_>>(), [2, 3, 1]);
+        append(&mut buckets, &[(0, 0, 0, b"")]);
+        assert!(buckets.take(2).is_none() && buckets.take(1).is_some());
     }
 
     #[test]
