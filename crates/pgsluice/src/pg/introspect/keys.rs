@@ -37,10 +37,10 @@ SELECT p.partrelid, p.partstrat::pg_catalog.text AS strategy,
                 OR b.typtype = 'e' AND o.opcintype = 'anyenum'::regtype
                 OR b.typtype = 'r' AND o.opcintype = 'anyrange'::regtype
                 OR e.oid IS NOT NULL AND o.opcintype = 'anyarray'::regtype)
-           AND NOT EXISTS (SELECT FROM pg_catalog.pg_opclass x
-                           WHERE x.opcintype = e.oid AND x.opcdefault
-                           AND x.opcnamespace <> 'pg_catalog'::pg_catalog.regnamespace)
            AS core_opclass,
+       EXISTS (SELECT FROM pg_catalog.pg_opclass x
+               WHERE x.opcintype = e.oid AND x.opcdefault
+               AND x.opcnamespace <> 'pg_catalog'::pg_catalog.regnamespace) AS own_element_opclass,
        o.opcname, c.collname, k.coll = 100 AS database_collation,
        pg_catalog.to_jsonb(c) ->> 'collprovider' AS provider,
        COALESCE(pg_catalog.to_jsonb(c) ->> 'collcollate', '') AS locale,
@@ -177,6 +177,9 @@ impl Session {
                 "operator class {} is not the type's own",
                 name.unwrap_or_default()
             ));
+        }
+        if row.get("own_element_opclass") {
+            return Err(format!("the elements of {type_name} have an operator class of their own"));
         }
         let of = match &scalar {
             KeyType::Range(subtype) => subtype,
