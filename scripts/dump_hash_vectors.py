@@ -7,7 +7,8 @@ Each tests/vectors/TYPE.tsv is COPY text with a header: the declared type, the s
 zone in seconds east of UTC (\N: one with daylight saving), the lane ("native": pgsluice must read
 the spelling itself; "server": it must leave it to the server), the spelling, the value in binary
 (\N: refused) and its extended hash with seed 0 and with the partition seed. The lines of one zone
-are in the server's order of the values, strings under C collation.
+are in the server's order of the values, strings under C collation; for jsonb the database must have
+that one.
 
 The server's input, send and hash functions are called by themselves, as COPY and tuple routing do.
 The files do not depend on the server's version: dump with 15 and with 18 and compare.
@@ -18,11 +19,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import vector_containers
 from vector_values import Line, vectors
 
 PARTITION_SEED = 0x7A5B22367996DCFD
 HEADER = ("declared", "zone", "lane", "text", "binary", "hash_0", "hash_partition")
-STRINGS = ("name", "text", "varchar", "bpchar")
+STRINGS = ("name", "text", "varchar", "bpchar", "_text", "_bpchar")
 
 INPUT = {
     "bool": "boolin(textout(spelling))",
@@ -53,6 +55,11 @@ INPUT = {
     "timestamptz": "timestamptz_in(textout(spelling), 0, modifier)",
 }
 
+# A function of polymorphic types cannot be called by itself; a cast from text calls it as well.
+CONTAINERS = (*vector_containers.RANGES, "jsonb")
+ARRAYS = [f"_{name}" for name in (*vector_containers.ARRAYS, "int4range", "jsonb")]
+INPUT |= {name: f'spelling::"{name}"' for name in (*CONTAINERS, *ARRAYS)}
+
 SETUP = """
 SET client_encoding = 'UTF8';
 SET DateStyle = 'ISO, MDY';
@@ -63,13 +70,19 @@ CREATE TEMP TABLE line (declared text, modifier int, zone int, lane text, spelli
 COPY line FROM STDIN;
 """
 
+# Of a line whose lane is "valid", the server decides whether it is.
+#
 # A type's extended hash function is not always callable by name (that of boolean takes a "char"
 # before version 18): an array's calls it, and adds 31 for its one element.
+ELEMENT_HASH = "hash_array_extended(ARRAY[v], {seed}) - 31"
+ARRAY_HASH = "hash_array_extended(v, {seed})"
 ANSWER = """
 SET TIME ZONE {session_zone};
-COPY (SELECT declared, zone, lane, spelling, encode(:send(v), 'hex'),
-             CASE WHEN v IS NOT NULL THEN hash_array_extended(ARRAY[v], 0) - 31 END,
-             CASE WHEN v IS NOT NULL THEN hash_array_extended(ARRAY[v], {seed}) - 31 END
+COPY (SELECT declared, zone,
+             CASE WHEN lane <> 'valid' THEN lane WHEN v IS NULL THEN 'server' ELSE 'native' END,
+             spelling, encode(:send(v), 'hex'),
+             CASE WHEN v IS NOT NULL THEN {hash_0} END,
+             CASE WHEN v IS NOT NULL THEN {hash_partition} END
       FROM line, pg_temp.read(spelling, modifier) AS v
       WHERE zone IS NOT DISTINCT FROM {zone}
       ORDER BY v {collation}, declared, spelling COLLATE "C") TO STDOUT;
@@ -101,9 +114,11 @@ def script(name: str, lines: list[Line]) -> str:
 
 def answer(name: str, zone: int | None) -> str:
     """The query for the lines of one session time zone."""
+    hash_extended = ARRAY_HASH if name in ARRAYS else ELEMENT_HASH
     return ANSWER.format(
         session_zone=session_zone(zone),
-        seed=PARTITION_SEED,
+        hash_0=hash_extended.format(seed=0),
+        hash_partition=hash_extended.format(seed=PARTITION_SEED),
         zone="NULL" if zone is None else zone,
         collation='COLLATE "C"' if name in STRINGS else "",
     )

@@ -4,7 +4,10 @@ from typing import NamedTuple
 
 
 class Line(NamedTuple):
-    """One spelling: of which declared type, in which session zone, and who is to read it."""
+    """One spelling: of which declared type, in which session zone, and who is to read it.
+
+    The lane is "native", "server", or "valid": native if the server accepts it at all.
+    """
 
     declared: str
     lane: str

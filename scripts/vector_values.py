@@ -14,6 +14,7 @@ from datetime import date, timedelta
 from random import Random
 
 import vector_bytes
+import vector_containers
 import vector_numbers
 from vector_line import Line
 
@@ -25,7 +26,7 @@ EPOCH = date(2000, 1, 1)
 
 def vectors(rng: Random) -> dict[str, list[Line]]:
     """The lines of each type."""
-    return {
+    lines = {
         "bool": list(booleans()),
         "int2": list(integers(rng, "int2", 16)),
         "int4": list(integers(rng, "int4", 32)),
@@ -53,6 +54,7 @@ def vectors(rng: Random) -> dict[str, list[Line]]:
         "timetz": list(timetzs(rng)),
         "interval": list(intervals(rng)),
     }
+    return lines | vector_containers.containers(rng, lines)
 
 
 def booleans() -> Iterator[Line]:

@@ -19,6 +19,9 @@ macro_rules! cases {
 }
 
 cases! {
+    array_bound_of_dimensions,
+    array_nulls_off,
+    array_of_own_class,
     asked_at_each_level,
     asked_column_omitted,
     asked_default_column,
@@ -104,14 +107,17 @@ cases! {
     generated_in_leaf,
     generated_virtual,
     hash_addresses,
+    hash_array,
     hash_enum,
     hash_float,
     hash_identifiers,
     hash_int,
     hash_interval,
+    hash_jsonb,
     hash_list,
     hash_mixed_moduli,
     hash_numeric,
+    hash_range_types,
     hash_several_columns,
     hash_smallint,
     hash_text_default_collation,
@@ -132,12 +138,12 @@ cases! {
     integer_spellings,
     integer_spellings_16,
     interval_styles,
-    jsonb_below_native,
     key_column_omitted,
     leaf_check,
     leaf_default_differs,
     leaf_privilege,
     leaf_schema_privilege,
+    list_array,
     list_boolean,
     list_char,
     list_date,
@@ -150,6 +156,7 @@ cases! {
     list_text,
     list_uuid,
     many_leaves,
+    money_below_native,
     nondeterministic_hash,
     numeric_below_native,
     numeric_infinities,
@@ -159,6 +166,7 @@ cases! {
     plain_table,
     plain_text_escapes,
     privilege_between,
+    range_array,
     range_bigint,
     range_bytea,
     range_date,
@@ -169,8 +177,11 @@ cases! {
     range_inet,
     range_int,
     range_interval,
+    range_jsonb,
+    range_jsonb_collated,
     range_nulls_to_default,
     range_numeric,
+    range_range_types,
     range_smallint,
     range_text_c,
     range_text_collated,
@@ -220,7 +231,7 @@ fn every_folder_is_a_case() {
 
 fn check(name: &str, server: Server) {
     let case = Case::read(name);
-    let scratch = server.scratch();
+    let scratch = server.scratch_with(case.database_collation.as_deref());
     let judge = scratch.session();
     if let Some(why) = case.skipped(server, &judge) {
         say(&format!("skipped on {}: {name}: {why}", server.major()));

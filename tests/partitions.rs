@@ -189,6 +189,28 @@ fn lists(server: Server) {
     );
 }
 
+/// Spellings of one value want one partition, and what has no steps is not counted.
+fn containers(server: Server) {
+    let tree = "CREATE TABLE t (k jsonb, a int[]) PARTITION BY LIST (k);
+                CREATE TABLE t_1 PARTITION OF t FOR VALUES IN ('1') PARTITION BY LIST (a);
+                CREATE TABLE t_1_one PARTITION OF t_1 FOR VALUES IN ('{1}')";
+    let rows = "1.0,\"{2,NULL}\"\n1,\"{ +2 , null }\"\n1,{1}\n";
+    assert_eq!(
+        Case::new(server, tree, rows).made(&[]),
+        ["t_1__2_null_ FOR VALUES IN ('{2,NULL}')"]
+    );
+    let rows = "\"{\"\"b\"\":1,\"\"a\"\":2}\",{}\n\"{\"\"a\"\":2.0,\"\"b\"\":1}\",{}\n";
+    assert_eq!(
+        Case::new(server, "CREATE TABLE t (k jsonb, a int[]) PARTITION BY LIST (k)", rows)
+            .made(&[]),
+        ["t___a___2___b___1_ FOR VALUES IN ('{\"a\": 2, \"b\": 1}')"]
+    );
+    let tree = "CREATE TABLE t (k numeric(8,2)[]) PARTITION BY RANGE (k);
+                CREATE TABLE t_1 PARTITION OF t FOR VALUES FROM ('{1}') TO ('{2}')";
+    let plan = Case::new(server, tree, "{3}\n").plan(&["--step", "1"]);
+    assert!(plan.contains("; not to be made: "), "{plan}");
+}
+
 fn says_what_cannot_be_made(server: Server) {
     for (tree, rows, why) in [
         ("RANGE (a)", "1,1\n", "give --step"),
@@ -227,6 +249,7 @@ macro_rules! on_each_server {
 }
 
 on_each_server! {
+    containers,
     lists,
     months_with_hashes_below,
     numbers_and_steps,

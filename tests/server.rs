@@ -71,11 +71,20 @@ impl Server {
 
     /// A new empty database, dropped with the value.
     pub(crate) fn scratch(self) -> Scratch {
+        self.scratch_with(None)
+    }
+
+    /// The same, in a collation of libc.
+    pub(crate) fn scratch_with(self, collation: Option<&str>) -> Scratch {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("sluice_{}_{count}", std::process::id());
         let admin = Session::open(&self.url());
-        admin.run(&format!("CREATE DATABASE {name}"));
+        let options = collation.map(|collation| {
+            let provider = if self.major() < 15 { "" } else { "LOCALE_PROVIDER libc" };
+            format!("TEMPLATE template0 {provider} LC_COLLATE '{collation}' LC_CTYPE '{collation}'")
+        });
+        admin.run(&format!("CREATE DATABASE {name} {}", options.unwrap_or_default()));
         Scratch { url: with_database(&self.url(), &name), name, admin }
     }
 }

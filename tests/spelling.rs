@@ -7,6 +7,7 @@
 
 mod addresses;
 mod awkward;
+mod containers;
 mod numbers;
 mod times;
 
@@ -33,7 +34,8 @@ const ZONES: [(&str, Option<i32>); 5] = [
 
 /// A type by its input and send functions, and its key types with the server's type modifiers.
 struct Family {
-    input: &'static str,
+    /// What makes a value of `spelling`, and of `modifier` if there are several types.
+    input: String,
     send: &'static str,
     spell: Spell,
     types: Vec<(KeyType, i32)>,
@@ -113,17 +115,17 @@ fn in_zone(key_type: KeyType, zone: Option<i32>) -> KeyType {
     match key_type {
         KeyType::Timetz { precision, .. } => KeyType::Timetz { precision, zone },
         KeyType::Timestamptz { precision, .. } => KeyType::Timestamptz { precision, zone },
+        KeyType::Range(subtype) => KeyType::Range(in_zone(*subtype, zone).into()),
         other => other,
     }
 }
 
 /// A function that gives the binary form of a spelling, or null if the server refuses it.
 async fn create_reader(client: &Client, family: &Family) {
-    let Family { input, send, types, .. } = family;
-    let modifier = if types.len() > 1 { ", 0, modifier" } else { "" };
+    let Family { input, send, .. } = family;
     let create = format!(
         "CREATE OR REPLACE FUNCTION pg_temp.read(spelling text, modifier int) RETURNS bytea
-         LANGUAGE plpgsql AS $$ BEGIN RETURN {send}({input}(textout(spelling){modifier}));
+         LANGUAGE plpgsql AS $$ BEGIN RETURN {send}({input});
          EXCEPTION WHEN data_exception THEN RETURN NULL; END $$"
     );
     client.batch_execute(&create).await.expect("reader");
@@ -136,11 +138,20 @@ async fn ask(client: &Client, spellings: &[String], modifier: i32) -> Vec<Option
     rows.iter().map(|row| row.get(0)).collect()
 }
 
+fn families() -> Vec<Family> {
+    let mut families = scalars();
+    families.extend(containers());
+    families
+}
+
 /// Each type by its input and send functions. An input function with a modifier takes two arguments
 /// more.
-fn families() -> Vec<Family> {
+fn scalars() -> Vec<Family> {
     let lengths = [None, Some(1), Some(4), Some(12)];
-    let family = |input, send, spell: Spell, types| Family { input, send, spell, types };
+    let family = |input, send, spell: Spell, types: Vec<_>| {
+        let modifier = if types.len() > 1 { ", 0, modifier" } else { "" };
+        Family { input: format!("{input}(textout(spelling){modifier})"), send, spell, types }
+    };
     let plain = |input, send, spell, key_type| family(input, send, spell, vec![(key_type, -1)]);
     let varchars = lengths.map(|max| (KeyType::Varchar { max }, length_modifier(max))).into();
     let bpchars = lengths.map(|max| (KeyType::Bpchar { max }, length_modifier(max))).into();
@@ -175,6 +186,40 @@ fn families() -> Vec<Family> {
         family("interval_in", "interval_send", times::interval, intervals()),
         family("timestamp_in", "timestamp_send", awkward::timestamp, timestamps),
         family("timestamptz_in", "timestamptz_send", awkward::timestamp, timestamptzs),
+    ]
+}
+
+/// Each type by a cast, because a function of polymorphic types cannot be called by itself.
+fn containers() -> Vec<Family> {
+    let family = |name, send, spell: Spell, key_type| Family {
+        input: format!("spelling::{name}"),
+        send,
+        spell,
+        types: vec![(key_type, -1)],
+    };
+    let array = |name, spell, element: &KeyType| {
+        family(name, "array_send", spell, KeyType::Array(element.clone().into()))
+    };
+    let range = |name, spell, subtype: KeyType| {
+        family(name, "range_send", spell, KeyType::Range(subtype.into()))
+    };
+    let numeric = KeyType::Numeric { scale: None };
+    let timestamp = KeyType::Timestamp { precision: 6 };
+    let timestamptz = KeyType::Timestamptz { precision: 6, zone: None };
+    vec![
+        range("int4range", containers::integer_range, KeyType::Int4),
+        range("int8range", containers::integer_range, KeyType::Int8),
+        range("numrange", containers::decimal_range, numeric.clone()),
+        range("daterange", containers::date_range, KeyType::Date),
+        range("tsrange", containers::timestamp_range, timestamp.clone()),
+        range("tstzrange", containers::timestamp_range, timestamptz),
+        family("jsonb", "jsonb_send", containers::jsonb, KeyType::Jsonb),
+        array("int4[]", containers::integers, &KeyType::Int4),
+        array("text[]", containers::strings, &KeyType::Text),
+        array("numeric[]", containers::decimals, &numeric),
+        array("timestamp[]", containers::timestamps, &timestamp),
+        array("int4range[]", containers::integer_ranges, &KeyType::Range(KeyType::Int4.into())),
+        array("jsonb[]", containers::jsonbs, &KeyType::Jsonb),
     ]
 }
 

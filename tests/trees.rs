@@ -25,6 +25,8 @@ pub(crate) struct Case {
     min_version: Option<u32>,
     max_version: Option<u32>,
     needs: Option<Need>,
+    /// That of libc for the database; without it, the server's own.
+    pub(crate) database_collation: Option<String>,
     #[serde(default)]
     pub(crate) stdin: bool,
     table: Option<String>,
@@ -46,6 +48,8 @@ pub(crate) struct Case {
 enum Need {
     Icu,
     PostgresFdw,
+    #[serde(rename = "c_utf8")]
+    CUtf8,
 }
 
 /// How the two sides are compared.
@@ -146,6 +150,10 @@ impl Case {
             Need::PostgresFdw => (
                 "SELECT 1 FROM pg_available_extensions WHERE name = 'postgres_fdw'",
                 "the server comes without postgres_fdw",
+            ),
+            Need::CUtf8 => (
+                "SELECT 1 FROM pg_collation WHERE collname = 'C.utf8'",
+                "the system has no collation C.UTF-8",
             ),
         };
         session.rows(found).is_empty().then_some(why)

@@ -10,7 +10,7 @@ fuzz_target!(|input: (u8, Option<u32>, Option<i32>, &[u8])| {
     let (precision, max, zone, bytes) = input;
     let scale = max.map(|max| Scale { precision: (max >> 16) as i32, scale: (max as i16).into() });
     let labels = Labels::new(vec![("a".to_owned(), 3), (String::new(), 1)]);
-    for key_type in [
+    let scalars = [
         KeyType::Bool,
         KeyType::Int2,
         KeyType::Int4,
@@ -38,7 +38,16 @@ fuzz_target!(|input: (u8, Option<u32>, Option<i32>, &[u8])| {
         KeyType::Date,
         KeyType::Timestamp { precision },
         KeyType::Timestamptz { precision, zone },
-    ] {
+        KeyType::Jsonb,
+        KeyType::Range(KeyType::Int4.into()),
+        KeyType::Range(KeyType::Int8.into()),
+        KeyType::Range(KeyType::Date.into()),
+        KeyType::Range(KeyType::Numeric { scale: None }.into()),
+        KeyType::Range(KeyType::Timestamp { precision }.into()),
+        KeyType::Range(KeyType::Timestamptz { precision, zone }.into()),
+    ];
+    let arrays = scalars.clone().map(|element| KeyType::Array(element.into()));
+    for key_type in scalars.into_iter().chain(arrays) {
         if let Some(datum) = key_type.from_binary(bytes) {
             check_datum(&key_type, datum.as_datum());
         }
@@ -71,7 +80,7 @@ fn encode(key_type: &KeyType, datum: Datum<'_>) -> Option<Vec<u8>> {
             K::Int8 | K::Time { .. } | K::Timestamp { .. } | K::Timestamptz { .. },
             Datum::Int(value),
         ) => value.to_be_bytes().into(),
-        (K::Numeric { .. }, _) => return None,
+        (K::Numeric { .. } | K::Jsonb | K::Array(_) | K::Range(_), _) => return None,
         (_, Datum::Uuid(value)) => value.to_be_bytes().into(),
         (_, Datum::Bytes(bytes)) => bytes.into(),
         _ => return None,

@@ -31,8 +31,14 @@ pub(crate) enum Kind {
     Interval,
     Inet,
     Macaddr,
-    /// Not native in any way.
+    /// Strings in it sort by the database's collation.
     Jsonb,
+    Integers,
+    Strings,
+    IntegerRange,
+    Period,
+    /// Not native in any way.
+    Transaction,
 }
 
 pub(crate) const KINDS: &[Kind] = &[
@@ -59,6 +65,11 @@ pub(crate) const KINDS: &[Kind] = &[
     Kind::Inet,
     Kind::Macaddr,
     Kind::Jsonb,
+    Kind::Integers,
+    Kind::Strings,
+    Kind::IntegerRange,
+    Kind::Period,
+    Kind::Transaction,
 ];
 
 /// One field of the input.
@@ -96,6 +107,11 @@ impl Kind {
             Self::Inet => "inet",
             Self::Macaddr => "macaddr",
             Self::Jsonb => "jsonb",
+            Self::Integers => "int[]",
+            Self::Strings => "varchar(8)[] COLLATE \"C\"",
+            Self::IntegerRange => "int4range",
+            Self::Period => "tstzrange",
+            Self::Transaction => "xid8",
         }
     }
 
@@ -144,6 +160,17 @@ impl Kind {
             Self::Inet => &["0.0.0.0/0", "10.0.0.0/8", "10.0.0.0", "10.0.0.1", "::/0", "fe80::1"],
             Self::Macaddr => &["00:00:00:00:00:00", "08:00:2b:01:02:03", "ff:ff:ff:ff:ff:ff"],
             Self::Jsonb => &["\"a\"", "1", "2", "[1]", "{}"],
+            Self::Integers => &["{}", "{-1}", "{0}", "{0,0}", "{0,NULL}", "{1}", "{NULL}"],
+            Self::Strings => &["{}", "{\"\"}", "{\"\",a}", "{A}", "{a,b}", "{a,NULL}", "{é}"],
+            Self::IntegerRange => &["empty", "(,1)", "(,)", "[0,1)", "[0,)", "[1,2147483647)"],
+            Self::Period => &[
+                "empty",
+                "(,\"2024-02-29 00:00:00+00\")",
+                "[\"2024-02-29 00:00:00+00\",\"2024-03-01 00:00:00+00\")",
+                "[\"2024-02-29 00:00:00+00\",\"2024-03-01 00:00:00+00\"]",
+                "(\"2024-02-29 00:00:00+00\",)",
+            ],
+            Self::Transaction => &["0", "1", "5", "18446744073709551615"],
         }
     }
 
@@ -174,7 +201,12 @@ impl Kind {
             Self::Interval => &["1 day 24:00:00", "29 days 24:00:00", "-00:00:01", "3 mons"],
             Self::Inet => &["10.0.0.0/16", "10.1.2.3/8", "192.168.0.1", "::1", "::ffff:0:0/96"],
             Self::Macaddr => &["08:00:2b:01:02:04", "7f:ff:ff:ff:ff:ff", "80:00:00:00:00:00"],
-            Self::Jsonb => &["3", "null", "[2]"],
+            Self::Jsonb => &["3", "null", "[2]", "{\"a\": [1, {}]}"],
+            Self::Integers => &["{-2}", "{0,1}", "{1,2,3}", "{NULL,NULL}"],
+            Self::Strings => &["{A,A}", "{\"a b\",\"c,\\\"\\\\\"}", "{\"NULL\"}", "{ab}"],
+            Self::IntegerRange => &["(,-5)", "[0,2)", "[1,)", "[2147483646,2147483647)"],
+            Self::Period => &["(,)", "[\"2024-02-29 12:00:00+00\",infinity)"],
+            Self::Transaction => &["2", "4294967296"],
         }
     }
 
@@ -240,15 +272,24 @@ impl Kind {
             }
             Self::Inet => &["10.0.0.0/32", "010.0.0.0", "::ffff:1.2.3.4", "FE80::1/128"],
             Self::Macaddr => &["08-00-2B-01-02-03", "0800.2b01.0203", "8:0:2b:1:2:3"],
-            Self::Jsonb => &[" 1.0", "{ }", "[ ]"],
+            Self::Jsonb => {
+                &[" 1.0", "{ }", "[ ]", "\"\\u0061\"", "1e9999", "{\"b\":1,\"aa\":2,\"b\":3}"]
+            }
+            Self::Integers => &["{ 0 , null }", "[0:1]={0,0}", "{{0}}", "{\"1\"}", "{+1}"],
+            Self::Strings => &["{ a , \"b\" }", "{{a,b}}", "{a\\,b}", "{\"\\a\"}", "{null}"],
+            Self::IntegerRange => {
+                &["[0,0]", "(-1,0]", "(3,3)", " Empty", "(,]", "(-1,)", "[\"0\",+1)"]
+            }
+            Self::Period => &["[2024-02-29 00:00:00Z,2024-03-01]", "(2024-02-29,2024-02-29]"],
+            Self::Transaction => &[" 5", "007"],
         }
     }
 
     /// Whether the native lane must find a leaf by this type.
     pub(crate) fn native(self, hashed: bool) -> bool {
         match self {
-            Self::Jsonb => false,
-            Self::Collated => hashed,
+            Self::Transaction => false,
+            Self::Collated | Self::Jsonb => hashed,
             _ => true,
         }
     }

@@ -44,6 +44,13 @@ pub fn combine64(a: u64, b: u64) -> u64 {
     a ^ b.wrapping_add(0x49a0_f4dd_15e5_a8e3).wrapping_add(a << 54).wrapping_add(a >> 7)
 }
 
+/// `ROTATE_HIGH_AND_LOW_32BITS`, `src/include/common/hashfn.h` (before version 14
+/// `src/include/utils/hashutils.h`): each half by one bit.
+pub(crate) fn rotate_halves(hash: u64) -> u64 {
+    let (high, low) = ((hash >> 32) as u32, hash as u32);
+    u64::from(high.rotate_left(1)) << 32 | u64::from(low.rotate_left(1))
+}
+
 struct State {
     a: u32,
     b: u32,

@@ -7,7 +7,7 @@ use std::fs;
 use pgsluice_core::hash::PARTITION_SEED;
 use pgsluice_core::types::{KeyType, OwnedDatum, Scale};
 
-const TYPES: [&str; 26] = [
+const TYPES: [&str; 45] = [
     "bool",
     "int2",
     "int4",
@@ -34,6 +34,25 @@ const TYPES: [&str; 26] = [
     "interval",
     "timestamp",
     "timestamptz",
+    "jsonb",
+    "int4range",
+    "int8range",
+    "numrange",
+    "daterange",
+    "tsrange",
+    "tstzrange",
+    "_int4",
+    "_text",
+    "_bpchar",
+    "_bytea",
+    "_numeric",
+    "_timestamptz",
+    "_inet",
+    "_interval",
+    "_uuid",
+    "_macaddr8",
+    "_int4range",
+    "_jsonb",
 ];
 
 /// One line of a vector file. The server's answer is `None` where it refused the spelling.
@@ -136,6 +155,7 @@ fn read_type(declared: &str, zone: Option<i32>) -> KeyType {
     };
     let modifier = modifiers.parse().ok();
     let precision = modifier.map_or(6, |modifier: u32| modifier as u8);
+    let range = |subtype| KeyType::Range(read_type(subtype, zone).into());
     match name {
         "bool" => KeyType::Bool,
         "int2" => KeyType::Int2,
@@ -163,7 +183,17 @@ fn read_type(declared: &str, zone: Option<i32>) -> KeyType {
         "interval" => KeyType::Interval { precision },
         "timestamp" => KeyType::Timestamp { precision },
         "timestamptz" => KeyType::Timestamptz { precision, zone },
-        _ => panic!("no such type: {declared}"),
+        "jsonb" => KeyType::Jsonb,
+        "int4range" => range("int4"),
+        "int8range" => range("int8"),
+        "numrange" => range("numeric"),
+        "daterange" => range("date"),
+        "tsrange" => range("timestamp"),
+        "tstzrange" => range("timestamptz"),
+        _ => match name.strip_prefix('_') {
+            Some(element) => KeyType::Array(read_type(element, zone).into()),
+            None => panic!("no such type: {declared}"),
+        },
     }
 }
 

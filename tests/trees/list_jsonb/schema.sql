@@ -1,3 +1,4 @@
 CREATE TABLE t (k jsonb, n int) PARTITION BY LIST (k);
-CREATE TABLE t_a PARTITION OF t FOR VALUES IN ('{"a": 1, "b": 2}', '[]');
+CREATE TABLE t_a PARTITION OF t FOR VALUES IN ('{"a": 1, "b": 2}', '[]', '"é"');
+CREATE TABLE t_null PARTITION OF t FOR VALUES IN ('null', NULL);
 CREATE TABLE t_b PARTITION OF t DEFAULT;

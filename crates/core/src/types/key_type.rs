@@ -1,8 +1,8 @@
 //! Each key type with what of its modifier matters, and which family's functions serve it.
 
 use super::{
-    Datum, Labels, OwnedDatum, Scale, boolean, bytea, datetime, float, integer, interval, lsn, mac,
-    network, numeric, text, time, uuid,
+    Datum, Labels, OwnedDatum, Scale, array, boolean, bytea, datetime, float, integer, interval,
+    jsonb, lsn, mac, network, numeric, range, text, time, uuid,
 };
 use crate::hash;
 
@@ -97,6 +97,15 @@ pub enum KeyType {
         /// The session's time zone in seconds east of UTC, if its offset is one and always the same.
         zone: Option<i32>,
     },
+    /// `jsonb`; its order is that of a database whose collation sorts by bytes.
+    Jsonb,
+    /// An array of any of the others, with the modifier that is declared for the array.
+    ///
+    /// The caller vouches for the session's `array_nulls` being on.
+    Array(Box<KeyType>),
+    /// One of the six built-in range types: of `integer`, `bigint`, `numeric`, `date`, `timestamp` or
+    /// `timestamptz`.
+    Range(Box<KeyType>),
 }
 
 impl KeyType {
@@ -107,11 +116,12 @@ impl KeyType {
     /// string to be ASCII).
     #[must_use]
     pub fn parse<'a>(&self, text: &'a [u8], scratch: &'a mut Vec<u8>) -> Option<Datum<'a>> {
+        scratch.clear();
         match *self {
             Self::Int2 => integer::parse(text, i16::MIN.into(), i16::MAX.into()).map(Datum::Int),
             Self::Int4 => integer::parse(text, i32::MIN.into(), i32::MAX.into()).map(Datum::Int),
             Self::Int8 => integer::parse(text, i64::MIN, i64::MAX).map(Datum::Int),
-            Self::Numeric { scale } => numeric::parse(text, scale, scratch).map(Datum::Bytes),
+            Self::Numeric { scale } => written(numeric::parse(text, scale, scratch), scratch),
             Self::Float4 => float::parse_float4(text).map(Datum::Int),
             Self::Float8 => float::parse_float8(text).map(Datum::Int),
             Self::Oid => integer::parse_oid(text).map(Datum::Int),
@@ -119,13 +129,13 @@ impl KeyType {
             Self::Bool => boolean::parse(text).map(|value| Datum::Int(value.into())),
             Self::Char => text::parse_char(text).map(Datum::Int),
             Self::Name => text::parse_name(text).map(Datum::Bytes),
-            Self::Bytea => bytea::parse(text, scratch).map(Datum::Bytes),
+            Self::Bytea => written(bytea::parse(text, scratch), scratch),
             Self::Text => Some(Datum::Bytes(text)),
             Self::Varchar { max } => text::parse_varchar(text, max).map(Datum::Bytes),
             Self::Bpchar { max } => text::parse_bpchar(text, max).map(Datum::Bytes),
             Self::Uuid => uuid::parse(text).map(Datum::Uuid),
-            Self::Macaddr => mac::parse(text, scratch).map(Datum::Bytes),
-            Self::Macaddr8 => mac::parse8(text, scratch).map(Datum::Bytes),
+            Self::Macaddr => written(mac::parse(text, scratch), scratch),
+            Self::Macaddr8 => written(mac::parse8(text, scratch), scratch),
             Self::Inet => network::parse_inet(text).map(Datum::Network),
             Self::Cidr => network::parse_cidr(text).map(Datum::Network),
             Self::Enum(ref labels) => labels.parse(text).map(Datum::Int),
@@ -141,6 +151,9 @@ impl KeyType {
             Self::Timestamptz { precision, zone } => {
                 datetime::parse_timestamptz(text, precision, zone).map(Datum::Int)
             }
+            Self::Jsonb => written(jsonb::parse(text, scratch), scratch),
+            Self::Array(ref ty) => written(array::parse(ty, text, scratch), scratch),
+            Self::Range(ref subtype) => written(range::parse(subtype, text, scratch), scratch),
         }
     }
 
@@ -190,6 +203,9 @@ impl KeyType {
             }
             Self::Uuid => OwnedDatum::Uuid(u128::from_be_bytes(fixed(bytes)?)),
             Self::Inet | Self::Cidr => OwnedDatum::Network(network::from_binary(bytes)?),
+            Self::Jsonb => OwnedDatum::Bytes(jsonb::from_binary(bytes)?),
+            Self::Array(ty) => OwnedDatum::Bytes(array::from_binary(ty, bytes)?),
+            Self::Range(subtype) => OwnedDatum::Bytes(range::from_binary(subtype, bytes)?),
             Self::Macaddr => OwnedDatum::Bytes(fixed::<6>(bytes)?.into()),
             Self::Macaddr8 => OwnedDatum::Bytes(fixed::<8>(bytes)?.into()),
             Self::Bpchar { .. } => OwnedDatum::Bytes(text::without_trailing_blanks(bytes).into()),
@@ -224,10 +240,18 @@ impl KeyType {
             Datum::Network(network) => network::hash_extended(&network, seed),
             Datum::Bytes(bytes) => match self {
                 Self::Numeric { .. } => numeric::hash_extended(bytes, seed),
+                Self::Jsonb => jsonb::hash_extended(&mut &*bytes, seed),
+                Self::Array(ty) => array::hash_extended(ty, bytes, seed),
+                Self::Range(subtype) => range::hash_extended(subtype, &mut &*bytes, seed),
                 _ => hash::bytes_extended(bytes, seed),
             },
         }
     }
+}
+
+/// The datum of what a parser has written.
+fn written(parsed: Option<()>, scratch: &[u8]) -> Option<Datum<'_>> {
+    parsed.map(|()| Datum::Bytes(scratch))
 }
 
 fn fixed<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {

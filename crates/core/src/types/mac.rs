@@ -3,7 +3,8 @@
 use super::bytea::decode_hex;
 
 /// `macaddr_in`, `src/backend/utils/adt/mac.c`, PostgreSQL 13 to 18, for two digits a byte.
-pub(super) fn parse<'a>(text: &[u8], bytes: &'a mut Vec<u8>) -> Option<&'a [u8]> {
+/// They are appended to `bytes`.
+pub(super) fn parse(text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
     let groups: &[usize] = match text {
         [_, _, b':' | b'-', ..] => &[2, 2, 2, 2, 2, 2],
         [_, _, _, _, b'.' | b'-', ..] => &[4, 4, 4],
@@ -15,7 +16,8 @@ pub(super) fn parse<'a>(text: &[u8], bytes: &'a mut Vec<u8>) -> Option<&'a [u8]>
 
 /// `macaddr8_in`, `src/backend/utils/adt/mac8.c`, PostgreSQL 13 to 18, for pairs of digits; six bytes
 /// become eight.
-pub(super) fn parse8<'a>(text: &[u8], bytes: &'a mut Vec<u8>) -> Option<&'a [u8]> {
+pub(super) fn parse8(text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
+    let start = bytes.len();
     let groups: &[usize] = match text.len() {
         23 => &[2; 8],
         17 => &[2; 6],
@@ -24,19 +26,14 @@ pub(super) fn parse8<'a>(text: &[u8], bytes: &'a mut Vec<u8>) -> Option<&'a [u8]
         _ => return None,
     };
     decode_groups(text, groups, bytes)?;
-    if bytes.len() == 6 {
-        bytes.splice(3..3, [0xFF, 0xFE]);
+    if bytes.len() == start + 6 {
+        bytes.splice(start + 3..start + 3, [0xFF, 0xFE]);
     }
-    Some(bytes)
+    Some(())
 }
 
 /// Groups of so many digits, all parted by the same sign.
-fn decode_groups<'a>(
-    mut text: &[u8],
-    groups: &[usize],
-    bytes: &'a mut Vec<u8>,
-) -> Option<&'a [u8]> {
-    bytes.clear();
+fn decode_groups(mut text: &[u8], groups: &[usize], bytes: &mut Vec<u8>) -> Option<()> {
     let separator = text.get(groups[0]).copied();
     if groups.len() > 1 && !matches!(separator, Some(b':' | b'-' | b'.')) {
         return None;
@@ -49,12 +46,21 @@ fn decode_groups<'a>(
         decode_hex(digits, bytes)?;
         text = rest;
     }
-    text.is_empty().then_some(bytes)
+    text.is_empty().then_some(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::{parse, parse8};
+
+    type Parse = fn(&[u8], &mut Vec<u8>) -> Option<()>;
+
+    /// What is read behind a byte that is there already.
+    fn read(parse: Parse, text: &str) -> Option<Vec<u8>> {
+        let mut bytes = vec![7];
+        parse(text.as_bytes(), &mut bytes)?;
+        Some(bytes.split_off(1))
+    }
 
     #[test]
     fn six_bytes_in_every_grouping() {
@@ -68,11 +74,11 @@ mod tests {
             "08002b010203",
         ] {
             let bytes = [8, 0, 0x2b, 1, 2, 3];
-            assert_eq!(parse(text.as_bytes(), &mut vec![]), Some(&bytes[..]), "{text}");
+            assert_eq!(read(parse, text), Some(bytes.to_vec()), "{text}");
         }
         for text in ["", "8:0:2b:1:2:3", "08:00:2b-01-02-03", "08002b01020", "08002b0102030", "08:"]
         {
-            assert_eq!(parse(text.as_bytes(), &mut vec![]), None, "{text}");
+            assert_eq!(read(parse, text), None, "{text}");
         }
     }
 
@@ -80,10 +86,10 @@ mod tests {
     fn six_bytes_become_eight() {
         let bytes = [8, 0, 0x2b, 0xFF, 0xFE, 1, 2, 3];
         for text in ["08:00:2b:01:02:03", "08002b010203", "08-00-2b-ff-fe-01-02-03"] {
-            assert_eq!(parse8(text.as_bytes(), &mut vec![]), Some(&bytes[..]), "{text}");
+            assert_eq!(read(parse8, text), Some(bytes.to_vec()), "{text}");
         }
         for text in ["", "08:00:2b:01:02", "08:00:2b:01:02:0g", "0800.2b01.0203.0405"] {
-            assert_eq!(parse8(text.as_bytes(), &mut vec![]), None, "{text}");
+            assert_eq!(read(parse8, text), None, "{text}");
         }
     }
 }

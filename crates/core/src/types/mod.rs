@@ -5,20 +5,26 @@
 //! function gives, whatever DateStyle, IntervalStyle, locale or version. Everything else is `None`:
 //! also what the server will refuse, because it is the server that words the error.
 
+mod array;
 mod boolean;
 mod bytea;
 mod datetime;
+mod element;
 mod float;
 mod integer;
 mod interval;
+mod json;
+mod jsonb;
 mod key_type;
 mod label;
 mod lsn;
 mod mac;
 mod network;
 mod numeric;
+mod range;
 mod text;
 mod time;
+mod unquoted;
 mod uuid;
 
 pub use key_type::KeyType;
@@ -43,7 +49,7 @@ pub enum Datum<'a> {
     /// `inet` and `cidr`.
     Network(Network),
     /// The string types, `bpchar` without its trailing blanks; `bytea`, `macaddr` and `macaddr8`;
-    /// `numeric` in bytes of the same order.
+    /// `numeric`, `jsonb`, arrays and ranges in bytes of the same order.
     Bytes(&'a [u8]),
 }
 

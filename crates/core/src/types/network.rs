@@ -30,6 +30,25 @@ impl Network {
         })
     }
 
+    /// Appends bytes that sort as networks do: the version, a byte for each bit of the network and 0
+    /// behind them, the address.
+    pub(super) fn write(&self, bytes: &mut Vec<u8>) {
+        let bit = |n: u8| self.address[usize::from(n / 8)] >> (7 - n % 8) & 1;
+        bytes.push(self.v6.into());
+        bytes.extend((0..self.bits).map(|n| 1 + bit(n)));
+        bytes.push(0);
+        bytes.extend(self.address);
+    }
+
+    /// Takes what [`Self::write`] has written.
+    pub(super) fn take(bytes: &mut &[u8]) -> Option<Self> {
+        let (&v6, rest) = bytes.split_first()?;
+        let bits = rest.iter().position(|&byte| byte == 0)?;
+        let (address, rest) = rest.get(bits + 1..)?.split_first_chunk()?;
+        *bytes = rest;
+        Some(Self { v6: v6 != 0, bits: bits as u8, address: *address })
+    }
+
     /// The first `bits` bits of the address, as a number.
     fn prefix(&self, bits: u8) -> u128 {
         let address = u128::from_be_bytes(self.address);
@@ -109,7 +128,7 @@ pub(super) fn hash_extended(network: &Network, seed: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{parse_cidr, parse_inet};
+    use super::{Network, parse_cidr, parse_inet};
 
     #[test]
     fn networks_sort_before_what_is_in_them() {
@@ -130,6 +149,13 @@ mod tests {
         ];
         let read = ascending.map(|text| parse_inet(text.as_bytes()));
         assert!(read.is_sorted_by(|a, b| a.is_some() && a < b), "{read:?}");
+        let written = read.map(|network| {
+            let mut bytes = Vec::new();
+            network.unwrap().write(&mut bytes);
+            assert_eq!(Network::take(&mut &bytes[..]), network);
+            bytes
+        });
+        assert!(written.is_sorted_by(|a, b| a < b), "{written:?}");
     }
 
     #[test]

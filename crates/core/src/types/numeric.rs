@@ -1,7 +1,7 @@
 //! numeric: in bytes that sort as the numbers do, whatever their scale.
 //!
-//! A kind, the weight of the first digit, the digits of base 10,000 without zeros at either end; the
-//! latter two inverted for a negative number.
+//! A kind, the weight of the first digit, the digits of base 10,000 without zeros at either end, an end;
+//! all but the kind inverted for a negative number. The end also parts it from what stands behind it.
 
 use crate::hash;
 
@@ -13,8 +13,8 @@ const POSITIVE: u8 = 3;
 const INFINITY: u8 = 4;
 const NAN: u8 = 5;
 
-/// Ends the digits of a negative number, so that of two that begin alike the shorter is the greater.
-const END: u16 = u16::MAX;
+/// Ends the digits, so that of two numbers that begin alike the shorter is the nearer to zero.
+const END: u16 = 0;
 
 /// Digits on either side of the decimal point; more are left to the server, which has limits.
 const MAX_PLACES: i32 = 1000;
@@ -39,20 +39,15 @@ struct Decimal<'a> {
 /// `numeric_in`, `src/backend/utils/adt/numeric.c`, PostgreSQL 13 to 18: a decimal number with or without
 /// an exponent, `NaN`, or an infinity (from version 14 on; before, the server refuses it anywhere).
 ///
-/// What would have to be rounded, and what does not fit, is left to the server.
-/// `trim_ascii` takes all that C's `isspace` takes but the vertical tab.
-pub(super) fn parse<'a>(
-    text: &[u8],
-    scale: Option<Scale>,
-    bytes: &'a mut Vec<u8>,
-) -> Option<&'a [u8]> {
+/// The number is appended to `bytes`. What would have to be rounded, and what does not fit, is left
+/// to the server. `trim_ascii` takes all that C's `isspace` takes but the vertical tab.
+pub(super) fn parse(text: &[u8], scale: Option<Scale>, bytes: &mut Vec<u8>) -> Option<()> {
     let text = text.trim_ascii();
-    bytes.clear();
     match text.last()? {
         b'0'..=b'9' | b'.' => encode_decimal(&parse_decimal(text)?, scale, bytes)?,
         _ => bytes.push(parse_word(text, scale)?),
     }
-    Some(bytes)
+    Some(())
 }
 
 fn parse_word(text: &[u8], scale: Option<Scale>) -> Option<u8> {
@@ -158,7 +153,7 @@ impl<'a> Encoder<'a> {
         encoder
     }
 
-    /// One more than the digit, so that an inverted one is below [`END`].
+    /// One more than the digit, so that none is [`END`].
     fn push(&mut self, digit: u16) {
         self.write(digit + 1);
     }
@@ -167,10 +162,8 @@ impl<'a> Encoder<'a> {
         self.bytes.extend((word ^ self.mask).to_be_bytes());
     }
 
-    fn finish(self) {
-        if self.mask != 0 {
-            self.bytes.extend(END.to_be_bytes());
-        }
+    fn finish(mut self) {
+        self.write(END);
     }
 }
 
@@ -210,11 +203,27 @@ fn encode_digits(negative: bool, weight: i16, digits: &[u16], bytes: &mut Vec<u8
     Some(())
 }
 
+/// Takes the number that `bytes` begin with.
+pub(super) fn take<'a>(bytes: &mut &'a [u8]) -> &'a [u8] {
+    let end = match bytes {
+        [kind @ (NEGATIVE | POSITIVE), words @ ..] => {
+            let end = if *kind == POSITIVE { END } else { !END }.to_be_bytes();
+            // The weight may be any word.
+            let digits = words.as_chunks::<2>().0.iter().skip(1);
+            1 + 2 * (1 + digits.take_while(|digit| **digit != end).count() + 1)
+        }
+        _ => 1,
+    };
+    let (number, rest) = bytes.split_at(end.min(bytes.len()));
+    *bytes = rest;
+    number
+}
+
 /// `hash_numeric_extended`, `src/backend/utils/adt/numeric.c`, PostgreSQL 13 to 18: the sign and the scale
 /// do not count.
 pub(super) fn hash_extended(bytes: &[u8], seed: u64) -> u64 {
     let (mask, words) = match bytes {
-        [POSITIVE, words @ ..] => (0, words),
+        [POSITIVE, words @ .., _, _] => (0, words),
         [NEGATIVE, words @ .., _, _] => (u16::MAX, words),
         [ZERO, ..] => return seed.wrapping_sub(1),
         _ => return seed,
@@ -237,10 +246,12 @@ pub(super) fn hash_extended(bytes: &[u8], seed: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Scale, parse};
+    use super::{Scale, parse, take};
 
     fn read(text: &str) -> Option<Vec<u8>> {
-        parse(text.as_bytes(), None, &mut vec![9]).map(<[u8]>::to_vec)
+        let mut bytes = Vec::new();
+        parse(text.as_bytes(), None, &mut bytes)?;
+        Some(bytes)
     }
 
     #[test]
@@ -291,6 +302,17 @@ mod tests {
             "nan",
         ];
         assert!(ascending.map(read).is_sorted_by(|a, b| a.is_some() && a < b));
+    }
+
+    #[test]
+    fn a_number_ends_where_it_says() {
+        for text in ["0", "1", "-1", "1e4", "-1e-4", "123456789.5", "-inf", "NaN"] {
+            let number = read(text).unwrap();
+            let followed = [&number[..], b"\x01\xFF\0"].concat();
+            let mut rest = &followed[..];
+            assert_eq!(take(&mut rest), number, "{text}");
+            assert_eq!(rest, b"\x01\xFF\0", "{text}");
+        }
     }
 
     #[test]

@@ -25,16 +25,15 @@ fn parse_of_day(text: &[u8], precision: u8) -> Option<(i64, &[u8])> {
 /// A time in a zone so many seconds west of UTC, in the order of `timetz_cmp_internal`: by the time
 /// in UTC, then by the zone.
 pub(super) fn zoned(usecs: i64, west: i32) -> i128 {
-    let utc = usecs + i64::from(west) * USECS_PER_SECOND;
-    i128::from(utc) << 32 | i128::from(west as u32 ^ 1 << 31)
+    let utc = i128::from(usecs) + i128::from(west) * i128::from(USECS_PER_SECOND);
+    utc << 32 | i128::from(west as u32 ^ 1 << 31)
 }
 
 /// `timetz_hash_extended`, `src/backend/utils/adt/date.c`, PostgreSQL 13 to 18.
 pub(super) fn hash_zoned(zoned: i128, seed: u64) -> u64 {
     let west = zoned as u32 ^ 1 << 31;
-    let utc = (zoned >> 32) as i64;
-    let usecs = utc - i64::from(west as i32) * USECS_PER_SECOND;
-    integer::hash_extended(usecs, seed) ^ hash::uint32_extended(west, seed)
+    let usecs = (zoned >> 32) - i128::from(west as i32) * i128::from(USECS_PER_SECOND);
+    integer::hash_extended(usecs as i64, seed) ^ hash::uint32_extended(west, seed)
 }
 
 #[cfg(test)]

@@ -65,6 +65,7 @@ impl Counting {
     pub(crate) fn of(ty: String) -> Option<Self> {
         let word = ty.split(['(', ' ']).next().unwrap_or_default();
         let base = match word {
+            _ if ty.ends_with("[]") => return None,
             "date" => "timestamp",
             "timestamp" if ty.ends_with("with time zone") => "timestamptz",
             "timestamp" => "timestamp",
@@ -241,17 +242,17 @@ pub(crate) struct Neighbour {
     pub(crate) spellings: Vec<(String, String)>,
 }
 
-/// The values of `keys` as the type `ty` has them, each with its rows: text and SQL literal.
+/// The values of `keys` as the type `ty` has them, each with its rows: text and SQL literal. Of values
+/// that are equal, such as `1` and `1.0`, one stands for all.
 pub(crate) async fn values(
     client: &impl GenericClient,
     ty: &str,
     keys: &[(Option<String>, u64)],
 ) -> Result<Vec<(Option<String>, String, u64)>> {
     let sql = format!(
-        "SELECT value, pg_catalog.quote_nullable(value), sum(n)::int8
-         FROM (SELECT (v::{ty})::text AS value, n
-               FROM unnest($1::text[], $2::int8[]) AS u (v, n)) AS v
-         GROUP BY value ORDER BY value"
+        "SELECT min(key::text), pg_catalog.quote_nullable(min(key::text)), sum(n)::int8
+         FROM (SELECT v::{ty} AS key, n FROM unnest($1::text[], $2::int8[]) AS u (v, n)) AS v
+         GROUP BY key ORDER BY 1"
     );
     let (values, rows): (Vec<_>, Vec<i64>) =
         keys.iter().map(|(value, rows)| (value.clone(), rows.cast_signed())).unzip();

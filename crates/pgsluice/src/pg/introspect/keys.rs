@@ -13,7 +13,8 @@ use crate::error::Result;
 pub(super) type Columns = Vec<KeyColumn>;
 
 /// Catalogue rows become JSON where a column's name differs among versions. A domain is read as its
-/// base type: what else it demands, the server checks in the leaf as it would in the root.
+/// base type: what else it demands, the server checks in the leaf as it would in the root. The operator
+/// class of an array takes whatever is the default of its elements.
 const KEYS: &str = "
 WITH RECURSIVE keyed AS (
     SELECT * FROM pg_catalog.pg_partitioned_table
@@ -35,13 +36,19 @@ SELECT p.partrelid, p.partstrat::pg_catalog.text AS strategy,
        CASE WHEN a.attname IS NULL
             THEN pg_catalog.pg_get_partkeydef(p.partrelid) END AS definition,
        a.attname, b.oid AS base_type, COALESCE(base.modifier, a.atttypmod) AS modifier,
-       b.typtype = 'e' AS is_enum, pg_catalog.format_type(a.atttypid, a.atttypmod) AS type,
+       e.oid AS element_type, COALESCE(e.oid, b.oid) AS scalar_type,
+       COALESCE(e.typtype, b.typtype) = 'e' AS is_enum, pg_catalog.format_type(a.atttypid, a.atttypmod) AS type,
        o.opcdefault AND o.opcnamespace = 'pg_catalog'::pg_catalog.regnamespace
            AND (o.opcintype = b.oid
                 OR (b.oid, o.opcintype) IN (('varchar'::regtype, 'text'::regtype),
                                             ('cidr'::regtype, 'inet'::regtype))
-                OR b.typtype = 'e' AND o.opcintype = 'anyenum'::regtype)
+                OR b.typtype = 'e' AND o.opcintype = 'anyenum'::regtype
+                OR b.typtype = 'r' AND o.opcintype = 'anyrange'::regtype
+                OR e.oid IS NOT NULL AND o.opcintype = 'anyarray'::regtype)
            AS core_opclass,
+       EXISTS (SELECT FROM pg_catalog.pg_opclass x
+               WHERE x.opcintype = e.oid AND x.opcdefault
+               AND x.opcnamespace <> 'pg_catalog'::pg_catalog.regnamespace) AS own_element_opclass,
        o.opcname, c.collname, k.coll = 100 AS database_collation,
        pg_catalog.to_jsonb(c) ->> 'collprovider' AS provider,
        COALESCE(pg_catalog.to_jsonb(c) ->> 'collcollate', '') AS locale,
@@ -57,6 +64,7 @@ LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = k
 LEFT JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
 LEFT JOIN base ON base.domain = a.atttypid
 LEFT JOIN pg_catalog.pg_type b ON b.oid = COALESCE(base.type, a.atttypid)
+LEFT JOIN pg_catalog.pg_type e ON e.typarray = b.oid
 LEFT JOIN pg_catalog.pg_opclass o ON o.oid = k.opclass
 LEFT JOIN pg_catalog.pg_collation c ON c.oid = k.coll
 ORDER BY p.partrelid, k.place";
@@ -76,6 +84,8 @@ pub(super) struct Session {
     /// `Z` means UTC here; a time zone or a set of abbreviations of somebody's own may differ.
     zulu: bool,
     collation_is_c: bool,
+    /// An unquoted NULL in an array is one.
+    array_nulls: bool,
 }
 
 /// The keys of the tables `oids`, for an input with `columns`.
@@ -98,7 +108,8 @@ pub(super) async fn read(
 /// The labels of the enums among the key columns, by type.
 async fn read_enums(transaction: &Transaction<'_>, keys: &[Row]) -> Result<HashMap<Oid, Labels>> {
     let is_enum = |row: &&Row| row.get::<_, Option<bool>>("is_enum").unwrap_or(false);
-    let mut types: Vec<Oid> = keys.iter().filter(is_enum).map(|row| row.get("base_type")).collect();
+    let mut types: Vec<Oid> =
+        keys.iter().filter(is_enum).map(|row| row.get("scalar_type")).collect();
     types.sort_unstable();
     types.dedup();
     if types.is_empty() {
@@ -122,7 +133,8 @@ impl Session {
                         COALESCE(pg_catalog.to_jsonb(d) ->> 'datlocprovider', 'c'),
                         d.datcollate,
                         '2000-01-01 00:00:00Z'::timestamptz
-                            = '2000-01-01 00:00:00+00'::timestamptz
+                            = '2000-01-01 00:00:00+00'::timestamptz,
+                        pg_catalog.current_setting('array_nulls')::pg_catalog.bool
                  FROM pg_catalog.pg_database d
                  WHERE d.datname = pg_catalog.current_database()",
                 &[],
@@ -133,6 +145,7 @@ impl Session {
             zone: fixed_zone(row.get(1)),
             zulu: row.get(4),
             collation_is_c: is_c(row.get(2), row.get(3)),
+            array_nulls: row.get(5),
         })
     }
 
@@ -156,13 +169,13 @@ impl Session {
     }
 
     fn key_type(&self, row: &Row, enums: &HashMap<Oid, Labels>) -> Result<KeyType, String> {
-        let (oid, modifier): (Oid, i32) = (row.get("base_type"), row.get("modifier"));
+        let (oid, modifier): (Oid, i32) = (row.get("scalar_type"), row.get("modifier"));
         let type_name: &str = row.get("type");
-        let ty = match enums.get(&oid) {
+        let scalar = match enums.get(&oid) {
             Some(labels) => Some(KeyType::Enum(labels.clone())),
             None => Type::from_oid(oid).and_then(|ty| native(&ty, modifier, self.zone)),
         };
-        let Some(ty) = ty else {
+        let Some(scalar) = scalar else {
             return Err(format!("type {type_name} is not routed natively"));
         };
         if !row.get::<_, Option<bool>>("core_opclass").unwrap_or(false) {
@@ -172,22 +185,34 @@ impl Session {
                 name.unwrap_or_default()
             ));
         }
-        if matches!(ty, KeyType::Timetz { .. } | KeyType::Timestamptz { .. }) && !self.zulu {
+        if row.get("own_element_opclass") {
+            return Err(format!("the elements of {type_name} have an operator class of their own"));
+        }
+        let of = match &scalar {
+            KeyType::Range(subtype) => subtype,
+            other => other,
+        };
+        if matches!(of, KeyType::Timetz { .. } | KeyType::Timestamptz { .. }) && !self.zulu {
             return Err("the session reads the time zone Z as its own".to_owned());
         }
-        if matches!(
-            ty,
-            KeyType::Text | KeyType::Name | KeyType::Varchar { .. } | KeyType::Bpchar { .. }
-        ) {
-            self.check_text(row)?;
+        match of {
+            KeyType::Text | KeyType::Name | KeyType::Varchar { .. } | KeyType::Bpchar { .. } => {
+                self.check_text(row)?;
+            }
+            KeyType::Jsonb => self.check_jsonb(row)?,
+            _ => {}
         }
-        Ok(ty)
+        match row.get::<_, Option<Oid>>("element_type") {
+            None => Ok(scalar),
+            Some(_) if !self.array_nulls => {
+                Err("the session's array_nulls is off, so NULL is a string".to_owned())
+            }
+            Some(_) => Ok(KeyType::Array(scalar.into())),
+        }
     }
 
     fn check_text(&self, row: &Row) -> Result<(), String> {
-        if self.encoding != "UTF8" {
-            return Err(format!("text in a {} database is not routed natively", self.encoding));
-        }
+        self.check_encoding()?;
         let name: &str = row.get::<_, Option<&str>>("collname").unwrap_or_default();
         if !row.get::<_, Option<bool>>("deterministic").unwrap_or(false) {
             return Err(format!("collation {name} is not deterministic"));
@@ -205,6 +230,24 @@ impl Session {
             _ => Ok(()),
         }
     }
+
+    /// The strings in a jsonb sort by the database's collation, whatever the key's.
+    fn check_jsonb(&self, row: &Row) -> Result<(), String> {
+        self.check_encoding()?;
+        match row.get("strategy") {
+            "r" if !self.collation_is_c => {
+                Err("the order of strings in a jsonb is the server's to know".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_encoding(&self) -> Result<(), String> {
+        match self.encoding.as_str() {
+            "UTF8" => Ok(()),
+            other => Err(format!("text in a {other} database is not routed natively")),
+        }
+    }
 }
 
 /// Whether a collation sorts by bytes: `C` and `POSIX` of libc, and all of the built-in provider
@@ -217,6 +260,7 @@ fn native(ty: &Type, modifier: i32, zone: Option<i32>) -> Option<KeyType> {
     // atttypmod of the character types counts the four bytes of a varlena header.
     let max = u32::try_from(modifier - 4).ok();
     let precision = u8::try_from(modifier).ok().filter(|digits| *digits <= 6).unwrap_or(6);
+    let range = |subtype| native(&subtype, -1, zone).map(|subtype| KeyType::Range(subtype.into()));
     Some(match *ty {
         Type::BOOL => KeyType::Bool,
         Type::INT2 => KeyType::Int2,
@@ -244,6 +288,13 @@ fn native(ty: &Type, modifier: i32, zone: Option<i32>) -> Option<KeyType> {
         Type::INTERVAL => KeyType::Interval { precision: interval_precision(modifier)? },
         Type::TIMESTAMP => KeyType::Timestamp { precision },
         Type::TIMESTAMPTZ => KeyType::Timestamptz { precision, zone },
+        Type::JSONB => KeyType::Jsonb,
+        Type::INT4_RANGE => range(Type::INT4)?,
+        Type::INT8_RANGE => range(Type::INT8)?,
+        Type::NUM_RANGE => range(Type::NUMERIC)?,
+        Type::DATE_RANGE => range(Type::DATE)?,
+        Type::TS_RANGE => range(Type::TIMESTAMP)?,
+        Type::TSTZ_RANGE => range(Type::TIMESTAMPTZ)?,
         _ => return None,
     })
 }
@@ -297,7 +348,7 @@ mod tests {
         assert_eq!(native(&Type::VARCHAR, -1, None), Some(KeyType::Varchar { max: None }));
         assert_eq!(native(&Type::TIMESTAMP, -1, None), Some(KeyType::Timestamp { precision: 6 }));
         assert_eq!(native(&Type::TIMESTAMP, 0, None), Some(KeyType::Timestamp { precision: 0 }));
-        assert_eq!(native(&Type::JSONB, -1, None), None);
+        assert_eq!(native(&Type::JSON, -1, None), None);
     }
 
     #[test]

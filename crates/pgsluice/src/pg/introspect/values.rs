@@ -1,6 +1,7 @@
 //! The values of bounds: every literal of one type is cast by the server in one query, and comes
 //! back in binary format.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use pgsluice_core::catalog::{Bound, Edge, Key, KeyColumn, NodeId, Tree};
@@ -12,7 +13,7 @@ use crate::error::Result;
 use crate::pg::bounds::{Literal, Literals};
 use crate::pg::raw::Raw;
 
-type Datums = HashMap<&'static str, HashMap<String, Vec<u8>>>;
+type Datums = HashMap<Cow<'static, str>, HashMap<String, Vec<u8>>>;
 
 /// Puts the bounds of all nodes into the tree. `literals` has one entry for each node; `places` are
 /// those of the values that the server is asked about.
@@ -25,7 +26,7 @@ pub(super) async fn fill(
     literals: &[Option<Literals>],
     places: &Places,
 ) -> Result<()> {
-    let mut wanted: HashMap<&'static str, Vec<&str>> = HashMap::new();
+    let mut wanted: HashMap<Cow<'static, str>, Vec<&str>> = HashMap::new();
     for (node, literals) in literals.iter().enumerate() {
         for (ty, text) in typed(tree, node, literals.as_ref()) {
             wanted.entry(cast_type(ty)).or_default().push(text);
@@ -81,7 +82,7 @@ fn bound(
         return Some(Bound::Opaque);
     }
     let datum = |index: usize, text: &str| match key.columns.get(index)? {
-        KeyColumn::Native { ty, .. } => ty.from_binary(datums.get(cast_type(ty))?.get(text)?),
+        KeyColumn::Native { ty, .. } => ty.from_binary(datums.get(&cast_type(ty))?.get(text)?),
         KeyColumn::Asked { .. } => Some(OwnedDatum::Int(*places?.get(&index)?.get(text)?)),
         KeyColumn::Opaque { .. } => None,
     };
@@ -122,8 +123,8 @@ fn make_opaque(tree: &mut Tree, parent: NodeId, node: NodeId) {
 /// The type to cast a literal to. Lengths and precisions are left out: the server has applied
 /// them to the bound already, and a bare `character` would cut it to one. An enum's binary form is its
 /// label's.
-fn cast_type(ty: &KeyType) -> &'static str {
-    match ty {
+fn cast_type(ty: &KeyType) -> Cow<'static, str> {
+    Cow::Borrowed(match ty {
         KeyType::Bool => "pg_catalog.bool",
         KeyType::Int2 => "pg_catalog.int2",
         KeyType::Int4 => "pg_catalog.int4",
@@ -150,5 +151,15 @@ fn cast_type(ty: &KeyType) -> &'static str {
         KeyType::Interval { .. } => "pg_catalog.interval",
         KeyType::Timestamp { .. } => "pg_catalog.timestamp",
         KeyType::Timestamptz { .. } => "pg_catalog.timestamptz",
-    }
+        KeyType::Jsonb => "pg_catalog.jsonb",
+        KeyType::Range(subtype) => match **subtype {
+            KeyType::Int4 => "pg_catalog.int4range",
+            KeyType::Int8 => "pg_catalog.int8range",
+            KeyType::Date => "pg_catalog.daterange",
+            KeyType::Timestamp { .. } => "pg_catalog.tsrange",
+            KeyType::Timestamptz { .. } => "pg_catalog.tstzrange",
+            _ => "pg_catalog.numrange",
+        },
+        KeyType::Array(ty) => return Cow::Owned(cast_type(ty).into_owned() + "[]"),
+    })
 }

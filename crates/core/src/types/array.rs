@@ -1,0 +1,250 @@
+//! Arrays of one dimension: in bytes that sort as arrays do.
+//!
+//! Before each element stands what follows, and so behind the last; a shorter array is below a longer
+//! one that begins like it, and NULL is above all values.
+
+use super::unquoted::Unquoted;
+use super::{KeyType, element};
+
+/// What follows, ascending.
+const END: u8 = 0;
+const VALUE: u8 = 1;
+const NULL: u8 = 2;
+
+/// `array_in`, `src/backend/utils/adt/arrayfuncs.c`, PostgreSQL 13 to 18, for one dimension without its
+/// bounds, where `array_nulls` is on. The array is appended to `bytes`.
+///
+/// Backslashes outside of quotes are left to the server.
+pub(super) fn parse(ty: &KeyType, text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
+    let inner = trim(text).strip_prefix(b"{")?.strip_suffix(b"}")?;
+    let mut rest = trim(inner);
+    while !rest.is_empty() {
+        rest = match parse_element(ty, rest, bytes)? {
+            [] => break,
+            // Behind a comma there is another element, be it as wrong as none.
+            [b',', more @ ..] if !more.is_empty() => more,
+            _ => return None,
+        };
+    }
+    bytes.push(END);
+    Some(())
+}
+
+/// Reads an element with the blanks around it; the rest begins with the comma.
+fn parse_element<'a>(ty: &KeyType, text: &'a [u8], bytes: &mut Vec<u8>) -> Option<&'a [u8]> {
+    let text = trim_start(text);
+    if let Some(quoted) = text.strip_prefix(b"\"") {
+        bytes.push(VALUE);
+        return Some(trim_start(parse_quoted(ty, quoted, bytes)?));
+    }
+    let (word, rest) = text.split_at(memchr::memchr(b',', text).unwrap_or(text.len()));
+    let word = trim_end(word);
+    if word.is_empty() || word.iter().any(|byte| b"\"\\{}".contains(byte)) {
+        return None;
+    }
+    if word.eq_ignore_ascii_case(b"null") {
+        bytes.push(NULL);
+    } else {
+        bytes.push(VALUE);
+        element::parse(ty, word, bytes)?;
+    }
+    Some(rest)
+}
+
+/// Reads an element up to the quote that ends it.
+fn parse_quoted<'a>(ty: &KeyType, text: &'a [u8], bytes: &mut Vec<u8>) -> Option<&'a [u8]> {
+    let end = memchr::memchr2(b'"', b'\\', text)?;
+    if text[end] == b'"' {
+        element::parse(ty, &text[..end], bytes)?;
+        return Some(&text[end + 1..]);
+    }
+    let mut plain = Unquoted::new();
+    let mut rest = text;
+    loop {
+        rest = match rest {
+            [b'"', rest @ ..] => {
+                element::parse(ty, plain.bytes(), bytes)?;
+                return Some(rest);
+            }
+            [b'\\', byte, rest @ ..] | [byte, rest @ ..] => {
+                plain.push(*byte);
+                rest
+            }
+            [] => return None,
+        };
+    }
+}
+
+fn trim(text: &[u8]) -> &[u8] {
+    trim_start(trim_end(text))
+}
+
+fn trim_start(mut text: &[u8]) -> &[u8] {
+    while let [byte, rest @ ..] = text
+        && is_space(*byte)
+    {
+        text = rest;
+    }
+    text
+}
+
+fn trim_end(mut text: &[u8]) -> &[u8] {
+    while let [rest @ .., byte] = text
+        && is_space(*byte)
+    {
+        text = rest;
+    }
+    text
+}
+
+/// `array_isspace` in the same file, from version 17 on `scanner_isspace`.
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0B | 0x0C)
+}
+
+/// Decodes what `array_send` writes, in the same file. None for other dimensions than one that begins
+/// at 1.
+pub(super) fn from_binary(ty: &KeyType, binary: &[u8]) -> Option<Box<[u8]>> {
+    let mut rest = binary;
+    let (dimensions, _nulls, _element) = (int(&mut rest)?, int(&mut rest)?, int(&mut rest)?);
+    let count = match dimensions {
+        0 => 0,
+        1 => {
+            let (count, first) = (int(&mut rest)?, int(&mut rest)?);
+            if first == 1 { count } else { return None }
+        }
+        _ => return None,
+    };
+    let mut bytes = Vec::new();
+    for _ in 0..count {
+        match int(&mut rest)? {
+            -1 => bytes.push(NULL),
+            length => {
+                let (value, after) = rest.split_at_checked(usize::try_from(length).ok()?)?;
+                bytes.push(VALUE);
+                element::from_binary(ty, value, &mut bytes)?;
+                rest = after;
+            }
+        }
+    }
+    bytes.push(END);
+    rest.is_empty().then(|| bytes.into())
+}
+
+fn int(bytes: &mut &[u8]) -> Option<i32> {
+    let (value, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    Some(i32::from_be_bytes(*value))
+}
+
+/// `hash_array_extended`, in the same file.
+pub(super) fn hash_extended(ty: &KeyType, mut bytes: &[u8], seed: u64) -> u64 {
+    let mut result: u64 = 1;
+    while let [follows @ (VALUE | NULL), rest @ ..] = bytes {
+        bytes = rest;
+        let hash = match *follows {
+            NULL => 0,
+            _ => element::hash_extended(ty, &mut bytes, seed),
+        };
+        result = result.wrapping_mul(31).wrapping_add(hash);
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{from_binary, parse};
+    use crate::types::KeyType;
+
+    fn read(ty: &KeyType, text: &str) -> Option<Vec<u8>> {
+        let mut bytes = vec![7];
+        parse(ty, text.as_bytes(), &mut bytes)?;
+        Some(bytes.split_off(1))
+    }
+
+    #[test]
+    fn spellings_of_one_array_are_the_same() {
+        for spellings in [
+            &["{}", " { } ", "\u{b}{\u{c}}"][..],
+            &["{a,NULL,\"null\"}", "{ a\t, null ,\"n\\ull\"}", "{\"a\" , nULl,\"null\" }\n"],
+            &["{a b,\"\"}", "{ a b , \"\" }", "{\"\\a b\",\"\"}"],
+            &["{\"a\\\"b,}\\\\\"}", " {\"\\a\\\"b\\,\\}\\\\\"}"],
+        ] {
+            for spelling in spellings {
+                assert!(read(&KeyType::Text, spelling).is_some(), "{spelling}");
+                let first = read(&KeyType::Text, spellings[0]);
+                assert_eq!(read(&KeyType::Text, spelling), first, "{spelling}");
+            }
+        }
+    }
+
+    #[test]
+    fn arrays_sort_element_by_element() {
+        let ascending = [
+            "{}",
+            "{\"\"}",
+            "{\"\",\"\"}",
+            "{\"\",NULL}",
+            "{a}",
+            "{a,a}",
+            "{a,b}",
+            "{ab}",
+            "{NULL}",
+            "{NULL,a}",
+            "{NULL,NULL}",
+        ];
+        let read = ascending.map(|text| read(&KeyType::Text, text));
+        assert!(read.is_sorted_by(|a, b| a.is_some() && a < b), "{read:?}");
+    }
+
+    #[test]
+    fn anything_else_is_left_to_the_server() {
+        for text in [
+            "",
+            "{",
+            "}",
+            "{a",
+            "a}",
+            "{a}}",
+            "{{a}}",
+            "{a{}",
+            "[1:1]={a}",
+            "{,}",
+            "{a,}",
+            "{,a}",
+            "{a, }",
+            "{a\"b\"}",
+            "{\"a\"b}",
+            "{\"a\"\"b\"}",
+            "{\"a}",
+            "{\"a\\\"}",
+            "{a\\b}",
+            "{a}x",
+            "{a\\}",
+            "\u{a0}{a}",
+        ] {
+            assert_eq!(read(&KeyType::Text, text), None, "{text}");
+        }
+        assert_eq!(read(&KeyType::Int4, "{1,x}"), None);
+    }
+
+    #[test]
+    fn only_one_dimension_from_1_on_is_decoded() {
+        let binary = |numbers: &[i32]| -> Vec<u8> {
+            numbers.iter().flat_map(|number| number.to_be_bytes()).collect()
+        };
+        let read = |numbers| from_binary(&KeyType::Int4, &binary(numbers));
+        assert!(read(&[0, 0, 23]).is_some());
+        assert!(read(&[1, 1, 23, 2, 1, 4, 5, -1]).is_some());
+        for numbers in [
+            &[0, 0, 23, 0][..],
+            &[1, 0, 23, 1, 0, 4, 5],
+            &[1, 0, 23, 1, 1, 4],
+            &[1, 0, 23, 1, 1, -2],
+            &[1, 0, 23, 1, 1, 4, 5, 6],
+            &[2, 0, 23, 1, 1, 1, 1, 4, 5],
+        ] {
+            assert_eq!(read(numbers), None, "{numbers:?}");
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! The built-in range types: in bytes that sort as ranges do.
+//!
+//! Whether there is anything in it; whether it has a lower bound, its value, whether that is exclusive;
+//! whether it has no upper bound, its value, whether that is inclusive.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use super::unquoted::Unquoted;
+use super::{KeyType, element};
+use crate::hash;
+
+const EMPTY: u8 = 0;
+const NOT_EMPTY: u8 = 1;
+
+/// `RANGE_EMPTY`, `src/include/utils/rangetypes.h`.
+const FLAG_EMPTY: u8 = 0x01;
+
+/// The sides with their flags for an inclusive and for an infinite bound: `RANGE_LB_INC` and the like.
+const SIDES: [(Side, u8, u8); 2] = [(Side::Lower, 0x02, 0x08), (Side::Upper, 0x04, 0x10)];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Lower,
+    Upper,
+}
+
+/// A bound that is written.
+struct Bound {
+    side: Side,
+    inclusive: bool,
+    /// Where its value stands; the bracket's byte is behind it. None for an infinite bound.
+    value: Option<Range<usize>>,
+}
+
+/// `range_in`, `src/backend/utils/adt/rangetypes.c`, PostgreSQL 13 to 18. The range is appended to `bytes`.
+///
+/// `trim_ascii` takes all that C's `isspace` takes but the vertical tab.
+pub(super) fn parse(subtype: &KeyType, text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
+    let start = bytes.len();
+    let text = text.trim_ascii();
+    if text.eq_ignore_ascii_case(b"empty") {
+        bytes.push(EMPTY);
+        return Some(());
+    }
+    let (open @ (b'[' | b'('), rest) = text.split_first()? else { return None };
+    let (lower, rest) = split_bound(rest)?;
+    let (upper, close) = split_bound(rest.strip_prefix(b",")?)?;
+    let [close @ (b']' | b')')] = close else { return None };
+    bytes.push(NOT_EMPTY);
+    let mut lower = Bound::parse(subtype, Side::Lower, lower, *open == b'[', bytes)?;
+    let mut upper = Bound::parse(subtype, Side::Upper, upper, *close == b']', bytes)?;
+    let mut empty = holds_nothing(&lower, &upper, bytes)?;
+    if !empty && is_discrete(subtype) {
+        lower.make_canonical(subtype, bytes)?;
+        upper.make_canonical(subtype, bytes)?;
+        empty = holds_nothing(&lower, &upper, bytes)?;
+    }
+    if empty {
+        bytes.truncate(start);
+        bytes.push(EMPTY);
+    }
+    Some(())
+}
+
+/// The text of a bound, with its quotes and escapes, and the rest from the sign that ends it.
+fn split_bound(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut quoted = false;
+    let mut place = 0;
+    loop {
+        match text.get(place)? {
+            b'\\' => place += 1,
+            // Two quotes within quotes are one that is meant, and change nothing here.
+            b'"' => quoted = !quoted,
+            b',' | b')' | b']' if !quoted => return Some(text.split_at(place)),
+            _ => {}
+        }
+        place += 1;
+    }
+}
+
+/// `range_parse_bound`, in the same file.
+fn unquote(text: &[u8]) -> Unquoted {
+    let mut plain = Unquoted::new();
+    let mut quoted = false;
+    let mut rest = text;
+    loop {
+        rest = match rest {
+            [b'"', b'"', rest @ ..] if quoted => {
+                plain.push(b'"');
+                rest
+            }
+            [b'"', rest @ ..] => {
+                quoted = !quoted;
+                rest
+            }
+            [b'\\', byte, rest @ ..] | [byte, rest @ ..] => {
+                plain.push(*byte);
+                rest
+            }
+            [] => return plain,
+        };
+    }
+}
+
+impl Bound {
+    /// Reads a value and writes it between its two bytes; no text is an infinite bound.
+    fn parse(
+        subtype: &KeyType,
+        side: Side,
+        text: &[u8],
+        inclusive: bool,
+        bytes: &mut Vec<u8>,
+    ) -> Option<Self> {
+        if text.is_empty() {
+            bytes.push(infinite(side));
+            return Some(Self { side, inclusive: false, value: None });
+        }
+        bytes.push(finite(side));
+        let start = bytes.len();
+        match memchr::memchr2(b'"', b'\\', text) {
+            None => element::parse(subtype, text, bytes)?,
+            Some(_) => element::parse(subtype, unquote(text).bytes(), bytes)?,
+        }
+        let value = start..bytes.len();
+        bytes.push(bracket(side, inclusive));
+        Some(Self { side, inclusive, value: Some(value) })
+    }
+
+    /// `int4range_canonical`, `int8range_canonical` and `daterange_canonical`, in the same file: `[)`.
+    fn make_canonical(&mut self, subtype: &KeyType, bytes: &mut [u8]) -> Option<()> {
+        let inclusive = self.side == Side::Lower;
+        if let Some(value) = self.value.clone()
+            && self.inclusive != inclusive
+        {
+            bytes[value.end] = bracket(self.side, inclusive);
+            let value = &mut bytes[value];
+            let next = next(subtype, element::take_int(&mut &*value))?;
+            value.copy_from_slice(&element::int(next));
+            self.inclusive = inclusive;
+        }
+        Some(())
+    }
+}
+
+/// The value above; what does not fit, and infinity, is left to the server.
+fn next(subtype: &KeyType, value: i64) -> Option<i64> {
+    let (min, max) = match subtype {
+        KeyType::Int8 => (i64::MIN, i64::MAX),
+        KeyType::Date => (i64::from(i32::MIN) + 1, i32::MAX.into()),
+        _ => (i32::MIN.into(), i32::MAX.into()),
+    };
+    (min <= value && value < max).then(|| value + 1)
+}
+
+fn is_discrete(subtype: &KeyType) -> bool {
+    matches!(subtype, KeyType::Int4 | KeyType::Int8 | KeyType::Date)
+}
+
+/// `range_serialize`, in the same file: whether nothing is between the bounds. None if they are in the
+/// wrong order.
+fn holds_nothing(lower: &Bound, upper: &Bound, bytes: &[u8]) -> Option<bool> {
+    let (Some(from), Some(to)) = (&lower.value, &upper.value) else { return Some(false) };
+    match bytes[from.clone()].cmp(&bytes[to.clone()]) {
+        Ordering::Less => Some(false),
+        Ordering::Equal => Some(!(lower.inclusive && upper.inclusive)),
+        Ordering::Greater => None,
+    }
+}
+
+/// Before the value of a bound: `range_cmp_bounds`, in the same file.
+fn finite(side: Side) -> u8 {
+    (side == Side::Lower).into()
+}
+
+/// Instead of a bound: below all lower ones, above all upper ones.
+fn infinite(side: Side) -> u8 {
+    (side == Side::Upper).into()
+}
+
+/// Behind the value of a bound: of two with the same value the wider is the lower one of lower bounds,
+/// the upper one of upper bounds.
+fn bracket(side: Side, inclusive: bool) -> u8 {
+    (inclusive == (side == Side::Upper)).into()
+}
+
+/// Decodes what `range_send` writes, in the same file.
+pub(super) fn from_binary(subtype: &KeyType, binary: &[u8]) -> Option<Box<[u8]>> {
+    let (&flags, mut rest) = binary.split_first()?;
+    let mut bytes = Vec::new();
+    if flags == FLAG_EMPTY {
+        bytes.push(EMPTY);
+    } else {
+        bytes.push(NOT_EMPTY);
+        for (side, inclusive, without) in SIDES {
+            if flags & without != 0 {
+                bytes.push(infinite(side));
+                continue;
+            }
+            let (length, after) = rest.split_first_chunk()?;
+            let length = usize::try_from(i32::from_be_bytes(*length)).ok()?;
+            let (value, after) = after.split_at_checked(length)?;
+            bytes.push(finite(side));
+            element::from_binary(subtype, value, &mut bytes)?;
+            bytes.push(bracket(side, flags & inclusive != 0));
+            rest = after;
+        }
+    }
+    rest.is_empty().then(|| bytes.into())
+}
+
+/// `hash_range_extended`, in the same file; takes the range that `bytes` begin with.
+pub(super) fn hash_extended(subtype: &KeyType, bytes: &mut &[u8], seed: u64) -> u64 {
+    if element::take(bytes) == [EMPTY] {
+        return merge_hashes(FLAG_EMPTY, 0, 0, seed);
+    }
+    let mut flags = 0;
+    let [lower, upper] = SIDES.map(|(side, inclusive, without)| {
+        if element::take(bytes) == [infinite(side)] {
+            flags |= without;
+            return 0;
+        }
+        let hash = element::hash_extended(subtype, bytes, seed);
+        if element::take(bytes) == [bracket(side, true)] {
+            flags |= inclusive;
+        }
+        hash
+    });
+    merge_hashes(flags, lower, upper, seed)
+}
+
+fn merge_hashes(flags: u8, lower: u64, upper: u64, seed: u64) -> u64 {
+    hash::rotate_halves(hash::uint32_extended(flags.into(), seed) ^ lower) ^ upper
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+    use crate::types::KeyType;
+
+    fn read(subtype: &KeyType, text: &str) -> Option<Vec<u8>> {
+        let mut bytes = vec![7];
+        parse(subtype, text.as_bytes(), &mut bytes)?;
+        Some(bytes.split_off(1))
+    }
+
+    #[test]
+    fn discrete_ranges_are_canonical() {
+        for spellings in [
+            &["[2,6)", "(1,5]", "[2,5]", "(1,6)", " [ 2 , 6 )\n", "(\"1\",\\5]", "[2\"\",\" 6\")"]
+                [..],
+            &["empty", "[1,1)", "(1,1]", "(1,1)", "(1,2)", "EMPTY ", "(2147483647,2147483647]"],
+            &["(,)", "[,]", " (,]"],
+            &["(1,)", "[2,]"],
+            &["(,5]", "[,6)"],
+        ] {
+            for spelling in spellings {
+                let bytes = read(&KeyType::Int4, spelling);
+                assert!(bytes.is_some(), "{spelling}");
+                assert_eq!(bytes, read(&KeyType::Int4, spellings[0]), "{spelling}");
+            }
+        }
+    }
+
+    #[test]
+    fn ranges_sort_by_lower_and_then_by_upper_bound() {
+        let ascending = [
+            "empty",
+            "(,-1)",
+            "(,-1]",
+            "(,)",
+            "[-1,0)",
+            "[-1,0]",
+            "[-1,)",
+            "(-1,0)",
+            "(-1,)",
+            "[0,0]",
+            "[0.5,0.75)",
+            "[0.5,)",
+            "[1e5,)",
+        ];
+        let read = ascending.map(|text| read(&KeyType::Numeric { scale: None }, text));
+        assert!(read.is_sorted_by(|a, b| a.is_some() && a < b), "{read:?}");
+    }
+
+    #[test]
+    fn anything_else_is_left_to_the_server() {
+        for text in [
+            "",
+            "[",
+            "[,",
+            "[1,2",
+            "1,2)",
+            "[1 2)",
+            "[1,2,3)",
+            "[2,1]",
+            "[1,2))",
+            "[1,2)x",
+            "emptyx",
+            "[1,2147483647]",
+            "[\"\",1)",
+            "[\"1,2)",
+            "[1,2\\)",
+            "{1,2}",
+            "[ ,1)",
+            "[a,b)",
+            "\u{b}[1,2)",
+        ] {
+            assert_eq!(read(&KeyType::Int4, text), None, "{text}");
+        }
+        for text in ["[2024-01-01,infinity]", "(-infinity,2024-01-01)", "(infinity,)"] {
+            assert_eq!(read(&KeyType::Date, text), None, "{text}");
+        }
+        assert!(read(&KeyType::Date, "[-infinity,infinity)").is_some());
+    }
+}
