@@ -69,7 +69,7 @@ fn keys(tree: &Tree, plan: &Plan) -> Vec<(String, u64)> {
     let mut keys: Vec<(String, u64)> = Vec::new();
     for (node, facts) in tree.nodes.iter().zip(&plan.catalogue.facts) {
         let (Some(key), Some(definition)) = (&node.key, &facts.key) else { continue };
-        let native = |column: &KeyColumn| matches!(column, KeyColumn::Native { .. });
+        let native = |column: &KeyColumn| column.ty().is_some();
         let lane = if key.columns.iter().all(native) { "routed natively" } else { "slow lane" };
         let text = format!("{definition}: {lane}");
         match keys.iter_mut().find(|(known, _)| *known == text) {

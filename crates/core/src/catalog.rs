@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use crate::expr::Expr;
 use crate::types::{KeyType, OwnedDatum};
 
 /// A node's place in [`Tree::nodes`].
@@ -128,6 +129,13 @@ pub enum KeyColumn {
         /// How its values are read, compared and hashed.
         ty: KeyType,
     },
+    /// An expression that is evaluated here.
+    Expression {
+        /// Its text, as the server deparses it.
+        text: String,
+        /// The same over the fields of the input.
+        expr: Expr,
+    },
     /// Anything else; its rows go no deeper than this node.
     Opaque {
         /// The column's name or the expression.
@@ -135,6 +143,32 @@ pub enum KeyColumn {
         /// Why it is not native, in words for the user.
         why: String,
     },
+}
+
+impl KeyColumn {
+    /// The column's name or the expression.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Native { column, .. } | Self::Opaque { column, .. } => column,
+            Self::Expression { text, .. } => text,
+        }
+    }
+
+    /// The type of its values, if they are understood here.
+    pub fn ty(&self) -> Option<&KeyType> {
+        match self {
+            Self::Native { ty, .. } => Some(ty),
+            Self::Expression { expr, .. } => Some(expr.ty()),
+            Self::Opaque { .. } => None,
+        }
+    }
+
+    /// Makes it opaque, because of `why`, unless it is already.
+    pub fn give_up(&mut self, why: String) {
+        if self.ty().is_some() {
+            *self = Self::Opaque { column: self.name().to_owned(), why };
+        }
+    }
 }
 
 /// `FOR VALUES ...`

@@ -103,23 +103,24 @@ impl Plan {
     pub fn explain(&self, node: NodeId, cause: Cause) -> (String, String) {
         let relation = self.tree.nodes[node].relation.label();
         let columns = self.tree.nodes[node].key.as_ref().map_or(&[][..], |key| &key.columns);
-        let name = |column: usize| match columns.get(column) {
-            Some(KeyColumn::Native { column, .. } | KeyColumn::Opaque { column, .. }) => column,
-            None => "",
-        };
+        let name = |column: usize| columns.get(column).map_or("", KeyColumn::name);
         let key = |column: usize| format!("key {} of {relation}", name(column));
         match cause {
             Cause::Opaque => {
                 let mut opaque = columns.iter().filter_map(|column| match column {
                     KeyColumn::Opaque { column, why } => Some((column, why)),
-                    KeyColumn::Native { .. } => None,
+                    KeyColumn::Native { .. } | KeyColumn::Expression { .. } => None,
                 });
                 let (column, why) = opaque.next().unzip();
                 let what = format!("key {} of {relation}", column.map_or("", String::as_str));
                 (what, why.cloned().unwrap_or_default())
             }
             Cause::Spelling(column) => {
-                (key(column), "the value's spelling is left to the server".to_owned())
+                let left = match columns.get(column) {
+                    Some(KeyColumn::Expression { .. }) => "the value is left to the server",
+                    _ => "the value's spelling is left to the server",
+                };
+                (key(column), left.to_owned())
             }
             Cause::Missing(column) => (key(column), "the row has too few fields".to_owned()),
             Cause::NoPartition => {
@@ -172,10 +173,7 @@ fn format_for(format: &Format, version: u32) -> Format {
 fn make_opaque(tree: &mut Tree) {
     let keys = tree.nodes.iter_mut().filter_map(|node| node.key.as_mut());
     for column in keys.flat_map(|key| &mut key.columns) {
-        if let KeyColumn::Native { column: name, .. } = column {
-            let why = "leaves are not found natively, as asked".to_owned();
-            *column = KeyColumn::Opaque { column: name.clone(), why };
-        }
+        column.give_up("leaves are not found natively, as asked".to_owned());
     }
 }
 

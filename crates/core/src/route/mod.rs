@@ -13,6 +13,7 @@ pub mod naive;
 use std::sync::{Arc, OnceLock};
 
 use crate::catalog::{Key, KeyColumn, NodeId, ROOT, Tree};
+use crate::expr::{Expr, Unknown};
 use crate::parse::{Keys, Value};
 use crate::types::{Datum, KeyType};
 use level::Level;
@@ -31,7 +32,8 @@ pub enum Route {
 pub enum Cause {
     /// The node's key has a column that is not native.
     Opaque,
-    /// The spelling of this key column's value is not proven to mean what it seems to.
+    /// The spelling of this key column's value is not proven to mean what it seems to, or what an
+    /// expression makes of it is not.
     Spelling(usize),
     /// The row has no field for this key column.
     Missing(usize),
@@ -59,12 +61,20 @@ impl Default for Scratch {
     }
 }
 
-/// A key column in the terms of the parsed row.
+/// A key column or expression in the terms of the parsed row.
 #[derive(Clone, Debug)]
 struct Part {
-    /// Place among the wanted fields; None for a column that the input omits.
-    slot: Option<usize>,
+    source: Source,
     ty: KeyType,
+}
+
+/// Where the values of a part come from; places are those among the wanted fields.
+#[derive(Clone, Debug)]
+enum Source {
+    /// A column that the input omits.
+    Null,
+    Field(usize),
+    Expr(Expr),
 }
 
 impl Router {
@@ -96,12 +106,15 @@ impl Router {
     }
 
     fn level(&self, node: NodeId, key: &Key) -> Level {
-        let parts = key.columns.iter().map(|column| match column {
-            KeyColumn::Native { field, ty, .. } => {
-                let slot = field.map(|field| self.wanted.partition_point(|&other| other < field));
-                Some(Part { slot, ty: ty.clone() })
-            }
-            KeyColumn::Opaque { .. } => None,
+        let slot = |field| self.wanted.partition_point(|&other| other < field);
+        let parts = key.columns.iter().map(|column| {
+            let source = match column {
+                KeyColumn::Native { field: None, .. } => Source::Null,
+                KeyColumn::Native { field: Some(field), .. } => Source::Field(slot(*field)),
+                KeyColumn::Expression { expr, .. } => Source::Expr(expr.placed(&slot)),
+                KeyColumn::Opaque { .. } => return None,
+            };
+            Some(Part { source, ty: column.ty()?.clone() })
         });
         match parts.collect::<Option<Vec<Part>>>() {
             Some(parts) => Level::new(&self.tree, node, key.strategy, parts),
@@ -113,13 +126,22 @@ impl Router {
 impl Part {
     /// The key's datum in this row; None is NULL. `column` is the place in the key.
     fn datum<'a>(
-        &self,
+        &'a self,
         column: usize,
         row: &'a [u8],
         keys: &'a Keys,
         scratch: &'a mut Vec<u8>,
     ) -> Result<Option<Datum<'a>>, Cause> {
-        let Some(slot) = self.slot else { return Ok(None) };
+        let slot = match &self.source {
+            Source::Field(slot) => *slot,
+            Source::Null => return Ok(None),
+            Source::Expr(expr) => {
+                return expr.evaluate(row, keys, scratch).map_err(|unknown| match unknown {
+                    Unknown::Missing => Cause::Missing(column),
+                    Unknown::Value => Cause::Spelling(column),
+                });
+            }
+        };
         match keys.get(slot, row) {
             Value::Missing => Err(Cause::Missing(column)),
             Value::Null => Ok(None),
@@ -140,10 +162,13 @@ fn wanted_fields(tree: &Tree) -> Vec<usize> {
         if key.columns.iter().any(|column| matches!(column, KeyColumn::Opaque { .. })) {
             continue;
         }
-        fields.extend(key.columns.iter().filter_map(|column| match column {
-            KeyColumn::Native { field, .. } => *field,
-            KeyColumn::Opaque { .. } => None,
-        }));
+        for column in &key.columns {
+            match column {
+                KeyColumn::Native { field, .. } => fields.extend(field),
+                KeyColumn::Expression { expr, .. } => fields.extend(expr.places()),
+                KeyColumn::Opaque { .. } => {}
+            }
+        }
         nodes.extend(&tree.nodes[node].children);
     }
     fields.sort_unstable();

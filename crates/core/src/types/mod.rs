@@ -7,8 +7,8 @@
 
 mod boolean;
 mod bytea;
-mod datetime;
-mod float;
+pub(crate) mod datetime;
+pub(crate) mod float;
 mod integer;
 mod interval;
 mod key_type;
@@ -16,7 +16,7 @@ mod label;
 mod lsn;
 mod mac;
 mod network;
-mod numeric;
+pub(crate) mod numeric;
 mod text;
 mod time;
 mod uuid;

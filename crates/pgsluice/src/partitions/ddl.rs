@@ -140,9 +140,7 @@ fn statements(
 fn shares_a_column(plan: &Plan, node: NodeId) -> bool {
     let columns = |node: NodeId| {
         let columns = plan.tree.nodes[node].key.iter().flat_map(|key| &key.columns);
-        columns.map(|column| match column {
-            KeyColumn::Native { column, .. } | KeyColumn::Opaque { column, .. } => column,
-        })
+        columns.map(KeyColumn::name)
     };
     let mut above =
         std::iter::successors(plan.tree.nodes[node].parent, |&node| plan.tree.nodes[node].parent);

@@ -5,6 +5,7 @@
 //! row security) and what a table does besides storing rows (triggers, defaults) is read in the
 //! same transaction, because the plan needs it to say where a leaf may be written directly.
 
+mod expressions;
 mod keys;
 mod values;
 

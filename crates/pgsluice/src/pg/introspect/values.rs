@@ -73,10 +73,7 @@ fn typed<'l>(
 ) -> Vec<(&'l KeyType, &'l str)> {
     let key = tree.nodes[node].parent.and_then(|parent| tree.nodes[parent].key.as_ref());
     let (Some(key), Some(literals)) = (key, literals) else { return Vec::new() };
-    let native = |index: usize| match key.columns.get(index) {
-        Some(KeyColumn::Native { ty, .. }) => Some(ty),
-        _ => None,
-    };
+    let native = |index: usize| key.columns.get(index)?.ty();
     let texts: Vec<(usize, &str)> = match literals {
         Literals::Default | Literals::Hash { .. } => Vec::new(),
         Literals::List(values) => values.iter().flatten().map(|text| (0, text.as_str())).collect(),
@@ -97,7 +94,7 @@ fn bound(key: &Key, literals: &Literals, datums: &Datums) -> Option<Bound> {
         return Some(Bound::Opaque);
     }
     let datum = |index: usize, text: &str| -> Option<OwnedDatum> {
-        let KeyColumn::Native { ty, .. } = key.columns.get(index)? else { return None };
+        let ty = key.columns.get(index)?.ty()?;
         let binary = datums.get(cast_type(ty))?.get(text)?;
         ty.from_binary(binary)
     };
@@ -131,10 +128,7 @@ fn make_opaque(tree: &mut Tree, parent: NodeId, node: NodeId) {
     let relation = tree.nodes[node].relation.label();
     let Some(key) = &mut tree.nodes[parent].key else { return };
     for column in &mut key.columns {
-        if let KeyColumn::Native { column: name, .. } = column {
-            let why = format!("the bound of partition {relation} is not understood");
-            *column = KeyColumn::Opaque { column: name.clone(), why };
-        }
+        column.give_up(format!("the bound of partition {relation} is not understood"));
     }
 }
 
