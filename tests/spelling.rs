@@ -6,9 +6,9 @@
 //! thought of. The spellings are the same in each run; `awkward` makes them.
 
 mod addresses;
-mod awkward;
-mod numbers;
-mod times;
+pub(crate) mod awkward;
+pub(crate) mod numbers;
+pub(crate) mod times;
 
 use awkward::{Random, Spell};
 use pgsluice_core::types::{KeyType, OwnedDatum, Scale};
