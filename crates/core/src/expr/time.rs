@@ -264,3 +264,42 @@ pub(super) fn shift(usecs: i64, by: i64) -> Option<i64> {
     Date::of(usecs.div_euclid(USECS_PER_DAY)).and(Date::of(moved.div_euclid(USECS_PER_DAY)))?;
     Some(moved)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::value::read;
+    use super::*;
+
+    fn timestamp(text: &str) -> i64 {
+        let ty = KeyType::Timestamp { precision: 6 };
+        match read(&ty, text.as_bytes(), &mut Vec::new()) {
+            Some(Value::Int(usecs)) => usecs,
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn whole_steps_before_an_origin_are_left_to_the_server() {
+        let origin = timestamp("2000-01-03");
+        let bin = |text: &str| bin(USECS_PER_DAY, timestamp(text), origin);
+        assert_eq!(bin("2000-01-02"), None);
+        assert_eq!(bin("2000-01-01 23:59"), Some(timestamp("2000-01-01")));
+        assert_eq!(bin("2000-01-03"), Some(origin));
+        assert_eq!(bin("2000-01-04 23:59"), Some(timestamp("2000-01-04")));
+        assert_eq!([bin("infinity"), bin("-infinity")], [None; 2]);
+    }
+
+    #[test]
+    fn what_lies_outside_of_four_digit_years_is_left_to_the_server() {
+        let (first, last) = (timestamp("0001-01-01"), timestamp("9999-12-31 23:59:59.999999"));
+        assert_eq!(truncate(Unit::Decade, timestamp("0009-12-31")), None);
+        assert_eq!(truncate(Unit::Decade, timestamp("0010-01-01")), Some(timestamp("0010-01-01")));
+        assert_eq!(truncate(Unit::Millennium, timestamp("1000-12-31")), Some(first));
+        assert_eq!([shift(first, -1), shift(last, 1), shift(i64::MAX, 0)], [None; 3]);
+        assert_eq!(shift(first, 1), Some(first + 1));
+        for (_, unit) in Unit::ALL {
+            assert_eq!([first - 1, last + 1].map(|usecs| truncate(unit, usecs)), [None; 2]);
+            assert_eq!([i64::MIN, i64::MAX].map(|usecs| truncate(unit, usecs)), [None; 2]);
+        }
+    }
+}
