@@ -6,10 +6,10 @@
 //! thought of. The spellings are the same in each run; `awkward` makes them.
 
 mod addresses;
-mod awkward;
+pub(crate) mod awkward;
 mod containers;
-mod numbers;
-mod times;
+pub(crate) mod numbers;
+pub(crate) mod times;
 
 use awkward::{Random, Spell};
 use pgsluice_core::types::{KeyType, OwnedDatum, Scale};

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use crate::expr::Expr;
 use crate::types::{KeyType, OwnedDatum};
 
 /// A node's place in [`Tree::nodes`].
@@ -128,11 +129,18 @@ pub enum KeyColumn {
         /// How its values are read, compared and hashed.
         ty: KeyType,
     },
+    /// An expression that is evaluated here.
+    Expression {
+        /// Its text, as the server deparses it.
+        text: String,
+        /// The same over the fields of the input.
+        expr: Expr,
+    },
     /// A column or an expression that the server evaluates for batches of rows: it says the place of
     /// the value among the bounds, or its hash.
     ///
-    /// A place is a [`crate::types::Datum::Int`]: that of the bounds' `n`th value is `2 * n`, from 2 on, and what lies
-    /// between two values has the odd number between theirs.
+    /// A place is a [`crate::types::Datum::Int`]: that of the bounds' `n`th value is `2 * n`, from 2
+    /// on, and what lies between two values has the odd number between theirs.
     Asked {
         /// The column's name or the expression.
         column: String,
@@ -157,6 +165,16 @@ impl KeyColumn {
             Self::Native { column, .. }
             | Self::Asked { column, .. }
             | Self::Opaque { column, .. } => column,
+            Self::Expression { text, .. } => text,
+        }
+    }
+
+    /// The type of its values, if they are understood here.
+    pub fn ty(&self) -> Option<&KeyType> {
+        match self {
+            Self::Native { ty, .. } => Some(ty),
+            Self::Expression { expr, .. } => Some(expr.ty()),
+            Self::Asked { .. } | Self::Opaque { .. } => None,
         }
     }
 

@@ -2,10 +2,12 @@
 //!
 //! The modules in the order of the flow: [`split`], [`parse`], [`route`], [`bucket`]; beside them
 //! what they share: the [`catalog`] that rows are routed by, the input's [`mod@format`], the native key
-//! [`types`] with their [`hash`], and the [`position`] that travels with every row.
+//! [`types`] with their [`hash`], the [`expr`]essions over them, and the [`position`] that travels with
+//! every row.
 
 pub mod bucket;
 pub mod catalog;
+pub mod expr;
 pub mod format;
 pub mod hash;
 pub mod parse;

@@ -122,7 +122,11 @@ impl Plan {
             }
             Cause::Unanswered => (key(0), "the server could not evaluate it".to_owned()),
             Cause::Spelling(column) => {
-                (key(column), "the value's spelling is left to the server".to_owned())
+                let left = match columns.get(column) {
+                    Some(KeyColumn::Expression { .. }) => "the value is left to the server",
+                    _ => "the value's spelling is left to the server",
+                };
+                (key(column), left.to_owned())
             }
             Cause::Missing(column) => (key(column), "the row has too few fields".to_owned()),
             Cause::NoPartition => {

@@ -13,6 +13,7 @@ pub mod naive;
 use std::sync::{Arc, OnceLock};
 
 use crate::catalog::{Key, KeyColumn, NodeId, ROOT, Tree};
+use crate::expr::{Expr, Unknown};
 use crate::hash::PARTITION_SEED;
 use crate::parse::{Keys, Value};
 use crate::types::{Datum, KeyType};
@@ -37,7 +38,8 @@ pub enum Cause {
     Opaque,
     /// The server could not evaluate the node's key.
     Unanswered,
-    /// The spelling of this key column's value is not proven to mean what it seems to.
+    /// The spelling of this key column's value is not proven to mean what it seems to, or what an
+    /// expression makes of it is not.
     Spelling(usize),
     /// The row has no field for this key column.
     Missing(usize),
@@ -85,13 +87,22 @@ struct Known<'a> {
     answers: Answers<'a>,
 }
 
-/// A key column in the terms of the parsed row.
+/// A key column or expression in the terms of the parsed row.
 #[derive(Clone, Debug)]
 enum Part {
-    /// Of the input; the place is that among the wanted fields, None for a column that is omitted.
-    Field { slot: Option<usize>, ty: KeyType },
+    /// Of the row.
+    Value { source: Source, ty: KeyType },
     /// Of the server's answers.
     Answer { index: usize },
+}
+
+/// Where the values of a part come from; places are those among the wanted fields.
+#[derive(Clone, Debug)]
+enum Source {
+    /// A column that the input omits.
+    Null,
+    Field(usize),
+    Expr(Expr),
 }
 
 impl Router {
@@ -166,13 +177,19 @@ impl Router {
 
     fn level(&self, node: NodeId, key: &Key) -> Level {
         let mut asked = 0..;
-        let parts = key.columns.iter().map(|column| match column {
-            KeyColumn::Native { field, ty, .. } => {
-                let slot = field.map(|field| self.slot(field));
-                Some(Part::Field { slot, ty: ty.clone() })
-            }
-            KeyColumn::Asked { .. } => asked.next().map(|index| Part::Answer { index }),
-            KeyColumn::Opaque { .. } => None,
+        let parts = key.columns.iter().map(|column| {
+            let source = match column {
+                KeyColumn::Native { field: None, .. } => Source::Null,
+                KeyColumn::Native { field: Some(field), .. } => Source::Field(self.slot(*field)),
+                KeyColumn::Expression { expr, .. } => {
+                    Source::Expr(expr.placed(&|field| self.slot(field)))
+                }
+                KeyColumn::Asked { .. } => {
+                    return asked.next().map(|index| Part::Answer { index });
+                }
+                KeyColumn::Opaque { .. } => return None,
+            };
+            Some(Part::Value { source, ty: column.ty()?.clone() })
         });
         let Some(parts) = parts.collect::<Option<Vec<Part>>>() else {
             return Level::Opaque;
@@ -192,24 +209,35 @@ fn asked_fields(column: &KeyColumn) -> &[usize] {
 impl Part {
     /// The key's datum in this row; None is NULL. `column` is the place in the key.
     fn datum<'a>(
-        &self,
+        &'a self,
         column: usize,
         known: Known<'a>,
         scratch: &'a mut Vec<u8>,
     ) -> Result<Option<Datum<'a>>, Cause> {
-        match self {
-            Self::Field { slot: None, .. } => Ok(None),
-            Self::Field { slot: Some(slot), ty } => match known.keys.get(*slot, known.row) {
-                Value::Missing => Err(Cause::Missing(column)),
-                Value::Null => Ok(None),
-                Value::Text(text) => match ty.parse(text, scratch) {
-                    Some(datum) => Ok(Some(datum)),
-                    None => Err(Cause::Spelling(column)),
-                },
-            },
-            Self::Answer { index } => match known.answers.get(*index) {
-                Some(answer) => Ok(answer.map(Datum::Int)),
-                None => Err(Cause::Unanswered),
+        let (source, ty) = match self {
+            Self::Value { source, ty } => (source, ty),
+            Self::Answer { index } => {
+                let answer = known.answers.get(*index).ok_or(Cause::Unanswered)?;
+                return Ok(answer.map(Datum::Int));
+            }
+        };
+        let Known { row, keys, .. } = known;
+        let slot = match source {
+            Source::Field(slot) => *slot,
+            Source::Null => return Ok(None),
+            Source::Expr(expr) => {
+                return expr.evaluate(row, keys, scratch).map_err(|unknown| match unknown {
+                    Unknown::Missing => Cause::Missing(column),
+                    Unknown::Value => Cause::Spelling(column),
+                });
+            }
+        };
+        match keys.get(slot, row) {
+            Value::Missing => Err(Cause::Missing(column)),
+            Value::Null => Ok(None),
+            Value::Text(text) => match ty.parse(text, scratch) {
+                Some(datum) => Ok(Some(datum)),
+                None => Err(Cause::Spelling(column)),
             },
         }
     }
@@ -217,7 +245,7 @@ impl Part {
     /// The hash of the column's datum.
     fn hash(&self, datum: Datum<'_>) -> u64 {
         match (self, datum) {
-            (Self::Field { ty, .. }, _) => ty.hash(datum, PARTITION_SEED),
+            (Self::Value { ty, .. }, _) => ty.hash(datum, PARTITION_SEED),
             (Self::Answer { .. }, Datum::Int(hash)) => hash as u64,
             // No other datum is an answer.
             (Self::Answer { .. }, _) => 0,
@@ -236,7 +264,8 @@ fn wanted_fields(tree: &Tree) -> Vec<usize> {
         }
         for column in &key.columns {
             match column {
-                KeyColumn::Native { field, .. } => fields.extend(*field),
+                KeyColumn::Native { field, .. } => fields.extend(field),
+                KeyColumn::Expression { expr, .. } => fields.extend(expr.places()),
                 KeyColumn::Asked { fields: asked, .. } => fields.extend(asked),
                 KeyColumn::Opaque { .. } => {}
             }

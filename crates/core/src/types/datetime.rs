@@ -5,8 +5,8 @@
 //! What the server would round, roll over or look up (more digits than the type keeps, second 60,
 //! hour 24, zone names) is left to the server.
 
-pub(super) const USECS_PER_SECOND: i64 = 1_000_000;
-pub(super) const USECS_PER_DAY: i64 = 86_400 * USECS_PER_SECOND;
+pub(crate) const USECS_PER_SECOND: i64 = 1_000_000;
+pub(crate) const USECS_PER_DAY: i64 = 86_400 * USECS_PER_SECOND;
 
 /// The days from 2000-01-01 of `YYYY-MM-DD`; the infinities are the ends of the 32-bit range.
 pub(super) fn parse_date(text: &[u8]) -> Option<i64> {
@@ -119,7 +119,7 @@ fn days_of_date(text: &[u8; 10]) -> Option<i64> {
 /// The days from 2000-01-01 in the proleptic Gregorian calendar, as `date2j` counts them
 /// (`src/backend/utils/adt/datetime.c`, PostgreSQL 13 to 18). The year begins in March here, so
 /// that a leap day ends it.
-fn days_of(year: u32, month: u32, day: u32) -> i64 {
+pub(crate) fn days_of(year: u32, month: u32, day: u32) -> i64 {
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day;
     i64::from(days) - 730_426

@@ -58,13 +58,18 @@ fn is_zero(digits: &str) -> bool {
 }
 
 /// The value as an integer of the same order: -0 is 0, and NaN is the greatest.
-pub(super) fn sortable(value: f64) -> i64 {
+pub(crate) fn sortable(value: f64) -> i64 {
     let value = match value {
         _ if value.is_nan() => f64::NAN.abs(),
         _ if value == 0.0 => 0.0,
         _ => value,
     };
     flip(value.to_bits() as i64)
+}
+
+/// The inverse of [`sortable`].
+pub(crate) fn value(sortable: i64) -> f64 {
+    f64::from_bits(flip(sortable) as u64)
 }
 
 /// `hashfloat8extended`, `src/backend/access/hash/hashfunc.c`, PostgreSQL 13 to 18.
@@ -82,7 +87,7 @@ fn flip(bits: i64) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{parse_float4, parse_float8, sortable};
+    use super::{parse_float4, parse_float8, sortable, value};
 
     #[test]
     fn numbers_and_words() {
@@ -123,5 +128,7 @@ mod tests {
         assert!(values.map(sortable).is_sorted_by(|a, b| a < b));
         assert_eq!(sortable(-f64::NAN), sortable(f64::NAN));
         assert_eq!(sortable(-0.0), 0);
+        let same = |number: &f64| value(sortable(*number)).total_cmp(number).is_eq();
+        assert!(values.iter().all(same));
     }
 }

@@ -219,6 +219,28 @@ pub(super) fn take<'a>(bytes: &mut &'a [u8]) -> &'a [u8] {
     number
 }
 
+/// The nearest integer, of two the one away from zero; None if there is none of 64 bits:
+/// `numericvar_to_int64`, `src/backend/utils/adt/numeric.c`, PostgreSQL 13 to 18.
+pub(crate) fn to_integer(bytes: &[u8]) -> Option<i64> {
+    let (mask, words) = match bytes {
+        [POSITIVE, words @ .., _, _] => (0, words),
+        [NEGATIVE, words @ .., _, _] => (u16::MAX, words),
+        [ZERO, ..] => return Some(0),
+        _ => return None,
+    };
+    let mut words = words.as_chunks::<2>().0.iter().map(|word| u16::from_be_bytes(*word) ^ mask);
+    let weight = (words.next()? ^ 1 << 15) as i16;
+    let mut digits = words.map(|word| i128::from(word) - 1);
+    // Five digits of base 10,000 hold all integers of 64 bits.
+    if weight > 4 {
+        return None;
+    }
+    let whole = (0..=weight).fold(0, |whole, _| whole * 10_000 + digits.next().unwrap_or(0));
+    let tenths = if weight < -1 { 0 } else { digits.next().unwrap_or(0) };
+    let magnitude = whole + i128::from(tenths >= 5_000);
+    i64::try_from(if mask == 0 { magnitude } else { -magnitude }).ok()
+}
+
 /// `hash_numeric_extended`, `src/backend/utils/adt/numeric.c`, PostgreSQL 13 to 18: the sign and the scale
 /// do not count.
 pub(super) fn hash_extended(bytes: &[u8], seed: u64) -> u64 {
@@ -246,7 +268,7 @@ pub(super) fn hash_extended(bytes: &[u8], seed: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Scale, parse, take};
+    use super::{Scale, parse, take, to_integer};
 
     fn read(text: &str) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
@@ -266,6 +288,31 @@ mod tests {
             for spelling in spellings {
                 assert_eq!(read(spelling), read(spellings[0]), "{spelling}");
             }
+        }
+    }
+
+    #[test]
+    fn integers_are_rounded_away_from_zero() {
+        let integer = |text: &str| to_integer(&read(text).expect("a number"));
+        for (text, value) in [
+            ("0", Some(0)),
+            ("0.4999999", Some(0)),
+            ("0.5", Some(1)),
+            ("-0.5", Some(-1)),
+            ("0.00005", Some(0)),
+            ("-10000", Some(-10_000)),
+            ("12345678.5", Some(12_345_679)),
+            ("9999.9999", Some(10_000)),
+            ("1e18", Some(1_000_000_000_000_000_000)),
+            ("9223372036854775807.4", Some(i64::MAX)),
+            ("9223372036854775807.5", None),
+            ("-9223372036854775808.4", Some(i64::MIN)),
+            ("-9223372036854775809", None),
+            ("1e900", None),
+            ("nan", None),
+            ("inf", None),
+        ] {
+            assert_eq!(integer(text), value, "{text}");
         }
     }
 

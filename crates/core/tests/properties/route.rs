@@ -97,22 +97,26 @@ fn step(tree: &Tree, node: NodeId, key: &Key, values: &[Value]) -> Result<NodeId
     let parse = |ty: &KeyType, text| ty.parse(text, &mut Vec::new()).map(OwnedDatum::from);
     for column in &key.columns {
         types.push(match column {
-            KeyColumn::Native { ty, .. } => ty.clone(),
             KeyColumn::Asked { .. } => KeyType::Int8,
-            KeyColumn::Opaque { .. } => return Err(Cause::Opaque),
+            column => column.ty().ok_or(Cause::Opaque)?.clone(),
         });
     }
     for (index, column) in key.columns.iter().enumerate() {
         let (field, ty) = match column {
             KeyColumn::Native { field: Some(field), ty, .. } => (field, ty),
-            KeyColumn::Native { .. } => {
+            KeyColumn::Native { field: None, .. } => {
                 datums.push(None);
                 continue;
             }
-            _ => {
+            KeyColumn::Expression { .. } => {
+                datums.push(expression(values, index)?);
+                continue;
+            }
+            KeyColumn::Asked { .. } => {
                 datums.push(asked(values).map(OwnedDatum::Int));
                 continue;
             }
+            KeyColumn::Opaque { .. } => return Err(Cause::Opaque),
         };
         datums.push(match values.get(*field) {
             // A row without a single field is a row with one that is empty.
@@ -127,4 +131,26 @@ fn step(tree: &Tree, node: NodeId, key: &Key, values: &[Value]) -> Result<NodeId
     let datums: Vec<Option<Datum<'_>>> =
         datums.iter().map(|datum| datum.as_ref().map(OwnedDatum::as_datum)).collect();
     naive::child(tree, node, &types, &datums).ok_or(Cause::NoPartition)
+}
+
+/// The one expression that the trees have: the first letter of a text, or else the text of a uuid.
+fn expression(values: &[Value], index: usize) -> Result<Option<OwnedDatum>, Cause> {
+    let text = match (values.get(1), values.get(2)) {
+        (None, _) | (Some(Value::Null), None) => return Err(Cause::Missing(index)),
+        (Some(Value::Null), Some(Value::Null)) => return Ok(None),
+        (Some(Value::Text(text)), _) => {
+            String::from_utf8_lossy(text).chars().take(1).collect::<String>()
+        }
+        (_, Some(Value::Text(uuid))) => {
+            match KeyType::Uuid.parse(uuid, &mut Vec::new()).ok_or(Cause::Spelling(index))? {
+                Datum::Uuid(value) => hyphenated(&format!("{value:032x}")),
+                other => panic!("{other:?}"),
+            }
+        }
+    };
+    Ok(Some(OwnedDatum::Bytes(text.into_bytes().into())))
+}
+
+fn hyphenated(digits: &str) -> String {
+    [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-")
 }

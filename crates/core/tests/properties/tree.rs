@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use pgsluice_core::catalog::{Bound, Edge, Key, KeyColumn, Node, NodeId, Relation, Strategy, Tree};
+use pgsluice_core::expr::{Cut, Expr};
 use pgsluice_core::types::{KeyType, OwnedDatum};
 
 use crate::choices::Choices;
@@ -60,19 +61,29 @@ fn column(choices: &mut Choices<'_>) -> KeyColumn {
     let field = choices.below(FIELDS.len());
     let column = format!("c{field}");
     match choices.below(32) {
-        28..30 => KeyColumn::Asked { column, fields: vec![0], why: "by chance".to_owned() },
+        26 | 27 => KeyColumn::Asked { column, fields: vec![0], why: "by chance".to_owned() },
+        28 | 29 => KeyColumn::Expression { text: "an expression".to_owned(), expr: expression() },
         30 => KeyColumn::Opaque { column, why: "by chance".to_owned() },
         31 => KeyColumn::Native { column, field: None, ty: FIELDS[field].clone() },
         _ => KeyColumn::Native { column, field: Some(field), ty: FIELDS[field].clone() },
     }
 }
 
+/// `coalesce(left(c1, 1), c2::text)`, of a text and a uuid.
+fn expression() -> Expr {
+    let [text, uuid] = [1, 2].map(|field| Expr::column(field, FIELDS[field].clone()));
+    let one = Expr::constant(b"1", &KeyType::Int4).expect("a number");
+    let letter = text.and_then(|text| text.cut(Cut::Left, vec![one]));
+    let items = [letter, uuid.and_then(|uuid| uuid.cast(&KeyType::Text))];
+    let items = items.into_iter().collect::<Option<_>>();
+    items.and_then(Expr::coalesce).expect("its types are right")
+}
+
 fn key_type(column: &KeyColumn) -> KeyType {
     match column {
-        KeyColumn::Native { ty, .. } => ty.clone(),
         // The places that a server would tell are integers.
         KeyColumn::Asked { .. } => KeyType::Int8,
-        KeyColumn::Opaque { .. } => KeyType::Text,
+        column => column.ty().cloned().unwrap_or(KeyType::Text),
     }
 }
 

@@ -8,6 +8,8 @@
 //! Queries about many tables take their oids through a subquery: a plain array would be weighed
 //! by the planner element by element, which takes longer than the query.
 
+mod domains;
+mod expressions;
 mod keys;
 mod questions;
 mod values;

@@ -22,7 +22,7 @@ SET jit = off";
 /// Settings under which what the server deparses reads back as exactly what it was, and names
 /// without a schema are those of the system.
 pub(crate) const EXACT: &str = "
-SET search_path = pg_catalog;
+SET search_path = pg_catalog, pg_temp;
 SET datestyle = 'ISO';
 SET timezone = 'UTC';
 SET intervalstyle = 'postgres';

@@ -3,18 +3,22 @@
 use std::collections::HashMap;
 
 use pgsluice_core::catalog::KeyColumn;
+use pgsluice_core::expr::Expr;
 use pgsluice_core::types::{KeyType, Labels, Scale};
 use tokio_postgres::types::{Oid, Type};
 use tokio_postgres::{Row, Transaction};
 
+use super::expressions::{self, Expressions};
 use crate::error::Result;
+use crate::pg::expression::{Collation, fixed_zone};
 
 /// The key columns of one partitioned table.
 pub(super) type Columns = Vec<KeyColumn>;
 
 /// Catalogue rows become JSON where a column's name differs among versions. A domain is read as its
 /// base type: what else it demands, the server checks in the leaf as it would in the root. The operator
-/// class of an array takes whatever is the default of its elements.
+/// class of an array takes whatever is the default of its elements. An expression has the type of its
+/// operator class.
 const KEYS: &str = "
 WITH RECURSIVE keyed AS (
     SELECT * FROM pg_catalog.pg_partitioned_table
@@ -35,9 +39,11 @@ WITH RECURSIVE keyed AS (
 SELECT p.partrelid, p.partstrat::pg_catalog.text AS strategy,
        CASE WHEN a.attname IS NULL
             THEN pg_catalog.pg_get_partkeydef(p.partrelid) END AS definition,
-       a.attname, b.oid AS base_type, COALESCE(base.modifier, a.atttypmod) AS modifier,
+       a.attname, b.oid AS base_type, COALESCE(base.modifier, a.atttypmod, -1) AS modifier,
        e.oid AS element_type, COALESCE(e.oid, b.oid) AS scalar_type,
-       COALESCE(e.typtype, b.typtype) = 'e' AS is_enum, pg_catalog.format_type(a.atttypid, a.atttypmod) AS type,
+       COALESCE(e.typtype, b.typtype) = 'e' AS is_enum,
+       COALESCE(pg_catalog.format_type(a.atttypid, a.atttypmod),
+                pg_catalog.format_type(b.oid, NULL)) AS type,
        o.opcdefault AND o.opcnamespace = 'pg_catalog'::pg_catalog.regnamespace
            AND (o.opcintype = b.oid
                 OR (b.oid, o.opcintype) IN (('varchar'::regtype, 'text'::regtype),
@@ -63,9 +69,9 @@ CROSS JOIN LATERAL unnest(p.partattrs::int2[], p.partclass::oid[], p.partcollati
 LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = k.attnum
 LEFT JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
 LEFT JOIN base ON base.domain = a.atttypid
-LEFT JOIN pg_catalog.pg_type b ON b.oid = COALESCE(base.type, a.atttypid)
-LEFT JOIN pg_catalog.pg_type e ON e.typarray = b.oid
 LEFT JOIN pg_catalog.pg_opclass o ON o.oid = k.opclass
+LEFT JOIN pg_catalog.pg_type b ON b.oid = COALESCE(base.type, a.atttypid, o.opcintype)
+LEFT JOIN pg_catalog.pg_type e ON e.typarray = b.oid
 LEFT JOIN pg_catalog.pg_collation c ON c.oid = k.coll
 ORDER BY p.partrelid, k.place";
 
@@ -78,14 +84,18 @@ GROUP BY enumtypid";
 
 /// What of the session and the database decides how keys are read.
 pub(super) struct Session {
-    encoding: String,
+    pub(super) encoding: String,
     /// Offset of the session's time zone, if it is one and always the same.
-    zone: Option<i32>,
+    pub(super) zone: Option<i32>,
     /// `Z` means UTC here; a time zone or a set of abbreviations of somebody's own may differ.
-    zulu: bool,
+    pub(super) zulu: bool,
     collation_is_c: bool,
     /// An unquoted NULL in an array is one.
     array_nulls: bool,
+    /// What of the database's collation matters to `lower` and `upper`.
+    pub(super) collation: Collation,
+    /// The time zone `UTC` means UTC here, though an abbreviation may hide it.
+    pub(super) utc: bool,
 }
 
 /// The keys of the tables `oids`, for an input with `columns`.
@@ -98,8 +108,13 @@ pub(super) async fn read(
     let mut keys: HashMap<Oid, Columns> = HashMap::new();
     let rows = transaction.query(KEYS, &[&oids]).await?;
     let enums = read_enums(transaction, &rows).await?;
+    let is_expression = |row: &&Row| row.get::<_, Option<&str>>("attname").is_none();
+    let with_expressions: Vec<Oid> =
+        rows.iter().filter(is_expression).map(|row| row.get("partrelid")).collect();
+    let mut expressions =
+        expressions::read(transaction, session, with_expressions, columns).await?;
     for row in rows {
-        let column = session.key_column(&row, columns, &enums);
+        let column = session.key_column(&row, columns, &enums, &mut expressions);
         keys.entry(row.get("partrelid")).or_default().push(column);
     }
     Ok(keys)
@@ -134,7 +149,10 @@ impl Session {
                         d.datcollate,
                         '2000-01-01 00:00:00Z'::timestamptz
                             = '2000-01-01 00:00:00+00'::timestamptz,
-                        pg_catalog.current_setting('array_nulls')::pg_catalog.bool
+                        pg_catalog.current_setting('array_nulls')::pg_catalog.bool,
+                        '2000-01-01 00:00:00+00'::timestamptz AT TIME ZONE 'UTC'
+                            = '2000-01-01 00:00:00'::timestamp,
+                        d.datctype
                  FROM pg_catalog.pg_database d
                  WHERE d.datname = pg_catalog.current_database()",
                 &[],
@@ -146,15 +164,26 @@ impl Session {
             zulu: row.get(4),
             collation_is_c: is_c(row.get(2), row.get(3)),
             array_nulls: row.get(5),
+            collation: Collation {
+                oid: expressions::DATABASE_COLLATION,
+                ascii: is_c(row.get(2), row.get(7)),
+            },
+            utc: row.get(6),
         })
     }
 
-    fn key_column(&self, row: &Row, columns: &[String], enums: &HashMap<Oid, Labels>) -> KeyColumn {
+    fn key_column(
+        &self,
+        row: &Row,
+        columns: &[String],
+        enums: &HashMap<Oid, Labels>,
+        expressions: &mut Expressions,
+    ) -> KeyColumn {
         let Some(column) = row.get::<_, Option<String>>("attname") else {
-            let definition: String = row.get("definition");
-            return KeyColumn::Opaque {
-                column: definition,
-                why: "the key is an expression".to_owned(),
+            let text: String = row.get("definition");
+            return match self.key_expression(row, enums, expressions.next(row.get("partrelid"))) {
+                Ok(expr) => KeyColumn::Expression { text, expr },
+                Err(why) => KeyColumn::Opaque { column: text, why },
             };
         };
         let field = columns.iter().position(|name| *name == column);
@@ -166,6 +195,21 @@ impl Session {
             Ok(ty) => KeyColumn::Native { column, field, ty },
             Err(why) => KeyColumn::Opaque { column, why },
         }
+    }
+
+    /// `expr`, if it is known and of the type that the server gives it.
+    fn key_expression(
+        &self,
+        row: &Row,
+        enums: &HashMap<Oid, Labels>,
+        expr: Option<Expr>,
+    ) -> Result<Expr, String> {
+        let expr = expr.ok_or("the expression is not evaluated natively")?;
+        let ty = self.key_type(row, enums)?;
+        // varchar has the operator classes of text.
+        let varchar = ty == KeyType::Text && expr.is_of(&KeyType::Varchar { max: None });
+        let same = varchar || expr.is_of(&ty);
+        same.then_some(expr).ok_or_else(|| "the expression is of another type".to_owned())
     }
 
     fn key_type(&self, row: &Row, enums: &HashMap<Oid, Labels>) -> Result<KeyType, String> {
@@ -251,12 +295,12 @@ impl Session {
 }
 
 /// Whether a collation sorts by bytes: `C` and `POSIX` of libc, and all of the built-in provider
-/// (PostgreSQL 17), whose order is that of code points.
-fn is_c(provider: &str, locale: &str) -> bool {
+/// (PostgreSQL 17), whose order is that of code points. So it is with the case of ASCII's letters.
+pub(super) fn is_c(provider: &str, locale: &str) -> bool {
     provider == "b" || (provider == "c" && matches!(locale, "C" | "POSIX"))
 }
 
-fn native(ty: &Type, modifier: i32, zone: Option<i32>) -> Option<KeyType> {
+pub(super) fn native(ty: &Type, modifier: i32, zone: Option<i32>) -> Option<KeyType> {
     // atttypmod of the character types counts the four bytes of a varlena header.
     let max = u32::try_from(modifier - 4).ok();
     let precision = u8::try_from(modifier).ok().filter(|digits| *digits <= 6).unwrap_or(6);
@@ -318,29 +362,9 @@ fn interval_precision(modifier: i32) -> Option<u8> {
     Some(if precision <= 6 { precision as u8 } else { 6 })
 }
 
-/// Seconds east of UTC of a zone that has had one offset for ever; None for all others.
-fn fixed_zone(name: &str) -> Option<i32> {
-    let name = name.strip_prefix("Etc/").unwrap_or(name);
-    if matches!(name, "UTC" | "UCT" | "GMT" | "Universal" | "Zulu" | "Greenwich") {
-        return Some(0);
-    }
-    // POSIX counts west: Etc/GMT+5 is five hours behind.
-    let hours: i32 = name.strip_prefix("GMT")?.parse().ok()?;
-    (-14..=12).contains(&hours).then_some(-hours * 3600)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_zones_that_never_changed_are_fixed() {
-        assert_eq!(fixed_zone("UTC"), Some(0));
-        assert_eq!(fixed_zone("Etc/GMT+5"), Some(-18_000));
-        assert_eq!(fixed_zone("Etc/GMT-14"), Some(50_400));
-        assert_eq!(fixed_zone("Europe/Berlin"), None);
-        assert_eq!(fixed_zone("GMT0BST"), None);
-    }
 
     #[test]
     fn modifiers_are_lengths_and_precisions() {

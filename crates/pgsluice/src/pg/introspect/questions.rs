@@ -12,6 +12,7 @@ use pgsluice_core::types::KeyType;
 use tokio_postgres::types::Oid;
 use tokio_postgres::{Row, Transaction};
 
+use super::domains::with_base_types;
 use crate::error::Result;
 use crate::pg::bounds::Literals;
 use crate::pg::constraint::Column;
@@ -58,16 +59,8 @@ impl Questions {
 /// arrays of it; and it must go there and back in binary format. A hash function can be called if it
 /// takes the type itself, and not one that merely looks the same in memory. What a polymorphic class compares
 /// is the column's own type; that of an expression is not in the catalogue.
-const TERMS: &str = "
-WITH RECURSIVE step (domain, type) AS (
-    SELECT oid, typbasetype FROM pg_catalog.pg_type WHERE typtype = 'd'
-    UNION ALL
-    SELECT step.domain, t.typbasetype
-    FROM step
-    JOIN pg_catalog.pg_type t ON t.oid = step.type AND t.typtype = 'd'
-), base AS (
-    SELECT step.* FROM step JOIN pg_catalog.pg_type t ON t.oid = step.type AND t.typtype <> 'd'
-)
+const TERMS: &str = with_base_types!(
+    "
 SELECT p.partrelid, k.attnum = 0 AS is_expression, refers.columns, refers.defaulted,
        pg_catalog.pg_get_expr(p.partexprs, p.partrelid) AS expressions,
        pg_catalog.quote_ident(a.attname) AS column,
@@ -111,7 +104,8 @@ CROSS JOIN LATERAL (
           SELECT (pg_catalog.regexp_matches(p.partexprs::text, ':varattno (\\d+)', 'g'))[1]::int2))
 ) AS refers
 WHERE p.partrelid = ANY ($1)
-ORDER BY p.partrelid, k.place";
+ORDER BY p.partrelid, k.place"
+);
 
 /// Makes what can be asked about of the tree's opaque columns, for an input with `columns`.
 pub(super) async fn find(
@@ -166,12 +160,12 @@ pub(super) async fn find(
 /// The fields of native keys that can be spelled in several ways.
 fn native_fields(tree: &Tree) -> BTreeSet<usize> {
     let keys = tree.nodes.iter().filter_map(|node| node.key.as_ref());
-    let field = |column: &KeyColumn| match column {
-        KeyColumn::Native { ty: KeyType::Text, .. } => None,
-        KeyColumn::Native { field, .. } => *field,
-        _ => None,
+    let fields = |column: &KeyColumn| match column {
+        KeyColumn::Native { field, ty, .. } if *ty != KeyType::Text => Vec::from_iter(*field),
+        KeyColumn::Expression { expr, .. } => expr.places(),
+        _ => Vec::new(),
     };
-    keys.flat_map(|key| &key.columns).filter_map(field).collect()
+    keys.flat_map(|key| &key.columns).flat_map(fields).collect()
 }
 
 /// The key of one node, as far as the server is asked about it.

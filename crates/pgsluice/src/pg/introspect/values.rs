@@ -65,10 +65,7 @@ fn typed<'l>(
 ) -> Vec<(&'l KeyType, &'l str)> {
     let key = tree.nodes[node].parent.and_then(|parent| tree.nodes[parent].key.as_ref());
     let (Some(key), Some(literals)) = (key, literals) else { return Vec::new() };
-    let native = |index: usize| match key.columns.get(index) {
-        Some(KeyColumn::Native { ty, .. }) => Some(ty),
-        _ => None,
-    };
+    let native = |index: usize| key.columns.get(index)?.ty();
     literals.values().filter_map(|(index, text)| Some((native(index)?, text))).collect()
 }
 
@@ -82,9 +79,11 @@ fn bound(
         return Some(Bound::Opaque);
     }
     let datum = |index: usize, text: &str| match key.columns.get(index)? {
-        KeyColumn::Native { ty, .. } => ty.from_binary(datums.get(&cast_type(ty))?.get(text)?),
         KeyColumn::Asked { .. } => Some(OwnedDatum::Int(*places?.get(&index)?.get(text)?)),
-        KeyColumn::Opaque { .. } => None,
+        column => {
+            let ty = column.ty()?;
+            ty.from_binary(datums.get(&cast_type(ty))?.get(text)?)
+        }
     };
     let edges = |edges: &[Literal]| -> Option<Vec<Edge>> {
         let edge = |(index, edge): (usize, &Literal)| match edge {

@@ -1,0 +1,147 @@
+//! The value of an expression for one row. Every function is strict but COALESCE, and every operand of
+//! a strict one is evaluated, because any of them may be an error.
+
+use super::value::{Value, read};
+use super::{Cut, Expr, Node, Operator, arithmetic, string, time};
+use crate::parse::{self, Keys};
+use crate::types::{Datum, KeyType};
+
+/// Why an expression has no certain value for a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unknown {
+    /// The row has no field for a column of it.
+    Missing,
+    /// A column's value, or what becomes of it, is left to the server.
+    Value,
+}
+
+/// The row that expressions are evaluated for.
+#[derive(Clone, Copy)]
+struct Input<'a> {
+    row: &'a [u8],
+    keys: &'a Keys,
+}
+
+impl Expr {
+    /// The value for `row`, whose fields are `keys`; None is NULL.
+    ///
+    /// Text that is made here stands in `scratch`.
+    pub fn evaluate<'a>(
+        &'a self,
+        row: &'a [u8],
+        keys: &'a Keys,
+        scratch: &'a mut Vec<u8>,
+    ) -> Result<Option<Datum<'a>>, Unknown> {
+        let value = self.value(Input { row, keys }, scratch)?;
+        Ok(value.map(|value| value.into_datum(scratch)))
+    }
+
+    fn value<'a>(
+        &'a self,
+        input: Input<'a>,
+        scratch: &mut Vec<u8>,
+    ) -> Result<Option<Value<'a>>, Unknown> {
+        let (value, of) = match &self.node {
+            Node::Column { place, ty } => return column(*place, ty, input, scratch),
+            Node::Constant(value) => {
+                return Ok(value.as_ref().and_then(|value| Value::of(value.as_datum())));
+            }
+            Node::Coalesce(items) => return coalesce(items, input, scratch),
+            Node::Arithmetic(operator, sides) => {
+                return arithmetic(*operator, sides, &self.ty, input, scratch);
+            }
+            Node::Cut(cut, text, numbers) => return cut_text(*cut, text, numbers, input, scratch),
+            Node::Cast(_, of)
+            | Node::Case(_, of)
+            | Node::Negate(of)
+            | Node::Abs(of)
+            | Node::Truncate(_, of)
+            | Node::Part(_, of)
+            | Node::Bin { of, .. }
+            | Node::Shift(_, of) => (of.value(input, scratch)?, of),
+        };
+        let Some(value) = value else { return Ok(None) };
+        let value = match &self.node {
+            Node::Case(case, _) => string::change(*case, value, scratch),
+            Node::Cast(cast, _) => cast.apply(value, &self.ty, scratch),
+            Node::Part(field, _) => time::part(*field, value, &of.ty, &self.ty, scratch),
+            node => value.int().and_then(|value| self.of_int(node, value)).map(Value::Int),
+        };
+        value.map(Some).ok_or(Unknown::Value)
+    }
+
+    /// The functions from one integer to one.
+    fn of_int(&self, node: &Node, value: i64) -> Option<i64> {
+        match node {
+            Node::Negate(_) => arithmetic::within(&self.ty, value.checked_neg()?),
+            Node::Abs(_) => arithmetic::within(&self.ty, value.checked_abs()?),
+            Node::Truncate(unit, _) => time::truncate(*unit, value),
+            Node::Bin { stride, origin, .. } => time::bin(*stride, value, *origin),
+            Node::Shift(usecs, _) => time::shift(value, *usecs),
+            _ => None,
+        }
+    }
+}
+
+fn column<'a>(
+    place: usize,
+    ty: &KeyType,
+    input: Input<'a>,
+    scratch: &mut Vec<u8>,
+) -> Result<Option<Value<'a>>, Unknown> {
+    match input.keys.get(place, input.row) {
+        parse::Value::Missing => Err(Unknown::Missing),
+        parse::Value::Null => Ok(None),
+        parse::Value::Text(text) => read(ty, text, scratch).map(Some).ok_or(Unknown::Value),
+    }
+}
+
+fn coalesce<'a>(
+    items: &'a [Expr],
+    input: Input<'a>,
+    scratch: &mut Vec<u8>,
+) -> Result<Option<Value<'a>>, Unknown> {
+    for item in items {
+        if let Some(value) = item.value(input, scratch)? {
+            return Ok(Some(value));
+        }
+    }
+    Ok(None)
+}
+
+/// Both sides are evaluated even if one is NULL: the other may be an error.
+fn arithmetic<'a>(
+    operator: Operator,
+    [left, right]: &'a [Expr; 2],
+    ty: &KeyType,
+    input: Input<'a>,
+    scratch: &mut Vec<u8>,
+) -> Result<Option<Value<'a>>, Unknown> {
+    let left = left.value(input, scratch)?;
+    let right = right.value(input, scratch)?;
+    let (Some(left), Some(right)) = (left, right) else { return Ok(None) };
+    let value = left.int().zip(right.int());
+    let value = value.and_then(|(left, right)| operator.apply(left, right));
+    let value = value.and_then(|value| arithmetic::within(ty, value));
+    value.map(|value| Some(Value::Int(value))).ok_or(Unknown::Value)
+}
+
+/// The numbers come first, because the text may stand in the scratch that they need too.
+fn cut_text<'a>(
+    cut: Cut,
+    text: &'a Expr,
+    numbers: &'a [Expr],
+    input: Input<'a>,
+    scratch: &mut Vec<u8>,
+) -> Result<Option<Value<'a>>, Unknown> {
+    let mut values = [None; 2];
+    for (value, number) in values.iter_mut().zip(numbers) {
+        *value = number.value(input, scratch)?.and_then(Value::int);
+    }
+    let text = text.value(input, scratch)?;
+    let values = &values[..numbers.len()];
+    let (Some(text), false) = (text, values.contains(&None)) else { return Ok(None) };
+    let [first, second] = [values.first(), values.get(1)].map(|value| value.copied().flatten());
+    let cut = text.bytes(scratch).and_then(|bytes| cut.find(bytes, first?, second));
+    cut.map(|range| Some(text.part(range))).ok_or(Unknown::Value)
+}

@@ -1,0 +1,94 @@
+//! A value on its way through an expression. Text stays where it is, in the row or in the scratch, as
+//! long as it is only cut.
+//!
+//! The scratch holds one value at a time: whatever puts text there begins it anew. So no function
+//! may keep one operand in it while it evaluates another.
+
+use std::ops::Range;
+
+use crate::types::{Datum, KeyType};
+
+/// A value that is not NULL.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Value<'a> {
+    /// As [`Datum::Int`].
+    Int(i64),
+    Uuid(u128),
+    /// Bytes of the row, of its decoded fields, or of a constant.
+    Given(&'a [u8]),
+    /// Bytes in the scratch.
+    Made {
+        start: usize,
+        end: usize,
+    },
+}
+
+impl<'a> Value<'a> {
+    pub(super) fn int(self) -> Option<i64> {
+        match self {
+            Self::Int(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    pub(super) fn bytes<'s>(self, scratch: &'s [u8]) -> Option<&'s [u8]>
+    where
+        'a: 's,
+    {
+        match self {
+            Self::Given(bytes) => Some(bytes),
+            Self::Made { start, end } => scratch.get(start..end),
+            _ => None,
+        }
+    }
+
+    /// The bytes of the value at `range`, which lies within them.
+    pub(super) fn part(self, range: Range<usize>) -> Self {
+        match self {
+            Self::Given(bytes) => Self::Given(bytes.get(range).unwrap_or_default()),
+            Self::Made { start, .. } => {
+                Self::Made { start: start + range.start, end: start + range.end }
+            }
+            other => other,
+        }
+    }
+
+    pub(super) fn into_datum(self, scratch: &'a [u8]) -> Datum<'a> {
+        match self {
+            Self::Int(value) => Datum::Int(value),
+            Self::Uuid(value) => Datum::Uuid(value),
+            Self::Given(bytes) => Datum::Bytes(bytes),
+            Self::Made { start, end } => Datum::Bytes(scratch.get(start..end).unwrap_or_default()),
+        }
+    }
+
+    /// None of a type that expressions do not know.
+    pub(super) fn of(datum: Datum<'a>) -> Option<Self> {
+        match datum {
+            Datum::Int(value) => Some(Self::Int(value)),
+            Datum::Uuid(value) => Some(Self::Uuid(value)),
+            Datum::Bytes(bytes) => Some(Self::Given(bytes)),
+            _ => None,
+        }
+    }
+
+    /// What `scratch` holds now.
+    pub(super) fn made(scratch: &[u8]) -> Self {
+        Self::Made { start: 0, end: scratch.len() }
+    }
+}
+
+/// What `text` is of the type `ty`, if that is certain.
+pub(super) fn read<'a>(ty: &KeyType, text: &'a [u8], scratch: &mut Vec<u8>) -> Option<Value<'a>> {
+    let length = match ty.parse(text, scratch)? {
+        Datum::Int(value) => return Some(Value::Int(value)),
+        Datum::Uuid(value) => return Some(Value::Uuid(value)),
+        Datum::Bytes(bytes) => bytes.len(),
+        _ => return None,
+    };
+    Some(match ty {
+        KeyType::Numeric { .. } => Value::Made { start: 0, end: length },
+        // The strings are their text, but for blanks at the end.
+        _ => Value::Given(&text[..length]),
+    })
+}

@@ -1,0 +1,4 @@
+SELECT (n * 37) % 201 - 100 AS a, n * 7919 - 4000000 AS b, n % 11 - 5 AS k
+FROM generate_series(1, 1000) AS n
+UNION ALL
+VALUES (NULL, 1, 1), (1, NULL, 5), (2147483647, 9223372034707292160, 0), (1, 1, NULL)

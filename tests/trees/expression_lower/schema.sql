@@ -1,0 +1,5 @@
+CREATE TABLE t (id int, name text COLLATE "C", note varchar(8) COLLATE "POSIX")
+    PARTITION BY RANGE (lower(name), upper(substr(note, 2, 2)));
+CREATE TABLE t_a PARTITION OF t FOR VALUES FROM (MINVALUE, MINVALUE) TO ('bob', 'BC');
+CREATE TABLE t_b PARTITION OF t FOR VALUES FROM ('bob', 'BC') TO ('x', MAXVALUE);
+CREATE TABLE t_c PARTITION OF t DEFAULT;
