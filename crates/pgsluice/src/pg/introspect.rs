@@ -149,6 +149,7 @@ impl Catalogue {
             .read_only(true)
             .start()
             .await?;
+        transaction.batch_execute(sql::OWN_NAMES).await?;
         let session = keys::Session::read(&transaction).await?;
         // Literals must read back as they were written, whatever the session's settings.
         transaction.batch_execute(sql::EXACT).await?;
