@@ -12,10 +12,8 @@ SET lock_timeout = 0;
 SET idle_in_transaction_session_timeout = 0";
 
 /// Settings of a session that evaluates keys, besides [`LOADING_SESSION`]: each statement is planned once, and
-/// not compiled for the number of rows that the server guesses. Dates are written in ISO style; the
-/// order of day and month in which they are read stays.
+/// not compiled for the number of rows that the server guesses.
 pub(crate) const ASKING_SESSION: &str = "
-SET datestyle = 'ISO';
 SET plan_cache_mode = force_generic_plan;
 SET jit = off";
 
