@@ -27,6 +27,15 @@ impl Tree {
         (0..self.nodes.len()).filter(|&node| self.nodes[node].key.is_none())
     }
 
+    /// The type of a field of the input that is a native key by itself.
+    pub fn key_type(&self, field: usize) -> Option<&KeyType> {
+        let keys = self.nodes.iter().filter_map(|node| node.key.as_ref());
+        keys.flat_map(|key| &key.columns).find_map(|column| match column {
+            KeyColumn::Native { field: Some(other), ty, .. } if *other == field => Some(ty),
+            _ => None,
+        })
+    }
+
     /// The distance of `node` from the root.
     pub fn depth(&self, node: NodeId) -> usize {
         std::iter::successors(self.nodes[node].parent, |&above| self.nodes[above].parent).count()

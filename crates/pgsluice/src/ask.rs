@@ -12,6 +12,7 @@ use hashbrown::hash_table::Entry;
 use pgsluice_core::catalog::NodeId;
 use pgsluice_core::parse::{Keys, Value};
 use pgsluice_core::route::Answers;
+use pgsluice_core::types::KeyType;
 use tokio::runtime::Runtime;
 use tokio_postgres::Statement;
 use tokio_postgres::error::{DbError, Severity};
@@ -42,6 +43,10 @@ pub(crate) struct Asker<'a> {
     /// By the question's number; None where nothing was asked yet.
     memories: Vec<Option<Memory<'a, i64>>>,
     spellings: Option<Memory<'a, String>>,
+    /// The type of each field of a spelling, where it is one column's alone.
+    types: Vec<Option<&'a KeyType>>,
+    /// For values that are read.
+    scratch: Vec<u8>,
 }
 
 /// Where an answer is remembered, until the next split.
@@ -69,7 +74,18 @@ impl<'a> Asker<'a> {
         let wanted = plan.router.wanted();
         let spelling = plan.catalogue.questions.spelling.as_ref();
         let spellings = spelling.map(|spelling| Memory::of(spelling, wanted));
-        Ok(Self { plan, control, link, runtime, memories: Vec::new(), spellings })
+        let fields = spelling.map_or(&[][..], |spelling| &spelling.fields);
+        let types = fields.iter().map(|&field| plan.tree.key_type(field)).collect();
+        Ok(Self {
+            plan,
+            control,
+            link,
+            runtime,
+            memories: Vec::new(),
+            spellings,
+            types,
+            scratch: Vec::new(),
+        })
     }
 
     /// Forgets what has grown too large. The places of the split before are void.
@@ -86,12 +102,21 @@ impl<'a> Asker<'a> {
         }
         let wanted = self.plan.router.wanted();
         let memory = self.memories[number].get_or_insert_with(|| Memory::of(question, wanted));
-        Some(Place { question: number, key: memory.note(row, keys) })
+        Some(Place { question: number, key: memory.note(|_, slot| keys.get(slot, row)) })
     }
 
-    /// Notes a row with a value whose spelling is not read natively; where the server's will be.
+    /// Notes a row with a value whose spelling is not read natively; where the server's will be. Values
+    /// that are read natively are not asked about.
     pub(crate) fn note_spelling(&mut self, row: &[u8], keys: &Keys) -> Option<Spelled> {
-        self.spellings.as_mut().map(|memory| Spelled(memory.note(row, keys)))
+        let Self { spellings, types, scratch, .. } = self;
+        let unread = |index: usize, slot: usize| match keys.get(slot, row) {
+            Value::Text(text) => match types[index].and_then(|ty| ty.parse(text, scratch)) {
+                Some(_) => Value::Null,
+                None => Value::Text(text),
+            },
+            other => other,
+        };
+        spellings.as_mut().map(|memory| Spelled(memory.note(unread)))
     }
 
     /// Asks about all keys that were noted and are not known yet.
@@ -113,7 +138,8 @@ impl<'a> Asker<'a> {
         self.memories.get(place.question)?.as_ref()?.answer(place.key)
     }
 
-    /// The server's spellings of a row's keys, each with its place among the wanted fields; None if it refused.
+    /// The server's spellings of a row's keys, each with its place among the wanted fields; None if
+    /// it refused. What was not asked about has none.
     pub(crate) fn spelling(
         &self,
         place: Spelled,
@@ -171,11 +197,12 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
         self.answers.clear();
     }
 
-    /// The place of the row's key, which will be asked about if it is new.
-    fn note(&mut self, row: &[u8], keys: &Keys) -> usize {
+    /// The place of a key, which will be asked about if it is new. `value` gives its fields, by their
+    /// places in the question and among the wanted fields.
+    fn note<'r>(&mut self, mut value: impl FnMut(usize, usize) -> Value<'r>) -> usize {
         let (begin, texts) = (self.keys.len(), self.texts.len());
-        for &slot in &self.slots {
-            let text = match keys.get(slot, row) {
+        for (index, &slot) in self.slots.iter().enumerate() {
+            let text = match value(index, slot) {
                 Value::Text(text) => {
                     self.keys.extend((text.len() + 1).to_ne_bytes());
                     self.keys.extend(text);

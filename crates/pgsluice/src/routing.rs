@@ -173,7 +173,8 @@ impl<'a> Routing<'a> {
             let value = match next {
                 Some((place, value)) if place == slot => {
                     next = spelled.next();
-                    value.map_or(Value::Null, |value| Value::Text(value.as_bytes()))
+                    let own = self.keys.get(slot, row);
+                    value.map_or(own, |value| Value::Text(value.as_bytes()))
                 }
                 _ => self.keys.get(slot, row),
             };

@@ -37,7 +37,7 @@ pub(crate) struct Column {
     /// No cast reads its text as COPY does: an array of such intervals, or a type with a cast of its own.
     pub(crate) is_unread: bool,
     /// DateStyle decides how its values are written.
-    is_date: bool,
+    pub(crate) is_date: bool,
 }
 
 const COLUMNS: &str = "
@@ -97,17 +97,6 @@ impl Column {
             None => value.to_owned(),
         };
         format!("{value}::{}{collation} AS {}", self.ty, quoted(&self.name))
-    }
-
-    /// `value`, an expression of the column's type, as text that does not depend on DateStyle.
-    pub(crate) fn write(&self, value: &str) -> String {
-        match self.is_date {
-            // JSON has one way to write dates.
-            true => format!(
-                "pg_catalog.jsonb_array_element_text(pg_catalog.jsonb_build_array({value}), 0)"
-            ),
-            false => format!("{value}::pg_catalog.text"),
-        }
     }
 }
 

@@ -181,7 +181,7 @@ impl Catalogue {
             .collect();
         let mut tree = assemble(&rows, &oids, keys);
         let (questions, places) =
-            questions::find(transaction, &mut tree, &oids, &columns, &literals).await?;
+            questions::find(transaction, session, &mut tree, &oids, &columns, &literals).await?;
         values::fill(transaction, &mut tree, &literals, &places).await?;
 
         let mut facts: Vec<Facts> = rows.iter().map(Facts::from_row).collect();

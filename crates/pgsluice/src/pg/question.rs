@@ -79,13 +79,18 @@ impl Term {
 }
 
 /// The question how the server spells the `fields`, columns of the input with their places there.
-pub(crate) fn spelling(columns: &[Column], fields: &[(usize, &str)]) -> Question {
+/// `iso` says that the session writes dates in ISO style.
+pub(crate) fn spelling(columns: &[Column], fields: &[(usize, &str)], iso: bool) -> Question {
     let keys: Vec<String> = fields.iter().map(|(_, name)| quoted(name)).collect();
     let rows = rows(columns, fields, (&keys.join(", "), keys.len()));
     let texts = fields.iter().enumerate().map(|(place, (_, name))| {
-        let column = columns.iter().find(|column| column.name == *name);
-        let key = format!("k{place}");
-        let text = column.map_or(format!("{key}::pg_catalog.text"), |column| column.write(&key));
+        let is_date = columns.iter().any(|column| column.name == *name && column.is_date);
+        let text = if is_date && !iso {
+            // JSON has one way to write dates.
+            format!("pg_catalog.jsonb_build_array(k{place}) OPERATOR(pg_catalog.->>) 0")
+        } else {
+            format!("k{place}::pg_catalog.text")
+        };
         format!(", pg_catalog.array_agg({text})")
     });
     Question {

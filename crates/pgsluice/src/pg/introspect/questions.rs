@@ -13,6 +13,7 @@ use tokio_postgres::types::Oid;
 use tokio_postgres::{Row, Transaction};
 
 use super::domains::with_base_types;
+use super::session::Session;
 use crate::error::Result;
 use crate::pg::bounds::Literals;
 use crate::pg::constraint::Column;
@@ -110,6 +111,7 @@ ORDER BY p.partrelid, k.place"
 /// Makes what can be asked about of the tree's opaque columns, for an input with `columns`.
 pub(super) async fn find(
     transaction: &Transaction<'_>,
+    session: &Session,
     tree: &mut Tree,
     oids: &[Oid],
     columns: &[String],
@@ -129,7 +131,7 @@ pub(super) async fn find(
     let unread: Vec<&str> = unread.map(|column| &*column.name).collect();
     let native = native.into_iter().map(|field| (field, &*columns[field]));
     let native: Vec<_> = native.filter(|(_, name)| !unread.contains(name)).collect();
-    questions.spelling = (!native.is_empty()).then(|| spelling(&table, &native));
+    questions.spelling = (!native.is_empty()).then(|| spelling(&table, &native, session.iso));
     if nodes.is_empty() {
         return Ok((questions, places));
     }

@@ -23,6 +23,8 @@ pub(super) struct Session {
     pub(super) collation: Collation,
     /// The time zone `UTC` means UTC here, though an abbreviation may hide it.
     pub(super) utc: bool,
+    /// Dates are written as they are read natively.
+    pub(super) iso: bool,
 }
 
 impl Session {
@@ -39,7 +41,8 @@ impl Session {
                         pg_catalog.current_setting('array_nulls')::pg_catalog.bool,
                         '2000-01-01 00:00:00+00'::timestamptz AT TIME ZONE 'UTC'
                             = '2000-01-01 00:00:00'::timestamp,
-                        d.datctype
+                        d.datctype,
+                        pg_catalog.current_setting('DateStyle') LIKE 'ISO%'
                  FROM pg_catalog.pg_database d
                  WHERE d.datname = pg_catalog.current_database()",
                 &[],
@@ -53,6 +56,7 @@ impl Session {
             array_nulls: row.get(5),
             collation: Collation { oid: DATABASE_COLLATION, ascii: is_c(row.get(2), row.get(7)) },
             utc: row.get(6),
+            iso: row.get(8),
         })
     }
 }
