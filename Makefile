@@ -11,7 +11,7 @@ TESTED := --workspace --exclude pgsluice-py
 TOOLS := .venv/requirements-dev.txt
 FUZZ_SECONDS ?= 60
 # The benchmarks that `make bench` runs.
-CASE ?= hash800 leaves
+CASE ?= hash800 leaves lanes
 FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 # The servers that `make test` tries; those that `make test-matrix` tries, one after the other.
 PGSLUICE_TEST_MAJORS ?= 15 18
@@ -67,7 +67,7 @@ fuzz: ## Run every fuzz target for FUZZ_SECONDS (60) each, on nightly Rust
 	cargo +nightly fuzz build
 	for target in $(FUZZ_TARGETS); do cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit; done
 
-bench: build ## Time loads into 800 leaves, and into 10,000, against psql (CASE=hash800, CASE=leaves)
+bench: build ## Time loads against psql: 800 leaves, 10,000, each lane (CASE=hash800, leaves, lanes)
 	@for case in $(CASE); do python -m bench.$$case $(ARGS) || exit; done
 
 bench-report: $(TOOLS) ## Put the newest figures of bench/records into README.md
