@@ -87,7 +87,7 @@ def lanes(record: dict) -> str:
         "",
         "| how | seconds | rows/s | client CPU s | client peak MiB | times psql's speed |",
         "|---|--:|--:|--:|--:|--:|",
-        *(f"{line(record, how)} {ratio:.1f} |" for how, ratio in record["ratios"].items()),
+        *(f"{line(record, how)} {ratio:.2f} |" for how, ratio in record["ratios"].items()),
         "",
         terms(record),
     ]
