@@ -1,5 +1,5 @@
-//! What proves a lane, found among the other tests: vectors, random spellings, random trees, and the
-//! oracle's trees.
+//! What proves a lane, found among the other tests: vectors, random spellings, values of
+//! expressions, random trees, and the oracle's trees.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -10,7 +10,7 @@ use super::planned::{Column, Database, Planned};
 use crate::expressions::{list, rows};
 use crate::server::{Cell, Session, explain};
 
-pub(super) const STRATEGIES: [Strategy; 3] = [Strategy::Hash, Strategy::List, Strategy::Range];
+const STRATEGIES: [Strategy; 3] = [Strategy::Hash, Strategy::List, Strategy::Range];
 
 /// One key by each strategy, in the order of [`STRATEGIES`]; None where the server has no operator
 /// class for it.
@@ -61,10 +61,14 @@ CREATE TYPE pair AS (a int, b int);
 CREATE TYPE span AS RANGE (subtype = float8);
 CREATE DOMAIN year AS int;
 CREATE DOMAIN word AS text COLLATE \"C\";
-CREATE FUNCTION backwards(int, int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT btint4cmp($2, $1)';
-CREATE FUNCTION salted(int, bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT $1 + $2';
-CREATE OPERATOR CLASS int_own FOR TYPE int USING btree AS OPERATOR 3 =, FUNCTION 1 backwards(int, int);
-CREATE OPERATOR CLASS int_own FOR TYPE int USING hash AS OPERATOR 1 =, FUNCTION 2 salted(int, bigint);
+CREATE FUNCTION backwards(int, int) RETURNS int LANGUAGE sql IMMUTABLE
+    AS 'SELECT btint4cmp($2, $1)';
+CREATE FUNCTION salted(int, bigint) RETURNS bigint LANGUAGE sql IMMUTABLE
+    AS 'SELECT $1 + $2';
+CREATE OPERATOR CLASS int_own FOR TYPE int USING btree
+    AS OPERATOR 3 =, FUNCTION 1 backwards(int, int);
+CREATE OPERATOR CLASS int_own FOR TYPE int USING hash
+    AS OPERATOR 1 =, FUNCTION 2 salted(int, bigint);
 ";
 
 const LANGUAGE: &str = "CREATE COLLATION language (provider = libc, locale = 'C.UTF-8')";
@@ -72,7 +76,8 @@ const LANGUAGE: &str = "CREATE COLLATION language (provider = libc, locale = 'C.
 const BLIND: &str =
     "CREATE COLLATION blind (provider = icu, locale = 'und-u-ks-level2', deterministic = false)";
 
-/// Types of one's own and such as are made of others, each with an operator class if it is not the default.
+/// Types of one's own and such as are made of others, each with an operator class if it is not the
+/// default.
 const MADE: [(&str, &str); 13] = [
     ("mood", ""),
     ("mood[]", ""),
@@ -170,12 +175,13 @@ pub(super) fn columns(
     plan(database, schema, &columns, &keys)
 }
 
-/// Plans one table with a partition for each of the keys by each of the strategies.
+/// The plan of one table that has a partition for each of the keys by each of the strategies.
 fn plan(database: &mut Database, schema: &str, columns: &[String], keys: &[String]) -> Vec<Keys> {
     let session = &database.session;
     let columns = columns.join(", ");
     session.run(&format!(
-        "CREATE SCHEMA {schema}; CREATE TABLE {schema}.t (part int, {columns}) PARTITION BY LIST (part)"
+        "CREATE SCHEMA {schema};
+         CREATE TABLE {schema}.t (part int, {columns}) PARTITION BY LIST (part)"
     ));
     let each = keys.iter().enumerate().flat_map(|key| STRATEGIES.map(|strategy| (key, strategy)));
     for (part, ((number, key), strategy)) in each.enumerate() {
