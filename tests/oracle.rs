@@ -204,6 +204,7 @@ cases! {
     range_two_columns,
     range_uuid,
     reserved_words,
+    respelled_dates,
     row_security,
     row_security_between,
     row_security_leaf,

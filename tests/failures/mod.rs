@@ -2,6 +2,7 @@
 //! table. Each file is one kind of trouble; this one runs the program and checks what holds for
 //! every message.
 
+mod asking;
 mod changes;
 mod inputs;
 mod options;

@@ -62,7 +62,7 @@ impl Proofs {
         proofs
     }
 
-    /// For each key the tree that is the most about it, and how many there are besides.
+    /// For each key the tree that is the most about it, and whether there are more.
     fn trees(&self, keys: &Keys) -> Vec<String> {
         let (mut all, mut first) = (BTreeSet::new(), BTreeSet::new());
         for key in keys.iter().flatten() {
@@ -75,7 +75,7 @@ impl Proofs {
         }
         let mut named: Vec<String> = first.iter().map(|name| format!("`{name}`")).collect();
         if all.len() > first.len() {
-            named.push(format!("{} more", all.len() - first.len()));
+            named.push("more".to_owned());
         }
         named
     }

@@ -159,7 +159,7 @@ fn describe_fallbacks(plan: &Plan, preview: &Preview, full: bool, lines: &mut Ve
 
 fn describe_self_test(SelfTest { keys, levels }: SelfTest) -> String {
     match keys {
-        0 => "self-test: no key is routed natively".to_owned(),
+        0 => "self-test: no row reaches a leaf here".to_owned(),
         _ => format!(
             "self-test: {}, {}: equal",
             count(keys as u64, "key", "keys"),

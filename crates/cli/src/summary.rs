@@ -23,8 +23,13 @@ pub(crate) fn text(summary: &Summary) -> String {
         count(*jobs as u64, "connection", "connections"),
         count(lanes.native, "row", "rows"),
     ));
-    if lanes.slow > 0 {
-        text.push_str(&format!(", {} by the server", grouped(lanes.slow)));
+    for (rows, how) in [
+        (lanes.server, "routed by keys that the server evaluated"),
+        (lanes.slow, "left to the server"),
+    ] {
+        if rows > 0 {
+            text.push_str(&format!(", {} {how}", grouped(rows)));
+        }
     }
     if !summary.partitions_created.is_empty() {
         text.push_str(&format!("\n  created: {}", summary.partitions_created.join(", ")));

@@ -14,6 +14,7 @@ use pgsluice_core::parse::{Keys, Value};
 use pgsluice_core::route::Answers;
 use tokio::runtime::Runtime;
 use tokio_postgres::Statement;
+use tokio_postgres::error::{DbError, Severity};
 use tokio_postgres::types::{FromSqlOwned, ToSql};
 
 use crate::control::Control;
@@ -225,7 +226,7 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
         self.texts.clear();
         match outcome {
             Ok(()) => Ok(()),
-            Err(error) if error.as_db_error().is_some() && !link.is_closed().await => {
+            Err(error) if error.as_db_error().is_some_and(is_about_keys) => {
                 self.clear();
                 Ok(())
             }
@@ -263,4 +264,9 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
         }
         Ok(())
     }
+}
+
+/// Whether an error ends the statement only, and not the session.
+fn is_about_keys(error: &DbError) -> bool {
+    !matches!(error.parsed_severity(), Some(Severity::Fatal | Severity::Panic))
 }

@@ -234,7 +234,7 @@ fn key_value(
         return Err("its set of hash partitions has a gap");
     }
     let [KeyColumn::Native { field, .. }] = &key.columns[..] else {
-        return Err("its key is not one column");
+        return Err("its key is not one column that is read natively");
     };
     let Some(field) = field else { return Ok(None) };
     let slot = plan.router.wanted().binary_search(field).map_err(|_| "its key was not read")?;

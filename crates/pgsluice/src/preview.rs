@@ -74,14 +74,12 @@ impl Preview {
         stopped: &mut impl FnMut(&[u8], &Keys, NodeId, Cause) -> Result<()>,
     ) -> Result<()> {
         let mut outcome = Ok(());
-        routing.route(split, |Reached { row, keys, at, asked, .. }| {
+        routing.route(split, |Reached { row, keys, at, .. }| {
             self.rows += 1;
             match at {
                 Ok(leaf) => {
                     *self.leaves.entry(leaf).or_default() += 1;
-                    if !asked {
-                        self.samples.consider(plan, row, keys, leaf);
-                    }
+                    self.samples.consider(plan, row, keys, leaf);
                 }
                 Err((node, cause)) => {
                     *self.stops.entry((node, cause)).or_default() += 1;

@@ -1,2 +1,2 @@
-CREATE TABLE t (a int, b text) PARTITION BY HASH ((100 / a), lower(b));
+CREATE TABLE t (a int, b text) PARTITION BY HASH (((100 / a) # 1), lower(b));
 CREATE TABLE t_0 PARTITION OF t FOR VALUES WITH (MODULUS 1, REMAINDER 0);

@@ -4,7 +4,7 @@
 //! one that begins like it, and NULL is above all values.
 
 use super::unquoted::Unquoted;
-use super::{KeyType, element};
+use super::{KeyType, element, jsonb, range};
 
 /// What follows, ascending.
 const END: u8 = 0;
@@ -46,7 +46,7 @@ fn parse_element<'a>(ty: &KeyType, text: &'a [u8], bytes: &mut Vec<u8>) -> Optio
         bytes.push(NULL);
     } else {
         bytes.push(VALUE);
-        element::parse(ty, word, bytes)?;
+        parse_value(ty, word, bytes)?;
     }
     Some(rest)
 }
@@ -55,7 +55,7 @@ fn parse_element<'a>(ty: &KeyType, text: &'a [u8], bytes: &mut Vec<u8>) -> Optio
 fn parse_quoted<'a>(ty: &KeyType, text: &'a [u8], bytes: &mut Vec<u8>) -> Option<&'a [u8]> {
     let end = memchr::memchr2(b'"', b'\\', text)?;
     if text[end] == b'"' {
-        element::parse(ty, &text[..end], bytes)?;
+        parse_value(ty, &text[..end], bytes)?;
         return Some(&text[end + 1..]);
     }
     let mut plain = Unquoted::new();
@@ -63,7 +63,7 @@ fn parse_quoted<'a>(ty: &KeyType, text: &'a [u8], bytes: &mut Vec<u8>) -> Option
     loop {
         rest = match rest {
             [b'"', rest @ ..] => {
-                element::parse(ty, plain.bytes(), bytes)?;
+                parse_value(ty, plain.bytes(), bytes)?;
                 return Some(rest);
             }
             [b'\\', byte, rest @ ..] | [byte, rest @ ..] => {
@@ -137,6 +137,24 @@ fn int(bytes: &mut &[u8]) -> Option<i32> {
     Some(i32::from_be_bytes(*value))
 }
 
+/// [`KeyType::parse`] of an element, appended to `bytes`.
+fn parse_value(ty: &KeyType, text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
+    match ty {
+        KeyType::Range(subtype) => range::parse(subtype, text, bytes),
+        KeyType::Jsonb => jsonb::parse(text, bytes),
+        _ => element::parse(ty, text, bytes),
+    }
+}
+
+/// Takes an element and hashes it with [`KeyType::hash`].
+fn hash_value(ty: &KeyType, bytes: &mut &[u8], seed: u64) -> u64 {
+    match ty {
+        KeyType::Range(subtype) => range::hash_extended(subtype, bytes, seed),
+        KeyType::Jsonb => jsonb::hash_extended(bytes, seed),
+        _ => element::hash_extended(ty, bytes, seed),
+    }
+}
+
 /// `hash_array_extended`, in the same file.
 pub(super) fn hash_extended(ty: &KeyType, mut bytes: &[u8], seed: u64) -> u64 {
     let mut result: u64 = 1;
@@ -144,7 +162,7 @@ pub(super) fn hash_extended(ty: &KeyType, mut bytes: &[u8], seed: u64) -> u64 {
         bytes = rest;
         let hash = match *follows {
             NULL => 0,
-            _ => element::hash_extended(ty, &mut bytes, seed),
+            _ => hash_value(ty, &mut bytes, seed),
         };
         result = result.wrapping_mul(31).wrapping_add(hash);
     }

@@ -1,11 +1,11 @@
-//! The values within arrays and ranges: in bytes that stand one behind the other, and that sort as the
+//! The values within arrays and ranges, other than such that hold values themselves: in bytes that stand one behind the other, and that sort as the
 //! values do, one after the other.
 //!
 //! Integers are as wide as their datums, the sign bit turned around; strings end with two zeros, and a
 //! zero within them is followed by [`ESCAPED`]; all else knows where it ends.
 
 use super::unquoted::Unquoted;
-use super::{Datum, KeyType, Network, bytea, jsonb, mac, numeric, range};
+use super::{Datum, KeyType, Network, bytea, mac, numeric};
 
 /// Behind a zero within a string: above the zero that ends one.
 const ESCAPED: u8 = 0xFF;
@@ -17,8 +17,6 @@ pub(super) fn parse(ty: &KeyType, text: &[u8], bytes: &mut Vec<u8>) -> Option<()
         KeyType::Numeric { scale } => numeric::parse(text, *scale, bytes)?,
         KeyType::Macaddr => mac::parse(text, bytes)?,
         KeyType::Macaddr8 => mac::parse8(text, bytes)?,
-        KeyType::Range(subtype) => range::parse(subtype, text, bytes)?,
-        KeyType::Jsonb => jsonb::parse(text, bytes)?,
         KeyType::Bytea => {
             bytea::parse(text, bytes)?;
             end_string(bytes, start);
@@ -80,8 +78,6 @@ fn end_string(bytes: &mut Vec<u8>, start: usize) {
 pub(super) fn hash_extended(ty: &KeyType, bytes: &mut &[u8], seed: u64) -> u64 {
     use KeyType as K;
     let datum = match ty {
-        K::Range(subtype) => return range::hash_extended(subtype, bytes, seed),
-        K::Jsonb => return jsonb::hash_extended(bytes, seed),
         _ if is_string(ty) => return hash_string(ty, bytes, seed),
         K::Numeric { .. } => Datum::Bytes(numeric::take(bytes)),
         K::Macaddr => Datum::Bytes(&take::<6>(bytes)),

@@ -36,6 +36,8 @@ pub(crate) struct Column {
     interval: Option<i32>,
     /// No cast reads its text as COPY does: an array of such intervals, or a type with a cast of its own.
     pub(crate) is_unread: bool,
+    /// DateStyle decides how its values are written.
+    is_date: bool,
 }
 
 const COLUMNS: &str = "
@@ -58,7 +60,11 @@ SELECT a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod),
                         AND k.castsource = 'pg_catalog.text'::pg_catalog.regtype
                         AND k.castmethod <> 'b'
                         AND k.casttarget NOT IN ('pg_catalog.\"char\"'::pg_catalog.regtype,
-                                                 'pg_catalog.name'::pg_catalog.regtype))
+                                                 'pg_catalog.name'::pg_catalog.regtype)),
+       EXISTS (SELECT FROM base WHERE base.attnum = a.attnum
+               AND type IN ('pg_catalog.date'::pg_catalog.regtype,
+                            'pg_catalog.timestamp'::pg_catalog.regtype,
+                            'pg_catalog.timestamptz'::pg_catalog.regtype))
 FROM pg_catalog.pg_attribute a
 LEFT JOIN pg_catalog.pg_collation c ON c.oid = a.attcollation
 LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.collnamespace
@@ -75,6 +81,7 @@ impl Column {
             collation: row.get(2),
             interval: row.get(3),
             is_unread: row.get(4),
+            is_date: row.get(5),
         };
         Ok(rows.iter().map(column).collect())
     }
@@ -90,6 +97,17 @@ impl Column {
             None => value.to_owned(),
         };
         format!("{value}::{}{collation} AS {}", self.ty, quoted(&self.name))
+    }
+
+    /// `value`, an expression of the column's type, as text that does not depend on DateStyle.
+    pub(crate) fn write(&self, value: &str) -> String {
+        match self.is_date {
+            // JSON has one way to write dates.
+            true => format!(
+                "pg_catalog.jsonb_array_element_text(pg_catalog.jsonb_build_array({value}), 0)"
+            ),
+            false => format!("{value}::pg_catalog.text"),
+        }
     }
 }
 
@@ -116,6 +134,7 @@ mod tests {
             collation: collation.map(str::to_owned),
             interval: None,
             is_unread: false,
+            is_date: false,
         };
         let columns = [column("A", "date", None), column("b", "text", Some("pg_catalog.\"C\""))];
         assert_eq!(

@@ -11,7 +11,9 @@
 mod domains;
 mod expressions;
 mod keys;
+mod native;
 mod questions;
+mod session;
 mod values;
 
 use std::collections::{HashMap, HashSet};
@@ -149,7 +151,8 @@ impl Catalogue {
             .read_only(true)
             .start()
             .await?;
-        let session = keys::Session::read(&transaction).await?;
+        transaction.batch_execute(sql::OWN_NAMES).await?;
+        let session = session::Session::read(&transaction).await?;
         // Literals must read back as they were written, whatever the session's settings.
         transaction.batch_execute(sql::EXACT).await?;
         let catalogue = Self::read_in(&transaction, &session, root, columns).await?;
@@ -162,7 +165,7 @@ impl Catalogue {
     /// None if the table is not there any more.
     async fn read_in(
         transaction: &Transaction<'_>,
-        session: &keys::Session,
+        session: &session::Session,
         root: Oid,
         columns: Option<&[String]>,
     ) -> Result<Option<Self>> {

@@ -67,7 +67,7 @@ impl Term {
                  SELECT literal, {} AS value
                  FROM unnest($1::pg_catalog.text[]) AS bound (literal)
              ), placed AS (
-                 SELECT literal, 2 * pg_catalog.dense_rank() OVER (ORDER BY value) AS place
+                 SELECT literal, pg_catalog.int8mul(2, pg_catalog.dense_rank() OVER (ORDER BY value)) AS place
                  FROM value
              )
              SELECT ARRAY(SELECT DISTINCT value FROM value ORDER BY value),
@@ -82,8 +82,12 @@ impl Term {
 pub(crate) fn spelling(columns: &[Column], fields: &[(usize, &str)]) -> Question {
     let keys: Vec<String> = fields.iter().map(|(_, name)| quoted(name)).collect();
     let rows = rows(columns, fields, (&keys.join(", "), keys.len()));
-    let texts =
-        (0..keys.len()).map(|key| format!(", pg_catalog.array_agg(k{key}::pg_catalog.text)"));
+    let texts = fields.iter().enumerate().map(|(place, (_, name))| {
+        let column = columns.iter().find(|column| column.name == *name);
+        let key = format!("k{place}");
+        let text = column.map_or(format!("{key}::pg_catalog.text"), |column| column.write(&key));
+        format!(", pg_catalog.array_agg({text})")
+    });
     Question {
         sql: format!("SELECT pg_catalog.array_agg(place){} FROM {rows}", texts.collect::<String>()),
         fields: fields.iter().map(|(field, _)| *field).collect(),
@@ -120,10 +124,10 @@ pub(crate) fn question(
                 bounds.push(values.clone());
                 let all = format!("${}::{}[]", fields.len() + bounds.len(), term.ty);
                 buckets.push(format!("pg_catalog.width_bucket({value}, {all}) AS b{place}"));
-                format!(
-                    "2 * b{place} + CASE WHEN b{place} > 0 AND {value} {equal} ({all})[b{place}] \
-                     THEN 0 ELSE 1 END"
-                )
+                let beyond =
+                    format!("CASE WHEN {value} {equal} ({all})[b{place}] THEN 0 ELSE 1 END");
+                // Functions, because a user's operator may hide one of the same name.
+                format!("pg_catalog.int8pl(pg_catalog.int8mul(2, b{place}), {beyond})")
             }
         });
     }

@@ -12,15 +12,16 @@ SET lock_timeout = 0;
 SET idle_in_transaction_session_timeout = 0";
 
 /// Settings of a session that evaluates keys, besides [`LOADING_SESSION`]: each statement is planned once, and
-/// not compiled for the number of rows that the server guesses. Dates are written in ISO style; the
-/// order of day and month in which they are read stays.
+/// not compiled for the number of rows that the server guesses.
 pub(crate) const ASKING_SESSION: &str = "
-SET datestyle = 'ISO';
 SET plan_cache_mode = force_generic_plan;
 SET jit = off";
 
-/// Settings under which what the server deparses reads back as exactly what it was, and names
-/// without a schema are those of the system.
+/// Names and operators without a schema are those of the system, whatever the user's schemas have.
+pub(crate) const OWN_NAMES: &str = "SET search_path = pg_catalog, pg_temp";
+
+/// Settings under which what the server deparses reads back as exactly what it was; it begins with
+/// [`OWN_NAMES`].
 pub(crate) const EXACT: &str = "
 SET search_path = pg_catalog, pg_temp;
 SET datestyle = 'ISO';
@@ -29,7 +30,7 @@ SET intervalstyle = 'postgres';
 SET extra_float_digits = 3;
 SET standard_conforming_strings = on";
 
-/// Ends [`EXACT`]: the settings that the session began with.
+/// Ends [`OWN_NAMES`] and [`EXACT`]: the settings that the session began with.
 pub(crate) const AS_CONNECTED: &str = "
 RESET search_path;
 RESET datestyle;

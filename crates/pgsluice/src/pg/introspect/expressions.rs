@@ -10,12 +10,10 @@ use tokio_postgres::types::{Oid, Type};
 use tokio_postgres::{Row, Transaction};
 
 use super::domains::with_base_types;
-use super::keys::{Session, is_c, native};
+use super::native::native;
+use super::session::{DATABASE_COLLATION, Session, is_c};
 use crate::error::Result;
 use crate::pg::expression::{Collation, Operand, Scope, translate};
-
-/// `DEFAULT_COLLATION_OID`, `src/include/catalog/pg_collation.dat`: the database's own.
-pub(super) const DATABASE_COLLATION: Oid = 100;
 
 /// All expressions of a key, separated by commas. Only the names of `pg_catalog` are bare in the session
 /// that reads the catalogue.

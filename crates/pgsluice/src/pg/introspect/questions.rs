@@ -27,6 +27,7 @@ pub(super) type PlacesOfKey = HashMap<usize, HashMap<String, i64>>;
 #[derive(Debug, Default)]
 pub(crate) struct Questions {
     all: Vec<Question>,
+    numbers: HashMap<Question, usize>,
     of: HashMap<NodeId, usize>,
     /// How the server spells the fields of native keys; None if there are none that it might spell
     /// otherwise.
@@ -46,9 +47,8 @@ impl Questions {
     }
 
     fn insert(&mut self, node: NodeId, question: Question) {
-        let known = self.all.iter().position(|known| *known == question);
-        let number = known.unwrap_or_else(|| {
-            self.all.push(question);
+        let number = *self.numbers.entry(question).or_insert_with_key(|question| {
+            self.all.push(question.clone());
             self.all.len() - 1
         });
         self.of.insert(node, number);
@@ -104,7 +104,7 @@ CROSS JOIN LATERAL (
       AND (u.attnum = k.attnum OR k.attnum = 0 AND u.attnum IN (
           SELECT (pg_catalog.regexp_matches(p.partexprs::text, ':varattno (\\d+)', 'g'))[1]::int2))
 ) AS refers
-WHERE p.partrelid = ANY ($1)
+WHERE p.partrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::pg_catalog.oid[])))
 ORDER BY p.partrelid, k.place"
 );
 

@@ -1,0 +1,64 @@
+//! What of the session and its database decides how keys are read, and which are native.
+
+use tokio_postgres::Transaction;
+use tokio_postgres::types::Oid;
+
+use crate::error::Result;
+use crate::pg::expression::{Collation, fixed_zone};
+
+/// `DEFAULT_COLLATION_OID`, `src/include/catalog/pg_collation.dat`: the database's own.
+pub(super) const DATABASE_COLLATION: Oid = 100;
+
+/// What of the session and the database decides how keys are read.
+pub(super) struct Session {
+    pub(super) encoding: String,
+    /// Offset of the session's time zone, if it is one and always the same.
+    pub(super) zone: Option<i32>,
+    /// `Z` means UTC here; a time zone or a set of abbreviations of somebody's own may differ.
+    pub(super) zulu: bool,
+    pub(super) collation_is_c: bool,
+    /// An unquoted NULL in an array is one.
+    pub(super) array_nulls: bool,
+    /// What of the database's collation matters to `lower` and `upper`.
+    pub(super) collation: Collation,
+    /// The time zone `UTC` means UTC here, though an abbreviation may hide it.
+    pub(super) utc: bool,
+}
+
+impl Session {
+    /// Asks the session, before any of its settings are changed.
+    pub(super) async fn read(transaction: &Transaction<'_>) -> Result<Self> {
+        let row = transaction
+            .query_one(
+                "SELECT pg_catalog.current_setting('server_encoding'),
+                        pg_catalog.current_setting('TimeZone'),
+                        COALESCE(pg_catalog.to_jsonb(d) ->> 'datlocprovider', 'c'),
+                        d.datcollate,
+                        '2000-01-01 00:00:00Z'::timestamptz
+                            = '2000-01-01 00:00:00+00'::timestamptz,
+                        pg_catalog.current_setting('array_nulls')::pg_catalog.bool,
+                        '2000-01-01 00:00:00+00'::timestamptz AT TIME ZONE 'UTC'
+                            = '2000-01-01 00:00:00'::timestamp,
+                        d.datctype
+                 FROM pg_catalog.pg_database d
+                 WHERE d.datname = pg_catalog.current_database()",
+                &[],
+            )
+            .await?;
+        Ok(Self {
+            encoding: row.get(0),
+            zone: fixed_zone(row.get(1)),
+            zulu: row.get(4),
+            collation_is_c: is_c(row.get(2), row.get(3)),
+            array_nulls: row.get(5),
+            collation: Collation { oid: DATABASE_COLLATION, ascii: is_c(row.get(2), row.get(7)) },
+            utc: row.get(6),
+        })
+    }
+}
+
+/// Whether a collation sorts by bytes: `C` and `POSIX` of libc, and all of the built-in provider
+/// (PostgreSQL 17), whose order is that of code points. So it is with the case of ASCII's letters.
+pub(super) fn is_c(provider: &str, locale: &str) -> bool {
+    provider == "b" || (provider == "c" && matches!(locale, "C" | "POSIX"))
+}

@@ -1,0 +1,76 @@
+//! Trouble while the server evaluates keys: it takes long, it refuses, or it goes away.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use super::{Bench, on_both, wait_until};
+
+/// The session that evaluates, at work.
+const ASKING: &str = "FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = 'pgsluice'
+      AND state = 'active' AND wait_event = 'PgSleep'";
+
+/// A table `t` by an expression that takes a minute for a row with a 1.
+fn make_table(bench: &Bench) {
+    bench.session.run(
+        "CREATE FUNCTION slowly(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS
+             'BEGIN IF $1 = 1 THEN PERFORM pg_sleep(60); END IF; RETURN $1; END';
+         CREATE TABLE t (id int, v text) PARTITION BY HASH (slowly(id));
+         CREATE TABLE t0 PARTITION OF t FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+         CREATE TABLE t1 PARTITION OF t FOR VALUES WITH (MODULUS 2, REMAINDER 1)",
+    );
+    bench.file("rows.csv", "2,a\n3,b\n1,c\n4,d\n");
+}
+
+fn is_asking(bench: &Bench) -> bool {
+    bench.value(&format!("SELECT count(*) {ASKING}")) != "0"
+}
+
+#[test]
+fn a_signal_ends_a_load_that_waits_for_an_answer() {
+    on_both(|bench| {
+        make_table(bench);
+        let load = bench.start(["rows.csv", "-t", "t"], Stdio::null());
+        wait_until("a question", || is_asking(bench));
+        load.signal("-INT");
+        let asked = Instant::now();
+        load.ended().fails(130, &["interrupted\nDETAIL:  No row of this load is in the table."]);
+        assert!(asked.elapsed() < Duration::from_secs(4), "{:?}", asked.elapsed());
+        wait_until("the server's giving up", || !is_asking(bench));
+    });
+}
+
+#[test]
+fn a_session_that_is_terminated_while_it_evaluates_ends_the_load() {
+    on_both(|bench| {
+        make_table(bench);
+        let load = bench.start(["rows.csv", "-t", "t"], Stdio::null());
+        wait_until("a question", || is_asking(bench));
+        bench.session.run(&format!("SELECT pg_terminate_backend(pid) {ASKING}"));
+        let ended = load.ended();
+        ended.fails(1, &["terminating connection due to administrator command (SQLSTATE 57P01)"]);
+        assert!(ended.stderr.contains("\nHINT:  "), "{ended:?}");
+        assert_eq!(bench.count("t"), 0);
+    });
+}
+
+#[test]
+fn a_question_that_is_refused_leaves_the_rows_to_the_server() {
+    on_both(|bench| {
+        bench.session.run(
+            "CREATE FUNCTION once() RETURNS text LANGUAGE sql
+                 AS 'SELECT current_setting(''plan_cache_mode'')';
+             CREATE FUNCTION picky(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS
+                 'BEGIN IF once() <> ''auto'' THEN RAISE ''not here''; END IF; RETURN $1; END';
+             CREATE TABLE t (id int, v text) PARTITION BY LIST (picky(id));
+             CREATE TABLE t1 PARTITION OF t FOR VALUES IN (1);
+             CREATE TABLE t2 PARTITION OF t DEFAULT",
+        );
+        bench.file("rows.csv", "1,a\n2,b\n");
+        let ended = bench.load(["rows.csv", "-t", "t"]);
+        assert_eq!((ended.status.code(), bench.count("t1"), bench.count("t2")), (Some(0), 1, 1));
+        let said =
+            "key LIST (public.picky(id)) of public.t: the server could not evaluate it: 2 rows";
+        assert!(ended.stderr.contains(said), "{ended:?}");
+    });
+}
