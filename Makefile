@@ -11,7 +11,7 @@ TESTED := --workspace --exclude pgsluice-py
 TOOLS := .venv/requirements-dev.txt
 FUZZ_SECONDS ?= 60
 # The benchmarks that `make bench` runs.
-CASE ?= hash800 leaves
+CASE ?= hash800 leaves lanes
 FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 # The servers that `make test` tries; those that `make test-matrix` tries, one after the other.
 PGSLUICE_TEST_MAJORS ?= 15 18
@@ -25,7 +25,7 @@ export PATH := $(VENV)/bin:$(PATH)
 unexport CONDA_PREFIX PYTHONHOME PYTHONPATH
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-matrix check fuzz bench bench-report format clean
+.PHONY: help build demo test test-matrix check fuzz lanes bench bench-report format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -67,7 +67,12 @@ fuzz: ## Run every fuzz target for FUZZ_SECONDS (60) each, on nightly Rust
 	cargo +nightly fuzz build
 	for target in $(FUZZ_TARGETS); do cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit; done
 
-bench: build ## Time loads into 800 leaves, and into 10,000, against psql (CASE=hash800, CASE=leaves)
+lanes: $(TOOLS) ## Write docs/LANES.md: the lane of each type and expression, and what proves it
+	cargo build --locked -p pgsluice-cli
+	PGSLUICE_WRITE_LANES=1 PGSLUICE_TEST_MAJORS="15 18" PGSLUICE_PROGRAM=$(TARGET)/debug/pgsluice scripts/with_servers.sh \
+	    cargo test --locked --quiet -p pgsluice-cli --test integration lanes:: -- --test-threads=1
+
+bench: build ## Time loads against psql: 800 leaves, 10,000, each lane (CASE=hash800, leaves, lanes)
 	@for case in $(CASE); do python -m bench.$$case $(ARGS) || exit; done
 
 bench-report: $(TOOLS) ## Put the newest figures of bench/records into README.md

@@ -12,7 +12,7 @@ from bench.server import ROOT
 
 def main() -> int:
     """Rewrite README.md and return the exit status."""
-    tables = {"hash800": hash800, "leaves": leaves}
+    tables = {"hash800": hash800, "leaves": leaves, "lanes": lanes}
     records = {bench: newest(bench) for bench in tables}
     if not any(records.values()):
         sys.exit("bench-report: no record; measure one by `make bench`")
@@ -71,6 +71,23 @@ def leaves(record: dict) -> str:
         f" row, the large tree lets it go after {record['first_row'][1] * 1000:.0f} ms,"
         f" {record['first_row_cpu'][1] * 1000:.0f} ms of them processor time of pgsluice;"
         " the rest is the server's, for the catalogue.",
+        "",
+        terms(record),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def lanes(record: dict) -> str:
+    """Return the record of lanes as Markdown."""
+    case = record["case"]
+    served, native = case["keys"]["served"], case["keys"]["native"]
+    lines = [
+        f"{case['rows']:,} such rows ({case['bytes'] / 1e6:.0f} MB) into {case['leaves']} hash"
+        f" leaves of a table by `{served}`, and for the native lane of a table by `{native}`:",
+        "",
+        "| how | seconds | rows/s | client CPU s | client peak MiB | times psql's speed |",
+        "|---|--:|--:|--:|--:|--:|",
+        *(f"{line(record, how)} {ratio:.2f} |" for how, ratio in record["ratios"].items()),
         "",
         terms(record),
     ]

@@ -6,8 +6,8 @@
 //! Where it has a value, the server must have the same; where the server has an error, it must
 //! have none.
 
-mod list;
-mod rows;
+pub(crate) mod list;
+pub(crate) mod rows;
 
 use pgsluice::pg::introspect::Catalogue;
 use pgsluice_core::catalog::{KeyColumn, ROOT};

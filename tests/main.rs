@@ -13,6 +13,7 @@ mod ddl;
 mod embedded;
 mod expressions;
 mod failures;
+mod lanes;
 mod loader;
 mod oracle;
 mod partitions;

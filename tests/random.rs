@@ -5,7 +5,7 @@
 
 mod input;
 mod tree;
-mod values;
+pub(crate) mod values;
 
 use std::collections::BTreeSet;
 use std::fmt;

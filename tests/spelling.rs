@@ -138,6 +138,12 @@ async fn ask(client: &Client, spellings: &[String], modifier: i32) -> Vec<Option
     rows.iter().map(|row| row.get(0)).collect()
 }
 
+/// Whether the spellings of this type are tried.
+pub(crate) fn tries(key_type: &KeyType) -> bool {
+    let wanted = in_zone(key_type.clone(), None);
+    families().iter().flat_map(|family| &family.types).any(|(tried, _)| *tried == wanted)
+}
+
 fn families() -> Vec<Family> {
     let mut families = scalars();
     families.extend(containers());

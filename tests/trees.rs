@@ -115,6 +115,11 @@ pub(crate) struct Refusal {
 }
 
 impl Share {
+    /// Whether it is more than none.
+    pub(crate) fn asks_for_some(&self) -> bool {
+        !self.admits(0, u64::MAX)
+    }
+
     pub(crate) fn admits(&self, share: u64, rows: u64) -> bool {
         match self {
             Self::Word(word) if word == "all" => share == rows,
@@ -157,6 +162,10 @@ impl Case {
             ),
         };
         session.rows(found).is_empty().then_some(why)
+    }
+
+    pub(crate) fn needs_icu(&self) -> bool {
+        matches!(self.needs, Some(Need::Icu))
     }
 
     /// The schema of a side in the database at `url`.

@@ -77,7 +77,7 @@ const FROM_14: [&str; 4] = [
 ];
 
 /// All that are tried on a server of this version.
-pub(super) fn expressions(major: u32) -> Vec<String> {
+pub(crate) fn expressions(major: u32) -> Vec<String> {
     let mut all: Vec<String> = PLAIN.iter().chain(&TIMES).map(ToString::to_string).collect();
     all.extend(casts());
     for (unit, _) in Unit::ALL {

@@ -9,7 +9,7 @@ pub(super) type Row = Vec<Option<String>>;
 const ROWS: usize = 2_500;
 
 /// Name, type and spellings of each column.
-pub(super) const COLUMNS: [(&str, &str, Spell); 19] = [
+pub(crate) const COLUMNS: [(&str, &str, Spell); 19] = [
     ("s", "smallint", small),
     ("i", "integer", integer),
     ("j", "integer", integer),

@@ -2,6 +2,7 @@
 //! `scripts/dump_hash_vectors.py`. At least 1,000 spellings of each type must be read natively, to the
 //! same value, hash and order, bit for bit; those marked for the server must be left to it.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use pgsluice_core::hash::PARTITION_SEED;
@@ -83,6 +84,14 @@ fn every_type_agrees_with_at_least_1000_vectors() {
         vectors.iter().for_each(check);
         check_order(&vectors);
     }
+}
+
+#[test]
+fn every_file_is_of_a_type() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors");
+    let entries = fs::read_dir(folder).expect(folder).map(|entry| entry.expect(folder).file_name());
+    let files: BTreeSet<String> = entries.map(|name| name.into_string().expect(folder)).collect();
+    assert_eq!(files, TYPES.iter().map(|name| format!("{name}.tsv")).collect());
 }
 
 fn check(vector: &Vector) {

@@ -59,14 +59,15 @@ impl Questions {
 /// A type is compared by `width_bucket` if its operator class is the default, and if there are
 /// arrays of it; and it must go there and back in binary format. A hash function can be called if it
 /// takes the type itself, and not one that merely looks the same in memory. What a polymorphic class compares
-/// is the column's own type; that of an expression is not in the catalogue.
+/// is the column's own type; that of an expression is not in the catalogue. A column's collation
+/// says nothing where it is compared as a type that has none, as pg_ndistinct is as bytea.
 const TERMS: &str = with_base_types!(
     "
 SELECT p.partrelid, k.attnum = 0 AS is_expression, refers.columns, refers.defaulted,
        pg_catalog.pg_get_expr(p.partexprs, p.partrelid) AS expressions,
        pg_catalog.quote_ident(a.attname) AS column,
        pg_catalog.format_type(t.oid, -1) AS type,
-       CASE WHEN k.coll <> 0 THEN
+       CASE WHEN k.coll <> 0 AND t.typcollation <> 0 THEN
            pg_catalog.quote_ident(cn.nspname) || '.' || pg_catalog.quote_ident(c.collname)
        END AS collation,
        pg_catalog.quote_ident(hn.nspname) || '.' || pg_catalog.quote_ident(h.proname) AS hash,

@@ -1,0 +1,149 @@
+//! The proof of docs/LANES.md: which key takes which lane is asked of the catalogue of a live
+//! server, and what proves it of the other tests. The document's tables are what is found here.
+//!
+//! Only on the newest server, which has all types. `make lanes` writes the document.
+
+mod document;
+mod planned;
+mod proofs;
+mod subjects;
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+
+use self::document::{code, lanes, plain, splice, table};
+use self::planned::{Database, Lane};
+use self::proofs::Proofs;
+use self::subjects::{Keys, Subject};
+use crate::expressions::list;
+use crate::server::{Server, say};
+
+/// Set, it has the document written in place of compared.
+const WRITE: &str = "PGSLUICE_WRITE_LANES";
+
+/// A line of the document: what takes the same lanes for the same reasons.
+struct Line {
+    names: Vec<String>,
+    keys: Keys,
+    proofs: Vec<String>,
+}
+
+/// What is built with ICU; the newest server that the tests bring is not.
+mod pg15 {
+    #[test]
+    fn the_document_says_what_is_planned_of_icu() {
+        if let Some(server) = crate::server::Server::to_try(15) {
+            super::check_icu(server);
+        }
+    }
+}
+
+mod pg18 {
+    #[test]
+    fn the_document_says_what_is_planned() {
+        if let Some(server) = crate::server::Server::to_try(18) {
+            super::check(server);
+        }
+    }
+}
+
+fn check(server: Server) {
+    // Its own collation is the builtin provider's, and the other's a language's.
+    let mut bytewise = Database::new(server, None);
+    let mut language = Database::new(server, Some("C.UTF-8"));
+    let mut types = subjects::types(&mut bytewise);
+    types.sort_by_key(|Subject { name, keys }| (lanes(keys).into_iter().max(), name.clone()));
+    let mut collations = subjects::collations(&mut bytewise);
+    collations.extend(subjects::of_the_database(&mut bytewise));
+    collations.extend(subjects::of_the_database(&mut language));
+    let expressions = subjects::expressions(&mut bytewise, server.major());
+    must_be_tried(&expressions, &list::expressions(server.major()));
+    let proofs = Proofs::find(server, &mut bytewise, &mut language);
+    compare(&[
+        ("types", table("type", &lines(types, &proofs), plain)),
+        ("collations", table("type and collation", &lines(collations, &proofs), plain)),
+        ("expressions", table("expression", &gathered(lines(expressions, &proofs)), code)),
+    ]);
+}
+
+fn check_icu(server: Server) {
+    let mut database = Database::new(server, Some("C.UTF-8"));
+    if !subjects::has_icu(&database.session) {
+        say("skipped: docs/LANES.md: the server is built without ICU");
+        return;
+    }
+    let collations = subjects::of_icu(&mut database);
+    let proofs = Proofs::of_icu(server, &mut database);
+    compare(&[("icu", table("type and collation", &lines(collations, &proofs), plain))]);
+}
+
+/// Each subject with its proof; what is native must have one.
+fn lines(subjects: Vec<Subject>, proofs: &Proofs) -> Vec<Line> {
+    let line = |Subject { name, keys }| {
+        let found = proofs.of(&keys);
+        let native = lanes(&keys).contains(&Some(Lane::Native));
+        assert!(!native || !found.is_empty(), "nothing proves that {name} is native");
+        Line { names: vec![name], keys, proofs: found }
+    };
+    subjects.into_iter().map(line).collect()
+}
+
+/// Expressions share a line if they are of one kind and nothing else tells them apart.
+fn gathered(lines: Vec<Line>) -> Vec<Line> {
+    let mut gathered: Vec<Line> = Vec::new();
+    for mut line in lines {
+        match gathered.iter_mut().find(|other| other.is_like(&line)) {
+            Some(other) => other.names.append(&mut line.names),
+            None => gathered.push(line),
+        }
+    }
+    for line in &mut gathered {
+        let mut seen = HashSet::new();
+        line.names.retain(|name| seen.insert(name.clone()));
+    }
+    gathered
+}
+
+impl Line {
+    fn is_like(&self, other: &Self) -> bool {
+        (lanes(&self.keys), &self.proofs, self.kind())
+            == (lanes(&other.keys), &other.proofs, other.kind())
+    }
+
+    /// What is native: a function by its name, a cast by what is cast, the rest together.
+    fn kind(&self) -> &str {
+        let name = &self.names[0];
+        let is_native = lanes(&self.keys).contains(&Some(Lane::Native));
+        let end = name.find(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        match end.filter(|&end| is_native && name[end..].starts_with(['(', ':'])) {
+            Some(end) => &name[..=end],
+            None => "",
+        }
+    }
+}
+
+/// The values of an expression are compared with the server's if it is among the `tried`.
+fn must_be_tried(expressions: &[Subject], tried: &[String]) {
+    for Subject { name, keys } in expressions {
+        let native = lanes(keys).contains(&Some(Lane::Native));
+        assert_eq!(
+            native,
+            tried.contains(name),
+            "{name}: native, and in tests/expressions/list.rs"
+        );
+    }
+}
+
+/// Compares the tables with those of the same names in the document.
+fn compare(tables: &[(&str, String)]) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/LANES.md");
+    let text = fs::read_to_string(&file).expect("docs/LANES.md is read");
+    let right = tables.iter().fold(text.clone(), |text, (name, table)| splice(&text, name, table));
+    if std::env::var_os(WRITE).is_some() {
+        fs::write(&file, right).expect("docs/LANES.md is written");
+        return;
+    }
+    let differs = text.lines().zip(right.lines()).find(|(written, found)| written != found);
+    assert!(text == right, "docs/LANES.md differs, first in {differs:?}; `make lanes` writes it");
+}
