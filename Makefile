@@ -16,6 +16,8 @@ FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 # The servers that `make test` tries; those that `make test-matrix` tries, one after the other.
 PGSLUICE_TEST_MAJORS ?= 15 18
 MATRIX ?= 13 14 15 16 17 18
+# The random trees that `make test-matrix` tries on each server.
+RANDOM_TREES ?= 1000
 # What is not tried is counted as filtered out, not as passed.
 UNTRIED := $(patsubst %,--skip pg%,$(filter-out $(PGSLUICE_TEST_MAJORS),13 14 15 16 17 18))
 
@@ -50,8 +52,8 @@ test-matrix: $(TOOLS) ## Run the tests against PostgreSQL as the judge on 13 to 
 	cargo build --locked -p pgsluice-cli
 	@for major in $(MATRIX); do \
 	    echo "PostgreSQL $$major"; \
-	    PGSLUICE_TEST_MAJORS=$$major PGSLUICE_PROGRAM=$(TARGET)/debug/pgsluice scripts/with_servers.sh \
-	        cargo test --locked --quiet -p pgsluice-cli --test integration pg$$major || exit 1; \
+	    PGSLUICE_TEST_MAJORS=$$major PGSLUICE_PROGRAM=$(TARGET)/debug/pgsluice PROPTEST_CASES=$(RANDOM_TREES) \
+	        scripts/with_servers.sh cargo test --locked --quiet -p pgsluice-cli --test integration pg$$major || exit 1; \
 	done
 
 check: $(TOOLS) ## Check format, lints and documentation

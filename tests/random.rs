@@ -4,6 +4,7 @@
 //! and `PROPTEST_RNG_SEED` for others. What failed once is in `random.regressions`, tried first.
 
 mod input;
+mod lanes;
 mod tree;
 pub(crate) mod values;
 
@@ -19,8 +20,8 @@ use tempfile::TempDir;
 
 use self::input::{Dialect, dialects};
 use self::tree::{Tree, trees};
-use self::values::{CHOICES, Field};
-use crate::loader::{Load, Outcome};
+use self::values::{CHOICES, Field, Spelling, TYPES};
+use crate::loader::{Lanes, Load, Outcome};
 use crate::placement::Placement;
 use crate::server::{Scratch, Server, Session, explain, on_each_server};
 
@@ -73,13 +74,14 @@ impl fmt::Debug for Case {
 }
 
 fn cases(text_header: bool) -> impl Strategy<Value = Case> {
-    let field = (0..CHOICES, any::<Index>());
+    let field = (0..=CHOICES, any::<Index>());
     let row = (vec(field, 4), select(NOTES));
     let memory = select(&[None, Some("1MiB"), Some("64MiB")][..]);
     // Shrinking goes from left to right, and fewer rows tell most.
     (vec(row, 1..60), dialects(text_header), 1u32..=4, memory, trees()).prop_map(
         |(rows, dialect, jobs, memory, tree)| {
-            let note = |text: &str| Field { text: Some(text.into()), canonical: true };
+            let note =
+                |text: &str| Field { text: Some(text.into()), spelling: Spelling::Canonical };
             let row = |(choices, text): (Vec<(u8, Index)>, &str)| {
                 let keys = tree.kinds.iter().zip(&choices);
                 let keys = keys.map(|(kind, (choice, which))| kind.field(*choice, which));
@@ -103,11 +105,18 @@ impl Case {
         (text, offsets)
     }
 
-    /// How many of these rows the native lane must take.
-    fn native(&self, rows: &[usize]) -> u64 {
-        let (keys, native) = self.tree.keys();
-        let plain = |row: &&usize| keys.iter().all(|&key| self.rows[**row][key].canonical);
-        if native { rows.iter().filter(plain).count() as u64 } else { 0 }
+    /// Each row must find its leaf by the lane that its keys allow, or a better one.
+    fn check_lanes(&self, rows: &[usize], lanes: &Lanes) -> Result<(), String> {
+        let mut worst = [0; 3];
+        for &row in rows {
+            worst[self.tree.worst_lane(&self.rows[row]) as usize] += 1;
+        }
+        let [native, _, slow] = worst;
+        let asked = if self.tree.asks_at_root() { rows.len() as u64 - slow } else { 0 };
+        if lanes.native >= native && lanes.server >= asked && lanes.slow <= slow {
+            return Ok(());
+        }
+        Err(format!("at least {native} are native, {asked} asked, at most {slow} slow: {lanes:?}"))
     }
 }
 
@@ -123,6 +132,7 @@ impl Bench {
         let scratch = server.scratch();
         let session = scratch.session();
         session.run("SET client_min_messages = warning");
+        session.run(TYPES);
         Self { scratch, session, folder: tempfile::tempdir().expect("a folder") }
     }
 
@@ -143,9 +153,7 @@ impl Bench {
         if summary.rows_loaded != taken.len() as u64 {
             return Err(format!("{} rows are loaded: {summary:#?}", taken.len()));
         }
-        if summary.lanes.native < case.native(&taken) {
-            return Err(format!("{} rows are native: {summary:#?}", case.native(&taken)));
-        }
+        case.check_lanes(&taken, &summary.lanes)?;
         if refused.is_empty() { Ok(()) } else { self.must_refuse(case, &refused) }
     }
 

@@ -3,20 +3,19 @@
 //! A bound is given by rungs of the key types' ladders, so that neighbours are in order by
 //! construction and every tree is one that PostgreSQL takes.
 
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
-use proptest::sample::{Index, subsequence};
+use proptest::sample::{Index, select, subsequence};
 
-use super::values::{KINDS, Kind};
+use super::values::{Form, Kind, kinds};
 use crate::copy_options::literal;
 
 /// A table with its columns `k0`, `k1`, ... and, after them, `note`.
 #[derive(Clone, Debug)]
 pub(crate) struct Tree {
-    pub(crate) kinds: Vec<Kind>,
+    pub(crate) kinds: Vec<&'static Kind>,
     pub(crate) root: Node,
 }
 
@@ -24,7 +23,14 @@ pub(crate) struct Tree {
 #[derive(Clone, Debug)]
 pub(crate) enum Node {
     Leaf,
-    Split { by: Method, columns: Vec<usize>, parts: Vec<(Part, Node)> },
+    Split { by: Method, keys: Vec<Key>, parts: Vec<(Part, Node)> },
+}
+
+/// One of the columns that a table is partitioned by, or an expression of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Key {
+    pub(crate) column: usize,
+    pub(crate) form: &'static Form,
 }
 
 /// How a table is partitioned.
@@ -58,41 +64,45 @@ pub(crate) enum Bound {
 
 /// Trees of one to three levels over one to four columns.
 pub(crate) fn trees() -> impl Strategy<Value = Tree> {
-    vec(proptest::sample::select(KINDS), 1..=4).prop_flat_map(|kinds| {
+    vec(kinds(), 1..=4).prop_flat_map(|kinds| {
         let root = splits(kinds.clone(), 3);
         root.prop_map(move |root| Tree { kinds: kinds.clone(), root })
     })
 }
 
-fn nodes(kinds: Vec<Kind>, levels: u32) -> BoxedStrategy<Node> {
+/// A default is split more often than others: there much is found that nobody thought of.
+fn nodes(kinds: Vec<&'static Kind>, levels: u32, part: &Part) -> BoxedStrategy<Node> {
     if levels == 0 {
         return Just(Node::Leaf).boxed();
     }
+    let leaves = if matches!(part, Part::Default) { 1 } else { 4 };
     let split = splits(kinds, levels);
-    prop_oneof![4 => Just(Node::Leaf), 1 => split].boxed()
+    prop_oneof![leaves => Just(Node::Leaf), 1 => split].boxed()
 }
 
-fn splits(kinds: Vec<Kind>, levels: u32) -> BoxedStrategy<Node> {
-    let by = proptest::sample::select(&[Method::Range, Method::List, Method::Hash][..]);
-    let all: Vec<usize> = (0..kinds.len()).collect();
-    (by, subsequence(all, 1..=kinds.len().min(3)).prop_shuffle())
-        .prop_flat_map(move |(by, mut columns)| {
-            if by == Method::List {
-                columns.truncate(1);
+fn splits(kinds: Vec<&'static Kind>, levels: u32) -> BoxedStrategy<Node> {
+    let by = select(&[Method::Range, Method::List, Method::Hash][..]);
+    (by, keys(&kinds))
+        .prop_flat_map(move |(mut by, mut keys)| {
+            if by == Method::Hash && keys.iter().any(|key| !key.form.hashes) {
+                by = Method::Range;
             }
-            let keys: Vec<Kind> = columns.iter().map(|&column| kinds[column]).collect();
+            if by == Method::List {
+                keys.truncate(1);
+            }
             let parts = match by {
-                Method::Range => ranges(keys),
+                Method::Range => ranges(keys.clone()),
                 Method::List => lists(keys[0]),
                 Method::Hash => hashes(),
             };
             let kinds = kinds.clone();
             parts.prop_flat_map(move |parts| {
-                let below = vec(nodes(kinds.clone(), levels - 1), parts.len());
-                let columns = columns.clone();
+                let below: Vec<_> =
+                    parts.iter().map(|part| nodes(kinds.clone(), levels - 1, part)).collect();
+                let keys = keys.clone();
                 below.prop_map(move |below| Node::Split {
                     by,
-                    columns: columns.clone(),
+                    keys: keys.clone(),
                     parts: parts.iter().cloned().zip(below).collect(),
                 })
             })
@@ -100,13 +110,32 @@ fn splits(kinds: Vec<Kind>, levels: u32) -> BoxedStrategy<Node> {
         .boxed()
 }
 
+/// Up to three of the columns in any order, or expressions of them.
+fn keys(kinds: &[&'static Kind]) -> impl Strategy<Value = Vec<Key>> + use<> {
+    let all: Vec<Key> =
+        (0..kinds.len()).map(|column| Key { column, form: &kinds[column].plain }).collect();
+    let count = kinds.len().min(3);
+    let kinds = kinds.to_vec();
+    (subsequence(all, 1..=count).prop_shuffle(), vec((0u8..3, any::<Index>()), count)).prop_map(
+        move |(mut keys, choices)| {
+            for (key, (choice, which)) in keys.iter_mut().zip(choices) {
+                let forms = kinds[key.column].forms;
+                if choice == 2 && !forms.is_empty() {
+                    key.form = which.get(forms);
+                }
+            }
+            keys
+        },
+    )
+}
+
 /// Neighbouring ranges between a few sorted bounds, some left out, and mostly a default.
-fn ranges(keys: Vec<Kind>) -> BoxedStrategy<Vec<Part>> {
+fn ranges(keys: Vec<Key>) -> BoxedStrategy<Vec<Part>> {
     let bound = vec((0u8..8, any::<Index>()), keys.len()).prop_map(move |columns| {
-        let each = columns.iter().zip(&keys).map(|((choice, which), kind)| match choice {
+        let each = columns.iter().zip(&keys).map(|((choice, which), key)| match choice {
             0 => Bound::Min,
             1 => Bound::Max,
-            _ => Bound::Rung(which.index(kind.ladder().len())),
+            _ => Bound::Rung(which.index(key.form.ladder.len())),
         });
         ordered(each.collect())
     });
@@ -130,8 +159,8 @@ fn ordered(mut bound: Vec<Bound>) -> Vec<Bound> {
 }
 
 /// The rungs, and perhaps NULL, dealt out to a few leaves, and mostly a default.
-fn lists(kind: Kind) -> BoxedStrategy<Vec<Part>> {
-    let members: Vec<Option<usize>> = (0..kind.ladder().len()).map(Some).chain([None]).collect();
+fn lists(key: Key) -> BoxedStrategy<Vec<Part>> {
+    let members: Vec<Option<usize>> = (0..key.form.ladder.len()).map(Some).chain([None]).collect();
     let dealt = vec(0usize..4, members.len());
     (dealt, prop::bool::weighted(0.85))
         .prop_map(move |(dealt, default)| {
@@ -146,13 +175,21 @@ fn lists(kind: Kind) -> BoxedStrategy<Vec<Part>> {
         .boxed()
 }
 
-/// A few remainders of one modulus, some of them split again, seldom one left out.
+/// A few remainders of one modulus, some of them dealt out once or twice more among remainders of its
+/// multiples, seldom one left out.
 fn hashes() -> BoxedStrategy<Vec<Part>> {
-    (1u32..5, vec(0u8..20, 5))
-        .prop_map(|(modulus, fates)| {
+    (1u32..5, vec(0u8..20, 5), 2u32..4)
+        .prop_map(|(modulus, fates, times)| {
+            let again = |of: u32, remainder: u32, times: u32| {
+                (0..times).map(move |n| (of * times, remainder + of * n))
+            };
             let one = |remainder: u32| match fates[remainder as usize] {
                 0 => vec![],
-                1..=4 => vec![(modulus * 2, remainder), (modulus * 2, remainder + modulus)],
+                1..=3 => again(modulus, remainder, 2).collect(),
+                4..=6 => {
+                    let rest = again(modulus * 2, remainder + modulus, times);
+                    again(modulus, remainder, 2).take(1).chain(rest).collect()
+                }
                 _ => vec![(modulus, remainder)],
             };
             let parts = (0..modulus).flat_map(one);
@@ -161,72 +198,66 @@ fn hashes() -> BoxedStrategy<Vec<Part>> {
         .boxed()
 }
 
+impl Node {
+    /// Calls `each` for every key of this table and of those below it.
+    pub(crate) fn each_key(&self, each: &mut impl FnMut(Method, Key)) {
+        let Self::Split { by, keys, parts } = self else { return };
+        keys.iter().for_each(|key| each(*by, *key));
+        parts.iter().for_each(|(_, below)| below.each_key(each));
+    }
+}
+
 impl Tree {
     /// The statements that make the table `t`.
     pub(crate) fn sql(&self) -> String {
         let mut columns = String::new();
         for (i, kind) in self.kinds.iter().enumerate() {
-            let _ = write!(columns, "k{i} {}, ", kind.sql());
+            let _ = write!(columns, "k{i} {}, ", kind.sql);
         }
-        let mut sql = format!("CREATE TABLE t ({columns}note text){};\n", self.by(&self.root));
-        self.partitions("t", &self.root, &mut sql);
+        let mut sql = format!("CREATE TABLE t ({columns}note text){};\n", by(&self.root));
+        partitions("t", &self.root, &mut sql);
         sql
     }
+}
 
-    /// The columns that are keys somewhere, and whether all keys are native.
-    pub(crate) fn keys(&self) -> (BTreeSet<usize>, bool) {
-        let mut keys = BTreeSet::new();
-        let native = self.visit(&self.root, &mut keys);
-        (keys, native)
+fn partitions(parent: &str, node: &Node, sql: &mut String) {
+    let Node::Split { keys, parts, .. } = node else { return };
+    for (i, (part, below)) in parts.iter().enumerate() {
+        let name = format!("{parent}_{i}");
+        let values = values(part, keys);
+        let by = by(below);
+        let _ = writeln!(sql, "CREATE TABLE {name} PARTITION OF {parent} {values}{by};");
+        partitions(&name, below, sql);
     }
+}
 
-    fn visit(&self, node: &Node, keys: &mut BTreeSet<usize>) -> bool {
-        let Node::Split { by, columns, parts } = node else { return true };
-        keys.extend(columns);
-        let here = columns.iter().all(|&column| self.kinds[column].native(*by == Method::Hash));
-        parts.iter().fold(here, |native, (_, below)| self.visit(below, keys) && native)
-    }
+fn by(node: &Node) -> String {
+    let Node::Split { by, keys, .. } = node else { return String::new() };
+    let keys = keys.iter().map(|key| key.form.sql.replace('@', &format!("k{}", key.column)));
+    format!(" PARTITION BY {by:?} ({})", keys.collect::<Vec<_>>().join(", "))
+}
 
-    fn partitions(&self, parent: &str, node: &Node, sql: &mut String) {
-        let Node::Split { columns, parts, .. } = node else { return };
-        for (i, (part, below)) in parts.iter().enumerate() {
-            let name = format!("{parent}_{i}");
-            let values = self.values(part, columns);
-            let by = self.by(below);
-            let _ = writeln!(sql, "CREATE TABLE {name} PARTITION OF {parent} {values}{by};");
-            self.partitions(&name, below, sql);
+fn values(part: &Part, keys: &[Key]) -> String {
+    let rung = |key: &Key, rung: usize| literal(key.form.ladder[rung]);
+    let bound = |bound: &[Bound]| {
+        let each = bound.iter().zip(keys).map(|(part, key)| match part {
+            Bound::Min => "MINVALUE".into(),
+            Bound::Max => "MAXVALUE".into(),
+            Bound::Rung(at) => rung(key, *at),
+        });
+        each.collect::<Vec<_>>().join(", ")
+    };
+    match part {
+        Part::Range(from, to) => {
+            format!("FOR VALUES FROM ({}) TO ({})", bound(from), bound(to))
         }
-    }
-
-    fn by(&self, node: &Node) -> String {
-        let Node::Split { by, columns, .. } = node else { return String::new() };
-        let columns = columns.iter().map(|column| format!("k{column}")).collect::<Vec<_>>();
-        format!(" PARTITION BY {by:?} ({})", columns.join(", "))
-    }
-
-    fn values(&self, part: &Part, columns: &[usize]) -> String {
-        let rung = |column: usize, rung: usize| literal(self.kinds[column].ladder()[rung]);
-        let bound = |bound: &[Bound]| {
-            let each = bound.iter().zip(columns).map(|(part, &column)| match part {
-                Bound::Min => "MINVALUE".into(),
-                Bound::Max => "MAXVALUE".into(),
-                Bound::Rung(at) => rung(column, *at),
-            });
-            each.collect::<Vec<_>>().join(", ")
-        };
-        match part {
-            Part::Range(from, to) => {
-                format!("FOR VALUES FROM ({}) TO ({})", bound(from), bound(to))
-            }
-            Part::List(members) => {
-                let each =
-                    members.iter().map(|m| m.map_or("NULL".into(), |at| rung(columns[0], at)));
-                format!("FOR VALUES IN ({})", each.collect::<Vec<_>>().join(", "))
-            }
-            Part::Hash { modulus, remainder } => {
-                format!("FOR VALUES WITH (MODULUS {modulus}, REMAINDER {remainder})")
-            }
-            Part::Default => "DEFAULT".into(),
+        Part::List(members) => {
+            let each = members.iter().map(|m| m.map_or("NULL".into(), |at| rung(&keys[0], at)));
+            format!("FOR VALUES IN ({})", each.collect::<Vec<_>>().join(", "))
         }
+        Part::Hash { modulus, remainder } => {
+            format!("FOR VALUES WITH (MODULUS {modulus}, REMAINDER {remainder})")
+        }
+        Part::Default => "DEFAULT".into(),
     }
 }
