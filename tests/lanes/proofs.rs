@@ -7,7 +7,7 @@ use std::path::Path;
 use super::planned::{Database, Lane, Of, Planned};
 use super::subjects::{Keys, columns};
 use crate::copy_options::identifier;
-use crate::random::values::KINDS;
+use crate::random::values::{TYPES, all};
 use crate::server::Server;
 use crate::spelling;
 use crate::trees::{self, Case, Expect};
@@ -34,8 +34,10 @@ impl Proofs {
             };
             trees.extend(Tree::plant(name, &case, server, database));
         }
-        let kinds: Vec<String> = KINDS.iter().map(|kind| kind.sql().to_owned()).collect();
-        let random = columns(bytewise, "random", &kinds, &[]).into_iter().flatten().flatten();
+        let mut database = Database::new(server, None);
+        database.session.run(TYPES);
+        let kinds: Vec<String> = all().iter().map(|kind| kind.sql.to_owned()).collect();
+        let random = columns(&mut database, "random", &kinds, &[]).into_iter().flatten().flatten();
         Self { trees, random: random.collect() }
     }
 

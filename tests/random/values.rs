@@ -59,10 +59,15 @@ EXCEPTION WHEN OTHERS THEN
     CREATE COLLATION public.words (locale = 'C.UTF-8');
 END $$";
 
+/// All of the types.
+pub(crate) fn all() -> Vec<&'static Kind> {
+    let all = [numbers::KINDS, strings::KINDS, times::KINDS, networks::KINDS, compounds::KINDS];
+    all.into_iter().flatten().collect()
+}
+
 /// Any of the types.
 pub(crate) fn kinds() -> impl Strategy<Value = &'static Kind> {
-    let all = [numbers::KINDS, strings::KINDS, times::KINDS, networks::KINDS, compounds::KINDS];
-    select(all.into_iter().flatten().collect::<Vec<_>>())
+    select(all())
 }
 
 /// One field of the input.
