@@ -212,6 +212,7 @@ cases! {
     row_security_leaf,
     serial_omitted,
     several_files,
+    spelling_below_opaque,
     text_crlf,
     text_custom_delimiter,
     text_end_marker,

@@ -1,5 +1,5 @@
 CREATE TYPE "@side@".odd AS ENUM ('a', 'b');
-CREATE FUNCTION "@side@".odd(text) RETURNS "@side@".odd LANGUAGE sql IMMUTABLE AS 'SELECT CASE $1 WHEN ''a'' THEN ''b'' ELSE ''a'' END::"@side@".odd';
+CREATE FUNCTION "@side@".odd(text) RETURNS "@side@".odd LANGUAGE sql IMMUTABLE AS 'SELECT CASE $1 WHEN ''a'' THEN ''b''::"@side@".odd ELSE ''a''::"@side@".odd END';
 CREATE CAST (text AS "@side@".odd) WITH FUNCTION "@side@".odd(text);
 CREATE TABLE t (k varchar(5), o "@side@".odd, c "char", n name) PARTITION BY LIST ((k || c::text || n::text));
 CREATE TABLE t_x PARTITION OF t FOR VALUES IN ('xxx') PARTITION BY LIST ((CASE WHEN o = 'a' THEN 1 ELSE 0 END));
