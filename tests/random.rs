@@ -1,7 +1,8 @@
 //! Random trees and inputs: what the folders of `tests/trees/` do not think of.
 //!
-//! A hundred cases on each server, always the same ones; `PROPTEST_CASES` asks for another number
-//! and `PROPTEST_RNG_SEED` for others. What failed once is in `random.regressions`, tried first.
+//! Each row must end where `COPY root` puts it, by no worse lane than its keys allow. A hundred cases
+//! on each server, always the same ones; `PROPTEST_CASES` asks for another number (`make test-matrix`
+//! for 1,000) and `PROPTEST_RNG_SEED` for others. What failed once is in `random.regressions`, tried first.
 
 mod input;
 mod lanes;

@@ -49,7 +49,7 @@ pub(super) const KINDS: &[Kind] = &[
         others: &["(,-5)", "[0,2)", "[1,)", "[2147483646,2147483647)"],
         odd: &["[0,0]", "(-1,0]", "(3,3)", " Empty", "(,]", "(-1,)", "[\"0\",+1)"],
         unread: &[],
-        forms: &[asked("isempty(@)", &["f", "t"])],
+        forms: &[asked("isempty(@)", &["f", "t"]).with_hash_of_another()],
     },
     Kind {
         sql: "numrange",

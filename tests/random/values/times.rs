@@ -43,7 +43,7 @@ pub(super) const KINDS: &[Kind] = &[
         forms: &[
             native("extract(year FROM @)", &["1969", "1970", "1999", "2000", "2024"]),
             native("date_part('month', @)", &["1", "2", "3", "12"]),
-            asked("(@ - 1)", DAYS),
+            asked("(@ - 1)", DAYS).with_hash_of_another(),
         ],
     },
     Kind {

@@ -253,8 +253,8 @@ impl Part {
     }
 }
 
-/// The fields of every level that can be reached: below an opaque key nothing is looked at.
-fn wanted_fields(tree: &Tree) -> Vec<usize> {
+/// The fields of every level that can be reached, ascending: below an opaque key nothing is looked at.
+pub fn wanted_fields(tree: &Tree) -> Vec<usize> {
     let mut fields = Vec::new();
     let mut nodes = vec![ROOT];
     while let Some(node) = nodes.pop() {

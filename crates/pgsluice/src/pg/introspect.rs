@@ -180,9 +180,11 @@ impl Catalogue {
             .map(|row| row.get::<_, Option<&str>>("bound").and_then(bounds::parse))
             .collect();
         let mut tree = assemble(&rows, &oids, keys);
-        let (questions, places) =
-            questions::find(transaction, session, &mut tree, &oids, &columns, &literals).await?;
+        let (mut questions, places) =
+            questions::find(transaction, &mut tree, &oids, &columns, &literals).await?;
         values::fill(transaction, &mut tree, &literals, &places).await?;
+        questions.spelling =
+            questions::find_spelling(transaction, session, &tree, root, &columns).await?;
 
         let mut facts: Vec<Facts> = rows.iter().map(Facts::from_row).collect();
         let version = transaction

@@ -8,6 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use futures_util::future::try_join_all;
 use pgsluice_core::catalog::{KeyColumn, NodeId, Tree};
+use pgsluice_core::route::wanted_fields;
 use pgsluice_core::types::KeyType;
 use tokio_postgres::types::Oid;
 use tokio_postgres::{Row, Transaction};
@@ -112,7 +113,6 @@ ORDER BY p.partrelid, k.place"
 /// Makes what can be asked about of the tree's opaque columns, for an input with `columns`.
 pub(super) async fn find(
     transaction: &Transaction<'_>,
-    session: &Session,
     tree: &mut Tree,
     oids: &[Oid],
     columns: &[String],
@@ -123,19 +123,12 @@ pub(super) async fn find(
     };
     let nodes: Vec<NodeId> = (0..tree.nodes.len()).filter(has_opaque).collect();
     let (mut questions, mut places) = (Questions::default(), Places::new());
-    let native = native_fields(tree);
-    if nodes.is_empty() && native.is_empty() {
+    if nodes.is_empty() {
         return Ok((questions, places));
     }
     let table = Column::of(transaction, oids[0]).await?;
     let unread = table.iter().filter(|column| column.is_unread);
     let unread: Vec<&str> = unread.map(|column| &*column.name).collect();
-    let native = native.into_iter().map(|field| (field, &*columns[field]));
-    let native: Vec<_> = native.filter(|(_, name)| !unread.contains(name)).collect();
-    questions.spelling = (!native.is_empty()).then(|| spelling(&table, &native, session.iso));
-    if nodes.is_empty() {
-        return Ok((questions, places));
-    }
     let asked: Vec<Oid> = nodes.iter().map(|&node| oids[node]).collect();
     let mut rows: HashMap<Oid, Vec<Row>> = HashMap::new();
     for row in transaction.query(TERMS, &[&asked]).await? {
@@ -158,6 +151,29 @@ pub(super) async fn find(
         questions.insert(node, question);
     }
     Ok((questions, places))
+}
+
+/// The question how the server spells the fields of native keys of `tree`, whose root is `root`, for an
+/// input with `columns`; None if there are none that it might spell otherwise.
+pub(super) async fn find_spelling(
+    transaction: &Transaction<'_>,
+    session: &Session,
+    tree: &Tree,
+    root: Oid,
+    columns: &[String],
+) -> Result<Option<Question>> {
+    let wanted = wanted_fields(tree);
+    let mut native = native_fields(tree);
+    // Nobody finds the others in the input, nor asks about them.
+    native.retain(|field| wanted.binary_search(field).is_ok());
+    if native.is_empty() {
+        return Ok(None);
+    }
+    let table = Column::of(transaction, root).await?;
+    let is_read = |name: &str| table.iter().any(|column| column.name == name && !column.is_unread);
+    let native = native.into_iter().map(|field| (field, &*columns[field]));
+    let native: Vec<_> = native.filter(|(_, name)| is_read(name)).collect();
+    Ok((!native.is_empty()).then(|| spelling(&table, &native, session.iso)))
 }
 
 /// The fields of native keys that can be spelled in several ways.
