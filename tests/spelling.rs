@@ -103,7 +103,8 @@ fn is_refused(key_type: &KeyType, server: Server, spelling: &str) -> bool {
         other => other,
     };
     let is_numeric = matches!(of, KeyType::Numeric { .. });
-    server.major() < 14 && is_numeric && spelling.to_lowercase().contains("inf")
+    let plain = spelling.replace('\\', "").to_lowercase();
+    server.major() < 14 && is_numeric && plain.contains("inf")
 }
 
 fn compare(
