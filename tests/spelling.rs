@@ -103,8 +103,8 @@ fn is_refused(key_type: &KeyType, server: Server, spelling: &str) -> bool {
         other => other,
     };
     let is_numeric = matches!(of, KeyType::Numeric { .. });
-    let plain = spelling.replace('\\', "").to_lowercase();
-    server.major() < 14 && is_numeric && plain.contains("inf")
+    let letters: String = spelling.chars().filter(|letter| letter.is_alphabetic()).collect();
+    server.major() < 14 && is_numeric && letters.to_lowercase().contains("inf")
 }
 
 fn compare(

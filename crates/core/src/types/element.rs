@@ -1,5 +1,5 @@
-//! The values within arrays and ranges, other than such that hold values themselves: in bytes that stand one behind the other, and that sort as the
-//! values do, one after the other.
+//! The values within arrays and ranges, other than such that hold values themselves: in bytes that
+//! stand one behind the other, and that sort as the values do, one after the other.
 //!
 //! Integers are as wide as their datums, the sign bit turned around; strings end with two zeros, and a
 //! zero within them is followed by [`ESCAPED`]; all else knows where it ends.

@@ -31,10 +31,11 @@ pub(crate) struct Column {
     pub(crate) name: String,
     ty: String,
     collation: Option<String>,
-    /// The modifier of an interval, which decides what a bare number means: a cast reads the text without it, and
-    /// applies it afterwards.
+    /// The modifier of an interval, which decides what a bare number means: a cast reads the text
+    /// without it, and applies it afterwards.
     interval: Option<i32>,
-    /// No cast reads its text as COPY does: an array of such intervals, or a type with a cast of its own.
+    /// No cast reads its text as COPY does: an array of such intervals, or a type with a cast of
+    /// its own.
     pub(crate) is_unread: bool,
     /// DateStyle decides how its values are written.
     pub(crate) is_date: bool,

@@ -11,8 +11,8 @@ SET statement_timeout = 0;
 SET lock_timeout = 0;
 SET idle_in_transaction_session_timeout = 0";
 
-/// Settings of a session that evaluates keys, besides [`LOADING_SESSION`]: each statement is planned once, and
-/// not compiled for the number of rows that the server guesses.
+/// Settings of a session that evaluates keys, besides [`LOADING_SESSION`]: each statement is planned
+/// once, and not compiled for the number of rows that the server guesses.
 pub(crate) const ASKING_SESSION: &str = "
 SET plan_cache_mode = force_generic_plan;
 SET jit = off";
