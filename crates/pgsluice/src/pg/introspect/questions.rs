@@ -60,7 +60,9 @@ impl Questions {
 /// A type is compared by `width_bucket` if its operator class is the default, and if there are
 /// arrays of it; and it must go there and back in binary format. A hash function can be called if
 /// it takes the type itself, and not one that merely looks the same in memory. What a polymorphic
-/// class compares is the column's own type; that of an expression is not in the catalogue.
+/// class compares is the column's own type; that of an expression is not in the catalogue. A
+/// column's collation says nothing where it is compared as a type that has none, as pg_ndistinct is
+/// as bytea.
 const TERMS: &str = with_base_types!(
     "
 SELECT p.partrelid, k.attnum = 0 AS is_expression, refers.columns, refers.defaulted,
