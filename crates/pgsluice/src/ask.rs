@@ -53,12 +53,19 @@ pub(crate) struct Asker<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     question: usize,
-    key: usize,
+    key: Key,
 }
 
 /// Where the server's spelling of a row's keys is remembered, until the next split.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Spelled(usize);
+pub(crate) struct Spelled(Key);
+
+/// A remembered key: its place, and how often the memory had been cleared before.
+#[derive(Clone, Copy, Debug)]
+struct Key {
+    era: usize,
+    place: usize,
+}
 
 impl<'a> Asker<'a> {
     /// Connects.
@@ -162,6 +169,8 @@ struct Memory<'a, A> {
     /// All keys behind one another, and where each ends.
     keys: Vec<u8>,
     ends: Vec<usize>,
+    /// How often it was cleared: what was noted before has no answer any more.
+    era: usize,
     /// As many for each key as an answer has values.
     answers: Vec<Option<A>>,
     /// The fields of the keys that have no answer yet, as ranges of all keys; None is NULL.
@@ -179,6 +188,7 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
             hasher: RandomState::new(),
             keys: Vec::new(),
             ends: Vec::new(),
+            era: 0,
             answers: Vec::new(),
             texts: Vec::new(),
         }
@@ -191,6 +201,7 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
     }
 
     fn clear(&mut self) {
+        self.era += 1;
         self.places.clear();
         self.keys.clear();
         self.ends.clear();
@@ -199,7 +210,7 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
 
     /// The place of a key, which will be asked about if it is new. `value` gives its fields, by their
     /// places in the question and among the wanted fields.
-    fn note<'r>(&mut self, mut value: impl FnMut(usize, usize) -> Value<'r>) -> usize {
+    fn note<'r>(&mut self, mut value: impl FnMut(usize, usize) -> Value<'r>) -> Key {
         let (begin, texts) = (self.keys.len(), self.texts.len());
         for (index, &slot) in self.slots.iter().enumerate() {
             let text = match value(index, slot) {
@@ -223,7 +234,7 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
         let new = &keys[begin..];
         let equal = |place: &usize| key(*place) == new;
         let rehash = |place: &usize| hasher.hash_one(key(*place));
-        match self.places.entry(hasher.hash_one(new), equal, rehash) {
+        let place = match self.places.entry(hasher.hash_one(new), equal, rehash) {
             Entry::Occupied(known) => {
                 let place = *known.get();
                 self.keys.truncate(begin);
@@ -236,12 +247,14 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
                 self.ends.push(self.keys.len());
                 place
             }
-        }
+        };
+        Key { era: self.era, place }
     }
 
-    fn answer(&self, key: usize) -> Option<&[Option<A>]> {
+    fn answer(&self, key: Key) -> Option<&[Option<A>]> {
         let width = self.question.width;
-        self.answers.get(key * width..(key + 1) * width)
+        let of_now = key.era == self.era;
+        self.answers.get(key.place * width..(key.place + 1) * width).filter(|_| of_now)
     }
 
     /// If the server refuses a key of the batch, it is not known which one, and none has an answer.
