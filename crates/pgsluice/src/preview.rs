@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pgsluice_core::catalog::NodeId;
-use pgsluice_core::parse::Keys;
+use pgsluice_core::parse::Fields;
 use pgsluice_core::route::Cause;
 
 use crate::config::{Load, SAMPLE_ROWS};
@@ -44,7 +44,7 @@ impl Preview {
         plan: &Plan,
         target: &Target,
         limit: usize,
-        mut stopped: impl FnMut(&[u8], &Keys, NodeId, Cause) -> Result<()>,
+        mut stopped: impl FnMut(&[u8], &Fields, NodeId, Cause) -> Result<()>,
     ) -> Result<Self> {
         let mut preview = Self::default();
         let control = Control::default();
@@ -71,7 +71,7 @@ impl Preview {
         plan: &Plan,
         routing: &mut Routing<'_>,
         split: &Split,
-        stopped: &mut impl FnMut(&[u8], &Keys, NodeId, Cause) -> Result<()>,
+        stopped: &mut impl FnMut(&[u8], &Fields, NodeId, Cause) -> Result<()>,
     ) -> Result<()> {
         let mut outcome = Ok(());
         routing.route(split, |Reached { row, keys, at, .. }| {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use pgsluice_core::catalog::NodeId;
 use pgsluice_core::format::Format;
-use pgsluice_core::parse::{self, Keys, Parser, Value};
+use pgsluice_core::parse::{self, Fields, Parser, Value};
 use pgsluice_core::route::{Cause, Route, Scratch};
 
 use crate::ask::{Asker, Place, Spelled};
@@ -22,7 +22,7 @@ pub(crate) struct Routing<'a> {
     plan: &'a Plan,
     control: &'a Control,
     target: &'a Target,
-    keys: Keys,
+    keys: Fields,
     scratch: Scratch,
     asked: Vec<Asked>,
     answered: BTreeMap<Answered, u64>,
@@ -55,7 +55,7 @@ pub(crate) struct Reached<'r> {
     /// Its bytes, or a row of COPY text with the same keys as the server spells them.
     pub row: &'r [u8],
     /// Its keys.
-    pub keys: &'r Keys,
+    pub keys: &'r Fields,
     /// Where it is: at a leaf, or at a node that it does not get beyond.
     pub at: Result<NodeId, (NodeId, Cause)>,
     /// Whether the server was asked about it.
@@ -69,7 +69,7 @@ impl<'a> Routing<'a> {
             plan,
             control,
             target,
-            keys: Keys::default(),
+            keys: Fields::default(),
             scratch: Scratch::default(),
             asked: Vec::new(),
             answered: BTreeMap::new(),

@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 use crate::catalog::{Key, KeyColumn, NodeId, ROOT, Tree};
 use crate::expr::{Expr, Unknown};
 use crate::hash::PARTITION_SEED;
-use crate::parse::{Keys, Value};
+use crate::parse::{Fields, Value};
 use crate::types::{Datum, KeyType};
 use level::Level;
 
@@ -83,7 +83,7 @@ pub type Answers<'a> = &'a [Option<i64>];
 #[derive(Clone, Copy)]
 struct Known<'a> {
     row: &'a [u8],
-    keys: &'a Keys,
+    keys: &'a Fields,
     answers: Answers<'a>,
 }
 
@@ -119,7 +119,7 @@ impl Router {
     }
 
     /// Finds the leaf of `row`, whose key columns are in `keys`.
-    pub fn route(&self, row: &[u8], keys: &Keys, scratch: &mut Scratch) -> Route {
+    pub fn route(&self, row: &[u8], keys: &Fields, scratch: &mut Scratch) -> Route {
         self.descend(ROOT, None, row, keys, scratch)
     }
 
@@ -129,7 +129,7 @@ impl Router {
         node: NodeId,
         answers: Answers<'_>,
         row: &[u8],
-        keys: &Keys,
+        keys: &Fields,
         scratch: &mut Scratch,
     ) -> Route {
         self.descend(node, Some(answers), row, keys, scratch)
@@ -140,7 +140,7 @@ impl Router {
         mut node: NodeId,
         mut answers: Option<Answers<'_>>,
         row: &[u8],
-        keys: &Keys,
+        keys: &Fields,
         scratch: &mut Scratch,
     ) -> Route {
         loop {
@@ -163,7 +163,7 @@ impl Router {
     }
 
     /// A row that lacks a field has no key to ask about.
-    fn ask(&self, node: NodeId, key: &Key, row: &[u8], keys: &Keys) -> Route {
+    fn ask(&self, node: NodeId, key: &Key, row: &[u8], keys: &Fields) -> Route {
         let is_missing = |field: &usize| keys.get(self.slot(*field), row) == Value::Missing;
         match key.columns.iter().position(|column| asked_fields(column).iter().any(is_missing)) {
             Some(column) => Route::Node(node, Cause::Missing(column)),

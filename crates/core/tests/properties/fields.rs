@@ -2,7 +2,7 @@
 //! whichever they are.
 
 use pgsluice_core::format::{Format, Syntax};
-use pgsluice_core::parse::{Keys, Parser, Value};
+use pgsluice_core::parse::{Fields, Parser, Value};
 use pgsluice_core::split::Splitter;
 
 use crate::attributes;
@@ -26,7 +26,7 @@ fn check(mut choices: Choices<'_>, format: &Format) {
     let mask = choices.byte();
     let parser = Parser::new(format, (0..8).filter(|field| mask >> field & 1 == 1).collect());
     let input = choices.input(format);
-    let mut keys = Keys::default();
+    let mut keys = Fields::default();
     // Any bytes, also those that are no row.
     check_wanted(&parser, &input, mask, &mut keys);
     let mut rows = Vec::new();
@@ -53,7 +53,7 @@ fn twin(format: &Format, line: &[u8]) -> attributes::Fields {
 }
 
 /// What [`Parser::parse`] finds is what [`Parser::all`] finds. `keys` may be of another row.
-fn check_wanted(parser: &Parser, row: &[u8], mask: u8, keys: &mut Keys) {
+fn check_wanted(parser: &Parser, row: &[u8], mask: u8, keys: &mut Fields) {
     let all = parser.all(row);
     parser.parse(row, keys);
     for (slot, field) in (0..8).filter(|field| mask >> field & 1 == 1).enumerate() {
