@@ -5,6 +5,8 @@
 //! What the server would round, roll over or look up (more digits than the type keeps, second 60,
 //! hour 24, zone names) is left to the server.
 
+use super::wire;
+
 pub(crate) const USECS_PER_SECOND: i64 = 1_000_000;
 pub(crate) const USECS_PER_DAY: i64 = 86_400 * USECS_PER_SECOND;
 
@@ -36,6 +38,35 @@ pub(super) fn parse_timestamptz(text: &[u8], precision: u8, zone: Option<i32>) -
     let (usecs, offset) = parse_local(text, precision)?;
     let east = if offset.is_empty() { zone? } else { parse_offset(offset)? };
     Some(usecs - i64::from(east) * USECS_PER_SECOND)
+}
+
+/// All digits of a fraction that the server keeps before it rounds to the column's precision.
+pub(super) const ALL_DIGITS: u8 = 6;
+
+/// [`parse_date`] to what `date_recv` takes (`src/backend/utils/adt/date.c`, PostgreSQL 13 to 18).
+#[inline]
+pub(super) fn encode_date(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    wire::put4(parse_date(text)? as u32, field);
+    Some(())
+}
+
+/// [`parse_timestamp`] to what `timestamp_recv` takes (`src/backend/utils/adt/timestamp.c`, PostgreSQL
+/// 13 to 18). It rounds as `timestamp_in` does.
+#[inline]
+pub(super) fn encode_timestamp(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    wire::put8(parse_timestamp(text, ALL_DIGITS)? as u64, field);
+    Some(())
+}
+
+/// The same for `timestamptz_recv`.
+#[inline]
+pub(super) fn encode_timestamptz(
+    text: &[u8],
+    zone: Option<i32>,
+    field: &mut Vec<u8>,
+) -> Option<()> {
+    wire::put8(parse_timestamptz(text, ALL_DIGITS, zone)? as u64, field);
+    Some(())
 }
 
 fn infinity(text: &[u8]) -> Option<i64> {

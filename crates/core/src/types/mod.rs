@@ -8,7 +8,9 @@
 mod array;
 mod boolean;
 mod bytea;
+mod codec;
 pub(crate) mod datetime;
+mod digits;
 mod element;
 pub(crate) mod float;
 mod integer;
@@ -26,7 +28,9 @@ mod text;
 mod time;
 mod unquoted;
 mod uuid;
+mod wire;
 
+pub use codec::Codec;
 pub use key_type::KeyType;
 pub use label::Labels;
 pub use network::Network;

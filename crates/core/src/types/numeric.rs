@@ -3,6 +3,7 @@
 //! A kind, the weight of the first digit, the digits of base 10,000 without zeros at either end, an end;
 //! all but the kind inverted for a negative number. The end also parts it from what stands behind it.
 
+use super::{digits, wire};
 use crate::hash;
 
 /// The kinds, ascending.
@@ -102,41 +103,165 @@ fn parse_exponent(text: &[u8]) -> Option<i32> {
 }
 
 fn encode_decimal(number: &Decimal<'_>, scale: Option<Scale>, bytes: &mut Vec<u8>) -> Option<()> {
-    let Decimal { negative, whole, fraction, exponent } = *number;
-    let digits = || whole.iter().chain(fraction);
-    // Places are counted from the decimal point: 0 is that of the units, -1 that of the tenths.
-    let highest = i32::try_from(whole.len()).ok()? - 1 + exponent;
-    let lowest = exponent - i32::try_from(fraction.len()).ok()?;
-    if highest >= MAX_PLACES || lowest < -MAX_PLACES {
-        return None;
-    }
-    let Some(zeros) = digits().position(|&digit| digit != b'0') else {
+    let Some(digits) = number.digits()? else {
         bytes.push(ZERO);
         return Some(());
     };
-    let last = digits().rev().position(|&digit| digit != b'0')?;
-    let (highest, lowest) = (highest - zeros as i32, lowest + last as i32);
     if let Some(Scale { precision, scale }) = scale
-        && (highest >= precision - scale || lowest < -scale)
+        && (digits.highest >= precision - scale || digits.lowest < -scale)
     {
         return None;
     }
-    let mut encoder = Encoder::new(bytes, negative, highest.div_euclid(4) as i16);
-    let mut place = highest;
-    let mut group = 0;
-    for digit in digits().skip(zeros).take((highest - lowest + 1) as usize) {
-        group += u16::from(digit - b'0') * [1, 10, 100, 1000][place.rem_euclid(4) as usize];
-        if place.rem_euclid(4) == 0 {
-            encoder.push(group);
-            group = 0;
-        }
-        place -= 1;
-    }
-    if group != 0 {
-        encoder.push(group);
-    }
+    let mut encoder = Encoder::new(bytes, number.negative, digits.weight());
+    number.each_group(&digits, |group| encoder.push(group));
     encoder.finish();
     Some(())
+}
+
+/// The digits of a number without the zeros at both ends.
+///
+/// Places are counted from the decimal point: 0 is that of the units, -1 that of the tenths.
+struct Digits {
+    zeros: usize,
+    highest: i32,
+    lowest: i32,
+}
+
+impl Digits {
+    /// The power of 10,000 that the first group counts.
+    fn weight(&self) -> i16 {
+        self.highest.div_euclid(4) as i16
+    }
+}
+
+impl Decimal<'_> {
+    fn lowest(&self) -> Option<i32> {
+        Some(self.exponent - i32::try_from(self.fraction.len()).ok()?)
+    }
+
+    /// None within if the number is zero, None without if it has too many places.
+    fn digits(&self) -> Option<Option<Digits>> {
+        let digits = || self.whole.iter().chain(self.fraction);
+        let highest = i32::try_from(self.whole.len()).ok()? - 1 + self.exponent;
+        let lowest = self.lowest()?;
+        if highest >= MAX_PLACES || lowest < -MAX_PLACES {
+            return None;
+        }
+        let Some(zeros) = digits().position(|&digit| digit != b'0') else { return Some(None) };
+        let last = digits().rev().position(|&digit| digit != b'0')?;
+        let (highest, lowest) = (highest - zeros as i32, lowest + last as i32);
+        Some(Some(Digits { zeros, highest, lowest }))
+    }
+
+    /// The digits of base 10,000, from the highest.
+    fn each_group(&self, digits: &Digits, mut push: impl FnMut(u16)) {
+        let Digits { zeros, highest, lowest } = *digits;
+        let mut place = highest;
+        let mut group = 0;
+        let digits = self.whole.iter().chain(self.fraction).skip(zeros);
+        for digit in digits.take((highest - lowest + 1) as usize) {
+            group += u16::from(digit - b'0') * [1, 10, 100, 1000][place.rem_euclid(4) as usize];
+            if place.rem_euclid(4) == 0 {
+                push(group);
+                group = 0;
+            }
+            place -= 1;
+        }
+        if group != 0 {
+            push(group);
+        }
+    }
+}
+
+/// `NUMERIC_POS` and the like, `src/backend/utils/adt/numeric.c`, PostgreSQL 13 to 18.
+const WIRE_POSITIVE: u16 = 0x0000;
+const WIRE_NEGATIVE: u16 = 0x4000;
+const WIRE_NAN: u16 = 0xC000;
+const WIRE_INFINITY: u16 = 0xD000;
+const WIRE_NEGATIVE_INFINITY: u16 = 0xF000;
+
+/// [`parse`] to what `numeric_recv` takes, in the same file, with the digits behind the decimal point
+/// that are written. It rounds, and refuses, as `numeric_in` does.
+#[inline]
+pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    match encode_plain(text, field) {
+        Some(()) => Some(()),
+        None => encode_any(text.trim_ascii(), field),
+    }
+}
+
+/// At most sixteen digits before the decimal point and eight behind it: six of base 10,000.
+#[inline]
+fn encode_plain(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    let (sign, text) = match text {
+        [b'-', rest @ ..] => (WIRE_NEGATIVE, rest),
+        _ => (WIRE_POSITIVE, text),
+    };
+    let (whole, fraction) = match text.iter().rposition(|&byte| byte == b'.') {
+        Some(point) => (&text[..point], &text[point + 1..]),
+        None => (text, &[][..]),
+    };
+    let scale = fraction.len();
+    let eighth = TENS.get(8_usize.checked_sub(scale)?)?;
+    let whole = digits::number(whole)?;
+    let fraction = digits::up_to_8(fraction)? * eighth;
+    let (upper, lower) = ((whole / 100_000_000) as u32, (whole % 100_000_000) as u32);
+    let groups = pair(upper) << 64 | pair(lower) << 32 | pair(fraction);
+    // From here on the first group, if there is any, stands highest.
+    let zeros = (groups.leading_zeros() / 16).min(7);
+    let groups = groups << (16 * zeros);
+    let count = 8 - groups.trailing_zeros() / 16;
+    let head = u64::from(count) << 48
+        | u64::from(5_u16.wrapping_sub(zeros as u16)) << 32
+        | u64::from(sign) << 16
+        | scale as u64;
+    let mut bytes = [0; 24];
+    bytes[3] = 8 + 2 * count as u8;
+    bytes[4..12].copy_from_slice(&head.to_be_bytes());
+    bytes[12..].copy_from_slice(&groups.to_be_bytes()[..12]);
+    field.extend_from_slice(&bytes);
+    field.truncate(field.len() - (12 - 2 * count as usize));
+    Some(())
+}
+
+const TENS: [u32; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+
+/// Eight digits as two of base 10,000.
+#[inline]
+fn pair(number: u32) -> u128 {
+    u128::from(number / 10_000 << 16 | number % 10_000)
+}
+
+/// A number of any spelling.
+fn encode_any(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    if !matches!(text.last()?, b'0'..=b'9' | b'.') {
+        let sign = match parse_word(text, None)? {
+            NAN => WIRE_NAN,
+            INFINITY => WIRE_INFINITY,
+            _ => WIRE_NEGATIVE_INFINITY,
+        };
+        wire::put8(u64::from(sign) << 16, field);
+        return Some(());
+    }
+    let number = parse_decimal(text)?;
+    let scale = u16::try_from(number.lowest()?.min(0).unsigned_abs()).ok()?;
+    let digits = number.digits()?;
+    wire::put_with(field, |field| {
+        let start = field.len();
+        field.extend_from_slice(&[0; 8]);
+        let mut weight = 0;
+        if let Some(digits) = digits {
+            weight = digits.weight();
+            number.each_group(&digits, |group| field.extend(group.to_be_bytes()));
+        }
+        let count = u16::try_from((field.len() - start) / 2 - 4).ok()?;
+        let sign = if number.negative { WIRE_NEGATIVE } else { WIRE_POSITIVE };
+        for (place, word) in [count, weight as u16, sign, scale].into_iter().enumerate() {
+            let place = start + 2 * place;
+            field[place..place + 2].copy_from_slice(&word.to_be_bytes());
+        }
+        Some(())
+    })
 }
 
 /// Writes the digits of base 10,000 of a number that is not zero.

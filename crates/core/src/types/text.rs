@@ -1,6 +1,34 @@
 //! text, varchar, bpchar, name and "char": lengths in characters or bytes, and the blanks at the end of
 //! a bpchar that count neither in its order nor in its hash.
 
+use super::wire;
+
+/// The text itself, which `textrecv`, `varcharrecv`, `bpcharrecv`, `json_recv`, `enum_recv` and the
+/// like, PostgreSQL 13 to 18, do with what their input functions do: they check its encoding, its length
+/// and what else the type demands, and cut it or fill it up.
+#[inline]
+pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    if has_zero(text) {
+        return None;
+    }
+    wire::put_bytes(text, field)
+}
+
+/// Whether there is a zero in it, which no text of the server has: looked for in eight bytes at a time, as
+/// texts are short.
+#[inline]
+fn has_zero(text: &[u8]) -> bool {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let Some(last) = text.last_chunk() else { return text.contains(&0) };
+    // Zero and a byte above 0x80 lose their highest bit's difference only if they are below 1.
+    let zeros = |word: &[u8; 8]| {
+        let word = u64::from_le_bytes(*word);
+        word.wrapping_sub(ONES) & !word & ONES * 0x80
+    };
+    let words = text.as_chunks().0.iter();
+    words.fold(zeros(last), |found, word| found | zeros(word)) != 0
+}
+
 /// `varchar_input`, `src/backend/utils/adt/varchar.c`, PostgreSQL 13 to 18, for what is not too long.
 ///
 /// A longer string is cut if only blanks are cut off: that is left to the server.

@@ -8,6 +8,7 @@
 //! Queries about many tables take their oids through a subquery: a plain array would be weighed
 //! by the planner element by element, which takes longer than the query.
 
+mod codecs;
 mod domains;
 mod expressions;
 mod keys;
@@ -19,6 +20,7 @@ mod values;
 use std::collections::{HashMap, HashSet};
 
 use pgsluice_core::catalog::{Bound, Key, Node, NodeId, Relation, Strategy, Tree};
+use pgsluice_core::types::Codec;
 use tokio_postgres::types::Oid;
 use tokio_postgres::{Client, IsolationLevel, Row, Transaction};
 
@@ -39,6 +41,8 @@ pub struct Catalogue {
     pub(crate) questions: Questions,
     /// The columns that the input has, in its order.
     pub columns: Vec<String>,
+    /// How the values of each of these are encoded, or in words for the user why they are not.
+    pub codecs: Vec<std::result::Result<Codec, String>>,
     /// Whether the input leaves out columns that could be written.
     pub omits_columns: bool,
     /// `server_version_num`, such as 180006.
@@ -186,6 +190,7 @@ impl Catalogue {
         questions.spelling =
             questions::find_spelling(transaction, session, &tree, root, &columns).await?;
 
+        let codecs = codecs::read(transaction, session, root, &columns).await?;
         let mut facts: Vec<Facts> = rows.iter().map(Facts::from_row).collect();
         let version = transaction
             .query_one("SELECT pg_catalog.current_setting('server_version_num')::int4", &[])
@@ -203,7 +208,7 @@ impl Catalogue {
             let computing = transaction.query(COMPUTES_INPUT, &[&oids, &columns]).await?;
             mark(&mut facts, &computing, |facts| facts.computes_input = true);
         }
-        Ok(Some(Self { tree, facts, questions, columns, omits_columns, version }))
+        Ok(Some(Self { tree, facts, questions, columns, codecs, omits_columns, version }))
     }
 
     /// Reads the definitions of all keys, which a load can do without and the server takes its
