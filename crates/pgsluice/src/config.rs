@@ -39,6 +39,13 @@ pub struct Load {
     pub memory: usize,
     /// Fewer rows of a leaf than this travel with those of others through the root, at the end.
     pub few_rows: usize,
+    /// Whether rows are sent in binary where every column has a codec; otherwise all go as they stand in
+    /// the input.
+    pub binary: bool,
+    /// Where rows go in the end.
+    pub sink: Sink,
+    /// Threads that parse, route and encode; None for one a connection, and a processor.
+    pub threads: Option<usize>,
     /// Whether leaves are found here at all; otherwise every row is left to the server.
     pub native: bool,
     /// Whether the server is asked about a handful of keys before rows are sent.
@@ -47,6 +54,16 @@ pub struct Load {
     pub create_partitions: bool,
     /// The width of new ranges: `month`, an interval, or a number; None for their siblings'.
     pub step: Option<String>,
+}
+
+/// Where rows go in the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sink {
+    /// Into the table.
+    #[default]
+    Copy,
+    /// Nowhere: what is measured is the client alone.
+    Null,
 }
 
 /// COPY's `HEADER` option.
@@ -75,6 +92,9 @@ impl Load {
         }
         if !(1..=MOST_JOBS).contains(&self.jobs) {
             return usage(format!("number of jobs must be between 1 and {MOST_JOBS}"));
+        }
+        if self.threads.is_some_and(|threads| !(1..=MOST_JOBS).contains(&threads)) {
+            return usage(format!("number of threads must be between 1 and {MOST_JOBS}"));
         }
         if self.memory < LEAST_MEMORY {
             return usage("memory must be at least 1MiB".to_owned());

@@ -3,6 +3,7 @@
 //! [`load::load`] is the whole flow; [`config`] says what can be asked of it.
 
 mod ask;
+mod bucketing;
 pub mod config;
 pub mod control;
 pub mod embedded;

@@ -74,7 +74,7 @@ impl Preview {
         stopped: &mut impl FnMut(&[u8], &Fields, NodeId, Cause) -> Result<()>,
     ) -> Result<()> {
         let mut outcome = Ok(());
-        routing.route(split, |Reached { row, keys, at, .. }| {
+        routing.route_all(split, |Reached { row, keys, at, .. }| {
             self.rows += 1;
             match at {
                 Ok(leaf) => {

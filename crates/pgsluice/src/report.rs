@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use pgsluice_core::catalog::{NodeId, ROOT};
 use serde::Serialize;
 
-use crate::config::Load;
+use crate::config::{Load, Sink};
 pub use crate::opening::FirstRow;
 use crate::opening::Opening;
 use crate::outcome::{Committed, Outcome, Tally};
@@ -87,6 +87,7 @@ impl Summary {
                 .map(|(_, rows)| rows)
                 .sum()
         };
+        let is_null = config.sink == Sink::Null;
         let (native, server): (u64, u64) = (direct(&routed.native), direct(&routed.server));
         Self {
             load_id: load_id(),
@@ -94,7 +95,7 @@ impl Summary {
             rows_read: outcome.read(),
             rows_loaded: *stored,
             rows_rejected: 0,
-            rows_skipped: sent - stored,
+            rows_skipped: if is_null { 0 } else { sent - stored },
             rows_already_loaded: 0,
             bytes_read,
             seconds: opening.elapsed().as_secs_f64(),
@@ -102,9 +103,9 @@ impl Summary {
             jobs: if plan.one_statement.is_some() { 1 } else { config.jobs },
             leaves: routed.leaves().len(),
             partitions_created: Vec::new(),
-            wire: "text",
+            wire: if plan.encoder.is_some() { "binary" } else { "text" },
             lanes: Lanes { native, server, slow: routed.rows() - native - server },
-            fallbacks: fallbacks(plan, outcome),
+            fallbacks: fallbacks(plan, config, outcome),
         }
     }
 }
@@ -122,7 +123,7 @@ fn detours<'p>(plan: &'p Plan, routed: &Tally) -> BTreeMap<&'p str, (Vec<NodeId>
     detours
 }
 
-fn fallbacks(plan: &Plan, outcome: &Outcome) -> Vec<Fallback> {
+fn fallbacks(plan: &Plan, config: &Load, outcome: &Outcome) -> Vec<Fallback> {
     let mut rows_by: BTreeMap<(String, String), u64> = BTreeMap::new();
     for (&(node, cause), &rows) in &outcome.routed.stops {
         *rows_by.entry(plan.explain(node, cause)).or_default() += rows;
@@ -138,8 +139,16 @@ fn fallbacks(plan: &Plan, outcome: &Outcome) -> Vec<Fallback> {
     if let Some(why) = &plan.one_statement {
         rows_by.insert(("one COPY on one connection".to_owned(), why.clone()), outcome.read());
     }
+    if let Some((what, why)) = &plan.text_only {
+        rows_by.insert((what.clone(), why.clone()), outcome.read());
+    }
+    for (&odd, &rows) in &outcome.routed.odd {
+        rows_by.insert(plan.explain_odd(odd), rows);
+    }
     let Committed { sent, stored } = outcome.committed;
-    if stored < sent {
+    if config.sink == Sink::Null {
+        rows_by.insert(("nothing was sent".to_owned(), "as asked".to_owned()), sent);
+    } else if stored < sent {
         let why = "a trigger of the table dropped them".to_owned();
         rows_by.insert(("rows not stored".to_owned(), why), sent - stored);
     }

@@ -106,9 +106,15 @@ enum Source {
 }
 
 impl Router {
-    /// A router for `tree`; no level is built before a row meets it.
+    /// A router for `tree`, to which the parser gives the fields that it needs; no level is built
+    /// before a row meets it.
     pub fn new(tree: Arc<Tree>) -> Self {
         let wanted = wanted_fields(&tree);
+        Self::over(tree, wanted)
+    }
+
+    /// The same where the parser gives the fields `wanted`, ascending: those needed and perhaps more.
+    pub fn over(tree: Arc<Tree>, wanted: Vec<usize>) -> Self {
         let levels = tree.nodes.iter().map(|_| OnceLock::new()).collect();
         Self { tree, wanted, levels }
     }

@@ -68,12 +68,20 @@ pub(crate) fn begin(path: &[&Relation], oid: u32, root: u32) -> String {
     )
 }
 
-/// `COPY relation (columns) FROM STDIN` in the input's own format.
-pub(crate) fn copy_in(relation: &Relation, columns: &[String], format: &Format) -> String {
+/// `COPY relation (columns) FROM STDIN` in the input's own format, or in binary if there is none.
+pub(crate) fn copy_in(relation: &Relation, columns: &[String], format: Option<&Format>) -> String {
     let columns: Vec<String> = columns.iter().map(|column| quoted(column)).collect();
+    let options = format.map_or_else(|| "FORMAT binary".to_owned(), text_options);
+    // A table without columns is copied without a list of them.
+    let list =
+        if columns.is_empty() { String::new() } else { format!(" ({})", columns.join(", ")) };
+    format!("COPY {relation}{list} FROM STDIN WITH ({options})")
+}
+
+fn text_options(format: &Format) -> String {
     let delimiter = literal(&[format.delimiter]);
     let null = literal(&format.null);
-    let options = match format.syntax {
+    match format.syntax {
         Syntax::Text => format!("FORMAT text, DELIMITER {delimiter}, NULL {null}"),
         Syntax::Csv { quote, escape, .. } => {
             let (quote, escape) = (literal(&[quote]), literal(&[escape]));
@@ -81,11 +89,7 @@ pub(crate) fn copy_in(relation: &Relation, columns: &[String], format: &Format) 
                 "FORMAT csv, DELIMITER {delimiter}, NULL {null}, QUOTE {quote}, ESCAPE {escape}"
             )
         }
-    };
-    // A table without columns is copied without a list of them.
-    let list =
-        if columns.is_empty() { String::new() } else { format!(" ({})", columns.join(", ")) };
-    format!("COPY {relation}{list} FROM STDIN WITH ({options})")
+    }
 }
 
 /// A string literal, whatever standard_conforming_strings says.
@@ -103,10 +107,11 @@ mod tests {
         let relation = Relation { schema: "a\"b".to_owned(), name: "T".to_owned() };
         let columns = ["select".to_owned(), "x y".to_owned()];
         assert_eq!(
-            copy_in(&relation, &columns, &Format::text()),
+            copy_in(&relation, &columns, Some(&Format::text())),
             "COPY \"a\"\"b\".\"T\" (\"select\", \"x y\") FROM STDIN \
              WITH (FORMAT text, DELIMITER E'\t', NULL E'\\\\N')"
         );
-        assert!(copy_in(&relation, &[], &Format::csv()).contains("\"T\" FROM STDIN"));
+        assert!(copy_in(&relation, &[], Some(&Format::csv())).contains("\"T\" FROM STDIN"));
+        assert!(copy_in(&relation, &[], None).ends_with("FROM STDIN WITH (FORMAT binary)"));
     }
 }

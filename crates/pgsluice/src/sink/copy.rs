@@ -9,16 +9,16 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use bytes::Buf;
 use futures_util::SinkExt;
 use futures_util::future::try_join;
-use pgsluice_core::bucket::Payload;
+use pgsluice_core::bucket::{Payload, Wire};
 use pgsluice_core::catalog::{NodeId, ROOT};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{CopyInSink, SimpleQueryMessage};
 
 use super::lines;
 use super::refusal::{Sent, lost, moved, refusal, unwelcome};
+use super::stretch::Stretch;
 use crate::error::Result;
 use crate::flow::Flow;
 use crate::outcome::Committed;
@@ -59,7 +59,7 @@ impl From<tokio_postgres::Error> for Failure {
     }
 }
 
-type Sink = Pin<Box<CopyInSink<Block>>>;
+type Sink = Pin<Box<CopyInSink<Stretch>>>;
 
 impl<'a> Lane<'a> {
     /// Connects.
@@ -82,7 +82,7 @@ impl<'a> Lane<'a> {
             let payload = Arc::new(payload);
             let (node, rows) = (payload.node(), payload.rows() as u64);
             let copying = async {
-                let mut sink = self.begin(node).await?;
+                let mut sink = self.begin(node, payload.wire()).await?;
                 self.send(&mut sink, &payload).await?;
                 self.commit(sink, rows).await
             };
@@ -101,7 +101,7 @@ impl<'a> Lane<'a> {
         let mut remembered: VecDeque<Sent> = VecDeque::new();
         let mut sent = 0;
         let copying = async {
-            let mut sink = self.begin(ROOT).await?;
+            let mut sink = self.begin(ROOT, Wire::Text).await?;
             let (mut line, mut bytes) = (0, 0);
             // If the connection is lost while there is nothing to send, the commit reports it.
             while let Ok(Some(payload)) = self.next().await {
@@ -143,13 +143,14 @@ impl<'a> Lane<'a> {
     }
 
     /// Begins a transaction and a COPY into `node`, in one round trip.
-    async fn begin(&self, node: NodeId) -> Result<Sink, Failure> {
+    async fn begin(&self, node: NodeId, wire: Wire) -> Result<Sink, Failure> {
         let client = &self.link.client;
-        let (begin, copy) = (self.flow.plan.begin(node), self.flow.plan.copy_statement(node));
+        let Flow { plan, .. } = self.flow;
+        let (begin, copy) = (plan.begin(node), plan.copy_statement(node, wire));
         let beginning = client.simple_query(&begin);
         let begun = try_join(beginning, client.copy_in(&copy)).await;
         let (answers, sink) = begun.map_err(|error| {
-            let direct = node != ROOT && self.flow.plan.detour(node).is_none();
+            let direct = node != ROOT && plan.detour(node).is_none();
             // The server names the schema that is not there any more, but not the table.
             let schema = error.code() == Some(&SqlState::INVALID_SCHEMA_NAME);
             if direct && schema { Failure::Moved(node) } else { Failure::Begin(error) }
@@ -163,11 +164,11 @@ impl<'a> Lane<'a> {
 
     async fn send(&self, sink: &mut Sink, payload: &Arc<Payload>) -> Result<(), Failure> {
         self.flow.opening.row_sent();
-        for index in 0..payload.blocks().len() {
+        for stretch in Stretch::all(payload) {
             if self.flow.control.is_stopped() {
                 break;
             }
-            sink.feed(Block { payload: Arc::clone(payload), index, at: 0 }).await?;
+            sink.feed(stretch).await?;
         }
         Ok(())
     }
@@ -211,30 +212,9 @@ impl<'a> Lane<'a> {
     }
 
     fn give_back(&self, sent: Sent) {
-        // Once COPY is finished the connection holds no block of it.
+        // Once COPY is finished the connection holds no piece of it.
         if let Some(payload) = Arc::into_inner(sent.payload) {
             self.queue.recycle(payload);
         }
-    }
-}
-
-/// A block of a payload on its way to the server, without a copy of its own.
-struct Block {
-    payload: Arc<Payload>,
-    index: usize,
-    at: usize,
-}
-
-impl Buf for Block {
-    fn remaining(&self) -> usize {
-        self.payload.blocks()[self.index].len() - self.at
-    }
-
-    fn chunk(&self) -> &[u8] {
-        &self.payload.blocks()[self.index][self.at..]
-    }
-
-    fn advance(&mut self, count: usize) {
-        self.at += count;
     }
 }

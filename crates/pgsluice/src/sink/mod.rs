@@ -1,5 +1,7 @@
-//! Where payloads go. So far there is one end, [`copy`]: a COPY into the payload's node.
+//! Where payloads go: [`copy`], a COPY into the payload's node, or [`null`].
 
 pub(crate) mod copy;
 mod lines;
+pub(crate) mod null;
 mod refusal;
+mod stretch;
