@@ -134,16 +134,20 @@ fn compare(
 }
 
 async fn set_session(client: &Client, n: usize) -> Option<i32> {
-    let (zone, seconds) = ZONES[n % ZONES.len()];
-    let set = format!(
+    client.batch_execute(&settings(n)).await.expect("settings");
+    ZONES[n % ZONES.len()].1
+}
+
+/// The settings of a session that decide how values are read, in all their combinations.
+pub(crate) fn settings(n: usize) -> String {
+    let (zone, _) = ZONES[n % ZONES.len()];
+    format!(
         "SET TimeZone = '{zone}'; SET DateStyle = '{}'; SET IntervalStyle = '{}'; \
          SET timezone_abbreviations = '{}'",
         DATE_STYLES[n % DATE_STYLES.len()],
         INTERVAL_STYLES[n / 2 % INTERVAL_STYLES.len()],
         ABBREVIATIONS[n % ABBREVIATIONS.len()],
-    );
-    client.batch_execute(&set).await.expect("settings");
-    seconds
+    )
 }
 
 fn in_zone(key_type: KeyType, zone: Option<i32>) -> KeyType {

@@ -1,5 +1,7 @@
 //! boolean: the unique prefixes of true, false, yes, no, on and off, and 1 and 0.
 
+use super::wire;
+
 /// `boolin` and `parse_bool_with_len`, `src/backend/utils/adt/bool.c`, PostgreSQL 13 to 18.
 ///
 /// `trim_ascii` takes all that C's `isspace` takes but the vertical tab.
@@ -9,6 +11,12 @@ pub(super) fn parse(text: &[u8]) -> Option<bool> {
         b"f" | b"0" => Some(false),
         text => parse_word(text),
     }
+}
+
+/// [`parse`] to what `boolrecv` takes, in the same file.
+pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    wire::put1(parse(text)?.into(), field);
+    Some(())
 }
 
 fn parse_word(text: &[u8]) -> Option<bool> {

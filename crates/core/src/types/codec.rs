@@ -1,13 +1,19 @@
 //! Each type whose values are encoded here, and which family's functions serve it.
 
-use super::{datetime, integer, numeric, text, uuid};
+use super::{
+    array, bit, boolean, bytea, datetime, float, geometry, integer, interval, jsonb, lsn, mac,
+    money, network, numeric, range, record, text, time, uuid,
+};
 
-/// A type whose values are turned from text into fields of COPY BINARY, with what of the session matters.
+/// A type whose values are turned from text into fields of COPY BINARY, with what of the session
+/// matters.
 ///
-/// The modifier of a column does not: the server's receive functions apply it as its input functions do,
-/// and refuse what they refuse.
+/// The modifier of a column does not: the server's receive functions apply it as its input functions
+/// do, and refuse what they refuse.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Codec {
+    /// `boolean`
+    Bool,
     /// `smallint`
     Int2,
     /// `integer`
@@ -16,12 +22,53 @@ pub enum Codec {
     Int8,
     /// `numeric`
     Numeric,
-    /// `text`, `character varying` and `character`: what is sent as it is.
+    /// `real`
+    Float4,
+    /// `double precision`
+    Float8,
+    /// `oid`
+    Oid,
+    /// `pg_lsn`
+    PgLsn,
+    /// `money`
+    ///
+    /// The caller vouches for the session reading `-$1,234.56` and `1.5` as an English one does.
+    Money,
+    /// `"char"`
+    Char,
+    /// `name`
+    Name,
+    /// `text`, `character varying`, `character`, `json` and enums: what is sent as it is.
     Text,
+    /// `xml`
+    Xml,
+    /// `bytea`
+    Bytea,
+    /// `bit` and `bit varying`
+    Bit,
     /// `uuid`
     Uuid,
+    /// `macaddr`
+    Macaddr,
+    /// `macaddr8`
+    Macaddr8,
+    /// `inet`
+    Inet,
+    /// `cidr`
+    Cidr,
     /// `date`
     Date,
+    /// `time without time zone`
+    Time,
+    /// `time with time zone`
+    ///
+    /// The caller vouches for `Z` as with [`super::KeyType::Timestamptz`].
+    Timetz {
+        /// As with [`super::KeyType::Timestamptz`].
+        zone: Option<i32>,
+    },
+    /// `interval`, all of its fields.
+    Interval,
     /// `timestamp without time zone`
     Timestamp,
     /// `timestamp with time zone`
@@ -31,6 +78,39 @@ pub enum Codec {
         /// As with [`super::KeyType::Timestamptz`].
         zone: Option<i32>,
     },
+    /// `jsonb`
+    Jsonb,
+    /// `point`
+    Point,
+    /// `line`
+    Line,
+    /// `lseg`
+    Lseg,
+    /// `box`
+    Box,
+    /// `path`
+    Path,
+    /// `polygon`
+    Polygon,
+    /// `circle`
+    Circle,
+    /// An array.
+    ///
+    /// The caller vouches for the session's `array_nulls` being on.
+    Array {
+        /// The type of the elements.
+        oid: u32,
+        /// What parts them.
+        delimiter: u8,
+        /// How they are encoded.
+        element: Box<Codec>,
+    },
+    /// A range of any type.
+    Range(Box<Codec>),
+    /// Ranges of any type.
+    Multirange(Box<Codec>),
+    /// A composite type: the type of each column, and how it is encoded.
+    Composite(Box<[(u32, Codec)]>),
 }
 
 impl Codec {
@@ -39,11 +119,9 @@ impl Codec {
     /// may hold a part of it behind its old end.
     ///
     /// `text` need not be valid in UTF-8, the server's encoding: the server looks.
-    #[inline]
     #[must_use]
     pub fn encode(&self, text: &[u8], field: &mut Vec<u8>) -> Option<()> {
-        match *self {
-            Self::Int2 => integer::encode2(text, field),
+        match self {
             Self::Int4 => integer::encode4(text, field),
             Self::Int8 => integer::encode8(text, field),
             Self::Numeric => numeric::encode(text, field),
@@ -51,7 +129,40 @@ impl Codec {
             Self::Uuid => uuid::encode(text, field),
             Self::Date => datetime::encode_date(text, field),
             Self::Timestamp => datetime::encode_timestamp(text, field),
-            Self::Timestamptz { zone } => datetime::encode_timestamptz(text, zone, field),
+            Self::Timestamptz { zone } => datetime::encode_timestamptz(text, *zone, field),
+            Self::Bool => boolean::encode(text, field),
+            Self::Int2 => integer::encode2(text, field),
+            Self::Float4 => float::encode4(text, field),
+            Self::Float8 => float::encode8(text, field),
+            Self::Oid => integer::encode_oid(text, field),
+            Self::PgLsn => lsn::encode(text, field),
+            Self::Money => money::encode(text, field),
+            Self::Char => text::encode_char(text, field),
+            Self::Name => text::encode_name(text, field),
+            Self::Xml => text::encode_xml(text, field),
+            Self::Bytea => bytea::encode(text, field),
+            Self::Bit => bit::encode(text, field),
+            Self::Macaddr => mac::encode(text, field),
+            Self::Macaddr8 => mac::encode8(text, field),
+            Self::Inet => network::encode_inet(text, field),
+            Self::Cidr => network::encode_cidr(text, field),
+            Self::Time => time::encode(text, field),
+            Self::Timetz { zone } => time::encode_zoned(text, *zone, field),
+            Self::Interval => interval::encode(text, field),
+            Self::Jsonb => jsonb::encode(text, field),
+            Self::Point => geometry::encode_point(text, field),
+            Self::Line => geometry::encode_line(text, field),
+            Self::Lseg => geometry::encode_lseg(text, field),
+            Self::Box => geometry::encode_box(text, field),
+            Self::Path => geometry::encode_path(text, field),
+            Self::Polygon => geometry::encode_polygon(text, field),
+            Self::Circle => geometry::encode_circle(text, field),
+            Self::Array { oid, delimiter, element } => {
+                array::encode((*oid, *delimiter), element, text, field)
+            }
+            Self::Range(subtype) => range::encode(subtype, text, field),
+            Self::Multirange(subtype) => range::encode_multirange(subtype, text, field),
+            Self::Composite(columns) => record::encode(columns, text, field),
         }
     }
 }

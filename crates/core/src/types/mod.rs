@@ -6,6 +6,7 @@
 //! also what the server will refuse, because it is the server that words the error.
 
 mod array;
+mod bit;
 mod boolean;
 mod bytea;
 mod codec;
@@ -13,6 +14,7 @@ pub(crate) mod datetime;
 mod digits;
 mod element;
 pub(crate) mod float;
+mod geometry;
 mod integer;
 mod interval;
 mod json;
@@ -21,9 +23,11 @@ mod key_type;
 mod label;
 mod lsn;
 mod mac;
+mod money;
 mod network;
 pub(crate) mod numeric;
 mod range;
+mod record;
 mod text;
 mod time;
 mod unquoted;

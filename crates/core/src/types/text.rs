@@ -14,13 +14,22 @@ pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     wire::put_bytes(text, field)
 }
 
+/// What `xml_recv` takes, `src/backend/utils/adt/xml.c`, PostgreSQL 13 to 18: the text itself. A declaration is left
+/// to the server, because it would believe the encoding there, as `xml_in` does not.
+pub(super) fn encode_xml(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    if text.starts_with(b"<?xml") {
+        return None;
+    }
+    encode(text, field)
+}
+
 /// Whether there is a zero in it, which no text of the server has: looked for in eight bytes at a time, as
 /// texts are short.
 #[inline]
-fn has_zero(text: &[u8]) -> bool {
+pub(super) fn has_zero(text: &[u8]) -> bool {
     const ONES: u64 = 0x0101_0101_0101_0101;
     let Some(last) = text.last_chunk() else { return text.contains(&0) };
-    // Zero and a byte above 0x80 lose their highest bit's difference only if they are below 1.
+    // A byte that was below 0x80 reaches above it only from zero, or by a zero below it.
     let zeros = |word: &[u8; 8]| {
         let word = u64::from_le_bytes(*word);
         word.wrapping_sub(ONES) & !word & ONES * 0x80
@@ -58,6 +67,20 @@ pub(super) fn parse_char(text: &[u8]) -> Option<i64> {
         [byte] if byte.is_ascii() => Some(byte.into()),
         _ => None,
     }
+}
+
+/// [`parse_name`] to what `namerecv` takes, in the same file.
+pub(super) fn encode_name(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    encode(parse_name(text)?, field)
+}
+
+/// [`parse_char`] to what `charrecv` takes, in the same file. A zero is not a text.
+pub(super) fn encode_char(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    if text == b"\0" {
+        return None;
+    }
+    wire::put1(parse_char(text)? as u8, field);
+    Some(())
 }
 
 /// `bpchartruelen`, `src/backend/utils/adt/varchar.c`, PostgreSQL 13 to 18.

@@ -45,6 +45,12 @@ pub(super) fn put_bytes(value: &[u8], field: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
+/// Appends a field that is NULL.
+#[inline]
+pub(super) fn put_null(field: &mut Vec<u8>) {
+    field.extend_from_slice(&(-1_i32).to_be_bytes());
+}
+
 /// Appends the value that `write` appends, with its length.
 #[inline]
 pub(super) fn put_with(
@@ -73,6 +79,7 @@ mod tests {
         put16(0x10, &mut field);
         put_bytes(b"ab", &mut field).unwrap();
         put_with(&mut field, |field| put_bytes(b"", field)).unwrap();
+        put_null(&mut field);
         let expected: &[&[u8]] = &[
             &[7],
             &[0, 0, 0, 1, 1],
@@ -82,6 +89,7 @@ mod tests {
             &[0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16],
             &[0, 0, 0, 2, b'a', b'b'],
             &[0, 0, 0, 4, 0, 0, 0, 0],
+            &[0xFF; 4],
         ];
         assert_eq!(field, expected.concat());
     }
