@@ -215,7 +215,7 @@ impl Buckets {
         let mut bytes = 0;
         while bytes < most {
             let oldest = shelves.iter_mut().filter_map(|shelf| {
-                let part = shelf.pile(bucket).parts.front()?;
+                let part = shelf.pile(bucket).first()?;
                 Some((part.rows().first().map(|row| row.split), shelf))
             });
             let Some((_, shelf)) = oldest.min_by_key(|(split, _)| *split) else { break };

@@ -26,7 +26,7 @@ impl RowAt {
 }
 
 /// Rows one behind the other.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Part {
     block: Vec<u8>,
     rows: Vec<RowAt>,

@@ -14,12 +14,22 @@ pub struct Shelf {
     bytes: usize,
 }
 
-/// One thread's share of one bucket. The last part is being filled.
+/// One thread's share of one bucket.
 #[derive(Debug, Default)]
 pub(super) struct Pile {
-    pub(super) parts: VecDeque<Part>,
+    /// What is being filled; before the first row it has no room. It lies here, next to the sums, because
+    /// whatever else a row touches is fetched from far away.
+    open: Part,
     pub(super) bytes: usize,
     pub(super) rows: usize,
+    full: VecDeque<Part>,
+}
+
+impl Pile {
+    /// The part that was begun first, if there are rows.
+    pub(super) fn first(&self) -> Option<&Part> {
+        self.full.front().or_else(|| (self.rows > 0).then_some(&self.open))
+    }
 }
 
 impl Shelf {
@@ -37,22 +47,21 @@ impl Shelf {
     /// for that is to be supplied first: see [`Self::supply`].
     #[inline]
     pub fn room(&mut self, bucket: usize, bytes: usize) -> Result<Room<'_>, usize> {
-        let Self { piles, bytes: all } = self;
-        let Pile { parts, bytes: of_pile, rows } = &mut piles[bucket];
         let room = bytes + ROOM_A_ROW;
-        match parts.back_mut() {
-            Some(part) if part.has_room(room) => Ok(Room { part, sums: [all, of_pile], rows }),
-            _ => Err(room),
-        }
+        let Self { piles, bytes } = self;
+        let pile = &mut piles[bucket];
+        if pile.open.has_room(room) { Ok(Room { pile, bytes }) } else { Err(room) }
     }
 
     /// Gives `bucket` an empty part to fill.
     pub fn supply(&mut self, bucket: usize, part: Part) -> Room<'_> {
-        let Self { piles, bytes: all } = self;
-        let Pile { parts, bytes: of_pile, rows } = &mut piles[bucket];
-        let last = parts.len();
-        parts.push_back(part);
-        Room { part: &mut parts[last], sums: [all, of_pile], rows }
+        let Self { piles, bytes } = self;
+        let pile = &mut piles[bucket];
+        let before = std::mem::replace(&mut pile.open, part);
+        if before.memory() > 0 {
+            pile.full.push_back(before);
+        }
+        Room { pile, bytes }
     }
 
     pub(super) fn pile(&self, bucket: usize) -> &Pile {
@@ -62,7 +71,11 @@ impl Shelf {
     /// Takes the first part of a bucket.
     pub(super) fn take(&mut self, bucket: usize) -> Option<Part> {
         let pile = &mut self.piles[bucket];
-        let part = pile.parts.pop_front()?;
+        let part = match pile.full.pop_front() {
+            Some(part) => part,
+            None if pile.rows > 0 => std::mem::take(&mut pile.open),
+            None => return None,
+        };
         pile.bytes -= part.bytes();
         pile.rows -= part.rows().len();
         self.bytes -= part.bytes();
@@ -73,10 +86,8 @@ impl Shelf {
 /// Room for a row.
 #[derive(Debug)]
 pub struct Room<'s> {
-    part: &'s mut Part,
-    /// The bytes that are counted.
-    sums: [&'s mut usize; 2],
-    rows: &'s mut usize,
+    pile: &'s mut Pile,
+    bytes: &'s mut usize,
 }
 
 impl Room<'_> {
@@ -88,13 +99,13 @@ impl Room<'_> {
         at: RowAt,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
     ) -> Result<usize, E> {
-        let Self { part, sums, rows } = self;
-        let (memory, bytes) = (part.memory(), part.bytes());
-        part.push(at, write)?;
-        for sum in sums {
-            *sum += part.bytes() - bytes;
-        }
-        *rows += 1;
-        Ok(part.memory() - memory)
+        let Self { pile, bytes } = self;
+        let (memory, before) = (pile.open.memory(), pile.open.bytes());
+        pile.open.push(at, write)?;
+        let written = pile.open.bytes() - before;
+        pile.bytes += written;
+        pile.rows += 1;
+        *bytes += written;
+        Ok(pile.open.memory() - memory)
     }
 }

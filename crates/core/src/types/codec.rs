@@ -40,6 +40,8 @@ pub enum Codec {
     Name,
     /// `text`, `character varying`, `character`, `json` and enums: what is sent as it is.
     Text,
+    /// `character` with a length.
+    Padded,
     /// `xml`
     Xml,
     /// `bytea`
@@ -126,6 +128,7 @@ impl Codec {
             Self::Int8 => integer::encode8(text, field),
             Self::Numeric => numeric::encode(text, field),
             Self::Text => text::encode(text, field),
+            Self::Padded => text::encode_padded(text, field),
             Self::Uuid => uuid::encode(text, field),
             Self::Date => datetime::encode_date(text, field),
             Self::Timestamp => datetime::encode_timestamp(text, field),

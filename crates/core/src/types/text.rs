@@ -14,6 +14,13 @@ pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     wire::put_bytes(text, field)
 }
 
+/// What `bpcharrecv` takes for a type with a length, `src/backend/utils/adt/varchar.c`, PostgreSQL 13 to 18:
+/// the text without its trailing blanks, which the server adds again up to the length. Where it is
+/// too long it is so without them as well: only blanks are cut off.
+pub(super) fn encode_padded(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    encode(without_trailing_blanks(text), field)
+}
+
 /// What `xml_recv` takes, `src/backend/utils/adt/xml.c`, PostgreSQL 13 to 18: the text itself. A declaration is left
 /// to the server, because it would believe the encoding there, as `xml_in` does not.
 pub(super) fn encode_xml(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
@@ -85,6 +92,10 @@ pub(super) fn encode_char(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
 
 /// `bpchartruelen`, `src/backend/utils/adt/varchar.c`, PostgreSQL 13 to 18.
 pub(super) fn without_trailing_blanks(mut text: &[u8]) -> &[u8] {
+    // A column of such a type may be blanks for the most part.
+    while let Some((rest, b"        ")) = text.split_last_chunk() {
+        text = rest;
+    }
     while let [rest @ .., b' '] = text {
         text = rest;
     }

@@ -117,6 +117,7 @@ impl Types<'_> {
             Type::INT4 => Codec::Int4,
             Type::INT8 => Codec::Int8,
             Type::NUMERIC => Codec::Numeric,
+            Type::BPCHAR if modifier >= 0 => return Some(self.text(Codec::Padded)),
             Type::TEXT | Type::VARCHAR | Type::BPCHAR => return Some(self.text(Codec::Text)),
             Type::UUID => Codec::Uuid,
             Type::DATE => Codec::Date,
