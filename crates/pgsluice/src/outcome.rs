@@ -64,7 +64,12 @@ pub(crate) struct Counts {
 impl Counts {
     /// Of a tree with so many nodes.
     pub(crate) fn new(nodes: usize) -> Self {
-        Self { native: vec![0; nodes], server: vec![0; nodes], stops: BTreeMap::new(), odd: BTreeMap::new() }
+        Self {
+            native: vec![0; nodes],
+            server: vec![0; nodes],
+            stops: BTreeMap::new(),
+            odd: BTreeMap::new(),
+        }
     }
 
     /// Counts a row by where it got, and whether the server was asked about it.

@@ -89,17 +89,7 @@ impl Plan {
         let format = format_for(&config.format, catalogue.version);
         let parser = Parser::new(&format, router.wanted().to_vec());
         let detours = detours(&tree, &catalogue.facts);
-        Self {
-            catalogue,
-            tree,
-            router,
-            parser,
-            format,
-            encoder,
-            text_only,
-            one_statement,
-            detours,
-        }
+        Self { catalogue, tree, router, parser, format, encoder, text_only, one_statement, detours }
     }
 
     /// The COPY statement that takes the rows of `node`.
@@ -189,7 +179,9 @@ impl Plan {
     pub fn explain_odd(&self, odd: Odd) -> (String, String) {
         let column = |slot: usize| self.catalogue.columns.get(slot).map_or("", String::as_str);
         match odd {
-            Odd::Fields => ("rows sent as text".to_owned(), "too few fields or too many".to_owned()),
+            Odd::Fields => {
+                ("rows sent as text".to_owned(), "too few fields or too many".to_owned())
+            }
             Odd::Value(slot) => (
                 format!("rows sent as text for column {}", label(column(slot))),
                 "the value's spelling is left to the server".to_owned(),

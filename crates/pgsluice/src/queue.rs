@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
-use pgsluice_core::bucket::{Buckets, Part, Payload, Pool, RowAt, SEALED_BYTES, Shelf, Wire, Worth};
+use pgsluice_core::bucket::{
+    Buckets, Part, Payload, Pool, RowAt, SEALED_BYTES, Shelf, Wire, Worth,
+};
 use pgsluice_core::catalog::NodeId;
 
 use crate::control::Control;
@@ -215,7 +217,8 @@ impl Filler<'_, '_> {
                 None => return Ok(()),
             },
         };
-        let grown = room.push(at, write)?;
+        let pushed = room.push(at, write);
+        let grown = shelf.grown();
         if grown > 0 {
             queue.pool.lock().grow(grown);
         }
@@ -223,7 +226,7 @@ impl Filler<'_, '_> {
         if rows.is_multiple_of(ROWS_AT_ONCE) {
             MutexGuard::bump(shelf);
         }
-        Ok(())
+        pushed
     }
 
     /// Has the rows of a node sent soon, however few.

@@ -177,11 +177,7 @@ impl Buckets {
 
     /// What is in `bucket` and in other small ones of idle nodes, by way of the root; that of `bucket`
     /// alone if there is no other.
-    fn gather(
-        &mut self,
-        bucket: usize,
-        shelves: &mut [impl DerefMut<Target = Shelf>],
-    ) -> Payload {
+    fn gather(&mut self, bucket: usize, shelves: &mut [impl DerefMut<Target = Shelf>]) -> Payload {
         let wire = self.wire(bucket);
         let first = self.close(bucket, usize::MAX, shelves);
         let mut bytes = first.bytes();
@@ -278,8 +274,8 @@ mod tests {
                     Err(bytes) => self.shelf.supply(bucket, Part::new(bytes)),
                 };
                 let at = RowAt::new(self.split, 10 * line as u32, line as u32);
-                let grown = room.push(at, |block| written(block, &[*bytes, b"\n"].concat()));
-                assert_eq!(grown, Ok(0));
+                let pushed = room.push(at, |block| written(block, &[*bytes, b"\n"].concat()));
+                assert_eq!((pushed, self.shelf.grown()), (Ok(()), 0));
             }
             self.split += 1;
         }
@@ -336,7 +332,7 @@ mod tests {
             block.push(b'x');
             Err("not a number")
         });
-        assert_eq!((written, shelf.bytes()), (Err("not a number"), 0));
+        assert_eq!((written, shelf.bytes(), shelf.grown()), (Err("not a number"), 0, 0));
         assert!(shelf.room(1, 9).is_ok());
         let mut buckets = Buckets::new(1, 0);
         assert!(buckets.take(ANY, &mut [&mut shelf]).is_none());
@@ -347,9 +343,7 @@ mod tests {
         let mut house = House::new(2, 0);
         house.push(&[(0, b"long"), (1, b"b")]);
         let bucket = Buckets::of(2, 0, Wire::Text);
-        let take = |house: &mut House| {
-            house.buckets.take_bucket(bucket, &mut [&mut house.shelf])
-        };
+        let take = |house: &mut House| house.buckets.take_bucket(bucket, &mut [&mut house.shelf]);
         let first = take(&mut house).expect("the longer");
         house.push(&[(0, b"long")]);
         assert!(first.node() == 0 && take(&mut house).is_none());
@@ -386,7 +380,7 @@ mod tests {
         house.push(&[(0, b"a"), (1, b"b")]);
         let bucket = Buckets::of(2, 1, Wire::Binary);
         let room = house.shelf.supply(bucket, Part::new(100));
-        assert_eq!(room.push(RowAt::new(0, 5, 5), |block| written(block, b"x")), Ok(0));
+        assert_eq!(room.push(RowAt::new(0, 5, 5), |block| written(block, b"x")), Ok(()));
         let wires = std::iter::from_fn(|| house.take(ANY)).map(|it| (it.wire(), it.rows()));
         let mut wires: Vec<_> = wires.collect();
         wires.sort_by_key(|(_, rows)| *rows);

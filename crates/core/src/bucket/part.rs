@@ -77,8 +77,7 @@ impl Part {
 
     /// Whether a row of `bytes` bytes fits in without growing it.
     pub(super) fn has_room(&self, bytes: usize) -> bool {
-        self.rows.len() < self.rows.capacity()
-            && self.block.capacity() - self.block.len() >= bytes
+        self.rows.len() < self.rows.capacity() && self.block.capacity() - self.block.len() >= bytes
     }
 
     /// Adds a row that `write` appends to the block; if it cannot, it is as if nothing was.

@@ -12,6 +12,7 @@ const ROOM_A_ROW: usize = 256;
 pub struct Shelf {
     piles: Vec<Pile>,
     bytes: usize,
+    grown: usize,
 }
 
 /// One thread's share of one bucket.
@@ -35,7 +36,7 @@ impl Pile {
 impl Shelf {
     /// A shelf for so many buckets.
     pub fn new(buckets: usize) -> Self {
-        Self { piles: (0..buckets).map(|_| Pile::default()).collect(), bytes: 0 }
+        Self { piles: (0..buckets).map(|_| Pile::default()).collect(), bytes: 0, grown: 0 }
     }
 
     /// The bytes of all rows.
@@ -48,20 +49,26 @@ impl Shelf {
     #[inline]
     pub fn room(&mut self, bucket: usize, bytes: usize) -> Result<Room<'_>, usize> {
         let room = bytes + ROOM_A_ROW;
-        let Self { piles, bytes } = self;
+        let Self { piles, bytes, grown } = self;
         let pile = &mut piles[bucket];
-        if pile.open.has_room(room) { Ok(Room { pile, bytes }) } else { Err(room) }
+        if pile.open.has_room(room) { Ok(Room { pile, bytes, grown }) } else { Err(room) }
     }
 
     /// Gives `bucket` an empty part to fill.
     pub fn supply(&mut self, bucket: usize, part: Part) -> Room<'_> {
-        let Self { piles, bytes } = self;
+        let Self { piles, bytes, grown } = self;
         let pile = &mut piles[bucket];
         let before = std::mem::replace(&mut pile.open, part);
         if before.memory() > 0 {
             pile.full.push_back(before);
         }
-        Room { pile, bytes }
+        Room { pile, bytes, grown }
+    }
+
+    /// The memory by which parts had to grow since this was asked last.
+    #[inline]
+    pub fn grown(&mut self) -> usize {
+        std::mem::take(&mut self.grown)
     }
 
     pub(super) fn pile(&self, bucket: usize) -> &Pile {
@@ -88,24 +95,26 @@ impl Shelf {
 pub struct Room<'s> {
     pile: &'s mut Pile,
     bytes: &'s mut usize,
+    grown: &'s mut usize,
 }
 
 impl Room<'_> {
-    /// Adds a row that `write` appends; the memory by which the part had to grow. If `write` fails
-    /// nothing is added.
+    /// Adds a row that `write` appends, or nothing if it fails.
     #[inline]
     pub fn push<E>(
         self,
         at: RowAt,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
-    ) -> Result<usize, E> {
-        let Self { pile, bytes } = self;
+    ) -> Result<(), E> {
+        let Self { pile, bytes, grown } = self;
         let (memory, before) = (pile.open.memory(), pile.open.bytes());
-        pile.open.push(at, write)?;
+        let pushed = pile.open.push(at, write);
+        *grown += pile.open.memory() - memory;
+        pushed?;
         let written = pile.open.bytes() - before;
         pile.bytes += written;
         pile.rows += 1;
         *bytes += written;
-        Ok(pile.open.memory() - memory)
+        Ok(())
     }
 }

@@ -5,9 +5,11 @@
 //! reader of each syntax has a file of its own.
 
 mod csv;
+mod marks;
 mod text;
 
 use crate::format::{Format, Syntax};
+use marks::Marks;
 
 /// A field of a row, as far as it can be told without decoding it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,17 +95,23 @@ impl Fields {
 pub struct Parser {
     format: Format,
     wanted: Vec<usize>,
+    /// The first fields are wanted, and no others.
+    first: bool,
 }
 
 impl Parser {
     /// A parser that looks for the fields at the positions `wanted`, counted from 0, ascending.
     pub fn new(format: &Format, wanted: Vec<usize>) -> Self {
         debug_assert!(wanted.is_sorted());
-        Self { format: format.clone(), wanted }
+        let first = wanted.iter().copied().eq(0..wanted.len());
+        Self { format: format.clone(), wanted, first }
     }
 
     /// Finds and decodes the wanted fields of `row`, in the order wanted.
     pub fn parse(&self, row: &[u8], into: &mut Fields) {
+        if self.first {
+            return self.parse_first(row, into);
+        }
         let Fields { fields, decoded, surplus } = into;
         fields.clear();
         decoded.clear();
@@ -128,6 +136,47 @@ impl Parser {
             (next, position) = (after, position + 1);
         }
         *surplus = next.is_some();
+    }
+
+    /// [`Self::parse`] of the first fields: these are found sixteen bytes at a time, and whatever holds
+    /// a quote or a backslash is read as it is there.
+    fn parse_first(&self, row: &[u8], into: &mut Fields) {
+        let Fields { fields, decoded, surplus } = into;
+        fields.clear();
+        decoded.clear();
+        *surplus = self.wanted.is_empty();
+        let Format { delimiter, null, syntax } = &self.format;
+        let special = match *syntax {
+            Syntax::Text => b'\\',
+            Syntax::Csv { quote, .. } => quote,
+        };
+        let mut marks = Marks::new(row, *delimiter, special);
+        let mut start = 0;
+        while fields.len() < self.wanted.len() {
+            let end = marks.next();
+            if end.is_some_and(|at| row[at] == special) {
+                let (mut field, next) = self.field(row, start);
+                if let Field::Coded(start, end) = field {
+                    let begin = decoded.len();
+                    self.decode(&row[start..end], decoded);
+                    field = Field::Coded(begin, decoded.len());
+                }
+                fields.push(field);
+                let Some(next) = next else { break };
+                marks.restart(next);
+                start = next;
+                *surplus = fields.len() == self.wanted.len();
+                continue;
+            }
+            let raw = &row[start..end.unwrap_or(row.len())];
+            let is_null = raw.len() == null.len() && raw == null;
+            let field = Field::Plain(start, start + raw.len());
+            fields.push(if is_null { Field::Null } else { field });
+            let Some(end) = end else { break };
+            start = end + 1;
+            *surplus = fields.len() == self.wanted.len();
+        }
+        fields.resize(self.wanted.len(), Field::Missing);
     }
 
     /// All fields of `row`, decoded; None is NULL. For header lines.

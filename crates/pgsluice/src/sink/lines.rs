@@ -26,11 +26,7 @@ pub(super) fn row(payload: &Payload, format: &Format, first: bool, line: u64) ->
 }
 
 /// The lines of each row; all line ends but its own are within quotes.
-fn of_rows(
-    payload: &Payload,
-    format: &Format,
-    first: bool,
-) -> impl Iterator<Item = (RowAt, u64)> {
+fn of_rows(payload: &Payload, format: &Format, first: bool) -> impl Iterator<Item = (RowAt, u64)> {
     let are_lines = payload.wire() == Wire::Binary || format.syntax == Syntax::Text;
     payload.in_order().enumerate().map(move |(index, (at, row))| match row.split_last() {
         Some((_, row)) if !are_lines => {
@@ -51,11 +47,11 @@ mod tests {
         for (line, row) in rows.iter().enumerate() {
             let row = [row, &b"\n"[..]].concat();
             let room = shelf.supply(0, Part::new(row.len()));
-            let written: Result<_, ()> = room.push(RowAt::new(0, 0, line as u32), |block| {
+            let written: Result<(), ()> = room.push(RowAt::new(0, 0, line as u32), |block| {
                 block.extend_from_slice(&row);
                 Ok(())
             });
-            assert_eq!(written, Ok(0));
+            assert_eq!(written, Ok(()));
         }
         let worth = Worth { least: 0, most: usize::MAX };
         Buckets::new(1, 0).take(worth, &mut [&mut shelf]).expect("rows")
