@@ -14,6 +14,7 @@ from bench.server import Server, copy_command
 from bench.timing import timed
 
 DUMPS = 2
+ASYNCHRONOUS = ", synchronous_commit=off"
 FLUSH = """RESET synchronous_commit;
 SELECT pg_logical_emit_message(true, 'bench', '');
 """
@@ -46,19 +47,24 @@ class Leaves:
 
     def scripts(self, weights: dict[str, int], jobs: int) -> list[list[str]]:
         """Return so many psql's that share the commands, each about as much by their weight."""
-        shares: list[list[str]] = [[] for _ in range(jobs)]
-        loads = [0] * jobs
-        for command in sorted(weights, key=weights.get, reverse=True):
-            least = loads.index(min(loads))
-            shares[least].append(command)
-            loads[least] += weights[command]
-        return [self.script(share) for share in shares if share]
+        return [self.script(share) for share in shares(weights, jobs) if share]
 
     def script(self, commands: list[str]) -> list[str]:
         """Return the psql that runs these commands."""
         script = self.folder / f"{len(list(self.folder.glob('*.sql')))}.sql"
         script.write_text("\n".join(["SET synchronous_commit = off;", *commands, FLUSH]))
         return self.server.psql("-f", str(script))
+
+
+def shares(weights: dict[str, int], jobs: int) -> list[list[str]]:
+    """Return so many lists of the commands, each about as much by their weight."""
+    lists: list[list[str]] = [[] for _ in range(jobs)]
+    loads = [0] * jobs
+    for command in sorted(weights, key=weights.get, reverse=True):
+        least = loads.index(min(loads))
+        lists[least].append(command)
+        loads[least] += weights[command]
+    return lists
 
 
 def floors(
@@ -75,7 +81,7 @@ def floors(
 
 def name(jobs: int, encoding: str = "binary") -> str:
     """Return the floor's name in tables and records."""
-    return f"the floor: {jobs} psql push {encoding} leaf files, synchronous_commit=off"
+    return f"the floor: {encoding} leaf files by {jobs} psql{ASYNCHRONOUS}"
 
 
 def figures(runs: list[dict], jobs: int) -> dict[str, float | None]:

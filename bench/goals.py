@@ -68,6 +68,11 @@ def verdict(goal: dict) -> str:
     return {True: "holds", False: "falls short", None: "not measured"}[goal["holds"]]
 
 
+def shown(goal: dict) -> str:
+    """Return what was measured, with the digits that are worth reading beside its limit."""
+    return f"{goal['measured']:,.{0 if goal['limit'] >= 100 else 2}f}"
+
+
 def limit(goal: dict) -> str:
     """Return the limit of a judged goal."""
     return f"{goal['relation']} {goal['limit']:g}"
@@ -78,10 +83,10 @@ def show(judged: list[dict]) -> None:
     if judged:
         print("\nwhat it must show:")
     for goal in judged:
-        value = "-" if goal["measured"] is None else f"{goal['measured']:.2f}"
+        value = "" if goal["measured"] is None else shown(goal)
         limits = f"{limit(goal)} {goal['unit']}"
-        against = f" against {goal['against']}" if goal["against"] else ""
-        print(f"  {verdict(goal):12} {value:>7}, {limits:25} {goal['what']}{against}")
+        against = f", against {goal['against']}" if goal["against"] else ""
+        print(f"  {verdict(goal):12} {value:>6} | {limits:26} | {goal['what']}{against}")
 
 
 def main(cases: list[str]) -> int:

@@ -12,7 +12,7 @@ use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use inputs::Input;
 use pgsluice_core::parse::{Keys, Parser};
-use pgsluice_core::route::{Router, Scratch};
+use pgsluice_core::route::{Route, Router, Scratch};
 use pgsluice_core::split::{Row, Splitter};
 
 /// A stage: its name, and what measures it over one input.
@@ -77,6 +77,10 @@ fn route(group: &mut BenchmarkGroup<'_, WallTime>, input: &Input) {
     let parsed: Vec<(&[u8], Keys)> =
         input.rows().iter().map(|row| parsed(row, input, &parser)).collect();
     let mut scratch = Scratch::default();
+    for (row, keys) in &parsed {
+        let route = router.route(row, keys, &mut scratch);
+        assert!(matches!(route, Route::Leaf(_)), "{}: {route:?}", input.name);
+    }
     group.bench_function(input.name, |bencher| {
         bencher.iter(|| {
             for (row, keys) in &parsed {
