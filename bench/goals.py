@@ -78,10 +78,10 @@ def limit(goal: dict) -> str:
     return f"{goal['relation']} {goal['limit']:g}"
 
 
-def show(judged: list[dict]) -> None:
+def show(judged: list[dict], heading: str) -> None:
     """Print judged goals, a line each."""
     if judged:
-        print("\nwhat it must show:")
+        print(f"\n{heading}:")
     for goal in judged:
         value = "" if goal["measured"] is None else shown(goal)
         limits = f"{limit(goal)} {goal['unit']}"
@@ -92,7 +92,8 @@ def show(judged: list[dict]) -> None:
 def main(cases: list[str]) -> int:
     """Print the goals of these benchmarks by their newest records."""
     records = [record for case in cases if (record := newest(case))]
-    show([goal for record in records for goal in record.get("goals", [])])
+    judged = [goal for record in records for goal in record.get("goals", [])]
+    show(judged, "what the newest records show")
     return 0
 
 

@@ -71,8 +71,8 @@ def conclude(case: str, measured: Callable[[], dict], options: argparse.Namespac
     if "runs" in result:
         show_medians(result["runs"])
     judged = goals.judge(case, result.get("measured", {}))
+    goals.show(judged, "what it must show")
     if not options.whole:
-        goals.show(judged)
         print("\nnot the whole benchmark, so no record is written")
         return 0
     file = record.write(case, {**result, "goals": judged})
