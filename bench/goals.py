@@ -1,7 +1,8 @@
 """What the benchmarks must show, as data, and whether they do.
 
-A goal that is missed is a figure like any other, not an error. Each record holds the goals as they
-were judged; `python -m bench.goals CASE...` prints those of the newest records.
+A goal that is missed is a figure like any other, not an error; it is judged by the two digits that
+tables show. Each record holds the goals as they were judged; `python -m bench.goals CASE...` prints
+those of the newest records.
 """
 
 import sys

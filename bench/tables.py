@@ -65,8 +65,8 @@ def leaves(record: dict) -> str:
         for figure in ("seconds", "cpu_seconds")
     )
     return paragraphs(
-        f"{case['rows']:,} such rows ({size(record)}) into a tree of {few:,} hash leaves, and of"
-        f" {many:,}:",
+        f"{case['rows']:,} rows of `pgbench_accounts` ({size(record)}) into a tree of {few:,} hash"
+        f" leaves, and of {many:,}:",
         "\n".join(lines),
         f"Opened for a single row, the large tree lets it go after {first:.0f} ms, {cpu:.0f} ms of"
         " them processor time of pgsluice; the rest is the server's, for the catalogue.",
@@ -102,8 +102,8 @@ def lanes(record: dict) -> str:
         return f"{faster(record['runs'], runs[0]['how'], psql):.2f}"
 
     return paragraphs(
-        f"{case['rows']:,} such rows ({size(record)}) into {case['leaves']} hash leaves of a table"
-        f" by `{served}`, and for the native lane of a table by `{native}`:",
+        f"{case['rows']:,} rows of `pgbench_accounts` ({size(record)}) into {case['leaves']} hash"
+        f" leaves of a table by `{served}`, and for the native lane of a table by `{native}`:",
         loads(record, *COLUMNS, ("times psql's speed", times)),
     )
 
