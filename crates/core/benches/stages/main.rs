@@ -104,8 +104,8 @@ fn settings() -> Criterion {
     Criterion::default()
         .without_plots()
         .sample_size(30)
-        .warm_up_time(Duration::from_secs(1))
-        .measurement_time(Duration::from_secs(2))
+        .warm_up_time(Duration::from_millis(500))
+        .measurement_time(Duration::from_millis(1500))
 }
 
 criterion_group! { name = benches; config = settings(); targets = stages }
