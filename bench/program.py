@@ -23,7 +23,8 @@ def arguments(
 ) -> argparse.Namespace:
     """Read the command line of a benchmark; `sizes` are what makes it large or small.
 
-    `whole` says whether it is the whole benchmark: of its own size, and at `least` so many rounds.
+    `whole` says whether it is the whole benchmark: of its own size and settings, and `least` rounds
+    or more.
     """
     parser = argparse.ArgumentParser(
         prog=f"make bench CASE={case}",
@@ -37,10 +38,10 @@ def arguments(
     parser.add_argument("--memory", type=int, default=512, metavar="MIB", help="of pgsluice")
     parser.add_argument("--set", action="append", metavar="NAME=VALUE", help="server settings")
     parser.add_argument("--without", action="append", choices=EXTRAS, help="leave this out")
-    options = parser.parse_args()
+    options, own = parser.parse_args(), parser.parse_args([])
+    as_own = {**vars(options), "rounds": least} == vars(own)
+    options.whole = as_own and options.rounds >= least
     options.set, options.without = options.set or [], options.without or []
-    sized = all(getattr(options, name) == size for name, (size, _) in sizes.items())
-    options.whole = sized and options.rounds >= least and not options.without
     return options
 
 
