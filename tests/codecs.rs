@@ -7,6 +7,7 @@
 
 mod kinds;
 mod sides;
+mod spell;
 
 use std::iter::repeat_with;
 
@@ -16,7 +17,7 @@ use crate::server::{Scratch, Server, on_each_server};
 use crate::spelling::awkward::Random;
 use crate::spelling::settings;
 
-const SPELLINGS: usize = 3_000;
+const SPELLINGS: usize = 2_000;
 const ROWS: usize = 200;
 
 on_each_server!(crate::codecs::try_kinds, [what_is_encoded_is_what_copy_makes_of_the_text,]);

@@ -157,7 +157,7 @@ fn write_text(text: &str, input: &mut String) {
 /// The number of the line, from 1 on, that COPY stopped at.
 fn line(error: &Error) -> usize {
     let place = error.as_db_error().and_then(|error| error.where_()).unwrap_or_default();
-    let number = place.split_once(", line ").map(|(_, rest)| rest);
-    let number = number.and_then(|rest| rest.split([',', ':', '\n']).next()?.parse().ok());
+    let number = place.split_once("_side, line ").map(|(_, rest)| rest);
+    let number = number.and_then(|rest| rest.split([',', '\n']).next()?.parse().ok());
     number.unwrap_or_else(|| panic!("no line in {place:?}: {}", explain(error)))
 }

@@ -229,7 +229,7 @@ const TENS: [u32; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_00
 /// Eight digits as two of base 10,000.
 #[inline]
 fn pair(number: u32) -> u128 {
-    u128::from(number / 10_000 << 16 | number % 10_000)
+    u128::from((number / 10_000) << 16 | (number % 10_000))
 }
 
 /// A number of any spelling.
