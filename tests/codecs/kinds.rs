@@ -39,9 +39,9 @@ const fn plain(sql: &'static str, spell: Spell) -> Kind {
     Kind { sql, spell, settings: 1, since: 13 }
 }
 
-/// A type that is tried under all settings of dates.
+/// A type that is tried in all time zones, and with all styles of dates and intervals.
 const fn dated(sql: &'static str, spell: Spell) -> Kind {
-    Kind { sql, spell, settings: 20, since: 13 }
+    Kind { sql, spell, settings: 5, since: 13 }
 }
 
 const fn since(since: u32, kind: Kind) -> Kind {
