@@ -206,10 +206,16 @@ fn encode_plain(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     let whole = digits::number(whole)?;
     let fraction = digits::up_to_8(fraction)? * eighth;
     let (upper, lower) = ((whole / 100_000_000) as u32, (whole % 100_000_000) as u32);
-    let groups = pair(upper) << 64 | pair(lower) << 32 | pair(fraction);
-    // From here on the first group, if there is any, stands highest.
-    let zeros = (groups.leading_zeros() / 16).min(7);
-    let groups = groups << (16 * zeros);
+    let groups = pair(lower) << 32 | pair(fraction);
+    // The first group, if there is any, is moved to the highest place.
+    let (zeros, groups) = if upper == 0 {
+        let zeros = (groups.leading_zeros() / 16).min(3);
+        (zeros + 2, u128::from(groups << (16 * zeros)) << 64)
+    } else {
+        let groups = u128::from(pair(upper)) << 64 | u128::from(groups);
+        let zeros = groups.leading_zeros() / 16;
+        (zeros, groups << (16 * zeros))
+    };
     let count = 8 - groups.trailing_zeros() / 16;
     let head = u64::from(count) << 48
         | u64::from(5_u16.wrapping_sub(zeros as u16)) << 32
@@ -228,8 +234,8 @@ const TENS: [u32; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_00
 
 /// Eight digits as two of base 10,000.
 #[inline]
-fn pair(number: u32) -> u128 {
-    u128::from((number / 10_000) << 16 | (number % 10_000))
+fn pair(number: u32) -> u64 {
+    u64::from((number / 10_000) << 16 | (number % 10_000))
 }
 
 /// A number of any spelling.
