@@ -193,9 +193,9 @@ pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
 /// At most sixteen digits before the decimal point and eight behind it: six of base 10,000.
 #[inline]
 fn encode_plain(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
-    let (sign, text) = match text {
-        [b'-', rest @ ..] => (WIRE_NEGATIVE, rest),
-        _ => (WIRE_POSITIVE, text),
+    let (negative, text) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        _ => (false, text),
     };
     let (whole, fraction) = match text.iter().rposition(|&byte| byte == b'.') {
         Some(point) => (&text[..point], &text[point + 1..]),
@@ -210,16 +210,17 @@ fn encode_plain(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     // The first group, if there is any, is moved to the highest place.
     let (zeros, groups) = if upper == 0 {
         let zeros = (groups.leading_zeros() / 16).min(3);
-        (zeros + 2, u128::from(groups << (16 * zeros)) << 64)
+        (zeros + 4, u128::from(groups << (16 * zeros)) << 64)
     } else {
         let groups = u128::from(pair(upper)) << 64 | u128::from(groups);
         let zeros = groups.leading_zeros() / 16;
         (zeros, groups << (16 * zeros))
     };
     let count = 8 - groups.trailing_zeros() / 16;
+    let weight = if count > 0 { 5 - zeros as i16 } else { 0 };
     let head = u64::from(count) << 48
-        | u64::from(5_u16.wrapping_sub(zeros as u16)) << 32
-        | u64::from(sign) << 16
+        | u64::from(weight as u16) << 32
+        | u64::from(wire_sign(negative && count > 0)) << 16
         | scale as u64;
     let mut bytes = [0; 24];
     bytes[3] = 8 + 2 * count as u8;
@@ -228,6 +229,12 @@ fn encode_plain(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     field.extend_from_slice(&bytes);
     field.truncate(field.len() - (12 - 2 * count as usize));
     Some(())
+}
+
+/// Zero has no sign.
+#[inline]
+fn wire_sign(negative: bool) -> u16 {
+    if negative { WIRE_NEGATIVE } else { WIRE_POSITIVE }
 }
 
 const TENS: [u32; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
@@ -261,7 +268,7 @@ fn encode_any(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
             number.each_group(&digits, |group| field.extend(group.to_be_bytes()));
         }
         let count = u16::try_from((field.len() - start) / 2 - 4).ok()?;
-        let sign = if number.negative { WIRE_NEGATIVE } else { WIRE_POSITIVE };
+        let sign = wire_sign(number.negative && count > 0);
         for (place, word) in [count, weight as u16, sign, scale].into_iter().enumerate() {
             let place = start + 2 * place;
             field[place..place + 2].copy_from_slice(&word.to_be_bytes());
