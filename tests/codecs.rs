@@ -6,15 +6,14 @@
 //! The way is that of a load: the catalogue of the table says which codec a column has.
 
 mod kinds;
+mod reasons;
 mod sides;
 mod spell;
 
 use std::iter::repeat_with;
 
-use pgsluice_core::types::Codec;
-
 use self::kinds::{KINDS, Kind, TYPES};
-use self::sides::{Row, Sides, codecs};
+use self::sides::{Row, Sides};
 use crate::server::{Scratch, Server, explain, on_each_server, say};
 use crate::spelling::awkward::Random;
 use crate::spelling::settings;
@@ -23,7 +22,6 @@ const SPELLINGS: usize = 4_000;
 const ROWS: usize = 200;
 
 on_each_server!(crate::codecs::try_kinds, [what_is_encoded_is_what_copy_makes_of_the_text,]);
-on_each_server!(crate::codecs::try_others, [other_columns_have_a_reason_and_no_codec,]);
 
 fn try_kinds(_name: &str, server: Server) {
     let scratch = server.scratch();
@@ -66,41 +64,4 @@ fn try_kind(scratch: &Scratch, kind: &Kind, random: &mut Random) -> Vec<Row> {
     // Otherwise this test proves little.
     assert!(encoded > SPELLINGS / 50 && !first.is_empty(), "{}: {encoded} encoded", kind.sql);
     first
-}
-
-fn try_others(_name: &str, server: Server) {
-    let unknown = |ty: &str| Some(format!("type {ty} is not encoded natively"));
-    let some_fields = Some("an interval of some fields only is not encoded natively".to_owned());
-    let array_nulls = Some("the session's array_nulls is off, so NULL is a string".to_owned());
-    let scratch = server.scratch();
-    let session = scratch.session();
-    session.run(
-        "CREATE TYPE mixed AS (a integer, b tsvector);
-         CREATE DOMAIN hours AS interval hour;
-         CREATE TABLE t (a tid, b tsvector[], c mixed, d interval day, e interval year[], f hours,
-                         g integer[], h integer, i int2vector)",
-    );
-    let why = |settings| -> Vec<Option<String>> {
-        codecs(&scratch, settings, "t").into_iter().map(Result::err).collect()
-    };
-    let expected = [
-        unknown("tid"),
-        unknown("tsvector"),
-        unknown("tsvector"),
-        some_fields.clone(),
-        some_fields.clone(),
-        some_fields,
-        None,
-        None,
-        unknown("int2vector"),
-    ];
-    assert_eq!(why(""), expected);
-    assert_eq!(why("SET array_nulls = off")[6], array_nulls);
-
-    let latin = server.scratch_in("LATIN1");
-    latin.session().run("CREATE TABLE t (a text, b varchar(3)[], c jsonb, d integer, e timestamp)");
-    let codecs = codecs(&latin, "", "t");
-    let text = Err("text in a LATIN1 database is not encoded natively".to_owned());
-    assert_eq!(codecs[..3], [text.clone(), text.clone(), text]);
-    assert_eq!(codecs[3..], [Ok(Codec::Int4), Ok(Codec::Timestamp)]);
 }
