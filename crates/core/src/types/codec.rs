@@ -32,7 +32,7 @@ pub enum Codec {
     PgLsn,
     /// `money`
     ///
-    /// The caller vouches for the session reading `-$1,234.56` and `1.5` as an English one does.
+    /// The caller vouches for the session writing `-$1,234.56` as an English one does.
     Money,
     /// `"char"`
     Char,

@@ -45,10 +45,10 @@ FROM edge
 JOIN pg_catalog.pg_type t ON t.oid = part
 ORDER BY whole, place";
 
-/// Whether an amount of money is read as it is here, which lc_monetary decides.
+/// Whether amounts of money are spelled as they are read here. `cash_in` takes the signs that `cash_out`
+/// writes, of which lc_monetary decides, but an amount with others would be an error.
 const MONEY: &str = "
-SELECT pg_catalog.cash_send('-$1,234.56'::pg_catalog.money) = '\\xfffffffffffe1dc0'
-   AND pg_catalog.cash_send('1.5'::pg_catalog.money) = '\\x0000000000000096'";
+SELECT (-1234.56)::pg_catalog.money::pg_catalog.text OPERATOR(pg_catalog.=) '-$1,234.56'";
 
 /// A codec, or in words for the user why there is none.
 pub(super) type Answer = std::result::Result<Codec, String>;
@@ -92,7 +92,7 @@ struct Part {
 /// The types of the input, and what of the session and the database decides how they are encoded.
 struct Types<'s> {
     session: &'s Session,
-    /// An amount of money is read here as it is encoded.
+    /// Amounts of money are spelled as they are read here.
     reads_money: bool,
     /// The parts of each type that has some, in their order.
     parts: HashMap<Oid, Vec<Part>>,
