@@ -5,9 +5,9 @@
 //! Apart from the vectors in crates/core because it needs a server, and looks for what nobody
 //! thought of. The spellings are the same in each run; `awkward` makes them.
 
-mod addresses;
+pub(crate) mod addresses;
 pub(crate) mod awkward;
-mod containers;
+pub(crate) mod containers;
 pub(crate) mod numbers;
 pub(crate) mod times;
 

@@ -37,6 +37,19 @@ impl<'a> FromIterator<&'a Row> for Row {
     }
 }
 
+/// What the catalogue of the load says of the columns of `table`.
+pub(super) fn codecs(scratch: &Scratch, settings: &str, table: &str) -> Vec<Result<Codec, String>> {
+    let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let catalogue = runtime.block_on(async {
+        let (mut client, connection) =
+            tokio_postgres::connect(scratch.url(), NoTls).await.expect("no server");
+        tokio::spawn(connection);
+        client.batch_execute(settings).await.expect("settings");
+        Catalogue::read(&mut client, table, None).await
+    });
+    catalogue.expect("a catalogue").codecs
+}
+
 /// The two tables: a number of the row, and a column of each type.
 pub(super) struct Sides<'a> {
     session: Session,
@@ -60,15 +73,8 @@ impl<'a> Sides<'a> {
 
     /// What the catalogue of the load says of the first column.
     pub(super) fn codec(&self) -> Codec {
-        let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let catalogue = runtime.block_on(async {
-            let (mut client, connection) =
-                tokio_postgres::connect(self.scratch.url(), NoTls).await.expect("no server");
-            tokio::spawn(connection);
-            client.batch_execute(&self.settings).await.expect("settings");
-            Catalogue::read(&mut client, "text_side", None).await.expect("a catalogue")
-        });
-        catalogue.codecs[1].clone().expect("a codec")
+        let codecs = codecs(self.scratch, &self.settings, "text_side");
+        codecs[1].clone().expect("a codec")
     }
 
     /// The rows that COPY text takes, and those that it refuses.
@@ -157,7 +163,7 @@ fn write_text(text: &str, input: &mut String) {
 /// The number of the line, from 1 on, that COPY stopped at.
 fn line(error: &Error) -> usize {
     let place = error.as_db_error().and_then(|error| error.where_()).unwrap_or_default();
-    let number = place.split_once(", line ").map(|(_, rest)| rest);
-    let number = number.and_then(|rest| rest.split([',', ':', '\n']).next()?.parse().ok());
+    let number = place.split_once("_side, line ").map(|(_, rest)| rest);
+    let number = number.and_then(|rest| rest.split([',', '\n']).next()?.parse().ok());
     number.unwrap_or_else(|| panic!("no line in {place:?}: {}", explain(error)))
 }

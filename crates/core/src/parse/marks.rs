@@ -2,7 +2,7 @@
 //!
 //! Fields are short: to look for the end of each anew takes longer than to look through all of them.
 
-use wide::{CmpEq, u8x16};
+use wide::u8x16;
 
 const WIDTH: usize = 16;
 

@@ -32,7 +32,7 @@ pub enum Codec {
     PgLsn,
     /// `money`
     ///
-    /// The caller vouches for the session reading `-$1,234.56` and `1.5` as an English one does.
+    /// The caller vouches for the session writing `-$1,234.56` as an English one does.
     Money,
     /// `"char"`
     Char,
@@ -166,6 +166,81 @@ impl Codec {
             Self::Range(subtype) => range::encode(subtype, text, field),
             Self::Multirange(subtype) => range::encode_multirange(subtype, text, field),
             Self::Composite(columns) => record::encode(columns, text, field),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Codec;
+
+    /// A codec of each type, with a text of it.
+    fn all() -> Vec<(Codec, &'static str)> {
+        let array = Codec::Array { oid: 25, delimiter: b',', element: Codec::Text.into() };
+        vec![
+            (Codec::Bool, "t"),
+            (Codec::Int2, "1"),
+            (Codec::Int4, "1"),
+            (Codec::Int8, "1"),
+            (Codec::Numeric, "1"),
+            (Codec::Float4, "1"),
+            (Codec::Float8, "1"),
+            (Codec::Oid, "1"),
+            (Codec::PgLsn, "1/1"),
+            (Codec::Money, "1"),
+            (Codec::Char, ""),
+            (Codec::Name, "a"),
+            (Codec::Text, "a"),
+            (Codec::Text, "longer than a word"),
+            (Codec::Xml, "<a/>"),
+            (Codec::Bytea, "a"),
+            (Codec::Bytea, "\\x00"),
+            (Codec::Bit, "1"),
+            (Codec::Uuid, "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"),
+            (Codec::Macaddr, "08:00:2b:01:02:03"),
+            (Codec::Macaddr8, "08:00:2b:01:02:03"),
+            (Codec::Inet, "::1"),
+            (Codec::Cidr, "::1"),
+            (Codec::Date, "2000-01-01"),
+            (Codec::Time, "00:00"),
+            (Codec::Timetz { zone: None }, "00:00Z"),
+            (Codec::Interval, "1 day"),
+            (Codec::Timestamp, "2000-01-01 00:00"),
+            (Codec::Timestamptz { zone: None }, "2000-01-01 00:00Z"),
+            (Codec::Jsonb, "1"),
+            (Codec::Point, "(1,2)"),
+            (Codec::Line, "{1,2,3}"),
+            (Codec::Lseg, "[(1,2),(3,4)]"),
+            (Codec::Box, "(1,2),(3,4)"),
+            (Codec::Path, "[(1,2)]"),
+            (Codec::Polygon, "((1,2))"),
+            (Codec::Circle, "<(1,2),3>"),
+            (array, "{a}"),
+            (Codec::Range(Codec::Int4.into()), "[1,2)"),
+            (Codec::Multirange(Codec::Int4.into()), "{[1,2),[3,4)}"),
+            (Codec::Composite([(23, Codec::Int4), (25, Codec::Text)].into()), "(1,a)"),
+        ]
+    }
+
+    #[test]
+    fn a_field_is_appended_with_its_length() {
+        for (codec, text) in all() {
+            let mut field = b"before".to_vec();
+            assert_eq!(codec.encode(text.as_bytes(), &mut field), Some(()), "{codec:?}");
+            let field = field.strip_prefix(b"before").expect(text);
+            let (length, value) = field.split_first_chunk().expect(text);
+            assert_eq!(i32::from_be_bytes(*length) as usize, value.len(), "{codec:?}");
+        }
+    }
+
+    #[test]
+    fn no_text_of_the_server_has_a_zero_in_it() {
+        for (codec, text) in all() {
+            for place in 0..=text.len() {
+                let mut text = text.as_bytes().to_vec();
+                text.insert(place, 0);
+                assert_eq!(codec.encode(&text, &mut Vec::new()), None, "{codec:?} {place}");
+            }
         }
     }
 }

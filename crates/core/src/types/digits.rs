@@ -17,12 +17,22 @@ pub(super) fn number(text: &[u8]) -> Option<u64> {
 /// The number of at most eight digits; none are 0.
 #[inline]
 pub(super) fn up_to_8(text: &[u8]) -> Option<u32> {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    let zeros = (ONES * u64::from(b'0')).checked_shr(64 - 8 * text.len() as u32).unwrap_or(0);
-    let digits = word(text) ^ zeros;
+    let zeros = ZEROS.checked_shl(8 * text.len() as u32).unwrap_or(0);
+    eight(zeros | word(text))
+}
+
+/// A digit in each byte.
+pub(super) const ZEROS: u64 = u64::from_ne_bytes([b'0'; 8]);
+
+/// The number of the eight digits in a word.
+#[inline]
+pub(super) fn eight(word: u64) -> Option<u32> {
+    const LOWER_BITS: u64 = u64::from_ne_bytes([0x7F; 8]);
+    const ABOVE_9: u64 = u64::from_ne_bytes([0x7F - 9; 8]);
+    let digits = word ^ ZEROS;
     // A byte above 9 reaches its highest bit, or has it already.
-    let above_9 = (digits & ONES * 0x7F).wrapping_add(ONES * 0x76) | digits;
-    if above_9 & ONES * 0x80 != 0 {
+    let above_9 = ((digits & LOWER_BITS) + ABOVE_9) | digits;
+    if above_9 & !LOWER_BITS != 0 {
         return None;
     }
     // Neighbours are put together: digits to pairs, pairs to fours, fours to eights.

@@ -134,9 +134,9 @@ fn parse_bits(text: &str) -> Option<u8> {
 /// cidr, length, address.
 pub(super) fn from_binary(bytes: &[u8]) -> Option<Network> {
     let [family, bits, _, _, address @ ..] = bytes else { return None };
-    match family {
-        &FAMILY_4 => Network::new(false, Some(*bits), address),
-        &FAMILY_6 => Network::new(true, Some(*bits), address),
+    match *family {
+        FAMILY_4 => Network::new(false, Some(*bits), address),
+        FAMILY_6 => Network::new(true, Some(*bits), address),
         _ => None,
     }
 }

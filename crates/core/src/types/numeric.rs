@@ -3,7 +3,10 @@
 //! A kind, the weight of the first digit, the digits of base 10,000 without zeros at either end, an end;
 //! all but the kind inverted for a negative number. The end also parts it from what stands behind it.
 
-use super::{digits, wire};
+mod binary;
+
+pub(super) use binary::encode;
+
 use crate::hash;
 
 /// The kinds, ascending.
@@ -171,97 +174,6 @@ impl Decimal<'_> {
             push(group);
         }
     }
-}
-
-/// `NUMERIC_POS` and the like, `src/backend/utils/adt/numeric.c`, PostgreSQL 13 to 18.
-const WIRE_POSITIVE: u16 = 0x0000;
-const WIRE_NEGATIVE: u16 = 0x4000;
-const WIRE_NAN: u16 = 0xC000;
-const WIRE_INFINITY: u16 = 0xD000;
-const WIRE_NEGATIVE_INFINITY: u16 = 0xF000;
-
-/// [`parse`] to what `numeric_recv` takes, in the same file, with the digits behind the decimal point
-/// that are written. It rounds, and refuses, as `numeric_in` does.
-#[inline]
-pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
-    match encode_plain(text, field) {
-        Some(()) => Some(()),
-        None => encode_any(text.trim_ascii(), field),
-    }
-}
-
-/// At most sixteen digits before the decimal point and eight behind it: six of base 10,000.
-#[inline]
-fn encode_plain(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
-    let (sign, text) = match text {
-        [b'-', rest @ ..] => (WIRE_NEGATIVE, rest),
-        _ => (WIRE_POSITIVE, text),
-    };
-    let (whole, fraction) = match text.iter().rposition(|&byte| byte == b'.') {
-        Some(point) => (&text[..point], &text[point + 1..]),
-        None => (text, &[][..]),
-    };
-    let scale = fraction.len();
-    let eighth = TENS.get(8_usize.checked_sub(scale)?)?;
-    let whole = digits::number(whole)?;
-    let fraction = digits::up_to_8(fraction)? * eighth;
-    let (upper, lower) = ((whole / 100_000_000) as u32, (whole % 100_000_000) as u32);
-    let groups = pair(upper) << 64 | pair(lower) << 32 | pair(fraction);
-    // From here on the first group, if there is any, stands highest.
-    let zeros = (groups.leading_zeros() / 16).min(7);
-    let groups = groups << (16 * zeros);
-    let count = 8 - groups.trailing_zeros() / 16;
-    let head = u64::from(count) << 48
-        | u64::from(5_u16.wrapping_sub(zeros as u16)) << 32
-        | u64::from(sign) << 16
-        | scale as u64;
-    let mut bytes = [0; 24];
-    bytes[3] = 8 + 2 * count as u8;
-    bytes[4..12].copy_from_slice(&head.to_be_bytes());
-    bytes[12..].copy_from_slice(&groups.to_be_bytes()[..12]);
-    field.extend_from_slice(&bytes);
-    field.truncate(field.len() - (12 - 2 * count as usize));
-    Some(())
-}
-
-const TENS: [u32; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
-
-/// Eight digits as two of base 10,000.
-#[inline]
-fn pair(number: u32) -> u128 {
-    u128::from(number / 10_000 << 16 | number % 10_000)
-}
-
-/// A number of any spelling.
-fn encode_any(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
-    if !matches!(text.last()?, b'0'..=b'9' | b'.') {
-        let sign = match parse_word(text, None)? {
-            NAN => WIRE_NAN,
-            INFINITY => WIRE_INFINITY,
-            _ => WIRE_NEGATIVE_INFINITY,
-        };
-        wire::put8(u64::from(sign) << 16, field);
-        return Some(());
-    }
-    let number = parse_decimal(text)?;
-    let scale = u16::try_from(number.lowest()?.min(0).unsigned_abs()).ok()?;
-    let digits = number.digits()?;
-    wire::put_with(field, |field| {
-        let start = field.len();
-        field.extend_from_slice(&[0; 8]);
-        let mut weight = 0;
-        if let Some(digits) = digits {
-            weight = digits.weight();
-            number.each_group(&digits, |group| field.extend(group.to_be_bytes()));
-        }
-        let count = u16::try_from((field.len() - start) / 2 - 4).ok()?;
-        let sign = if number.negative { WIRE_NEGATIVE } else { WIRE_POSITIVE };
-        for (place, word) in [count, weight as u16, sign, scale].into_iter().enumerate() {
-            let place = start + 2 * place;
-            field[place..place + 2].copy_from_slice(&word.to_be_bytes());
-        }
-        Some(())
-    })
 }
 
 /// Writes the digits of base 10,000 of a number that is not zero.

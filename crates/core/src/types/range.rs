@@ -260,8 +260,8 @@ fn merge_hashes(flags: u8, lower: u64, upper: u64, seed: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
-    use crate::types::KeyType;
+    use super::{encode, encode_multirange, parse};
+    use crate::types::{Codec, KeyType};
 
     fn read(subtype: &KeyType, text: &str) -> Option<Vec<u8>> {
         let mut bytes = vec![7];
@@ -306,6 +306,46 @@ mod tests {
         ];
         let read = ascending.map(|text| read(&KeyType::Numeric { scale: None }, text));
         assert!(read.is_sorted_by(|a, b| a.is_some() && a < b), "{read:?}");
+    }
+
+    #[test]
+    fn flags_say_which_bounds_there_are() {
+        let [one, two] = [1, 2].map(|number| [0, 0, 0, 4, 0, 0, 0, number]);
+        let both = [one, two].concat();
+        for (text, flags, bounds) in [
+            ("empty", 0x01, &[][..]),
+            ("(1,2)", 0x00, &both),
+            ("[1,2)", 0x02, &both),
+            ("(1, 2]", 0x04, &both),
+            (" [1,\"2\"]", 0x06, &both),
+            ("[1,]", 0x12, &one),
+            ("(,2]", 0x0C, &two),
+            ("[,)", 0x18, &[]),
+        ] {
+            let mut field = Vec::new();
+            encode(&Codec::Int4, text.as_bytes(), &mut field).expect(text);
+            let length = 1 + bounds.len() as u8;
+            assert_eq!(field, [&[0, 0, 0, length, flags], bounds].concat(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_multirange_is_its_ranges() {
+        let read = |text: &str| {
+            let mut field = Vec::new();
+            encode_multirange(&Codec::Int4, text.as_bytes(), &mut field)?;
+            Some(field)
+        };
+        let all = [0, 0, 0, 1, 0x18];
+        let length = |length| [0, 0, 0, length];
+        assert_eq!(read("{}"), Some([length(4), length(0)].concat()));
+        let one = [&length(9)[..], &length(1), &all].concat();
+        assert_eq!(read(" { (,) }\n"), Some(one));
+        let two = [&length(14)[..], &length(2), &all, &all].concat();
+        assert_eq!(read("{(,), (,)}"), Some(two));
+        for text in ["", "{", "{(,)", "{,}", "{(,),}", "{(,), }", "{(,)(,)}", "{empty}", "(,)"] {
+            assert_eq!(read(text), None, "{text}");
+        }
     }
 
     #[test]

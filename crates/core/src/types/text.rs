@@ -35,11 +35,12 @@ pub(super) fn encode_xml(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
 #[inline]
 pub(super) fn has_zero(text: &[u8]) -> bool {
     const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGHEST: u64 = ONES << 7;
     let Some(last) = text.last_chunk() else { return text.contains(&0) };
     // A byte that was below 0x80 reaches above it only from zero, or by a zero below it.
     let zeros = |word: &[u8; 8]| {
         let word = u64::from_le_bytes(*word);
-        word.wrapping_sub(ONES) & !word & ONES * 0x80
+        word.wrapping_sub(ONES) & !word & HIGHEST
     };
     let words = text.as_chunks().0.iter();
     words.fold(zeros(last), |found, word| found | zeros(word)) != 0
