@@ -7,7 +7,7 @@ use std::sync::Arc;
 use pgsluice_core::catalog::{Bound, Edge, Key, KeyColumn, Node, NodeId, Relation, Strategy, Tree};
 use pgsluice_core::format::Format;
 use pgsluice_core::split::{Row, Splitter};
-use pgsluice_core::types::{KeyType, OwnedDatum, Scale};
+use pgsluice_core::types::{Codec, KeyType, OwnedDatum, Scale};
 
 /// As many as lie in a processor's cache together.
 const ROWS: u64 = 10_000;
@@ -27,6 +27,8 @@ pub(crate) struct Input {
     pub(crate) bytes: Vec<u8>,
     /// The table's columns, in the order of the rows' fields.
     pub(crate) columns: Vec<KeyType>,
+    /// How each of them is encoded.
+    pub(crate) codecs: Vec<Codec>,
     levels: Vec<Level>,
 }
 
@@ -121,9 +123,17 @@ pub(crate) fn lineitem() -> Input {
         character(10),
         KeyType::Varchar { max: Some(44) },
     ];
+    let codecs = [
+        vec![Codec::Int8, Codec::Int8, Codec::Int8, Codec::Int4],
+        vec![Codec::Numeric; 4],
+        vec![Codec::Text; 2],
+        vec![Codec::Date; 3],
+        vec![Codec::Text; 3],
+    ]
+    .concat();
     let months = Level { strategy: Strategy::Range, field: 10, bounds: months() };
     let levels = vec![months, hashed(0, 4)];
-    Input { name: "lineitem, CSV", format: Format::csv(), bytes, columns, levels }
+    Input { name: "lineitem, CSV", format: Format::csv(), bytes, columns, codecs, levels }
 }
 
 /// pgbench_accounts as COPY text, in 800 hash partitions.
@@ -131,8 +141,9 @@ pub(crate) fn accounts() -> Input {
     let bytes = written(|row, text| writeln!(text, "{}\t1\t0\t{:84}", row + 1, ""));
     let filler = KeyType::Bpchar { max: Some(84) };
     let columns = vec![KeyType::Int4, KeyType::Int4, KeyType::Int4, filler];
+    let codecs = vec![Codec::Int4, Codec::Int4, Codec::Int4, Codec::Text];
     let levels = vec![hashed(0, 800)];
-    Input { name: "pgbench_accounts, text", format: Format::text(), bytes, columns, levels }
+    Input { name: "pgbench_accounts, text", format: Format::text(), bytes, columns, codecs, levels }
 }
 
 /// Uuids as COPY text, in 16 hash partitions.
@@ -152,6 +163,7 @@ pub(crate) fn uuids() -> Input {
         format: Format::text(),
         bytes,
         columns: vec![KeyType::Uuid],
+        codecs: vec![Codec::Uuid],
         levels,
     }
 }

@@ -1,4 +1,4 @@
-//! What each stage costs one thread, over rows that lie in its cache: split, parse, route.
+//! What each stage costs one thread, over rows that lie in its cache: split, parse, route, encode.
 //!
 //! `make bench CASE=stages` runs this and keeps the medians as a record. A stage is measured alone:
 //! what the one before it gives is made beforehand, and every buffer is reused as in a load.
@@ -11,18 +11,19 @@ use std::time::Duration;
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use inputs::Input;
-use pgsluice_core::parse::{Keys, Parser};
+use pgsluice_core::parse::{Keys, Parser, Value};
 use pgsluice_core::route::{Route, Router, Scratch};
 use pgsluice_core::split::{Row, Splitter};
 
 /// A stage: its name, and what measures it over one input.
 type Stage = (&'static str, fn(&mut BenchmarkGroup<'_, WallTime>, &Input));
 
-const STAGES: [Stage; 4] = [
+const STAGES: [Stage; 5] = [
     ("split", split),
     ("parse all fields", parse_all),
     ("parse key fields", parse_keys),
     ("route", route),
+    ("encode", encode),
 ];
 
 fn stages(criterion: &mut Criterion) {
@@ -85,6 +86,27 @@ fn route(group: &mut BenchmarkGroup<'_, WallTime>, input: &Input) {
             for (row, keys) in &rows {
                 black_box(router.route(row, keys, &mut scratch));
             }
+        });
+    });
+}
+
+fn encode(group: &mut BenchmarkGroup<'_, WallTime>, input: &Input) {
+    let parser = Parser::new(&input.format, (0..input.columns.len()).collect());
+    let rows = parsed(input, &parser);
+    let mut payload = Vec::new();
+    let encode = |row, keys: &Keys, payload: &mut Vec<u8>| {
+        input.codecs.iter().enumerate().all(|(slot, codec)| match keys.get(slot, row) {
+            Value::Text(text) => codec.encode(text, payload).is_some(),
+            Value::Null | Value::Missing => false,
+        })
+    };
+    group.bench_function(input.name, |bencher| {
+        bencher.iter(|| {
+            payload.clear();
+            for (row, keys) in &rows {
+                assert!(encode(row, keys, &mut payload), "{}: not encoded", input.name);
+            }
+            black_box(&payload);
         });
     });
 }
