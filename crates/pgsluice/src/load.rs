@@ -90,8 +90,7 @@ fn run(config: &Load, target: &Target, flow: &Flow<'_>) -> Outcome {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     // While one waits for the server's answers another one routes.
     let routers = config.threads.unwrap_or(jobs.min(processors)) + usize::from(plan.asks());
-    let queue =
-        &Queue::new(plan.tree.nodes.len(), config.few_rows, config.memory, routers, control);
+    let queue = &Queue::new(plan, config, routers, control);
     let (full, splits) = sync_channel(routers);
     let (used, empty) = channel();
     let splits = Arc::new(Mutex::new(splits));

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use pgsluice_core::bucket::Wire;
+use pgsluice_core::bucket::{Column, Wire};
 use pgsluice_core::catalog::{KeyColumn, Node, NodeId, ROOT, Relation, Tree, label};
 use pgsluice_core::encode::{Encoder, Odd};
 use pgsluice_core::format::{Format, Syntax};
@@ -119,6 +119,16 @@ impl Plan {
     /// Why the rows of `node` go through the root, if they do and the node is not the root.
     pub fn detour(&self, node: NodeId) -> Option<&str> {
         self.detours[node].as_deref()
+    }
+
+    /// The columns by which the rows of `node` are sorted before they are sent, if they are.
+    pub(crate) fn order(&self, node: NodeId) -> Option<&[Column]> {
+        self.catalogue.facts[node].order.as_deref()
+    }
+
+    /// Whether the rows of any leaf are sorted.
+    pub(crate) fn sorts(&self) -> bool {
+        self.encoder.is_some() && self.tree.leaves().any(|leaf| self.order(leaf).is_some())
     }
 
     /// Why rows stop at `node` because of `cause`: what it is about, and the reason.

@@ -15,7 +15,9 @@ use pgsluice_core::bucket::{
 };
 use pgsluice_core::catalog::NodeId;
 
+use crate::config::Load;
 use crate::control::Control;
+use crate::plan::Plan;
 
 /// While input comes slowly a payload of so many bytes is sent.
 const WORTH_A_COPY: usize = 64 << 10;
@@ -29,8 +31,17 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// Rows that are written before the shelf is lent to whoever waits for it.
 const ROWS_AT_ONCE: usize = 128;
 
+/// Payloads that are sorted are as large as the memory allows: the more rows one has, the more of them
+/// go to the same page of the index.
+fn worth_sorting(memory: usize, leaves: usize) -> Worth {
+    let most = (memory / 16).max(SEALED_BYTES);
+    let least = (memory / 4 / leaves.max(1)).clamp(WORTH_WAITING_FOR, most);
+    Worth { least, most }
+}
+
 /// The buckets, shared.
 pub(crate) struct Queue<'c> {
+    plan: &'c Plan,
     control: &'c Control,
     nodes: usize,
     state: Mutex<State>,
@@ -65,17 +76,17 @@ pub(crate) enum Next {
 
 impl<'c> Queue<'c> {
     /// A queue for the rows of `nodes` nodes that `fillers` threads fill, within `memory` bytes.
-    pub(crate) fn new(
-        nodes: usize,
-        few_rows: usize,
-        memory: usize,
-        fillers: usize,
-        control: &'c Control,
-    ) -> Self {
+    pub(crate) fn new(plan: &'c Plan, config: &Load, fillers: usize, control: &'c Control) -> Self {
+        let (nodes, memory) = (plan.tree.nodes.len(), config.memory);
+        let few_rows = config.few_rows;
         let buckets = Buckets::new(nodes, few_rows);
-        let worth = Worth { least: WORTH_WAITING_FOR, most: SEALED_BYTES };
         let shelf = || Mutex::new(Shelf::new(Buckets::count(nodes)));
+        let worth = match plan.sorts() {
+            true => worth_sorting(memory, plan.tree.leaves().count()),
+            false => Worth { least: WORTH_WAITING_FOR, most: SEALED_BYTES },
+        };
         Self {
+            plan,
             control,
             nodes,
             state: Mutex::new(State { buckets, fillers, worth, urgent: Vec::new() }),
@@ -151,10 +162,27 @@ impl<'c> Queue<'c> {
         None
     }
 
+    /// Puts the rows of a payload into the order of their node's index, if they are to be.
+    pub(crate) fn sort(&self, payload: &mut Payload) {
+        let [node] = payload.nodes() else { return };
+        let Some(columns) = self.plan.order(*node) else { return };
+        if payload.wire() == Wire::Text {
+            return;
+        }
+        let [needed, kept] = payload.sorting_memory();
+        self.pool.lock().grow(needed);
+        payload.sort(columns);
+        self.pool.lock().shrink(needed - kept);
+    }
+
     /// Gives back the memory of a payload that was sent.
     pub(crate) fn recycle(&self, payload: Payload) {
         self.state.lock().buckets.release(&payload);
         let mut pool = self.pool.lock();
+        if payload.is_sorted() {
+            let [_, kept] = payload.sorting_memory();
+            pool.shrink(kept);
+        }
         payload.into_parts().into_iter().for_each(|part| pool.give_back(part));
         if pool.is_roomy() || pool.is_unused() {
             self.room.notify_all();

@@ -11,7 +11,7 @@ use std::time::Duration;
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use inputs::Input;
-use pgsluice_core::parse::{Keys, Parser, Value};
+use pgsluice_core::parse::{Fields, Parser, Value};
 use pgsluice_core::route::{Route, Router, Scratch};
 use pgsluice_core::split::{Row, Splitter};
 
@@ -61,7 +61,7 @@ fn parse_keys(group: &mut BenchmarkGroup<'_, WallTime>, input: &Input) {
 fn parse(group: &mut BenchmarkGroup<'_, WallTime>, input: &Input, wanted: Vec<usize>) {
     let parser = Parser::new(&input.format, wanted);
     let rows = input.rows();
-    let mut keys = Keys::default();
+    let mut keys = Fields::default();
     group.bench_function(input.name, |bencher| {
         bencher.iter(|| {
             for row in &rows {
@@ -94,7 +94,7 @@ fn encode(group: &mut BenchmarkGroup<'_, WallTime>, input: &Input) {
     let parser = Parser::new(&input.format, (0..input.columns.len()).collect());
     let rows = parsed(input, &parser);
     let mut payload = Vec::new();
-    let encode = |row, keys: &Keys, payload: &mut Vec<u8>| {
+    let encode = |row, keys: &Fields, payload: &mut Vec<u8>| {
         input.codecs.iter().enumerate().all(|(slot, codec)| match keys.get(slot, row) {
             Value::Text(text) => codec.encode(text, payload).is_some(),
             Value::Null | Value::Missing => false,
@@ -112,10 +112,10 @@ fn encode(group: &mut BenchmarkGroup<'_, WallTime>, input: &Input) {
 }
 
 /// Each row with the fields that `parser` finds in it.
-fn parsed<'a>(input: &'a Input, parser: &Parser) -> Vec<(&'a [u8], Keys)> {
+fn parsed<'a>(input: &'a Input, parser: &Parser) -> Vec<(&'a [u8], Fields)> {
     let rows = input.rows().into_iter().map(|row| row.of(&input.bytes));
     let parse = |row| {
-        let mut keys = Keys::default();
+        let mut keys = Fields::default();
         parser.parse(row, &mut keys);
         (row, keys)
     };

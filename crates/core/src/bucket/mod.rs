@@ -9,6 +9,7 @@ mod part;
 mod payload;
 mod pool;
 mod shelf;
+mod sort;
 
 use std::ops::DerefMut;
 
@@ -17,6 +18,7 @@ pub use part::{Part, RowAt};
 pub use payload::Payload;
 pub use pool::Pool;
 pub use shelf::{Room, Shelf};
+pub use sort::{Column, Order};
 
 /// A payload takes parts until it has so many bytes, if it is not sorted.
 pub const SEALED_BYTES: usize = 4 << 20;

@@ -29,6 +29,7 @@ pub struct Payload {
     wire: Wire,
     pub(super) parts: Vec<Part>,
     pub(super) pieces: Vec<Piece>,
+    pub(super) is_sorted: bool,
     bytes: usize,
     rows: usize,
 }
@@ -39,7 +40,8 @@ impl Payload {
     pub(super) fn new(nodes: Vec<NodeId>, wire: Wire, parts: Vec<Part>) -> Self {
         let bytes = parts.iter().map(Part::bytes).sum();
         let rows = parts.iter().map(|part| part.rows().len()).sum();
-        let mut payload = Self { nodes, wire, parts, pieces: Vec::new(), bytes, rows };
+        let mut payload =
+            Self { nodes, wire, parts, pieces: Vec::new(), is_sorted: false, bytes, rows };
         payload.pieces = payload.pieces_by(|one, next| one.split == next.split);
         let Self { parts, pieces, .. } = &mut payload;
         pieces.sort_by_key(|piece| parts[piece.part as usize].rows()[piece.first as usize].split);
@@ -87,6 +89,11 @@ impl Payload {
             [node] => node,
             _ => ROOT,
         }
+    }
+
+    /// Whether the rows stand in the order of an index, and no longer in that of the input.
+    pub fn is_sorted(&self) -> bool {
+        self.is_sorted
     }
 
     /// How the rows are written.

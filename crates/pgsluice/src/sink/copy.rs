@@ -132,7 +132,10 @@ impl<'a> Lane<'a> {
     async fn next(&self) -> Result<Option<Payload>> {
         loop {
             match self.queue.pop() {
-                Next::Payload(payload) => return Ok(Some(payload)),
+                Next::Payload(mut payload) => {
+                    self.queue.sort(&mut payload);
+                    return Ok(Some(payload));
+                }
                 Next::Done => return Ok(None),
                 Next::Nothing if self.link.is_closed().await => {
                     return Err(lost(self.link.ending()));

@@ -8,7 +8,8 @@ use crate::queue::{Next, Queue};
 pub(crate) fn drain(flow: &Flow<'_>, queue: &Queue<'_>, committed: &mut Committed) {
     loop {
         match queue.pop() {
-            Next::Payload(payload) => {
+            Next::Payload(mut payload) => {
+                queue.sort(&mut payload);
                 flow.opening.row_sent();
                 committed.sent += payload.rows() as u64;
                 queue.recycle(payload);
