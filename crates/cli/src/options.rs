@@ -105,7 +105,7 @@ impl InputArgs {
             columns: self.columns.as_deref().map(parse_columns).transpose()?,
             jobs: self.jobs.unwrap_or_else(Load::default_jobs),
             memory: self.memory.unwrap_or(config::DEFAULT_MEMORY),
-            few_rows: self.few_rows.unwrap_or(config::DEFAULT_FEW_ROWS),
+            few_rows: self.few_rows,
             binary: self.wire != Some(WireName::Text),
             sink: if self.sink == Some(SinkName::Null) { Sink::Null } else { Sink::Copy },
             threads: self.threads,

@@ -11,9 +11,6 @@ pub const DEFAULT_MEMORY: usize = 512 << 20;
 /// The least memory that a load can run in, in bytes.
 pub const LEAST_MEMORY: usize = 1 << 20;
 
-/// Rows of a leaf that are too few for a COPY of their own.
-pub const DEFAULT_FEW_ROWS: usize = pgsluice_core::bucket::FEW_ROWS;
-
 /// The most connections that a load opens.
 pub const MOST_JOBS: usize = 256;
 
@@ -37,8 +34,9 @@ pub struct Load {
     pub jobs: usize,
     /// Bytes for the rows that are waiting to be sent.
     pub memory: usize,
-    /// Fewer rows of a leaf than this travel with those of others through the root, at the end.
-    pub few_rows: usize,
+    /// Fewer rows of a leaf than this travel with those of others through the root, at the end; None for
+    /// as many as the server routes while it begins a COPY.
+    pub few_rows: Option<usize>,
     /// Whether rows are sent in binary where every column has a codec; otherwise all go as they stand in
     /// the input.
     pub binary: bool,

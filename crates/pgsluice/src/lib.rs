@@ -9,6 +9,7 @@ pub mod control;
 pub mod embedded;
 pub mod error;
 mod flow;
+mod handful;
 mod kind;
 pub mod load;
 mod opening;

@@ -22,6 +22,7 @@ use crate::config::{Load, Sink};
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::flow::Flow;
+use crate::handful;
 use crate::kind::Kind;
 use crate::opening::Opening;
 use crate::outcome::{Committed, Outcome, Tally};
@@ -52,6 +53,11 @@ pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Su
     config.check()?;
     let inputs: Arc<[Input]> = source::resolve(&config.files)?.into();
     let runtime = runtime()?;
+    if let Some(summary) =
+        runtime.block_on(handful::load(config, &inputs, target, control, &opening))?
+    {
+        return Ok(summary);
+    }
     let created = if config.create_partitions {
         partitions::create(config, target, control)?
     } else {

@@ -260,7 +260,7 @@ fn encoder(
 }
 
 /// Before PostgreSQL 18 an unquoted line `\.` ends CSV data; from then on it is data.
-fn format_for(format: &Format, version: u32) -> Format {
+pub(crate) fn format_for(format: &Format, version: u32) -> Format {
     let mut format = format.clone();
     if let Syntax::Csv { end_marker, .. } = &mut format.syntax {
         *end_marker = version < 180_000;

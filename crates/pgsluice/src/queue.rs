@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use pgsluice_core::bucket::{
-    Buckets, Part, Payload, Pool, RowAt, SEALED_BYTES, Shelf, Wire, Worth,
+    Buckets, FEW_ROWS, Part, Payload, Pool, RowAt, SEALED_BYTES, Shelf, Wire, Worth,
 };
 use pgsluice_core::catalog::NodeId;
 
@@ -22,8 +22,22 @@ use crate::plan::Plan;
 /// While input comes slowly a payload of so many bytes is sent.
 const WORTH_A_COPY: usize = 64 << 10;
 
-/// While input comes fast a payload of fewer bytes waits for more rows.
+/// While input comes fast a payload of fewer bytes waits for more rows, until the cost of a COPY is
+/// known.
 const WORTH_WAITING_FOR: usize = 512 << 10;
+
+/// How often the cost of a COPY is measured; the least counts.
+const PROBES: usize = 3;
+
+/// A payload is worth waiting for until its COPY costs an eighth of what its rows take, and one
+/// connection takes some 200 MB/s.
+const BYTES_A_MICROSECOND: usize = 8 * 200;
+
+/// The rows that travel together although they could have a COPY of their own: the server routes
+/// about one in each microsecond that beginning a COPY costs. The bounds are for a probe that was
+/// disturbed.
+const FEW_ROWS_AT_LEAST: usize = FEW_ROWS / 3;
+const FEW_ROWS_AT_MOST: usize = 100 * FEW_ROWS;
 
 /// How long a waiting thread may overlook that the load was stopped.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -53,6 +67,8 @@ pub(crate) struct Queue<'c> {
     waiting: AtomicUsize,
     /// Threads that wait for input.
     starving: AtomicUsize,
+    /// Measurements of what a COPY costs that are still to be made.
+    probes: AtomicUsize,
 }
 
 struct State {
@@ -60,6 +76,8 @@ struct State {
     /// Threads that still fill.
     fillers: usize,
     worth: Worth,
+    /// What a COPY without rows costs, as far as it is known.
+    cost: Duration,
     /// Buckets with rows that the server will refuse: the sooner it says so the better.
     urgent: Vec<usize>,
 }
@@ -78,7 +96,7 @@ impl<'c> Queue<'c> {
     /// A queue for the rows of `nodes` nodes that `fillers` threads fill, within `memory` bytes.
     pub(crate) fn new(plan: &'c Plan, config: &Load, fillers: usize, control: &'c Control) -> Self {
         let (nodes, memory) = (plan.tree.nodes.len(), config.memory);
-        let few_rows = config.few_rows;
+        let few_rows = config.few_rows.unwrap_or(FEW_ROWS);
         let buckets = Buckets::new(nodes, few_rows);
         let shelf = || Mutex::new(Shelf::new(Buckets::count(nodes)));
         let worth = match plan.sorts() {
@@ -89,13 +107,20 @@ impl<'c> Queue<'c> {
             plan,
             control,
             nodes,
-            state: Mutex::new(State { buckets, fillers, worth, urgent: Vec::new() }),
+            state: Mutex::new(State {
+                buckets,
+                fillers,
+                worth,
+                cost: Duration::MAX,
+                urgent: Vec::new(),
+            }),
             shelves: (0..fillers).map(|_| shelf()).collect(),
             pool: Mutex::new(Pool::new(memory, nodes * fillers)),
             room: Condvar::new(),
             work: Condvar::new(),
             waiting: AtomicUsize::new(0),
             starving: AtomicUsize::new(0),
+            probes: AtomicUsize::new(if config.few_rows.is_none() { PROBES } else { 0 }),
         }
     }
 
@@ -123,7 +148,7 @@ impl<'c> Queue<'c> {
         if self.control.is_stopped() {
             return Next::Done;
         }
-        let State { buckets, fillers, urgent, worth } = state;
+        let State { buckets, fillers, urgent, worth, .. } = state;
         let mut shelves: Vec<_> = self.shelves.iter().map(Mutex::lock).collect();
         while let Some(bucket) = urgent.pop() {
             if let Some(payload) = buckets.take_bucket(bucket, &mut shelves) {
@@ -160,6 +185,24 @@ impl<'c> Queue<'c> {
             self.room.wait_for(&mut pool, PATIENCE);
         }
         None
+    }
+
+    /// Whether the caller is to measure what a COPY without rows costs, and to [`Self::learn`] it.
+    pub(crate) fn is_curious(&self) -> bool {
+        let take = |left: usize| left.checked_sub(1);
+        self.probes.fetch_update(Relaxed, Relaxed, take).is_ok()
+    }
+
+    /// Chooses which payloads are worth a COPY by what one costs on this server, over this connection.
+    pub(crate) fn learn(&self, cost: Duration) {
+        let mut state = self.state.lock();
+        state.cost = state.cost.min(cost);
+        let micros = usize::try_from(state.cost.as_micros()).unwrap_or(usize::MAX);
+        state.buckets.gather_below(micros.clamp(FEW_ROWS_AT_LEAST, FEW_ROWS_AT_MOST));
+        if !self.plan.sorts() {
+            let least = micros.saturating_mul(BYTES_A_MICROSECOND);
+            state.worth.least = least.clamp(WORTH_A_COPY, state.worth.most);
+        }
     }
 
     /// Puts the rows of a payload into the order of their node's index, if they are to be.

@@ -110,6 +110,47 @@ impl Summary {
     }
 }
 
+impl Summary {
+    /// Of rows that were so few that the tree was not read.
+    pub(crate) fn of_handful(
+        table: String,
+        rows: u64,
+        stored: u64,
+        bytes_read: u64,
+        opening: &Opening,
+    ) -> Self {
+        let left = Fallback {
+            what: "all rows are left to the server".to_owned(),
+            why: "so few are routed there sooner than the partitions are read".to_owned(),
+            rows,
+        };
+        Self {
+            load_id: load_id(),
+            table,
+            rows_read: rows,
+            rows_loaded: stored,
+            rows_rejected: 0,
+            rows_skipped: rows - stored,
+            rows_already_loaded: 0,
+            bytes_read,
+            seconds: opening.elapsed().as_secs_f64(),
+            first_row: opening.first_row(),
+            jobs: 1,
+            leaves: 0,
+            partitions_created: Vec::new(),
+            wire: "text",
+            lanes: Lanes { native: 0, server: 0, slow: rows },
+            fallbacks: [Some(left), dropped(rows - stored)].into_iter().flatten().collect(),
+        }
+    }
+}
+
+/// Rows that a trigger has kept out of the table, if there are any.
+fn dropped(rows: u64) -> Option<Fallback> {
+    let (what, why) = ("rows not stored", "a trigger of the table dropped them");
+    (rows > 0).then(|| Fallback { what: what.to_owned(), why: why.to_owned(), rows })
+}
+
 /// The rows whose leaf was found here, but that went through the root all the same, by reason.
 fn detours<'p>(plan: &'p Plan, routed: &Tally) -> BTreeMap<&'p str, (Vec<NodeId>, u64)> {
     let mut detours: BTreeMap<&str, (Vec<NodeId>, u64)> = BTreeMap::new();
@@ -148,9 +189,8 @@ fn fallbacks(plan: &Plan, config: &Load, outcome: &Outcome) -> Vec<Fallback> {
     let Committed { sent, stored } = outcome.committed;
     if config.sink == Sink::Null {
         rows_by.insert(("nothing was sent".to_owned(), "as asked".to_owned()), sent);
-    } else if stored < sent {
-        let why = "a trigger of the table dropped them".to_owned();
-        rows_by.insert(("rows not stored".to_owned(), why), sent - stored);
+    } else if let Some(Fallback { what, why, rows }) = dropped(sent - stored) {
+        rows_by.insert((what, why), rows);
     }
     for (input, bytes) in &outcome.ignored {
         let why = format!("{bytes} bytes after the end-of-data marker \\. were not read");

@@ -77,6 +77,11 @@ impl Buckets {
         Self { nodes, ranked: Vec::new(), writers: vec![0; nodes], few_rows }
     }
 
+    /// From now on remainders of fewer than `few_rows` rows travel together.
+    pub fn gather_below(&mut self, few_rows: usize) {
+        self.few_rows = few_rows;
+    }
+
     /// The number of buckets of so many nodes.
     pub fn count(nodes: usize) -> usize {
         2 * nodes

@@ -3,15 +3,26 @@
 use pgsluice_core::catalog::{Relation, quoted};
 use pgsluice_core::format::{Format, Syntax};
 
-/// Settings of a session that loads: nothing that a role has set may end a long COPY, and a flush
-/// for each payload is spared, because [`FLUSH`] ends the load.
-pub(crate) const LOADING_SESSION: &str = "
-SET synchronous_commit = off;
+/// Settings of a session that loads: nothing that a role has set may end a long COPY.
+pub(crate) const PATIENT: &str = "
 SET statement_timeout = 0;
 SET lock_timeout = 0;
 SET idle_in_transaction_session_timeout = 0";
 
-/// Settings of a session that evaluates keys, besides [`LOADING_SESSION`]: each statement is planned
+/// Spares a flush for each payload, because [`FLUSH`] ends the load.
+pub(crate) const ASYNCHRONOUS: &str = "SET synchronous_commit = off";
+
+/// The table that a name stands for, if rows can be copied into it: its schema, its own name, the
+/// server's version, and the columns that can be written. A number is no name.
+pub(crate) const TABLE: &str = "
+SELECT n.nspname, c.relname, pg_catalog.current_setting('server_version_num')::pg_catalog.int4,
+       ARRAY(SELECT attname::pg_catalog.text FROM pg_catalog.pg_attribute
+             WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+             ORDER BY attnum)
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.oid = pg_catalog.to_regclass($1) AND $1 !~ '^[0-9]*$' AND c.relkind IN ('r', 'p')";
+
+/// Settings of a session that evaluates keys, besides [`PATIENT`]: each statement is planned
 /// once, and not compiled for the number of rows that the server guesses.
 pub(crate) const ASKING_SESSION: &str = "
 SET plan_cache_mode = force_generic_plan;

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
 
 use futures_util::SinkExt;
 use futures_util::future::try_join;
@@ -70,7 +71,8 @@ impl<'a> Lane<'a> {
     ) -> Result<Self> {
         let opening = async {
             let link = connect::open(target).await?;
-            link.client.batch_execute(sql::LOADING_SESSION).await?;
+            link.client.batch_execute(sql::PATIENT).await?;
+            link.client.batch_execute(sql::ASYNCHRONOUS).await?;
             Ok(link)
         };
         Ok(Self { flow, queue, link: flow.control.unless_stopped(opening).await? })
@@ -78,10 +80,15 @@ impl<'a> Lane<'a> {
 
     /// Sends payloads until there are no more, each in a transaction of its own.
     pub(crate) async fn copy(&self, committed: &mut Committed) -> Result<()> {
+        let mut is_warm = false;
         while let Some(payload) = self.next().await? {
             let payload = Arc::new(payload);
             let (node, rows) = (payload.node(), payload.rows() as u64);
             let copying = async {
+                // The first COPY of a session takes much longer.
+                if is_warm && self.queue.is_curious() {
+                    self.probe(node).await?;
+                }
                 let mut sink = self.begin(node, payload.wire()).await?;
                 self.send(&mut sink, &payload).await?;
                 self.commit(sink, rows).await
@@ -92,7 +99,17 @@ impl<'a> Lane<'a> {
             committed.sent += rows;
             committed.stored += stored;
             sent.into_iter().for_each(|sent| self.give_back(sent));
+            is_warm = true;
         }
+        Ok(())
+    }
+
+    /// Measures what a COPY into `node` costs before it has any row.
+    async fn probe(&self, node: NodeId) -> Result<(), Failure> {
+        let began = Instant::now();
+        let sink = self.begin(node, Wire::Text).await?;
+        self.commit(sink, 0).await?;
+        self.queue.learn(began.elapsed());
         Ok(())
     }
 

@@ -4,4 +4,5 @@ pub(crate) mod copy;
 mod lines;
 pub(crate) mod null;
 mod refusal;
+pub(crate) use refusal::lost;
 mod stretch;

@@ -70,7 +70,7 @@ pub(super) fn unwelcome(error: &tokio_postgres::Error) -> Error {
 }
 
 /// The error for a connection that ended by itself.
-pub(super) fn lost(error: Option<&tokio_postgres::Error>) -> Error {
+pub(crate) fn lost(error: Option<&tokio_postgres::Error>) -> Error {
     if let Some(db) = error.and_then(tokio_postgres::Error::as_db_error) {
         return Error::from(db);
     }
