@@ -126,9 +126,10 @@ pub(crate) fn lineitem() -> Input {
     let codecs = [
         vec![Codec::Int8, Codec::Int8, Codec::Int8, Codec::Int4],
         vec![Codec::Numeric; 4],
-        vec![Codec::Text; 2],
+        vec![Codec::Padded; 2],
         vec![Codec::Date; 3],
-        vec![Codec::Text; 3],
+        vec![Codec::Padded; 2],
+        vec![Codec::Text],
     ]
     .concat();
     let months = Level { strategy: Strategy::Range, field: 10, bounds: months() };
@@ -141,7 +142,7 @@ pub(crate) fn accounts() -> Input {
     let bytes = written(|row, text| writeln!(text, "{}\t1\t0\t{:84}", row + 1, ""));
     let filler = KeyType::Bpchar { max: Some(84) };
     let columns = vec![KeyType::Int4, KeyType::Int4, KeyType::Int4, filler];
-    let codecs = vec![Codec::Int4, Codec::Int4, Codec::Int4, Codec::Text];
+    let codecs = vec![Codec::Int4, Codec::Int4, Codec::Int4, Codec::Padded];
     let levels = vec![hashed(0, 800)];
     Input { name: "pgbench_accounts, text", format: Format::text(), bytes, columns, codecs, levels }
 }
