@@ -76,7 +76,9 @@ impl Flow {
     fn send(&mut self) -> (u64, u64) {
         let (mut payloads, mut parts) = (0, 0);
         while let Some(payload) = self.take() {
-            assert!((0..payload.pieces()).map(|piece| payload.piece(piece).len()).sum::<usize>() > 0);
+            assert!(
+                (0..payload.pieces()).map(|piece| payload.piece(piece).len()).sum::<usize>() > 0
+            );
             self.buckets.release(&payload);
             payloads += 1;
             for part in payload.into_parts() {
@@ -108,7 +110,10 @@ fn no_row_is_allocated_for() {
         assert_eq!(filled.count_total, 0, "{name}: {filled:?} for {rows} rows");
         // Lists of the parts of a payload, of its pieces, and of the payloads to come.
         let most = 8 * (payloads + parts);
-        assert!(sent.count_total <= most, "{name}: {sent:?} for {payloads} payloads, {parts} parts");
+        assert!(
+            sent.count_total <= most,
+            "{name}: {sent:?} for {payloads} payloads, {parts} parts"
+        );
         assert!(payloads + parts < rows / 2, "{name}");
     }
 }

@@ -12,7 +12,7 @@ pub mod naive;
 
 use std::sync::{Arc, OnceLock};
 
-use crate::catalog::{Key, KeyColumn, NodeId, ROOT, Tree};
+use crate::catalog::{KeyColumn, NodeId, ROOT, Tree};
 use crate::expr::{Expr, Unknown};
 use crate::hash::PARTITION_SEED;
 use crate::parse::{Fields, Value};
@@ -60,6 +60,8 @@ impl Cause {
 pub struct Router {
     tree: Arc<Tree>,
     wanted: Vec<usize>,
+    /// Whether each node is one: nodes themselves are too large to be looked at for every row.
+    leaves: Vec<bool>,
     levels: Vec<OnceLock<Level>>,
 }
 
@@ -116,7 +118,8 @@ impl Router {
     /// The same where the parser gives the fields `wanted`, ascending: those needed and perhaps more.
     pub fn over(tree: Arc<Tree>, wanted: Vec<usize>) -> Self {
         let levels = tree.nodes.iter().map(|_| OnceLock::new()).collect();
-        Self { tree, wanted, levels }
+        let leaves = tree.nodes.iter().map(|node| node.key.is_none()).collect();
+        Self { tree, wanted, leaves, levels }
     }
 
     /// The positions of the input's fields that the parser must find, ascending.
@@ -150,14 +153,14 @@ impl Router {
         scratch: &mut Scratch,
     ) -> Route {
         loop {
-            let Some(key) = &self.tree.nodes[node].key else {
+            if self.leaves[node] {
                 return Route::Leaf(node);
-            };
-            let mut level = self.levels[node].get_or_init(|| self.level(node, key));
+            }
+            let mut level = self.levels[node].get_or_init(|| self.level(node));
             let mut known = Known { row, keys, answers: &[] };
             if let Level::Asked(answered) = level {
                 let Some(answers) = answers.take() else {
-                    return self.ask(node, key, row, keys);
+                    return self.ask(node, row, keys);
                 };
                 (level, known.answers) = (answered, answers);
             }
@@ -169,9 +172,10 @@ impl Router {
     }
 
     /// A row that lacks a field has no key to ask about.
-    fn ask(&self, node: NodeId, key: &Key, row: &[u8], keys: &Fields) -> Route {
+    fn ask(&self, node: NodeId, row: &[u8], keys: &Fields) -> Route {
         let is_missing = |field: &usize| keys.get(self.slot(*field), row) == Value::Missing;
-        match key.columns.iter().position(|column| asked_fields(column).iter().any(is_missing)) {
+        let columns = self.tree.nodes[node].key.as_ref().map_or(&[][..], |key| &key.columns);
+        match columns.iter().position(|column| asked_fields(column).iter().any(is_missing)) {
             Some(column) => Route::Node(node, Cause::Missing(column)),
             None => Route::Ask(node),
         }
@@ -181,7 +185,8 @@ impl Router {
         self.wanted.partition_point(|&other| other < field)
     }
 
-    fn level(&self, node: NodeId, key: &Key) -> Level {
+    fn level(&self, node: NodeId) -> Level {
+        let Some(key) = &self.tree.nodes[node].key else { return Level::Opaque };
         let mut asked = 0..;
         let parts = key.columns.iter().map(|column| {
             let source = match column {
