@@ -5,6 +5,7 @@
 //!
 //! The way is that of a load: the catalogue of the table says which codec a column has.
 
+mod invalid;
 mod kinds;
 mod reasons;
 mod sides;
@@ -50,7 +51,8 @@ fn try_kind(scratch: &Scratch, kind: &Kind, random: &mut Random) -> Vec<Row> {
         let sides = Sides::create(scratch, settings(n), &[kind.sql]);
         let codec = sides.codec();
         let spellings = repeat_with(|| (kind.spell)(random)).take(SPELLINGS / kind.settings);
-        let rows: Vec<Row> = spellings.filter_map(|text| Row::encode(&codec, text)).collect();
+        let rows: Vec<Row> =
+            spellings.filter_map(|text| Row::encode(&codec, text.as_bytes())).collect();
         let (taken, others) = sides.divide_by_text(&rows);
         others.iter().for_each(|row| sides.must_refuse(row));
         sides.must_agree(&taken);

@@ -76,18 +76,18 @@ impl Server {
 
     /// The same, in a collation of libc.
     pub(crate) fn scratch_with(self, collation: Option<&str>) -> Scratch {
-        let options = collation.map(|collation| {
-            let provider = if self.major() < 15 { "" } else { "LOCALE_PROVIDER libc" };
-            format!("TEMPLATE template0 {provider} LC_COLLATE '{collation}' LC_CTYPE '{collation}'")
-        });
+        let options = collation.map(|collation| self.libc(collation));
         self.create(&options.unwrap_or_default())
     }
 
     /// The same, in an encoding other than UTF-8.
     pub(crate) fn scratch_in(self, encoding: &str) -> Scratch {
-        self.create(&format!(
-            "TEMPLATE template0 ENCODING '{encoding}' LC_COLLATE 'C' LC_CTYPE 'C'"
-        ))
+        self.create(&format!("{} ENCODING '{encoding}'", self.libc("C")))
+    }
+
+    fn libc(self, collation: &str) -> String {
+        let provider = if self.major() < 15 { "" } else { "LOCALE_PROVIDER libc" };
+        format!("TEMPLATE template0 {provider} LC_COLLATE '{collation}' LC_CTYPE '{collation}'")
     }
 
     fn create(self, options: &str) -> Scratch {

@@ -41,7 +41,7 @@ const fn plain(sql: &'static str, spell: Spell) -> Kind {
 
 /// A type that is tried in all time zones, and with all styles of dates and intervals.
 const fn dated(sql: &'static str, spell: Spell) -> Kind {
-    Kind { sql, spell, settings: 5, since: 13 }
+    Kind { sql, spell, settings: 8, since: 13 }
 }
 
 const fn since(since: u32, kind: Kind) -> Kind {

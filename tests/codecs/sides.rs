@@ -1,5 +1,7 @@
 //! One table loaded with COPY text, another with COPY BINARY.
 
+use std::fmt;
+
 use pgsluice::pg::introspect::Catalogue;
 use pgsluice_core::types::Codec;
 use tokio::runtime::Builder;
@@ -8,20 +10,26 @@ use tokio_postgres::{Error, NoTls};
 use crate::server::{Scratch, Session, explain};
 
 /// The texts of a row, and its fields of COPY BINARY.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(super) struct Row {
-    texts: Vec<String>,
+    texts: Vec<Vec<u8>>,
     fields: Vec<u8>,
+}
+
+impl fmt::Debug for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.texts.iter().map(|text| text.escape_ascii())).finish()
+    }
 }
 
 impl Row {
     /// A row of one column; None if the codec leaves the text to the server.
-    pub(super) fn encode(codec: &Codec, text: String) -> Option<Self> {
+    pub(super) fn encode(codec: &Codec, text: &[u8]) -> Option<Self> {
         let before = b"what stands before";
         let mut fields = before.to_vec();
-        codec.encode(text.as_bytes(), &mut fields)?;
+        codec.encode(text, &mut fields)?;
         assert!(fields.starts_with(before), "{codec:?} {text:?}");
-        Some(Self { texts: vec![text], fields: fields.split_off(before.len()) })
+        Some(Self { texts: vec![text.to_vec()], fields: fields.split_off(before.len()) })
     }
 }
 
@@ -77,23 +85,25 @@ impl<'a> Sides<'a> {
         codecs[1].clone().expect("a codec")
     }
 
-    /// The rows that COPY text takes, and those that it refuses.
+    /// The rows that COPY text takes, and those that it refuses: tried a few at a time, as with each of
+    /// the latter COPY begins anew.
     pub(super) fn divide_by_text(&self, rows: &[Row]) -> (Vec<Row>, Vec<Row>) {
         let (mut taken, mut refused) = (Vec::new(), Vec::new());
-        let mut rest = rows;
-        while let Err(error) = self.copy_text(rest) {
-            let line = line(&error);
-            taken.extend_from_slice(&rest[..line - 1]);
-            refused.push(rest[line - 1].clone());
-            rest = &rest[line..];
+        for mut rest in rows.chunks(20) {
+            while let Err(error) = self.copy_text(rest) {
+                let line = line(&error);
+                taken.extend_from_slice(&rest[..line - 1]);
+                refused.push(rest[line - 1].clone());
+                rest = &rest[line..];
+            }
+            taken.extend_from_slice(rest);
         }
-        taken.extend_from_slice(rest);
         (taken, refused)
     }
 
     pub(super) fn must_refuse(&self, row: &Row) {
         let copied = self.copy_binary(std::slice::from_ref(row));
-        assert!(copied.is_err(), "refused as text only: {:?}", row.texts);
+        assert!(copied.is_err(), "refused as text only: {row:?}");
     }
 
     /// Loads both sides with these rows and compares what is stored.
@@ -124,14 +134,14 @@ impl<'a> Sides<'a> {
     }
 
     fn copy_text(&self, rows: &[Row]) -> Result<u64, Error> {
-        let mut input = String::new();
+        let mut input = Vec::new();
         for (n, row) in rows.iter().enumerate() {
             assert_eq!(row.texts.len(), self.width);
-            input += &n.to_string();
+            input.extend(n.to_string().bytes());
             row.texts.iter().for_each(|text| write_text(text, &mut input));
-            input.push('\n');
+            input.push(b'\n');
         }
-        self.session.copy_in("COPY text_side FROM STDIN (ENCODING 'UTF8')", input.into_bytes())
+        self.session.copy_in("COPY text_side FROM STDIN (ENCODING 'UTF8')", input)
     }
 
     fn copy_binary(&self, rows: &[Row]) -> Result<u64, Error> {
@@ -147,15 +157,15 @@ impl<'a> Sides<'a> {
     }
 }
 
-fn write_text(text: &str, input: &mut String) {
-    input.push('\t');
-    for character in text.chars() {
-        match character {
-            '\\' => *input += "\\\\",
-            '\t' => *input += "\\t",
-            '\n' => *input += "\\n",
-            '\r' => *input += "\\r",
-            other => input.push(other),
+fn write_text(text: &[u8], input: &mut Vec<u8>) {
+    input.push(b'\t');
+    for byte in text {
+        match byte {
+            b'\\' => input.extend(b"\\\\"),
+            b'\t' => input.extend(b"\\t"),
+            b'\n' => input.extend(b"\\n"),
+            b'\r' => input.extend(b"\\r"),
+            other => input.push(*other),
         }
     }
 }

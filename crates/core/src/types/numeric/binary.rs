@@ -37,15 +37,22 @@ fn encode_plain(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     let fraction = digits::up_to_8(fraction)? * eighth;
     let (upper, lower) = ((whole / 100_000_000) as u32, (whole % 100_000_000) as u32);
     let groups = pair(lower) << 32 | pair(fraction);
-    // The first group, if there is any, is moved to the highest place.
-    let (zeros, groups) = if upper == 0 {
+    // Apart, because a number of few digits needs no wide arithmetic.
+    if upper == 0 {
         let zeros = (groups.leading_zeros() / 16).min(3);
-        (zeros + 4, u128::from(groups << (16 * zeros)) << 64)
+        put(negative, scale, 4 + zeros, u128::from(groups << (16 * zeros)) << 64, field);
     } else {
         let groups = u128::from(pair(upper)) << 64 | u128::from(groups);
         let zeros = groups.leading_zeros() / 16;
-        (zeros, groups << (16 * zeros))
-    };
+        put(negative, scale, zeros, groups << (16 * zeros), field);
+    }
+    Some(())
+}
+
+/// Appends a number by its digits of base 10,000, of which the first, if there is any, stands highest;
+/// so many zeros would stand before it if that place counted the fifth power of 10,000.
+#[inline(always)]
+fn put(negative: bool, scale: usize, zeros: u32, groups: u128, field: &mut Vec<u8>) {
     let count = 8 - groups.trailing_zeros() / 16;
     let weight = if count > 0 { 5 - zeros as i16 } else { 0 };
     let head = u64::from(count) << 48
@@ -58,7 +65,6 @@ fn encode_plain(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     bytes[12..].copy_from_slice(&groups.to_be_bytes()[..12]);
     field.extend_from_slice(&bytes);
     field.truncate(field.len() - (12 - 2 * count as usize));
-    Some(())
 }
 
 /// Zero has no sign.
