@@ -87,6 +87,8 @@ impl InputArgs {
             few_rows: self.few_rows.unwrap_or(config::DEFAULT_FEW_ROWS),
             native: !self.no_native,
             self_test: !self.no_self_test,
+            exchange: false,
+            swap_patience: config::DEFAULT_SWAP_PATIENCE,
             create_partitions: false,
             step: None,
         };

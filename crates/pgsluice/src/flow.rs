@@ -6,6 +6,7 @@ use pgsluice_core::position::Position;
 
 use crate::control::Control;
 use crate::error::Place;
+use crate::exchange::Exchange;
 use crate::opening::Opening;
 use crate::plan::Plan;
 use crate::source::Input;
@@ -16,6 +17,7 @@ pub(crate) struct Flow<'a> {
     pub control: &'a Arc<Control>,
     pub inputs: Arc<[Input]>,
     pub opening: &'a Opening,
+    pub exchange: Option<&'a Exchange<'a>>,
 }
 
 impl Flow<'_> {

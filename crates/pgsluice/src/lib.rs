@@ -7,6 +7,7 @@ pub mod config;
 pub mod control;
 pub mod embedded;
 pub mod error;
+pub mod exchange;
 mod flow;
 mod kind;
 pub mod load;

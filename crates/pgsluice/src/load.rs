@@ -22,6 +22,7 @@ use pgsluice_core::bucket::Buckets;
 use crate::config::Load;
 use crate::control::Control;
 use crate::error::{Error, Result};
+use crate::exchange::Exchange;
 use crate::flow::Flow;
 use crate::kind::Kind;
 use crate::opening::Opening;
@@ -64,13 +65,17 @@ pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Su
     let total = inputs.iter().map(|input| input.size).sum::<Option<u64>>();
     control.bytes_total.store(total.unwrap_or(0), Relaxed);
 
-    let flow = Flow { plan: &plan, control, inputs, opening: &opening };
-    let outcome = run(config, target, &flow);
-    let finished = match control.failure() {
-        Some(error) => Err(error),
-        None => runtime.block_on(control.unless_stopped(flush(target))),
+    let exchange = match &plan.exchange {
+        Some(survey) => Some(runtime.block_on(Exchange::begin(&plan, survey, target, control))?),
+        None => None,
     };
-    finished.map_err(|error| with_committed(error, control))?;
+    let exchange = exchange.as_ref();
+    let flow = Flow { plan: &plan, control, inputs, opening: &opening, exchange };
+    let mut outcome = run(config, target, &flow);
+    runtime
+        .block_on(finish(config, target, &flow))
+        .map_err(|error| with_committed(error, control))?;
+    outcome.exchanged = exchange.map(Exchange::done).unwrap_or_default();
     outcome.check()?;
     let bytes = control.bytes_read.load(Relaxed);
     let summary = Summary::new(&plan, &outcome, config, bytes, &opening);
@@ -82,6 +87,21 @@ async fn plan(config: &Load, target: &Target, control: &Control) -> Result<Plan>
     canceller.unless_stopped(control, Plan::read(config, &mut client)).await
 }
 
+/// Swaps in what was built, if anything was, and makes all durable.
+async fn finish(config: &Load, target: &Target, flow: &Flow<'_>) -> Result<()> {
+    let control = flow.control;
+    let swapped = match (control.failure(), flow.exchange) {
+        (Some(error), _) => Err(error),
+        (None, Some(exchange)) => exchange.finish(config, target, control).await,
+        (None, None) => Ok(()),
+    };
+    match (swapped, flow.exchange) {
+        (Ok(()), _) => control.unless_stopped(flush(target)).await,
+        (Err(error), Some(exchange)) => Err(exchange.abandon(target, error).await),
+        (Err(error), None) => Err(error),
+    }
+}
+
 /// Runs all threads to their end. Failures are in `flow.control`.
 fn run(config: &Load, target: &Target, flow: &Flow<'_>) -> Outcome {
     let Flow { plan, control, inputs, .. } = flow;
@@ -90,7 +110,9 @@ fn run(config: &Load, target: &Target, flow: &Flow<'_>) -> Outcome {
     // While one waits for the server's answers another one routes.
     let routers = jobs.min(processors) + usize::from(plan.asks());
     let nodes = plan.tree.nodes.len();
-    let buckets = Buckets::new(nodes, config.memory).with_few_rows(config.few_rows);
+    // What goes through the root would not go beside its leaf.
+    let few_rows = if plan.exchange.is_some() { 0 } else { config.few_rows };
+    let buckets = Buckets::new(nodes, config.memory).with_few_rows(few_rows);
     let queue = &Queue::new(buckets, routers, control);
     let (full, splits) = sync_channel(routers);
     let (used, empty) = channel();

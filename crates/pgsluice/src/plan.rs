@@ -15,6 +15,7 @@ use tokio_postgres::Client;
 
 use crate::config::Load;
 use crate::error::Result;
+use crate::exchange::{self, Survey};
 use crate::pg::connect::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::introspect::{Catalogue, Facts};
@@ -38,6 +39,8 @@ pub struct Plan {
     pub format: Format,
     /// Why the whole load must be one statement on one connection, if it must.
     pub one_statement: Option<String>,
+    /// Which leaves are exchanged, if any are to be.
+    pub exchange: Option<Survey>,
     /// For each node, why its rows go through the root if they do.
     detours: Vec<Option<String>>,
 }
@@ -56,7 +59,11 @@ impl Plan {
     pub(crate) async fn read(config: &Load, client: &mut Client) -> Result<Self> {
         let columns = config.columns.as_deref();
         let catalogue = Catalogue::read(client, &config.table, columns).await?;
-        Ok(Self::new(config, catalogue))
+        let mut plan = Self::new(config, catalogue);
+        if config.exchange {
+            plan.exchange = Some(exchange::survey(client, &plan).await?);
+        }
+        Ok(plan)
     }
 
     fn new(config: &Load, catalogue: Catalogue) -> Self {
@@ -74,13 +81,18 @@ impl Plan {
             let root = tree.nodes[ROOT].relation.label();
             format!("a trigger for each statement on {root} must fire once")
         });
-        Self { catalogue, tree, router, parser, format, one_statement, detours }
+        Self { catalogue, tree, router, parser, format, one_statement, exchange: None, detours }
     }
 
     /// The COPY statement that takes the rows of `node`.
     pub fn copy_statement(&self, node: NodeId) -> String {
         let target = if self.detours[node].is_some() { ROOT } else { node };
-        sql::copy_in(&self.tree.nodes[target].relation, &self.catalogue.columns, &self.format)
+        self.copy_into(&self.tree.nodes[target].relation)
+    }
+
+    /// The same into another table.
+    pub(crate) fn copy_into(&self, relation: &Relation) -> String {
+        sql::copy_in(relation, &self.catalogue.columns, &self.format)
     }
 
     /// What begins the transaction in which the rows of `node` are sent: see [`sql::begin`].
@@ -171,15 +183,21 @@ impl Plan {
         }
         known.sort();
         known.dedup();
-        let mut detours: BTreeMap<&str, Vec<NodeId>> = BTreeMap::new();
+        let mut kept: BTreeMap<String, Vec<NodeId>> = BTreeMap::new();
         for leaf in self.tree.leaves() {
-            if let Some(why) = self.detour(leaf) {
-                detours.entry(why).or_default().push(leaf);
+            let detour = self.detour(leaf).map(str::to_owned);
+            for why in detour.into_iter().chain(self.not_exchanged(leaf)) {
+                kept.entry(why).or_default().push(leaf);
             }
         }
-        known.extend(detours.iter().map(|(why, leaves)| (self.name(leaves), (*why).to_owned())));
+        known.extend(kept.into_iter().map(|(why, leaves)| (self.name(&leaves), why)));
         known.extend(self.one_statement.iter().map(|why| ("the load".to_owned(), why.clone())));
         known
+    }
+
+    /// Why a leaf is not exchanged, if it was to be.
+    pub fn not_exchanged(&self, leaf: NodeId) -> Option<String> {
+        self.exchange.as_ref()?.why_kept(leaf)
     }
 
     /// One table by its name, several by their number.

@@ -220,6 +220,11 @@ impl Catalogue {
 }
 
 impl Facts {
+    /// Whether it is its parent's DEFAULT partition.
+    pub(crate) fn is_default(&self) -> bool {
+        self.bound.as_deref() == Some("DEFAULT")
+    }
+
     fn from_row(row: &Row) -> Self {
         Self {
             oid: row.get("oid"),

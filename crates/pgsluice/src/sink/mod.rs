@@ -2,4 +2,4 @@
 
 pub(crate) mod copy;
 mod lines;
-mod refusal;
+pub(crate) mod refusal;
