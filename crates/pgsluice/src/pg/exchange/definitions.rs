@@ -82,7 +82,7 @@ SELECT place, beside, 'described' AS stage, 0 AS step, 'table' AS kind, relname:
                  'replica identity', relreplident, 'options', reloptions,
                  (SELECT 'method ' || amname FROM pg_am WHERE pg_am.oid = relam),
                  (SELECT 'tablespace ' || spcname FROM pg_tablespace t WHERE t.oid = reltablespace),
-                 (SELECT 'toast ' || t.reloptions::text FROM pg_class t WHERE t.oid = reltoastrelid))
+                 (SELECT 'toast ' || t.reloptions::text FROM pg_class t WHERE t.oid = leaf.reltoastrelid))
        AS sql
 FROM leaf
 UNION ALL
@@ -129,7 +129,7 @@ SELECT place, beside, 'create', 1, 'table', relname::text,
                FROM (SELECT '' AS prefix, * FROM pg_options_to_table(reloptions)
                      UNION ALL
                      SELECT 'toast.', o.* FROM pg_class t, pg_options_to_table(t.reloptions) o
-                     WHERE t.oid = reltoastrelid) AS options))
+                     WHERE t.oid = leaf.reltoastrelid) AS options))
 FROM leaf WHERE beside
 UNION ALL
 SELECT place, beside, 'create', 2, 'mark', relname,
@@ -208,18 +208,22 @@ FROM leaf,
               UNION SELECT 0 UNION SELECT relowner) AS granted
 WHERE beside AND restated
 UNION ALL
-SELECT l.place, l.beside, 'finish', 7, 'privileges', concat_ws(' ', relname, grantee, privilege_type),
-       format('GRANT %s ON %s TO %s%s', privilege_type, target,
-              CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END,
-              CASE WHEN is_grantable THEN ' WITH GRANT OPTION' END)
-FROM leaf l, aclexplode(COALESCE(relacl, acldefault('r', relowner)))
+SELECT place, beside, 'finish', 7, 'privileges', relname,
+       string_agg(format('GRANT %s ON %s TO %s%s', privilege_type, target,
+                         CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END,
+                         CASE WHEN is_grantable THEN ' WITH GRANT OPTION' END), '; ' ORDER BY nth)
+FROM leaf, aclexplode(COALESCE(relacl, acldefault('r', relowner)))
+           WITH ORDINALITY AS acl (grantor, grantee, privilege_type, is_grantable, nth)
 WHERE NOT beside OR restated
+GROUP BY place, beside, relname
 UNION ALL
-SELECT place, beside, 'finish', 7, 'privileges', concat_ws(' ', attname, grantee, privilege_type),
-       format('GRANT %s (%I) ON %s TO %s%s', privilege_type, attname, target,
-              CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END,
-              CASE WHEN is_grantable THEN ' WITH GRANT OPTION' END)
-FROM column_, aclexplode(attacl)";
+SELECT place, beside, 'finish', 8, 'privileges', attname,
+       string_agg(format('GRANT %s (%I) ON %s TO %s%s', privilege_type, attname, target,
+                         CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END,
+                         CASE WHEN is_grantable THEN ' WITH GRANT OPTION' END), '; ' ORDER BY nth)
+FROM column_, aclexplode(attacl)
+              WITH ORDINALITY AS acl (grantor, grantee, privilege_type, is_grantable, nth)
+GROUP BY place, beside, attname";
 
 /// What is done while the leaf is locked, and what only its own name can be given to.
 const SWAPPED: &str = "

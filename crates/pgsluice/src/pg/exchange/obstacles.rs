@@ -93,6 +93,29 @@ SELECT place::int4, why FROM (
     FROM leaf l JOIN pg_index i ON i.indrelid = l.oid JOIN pg_class c ON c.oid = i.indexrelid
     WHERE NOT i.indisvalid
     UNION ALL
+    SELECT place, format('it lacks the index %I of its parent', c.relname)
+    FROM leaf l JOIN pg_index above ON above.indrelid = l.inhparent
+    JOIN pg_class c ON c.oid = above.indexrelid
+    WHERE NOT EXISTS (SELECT FROM pg_inherits i JOIN pg_index own ON own.indexrelid = i.inhrelid
+                      WHERE i.inhparent = above.indexrelid AND own.indrelid = l.oid)
+    UNION ALL
+    -- ATTACH takes either for the other.
+    SELECT l.place, format('its indexes %I and %I are alike', c.relname, d.relname)
+    FROM leaf l
+    JOIN pg_index i ON i.indrelid = l.oid JOIN pg_class c ON c.oid = i.indexrelid
+    JOIN pg_index j ON j.indrelid = l.oid JOIN pg_class d ON d.oid = j.indexrelid
+    WHERE i.indexrelid < j.indexrelid AND (c.relispartition OR d.relispartition)
+      AND (c.relam, i.indisunique, i.indnkeyatts, i.indkey::text, i.indcollation::text)
+        = (d.relam, j.indisunique, j.indnkeyatts, j.indkey::text, j.indcollation::text)
+      AND (pg_get_expr(i.indexprs, l.oid), pg_get_expr(i.indpred, l.oid))
+          IS NOT DISTINCT FROM (pg_get_expr(j.indexprs, l.oid), pg_get_expr(j.indpred, l.oid))
+    UNION ALL
+    SELECT l.place, format('its foreign keys %I and %I are alike', a.conname, b.conname)
+    FROM leaf l
+    JOIN pg_constraint a ON a.conrelid = l.oid AND a.contype = 'f'
+    JOIN pg_constraint b ON b.conrelid = l.oid AND b.contype = 'f'
+    WHERE a.oid < b.oid AND (a.conkey, a.confkey, a.confrelid) = (b.conkey, b.confkey, b.confrelid)
+    UNION ALL
     SELECT place, format('the index of its constraint %I has options of its own', conname)
     FROM leaf l JOIN pg_constraint con ON con.conrelid = l.oid JOIN pg_class c ON c.oid = conindid
     WHERE c.reloptions IS NOT NULL
