@@ -136,20 +136,20 @@ fn tables_that_only_look_like_leftovers(case: &Case) {
     };
     // The name alone; the comment alone; the comment of another; a view; a partition; a parent.
     case.run(&format!(
-        "CREATE TABLE pgsluice_new_1 (a int);
+        "CREATE TABLE pgsluice_new_1_a (a int);
          CREATE TABLE mine (a int); COMMENT ON TABLE mine IS '{0}';
-         CREATE TABLE pgsluice_new_2 (a int); COMMENT ON TABLE pgsluice_new_2 IS '{0}';
-         CREATE TABLE pgsluice_new_3 (a int); COMMENT ON TABLE pgsluice_new_3 IS '{1} Really.';
-         CREATE VIEW pgsluice_new_4 AS SELECT 1; COMMENT ON VIEW pgsluice_new_4 IS '{2}';
-         CREATE TABLE pgsluice_new_5 PARTITION OF t FOR VALUES IN (5); COMMENT ON TABLE pgsluice_new_5 IS '{3}';
-         CREATE TABLE pgsluice_new_6 (a int); COMMENT ON TABLE pgsluice_new_6 IS '{4}';
-         CREATE TABLE child () INHERITS (pgsluice_new_6);
-         CREATE TABLE pgsluice_new_7 (a int); COMMENT ON TABLE pgsluice_new_7 IS '{5}'",
+         CREATE TABLE pgsluice_new_2_a (a int); COMMENT ON TABLE pgsluice_new_2_a IS '{0}';
+         CREATE TABLE pgsluice_new_3_a (a int); COMMENT ON TABLE pgsluice_new_3_a IS '{1} Really.';
+         CREATE VIEW pgsluice_new_4_a AS SELECT 1; COMMENT ON VIEW pgsluice_new_4_a IS '{2}';
+         CREATE TABLE pgsluice_new_5_a PARTITION OF t FOR VALUES IN (5); COMMENT ON TABLE pgsluice_new_5_a IS '{3}';
+         CREATE TABLE pgsluice_new_6_a (a int); COMMENT ON TABLE pgsluice_new_6_a IS '{4}';
+         CREATE TABLE child () INHERITS (pgsluice_new_6_a);
+         CREATE TABLE pgsluice_new_7_a (a int); COMMENT ON TABLE pgsluice_new_7_a IS '{5}'",
         comment(&leaf), comment("3"), comment("4"), comment("5"), comment("6"), comment("7"),
     ));
     assert_eq!(case.load("1,1\n", &[]).summary()["exchanged"], 1);
     let kept = "SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_class
                 WHERE relname ~ '^(pgsluice_new|mine)' AND relkind IN ('r', 'v')";
-    let names = [1, 2, 3, 4, 5, 6].map(|number| format!("pgsluice_new_{number}")).join(" ");
+    let names = [1, 2, 3, 4, 5, 6].map(|number| format!("pgsluice_new_{number}_a")).join(" ");
     assert_eq!(case.value(kept), format!("mine {names}"), "only the last one was a leftover");
 }

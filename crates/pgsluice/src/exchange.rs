@@ -17,6 +17,7 @@ mod survey;
 mod swap;
 
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -24,7 +25,7 @@ use std::time::Duration;
 use pgsluice_core::catalog::{NodeId, ROOT, Relation};
 use tokio_postgres::Client;
 
-use self::beside::{Beside, name_beside};
+use self::beside::Beside;
 pub(crate) use self::beside::{Destination, Maker};
 pub use self::survey::Survey;
 pub(crate) use self::survey::survey;
@@ -48,6 +49,8 @@ const DROPPING_PATIENCE: Duration = Duration::from_secs(15);
 pub(crate) struct Exchange<'a> {
     plan: &'a Plan,
     survey: &'a Survey,
+    /// Tells its tables from those of other loads.
+    load: String,
     /// Holds the lock of the table, and swaps.
     keeper: Link,
     /// How many leaves one transaction can swap.
@@ -85,18 +88,22 @@ impl<'a> Exchange<'a> {
         target: &Target,
         control: &Control,
     ) -> Result<Self> {
+        let facts = &plan.catalogue.facts;
+        let root = facts[ROOT].oid;
+        let leaves: Vec<u32> = survey.leaves.iter().map(|&leaf| facts[leaf].oid).collect();
         let opening = async {
             let keeper = connect::open(target).await?;
             keeper.client.batch_execute(LOADING_SESSION).await?;
             catalogue::stay(&keeper.client).await?;
-            if !catalogue::lock(&keeper.client, plan.catalogue.facts[ROOT].oid).await? {
+            if !catalogue::lock(&keeper.client, root).await? {
                 return Err(in_use(plan));
             }
             drop_leftovers(&keeper.client).await?;
-            let most = catalogue::most_leaves(&keeper.client).await?;
+            let most = catalogue::most_leaves(&keeper.client, &leaves).await?;
             Ok(Self {
                 plan,
                 survey,
+                load: format!("{:x}", RandomState::new().hash_one(root)),
                 keeper,
                 most,
                 leaves: Mutex::default(),
@@ -109,7 +116,7 @@ impl<'a> Exchange<'a> {
     /// The table that is built for `node`, once it is there.
     pub(crate) fn relation(&self, node: NodeId) -> Option<Relation> {
         match self.claims().get(&node) {
-            Some(Claim::Making | Claim::Made(_)) => Some(name_beside(self.plan, node)),
+            Some(Claim::Making | Claim::Made(_)) => Some(self.name_beside(node)),
             _ => None,
         }
     }
@@ -161,6 +168,12 @@ impl<'a> Exchange<'a> {
                  drops them.",
             ),
         }
+    }
+
+    fn name_beside(&self, leaf: NodeId) -> Relation {
+        let schema = self.plan.tree.nodes[leaf].relation.schema.clone();
+        let name = catalogue::name_beside(self.plan.catalogue.facts[leaf].oid, &self.load);
+        Relation { schema, name }
     }
 
     /// The leaves whose tables are there, those with the most rows first.

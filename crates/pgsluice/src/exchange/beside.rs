@@ -10,9 +10,8 @@ use tokio_postgres::Client;
 use super::{Claim, Exchange};
 use crate::control::Control;
 use crate::error::{Error, Result};
-use crate::pg::exchange::{self, Defined, Definition, Reader, Stage};
+use crate::pg::exchange::{Defined, Definition, Reader, Stage};
 use crate::pg::sql;
-use crate::plan::Plan;
 use crate::sink::refusal::moved;
 
 /// How often a connection looks whether another one has made the table that it needs.
@@ -30,12 +29,6 @@ impl Beside {
     pub(super) fn steps(&self, stage: Stage) -> impl Iterator<Item = &Definition> {
         self.defined.beside.iter().filter(move |made| made.stage == stage)
     }
-}
-
-/// The name of the table beside `leaf`.
-pub(super) fn name_beside(plan: &Plan, leaf: NodeId) -> Relation {
-    let schema = plan.tree.nodes[leaf].relation.schema.clone();
-    Relation { schema, name: exchange::name_beside(plan.catalogue.facts[leaf].oid) }
 }
 
 /// Where the rows of a payload go in place of the table that the plan names.
@@ -73,7 +66,7 @@ impl<'a> Maker<'a> {
         control: &Control,
         node: NodeId,
     ) -> Result<Option<Destination>> {
-        let relation = name_beside(self.exchange.plan, node);
+        let relation = self.exchange.name_beside(node);
         loop {
             return match self.exchange.claim(node) {
                 Turn::Kept => Ok(None),
@@ -113,7 +106,7 @@ impl<'a> Maker<'a> {
         let reader = match self.reader.get() {
             Some(reader) => reader,
             None => {
-                let reader = Reader::prepare(client, facts[ROOT].oid).await?;
+                let reader = Reader::prepare(client, facts[ROOT].oid, &self.exchange.load).await?;
                 self.reader.get_or_init(|| reader)
             }
         };

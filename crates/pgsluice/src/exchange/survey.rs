@@ -5,13 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pgsluice_core::catalog::{NodeId, ROOT, Tree};
+use pgsluice_core::catalog::{NodeId, ROOT};
 use tokio_postgres::Client;
 
 use crate::error::{Error, Result};
 use crate::kind::Kind;
 use crate::pg::exchange as catalogue;
-use crate::pg::introspect::Facts;
 use crate::pg::sql;
 use crate::plan::Plan;
 
@@ -50,14 +49,14 @@ pub(crate) async fn survey(client: &Client, plan: &Plan) -> Result<Survey> {
     let filled = catalogue::not_empty(client, &tables).await?;
     let is_empty = |leaf: NodeId| facts[leaf].kind == 'r' && !filled.contains(&facts[leaf].oid);
 
+    let scanned = filled_defaults(plan, is_empty);
     let mut survey = Survey::default();
     for leaf in tree.leaves() {
-        let default = default_beside(tree, facts, leaf);
-        let scanned = default.filter(|&default| !leaves_below(tree, default).all(is_empty));
-        let why = match (plan.detour(leaf), scanned) {
+        let default = tree.nodes[leaf].parent.and_then(|parent| scanned.get(&parent));
+        let why = match (plan.detour(leaf), default) {
             (Some(detour), _) => detour.to_owned(),
             _ if !is_empty(leaf) => "it is not empty, so rows are copied into it".to_owned(),
-            (None, Some(default)) => format!(
+            (None, Some(&default)) => format!(
                 "the DEFAULT partition {} has rows, which the server would read while all wait",
                 tree.nodes[default].relation.label()
             ),
@@ -73,17 +72,15 @@ pub(crate) async fn survey(client: &Client, plan: &Plan) -> Result<Survey> {
     Ok(survey)
 }
 
-/// The DEFAULT partition whose rows ATTACH would look through.
-fn default_beside(tree: &Tree, facts: &[Facts], leaf: NodeId) -> Option<NodeId> {
-    let siblings = &tree.nodes[tree.nodes[leaf].parent?].children;
-    siblings.iter().copied().find(|&node| node != leaf && facts[node].is_default())
-}
-
-fn leaves_below(tree: &Tree, node: NodeId) -> impl Iterator<Item = NodeId> {
-    let above = move |&leaf: &NodeId| {
-        std::iter::successors(Some(leaf), |&below| tree.nodes[below].parent).any(|n| n == node)
-    };
-    tree.leaves().filter(above)
+/// The DEFAULT partitions that have rows, by their parents: ATTACH looks through them, because a row
+/// of theirs might belong to the new partition.
+fn filled_defaults(plan: &Plan, is_empty: impl Fn(NodeId) -> bool) -> BTreeMap<NodeId, NodeId> {
+    let nodes = &plan.tree.nodes;
+    let filled = plan.tree.leaves().filter(|&leaf| !is_empty(leaf));
+    let above =
+        filled.flat_map(|leaf| std::iter::successors(Some(leaf), |&node| nodes[node].parent));
+    let defaults = above.filter(|&node| plan.catalogue.facts[node].is_default());
+    defaults.filter_map(|default| Some((nodes[default].parent?, default))).collect()
 }
 
 async fn refuse_obstacles(client: &Client, plan: &Plan, survey: &Survey) -> Result<()> {

@@ -14,7 +14,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, SimpleQueryMessage};
 
 use super::Exchange;
-use super::beside::{Beside, name_beside};
+use super::beside::Beside;
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::kind::Kind;
@@ -43,8 +43,8 @@ pub(super) async fn swap(
     let plan = exchange.plan;
     let client = &exchange.keeper.client;
     client.batch_execute(sql::EXACT).await?;
-    let reader = Reader::prepare(client, plan.catalogue.facts[ROOT].oid).await?;
-    let swap = Swap { plan, client, reader, leaves: in_order(plan, leaves), control };
+    let reader = Reader::prepare(client, plan.catalogue.facts[ROOT].oid, &exchange.load).await?;
+    let swap = Swap { exchange, plan, client, reader, leaves: in_order(plan, leaves), control };
     let began = Instant::now();
     let mut pause = FIRST_PAUSE;
     loop {
@@ -78,6 +78,7 @@ fn jitter() -> f64 {
 }
 
 struct Swap<'a> {
+    exchange: &'a Exchange<'a>,
     plan: &'a Plan,
     client: &'a Client,
     reader: Reader,
@@ -169,7 +170,7 @@ impl Swap<'_> {
         });
         let named = self.leaves.iter().map(|(node, _)| {
             let name = quoted(&self.plan.tree.nodes[*node].relation.name);
-            format!("ALTER TABLE {} RENAME TO {name}", name_beside(self.plan, *node))
+            format!("ALTER TABLE {} RENAME TO {name}", self.exchange.name_beside(*node))
         });
         gone.chain(named).chain(self.statements(Stage::Rename))
     }

@@ -4,9 +4,9 @@
 mod definitions;
 mod obstacles;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use tokio_postgres::types::Oid;
+use tokio_postgres::types::{Oid, ToSql};
 use tokio_postgres::{Client, GenericClient, Statement};
 
 use super::sql::{ASKING_SESSION, literal};
@@ -19,9 +19,10 @@ pub(crate) const BOUND: &str = "pgsluice_bound";
 /// The first key of the advisory lock that a table's exchange holds; the second is the root's oid.
 const LOCK: i32 = i32::from_be_bytes(*b"pgsl");
 
-/// The name of the table beside a leaf.
-pub(crate) fn name_beside(leaf: Oid) -> String {
-    format!("pgsluice_new_{leaf}")
+/// The name of the table that `load` builds beside a leaf. No other load has it: one that has lost its
+/// lock must not find what the next one builds.
+pub(crate) fn name_beside(leaf: Oid, load: &str) -> String {
+    format!("pgsluice_new_{leaf}_{load}")
 }
 
 /// The comment on a table that is built for a partition of `root`; `%s` is the leaf's oid.
@@ -71,15 +72,16 @@ pub(crate) struct Defined {
 pub(crate) struct Reader {
     statement: Statement,
     mark: String,
+    load: String,
 }
 
 impl Reader {
-    /// For the partitions of `root`. This and all that is read is to be done under
+    /// For the partitions of `root`, and the tables of `load`. This and all that is read is to be done under
     /// [`crate::pg::sql::EXACT`].
-    pub(crate) async fn prepare(client: &Client, root: Oid) -> Result<Self> {
+    pub(crate) async fn prepare(client: &Client, root: Oid, load: &str) -> Result<Self> {
         client.batch_execute(ASKING_SESSION).await?;
         let statement = client.prepare(&definitions::query()).await?;
-        Ok(Self { statement, mark: mark(&root.to_string()) })
+        Ok(Self { statement, mark: mark(&root.to_string()), load: load.to_owned() })
     }
 
     /// What `leaf` is, and how to make another.
@@ -113,7 +115,8 @@ impl Reader {
         leaves: &[Oid],
         modes: &[bool],
     ) -> Result<Vec<(usize, bool, Definition)>> {
-        let rows = client.query(&self.statement, &[&leaves, &modes, &self.mark]).await?;
+        let given: [&(dyn ToSql + Sync); 4] = [&leaves, &modes, &self.mark, &self.load];
+        let rows = client.query(&self.statement, &given).await?;
         let thing = |row: &tokio_postgres::Row| {
             let [kind, name] = [3, 4].map(|column| row.get::<_, String>(column));
             let sql: Option<String> = row.get(5);
@@ -160,7 +163,7 @@ pub(crate) async fn obstacles(
 pub(crate) async fn not_empty(
     client: &impl GenericClient,
     tables: &[(Oid, String)],
-) -> Result<Vec<Oid>> {
+) -> Result<HashSet<Oid>> {
     let oids: Vec<Oid> = tables.iter().map(|(oid, _)| *oid).collect();
     let sql = "SELECT o, pg_catalog.has_table_privilege(o, 'SELECT')
                FROM pg_catalog.unnest($1::pg_catalog.oid[]) AS u (o)
@@ -170,7 +173,7 @@ pub(crate) async fn not_empty(
     let (may_look, may_not): (Vec<_>, Vec<_>) =
         tables.iter().filter(|(oid, _)| large.contains_key(oid)).partition(|(oid, _)| large[oid]);
     // What this user may not look into cannot be said to be empty.
-    let mut found: Vec<Oid> = may_not.iter().map(|(oid, _)| *oid).collect();
+    let mut found: HashSet<Oid> = may_not.iter().map(|(oid, _)| *oid).collect();
     for some in may_look.chunks(100) {
         let each = some.iter().map(|(oid, name)| {
             format!("SELECT {oid}::pg_catalog.oid WHERE EXISTS (SELECT FROM ONLY {name})")
@@ -181,13 +184,17 @@ pub(crate) async fn not_empty(
     Ok(found)
 }
 
-/// How many leaves one transaction can exchange: half of the server's lock table, at what a leaf
-/// with some indexes takes.
-pub(crate) async fn most_leaves(client: &impl GenericClient) -> Result<usize> {
-    let sql = "SELECT pg_catalog.current_setting('max_locks_per_transaction')::int8
-                    * (pg_catalog.current_setting('max_connections')::int8
-                       + pg_catalog.current_setting('max_prepared_transactions')::int8) / 2 / 32";
-    let most: i64 = client.query_one(sql, &[]).await?.get(0);
+/// How many of `leaves` one transaction can exchange: so many as half of the server's lock table has
+/// room for, at what the one with the most indexes takes.
+pub(crate) async fn most_leaves(client: &impl GenericClient, leaves: &[Oid]) -> Result<usize> {
+    let sql = "SELECT pg_catalog.current_setting('max_locks_per_transaction')::pg_catalog.int8
+                    * (pg_catalog.current_setting('max_connections')::pg_catalog.int8
+                       + pg_catalog.current_setting('max_prepared_transactions')::pg_catalog.int8)
+                    / 2 / (16 + 8 * COALESCE(pg_catalog.max(indexes), 0))
+               FROM (SELECT pg_catalog.count(*) AS indexes FROM pg_catalog.pg_index
+                     WHERE indrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::pg_catalog.oid[])))
+                     GROUP BY indrelid) AS leaf";
+    let most: i64 = client.query_one(sql, &[&leaves]).await?.get(0);
     Ok(usize::try_from(most).unwrap_or(1).max(1))
 }
 
@@ -228,7 +235,7 @@ pub(crate) async fn leftovers(client: &impl GenericClient) -> Result<Vec<Leftove
              AND d.classoid = 'pg_catalog.pg_class'::pg_catalog.regclass
          CROSS JOIN LATERAL pg_catalog.regexp_match(
              d.description, pg_catalog.replace({comment}, '%s', '([0-9]+)')) AS said (about)
-         WHERE c.relname = 'pgsluice_new_' || said.about[1]
+         WHERE c.relname ~ pg_catalog.concat('^pgsluice_new_', said.about[1], '_[0-9a-f]+$')
            AND c.relkind = 'r' AND NOT c.relispartition
            AND pg_catalog.pg_has_role(c.relowner, 'USAGE')
            AND NOT EXISTS (SELECT FROM pg_catalog.pg_inherits i

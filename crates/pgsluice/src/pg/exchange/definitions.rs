@@ -20,7 +20,8 @@ WITH leaf AS (
                WHERE defaclobjtype = 'r' AND defaclrole = current_user::regrole) AS restated,
            format('%I.%I', n.nspname, c.relname) AS own,
            format('%I.%I', n.nspname,
-                  CASE WHEN m.beside THEN 'pgsluice_new_' || c.oid ELSE c.relname END) AS target
+                  CASE WHEN m.beside THEN concat('pgsluice_new_', c.oid, '_', $4::text)
+                       ELSE c.relname END) AS target
     FROM unnest($1::oid[]) WITH ORDINALITY AS o (oid, place)
     CROSS JOIN unnest($2::bool[]) AS m (beside)
     JOIN pg_class c ON c.oid = o.oid
@@ -78,6 +79,7 @@ statistics_ AS (
 const DESCRIBED: &str = "
 SELECT place, beside, 'described' AS stage, 0 AS step, 'table' AS kind, relname::text AS name,
        concat_ws(' ', own, 'partition of', inhparent::regclass, pg_get_expr(relpartbound, 0),
+                 'below', pg_partition_root(oid)::regclass,
                  'owner', relowner::regrole, 'persistence', relpersistence,
                  'replica identity', relreplident, 'options', reloptions,
                  (SELECT 'method ' || amname FROM pg_am WHERE pg_am.oid = relam),
