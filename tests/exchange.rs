@@ -9,6 +9,7 @@ mod stopped;
 mod swapped;
 mod trees;
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::failures::{Bench, Ended};
@@ -27,6 +28,7 @@ on_each_server!(
         rows_of_every_lane,
         identity_of_the_root,
         generated_columns,
+        partitions_that_are_made_first,
         indexes,
         constraints,
         options,
@@ -39,6 +41,7 @@ on_each_server!(
         replica_identity,
         temporal_keys,
         obstacles,
+        what_nobody_foresaw,
         plain_tables,
         tables_without_a_way_to_leaves,
         leaves_that_are_not_empty,
@@ -104,8 +107,12 @@ impl Case {
     }
 
     fn dump_without(&self, tables: &str) -> String {
-        let bin = std::env::var(format!("PGSLUICE_TEST_BIN_{}", self.server.major())).unwrap();
-        let mut command = Command::new(format!("{bin}/pg_dump"));
+        // Some come without; that of a newer server will do.
+        let newer = self.server.major()..=18;
+        let bins =
+            newer.filter_map(|major| std::env::var(format!("PGSLUICE_TEST_BIN_{major}")).ok());
+        let program = bins.map(|bin| Path::new(&bin).join("pg_dump")).find(|path| path.exists());
+        let mut command = Command::new(program.expect("a pg_dump"));
         command.args(["--schema-only", "-T", tables, "-d", &self.bench.url]).stdin(Stdio::null());
         let output = command.output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

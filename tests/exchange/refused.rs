@@ -5,6 +5,7 @@ use super::{Case, Test};
 
 pub(super) const TESTS: &[(&str, Test)] = &[
     ("obstacles", obstacles),
+    ("what_nobody_foresaw", what_nobody_foresaw),
     ("plain_tables", plain_tables),
     ("tables_without_a_way_to_leaves", tables_without_a_way_to_leaves),
     ("leaves_that_are_not_empty", leaves_that_are_not_empty),
@@ -107,6 +108,27 @@ fn obstacles(case: &Case) {
                   DROP TABLE IF EXISTS far, other, typed CASCADE; DROP TABLE t CASCADE",
         );
     }
+}
+
+/// What comes to the new table by itself is noticed before it is committed.
+fn what_nobody_foresaw(case: &Case) {
+    case.run(TABLE);
+    case.run(
+        "CREATE FUNCTION mark() RETURNS event_trigger LANGUAGE plpgsql AS $$
+         DECLARE made record;
+         BEGIN
+             FOR made IN SELECT objid::regclass AS name FROM pg_event_trigger_ddl_commands() LOOP
+                 EXECUTE format('ALTER TABLE %s SET (fillfactor = 50)', made.name);
+             END LOOP;
+         END $$;
+         CREATE EVENT TRIGGER mark ON ddl_command_end WHEN TAG IN ('CREATE TABLE')
+             EXECUTE FUNCTION mark()",
+    );
+    let dump = case.dump();
+    let refused = case.load(ROWS, &[]);
+    refused
+        .fails_empty(&["cannot exchange public.t_1: its table t_1 would not be the same", "HINT"]);
+    case.is_untouched(&dump);
 }
 
 fn plain_tables(case: &Case) {

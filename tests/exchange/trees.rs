@@ -13,6 +13,7 @@ pub(super) const TESTS: &[(&str, Test)] = &[
     ("rows_of_every_lane", rows_of_every_lane),
     ("identity_of_the_root", identity_of_the_root),
     ("generated_columns", generated_columns),
+    ("partitions_that_are_made_first", partitions_that_are_made_first),
 ];
 
 fn numbered(rows: u32, row: impl Fn(u32) -> String) -> String {
@@ -162,4 +163,17 @@ fn generated_columns(case: &Case) {
     let summary = case.load("1\n1\n", &["--columns", "k"]).summary();
     assert_eq!(summary["exchanged"], 1);
     assert_eq!(case.value("SELECT string_agg(t::text, ' ') FROM t"), "(1,2,d) (1,2,d)");
+}
+
+fn partitions_that_are_made_first(case: &Case) {
+    case.run(
+        "CREATE TABLE t (d date, id int, PRIMARY KEY (d, id)) PARTITION BY RANGE (d);
+         CREATE TABLE t_2020_01 PARTITION OF t FOR VALUES FROM ('2020-01-01') TO ('2020-02-01')",
+    );
+    let rows = "2020-01-01,1\n2020-02-01,2\n2020-02-29,3\n2020-03-01,4\n";
+    let summary = case.load(rows, &["--create-partitions"]).summary();
+    assert_eq!((&summary["exchanged"], &summary["rows_loaded"]), (&3.into(), &4.into()));
+    let placed = "SELECT string_agg(tableoid::regclass || ' ' || id, ', ' ORDER BY id) FROM t";
+    assert_eq!(case.value(placed), "t_2020_01 1, t_2020_02 2, t_2020_02 3, t_2020_03 4");
+    case.nothing_is_left();
 }

@@ -68,6 +68,9 @@ pub(super) async fn swap(
         }
         client.batch_execute("ROLLBACK").await?;
         tokio::time::sleep(pause.mul_f64(jitter())).await;
+        if control.is_stopped() {
+            return Err(control.failure().unwrap_or_else(Error::interrupted));
+        }
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }

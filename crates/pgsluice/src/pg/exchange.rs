@@ -76,8 +76,8 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// For the partitions of `root`, and the tables of `load`. This and all that is read is to be done under
-    /// [`crate::pg::sql::EXACT`].
+    /// For the partitions of `root`, and the tables of `load`. This and all that is read is to be done
+    /// under [`crate::pg::sql::EXACT`].
     pub(crate) async fn prepare(client: &Client, root: Oid, load: &str) -> Result<Self> {
         client.batch_execute(ASKING_SESSION).await?;
         let statement = client.prepare(&definitions::query()).await?;

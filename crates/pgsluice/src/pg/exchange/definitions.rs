@@ -8,8 +8,8 @@
 //! To be run under [`crate::pg::sql::EXACT`], which makes the server qualify what it deparses.
 
 /// The leaves `$1` in their order, each once for every mode in `$2`: whether it is told of the table
-/// beside it. An index in the making has a name from its own oid, because two indexes of a schema
-/// cannot have one name.
+/// beside it, which has the comment `$3` and a name that ends in `$4`. So have its indexes: those of
+/// a schema cannot share a name.
 const LEAVES: &str = "
 WITH leaf AS (
     SELECT o.place, m.beside, c.oid, c.relname, c.relowner, c.relam, c.reltablespace,
@@ -38,7 +38,7 @@ column_ AS (
 index_ AS (
     SELECT l.place, l.beside, l.target, l.own, l.nspname, i.*, c.relname, c.reloptions, con.contype,
            COALESCE(con.contype = 'x' OR to_jsonb(con) ->> 'conperiod' = 'true', false) AS by_constraint,
-           CASE WHEN l.beside THEN 'pgsluice_new_' || c.oid ELSE c.relname END AS named,
+           CASE WHEN l.beside THEN concat('pgsluice_new_', c.oid, '_', $4) ELSE c.relname END AS named,
            COALESCE((SELECT spcname FROM pg_tablespace t WHERE t.oid = c.reltablespace), '') AS space,
            -- What pg_get_indexdef begins with: ruleutils.c, pg_get_indexdef_worker, 13 to 18.
            format('CREATE %sINDEX %I ON %s USING ',

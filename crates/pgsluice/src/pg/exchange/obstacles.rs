@@ -41,7 +41,7 @@ other AS (
     -- The triggers of a foreign key are on both of its tables.
     WHERE (g.leaf IN (c.oid, i.indrelid, t.typrelid, row_.typrelid, con.conrelid, trg.tgrelid,
                       def.adrelid, s.stxrelid)
-           OR c.relnamespace = 'pg_toast'::regnamespace OR (trg.tgisinternal AND g.deptype = 'i')) IS NOT TRUE
+           OR 'pg_toast'::regnamespace IN (c.relnamespace, t.typnamespace) OR (trg.tgisinternal AND g.deptype = 'i')) IS NOT TRUE
 )
 SELECT place::int4, why FROM (
     SELECT place, 'this user does not own it' AS why FROM leaf WHERE NOT pg_has_role(relowner, 'USAGE')
