@@ -57,6 +57,7 @@ on_each_server!(
         a_key_that_is_there_twice,
         a_foreign_key_that_fails,
         another_exchange,
+        a_load_that_lost_its_lock,
         a_signal,
         killed_while_rows_go_in,
         killed_while_indexes_are_built,

@@ -9,6 +9,7 @@ pub(super) const TESTS: &[(&str, Test)] = &[
     ("a_key_that_is_there_twice", a_key_that_is_there_twice),
     ("a_foreign_key_that_fails", a_foreign_key_that_fails),
     ("another_exchange", another_exchange),
+    ("a_load_that_lost_its_lock", a_load_that_lost_its_lock),
     ("a_signal", a_signal),
     ("killed_while_rows_go_in", killed_while_rows_go_in),
     ("killed_while_indexes_are_built", killed_while_indexes_are_built),
@@ -75,6 +76,23 @@ fn another_exchange(case: &Case) {
     assert_eq!(other.summary()["exchanged"], 1);
     feed_the_rest(&mut load);
     assert_eq!(load.ended().summary()["rows_loaded"], 40_000);
+    case.nothing_is_left();
+}
+
+/// Who comes next takes its tables for leftovers; neither gets the rows of the other.
+fn a_load_that_lost_its_lock(case: &Case) {
+    let mut load = begun(case, &[]);
+    let lost = "SELECT count(pg_terminate_backend(pid)) FROM pg_locks
+                WHERE locktype = 'advisory' AND objid = 't'::regclass
+                  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+    assert_eq!(case.value(lost), "1");
+    let locks = lost.replace("pg_terminate_backend(pid)", "*");
+    wait_until("the loss", || case.value(&locks) == "0");
+    let next = case.load("1,1,x\n2,2,y\n", &[]).summary();
+    assert_eq!((&next["exchanged"], &next["rows_loaded"]), (&2.into(), &2.into()));
+    feed_the_rest(&mut load);
+    load.ended().fails_empty(&["error: ", "HINT:  "]);
+    assert_eq!(case.value("SELECT string_agg(v, ' ' ORDER BY id) FROM t"), "x y");
     case.nothing_is_left();
 }
 
