@@ -12,6 +12,7 @@ mod connect;
 mod copy_options;
 mod ddl;
 mod embedded;
+mod exchange;
 mod expressions;
 mod failures;
 mod lanes;

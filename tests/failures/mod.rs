@@ -29,36 +29,41 @@ use crate::server::{Scratch, Server, Session};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A database, and a folder for the inputs.
-struct Bench {
-    url: String,
-    session: Session,
-    folder: TempDir,
+pub(crate) struct Bench {
+    pub(crate) url: String,
+    pub(crate) session: Session,
+    pub(crate) folder: TempDir,
     /// Held until the sessions have ended.
     _scratch: Scratch,
 }
 
 /// Runs a test on both servers.
-fn on_both(test: impl Fn(&Bench)) {
+pub(crate) fn on_both(test: impl Fn(&Bench)) {
     for server in [Server::PG15, Server::PG18] {
         test(&Bench::new(server));
     }
 }
 
 impl Bench {
-    fn new(server: Server) -> Self {
+    pub(crate) fn new(server: Server) -> Self {
         let scratch = server.scratch();
         let (url, session) = (scratch.url().to_owned(), scratch.session());
         Self { url, session, folder: tempfile::tempdir().unwrap(), _scratch: scratch }
     }
 
+    /// Another session.
+    pub(crate) fn other(&self) -> Session {
+        Session::open(&self.url)
+    }
+
     /// With a table `t`, ten rows of `id` to each of the leaves `t0` to `t9`, and `v`.
-    fn with_table(server: Server) -> Self {
+    pub(crate) fn with_table(server: Server) -> Self {
         let bench = Self::new(server);
         bench.make_table();
         bench
     }
 
-    fn make_table(&self) {
+    pub(crate) fn make_table(&self) {
         self.session.run("CREATE TABLE t (id int NOT NULL, v text) PARTITION BY RANGE (id)");
         for leaf in 0..10 {
             let (from, to) = (leaf * 10, leaf * 10 + 10);
@@ -68,23 +73,23 @@ impl Bench {
         }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+    pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(name);
         fs::write(&path, content).unwrap();
         path
     }
 
     /// `pgsluice load`, run in the folder.
-    fn load<I: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = I>) -> Ended {
+    pub(crate) fn load<I: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = I>) -> Ended {
         self.start(arguments, Stdio::null()).ended()
     }
 
     /// The same into another server, or as another role.
-    fn load_into<I: AsRef<OsStr>>(
+    pub(crate) fn load_into<I: AsRef<OsStr>>(
         &self,
         url: &str,
         arguments: impl IntoIterator<Item = I>,
@@ -92,7 +97,7 @@ impl Bench {
         self.start_into(url, arguments, Stdio::null()).ended()
     }
 
-    fn start<I: AsRef<OsStr>>(
+    pub(crate) fn start<I: AsRef<OsStr>>(
         &self,
         arguments: impl IntoIterator<Item = I>,
         stdin: Stdio,
@@ -100,7 +105,7 @@ impl Bench {
         self.start_into(&self.url, arguments, stdin)
     }
 
-    fn start_into<I: AsRef<OsStr>>(
+    pub(crate) fn start_into<I: AsRef<OsStr>>(
         &self,
         url: &str,
         arguments: impl IntoIterator<Item = I>,
@@ -113,43 +118,43 @@ impl Bench {
     }
 
     /// One value.
-    fn value(&self, sql: &str) -> String {
+    pub(crate) fn value(&self, sql: &str) -> String {
         self.session.rows(sql)[0][0].clone().unwrap()
     }
 
-    fn count(&self, table: &str) -> u64 {
+    pub(crate) fn count(&self, table: &str) -> u64 {
         self.value(&format!("SELECT count(*) FROM {table}")).parse().unwrap()
     }
 }
 
-fn program() -> Command {
+pub(crate) fn program() -> Command {
     Command::new(env!("CARGO_BIN_EXE_pgsluice"))
 }
 
 /// The program at work.
-struct Running {
-    child: Child,
+pub(crate) struct Running {
+    pub(crate) child: Child,
     began: Instant,
 }
 
 impl Running {
-    fn start(command: &mut Command) -> Self {
+    pub(crate) fn start(command: &mut Command) -> Self {
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         Self { child, began: Instant::now() }
     }
 
     /// Writes to its standard input; a program that has ended reads nothing.
-    fn feed(&mut self, bytes: &[u8]) {
+    pub(crate) fn feed(&mut self, bytes: &[u8]) {
         let _ = self.child.stdin.as_mut().unwrap().write_all(bytes);
     }
 
-    fn signal(&self, name: &str) {
+    pub(crate) fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
     }
 
     /// Waits for the end, which must come.
-    fn ended(mut self) -> Ended {
+    pub(crate) fn ended(mut self) -> Ended {
         let out = read(self.child.stdout.take());
         let err = read(self.child.stderr.take());
         let deadline = self.began + PATIENCE;
@@ -167,7 +172,7 @@ impl Running {
     }
 }
 
-fn read(stream: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> {
+pub(crate) fn read(stream: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> {
     let mut stream = stream.unwrap();
     thread::spawn(move || {
         let mut bytes = Vec::new();
@@ -178,16 +183,16 @@ fn read(stream: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String
 
 /// What the program left behind.
 #[derive(Debug)]
-struct Ended {
-    status: ExitStatus,
-    stdout: String,
-    stderr: String,
+pub(crate) struct Ended {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl Ended {
     /// One message with all of `parts` in this order, and nothing else anywhere.
     #[track_caller]
-    fn fails(&self, status: i32, parts: &[&str]) -> &Self {
+    pub(crate) fn fails(&self, status: i32, parts: &[&str]) -> &Self {
         assert_eq!(self.status.code(), Some(status), "{self:?}");
         assert_eq!(self.stdout, "", "{self:?}");
         let errors = self.stderr.lines().filter(|line| line.contains("error: ")).count();
@@ -205,13 +210,13 @@ impl Ended {
 
     /// As [`Self::fails`], and says that no row is in the table.
     #[track_caller]
-    fn fails_empty(&self, parts: &[&str]) {
+    pub(crate) fn fails_empty(&self, parts: &[&str]) {
         self.fails(1, parts).fails(1, &["\nDETAIL:  No row of this load is in the table."]);
     }
 
     /// The number of rows that the message says are in the table.
     #[track_caller]
-    fn committed(&self) -> u64 {
+    pub(crate) fn committed(&self) -> u64 {
         let line = self.stderr.lines().find(|line| line.contains(" of this load "));
         let line = line.unwrap_or_else(|| panic!("nothing about the table in:\n{}", self.stderr));
         let number = line.trim_start_matches("DETAIL:  ").split(' ').next().unwrap();
@@ -220,7 +225,7 @@ impl Ended {
 
     /// The summary of a load that went well, its sums checked.
     #[track_caller]
-    fn summary(&self) -> serde_json::Value {
+    pub(crate) fn summary(&self) -> serde_json::Value {
         assert_eq!(self.status.code(), Some(0), "{self:?}");
         let summary: serde_json::Value = serde_json::from_str(&self.stdout).unwrap();
         let get = |name: &str| summary[name].as_u64().unwrap();
@@ -240,7 +245,7 @@ impl Ended {
 
 /// Waits until `done`.
 #[track_caller]
-fn wait_until(what: &str, done: impl Fn() -> bool) {
+pub(crate) fn wait_until(what: &str, done: impl Fn() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !done() {
         assert!(Instant::now() < deadline, "{what} does not happen");
@@ -249,7 +254,7 @@ fn wait_until(what: &str, done: impl Fn() -> bool) {
 }
 
 /// `count` rows for the table `t`, in every leaf some, `width` bytes of text in each.
-fn rows(count: usize, width: usize) -> Vec<u8> {
+pub(crate) fn rows(count: usize, width: usize) -> Vec<u8> {
     let text = "x".repeat(width);
     (0..count).flat_map(|row| format!("{},{text}\n", row * 37 % 100).into_bytes()).collect()
 }

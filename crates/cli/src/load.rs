@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread::{self, Thread};
+use std::time::Duration;
 
 use clap::Args;
-use pgsluice::config::Load;
+use pgsluice::config::{DEFAULT_SWAP_PATIENCE, Load};
 use pgsluice::control::Control;
 use pgsluice::{Error, Kind, Result};
 
@@ -23,6 +24,12 @@ pub(crate) struct LoadArgs {
     /// The width of new ranges: month, day, "7 days", 1000 [default: as their siblings have it]
     #[arg(long, value_name = "STEP", requires = "create_partitions")]
     step: Option<String>,
+    /// Build leaves that are empty beside the table, indexes last, and swap them in
+    #[arg(long)]
+    exchange: bool,
+    /// How long the swap is tried while others hold locks on the table [default: 60]
+    #[arg(long, value_name = "SECONDS", requires = "exchange")]
+    swap_patience: Option<u64>,
     /// Print the summary as one JSON object on standard output
     #[arg(long)]
     json: bool,
@@ -34,6 +41,8 @@ pub(crate) struct LoadArgs {
 /// Carries out `pgsluice load`.
 pub(crate) fn run(args: &LoadArgs) -> Result<()> {
     let config = Load {
+        exchange: args.exchange,
+        swap_patience: args.swap_patience.map_or(DEFAULT_SWAP_PATIENCE, Duration::from_secs),
         create_partitions: args.create_partitions,
         step: args.step.clone(),
         ..args.input.config()?

@@ -111,6 +111,8 @@ impl InputArgs {
             threads: self.threads,
             native: !self.no_native,
             self_test: !self.no_self_test,
+            exchange: false,
+            swap_patience: config::DEFAULT_SWAP_PATIENCE,
             create_partitions: false,
             step: None,
         };

@@ -24,6 +24,9 @@ pub(crate) struct PlanArgs {
     /// Read all rows, and say which partitions they need and the table lacks, with their DDL
     #[arg(long)]
     full: bool,
+    /// As load --exchange would do it: which leaves are exchanged
+    #[arg(long)]
+    exchange: bool,
     /// The width of new ranges: month, day, "7 days", 1000 [default: as their siblings have it]
     #[arg(long, value_name = "STEP", requires = "full")]
     step: Option<String>,
@@ -31,7 +34,7 @@ pub(crate) struct PlanArgs {
 
 /// Carries out `pgsluice plan`.
 pub(crate) fn run(args: &PlanArgs) -> Result<()> {
-    let config = Load { step: args.step.clone(), ..args.input.config()? };
+    let config = Load { step: args.step.clone(), exchange: args.exchange, ..args.input.config()? };
     pgsluice::source::resolve(&config.files)?;
     let target = args.input.target.resolve(false)?;
     let plan = pgsluice::runtime()?.block_on(Plan::make(&config, &target))?;
@@ -106,6 +109,10 @@ fn describe_input(config: &Load, plan: &Plan, lines: &mut Vec<String>) {
         count(jobs as u64, "connection", "connections"),
         bytes(config.memory as u64)
     ));
+    if let Some(exchange) = &plan.exchange {
+        let leaves = count(exchange.leaves.len() as u64, "empty leaf", "empty leaves");
+        lines.push(format!("exchange {leaves} can be built beside the table and swapped in"));
+    }
 }
 
 fn describe_sample(plan: &Plan, preview: &Preview, full: bool, lines: &mut Vec<String>) {

@@ -64,23 +64,30 @@ struct State {
     total: u64,
     bytes: u64,
     rows: u64,
+    /// Those that are built, and all, once they are begun.
+    indexes: (u64, u64),
     seconds: f64,
 }
 
 impl State {
     fn of(control: &Control, began: Instant) -> Self {
         let get = |number: &AtomicU64| number.load(Relaxed);
-        let (read, rows) = (get(&control.rows_read), get(&control.rows_loaded));
+        let read = get(&control.rows_read);
+        let rows = get(&control.rows_loaded) + get(&control.rows_beside);
         let share = if read == 0 { 0.0 } else { rows.min(read) as f64 / read as f64 };
         Self {
             total: get(&control.bytes_total),
             bytes: (get(&control.bytes_read) as f64 * share) as u64,
             rows,
+            indexes: (get(&control.indexes_built), get(&control.indexes_total)),
             seconds: began.elapsed().as_secs_f64().max(0.001),
         }
     }
 
     fn text(&self) -> String {
+        if let (built, total @ 1..) = self.indexes {
+            return format!("{} rows  {built} of {total} indexes built", grouped(self.rows));
+        }
         let rows_per_second = self.rows as f64 / self.seconds;
         let bytes_per_second = self.bytes as f64 / self.seconds;
         let mut text = format!(

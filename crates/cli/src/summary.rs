@@ -31,6 +31,10 @@ pub(crate) fn text(summary: &Summary) -> String {
             text.push_str(&format!(", {} {how}", grouped(rows)));
         }
     }
+    if summary.exchanged > 0 {
+        let leaves = count(summary.exchanged as u64, "leaf", "leaves");
+        text.push_str(&format!("\n  {leaves} built beside the table and swapped in"));
+    }
     if !summary.partitions_created.is_empty() {
         text.push_str(&format!("\n  created: {}", summary.partitions_created.join(", ")));
     }

@@ -1,5 +1,7 @@
 //! Every knob of a load, once: name, default and range. The command line and Python fill it in.
 
+use std::time::Duration;
+
 use pgsluice_core::format::Format;
 
 use crate::error::{Error, Result};
@@ -13,6 +15,9 @@ pub const LEAST_MEMORY: usize = 1 << 20;
 
 /// The most connections that a load opens.
 pub const MOST_JOBS: usize = 256;
+
+/// How long the swap of an exchange is tried while others hold locks.
+pub const DEFAULT_SWAP_PATIENCE: Duration = Duration::from_secs(60);
 
 /// How many rows of each input a plan reads.
 pub const SAMPLE_ROWS: usize = 10_000;
@@ -48,6 +53,10 @@ pub struct Load {
     pub native: bool,
     /// Whether the server is asked about a handful of keys before rows are sent.
     pub self_test: bool,
+    /// Whether leaves that are empty are built anew and swapped in.
+    pub exchange: bool,
+    /// How long the swap is tried while others hold locks.
+    pub swap_patience: Duration,
     /// Whether partitions that rows need and the table lacks are made before the load.
     pub create_partitions: bool,
     /// The width of new ranges: `month`, an interval, or a number; None for their siblings'.

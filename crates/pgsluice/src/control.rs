@@ -21,6 +21,12 @@ pub struct Control {
     pub rows_read: AtomicU64,
     /// Rows that are committed.
     pub rows_loaded: AtomicU64,
+    /// Rows that are committed in tables which are to be exchanged for their leaves.
+    pub rows_beside: AtomicU64,
+    /// Indexes that these tables need.
+    pub indexes_total: AtomicU64,
+    /// Indexes that they have.
+    pub indexes_built: AtomicU64,
     /// Rows whose commit was asked for without an answer.
     pub rows_in_doubt: AtomicU64,
     /// Payloads that are committed.

@@ -8,6 +8,7 @@ use pgsluice_core::position::Position;
 
 use crate::control::Control;
 use crate::error::Place;
+use crate::exchange::Exchange;
 use crate::opening::Opening;
 use crate::plan::Plan;
 use crate::source::Input;
@@ -18,6 +19,7 @@ pub(crate) struct Flow<'a> {
     pub control: &'a Arc<Control>,
     pub inputs: Arc<[Input]>,
     pub opening: &'a Opening,
+    pub exchange: Option<&'a Exchange<'a>>,
     starts: Mutex<Vec<Position>>,
 }
 
@@ -28,8 +30,9 @@ impl<'a> Flow<'a> {
         control: &'a Arc<Control>,
         inputs: Arc<[Input]>,
         opening: &'a Opening,
+        exchange: Option<&'a Exchange<'a>>,
     ) -> Self {
-        Self { plan, control, inputs, opening, starts: Mutex::default() }
+        Self { plan, control, inputs, opening, exchange, starts: Mutex::default() }
     }
 
     /// Notes where a split begins.

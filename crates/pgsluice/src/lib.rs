@@ -8,6 +8,7 @@ pub mod config;
 pub mod control;
 pub mod embedded;
 pub mod error;
+pub mod exchange;
 mod flow;
 mod handful;
 mod kind;

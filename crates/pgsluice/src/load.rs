@@ -21,6 +21,7 @@ use crate::bucketing::Bucketing;
 use crate::config::{Load, Sink};
 use crate::control::Control;
 use crate::error::{Error, Result};
+use crate::exchange::Exchange;
 use crate::flow::Flow;
 use crate::handful;
 use crate::kind::Kind;
@@ -70,14 +71,17 @@ pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Su
     let total = inputs.iter().map(|input| input.size).sum::<Option<u64>>();
     control.bytes_total.store(total.unwrap_or(0), Relaxed);
 
-    let flow = Flow::new(&plan, control, inputs, &opening);
-    let outcome = run(config, target, &flow);
-    let finished = match control.failure() {
-        Some(error) => Err(error),
-        None if config.sink == Sink::Null => Ok(()),
-        None => runtime.block_on(control.unless_stopped(flush(target))),
+    let exchange = match &plan.exchange {
+        Some(survey) => Some(runtime.block_on(Exchange::begin(&plan, survey, target, control))?),
+        None => None,
     };
-    finished.map_err(|error| with_committed(error, control))?;
+    let exchange = exchange.as_ref();
+    let flow = Flow::new(&plan, control, inputs, &opening, exchange);
+    let mut outcome = run(config, target, &flow);
+    runtime
+        .block_on(finish(config, target, &flow))
+        .map_err(|error| with_committed(error, control))?;
+    outcome.exchanged = exchange.map(Exchange::done).unwrap_or_default();
     outcome.check()?;
     let bytes = control.bytes_read.load(Relaxed);
     let summary = Summary::new(&plan, &outcome, config, bytes, &opening);
@@ -87,6 +91,22 @@ pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Su
 async fn plan(config: &Load, target: &Target, control: &Control) -> Result<Plan> {
     let Link { mut client, canceller, .. } = control.unless_stopped(connect::open(target)).await?;
     canceller.unless_stopped(control, Plan::read(config, &mut client)).await
+}
+
+/// Swaps in what was built, if anything was, and makes all durable.
+async fn finish(config: &Load, target: &Target, flow: &Flow<'_>) -> Result<()> {
+    let control = flow.control;
+    let swapped = match (control.failure(), flow.exchange) {
+        (Some(error), _) => Err(error),
+        (None, Some(exchange)) => exchange.finish(config, target, control).await,
+        (None, None) => Ok(()),
+    };
+    match (swapped, flow.exchange) {
+        (Ok(()), _) if config.sink == Sink::Null => Ok(()),
+        (Ok(()), _) => control.unless_stopped(flush(target)).await,
+        (Err(error), Some(exchange)) => Err(exchange.abandon(target, error).await),
+        (Err(error), None) => Err(error),
+    }
 }
 
 /// Runs all threads to their end. Failures are in `flow.control`.

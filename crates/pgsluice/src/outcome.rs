@@ -7,6 +7,7 @@ use pgsluice_core::encode::Odd;
 use pgsluice_core::route::Cause;
 
 use crate::error::{Error, Result};
+use crate::exchange::Exchanged;
 use crate::kind::Kind;
 use crate::plan::Answered;
 
@@ -115,6 +116,8 @@ pub(crate) struct Outcome {
     pub routed: Tally,
     /// What all connections have committed.
     pub committed: Committed,
+    /// What was exchanged.
+    pub exchanged: Exchanged,
     /// Bytes after an end-of-data marker, by input.
     pub ignored: Vec<(String, u64)>,
 }

@@ -17,6 +17,7 @@ use tokio_postgres::Client;
 
 use crate::config::Load;
 use crate::error::Result;
+use crate::exchange::{self, Survey};
 use crate::pg::connect::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::introspect::{Catalogue, Facts};
@@ -44,6 +45,8 @@ pub struct Plan {
     pub text_only: Option<(String, String)>,
     /// Why the whole load must be one statement on one connection, if it must.
     pub one_statement: Option<String>,
+    /// Which leaves are exchanged, if any are to be.
+    pub exchange: Option<Survey>,
     /// For each node, why its rows go through the root if they do.
     detours: Vec<Option<String>>,
 }
@@ -62,7 +65,11 @@ impl Plan {
     pub(crate) async fn read(config: &Load, client: &mut Client) -> Result<Self> {
         let columns = config.columns.as_deref();
         let catalogue = Catalogue::read(client, &config.table, columns).await?;
-        Ok(Self::new(config, catalogue))
+        let mut plan = Self::new(config, catalogue);
+        if config.exchange {
+            plan.exchange = Some(exchange::survey(client, &plan).await?);
+        }
+        Ok(plan)
     }
 
     fn new(config: &Load, catalogue: Catalogue) -> Self {
@@ -89,20 +96,40 @@ impl Plan {
         let format = format_for(&config.format, catalogue.version);
         let parser = Parser::new(&format, router.wanted().to_vec());
         let detours = detours(&tree, &catalogue.facts);
-        Self { catalogue, tree, router, parser, format, encoder, text_only, one_statement, detours }
+        Self {
+            catalogue,
+            tree,
+            router,
+            parser,
+            format,
+            encoder,
+            text_only,
+            one_statement,
+            exchange: None,
+            detours,
+        }
     }
 
     /// The COPY statement that takes the rows of `node`.
     pub fn copy_statement(&self, node: NodeId, wire: Wire) -> String {
         let target = if self.detours[node].is_some() { ROOT } else { node };
+        self.copy_into(&self.tree.nodes[target].relation, wire)
+    }
+
+    /// The same into another table.
+    pub(crate) fn copy_into(&self, relation: &Relation, wire: Wire) -> String {
         let format = (wire == Wire::Text).then_some(&self.format);
-        sql::copy_in(&self.tree.nodes[target].relation, &self.catalogue.columns, format)
+        sql::copy_in(relation, &self.catalogue.columns, format)
     }
 
     /// What begins the transaction in which the rows of `node` are sent: see [`sql::begin`].
-    pub(crate) fn begin(&self, node: NodeId) -> String {
+    pub(crate) fn begin(&self, node: NodeId, wire: Wire) -> String {
         if node == ROOT || self.detours[node].is_some() {
-            return sql::BEGIN.to_owned();
+            let root = &self.tree.nodes[ROOT].relation;
+            return match wire {
+                Wire::Text => sql::BEGIN.to_owned(),
+                Wire::Binary => format!("{}; {}", sql::begin_holding(&[root]), self.same_types()),
+            };
         }
         let [oid, root] = [node, ROOT].map(|node| self.catalogue.facts[node].oid);
         let above = |node: &NodeId| self.tree.nodes[*node].parent;
@@ -113,7 +140,18 @@ impl Plan {
             .map(|node| &self.tree.nodes[node].relation)
             .collect();
         path.reverse();
-        sql::begin(&path, oid, root)
+        let begin = sql::begin(&path, oid, root);
+        match wire {
+            Wire::Text => begin,
+            Wire::Binary => format!("{begin}; {}", self.same_types()),
+        }
+    }
+
+    /// Asks whether the columns still have the types that rows in binary are encoded for: where they
+    /// have not, the server would take the bytes of one type for those of another.
+    pub(crate) fn same_types(&self) -> String {
+        let Catalogue { facts, columns, types, .. } = &self.catalogue;
+        sql::same_types(facts[ROOT].oid, columns, types)
     }
 
     /// Why the rows of `node` go through the root, if they do and the node is not the root.
@@ -211,16 +249,22 @@ impl Plan {
         }
         known.sort();
         known.dedup();
-        let mut detours: BTreeMap<&str, Vec<NodeId>> = BTreeMap::new();
+        let mut kept: BTreeMap<String, Vec<NodeId>> = BTreeMap::new();
         for leaf in self.tree.leaves() {
-            if let Some(why) = self.detour(leaf) {
-                detours.entry(why).or_default().push(leaf);
+            let detour = self.detour(leaf).map(str::to_owned);
+            for why in detour.into_iter().chain(self.not_exchanged(leaf)) {
+                kept.entry(why).or_default().push(leaf);
             }
         }
-        known.extend(detours.iter().map(|(why, leaves)| (self.name(leaves), (*why).to_owned())));
+        known.extend(kept.into_iter().map(|(why, leaves)| (self.name(&leaves), why)));
         known.extend(self.one_statement.iter().map(|why| ("the load".to_owned(), why.clone())));
         known.extend(self.text_only.clone());
         known
+    }
+
+    /// Why a leaf is not exchanged, if it was to be.
+    pub fn not_exchanged(&self, leaf: NodeId) -> Option<String> {
+        self.exchange.as_ref()?.why_kept(leaf)
     }
 
     /// One table by its name, several by their number.
@@ -252,6 +296,11 @@ fn encoder(
             Ok(codec) => codecs.push(codec.clone()),
             Err(why) => return all(&format!("column {}: {why}", label(column))),
         }
+    }
+    let root = &catalogue.facts[ROOT];
+    if !matches!(root.kind, 'r' | 'p') || !root.may_insert {
+        // Then it cannot be locked, and its columns may change while rows are sent.
+        return all("the table cannot be locked");
     }
     match codecs.len() {
         0 => all("they have no columns"),

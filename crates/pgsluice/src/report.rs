@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::config::{Load, Sink};
 pub use crate::opening::FirstRow;
 use crate::opening::Opening;
-use crate::outcome::{Committed, Outcome, Tally};
+use crate::outcome::{Committed, Outcome};
 use crate::plan::Plan;
 
 /// A finished load. The names of the fields are those of `--json`.
@@ -39,6 +39,8 @@ pub struct Summary {
     pub jobs: usize,
     /// Leaves that rows were sent to.
     pub leaves: usize,
+    /// Leaves that were built beside the table and swapped in.
+    pub exchanged: usize,
     /// Partitions that were made before the load.
     pub partitions_created: Vec<String>,
     /// The format of the payloads.
@@ -48,6 +50,10 @@ pub struct Summary {
     /// What did not go the fastest way, and why.
     pub fallbacks: Vec<Fallback>,
 }
+
+/// Why a leaf is kept that could have been exchanged.
+const TOO_MANY: &str = "not exchanged: one transaction can lock no more tables \
+                        (max_locks_per_transaction)";
 
 /// Rows by how their leaf was found.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -102,6 +108,7 @@ impl Summary {
             first_row: opening.first_row(),
             jobs: if plan.one_statement.is_some() { 1 } else { config.jobs },
             leaves: routed.leaves().len(),
+            exchanged: outcome.exchanged.leaves,
             partitions_created: Vec::new(),
             wire: if plan.encoder.is_some() { "binary" } else { "text" },
             lanes: Lanes { native, server, slow: routed.rows() - native - server },
@@ -137,6 +144,7 @@ impl Summary {
             first_row: opening.first_row(),
             jobs: 1,
             leaves: 0,
+            exchanged: 0,
             partitions_created: Vec::new(),
             wire: "text",
             lanes: Lanes { native: 0, server: 0, slow: rows },
@@ -151,11 +159,14 @@ fn dropped(rows: u64) -> Option<Fallback> {
     (rows > 0).then(|| Fallback { what: what.to_owned(), why: why.to_owned(), rows })
 }
 
-/// The rows whose leaf was found here, but that went through the root all the same, by reason.
-fn detours<'p>(plan: &'p Plan, routed: &Tally) -> BTreeMap<&'p str, (Vec<NodeId>, u64)> {
-    let mut detours: BTreeMap<&str, (Vec<NodeId>, u64)> = BTreeMap::new();
-    for (leaf, rows) in routed.leaves() {
-        if let Some(why) = plan.detour(leaf) {
+/// The rows whose leaf was found here, but that went through the root all the same, or into a leaf
+/// that was not exchanged, by reason.
+fn detours(plan: &Plan, outcome: &Outcome) -> BTreeMap<String, (Vec<NodeId>, u64)> {
+    let mut detours: BTreeMap<String, (Vec<NodeId>, u64)> = BTreeMap::new();
+    let too_many = |leaf| outcome.exchanged.kept.contains(&leaf).then(|| TOO_MANY.to_owned());
+    for (leaf, rows) in outcome.routed.leaves() {
+        let detour = plan.detour(leaf).map(str::to_owned);
+        for why in detour.into_iter().chain(plan.not_exchanged(leaf)).chain(too_many(leaf)) {
             let (leaves, sum) = detours.entry(why).or_default();
             leaves.push(leaf);
             *sum += rows;
@@ -174,8 +185,12 @@ fn fallbacks(plan: &Plan, config: &Load, outcome: &Outcome) -> Vec<Fallback> {
             *rows_by.entry(asked).or_default() += rows;
         }
     }
-    for (why, (leaves, rows)) in detours(plan, &outcome.routed) {
-        *rows_by.entry((plan.name(&leaves), why.to_owned())).or_default() += rows;
+    for (why, (leaves, rows)) in detours(plan, outcome) {
+        *rows_by.entry((plan.name(&leaves), why)).or_default() += rows;
+    }
+    if outcome.exchanged.moved > 0 {
+        let why = "they had come to leaves that were exchanged".to_owned();
+        rows_by.insert(("rows moved".to_owned(), why), outcome.exchanged.moved);
     }
     if let Some(why) = &plan.one_statement {
         rows_by.insert(("one COPY on one connection".to_owned(), why.clone()), outcome.read());

@@ -68,14 +68,38 @@ pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 /// parent first and the leaf's own check of its rows looks at the parent: the other way round the
 /// two would wait for each other.
 pub(crate) fn begin(path: &[&Relation], oid: u32, root: u32) -> String {
-    let names: Vec<String> = path.iter().map(ToString::to_string).collect();
-    let leaf = literal(names.last().map_or(&b""[..], |leaf| leaf.as_bytes()));
-    let tables = names.join(", ONLY ");
+    let leaf = path.last().map_or_else(String::new, ToString::to_string);
+    let leaf = literal(leaf.as_bytes());
+    let holding = begin_holding(path);
     format!(
-        "{BEGIN}; LOCK TABLE ONLY {tables} IN ROW EXCLUSIVE MODE; \
+        "{holding}; \
          SELECT {leaf}::pg_catalog.regclass = {oid}::pg_catalog.oid AND EXISTS \
          (SELECT FROM pg_catalog.pg_partition_ancestors({oid}::pg_catalog.oid::pg_catalog.regclass) AS a (relid) \
          WHERE a.relid = {root}::pg_catalog.oid)"
+    )
+}
+
+/// [`BEGIN`], with locks on the tables `path`, in this order.
+pub(crate) fn begin_holding(path: &[&Relation]) -> String {
+    let names: Vec<String> = path.iter().map(ToString::to_string).collect();
+    format!("{BEGIN}; LOCK TABLE ONLY {} IN ROW EXCLUSIVE MODE", names.join(", ONLY "))
+}
+
+/// What [`same_types`] answers if they are not.
+pub(crate) const OTHER_TYPES: &str = "other types";
+
+/// Gives one row: [`OTHER_TYPES`] if `columns` of `table` are not of these types.
+pub(crate) fn same_types(table: u32, columns: &[String], types: &[u32]) -> String {
+    let mut pairs: Vec<(&String, &u32)> = columns.iter().zip(types).collect();
+    pairs.sort_unstable();
+    let names: Vec<String> = pairs.iter().map(|(name, _)| literal(name.as_bytes())).collect();
+    let types: Vec<String> = pairs.iter().map(|(_, oid)| oid.to_string()).collect();
+    let (names, types) = (names.join(", "), types.join(","));
+    format!(
+        "SELECT CASE WHEN pg_catalog.array_agg(atttypid ORDER BY attname) \
+         = '{{{types}}}'::pg_catalog.oid[] THEN 't' ELSE '{OTHER_TYPES}' END \
+         FROM pg_catalog.pg_attribute WHERE attrelid = {table}::pg_catalog.oid \
+         AND attname = ANY (ARRAY[{names}]::pg_catalog.name[]) AND NOT attisdropped"
     )
 }
 

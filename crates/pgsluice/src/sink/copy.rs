@@ -18,9 +18,11 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{CopyInSink, SimpleQueryMessage};
 
 use super::lines;
-use super::refusal::{Sent, lost, moved, refusal, unwelcome};
+use super::refusal::{Sent, lost, moved, refusal, retyped, unwelcome};
 use super::stretch::Stretch;
-use crate::error::Result;
+use crate::control::Control;
+use crate::error::{Error, Result};
+use crate::exchange::{Destination, Maker};
 use crate::flow::Flow;
 use crate::outcome::Committed;
 use crate::pg::connect::{self, Link};
@@ -43,15 +45,20 @@ pub(crate) struct Lane<'a> {
     flow: &'a Flow<'a>,
     queue: &'a Queue<'a>,
     link: Link,
+    maker: Option<Maker<'a>>,
 }
 
 /// Why a COPY did not end well.
 enum Failure {
+    /// The table beside a leaf was not made.
+    Unmade(Error),
     /// Before any row was sent.
     Begin(tokio_postgres::Error),
     Rows(tokio_postgres::Error),
     /// The node is not where it was when the load began.
     Moved(NodeId),
+    /// The columns are not of the types that they had then.
+    Retyped,
 }
 
 impl From<tokio_postgres::Error> for Failure {
@@ -75,7 +82,8 @@ impl<'a> Lane<'a> {
             link.client.batch_execute(sql::ASYNCHRONOUS).await?;
             Ok(link)
         };
-        Ok(Self { flow, queue, link: flow.control.unless_stopped(opening).await? })
+        let link = flow.control.unless_stopped(opening).await?;
+        Ok(Self { flow, queue, link, maker: flow.exchange.map(Maker::new) })
     }
 
     /// Sends payloads until there are no more, each in a transaction of its own.
@@ -85,17 +93,20 @@ impl<'a> Lane<'a> {
             let payload = Arc::new(payload);
             let (node, rows) = (payload.node(), payload.rows() as u64);
             let copying = async {
+                let destination = self.destination(node).await?;
                 // The first COPY of a session takes much longer.
-                if is_warm && self.queue.is_curious() {
+                if is_warm && destination.is_none() && self.queue.is_curious() {
                     self.probe(node).await?;
                 }
-                let mut sink = self.begin(node, payload.wire()).await?;
+                let mut sink = self.begin(node, payload.wire(), destination.as_ref()).await?;
                 self.send(&mut sink, &payload).await?;
-                self.commit(sink, rows).await
+                let stored = self.commit(sink, rows, destination.is_some()).await?;
+                Ok(stored.map(|stored| (stored, destination)))
             };
             let outcome = self.link.canceller.settle(self.flow.control, copying).await;
             let sent = [Sent { lines_before: 0, payload }];
-            let Some(stored) = self.judge(outcome, &sent)? else { break };
+            let Some((stored, destination)) = self.judge(outcome, &sent)? else { break };
+            self.count(node, stored, destination);
             committed.sent += rows;
             committed.stored += stored;
             sent.into_iter().for_each(|sent| self.give_back(sent));
@@ -107,8 +118,8 @@ impl<'a> Lane<'a> {
     /// Measures what a COPY into `node` costs before it has any row.
     async fn probe(&self, node: NodeId) -> Result<(), Failure> {
         let began = Instant::now();
-        let sink = self.begin(node, Wire::Text).await?;
-        self.commit(sink, 0).await?;
+        let sink = self.begin(node, Wire::Text, None).await?;
+        self.commit(sink, 0, false).await?;
         self.queue.learn(began.elapsed());
         Ok(())
     }
@@ -118,7 +129,7 @@ impl<'a> Lane<'a> {
         let mut remembered: VecDeque<Sent> = VecDeque::new();
         let mut sent = 0;
         let copying = async {
-            let mut sink = self.begin(ROOT, Wire::Text).await?;
+            let mut sink = self.begin(ROOT, Wire::Text, None).await?;
             let (mut line, mut bytes) = (0, 0);
             // If the connection is lost while there is nothing to send, the commit reports it.
             while let Ok(Some(payload)) = self.next().await {
@@ -136,10 +147,11 @@ impl<'a> Lane<'a> {
                     }
                 }
             }
-            self.commit(sink, sent).await
+            self.commit(sink, sent, false).await
         };
         let outcome = self.link.canceller.settle(self.flow.control, copying).await;
         if let Some(stored) = self.judge(outcome, remembered.make_contiguous())? {
+            self.count(ROOT, stored, None);
             *committed = Committed { sent, stored };
         }
         Ok(())
@@ -162,11 +174,32 @@ impl<'a> Lane<'a> {
         }
     }
 
+    /// Where the rows of `node` go if not as planned: beside a leaf that is exchanged.
+    async fn destination(&self, node: NodeId) -> Result<Option<Destination>, Failure> {
+        let Some(maker) = &self.maker else { return Ok(None) };
+        let found = maker.destination(&self.link.client, self.flow.control, node).await;
+        found.map_err(Failure::Unmade)
+    }
+
     /// Begins a transaction and a COPY into `node`, in one round trip.
-    async fn begin(&self, node: NodeId, wire: Wire) -> Result<Sink, Failure> {
+    async fn begin(
+        &self,
+        node: NodeId,
+        wire: Wire,
+        beside: Option<&Destination>,
+    ) -> Result<Sink, Failure> {
         let client = &self.link.client;
-        let Flow { plan, .. } = self.flow;
-        let (begin, copy) = (plan.begin(node), plan.copy_statement(node, wire));
+        let plan = self.flow.plan;
+        let (begin, copy) = match beside {
+            Some(beside) => {
+                let begin = match wire {
+                    Wire::Text => beside.begin.clone(),
+                    Wire::Binary => format!("{}; {}", beside.begin, plan.same_types()),
+                };
+                (begin, plan.copy_into(&beside.relation, wire))
+            }
+            None => (plan.begin(node, wire), plan.copy_statement(node, wire)),
+        };
         let beginning = client.simple_query(&begin);
         let begun = try_join(beginning, client.copy_in(&copy)).await;
         let (answers, sink) = begun.map_err(|error| {
@@ -175,9 +208,15 @@ impl<'a> Lane<'a> {
             let schema = error.code() == Some(&SqlState::INVALID_SCHEMA_NAME);
             if direct && schema { Failure::Moved(node) } else { Failure::Begin(error) }
         })?;
-        let is_false = |answer: &SimpleQueryMessage| matches!(answer, SimpleQueryMessage::Row(row) if row.get(0) == Some("f"));
-        if answers.iter().any(is_false) {
+        let says = |said: &str| {
+            let row = |answer: &SimpleQueryMessage| matches!(answer, SimpleQueryMessage::Row(row) if row.get(0) == Some(said));
+            answers.iter().any(row)
+        };
+        if says("f") {
             return Err(Failure::Moved(node));
+        }
+        if says(sql::OTHER_TYPES) {
+            return Err(Failure::Retyped);
         }
         Ok(Box::pin(sink))
     }
@@ -193,14 +232,20 @@ impl<'a> Lane<'a> {
         Ok(())
     }
 
-    /// Commits `rows` rows that were sent; the number of those that were stored. If the load was
-    /// stopped, not all of them were sent: then the COPY is dropped, which aborts it.
-    async fn commit(&self, mut sink: Sink, rows: u64) -> Result<Option<u64>, Failure> {
+    /// Commits `rows` rows that were sent, if not beside the table; the number of those that were
+    /// stored. If the load was stopped, not all of them were sent: then the COPY is dropped, which
+    /// aborts it.
+    async fn commit(
+        &self,
+        mut sink: Sink,
+        rows: u64,
+        is_beside: bool,
+    ) -> Result<Option<u64>, Failure> {
         if self.flow.control.is_stopped() {
             return Ok(None);
         }
         let client = &self.link.client;
-        let asked = if client.is_closed() { 0 } else { rows };
+        let asked = if client.is_closed() || is_beside { 0 } else { rows };
         let in_doubt = &self.flow.control.rows_in_doubt;
         in_doubt.fetch_add(asked, Relaxed);
         // The end of COPY is not the end of the transaction: constraints may be deferred to that.
@@ -211,23 +256,34 @@ impl<'a> Lane<'a> {
         Ok(Some(outcome?.0))
     }
 
-    /// The rows that were stored, in the words of an error if they were not; None if the load was
-    /// stopped before.
-    fn judge(
-        &self,
-        outcome: Option<Result<Option<u64>, Failure>>,
-        sent: &[Sent],
-    ) -> Result<Option<u64>> {
-        match outcome {
-            Some(Ok(Some(rows))) => {
-                self.flow.control.rows_loaded.fetch_add(rows, Relaxed);
-                self.flow.control.payloads.fetch_add(1, Relaxed);
-                Ok(Some(rows))
+    /// Counts rows that are committed.
+    fn count(&self, node: NodeId, rows: u64, beside: Option<Destination>) {
+        let Control { rows_loaded, rows_beside, payloads, .. } = &**self.flow.control;
+        payloads.fetch_add(1, Relaxed);
+        match (beside, &self.maker) {
+            (Some(beside), Some(maker)) => {
+                rows_beside.fetch_add(rows, Relaxed);
+                maker.committed(node, beside, rows);
             }
+            _ => _ = rows_loaded.fetch_add(rows, Relaxed),
+        }
+    }
+
+    /// What was committed, in the words of an error if it was not; None if the load was stopped
+    /// before.
+    fn judge<T>(
+        &self,
+        outcome: Option<Result<Option<T>, Failure>>,
+        sent: &[Sent],
+    ) -> Result<Option<T>> {
+        match outcome {
+            Some(Ok(Some(committed))) => Ok(Some(committed)),
             Some(Ok(None)) | None => Ok(None),
+            Some(Err(Failure::Unmade(error))) => Err(error),
             Some(Err(Failure::Begin(error))) => Err(unwelcome(&error)),
             Some(Err(Failure::Rows(error))) => Err(refusal(self.flow, &error, sent)),
             Some(Err(Failure::Moved(node))) => Err(moved(self.flow.plan, node)),
+            Some(Err(Failure::Retyped)) => Err(retyped(self.flow.plan)),
         }
     }
 

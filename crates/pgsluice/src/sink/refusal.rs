@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use pgsluice_core::bucket::{Payload, RowAt};
-use pgsluice_core::catalog::{NodeId, ROOT};
+use pgsluice_core::catalog::{NodeId, ROOT, Relation};
 use pgsluice_core::format::Format;
 use tokio_postgres::error::{DbError, SqlState};
 
@@ -32,11 +32,16 @@ pub(super) fn refusal(flow: &Flow<'_>, error: &tokio_postgres::Error, sent: &[Se
         return report;
     }
     report = report.of_kind(Kind::Data);
+    let beside = beside(flow, sent);
+    if let (Some(beside), Some(sent)) = (&beside, sent.last()) {
+        let leaf = flow.plan.tree.nodes[sent.payload.node()].relation.label();
+        report = report.detail(format!("Table {} was being built for {leaf}.", beside.name));
+    }
     if let Some(hint) = no_longer_its_row(flow, db, sent) {
         report = report.hint(hint);
     }
     let context = db.where_().unwrap_or_default();
-    let place = Context::parse(context, flow);
+    let place = Context::parse(context, flow, beside.as_ref());
     if let Some(column) = place.column.or_else(|| db.column().map(str::to_owned)) {
         report = report.column(column);
     }
@@ -83,11 +88,24 @@ pub(crate) fn lost(error: Option<&tokio_postgres::Error>) -> Error {
 }
 
 /// The error for a node that is not in the tree any more.
-pub(super) fn moved(plan: &Plan, node: NodeId) -> Error {
+pub(crate) fn moved(plan: &Plan, node: NodeId) -> Error {
     let [relation, root] = [node, ROOT].map(|node| plan.tree.nodes[node].relation.label());
     let message = format!("table {relation} is no longer a partition of {root}");
     Error::new(Kind::Server, message)
         .hint("It was detached, dropped, renamed or replaced after the load had begun: begin the load again.")
+}
+
+/// The error for columns whose types have changed.
+pub(super) fn retyped(plan: &Plan) -> Error {
+    let root = plan.tree.nodes[ROOT].relation.label();
+    Error::new(Kind::Server, format!("the columns of table {root} are not what they were")).hint(
+        "A column was altered, dropped or renamed after the load had begun: begin the load again.",
+    )
+}
+
+/// The table that is built for the leaf in whose place the rows were sent to it.
+fn beside(flow: &Flow<'_>, sent: &[Sent]) -> Option<Relation> {
+    flow.exchange?.relation(sent.last()?.payload.node())
 }
 
 /// All that was sent, where the server does not say which row it refused: triggers and constraints
@@ -115,9 +133,10 @@ struct Context {
 impl Context {
     /// `COPY relation, line N, column name: "value"`, in the server's language: the relation and
     /// the columns are known, and the number is the first after the relation.
-    fn parse(context: &str, flow: &Flow<'_>) -> Self {
+    fn parse(context: &str, flow: &Flow<'_>, beside: Option<&Relation>) -> Self {
         let relations = flow.plan.tree.nodes.iter().map(|node| node.relation.name.as_str());
-        Self::parse_with(context, relations, &flow.plan.catalogue.columns)
+        let beside = beside.map(|relation| relation.name.as_str());
+        Self::parse_with(context, relations.chain(beside), &flow.plan.catalogue.columns)
     }
 
     fn parse_with<'r>(

@@ -1,0 +1,148 @@
+//! The table beside a leaf: made by the connection that has the first rows for it, in the same
+//! transaction, so that they need no WAL where `wal_level` is `minimal`.
+
+use std::cell::OnceCell;
+use std::time::Duration;
+
+use pgsluice_core::catalog::{NodeId, ROOT, Relation};
+use tokio_postgres::Client;
+
+use super::{Claim, Exchange};
+use crate::control::Control;
+use crate::error::{Error, Result};
+use crate::pg::exchange::{Defined, Definition, Reader, Stage};
+use crate::pg::sql;
+use crate::sink::refusal::moved;
+
+/// How often a connection looks whether another one has made the table that it needs.
+const PATIENCE: Duration = Duration::from_millis(5);
+
+/// A table beside a leaf.
+#[derive(Clone)]
+pub(super) struct Beside {
+    pub(super) defined: Defined,
+    pub(super) rows: u64,
+}
+
+impl Beside {
+    /// The statements of one stage, in order.
+    pub(super) fn steps(&self, stage: Stage) -> impl Iterator<Item = &Definition> {
+        self.defined.beside.iter().filter(move |made| made.stage == stage)
+    }
+}
+
+/// Where the rows of a payload go in place of the table that the plan names.
+pub(crate) struct Destination {
+    /// What begins the transaction.
+    pub(crate) begin: String,
+    pub(crate) relation: Relation,
+    /// What the leaf is, if its table is made by this transaction.
+    made: Option<Defined>,
+}
+
+/// Makes the tables beside leaves, on one connection.
+pub(crate) struct Maker<'a> {
+    exchange: &'a Exchange<'a>,
+    reader: OnceCell<Reader>,
+}
+
+/// Who makes the table.
+enum Turn {
+    Mine,
+    Anothers,
+    Made,
+    Kept,
+}
+
+impl<'a> Maker<'a> {
+    pub(crate) fn new(exchange: &'a Exchange<'a>) -> Self {
+        Self { exchange, reader: OnceCell::new() }
+    }
+
+    /// Where the rows of `node` go; None if that is as planned.
+    pub(crate) async fn destination(
+        &self,
+        client: &Client,
+        control: &Control,
+        node: NodeId,
+    ) -> Result<Option<Destination>> {
+        let relation = self.exchange.name_beside(node);
+        loop {
+            return match self.exchange.claim(node) {
+                Turn::Kept => Ok(None),
+                Turn::Made => {
+                    Ok(Some(Destination { begin: sql::BEGIN.to_owned(), relation, made: None }))
+                }
+                Turn::Mine => {
+                    let defined = self.define(client, node).await?;
+                    let begin = making(&defined);
+                    Ok(Some(Destination { begin, relation, made: Some(defined) }))
+                }
+                Turn::Anothers if control.is_stopped() => {
+                    Err(control.failure().unwrap_or_else(Error::interrupted))
+                }
+                Turn::Anothers => {
+                    tokio::time::sleep(PATIENCE).await;
+                    continue;
+                }
+            };
+        }
+    }
+
+    /// Notes that `rows` rows are committed there.
+    pub(crate) fn committed(&self, node: NodeId, destination: Destination, rows: u64) {
+        let mut claims = self.exchange.claims();
+        if let Some(defined) = destination.made {
+            claims.insert(node, Claim::Made(Beside { defined, rows: 0 }));
+        }
+        if let Some(Claim::Made(beside)) = claims.get_mut(&node) {
+            beside.rows += rows;
+        }
+    }
+
+    async fn define(&self, client: &Client, node: NodeId) -> Result<Defined> {
+        let facts = &self.exchange.plan.catalogue.facts;
+        client.batch_execute(sql::EXACT).await?;
+        let reader = match self.reader.get() {
+            Some(reader) => reader,
+            None => {
+                let reader = Reader::prepare(client, facts[ROOT].oid, &self.exchange.load).await?;
+                self.reader.get_or_init(|| reader)
+            }
+        };
+        let defined = reader.define(client, facts[node].oid).await?;
+        if defined.itself.is_empty() {
+            return Err(moved(self.exchange.plan, node));
+        }
+        Ok(defined)
+    }
+}
+
+impl Exchange<'_> {
+    fn claim(&self, node: NodeId) -> Turn {
+        if !self.survey.leaves.contains(&node) {
+            return Turn::Kept;
+        }
+        let mut claims = self.claims();
+        match claims.get(&node) {
+            Some(Claim::Making) => Turn::Anothers,
+            Some(Claim::Made(_)) => Turn::Made,
+            Some(Claim::Kept) => Turn::Kept,
+            None if claims.len() < self.most => {
+                claims.insert(node, Claim::Making);
+                Turn::Mine
+            }
+            None => {
+                claims.insert(node, Claim::Kept);
+                Turn::Kept
+            }
+        }
+    }
+}
+
+/// Begins a transaction with the making of the table, and gives the session its settings back.
+fn making(defined: &Defined) -> String {
+    let statements = defined.beside.iter().filter(|made| made.stage == Stage::Create);
+    let statements: Vec<&str> = statements.map(|made| made.sql.as_str()).collect();
+    [sql::BEGIN, &statements.join("; "), sql::AS_CONNECTED].join("; ")
+}

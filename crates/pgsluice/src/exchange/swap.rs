@@ -1,0 +1,247 @@
+//! The swap: one transaction, in which each leaf gives its place, its name and its bound to the table
+//! that was built beside it.
+//!
+//! Under the lock each leaf must still be what it was when its table was made; rows that it has
+//! got meanwhile, from other sessions or from the slow lane, are moved. At the end each new leaf must
+//! be, thing by thing, what the old one was. Otherwise nothing happens.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use pgsluice_core::catalog::{NodeId, ROOT, Relation, quoted};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, SimpleQueryMessage};
+
+use super::Exchange;
+use super::beside::Beside;
+use crate::control::Control;
+use crate::error::{Error, Result};
+use crate::kind::Kind;
+use crate::pg::exchange::{BOUND, Definition, Reader, Stage, find};
+use crate::pg::sql;
+use crate::plan::Plan;
+
+/// How long one attempt waits for a lock, and makes others wait behind it.
+const LOCK_WAIT: Duration = Duration::from_secs(2);
+
+/// The pause after the first attempt; it doubles up to [`LONGEST_PAUSE`].
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// Rows must not wait for the commit to be checked: a table with such rows cannot be altered.
+const IMMEDIATE: &str = "SET CONSTRAINTS ALL IMMEDIATE";
+
+/// Swaps the tables in; the rows that were moved. Tries again for `patience` where others hold locks.
+pub(super) async fn swap(
+    exchange: &Exchange<'_>,
+    leaves: &[(NodeId, Beside)],
+    patience: Duration,
+    control: &Control,
+) -> Result<u64> {
+    let plan = exchange.plan;
+    let client = &exchange.keeper.client;
+    client.batch_execute(sql::EXACT).await?;
+    let reader = Reader::prepare(client, plan.catalogue.facts[ROOT].oid, &exchange.load).await?;
+    let swap = Swap { exchange, plan, client, reader, leaves: in_order(plan, leaves), control };
+    let began = Instant::now();
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let error = match swap.attempt(LOCK_WAIT.min(patience)).await {
+            Ok(moved) => return Ok(moved),
+            Err(error) => error,
+        };
+        let busy = error.code().is_some_and(|code| {
+            [SqlState::LOCK_NOT_AVAILABLE, SqlState::T_R_DEADLOCK_DETECTED]
+                .iter()
+                .any(|state| state.code() == code)
+        });
+        if !busy {
+            return Err(error);
+        }
+        if began.elapsed() + pause >= patience {
+            return Err(error.detail(format!(
+                "The new partitions were not swapped in: others held locks on the table for {} s.",
+                patience.as_secs()
+            )));
+        }
+        client.batch_execute("ROLLBACK").await?;
+        tokio::time::sleep(pause.mul_f64(jitter())).await;
+        if control.is_stopped() {
+            return Err(control.failure().unwrap_or_else(Error::interrupted));
+        }
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// Between a half and one.
+fn jitter() -> f64 {
+    0.5 + RandomState::new().hash_one(0) as f64 / u64::MAX as f64 / 2.0
+}
+
+struct Swap<'a> {
+    exchange: &'a Exchange<'a>,
+    plan: &'a Plan,
+    client: &'a Client,
+    reader: Reader,
+    leaves: Vec<&'a (NodeId, Beside)>,
+    control: &'a Control,
+}
+
+/// A partition is attached before the DEFAULT beside it, whose rows would be read otherwise.
+fn in_order<'a>(plan: &Plan, leaves: &'a [(NodeId, Beside)]) -> Vec<&'a (NodeId, Beside)> {
+    let defaults = |node: NodeId| {
+        std::iter::successors(Some(node), |&node| plan.tree.nodes[node].parent)
+            .filter(|&node| plan.catalogue.facts[node].is_default())
+            .count()
+    };
+    let mut ordered: Vec<_> = leaves.iter().collect();
+    ordered.sort_by_key(|(node, _)| (defaults(*node), *node));
+    ordered
+}
+
+impl Swap<'_> {
+    async fn attempt(&self, wait: Duration) -> Result<u64> {
+        let begin = format!(
+            "{}; SET LOCAL lock_timeout = {}; {IMMEDIATE}; {}",
+            sql::BEGIN,
+            wait.as_millis().max(1),
+            self.lock()
+        );
+        self.client.batch_execute(&begin).await?;
+        self.check_unaltered().await?;
+        let moved = self.move_rows().await?;
+        let statements: Vec<String> = self.leave().chain(self.enter()).collect();
+        self.client.batch_execute(&statements.join(";\n")).await?;
+        self.check_carried().await?;
+        self.commit().await?;
+        Ok(moved)
+    }
+
+    /// Locks parents before leaves, as queries do.
+    fn lock(&self) -> String {
+        let mut nodes: Vec<NodeId> = self.leaves.iter().map(|(node, _)| *node).collect();
+        nodes.extend(self.leaves.iter().filter_map(|(node, _)| self.plan.tree.nodes[*node].parent));
+        nodes.sort_unstable();
+        nodes.dedup();
+        let tables = nodes.iter().map(|&node| self.plan.tree.nodes[node].relation.to_string());
+        let tables = tables.collect::<Vec<_>>().join(", ONLY ");
+        format!("LOCK TABLE ONLY {tables} IN ACCESS EXCLUSIVE MODE")
+    }
+
+    async fn check_unaltered(&self) -> Result<()> {
+        let oid = |(node, _): &&(NodeId, Beside)| self.plan.catalogue.facts[*node].oid;
+        let oids: Vec<u32> = self.leaves.iter().map(oid).collect();
+        let now = self.reader.describe(self.client, &oids).await?;
+        for ((node, beside), now) in self.leaves.iter().zip(now) {
+            if let Some(thing) = difference(&beside.defined.itself, &now) {
+                let leaf = self.plan.tree.nodes[*node].relation.label();
+                let message = format!("table {leaf} was altered during the load");
+                let detail = format!("It is about its {} {}.", thing.kind, thing.name);
+                return Err(Error::new(Kind::Server, message)
+                    .sqlstate("55000")
+                    .detail(detail)
+                    .hint("Load again."));
+            }
+        }
+        Ok(())
+    }
+
+    async fn move_rows(&self) -> Result<u64> {
+        // Functions find what they find in every session of this user.
+        let moving = self.statements(Stage::Move).collect::<Vec<_>>().join("; ");
+        let moving = format!("RESET search_path; {moving}; {}", sql::OWN_NAMES);
+        let answers = self.client.simple_query(&moving).await?;
+        let rows = answers.iter().map(|answer| match answer {
+            SimpleQueryMessage::CommandComplete(rows) => *rows,
+            _ => 0,
+        });
+        Ok(rows.sum())
+    }
+
+    fn statements(&self, stage: Stage) -> impl Iterator<Item = String> {
+        let all = self.leaves.iter().flat_map(move |(_, beside)| beside.steps(stage));
+        all.map(|step| step.sql.clone())
+    }
+
+    /// The old leaves go, and the new ones take their names.
+    fn leave(&self) -> impl Iterator<Item = String> {
+        let gone = self.leaves.iter().flat_map(|(node, _)| {
+            let (parent, old) = self.place(*node);
+            [format!("ALTER TABLE {parent} DETACH PARTITION {old}"), format!("DROP TABLE {old}")]
+        });
+        let named = self.leaves.iter().map(|(node, _)| {
+            let name = quoted(&self.plan.tree.nodes[*node].relation.name);
+            format!("ALTER TABLE {} RENAME TO {name}", self.exchange.name_beside(*node))
+        });
+        gone.chain(named).chain(self.statements(Stage::Rename))
+    }
+
+    /// The new leaves take their places.
+    fn enter(&self) -> impl Iterator<Item = String> {
+        let attached = self.leaves.iter().flat_map(|(node, _)| {
+            let (parent, new) = self.place(*node);
+            let bound = self.plan.catalogue.facts[*node].bound.as_deref().unwrap_or_default();
+            [
+                format!("ALTER TABLE {parent} ATTACH PARTITION {new} {bound}"),
+                format!("ALTER TABLE {new} DROP CONSTRAINT IF EXISTS {BOUND}"),
+            ]
+        });
+        attached.chain(self.statements(Stage::Late))
+    }
+
+    /// The parent of a leaf, and the leaf.
+    fn place(&self, leaf: NodeId) -> (&Relation, &Relation) {
+        let nodes = &self.plan.tree.nodes;
+        (&nodes[nodes[leaf].parent.unwrap_or(ROOT)].relation, &nodes[leaf].relation)
+    }
+
+    async fn check_carried(&self) -> Result<()> {
+        let names =
+            self.leaves.iter().map(|(node, _)| self.plan.tree.nodes[*node].relation.to_string());
+        let oids = find(self.client, &names.collect::<Vec<_>>()).await?;
+        let now = self.reader.describe(self.client, &oids).await?;
+        for ((node, beside), now) in self.leaves.iter().zip(now) {
+            if let Some(thing) = difference(&beside.defined.itself, &now) {
+                let leaf = self.plan.tree.nodes[*node].relation.label();
+                let message = format!(
+                    "cannot exchange {leaf}: its {} {} would not be the same",
+                    thing.kind, thing.name
+                );
+                return Err(Error::new(Kind::Server, message)
+                    .sqlstate("0A000")
+                    .detail(format!("The difference is at: {}", thing.sql))
+                    .hint("Load without --exchange."));
+            }
+        }
+        Ok(())
+    }
+
+    async fn commit(&self) -> Result<()> {
+        let Control { rows_beside, rows_in_doubt, rows_loaded, .. } = self.control;
+        let rows = rows_beside.swap(0, Relaxed);
+        rows_in_doubt.fetch_add(rows, Relaxed);
+        let outcome = self.client.batch_execute("COMMIT").await;
+        let answered =
+            outcome.as_ref().map_or_else(|error| error.as_db_error().is_some(), |()| true);
+        if answered {
+            rows_in_doubt.fetch_sub(rows, Relaxed);
+        }
+        outcome?;
+        rows_loaded.fetch_add(rows, Relaxed);
+        Ok(())
+    }
+}
+
+/// The first thing that is in one of two sorted lists only.
+fn difference<'d>(before: &'d [Definition], now: &'d [Definition]) -> Option<&'d Definition> {
+    let place = before.iter().zip(now).position(|(before, now)| before != now);
+    match place {
+        Some(place) => before.get(place).min(now.get(place)),
+        None => {
+            let shorter = before.len().min(now.len());
+            before.get(shorter).or(now.get(shorter))
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! `load --exchange`: the same rows in the same leaves as by `COPY root`, everything that a leaf has
+//! is there afterwards, and whatever goes wrong, the table is as it was.
+//!
+//! What a leaf has is told by `pg_dump`: its output before and after must be the same text.
+
+mod carried;
+mod refused;
+mod stopped;
+mod swapped;
+mod trees;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::failures::{Bench, Ended};
+use crate::server::{Server, on_each_server};
+
+on_each_server!(
+    crate::exchange::check,
+    [
+        hash_with_primary_keys,
+        range_with_gaps,
+        list_with_default,
+        three_levels,
+        leaves_with_dropped_columns,
+        hostile_names,
+        keys_that_the_server_evaluates,
+        rows_of_every_lane,
+        identity_of_the_root,
+        generated_columns,
+        partitions_that_are_made_first,
+        indexes,
+        constraints,
+        options,
+        privileges,
+        default_privileges,
+        another_owner,
+        comments,
+        triggers,
+        statistics,
+        replica_identity,
+        temporal_keys,
+        obstacles,
+        what_nobody_foresaw,
+        plain_tables,
+        tables_without_a_way_to_leaves,
+        leaves_that_are_not_empty,
+        leaves_beside_a_default_with_rows,
+        attach_reads_nothing,
+        more_leaves_than_locks,
+        rows_of_others_are_moved,
+        a_lock_is_waited_for,
+        a_lock_that_stays,
+        a_leaf_that_is_altered,
+        a_leaf_that_is_replaced,
+        a_row_that_is_refused,
+        a_key_that_is_there_twice,
+        a_foreign_key_that_fails,
+        another_exchange,
+        a_load_that_lost_its_lock,
+        a_signal,
+        killed_while_rows_go_in,
+        killed_while_indexes_are_built,
+        tables_that_only_look_like_leftovers,
+        users_without_privileges,
+    ]
+);
+
+type Test = fn(&Case);
+
+fn check(name: &str, server: Server) {
+    let case = Case { bench: Bench::new(server), server };
+    let tests = [trees::TESTS, carried::TESTS, refused::TESTS, swapped::TESTS, stopped::TESTS];
+    let test = tests.into_iter().flatten().find(|(known, _)| *known == name);
+    test.unwrap_or_else(|| panic!("no test has the name {name}")).1(&case);
+}
+
+/// A database with the table `t`.
+struct Case {
+    bench: Bench,
+    server: Server,
+}
+
+impl Case {
+    fn run(&self, sql: &str) {
+        self.bench.session.run(sql);
+    }
+
+    fn value(&self, sql: &str) -> String {
+        self.bench.value(sql)
+    }
+
+    /// Loads `rows`, as CSV, into `t`.
+    fn load(&self, rows: &str, more: &[&str]) -> Ended {
+        self.bench.file("rows.csv", rows);
+        self.bench.load([&["rows.csv", "-t", "t", "--exchange", "--json", "-q"], more].concat())
+    }
+
+    /// The definitions of all that is in the database, without the comments of the dump and the word
+    /// that newer ones protect their output with.
+    fn dump(&self) -> String {
+        self.dump_without("no table")
+    }
+
+    /// The same without the tables that are being built.
+    fn dump_without_new(&self) -> String {
+        self.dump_without("pgsluice_new_*")
+    }
+
+    fn dump_without(&self, tables: &str) -> String {
+        // Some come without; that of a newer server will do.
+        let newer = self.server.major()..=18;
+        let bins =
+            newer.filter_map(|major| std::env::var(format!("PGSLUICE_TEST_BIN_{major}")).ok());
+        let program = bins.map(|bin| Path::new(&bin).join("pg_dump")).find(|path| path.exists());
+        let mut command = Command::new(program.expect("a pg_dump"));
+        command.args(["--schema-only", "-T", tables, "-d", &self.bench.url]).stdin(Stdio::null());
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).unwrap();
+        let lines = text.lines().filter(|line| {
+            !["--", "\\restrict", "\\unrestrict"].iter().any(|start| line.starts_with(start))
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Nothing that an exchange builds is there.
+    #[track_caller]
+    fn nothing_is_left(&self) {
+        let left = "SELECT count(*) FROM pg_class c FULL JOIN pg_constraint n ON false
+                    WHERE c.relname LIKE 'pgsluice%' OR n.conname LIKE 'pgsluice%'";
+        assert_eq!(self.value(left), "0");
+    }
+
+    /// Loads `rows` by `COPY root` and by exchange, and compares the leaves; the number of those
+    /// that were exchanged.
+    #[track_caller]
+    fn same_as_copy(&self, rows: &str, more: &[&str]) -> u64 {
+        let placed = "SELECT tableoid::regclass::text, t::text FROM t ORDER BY 1, 2";
+        let session = &self.bench.session;
+        session.copy_in("COPY t FROM STDIN (FORMAT csv)", rows.into()).unwrap();
+        let wanted = session.rows(placed);
+        self.run("TRUNCATE t");
+        let (dump, oids) = (self.dump(), self.oids());
+        let summary = self.load(rows, more).summary();
+        assert_eq!(session.rows(placed), wanted);
+        assert_eq!(summary["rows_loaded"], wanted.len() as u64, "{summary}");
+        same(&self.dump(), &dump);
+        self.nothing_is_left();
+        let exchanged = summary["exchanged"].as_u64().unwrap();
+        let kept = self.oids().iter().filter(|oid| oids.contains(oid)).count();
+        assert_eq!(oids.len() - kept, exchanged as usize, "{summary}");
+        exchanged
+    }
+
+    fn oids(&self) -> Vec<Vec<Option<String>>> {
+        self.bench.session.rows("SELECT relid::oid FROM pg_partition_tree('t') WHERE isleaf")
+    }
+
+    /// The table has no row, and is what it was.
+    #[track_caller]
+    fn is_untouched(&self, dump: &str) {
+        same(&self.dump(), dump);
+        self.nothing_is_left();
+        assert_eq!(self.value("SELECT count(*) FROM t"), "0");
+    }
+}
+
+/// Two dumps are the same text; else the first statements in which they differ.
+#[track_caller]
+fn same(now: &str, before: &str) {
+    let differ = now.lines().zip(before.lines()).position(|(now, before)| now != before);
+    let lines = |dump: &str| {
+        let from = differ.unwrap_or_default().saturating_sub(5);
+        dump.lines().skip(from).take(15).collect::<Vec<_>>().join("\n")
+    };
+    assert!(now == before, "before:\n{}\nnow:\n{}", lines(before), lines(now));
+}
