@@ -17,10 +17,13 @@ pub(crate) const ASYNCHRONOUS: &str = "SET synchronous_commit = off";
 pub(crate) const TABLE: &str = "
 SELECT n.nspname, c.relname, pg_catalog.current_setting('server_version_num')::pg_catalog.int4,
        ARRAY(SELECT attname::pg_catalog.text FROM pg_catalog.pg_attribute
-             WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+             WHERE attrelid OPERATOR(pg_catalog.=) c.oid AND attnum OPERATOR(pg_catalog.>) 0
+               AND NOT attisdropped AND attgenerated OPERATOR(pg_catalog.=) ''
              ORDER BY attnum)
-FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE c.oid = pg_catalog.to_regclass($1) AND $1 !~ '^[0-9]*$' AND c.relkind IN ('r', 'p')";
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)
+  AND $1 OPERATOR(pg_catalog.!~) '^[0-9]*$'
+  AND c.relkind OPERATOR(pg_catalog.=) ANY (ARRAY['r', 'p']::pg_catalog.\"char\"[])";
 
 /// Settings of a session that evaluates keys, besides [`PATIENT`]: each statement is planned
 /// once, and not compiled for the number of rows that the server guesses.
