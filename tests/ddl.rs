@@ -31,6 +31,8 @@ on_each_server!(
         leaf_attached_in_a_gap,
         schema_renamed,
         root_renamed,
+        column_of_another_type,
+        column_of_another_type_while_the_load_waits,
     ]
 );
 
@@ -137,6 +139,15 @@ fn scene(name: &str) -> Scene {
             error: &[],
             ..SCENE
         },
+        // In binary the bytes of one type would be taken for those of the other.
+        "column_of_another_type" => Scene {
+            ddl: &["ALTER TABLE t ALTER COLUMN note TYPE bytea USING note::bytea"],
+            error: &["the columns of table s.t are not what they were", "HINT"],
+            ..SCENE
+        },
+        "column_of_another_type_while_the_load_waits" => {
+            Scene { waits: true, ..self::scene("column_of_another_type") }
+        }
         _ => panic!("no scene has the name {name}"),
     }
 }

@@ -4,6 +4,7 @@
 
 mod asking;
 mod changes;
+mod few;
 mod inputs;
 mod options;
 mod rows;

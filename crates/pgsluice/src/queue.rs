@@ -26,6 +26,9 @@ const WORTH_A_COPY: usize = 64 << 10;
 /// known.
 const WORTH_WAITING_FOR: usize = 512 << 10;
 
+/// A payload that is sorted is no longer than this, however much memory there is.
+const MOST_SORTED_BYTES: usize = 64 << 20;
+
 /// How often the cost of a COPY is measured; the least counts.
 const PROBES: usize = 3;
 
@@ -48,7 +51,7 @@ const ROWS_AT_ONCE: usize = 128;
 /// Payloads that are sorted are as large as the memory allows: the more rows one has, the more of them
 /// go to the same page of the index.
 fn worth_sorting(memory: usize, leaves: usize) -> Worth {
-    let most = (memory / 16).max(SEALED_BYTES);
+    let most = (memory / 16).clamp(SEALED_BYTES, MOST_SORTED_BYTES);
     let least = (memory / 4 / leaves.max(1)).clamp(WORTH_WAITING_FOR, most);
     Worth { least, most }
 }

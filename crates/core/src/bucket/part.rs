@@ -15,7 +15,7 @@ pub struct RowAt {
     pub offset: u32,
     /// The physical lines of the split before it.
     pub line: u32,
-    end: u32,
+    pub(super) end: u32,
 }
 
 impl RowAt {
@@ -65,14 +65,17 @@ impl Part {
         self.block.len()
     }
 
-    /// The bytes of the rows from `first` on and before `end`.
-    pub(super) fn of(&self, first: usize, end: usize) -> &[u8] {
-        &self.block[self.start(first)..self.start(end)]
+    /// The bytes from `start` on and before `end`.
+    #[inline]
+    pub(super) fn of(&self, start: u32, end: u32) -> &[u8] {
+        &self.block[start as usize..end as usize]
     }
 
-    /// Where row `index` begins, or the rows end.
-    fn start(&self, index: usize) -> usize {
-        index.checked_sub(1).map_or(0, |before| self.rows[before].end as usize)
+    /// The rows that lie in these bytes: where each stands, and where it lies.
+    pub(super) fn rows_in(&self, start: u32, end: u32) -> impl Iterator<Item = (RowAt, u32, u32)> {
+        let first = self.rows.partition_point(|row| row.end <= start);
+        let rows = self.rows[first..].iter().take_while(move |row| row.end <= end);
+        rows.scan(start, |start, row| Some((*row, std::mem::replace(start, row.end), row.end)))
     }
 
     /// Whether a row of `bytes` bytes fits in without growing it.

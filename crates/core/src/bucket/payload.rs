@@ -12,11 +12,11 @@ const BINARY_HEADER: &[u8] = b"PGCOPY\n\xFF\r\n\0\0\0\0\0\0\0\0\0";
 /// What ends it: a row of -1 fields.
 const BINARY_TRAILER: &[u8] = &(-1_i16).to_be_bytes();
 
-/// Rows of a part that are sent one behind the other.
+/// Rows of a part that are sent one behind the other: where they lie.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
     pub(super) part: u32,
-    pub(super) first: u32,
+    pub(super) start: u32,
     pub(super) end: u32,
 }
 
@@ -42,9 +42,9 @@ impl Payload {
         let rows = parts.iter().map(|part| part.rows().len()).sum();
         let mut payload =
             Self { nodes, wire, parts, pieces: Vec::new(), is_sorted: false, bytes, rows };
-        payload.pieces = payload.pieces_by(|one, next| one.split == next.split);
-        let Self { parts, pieces, .. } = &mut payload;
-        pieces.sort_by_key(|piece| parts[piece.part as usize].rows()[piece.first as usize].split);
+        let mut pieces = payload.pieces_by_split();
+        pieces.sort_by_key(|(split, _)| *split);
+        payload.pieces.extend(pieces.into_iter().map(|(_, piece)| piece));
         payload
     }
 
@@ -63,15 +63,15 @@ impl Payload {
         joined
     }
 
-    /// Rows that follow one another within a part, as long as `together` holds of two.
-    fn pieces_by(&self, together: impl Fn(&RowAt, &RowAt) -> bool) -> Vec<Piece> {
+    /// The rows of each part that are of one split, which follow one another there.
+    fn pieces_by_split(&self) -> Vec<(u32, Piece)> {
         let mut pieces = Vec::new();
         for (part, rows) in self.parts.iter().enumerate() {
-            let mut first = 0;
-            for run in rows.rows().chunk_by(&together) {
-                let end = first + run.len() as u32;
-                pieces.push(Piece { part: part as u32, first, end });
-                first = end;
+            let mut start = 0;
+            for run in rows.rows().chunk_by(|one, next| one.split == next.split) {
+                let Some(last) = run.last() else { continue };
+                pieces.push((last.split, Piece { part: part as u32, start, end: last.end }));
+                start = last.end;
             }
         }
         pieces
@@ -135,16 +135,16 @@ impl Payload {
     /// The bytes of piece `index`: whole rows, to be sent in the order of the pieces.
     #[inline]
     pub fn piece(&self, index: usize) -> &[u8] {
-        let Piece { part, first, end } = self.pieces[index];
-        self.parts[part as usize].of(first as usize, end as usize)
+        let Piece { part, start, end } = self.pieces[index];
+        self.parts[part as usize].of(start, end)
     }
 
     /// The rows as they are sent: where each stands in the input, and its bytes.
     pub fn in_order(&self) -> impl Iterator<Item = (RowAt, &[u8])> {
         self.pieces.iter().flat_map(|piece| {
             let part = &self.parts[piece.part as usize];
-            let rows = piece.first as usize..piece.end as usize;
-            rows.map(|row| (part.rows()[row], part.of(row, row + 1)))
+            let rows = part.rows_in(piece.start, piece.end);
+            rows.map(|(at, start, end)| (at, part.of(start, end)))
         })
     }
 

@@ -69,38 +69,81 @@ fn field(row: &[u8], index: usize) -> Option<&[u8]> {
     after.get(..usize::try_from(i32::from_be_bytes(*length)).ok()?)
 }
 
+/// Where a row lies, in the lower half of what is sorted: so nothing is looked up for it afterwards.
+#[derive(Clone, Copy)]
+struct Place {
+    part: u16,
+    start: u32,
+    /// [`LONG`] if it is so long or longer.
+    length: u16,
+}
+
+const LONG: u16 = u16::MAX;
+
+impl Place {
+    fn of(part: usize, start: u32, end: u32) -> Self {
+        let length = u16::try_from(end - start).unwrap_or(LONG);
+        Self { part: part as u16, start, length }
+    }
+
+    fn bits(self) -> u128 {
+        u128::from(self.part) << 48 | u128::from(self.start) << 16 | u128::from(self.length)
+    }
+
+    fn read(bits: u128) -> Self {
+        Self { part: (bits >> 48) as u16, start: (bits >> 16) as u32, length: bits as u16 }
+    }
+}
+
+/// More parts than a [`Place`] can number are not sorted.
+const MOST_PARTS: usize = 1 << 16;
+
 impl Payload {
     /// The memory that [`Self::sort`] takes while it runs, and what of it the order needs from then on.
     pub fn sorting_memory(&self) -> [usize; 2] {
         let order = self.rows() * size_of::<Piece>();
-        [self.rows() * 2 * size_of::<u128>() + order, order]
+        [self.rows() * size_of::<u128>() + order, order]
     }
 
-    /// Puts the rows into the order of an index on `columns`; rows that are equal stay as they are.
+    /// Puts the rows into the order of an index on `columns`.
     pub fn sort(&mut self, columns: &[Column]) {
-        let prefixes: Vec<u128> = self.in_order().map(|(_, row)| prefix(row, columns)).collect();
+        if self.parts.len() > MOST_PARTS {
+            return;
+        }
         // Bits that all have in common do not matter; of the others the first 64 are enough.
-        let first = prefixes.first().copied().unwrap_or_default();
-        let different = prefixes.iter().fold(0, |bits, prefix| bits | prefix ^ first);
+        let mut prefixes = self.rows_by_part().map(|(_, row)| prefix(row, columns));
+        let first = prefixes.next().unwrap_or_default();
+        let different = prefixes.fold(0, |bits, prefix| bits | prefix ^ first);
         let common = different.leading_zeros().min(64);
-        let places = prefixes.iter().zip(0_u128..).map(|(prefix, row)| {
-            let key = prefix << common >> 64;
-            key << 64 | row
+        let rows = self.rows_by_part();
+        let keyed =
+            rows.map(|(place, row)| (prefix(row, columns) << common >> 64 << 64) | place.bits());
+        let mut rows: Vec<u128> = Vec::with_capacity(self.rows());
+        rows.extend(keyed);
+        rows.sort_unstable();
+        let pieces = rows.into_iter().map(|row| {
+            let Place { part, start, length } = Place::read(row);
+            let part = u32::from(part);
+            let end = match length {
+                LONG => self.end_of_row(part, start),
+                _ => start + u32::from(length),
+            };
+            Piece { part, start, end }
         });
-        let mut places: Vec<u128> = places.collect();
-        drop(prefixes);
-        places.sort_unstable();
-        let rows: Vec<Piece> = self.single_rows().collect();
-        self.pieces.clear();
-        self.pieces.extend(places.into_iter().map(|place| rows[place as u32 as usize]));
+        self.pieces = pieces.collect();
         self.is_sorted = true;
     }
 
-    /// A piece for each row.
-    fn single_rows(&self) -> impl Iterator<Item = Piece> {
-        self.pieces.iter().flat_map(|piece| {
-            (piece.first..piece.end).map(|first| Piece { first, end: first + 1, ..*piece })
+    fn rows_by_part(&self) -> impl Iterator<Item = (Place, &[u8])> {
+        self.parts.iter().enumerate().flat_map(|(number, part)| {
+            let rows = part.rows_in(0, u32::MAX);
+            rows.map(move |(_, start, end)| (Place::of(number, start, end), part.of(start, end)))
         })
+    }
+
+    fn end_of_row(&self, part: u32, start: u32) -> u32 {
+        let mut rows = self.parts[part as usize].rows_in(start, u32::MAX);
+        rows.next().map_or(start, |(_, _, end)| end)
     }
 }
 
@@ -144,14 +187,16 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_sorted_and_equal_ones_stay_as_they_are() {
+    fn rows_are_sorted_whatever_their_length() {
         // The bits that differ lie below the first 64.
         let keys = [3_i64, 1, 2, 1, 3, i64::MAX, 0];
+        let long = vec![b'x'; 70_000];
         let mut parts = Vec::new();
         for keys in keys.chunks(3) {
             let mut part = Part::new(200);
             for key in keys {
-                let row = row(&[Some(b"samesame"), Some(&key.to_be_bytes())]);
+                let more = if *key == 2 { &long[..] } else { b"" };
+                let row = row(&[Some(b"samesame"), Some(&key.to_be_bytes()), Some(more)]);
                 let at = RowAt::new(0, part.rows().len() as u32 + 10 * parts.len() as u32, 0);
                 part.push(at, |block| {
                     block.extend_from_slice(&row);
@@ -165,8 +210,7 @@ mod tests {
         payload.sort(&[column(0, Order::Bytes), column(1, Order::Signed)]);
         let rows: Vec<_> = payload
             .in_order()
-            .map(|(at, row)| (*row.last_chunk().unwrap(), at.offset))
-            .map(|(key, at)| (i64::from_be_bytes(key), at))
+            .map(|(at, row)| (i64::from_be_bytes(row[18..26].try_into().unwrap()), at.offset))
             .collect();
         assert_eq!(rows, [(0, 20), (1, 1), (1, 10), (2, 2), (3, 0), (3, 11), (i64::MAX, 12)]);
         assert_eq!((payload.pieces(), payload.rows()), (7, 7));

@@ -97,6 +97,8 @@ pub struct Parser {
     wanted: Vec<usize>,
     /// The first fields are wanted, and no others.
     first: bool,
+    /// With this byte begins what does not stand for itself.
+    special: u8,
 }
 
 impl Parser {
@@ -104,7 +106,11 @@ impl Parser {
     pub fn new(format: &Format, wanted: Vec<usize>) -> Self {
         debug_assert!(wanted.is_sorted());
         let first = wanted.iter().copied().eq(0..wanted.len());
-        Self { format: format.clone(), wanted, first }
+        let special = match format.syntax {
+            Syntax::Text => b'\\',
+            Syntax::Csv { quote, .. } => quote,
+        };
+        Self { format: format.clone(), wanted, first, special }
     }
 
     /// Finds and decodes the wanted fields of `row`, in the order wanted.
@@ -126,12 +132,7 @@ impl Parser {
                 fields.push(Field::Missing);
                 continue;
             };
-            let (mut field, after) = self.field(row, start);
-            if let Field::Coded(start, end) = field {
-                let begin = decoded.len();
-                self.decode(&row[start..end], decoded);
-                field = Field::Coded(begin, decoded.len());
-            }
+            let (field, after) = self.decoded_field(row, start, decoded);
             fields.push(field);
             (next, position) = (after, position + 1);
         }
@@ -142,41 +143,34 @@ impl Parser {
     /// a quote or a backslash is read as it is there.
     fn parse_first(&self, row: &[u8], into: &mut Fields) {
         let Fields { fields, decoded, surplus } = into;
-        fields.clear();
         decoded.clear();
-        *surplus = self.wanted.is_empty();
-        let Format { delimiter, null, syntax } = &self.format;
-        let special = match *syntax {
-            Syntax::Text => b'\\',
-            Syntax::Csv { quote, .. } => quote,
-        };
-        let mut marks = Marks::new(row, *delimiter, special);
-        let mut start = 0;
-        while fields.len() < self.wanted.len() {
-            let end = marks.next();
-            if end.is_some_and(|at| row[at] == special) {
-                let (mut field, next) = self.field(row, start);
-                if let Field::Coded(start, end) = field {
-                    let begin = decoded.len();
-                    self.decode(&row[start..end], decoded);
-                    field = Field::Coded(begin, decoded.len());
-                }
-                fields.push(field);
-                let Some(next) = next else { break };
-                marks.restart(next);
-                start = next;
-                *surplus = fields.len() == self.wanted.len();
-                continue;
-            }
-            let raw = &row[start..end.unwrap_or(row.len())];
-            let is_null = raw.len() == null.len() && raw == null;
-            let field = Field::Plain(start, start + raw.len());
-            fields.push(if is_null { Field::Null } else { field });
-            let Some(end) = end else { break };
-            start = end + 1;
-            *surplus = fields.len() == self.wanted.len();
-        }
         fields.resize(self.wanted.len(), Field::Missing);
+        *surplus = false;
+        let null = &*self.format.null;
+        let mut marks = Marks::new(row, self.format.delimiter, self.special);
+        let mut start = 0;
+        let mut places = fields.iter_mut();
+        for place in places.by_ref() {
+            let end = marks.next();
+            let next = if end.is_some_and(|at| row[at] == self.special) {
+                let (field, next) = self.decoded_field(row, start, decoded);
+                *place = field;
+                marks.restart(next.unwrap_or(row.len()));
+                next
+            } else {
+                let raw = &row[start..end.unwrap_or(row.len())];
+                let is_null = raw.len() == null.len() && raw == null;
+                let plain = Field::Plain(start, start + raw.len());
+                *place = if is_null { Field::Null } else { plain };
+                end.map(|end| end + 1)
+            };
+            let Some(next) = next else {
+                places.for_each(|place| *place = Field::Missing);
+                return;
+            };
+            start = next;
+        }
+        *surplus = true;
     }
 
     /// All fields of `row`, decoded; None is NULL. For header lines.
@@ -197,6 +191,20 @@ impl Parser {
             next = after;
         }
         values
+    }
+
+    /// [`Self::field`], its value decoded if it must be.
+    fn decoded_field(
+        &self,
+        row: &[u8],
+        start: usize,
+        decoded: &mut Vec<u8>,
+    ) -> (Field, Option<usize>) {
+        let (field, next) = self.field(row, start);
+        let Field::Coded(start, end) = field else { return (field, next) };
+        let begin = decoded.len();
+        self.decode(&row[start..end], decoded);
+        (Field::Coded(begin, decoded.len()), next)
     }
 
     /// Appends what `raw` stands for.

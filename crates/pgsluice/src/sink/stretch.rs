@@ -1,77 +1,78 @@
-//! Stretch: many pieces of a payload on their way to the server as one message, without a copy of
-//! their own.
+//! Stretch: what of a payload is sent to the server as one message.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Buf;
 use pgsluice_core::bucket::Payload;
 
-/// Bytes of one message to the server, or a little more.
+/// Bytes of one message, or a little more.
 const MESSAGE_BYTES: usize = 64 << 10;
 
-/// What of a payload is sent as one message: its header and trailer count as pieces, the first and the
-/// last.
+/// A piece that is long enough for a message of its own, where it lies; or several that are put
+/// together, because to hand over each takes longer than to copy it.
 pub(super) struct Stretch {
-    payload: Arc<Payload>,
-    pieces: Range<usize>,
-    /// The bytes of the first piece that are sent already.
+    bytes: Bytes,
     at: usize,
-    left: usize,
+}
+
+enum Bytes {
+    Piece(Arc<Payload>, usize),
+    Together(Vec<u8>),
 }
 
 impl Stretch {
-    /// All of a payload.
+    /// All of a payload, its header and trailer included.
     pub(super) fn all(payload: &Arc<Payload>) -> impl Iterator<Item = Self> {
-        let end = payload.pieces() + 2;
         let mut next = 0;
+        let mut header = Some(payload.header());
+        let mut trailer = Some(payload.trailer());
         std::iter::from_fn(move || {
-            let (first, mut left) = (next, 0);
-            while next < end && left < MESSAGE_BYTES {
-                left += piece(payload, next).len();
+            let mut together = Vec::new();
+            together.extend_from_slice(header.take().unwrap_or_default());
+            while next < payload.pieces() && together.len() < MESSAGE_BYTES {
+                let piece = payload.piece(next);
+                if piece.len() >= MESSAGE_BYTES / 2 {
+                    if !together.is_empty() {
+                        break;
+                    }
+                    next += 1;
+                    return Some(Self::of(Bytes::Piece(Arc::clone(payload), next - 1)));
+                }
+                if together.capacity() == 0 {
+                    together.reserve_exact(MESSAGE_BYTES + MESSAGE_BYTES / 2);
+                }
+                together.extend_from_slice(piece);
                 next += 1;
             }
-            let payload = Arc::clone(payload);
-            (left > 0).then_some(Self { payload, pieces: first..next, at: 0, left })
+            if next == payload.pieces() {
+                together.extend_from_slice(trailer.take().unwrap_or_default());
+            }
+            (!together.is_empty()).then(|| Self::of(Bytes::Together(together)))
         })
     }
-}
 
-fn piece(payload: &Payload, index: usize) -> &[u8] {
-    match index.checked_sub(1) {
-        None => payload.header(),
-        Some(index) if index < payload.pieces() => payload.piece(index),
-        Some(_) => payload.trailer(),
+    fn of(bytes: Bytes) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    fn all_bytes(&self) -> &[u8] {
+        match &self.bytes {
+            Bytes::Piece(payload, index) => payload.piece(*index),
+            Bytes::Together(bytes) => bytes,
+        }
     }
 }
 
 impl Buf for Stretch {
     fn remaining(&self) -> usize {
-        self.left
+        self.all_bytes().len() - self.at
     }
 
     fn chunk(&self) -> &[u8] {
-        let mut at = self.at;
-        for index in self.pieces.clone() {
-            let piece = piece(&self.payload, index);
-            if at < piece.len() {
-                return &piece[at..];
-            }
-            at -= piece.len();
-        }
-        &[]
+        &self.all_bytes()[self.at..]
     }
 
     fn advance(&mut self, count: usize) {
-        self.left -= count;
         self.at += count;
-        while self.pieces.start < self.pieces.end {
-            let piece = piece(&self.payload, self.pieces.start).len();
-            if self.at < piece {
-                break;
-            }
-            self.at -= piece;
-            self.pieces.start += 1;
-        }
     }
 }
