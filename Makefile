@@ -11,7 +11,7 @@ TESTED := --workspace --exclude pgsluice-py
 TOOLS := .venv/requirements-dev.txt
 FUZZ_SECONDS ?= 60
 # The benchmarks that `make bench` runs.
-CASE ?= hash800 leaves lanes
+CASE ?= hash800 lineitem uuids leaves few lanes null stages
 FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 # The servers that `make test` tries; those that `make test-matrix` tries, one after the other.
 PGSLUICE_TEST_MAJORS ?= 15 18
@@ -47,6 +47,7 @@ test: $(TOOLS) ## Run every test, on PostgreSQL 15 and 18
 	maturin build --locked --quiet --compatibility linux --out $(TARGET)/wheel-test
 	pip install --quiet --no-deps --target $(TARGET)/wheel-test/site $(TARGET)/wheel-test/*.whl
 	PYTHONPATH=$(TARGET)/wheel-test/site python -m unittest discover --start-directory python/tests
+	PYTHONPATH=$(TARGET)/wheel-test/site python -m unittest discover --start-directory bench/tests --top-level-directory .
 
 test-matrix: $(TOOLS) ## Run the tests against PostgreSQL as the judge on 13 to 18 (MATRIX="13 14")
 	cargo build --locked -p pgsluice-cli
@@ -74,10 +75,11 @@ lanes: $(TOOLS) ## Write docs/LANES.md: the lane of each type and expression, an
 	PGSLUICE_WRITE_LANES=1 PGSLUICE_TEST_MAJORS="15 18" PGSLUICE_PROGRAM=$(TARGET)/debug/pgsluice scripts/with_servers.sh \
 	    cargo test --locked --quiet -p pgsluice-cli --test integration lanes:: -- --test-threads=1
 
-bench: build ## Time loads against psql: 800 leaves, 10,000, each lane (CASE=hash800, leaves, lanes)
-	@for case in $(CASE); do python -m bench.$$case $(ARGS) || exit; done
+bench: build ## Time loads against psql and the floor, and the stages alone (CASE="hash800 lineitem")
+	@for case in $(CASE); do echo "$$case"; python -m bench.$$case $(ARGS) || exit; done
+	@python -m bench.goals $(CASE)
 
-bench-report: $(TOOLS) ## Put the newest figures of bench/records into README.md
+bench-report: $(TOOLS) ## Put the newest figures of bench/records into README.md and its chart
 	@python -m bench.report
 
 format: $(TOOLS) ## Format all sources

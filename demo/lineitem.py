@@ -10,10 +10,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from bench import inputs
 from bench.server import PGSLUICE, ROOT, Server, copy_command, psql_program
 from bench.timing import timed
 
-CACHE = ROOT / ".cache" / "demo"
 BY_PSQL = "by_psql"
 BY_PGSLUICE = "by_pgsluice"
 ORDER = [BY_PSQL, BY_PGSLUICE, BY_PGSLUICE, BY_PSQL]
@@ -35,8 +35,8 @@ ORDER BY c.relname
 def main() -> int:
     """Run the demo and return its exit status."""
     options = arguments()
-    file = generate(options.scale)
-    rows = count_rows(file)
+    data = inputs.lineitem(options.scale)
+    file, rows = data.file, data.count
     say(
         f"\n{bold('TPC-H lineitem')}, scale {options.scale:g}: {rows:,} rows,", size(file), "of CSV"
     )
@@ -61,27 +61,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--scale", type=float, default=0.5, help="TPC-H's scale factor")
     parser.add_argument("-j", "--jobs", type=int, default=2, help="connections of pgsluice")
     return parser.parse_args()
-
-
-def generate(scale: float) -> Path:
-    """Return lineitem as CSV at this scale, generated once and kept."""
-    file = CACHE / f"lineitem-{scale:g}.csv"
-    if not file.exists():
-        say(f"Generating TPC-H lineitem at scale {scale:g} ...")
-        unfinished = CACHE / f"unfinished-{os.getpid()}"
-        command = ["tpchgen-cli", "csv", "--quiet", "--tables=lineitem"]
-        subprocess.run(
-            [*command, f"--scale-factor={scale:g}", f"--output-dir={unfinished}"], check=True
-        )
-        (unfinished / "lineitem.csv").rename(file)
-        unfinished.rmdir()
-    return file
-
-
-def count_rows(file: Path) -> int:
-    """Count the lines below the header; no value of lineitem holds a newline."""
-    with file.open("rb") as lines:
-        return sum(block.count(b"\n") for block in iter(lambda: lines.read(1 << 20), b"")) - 1
 
 
 def race(server: Server, file: Path, jobs: int) -> dict[str, list[float]]:

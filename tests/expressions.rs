@@ -13,7 +13,7 @@ use pgsluice::pg::introspect::Catalogue;
 use pgsluice_core::catalog::{KeyColumn, ROOT};
 use pgsluice_core::expr::Expr;
 use pgsluice_core::format::Format;
-use pgsluice_core::parse::{Keys, Parser};
+use pgsluice_core::parse::{Fields, Parser};
 use pgsluice_core::types::{KeyType, OwnedDatum};
 use tokio::runtime::Builder;
 use tokio_postgres::types::{FromSql, ToSql, Type};
@@ -143,7 +143,7 @@ fn compare(text: &str, expr: &Expr, rows: &[Row], answers: &[Answer]) {
     assert_eq!(rows.len(), answers.len());
     let ty: &KeyType = expr.ty();
     let parser = Parser::new(&Format::text(), (0..COLUMNS.len()).collect());
-    let (mut keys, mut scratch) = (Keys::default(), Vec::new());
+    let (mut keys, mut scratch) = (Fields::default(), Vec::new());
     let (mut native, mut all) = (0, 0);
     for (row, answer) in rows.iter().zip(answers) {
         let line = rows::line(row);

@@ -76,15 +76,26 @@ impl Server {
 
     /// The same, in a collation of libc.
     pub(crate) fn scratch_with(self, collation: Option<&str>) -> Scratch {
+        let options = collation.map(|collation| self.libc(collation));
+        self.create(&options.unwrap_or_default())
+    }
+
+    /// The same, in an encoding other than UTF-8.
+    pub(crate) fn scratch_in(self, encoding: &str) -> Scratch {
+        self.create(&format!("{} ENCODING '{encoding}'", self.libc("C")))
+    }
+
+    fn libc(self, collation: &str) -> String {
+        let provider = if self.major() < 15 { "" } else { "LOCALE_PROVIDER libc" };
+        format!("TEMPLATE template0 {provider} LC_COLLATE '{collation}' LC_CTYPE '{collation}'")
+    }
+
+    fn create(self, options: &str) -> Scratch {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("sluice_{}_{count}", std::process::id());
         let admin = Session::open(&self.url());
-        let options = collation.map(|collation| {
-            let provider = if self.major() < 15 { "" } else { "LOCALE_PROVIDER libc" };
-            format!("TEMPLATE template0 {provider} LC_COLLATE '{collation}' LC_CTYPE '{collation}'")
-        });
-        admin.run(&format!("CREATE DATABASE {name} {}", options.unwrap_or_default()));
+        admin.run(&format!("CREATE DATABASE {name} {options}"));
         Scratch { url: with_database(&self.url(), &name), name, admin }
     }
 }

@@ -5,9 +5,9 @@
 //! Apart from the vectors in crates/core because it needs a server, and looks for what nobody
 //! thought of. The spellings are the same in each run; `awkward` makes them.
 
-mod addresses;
+pub(crate) mod addresses;
 pub(crate) mod awkward;
-mod containers;
+pub(crate) mod containers;
 pub(crate) mod numbers;
 pub(crate) mod times;
 
@@ -134,16 +134,20 @@ fn compare(
 }
 
 async fn set_session(client: &Client, n: usize) -> Option<i32> {
-    let (zone, seconds) = ZONES[n % ZONES.len()];
-    let set = format!(
+    client.batch_execute(&settings(n)).await.expect("settings");
+    ZONES[n % ZONES.len()].1
+}
+
+/// The settings of a session that decide how values are read, in all their combinations.
+pub(crate) fn settings(n: usize) -> String {
+    let (zone, _) = ZONES[n % ZONES.len()];
+    format!(
         "SET TimeZone = '{zone}'; SET DateStyle = '{}'; SET IntervalStyle = '{}'; \
          SET timezone_abbreviations = '{}'",
         DATE_STYLES[n % DATE_STYLES.len()],
         INTERVAL_STYLES[n / 2 % INTERVAL_STYLES.len()],
         ABBREVIATIONS[n % ABBREVIATIONS.len()],
-    );
-    client.batch_execute(&set).await.expect("settings");
-    seconds
+    )
 }
 
 fn in_zone(key_type: KeyType, zone: Option<i32>) -> KeyType {

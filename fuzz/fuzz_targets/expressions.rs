@@ -11,7 +11,7 @@ use expression::{Collation, Operand, Scope, fixed_zone, translate};
 use libfuzzer_sys::fuzz_target;
 use pgsluice_core::expr::{Expr, Field, Unit};
 use pgsluice_core::format::Format;
-use pgsluice_core::parse::{Keys, Parser};
+use pgsluice_core::parse::{Fields, Parser};
 use pgsluice_core::types::{Datum, KeyType};
 use pgsluice_fuzz::choices::Choices;
 
@@ -55,7 +55,7 @@ fn scope() -> Scope {
 
 fn try_all(exprs: &[Option<Expr>], row: &[u8]) {
     let parser = Parser::new(&Format::text(), (0..FIELDS.len()).collect());
-    let mut keys = Keys::default();
+    let mut keys = Fields::default();
     parser.parse(row, &mut keys);
     for expr in exprs.iter().flatten() {
         let (mut scratch, mut again) = (Vec::new(), b"left over".to_vec());

@@ -44,7 +44,7 @@ pub(crate) fn timestamp_range(random: &mut Random) -> String {
 }
 
 /// Elements that are mostly right, because one that is wrong spoils the whole.
-fn small_integer(random: &mut Random) -> String {
+pub(crate) fn small_integer(random: &mut Random) -> String {
     match random.below(12) {
         0 => awkward::integer(random),
         1 => {
@@ -54,7 +54,7 @@ fn small_integer(random: &mut Random) -> String {
     }
 }
 
-fn decimal(random: &mut Random) -> String {
+pub(crate) fn decimal(random: &mut Random) -> String {
     match random.below(8) {
         0 => numbers::decimal(random),
         1 => random.pick(&["NaN", "1e3", "0.000", "1000.0", "-1.50", "Infinity"]).into(),
@@ -79,7 +79,7 @@ fn timestamp(random: &mut Random) -> String {
     }
 }
 
-fn array(random: &mut Random, spell: Spell) -> String {
+pub(crate) fn array(random: &mut Random, spell: Spell) -> String {
     let count = [0, 1, 1, 2, 3][random.below(5) as usize];
     let items: Vec<String> = (0..count).map(|_| item(random, spell)).collect();
     let comma = random.usually(",", 50, &[",,", ";", " ", ""]);
@@ -118,7 +118,7 @@ fn item(random: &mut Random, spell: Spell) -> String {
 }
 
 /// In quotes, with a quote within spelled in one way, and with a few escapes too many or too few.
-fn quoted(random: &mut Random, text: &str, quote: &str) -> String {
+pub(crate) fn quoted(random: &mut Random, text: &str, quote: &str) -> String {
     let mut quoted = String::from("\"");
     for character in text.chars() {
         match (character, random.below(40)) {
@@ -131,7 +131,7 @@ fn quoted(random: &mut Random, text: &str, quote: &str) -> String {
     quoted + random.usually("\"", 60, &["", "\"\"", "\" ", "\"x"])
 }
 
-fn range(random: &mut Random, spell: Spell) -> String {
+pub(crate) fn range(random: &mut Random, spell: Spell) -> String {
     if random.below(12) == 0 {
         let word = random.pick(&["empty", "EMPTY", "Empty", "emptyx", "empt", "empty,", "em pty"]);
         let (left, right) = (random.usually("", 4, &BLANKS), random.usually("", 4, &BLANKS));

@@ -1,7 +1,7 @@
 //! The options that `load`, `plan` and `verify` share: what is read, and how it is written.
 
 use clap::{Args, ValueEnum};
-use pgsluice::config::{self, Header, Load};
+use pgsluice::config::{self, Header, Load, Sink};
 use pgsluice::core::format::{Format, Syntax};
 use pgsluice::{Error, Kind, Result};
 
@@ -48,12 +48,33 @@ pub(crate) struct InputArgs {
     /// Rows of a leaf that are too few for a COPY of their own; 0 for none
     #[arg(long, value_name = "N", hide = true)]
     few_rows: Option<usize>,
+    /// How rows are sent [default: binary where every column can be encoded, otherwise text]
+    #[arg(long, value_name = "FORMAT")]
+    wire: Option<WireName>,
+    /// Where rows go: copy, or null to see what pgsluice alone takes
+    #[arg(long, value_name = "SINK", hide = true)]
+    sink: Option<SinkName>,
+    /// Threads that parse, route and encode
+    #[arg(long, value_name = "N", hide = true)]
+    threads: Option<usize>,
     /// Find no leaf natively: leave every row to the server, which is slower
     #[arg(long)]
     no_native: bool,
     /// Do not ask the server beforehand where a handful of keys belong, to compare the leaves
     #[arg(long)]
     no_self_test: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum WireName {
+    Binary,
+    Text,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum SinkName {
+    Copy,
+    Null,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -84,7 +105,10 @@ impl InputArgs {
             columns: self.columns.as_deref().map(parse_columns).transpose()?,
             jobs: self.jobs.unwrap_or_else(Load::default_jobs),
             memory: self.memory.unwrap_or(config::DEFAULT_MEMORY),
-            few_rows: self.few_rows.unwrap_or(config::DEFAULT_FEW_ROWS),
+            few_rows: self.few_rows,
+            binary: self.wire != Some(WireName::Text),
+            sink: if self.sink == Some(SinkName::Null) { Sink::Null } else { Sink::Copy },
+            threads: self.threads,
             native: !self.no_native,
             self_test: !self.no_self_test,
             exchange: false,

@@ -101,6 +101,8 @@ fn describe_input(config: &Load, plan: &Plan, lines: &mut Vec<String>) {
     let delimiter = char::from(*delimiter).escape_default();
     lines.push(format!("input    format {name}, delimiter '{delimiter}', null '{null}'"));
     lines.push(format!("columns  {}", plan.catalogue.columns.join(", ")));
+    let wire = if plan.encoder.is_some() { "binary" } else { "text" };
+    lines.push(format!("wire     {wire}"));
     let jobs = if plan.one_statement.is_some() { 1 } else { config.jobs };
     lines.push(format!(
         "load     {}, {} of memory",
@@ -149,9 +151,10 @@ fn describe_fallbacks(plan: &Plan, preview: &Preview, full: bool, lines: &mut Ve
         plan.known_fallbacks().into_iter().map(|(what, why)| format!("{what}: {why}")).collect();
     let stops =
         preview.stops.iter().map(|(&(node, cause), &rows)| (plan.explain(node, cause), rows));
+    let odd = preview.odd.iter().map(|(&odd, &rows)| (plan.explain_odd(odd), rows));
     let asked = preview.answered.iter();
     let asked = asked.filter_map(|(&asked, &rows)| Some((plan.explain_answered(asked)?, rows)));
-    for ((what, why), rows) in asked.chain(stops) {
+    for ((what, why), rows) in asked.chain(stops).chain(odd) {
         let rows = count(rows, "row", "rows");
         match fallbacks.iter_mut().find(|known| **known == format!("{what}: {why}")) {
             Some(known) => known.push_str(&format!(": {rows}{of}")),

@@ -176,9 +176,11 @@ impl Splitter {
             if bytes[at] != quote {
                 return self.line_end(bytes, at, last, hides);
             }
-            hides = true;
             match quoted_end(bytes, at + 1, quote, escape) {
-                Some(end) => at = end,
+                Some(end) => {
+                    hides |= memchr2(b'\n', b'\r', &bytes[at..end]).is_some();
+                    at = end;
+                }
                 None if last => return Step::Bad("unterminated CSV quoted field", None),
                 None => return Step::More,
             }

@@ -10,7 +10,7 @@ use futures_util::future::{try_join, try_join_all};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use pgsluice_core::catalog::NodeId;
-use pgsluice_core::parse::{Keys, Value};
+use pgsluice_core::parse::{Fields, Value};
 use pgsluice_core::route::Answers;
 use pgsluice_core::types::KeyType;
 use tokio::runtime::Runtime;
@@ -73,7 +73,7 @@ impl<'a> Asker<'a> {
         let runtime = runtime()?;
         let opening = async {
             let link = connect::open(target).await?;
-            link.client.batch_execute(sql::LOADING_SESSION).await?;
+            link.client.batch_execute(sql::PATIENT).await?;
             link.client.batch_execute(sql::ASKING_SESSION).await?;
             Ok(link)
         };
@@ -102,7 +102,7 @@ impl<'a> Asker<'a> {
     }
 
     /// Notes a row that is at `node`; where its answer will be. None if nothing can be asked.
-    pub(crate) fn note(&mut self, node: NodeId, row: &[u8], keys: &Keys) -> Option<Place> {
+    pub(crate) fn note(&mut self, node: NodeId, row: &[u8], keys: &Fields) -> Option<Place> {
         let (number, question) = self.plan.catalogue.questions.of(node)?;
         if self.memories.len() <= number {
             self.memories.resize_with(number + 1, || None);
@@ -114,7 +114,7 @@ impl<'a> Asker<'a> {
 
     /// Notes a row with a value whose spelling is not read natively; where the server's will be. Values
     /// that are read natively are not asked about.
-    pub(crate) fn note_spelling(&mut self, row: &[u8], keys: &Keys) -> Option<Spelled> {
+    pub(crate) fn note_spelling(&mut self, row: &[u8], keys: &Fields) -> Option<Spelled> {
         let Self { spellings, types, scratch, .. } = self;
         let unread = |index: usize, slot: usize| match keys.get(slot, row) {
             Value::Text(text) => match types[index].and_then(|ty| ty.parse(text, scratch)) {

@@ -13,9 +13,6 @@ pub const DEFAULT_MEMORY: usize = 512 << 20;
 /// The least memory that a load can run in, in bytes.
 pub const LEAST_MEMORY: usize = 1 << 20;
 
-/// Rows of a leaf that are too few for a COPY of their own.
-pub const DEFAULT_FEW_ROWS: usize = pgsluice_core::bucket::FEW_ROWS;
-
 /// The most connections that a load opens.
 pub const MOST_JOBS: usize = 256;
 
@@ -42,8 +39,16 @@ pub struct Load {
     pub jobs: usize,
     /// Bytes for the rows that are waiting to be sent.
     pub memory: usize,
-    /// Fewer rows of a leaf than this travel with those of others through the root, at the end.
-    pub few_rows: usize,
+    /// Fewer rows of a leaf than this travel with those of others through the root, at the end; None for
+    /// as many as the server routes while it begins a COPY.
+    pub few_rows: Option<usize>,
+    /// Whether rows are sent in binary where every column has a codec; otherwise all go as they stand in
+    /// the input.
+    pub binary: bool,
+    /// Where rows go in the end.
+    pub sink: Sink,
+    /// Threads that parse, route and encode; None for one a connection, and a processor.
+    pub threads: Option<usize>,
     /// Whether leaves are found here at all; otherwise every row is left to the server.
     pub native: bool,
     /// Whether the server is asked about a handful of keys before rows are sent.
@@ -56,6 +61,16 @@ pub struct Load {
     pub create_partitions: bool,
     /// The width of new ranges: `month`, an interval, or a number; None for their siblings'.
     pub step: Option<String>,
+}
+
+/// Where rows go in the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sink {
+    /// Into the table.
+    #[default]
+    Copy,
+    /// Nowhere: what is measured is the client alone.
+    Null,
 }
 
 /// COPY's `HEADER` option.
@@ -76,6 +91,12 @@ impl Load {
         std::thread::available_parallelism().map_or(1, usize::from).min(8)
     }
 
+    /// As it is asked for; 0 where leaves are exchanged: what goes through the root would not go beside
+    /// its leaf.
+    pub(crate) fn few_rows(&self) -> Option<usize> {
+        if self.exchange { Some(0) } else { self.few_rows }
+    }
+
     /// Refuses what makes no sense, before anything is opened.
     pub fn check(&self) -> Result<()> {
         let usage = |message: String| Err(Error::new(Kind::Usage, message));
@@ -84,6 +105,9 @@ impl Load {
         }
         if !(1..=MOST_JOBS).contains(&self.jobs) {
             return usage(format!("number of jobs must be between 1 and {MOST_JOBS}"));
+        }
+        if self.threads.is_some_and(|threads| !(1..=MOST_JOBS).contains(&threads)) {
+            return usage(format!("number of threads must be between 1 and {MOST_JOBS}"));
         }
         if self.memory < LEAST_MEMORY {
             return usage("memory must be at least 1MiB".to_owned());

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use parking_lot::Mutex;
+use pgsluice_core::bucket::RowAt;
 use pgsluice_core::position::Position;
 
 use crate::control::Control;
@@ -18,13 +20,35 @@ pub(crate) struct Flow<'a> {
     pub inputs: Arc<[Input]>,
     pub opening: &'a Opening,
     pub exchange: Option<&'a Exchange<'a>>,
+    starts: Mutex<Vec<Position>>,
 }
 
-impl Flow<'_> {
-    /// A position in the words of the user.
-    pub(crate) fn place(&self, position: Position) -> Place {
-        let Position { source, offset, line } = position;
-        let name = self.inputs.get(source as usize).map(|input| input.name.clone());
-        Place { source: name.unwrap_or_default(), line, offset }
+impl<'a> Flow<'a> {
+    /// A load that is about to begin.
+    pub(crate) fn new(
+        plan: &'a Plan,
+        control: &'a Arc<Control>,
+        inputs: Arc<[Input]>,
+        opening: &'a Opening,
+        exchange: Option<&'a Exchange<'a>>,
+    ) -> Self {
+        Self { plan, control, inputs, opening, exchange, starts: Mutex::default() }
+    }
+
+    /// Notes where a split begins.
+    pub(crate) fn begin_split(&self, number: u32, start: Position) {
+        let mut starts = self.starts.lock();
+        let number = number as usize;
+        let length = starts.len().max(number + 1);
+        starts.resize(length, start);
+        starts[number] = start;
+    }
+
+    /// Where a row stands, in the words of the user.
+    pub(crate) fn place_of(&self, at: RowAt) -> Option<Place> {
+        let Position { source, offset, line } = *self.starts.lock().get(at.split as usize)?;
+        let source = self.inputs.get(source as usize)?.name.clone();
+        let (offset, line) = (offset + u64::from(at.offset), line + u64::from(at.line));
+        Some(Place { source, line, offset })
     }
 }

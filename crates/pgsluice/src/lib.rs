@@ -3,12 +3,14 @@
 //! [`load::load`] is the whole flow; [`config`] says what can be asked of it.
 
 mod ask;
+mod bucketing;
 pub mod config;
 pub mod control;
 pub mod embedded;
 pub mod error;
 pub mod exchange;
 mod flow;
+mod handful;
 mod kind;
 pub mod load;
 mod opening;

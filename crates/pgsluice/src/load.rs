@@ -1,10 +1,10 @@
 //! The load: the flow from bytes to committed rows, wired.
 //!
 //! ```text
-//!     source -> split -> parse -> route -> bucket -> sink
-//!     bytes     ranges   keys     node     payload   COPY and commit
-//!     \_______________/  \_______________________/  \_______________/
-//!       one thread         one thread a processor     one a connection
+//!     source -> split -> parse -> route -> encode -> bucket -> sink
+//!     bytes     ranges   fields   node     row       payload   COPY and commit
+//!     \_______________/  \__________________________________/  \_______________/
+//!       one thread              one thread a processor          one a connection
 //! ```
 //!
 //! One thread reads the inputs and finds the rows; it must be one, because where a row ends
@@ -17,26 +17,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use pgsluice_core::bucket::Buckets;
-
-use crate::config::Load;
+use crate::bucketing::Bucketing;
+use crate::config::{Load, Sink};
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::exchange::Exchange;
 use crate::flow::Flow;
+use crate::handful;
 use crate::kind::Kind;
 use crate::opening::Opening;
-use crate::outcome::{Committed, Counts, Outcome, Tally};
+use crate::outcome::{Committed, Outcome, Tally};
 use crate::partitions;
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::plan::Plan;
-use crate::queue::{Queue, Routed};
+use crate::queue::{Filling, Queue};
 use crate::report::Summary;
-use crate::routing::{Reached, Routing};
+use crate::routing::Routing;
 use crate::runtime::runtime;
 use crate::selftest::{self, Samples};
 use crate::sink::copy::{Lane, flush};
+use crate::sink::null;
 use crate::source::{self, Input, Reader, Split};
 
 /// How long a thread without input may overlook that the load was stopped.
@@ -53,6 +54,11 @@ pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Su
     config.check()?;
     let inputs: Arc<[Input]> = source::resolve(&config.files)?.into();
     let runtime = runtime()?;
+    if let Some(summary) =
+        runtime.block_on(handful::load(config, &inputs, target, control, &opening))?
+    {
+        return Ok(summary);
+    }
     let created = if config.create_partitions {
         partitions::create(config, target, control)?
     } else {
@@ -71,7 +77,7 @@ pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Su
     control.bytes_total.store(total.unwrap_or(0), Relaxed);
 
     let exchange = exchange.as_ref();
-    let flow = Flow { plan: &plan, control, inputs, opening: &opening, exchange };
+    let flow = Flow::new(&plan, control, inputs, &opening, exchange);
     let mut outcome = run(config, target, &flow);
     runtime
         .block_on(finish(config, target, &flow))
@@ -97,6 +103,7 @@ async fn finish(config: &Load, target: &Target, flow: &Flow<'_>) -> Result<()> {
         (None, None) => Ok(()),
     };
     match (swapped, flow.exchange) {
+        (Ok(()), _) if config.sink == Sink::Null => Ok(()),
         (Ok(()), _) => control.unless_stopped(flush(target)).await,
         (Err(error), Some(exchange)) => Err(exchange.abandon(target, error).await),
         (Err(error), None) => Err(error),
@@ -109,12 +116,8 @@ fn run(config: &Load, target: &Target, flow: &Flow<'_>) -> Outcome {
     let jobs = if plan.one_statement.is_some() { 1 } else { config.jobs };
     let processors = thread::available_parallelism().map_or(1, usize::from);
     // While one waits for the server's answers another one routes.
-    let routers = jobs.min(processors) + usize::from(plan.asks());
-    let nodes = plan.tree.nodes.len();
-    // What goes through the root would not go beside its leaf.
-    let few_rows = if plan.exchange.is_some() { 0 } else { config.few_rows };
-    let buckets = Buckets::new(nodes, config.memory).with_few_rows(few_rows);
-    let queue = &Queue::new(buckets, routers, control);
+    let routers = config.threads.unwrap_or(jobs.min(processors)) + usize::from(plan.asks());
+    let queue = &Queue::new(plan, config, routers, control);
     let (full, splits) = sync_channel(routers);
     let (used, empty) = channel();
     let splits = Arc::new(Mutex::new(splits));
@@ -134,15 +137,15 @@ fn run(config: &Load, target: &Target, flow: &Flow<'_>) -> Outcome {
     }
     let mut outcome = thread::scope(|scope| {
         let routers: Vec<_> = (0..routers)
-            .map(|_| (first.take(), Arc::clone(&splits), used.clone()))
-            .map(|(first, splits, used)| {
-                scope.spawn(move || route(flow, first, &splits, &used, queue, target))
+            .map(|number| (queue.filling(number), first.take(), Arc::clone(&splits), used.clone()))
+            .map(|(filling, first, splits, used)| {
+                scope.spawn(move || bucket(flow, first, &splits, &used, &filling, target))
             })
             .collect();
         // The reader must notice when no router is left.
         drop((splits, used));
         let lanes: Vec<_> =
-            (0..jobs).map(|_| scope.spawn(move || send(flow, queue, target))).collect();
+            (0..jobs).map(|_| scope.spawn(move || send(config, flow, queue, target))).collect();
 
         let mut outcome = Outcome::default();
         for router in routers {
@@ -189,46 +192,30 @@ fn read(
     reader.ignored
 }
 
-/// Parse, route and bucket.
-fn route(
+/// Parse, route, encode and bucket.
+fn bucket(
     flow: &Flow<'_>,
     mut first: Option<Split>,
     splits: &Mutex<Receiver<Split>>,
     used: &Sender<Split>,
-    queue: &Queue<'_>,
+    filling: &Filling<'_, '_>,
     target: &Target,
 ) -> Tally {
-    let _filling = queue.filling();
     let mut routing = Routing::new(flow.plan, flow.control, target);
-    let mut nodes: Vec<u32> = Vec::new();
-    let mut counts = Counts::new(flow.plan.tree.nodes.len());
-    while let Some(split) = first.take().or_else(|| next(splits, flow.control)) {
-        let mut urgent = Vec::new();
-        nodes.clear();
-        nodes.resize(split.rows.len(), 0);
-        let routed = routing.route(&split, |Reached { index, at, asked, .. }| {
-            counts.count(at, asked);
-            let node = at.unwrap_or_else(|(node, _)| node);
-            nodes[index] = node as u32;
-            if at.is_err_and(|(_, cause)| cause.is_likely_refused()) {
-                urgent.push(node);
-            }
-        });
-        if let Err(error) = routed {
+    let mut bucketing = Bucketing::new(flow.plan);
+    while let Some(split) = first.take().or_else(|| {
+        let _starving = filling.starving();
+        next(splits, flow.control)
+    }) {
+        flow.begin_split(split.number, split.start);
+        if let Err(error) = bucketing.split(&split, &mut routing, filling) {
             flow.control.fail(error);
             break;
         }
-        queue.push(&Routed {
-            start: split.start,
-            bytes: &split.bytes,
-            rows: &split.rows,
-            nodes: &nodes,
-            urgent: &urgent,
-        });
         // At the end of the input nobody wants it back.
         let _ = used.send(split);
     }
-    counts.tally(routing.answered())
+    bucketing.tally(routing.answered())
 }
 
 /// The next split; None when there will be none or the load was stopped.
@@ -245,8 +232,12 @@ fn next(splits: &Mutex<Receiver<Split>>, control: &Control) -> Option<Split> {
 }
 
 /// Sink: one connection.
-fn send(flow: &Flow<'_>, queue: &Queue<'_>, target: &Target) -> Committed {
+fn send(config: &Load, flow: &Flow<'_>, queue: &Queue<'_>, target: &Target) -> Committed {
     let mut committed = Committed::default();
+    if config.sink == Sink::Null {
+        null::drain(flow, queue, &mut committed);
+        return committed;
+    }
     let sent = runtime().and_then(|runtime| {
         runtime.block_on(async {
             let lane = Lane::open(flow, queue, target).await?;

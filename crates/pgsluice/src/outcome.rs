@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use pgsluice_core::catalog::NodeId;
+use pgsluice_core::encode::Odd;
 use pgsluice_core::route::Cause;
 
 use crate::error::{Error, Result};
@@ -19,6 +20,8 @@ pub(crate) struct Tally {
     pub server: BTreeMap<NodeId, u64>,
     /// Rows by the node that they stopped at, and why.
     pub stops: BTreeMap<(NodeId, Cause), u64>,
+    /// Rows that could not be encoded, by what was odd.
+    pub odd: BTreeMap<Odd, u64>,
     /// Rows that the server was asked about, by what it was asked, once for each.
     pub answered: BTreeMap<Answered, u64>,
 }
@@ -32,6 +35,7 @@ impl Tally {
         add(&mut self.native, other.native);
         add(&mut self.server, other.server);
         add(&mut self.stops, other.stops);
+        add(&mut self.odd, other.odd);
         add(&mut self.answered, other.answered);
     }
 
@@ -55,12 +59,18 @@ pub(crate) struct Counts {
     native: Vec<u64>,
     server: Vec<u64>,
     stops: BTreeMap<(NodeId, Cause), u64>,
+    odd: BTreeMap<Odd, u64>,
 }
 
 impl Counts {
     /// Of a tree with so many nodes.
     pub(crate) fn new(nodes: usize) -> Self {
-        Self { native: vec![0; nodes], server: vec![0; nodes], stops: BTreeMap::new() }
+        Self {
+            native: vec![0; nodes],
+            server: vec![0; nodes],
+            stops: BTreeMap::new(),
+            odd: BTreeMap::new(),
+        }
     }
 
     /// Counts a row by where it got, and whether the server was asked about it.
@@ -72,6 +82,11 @@ impl Counts {
         }
     }
 
+    /// Counts a row that is sent as text by what was odd of it.
+    pub(crate) fn odd(&mut self, odd: Odd) {
+        *self.odd.entry(odd).or_default() += 1;
+    }
+
     /// What was counted, with the rows that the server has answered about.
     pub(crate) fn tally(self, answered: BTreeMap<Answered, u64>) -> Tally {
         let counted = |rows: Vec<u64>| rows.into_iter().enumerate().filter(|(_, rows)| *rows > 0);
@@ -79,6 +94,7 @@ impl Counts {
             native: counted(self.native).collect(),
             server: counted(self.server).collect(),
             stops: self.stops,
+            odd: self.odd,
             answered,
         }
     }

@@ -11,7 +11,7 @@ mod names;
 use std::collections::{BTreeMap, HashMap};
 
 use pgsluice_core::catalog::{KeyColumn, NodeId, Relation, Strategy};
-use pgsluice_core::parse::{Keys, Value};
+use pgsluice_core::parse::{Fields, Value};
 use pgsluice_core::route::Cause;
 use tokio_postgres::Client;
 
@@ -138,7 +138,7 @@ struct Gaps {
 }
 
 impl Gaps {
-    fn add(&mut self, plan: &Plan, row: &[u8], keys: &Keys, node: NodeId) {
+    fn add(&mut self, plan: &Plan, row: &[u8], keys: &Fields, node: NodeId) {
         self.seen = true;
         match key_value(plan, row, keys, node) {
             Ok(value) => {
@@ -226,7 +226,7 @@ impl Gaps {
 fn key_value(
     plan: &Plan,
     row: &[u8],
-    keys: &Keys,
+    keys: &Fields,
     node: NodeId,
 ) -> Result<Option<String>, &'static str> {
     let key = plan.tree.nodes[node].key.as_ref().ok_or("it is a leaf")?;

@@ -7,7 +7,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use pgsluice_core::catalog::{KeyColumn, Node, NodeId, ROOT, Relation, Tree};
+use pgsluice_core::bucket::{Column, Wire};
+use pgsluice_core::catalog::{KeyColumn, Node, NodeId, ROOT, Relation, Tree, label};
+use pgsluice_core::encode::{Encoder, Odd};
 use pgsluice_core::format::{Format, Syntax};
 use pgsluice_core::parse::Parser;
 use pgsluice_core::route::{Cause, Router};
@@ -35,8 +37,12 @@ pub struct Plan {
     pub router: Router,
     /// Finds a row's keys.
     pub parser: Parser,
-    /// How rows are written, as this server's version reads them.
+    /// How the input's rows are written, as this server's version reads them.
     pub format: Format,
+    /// Writes rows in binary; None if all are sent as text.
+    pub encoder: Option<Encoder>,
+    /// Why all rows are sent as text, if they are: what it is about, and the reason.
+    pub text_only: Option<(String, String)>,
     /// Why the whole load must be one statement on one connection, if it must.
     pub one_statement: Option<String>,
     /// Which leaves are exchanged, if any are to be.
@@ -72,27 +78,48 @@ impl Plan {
             make_opaque(&mut tree);
         }
         let tree = Arc::new(tree);
-        let router = Router::new(Arc::clone(&tree));
-        let format = format_for(&config.format, catalogue.version);
-        let parser = Parser::new(&format, router.wanted().to_vec());
-        let detours = detours(&tree, &catalogue.facts);
         let root = &catalogue.facts[ROOT];
         let one_statement = root.statement_triggers.then(|| {
             let root = tree.nodes[ROOT].relation.label();
             format!("a trigger for each statement on {root} must fire once")
         });
-        Self { catalogue, tree, router, parser, format, one_statement, exchange: None, detours }
+        let encoder = encoder(config, &catalogue, one_statement.as_deref());
+        let (encoder, text_only) = match encoder {
+            Ok(encoder) => (Some(encoder), None),
+            Err(why) => (None, Some(why)),
+        };
+        let router = match encoder {
+            // Then every field is looked at anyway.
+            Some(_) => Router::over(Arc::clone(&tree), (0..catalogue.columns.len()).collect()),
+            None => Router::new(Arc::clone(&tree)),
+        };
+        let format = format_for(&config.format, catalogue.version);
+        let parser = Parser::new(&format, router.wanted().to_vec());
+        let detours = detours(&tree, &catalogue.facts);
+        Self {
+            catalogue,
+            tree,
+            router,
+            parser,
+            format,
+            encoder,
+            text_only,
+            one_statement,
+            exchange: None,
+            detours,
+        }
     }
 
     /// The COPY statement that takes the rows of `node`.
-    pub fn copy_statement(&self, node: NodeId) -> String {
+    pub fn copy_statement(&self, node: NodeId, wire: Wire) -> String {
         let target = if self.detours[node].is_some() { ROOT } else { node };
-        self.copy_into(&self.tree.nodes[target].relation)
+        self.copy_into(&self.tree.nodes[target].relation, wire)
     }
 
     /// The same into another table.
-    pub(crate) fn copy_into(&self, relation: &Relation) -> String {
-        sql::copy_in(relation, &self.catalogue.columns, &self.format)
+    pub(crate) fn copy_into(&self, relation: &Relation, wire: Wire) -> String {
+        let format = (wire == Wire::Text).then_some(&self.format);
+        sql::copy_in(relation, &self.catalogue.columns, format)
     }
 
     /// What begins the transaction in which the rows of `node` are sent: see [`sql::begin`].
@@ -115,6 +142,16 @@ impl Plan {
     /// Why the rows of `node` go through the root, if they do and the node is not the root.
     pub fn detour(&self, node: NodeId) -> Option<&str> {
         self.detours[node].as_deref()
+    }
+
+    /// The columns by which the rows of `node` are sorted before they are sent, if they are.
+    pub(crate) fn order(&self, node: NodeId) -> Option<&[Column]> {
+        self.catalogue.facts[node].order.as_deref()
+    }
+
+    /// Whether the rows of any leaf are sorted.
+    pub(crate) fn sorts(&self) -> bool {
+        self.encoder.is_some() && self.tree.leaves().any(|leaf| self.order(leaf).is_some())
     }
 
     /// Why rows stop at `node` because of `cause`: what it is about, and the reason.
@@ -171,6 +208,20 @@ impl Plan {
         Some((what, format!("{why}, which is asked")))
     }
 
+    /// Why rows are sent as text although the others are not.
+    pub fn explain_odd(&self, odd: Odd) -> (String, String) {
+        let column = |slot: usize| self.catalogue.columns.get(slot).map_or("", String::as_str);
+        match odd {
+            Odd::Fields => {
+                ("rows sent as text".to_owned(), "too few fields or too many".to_owned())
+            }
+            Odd::Value(slot) => (
+                format!("rows sent as text for column {}", label(column(slot))),
+                "the value's spelling is left to the server".to_owned(),
+            ),
+        }
+    }
+
     /// Keys that are not routed natively, and detours, before any row is read: what, why.
     pub fn known_fallbacks(&self) -> Vec<(String, String)> {
         let mut known = Vec::new();
@@ -192,6 +243,7 @@ impl Plan {
         }
         known.extend(kept.into_iter().map(|(why, leaves)| (self.name(&leaves), why)));
         known.extend(self.one_statement.iter().map(|why| ("the load".to_owned(), why.clone())));
+        known.extend(self.text_only.clone());
         known
     }
 
@@ -209,8 +261,35 @@ impl Plan {
     }
 }
 
+/// What encodes the rows; or what they are sent as text for, and why.
+fn encoder(
+    config: &Load,
+    catalogue: &Catalogue,
+    one_statement: Option<&str>,
+) -> Result<Encoder, (String, String)> {
+    let all = |why: &str| Err(("all rows are sent as text".to_owned(), why.to_owned()));
+    if !config.binary {
+        return all("as asked");
+    }
+    // A row that cannot be encoded needs a COPY of its own.
+    if one_statement.is_some() {
+        return all("the load is one statement");
+    }
+    let mut codecs = Vec::new();
+    for (column, codec) in catalogue.columns.iter().zip(&catalogue.codecs) {
+        match codec {
+            Ok(codec) => codecs.push(codec.clone()),
+            Err(why) => return all(&format!("column {}: {why}", label(column))),
+        }
+    }
+    match codecs.len() {
+        0 => all("they have no columns"),
+        _ => Ok(Encoder::new(codecs)),
+    }
+}
+
 /// Before PostgreSQL 18 an unquoted line `\.` ends CSV data; from then on it is data.
-fn format_for(format: &Format, version: u32) -> Format {
+pub(crate) fn format_for(format: &Format, version: u32) -> Format {
     let mut format = format.clone();
     if let Syntax::Csv { end_marker, .. } = &mut format.syntax {
         *end_marker = version < 180_000;

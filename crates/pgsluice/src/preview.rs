@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pgsluice_core::catalog::NodeId;
-use pgsluice_core::parse::Keys;
+use pgsluice_core::encode::Odd;
+use pgsluice_core::parse::Fields;
 use pgsluice_core::route::Cause;
 
 use crate::config::{Load, SAMPLE_ROWS};
@@ -27,6 +28,8 @@ pub struct Preview {
     pub answered: BTreeMap<Answered, u64>,
     /// Rows by the node that they stop at, and why.
     pub stops: BTreeMap<(NodeId, Cause), u64>,
+    /// Rows that would be sent as text although others are not, and why.
+    pub odd: BTreeMap<Odd, u64>,
     /// Rows for the self-test.
     pub samples: Samples,
 }
@@ -44,7 +47,7 @@ impl Preview {
         plan: &Plan,
         target: &Target,
         limit: usize,
-        mut stopped: impl FnMut(&[u8], &Keys, NodeId, Cause) -> Result<()>,
+        mut stopped: impl FnMut(&[u8], &Fields, NodeId, Cause) -> Result<()>,
     ) -> Result<Self> {
         let mut preview = Self::default();
         let control = Control::default();
@@ -71,11 +74,21 @@ impl Preview {
         plan: &Plan,
         routing: &mut Routing<'_>,
         split: &Split,
-        stopped: &mut impl FnMut(&[u8], &Keys, NodeId, Cause) -> Result<()>,
+        stopped: &mut impl FnMut(&[u8], &Fields, NodeId, Cause) -> Result<()>,
     ) -> Result<()> {
         let mut outcome = Ok(());
-        routing.route(split, |Reached { row, keys, at, .. }| {
+        let (mut fields, mut encoded) = (Fields::default(), Vec::new());
+        routing.route_all(split, |Reached { index, row, keys, at, .. }| {
             self.rows += 1;
+            if let Some(encoder) = &plan.encoder {
+                // The keys may be in the server's spelling.
+                let row = split.rows[index].of(&split.bytes);
+                plan.parser.parse(row, &mut fields);
+                encoded.clear();
+                if let Err(odd) = encoder.encode(row, &fields, &mut encoded) {
+                    *self.odd.entry(odd).or_default() += 1;
+                }
+            }
             match at {
                 Ok(leaf) => {
                     *self.leaves.entry(leaf).or_default() += 1;

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use pgsluice_core::catalog::{NodeId, ROOT};
 use serde::Serialize;
 
-use crate::config::Load;
+use crate::config::{Load, Sink};
 pub use crate::opening::FirstRow;
 use crate::opening::Opening;
 use crate::outcome::{Committed, Outcome};
@@ -93,6 +93,7 @@ impl Summary {
                 .map(|(_, rows)| rows)
                 .sum()
         };
+        let is_null = config.sink == Sink::Null;
         let (native, server): (u64, u64) = (direct(&routed.native), direct(&routed.server));
         Self {
             load_id: load_id(),
@@ -100,7 +101,7 @@ impl Summary {
             rows_read: outcome.read(),
             rows_loaded: *stored,
             rows_rejected: 0,
-            rows_skipped: sent - stored,
+            rows_skipped: if is_null { 0 } else { sent - stored },
             rows_already_loaded: 0,
             bytes_read,
             seconds: opening.elapsed().as_secs_f64(),
@@ -109,11 +110,53 @@ impl Summary {
             leaves: routed.leaves().len(),
             exchanged: outcome.exchanged.leaves,
             partitions_created: Vec::new(),
-            wire: "text",
+            wire: if plan.encoder.is_some() { "binary" } else { "text" },
             lanes: Lanes { native, server, slow: routed.rows() - native - server },
-            fallbacks: fallbacks(plan, outcome),
+            fallbacks: fallbacks(plan, config, outcome),
         }
     }
+}
+
+impl Summary {
+    /// Of rows that were so few that the tree was not read.
+    pub(crate) fn of_handful(
+        table: String,
+        rows: u64,
+        stored: u64,
+        bytes_read: u64,
+        opening: &Opening,
+    ) -> Self {
+        let left = Fallback {
+            what: "all rows are left to the server".to_owned(),
+            why: "so few are routed there sooner than the partitions are read".to_owned(),
+            rows,
+        };
+        Self {
+            load_id: load_id(),
+            table,
+            rows_read: rows,
+            rows_loaded: stored,
+            rows_rejected: 0,
+            rows_skipped: rows - stored,
+            rows_already_loaded: 0,
+            bytes_read,
+            seconds: opening.elapsed().as_secs_f64(),
+            first_row: opening.first_row(),
+            jobs: 1,
+            leaves: 0,
+            exchanged: 0,
+            partitions_created: Vec::new(),
+            wire: "text",
+            lanes: Lanes { native: 0, server: 0, slow: rows },
+            fallbacks: [Some(left), dropped(rows - stored)].into_iter().flatten().collect(),
+        }
+    }
+}
+
+/// Rows that a trigger has kept out of the table, if there are any.
+fn dropped(rows: u64) -> Option<Fallback> {
+    let (what, why) = ("rows not stored", "a trigger of the table dropped them");
+    (rows > 0).then(|| Fallback { what: what.to_owned(), why: why.to_owned(), rows })
 }
 
 /// The rows whose leaf was found here, but that went through the root all the same, or into a leaf
@@ -132,7 +175,7 @@ fn detours(plan: &Plan, outcome: &Outcome) -> BTreeMap<String, (Vec<NodeId>, u64
     detours
 }
 
-fn fallbacks(plan: &Plan, outcome: &Outcome) -> Vec<Fallback> {
+fn fallbacks(plan: &Plan, config: &Load, outcome: &Outcome) -> Vec<Fallback> {
     let mut rows_by: BTreeMap<(String, String), u64> = BTreeMap::new();
     for (&(node, cause), &rows) in &outcome.routed.stops {
         *rows_by.entry(plan.explain(node, cause)).or_default() += rows;
@@ -152,10 +195,17 @@ fn fallbacks(plan: &Plan, outcome: &Outcome) -> Vec<Fallback> {
     if let Some(why) = &plan.one_statement {
         rows_by.insert(("one COPY on one connection".to_owned(), why.clone()), outcome.read());
     }
+    if let Some((what, why)) = &plan.text_only {
+        rows_by.insert((what.clone(), why.clone()), outcome.read());
+    }
+    for (&odd, &rows) in &outcome.routed.odd {
+        rows_by.insert(plan.explain_odd(odd), rows);
+    }
     let Committed { sent, stored } = outcome.committed;
-    if stored < sent {
-        let why = "a trigger of the table dropped them".to_owned();
-        rows_by.insert(("rows not stored".to_owned(), why), sent - stored);
+    if config.sink == Sink::Null {
+        rows_by.insert(("nothing was sent".to_owned(), "as asked".to_owned()), sent);
+    } else if let Some(Fallback { what, why, rows }) = dropped(sent - stored) {
+        rows_by.insert((what, why), rows);
     }
     for (input, bytes) in &outcome.ignored {
         let why = format!("{bytes} bytes after the end-of-data marker \\. were not read");

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use pgsluice_core::catalog::NodeId;
 use pgsluice_core::format::Format;
-use pgsluice_core::parse::{self, Keys, Parser, Value};
+use pgsluice_core::parse::{self, Fields, Parser, Value};
 use pgsluice_core::route::{Cause, Route, Scratch};
 
 use crate::ask::{Asker, Place, Spelled};
@@ -22,7 +22,7 @@ pub(crate) struct Routing<'a> {
     plan: &'a Plan,
     control: &'a Control,
     target: &'a Target,
-    keys: Keys,
+    keys: Fields,
     scratch: Scratch,
     asked: Vec<Asked>,
     answered: BTreeMap<Answered, u64>,
@@ -55,7 +55,7 @@ pub(crate) struct Reached<'r> {
     /// Its bytes, or a row of COPY text with the same keys as the server spells them.
     pub row: &'r [u8],
     /// Its keys.
-    pub keys: &'r Keys,
+    pub keys: &'r Fields,
     /// Where it is: at a leaf, or at a node that it does not get beyond.
     pub at: Result<NodeId, (NodeId, Cause)>,
     /// Whether the server was asked about it.
@@ -69,7 +69,7 @@ impl<'a> Routing<'a> {
             plan,
             control,
             target,
-            keys: Keys::default(),
+            keys: Fields::default(),
             scratch: Scratch::default(),
             asked: Vec::new(),
             answered: BTreeMap::new(),
@@ -84,13 +84,28 @@ impl<'a> Routing<'a> {
         self.answered
     }
 
-    /// Routes the rows of `split`, and hands over each when it is as far as it gets. Rows that the
+    /// Routes all rows of `split`, and hands over each when it is as far as it gets. Rows that the
     /// server was asked about come after the others.
-    pub(crate) fn route(
+    pub(crate) fn route_all(
         &mut self,
         split: &Split,
         mut reached: impl FnMut(Reached<'_>),
     ) -> Result<()> {
+        let mut is_waiting = self.route(split, &mut reached)?;
+        while is_waiting {
+            self.ask()?;
+            is_waiting = self.resume(split, &mut reached)?;
+        }
+        Ok(())
+    }
+
+    /// Routes the rows of `split` that the server need not be asked about, and hands over each. Whether
+    /// there are others: then comes [`Self::ask`].
+    pub(crate) fn route(
+        &mut self,
+        split: &Split,
+        mut reached: impl FnMut(Reached<'_>),
+    ) -> Result<bool> {
         let Plan { parser, router, .. } = self.plan;
         if let Some(asker) = &mut self.asker {
             asker.begin();
@@ -101,11 +116,38 @@ impl<'a> Routing<'a> {
             let route = router.route(row, &self.keys, &mut self.scratch);
             self.reach(index, row, route, None, &mut reached)?;
         }
-        // One round for each level at which rows must be asked about.
-        while !self.asked.is_empty() {
-            self.ask(split, &mut reached)?;
+        Ok(!self.asked.is_empty())
+    }
+
+    /// Asks the server about the rows that wait. Then comes [`Self::resume`].
+    pub(crate) fn ask(&mut self) -> Result<()> {
+        self.asker.as_mut().map_or(Ok(()), Asker::ask)
+    }
+
+    /// Goes on with the rows of `split` that the server was asked about, and hands over each that is as
+    /// far as it gets. Whether it must be asked about others, as on each level of the tree.
+    pub(crate) fn resume(
+        &mut self,
+        split: &Split,
+        mut reached: impl FnMut(Reached<'_>),
+    ) -> Result<bool> {
+        let mut text = std::mem::take(&mut self.text);
+        let rows = self.asked.len();
+        for place in 0..rows {
+            let asked = self.asked[place];
+            let mut row = split.rows[asked.index].of(&split.bytes);
+            self.plan.parser.parse(row, &mut self.keys);
+            let is_spelled = self.spell(asked, row, &mut text);
+            if is_spelled {
+                row = &text;
+                self.respelled.parse(row, &mut self.keys);
+            }
+            let route = self.answered_route(asked.about, is_spelled, row);
+            self.reach(asked.index, row, route, Some(asked), &mut reached)?;
         }
-        Ok(())
+        self.asked.drain(..rows);
+        self.text = text;
+        Ok(!self.asked.is_empty())
     }
 
     /// Hands a row over, or notes what the server is to be asked about it; `before` is what it was
@@ -141,27 +183,6 @@ impl<'a> Routing<'a> {
         Ok(())
     }
 
-    fn ask(&mut self, split: &Split, reached: &mut impl FnMut(Reached<'_>)) -> Result<()> {
-        self.asker.as_mut().map_or(Ok(()), Asker::ask)?;
-        let mut text = std::mem::take(&mut self.text);
-        let rows = self.asked.len();
-        for place in 0..rows {
-            let asked = self.asked[place];
-            let mut row = split.rows[asked.index].of(&split.bytes);
-            self.plan.parser.parse(row, &mut self.keys);
-            let is_spelled = self.spell(asked, row, &mut text);
-            if is_spelled {
-                row = &text;
-                self.respelled.parse(row, &mut self.keys);
-            }
-            let route = self.resume(asked.about, is_spelled, row);
-            self.reach(asked.index, row, route, Some(asked), reached)?;
-        }
-        self.asked.drain(..rows);
-        self.text = text;
-        Ok(())
-    }
-
     /// Writes the row's keys as the server spells them, if it was asked to and did.
     fn spell(&self, asked: Asked, row: &[u8], text: &mut Vec<u8>) -> bool {
         let asker = self.asker.as_ref().zip(asked.spelled);
@@ -185,7 +206,7 @@ impl<'a> Routing<'a> {
     }
 
     /// Goes on from where the server was asked.
-    fn resume(&mut self, about: About, is_spelled: bool, row: &[u8]) -> Route {
+    fn answered_route(&mut self, about: About, is_spelled: bool, row: &[u8]) -> Route {
         let Plan { router, .. } = self.plan;
         match about {
             About::Key(node, place) => {

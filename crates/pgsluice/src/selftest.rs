@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashSet};
 use futures_util::future::{join_all, try_join_all};
 use pgsluice_core::catalog::{KeyColumn, NodeId, ROOT};
 use pgsluice_core::format::Format;
-use pgsluice_core::parse::{self, Keys, Parser, Value};
+use pgsluice_core::parse::{self, Fields, Parser, Value};
 use pgsluice_core::route::{Route, Scratch};
 use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
@@ -62,7 +62,7 @@ impl Samples {
     /// Chooses among the first rows of `split`.
     pub(crate) fn of(plan: &Plan, split: &Split) -> Self {
         let mut samples = Self::default();
-        let (mut keys, mut scratch) = (Keys::default(), Scratch::default());
+        let (mut keys, mut scratch) = (Fields::default(), Scratch::default());
         for row in split.rows.iter().take(LOOKED_AT) {
             let row = row.of(&split.bytes);
             plan.parser.parse(row, &mut keys);
@@ -74,7 +74,7 @@ impl Samples {
     }
 
     /// Takes the row if it shows something new.
-    pub(crate) fn consider(&mut self, plan: &Plan, row: &[u8], keys: &Keys, leaf: NodeId) {
+    pub(crate) fn consider(&mut self, plan: &Plan, row: &[u8], keys: &Fields, leaf: NodeId) {
         if self.looked_at == LOOKED_AT || leaf == ROOT {
             return;
         }
@@ -105,7 +105,7 @@ impl Samples {
     }
 }
 
-fn values(plan: &Plan, row: &[u8], keys: &Keys) -> Option<Values> {
+fn values(plan: &Plan, row: &[u8], keys: &Fields) -> Option<Values> {
     let value = |slot| match keys.get(slot, row) {
         Value::Missing => None,
         Value::Null => Some(None),
@@ -190,7 +190,7 @@ fn variant(
     });
     let mut row = Vec::new();
     parse::text_row(plan.router.wanted().iter().copied().zip(texts), &mut row);
-    let mut keys = Keys::default();
+    let mut keys = Fields::default();
     Parser::new(&Format::text(), plan.router.wanted().to_vec()).parse(&row, &mut keys);
     match plan.router.route(&row, &keys, &mut Scratch::default()) {
         Route::Leaf(leaf) => Some((leaf, values)),

@@ -1,71 +1,80 @@
-//! Payload: the bytes of one COPY, in blocks, and where each of its rows stands in the input.
+//! Payload: the rows of one COPY, in pieces that are sent one after the other, and where each row
+//! stands in the input.
 
+use super::Wire;
+use super::part::{Part, RowAt};
 use crate::catalog::{NodeId, ROOT};
-use crate::position::Position;
 
-/// However few the rows, so many bytes are worth a COPY of their own.
-const FEW_BYTES: usize = 64 << 10;
+/// What COPY BINARY begins with: `BinarySignature`, no flags, no extension
+/// (`src/backend/commands/copyfromparse.c`, PostgreSQL 13 to 18).
+const BINARY_HEADER: &[u8] = b"PGCOPY\n\xFF\r\n\0\0\0\0\0\0\0\0\0";
 
-/// Places for this many rows are made at once, or for an eighth more: twice as many would overstep
-/// the budget where rows are short.
-const FEWEST_PLACES: usize = 64;
+/// What ends it: a row of -1 fields.
+const BINARY_TRAILER: &[u8] = &(-1_i16).to_be_bytes();
 
-/// Memory for rows, in blocks of one size.
-#[derive(Debug)]
-pub(super) struct Blocks {
-    /// The bytes of each.
-    pub(super) size: usize,
-    /// Empty ones, to be used again.
-    pub(super) free: Vec<Vec<u8>>,
-}
-
-impl Blocks {
-    fn take(&mut self) -> Vec<u8> {
-        self.free.pop().unwrap_or_else(|| Vec::with_capacity(self.size))
-    }
-
-    pub(super) fn give_back(&mut self, mut block: Vec<u8>) {
-        block.clear();
-        self.free.push(block);
-    }
-}
-
-/// Where a row of a payload stands, relative to its segment.
+/// Rows of a part that are sent one behind the other.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RowAt {
-    pub(super) offset: u32,
-    pub(super) line: u32,
+pub(super) struct Piece {
+    pub(super) part: u32,
+    pub(super) first: u32,
+    pub(super) end: u32,
 }
 
-/// Rows of a payload that come from one split: the split's position and the first row's index.
-#[derive(Clone, Copy, Debug)]
-struct Segment {
-    start: Position,
-    first: usize,
-}
-
-/// The bytes of one COPY into one node, with the positions of the rows that it covers.
+/// The rows of one COPY into one node.
 ///
-/// Every row is followed by one newline, whatever ended it in the input.
+/// In text every row is followed by one newline, whatever ended it in the input.
 #[derive(Debug)]
 pub struct Payload {
-    pub(super) nodes: Vec<NodeId>,
-    pub(super) blocks: Vec<Vec<u8>>,
-    pub(super) bytes: usize,
-    rows: Vec<RowAt>,
-    segments: Vec<Segment>,
+    nodes: Vec<NodeId>,
+    wire: Wire,
+    pub(super) parts: Vec<Part>,
+    pub(super) pieces: Vec<Piece>,
+    pub(super) is_sorted: bool,
+    bytes: usize,
+    rows: usize,
 }
 
 impl Payload {
-    /// An empty one.
-    pub(super) fn of(node: NodeId) -> Self {
-        Self {
-            nodes: vec![node],
-            blocks: Vec::new(),
-            bytes: 0,
-            rows: Vec::new(),
-            segments: Vec::new(),
+    /// The rows of `parts` in the order of the input, as far as splits tell it: within one, rows
+    /// stand as they were added.
+    pub(super) fn new(nodes: Vec<NodeId>, wire: Wire, parts: Vec<Part>) -> Self {
+        let bytes = parts.iter().map(Part::bytes).sum();
+        let rows = parts.iter().map(|part| part.rows().len()).sum();
+        let mut payload =
+            Self { nodes, wire, parts, pieces: Vec::new(), is_sorted: false, bytes, rows };
+        payload.pieces = payload.pieces_by(|one, next| one.split == next.split);
+        let Self { parts, pieces, .. } = &mut payload;
+        pieces.sort_by_key(|piece| parts[piece.part as usize].rows()[piece.first as usize].split);
+        payload
+    }
+
+    /// The rows of several payloads, one after the other.
+    pub(super) fn joined(payloads: Vec<Self>, wire: Wire) -> Self {
+        let mut joined = Self::new(Vec::new(), wire, Vec::new());
+        for payload in payloads {
+            let before = joined.parts.len() as u32;
+            let pieces = payload.pieces.iter().map(|at| Piece { part: before + at.part, ..*at });
+            joined.pieces.extend(pieces);
+            joined.nodes.extend(payload.nodes);
+            joined.parts.extend(payload.parts);
+            joined.bytes += payload.bytes;
+            joined.rows += payload.rows;
         }
+        joined
+    }
+
+    /// Rows that follow one another within a part, as long as `together` holds of two.
+    fn pieces_by(&self, together: impl Fn(&RowAt, &RowAt) -> bool) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        for (part, rows) in self.parts.iter().enumerate() {
+            let mut first = 0;
+            for run in rows.rows().chunk_by(&together) {
+                let end = first + run.len() as u32;
+                pieces.push(Piece { part: part as u32, first, end });
+                first = end;
+            }
+        }
+        pieces
     }
 
     /// The nodes that the rows belong to; more than one only where small remainders travel
@@ -82,91 +91,65 @@ impl Payload {
         }
     }
 
-    /// The bytes in order; a row may begin in one block and end in the next.
-    pub fn blocks(&self) -> &[Vec<u8>] {
-        &self.blocks
+    /// Whether the rows stand in the order of an index, and no longer in that of the input.
+    pub fn is_sorted(&self) -> bool {
+        self.is_sorted
     }
 
-    /// The number of bytes in all blocks.
+    /// How the rows are written.
+    pub fn wire(&self) -> Wire {
+        self.wire
+    }
+
+    /// The number of bytes of all rows.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
     /// The number of rows.
     pub fn rows(&self) -> usize {
-        self.rows.len()
+        self.rows
     }
 
-    /// The position of row `index`, counted from 0.
-    pub fn position(&self, index: usize) -> Option<Position> {
-        let row = self.rows.get(index)?;
-        let after = self.segments.partition_point(|segment| segment.first <= index);
-        let Position { source, offset, line } = self.segments[after.checked_sub(1)?].start;
-        let (offset, line) = (offset + u64::from(row.offset), line + u64::from(row.line));
-        Some(Position { source, offset, line })
-    }
-
-    /// Whether it is not worth a COPY of its own.
-    pub(super) fn is_small(&self, few_rows: usize) -> bool {
-        self.rows.len() < few_rows && self.bytes < FEW_BYTES
-    }
-
-    /// Adds a row of the split that begins at `start`.
-    pub(super) fn push(&mut self, start: Position, at: RowAt, bytes: &[u8], blocks: &mut Blocks) {
-        if self.segments.last().is_none_or(|segment| segment.start != start) {
-            self.segments.push(Segment { start, first: self.rows.len() });
-        }
-        if self.free_places() == 0 {
-            self.rows.reserve_exact(FEWEST_PLACES.max(self.rows.len() / 8));
-        }
-        self.rows.push(at);
-        self.write(bytes, blocks);
-        self.write(b"\n", blocks);
-    }
-
-    fn write(&mut self, mut bytes: &[u8], blocks: &mut Blocks) {
-        self.bytes += bytes.len();
-        while !bytes.is_empty() {
-            if self.blocks.last().is_none_or(|last| last.len() == blocks.size) {
-                self.blocks.push(blocks.take());
-            }
-            if let Some(last) = self.blocks.last_mut() {
-                let (now, later) = bytes.split_at(bytes.len().min(blocks.size - last.len()));
-                last.extend_from_slice(now);
-                bytes = later;
-            }
+    /// What is sent before the rows.
+    pub fn header(&self) -> &'static [u8] {
+        match self.wire {
+            Wire::Text => b"",
+            Wire::Binary => BINARY_HEADER,
         }
     }
 
-    /// Puts the rows of `other` behind those of this payload.
-    pub(super) fn extend(&mut self, other: Self) {
-        let first = self.rows.len();
-        self.nodes.extend(other.nodes);
-        self.blocks.extend(other.blocks);
-        self.bytes += other.bytes;
-        self.rows.extend(other.rows);
-        let segments = other.segments.into_iter();
-        self.segments.extend(segments.map(|at| Segment { first: first + at.first, ..at }));
+    /// What is sent behind the rows.
+    pub fn trailer(&self) -> &'static [u8] {
+        match self.wire {
+            Wire::Text => b"",
+            Wire::Binary => BINARY_TRAILER,
+        }
     }
 
-    fn free_places(&self) -> usize {
-        self.rows.capacity() - self.rows.len()
+    /// The number of pieces.
+    pub fn pieces(&self) -> usize {
+        self.pieces.len()
     }
 
-    /// The memory that it holds.
-    pub(super) fn memory(&self, blocks: &Blocks) -> usize {
-        self.blocks.len() * blocks.size + self.rows.capacity() * size_of::<RowAt>()
+    /// The bytes of piece `index`: whole rows, to be sent in the order of the pieces.
+    #[inline]
+    pub fn piece(&self, index: usize) -> &[u8] {
+        let Piece { part, first, end } = self.pieces[index];
+        self.parts[part as usize].of(first as usize, end as usize)
     }
 
-    /// The memory that it holds at most for places beyond those needed, once it has `rows` more.
-    pub(super) fn spare(&self, rows: usize) -> usize {
-        let grown = if self.free_places() < rows { self.rows.capacity() / 8 } else { 0 };
-        grown * size_of::<RowAt>()
+    /// The rows as they are sent: where each stands in the input, and its bytes.
+    pub fn in_order(&self) -> impl Iterator<Item = (RowAt, &[u8])> {
+        self.pieces.iter().flat_map(|piece| {
+            let part = &self.parts[piece.part as usize];
+            let rows = piece.first as usize..piece.end as usize;
+            rows.map(|row| (part.rows()[row], part.of(row, row + 1)))
+        })
     }
-}
 
-/// The memory at most of `rows` rows of `bytes` bytes in all that begin `begun` payloads.
-pub(super) fn fresh(rows: usize, bytes: usize, begun: usize, blocks: &Blocks) -> usize {
-    let places = 2 * rows + begun * FEWEST_PLACES;
-    bytes + begun * blocks.size + places * size_of::<RowAt>()
+    /// Its parts, to be used again.
+    pub fn into_parts(self) -> Vec<Part> {
+        self.parts
+    }
 }

@@ -3,7 +3,7 @@
 
 use super::value::{Value, read};
 use super::{Cut, Expr, Node, Operator, arithmetic, string, time};
-use crate::parse::{self, Keys};
+use crate::parse::{self, Fields};
 use crate::types::{Datum, KeyType};
 
 /// Why an expression has no certain value for a row.
@@ -19,7 +19,7 @@ pub enum Unknown {
 #[derive(Clone, Copy)]
 struct Input<'a> {
     row: &'a [u8],
-    keys: &'a Keys,
+    keys: &'a Fields,
 }
 
 impl Expr {
@@ -29,7 +29,7 @@ impl Expr {
     pub fn evaluate<'a>(
         &'a self,
         row: &'a [u8],
-        keys: &'a Keys,
+        keys: &'a Fields,
         scratch: &'a mut Vec<u8>,
     ) -> Result<Option<Datum<'a>>, Unknown> {
         let value = self.value(Input { row, keys }, scratch)?;

@@ -1,7 +1,7 @@
 //! Fields of CSV: `CopyReadAttributesCSV` in `src/backend/commands/copyfromparse.c`
 //! (PostgreSQL 18).
 
-use memchr::memchr2;
+use memchr::{memchr, memchr2};
 
 use super::Field;
 use crate::split::quoted_end;
@@ -15,6 +15,20 @@ pub(super) fn field(
     quote: u8,
     escape: u8,
 ) -> (Field, Option<usize>) {
+    if let [first, rest @ ..] = &row[start..]
+        && (*first, escape) == (quote, quote)
+        && let Some(length) = memchr(quote, rest)
+    {
+        // Quotes around the whole field and none within it, by far the most frequent.
+        let end = start + 1 + length;
+        match row.get(end + 1) {
+            None => return (Field::Plain(start + 1, end), None),
+            Some(after) if *after == delimiter => {
+                return (Field::Plain(start + 1, end), Some(end + 2));
+            }
+            Some(_) => {}
+        }
+    }
     let mut quotes = 0;
     let mut at = start;
     let end = loop {
@@ -32,9 +46,6 @@ pub(super) fn field(
     let field = match quotes {
         0 if raw == null => Field::Null,
         0 => Field::Plain(start, end),
-        1 if escape == quote && raw[0] == quote && at == end && raw.len() >= 2 => {
-            Field::Plain(start + 1, end - 1)
-        }
         _ => Field::Coded(start, end),
     };
     (field, next)

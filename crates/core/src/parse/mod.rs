@@ -1,13 +1,15 @@
-//! Parse: the fields of a row, as far as the partition keys need them.
+//! Parse: the fields of a row.
 //!
-//! Only key columns are decoded; all others pass through to the server as they stand in the
-//! input, so there is no second parser for them to get wrong. The field reader of each syntax
-//! has a file of its own.
+//! Of rows that are passed through as they stand only the partition keys are looked at, so there
+//! is no second parser for the rest to get wrong; rows that are encoded are read whole. The field
+//! reader of each syntax has a file of its own.
 
 mod csv;
+mod marks;
 mod text;
 
 use crate::format::{Format, Syntax};
+use marks::Marks;
 
 /// A field of a row, as far as it can be told without decoding it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,11 +20,12 @@ pub enum Field {
     Null,
     /// The value stands at these offsets of the row as it is.
     Plain(usize, usize),
-    /// The value stands at these offsets of the row, with escapes or quotes in it.
+    /// The value stands at these offsets of the row, with escapes or quotes in it; once it is decoded,
+    /// at these offsets of the decoded values.
     Coded(usize, usize),
 }
 
-/// What a key column of a row holds.
+/// What a field of a row holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value<'a> {
     /// The row has too few fields.
@@ -59,22 +62,31 @@ pub fn text_row<'v>(values: impl IntoIterator<Item = (usize, Value<'v>)>, row: &
     }
 }
 
-/// The key columns of one row; reused from row to row.
+/// The wanted fields of one row; reused from row to row.
 #[derive(Clone, Debug, Default)]
-pub struct Keys {
+pub struct Fields {
     fields: Vec<Field>,
-    decoded: Vec<Vec<u8>>,
+    /// The values of coded fields, one behind the other; their offsets are in here.
+    decoded: Vec<u8>,
+    /// More fields follow the last one wanted.
+    surplus: bool,
 }
 
-impl Keys {
-    /// The key column at `slot`, its place among the fields wanted; `row` is the row parsed.
+impl Fields {
+    /// The field at `slot`, its place among the fields wanted; `row` is the row parsed.
+    #[inline]
     pub fn get<'a>(&'a self, slot: usize, row: &'a [u8]) -> Value<'a> {
         match self.fields[slot] {
             Field::Missing => Value::Missing,
             Field::Null => Value::Null,
             Field::Plain(start, end) => Value::Text(&row[start..end]),
-            Field::Coded(..) => Value::Text(&self.decoded[slot]),
+            Field::Coded(start, end) => Value::Text(&self.decoded[start..end]),
         }
+    }
+
+    /// Whether the row has the fields wanted and none behind them.
+    pub fn is_exact(&self) -> bool {
+        !self.surplus && self.fields.last() != Some(&Field::Missing)
     }
 }
 
@@ -83,37 +95,88 @@ impl Keys {
 pub struct Parser {
     format: Format,
     wanted: Vec<usize>,
+    /// The first fields are wanted, and no others.
+    first: bool,
 }
 
 impl Parser {
     /// A parser that looks for the fields at the positions `wanted`, counted from 0, ascending.
     pub fn new(format: &Format, wanted: Vec<usize>) -> Self {
         debug_assert!(wanted.is_sorted());
-        Self { format: format.clone(), wanted }
+        let first = wanted.iter().copied().eq(0..wanted.len());
+        Self { format: format.clone(), wanted, first }
     }
 
     /// Finds and decodes the wanted fields of `row`, in the order wanted.
-    pub fn parse(&self, row: &[u8], keys: &mut Keys) {
-        keys.fields.clear();
-        keys.decoded.resize_with(self.wanted.len(), Vec::new);
+    pub fn parse(&self, row: &[u8], into: &mut Fields) {
+        if self.first {
+            return self.parse_first(row, into);
+        }
+        let Fields { fields, decoded, surplus } = into;
+        fields.clear();
+        decoded.clear();
         let mut next = Some(0);
         let mut position = 0;
-        for (&wanted, decoded) in self.wanted.iter().zip(&mut keys.decoded) {
+        for &wanted in &self.wanted {
             while position < wanted {
                 next = next.and_then(|start| self.field(row, start).1);
                 position += 1;
             }
             let Some(start) = next else {
-                keys.fields.push(Field::Missing);
+                fields.push(Field::Missing);
                 continue;
             };
-            let (field, after) = self.field(row, start);
+            let (mut field, after) = self.field(row, start);
             if let Field::Coded(start, end) = field {
+                let begin = decoded.len();
                 self.decode(&row[start..end], decoded);
+                field = Field::Coded(begin, decoded.len());
             }
-            keys.fields.push(field);
+            fields.push(field);
             (next, position) = (after, position + 1);
         }
+        *surplus = next.is_some();
+    }
+
+    /// [`Self::parse`] of the first fields: these are found sixteen bytes at a time, and whatever holds
+    /// a quote or a backslash is read as it is there.
+    fn parse_first(&self, row: &[u8], into: &mut Fields) {
+        let Fields { fields, decoded, surplus } = into;
+        fields.clear();
+        decoded.clear();
+        *surplus = self.wanted.is_empty();
+        let Format { delimiter, null, syntax } = &self.format;
+        let special = match *syntax {
+            Syntax::Text => b'\\',
+            Syntax::Csv { quote, .. } => quote,
+        };
+        let mut marks = Marks::new(row, *delimiter, special);
+        let mut start = 0;
+        while fields.len() < self.wanted.len() {
+            let end = marks.next();
+            if end.is_some_and(|at| row[at] == special) {
+                let (mut field, next) = self.field(row, start);
+                if let Field::Coded(start, end) = field {
+                    let begin = decoded.len();
+                    self.decode(&row[start..end], decoded);
+                    field = Field::Coded(begin, decoded.len());
+                }
+                fields.push(field);
+                let Some(next) = next else { break };
+                marks.restart(next);
+                start = next;
+                *surplus = fields.len() == self.wanted.len();
+                continue;
+            }
+            let raw = &row[start..end.unwrap_or(row.len())];
+            let is_null = raw.len() == null.len() && raw == null;
+            let field = Field::Plain(start, start + raw.len());
+            fields.push(if is_null { Field::Null } else { field });
+            let Some(end) = end else { break };
+            start = end + 1;
+            *surplus = fields.len() == self.wanted.len();
+        }
+        fields.resize(self.wanted.len(), Field::Missing);
     }
 
     /// All fields of `row`, decoded; None is NULL. For header lines.
@@ -136,8 +199,8 @@ impl Parser {
         values
     }
 
+    /// Appends what `raw` stands for.
     fn decode(&self, raw: &[u8], value: &mut Vec<u8>) {
-        value.clear();
         match self.format.syntax {
             Syntax::Text => text::decode(raw, value),
             Syntax::Csv { quote, escape, .. } => csv::decode(raw, quote, escape, value),
@@ -166,7 +229,7 @@ mod tests {
         let value = Value::Text(b"a\tb\\N\n");
         text_row([(1, value), (2, Value::Null), (4, Value::Text(b""))], &mut row);
         assert_eq!(row, b"\\N\ta\\\tb\\\\N\\n\t\\N\t\\N\t");
-        let mut keys = Keys::default();
+        let mut keys = Fields::default();
         Parser::new(&Format::text(), vec![1, 2, 4]).parse(&row, &mut keys);
         assert_eq!(keys.get(0, &row), value);
         assert_eq!([keys.get(1, &row), keys.get(2, &row)], [Value::Null, Value::Text(b"")]);
@@ -176,7 +239,7 @@ mod tests {
     fn a_row_of_text_ends_before_a_missing_value() {
         let mut row = Vec::new();
         text_row([(0, Value::Text(b"a")), (3, Value::Missing)], &mut row);
-        let mut keys = Keys::default();
+        let mut keys = Fields::default();
         Parser::new(&Format::text(), vec![0, 3]).parse(&row, &mut keys);
         assert_eq!([keys.get(0, &row), keys.get(1, &row)], [Value::Text(b"a"), Value::Missing]);
     }

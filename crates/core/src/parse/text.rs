@@ -95,7 +95,7 @@ pub(super) fn encode(value: &[u8], raw: &mut Vec<u8>) {
 mod tests {
     use super::*;
     use crate::format::Format;
-    use crate::parse::{Keys, Parser, Value};
+    use crate::parse::{Fields, Parser, Value};
 
     fn decoded(raw: &[u8]) -> Vec<u8> {
         let mut value = Vec::new();
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn finds_fields_nulls_and_missing_ones() {
         let parser = Parser::new(&Format::text(), vec![0, 1, 3, 4]);
-        let mut keys = Keys::default();
+        let mut keys = Fields::default();
         let mut values = |row: &'static [u8]| {
             parser.parse(row, &mut keys);
             let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();

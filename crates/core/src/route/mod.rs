@@ -12,10 +12,10 @@ pub mod naive;
 
 use std::sync::{Arc, OnceLock};
 
-use crate::catalog::{Key, KeyColumn, NodeId, ROOT, Tree};
+use crate::catalog::{KeyColumn, NodeId, ROOT, Tree};
 use crate::expr::{Expr, Unknown};
 use crate::hash::PARTITION_SEED;
-use crate::parse::{Keys, Value};
+use crate::parse::{Fields, Value};
 use crate::types::{Datum, KeyType};
 use level::Level;
 
@@ -60,6 +60,8 @@ impl Cause {
 pub struct Router {
     tree: Arc<Tree>,
     wanted: Vec<usize>,
+    /// Whether each node is one: nodes themselves are too large to be looked at for every row.
+    leaves: Vec<bool>,
     levels: Vec<OnceLock<Level>>,
 }
 
@@ -83,7 +85,7 @@ pub type Answers<'a> = &'a [Option<i64>];
 #[derive(Clone, Copy)]
 struct Known<'a> {
     row: &'a [u8],
-    keys: &'a Keys,
+    keys: &'a Fields,
     answers: Answers<'a>,
 }
 
@@ -106,11 +108,18 @@ enum Source {
 }
 
 impl Router {
-    /// A router for `tree`; no level is built before a row meets it.
+    /// A router for `tree`, to which the parser gives the fields that it needs; no level is built
+    /// before a row meets it.
     pub fn new(tree: Arc<Tree>) -> Self {
         let wanted = wanted_fields(&tree);
+        Self::over(tree, wanted)
+    }
+
+    /// The same where the parser gives the fields `wanted`, ascending: those needed and perhaps more.
+    pub fn over(tree: Arc<Tree>, wanted: Vec<usize>) -> Self {
         let levels = tree.nodes.iter().map(|_| OnceLock::new()).collect();
-        Self { tree, wanted, levels }
+        let leaves = tree.nodes.iter().map(|node| node.key.is_none()).collect();
+        Self { tree, wanted, leaves, levels }
     }
 
     /// The positions of the input's fields that the parser must find, ascending.
@@ -119,7 +128,7 @@ impl Router {
     }
 
     /// Finds the leaf of `row`, whose key columns are in `keys`.
-    pub fn route(&self, row: &[u8], keys: &Keys, scratch: &mut Scratch) -> Route {
+    pub fn route(&self, row: &[u8], keys: &Fields, scratch: &mut Scratch) -> Route {
         self.descend(ROOT, None, row, keys, scratch)
     }
 
@@ -129,7 +138,7 @@ impl Router {
         node: NodeId,
         answers: Answers<'_>,
         row: &[u8],
-        keys: &Keys,
+        keys: &Fields,
         scratch: &mut Scratch,
     ) -> Route {
         self.descend(node, Some(answers), row, keys, scratch)
@@ -140,18 +149,18 @@ impl Router {
         mut node: NodeId,
         mut answers: Option<Answers<'_>>,
         row: &[u8],
-        keys: &Keys,
+        keys: &Fields,
         scratch: &mut Scratch,
     ) -> Route {
         loop {
-            let Some(key) = &self.tree.nodes[node].key else {
+            if self.leaves[node] {
                 return Route::Leaf(node);
-            };
-            let mut level = self.levels[node].get_or_init(|| self.level(node, key));
+            }
+            let mut level = self.levels[node].get_or_init(|| self.level(node));
             let mut known = Known { row, keys, answers: &[] };
             if let Level::Asked(answered) = level {
                 let Some(answers) = answers.take() else {
-                    return self.ask(node, key, row, keys);
+                    return self.ask(node, row, keys);
                 };
                 (level, known.answers) = (answered, answers);
             }
@@ -163,9 +172,10 @@ impl Router {
     }
 
     /// A row that lacks a field has no key to ask about.
-    fn ask(&self, node: NodeId, key: &Key, row: &[u8], keys: &Keys) -> Route {
+    fn ask(&self, node: NodeId, row: &[u8], keys: &Fields) -> Route {
         let is_missing = |field: &usize| keys.get(self.slot(*field), row) == Value::Missing;
-        match key.columns.iter().position(|column| asked_fields(column).iter().any(is_missing)) {
+        let columns = self.tree.nodes[node].key.as_ref().map_or(&[][..], |key| &key.columns);
+        match columns.iter().position(|column| asked_fields(column).iter().any(is_missing)) {
             Some(column) => Route::Node(node, Cause::Missing(column)),
             None => Route::Ask(node),
         }
@@ -175,7 +185,8 @@ impl Router {
         self.wanted.partition_point(|&other| other < field)
     }
 
-    fn level(&self, node: NodeId, key: &Key) -> Level {
+    fn level(&self, node: NodeId) -> Level {
+        let Some(key) = &self.tree.nodes[node].key else { return Level::Opaque };
         let mut asked = 0..;
         let parts = key.columns.iter().map(|column| {
             let source = match column {

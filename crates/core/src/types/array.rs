@@ -4,58 +4,113 @@
 //! one that begins like it, and NULL is above all values.
 
 use super::unquoted::Unquoted;
-use super::{KeyType, element, jsonb, range};
+use super::{Codec, KeyType, element, jsonb, range, wire};
 
 /// What follows, ascending.
 const END: u8 = 0;
 const VALUE: u8 = 1;
 const NULL: u8 = 2;
 
-/// `array_in`, `src/backend/utils/adt/arrayfuncs.c`, PostgreSQL 13 to 18, for one dimension without its
-/// bounds, where `array_nulls` is on. The array is appended to `bytes`.
-///
-/// Backslashes outside of quotes are left to the server.
+/// [`read`] to bytes that sort, appended to `bytes`.
 pub(super) fn parse(ty: &KeyType, text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
-    let inner = trim(text).strip_prefix(b"{")?.strip_suffix(b"}")?;
-    let mut rest = trim(inner);
-    while !rest.is_empty() {
-        rest = match parse_element(ty, rest, bytes)? {
-            [] => break,
-            // Behind a comma there is another element, be it as wrong as none.
-            [b',', more @ ..] if !more.is_empty() => more,
-            _ => return None,
-        };
-    }
+    read(text, b',', |element| match element {
+        Some(element) => {
+            bytes.push(VALUE);
+            parse_value(ty, element, bytes)
+        }
+        None => {
+            bytes.push(NULL);
+            Some(())
+        }
+    })?;
     bytes.push(END);
     Some(())
 }
 
-/// Reads an element with the blanks around it; the rest begins with the comma.
-fn parse_element<'a>(ty: &KeyType, text: &'a [u8], bytes: &mut Vec<u8>) -> Option<&'a [u8]> {
+/// [`read`] to what `array_recv` takes, in the same file, for elements of the type `oid`: the
+/// dimensions, whether there are NULLs, the type; the length of the dimension and its first place;
+/// the elements.
+pub(super) fn encode(
+    (oid, delimiter): (u32, u8),
+    codec: &Codec,
+    text: &[u8],
+    field: &mut Vec<u8>,
+) -> Option<()> {
+    wire::put_with(field, |field| {
+        let start = field.len();
+        let mut head = [0_u32, 0, oid, 0, 1];
+        field.extend([0; 20]);
+        read(text, delimiter, |element| {
+            head[3] += 1;
+            match element {
+                Some(element) => codec.encode(element, field),
+                None => {
+                    head[1] = 1;
+                    wire::put_null(field);
+                    Some(())
+                }
+            }
+        })?;
+        // An empty array has no dimension.
+        head[0] = u32::from(head[3] > 0);
+        if head[3] == 0 {
+            field.truncate(start + 12);
+        }
+        let head = head.iter().flat_map(|word| word.to_be_bytes());
+        field[start..].iter_mut().zip(head).for_each(|(place, byte)| *place = byte);
+        Some(())
+    })
+}
+
+/// `array_in`, `src/backend/utils/adt/arrayfuncs.c`, PostgreSQL 13 to 18, for one dimension without its
+/// bounds, where `array_nulls` is on. `take` gets the text of each element, or None for NULL.
+///
+/// Backslashes outside of quotes are left to the server.
+fn read(
+    text: &[u8],
+    delimiter: u8,
+    mut take: impl FnMut(Option<&[u8]>) -> Option<()>,
+) -> Option<()> {
+    let inner = trim(text).strip_prefix(b"{")?.strip_suffix(b"}")?;
+    let mut rest = trim(inner);
+    while !rest.is_empty() {
+        rest = match read_element(rest, delimiter, &mut take)? {
+            [] => break,
+            // Behind a delimiter there is another element, be it as wrong as none.
+            [sign, more @ ..] if *sign == delimiter && !more.is_empty() => more,
+            _ => return None,
+        };
+    }
+    Some(())
+}
+
+/// Reads an element with the blanks around it; the rest begins with the delimiter.
+fn read_element<'a>(
+    text: &'a [u8],
+    delimiter: u8,
+    take: &mut impl FnMut(Option<&[u8]>) -> Option<()>,
+) -> Option<&'a [u8]> {
     let text = trim_start(text);
     if let Some(quoted) = text.strip_prefix(b"\"") {
-        bytes.push(VALUE);
-        return Some(trim_start(parse_quoted(ty, quoted, bytes)?));
+        return Some(trim_start(read_quoted(quoted, take)?));
     }
-    let (word, rest) = text.split_at(memchr::memchr(b',', text).unwrap_or(text.len()));
+    let (word, rest) = text.split_at(memchr::memchr(delimiter, text).unwrap_or(text.len()));
     let word = trim_end(word);
     if word.is_empty() || word.iter().any(|byte| b"\"\\{}".contains(byte)) {
         return None;
     }
-    if word.eq_ignore_ascii_case(b"null") {
-        bytes.push(NULL);
-    } else {
-        bytes.push(VALUE);
-        parse_value(ty, word, bytes)?;
-    }
+    take((!word.eq_ignore_ascii_case(b"null")).then_some(word))?;
     Some(rest)
 }
 
 /// Reads an element up to the quote that ends it.
-fn parse_quoted<'a>(ty: &KeyType, text: &'a [u8], bytes: &mut Vec<u8>) -> Option<&'a [u8]> {
+fn read_quoted<'a>(
+    text: &'a [u8],
+    take: &mut impl FnMut(Option<&[u8]>) -> Option<()>,
+) -> Option<&'a [u8]> {
     let end = memchr::memchr2(b'"', b'\\', text)?;
     if text[end] == b'"' {
-        parse_value(ty, &text[..end], bytes)?;
+        take(Some(&text[..end]))?;
         return Some(&text[end + 1..]);
     }
     let mut plain = Unquoted::new();
@@ -63,7 +118,7 @@ fn parse_quoted<'a>(ty: &KeyType, text: &'a [u8], bytes: &mut Vec<u8>) -> Option
     loop {
         rest = match rest {
             [b'"', rest @ ..] => {
-                parse_value(ty, plain.bytes(), bytes)?;
+                take(Some(plain.bytes()))?;
                 return Some(rest);
             }
             [b'\\', byte, rest @ ..] | [byte, rest @ ..] => {

@@ -1,14 +1,22 @@
 //! boolean: the unique prefixes of true, false, yes, no, on and off, and 1 and 0.
 
+use super::wire;
+
 /// `boolin` and `parse_bool_with_len`, `src/backend/utils/adt/bool.c`, PostgreSQL 13 to 18.
 ///
 /// `trim_ascii` takes all that C's `isspace` takes but the vertical tab.
 pub(super) fn parse(text: &[u8]) -> Option<bool> {
-    match text.trim_ascii() {
+    match text {
         b"t" | b"1" => Some(true),
         b"f" | b"0" => Some(false),
-        text => parse_word(text),
+        _ => parse_word(text.trim_ascii()),
     }
+}
+
+/// [`parse`] to what `boolrecv` takes, in the same file.
+pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    wire::put1(parse(text)?.into(), field);
+    Some(())
 }
 
 fn parse_word(text: &[u8]) -> Option<bool> {
@@ -17,6 +25,8 @@ fn parse_word(text: &[u8]) -> Option<bool> {
     };
     match text {
         [] | [b'o' | b'O'] => None, // an o alone may be on or off
+        b"1" => Some(true),
+        b"0" => Some(false),
         _ if begins(b"true") || begins(b"yes") || begins(b"on") => Some(true),
         _ if begins(b"false") || begins(b"no") || begins(b"off") => Some(false),
         _ => None,

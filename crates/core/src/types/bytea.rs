@@ -1,5 +1,7 @@
 //! bytea: hexadecimal and escaped spellings.
 
+use super::wire;
+
 /// `byteain`, `src/backend/utils/adt/varlena.c`, PostgreSQL 13 to 18. The bytes are appended to
 /// `bytes`.
 ///
@@ -11,6 +13,14 @@ pub(super) fn parse(text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
         _ if text.is_ascii() => decode_escapes(text, bytes),
         _ => None,
     }
+}
+
+/// [`parse`] to what `bytearecv` takes, in the same file.
+pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    if text.contains(&0) {
+        return None;
+    }
+    wire::put_with(field, |field| parse(text, field))
 }
 
 /// Appends the bytes of pairs of hexadecimal digits.

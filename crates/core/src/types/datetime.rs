@@ -5,6 +5,8 @@
 //! What the server would round, roll over or look up (more digits than the type keeps, second 60,
 //! hour 24, zone names) is left to the server.
 
+use super::{digits, wire};
+
 pub(crate) const USECS_PER_SECOND: i64 = 1_000_000;
 pub(crate) const USECS_PER_DAY: i64 = 86_400 * USECS_PER_SECOND;
 
@@ -38,6 +40,35 @@ pub(super) fn parse_timestamptz(text: &[u8], precision: u8, zone: Option<i32>) -
     Some(usecs - i64::from(east) * USECS_PER_SECOND)
 }
 
+/// All digits of a fraction that the server keeps before it rounds to the column's precision.
+pub(super) const ALL_DIGITS: u8 = 6;
+
+/// [`parse_date`] to what `date_recv` takes (`src/backend/utils/adt/date.c`, PostgreSQL 13 to 18).
+#[inline]
+pub(super) fn encode_date(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    wire::put4(parse_date(text)? as u32, field);
+    Some(())
+}
+
+/// [`parse_timestamp`] to what `timestamp_recv` takes (`src/backend/utils/adt/timestamp.c`, PostgreSQL
+/// 13 to 18). It rounds as `timestamp_in` does.
+#[inline]
+pub(super) fn encode_timestamp(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    wire::put8(parse_timestamp(text, ALL_DIGITS)? as u64, field);
+    Some(())
+}
+
+/// The same for `timestamptz_recv`.
+#[inline]
+pub(super) fn encode_timestamptz(
+    text: &[u8],
+    zone: Option<i32>,
+    field: &mut Vec<u8>,
+) -> Option<()> {
+    wire::put8(parse_timestamptz(text, ALL_DIGITS, zone)? as u64, field);
+    Some(())
+}
+
 fn infinity(text: &[u8]) -> Option<i64> {
     match text {
         b"infinity" => Some(i64::MAX),
@@ -60,17 +91,29 @@ fn parse_local(text: &[u8], precision: u8) -> Option<(i64, &[u8])> {
 
 /// The microseconds of `HH:MM[:SS[.f]]`, the hour below `hours`, and the rest.
 pub(super) fn parse_clock(text: &[u8], precision: u8, hours: u32) -> Option<(i64, &[u8])> {
-    let [h1, h2, b':', m1, m2, rest @ ..] = text else { return None };
-    let minutes = below(hours, *h1, *h2)? * 60 + below(60, *m1, *m2)?;
-    let (seconds, fraction, rest) = match rest {
-        [b':', s1, s2, b'.', rest @ ..] => {
-            let (fraction, rest) = parse_fraction(rest, precision)?;
-            (below(60, *s1, *s2)?, fraction, rest)
+    let (word, rest) = match text.split_first_chunk::<8>() {
+        Some((clock @ [_, _, b':', _, _, b':', _, _], rest)) => {
+            let word = u64::from_be_bytes(*clock);
+            let minutes = (word >> 16 & 0xFFFF_0000_0000) | (word >> 8 & 0xFFFF_0000);
+            (minutes | word & 0xFFFF, Some(rest))
         }
-        [b':', s1, s2, rest @ ..] => (below(60, *s1, *s2)?, 0, rest),
-        _ => (0, 0, rest),
+        _ => {
+            let [h1, h2, b':', m1, m2, ..] = *text else { return None };
+            (u64::from_be_bytes([0, 0, h1, h2, m1, m2, b'0', b'0']), None)
+        }
     };
-    Some((i64::from(minutes * 60 + seconds) * USECS_PER_SECOND + fraction, rest))
+    let number = digits::eight(word | digits::ZEROS << 48)?;
+    let (hour, minute, second) = (number / 10_000, number / 100 % 100, number % 100);
+    if hour >= hours || minute >= 60 || second >= 60 {
+        return None;
+    }
+    let (fraction, rest) = match rest {
+        Some([b'.', fraction @ ..]) => parse_fraction(fraction, precision)?,
+        Some(rest) => (0, rest),
+        None => (0, &text[5..]),
+    };
+    let seconds = (hour * 60 + minute) * 60 + second;
+    Some((i64::from(seconds) * USECS_PER_SECOND + fraction, rest))
 }
 
 /// The microseconds of one to `precision` digits; with more the server would have to round.
@@ -80,7 +123,7 @@ pub(super) fn parse_fraction(text: &[u8], precision: u8) -> Option<(i64, &[u8])>
         return None;
     }
     let (digits, rest) = text.split_at(end);
-    let value = digits.iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0'));
+    let value = i64::from(digits::up_to_8(digits)?);
     Some((value * [0, 100_000, 10_000, 1_000, 100, 10, 1][end], rest))
 }
 
@@ -108,11 +151,15 @@ pub(super) fn parse_offset(text: &[u8]) -> Option<i32> {
 }
 
 fn days_of_date(text: &[u8; 10]) -> Option<i64> {
-    let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = *text else { return None };
-    let year = below(100, y1, y2)? * 100 + below(100, y3, y4)?;
-    let month = below(13, m1, m2)?;
-    let day = below(32, d1, d2)?;
-    let valid = year > 0 && month > 0 && day > 0 && day <= days_in_month(year, month);
+    let [year_and_month @ .., d1, d2] = *text;
+    let [_, _, _, _, b'-', _, _, b'-'] = year_and_month else { return None };
+    let word = u64::from_be_bytes(year_and_month);
+    let word = word & 0xFFFF_FFFF_0000_0000
+        | (word & 0x00FF_FF00) << 8
+        | u64::from(u16::from_be_bytes([d1, d2]));
+    let number = digits::eight(word)?;
+    let (year, month, day) = (number / 10_000, number / 100 % 100, number % 100);
+    let valid = year > 0 && day > 0 && day <= days_in_month(year, month);
     valid.then(|| days_of(year, month, day))
 }
 
@@ -125,15 +172,12 @@ pub(crate) fn days_of(year: u32, month: u32, day: u32) -> i64 {
     i64::from(days) - 730_426
 }
 
+/// None in a month that is none.
 fn days_in_month(year: u32, month: u32) -> u32 {
-    match month {
-        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => {
-            29
-        }
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
+    const DAYS: [u32; 13] = [0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let days = DAYS.get(month as usize).copied().unwrap_or(0);
+    days + u32::from(leap && month == 2)
 }
 
 /// The number of two digits, if it is below `end`.

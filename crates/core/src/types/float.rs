@@ -2,6 +2,7 @@
 //!
 //! A `real` is widened, which changes neither its order nor its hash: `hashfloat4extended` widens too.
 
+use super::wire;
 use crate::hash;
 
 /// What `float8in` (`src/backend/utils/adt/float.c`, PostgreSQL 13 to 18) makes of blanks, a sign and
@@ -9,24 +10,55 @@ use crate::hash;
 ///
 /// Hexadecimal digits, subnormal numbers and what does not fit are left to the server.
 pub(super) fn parse_float8(text: &[u8]) -> Option<i64> {
+    read_float8(text).map(sortable)
+}
+
+fn read_float8(text: &[u8]) -> Option<f64> {
     match spelling(text)? {
-        Spelling::Word(value) => Some(sortable(value)),
+        Spelling::Word(value) => Some(value),
         Spelling::Number(digits) => {
             let value: f64 = digits.parse().ok()?;
-            (value.is_normal() || is_zero(digits)).then(|| sortable(value))
+            (value.is_normal() || is_zero(digits)).then_some(value)
         }
     }
 }
 
 /// As [`parse_float8`], rounded once, to the width that `float4in` rounds to.
 pub(super) fn parse_float4(text: &[u8]) -> Option<i64> {
+    read_float4(text).map(|value| sortable(value.into()))
+}
+
+fn read_float4(text: &[u8]) -> Option<f32> {
     match spelling(text)? {
-        Spelling::Word(value) => Some(sortable(value)),
+        Spelling::Word(value) => Some(value as f32),
         Spelling::Number(digits) => {
             let value: f32 = digits.parse().ok()?;
-            (value.is_normal() || is_zero(digits)).then(|| sortable(value.into()))
+            (value.is_normal() || is_zero(digits)).then_some(value)
         }
     }
+}
+
+/// The one NaN that the server makes, `get_float4_nan` and `get_float8_nan`, `src/include/utils/float.h`.
+const NAN4: u32 = 0x7FC0_0000;
+const NAN8: u64 = 0x7FF8_0000_0000_0000;
+
+/// What [`parse_float8`] reads to the bits that `float8recv` takes, in the same file; -0 is not 0 there.
+pub(super) fn encode8(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    wire::put8(bits(text)?, field);
+    Some(())
+}
+
+/// The same for `float4recv`.
+pub(super) fn encode4(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    let value = read_float4(text)?;
+    wire::put4(if value.is_nan() { NAN4 } else { value.to_bits() }, field);
+    Some(())
+}
+
+/// The bits of the number that `float8in` reads.
+pub(super) fn bits(text: &[u8]) -> Option<u64> {
+    let value = read_float8(text)?;
+    Some(if value.is_nan() { NAN8 } else { value.to_bits() })
 }
 
 enum Spelling<'a> {

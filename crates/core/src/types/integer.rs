@@ -3,6 +3,7 @@
 //! The server reads more from version 16 on (hexadecimal, underscores): not the same on every
 //! version, so not read here.
 
+use super::{digits, wire};
 use crate::hash;
 
 /// Digits that always fit in 64 bits.
@@ -12,12 +13,49 @@ const SAFE_DIGITS: usize = 19;
 /// `src/backend/utils/adt/numutils.c`, PostgreSQL 13 to 18) make of blanks, a sign and decimal digits.
 ///
 /// `trim_ascii` takes all that C's `isspace` takes but the vertical tab.
+#[inline]
 pub(super) fn parse(text: &[u8], min: i64, max: i64) -> Option<i64> {
-    let value = match text.trim_ascii() {
-        [b'-', digits @ ..] => 0_i64.checked_sub_unsigned(magnitude(digits)?)?,
-        [b'+', digits @ ..] | digits => i64::try_from(magnitude(digits)?).ok()?,
+    let value = match digits::number(text) {
+        Some(number) => number as i64,
+        None => parse_signed(text)?,
     };
     (min <= value && value <= max).then_some(value)
+}
+
+fn parse_signed(text: &[u8]) -> Option<i64> {
+    match text.trim_ascii() {
+        [b'-', digits @ ..] => 0_i64.checked_sub_unsigned(magnitude(digits)?),
+        [b'+', digits @ ..] | digits => i64::try_from(magnitude(digits)?).ok(),
+    }
+}
+
+/// [`parse`] to what `int2recv` takes (`src/backend/utils/adt/int.c`, PostgreSQL 13 to 18).
+#[inline]
+pub(super) fn encode2(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    let value = parse(text, i16::MIN.into(), i16::MAX.into())?;
+    wire::put2(value as u16, field);
+    Some(())
+}
+
+/// The same for `int4recv`.
+#[inline]
+pub(super) fn encode4(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    let value = parse(text, i32::MIN.into(), i32::MAX.into())?;
+    wire::put4(value as u32, field);
+    Some(())
+}
+
+/// The same for `int8recv` (`src/backend/utils/adt/int8.c`).
+#[inline]
+pub(super) fn encode8(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    wire::put8(parse(text, i64::MIN, i64::MAX)? as u64, field);
+    Some(())
+}
+
+/// [`parse_oid`] to what `oidrecv` takes.
+pub(super) fn encode_oid(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    wire::put4(parse_oid(text)? as u32, field);
+    Some(())
 }
 
 /// What `oidin` (`src/backend/utils/adt/oid.c`, PostgreSQL 13 to 18) makes of blanks and plain digits.
@@ -31,6 +69,9 @@ pub(super) fn parse_oid(text: &[u8]) -> Option<i64> {
 }
 
 fn magnitude(mut digits: &[u8]) -> Option<u64> {
+    if let Some(number) = digits::number(digits) {
+        return Some(number);
+    }
     while digits.len() > SAFE_DIGITS {
         digits = digits.strip_prefix(b"0")?;
     }

@@ -1,8 +1,8 @@
 //! interval: its fields in the order of their size, spelled as IntervalStyle `postgres` does, where
 //! neither that setting nor rounding can matter; as one span of time.
 
-use super::datetime::{USECS_PER_DAY, USECS_PER_SECOND, parse_fraction};
-use super::integer;
+use super::datetime::{ALL_DIGITS, USECS_PER_DAY, USECS_PER_SECOND, parse_fraction};
+use super::{integer, wire};
 
 /// `interval_cmp_value`, `src/backend/utils/adt/timestamp.c`, PostgreSQL 13 to 18: a month is 30 days.
 /// The infinities of version 17 and later are at its ends.
@@ -21,12 +21,34 @@ pub(super) fn hash_extended(span: i128, seed: u64) -> u64 {
 /// A sign is read only where there is a single part: under IntervalStyle `sql_standard` the first
 /// one counts for all.
 pub(super) fn parse(text: &[u8], precision: u8) -> Option<i128> {
-    let (negative, text) = match text {
-        [b'-', rest @ ..] if parts(rest) == 1 => (true, rest),
-        _ => (false, text),
-    };
-    let span = parse_positive(text, precision)?;
-    Some(if negative { -span } else { span })
+    let Fields { months, days, usecs } = read(text, precision)?;
+    Some(span(months, days, usecs))
+}
+
+/// The same to what `interval_recv` takes, in the same file. It rounds as `interval_in` does.
+pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    let Fields { months, days, usecs } = read(text, ALL_DIGITS)?;
+    let [months, days] = [months, days].map(|number| u128::from(number as u32));
+    wire::put16(u128::from(usecs as u64) << 64 | days << 32 | months, field);
+    Some(())
+}
+
+/// What an interval keeps apart.
+#[derive(Default)]
+struct Fields {
+    months: i32,
+    days: i32,
+    usecs: i64,
+}
+
+fn read(text: &[u8], precision: u8) -> Option<Fields> {
+    match text {
+        [b'-', rest @ ..] if parts(rest) == 1 => {
+            let Fields { months, days, usecs } = parse_positive(rest, precision)?;
+            Some(Fields { months: -months, days: -days, usecs: -usecs })
+        }
+        _ => parse_positive(text, precision),
+    }
 }
 
 /// A number and its unit are one part.
@@ -35,14 +57,14 @@ fn parts(text: &[u8]) -> usize {
     if text.contains(&b':') { words } else { words.div_ceil(2) }
 }
 
-fn parse_positive(text: &[u8], precision: u8) -> Option<i128> {
+fn parse_positive(text: &[u8], precision: u8) -> Option<Fields> {
     let mut words = text.split(|&byte| byte == b' ');
-    let (mut months, mut days) = (0, 0);
+    let mut fields = Fields::default();
     let mut last = None;
     while let Some(word) = words.next() {
         if word.contains(&b':') {
-            let time = parse_time(word, precision)?;
-            return words.next().is_none().then(|| span(months, days, time));
+            fields.usecs = parse_time(word, precision)?;
+            return words.next().is_none().then_some(fields);
         }
         let number = parse_number(word)?;
         let unit = Unit::parse(words.next()?)?;
@@ -51,12 +73,12 @@ fn parse_positive(text: &[u8], precision: u8) -> Option<i128> {
         }
         last = Some(unit);
         match unit {
-            Unit::Year => months += number * 12,
-            Unit::Month => months += number,
-            Unit::Day => days = number,
+            Unit::Year => fields.months += number * 12,
+            Unit::Month => fields.months += number,
+            Unit::Day => fields.days = number,
         }
     }
-    Some(span(months, days, 0))
+    Some(fields)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

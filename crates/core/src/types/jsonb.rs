@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 
 use super::json::Json;
-use super::{element, numeric};
+use super::{element, numeric, text, wire};
 use crate::hash;
 
 /// `enum jbvType`, `src/include/utils/jsonb.h`, in its order.
@@ -25,6 +25,9 @@ const NO_SCALAR: u8 = 1;
 /// `JB_FARRAY` and `JB_FOBJECT`, in the same file.
 const ARRAY_FLAG: u64 = 0x4000_0000;
 const OBJECT_FLAG: u64 = 0x2000_0000;
+
+/// Of the binary form.
+const VERSION: u8 = 1;
 
 /// Limits on the work for one row; what is beyond them is left to the server.
 const MAX_LENGTH: usize = 1 << 16;
@@ -45,6 +48,20 @@ pub(super) fn parse(text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
     }
     parse_value(&mut json, MAX_DEPTH, bytes)?;
     json.peek().is_none().then_some(())
+}
+
+/// The text to what `jsonb_recv` takes, in the same file: a version before it. It reads the text as
+/// `jsonb_in` does.
+pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    if text::has_zero(text) {
+        return None;
+    }
+    field.reserve(5 + text.len());
+    wire::put_with(field, |field| {
+        field.push(VERSION);
+        field.extend_from_slice(text);
+        Some(())
+    })
 }
 
 fn parse_value(json: &mut Json<'_>, depth: usize, bytes: &mut Vec<u8>) -> Option<()> {
@@ -221,7 +238,7 @@ pub(super) fn hash_extended(bytes: &mut &[u8], seed: u64) -> u64 {
 /// Decodes what `jsonb_send` writes, `src/backend/utils/adt/jsonb.c`: a version and text.
 pub(super) fn from_binary(binary: &[u8]) -> Option<Box<[u8]>> {
     let mut bytes = Vec::new();
-    parse(binary.strip_prefix(&[1])?, &mut bytes)?;
+    parse(binary.strip_prefix(&[VERSION])?, &mut bytes)?;
     Some(bytes.into())
 }
 

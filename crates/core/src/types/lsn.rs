@@ -1,12 +1,22 @@
 //! pg_lsn: two hexadecimal numbers, as an integer of the same order.
 
-use super::integer;
+use super::{integer, wire};
 
 /// `pg_lsn_in`, `src/backend/utils/adt/pg_lsn.c`, PostgreSQL 13 to 18: one to eight digits each.
 pub(super) fn parse(text: &[u8]) -> Option<i64> {
+    read(text).map(sortable)
+}
+
+/// The same to what `pg_lsn_recv` takes, in the same file.
+pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    wire::put8(read(text)?, field);
+    Some(())
+}
+
+fn read(text: &[u8]) -> Option<u64> {
     let slash = text.iter().position(|&byte| byte == b'/')?;
     let (high, low) = (parse_half(&text[..slash])?, parse_half(&text[slash + 1..])?);
-    Some(sortable(high << 32 | low))
+    Some(high << 32 | low)
 }
 
 fn parse_half(digits: &[u8]) -> Option<u64> {

@@ -1,6 +1,7 @@
 //! macaddr and macaddr8: six or eight bytes in hexadecimal, grouped in one of the usual ways.
 
 use super::bytea::decode_hex;
+use super::wire;
 
 /// `macaddr_in`, `src/backend/utils/adt/mac.c`, PostgreSQL 13 to 18, for two digits a byte.
 /// They are appended to `bytes`.
@@ -30,6 +31,16 @@ pub(super) fn parse8(text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
         bytes.splice(start + 3..start + 3, [0xFF, 0xFE]);
     }
     Some(())
+}
+
+/// [`parse`] to what `macaddr_recv` takes.
+pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    wire::put_with(field, |field| parse(text, field))
+}
+
+/// [`parse8`] to what `macaddr8_recv` takes.
+pub(super) fn encode8(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    wire::put_with(field, |field| parse8(text, field))
 }
 
 /// Groups of so many digits, all parted by the same sign.

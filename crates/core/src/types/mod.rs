@@ -1,16 +1,22 @@
-//! The key types that are understood natively: text to datum, binary to datum, order and hash,
-//! as PostgreSQL 13 to 18 has them. One file for each family of types; here the types' common face.
+//! The types that are understood natively, as PostgreSQL 13 to 18 has them: as keys, from text and
+//! binary to datum, order and hash ([`KeyType`]), and as columns, from text to binary ([`Codec`]). One file
+//! for each family of types; here the types' common face.
 //!
 //! A text is turned into a datum only where the result is proven to be what the server's own input
 //! function gives, whatever DateStyle, IntervalStyle, locale or version. Everything else is `None`:
-//! also what the server will refuse, because it is the server that words the error.
+//! also what the server will refuse, because it is the server that words the error. What is encoded the
+//! server may refuse yet, where its receive function looks at it as its input function does.
 
 mod array;
+mod bit;
 mod boolean;
 mod bytea;
+mod codec;
 pub(crate) mod datetime;
+mod digits;
 mod element;
 pub(crate) mod float;
+mod geometry;
 mod integer;
 mod interval;
 mod json;
@@ -19,14 +25,18 @@ mod key_type;
 mod label;
 mod lsn;
 mod mac;
+mod money;
 mod network;
 pub(crate) mod numeric;
 mod range;
+mod record;
 mod text;
 mod time;
 mod unquoted;
 mod uuid;
+mod wire;
 
+pub use codec::Codec;
 pub use key_type::KeyType;
 pub use label::Labels;
 pub use network::Network;

@@ -4,7 +4,12 @@
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::cmp::Ordering;
 
+use super::wire;
 use crate::hash;
+
+/// `PGSQL_AF_INET` and `PGSQL_AF_INET6`, `src/include/utils/inet.h`.
+const FAMILY_4: u8 = 2;
+const FAMILY_6: u8 = 3;
 
 /// An `inet` or `cidr`, in the order of `network_cmp_internal`, `src/backend/utils/adt/network.c`,
 /// PostgreSQL 13 to 18: version 4 first, then by the bits that both networks have, then the wider
@@ -47,6 +52,16 @@ impl Network {
         let (address, rest) = rest.get(bits + 1..)?.split_first_chunk()?;
         *bytes = rest;
         Some(Self { v6: v6 != 0, bits: bits as u8, address: *address })
+    }
+
+    /// Appends what `network_recv` takes: family, bits, whether it is a cidr, length, address.
+    fn put(&self, is_cidr: bool, field: &mut Vec<u8>) -> Option<()> {
+        wire::put_with(field, |field| {
+            let (family, length) = if self.v6 { (FAMILY_6, 16) } else { (FAMILY_4, 4) };
+            field.extend([family, self.bits, is_cidr.into(), length]);
+            field.extend(&self.address[..length.into()]);
+            Some(())
+        })
     }
 
     /// The first `bits` bits of the address, as a number.
@@ -97,6 +112,16 @@ pub(super) fn parse_cidr(text: &[u8]) -> Option<Network> {
     (beyond.unwrap_or(0) == 0).then_some(network)
 }
 
+/// [`parse_inet`] to what `inet_recv` takes, in the same file.
+pub(super) fn encode_inet(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    parse_inet(text)?.put(false, field)
+}
+
+/// [`parse_cidr`] to what `cidr_recv` takes, in the same file.
+pub(super) fn encode_cidr(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    parse_cidr(text)?.put(true, field)
+}
+
 fn parse_bits(text: &str) -> Option<u8> {
     match text.as_bytes() {
         [b'0'] => Some(0),
@@ -109,9 +134,9 @@ fn parse_bits(text: &str) -> Option<u8> {
 /// cidr, length, address.
 pub(super) fn from_binary(bytes: &[u8]) -> Option<Network> {
     let [family, bits, _, _, address @ ..] = bytes else { return None };
-    match family {
-        2 => Network::new(false, Some(*bits), address),
-        3 => Network::new(true, Some(*bits), address),
+    match *family {
+        FAMILY_4 => Network::new(false, Some(*bits), address),
+        FAMILY_6 => Network::new(true, Some(*bits), address),
         _ => None,
     }
 }
@@ -119,7 +144,7 @@ pub(super) fn from_binary(bytes: &[u8]) -> Option<Network> {
 /// `hashinetextended`, `src/backend/utils/adt/network.c`, PostgreSQL 13 to 18.
 pub(super) fn hash_extended(network: &Network, seed: u64) -> u64 {
     let mut bytes = [0; 18];
-    let family = if network.v6 { 3 } else { 2 };
+    let family = if network.v6 { FAMILY_6 } else { FAMILY_4 };
     let length = if network.v6 { 18 } else { 6 };
     (bytes[0], bytes[1]) = (family, network.bits);
     bytes[2..].copy_from_slice(&network.address);

@@ -3,6 +3,10 @@
 //! A kind, the weight of the first digit, the digits of base 10,000 without zeros at either end, an end;
 //! all but the kind inverted for a negative number. The end also parts it from what stands behind it.
 
+mod binary;
+
+pub(super) use binary::encode;
+
 use crate::hash;
 
 /// The kinds, ascending.
@@ -102,41 +106,74 @@ fn parse_exponent(text: &[u8]) -> Option<i32> {
 }
 
 fn encode_decimal(number: &Decimal<'_>, scale: Option<Scale>, bytes: &mut Vec<u8>) -> Option<()> {
-    let Decimal { negative, whole, fraction, exponent } = *number;
-    let digits = || whole.iter().chain(fraction);
-    // Places are counted from the decimal point: 0 is that of the units, -1 that of the tenths.
-    let highest = i32::try_from(whole.len()).ok()? - 1 + exponent;
-    let lowest = exponent - i32::try_from(fraction.len()).ok()?;
-    if highest >= MAX_PLACES || lowest < -MAX_PLACES {
-        return None;
-    }
-    let Some(zeros) = digits().position(|&digit| digit != b'0') else {
+    let Some(digits) = number.digits()? else {
         bytes.push(ZERO);
         return Some(());
     };
-    let last = digits().rev().position(|&digit| digit != b'0')?;
-    let (highest, lowest) = (highest - zeros as i32, lowest + last as i32);
     if let Some(Scale { precision, scale }) = scale
-        && (highest >= precision - scale || lowest < -scale)
+        && (digits.highest >= precision - scale || digits.lowest < -scale)
     {
         return None;
     }
-    let mut encoder = Encoder::new(bytes, negative, highest.div_euclid(4) as i16);
-    let mut place = highest;
-    let mut group = 0;
-    for digit in digits().skip(zeros).take((highest - lowest + 1) as usize) {
-        group += u16::from(digit - b'0') * [1, 10, 100, 1000][place.rem_euclid(4) as usize];
-        if place.rem_euclid(4) == 0 {
-            encoder.push(group);
-            group = 0;
-        }
-        place -= 1;
-    }
-    if group != 0 {
-        encoder.push(group);
-    }
+    let mut encoder = Encoder::new(bytes, number.negative, digits.weight());
+    number.each_group(&digits, |group| encoder.push(group));
     encoder.finish();
     Some(())
+}
+
+/// The digits of a number without the zeros at both ends.
+///
+/// Places are counted from the decimal point: 0 is that of the units, -1 that of the tenths.
+struct Digits {
+    zeros: usize,
+    highest: i32,
+    lowest: i32,
+}
+
+impl Digits {
+    /// The power of 10,000 that the first group counts.
+    fn weight(&self) -> i16 {
+        self.highest.div_euclid(4) as i16
+    }
+}
+
+impl Decimal<'_> {
+    fn lowest(&self) -> Option<i32> {
+        Some(self.exponent - i32::try_from(self.fraction.len()).ok()?)
+    }
+
+    /// None within if the number is zero, None without if it has too many places.
+    fn digits(&self) -> Option<Option<Digits>> {
+        let digits = || self.whole.iter().chain(self.fraction);
+        let highest = i32::try_from(self.whole.len()).ok()? - 1 + self.exponent;
+        let lowest = self.lowest()?;
+        if highest >= MAX_PLACES || lowest < -MAX_PLACES {
+            return None;
+        }
+        let Some(zeros) = digits().position(|&digit| digit != b'0') else { return Some(None) };
+        let last = digits().rev().position(|&digit| digit != b'0')?;
+        let (highest, lowest) = (highest - zeros as i32, lowest + last as i32);
+        Some(Some(Digits { zeros, highest, lowest }))
+    }
+
+    /// The digits of base 10,000, from the highest.
+    fn each_group(&self, digits: &Digits, mut push: impl FnMut(u16)) {
+        let Digits { zeros, highest, lowest } = *digits;
+        let mut place = highest;
+        let mut group = 0;
+        let digits = self.whole.iter().chain(self.fraction).skip(zeros);
+        for digit in digits.take((highest - lowest + 1) as usize) {
+            group += u16::from(digit - b'0') * [1, 10, 100, 1000][place.rem_euclid(4) as usize];
+            if place.rem_euclid(4) == 0 {
+                push(group);
+                group = 0;
+            }
+            place -= 1;
+        }
+        if group != 0 {
+            push(group);
+        }
+    }
 }
 
 /// Writes the digits of base 10,000 of a number that is not zero.

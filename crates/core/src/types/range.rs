@@ -6,8 +6,8 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use super::unquoted::Unquoted;
-use super::{KeyType, element};
+use super::unquoted::{split_quoted, with_unquoted};
+use super::{Codec, KeyType, element, wire};
 use crate::hash;
 
 const EMPTY: u8 = 0;
@@ -33,23 +33,91 @@ struct Bound {
     value: Option<Range<usize>>,
 }
 
-/// `range_in`, `src/backend/utils/adt/rangetypes.c`, PostgreSQL 13 to 18. The range is appended to `bytes`.
+/// What is between the brackets of a range, and the brackets: the text of each bound, and whether it is
+/// inclusive.
+struct Bounds<'a>([(&'a [u8], bool); 2]);
+
+/// `range_in`, `src/backend/utils/adt/rangetypes.c`, PostgreSQL 13 to 18, without its bounds. None within
+/// if the range is empty.
 ///
 /// `trim_ascii` takes all that C's `isspace` takes but the vertical tab.
-pub(super) fn parse(subtype: &KeyType, text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
-    let start = bytes.len();
+fn read(text: &[u8]) -> Option<Option<Bounds<'_>>> {
     let text = text.trim_ascii();
     if text.eq_ignore_ascii_case(b"empty") {
+        return Some(None);
+    }
+    let (bounds, rest) = read_bounds(text)?;
+    rest.is_empty().then_some(Some(bounds))
+}
+
+/// The range that the text begins with, and the rest.
+fn read_bounds(text: &[u8]) -> Option<(Bounds<'_>, &[u8])> {
+    let (open @ (b'[' | b'('), rest) = text.split_first()? else { return None };
+    let (lower, rest) = split_quoted(rest, b",)]")?;
+    let (upper, close) = split_quoted(rest.strip_prefix(b",")?, b",)]")?;
+    let [close @ (b']' | b')'), rest @ ..] = close else { return None };
+    Some((Bounds([(lower, *open == b'['), (upper, *close == b']')]), rest))
+}
+
+/// A range to what `range_recv` takes, in the same file: flags, and the bounds that are finite. It
+/// orders them and makes them canonical as `range_in` does.
+pub(super) fn encode(subtype: &Codec, text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    encode_bounds(subtype, read(text)?.as_ref(), field)
+}
+
+fn encode_bounds(subtype: &Codec, bounds: Option<&Bounds<'_>>, field: &mut Vec<u8>) -> Option<()> {
+    wire::put_with(field, |field| {
+        let flags = field.len();
+        field.push(if bounds.is_none() { FLAG_EMPTY } else { 0 });
+        let bounds = bounds.iter().flat_map(|bounds| bounds.0);
+        for ((text, inclusive), (_, flag_inclusive, flag_infinite)) in bounds.zip(SIDES) {
+            if text.is_empty() {
+                field[flags] |= flag_infinite;
+                continue;
+            }
+            field[flags] |= if inclusive { flag_inclusive } else { 0 };
+            with_unquoted(text, |plain| subtype.encode(plain, field))?;
+        }
+        Some(())
+    })
+}
+
+/// `multirange_in` to what `multirange_recv` takes, `src/backend/utils/adt/multirangetypes.c`,
+/// PostgreSQL 14 to 18: the number of ranges, and these. It sorts and joins them as `multirange_in`
+/// does.
+pub(super) fn encode_multirange(subtype: &Codec, text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    let inner = text.trim_ascii().strip_prefix(b"{")?.strip_suffix(b"}")?;
+    let mut rest = inner.trim_ascii_start();
+    wire::put_with(field, |field| {
+        let start = field.len();
+        let mut count: u32 = 0;
+        field.extend(count.to_be_bytes());
+        let mut more = !rest.is_empty();
+        while more {
+            let (bounds, after) = read_bounds(rest)?;
+            encode_bounds(subtype, Some(&bounds), field)?;
+            count += 1;
+            rest = after.trim_ascii_start();
+            more = !rest.is_empty();
+            if more {
+                rest = rest.strip_prefix(b",")?.trim_ascii_start();
+            }
+        }
+        field[start..start + 4].copy_from_slice(&count.to_be_bytes());
+        Some(())
+    })
+}
+
+/// [`read`] to bytes that sort, appended to `bytes`.
+pub(super) fn parse(subtype: &KeyType, text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
+    let start = bytes.len();
+    let Some(Bounds([lower, upper])) = read(text)? else {
         bytes.push(EMPTY);
         return Some(());
-    }
-    let (open @ (b'[' | b'('), rest) = text.split_first()? else { return None };
-    let (lower, rest) = split_bound(rest)?;
-    let (upper, close) = split_bound(rest.strip_prefix(b",")?)?;
-    let [close @ (b']' | b')')] = close else { return None };
+    };
     bytes.push(NOT_EMPTY);
-    let mut lower = Bound::parse(subtype, Side::Lower, lower, *open == b'[', bytes)?;
-    let mut upper = Bound::parse(subtype, Side::Upper, upper, *close == b']', bytes)?;
+    let mut lower = Bound::parse(subtype, Side::Lower, lower.0, lower.1, bytes)?;
+    let mut upper = Bound::parse(subtype, Side::Upper, upper.0, upper.1, bytes)?;
     let mut empty = holds_nothing(&lower, &upper, bytes)?;
     if !empty && is_discrete(subtype) {
         lower.make_canonical(subtype, bytes)?;
@@ -61,46 +129,6 @@ pub(super) fn parse(subtype: &KeyType, text: &[u8], bytes: &mut Vec<u8>) -> Opti
         bytes.push(EMPTY);
     }
     Some(())
-}
-
-/// The text of a bound, with its quotes and escapes, and the rest from the sign that ends it.
-fn split_bound(text: &[u8]) -> Option<(&[u8], &[u8])> {
-    let mut quoted = false;
-    let mut place = 0;
-    loop {
-        match text.get(place)? {
-            b'\\' => place += 1,
-            // Two quotes within quotes are one that is meant, and change nothing here.
-            b'"' => quoted = !quoted,
-            b',' | b')' | b']' if !quoted => return Some(text.split_at(place)),
-            _ => {}
-        }
-        place += 1;
-    }
-}
-
-/// `range_parse_bound`, in the same file.
-fn unquote(text: &[u8]) -> Unquoted {
-    let mut plain = Unquoted::new();
-    let mut quoted = false;
-    let mut rest = text;
-    loop {
-        rest = match rest {
-            [b'"', b'"', rest @ ..] if quoted => {
-                plain.push(b'"');
-                rest
-            }
-            [b'"', rest @ ..] => {
-                quoted = !quoted;
-                rest
-            }
-            [b'\\', byte, rest @ ..] | [byte, rest @ ..] => {
-                plain.push(*byte);
-                rest
-            }
-            [] => return plain,
-        };
-    }
 }
 
 impl Bound {
@@ -118,10 +146,7 @@ impl Bound {
         }
         bytes.push(finite(side));
         let start = bytes.len();
-        match memchr::memchr2(b'"', b'\\', text) {
-            None => element::parse(subtype, text, bytes)?,
-            Some(_) => element::parse(subtype, unquote(text).bytes(), bytes)?,
-        }
+        with_unquoted(text, |plain| element::parse(subtype, plain, bytes))?;
         let value = start..bytes.len();
         bytes.push(bracket(side, inclusive));
         Some(Self { side, inclusive, value: Some(value) })
@@ -235,8 +260,8 @@ fn merge_hashes(flags: u8, lower: u64, upper: u64, seed: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
-    use crate::types::KeyType;
+    use super::{encode, encode_multirange, parse};
+    use crate::types::{Codec, KeyType};
 
     fn read(subtype: &KeyType, text: &str) -> Option<Vec<u8>> {
         let mut bytes = vec![7];
@@ -281,6 +306,46 @@ mod tests {
         ];
         let read = ascending.map(|text| read(&KeyType::Numeric { scale: None }, text));
         assert!(read.is_sorted_by(|a, b| a.is_some() && a < b), "{read:?}");
+    }
+
+    #[test]
+    fn flags_say_which_bounds_there_are() {
+        let [one, two] = [1, 2].map(|number| [0, 0, 0, 4, 0, 0, 0, number]);
+        let both = [one, two].concat();
+        for (text, flags, bounds) in [
+            ("empty", 0x01, &[][..]),
+            ("(1,2)", 0x00, &both),
+            ("[1,2)", 0x02, &both),
+            ("(1, 2]", 0x04, &both),
+            (" [1,\"2\"]", 0x06, &both),
+            ("[1,]", 0x12, &one),
+            ("(,2]", 0x0C, &two),
+            ("[,)", 0x18, &[]),
+        ] {
+            let mut field = Vec::new();
+            encode(&Codec::Int4, text.as_bytes(), &mut field).expect(text);
+            let length = 1 + bounds.len() as u8;
+            assert_eq!(field, [&[0, 0, 0, length, flags], bounds].concat(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_multirange_is_its_ranges() {
+        let read = |text: &str| {
+            let mut field = Vec::new();
+            encode_multirange(&Codec::Int4, text.as_bytes(), &mut field)?;
+            Some(field)
+        };
+        let all = [0, 0, 0, 1, 0x18];
+        let length = |length| [0, 0, 0, length];
+        assert_eq!(read("{}"), Some([length(4), length(0)].concat()));
+        let one = [&length(9)[..], &length(1), &all].concat();
+        assert_eq!(read(" { (,) }\n"), Some(one));
+        let two = [&length(14)[..], &length(2), &all, &all].concat();
+        assert_eq!(read("{(,), (,)}"), Some(two));
+        for text in ["", "{", "{(,)", "{,}", "{(,),}", "{(,), }", "{(,)(,)}", "{empty}", "(,)"] {
+            assert_eq!(read(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -1,6 +1,51 @@
 //! text, varchar, bpchar, name and "char": lengths in characters or bytes, and the blanks at the end of
 //! a bpchar that count neither in its order nor in its hash.
 
+use super::wire;
+
+/// The text itself, which `textrecv`, `varcharrecv`, `bpcharrecv`, `json_recv`, `enum_recv` and the
+/// like, PostgreSQL 13 to 18, do with what their input functions do: they check its encoding, its length
+/// and what else the type demands, and cut it or fill it up.
+#[inline]
+pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    if has_zero(text) {
+        return None;
+    }
+    wire::put_bytes(text, field)
+}
+
+/// What `bpcharrecv` takes for a type with a length, `src/backend/utils/adt/varchar.c`, PostgreSQL 13 to 18:
+/// the text without its trailing blanks, which the server adds again up to the length. Where it is
+/// too long it is so without them as well: only blanks are cut off.
+pub(super) fn encode_padded(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    encode(without_trailing_blanks(text), field)
+}
+
+/// What `xml_recv` takes, `src/backend/utils/adt/xml.c`, PostgreSQL 13 to 18: the text itself. A declaration is left
+/// to the server, because it would believe the encoding there, as `xml_in` does not.
+pub(super) fn encode_xml(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    if text.starts_with(b"<?xml") {
+        return None;
+    }
+    encode(text, field)
+}
+
+/// Whether there is a zero in it, which no text of the server has: looked for in eight bytes at a time, as
+/// texts are short.
+#[inline]
+pub(super) fn has_zero(text: &[u8]) -> bool {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGHEST: u64 = ONES << 7;
+    let Some(last) = text.last_chunk() else { return text.contains(&0) };
+    // A byte that was below 0x80 reaches above it only from zero, or by a zero below it.
+    let zeros = |word: &[u8; 8]| {
+        let word = u64::from_le_bytes(*word);
+        word.wrapping_sub(ONES) & !word & HIGHEST
+    };
+    let words = text.as_chunks().0.iter();
+    words.fold(zeros(last), |found, word| found | zeros(word)) != 0
+}
+
 /// `varchar_input`, `src/backend/utils/adt/varchar.c`, PostgreSQL 13 to 18, for what is not too long.
 ///
 /// A longer string is cut if only blanks are cut off: that is left to the server.
@@ -32,8 +77,26 @@ pub(super) fn parse_char(text: &[u8]) -> Option<i64> {
     }
 }
 
+/// [`parse_name`] to what `namerecv` takes, in the same file.
+pub(super) fn encode_name(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    encode(parse_name(text)?, field)
+}
+
+/// [`parse_char`] to what `charrecv` takes, in the same file. A zero is not a text.
+pub(super) fn encode_char(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    if text == b"\0" {
+        return None;
+    }
+    wire::put1(parse_char(text)? as u8, field);
+    Some(())
+}
+
 /// `bpchartruelen`, `src/backend/utils/adt/varchar.c`, PostgreSQL 13 to 18.
 pub(super) fn without_trailing_blanks(mut text: &[u8]) -> &[u8] {
+    // A column of such a type may be blanks for the most part.
+    while let Some((rest, b"        ")) = text.split_last_chunk() {
+        text = rest;
+    }
     while let [rest @ .., b' '] = text {
         text = rest;
     }

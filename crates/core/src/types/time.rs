@@ -1,7 +1,7 @@
 //! time and timetz: `HH:MM[:SS[.f]]`, and the end of the day, `24:00`.
 
-use super::datetime::{USECS_PER_DAY, USECS_PER_SECOND, parse_clock, parse_offset};
-use super::integer;
+use super::datetime::{ALL_DIGITS, USECS_PER_DAY, USECS_PER_SECOND, parse_clock, parse_offset};
+use super::{integer, wire};
 use crate::hash;
 
 /// The microseconds from midnight: `time_in`, `src/backend/utils/adt/date.c`, PostgreSQL 13 to 18.
@@ -12,9 +12,28 @@ pub(super) fn parse(text: &[u8], precision: u8) -> Option<i64> {
 
 /// `timetz_in` in the same file; without an offset the time is of the session's fixed zone.
 pub(super) fn parse_zoned(text: &[u8], precision: u8, zone: Option<i32>) -> Option<i128> {
+    let (usecs, west) = read_zoned(text, precision, zone)?;
+    Some(zoned(usecs, west))
+}
+
+/// The microseconds from midnight, and the seconds west of UTC.
+fn read_zoned(text: &[u8], precision: u8, zone: Option<i32>) -> Option<(i64, i32)> {
     let (usecs, offset) = parse_of_day(text, precision)?;
     let east = if offset.is_empty() { zone? } else { parse_offset(offset)? };
-    Some(zoned(usecs, east.checked_neg()?))
+    Some((usecs, east.checked_neg()?))
+}
+
+/// [`parse`] to what `time_recv` takes, in the same file. It rounds as `time_in` does.
+pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    wire::put8(parse(text, ALL_DIGITS)? as u64, field);
+    Some(())
+}
+
+/// [`parse_zoned`] to what `timetz_recv` takes, in the same file.
+pub(super) fn encode_zoned(text: &[u8], zone: Option<i32>, field: &mut Vec<u8>) -> Option<()> {
+    let (usecs, west) = read_zoned(text, ALL_DIGITS, zone)?;
+    let value = (u128::from(usecs as u64) << 32 | u128::from(west as u32)).to_be_bytes();
+    wire::put_bytes(&value[4..], field)
 }
 
 fn parse_of_day(text: &[u8], precision: u8) -> Option<(i64, &[u8])> {

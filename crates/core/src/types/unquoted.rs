@@ -31,6 +31,55 @@ impl Unquoted {
     }
 }
 
+/// Splits a text at the first of the signs `ends` that stands outside of quotes; the rest begins with it.
+pub(super) fn split_quoted<'a>(text: &'a [u8], ends: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
+    let mut quoted = false;
+    let mut place = 0;
+    loop {
+        match text.get(place)? {
+            b'\\' => place += 1,
+            // Two quotes within quotes are one that is meant, and change nothing here.
+            b'"' => quoted = !quoted,
+            sign if !quoted && ends.contains(sign) => return Some(text.split_at(place)),
+            _ => {}
+        }
+        place += 1;
+    }
+}
+
+/// Gives `read` the text without quotes and escapes.
+pub(super) fn with_unquoted(text: &[u8], read: impl FnOnce(&[u8]) -> Option<()>) -> Option<()> {
+    match memchr::memchr2(b'"', b'\\', text) {
+        None => read(text),
+        Some(_) => read(unquote(text).bytes()),
+    }
+}
+
+/// `range_parse_bound`, `src/backend/utils/adt/rangetypes.c`, and what is the same in `record_in`,
+/// `src/backend/utils/adt/rowtypes.c`, PostgreSQL 13 to 18.
+fn unquote(text: &[u8]) -> Unquoted {
+    let mut plain = Unquoted::new();
+    let mut quoted = false;
+    let mut rest = text;
+    loop {
+        rest = match rest {
+            [b'"', b'"', rest @ ..] if quoted => {
+                plain.push(b'"');
+                rest
+            }
+            [b'"', rest @ ..] => {
+                quoted = !quoted;
+                rest
+            }
+            [b'\\', byte, rest @ ..] | [byte, rest @ ..] => {
+                plain.push(*byte);
+                rest
+            }
+            [] => return plain,
+        };
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Unquoted;

@@ -1,5 +1,7 @@
 //! uuid: 32 hexadecimal digits, with the hyphens and braces that the server allows.
 
+use super::wire;
+
 /// `string_to_uuid`, `src/backend/utils/adt/uuid.c`, PostgreSQL 13 to 18: a hyphen may follow each
 /// group of four digits but the last, and braces may enclose the whole.
 pub(super) fn parse(text: &[u8]) -> Option<u128> {
@@ -13,6 +15,13 @@ pub(super) fn parse(text: &[u8]) -> Option<u128> {
         value = value << 16 | parse_group(&mut rest)?;
     }
     rest.is_empty().then_some(value)
+}
+
+/// [`parse`] to what `uuid_recv` takes, in the same file.
+#[inline]
+pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    wire::put16(parse(text)?, field);
+    Some(())
 }
 
 fn parse_group(text: &mut &[u8]) -> Option<u128> {

@@ -1,21 +1,34 @@
-//! Whatever is appended, taken and given back in whatever order: each row comes out once, whole and
-//! with its own position, and all memory is given back.
+//! Whatever is pushed by whichever thread, taken and given back in whatever order: each row comes out
+//! once, whole and with its own place, and all memory is given back.
 
 use std::collections::BTreeMap;
 
-use pgsluice_core::bucket::{Buckets, Payload, SEALED_BYTES};
+use pgsluice_core::bucket::{Buckets, Payload, Pool, RowAt, SEALED_BYTES, Shelf, Wire, Worth};
 use pgsluice_core::catalog::NodeId;
-use pgsluice_core::position::Position;
 
 use crate::choices::Choices;
 
-/// What the buckets should hold, row by row.
-struct Ledger {
+const THREADS: usize = 2;
+
+/// The buckets with their shelves, and what they should hold, row by row.
+struct House {
+    nodes: usize,
+    buckets: Buckets,
+    shelves: [Shelf; THREADS],
+    pool: Pool,
     /// By the row's number, which its bytes begin with.
-    waiting: BTreeMap<usize, (NodeId, Position, usize)>,
-    next: usize,
-    appended: usize,
+    waiting: BTreeMap<u32, Waiting>,
+    next: u32,
+    split: u32,
     in_flight: Vec<Payload>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Waiting {
+    node: NodeId,
+    wire: Wire,
+    place: (u32, u32, u32),
+    bytes: usize,
 }
 
 /// The property.
@@ -23,83 +36,122 @@ pub fn check(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let nodes = 1 + choices.below(4);
     let budget = choices.pick(&[1, 100_000, 1 << 20, 64 << 20]);
-    let mut buckets = Buckets::new(nodes, budget);
-    let mut ledger =
-        Ledger { waiting: BTreeMap::new(), next: 0, appended: 0, in_flight: Vec::new() };
+    let few_rows = choices.pick(&[0, 3, 300]);
+    let mut house = House {
+        nodes,
+        buckets: Buckets::new(nodes, few_rows),
+        shelves: [(); THREADS].map(|()| Shelf::new(Buckets::count(nodes))),
+        pool: Pool::new(budget, nodes * THREADS),
+        waiting: BTreeMap::new(),
+        next: 0,
+        split: 0,
+        in_flight: Vec::new(),
+    };
     while choices.left() {
         match choices.below(8) {
-            0..4 => append(&mut choices, &mut buckets, &mut ledger, nodes),
+            0..4 => house.push(&mut choices),
             4 => {
-                let least = choices.pick(&[1, 1, 30, 6000]);
-                ledger.take(&mut buckets, least);
+                let least = choices.pick(&[0, 1, 30, 6000]);
+                house.take(least);
             }
-            5 => {
-                let node = choices.below(nodes);
-                ledger.take_node(&mut buckets, node);
-            }
-            _ if ledger.in_flight.is_empty() => {}
+            5 => house.take_bucket(&mut choices),
+            _ if house.in_flight.is_empty() => {}
             _ => {
-                let index = choices.below(ledger.in_flight.len().min(256));
-                buckets.recycle(ledger.in_flight.swap_remove(index));
+                let index = choices.below(house.in_flight.len().min(256));
+                house.give_back(index);
             }
         }
-        let nothing = ledger.waiting.is_empty() && ledger.in_flight.is_empty();
-        assert_eq!(buckets.is_empty(), nothing);
     }
-    while ledger.take(&mut buckets, 1) {}
-    assert!(ledger.waiting.is_empty(), "{:?} never came out", ledger.waiting);
-    ledger.in_flight.drain(..).for_each(|payload| buckets.recycle(payload));
-    assert!(buckets.is_empty() && buckets.has_room(budget, 0));
+    while house.take(0) {}
+    assert!(house.waiting.is_empty(), "{:?} never came out", house.waiting);
+    while !house.in_flight.is_empty() {
+        house.give_back(0);
+    }
+    assert!(house.shelves.iter().all(|shelf| shelf.bytes() == 0));
+    // What a bucket has begun to fill for a row that could not be written stays with it.
+    assert!(house.pool.is_roomy() || budget < 1 << 20);
 }
 
-/// One split of a few rows, some of them very long.
-fn append(choices: &mut Choices<'_>, buckets: &mut Buckets, ledger: &mut Ledger, nodes: usize) {
-    let [source, offset, line] = [(); 3].map(|()| choices.below(3));
-    let start = Position { source: source as u32, offset: offset as u64, line: 1 + line as u64 };
-    let mut rows: Vec<(NodeId, u32, u32, Vec<u8>)> = Vec::new();
-    for _ in 0..choices.below(6) {
-        let (node, offset, line) = (choices.below(nodes), choices.byte(), choices.byte());
-        let padding = choices.pick(&[0, 0, 1, 2, 9, 9, 100, 4000, 4096, 70_000]);
-        let padding = if choices.once_in(32) { SEALED_BYTES / 2 } else { padding };
-        let mut bytes = format!("{};", ledger.next).into_bytes();
-        bytes.resize(bytes.len() + padding, b'x');
-        let Position { source, offset: from, line: first } = start;
-        let position =
-            Position { source, offset: from + u64::from(offset), line: first + u64::from(line) };
-        ledger.waiting.insert(ledger.next, (node, position, bytes.len()));
-        ledger.next += 1;
-        rows.push((node, offset.into(), line.into(), bytes));
+impl House {
+    /// One split of a few rows, some of them very long, by one thread.
+    fn push(&mut self, choices: &mut Choices<'_>) {
+        let thread = choices.below(THREADS);
+        for _ in 0..choices.below(6) {
+            let (node, offset, line) =
+                (choices.below(self.nodes), choices.byte().into(), choices.byte().into());
+            let wire = choices.pick(&[Wire::Text, Wire::Binary]);
+            let padding = choices.pick(&[0, 0, 1, 2, 9, 9, 100, 4000, 4096, 70_000]);
+            let padding = if choices.once_in(32) { SEALED_BYTES / 2 } else { padding };
+            let mut row = format!("{};", self.next).into_bytes();
+            row.resize(row.len() + padding, b'x');
+            row.push(b'\n');
+            let estimate = if choices.once_in(8) { 0 } else { row.len() };
+            let fails = choices.once_in(16);
+            let at = RowAt::new(self.split, offset, line);
+            let written = self.write((thread, node, wire), estimate, at, |block| {
+                block.extend_from_slice(&row);
+                if fails { Err(()) } else { Ok(()) }
+            });
+            assert_eq!(written.is_err(), fails);
+            if !fails {
+                let place = (self.split, offset, line);
+                self.waiting.insert(self.next, Waiting { node, wire, place, bytes: row.len() });
+                self.next += 1;
+            }
+        }
+        self.split += 1;
     }
-    let bytes: usize = rows.iter().map(|(.., bytes)| bytes.len() + 1).sum();
-    let room = buckets.has_room(bytes, rows.len());
-    buckets.append(
-        start,
-        rows.iter().map(|(node, offset, line, bytes)| (*node, *offset, *line, bytes.as_slice())),
-    );
-    ledger.appended += bytes;
-    // A payload that is sealed may leave a part of its last block unused.
-    let sealed = ledger.appended >= SEALED_BYTES;
-    assert!(!room || sealed || buckets.has_room(0, 0), "no room for {bytes} bytes");
-}
 
-impl Ledger {
-    fn take(&mut self, buckets: &mut Buckets, least: usize) -> bool {
-        let Some(payload) = buckets.take(least) else {
-            assert!(self.waiting.is_empty() || least > 1, "rows are left, and none is given out");
+    fn write(
+        &mut self,
+        (thread, node, wire): (usize, NodeId, Wire),
+        bytes: usize,
+        at: RowAt,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), ()>,
+    ) -> Result<(), ()> {
+        let bucket = Buckets::of(self.nodes, node, wire);
+        let part = match self.shelves[thread].room(bucket, bytes) {
+            Ok(_) => None,
+            Err(room) => Some(self.pool.take(room).unwrap_or_else(|| {
+                // Whoever finds no room waits until the others have been sent; here it goes on.
+                let part = pgsluice_core::bucket::Part::new(room);
+                self.pool.grow(part.memory());
+                part
+            })),
+        };
+        let shelf = &mut self.shelves[thread];
+        let room = match part {
+            Some(part) => shelf.supply(bucket, part),
+            None => shelf.room(bucket, bytes).expect("room"),
+        };
+        let pushed = room.push(at, write);
+        self.pool.grow(shelf.grown());
+        pushed
+    }
+
+    fn take(&mut self, least: usize) -> bool {
+        let worth = Worth { least, most: SEALED_BYTES };
+        let [one, other] = &mut self.shelves;
+        let Some(payload) = self.buckets.take(worth, &mut [one, other]) else {
+            assert!(self.waiting.is_empty() || least > 0, "rows are left, and none is given out");
             return false;
         };
         assert!(payload.bytes() >= least.min(SEALED_BYTES));
-        if payload.nodes().iter().any(|&node| self.is_written(node)) && least == 1 {
-            let idle = self.waiting.values().find(|(node, ..)| !self.is_written(*node));
+        if payload.nodes().iter().any(|&node| self.is_written(node)) && least == 0 {
+            let idle = self.waiting.values().find(|row| !self.is_written(row.node));
             assert_eq!(idle, None, "nodes {:?} got a second writer before", payload.nodes());
         }
         self.receive(payload);
         true
     }
 
-    fn take_node(&mut self, buckets: &mut Buckets, node: NodeId) {
-        let Some(payload) = buckets.take_node(node) else { return };
-        assert_eq!(payload.node(), node);
+    fn take_bucket(&mut self, choices: &mut Choices<'_>) {
+        let node = choices.below(self.nodes);
+        let wire = choices.pick(&[Wire::Text, Wire::Binary]);
+        let [one, other] = &mut self.shelves;
+        let bucket = Buckets::of(self.nodes, node, wire);
+        let Some(payload) = self.buckets.take_bucket(bucket, &mut [one, other]) else { return };
+        assert_eq!((payload.node(), payload.wire()), (node, wire));
         assert!(!self.is_written(node));
         self.receive(payload);
     }
@@ -110,23 +162,32 @@ impl Ledger {
 
     /// Strikes the rows of `payload` out.
     fn receive(&mut self, payload: Payload) {
-        let bytes = payload.blocks().concat();
-        assert_eq!(bytes.len(), payload.bytes());
-        let body = bytes.strip_suffix(b"\n").expect("every row ends by a newline");
-        let mut before = BTreeMap::new();
-        let mut rows = 0;
-        for (index, row) in body.split(|&byte| byte == b'\n').enumerate() {
+        let pieces: Vec<u8> =
+            (0..payload.pieces()).flat_map(|index| payload.piece(index)).copied().collect();
+        assert_eq!(pieces.len(), payload.bytes());
+        let rows: Vec<&[u8]> = payload.in_order().map(|(_, row)| row).collect();
+        assert_eq!((rows.len(), rows.concat()), (payload.rows(), pieces));
+        let mut last: BTreeMap<NodeId, u32> = BTreeMap::new();
+        for (at, row) in payload.in_order() {
             let digits = row.split(|&byte| byte == b';').next().expect("a number");
             let number = str::from_utf8(digits).expect("digits").parse().expect("a number");
-            let (node, position, length) = self.waiting.remove(&number).expect("not given out yet");
-            assert!(payload.nodes().contains(&node));
-            assert_eq!(payload.position(index), Some(position));
-            assert_eq!(row.len(), length);
-            let before = before.insert(node, number);
+            let row = Waiting {
+                node: self.waiting.get(&number).expect("not given out yet").node,
+                wire: payload.wire(),
+                place: (at.split, at.offset, at.line),
+                bytes: row.len(),
+            };
+            assert_eq!(self.waiting.remove(&number), Some(row));
+            assert!(payload.nodes().contains(&row.node));
+            let before = last.insert(row.node, number);
             assert!(before < Some(number), "row {number} after {before:?}");
-            rows = index + 1;
         }
-        assert_eq!((payload.rows(), payload.position(rows)), (rows, None));
         self.in_flight.push(payload);
+    }
+
+    fn give_back(&mut self, index: usize) {
+        let payload = self.in_flight.swap_remove(index);
+        self.buckets.release(&payload);
+        payload.into_parts().into_iter().for_each(|part| self.pool.give_back(part));
     }
 }

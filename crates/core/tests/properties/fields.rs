@@ -2,7 +2,7 @@
 //! whichever they are.
 
 use pgsluice_core::format::{Format, Syntax};
-use pgsluice_core::parse::{Keys, Parser, Value};
+use pgsluice_core::parse::{Fields, Parser, Value};
 use pgsluice_core::split::Splitter;
 
 use crate::attributes;
@@ -23,10 +23,11 @@ pub fn check_text(bytes: &[u8]) {
 }
 
 fn check(mut choices: Choices<'_>, format: &Format) {
-    let mask = choices.byte();
+    // All of the first fields, or any.
+    let mask = if choices.once_in(2) { (1 << choices.below(8)) - 1 } else { choices.byte() };
     let parser = Parser::new(format, (0..8).filter(|field| mask >> field & 1 == 1).collect());
     let input = choices.input(format);
-    let mut keys = Keys::default();
+    let mut keys = Fields::default();
     // Any bytes, also those that are no row.
     check_wanted(&parser, &input, mask, &mut keys);
     let mut rows = Vec::new();
@@ -53,10 +54,13 @@ fn twin(format: &Format, line: &[u8]) -> attributes::Fields {
 }
 
 /// What [`Parser::parse`] finds is what [`Parser::all`] finds. `keys` may be of another row.
-fn check_wanted(parser: &Parser, row: &[u8], mask: u8, keys: &mut Keys) {
+fn check_wanted(parser: &Parser, row: &[u8], mask: u8, keys: &mut Fields) {
     let all = parser.all(row);
     parser.parse(row, keys);
-    for (slot, field) in (0..8).filter(|field| mask >> field & 1 == 1).enumerate() {
+    let wanted = (0..8).filter(|field| mask >> field & 1 == 1);
+    let exact = all.len() == wanted.clone().last().map_or(0, |last| last + 1);
+    assert_eq!(keys.is_exact(), exact, "{all:?} of {row:?}");
+    for (slot, field) in wanted.enumerate() {
         let expected = match all.get(field) {
             None => Value::Missing,
             Some(None) => Value::Null,

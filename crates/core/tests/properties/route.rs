@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pgsluice_core::catalog::{Key, KeyColumn, NodeId, ROOT, Strategy, Tree};
 use pgsluice_core::format::Format;
 use pgsluice_core::hash::PARTITION_SEED;
-use pgsluice_core::parse::{Keys, Parser};
+use pgsluice_core::parse::{Fields, Parser};
 use pgsluice_core::route::{Cause, Route, Router, Scratch, naive};
 use pgsluice_core::types::{Datum, KeyType, OwnedDatum};
 
@@ -25,7 +25,7 @@ pub fn check(bytes: &[u8]) {
     let tree = Arc::new(tree::tree(&mut choices));
     let router = Router::new(Arc::clone(&tree));
     let parser = Parser::new(&Format::text(), router.wanted().to_vec());
-    let mut keys = Keys::default();
+    let mut keys = Fields::default();
     let mut scratch = Scratch::default();
     for _ in 0..20 {
         let values = values(&mut choices);

@@ -39,7 +39,7 @@ pub(crate) fn create_input(table: &str, columns: &[String]) -> String {
 
 /// `COPY input FROM STDIN`.
 pub(crate) fn copy_input(columns: &[String], format: &Format) -> String {
-    sql::copy_in(&temporary(INPUT), columns, format)
+    sql::copy_in(&temporary(INPUT), columns, Some(format))
 }
 
 /// Rows and checksum of the input.

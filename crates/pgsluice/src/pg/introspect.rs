@@ -8,8 +8,10 @@
 //! Queries about many tables take their oids through a subquery: a plain array would be weighed
 //! by the planner element by element, which takes longer than the query.
 
+mod codecs;
 mod domains;
 mod expressions;
+mod indexes;
 mod keys;
 mod native;
 mod questions;
@@ -17,8 +19,11 @@ mod session;
 mod values;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
+use pgsluice_core::bucket::Column;
 use pgsluice_core::catalog::{Bound, Key, Node, NodeId, Relation, Strategy, Tree};
+use pgsluice_core::types::Codec;
 use tokio_postgres::types::Oid;
 use tokio_postgres::{Client, IsolationLevel, Row, Transaction};
 
@@ -39,6 +44,8 @@ pub struct Catalogue {
     pub(crate) questions: Questions,
     /// The columns that the input has, in its order.
     pub columns: Vec<String>,
+    /// How the values of each of these are encoded, or in words for the user why they are not.
+    pub codecs: Vec<std::result::Result<Codec, String>>,
     /// Whether the input leaves out columns that could be written.
     pub omits_columns: bool,
     /// `server_version_num`, such as 180006.
@@ -68,19 +75,23 @@ pub struct Facts {
     pub computes_input: bool,
     /// Defaults of the columns that the input omits are not the root's.
     pub other_defaults: bool,
+    /// The columns of its primary key, or else of the index that it is replicated or clustered by, as
+    /// far as rows in binary can be sorted by them.
+    pub(crate) order: Option<Arc<[Column]>>,
 }
 
 /// The bound is deparsed without naming its table: it has no column in it, and with the name the
 /// server would open and lock every partition.
 const NODES: &str = "
-WITH RECURSIVE tree (oid, parent, level, schema, relname, relkind, reltuples, bound) AS (
-    SELECT oid, NULL::pg_catalog.oid, 0, relnamespace, relname, relkind, reltuples,
+WITH RECURSIVE tree (oid, parent, level, schema, relname, relkind, reltuples, relhasindex, bound)
+AS (
+    SELECT oid, NULL::pg_catalog.oid, 0, relnamespace, relname, relkind, reltuples, relhasindex,
            pg_catalog.pg_get_expr(relpartbound, 0)
     FROM pg_catalog.pg_class
     WHERE oid = $1
     UNION ALL
     SELECT c.oid, tree.oid, tree.level + 1, c.relnamespace, c.relname, c.relkind, c.reltuples,
-           pg_catalog.pg_get_expr(c.relpartbound, 0)
+           c.relhasindex, pg_catalog.pg_get_expr(c.relpartbound, 0)
     FROM tree
     JOIN pg_catalog.pg_inherits i ON i.inhparent = tree.oid
     JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid
@@ -90,7 +101,7 @@ WITH RECURSIVE tree (oid, parent, level, schema, relname, relkind, reltuples, bo
 SELECT tree.oid, parent, n.nspname, relname, relkind::pg_catalog.text AS relkind,
        p.partstrat::pg_catalog.text AS strategy,
        CASE WHEN parent IS NOT NULL THEN bound END AS bound,
-       reltuples,
+       reltuples, relhasindex,
        pg_catalog.row_security_active(tree.oid) AS row_security,
        pg_catalog.has_table_privilege(tree.oid, 'INSERT')
            AND pg_catalog.has_schema_privilege(n.oid, 'USAGE') AS may_insert,
@@ -186,6 +197,7 @@ impl Catalogue {
         questions.spelling =
             questions::find_spelling(transaction, session, &tree, root, &columns).await?;
 
+        let codecs = codecs::read(transaction, session, root, &columns).await?;
         let mut facts: Vec<Facts> = rows.iter().map(Facts::from_row).collect();
         let version = transaction
             .query_one("SELECT pg_catalog.current_setting('server_version_num')::int4", &[])
@@ -203,7 +215,16 @@ impl Catalogue {
             let computing = transaction.query(COMPUTES_INPUT, &[&oids, &columns]).await?;
             mark(&mut facts, &computing, |facts| facts.computes_input = true);
         }
-        Ok(Some(Self { tree, facts, questions, columns, omits_columns, version }))
+        let indexed: Vec<Oid> = rows
+            .iter()
+            .filter(|row| row.get::<_, bool>("relhasindex"))
+            .map(|row| row.get("oid"))
+            .collect();
+        if !indexed.is_empty() {
+            let mut orders = indexes::read(transaction, &indexed, &columns, &codecs).await?;
+            facts.iter_mut().for_each(|facts| facts.order = orders.remove(&facts.oid));
+        }
+        Ok(Some(Self { tree, facts, questions, columns, codecs, omits_columns, version }))
     }
 
     /// Reads the definitions of all keys, which a load can do without and the server takes its
@@ -237,6 +258,7 @@ impl Facts {
             may_insert: row.get("may_insert"),
             computes_input: false,
             other_defaults: false,
+            order: None,
         }
     }
 }

@@ -3,15 +3,26 @@
 use pgsluice_core::catalog::{Relation, quoted};
 use pgsluice_core::format::{Format, Syntax};
 
-/// Settings of a session that loads: nothing that a role has set may end a long COPY, and a flush
-/// for each payload is spared, because [`FLUSH`] ends the load.
-pub(crate) const LOADING_SESSION: &str = "
-SET synchronous_commit = off;
+/// Settings of a session that loads: nothing that a role has set may end a long COPY.
+pub(crate) const PATIENT: &str = "
 SET statement_timeout = 0;
 SET lock_timeout = 0;
 SET idle_in_transaction_session_timeout = 0";
 
-/// Settings of a session that evaluates keys, besides [`LOADING_SESSION`]: each statement is planned
+/// Spares a flush for each payload, because [`FLUSH`] ends the load.
+pub(crate) const ASYNCHRONOUS: &str = "SET synchronous_commit = off";
+
+/// The table that a name stands for, if rows can be copied into it: its schema, its own name, the
+/// server's version, and the columns that can be written. A number is no name.
+pub(crate) const TABLE: &str = "
+SELECT n.nspname, c.relname, pg_catalog.current_setting('server_version_num')::pg_catalog.int4,
+       ARRAY(SELECT attname::pg_catalog.text FROM pg_catalog.pg_attribute
+             WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+             ORDER BY attnum)
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.oid = pg_catalog.to_regclass($1) AND $1 !~ '^[0-9]*$' AND c.relkind IN ('r', 'p')";
+
+/// Settings of a session that evaluates keys, besides [`PATIENT`]: each statement is planned
 /// once, and not compiled for the number of rows that the server guesses.
 pub(crate) const ASKING_SESSION: &str = "
 SET plan_cache_mode = force_generic_plan;
@@ -68,12 +79,20 @@ pub(crate) fn begin(path: &[&Relation], oid: u32, root: u32) -> String {
     )
 }
 
-/// `COPY relation (columns) FROM STDIN` in the input's own format.
-pub(crate) fn copy_in(relation: &Relation, columns: &[String], format: &Format) -> String {
+/// `COPY relation (columns) FROM STDIN` in the input's own format, or in binary if there is none.
+pub(crate) fn copy_in(relation: &Relation, columns: &[String], format: Option<&Format>) -> String {
     let columns: Vec<String> = columns.iter().map(|column| quoted(column)).collect();
+    let options = format.map_or_else(|| "FORMAT binary".to_owned(), text_options);
+    // A table without columns is copied without a list of them.
+    let list =
+        if columns.is_empty() { String::new() } else { format!(" ({})", columns.join(", ")) };
+    format!("COPY {relation}{list} FROM STDIN WITH ({options})")
+}
+
+fn text_options(format: &Format) -> String {
     let delimiter = literal(&[format.delimiter]);
     let null = literal(&format.null);
-    let options = match format.syntax {
+    match format.syntax {
         Syntax::Text => format!("FORMAT text, DELIMITER {delimiter}, NULL {null}"),
         Syntax::Csv { quote, escape, .. } => {
             let (quote, escape) = (literal(&[quote]), literal(&[escape]));
@@ -81,11 +100,7 @@ pub(crate) fn copy_in(relation: &Relation, columns: &[String], format: &Format) 
                 "FORMAT csv, DELIMITER {delimiter}, NULL {null}, QUOTE {quote}, ESCAPE {escape}"
             )
         }
-    };
-    // A table without columns is copied without a list of them.
-    let list =
-        if columns.is_empty() { String::new() } else { format!(" ({})", columns.join(", ")) };
-    format!("COPY {relation}{list} FROM STDIN WITH ({options})")
+    }
 }
 
 /// A string literal, whatever standard_conforming_strings says.
@@ -103,10 +118,11 @@ mod tests {
         let relation = Relation { schema: "a\"b".to_owned(), name: "T".to_owned() };
         let columns = ["select".to_owned(), "x y".to_owned()];
         assert_eq!(
-            copy_in(&relation, &columns, &Format::text()),
+            copy_in(&relation, &columns, Some(&Format::text())),
             "COPY \"a\"\"b\".\"T\" (\"select\", \"x y\") FROM STDIN \
              WITH (FORMAT text, DELIMITER E'\t', NULL E'\\\\N')"
         );
-        assert!(copy_in(&relation, &[], &Format::csv()).contains("\"T\" FROM STDIN"));
+        assert!(copy_in(&relation, &[], Some(&Format::csv())).contains("\"T\" FROM STDIN"));
+        assert!(copy_in(&relation, &[], None).ends_with("FROM STDIN WITH (FORMAT binary)"));
     }
 }

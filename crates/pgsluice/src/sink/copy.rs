@@ -8,17 +8,18 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
 
-use bytes::Buf;
 use futures_util::SinkExt;
 use futures_util::future::try_join;
-use pgsluice_core::bucket::Payload;
+use pgsluice_core::bucket::{Payload, Wire};
 use pgsluice_core::catalog::{NodeId, ROOT};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{CopyInSink, SimpleQueryMessage};
 
 use super::lines;
 use super::refusal::{Sent, lost, moved, refusal, unwelcome};
+use super::stretch::Stretch;
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::exchange::{Destination, Maker};
@@ -64,7 +65,7 @@ impl From<tokio_postgres::Error> for Failure {
     }
 }
 
-type Sink = Pin<Box<CopyInSink<Block>>>;
+type Sink = Pin<Box<CopyInSink<Stretch>>>;
 
 impl<'a> Lane<'a> {
     /// Connects.
@@ -75,7 +76,8 @@ impl<'a> Lane<'a> {
     ) -> Result<Self> {
         let opening = async {
             let link = connect::open(target).await?;
-            link.client.batch_execute(sql::LOADING_SESSION).await?;
+            link.client.batch_execute(sql::PATIENT).await?;
+            link.client.batch_execute(sql::ASYNCHRONOUS).await?;
             Ok(link)
         };
         let link = flow.control.unless_stopped(opening).await?;
@@ -84,24 +86,39 @@ impl<'a> Lane<'a> {
 
     /// Sends payloads until there are no more, each in a transaction of its own.
     pub(crate) async fn copy(&self, committed: &mut Committed) -> Result<()> {
+        let mut is_warm = false;
         while let Some(payload) = self.next().await? {
             let payload = Arc::new(payload);
             let (node, rows) = (payload.node(), payload.rows() as u64);
             let copying = async {
-                let destination = self.destination(node).await?;
-                let mut sink = self.begin(node, destination.as_ref()).await?;
+                // The first COPY of a session takes much longer.
+                if is_warm && self.queue.is_curious() {
+                    self.probe(node).await?;
+                }
+                let beside = self.beside(node).await?;
+                let mut sink = self.begin(node, payload.wire(), beside.as_ref()).await?;
                 self.send(&mut sink, &payload).await?;
-                let stored = self.commit(sink, rows, destination.is_some()).await?;
-                Ok(stored.map(|stored| (stored, destination)))
+                let stored = self.commit(sink, rows, beside.is_some()).await?;
+                Ok(stored.map(|stored| (stored, beside)))
             };
             let outcome = self.link.canceller.settle(self.flow.control, copying).await;
             let sent = [Sent { lines_before: 0, payload }];
-            let Some((stored, destination)) = self.judge(outcome, &sent)? else { break };
-            self.count(node, stored, destination);
+            let Some((stored, beside)) = self.judge(outcome, &sent)? else { break };
+            self.count(node, stored, beside);
             committed.sent += rows;
             committed.stored += stored;
             sent.into_iter().for_each(|sent| self.give_back(sent));
+            is_warm = true;
         }
+        Ok(())
+    }
+
+    /// Measures what a COPY into `node` costs before it has any row.
+    async fn probe(&self, node: NodeId) -> Result<(), Failure> {
+        let began = Instant::now();
+        let sink = self.begin(node, Wire::Text, None).await?;
+        self.commit(sink, 0, false).await?;
+        self.queue.learn(began.elapsed());
         Ok(())
     }
 
@@ -110,7 +127,7 @@ impl<'a> Lane<'a> {
         let mut remembered: VecDeque<Sent> = VecDeque::new();
         let mut sent = 0;
         let copying = async {
-            let mut sink = self.begin(ROOT, None).await?;
+            let mut sink = self.begin(ROOT, Wire::Text, None).await?;
             let (mut line, mut bytes) = (0, 0);
             // If the connection is lost while there is nothing to send, the commit reports it.
             while let Ok(Some(payload)) = self.next().await {
@@ -142,7 +159,10 @@ impl<'a> Lane<'a> {
     async fn next(&self) -> Result<Option<Payload>> {
         loop {
             match self.queue.pop() {
-                Next::Payload(payload) => return Ok(Some(payload)),
+                Next::Payload(mut payload) => {
+                    self.queue.sort(&mut payload);
+                    return Ok(Some(payload));
+                }
                 Next::Done => return Ok(None),
                 Next::Nothing if self.link.is_closed().await => {
                     return Err(lost(self.link.ending()));
@@ -153,19 +173,24 @@ impl<'a> Lane<'a> {
     }
 
     /// Where the rows of `node` go if not as planned: beside a leaf that is exchanged.
-    async fn destination(&self, node: NodeId) -> Result<Option<Destination>, Failure> {
+    async fn beside(&self, node: NodeId) -> Result<Option<Destination>, Failure> {
         let Some(maker) = &self.maker else { return Ok(None) };
         let found = maker.destination(&self.link.client, self.flow.control, node).await;
         found.map_err(Failure::Unmade)
     }
 
     /// Begins a transaction and a COPY into `node`, in one round trip.
-    async fn begin(&self, node: NodeId, beside: Option<&Destination>) -> Result<Sink, Failure> {
+    async fn begin(
+        &self,
+        node: NodeId,
+        wire: Wire,
+        beside: Option<&Destination>,
+    ) -> Result<Sink, Failure> {
         let client = &self.link.client;
-        let plan = self.flow.plan;
+        let Flow { plan, .. } = self.flow;
         let (begin, copy) = match beside {
-            Some(beside) => (beside.begin.clone(), plan.copy_into(&beside.relation)),
-            None => (plan.begin(node), plan.copy_statement(node)),
+            Some(beside) => (beside.begin.clone(), plan.copy_into(&beside.relation, wire)),
+            None => (plan.begin(node), plan.copy_statement(node, wire)),
         };
         let beginning = client.simple_query(&begin);
         let begun = try_join(beginning, client.copy_in(&copy)).await;
@@ -184,11 +209,11 @@ impl<'a> Lane<'a> {
 
     async fn send(&self, sink: &mut Sink, payload: &Arc<Payload>) -> Result<(), Failure> {
         self.flow.opening.row_sent();
-        for index in 0..payload.blocks().len() {
+        for stretch in Stretch::all(payload) {
             if self.flow.control.is_stopped() {
                 break;
             }
-            sink.feed(Block { payload: Arc::clone(payload), index, at: 0 }).await?;
+            sink.feed(stretch).await?;
         }
         Ok(())
     }
@@ -248,30 +273,9 @@ impl<'a> Lane<'a> {
     }
 
     fn give_back(&self, sent: Sent) {
-        // Once COPY is finished the connection holds no block of it.
+        // Once COPY is finished the connection holds no piece of it.
         if let Some(payload) = Arc::into_inner(sent.payload) {
             self.queue.recycle(payload);
         }
-    }
-}
-
-/// A block of a payload on its way to the server, without a copy of its own.
-struct Block {
-    payload: Arc<Payload>,
-    index: usize,
-    at: usize,
-}
-
-impl Buf for Block {
-    fn remaining(&self) -> usize {
-        self.payload.blocks()[self.index].len() - self.at
-    }
-
-    fn chunk(&self) -> &[u8] {
-        &self.payload.blocks()[self.index][self.at..]
-    }
-
-    fn advance(&mut self, count: usize) {
-        self.at += count;
     }
 }

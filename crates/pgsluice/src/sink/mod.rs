@@ -1,6 +1,9 @@
-//! Where payloads go. So far there is one end, [`copy`]: a COPY into the payload's node, or into the
-//! table that is built for it.
+//! Where payloads go: [`copy`], a COPY into the payload's node or the table that is built for it, or
+//! [`null`].
 
 pub(crate) mod copy;
 mod lines;
-pub(crate) mod refusal;
+pub(crate) mod null;
+mod refusal;
+pub(crate) use refusal::{lost, moved};
+mod stretch;

@@ -5,10 +5,9 @@
 
 use std::sync::Arc;
 
-use pgsluice_core::bucket::Payload;
+use pgsluice_core::bucket::{Payload, RowAt};
 use pgsluice_core::catalog::{NodeId, ROOT, Relation};
 use pgsluice_core::format::Format;
-use pgsluice_core::position::Position;
 use tokio_postgres::error::{DbError, SqlState};
 
 use super::lines;
@@ -46,8 +45,9 @@ pub(super) fn refusal(flow: &Flow<'_>, error: &tokio_postgres::Error, sent: &[Se
     if let Some(column) = place.column.or_else(|| db.column().map(str::to_owned)) {
         report = report.column(column);
     }
-    if let Some(position) = place.line.and_then(|line| position(line, sent, &flow.plan.format)) {
-        return report.at(flow.place(position));
+    let row = place.line.and_then(|line| row(line, sent, &flow.plan.format));
+    if let Some(place) = row.and_then(|row| flow.place_of(row)) {
+        return report.at(place);
     }
     if !context.is_empty() {
         report = report.detail(format!("The server was at: {context}"));
@@ -75,7 +75,7 @@ pub(super) fn unwelcome(error: &tokio_postgres::Error) -> Error {
 }
 
 /// The error for a connection that ended by itself.
-pub(super) fn lost(error: Option<&tokio_postgres::Error>) -> Error {
+pub(crate) fn lost(error: Option<&tokio_postgres::Error>) -> Error {
     if let Some(db) = error.and_then(tokio_postgres::Error::as_db_error) {
         return Error::from(db);
     }
@@ -104,12 +104,10 @@ fn beside(flow: &Flow<'_>, sent: &[Sent]) -> Option<Relation> {
 /// that are looked at in the end have no row.
 fn range(flow: &Flow<'_>, sent: &[Sent]) -> Option<String> {
     let rows: usize = sent.iter().map(|sent| sent.payload.rows()).sum();
-    let positions = sent.iter().flat_map(|sent| {
-        [0, sent.payload.rows().saturating_sub(1)].map(|row| sent.payload.position(row))
-    });
-    let mut positions: Vec<Position> = positions.flatten().collect();
-    positions.sort_by_key(|position| (position.source, position.offset));
-    let (first, last) = (flow.place(*positions.first()?), flow.place(*positions.last()?));
+    let places = || sent.iter().flat_map(|sent| sent.payload.in_order().map(|(at, _)| at));
+    let order = |at: &RowAt| (at.split, at.offset);
+    let first = flow.place_of(places().min_by_key(order)?)?;
+    let last = flow.place_of(places().max_by_key(order)?)?;
     Some(match rows {
         1 => format!("The row is the one at {first}."),
         _ => format!("The row is one of {rows} from {first} to {last}."),
@@ -151,7 +149,10 @@ impl Context {
         let Some(rest) = after[start + digits..].strip_prefix(", ") else { return found };
         // The value, which may hold anything, stands behind the column.
         let at = |name: &String| {
-            [':', ','].iter().filter_map(|end| rest.find(&format!(" {name}{end}"))).min()
+            let ends = [':', ','].iter().filter_map(|end| rest.find(&format!(" {name}{end}")));
+            // In binary no value follows.
+            let last = rest.strip_suffix(name.as_str()).and_then(|rest| rest.strip_suffix(' '));
+            ends.chain(last.map(str::len)).min()
         };
         let named = columns.iter().filter_map(|name| Some((at(name)?, name)));
         found.column = named
@@ -161,12 +162,11 @@ impl Context {
     }
 }
 
-/// The position of the row that the server was at in line `line` of all that was sent.
-fn position(line: u64, sent: &[Sent], format: &Format) -> Option<Position> {
+/// The row that the server was at in line `line` of all that was sent.
+fn row(line: u64, sent: &[Sent], format: &Format) -> Option<RowAt> {
     let after = sent.partition_point(|sent| sent.lines_before < line);
     let Sent { lines_before, payload } = &sent[after.checked_sub(1)?];
-    let row = lines::row(payload, format, *lines_before == 0, line - lines_before)?;
-    payload.position(row)
+    lines::row(payload, format, *lines_before == 0, line - lines_before)
 }
 
 #[cfg(test)]
@@ -185,6 +185,7 @@ mod tests {
         assert_eq!(parse("COPY leaf_12, line 345, column b: \"x\""), (Some(345), Some("b".into())));
         assert_eq!(parse("COPY leaf_1, line 2"), (Some(2), None));
         assert_eq!(parse("COPY t, line 3: \"a: b\""), (Some(3), None));
+        assert_eq!(parse("COPY leaf_1, line 9, column b"), (Some(9), Some("b".into())));
         assert_eq!(parse("COPY t, line 3, column line 7, null"), (Some(3), Some("line 7".into())));
         assert_eq!(parse("COPY t, Zeile 3, Spalte a: »x«"), (Some(3), Some("a".into())));
         assert_eq!(parse("COPY t, line 3, column b: \"x a: y\""), (Some(3), Some("b".into())));

@@ -22,6 +22,8 @@ const LONGEST_ROW: usize = 2 << 30;
 /// A range of one input that begins and ends at row ends, and its rows.
 #[derive(Debug)]
 pub struct Split {
+    /// Its number in the order of the inputs.
+    pub number: u32,
     /// The place of the first byte.
     pub start: Position,
     /// The bytes; those after the last row belong to the next split.
@@ -40,6 +42,7 @@ pub struct Reader {
     columns: Vec<String>,
     next: usize,
     open: Option<Open>,
+    splits: u32,
     /// What was not data after an end-of-data marker: input name and bytes.
     pub ignored: Vec<(String, u64)>,
 }
@@ -62,6 +65,7 @@ impl Reader {
             columns: columns.to_vec(),
             next: 0,
             open: None,
+            splits: 0,
             ignored: Vec::new(),
         }
     }
@@ -110,9 +114,11 @@ impl Reader {
                 self.open = None;
             }
             if !rows.is_empty() {
-                return Ok(Some(Split { start, bytes, rows, length: scan.consumed }));
+                let number = self.splits;
+                self.splits += 1;
+                return Ok(Some(Split { number, start, bytes, rows, length: scan.consumed }));
             }
-            used = Some(Split { start, bytes, rows, length: 0 });
+            used = Some(Split { number: 0, start, bytes, rows, length: 0 });
         }
     }
 }

@@ -57,7 +57,7 @@ fn numeric_scale(modifier: i32) -> Option<Scale> {
 
 /// `INTERVAL_TYPMOD`, `src/include/utils/timestamp.h`: the lower half is a precision or all ones. None for
 /// an interval of some fields only, such as `interval day`.
-fn interval_precision(modifier: i32) -> Option<u8> {
+pub(super) fn interval_precision(modifier: i32) -> Option<u8> {
     const FULL: i32 = 0x7FFF;
     if modifier >= 0 && modifier >> 16 != FULL {
         return None;

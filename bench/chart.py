@@ -1,0 +1,85 @@
+"""Records as a chart: for each benchmark the seconds of each way to load, as bars, in SVG.
+
+The picture brings its own background, so that it is legible wherever it is shown, and follows the
+reader's preference for light or dark.
+"""
+
+from html import escape
+
+from bench.floor import ASYNCHRONOUS
+from bench.rounds import median
+
+WIDTH, MARGIN, LETTER, VALUE = 860, 24, 7, 76
+BAR, STEP, HEAD, GAP = 16, 24, 30, 18
+STYLE = """
+  svg { font: 13px system-ui, -apple-system, "Segoe UI", "Helvetica Neue", Arial, sans-serif }
+  .paper { fill: #ffffff; stroke: #d0d7de }
+  text { fill: #1f2328 }
+  .title { font-weight: 600 }
+  .value { font-variant-numeric: tabular-nums }
+  .us { fill: #0969da }
+  .floor { fill: #1a7f37 }
+  .psql { fill: #8c959f }
+  @media (prefers-color-scheme: dark) {
+    .paper { fill: #0d1117; stroke: #30363d }
+    text { fill: #e6edf3 }
+    .us { fill: #4493f8 }
+    .floor { fill: #3fb950 }
+    .psql { fill: #656d76 }
+  }
+"""
+
+
+def chart(panels: list[tuple[str, dict]]) -> str:
+    """Return the SVG of these titles and records, each with a scale of its own."""
+    drawn = []
+    top = MARGIN
+    medians = {title: seconds(record) for title, record in panels}
+    labels = LETTER * max(len(how) for bars in medians.values() for how in bars)
+    for title, bars in medians.items():
+        drawn.append(panel(title, bars, labels, top))
+        top += HEAD + STEP * len(bars) + GAP
+    height = top - GAP + MARGIN - (STEP - BAR)
+    paper = (
+        f'<rect class="paper" x="0.5" y="0.5" width="{WIDTH - 1}" height="{height - 1}" rx="6"/>'
+    )
+    opening = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}"'
+        f' viewBox="0 0 {WIDTH} {height}" role="img" aria-label="Seconds of each way to load">'
+    )
+    return "\n".join([opening, f"<style>{STYLE}</style>", paper, *drawn, "</svg>", ""])
+
+
+def seconds(record: dict) -> dict[str, float]:
+    """Return the median seconds of each way to load, the slowest first."""
+    runs = record["runs"]
+    medians = {
+        how.removesuffix(ASYNCHRONOUS): median(runs, "seconds", how=how)
+        for how in dict.fromkeys(run["how"] for run in runs)
+    }
+    return dict(sorted(medians.items(), key=lambda bar: bar[1], reverse=True))
+
+
+def panel(title: str, bars: dict[str, float], labels: int, top: int) -> str:
+    """Return the bars of one benchmark, below its title."""
+    longest = max(bars.values())
+    room = WIDTH - 2 * MARGIN - labels - VALUE
+    lines = [text(MARGIN, top + 12, title, "title")]
+    for number, (how, value) in enumerate(bars.items()):
+        y = top + HEAD + STEP * number
+        x, width = MARGIN + labels, max(1, room * value / longest)
+        bar = (
+            f'<rect class="{kind(how)}" x="{x}" y="{y}" width="{width:.1f}" height="{BAR}" rx="2"/>'
+        )
+        lines += [text(MARGIN, y + 12, how), bar]
+        lines.append(text(round(x + width + 8), y + 12, f"{value:.2f} s", "value"))
+    return "\n".join(lines)
+
+
+def kind(how: str) -> str:
+    """Return whose bar it is."""
+    return "us" if how.startswith("pgsluice") else "floor" if "floor" in how else "psql"
+
+
+def text(x: int, y: int, words: str, style: str = "label") -> str:
+    return f'<text class="{style}" x="{x}" y="{y}">{escape(words)}</text>'

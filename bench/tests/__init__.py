@@ -1,0 +1,1 @@
+"""Tests of the benchmarks' own reckoning, without a server."""

@@ -1,0 +1,33 @@
+"""The processor time of a process and its children, here this one's own."""
+
+import os
+import subprocess
+import sys
+import unittest
+
+from bench.meter import PROC, Meter
+
+BURN = "import time\nwhile time.process_time() < 0.3: pass\nprint(flush=True)\ninput()"
+
+
+@unittest.skipUnless(PROC.joinpath("self", "stat").exists(), "processor time is read from /proc")
+class Family(unittest.TestCase):
+    def setUp(self):
+        self.meter = Meter.__new__(Meter)
+        self.meter.postmaster = os.getpid()
+        self.second = os.sysconf("SC_CLK_TCK")
+
+    def test_a_child_counts_while_it_lives_and_after_it_was_waited_for(self):
+        before = self.meter.settled()
+        command = [sys.executable, "-c", BURN]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+            child.stdout.readline()
+            self.assertIn(child.pid, self.meter.family())
+            self.assertGreaterEqual(self.meter.settled() - before, 0.25 * self.second)
+            child.stdin.write(b"\n")
+        self.assertNotIn(child.pid, self.meter.family())
+        self.assertGreaterEqual(self.meter.settled() - before, 0.25 * self.second)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,97 @@
+//! Pool: the memory of all parts, within a budget.
+
+use super::part::Part;
+
+const SMALLEST_PART: usize = 4 << 10;
+const LARGEST_PART: usize = 64 << 10;
+
+/// Parts that are used again, and a count of the memory that is in use.
+#[derive(Debug)]
+pub struct Pool {
+    budget: usize,
+    used: usize,
+    /// Bytes of rows in each part, but for rows that are longer.
+    size: usize,
+    free: Vec<Part>,
+}
+
+impl Pool {
+    /// `budget` bytes of memory, of which so many `buckets` are filled at a time.
+    pub fn new(budget: usize, buckets: usize) -> Self {
+        // A quarter of the budget may be lost in parts that have only begun to fill.
+        let size = (budget / 4 / buckets.max(1)).clamp(SMALLEST_PART, LARGEST_PART);
+        Self { budget, used: 0, size, free: Vec::new() }
+    }
+
+    /// An empty part for rows of `bytes` bytes; None while there is no room for it. If nothing is in use
+    /// there always is, however long the row.
+    pub fn take(&mut self, bytes: usize) -> Option<Part> {
+        let size = self.size.max(bytes);
+        let memory = Part::memory_for(size);
+        if self.used > 0 && self.used + memory > self.budget {
+            return None;
+        }
+        let part = self.free.pop_if(|_| size == self.size).unwrap_or_else(|| Part::new(size));
+        self.used += part.memory();
+        Some(part)
+    }
+
+    /// Counts memory by which a part has grown, or that is needed to send one.
+    pub fn grow(&mut self, bytes: usize) {
+        self.used += bytes;
+    }
+
+    /// The opposite of [`Self::grow`].
+    pub fn shrink(&mut self, bytes: usize) {
+        self.used -= bytes;
+    }
+
+    /// Takes a part back.
+    pub fn give_back(&mut self, mut part: Part) {
+        self.used -= part.memory();
+        // One that a long row has grown is not kept.
+        if part.memory() <= Part::memory_for(self.size) {
+            part.clear();
+            self.free.push(part);
+        }
+    }
+
+    /// Whether so much is free that whoever waits for memory may go on.
+    pub fn is_roomy(&self) -> bool {
+        self.used <= self.budget / 16 * 15
+    }
+
+    /// Whether no part is in use.
+    pub fn is_unused(&self) -> bool {
+        self.used == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_used_again_within_the_budget() {
+        let mut pool = Pool::new(64 << 20, 1);
+        let mut parts: Vec<Part> = std::iter::from_fn(|| pool.take(1)).collect();
+        let count = (64 << 20) / Part::memory_for(LARGEST_PART);
+        assert_eq!(parts.len(), count);
+        assert!(!pool.is_roomy());
+        parts.drain(..).for_each(|part| pool.give_back(part));
+        assert!(pool.is_unused() && pool.is_roomy());
+        assert!(pool.take(1).is_some() && pool.free.len() == count - 1);
+    }
+
+    #[test]
+    fn a_row_longer_than_the_budget_has_room_when_nothing_else_is_there() {
+        let mut pool = Pool::new(1 << 20, 1);
+        let small = pool.take(1).expect("room");
+        assert!(pool.take(8 << 20).is_none());
+        pool.give_back(small);
+        let part = pool.take(8 << 20).expect("nothing else is there");
+        assert!(pool.take(1).is_none());
+        pool.give_back(part);
+        assert_eq!((pool.is_unused(), pool.free.len()), (true, 1));
+    }
+}

@@ -1,0 +1,120 @@
+//! Shelf: the rows that one thread has put into buckets and that nobody has taken yet.
+
+use std::collections::VecDeque;
+
+use super::part::{Part, RowAt};
+
+/// A row may grow by so much when it is encoded, before its part must grow with it.
+const ROOM_A_ROW: usize = 256;
+
+/// One thread's share of all buckets.
+#[derive(Debug)]
+pub struct Shelf {
+    piles: Vec<Pile>,
+    bytes: usize,
+    grown: usize,
+}
+
+/// One thread's share of one bucket.
+#[derive(Debug, Default)]
+pub(super) struct Pile {
+    /// What is being filled; before the first row it has no room. It lies here, next to the sums, because
+    /// whatever else a row touches is fetched from far away.
+    open: Part,
+    pub(super) bytes: usize,
+    pub(super) rows: usize,
+    full: VecDeque<Part>,
+}
+
+impl Pile {
+    /// The part that was begun first, if there are rows.
+    pub(super) fn first(&self) -> Option<&Part> {
+        self.full.front().or_else(|| (self.rows > 0).then_some(&self.open))
+    }
+}
+
+impl Shelf {
+    /// A shelf for so many buckets.
+    pub fn new(buckets: usize) -> Self {
+        Self { piles: (0..buckets).map(|_| Pile::default()).collect(), bytes: 0, grown: 0 }
+    }
+
+    /// The bytes of all rows.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Room for a row of some `bytes` bytes in `bucket`; an error is the bytes that a part must have room
+    /// for that is to be supplied first: see [`Self::supply`].
+    #[inline]
+    pub fn room(&mut self, bucket: usize, bytes: usize) -> Result<Room<'_>, usize> {
+        let room = bytes + ROOM_A_ROW;
+        let Self { piles, bytes, grown } = self;
+        let pile = &mut piles[bucket];
+        if pile.open.has_room(room) { Ok(Room { pile, bytes, grown }) } else { Err(room) }
+    }
+
+    /// Gives `bucket` an empty part to fill.
+    pub fn supply(&mut self, bucket: usize, part: Part) -> Room<'_> {
+        let Self { piles, bytes, grown } = self;
+        let pile = &mut piles[bucket];
+        let before = std::mem::replace(&mut pile.open, part);
+        if before.memory() > 0 {
+            pile.full.push_back(before);
+        }
+        Room { pile, bytes, grown }
+    }
+
+    /// The memory by which parts had to grow since this was asked last.
+    #[inline]
+    pub fn grown(&mut self) -> usize {
+        std::mem::take(&mut self.grown)
+    }
+
+    pub(super) fn pile(&self, bucket: usize) -> &Pile {
+        &self.piles[bucket]
+    }
+
+    /// Takes the first part of a bucket.
+    pub(super) fn take(&mut self, bucket: usize) -> Option<Part> {
+        let pile = &mut self.piles[bucket];
+        let part = match pile.full.pop_front() {
+            Some(part) => part,
+            None if pile.rows > 0 => std::mem::take(&mut pile.open),
+            None => return None,
+        };
+        pile.bytes -= part.bytes();
+        pile.rows -= part.rows().len();
+        self.bytes -= part.bytes();
+        Some(part)
+    }
+}
+
+/// Room for a row.
+#[derive(Debug)]
+pub struct Room<'s> {
+    pile: &'s mut Pile,
+    bytes: &'s mut usize,
+    grown: &'s mut usize,
+}
+
+impl Room<'_> {
+    /// Adds a row that `write` appends, or nothing if it fails.
+    #[inline]
+    pub fn push<E>(
+        self,
+        at: RowAt,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Self { pile, bytes, grown } = self;
+        let (memory, before) = (pile.open.memory(), pile.open.bytes());
+        let pushed = pile.open.push(at, write);
+        *grown += pile.open.memory() - memory;
+        pushed?;
+        let written = pile.open.bytes() - before;
+        pile.bytes += written;
+        pile.rows += 1;
+        *bytes += written;
+        Ok(())
+    }
+}

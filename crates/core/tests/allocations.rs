@@ -1,0 +1,119 @@
+//! No stage allocates for a row: once its buffers are warm, what a stage allocates depends on the parts
+//! that it fills, not on the rows.
+
+#[path = "../benches/stages/inputs.rs"]
+mod inputs;
+
+use allocation_counter::measure;
+use inputs::Input;
+use pgsluice_core::bucket::{Buckets, Payload, Pool, RowAt, Shelf, Wire, Worth};
+use pgsluice_core::encode::{Encoder, Odd};
+use pgsluice_core::parse::{Fields, Parser};
+use pgsluice_core::route::{Route, Router, Scratch};
+use pgsluice_core::split::{Row, Splitter};
+
+/// All stages of one thread, with their buffers.
+struct Flow {
+    input: Input,
+    parser: Parser,
+    router: Router,
+    encoder: Encoder,
+    rows: Vec<Row>,
+    fields: Fields,
+    scratch: Scratch,
+    nodes: usize,
+    shelf: Shelf,
+    pool: Pool,
+    buckets: Buckets,
+}
+
+impl Flow {
+    fn of(input: Input) -> Self {
+        let tree = input.tree();
+        let all: Vec<usize> = (0..input.columns.len()).collect();
+        let nodes = tree.nodes.len();
+        Self {
+            parser: Parser::new(&input.format, all.clone()),
+            router: Router::over(tree, all),
+            encoder: Encoder::new(input.codecs.clone()),
+            rows: Vec::new(),
+            fields: Fields::default(),
+            scratch: Scratch::default(),
+            nodes,
+            shelf: Shelf::new(Buckets::count(nodes)),
+            pool: Pool::new(64 << 20, nodes),
+            buckets: Buckets::new(nodes, 0),
+            input,
+        }
+    }
+
+    /// Everything from the bytes to the buckets; the number of rows.
+    fn split(&mut self) -> u64 {
+        self.rows.clear();
+        let scan = Splitter::new(&self.input.format).scan(&self.input.bytes, true, &mut self.rows);
+        assert!(scan.is_ok());
+        for row in &self.rows {
+            let (bytes, at) = (row.of(&self.input.bytes), RowAt::new(0, row.start, row.line));
+            self.parser.parse(bytes, &mut self.fields);
+            let route = self.router.route(bytes, &self.fields, &mut self.scratch);
+            let Route::Leaf(leaf) = route else { panic!("{route:?}") };
+            let bucket = Buckets::of(self.nodes, leaf, Wire::Binary);
+            let room = match self.shelf.room(bucket, self.encoder.room_for(bytes.len())) {
+                Ok(room) => room,
+                Err(bytes) => {
+                    self.shelf.supply(bucket, self.pool.take(bytes).expect("within the budget"))
+                }
+            };
+            let pushed: Result<(), Odd> =
+                room.push(at, |block| self.encoder.encode(bytes, &self.fields, block));
+            assert_eq!((pushed, self.shelf.grown()), (Ok(()), 0));
+        }
+        self.rows.len() as u64
+    }
+
+    /// Takes all payloads as they would be sent, and gives them back; their number, and that of their
+    /// parts.
+    fn send(&mut self) -> (u64, u64) {
+        let (mut payloads, mut parts) = (0, 0);
+        while let Some(payload) = self.take() {
+            assert!(
+                (0..payload.pieces()).map(|piece| payload.piece(piece).len()).sum::<usize>() > 0
+            );
+            self.buckets.release(&payload);
+            payloads += 1;
+            for part in payload.into_parts() {
+                parts += 1;
+                self.pool.give_back(part);
+            }
+        }
+        (payloads, parts)
+    }
+
+    fn take(&mut self) -> Option<Payload> {
+        self.buckets.take(Worth { least: 0, most: 1 << 20 }, &mut [&mut self.shelf])
+    }
+}
+
+#[test]
+fn no_row_is_allocated_for() {
+    for input in [inputs::lineitem(), inputs::accounts(), inputs::uuids()] {
+        let name = input.name;
+        let mut flow = Flow::of(input);
+        for _ in 0..3 {
+            flow.split();
+            flow.send();
+        }
+        let (mut rows, mut payloads, mut parts) = (0, 0, 0);
+        let filled = measure(|| rows = flow.split());
+        let sent = measure(|| (payloads, parts) = flow.send());
+        assert_eq!(rows, flow.input.rows().len() as u64, "{name}");
+        assert_eq!(filled.count_total, 0, "{name}: {filled:?} for {rows} rows");
+        // Lists of the parts of a payload, of its pieces, and of the payloads to come.
+        let most = 8 * (payloads + parts);
+        assert!(
+            sent.count_total <= most,
+            "{name}: {sent:?} for {payloads} payloads, {parts} parts"
+        );
+        assert!(payloads + parts < rows / 2, "{name}");
+    }
+}

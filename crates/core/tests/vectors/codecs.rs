@@ -1,0 +1,104 @@
+//! The same vectors for the codecs: where nothing is left to the server's receive function, their bytes
+//! are those that its send function wrote.
+
+use pgsluice_core::types::{Codec, KeyType};
+
+use super::TYPES;
+use super::file::{Vector, read_vectors};
+
+#[test]
+fn every_native_vector_is_encoded_as_the_server_sends_it() {
+    for name in TYPES {
+        let vectors = read_vectors(name);
+        let same = vectors.iter().filter(|vector| check(vector)).count();
+        let canonical = name.contains("range") || name.ends_with("jsonb");
+        let enough = if name == "char" { 128 } else { 200 };
+        assert!(canonical || same >= enough, "{name}: only {same} vectors are compared");
+    }
+}
+
+/// Whether the bytes were compared.
+fn check(vector: &Vector) -> bool {
+    let Vector { line, key_type, native, text, answer } = vector;
+    let mut field = Vec::new();
+    let encoded = codec(key_type).encode(text, &mut field);
+    assert!(encoded.is_some() || !native, "{line}");
+    let Some(answer) = answer.as_ref().filter(|_| encoded.is_some() && is_sent(vector)) else {
+        return false;
+    };
+    let (length, value) = field.split_first_chunk().expect(line);
+    assert_eq!(usize::try_from(i32::from_be_bytes(*length)), Ok(value.len()), "{line}");
+    assert_eq!(value, answer.binary, "{line}");
+    true
+}
+
+/// Whether the server sends what it has received: no modifier has changed it, it is in canonical form
+/// however it is spelled, and it is no numeric without digits, of which it sends more than it reads.
+fn is_sent(vector: &Vector) -> bool {
+    let declared = vector.line.split('\t').next().unwrap_or_default();
+    let of = match &vector.key_type {
+        KeyType::Array(element) => element,
+        other => other,
+    };
+    match of {
+        KeyType::Jsonb | KeyType::Range(_) => false,
+        KeyType::Numeric { .. } if vector.text.to_ascii_lowercase().contains(&b'n') => false,
+        _ => !declared.contains('('),
+    }
+}
+
+fn codec(key_type: &KeyType) -> Codec {
+    match key_type {
+        KeyType::Bool => Codec::Bool,
+        KeyType::Int2 => Codec::Int2,
+        KeyType::Int4 => Codec::Int4,
+        KeyType::Int8 => Codec::Int8,
+        KeyType::Numeric { .. } => Codec::Numeric,
+        KeyType::Float4 => Codec::Float4,
+        KeyType::Float8 => Codec::Float8,
+        KeyType::Oid => Codec::Oid,
+        KeyType::PgLsn => Codec::PgLsn,
+        KeyType::Char => Codec::Char,
+        KeyType::Name => Codec::Name,
+        KeyType::Bytea => Codec::Bytea,
+        KeyType::Text | KeyType::Varchar { .. } | KeyType::Bpchar { .. } | KeyType::Enum(_) => {
+            Codec::Text
+        }
+        KeyType::Uuid => Codec::Uuid,
+        KeyType::Macaddr => Codec::Macaddr,
+        KeyType::Macaddr8 => Codec::Macaddr8,
+        KeyType::Inet => Codec::Inet,
+        KeyType::Cidr => Codec::Cidr,
+        KeyType::Date => Codec::Date,
+        KeyType::Time { .. } => Codec::Time,
+        KeyType::Timetz { zone, .. } => Codec::Timetz { zone: *zone },
+        KeyType::Interval { .. } => Codec::Interval,
+        KeyType::Timestamp { .. } => Codec::Timestamp,
+        KeyType::Timestamptz { zone, .. } => Codec::Timestamptz { zone: *zone },
+        KeyType::Jsonb => Codec::Jsonb,
+        KeyType::Range(subtype) => Codec::Range(codec(subtype).into()),
+        KeyType::Array(element) => {
+            let (oid, element) = (oid(element), codec(element).into());
+            Codec::Array { oid, delimiter: b',', element }
+        }
+    }
+}
+
+/// `pg_type.oid` of the elements of the arrays that there are vectors of.
+fn oid(element: &KeyType) -> u32 {
+    match element {
+        KeyType::Bytea => 17,
+        KeyType::Int4 => 23,
+        KeyType::Text => 25,
+        KeyType::Macaddr8 => 774,
+        KeyType::Inet => 869,
+        KeyType::Bpchar { .. } => 1042,
+        KeyType::Timestamptz { .. } => 1184,
+        KeyType::Interval { .. } => 1186,
+        KeyType::Numeric { .. } => 1700,
+        KeyType::Uuid => 2950,
+        KeyType::Jsonb => 3802,
+        KeyType::Range(_) => 3904,
+        other => panic!("no vectors of arrays of {other:?}"),
+    }
+}

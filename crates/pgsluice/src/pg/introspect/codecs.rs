@@ -1,0 +1,220 @@
+//! Which of the input's columns are encoded here, and why the others are not.
+
+use std::collections::HashMap;
+
+use pgsluice_core::types::Codec;
+use tokio_postgres::Transaction;
+use tokio_postgres::types::{Oid, Type};
+
+use super::native::interval_precision;
+use super::session::Session;
+use crate::error::Result;
+
+/// What each type is made of, from the types of the table's columns on: these are parts of the type 0.
+/// Of a domain it is the type below it, of an array its elements', of ranges that of their bounds, of
+/// multiranges that of their ranges, of a composite type those of its columns.
+const PARTS: &str = "
+WITH RECURSIVE edge (whole, part, modifier, place) AS (
+    SELECT 0::pg_catalog.oid, a.atttypid, a.atttypmod, given.place
+    FROM unnest($2::pg_catalog.text[]) WITH ORDINALITY AS given (name, place)
+    JOIN pg_catalog.pg_attribute a
+        ON a.attrelid = $1 AND a.attname = given.name AND a.attnum > 0 AND NOT a.attisdropped
+    UNION
+    SELECT t.oid, p.part, p.modifier, p.place
+    FROM edge
+    JOIN pg_catalog.pg_type t ON t.oid = edge.part
+    CROSS JOIN LATERAL (
+        SELECT t.typbasetype, t.typtypmod, 1 WHERE t.typtype = 'd'
+        UNION ALL
+        SELECT e.oid, -1, 1 FROM pg_catalog.pg_type e
+        WHERE e.oid = t.typelem AND e.typarray = t.oid
+        UNION ALL
+        SELECT r.rngsubtype, -1, 1 FROM pg_catalog.pg_range r WHERE r.rngtypid = t.oid
+        UNION ALL
+        SELECT r.rngtypid, -1, 1 FROM pg_catalog.pg_range r
+        WHERE t.typtype = 'm'
+          AND (pg_catalog.to_jsonb(r) ->> 'rngmultitypid')::pg_catalog.oid = t.oid
+        UNION ALL
+        SELECT a.atttypid, a.atttypmod, a.attnum FROM pg_catalog.pg_attribute a
+        WHERE t.typtype = 'c' AND a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped
+    ) AS p (part, modifier, place)
+)
+SELECT whole, part, modifier, t.typtype::pg_catalog.text, t.typdelim::pg_catalog.text,
+       pg_catalog.format_type(part, NULL)
+FROM edge
+JOIN pg_catalog.pg_type t ON t.oid = part
+ORDER BY whole, place";
+
+/// Whether amounts of money are spelled as they are read here. `cash_in` takes the signs that `cash_out`
+/// writes, of which lc_monetary decides, but an amount with others would be an error.
+const MONEY: &str = "
+SELECT (-1234.56)::pg_catalog.money::pg_catalog.text OPERATOR(pg_catalog.=) '-$1,234.56'";
+
+/// A codec, or in words for the user why there is none.
+pub(super) type Answer = std::result::Result<Codec, String>;
+
+/// The codecs of `columns` of the table `root`.
+pub(super) async fn read(
+    transaction: &Transaction<'_>,
+    session: &Session,
+    root: Oid,
+    columns: &[String],
+) -> Result<Vec<Answer>> {
+    let mut parts: HashMap<Oid, Vec<Part>> = HashMap::new();
+    for row in transaction.query(PARTS, &[&root, &columns]).await? {
+        let part = Part {
+            oid: row.get(1),
+            modifier: row.get(2),
+            kind: row.get(3),
+            delimiter: row.get(4),
+            name: row.get(5),
+        };
+        parts.entry(row.get(0)).or_default().push(part);
+    }
+    let is_money = |part: &Part| part.oid == Type::MONEY.oid();
+    let reads_money =
+        parts.values().flatten().any(is_money) && transaction.query_one(MONEY, &[]).await?.get(0);
+    let types = Types { session, reads_money, parts };
+    Ok(types.parts_of(0).iter().map(|column| types.codec(column, column.modifier)).collect())
+}
+
+/// A type within another.
+struct Part {
+    oid: Oid,
+    modifier: i32,
+    /// `pg_type.typtype`
+    kind: String,
+    /// What parts the elements of an array.
+    delimiter: String,
+    name: String,
+}
+
+/// The types of the input, and what of the session and the database decides how they are encoded.
+struct Types<'s> {
+    session: &'s Session,
+    /// Amounts of money are spelled as they are read here.
+    reads_money: bool,
+    /// The parts of each type that has some, in their order.
+    parts: HashMap<Oid, Vec<Part>>,
+}
+
+impl Types<'_> {
+    fn parts_of(&self, whole: Oid) -> &[Part] {
+        self.parts.get(&whole).map_or(&[], Vec::as_slice)
+    }
+
+    fn codec(&self, ty: &Part, modifier: i32) -> Answer {
+        match (&*ty.kind, self.parts_of(ty.oid)) {
+            // What else it demands, its receive function checks as its input function does.
+            ("d", [base]) => self.codec(base, base.modifier),
+            ("e", _) => self.text(Codec::Text),
+            ("r", [subtype]) => Ok(Codec::Range(self.codec(subtype, -1)?.into())),
+            ("m", [range]) => match self.codec(range, -1)? {
+                Codec::Range(subtype) => Ok(Codec::Multirange(subtype)),
+                _ => Err(unknown(ty)),
+            },
+            ("c", columns) => self.composite(columns),
+            ("b", [element]) => self.array(element, modifier),
+            ("b", []) => match Type::from_oid(ty.oid) {
+                Some(scalar) => self.scalar(&scalar, modifier).unwrap_or_else(|| Err(unknown(ty))),
+                None => Err(unknown(ty)),
+            },
+            _ => Err(unknown(ty)),
+        }
+    }
+
+    fn composite(&self, columns: &[Part]) -> Answer {
+        let column = |column: &Part| Ok((column.oid, self.codec(column, column.modifier)?));
+        let columns: std::result::Result<Box<[_]>, String> = columns.iter().map(column).collect();
+        Ok(Codec::Composite(columns?))
+    }
+
+    /// The modifier of an array is that of its elements.
+    fn array(&self, element: &Part, modifier: i32) -> Answer {
+        if !self.session.array_nulls {
+            return Err("the session's array_nulls is off, so NULL is a string".to_owned());
+        }
+        let &[delimiter] = element.delimiter.as_bytes() else { return Err(unknown(element)) };
+        let codec = self.codec(element, modifier)?;
+        Ok(Codec::Array { oid: element.oid, delimiter, element: codec.into() })
+    }
+
+    /// None for a type that has no codec.
+    fn scalar(&self, ty: &Type, modifier: i32) -> Option<Answer> {
+        let zone = self.session.zone;
+        let codec = match *ty {
+            Type::BOOL => Codec::Bool,
+            Type::INT2 => Codec::Int2,
+            Type::INT4 => Codec::Int4,
+            Type::INT8 => Codec::Int8,
+            Type::NUMERIC => Codec::Numeric,
+            Type::FLOAT4 => Codec::Float4,
+            Type::FLOAT8 => Codec::Float8,
+            Type::OID => Codec::Oid,
+            Type::PG_LSN => Codec::PgLsn,
+            Type::MONEY => return Some(self.money()),
+            Type::CHAR => Codec::Char,
+            Type::NAME => return Some(self.text(Codec::Name)),
+            Type::BPCHAR if modifier >= 0 => return Some(self.text(Codec::Padded)),
+            Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::JSON => {
+                return Some(self.text(Codec::Text));
+            }
+            Type::XML => return Some(self.text(Codec::Xml)),
+            Type::JSONB => return Some(self.text(Codec::Jsonb)),
+            Type::BYTEA => Codec::Bytea,
+            Type::BIT | Type::VARBIT => Codec::Bit,
+            Type::UUID => Codec::Uuid,
+            Type::MACADDR => Codec::Macaddr,
+            Type::MACADDR8 => Codec::Macaddr8,
+            Type::INET => Codec::Inet,
+            Type::CIDR => Codec::Cidr,
+            Type::DATE => Codec::Date,
+            Type::TIME => Codec::Time,
+            Type::TIMETZ => return Some(self.zoned(Codec::Timetz { zone })),
+            Type::INTERVAL => return Some(interval(modifier)),
+            Type::TIMESTAMP => Codec::Timestamp,
+            Type::TIMESTAMPTZ => return Some(self.zoned(Codec::Timestamptz { zone })),
+            Type::POINT => Codec::Point,
+            Type::LINE => Codec::Line,
+            Type::LSEG => Codec::Lseg,
+            Type::BOX => Codec::Box,
+            Type::PATH => Codec::Path,
+            Type::POLYGON => Codec::Polygon,
+            Type::CIRCLE => Codec::Circle,
+            _ => return None,
+        };
+        Some(Ok(codec))
+    }
+
+    fn text(&self, codec: Codec) -> Answer {
+        match self.session.encoding.as_str() {
+            "UTF8" => Ok(codec),
+            other => Err(format!("text in a {other} database is not encoded natively")),
+        }
+    }
+
+    fn zoned(&self, codec: Codec) -> Answer {
+        if !self.session.zulu {
+            return Err("the session reads the time zone Z as its own".to_owned());
+        }
+        Ok(codec)
+    }
+
+    fn money(&self) -> Answer {
+        if !self.reads_money {
+            return Err("the session's lc_monetary is not that of English".to_owned());
+        }
+        Ok(Codec::Money)
+    }
+}
+
+fn interval(modifier: i32) -> Answer {
+    if interval_precision(modifier).is_none() {
+        return Err("an interval of some fields only is not encoded natively".to_owned());
+    }
+    Ok(Codec::Interval)
+}
+
+fn unknown(ty: &Part) -> String {
+    format!("type {} is not encoded natively", ty.name)
+}

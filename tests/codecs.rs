@@ -1,0 +1,69 @@
+//! The proof that what is encoded here is what the server's input functions make of the text: thousands
+//! of awkward spellings of each type go to a live server twice, as COPY text and as COPY BINARY with the
+//! bytes of the codecs, and the stored values must be the same to the last bit. What COPY text refuses,
+//! COPY BINARY must refuse too.
+//!
+//! The way is that of a load: the catalogue of the table says which codec a column has.
+
+mod invalid;
+mod kinds;
+mod reasons;
+mod sides;
+mod spell;
+
+use std::iter::repeat_with;
+
+use self::kinds::{KINDS, Kind, TYPES};
+use self::sides::{Row, Sides};
+use crate::server::{Scratch, Server, explain, on_each_server, say};
+use crate::spelling::awkward::Random;
+use crate::spelling::settings;
+
+const SPELLINGS: usize = 4_000;
+const ROWS: usize = 200;
+
+on_each_server!(crate::codecs::try_kinds, [what_is_encoded_is_what_copy_makes_of_the_text,]);
+
+fn try_kinds(_name: &str, server: Server) {
+    let scratch = server.scratch();
+    let session = scratch.session();
+    session.run(TYPES);
+    let mut random = Random::new(20);
+    let mut kinds: Vec<&Kind> = KINDS.iter().filter(|kind| kind.exists(server)).collect();
+    if let Err(error) = session.try_run("SELECT '<a/>'::xml") {
+        say(&format!("skipped on {}: xml: {}", server.major(), explain(&error)));
+        kinds.retain(|kind| kind.sql != "xml");
+    }
+    let taken: Vec<Vec<Row>> =
+        kinds.iter().map(|kind| try_kind(&scratch, kind, &mut random)).collect();
+    let types: Vec<&str> = kinds.iter().map(|kind| kind.sql).collect();
+    let sides = Sides::create(&scratch, settings(0), &types);
+    let row = |place| taken.iter().map(|rows: &Vec<Row>| &rows[place % rows.len()]).collect();
+    sides.must_agree(&(0..ROWS).map(row).collect::<Vec<Row>>());
+}
+
+/// Tries spellings under several settings; gives the rows that COPY took under the first.
+fn try_kind(scratch: &Scratch, kind: &Kind, random: &mut Random) -> Vec<Row> {
+    let mut first = Vec::new();
+    let mut encoded = 0;
+    let mut refused = 0;
+    for n in 0..kind.settings {
+        let sides = Sides::create(scratch, settings(n), &[kind.sql]);
+        let codec = sides.codec();
+        let spellings = repeat_with(|| (kind.spell)(random)).take(SPELLINGS / kind.settings);
+        let rows: Vec<Row> =
+            spellings.filter_map(|text| Row::encode(&codec, text.as_bytes())).collect();
+        let (taken, others) = sides.divide_by_text(&rows);
+        others.iter().for_each(|row| sides.must_refuse(row));
+        sides.must_agree(&taken);
+        encoded += taken.len();
+        refused += others.len();
+        if n == 0 {
+            first = taken;
+        }
+    }
+    eprintln!("{}: {encoded} of {SPELLINGS} spellings encoded, {refused} refused", kind.sql);
+    // Otherwise this test proves little.
+    assert!(encoded > SPELLINGS / 50 && !first.is_empty(), "{}: {encoded} encoded", kind.sql);
+    first
+}
