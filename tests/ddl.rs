@@ -177,6 +177,7 @@ fn play(scene: &Scene, scratch: &Scratch, session: &Session) -> Outcome {
         jobs: 2,
         memory: None,
         by_leaf: true,
+        as_text: false,
     };
     let mut running = load.start();
     // Nothing of the first piece goes to where the DDL will put a partition.

@@ -27,6 +27,8 @@ pub(crate) struct Load<'a> {
     /// Each leaf's rows go by its own name, however few they are. They would travel through the
     /// root, and nothing would be learnt of leaves.
     pub(crate) by_leaf: bool,
+    /// Rows pass through as they stand in the input.
+    pub(crate) as_text: bool,
 }
 
 /// A load that is fed by standard input.
@@ -94,7 +96,9 @@ impl Load<'_> {
         }
         command.args(["-t", &self.table, "-d", self.url, "-j", &self.jobs.to_string()]);
         command.args(self.memory.iter().flat_map(|memory| ["--memory", memory]));
-        command.args(self.by_leaf.then_some("--few-rows=0"));
+        // With any number the tree is read, however few the rows are.
+        command.arg(if self.by_leaf { "--few-rows=0" } else { "--few-rows=300" });
+        command.args(self.as_text.then_some("--wire=text"));
         command.args(self.copy.arguments()).args(["--json", "-q"]);
         command
     }

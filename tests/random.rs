@@ -207,6 +207,7 @@ impl Bench {
             jobs: case.jobs,
             memory: case.memory,
             by_leaf: case.jobs > 1,
+            as_text: case.jobs == 1,
         }
         .run()
     }

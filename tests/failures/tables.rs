@@ -113,7 +113,9 @@ fn privileges_are_the_servers_to_judge() {
         bench.session.run("CREATE SCHEMA closed; CREATE TABLE closed.t (id int, v text)");
         let rows = bench.file("rows.csv", "1,a\n11,b\n");
         let rows = rows.to_str().unwrap();
-        let load = |table: &str| bench.load_into(&url, [rows, "-t", table, "--json", "-q"]);
+        let load = |table: &str| {
+            bench.load_into(&url, [rows, "-t", table, "--json", "-q", "--few-rows=300"])
+        };
 
         let denied = "permission denied for table t (SQLSTATE 42501)";
         load("t").fails_empty(&[denied, "\nHINT:  The user needs INSERT"]);

@@ -11,7 +11,8 @@ use crate::placement::Placement;
 use crate::server::{Scratch, Session, explain};
 use crate::trees::{Case, Loaded, Refusal};
 
-/// The settings under which pgsluice loads each case; with several jobs, by leaf.
+/// The settings under which pgsluice loads each case; with several jobs by leaf and in binary, with one
+/// as text.
 const SETTINGS: [(&str, u32, Option<&str>); 2] =
     [("leaf_side_1", 1, None), ("leaf_side_3", 3, Some("8MiB"))];
 const ROOT_SIDE: &str = "root_side";
@@ -61,6 +62,7 @@ impl<'a> Trial<'a> {
             jobs,
             memory,
             by_leaf: jobs > 1,
+            as_text: jobs == 1,
         }
         .run()
     }

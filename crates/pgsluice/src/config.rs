@@ -91,12 +91,6 @@ impl Load {
         std::thread::available_parallelism().map_or(1, usize::from).min(8)
     }
 
-    /// As it is asked for; 0 where leaves are exchanged: what goes through the root would not go beside
-    /// its leaf.
-    pub(crate) fn few_rows(&self) -> Option<usize> {
-        if self.exchange { Some(0) } else { self.few_rows }
-    }
-
     /// Refuses what makes no sense, before anything is opened.
     pub fn check(&self) -> Result<()> {
         let usage = |message: String| Err(Error::new(Kind::Usage, message));

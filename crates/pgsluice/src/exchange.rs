@@ -36,7 +36,7 @@ use crate::kind::Kind;
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::pg::exchange as catalogue;
-use crate::pg::sql;
+use crate::pg::sql::PATIENT;
 use crate::plan::Plan;
 
 /// The sessions that were building may still hold locks.
@@ -93,7 +93,7 @@ impl<'a> Exchange<'a> {
         let leaves: Vec<u32> = survey.leaves.iter().map(|&leaf| facts[leaf].oid).collect();
         let opening = async {
             let keeper = connect::open(target).await?;
-            keeper.client.batch_execute(&[sql::PATIENT, sql::ASYNCHRONOUS].join(";")).await?;
+            keeper.client.batch_execute(PATIENT).await?;
             catalogue::stay(&keeper.client).await?;
             if !catalogue::lock(&keeper.client, root).await? {
                 return Err(in_use(plan));

@@ -21,7 +21,7 @@ use crate::pg::conninfo::Target;
 use crate::pg::sql;
 use crate::plan::format_for;
 use crate::report::Summary;
-use crate::sink::lost;
+use crate::sink::refusal::lost;
 use crate::source::{Input, Reader};
 
 /// Rows that are more than a handful. With fewer no leaf can have enough for a COPY of its own.
@@ -93,8 +93,9 @@ pub(crate) async fn load(
 
 fn may_be(config: &Load, inputs: &[Input]) -> bool {
     let as_usual = config.native
-        && config.few_rows().is_none()
+        && config.few_rows.is_none()
         && !config.create_partitions
+        && !config.exchange
         && config.sink == Sink::Copy;
     let bytes = inputs.iter().map(|input| input.size).sum::<Option<u64>>();
     as_usual && bytes.is_some_and(|bytes| bytes <= FEW_BYTES)

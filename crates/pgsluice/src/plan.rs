@@ -123,9 +123,13 @@ impl Plan {
     }
 
     /// What begins the transaction in which the rows of `node` are sent: see [`sql::begin`].
-    pub(crate) fn begin(&self, node: NodeId) -> String {
+    pub(crate) fn begin(&self, node: NodeId, wire: Wire) -> String {
         if node == ROOT || self.detours[node].is_some() {
-            return sql::BEGIN.to_owned();
+            let root = &self.tree.nodes[ROOT].relation;
+            return match wire {
+                Wire::Text => sql::BEGIN.to_owned(),
+                Wire::Binary => format!("{}; {}", sql::begin_holding(&[root]), self.same_types()),
+            };
         }
         let [oid, root] = [node, ROOT].map(|node| self.catalogue.facts[node].oid);
         let above = |node: &NodeId| self.tree.nodes[*node].parent;
@@ -136,7 +140,18 @@ impl Plan {
             .map(|node| &self.tree.nodes[node].relation)
             .collect();
         path.reverse();
-        sql::begin(&path, oid, root)
+        let begin = sql::begin(&path, oid, root);
+        match wire {
+            Wire::Text => begin,
+            Wire::Binary => format!("{begin}; {}", self.same_types()),
+        }
+    }
+
+    /// Asks whether the columns still have the types that rows in binary are encoded for: where they
+    /// have not, the server would take the bytes of one type for those of another.
+    pub(crate) fn same_types(&self) -> String {
+        let Catalogue { facts, columns, types, .. } = &self.catalogue;
+        sql::same_types(facts[ROOT].oid, columns, types)
     }
 
     /// Why the rows of `node` go through the root, if they do and the node is not the root.
@@ -281,6 +296,11 @@ fn encoder(
             Ok(codec) => codecs.push(codec.clone()),
             Err(why) => return all(&format!("column {}: {why}", label(column))),
         }
+    }
+    let root = &catalogue.facts[ROOT];
+    if !matches!(root.kind, 'r' | 'p') || !root.may_insert {
+        // Then it cannot be locked, and its columns may change while rows are sent.
+        return all("the table cannot be locked");
     }
     match codecs.len() {
         0 => all("they have no columns"),

@@ -96,8 +96,9 @@ impl<'c> Queue<'c> {
     /// A queue for the rows of `nodes` nodes that `fillers` threads fill, within `memory` bytes.
     pub(crate) fn new(plan: &'c Plan, config: &Load, fillers: usize, control: &'c Control) -> Self {
         let (nodes, memory) = (plan.tree.nodes.len(), config.memory);
-        let few_rows = config.few_rows().unwrap_or(FEW_ROWS);
-        let buckets = Buckets::new(nodes, few_rows);
+        // What goes through the root would not go beside its leaf.
+        let few_rows = plan.exchange.as_ref().map(|_| 0).or(config.few_rows);
+        let buckets = Buckets::new(nodes, few_rows.unwrap_or(FEW_ROWS));
         let shelf = || Mutex::new(Shelf::new(Buckets::count(nodes)));
         let worth = match plan.sorts() {
             true => worth_sorting(memory, plan.tree.leaves().count()),
@@ -120,7 +121,7 @@ impl<'c> Queue<'c> {
             work: Condvar::new(),
             waiting: AtomicUsize::new(0),
             starving: AtomicUsize::new(0),
-            probes: AtomicUsize::new(if config.few_rows().is_none() { PROBES } else { 0 }),
+            probes: AtomicUsize::new(if few_rows.is_none() { PROBES } else { 0 }),
         }
     }
 

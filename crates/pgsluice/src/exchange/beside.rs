@@ -12,7 +12,7 @@ use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::pg::exchange::{Defined, Definition, Reader, Stage};
 use crate::pg::sql;
-use crate::sink::moved;
+use crate::sink::refusal::moved;
 
 /// How often a connection looks whether another one has made the table that it needs.
 const PATIENCE: Duration = Duration::from_millis(5);

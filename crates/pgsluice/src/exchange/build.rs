@@ -68,7 +68,7 @@ async fn work(
 ) -> Result<()> {
     let link = control.unless_stopped(connect::open(target)).await?;
     let doing = async {
-        let session = [sql::PATIENT, sql::ASYNCHRONOUS, sql::EXACT, BUILDING_SESSION].join(";");
+        let session = [sql::PATIENT, sql::EXACT, BUILDING_SESSION].join(";");
         link.client.batch_execute(&session).await?;
         while let Some(task) = tasks.get(next.fetch_add(1, Relaxed)) {
             for step in &task.steps {

@@ -46,6 +46,8 @@ pub struct Catalogue {
     pub columns: Vec<String>,
     /// How the values of each of these are encoded, or in words for the user why they are not.
     pub codecs: Vec<std::result::Result<Codec, String>>,
+    /// The types that they are for.
+    pub(crate) types: Vec<Oid>,
     /// Whether the input leaves out columns that could be written.
     pub omits_columns: bool,
     /// `server_version_num`, such as 180006.
@@ -198,6 +200,7 @@ impl Catalogue {
             questions::find_spelling(transaction, session, &tree, root, &columns).await?;
 
         let codecs = codecs::read(transaction, session, root, &columns).await?;
+        let (types, codecs): (Vec<Oid>, Vec<_>) = codecs.into_iter().unzip();
         let mut facts: Vec<Facts> = rows.iter().map(Facts::from_row).collect();
         let version = transaction
             .query_one("SELECT pg_catalog.current_setting('server_version_num')::int4", &[])
@@ -224,7 +227,7 @@ impl Catalogue {
             let mut orders = indexes::read(transaction, &indexed, &columns, &codecs).await?;
             facts.iter_mut().for_each(|facts| facts.order = orders.remove(&facts.oid));
         }
-        Ok(Some(Self { tree, facts, questions, columns, codecs, omits_columns, version }))
+        Ok(Some(Self { tree, facts, questions, columns, codecs, types, omits_columns, version }))
     }
 
     /// Reads the definitions of all keys, which a load can do without and the server takes its

@@ -17,10 +17,13 @@ pub(crate) const ASYNCHRONOUS: &str = "SET synchronous_commit = off";
 pub(crate) const TABLE: &str = "
 SELECT n.nspname, c.relname, pg_catalog.current_setting('server_version_num')::pg_catalog.int4,
        ARRAY(SELECT attname::pg_catalog.text FROM pg_catalog.pg_attribute
-             WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+             WHERE attrelid OPERATOR(pg_catalog.=) c.oid AND attnum OPERATOR(pg_catalog.>) 0
+               AND NOT attisdropped AND attgenerated OPERATOR(pg_catalog.=) ''
              ORDER BY attnum)
-FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE c.oid = pg_catalog.to_regclass($1) AND $1 !~ '^[0-9]*$' AND c.relkind IN ('r', 'p')";
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)
+  AND $1 OPERATOR(pg_catalog.!~) '^[0-9]*$'
+  AND c.relkind OPERATOR(pg_catalog.=) ANY (ARRAY['r', 'p']::pg_catalog.\"char\"[])";
 
 /// Settings of a session that evaluates keys, besides [`PATIENT`]: each statement is planned
 /// once, and not compiled for the number of rows that the server guesses.
@@ -68,14 +71,38 @@ pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 /// parent first and the leaf's own check of its rows looks at the parent: the other way round the
 /// two would wait for each other.
 pub(crate) fn begin(path: &[&Relation], oid: u32, root: u32) -> String {
-    let names: Vec<String> = path.iter().map(ToString::to_string).collect();
-    let leaf = literal(names.last().map_or(&b""[..], |leaf| leaf.as_bytes()));
-    let tables = names.join(", ONLY ");
+    let leaf = path.last().map_or_else(String::new, ToString::to_string);
+    let leaf = literal(leaf.as_bytes());
+    let holding = begin_holding(path);
     format!(
-        "{BEGIN}; LOCK TABLE ONLY {tables} IN ROW EXCLUSIVE MODE; \
+        "{holding}; \
          SELECT {leaf}::pg_catalog.regclass = {oid}::pg_catalog.oid AND EXISTS \
          (SELECT FROM pg_catalog.pg_partition_ancestors({oid}::pg_catalog.oid::pg_catalog.regclass) AS a (relid) \
          WHERE a.relid = {root}::pg_catalog.oid)"
+    )
+}
+
+/// [`BEGIN`], with locks on the tables `path`, in this order.
+pub(crate) fn begin_holding(path: &[&Relation]) -> String {
+    let names: Vec<String> = path.iter().map(ToString::to_string).collect();
+    format!("{BEGIN}; LOCK TABLE ONLY {} IN ROW EXCLUSIVE MODE", names.join(", ONLY "))
+}
+
+/// What [`same_types`] answers if they are not.
+pub(crate) const OTHER_TYPES: &str = "other types";
+
+/// Gives one row: [`OTHER_TYPES`] if `columns` of `table` are not of these types.
+pub(crate) fn same_types(table: u32, columns: &[String], types: &[u32]) -> String {
+    let mut pairs: Vec<(&String, &u32)> = columns.iter().zip(types).collect();
+    pairs.sort_unstable();
+    let names: Vec<String> = pairs.iter().map(|(name, _)| literal(name.as_bytes())).collect();
+    let types: Vec<String> = pairs.iter().map(|(_, oid)| oid.to_string()).collect();
+    let (names, types) = (names.join(", "), types.join(","));
+    format!(
+        "SELECT CASE WHEN pg_catalog.array_agg(atttypid ORDER BY attname) \
+         = '{{{types}}}'::pg_catalog.oid[] THEN 't' ELSE '{OTHER_TYPES}' END \
+         FROM pg_catalog.pg_attribute WHERE attrelid = {table}::pg_catalog.oid \
+         AND attname = ANY (ARRAY[{names}]::pg_catalog.name[]) AND NOT attisdropped"
     )
 }
 

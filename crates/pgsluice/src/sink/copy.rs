@@ -18,7 +18,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{CopyInSink, SimpleQueryMessage};
 
 use super::lines;
-use super::refusal::{Sent, lost, moved, refusal, unwelcome};
+use super::refusal::{Sent, lost, moved, refusal, retyped, unwelcome};
 use super::stretch::Stretch;
 use crate::control::Control;
 use crate::error::{Error, Result};
@@ -57,6 +57,8 @@ enum Failure {
     Rows(tokio_postgres::Error),
     /// The node is not where it was when the load began.
     Moved(NodeId),
+    /// The columns are not of the types that they had then.
+    Retyped,
 }
 
 impl From<tokio_postgres::Error> for Failure {
@@ -91,20 +93,20 @@ impl<'a> Lane<'a> {
             let payload = Arc::new(payload);
             let (node, rows) = (payload.node(), payload.rows() as u64);
             let copying = async {
+                let destination = self.destination(node).await?;
                 // The first COPY of a session takes much longer.
-                if is_warm && self.queue.is_curious() {
+                if is_warm && destination.is_none() && self.queue.is_curious() {
                     self.probe(node).await?;
                 }
-                let beside = self.beside(node).await?;
-                let mut sink = self.begin(node, payload.wire(), beside.as_ref()).await?;
+                let mut sink = self.begin(node, payload.wire(), destination.as_ref()).await?;
                 self.send(&mut sink, &payload).await?;
-                let stored = self.commit(sink, rows, beside.is_some()).await?;
-                Ok(stored.map(|stored| (stored, beside)))
+                let stored = self.commit(sink, rows, destination.is_some()).await?;
+                Ok(stored.map(|stored| (stored, destination)))
             };
             let outcome = self.link.canceller.settle(self.flow.control, copying).await;
             let sent = [Sent { lines_before: 0, payload }];
-            let Some((stored, beside)) = self.judge(outcome, &sent)? else { break };
-            self.count(node, stored, beside);
+            let Some((stored, destination)) = self.judge(outcome, &sent)? else { break };
+            self.count(node, stored, destination);
             committed.sent += rows;
             committed.stored += stored;
             sent.into_iter().for_each(|sent| self.give_back(sent));
@@ -173,7 +175,7 @@ impl<'a> Lane<'a> {
     }
 
     /// Where the rows of `node` go if not as planned: beside a leaf that is exchanged.
-    async fn beside(&self, node: NodeId) -> Result<Option<Destination>, Failure> {
+    async fn destination(&self, node: NodeId) -> Result<Option<Destination>, Failure> {
         let Some(maker) = &self.maker else { return Ok(None) };
         let found = maker.destination(&self.link.client, self.flow.control, node).await;
         found.map_err(Failure::Unmade)
@@ -187,10 +189,16 @@ impl<'a> Lane<'a> {
         beside: Option<&Destination>,
     ) -> Result<Sink, Failure> {
         let client = &self.link.client;
-        let Flow { plan, .. } = self.flow;
+        let plan = self.flow.plan;
         let (begin, copy) = match beside {
-            Some(beside) => (beside.begin.clone(), plan.copy_into(&beside.relation, wire)),
-            None => (plan.begin(node), plan.copy_statement(node, wire)),
+            Some(beside) => {
+                let begin = match wire {
+                    Wire::Text => beside.begin.clone(),
+                    Wire::Binary => format!("{}; {}", beside.begin, plan.same_types()),
+                };
+                (begin, plan.copy_into(&beside.relation, wire))
+            }
+            None => (plan.begin(node, wire), plan.copy_statement(node, wire)),
         };
         let beginning = client.simple_query(&begin);
         let begun = try_join(beginning, client.copy_in(&copy)).await;
@@ -200,9 +208,15 @@ impl<'a> Lane<'a> {
             let schema = error.code() == Some(&SqlState::INVALID_SCHEMA_NAME);
             if direct && schema { Failure::Moved(node) } else { Failure::Begin(error) }
         })?;
-        let is_false = |answer: &SimpleQueryMessage| matches!(answer, SimpleQueryMessage::Row(row) if row.get(0) == Some("f"));
-        if answers.iter().any(is_false) {
+        let says = |said: &str| {
+            let row = |answer: &SimpleQueryMessage| matches!(answer, SimpleQueryMessage::Row(row) if row.get(0) == Some(said));
+            answers.iter().any(row)
+        };
+        if says("f") {
             return Err(Failure::Moved(node));
+        }
+        if says(sql::OTHER_TYPES) {
+            return Err(Failure::Retyped);
         }
         Ok(Box::pin(sink))
     }
@@ -269,6 +283,7 @@ impl<'a> Lane<'a> {
             Some(Err(Failure::Begin(error))) => Err(unwelcome(&error)),
             Some(Err(Failure::Rows(error))) => Err(refusal(self.flow, &error, sent)),
             Some(Err(Failure::Moved(node))) => Err(moved(self.flow.plan, node)),
+            Some(Err(Failure::Retyped)) => Err(retyped(self.flow.plan)),
         }
     }
 

@@ -1,9 +1,8 @@
-//! Where payloads go: [`copy`], a COPY into the payload's node or the table that is built for it, or
+//! Where payloads go: [`copy`], a COPY into the payload's node or into the table that is built for it, or
 //! [`null`].
 
 pub(crate) mod copy;
 mod lines;
 pub(crate) mod null;
-mod refusal;
-pub(crate) use refusal::{lost, moved};
+pub(crate) mod refusal;
 mod stretch;

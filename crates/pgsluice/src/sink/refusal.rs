@@ -95,6 +95,14 @@ pub(crate) fn moved(plan: &Plan, node: NodeId) -> Error {
         .hint("It was detached, dropped, renamed or replaced after the load had begun: begin the load again.")
 }
 
+/// The error for columns whose types have changed.
+pub(super) fn retyped(plan: &Plan) -> Error {
+    let root = plan.tree.nodes[ROOT].relation.label();
+    Error::new(Kind::Server, format!("the columns of table {root} are not what they were")).hint(
+        "A column was altered, dropped or renamed after the load had begun: begin the load again.",
+    )
+}
+
 /// The table that is built for the leaf in whose place the rows were sent to it.
 fn beside(flow: &Flow<'_>, sent: &[Sent]) -> Option<Relation> {
     flow.exchange?.relation(sent.last()?.payload.node())

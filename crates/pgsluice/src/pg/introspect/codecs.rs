@@ -53,13 +53,13 @@ SELECT (-1234.56)::pg_catalog.money::pg_catalog.text OPERATOR(pg_catalog.=) '-$1
 /// A codec, or in words for the user why there is none.
 pub(super) type Answer = std::result::Result<Codec, String>;
 
-/// The codecs of `columns` of the table `root`.
+/// The codecs of `columns` of the table `root`, each with the type that the column has.
 pub(super) async fn read(
     transaction: &Transaction<'_>,
     session: &Session,
     root: Oid,
     columns: &[String],
-) -> Result<Vec<Answer>> {
+) -> Result<Vec<(Oid, Answer)>> {
     let mut parts: HashMap<Oid, Vec<Part>> = HashMap::new();
     for row in transaction.query(PARTS, &[&root, &columns]).await? {
         let part = Part {
@@ -75,7 +75,8 @@ pub(super) async fn read(
     let reads_money =
         parts.values().flatten().any(is_money) && transaction.query_one(MONEY, &[]).await?.get(0);
     let types = Types { session, reads_money, parts };
-    Ok(types.parts_of(0).iter().map(|column| types.codec(column, column.modifier)).collect())
+    let columns = types.parts_of(0).iter();
+    Ok(columns.map(|column| (column.oid, types.codec(column, column.modifier))).collect())
 }
 
 /// A type within another.
