@@ -27,7 +27,7 @@ const OBSTACLES: &[(&str, &str)] = &[
     ("ALTER TABLE t_1 ENABLE ROW LEVEL SECURITY", "it has row security"),
     ("CREATE POLICY p ON t_1", "it has the policy p"),
     ("CREATE VIEW w AS SELECT a FROM t_1", "rule _RETURN on view public.w depends on it"),
-    ("CREATE TABLE typed (x t_1)", "column x of table public.typed depends on it|table public.typed depends on it"),
+    ("CREATE TABLE typed (x t_1)", "table public.typed depends on it"),
     ("CREATE FUNCTION g(t_1) RETURNS int LANGUAGE sql AS 'SELECT 1'", "function public.g(public.t_1) depends on it"),
     ("CREATE SEQUENCE q OWNED BY t_1.a", "sequence public.q depends on it"),
     (
@@ -83,13 +83,10 @@ fn obstacles(case: &Case) {
         case.run(put);
         let dump = case.dump();
         let refused = case.load(ROWS, &[]);
-        let said = named
-            .split('|')
-            .any(|name| refused.stderr.contains(&format!("cannot exchange public.t_1: {name}")));
-        assert!(said, "{named}: {refused:?}");
-        refused.fails(1, &["cannot exchange public.t_1", "\nHINT:  Remove what stands in the way"]);
+        let refusal = format!("cannot exchange public.t_1: {named}");
+        refused.fails(1, &[&refusal, "\nHINT:  Remove what stands in the way"]);
         case.is_untouched(&dump);
-        // The same words by plan; without --exchange nothing is in the way.
+        // The same words by plan.
         let plan = crate::command::run(
             &[
                 "plan",
@@ -102,7 +99,7 @@ fn obstacles(case: &Case) {
             ],
             None,
         );
-        assert_eq!(plan.status, Some(1), "{plan:?}");
+        assert!(plan.status == Some(1) && plan.stderr.contains(&refusal), "{plan:?}");
         case.run(
             "DROP PUBLICATION IF EXISTS p; DROP EXTENSION IF EXISTS pg_trgm CASCADE;
                   DROP TABLE IF EXISTS far, other, typed CASCADE; DROP TABLE t CASCADE",
@@ -139,10 +136,7 @@ fn plain_tables(case: &Case) {
 /// Rows that go through the root go on to do so.
 fn tables_without_a_way_to_leaves(case: &Case) {
     case.run(TABLE);
-    case.run("CREATE TRIGGER g BEFORE INSERT ON t FOR EACH STATEMENT EXECUTE FUNCTION suppress_redundant_updates_trigger()");
-    case.run("ALTER TABLE t DISABLE TRIGGER g; ALTER TABLE t ENABLE ALWAYS TRIGGER g");
-    let _ = case.load(ROWS, &[]);
-    case.run("DROP TRIGGER g ON t; CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN null; END'");
+    case.run("CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN null; END'");
     case.run("CREATE TRIGGER g BEFORE INSERT ON t FOR EACH STATEMENT EXECUTE FUNCTION f()");
     let summary = case.load(ROWS, &[]).summary();
     assert_eq!(summary["exchanged"], 0);
@@ -212,12 +206,7 @@ fn users_without_privileges(case: &Case) {
     case.run(&format!("GRANT CREATE ON SCHEMA public TO {role}_a"));
     load("this user does not own it");
     case.run(&format!("ALTER TABLE t_1 OWNER TO {role}_a; ALTER TABLE t_2 OWNER TO {role}_a"));
-    load(
-        "this user does not own t, its parent|this user does not own public.t, its parent"
-            .split('|')
-            .nth(1)
-            .unwrap(),
-    );
+    load("this user does not own public.t, its parent");
     case.run(&format!("ALTER TABLE t OWNER TO {role}_a"));
     let done = case.bench.load_into(&url, ["rows.csv", "-t", "t", "--exchange", "-q", "--json"]);
     assert_eq!(done.summary()["exchanged"], 2);

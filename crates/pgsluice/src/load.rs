@@ -64,17 +64,18 @@ pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Su
     } else {
         Vec::new()
     };
-    let plan = runtime.block_on(plan(config, target, control)).map_err(|error| {
-        // Nobody asks of any other error before the first row whether there are rows in the table.
+    // Nobody asks of any other error before the first row whether there are rows in the table.
+    let early = |error: Error| {
         if error.kind() == Kind::Interrupted { with_committed(error, control) } else { error }
-    })?;
+    };
+    let plan = runtime.block_on(plan(config, target, control)).map_err(early)?;
+    let exchange = plan.exchange.as_ref().map(|survey| {
+        runtime.block_on(Exchange::begin(&plan, survey, target, control)).map_err(early)
+    });
+    let exchange = exchange.transpose()?;
     let total = inputs.iter().map(|input| input.size).sum::<Option<u64>>();
     control.bytes_total.store(total.unwrap_or(0), Relaxed);
 
-    let exchange = match &plan.exchange {
-        Some(survey) => Some(runtime.block_on(Exchange::begin(&plan, survey, target, control))?),
-        None => None,
-    };
     let exchange = exchange.as_ref();
     let flow = Flow::new(&plan, control, inputs, &opening, exchange);
     let mut outcome = run(config, target, &flow);

@@ -100,7 +100,7 @@ impl<'c> Queue<'c> {
     pub(crate) fn new(plan: &'c Plan, config: &Load, fillers: usize, control: &'c Control) -> Self {
         let (nodes, memory) = (plan.tree.nodes.len(), config.memory);
         // What goes through the root would not go beside its leaf.
-        let few_rows = config.few_rows.or(plan.exchange.as_ref().map(|_| 0));
+        let few_rows = plan.exchange.as_ref().map(|_| 0).or(config.few_rows);
         let buckets = Buckets::new(nodes, few_rows.unwrap_or(FEW_ROWS));
         let shelf = || Mutex::new(Shelf::new(Buckets::count(nodes)));
         let worth = match plan.sorts() {

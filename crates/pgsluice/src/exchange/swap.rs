@@ -45,6 +45,8 @@ pub(super) async fn swap(
     client.batch_execute(sql::EXACT).await?;
     let reader = Reader::prepare(client, plan.catalogue.facts[ROOT].oid, &exchange.load).await?;
     let swap = Swap { exchange, plan, client, reader, leaves: in_order(plan, leaves), control };
+    // Once before anybody has to wait; the server has then planned the question too.
+    swap.check_unaltered().await?;
     let began = Instant::now();
     let mut pause = FIRST_PAUSE;
     loop {
