@@ -64,6 +64,13 @@ const SCENE: Scene = Scene {
 /// A concurrent detachment suffers no default.
 const NO_DEFAULT: &str = "DROP TABLE t_d; CREATE TABLE t_3 PARTITION OF t FOR VALUES IN (3, 4)";
 
+/// In binary the bytes of one type would be taken for those of the other.
+const RETYPED: Scene = Scene {
+    ddl: &["ALTER TABLE t ALTER COLUMN note TYPE bytea USING note::bytea"],
+    error: &["the columns of table s.t are not what they were", "HINT"],
+    ..SCENE
+};
+
 fn scene(name: &str) -> Scene {
     let detached =
         Scene { ddl: &["ALTER TABLE t DETACH PARTITION t_1"], tables: &["t", "t_1"], ..SCENE };
@@ -139,15 +146,8 @@ fn scene(name: &str) -> Scene {
             error: &[],
             ..SCENE
         },
-        // In binary the bytes of one type would be taken for those of the other.
-        "column_of_another_type" => Scene {
-            ddl: &["ALTER TABLE t ALTER COLUMN note TYPE bytea USING note::bytea"],
-            error: &["the columns of table s.t are not what they were", "HINT"],
-            ..SCENE
-        },
-        "column_of_another_type_while_the_load_waits" => {
-            Scene { waits: true, ..self::scene("column_of_another_type") }
-        }
+        "column_of_another_type" => RETYPED,
+        "column_of_another_type_while_the_load_waits" => Scene { waits: true, ..RETYPED },
         _ => panic!("no scene has the name {name}"),
     }
 }

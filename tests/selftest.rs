@@ -66,7 +66,7 @@ fn agrees(server: Server) {
     assert_eq!(words[2..], ["keys,", "2", "levels:", "equal"], "{said}");
     assert!(words[1].parse::<u32>().unwrap() >= 12, "rows and values at bounds: {said}");
     assert!(!case.run("plan", &["--no-self-test"]).stdout.contains("self-test"));
-    assert_eq!(case.run("load", &["-q"]).status, Some(0));
+    assert_eq!(case.run("load", &["-q", "--few-rows=300"]).status, Some(0));
     assert_eq!(case.rows(), "10");
 }
 
@@ -74,7 +74,7 @@ fn refuses(server: Server) {
     let case = Case::new(server);
     case.session.run(LIE);
     for command in ["plan", "load"] {
-        let refused = case.run(command, &[]);
+        let refused = case.run(command, &["--few-rows=300"]);
         assert_eq!(refused.status, Some(1), "{}", refused.stderr);
         for part in
             ["self-test: public.t_1_", "is not the partition of day = '2024-01-", "--no-native"]
@@ -96,7 +96,7 @@ fn asks_about_keys_only(server: Server) {
     let case = Case::new(server);
     case.session.run("CREATE DOMAIN given AS int NOT NULL");
     case.session.run("ALTER TABLE t ADD COLUMN other given DEFAULT 1");
-    let load = case.run("load", &["-q", "--columns", "day,id,name"]);
+    let load = case.run("load", &["-q", "--few-rows=300", "--columns", "day,id,name"]);
     assert_eq!((load.status, case.rows()), (Some(0), "10".to_owned()), "{}", load.stderr);
     case.session.run(LIE);
     assert_eq!(case.run("plan", &["--columns", "day,id,name"]).status, Some(1));

@@ -297,6 +297,11 @@ impl Filler<'_, '_> {
         if grown > 0 {
             queue.pool.lock().grow(grown);
         }
+        if pushed.is_err()
+            && let Some(part) = shelf.take_empty(bucket)
+        {
+            queue.pool.lock().give_back(part);
+        }
         *rows += 1;
         if rows.is_multiple_of(ROWS_AT_ONCE) {
             MutexGuard::bump(shelf);

@@ -65,6 +65,14 @@ impl Shelf {
         Room { pile, bytes, grown }
     }
 
+    /// What `bucket` is filling, if nothing is in it: for a row that could not be written it may have
+    /// been supplied, or have grown, beyond measure.
+    pub fn take_empty(&mut self, bucket: usize) -> Option<Part> {
+        let open = &mut self.piles[bucket].open;
+        let is_empty = open.rows().is_empty() && open.memory() > 0;
+        is_empty.then(|| std::mem::take(open))
+    }
+
     /// The memory by which parts had to grow since this was asked last.
     #[inline]
     pub fn grown(&mut self) -> usize {

@@ -58,7 +58,7 @@ fn check_wanted(parser: &Parser, row: &[u8], mask: u8, keys: &mut Fields) {
     let all = parser.all(row);
     parser.parse(row, keys);
     let wanted = (0..8).filter(|field| mask >> field & 1 == 1);
-    let exact = all.len() == wanted.clone().last().map_or(0, |last| last + 1);
+    let exact = all.len() == wanted.clone().next_back().map_or(0, |last| last + 1);
     assert_eq!(keys.is_exact(), exact, "{all:?} of {row:?}");
     for (slot, field) in wanted.enumerate() {
         let expected = match all.get(field) {

@@ -1,0 +1,160 @@
+//! Who takes which payload when, and what is in it.
+
+use super::*;
+use crate::catalog::ROOT;
+
+/// Buckets, and the shelf of one thread.
+struct House {
+    buckets: Buckets,
+    shelf: Shelf,
+    nodes: usize,
+    split: u32,
+}
+
+const ANY: Worth = Worth { least: 0, most: SEALED_BYTES };
+
+impl House {
+    fn new(nodes: usize, few_rows: usize) -> Self {
+        let shelf = Shelf::new(Buckets::count(nodes));
+        Self { buckets: Buckets::new(nodes, few_rows), shelf, nodes, split: 0 }
+    }
+
+    fn push(&mut self, rows: &[(NodeId, &[u8])]) {
+        for (line, (node, bytes)) in rows.iter().enumerate() {
+            let bucket = Buckets::of(self.nodes, *node, Wire::Text);
+            let room = match self.shelf.room(bucket, bytes.len()) {
+                Ok(room) => room,
+                Err(bytes) => self.shelf.supply(bucket, Part::new(bytes)),
+            };
+            let at = RowAt::new(self.split, 10 * line as u32, line as u32);
+            let pushed = room.push(at, |block| written(block, &[*bytes, b"\n"].concat()));
+            assert_eq!((pushed, self.shelf.grown()), (Ok(()), 0));
+        }
+        self.split += 1;
+    }
+
+    fn take(&mut self, worth: Worth) -> Option<Payload> {
+        self.buckets.take(worth, &mut [&mut self.shelf])
+    }
+
+    fn taken(&mut self) -> Vec<NodeId> {
+        std::iter::from_fn(|| self.take(ANY)).map(|payload| payload.node()).collect()
+    }
+}
+
+fn written(block: &mut Vec<u8>, row: &[u8]) -> Result<(), ()> {
+    block.extend_from_slice(row);
+    Ok(())
+}
+
+fn text(payload: &Payload) -> Vec<u8> {
+    (0..payload.pieces()).flat_map(|index| payload.piece(index)).copied().collect()
+}
+
+#[test]
+fn gathers_rows_with_their_places() {
+    let mut house = House::new(2, 0);
+    house.push(&[(0, b"a"), (1, b"b"), (0, b"c")]);
+    let payload = house.take(ANY).expect("two rows");
+    assert_eq!((payload.node(), payload.rows(), text(&payload)), (0, 2, b"a\nc\n".to_vec()));
+    let places: Vec<_> = payload.in_order().map(|(at, _)| (at.split, at.offset)).collect();
+    assert_eq!(places, [(0, 0), (0, 20)]);
+}
+
+#[test]
+fn rows_of_two_threads_are_in_the_order_of_the_input() {
+    let mut house = House::new(1, 0);
+    let mut other = House::new(1, 0);
+    house.push(&[(0, b"1"), (0, b"2")]);
+    other.split = 1;
+    other.push(&[(0, b"3"), (0, b"4")]);
+    house.split = 2;
+    house.push(&[(0, b"5")]);
+    let mut shelves = [&mut other.shelf, &mut house.shelf];
+    let payload = house.buckets.take(ANY, &mut shelves).expect("five rows");
+    assert_eq!(text(&payload), b"1\n2\n3\n4\n5\n");
+    let rows: Vec<_> = payload.in_order().map(|(at, row)| (at.split, row[0])).collect();
+    assert_eq!(rows, [(0, b'1'), (0, b'2'), (1, b'3'), (1, b'4'), (2, b'5')]);
+}
+
+#[test]
+fn a_row_that_cannot_be_written_leaves_nothing_behind() {
+    let mut shelf = Shelf::new(Buckets::count(1));
+    assert_eq!(shelf.room(1, 9).err(), Some(265));
+    let written = shelf.supply(1, Part::new(265)).push(RowAt::new(0, 0, 0), |block| {
+        block.push(b'x');
+        Err("not a number")
+    });
+    assert_eq!((written, shelf.bytes(), shelf.grown()), (Err("not a number"), 0, 0));
+    assert!(shelf.room(1, 9).is_ok());
+    let mut buckets = Buckets::new(1, 0);
+    assert!(buckets.take(ANY, &mut [&mut shelf]).is_none());
+}
+
+#[test]
+fn one_node_has_one_writer_unless_nothing_else_is_left() {
+    let mut house = House::new(2, 0);
+    house.push(&[(0, b"long"), (1, b"b")]);
+    let bucket = Buckets::of(2, 0, Wire::Text);
+    let take = |house: &mut House| house.buckets.take_bucket(bucket, &mut [&mut house.shelf]);
+    let first = take(&mut house).expect("the longer");
+    house.push(&[(0, b"long")]);
+    assert!(first.node() == 0 && take(&mut house).is_none());
+    assert_eq!(house.taken(), [1, 0]);
+    assert!(house.take(ANY).is_none());
+    house.buckets.release(&first);
+    assert_eq!(house.buckets.writers, [1, 1]);
+}
+
+#[test]
+fn small_remainders_travel_together_through_the_root() {
+    let mut house = House::new(4, FEW_ROWS);
+    house.push(&[(2, b"c"), (1, b"b"), (2, b"d"), (3, b"e")]);
+    let payload = house.take(ANY).expect("remainders");
+    assert_eq!((payload.node(), text(&payload)), (ROOT, b"c\nd\nb\ne\n".to_vec()));
+    assert_eq!(payload.in_order().nth(2).map(|(at, _)| at.offset), Some(10));
+    assert!(house.take(ANY).is_none());
+    house.buckets.release(&payload);
+    assert_eq!(house.buckets.writers, [0; 4]);
+}
+
+#[test]
+fn few_nodes_of_many_travel_together() {
+    let mut house = House::new(1000, FEW_ROWS);
+    let rows: Vec<_> = (0..1000).map(|node| (node, &b"x"[..])).collect();
+    house.push(&rows);
+    let taken = std::iter::from_fn(|| house.take(ANY)).map(|payload| payload.nodes().len());
+    assert_eq!(taken.collect::<Vec<_>>(), [256, 256, 256, 232]);
+}
+
+#[test]
+fn text_and_binary_do_not_travel_together() {
+    let mut house = House::new(2, FEW_ROWS);
+    house.push(&[(0, b"a"), (1, b"b")]);
+    let bucket = Buckets::of(2, 1, Wire::Binary);
+    let room = house.shelf.supply(bucket, Part::new(100));
+    assert_eq!(room.push(RowAt::new(0, 5, 5), |block| written(block, b"x")), Ok(()));
+    let wires = std::iter::from_fn(|| house.take(ANY)).map(|it| (it.wire(), it.rows()));
+    let mut wires: Vec<_> = wires.collect();
+    wires.sort_by_key(|(_, rows)| *rows);
+    assert_eq!(wires, [(Wire::Binary, 1), (Wire::Text, 2)]);
+}
+
+#[test]
+fn the_fullest_goes_first() {
+    let mut house = House::new(4, 0);
+    house.push(&[(1, b"1"), (2, b"333"), (3, b"22")]);
+    assert_eq!(house.taken(), [2, 3, 1]);
+    house.push(&[(0, b"")]);
+    assert!(house.take(Worth { least: 2, ..ANY }).is_none());
+    assert!(house.take(Worth { least: 1, ..ANY }).is_some());
+}
+
+#[test]
+fn a_payload_takes_no_more_than_it_may() {
+    let mut house = House::new(1, 0);
+    let row = vec![b'x'; SEALED_BYTES / 2];
+    house.push(&[(0, &row), (0, &row), (0, b"y")]);
+    assert_eq!(house.take(ANY).map(|payload| payload.rows()), Some(2));
+    assert_eq!(house.take(ANY).map(|payload| payload.rows()), Some(1));
+}
