@@ -54,7 +54,7 @@ fn what_is_wrong_with_a_handful_is_said_as_of_any_load() {
         bench.file("rows.csv", "1,\"a\n");
         load(bench, &[]).fails_empty(&["unterminated CSV quoted field"]);
         bench.file("rows.csv", "1,a\n");
-        bench.load(["rows.csv", "-t", "u"]).fails_empty(&["relation \"u\" does not exist"]);
+        bench.load(["rows.csv", "-t", "u"]).fails(1, &["relation \"u\" does not exist"]);
         assert_eq!(bench.count("t"), 0);
     });
 }

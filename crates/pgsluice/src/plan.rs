@@ -122,17 +122,14 @@ impl Plan {
         sql::copy_in(relation, &self.catalogue.columns, format)
     }
 
-    /// What begins the transaction in which the rows of `node` are sent: see [`sql::begin`].
+    /// What begins the transaction in which the rows of `node` are sent.
     pub(crate) fn begin(&self, node: NodeId, wire: Wire) -> String {
-        if node == ROOT || self.detours[node].is_some() {
-            let root = &self.tree.nodes[ROOT].relation;
-            return match wire {
-                Wire::Text => sql::BEGIN.to_owned(),
-                Wire::Binary => format!("{}; {}", sql::begin_holding(&[root]), self.same_types()),
-            };
-        }
-        let [oid, root] = [node, ROOT].map(|node| self.catalogue.facts[node].oid);
         let above = |node: &NodeId| self.tree.nodes[*node].parent;
+        let node = match (self.is_direct(node), wire) {
+            (true, _) => node,
+            (false, Wire::Binary) => ROOT,
+            (false, Wire::Text) => return sql::BEGIN.to_owned(),
+        };
         // A table that this user may not insert into cannot be locked either; COPY into the root
         // does without as well.
         let mut path: Vec<&Relation> = std::iter::successors(Some(node), above)
@@ -140,18 +137,12 @@ impl Plan {
             .map(|node| &self.tree.nodes[node].relation)
             .collect();
         path.reverse();
-        let begin = sql::begin(&path, oid, root);
-        match wire {
-            Wire::Text => begin,
-            Wire::Binary => format!("{begin}; {}", self.same_types()),
-        }
+        sql::begin(&path)
     }
 
-    /// Asks whether the columns still have the types that rows in binary are encoded for: where they
-    /// have not, the server would take the bytes of one type for those of another.
-    pub(crate) fn same_types(&self) -> String {
-        let Catalogue { facts, columns, types, .. } = &self.catalogue;
-        sql::same_types(facts[ROOT].oid, columns, types)
+    /// Whether the rows of `node` are sent to it by its own name, and it is not the root.
+    pub(crate) fn is_direct(&self, node: NodeId) -> bool {
+        node != ROOT && self.detours[node].is_none()
     }
 
     /// Why the rows of `node` go through the root, if they do and the node is not the root.

@@ -50,10 +50,9 @@ const ROWS_AT_ONCE: usize = 128;
 
 /// Payloads that are sorted are as large as the memory allows: the more rows one has, the more of them
 /// go to the same page of the index.
-fn worth_sorting(memory: usize, leaves: usize) -> Worth {
+fn worth_sorting(memory: usize, share: usize) -> Worth {
     let most = (memory / 16).clamp(SEALED_BYTES, MOST_SORTED_BYTES);
-    let least = (memory / 4 / leaves.max(1)).clamp(WORTH_WAITING_FOR, most);
-    Worth { least, most }
+    Worth { least: share.min(most), most }
 }
 
 /// The buckets, shared.
@@ -72,6 +71,8 @@ pub(crate) struct Queue<'c> {
     starving: AtomicUsize,
     /// Measurements of what a COPY costs that are still to be made.
     probes: AtomicUsize,
+    /// The bytes that a leaf may wait with while all others do.
+    share: usize,
 }
 
 struct State {
@@ -103,9 +104,12 @@ impl<'c> Queue<'c> {
         let few_rows = plan.exchange.as_ref().map(|_| 0).or(config.few_rows);
         let buckets = Buckets::new(nodes, few_rows.unwrap_or(FEW_ROWS));
         let shelf = || Mutex::new(Shelf::new(Buckets::count(nodes)));
+        // No leaf is waited for until the memory is full of the others.
+        let share = memory / 2 / plan.tree.leaves().count().max(1);
+        let share = share.max(WORTH_A_COPY);
         let worth = match plan.sorts() {
-            true => worth_sorting(memory, plan.tree.leaves().count()),
-            false => Worth { least: WORTH_WAITING_FOR, most: SEALED_BYTES },
+            true => worth_sorting(memory, share),
+            false => Worth { least: share.min(WORTH_WAITING_FOR), most: SEALED_BYTES },
         };
         Self {
             plan,
@@ -124,6 +128,7 @@ impl<'c> Queue<'c> {
             work: Condvar::new(),
             waiting: AtomicUsize::new(0),
             starving: AtomicUsize::new(0),
+            share,
             probes: AtomicUsize::new(if few_rows.is_none() { PROBES } else { 0 }),
         }
     }
@@ -205,7 +210,7 @@ impl<'c> Queue<'c> {
         state.buckets.gather_below(micros.clamp(FEW_ROWS_AT_LEAST, FEW_ROWS_AT_MOST));
         if !self.plan.sorts() {
             let least = micros.saturating_mul(BYTES_A_MICROSECOND);
-            state.worth.least = least.clamp(WORTH_A_COPY, state.worth.most);
+            state.worth.least = least.clamp(WORTH_A_COPY, self.share.min(state.worth.most));
         }
     }
 

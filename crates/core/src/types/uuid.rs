@@ -4,7 +4,56 @@ use super::wire;
 
 /// `string_to_uuid`, `src/backend/utils/adt/uuid.c`, PostgreSQL 13 to 18: a hyphen may follow each
 /// group of four digits but the last, and braces may enclose the whole.
+#[inline]
 pub(super) fn parse(text: &[u8]) -> Option<u128> {
+    match text.first_chunk().filter(|_| text.len() == 36) {
+        Some(written) => parse_as_written(written).or_else(|| parse_any(text)),
+        None => parse_any(text),
+    }
+}
+
+/// As the server writes it, which is by far the most frequent: eight digits at a time.
+#[inline]
+fn parse_as_written(text: &[u8; 36]) -> Option<u128> {
+    let digits = |start: usize| -> [u8; 4] { std::array::from_fn(|digit| text[start + digit]) };
+    if [text[8], text[13], text[18], text[23]] != *b"----" {
+        return None;
+    }
+    let parts = [[0, 4], [9, 14], [19, 24], [28, 32]].map(|[upper, lower]| {
+        let mut part = [0; 8];
+        part[..4].copy_from_slice(&digits(upper));
+        part[4..].copy_from_slice(&digits(lower));
+        part
+    });
+    parts.iter().try_fold(0, |value, part| Some(value << 32 | u128::from(eight_digits(*part)?)))
+}
+
+/// The number of eight hexadecimal digits.
+#[inline]
+fn eight_digits(digits: [u8; 8]) -> Option<u32> {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGHEST: u64 = ONES << 7;
+    let word = u64::from_be_bytes(digits);
+    // The highest bit of each byte from `first` up to `last`, if all are below 0x80.
+    let within = |word: u64, first: u8, last: u8| {
+        let from = word + ONES * u64::from(0x80 - first);
+        let beyond = word + ONES * u64::from(0x7F - last);
+        from & !beyond & HIGHEST
+    };
+    if word & HIGHEST != 0 {
+        return None;
+    }
+    let letters = within(word | (ONES * 0x20), b'a', b'f');
+    if letters | within(word, b'0', b'9') != HIGHEST {
+        return None;
+    }
+    let nibbles = (word & (ONES * 0x0F)) + (letters >> 7) * 9;
+    let bytes = (nibbles | nibbles >> 4) & 0x00FF_00FF_00FF_00FF;
+    let pairs = (bytes | bytes >> 8) & 0x0000_FFFF_0000_FFFF;
+    Some((pairs | pairs >> 16) as u32)
+}
+
+fn parse_any(text: &[u8]) -> Option<u128> {
     let mut rest = match text {
         [b'{', inner @ .., b'}'] => inner,
         _ => text,
@@ -50,6 +99,27 @@ const fn hex_table() -> [u32; 256] {
 #[cfg(test)]
 mod tests {
     use super::parse;
+
+    /// Each byte at each place, beside the slow reader.
+    #[test]
+    fn as_written_is_read_as_any_other() {
+        let text = *b"a0eebc99-9C0B-4ef8-bb6d-6bb9bd380a11";
+        for place in 0..text.len() {
+            for byte in 0..=255 {
+                let mut text = text;
+                text[place] = byte;
+                let written = super::parse_as_written(&text);
+                let any = super::parse_any(&text);
+                // A hyphen may be missing elsewhere, but not in what is written by the server.
+                assert!(written == any || written.is_none(), "{byte} at {place}");
+                let is_hyphen = matches!(place, 8 | 13 | 18 | 23);
+                assert_eq!(
+                    written.is_some(),
+                    if is_hyphen { byte == b'-' } else { byte.is_ascii_hexdigit() }
+                );
+            }
+        }
+    }
 
     const VALUE: u128 = 0xa0ee_bc99_9c0b_4ef8_bb6d_6bb9_bd38_0a11;
 

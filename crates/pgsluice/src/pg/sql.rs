@@ -63,48 +63,46 @@ SELECT pg_catalog.pg_logical_emit_message(true, 'pgsluice', '')";
 /// are.
 pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
-/// [`BEGIN`], for rows that go straight into a leaf: holds it where it is until the rows are
-/// committed, and gives one row that says whether it is still the table `oid` below `root`. Once it
-/// is detached, or another one has its name, COPY would take the rows all the same.
+/// [`BEGIN`], with locks that hold the tables `path` as they are until the rows are committed.
 ///
-/// `path` leads from the root to the leaf. All are locked, in this order, because DETACH locks the
+/// The path leads from the root to a leaf. All are locked, in this order, because DETACH locks the
 /// parent first and the leaf's own check of its rows looks at the parent: the other way round the
 /// two would wait for each other.
-pub(crate) fn begin(path: &[&Relation], oid: u32, root: u32) -> String {
-    let leaf = path.last().map_or_else(String::new, ToString::to_string);
-    let leaf = literal(leaf.as_bytes());
-    let holding = begin_holding(path);
-    format!(
-        "{holding}; \
-         SELECT {leaf}::pg_catalog.regclass = {oid}::pg_catalog.oid AND EXISTS \
-         (SELECT FROM pg_catalog.pg_partition_ancestors({oid}::pg_catalog.oid::pg_catalog.regclass) AS a (relid) \
-         WHERE a.relid = {root}::pg_catalog.oid)"
-    )
-}
-
-/// [`BEGIN`], with locks on the tables `path`, in this order.
-pub(crate) fn begin_holding(path: &[&Relation]) -> String {
+pub(crate) fn begin(path: &[&Relation]) -> String {
     let names: Vec<String> = path.iter().map(ToString::to_string).collect();
     format!("{BEGIN}; LOCK TABLE ONLY {} IN ROW EXCLUSIVE MODE", names.join(", ONLY "))
 }
 
-/// What [`same_types`] answers if they are not.
-pub(crate) const OTHER_TYPES: &str = "other types";
+/// Whether under these locks all is as it was planned, or [`MOVED`] or [`RETYPED`].
+///
+/// $1 is a leaf's name, or NULL: it must still be the table with the oid $2, below the root $3. Once it
+/// is detached, or another one has its name, COPY would take the rows all the same. $5 are the types of
+/// the root's columns $4, by name, or NULL: in binary, COPY would take the bytes of one type for
+/// those of another.
+pub(crate) const STILL: &str = "
+SELECT CASE
+    WHEN $1::pg_catalog.text IS NOT NULL
+         AND NOT ($1::pg_catalog.text::pg_catalog.regclass OPERATOR(pg_catalog.=) $2::pg_catalog.oid
+                  AND EXISTS (
+                      SELECT FROM pg_catalog.pg_partition_ancestors(
+                          $2::pg_catalog.oid::pg_catalog.regclass) AS a (relid)
+                      WHERE a.relid OPERATOR(pg_catalog.=) $3::pg_catalog.oid))
+    THEN 'moved'
+    WHEN $5::pg_catalog.oid[] IS NOT NULL
+         AND (SELECT pg_catalog.array_agg(atttypid ORDER BY attname)
+              FROM pg_catalog.pg_attribute
+              WHERE attrelid OPERATOR(pg_catalog.=) $3::pg_catalog.oid
+                AND attname OPERATOR(pg_catalog.=) ANY ($4::pg_catalog.name[])
+                AND NOT attisdropped) IS DISTINCT FROM $5::pg_catalog.oid[]
+    THEN 'retyped'
+    ELSE 'same'
+END";
 
-/// Gives one row: [`OTHER_TYPES`] if `columns` of `table` are not of these types.
-pub(crate) fn same_types(table: u32, columns: &[String], types: &[u32]) -> String {
-    let mut pairs: Vec<(&String, &u32)> = columns.iter().zip(types).collect();
-    pairs.sort_unstable();
-    let names: Vec<String> = pairs.iter().map(|(name, _)| literal(name.as_bytes())).collect();
-    let types: Vec<String> = pairs.iter().map(|(_, oid)| oid.to_string()).collect();
-    let (names, types) = (names.join(", "), types.join(","));
-    format!(
-        "SELECT CASE WHEN pg_catalog.array_agg(atttypid ORDER BY attname) \
-         = '{{{types}}}'::pg_catalog.oid[] THEN 't' ELSE '{OTHER_TYPES}' END \
-         FROM pg_catalog.pg_attribute WHERE attrelid = {table}::pg_catalog.oid \
-         AND attname = ANY (ARRAY[{names}]::pg_catalog.name[]) AND NOT attisdropped"
-    )
-}
+/// What [`STILL`] answers if a leaf is not where it was.
+pub(crate) const MOVED: &str = "moved";
+
+/// What [`STILL`] answers if the columns are of other types.
+pub(crate) const RETYPED: &str = "retyped";
 
 /// `COPY relation (columns) FROM STDIN` in the input's own format, or in binary if there is none.
 pub(crate) fn copy_in(relation: &Relation, columns: &[String], format: Option<&Format>) -> String {

@@ -11,14 +11,15 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use futures_util::SinkExt;
-use futures_util::future::try_join;
+use futures_util::future::{try_join, try_join3};
 use pgsluice_core::bucket::{Payload, Wire};
 use pgsluice_core::catalog::{NodeId, ROOT};
+use tokio_postgres::CopyInSink;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{CopyInSink, SimpleQueryMessage};
 
 use super::lines;
 use super::refusal::{Sent, lost, moved, refusal, retyped, unwelcome};
+use super::still::{Changed, Still};
 use super::stretch::Stretch;
 use crate::control::Control;
 use crate::error::{Error, Result};
@@ -45,6 +46,7 @@ pub(crate) struct Lane<'a> {
     flow: &'a Flow<'a>,
     queue: &'a Queue<'a>,
     link: Link,
+    still: Still<'a>,
     maker: Option<Maker<'a>>,
 }
 
@@ -55,10 +57,8 @@ enum Failure {
     /// Before any row was sent.
     Begin(tokio_postgres::Error),
     Rows(tokio_postgres::Error),
-    /// The node is not where it was when the load began.
-    Moved(NodeId),
-    /// The columns are not of the types that they had then.
-    Retyped,
+    /// The table is not what it was when the load began.
+    Changed(NodeId, Changed),
 }
 
 impl From<tokio_postgres::Error> for Failure {
@@ -80,10 +80,11 @@ impl<'a> Lane<'a> {
             let link = connect::open(target).await?;
             link.client.batch_execute(sql::PATIENT).await?;
             link.client.batch_execute(sql::ASYNCHRONOUS).await?;
-            Ok(link)
+            let still = Still::prepare(&link.client, flow.plan).await?;
+            Ok((link, still))
         };
-        let link = flow.control.unless_stopped(opening).await?;
-        Ok(Self { flow, queue, link, maker: flow.exchange.map(Maker::new) })
+        let (link, still) = flow.control.unless_stopped(opening).await?;
+        Ok(Self { flow, queue, link, still, maker: flow.exchange.map(Maker::new) })
     }
 
     /// Sends payloads until there are no more, each in a transaction of its own.
@@ -191,34 +192,24 @@ impl<'a> Lane<'a> {
         let client = &self.link.client;
         let plan = self.flow.plan;
         let (begin, copy) = match beside {
-            Some(beside) => {
-                let begin = match wire {
-                    Wire::Text => beside.begin.clone(),
-                    Wire::Binary => format!("{}; {}", beside.begin, plan.same_types()),
-                };
-                (begin, plan.copy_into(&beside.relation, wire))
-            }
+            Some(beside) => (beside.begin.clone(), plan.copy_into(&beside.relation, wire)),
             None => (plan.begin(node, wire), plan.copy_statement(node, wire)),
         };
         let beginning = client.simple_query(&begin);
-        let begun = try_join(beginning, client.copy_in(&copy)).await;
-        let (answers, sink) = begun.map_err(|error| {
-            let direct = node != ROOT && plan.detour(node).is_none();
+        let asking = self.still.ask(client, node, wire, beside.is_some());
+        let begun = try_join3(beginning, asking, client.copy_in(&copy)).await;
+        let (_, changed, sink) = begun.map_err(|error| {
             // The server names the schema that is not there any more, but not the table.
             let schema = error.code() == Some(&SqlState::INVALID_SCHEMA_NAME);
-            if direct && schema { Failure::Moved(node) } else { Failure::Begin(error) }
+            match plan.is_direct(node) && schema {
+                true => Failure::Changed(node, Changed::Moved),
+                false => Failure::Begin(error),
+            }
         })?;
-        let says = |said: &str| {
-            let row = |answer: &SimpleQueryMessage| matches!(answer, SimpleQueryMessage::Row(row) if row.get(0) == Some(said));
-            answers.iter().any(row)
-        };
-        if says("f") {
-            return Err(Failure::Moved(node));
+        match changed {
+            Some(changed) => Err(Failure::Changed(node, changed)),
+            None => Ok(Box::pin(sink)),
         }
-        if says(sql::OTHER_TYPES) {
-            return Err(Failure::Retyped);
-        }
-        Ok(Box::pin(sink))
     }
 
     async fn send(&self, sink: &mut Sink, payload: &Arc<Payload>) -> Result<(), Failure> {
@@ -282,8 +273,10 @@ impl<'a> Lane<'a> {
             Some(Err(Failure::Unmade(error))) => Err(error),
             Some(Err(Failure::Begin(error))) => Err(unwelcome(&error)),
             Some(Err(Failure::Rows(error))) => Err(refusal(self.flow, &error, sent)),
-            Some(Err(Failure::Moved(node))) => Err(moved(self.flow.plan, node)),
-            Some(Err(Failure::Retyped)) => Err(retyped(self.flow.plan)),
+            Some(Err(Failure::Changed(node, changed))) => Err(match changed {
+                Changed::Moved => moved(self.flow.plan, node),
+                Changed::Retyped => retyped(self.flow.plan),
+            }),
         }
     }
 

@@ -5,4 +5,5 @@ pub(crate) mod copy;
 mod lines;
 pub(crate) mod null;
 pub(crate) mod refusal;
+mod still;
 mod stretch;

@@ -1,0 +1,64 @@
+//! Still: under the locks of its transaction a payload's table must be what the plan has seen.
+
+use pgsluice_core::bucket::Wire;
+use pgsluice_core::catalog::{NodeId, ROOT};
+use tokio_postgres::{Client, Error, Statement};
+
+use crate::pg::sql;
+use crate::plan::Plan;
+
+/// Asks, on one connection.
+pub(super) struct Still<'p> {
+    plan: &'p Plan,
+    statement: Statement,
+    /// The columns by name, and their types.
+    columns: Vec<&'p str>,
+    types: Vec<u32>,
+}
+
+/// What has changed.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Changed {
+    /// The node is not where it was when the load began.
+    Moved,
+    /// The columns are not of the types that they had then.
+    Retyped,
+}
+
+impl<'p> Still<'p> {
+    /// Has the question planned once for all payloads.
+    pub(super) async fn prepare(client: &Client, plan: &'p Plan) -> Result<Self, Error> {
+        let statement = client.prepare(sql::STILL).await?;
+        let names = plan.catalogue.columns.iter().map(String::as_str);
+        let mut pairs: Vec<(&str, u32)> = names.zip(plan.catalogue.types.iter().copied()).collect();
+        pairs.sort_unstable();
+        let (columns, types) = pairs.into_iter().unzip();
+        Ok(Self { plan, statement, columns, types })
+    }
+
+    /// What has changed since the plan was made, of what the rows of `node` rely on. Those that go
+    /// `beside` a leaf do not need it to be there.
+    pub(super) async fn ask(
+        &self,
+        client: &Client,
+        node: NodeId,
+        wire: Wire,
+        beside: bool,
+    ) -> Result<Option<Changed>, Error> {
+        let Plan { tree, catalogue, .. } = self.plan;
+        let by_name = self.plan.is_direct(node) && !beside;
+        let name = by_name.then(|| tree.nodes[node].relation.to_string());
+        let types = (wire == Wire::Binary).then_some(&self.types);
+        if name.is_none() && types.is_none() {
+            return Ok(None);
+        }
+        let [oid, root] = [node, ROOT].map(|node| catalogue.facts[node].oid);
+        let answer =
+            client.query_one(&self.statement, &[&name, &oid, &root, &self.columns, &types]).await?;
+        Ok(match answer.get(0) {
+            sql::MOVED => Some(Changed::Moved),
+            sql::RETYPED => Some(Changed::Retyped),
+            _ => None,
+        })
+    }
+}
