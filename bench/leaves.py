@@ -69,7 +69,9 @@ def plant(server: Server, table: str, leaves: int) -> None:
 def opening(server: Server, table: str, one: Rows, options: Namespace) -> dict:
     """Load one row by one connection, and return how long it took until it was sent."""
     alone = Namespace(jobs=1, memory=options.memory)
-    return load(server, by_pgsluice(server, table, one, alone))["said"]["first_row"]
+    # Otherwise so few rows would go through the root, and the tree would stay closed.
+    opened = by_pgsluice(server, table, one, alone, "--few-rows=300")
+    return load(server, opened)["said"]["first_row"]
 
 
 def conclude(runs: list[dict], openings: list[dict], case: dict) -> dict:

@@ -159,25 +159,54 @@ fn days_of_date(text: &[u8; 10]) -> Option<i64> {
         | u64::from(u16::from_be_bytes([d1, d2]));
     let number = digits::eight(word)?;
     let (year, month, day) = (number / 10_000, number / 100 % 100, number % 100);
-    let valid = year > 0 && day > 0 && day <= days_in_month(year, month);
-    valid.then(|| days_of(year, month, day))
+    let [begin, end] = [0, 1].map(|after| YEARS[year as usize + after]);
+    let [before, through] =
+        MONTHS[(end - begin - 365) as usize].get(month.checked_sub(1)? as usize).copied()?;
+    let day = day as i32;
+    let valid = year > 0 && day > 0 && before + day <= through;
+    valid.then(|| i64::from(begin + before + day - 1))
 }
+
+/// The first day of each year from 0 to 10,000, in days from 2000-01-01.
+static YEARS: [i32; 10_001] = {
+    let mut years = [0; 10_001];
+    let mut year = 1;
+    while year < years.len() {
+        years[year] = days_of(year as u32, 1, 1) as i32;
+        year += 1;
+    }
+    // Nobody asks for what lies before the year 1, but its length must be that of a year.
+    years[0] = years[1] - 366;
+    years
+};
+
+/// The days of a common year and of a leap year before each month, and through its end.
+static MONTHS: [[[i32; 2]; 12]; 2] = {
+    let mut months = [[[0; 2]; 12]; 2];
+    let mut leap = 0;
+    while leap < 2 {
+        // The first of these years is common, the second is not.
+        let year = 2003 + leap as u32;
+        let begin = days_of(year, 1, 1);
+        let mut month = 0;
+        while month < 12 {
+            let (next, of) = if month < 11 { (month as u32 + 2, year) } else { (1, year + 1) };
+            let before = days_of(year, month as u32 + 1, 1) - begin;
+            months[leap][month] = [before as i32, (days_of(of, next, 1) - begin) as i32];
+            month += 1;
+        }
+        leap += 1;
+    }
+    months
+};
 
 /// The days from 2000-01-01 in the proleptic Gregorian calendar, as `date2j` counts them
 /// (`src/backend/utils/adt/datetime.c`, PostgreSQL 13 to 18). The year begins in March here, so
 /// that a leap day ends it.
-pub(crate) fn days_of(year: u32, month: u32, day: u32) -> i64 {
+pub(crate) const fn days_of(year: u32, month: u32, day: u32) -> i64 {
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day;
-    i64::from(days) - 730_426
-}
-
-/// None in a month that is none.
-fn days_in_month(year: u32, month: u32) -> u32 {
-    const DAYS: [u32; 13] = [0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    let days = DAYS.get(month as usize).copied().unwrap_or(0);
-    days + u32::from(leap && month == 2)
+    days as i64 - 730_426
 }
 
 /// The number of two digits, if it is below `end`.
@@ -189,7 +218,16 @@ fn below(end: u32, tens: u8, units: u8) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{USECS_PER_DAY, days_in_month, parse_date, parse_timestamp, parse_timestamptz};
+    use super::{USECS_PER_DAY, parse_date, parse_timestamp, parse_timestamptz};
+
+    /// None in a month that is none.
+    fn days_in_month(year: u32, month: u32) -> u32 {
+        const DAYS: [u32; 13] = [0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+        let leap =
+            year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+        let days = DAYS.get(month as usize).copied().unwrap_or(0);
+        days + u32::from(leap && month == 2)
+    }
 
     fn date(text: &str) -> Option<i64> {
         parse_date(text.as_bytes())
