@@ -13,7 +13,6 @@
 
 mod beside;
 mod build;
-mod survey;
 mod swap;
 
 use std::collections::BTreeMap;
@@ -27,8 +26,6 @@ use tokio_postgres::Client;
 
 use self::beside::Beside;
 pub(crate) use self::beside::{Destination, Maker};
-pub use self::survey::Survey;
-pub(crate) use self::survey::survey;
 use crate::config::Load;
 use crate::control::Control;
 use crate::error::{Error, Result};
@@ -38,6 +35,7 @@ use crate::pg::conninfo::Target;
 use crate::pg::exchange as catalogue;
 use crate::pg::sql::PATIENT;
 use crate::plan::Plan;
+use crate::survey::Survey;
 
 /// The sessions that were building may still hold locks.
 const DROPPING: &str = "ROLLBACK; SET lock_timeout = '10s'";

@@ -26,6 +26,7 @@ mod runtime;
 pub mod selftest;
 mod sink;
 pub mod source;
+pub mod survey;
 pub mod tree;
 pub mod verify;
 

@@ -16,12 +16,13 @@ use pgsluice_core::route::{Cause, Router};
 use tokio_postgres::Client;
 
 use crate::config::Load;
-use crate::error::Result;
-use crate::exchange::{self, Survey};
+use crate::error::{Error, Result};
+use crate::kind::Kind;
 use crate::pg::connect::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::introspect::{Catalogue, Facts};
 use crate::pg::sql;
+use crate::survey::{Survey, survey};
 
 /// What the server has answered about: the key of a node, or the spelling of one of its columns.
 pub type Answered = (NodeId, Option<usize>);
@@ -67,7 +68,7 @@ impl Plan {
         let catalogue = Catalogue::read(client, &config.table, columns).await?;
         let mut plan = Self::new(config, catalogue);
         if config.exchange {
-            plan.exchange = Some(exchange::survey(client, &plan).await?);
+            plan.exchange = Some(survey(client, &plan.catalogue, &plan.detours).await?);
         }
         Ok(plan)
     }
@@ -143,6 +144,21 @@ impl Plan {
     /// Whether the rows of `node` are sent to it by its own name, and it is not the root.
     pub(crate) fn is_direct(&self, node: NodeId) -> bool {
         node != ROOT && self.detours[node].is_none()
+    }
+
+    /// The error for a node that is not in the tree any more.
+    pub(crate) fn moved(&self, node: NodeId) -> Error {
+        let [relation, root] = [node, ROOT].map(|node| self.tree.nodes[node].relation.label());
+        let message = format!("table {relation} is no longer a partition of {root}");
+        Error::new(Kind::Server, message)
+            .hint("It was detached, dropped, renamed or replaced after the load had begun: begin the load again.")
+    }
+
+    /// The error for columns whose types have changed.
+    pub(crate) fn retyped(&self) -> Error {
+        let root = self.tree.nodes[ROOT].relation.label();
+        Error::new(Kind::Server, format!("the columns of table {root} are not what they were"))
+            .hint("A column was altered, dropped or renamed after the load had begun: begin the load again.")
     }
 
     /// Why the rows of `node` go through the root, if they do and the node is not the root.

@@ -12,7 +12,6 @@ use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::pg::exchange::{Defined, Definition, Reader, Stage};
 use crate::pg::sql;
-use crate::sink::refusal::moved;
 
 /// How often a connection looks whether another one has made the table that it needs.
 const PATIENCE: Duration = Duration::from_millis(5);
@@ -112,7 +111,7 @@ impl<'a> Maker<'a> {
         };
         let defined = reader.define(client, facts[node].oid).await?;
         if defined.itself.is_empty() {
-            return Err(moved(self.exchange.plan, node));
+            return Err(self.exchange.plan.moved(node));
         }
         Ok(defined)
     }

@@ -18,7 +18,7 @@ use tokio_postgres::CopyInSink;
 use tokio_postgres::error::SqlState;
 
 use super::lines;
-use super::refusal::{Sent, lost, moved, refusal, retyped, unwelcome};
+use super::refusal::{Sent, lost, refusal, unwelcome};
 use super::still::{Changed, Still};
 use super::stretch::Stretch;
 use crate::control::Control;
@@ -274,8 +274,8 @@ impl<'a> Lane<'a> {
             Some(Err(Failure::Begin(error))) => Err(unwelcome(&error)),
             Some(Err(Failure::Rows(error))) => Err(refusal(self.flow, &error, sent)),
             Some(Err(Failure::Changed(node, changed))) => Err(match changed {
-                Changed::Moved => moved(self.flow.plan, node),
-                Changed::Retyped => retyped(self.flow.plan),
+                Changed::Moved => self.flow.plan.moved(node),
+                Changed::Retyped => self.flow.plan.retyped(),
             }),
         }
     }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use pgsluice_core::bucket::{Payload, RowAt};
-use pgsluice_core::catalog::{NodeId, ROOT, Relation};
+use pgsluice_core::catalog::Relation;
 use pgsluice_core::format::Format;
 use tokio_postgres::error::{DbError, SqlState};
 
@@ -15,7 +15,6 @@ use crate::error::Error;
 use crate::flow::Flow;
 use crate::kind::Kind;
 use crate::pg::sqlstate;
-use crate::plan::Plan;
 
 /// A payload of the COPY that failed, and the lines that were sent before it.
 #[derive(Clone)]
@@ -85,22 +84,6 @@ pub(crate) fn lost(error: Option<&tokio_postgres::Error>) -> Error {
         Some(hint) => lost.hint(hint),
         None => lost,
     }
-}
-
-/// The error for a node that is not in the tree any more.
-pub(crate) fn moved(plan: &Plan, node: NodeId) -> Error {
-    let [relation, root] = [node, ROOT].map(|node| plan.tree.nodes[node].relation.label());
-    let message = format!("table {relation} is no longer a partition of {root}");
-    Error::new(Kind::Server, message)
-        .hint("It was detached, dropped, renamed or replaced after the load had begun: begin the load again.")
-}
-
-/// The error for columns whose types have changed.
-pub(super) fn retyped(plan: &Plan) -> Error {
-    let root = plan.tree.nodes[ROOT].relation.label();
-    Error::new(Kind::Server, format!("the columns of table {root} are not what they were")).hint(
-        "A column was altered, dropped or renamed after the load had begun: begin the load again.",
-    )
 }
 
 /// The table that is built for the leaf in whose place the rows were sent to it.

@@ -53,7 +53,7 @@ impl Stretch {
                 together.extend_from_slice(trailer.take().unwrap_or_default());
             }
             let end = together.len();
-            (end > 0).then(|| Self { bytes: Bytes::Together(together), at: 0, end })
+            (end > 0).then_some(Self { bytes: Bytes::Together(together), at: 0, end })
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Which leaves can be exchanged, before any row is read.
+//! Survey: which leaves can be exchanged, before any row is read.
 //!
 //! A leaf that has rows is loaded as ever, and that is said. One that is empty, but is more than
 //! could be carried over, is refused by name: nothing is lost silently.
@@ -10,9 +10,8 @@ use tokio_postgres::Client;
 
 use crate::error::{Error, Result};
 use crate::kind::Kind;
-use crate::pg::exchange as catalogue;
-use crate::pg::sql;
-use crate::plan::Plan;
+use crate::pg::introspect::Catalogue;
+use crate::pg::{exchange, sql};
 
 /// Obstacles that one error names.
 const NAMED: usize = 5;
@@ -33,28 +32,32 @@ impl Survey {
     }
 }
 
-/// Looks at all leaves; an error if one of those that are to be exchanged cannot be.
-pub(crate) async fn survey(client: &Client, plan: &Plan) -> Result<Survey> {
-    let tree = &plan.tree;
+/// Looks at all leaves; an error if one of those that are to be exchanged cannot be. `detours` says
+/// of each node why its rows go through the root, if they do.
+pub(crate) async fn survey(
+    client: &Client,
+    catalogue: &Catalogue,
+    detours: &[Option<String>],
+) -> Result<Survey> {
+    let Catalogue { tree, facts, .. } = catalogue;
     if tree.nodes[ROOT].key.is_none() {
         let table = tree.nodes[ROOT].relation.label();
         let message = format!("table {table} is not partitioned: it has no leaves to exchange");
         return Err(Error::new(Kind::Usage, message).hint("Load without --exchange."));
     }
-    let facts = &plan.catalogue.facts;
     let named = |leaf: NodeId| (facts[leaf].oid, tree.nodes[leaf].relation.to_string());
     let own: Vec<NodeId> = tree.leaves().filter(|leaf| facts[*leaf].kind == 'r').collect();
     client.batch_execute(sql::EXACT).await?;
     let tables: Vec<_> = own.iter().copied().map(named).collect();
-    let filled = catalogue::not_empty(client, &tables).await?;
+    let filled = exchange::not_empty(client, &tables).await?;
     let is_empty = |leaf: NodeId| facts[leaf].kind == 'r' && !filled.contains(&facts[leaf].oid);
 
-    let scanned = filled_defaults(plan, is_empty);
+    let scanned = filled_defaults(catalogue, is_empty);
     let mut survey = Survey::default();
     for leaf in tree.leaves() {
         let default = tree.nodes[leaf].parent.and_then(|parent| scanned.get(&parent));
-        let why = match (plan.detour(leaf), default) {
-            (Some(detour), _) => detour.to_owned(),
+        let why = match (&detours[leaf], default) {
+            (Some(detour), _) => detour.clone(),
             _ if !is_empty(leaf) => "it is not empty, so rows are copied into it".to_owned(),
             (None, Some(&default)) => format!(
                 "the DEFAULT partition {} has rows, which the server would read while all wait",
@@ -67,28 +70,33 @@ pub(crate) async fn survey(client: &Client, plan: &Plan) -> Result<Survey> {
         };
         survey.kept.insert(leaf, why);
     }
-    refuse_obstacles(client, plan, &survey).await?;
+    refuse_obstacles(client, catalogue, &survey).await?;
     client.batch_execute(sql::AS_CONNECTED).await?;
     Ok(survey)
 }
 
 /// The DEFAULT partitions that have rows, by their parents: ATTACH looks through them, because a row
 /// of theirs might belong to the new partition.
-fn filled_defaults(plan: &Plan, is_empty: impl Fn(NodeId) -> bool) -> BTreeMap<NodeId, NodeId> {
-    let nodes = &plan.tree.nodes;
-    let filled = plan.tree.leaves().filter(|&leaf| !is_empty(leaf));
+fn filled_defaults(
+    catalogue: &Catalogue,
+    is_empty: impl Fn(NodeId) -> bool,
+) -> BTreeMap<NodeId, NodeId> {
+    let Catalogue { tree, facts, .. } = catalogue;
+    let nodes = &tree.nodes;
+    let filled = tree.leaves().filter(|&leaf| !is_empty(leaf));
     let above =
         filled.flat_map(|leaf| std::iter::successors(Some(leaf), |&node| nodes[node].parent));
-    let defaults = above.filter(|&node| plan.catalogue.facts[node].is_default());
+    let defaults = above.filter(|&node| facts[node].is_default());
     defaults.filter_map(|default| Some((nodes[default].parent?, default))).collect()
 }
 
-async fn refuse_obstacles(client: &Client, plan: &Plan, survey: &Survey) -> Result<()> {
+async fn refuse_obstacles(client: &Client, catalogue: &Catalogue, survey: &Survey) -> Result<()> {
+    let Catalogue { tree, facts, columns, .. } = catalogue;
     let leaves: Vec<NodeId> = survey.leaves.iter().copied().collect();
-    let oids: Vec<u32> = leaves.iter().map(|&leaf| plan.catalogue.facts[leaf].oid).collect();
-    let obstacles = catalogue::obstacles(client, &oids, &plan.catalogue.columns).await?;
+    let oids: Vec<u32> = leaves.iter().map(|&leaf| facts[leaf].oid).collect();
+    let obstacles = exchange::obstacles(client, &oids, columns).await?;
     let mut said = obstacles.iter().map(|(place, why)| {
-        let leaf = plan.tree.nodes[leaves[*place]].relation.label();
+        let leaf = tree.nodes[leaves[*place]].relation.label();
         format!("cannot exchange {leaf}: {why}")
     });
     let Some(first) = said.next() else { return Ok(()) };
