@@ -146,9 +146,14 @@ impl Buckets {
         &mut self,
         least: usize,
         idle: bool,
-        shelves: &[impl DerefMut<Target = Shelf>],
+        shelves: &mut [impl DerefMut<Target = Shelf>],
     ) -> Option<usize> {
         self.next_ranked(least, idle, shelves).or_else(|| {
+            // Of many buckets it takes long to look at each, for nothing where all have few rows.
+            let bound: usize = shelves.iter().map(|shelf| shelf.fullest()).sum();
+            if bound < least {
+                return None;
+            }
             self.rank(least, shelves);
             self.next_ranked(least, idle, shelves)
         })
@@ -168,7 +173,8 @@ impl Buckets {
         None
     }
 
-    fn rank(&mut self, least: usize, shelves: &[impl DerefMut<Target = Shelf>]) {
+    fn rank(&mut self, least: usize, shelves: &mut [impl DerefMut<Target = Shelf>]) {
+        shelves.iter_mut().for_each(|shelf| shelf.bound());
         let weights = (0..Self::count(self.nodes)).map(|bucket| (bucket, weight(bucket, shelves)));
         let mut full: Vec<(usize, Weight)> =
             weights.filter(|(_, weight)| weight.is_worth(least)).collect();

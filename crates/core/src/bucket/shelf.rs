@@ -12,6 +12,8 @@ const ROOM_A_ROW: usize = 256;
 pub struct Shelf {
     piles: Vec<Pile>,
     bytes: usize,
+    /// No bucket has more bytes than this.
+    fullest: usize,
     grown: usize,
 }
 
@@ -36,7 +38,12 @@ impl Pile {
 impl Shelf {
     /// A shelf for so many buckets.
     pub fn new(buckets: usize) -> Self {
-        Self { piles: (0..buckets).map(|_| Pile::default()).collect(), bytes: 0, grown: 0 }
+        Self {
+            piles: (0..buckets).map(|_| Pile::default()).collect(),
+            bytes: 0,
+            fullest: 0,
+            grown: 0,
+        }
     }
 
     /// The bytes of all rows.
@@ -49,20 +56,33 @@ impl Shelf {
     #[inline]
     pub fn room(&mut self, bucket: usize, bytes: usize) -> Result<Room<'_>, usize> {
         let room = bytes + ROOM_A_ROW;
-        let Self { piles, bytes, grown } = self;
+        let Self { piles, bytes, fullest, grown } = self;
         let pile = &mut piles[bucket];
-        if pile.open.has_room(room) { Ok(Room { pile, bytes, grown }) } else { Err(room) }
+        match pile.open.has_room(room) {
+            true => Ok(Room { pile, bytes, fullest, grown }),
+            false => Err(room),
+        }
     }
 
     /// Gives `bucket` an empty part to fill.
     pub fn supply(&mut self, bucket: usize, part: Part) -> Room<'_> {
-        let Self { piles, bytes, grown } = self;
+        let Self { piles, bytes, fullest, grown } = self;
         let pile = &mut piles[bucket];
         let before = std::mem::replace(&mut pile.open, part);
         if before.memory() > 0 {
             pile.full.push_back(before);
         }
-        Room { pile, bytes, grown }
+        Room { pile, bytes, fullest, grown }
+    }
+
+    /// A bound for the bytes of its fullest bucket.
+    pub(super) fn fullest(&self) -> usize {
+        self.fullest
+    }
+
+    /// Looks anew for the bound, which does not shrink by itself.
+    pub(super) fn bound(&mut self) {
+        self.fullest = self.piles.iter().map(|pile| pile.bytes).max().unwrap_or(0);
     }
 
     /// What `bucket` is filling, if nothing is in it: for a row that could not be written it may have
@@ -103,6 +123,7 @@ impl Shelf {
 pub struct Room<'s> {
     pile: &'s mut Pile,
     bytes: &'s mut usize,
+    fullest: &'s mut usize,
     grown: &'s mut usize,
 }
 
@@ -114,7 +135,7 @@ impl Room<'_> {
         at: RowAt,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let Self { pile, bytes, grown } = self;
+        let Self { pile, bytes, fullest, grown } = self;
         let (memory, before) = (pile.open.memory(), pile.open.bytes());
         let pushed = pile.open.push(at, write);
         *grown += pile.open.memory() - memory;
@@ -122,6 +143,7 @@ impl Room<'_> {
         let written = pile.open.bytes() - before;
         pile.bytes += written;
         pile.rows += 1;
+        *fullest = pile.bytes.max(*fullest);
         *bytes += written;
         Ok(())
     }
