@@ -1,10 +1,11 @@
-//! Marks: where two bytes stand in a row, found sixteen bytes at a time.
+//! Marks: where two bytes stand in a row, found 64 bytes at a time.
 //!
 //! Fields are short: to look for the end of each anew takes longer than to look through all of them.
 
 use wide::u8x16;
 
-const WIDTH: usize = 16;
+const LANES: usize = 16;
+const WIDTH: usize = 4 * LANES;
 
 /// The places of either of two bytes, ascending.
 pub(super) struct Marks<'r> {
@@ -14,7 +15,7 @@ pub(super) struct Marks<'r> {
     next: usize,
     /// The marks that were seen in the last look, a bit for each byte from here on.
     from: usize,
-    seen: u32,
+    seen: u64,
 }
 
 impl<'r> Marks<'r> {
@@ -45,19 +46,35 @@ impl<'r> Marks<'r> {
     #[inline]
     fn look(&mut self) {
         let rest = &self.row[self.next..];
-        let (chunk, known) = match rest.first_chunk::<WIDTH>() {
-            Some(chunk) => (u8x16::new(*chunk), u32::MAX),
-            None => {
-                let mut chunk = [0; WIDTH];
-                chunk[..rest.len()].copy_from_slice(rest);
-                (u8x16::new(chunk), (1 << rest.len()) - 1)
-            }
-        };
-        let [one, other] = self.bytes;
-        let found = chunk.cmp_eq(one) | chunk.cmp_eq(other);
-        self.seen = found.move_mask() as u32 & known;
+        let rest = &rest[..rest.len().min(WIDTH)];
+        let (chunks, last) = rest.as_chunks();
+        let seen = chunks.iter().rev().fold(0, |seen, chunk| seen << LANES | self.marks(*chunk));
+        self.seen = seen | self.marks_of_last(last) << ((rest.len() - last.len()) % WIDTH);
         self.from = self.next;
         self.next += WIDTH;
+    }
+
+    /// A bit for each byte.
+    #[inline]
+    fn marks(&self, chunk: [u8; LANES]) -> u64 {
+        let [one, other] = self.bytes;
+        let chunk = u8x16::new(chunk);
+        let found = chunk.cmp_eq(one) | chunk.cmp_eq(other);
+        u64::from(found.move_mask() as u16)
+    }
+
+    /// The same of fewer bytes, with which the row ends.
+    #[inline]
+    fn marks_of_last(&self, last: &[u8]) -> u64 {
+        match self.row.last_chunk() {
+            _ if last.is_empty() => 0,
+            Some(chunk) => self.marks(*chunk) >> (LANES - last.len()),
+            None => {
+                let mut chunk = [0; LANES];
+                chunk[..last.len()].copy_from_slice(last);
+                self.marks(chunk) & ((1 << last.len()) - 1)
+            }
+        }
     }
 }
 
@@ -72,7 +89,7 @@ mod tests {
 
     #[test]
     fn marks_are_found_wherever_they_stand() {
-        for length in 0..70 {
+        for length in 0..140 {
             for place in 0..length {
                 for byte in [b',', 0] {
                     let mut row = vec![b'x'; length];
@@ -87,9 +104,9 @@ mod tests {
 
     #[test]
     fn a_look_may_begin_anywhere() {
-        let row = [b','; 40];
+        let row = [b','; 140];
         let mut marks = Marks::new(&row, b',', b'x');
-        for place in [0, 1, 17, 39] {
+        for place in [0, 1, 17, 39, 70, 100, 139] {
             marks.restart(place);
             assert_eq!(marks.next(), Some(place));
         }

@@ -139,7 +139,7 @@ impl Parser {
         *surplus = next.is_some();
     }
 
-    /// [`Self::parse`] of the first fields: these are found sixteen bytes at a time, and whatever holds
+    /// [`Self::parse`] of the first fields: these are found 64 bytes at a time, and whatever holds
     /// a quote or a backslash is read as it is there.
     fn parse_first(&self, row: &[u8], into: &mut Fields) {
         let Fields { fields, decoded, surplus } = into;
