@@ -1,7 +1,7 @@
 //! Encode: a row of the input as COPY BINARY has it, written once, into the payload that is sent.
 
 use crate::parse::{Fields, Value};
-use crate::types::Codec;
+use crate::types::{Codec, wire};
 
 /// Encodes the rows of one input.
 #[derive(Clone, Debug)]
@@ -17,9 +17,6 @@ pub enum Odd {
     /// The spelling of the value in this field is not proven to mean what it seems to.
     Value(usize),
 }
-
-/// The length word of NULL.
-const NULL: [u8; 4] = (-1_i32).to_be_bytes();
 
 impl Encoder {
     /// For rows with a field for each of `codecs`.
@@ -45,7 +42,7 @@ impl Encoder {
         for (slot, codec) in self.codecs.iter().enumerate() {
             match fields.get(slot, row) {
                 Value::Text(text) => codec.encode(text, out).ok_or(Odd::Value(slot))?,
-                Value::Null => out.extend_from_slice(&NULL),
+                Value::Null => wire::put_null(out),
                 Value::Missing => return Err(Odd::Fields),
             }
         }

@@ -147,7 +147,7 @@ async fn copy(
     sink.feed(Bytes::copy_from_slice(&rows.text)).await?;
     control.rows_in_doubt.store(rows.count, Relaxed);
     let outcome = try_join(sink.as_mut().finish(), client.batch_execute("COMMIT")).await;
-    if outcome.as_ref().map_or_else(is_refusal, |_| true) {
+    if outcome.as_ref().map_or_else(|error| error.as_db_error().is_some(), |_| true) {
         control.rows_in_doubt.store(0, Relaxed);
     }
     Ok(outcome?.0)

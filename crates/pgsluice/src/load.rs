@@ -54,19 +54,20 @@ pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Su
     config.check()?;
     let inputs: Arc<[Input]> = source::resolve(&config.files)?.into();
     let runtime = runtime()?;
-    if let Some(summary) =
-        runtime.block_on(handful::load(config, &inputs, target, control, &opening))?
-    {
+    // Nobody asks of any other error before the first row whether there are rows in the table.
+    let early = |error: Error| {
+        let in_doubt = control.rows_in_doubt.load(Relaxed) > 0;
+        let asks = in_doubt || error.kind() == Kind::Interrupted;
+        if asks { with_committed(error, control) } else { error }
+    };
+    let handful = handful::load(config, &inputs, target, control, &opening);
+    if let Some(summary) = runtime.block_on(handful).map_err(early)? {
         return Ok(summary);
     }
     let created = if config.create_partitions {
         partitions::create(config, target, control)?
     } else {
         Vec::new()
-    };
-    // Nobody asks of any other error before the first row whether there are rows in the table.
-    let early = |error: Error| {
-        if error.kind() == Kind::Interrupted { with_committed(error, control) } else { error }
     };
     let plan = runtime.block_on(plan(config, target, control)).map_err(early)?;
     let exchange = plan.exchange.as_ref().map(|survey| {

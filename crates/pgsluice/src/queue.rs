@@ -224,7 +224,8 @@ impl<'c> Queue<'c> {
         let [needed, kept] = payload.sorting_memory();
         self.pool.lock().grow(needed);
         payload.sort(columns);
-        self.pool.lock().shrink(needed - kept);
+        let held = if payload.is_sorted() { kept } else { 0 };
+        self.pool.lock().shrink(needed - held);
     }
 
     /// Gives back the memory of a payload that was sent.

@@ -11,7 +11,6 @@ const ROOM_A_ROW: usize = 256;
 #[derive(Debug)]
 pub struct Shelf {
     piles: Vec<Pile>,
-    bytes: usize,
     /// No bucket has more bytes than this.
     fullest: usize,
     grown: usize,
@@ -38,17 +37,12 @@ impl Pile {
 impl Shelf {
     /// A shelf for so many buckets.
     pub fn new(buckets: usize) -> Self {
-        Self {
-            piles: (0..buckets).map(|_| Pile::default()).collect(),
-            bytes: 0,
-            fullest: 0,
-            grown: 0,
-        }
+        Self { piles: (0..buckets).map(|_| Pile::default()).collect(), fullest: 0, grown: 0 }
     }
 
     /// The bytes of all rows.
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.piles.iter().map(|pile| pile.bytes).sum()
     }
 
     /// Room for a row of some `bytes` bytes in `bucket`; an error is the bytes that a part must have room
@@ -56,23 +50,23 @@ impl Shelf {
     #[inline]
     pub fn room(&mut self, bucket: usize, bytes: usize) -> Result<Room<'_>, usize> {
         let room = bytes + ROOM_A_ROW;
-        let Self { piles, bytes, fullest, grown } = self;
+        let Self { piles, fullest, grown } = self;
         let pile = &mut piles[bucket];
         match pile.open.has_room(room) {
-            true => Ok(Room { pile, bytes, fullest, grown }),
+            true => Ok(Room { pile, fullest, grown }),
             false => Err(room),
         }
     }
 
     /// Gives `bucket` an empty part to fill.
     pub fn supply(&mut self, bucket: usize, part: Part) -> Room<'_> {
-        let Self { piles, bytes, fullest, grown } = self;
+        let Self { piles, fullest, grown } = self;
         let pile = &mut piles[bucket];
         let before = std::mem::replace(&mut pile.open, part);
         if before.memory() > 0 {
             pile.full.push_back(before);
         }
-        Room { pile, bytes, fullest, grown }
+        Room { pile, fullest, grown }
     }
 
     /// A bound for the bytes of its fullest bucket.
@@ -113,7 +107,6 @@ impl Shelf {
         };
         pile.bytes -= part.bytes();
         pile.rows -= part.rows().len();
-        self.bytes -= part.bytes();
         Some(part)
     }
 }
@@ -122,7 +115,6 @@ impl Shelf {
 #[derive(Debug)]
 pub struct Room<'s> {
     pile: &'s mut Pile,
-    bytes: &'s mut usize,
     fullest: &'s mut usize,
     grown: &'s mut usize,
 }
@@ -135,7 +127,7 @@ impl Room<'_> {
         at: RowAt,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let Self { pile, bytes, fullest, grown } = self;
+        let Self { pile, fullest, grown } = self;
         let (memory, before) = (pile.open.memory(), pile.open.bytes());
         let pushed = pile.open.push(at, write);
         *grown += pile.open.memory() - memory;
@@ -144,7 +136,6 @@ impl Room<'_> {
         pile.bytes += written;
         pile.rows += 1;
         *fullest = pile.bytes.max(*fullest);
-        *bytes += written;
         Ok(())
     }
 }

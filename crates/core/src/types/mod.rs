@@ -34,7 +34,7 @@ mod text;
 mod time;
 mod unquoted;
 mod uuid;
-mod wire;
+pub(crate) mod wire;
 
 pub use codec::Codec;
 pub use key_type::KeyType;

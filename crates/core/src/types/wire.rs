@@ -47,7 +47,7 @@ pub(super) fn put_bytes(value: &[u8], field: &mut Vec<u8>) -> Option<()> {
 
 /// Appends a field that is NULL.
 #[inline]
-pub(super) fn put_null(field: &mut Vec<u8>) {
+pub(crate) fn put_null(field: &mut Vec<u8>) {
     field.extend_from_slice(&(-1_i32).to_be_bytes());
 }
 
