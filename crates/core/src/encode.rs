@@ -1,6 +1,6 @@
 //! Encode: a row of the input as COPY BINARY has it, written once, into the payload that is sent.
 
-use crate::parse::{Fields, Value};
+use crate::parse::{Field, Fields};
 use crate::types::{Codec, wire};
 
 /// Encodes the rows of one input.
@@ -39,12 +39,18 @@ impl Encoder {
         }
         // A table has at most 1,600 columns.
         out.extend_from_slice(&(self.codecs.len() as u16).to_be_bytes());
-        for (slot, codec) in self.codecs.iter().enumerate() {
-            match fields.get(slot, row) {
-                Value::Text(text) => codec.encode(text, out).ok_or(Odd::Value(slot))?,
-                Value::Null => wire::put_null(out),
-                Value::Missing => return Err(Odd::Fields),
-            }
+        let (fields, decoded) = fields.all();
+        for (slot, (codec, field)) in self.codecs.iter().zip(fields).enumerate() {
+            let text = match *field {
+                Field::Plain(start, end) => &row[start..end],
+                Field::Coded(start, end) => &decoded[start..end],
+                Field::Null => {
+                    wire::put_null(out);
+                    continue;
+                }
+                Field::Missing => return Err(Odd::Fields),
+            };
+            codec.encode(text, out).ok_or(Odd::Value(slot))?;
         }
         Ok(())
     }
