@@ -56,6 +56,19 @@ impl Encoder {
     }
 }
 
+/// The value of a field of a row in COPY BINARY; None is NULL, or a field that is not there.
+#[must_use]
+pub fn field(row: &[u8], index: usize) -> Option<&[u8]> {
+    let mut rest = row.get(2..)?;
+    for _ in 0..index {
+        let (length, after) = rest.split_first_chunk()?;
+        let length = i32::from_be_bytes(*length);
+        rest = after.get(usize::try_from(length).unwrap_or(0)..)?;
+    }
+    let (length, after) = rest.split_first_chunk()?;
+    after.get(..usize::try_from(i32::from_be_bytes(*length)).ok()?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Encoder, Odd};

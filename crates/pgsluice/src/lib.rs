@@ -20,6 +20,7 @@ pub mod pg;
 pub mod plan;
 pub mod preview;
 mod queue;
+mod rejects;
 pub mod report;
 mod routing;
 mod runtime;
