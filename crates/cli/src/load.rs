@@ -91,7 +91,10 @@ impl LoadArgs {
 /// A number of rows, or a share of them.
 fn parse_most(text: &str) -> std::result::Result<Most, String> {
     match text.strip_suffix('%') {
-        None => text.parse().map(Most::Rows).map_err(|_| "a number of rows, or percent: 100, 1%".to_owned()),
+        None => text
+            .parse()
+            .map(Most::Rows)
+            .map_err(|_| "a number of rows, or percent: 100, 1%".to_owned()),
         Some(percent) => match percent.trim().parse() {
             Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(Most::Percent(percent)),
             _ => Err("percent must be between 0 and 100".to_owned()),

@@ -81,10 +81,7 @@ struct Batch {
 impl Rejects {
     /// Makes the files, which must not be there or be empty. In front of the first row comes what will
     /// be in `header`.
-    pub(crate) fn create(
-        config: &config::Rejects,
-        header: Arc<OnceLock<Vec<u8>>>,
-    ) -> Result<Self> {
+    pub(crate) fn create(config: &config::Rejects, header: Arc<OnceLock<Vec<u8>>>) -> Result<Self> {
         let rows = Output::create(config.file.clone())?;
         let log = Output::create(config.log())?;
         let written = Mutex::new(Written { rows, log, batches: Vec::new() });
@@ -97,7 +94,9 @@ impl Rejects {
             Most::Rows(rows) => rows,
             Most::Percent(percent) => (control.rows_expected() * percent / 100.0) as u64,
         };
-        self.count.fetch_update(Relaxed, Relaxed, |count| (count < most).then_some(count + 1)).is_ok()
+        self.count
+            .fetch_update(Relaxed, Relaxed, |count| (count < most).then_some(count + 1))
+            .is_ok()
     }
 
     /// Takes back what was counted of a transaction that was not committed.
@@ -186,7 +185,8 @@ impl Output {
 
     /// Keeps these ranges behind the first `header` bytes; without any the file is removed.
     fn keep(&mut self, header: u64, ranges: Vec<Range<u64>>) -> Result<()> {
-        let kept = if ranges.is_empty() { self.remove() } else { self.move_together(header, ranges) };
+        let kept =
+            if ranges.is_empty() { self.remove() } else { self.move_together(header, ranges) };
         kept.map_err(|error| self.failed(&error))
     }
 
@@ -249,7 +249,8 @@ mod tests {
     fn what_was_not_committed_is_taken_out() {
         let folder = tempfile::tempdir().expect("a folder");
         let rejects = rejects(folder.path(), Most::Rows(10), Some("a,b"));
-        let batches = ["one", "two,\"\r\n\"", "three", "4"].map(|row| rejects.write(&[reject(row)]));
+        let batches =
+            ["one", "two,\"\r\n\"", "three", "4"].map(|row| rejects.write(&[reject(row)]));
         let [_, two, _, four] = batches.map(|batch| batch.expect("written"));
         rejects.keep(four);
         rejects.keep(two);
@@ -291,7 +292,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let rejects = self::rejects(folder.path(), Most::Percent(1.0), None);
         assert!(!rejects.admit(&control));
-        for (number, value) in [(&control.rows_read, 100), (&control.bytes_read, 10), (&control.bytes_total, 20)] {
+        for (number, value) in
+            [(&control.rows_read, 100), (&control.bytes_read, 10), (&control.bytes_total, 20)]
+        {
             number.store(value, Relaxed);
         }
         assert_eq!([(); 3].map(|()| rejects.admit(&control)), [true, true, false]);

@@ -129,11 +129,7 @@ impl<'a> Lane<'a> {
     }
 
     /// Stores a payload; None if the load was stopped.
-    async fn load(
-        &self,
-        payload: &Arc<Payload>,
-        is_warm: bool,
-    ) -> Result<Option<Loaded>, Failure> {
+    async fn load(&self, payload: &Arc<Payload>, is_warm: bool) -> Result<Option<Loaded>, Failure> {
         let node = payload.node();
         let destination = self.destination(node).await?;
         // The first COPY of a session takes much longer.
@@ -290,7 +286,8 @@ impl<'a> Lane<'a> {
 
     /// Counts rows that are committed.
     fn count(&self, node: NodeId, Loaded { stored, rejected, destination }: Loaded) {
-        let Control { rows_loaded, rows_rejected, rows_beside, payloads, .. } = &**self.flow.control;
+        let Control { rows_loaded, rows_rejected, rows_beside, payloads, .. } =
+            &**self.flow.control;
         payloads.fetch_add(1, Relaxed);
         rows_rejected.fetch_add(rejected, Relaxed);
         match (destination, &self.maker) {

@@ -53,7 +53,8 @@ impl Key {
             };
             return Some(Box::new(move |row| wanted.iter().all(|wanted| same(row, wanted))));
         }
-        let parser = Parser::new(&plan.format, wanted.iter().map(|(position, _)| *position).collect());
+        let parser =
+            Parser::new(&plan.format, wanted.iter().map(|(position, _)| *position).collect());
         let mut fields = Fields::default();
         Some(Box::new(move |row| {
             let row = row.strip_suffix(b"\n").unwrap_or(row);
@@ -84,7 +85,11 @@ mod tests {
         let strings = |parts: &[&str]| parts.iter().map(|part| (*part).to_owned()).collect();
         for (detail, columns, values) in [
             ("Key (a)=(1) is not present in table \"t\".", &["a"][..], &["1"][..]),
-            ("Schlüssel (a, b)=(1, x) ist nicht in Tabelle »t« vorhanden.", &["a", "b"], &["1", "x"]),
+            (
+                "Schlüssel (a, b)=(1, x) ist nicht in Tabelle »t« vorhanden.",
+                &["a", "b"],
+                &["1", "x"],
+            ),
             ("Key (\"A \"\"b\")=(a, (b)) is not present in table \"t\".", &["A \"b"], &["a, (b)"]),
         ] {
             assert_eq!(key(detail), Some((strings(columns), strings(values))), "{detail}");

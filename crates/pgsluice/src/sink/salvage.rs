@@ -214,7 +214,11 @@ impl Salvage<'_, '_> {
             _ => original(flow, at, bytes),
         };
         let reject = row.and_then(|row| {
-            Ok(Reject { place: flow.place_of(at).ok_or_else(lost_place)?, reason: blame.reason, row })
+            Ok(Reject {
+                place: flow.place_of(at).ok_or_else(lost_place)?,
+                reason: blame.reason,
+                row,
+            })
         });
         if reject.is_err() {
             self.rejects.dismiss(1);
