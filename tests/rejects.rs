@@ -10,8 +10,10 @@ use crate::failures::{Bench, Ended, on_both};
 /// Rows of the input, of which every hundredth is bad.
 const ROWS: usize = 5_000;
 
-/// The kinds of refusal: the server's code, and how a good row becomes one.
-const KINDS: [(&str, fn(&mut Row)); 10] = [
+/// A kind of refusal: the server's code, and how a good row becomes one.
+type Kind = (&'static str, fn(&mut Row));
+
+const KINDS: [Kind; 10] = [
     ("22P02", |row| row.k = "x".to_owned()),
     ("22008", |row| row.d = "2024-02-30".to_owned()),
     ("22P04", |row| row.d.push_str(",1")),

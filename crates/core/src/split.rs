@@ -5,10 +5,13 @@
 //! backslash hides them in text, and `\.` ends the data. It is apart from the parser because it
 //! must be sequential, while the rows that it finds can be parsed in any order.
 
+mod marker;
+
 use memchr::{memchr, memchr_iter, memchr2};
 
 use crate::format::{Format, Syntax};
 use crate::marks::Marks;
+use marker::{Marker, end_marker_at};
 
 /// One row of a scanned buffer: its bytes without the line end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -282,27 +285,6 @@ pub(crate) fn quoted_end(bytes: &[u8], mut at: usize, quote: u8, escape: u8) -> 
             Some(_) => at += 1,
             None => return None,
         }
-    }
-}
-
-enum Marker {
-    No,
-    /// Followed by a line end or the end of the input; the offset is after it.
-    Alone(usize),
-    NotAlone,
-    /// More bytes must tell.
-    Unknown,
-}
-
-/// Whether the backslash at `at` begins the end-of-data marker.
-fn end_marker_at(bytes: &[u8], at: usize, last: bool) -> Marker {
-    match &bytes[at + 1..] {
-        [] | [b'.'] | [b'.', b'\r'] if !last => Marker::Unknown,
-        [b'.'] | [b'.', b'\r'] => Marker::Alone(bytes.len()),
-        [b'.', b'\r', b'\n', ..] => Marker::Alone(at + 4),
-        [b'.', b'\n' | b'\r', ..] => Marker::Alone(at + 3),
-        [b'.', ..] => Marker::NotAlone,
-        _ => Marker::No,
     }
 }
 

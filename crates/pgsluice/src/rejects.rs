@@ -161,8 +161,10 @@ impl Rejects {
 
 impl Output {
     fn create(path: PathBuf) -> Result<Self> {
+        let mut options = OpenOptions::new();
         // Rows may hold what is nobody else's business.
-        let opened = OpenOptions::new().read(true).write(true).create(true).mode(0o600).open(&path);
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        let opened = options.open(&path);
         let length = |file: &File| file.metadata().map(|metadata| metadata.len());
         let opened = opened.and_then(|file| Ok((length(&file)?, file)));
         let (length, file) = opened.map_err(|error| cannot_write(&path, &error))?;

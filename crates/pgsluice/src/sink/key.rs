@@ -28,40 +28,53 @@ impl Key {
         (columns.len() == values.len()).then_some(Self { columns, values })
     }
 
-    /// Tells the rows that have this key, as far as they are spelled as the server would.
-    pub(super) fn finder(&self, plan: &Plan, wire: Wire) -> Option<Box<dyn FnMut(&[u8]) -> bool>> {
+    /// Finds the rows that have this key, as far as they are spelled as the server would.
+    pub(super) fn finder(&self, plan: &Plan, wire: Wire) -> Option<Finder> {
         let columns = &plan.catalogue.columns;
-        let position = |name: &String| columns.iter().position(|column| column == name);
-        let positions = self.columns.iter().map(position).collect::<Option<Vec<usize>>>()?;
-        let mut wanted: Vec<(usize, Vec<u8>)> = Vec::new();
-        for (&position, value) in positions.iter().zip(&self.values) {
-            let mut encoded = Vec::new();
+        let mut wanted = Vec::new();
+        for (name, value) in self.columns.iter().zip(&self.values) {
+            let position = columns.iter().position(|column| column == name)?;
+            let mut bytes = Vec::new();
             match wire {
-                Wire::Text => encoded.extend_from_slice(value.as_bytes()),
+                Wire::Text => bytes.extend_from_slice(value.as_bytes()),
                 Wire::Binary => {
                     let codec = plan.catalogue.codecs[position].as_ref().ok()?;
-                    codec.encode(value.as_bytes(), &mut encoded)?;
-                    encoded.drain(..4);
+                    codec.encode(value.as_bytes(), &mut bytes)?;
+                    // Without its length.
+                    bytes.drain(..4);
                 }
             }
-            wanted.push((position, encoded));
+            wanted.push((position, bytes));
         }
         wanted.sort_unstable();
-        if wire == Wire::Binary {
-            let same = |row: &[u8], (position, value): &(usize, Vec<u8>)| {
-                encode::field(row, *position) == Some(value)
-            };
-            return Some(Box::new(move |row| wanted.iter().all(|wanted| same(row, wanted))));
+        let positions = wanted.iter().map(|(position, _)| *position).collect();
+        let parser = Parser::new(&plan.format, positions);
+        Some(Finder { wanted, wire, parser, fields: Fields::default() })
+    }
+}
+
+/// Knows the rows that have a key.
+pub(super) struct Finder {
+    /// Fields in the order of the row, and their bytes.
+    wanted: Vec<(usize, Vec<u8>)>,
+    wire: Wire,
+    parser: Parser,
+    fields: Fields,
+}
+
+impl Finder {
+    /// Whether `row`, as it is sent, has the key.
+    pub(super) fn has_key(&mut self, row: &[u8]) -> bool {
+        let Self { wanted, wire, parser, fields } = self;
+        match wire {
+            Wire::Binary => wanted.iter().all(|(at, value)| encode::field(row, *at) == Some(value)),
+            Wire::Text => {
+                let row = row.strip_suffix(b"\n").unwrap_or(row);
+                parser.parse(row, fields);
+                let mut wanted = wanted.iter().enumerate();
+                wanted.all(|(slot, (_, value))| fields.get(slot, row) == Value::Text(value))
+            }
         }
-        let parser =
-            Parser::new(&plan.format, wanted.iter().map(|(position, _)| *position).collect());
-        let mut fields = Fields::default();
-        Some(Box::new(move |row| {
-            let row = row.strip_suffix(b"\n").unwrap_or(row);
-            parser.parse(row, &mut fields);
-            let mut wanted = wanted.iter().enumerate();
-            wanted.all(|(slot, (_, value))| fields.get(slot, row) == Value::Text(value))
-        }))
     }
 }
 

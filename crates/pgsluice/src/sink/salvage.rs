@@ -197,8 +197,8 @@ impl Salvage<'_, '_> {
     /// The first row with the key that the server names.
     fn suspect(&self, from: usize, to: usize, blame: &Blame) -> Option<usize> {
         let key = blame.key.as_ref()?;
-        let mut has_key = key.finder(self.lane.flow.plan, self.payload.wire())?;
-        (from..to).find(|&at| !self.settled[at] && has_key(self.rows[at].1))
+        let mut finder = key.finder(self.lane.flow.plan, self.payload.wire())?;
+        (from..to).find(|&at| !self.settled[at] && finder.has_key(self.rows[at].1))
     }
 
     /// Rejects a row, if one more may be.
