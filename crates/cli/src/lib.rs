@@ -7,6 +7,7 @@ mod output;
 mod plan;
 mod progress;
 mod server;
+mod signals;
 mod summary;
 mod target;
 mod tree;
