@@ -17,6 +17,7 @@ mod expressions;
 mod failures;
 mod lanes;
 mod loader;
+mod names;
 mod oracle;
 mod partitions;
 mod placement;
