@@ -20,6 +20,7 @@ mod loader;
 mod names;
 mod oracle;
 mod partitions;
+mod passwords;
 mod placement;
 mod proxy;
 mod random;
