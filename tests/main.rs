@@ -6,6 +6,7 @@
 
 #![allow(clippy::unwrap_used)] // a test that fails panics
 
+mod chaos;
 mod codecs;
 mod command;
 mod connect;

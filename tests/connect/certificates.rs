@@ -8,6 +8,9 @@ use std::process::{Command, Stdio};
 use super::{Cluster, run};
 use crate::failures::{Running, program};
 
+/// `sslmode` and more, the root, and what comes of it.
+type Expectation<'a> = (&'a str, &'a str, &'a str);
+
 const TLS: &str = "TLS";
 const ISSUER: &str = "certificate verify failed: unknown issuer";
 const EXPIRED: &str = "certificate verify failed: certificate has expired";
@@ -42,7 +45,7 @@ async fn a_server_is_verified_as_far_as_asked() {
     let alone = format!("sslrootcert={}", cluster.path("alone.crt"));
     let elsewhere = "server certificate for \"db.example\" (and 1 other name) does not match host \
                      name \"localhost\"";
-    let cases: [(&str, &[(&str, &str, &str)]); 7] = [
+    let cases: [(&str, &[Expectation]); 7] = [
         ("server.crt", &[("verify-ca", &right, TLS), ("verify-full", &right, TLS)]),
         (
             "elsewhere.crt",

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
-use futures_util::SinkExt;
 use futures_util::future::{try_join, try_join3};
+use futures_util::{SinkExt, TryFutureExt};
 use pgsluice_core::bucket::{Payload, Wire};
 use pgsluice_core::catalog::{NodeId, ROOT};
 use tokio_postgres::CopyInSink;
@@ -24,6 +24,7 @@ use super::stretch::Stretch;
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::exchange::{Destination, Maker};
+use crate::failpoint::failpoint;
 use crate::flow::Flow;
 use crate::outcome::Committed;
 use crate::pg::connect::{self, Link};
@@ -36,6 +37,7 @@ const REMEMBERED_BYTES: usize = 16 << 20;
 
 /// Makes everything that the load has committed durable.
 pub(crate) async fn flush(target: &Target) -> Result<()> {
+    failpoint("load::flushing");
     let client = connect::connect(target).await?;
     client.batch_execute(sql::FLUSH).await?;
     Ok(())
@@ -93,6 +95,7 @@ impl<'a> Lane<'a> {
         while let Some(payload) = self.next().await? {
             let payload = Arc::new(payload);
             let (node, rows) = (payload.node(), payload.rows() as u64);
+            failpoint("payload::closed");
             let copying = async {
                 let destination = self.destination(node).await?;
                 // The first COPY of a session takes much longer.
@@ -100,13 +103,16 @@ impl<'a> Lane<'a> {
                     self.probe(node).await?;
                 }
                 let mut sink = self.begin(node, payload.wire(), destination.as_ref()).await?;
+                failpoint("payload::begun");
                 self.send(&mut sink, &payload).await?;
+                failpoint("payload::committing");
                 let stored = self.commit(sink, rows, destination.is_some()).await?;
                 Ok(stored.map(|stored| (stored, destination)))
             };
             let outcome = self.link.canceller.settle(self.flow.control, copying).await;
             let sent = [Sent { lines_before: 0, payload }];
             let Some((stored, destination)) = self.judge(outcome, &sent)? else { break };
+            failpoint("payload::committed");
             self.count(node, stored, destination);
             committed.sent += rows;
             committed.stored += stored;
@@ -220,6 +226,7 @@ impl<'a> Lane<'a> {
             }
             sink.feed(stretch).await?;
         }
+        failpoint("payload::sent");
         Ok(())
     }
 
@@ -239,8 +246,14 @@ impl<'a> Lane<'a> {
         let asked = if client.is_closed() || is_beside { 0 } else { rows };
         let in_doubt = &self.flow.control.rows_in_doubt;
         in_doubt.fetch_add(asked, Relaxed);
+        let finishing = sink.as_mut().finish().inspect_ok(|&stored| {
+            // A probe has no rows.
+            if stored > 0 {
+                failpoint("payload::copied");
+            }
+        });
         // The end of COPY is not the end of the transaction: constraints may be deferred to that.
-        let outcome = try_join(sink.as_mut().finish(), client.batch_execute("COMMIT")).await;
+        let outcome = try_join(finishing, client.batch_execute("COMMIT")).await;
         if outcome.as_ref().map_or_else(|error| error.as_db_error().is_some(), |_| true) {
             in_doubt.fetch_sub(asked, Relaxed);
         }
