@@ -27,7 +27,7 @@ export PATH := $(VENV)/bin:$(PATH)
 unexport CONDA_PREFIX PYTHONHOME PYTHONPATH
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-matrix check fuzz lanes bench bench-report format clean
+.PHONY: help build demo test test-matrix check audit fuzz lanes bench bench-report format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -57,12 +57,16 @@ test-matrix: $(TOOLS) ## Run the tests against PostgreSQL as the judge on 13 to 
 	        scripts/with_servers.sh cargo test --locked --quiet -p pgsluice-cli --test integration pg$$major || exit 1; \
 	done
 
-check: $(TOOLS) ## Check format, lints and documentation
+check: $(TOOLS) ## Check format, lints, documentation, and the licences and origins of libraries
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
 	ruff check .
 	ruff format --check .
+	cargo deny --locked check --hide-inclusion-graph bans licenses sources
+
+audit: $(TOOLS) ## Look for known vulnerabilities of libraries, in a list that is fetched
+	cargo deny --locked check advisories
 
 fuzz: ## Run every fuzz target for FUZZ_SECONDS (60) each, on nightly Rust
 	@cargo +nightly --version >/dev/null 2>&1 || { echo "make: fuzzing needs nightly Rust; get it by: rustup toolchain install nightly" >&2; exit 1; }

@@ -1,15 +1,17 @@
 //! Connecting to live servers: each `sslmode` against a private cluster with TLS, and the errors of
 //! a login that fails.
 
+mod authority;
+mod certificates;
+
 use std::env;
 use std::fs;
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use pgsluice::pg::connect::connect;
 use pgsluice::pg::conninfo::Target;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use tempfile::TempDir;
 
 /// A server of the test's own, with TLS; stopped when dropped.
@@ -29,7 +31,7 @@ impl Cluster {
         let directory = tempfile::tempdir().unwrap();
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let cluster = Self { binaries, directory, port };
-        make_certificates(cluster.directory.path());
+        authority::make_certificates(cluster.directory.path());
         // A server refuses to run as root, and its key must be its own.
         assert!(
             !is_root()
@@ -53,16 +55,18 @@ impl Cluster {
     fn configure(&self) {
         let settings = format!(
             "port={}\nlisten_addresses='127.0.0.1'\nunix_socket_directories='{}'\nfsync=off\nssl=on\n\
-             ssl_cert_file='{}'\nssl_key_file='{}'\n",
+             ssl_cert_file='{}'\nssl_key_file='{}'\nssl_ca_file='{}'\n",
             self.port,
             self.path(""),
             self.path("server.crt"),
             self.path("server.key"),
+            self.path("right.crt"),
         );
         let rules = "local all all trust\n\
                      hostssl all encrypted all trust\n\
                      hostnossl all plain all trust\n\
                      host all secret all scram-sha-256\n\
+                     hostssl all certified all cert\n\
                      host all postgres all trust\n";
         fs::write(self.directory.path().join("data/postgresql.auto.conf"), settings).unwrap();
         fs::write(self.directory.path().join("data/pg_hba.conf"), rules).unwrap();
@@ -86,17 +90,25 @@ impl Cluster {
     }
 
     async fn execute(&self, sql: &str) {
+        self.try_execute(sql).await.unwrap();
+    }
+
+    async fn try_execute(&self, sql: &str) -> Result<(), tokio_postgres::Error> {
         let socket = format!("host={} port={} user=postgres", self.path(""), self.port);
         let client = connect(&target(&socket)).await.unwrap();
-        client.batch_execute(sql).await.unwrap();
+        client.batch_execute(sql).await
+    }
+
+    /// How to connect over TCP.
+    fn conninfo(&self, options: &str) -> String {
+        let address = format!("host=localhost hostaddr=127.0.0.1 port={}", self.port);
+        let root = self.path("no-root.crt");
+        format!("{address} dbname=postgres user=postgres sslrootcert={root} {options}")
     }
 
     /// Connects over TCP and says "TLS" or "plain", or the error.
     async fn reach(&self, options: &str) -> String {
-        let address = format!("host=localhost hostaddr=127.0.0.1 port={}", self.port);
-        let root = self.path("no-root.crt");
-        let all = format!("{address} dbname=postgres user=postgres sslrootcert={root} {options}");
-        match connect(&target(&all)).await {
+        match connect(&target(&self.conninfo(options))).await {
             Err(error) => error.to_string(),
             Ok(client) => {
                 let query = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
@@ -129,27 +141,6 @@ fn run(command: &mut Command) -> (bool, String) {
 
 fn target(conninfo: &str) -> Target {
     Target::resolve(Some(conninfo)).unwrap().unwrap()
-}
-
-/// An authority that signed the server's certificate for `localhost`, and one that did not.
-fn make_certificates(directory: &Path) {
-    let authority = |name: &str| {
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
-        params.distinguished_name.push(DnType::CommonName, name);
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
-    };
-    let (right, wrong) = (authority("right"), authority("wrong"));
-    let key = KeyPair::generate().unwrap();
-    let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
-    let server = params.signed_by(&key, &right).unwrap();
-    let write = |name: &str, text: String| fs::write(directory.join(name), text).unwrap();
-    write("right.crt", right.pem());
-    write("wrong.crt", wrong.pem());
-    write("server.crt", server.pem());
-    write("server.key", key.serialize_pem());
-    let key = directory.join("server.key");
-    assert!(run(Command::new("chmod").arg("600").arg(key)).0);
 }
 
 #[tokio::test]

@@ -5,6 +5,8 @@
 // Clippy allows it in the tests themselves, but not in what they share.
 #![allow(clippy::unwrap_used)]
 
+mod access;
+
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -158,24 +160,6 @@ fn a_stopped_server_has_no_url_and_may_be_stopped_again() {
     let stop = place.run("stop");
     assert!(stop.status.success() && stderr(&stop).contains("is not running"));
     assert!(!place.path("server").exists(), "asking must not make anything");
-}
-
-#[test]
-fn only_loopback_with_the_password_gets_in() {
-    let place = Place::new();
-    let started = place.run("start");
-    let url = url_of(&started);
-    let password = url.split([':', '@']).nth(2).unwrap();
-    assert_eq!(password.len(), 48);
-    assert!(!stderr(&started).contains(password));
-    let refused = query(&url.replace(password, "guessed"), "select 1").unwrap_err();
-    assert_eq!(refused.code().unwrap().code(), "28P01");
-    assert_eq!(query(&url, "show listen_addresses").unwrap(), "127.0.0.1");
-    assert_eq!(query(&url, "show server_encoding").unwrap(), "UTF8");
-    let methods = "select distinct auth_method from pg_hba_file_rules";
-    assert_eq!(query(&url, methods).unwrap(), "scram-sha-256");
-    let mode = |name: &str| fs::metadata(place.path(name)).unwrap().mode() & 0o777;
-    assert_eq!([mode("server/password"), mode("server/socket")], [0o600, 0o700]);
 }
 
 #[test]

@@ -6,6 +6,7 @@
 
 #![allow(clippy::unwrap_used)] // a test that fails panics
 
+mod chaos;
 mod codecs;
 mod command;
 mod connect;
@@ -17,14 +18,18 @@ mod expressions;
 mod failures;
 mod lanes;
 mod loader;
+mod names;
 mod oracle;
 mod partitions;
+mod passwords;
 mod placement;
+mod proxy;
 mod random;
 mod rejects;
 mod rules;
 mod selftest;
 mod server;
+mod signals;
 mod spelling;
 mod trees;
 mod verify;

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
+use pgsluice::failpoint::NAMES;
 
 /// Each crate and the crates of the workspace that it is built on; tests may use any lower one.
 const LAYERS: [(&str, &[&str]); 4] = [
@@ -112,6 +113,26 @@ fn every_crate_takes_the_lints_of_the_workspace() {
     for package in metadata().workspace_packages() {
         let manifest = read(package.manifest_path.as_std_path());
         assert!(manifest.contains("[lints]\nworkspace = true"), "{} has lints", package.name);
+    }
+}
+
+#[test]
+fn failpoints_are_listed_and_compiled_out() {
+    let mut found = Vec::new();
+    for file in rust_files(&root().join("crates/pgsluice/src")) {
+        let source = read(&file);
+        let calls = source.split("failpoint(\"").skip(1);
+        found.extend(calls.filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())));
+    }
+    found.sort();
+    let mut listed = NAMES.map(str::to_owned);
+    listed.sort();
+    assert_eq!(found, listed, "failpoints in the source, and those listed");
+    for package in metadata().workspace_packages() {
+        assert!(!package.features.contains_key("default"), "{} has no default", package.name);
+        let asks =
+            package.dependencies.iter().filter(|it| !it.features.is_empty() && it.path.is_some());
+        assert!(asks.clone().all(|it| it.kind == DependencyKind::Development), "{}", package.name);
     }
 }
 

@@ -167,3 +167,39 @@ fn closed_outputs_do_not_hurt() {
         assert_eq!(bench.count("t") - before, 1000, "{closing}");
     }
 }
+
+#[test]
+fn a_reader_that_has_gone_is_no_error() {
+    let bench = Bench::with_table(Server::PG18);
+    bench.file("rows.csv", rows(1000, 10));
+    let program = env!("CARGO_BIN_EXE_pgsluice");
+    let of_table = format!("-t t -d '{}'", bench.url);
+    for (arguments, status) in [
+        (format!("plan rows.csv {of_table}"), 0),
+        (format!("tree {of_table}"), 0),
+        (format!("load rows.csv --json {of_table}"), 0),
+        (format!("verify rows.csv --json {of_table}"), 0),
+        // What it was asked is answered all the same.
+        (format!("verify rows.csv --columns v,id {of_table}"), 1),
+        ("--help".to_owned(), 0),
+    ] {
+        // By then nobody reads any more.
+        let script = format!("set -o pipefail; (sleep 0.2; exec '{program}' {arguments}) | true");
+        let mut command = Command::new("bash");
+        command.args(["-c", &script]).current_dir(bench.folder.path()).stdin(Stdio::null());
+        let ended = super::Running::start(&mut command).ended();
+        assert_eq!(ended.status.code(), Some(status), "{arguments}: {ended:?}");
+        assert!(!ended.stderr.contains("panicked"), "{arguments}: {ended:?}");
+        assert!(!ended.stderr.contains("ipe"), "{arguments}: {ended:?}");
+    }
+}
+
+#[test]
+fn an_input_that_is_closed_has_no_rows() {
+    let bench = Bench::with_table(Server::PG18);
+    let program = env!("CARGO_BIN_EXE_pgsluice");
+    let script = format!("'{program}' load - -t t -d '{}' --json -q <&-", bench.url);
+    let mut command = Command::new("bash");
+    let ended = super::Running::start(command.args(["-c", &script])).ended();
+    assert_eq!(ended.summary()["rows_read"], 0);
+}

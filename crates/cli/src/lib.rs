@@ -1,5 +1,6 @@
 //! The command line: `run(args)` turns arguments into calls of the `pgsluice` crate.
 
+mod conceal;
 mod exit;
 mod load;
 mod options;
@@ -7,6 +8,7 @@ mod output;
 mod plan;
 mod progress;
 mod server;
+mod signals;
 mod summary;
 mod target;
 mod tree;
@@ -15,6 +17,9 @@ mod verify;
 use std::ffi::OsString;
 
 use clap::{Parser, Subcommand};
+use pgsluice::{Error, Kind};
+
+use crate::conceal::conceal;
 
 /// Loads data into partitioned PostgreSQL, leaf by leaf.
 #[derive(Debug, Parser)]
@@ -43,7 +48,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
-            let _ = error.print();
+            output::print_usage(&error);
             return exit::of_usage(&error);
         }
     };
@@ -58,8 +63,17 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     match status {
         Ok(status) => status,
         Err(error) => {
-            output::say(&format!("error: {error}"));
+            output::say(&format!("error: {}", message(&error)));
             exit::of(&error)
         }
+    }
+}
+
+/// The error in words. One about arguments may name one that has a password in it; what the server says
+/// of a row is told as it is.
+fn message(error: &Error) -> String {
+    match error.kind() {
+        Kind::Usage | Kind::Input => conceal(&error.to_string()),
+        Kind::Data | Kind::Connection | Kind::Server | Kind::Interrupted => error.to_string(),
     }
 }

@@ -9,11 +9,11 @@ use std::time::Duration;
 use clap::Args;
 use pgsluice::config::{DEFAULT_SWAP_PATIENCE, Load, Most, Rejects};
 use pgsluice::control::Control;
-use pgsluice::{Error, Kind, Result};
+use pgsluice::{Error, Kind, Result, load};
 
 use crate::options::InputArgs;
 use crate::output::{print, say};
-use crate::{exit, progress, summary};
+use crate::{exit, progress, signals, summary};
 
 #[derive(Args, Debug)]
 pub(crate) struct LoadArgs {
@@ -58,13 +58,13 @@ pub(crate) fn run(args: &LoadArgs) -> Result<u8> {
     };
     let target = args.input.target.resolve(args.quiet)?;
     let control = Arc::new(Control::default());
-    stop_on_signal(&control)?;
+    let _watch = signals::stop(&control, load::interrupted)?;
 
     let done = AtomicBool::new(false);
     let summary = thread::scope(|scope| {
         let watcher = (!args.quiet).then(|| scope.spawn(|| progress::watch(&control, &done)));
         let ending = Ending { done: &done, watcher: watcher.as_ref().map(|it| it.thread()) };
-        let summary = pgsluice::load::load(&config, &target, &control);
+        let summary = load::load(&config, &target, &control);
         drop(ending);
         summary
     })?;
@@ -113,18 +113,4 @@ impl Drop for Ending<'_> {
         self.done.store(true, SeqCst);
         self.watcher.iter().for_each(|watcher| watcher.unpark());
     }
-}
-
-/// The first Ctrl-C ends the load in order, the second one at once.
-fn stop_on_signal(control: &Arc<Control>) -> Result<()> {
-    let control = Arc::clone(control);
-    let asked = AtomicBool::new(false);
-    let handler = move || {
-        if asked.swap(true, SeqCst) {
-            std::process::exit(exit::INTERRUPTED.into());
-        }
-        control.interrupt();
-    };
-    ctrlc::set_handler(handler)
-        .map_err(|error| Error::new(Kind::Input, format!("could not watch for Ctrl-C: {error}")))
 }

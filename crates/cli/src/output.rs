@@ -4,9 +4,18 @@ use std::io::{self, Write};
 
 use pgsluice::Result;
 
+use crate::conceal::conceal;
+
 /// Writes a message to stderr, with the program's name in front.
 pub(crate) fn say(message: &str) {
     let _ = writeln!(io::stderr(), "pgsluice: {message}");
+}
+
+/// Writes what clap has to say, in colours if there is nothing to conceal.
+pub(crate) fn print_usage(error: &clap::Error) {
+    let text = error.to_string();
+    let shown = conceal(&text);
+    let _ = if shown == text { error.print() } else { write!(io::stderr(), "{shown}") };
 }
 
 /// Writes lines of data to stdout.

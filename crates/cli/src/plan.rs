@@ -1,18 +1,20 @@
 //! `pgsluice plan`: what a load would do, and why.
 
+use std::sync::Arc;
+
 use clap::Args;
-use pgsluice::Result;
 use pgsluice::config::Load;
-use pgsluice::control::Control;
 use pgsluice::core::catalog::{KeyColumn, NodeId, Tree};
 use pgsluice::core::format::{Format, Syntax};
 use pgsluice::partitions::{self, Missing};
 use pgsluice::plan::Plan;
 use pgsluice::preview::Preview;
 use pgsluice::selftest::{self, SelfTest};
+use pgsluice::{Error, Result};
 
 use crate::options::InputArgs;
 use crate::output::{bytes, count, grouped, print};
+use crate::signals;
 
 /// Leaves that are listed by name; the rest are summed up.
 const LISTED: usize = 10;
@@ -37,11 +39,14 @@ pub(crate) fn run(args: &PlanArgs) -> Result<()> {
     let config = Load { step: args.step.clone(), exchange: args.exchange, ..args.input.config()? };
     pgsluice::source::resolve(&config.files)?;
     let target = args.input.target.resolve(false)?;
-    let plan = pgsluice::runtime()?.block_on(Plan::make(&config, &target))?;
+    let control = Arc::default();
+    let _watch = signals::stop(&control, |_| Error::interrupted())?;
+    let plan = pgsluice::runtime()?.block_on(Plan::make(&config, &target, &control))?;
     let missing = if args.full {
-        partitions::find(&config, &plan, &target)?
+        partitions::find(&config, &plan, &target, &control)?
     } else {
-        Missing { preview: Preview::of(&config, &plan, &target)?, ..Missing::default() }
+        let preview = Preview::of(&config, &plan, &target, &control)?;
+        Missing { preview, ..Missing::default() }
     };
     let preview = &missing.preview;
     let mut lines = Vec::new();
@@ -50,7 +55,6 @@ pub(crate) fn run(args: &PlanArgs) -> Result<()> {
     describe_sample(&plan, preview, args.full, &mut lines);
     describe_fallbacks(&plan, preview, args.full, &mut lines);
     if config.self_test {
-        let control = Control::default();
         let ask = selftest::ask(&plan, &preview.samples, &target, &control);
         lines.push(describe_self_test(pgsluice::runtime()?.block_on(ask)?));
     }

@@ -2,7 +2,6 @@
 //!
 //! stdout gets the URL, password included, since that is what was asked for; stderr never does.
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
@@ -10,6 +9,9 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use pgsluice::embedded::{Embedded, Options, Url};
 use pgsluice::{Error, Kind, Result};
+
+use crate::output::{print, say};
+use crate::signals::{Watch, on_signal};
 
 /// How often `--foreground` looks whether the server still runs.
 const WATCH: Duration = Duration::from_secs(1);
@@ -71,10 +73,10 @@ fn start(args: StartArgs) -> Result<()> {
     let stopped = foreground.then(signals).transpose()?;
     let was_running = server.is_running();
     let url = server.start()?;
-    say(&greeting(&server, &url, was_running))?;
-    print(&url)?;
+    say(&greeting(&server, &url, was_running));
+    print(&url.with_password())?;
     match stopped {
-        Some(stopped) => watch(&server, &stopped),
+        Some((_watch, stopped)) => watch(&server, &stopped),
         None => Ok(()),
     }
 }
@@ -89,16 +91,17 @@ fn stop(args: PlaceArgs) -> Result<()> {
     let server = open(args)?;
     let directory = server.directory().display();
     if server.stop()? {
-        say(&format!("stopped the embedded PostgreSQL in \"{directory}\""))
+        say(&format!("stopped the embedded PostgreSQL in \"{directory}\""));
     } else {
-        say(&format!("the embedded PostgreSQL in \"{directory}\" is not running"))
+        say(&format!("the embedded PostgreSQL in \"{directory}\" is not running"));
     }
+    Ok(())
 }
 
 fn url(args: PlaceArgs) -> Result<()> {
     let server = open(args)?;
     match server.url()? {
-        Some(url) => print(&url),
+        Some(url) => print(&url.with_password()),
         None => {
             let directory = server.directory().display();
             let message = format!("the embedded PostgreSQL in \"{directory}\" is not running");
@@ -111,31 +114,32 @@ fn open(args: PlaceArgs) -> Result<Embedded> {
     Embedded::open(Options { directory: args.data, ..Options::default() })
 }
 
-/// Ctrl-C, SIGTERM and SIGHUP, as messages.
-fn signals() -> Result<Receiver<()>> {
+/// Signals as messages, while the watch lasts.
+fn signals() -> Result<(Watch, Receiver<()>)> {
     let (sender, receiver) = channel();
-    ctrlc::set_handler(move || {
+    let watch = on_signal(move || {
         // Nobody receives any more where the program is about to end.
         let _ = sender.send(());
-    })
-    .map_err(|error| Error::new(Kind::Server, format!("could not wait for signals: {error}")))?;
-    Ok(receiver)
+    })?;
+    Ok((watch, receiver))
 }
 
 /// Stays until a signal stops the server or somebody else does.
 fn watch(server: &Embedded, stopped: &Receiver<()>) -> Result<()> {
-    say("press Ctrl-C to stop it")?;
+    say("press Ctrl-C to stop it");
     while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(WATCH) {
         if server.has_crashed() {
             return Err(Error::new(Kind::Connection, "the embedded PostgreSQL ended by itself")
                 .hint(format!("Its log is \"{}\".", server.directory().join("log").display())));
         }
         if !server.is_running() {
-            return say("the embedded PostgreSQL was stopped");
+            say("the embedded PostgreSQL was stopped");
+            return Ok(());
         }
     }
     server.stop()?;
-    say("stopped the embedded PostgreSQL")
+    say("stopped the embedded PostgreSQL");
+    Ok(())
 }
 
 fn parse_setting(text: &str) -> Result<(String, String), String> {
@@ -143,16 +147,4 @@ fn parse_setting(text: &str) -> Result<(String, String), String> {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("must be NAME=VALUE".to_owned()),
     }
-}
-
-fn print(url: &Url) -> Result<()> {
-    let mut stdout = io::stdout().lock();
-    writeln!(stdout, "{}", url.with_password())
-        .and_then(|()| stdout.flush())
-        .map_err(|error| Error::new(Kind::Server, format!("could not write the URL: {error}")))
-}
-
-fn say(message: &str) -> Result<()> {
-    writeln!(io::stderr(), "pgsluice: {message}")
-        .map_err(|error| Error::new(Kind::Server, format!("could not write a message: {error}")))
 }

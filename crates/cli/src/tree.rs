@@ -1,11 +1,14 @@
 //! `pgsluice tree`: draws a partition tree.
 
+use std::sync::Arc;
+
 use clap::Args;
-use pgsluice::Result;
 use pgsluice::core::catalog::{NodeId, ROOT, label};
 use pgsluice::tree::Sizes;
+use pgsluice::{Error, Result};
 
 use crate::output::{bytes, grouped, print};
+use crate::signals;
 use crate::target::TargetArgs;
 
 #[derive(Args, Debug)]
@@ -23,7 +26,9 @@ pub(crate) struct TreeArgs {
 /// Carries out `pgsluice tree`.
 pub(crate) fn run(args: &TreeArgs) -> Result<()> {
     let target = args.target.resolve(false)?;
-    let sizes = pgsluice::runtime()?.block_on(Sizes::read(&target, &args.table))?;
+    let control = Arc::default();
+    let _watch = signals::stop(&control, |_| Error::interrupted())?;
+    let sizes = pgsluice::runtime()?.block_on(Sizes::read(&target, &args.table, &control))?;
     let mut lines = Vec::new();
     draw(&sizes, ROOT, "", "", args.depth.unwrap_or(usize::MAX), &mut lines);
     print(&aligned(&lines))

@@ -1,11 +1,14 @@
 //! `pgsluice verify`: is what was loaded in the table?
 
+use std::sync::Arc;
+
 use clap::Args;
 use pgsluice::verify::{Audit, Leaf, verify};
 use pgsluice::{Error, Kind, Result};
 
 use crate::options::InputArgs;
 use crate::output::{count, grouped, print};
+use crate::signals;
 
 #[derive(Args, Debug)]
 pub(crate) struct VerifyArgs {
@@ -23,7 +26,10 @@ pub(crate) struct VerifyArgs {
 pub(crate) fn run(args: &VerifyArgs) -> Result<()> {
     let config = args.input.config()?;
     let target = args.input.target.resolve(args.json)?;
-    let audit = pgsluice::runtime()?.block_on(verify(&config, &target, args.subset))?;
+    let control = Arc::default();
+    let _watch = signals::stop(&control, |_| Error::interrupted())?;
+    let audit = verify(&config, &target, args.subset, &control);
+    let audit = pgsluice::runtime()?.block_on(audit)?;
     if args.json {
         let json = serde_json::to_string(&audit).map_err(|error| {
             Error::new(Kind::Input, format!("could not write the result: {error}"))

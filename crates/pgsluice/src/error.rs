@@ -56,8 +56,8 @@ impl Error {
         }))
     }
 
-    /// The error of a load that was asked to end.
-    pub(crate) fn interrupted() -> Self {
+    /// The error of work that was asked to end.
+    pub fn interrupted() -> Self {
         Self::new(Kind::Interrupted, "interrupted")
     }
 

@@ -43,6 +43,9 @@ const DROPPING: &str = "ROLLBACK; SET lock_timeout = '10s'";
 /// How long the dropping may take before it is left to the next load.
 const DROPPING_PATIENCE: Duration = Duration::from_secs(15);
 
+/// The same where somebody has pressed Ctrl-C and waits.
+const DROPPING_BRIEFLY: Duration = Duration::from_millis(500);
+
 /// The exchange of one load.
 pub(crate) struct Exchange<'a> {
     plan: &'a Plan,
@@ -159,7 +162,11 @@ impl<'a> Exchange<'a> {
             }
             dropped(&connect::connect(target).await?).await
         };
-        match tokio::time::timeout(DROPPING_PATIENCE, dropping).await {
+        let patience = match error.kind() {
+            Kind::Interrupted => DROPPING_BRIEFLY,
+            _ => DROPPING_PATIENCE,
+        };
+        match tokio::time::timeout(patience, dropping).await {
             Ok(Ok(())) => error,
             _ => error.detail(
                 "Tables named pgsluice_new_ and a number may be left: the next load --exchange \

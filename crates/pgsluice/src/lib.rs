@@ -9,6 +9,7 @@ pub mod control;
 pub mod embedded;
 pub mod error;
 pub mod exchange;
+pub mod failpoint;
 mod flow;
 mod handful;
 mod kind;

@@ -66,7 +66,7 @@ pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Su
         return Ok(summary);
     }
     let created = if config.create_partitions {
-        partitions::create(config, target, control)?
+        partitions::create(config, target, control).map_err(early)?
     } else {
         Vec::new()
     };
@@ -296,6 +296,11 @@ fn ended<T: Default>(control: &Control, outcome: thread::Result<T>) -> T {
         );
         T::default()
     })
+}
+
+/// The error of a load that was asked to end and did not: what is known of the table.
+pub fn interrupted(control: &Control) -> Error {
+    with_committed(Error::interrupted(), control)
 }
 
 /// Says what a load that failed has left in the table.

@@ -20,7 +20,7 @@ use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::kind::Kind;
 use crate::pg::bounds::{self, Literal, Literals};
-use crate::pg::connect::connect;
+use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
 use crate::pg::steps::{self, Counting, Range, Wanted};
 use crate::plan::Plan;
@@ -56,24 +56,24 @@ pub struct Partition {
 }
 
 /// Reads all keys of the inputs. Sends nothing but those that have no partition.
-pub fn find(config: &Load, plan: &Plan, target: &Target) -> Result<Missing> {
-    let runtime = runtime()?;
+pub fn find(config: &Load, plan: &Plan, target: &Target, control: &Control) -> Result<Missing> {
     let mut gaps = Gaps::default();
-    let preview = Preview::read(config, plan, target, usize::MAX, |row, keys, node, cause| {
+    let stopped = |row: &[u8], keys: &Fields, node, cause| {
         if cause == Cause::NoPartition {
             gaps.add(plan, row, keys, node);
         }
         if gaps.remembered < REMEMBERED {
             return Ok(());
         }
-        runtime.block_on(async { gaps.settle(config, plan, &open(target).await?).await })
-    })?;
+        let settling = async |client: &mut Client| gaps.settle(config, plan, client).await;
+        in_session(target, control, settling)
+    };
+    let preview = Preview::read(config, plan, target, control, usize::MAX, stopped)?;
     let mut missing = Missing { preview, ..Missing::default() };
     if gaps.seen {
-        runtime.block_on(async {
-            let client = open(target).await?;
-            gaps.settle(config, plan, &client).await?;
-            ddl::write(plan, &gaps, &client, &mut missing).await
+        in_session(target, control, async |client| {
+            gaps.settle(config, plan, client).await?;
+            ddl::write(plan, &gaps, client, &mut missing).await
         })?;
     }
     let impossible = gaps.impossible.into_iter();
@@ -90,21 +90,17 @@ pub(crate) fn create(config: &Load, target: &Target, control: &Control) -> Resul
     }
     let mut created = Vec::new();
     loop {
-        let plan = runtime()?.block_on(Plan::make(config, target))?;
-        let missing = find(config, &plan, target)?;
+        let plan = runtime()?.block_on(Plan::make(config, target, control))?;
+        let missing = find(config, &plan, target, control)?;
         if let Some((what, why, rows)) = missing.impossible.first() {
             let message = format!("partitions of {what} cannot be made: {why}");
             return Err(Error::new(Kind::Data, message)
                 .sqlstate("23514")
                 .detail(format!("{rows} rows need them. No row of this load is in the table.")));
         }
-        if let Some(interrupted) = control.failure() {
-            return Err(interrupted);
-        }
         let statements: Vec<&str> =
             missing.partitions.iter().flat_map(|p| &p.ddl).map(String::as_str).collect();
-        runtime()?.block_on(async {
-            let mut client = open(target).await?;
+        in_session(target, control, async |client| {
             let transaction = client.transaction().await?;
             transaction.batch_execute(&statements.join(";\n")).await.map_err(|error| {
                 Error::from(error).detail("The partitions that the input needs were not made.")
@@ -120,10 +116,20 @@ pub(crate) fn create(config: &Load, target: &Target, control: &Control) -> Resul
     }
 }
 
-async fn open(target: &Target) -> Result<Client> {
-    let client = connect(target).await?;
-    client.batch_execute(steps::SESSION).await?;
-    Ok(client)
+/// The outcome of `work` in a session of its own, unless the load is stopped.
+fn in_session<T>(
+    target: &Target,
+    control: &Control,
+    work: impl AsyncFnOnce(&mut Client) -> Result<T>,
+) -> Result<T> {
+    runtime()?.block_on(async {
+        let Link { mut client, canceller, .. } = control.unless_stopped(open(target)).await?;
+        let working = async {
+            client.batch_execute(steps::SESSION).await?;
+            work(&mut client).await
+        };
+        canceller.unless_stopped(control, working).await
+    })
 }
 
 /// The keys without a partition, and what the server made of them.

@@ -16,9 +16,10 @@ use pgsluice_core::route::{Cause, Router};
 use tokio_postgres::Client;
 
 use crate::config::Load;
+use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::kind::Kind;
-use crate::pg::connect::connect;
+use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
 use crate::pg::introspect::{Catalogue, Facts};
 use crate::pg::sql;
@@ -54,12 +55,15 @@ pub struct Plan {
 
 impl Plan {
     /// Reads the catalogue of `target` and plans the load.
-    pub async fn make(config: &Load, target: &Target) -> Result<Self> {
+    pub async fn make(config: &Load, target: &Target, control: &Control) -> Result<Self> {
         config.check()?;
-        let mut client = connect(target).await?;
-        let mut plan = Self::read(config, &mut client).await?;
-        plan.catalogue.define_keys(&client).await?;
-        Ok(plan)
+        let Link { mut client, canceller, .. } = control.unless_stopped(open(target)).await?;
+        let making = async {
+            let mut plan = Self::read(config, &mut client).await?;
+            plan.catalogue.define_keys(&client).await?;
+            Ok(plan)
+        };
+        canceller.unless_stopped(control, making).await
     }
 
     /// As [`Self::make`], over a connection that is there, without the definitions of keys.

@@ -37,8 +37,8 @@ pub struct Preview {
 impl Preview {
     /// Routes the first [`SAMPLE_ROWS`] rows of each input. Sends nothing but keys that the server
     /// must evaluate.
-    pub fn of(config: &Load, plan: &Plan, target: &Target) -> Result<Self> {
-        Self::read(config, plan, target, SAMPLE_ROWS, |_, _, _, _| Ok(()))
+    pub fn of(config: &Load, plan: &Plan, target: &Target, control: &Control) -> Result<Self> {
+        Self::read(config, plan, target, control, SAMPLE_ROWS, |_, _, _, _| Ok(()))
     }
 
     /// Routes the first `limit` rows of each input, and shows `stopped` those that reach no leaf.
@@ -46,18 +46,21 @@ impl Preview {
         config: &Load,
         plan: &Plan,
         target: &Target,
+        control: &Control,
         limit: usize,
         mut stopped: impl FnMut(&[u8], &Fields, NodeId, Cause) -> Result<()>,
     ) -> Result<Self> {
         let mut preview = Self::default();
-        let control = Control::default();
-        let mut routing = Routing::new(plan, &control, target);
+        let mut routing = Routing::new(plan, control, target);
         for input in source::resolve(&config.files)? {
             let columns = &plan.catalogue.columns;
             let mut reader = Reader::new(Arc::from([input]), &plan.format, config.header, columns);
             let mut left = limit;
             let mut used = None;
             while left > 0 {
+                if let Some(stopped) = control.failure() {
+                    return Err(stopped);
+                }
                 let Some(mut split) = reader.next(used.take())? else { break };
                 split.rows.truncate(left);
                 left -= split.rows.len();

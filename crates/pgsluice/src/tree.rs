@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 
 use pgsluice_core::catalog::{NodeId, Tree};
+use tokio_postgres::Client;
 
+use crate::control::Control;
 use crate::error::Result;
-use crate::pg::connect::connect;
+use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
 use crate::pg::introspect::{Catalogue, Facts};
 
@@ -22,10 +24,14 @@ pub struct Sizes {
 
 impl Sizes {
     /// Reads the tree of `table`, a name as SQL takes it.
-    pub async fn read(target: &Target, table: &str) -> Result<Self> {
-        let mut client = connect(target).await?;
-        let mut catalogue = Catalogue::read(&mut client, table, None).await?;
-        catalogue.define_keys(&client).await?;
+    pub async fn read(target: &Target, table: &str, control: &Control) -> Result<Self> {
+        let Link { mut client, canceller, .. } = control.unless_stopped(open(target)).await?;
+        canceller.unless_stopped(control, Self::of(&mut client, table)).await
+    }
+
+    async fn of(client: &mut Client, table: &str) -> Result<Self> {
+        let mut catalogue = Catalogue::read(client, table, None).await?;
+        catalogue.define_keys(client).await?;
         let Catalogue { tree, facts, .. } = catalogue;
         let oids: Vec<u32> = facts.iter().map(|facts| facts.oid).collect();
         let sql = "SELECT oid, pg_catalog.pg_total_relation_size(oid)

@@ -15,13 +15,14 @@ use futures_util::future::try_join_all;
 use pgsluice_core::catalog::{NodeId, ROOT};
 use serde::Serialize;
 use tokio_postgres::types::Oid;
-use tokio_postgres::{IsolationLevel, Transaction};
+use tokio_postgres::{Client, IsolationLevel, Transaction};
 
 use crate::config::Load;
+use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::kind::Kind;
 use crate::pg::audit;
-use crate::pg::connect::connect;
+use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
 use crate::pg::constraint::constraints;
 use crate::plan::Plan;
@@ -75,16 +76,32 @@ pub struct Leaf {
 }
 
 /// Compares the table with the inputs: exactly these rows, or with `subset` at least these.
-pub async fn verify(config: &Load, target: &Target, subset: bool) -> Result<Audit> {
+pub async fn verify(
+    config: &Load,
+    target: &Target,
+    subset: bool,
+    control: &Control,
+) -> Result<Audit> {
     let inputs: Arc<[source::Input]> = source::resolve(&config.files)?.into();
-    let plan = Plan::make(config, target).await?;
-    let mut client = connect(target).await?;
+    let plan = Plan::make(config, target, control).await?;
+    let Link { mut client, canceller, .. } = control.unless_stopped(open(target)).await?;
+    let comparing = compare(config, &plan, inputs, &mut client, subset);
+    canceller.unless_stopped(control, comparing).await
+}
+
+async fn compare(
+    config: &Load,
+    plan: &Plan,
+    inputs: Arc<[source::Input]>,
+    client: &mut Client,
+    subset: bool,
+) -> Result<Audit> {
     client.batch_execute(audit::SESSION).await?;
     let transaction =
         client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).start().await?;
     let reader = Reader::new(inputs, &plan.format, config.header, &plan.catalogue.columns);
-    copy_input(&plan, &transaction, reader).await?;
-    let mut comparison = Comparison::new(&plan, &transaction);
+    copy_input(plan, &transaction, reader).await?;
+    let mut comparison = Comparison::new(plan, &transaction);
     let audit = comparison.run(subset).await?;
     transaction.rollback().await?;
     Ok(audit)

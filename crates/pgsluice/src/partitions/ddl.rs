@@ -7,7 +7,7 @@ use super::names::{self, Names};
 use super::{Gaps, Missing, Partition, ranges};
 use crate::error::Result;
 use crate::pg::bounds::{self, Literals};
-use crate::pg::sql::literal;
+use crate::pg::sql::{literal, portable};
 use crate::pg::steps::{self, Counting};
 use crate::plan::Plan;
 
@@ -114,7 +114,7 @@ fn statements(
     partition: &mut Partition,
 ) {
     let key = like.and_then(|like| plan.catalogue.facts[like].key.as_deref());
-    let by = key.map(|key| format!(" PARTITION BY {key}")).unwrap_or_default();
+    let by = key.map(|key| format!(" PARTITION BY {}", portable(key))).unwrap_or_default();
     partition.ddl.push(format!("CREATE TABLE {relation} PARTITION OF {parent} {bound}{by}"));
     let (Some(like), Some(_)) = (like, key) else { return };
     let node = &plan.tree.nodes[like];
@@ -132,7 +132,7 @@ fn statements(
             None => format!("{}_{index}", relation.name),
         };
         let below = names.free(schema, &name);
-        statements(plan, names, &below, relation, bound, Some(child), partition);
+        statements(plan, names, &below, relation, &portable(bound), Some(child), partition);
     }
 }
 

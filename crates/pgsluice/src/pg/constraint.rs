@@ -11,6 +11,7 @@ use pgsluice_core::catalog::quoted;
 use tokio_postgres::GenericClient;
 use tokio_postgres::types::Oid;
 
+use super::sql::portable;
 use crate::error::Result;
 
 /// The partition constraints of the tables `oids`; a table without an entry takes every row.
@@ -101,7 +102,7 @@ impl Column {
     }
 }
 
-/// A query whose parameters are the texts of the columns `given` of one row, NULL the others: it
+/// A query, for any session, whose parameters are the texts of the columns `given` of one row, NULL the others: it
 /// says whether the row meets `constraint`, as `ExecPartitionCheck` in `execMain.c` counts it.
 pub(crate) fn meets(constraint: &str, columns: &[Column], given: &[&str]) -> String {
     let column = |column: &Column| match given.iter().position(|name| *name == column.name) {
@@ -109,7 +110,8 @@ pub(crate) fn meets(constraint: &str, columns: &[Column], given: &[&str]) -> Str
         None => column.read("NULL"),
     };
     let columns: Vec<String> = columns.iter().map(column).collect();
-    format!("SELECT ({constraint}) IS NOT FALSE FROM (SELECT {}) AS key", columns.join(", "))
+    let (constraint, columns) = (portable(constraint), columns.join(", "));
+    format!("SELECT ({constraint}) IS NOT FALSE FROM (SELECT {columns}) AS key")
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use pgsluice_core::hash::PARTITION_SEED;
 
 use super::constraint::Column;
 use super::raw::Raw;
+use super::sql::portable;
 
 /// What the server is asked about keys; nodes whose questions are equal share one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -142,7 +143,7 @@ pub(crate) fn question(
         .collect();
     let buckets: String = buckets.iter().map(|bucket| format!(", {bucket}")).collect();
     let answers = answers.join(", ");
-    let rows = rows(columns, fields, (keys, count));
+    let rows = rows(columns, fields, (&portable(keys), count));
     // OFFSET keeps a query apart from that around it, so that nothing is evaluated twice.
     let sql = format!(
         "SELECT pg_catalog.array_agg(place), {answers} \

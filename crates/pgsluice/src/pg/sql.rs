@@ -44,7 +44,10 @@ SET intervalstyle = 'postgres';
 SET extra_float_digits = 3;
 SET standard_conforming_strings = on";
 
-/// Ends [`OWN_NAMES`] and [`EXACT`]: the settings that the session began with.
+/// Of [`EXACT`] what decides how literals are read and written, and not what is in them.
+pub(crate) const CONFORMING: &str = "SET standard_conforming_strings = on";
+
+/// Ends [`OWN_NAMES`], [`EXACT`] and [`CONFORMING`]: the settings that the session began with.
 pub(crate) const AS_CONNECTED: &str = "
 RESET search_path;
 RESET datestyle;
@@ -144,6 +147,42 @@ pub(crate) fn literal(bytes: &[u8]) -> String {
     format!("E'{text}'")
 }
 
+/// What the server has deparsed under [`EXACT`] or [`CONFORMING`], so that it reads the same in every session: as E'...'
+/// where there is a backslash in a literal, which `simple_quote_literal` in
+/// `src/backend/utils/adt/ruleutils.c`, PostgreSQL 13 to 18, leaves to standard_conforming_strings.
+pub(crate) fn portable(deparsed: &str) -> String {
+    let mut portable = String::with_capacity(deparsed.len());
+    let mut rest = deparsed;
+    while let Some(start) = rest.find(['\'', '"']) {
+        let (before, quoted) = rest.split_at(start);
+        let (quoted, after) = quoted.split_at(quoted_length(quoted));
+        portable.push_str(before);
+        if quoted.starts_with('\'') && quoted.contains('\\') {
+            portable.push('E');
+            portable.push_str(&quoted.replace('\\', "\\\\"));
+        } else {
+            portable.push_str(quoted);
+        }
+        rest = after;
+    }
+    portable.push_str(rest);
+    portable
+}
+
+/// The length of the literal or identifier that `text` begins with, which has its quotes doubled.
+fn quoted_length(text: &str) -> usize {
+    let quote = &text[..1];
+    let mut at = 1;
+    while let Some(found) = text[at..].find(quote) {
+        at += found + 1;
+        if !text[at..].starts_with(quote) {
+            return at;
+        }
+        at += 1;
+    }
+    text.len()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,5 +198,17 @@ mod tests {
         );
         assert!(copy_in(&relation, &[], Some(&Format::csv())).contains("\"T\" FROM STDIN"));
         assert!(copy_in(&relation, &[], None).ends_with("FROM STDIN WITH (FORMAT binary)"));
+    }
+
+    #[test]
+    fn what_is_deparsed_reads_the_same_in_every_session() {
+        for (deparsed, expected) in [
+            (r#"("a\"" = 'b') AND 'c''d' <> ''"#, r#"("a\"" = 'b') AND 'c''d' <> ''"#),
+            (r"IN ('\', ');--')", r"IN (E'\\', ');--')"),
+            (r"'a''\''b' || '\\'", r"E'a''\\''b' || E'\\\\'"),
+            (r#""it's" || '\"'"#, r#""it's" || E'\\"'"#),
+        ] {
+            assert_eq!(portable(deparsed), expected);
+        }
     }
 }

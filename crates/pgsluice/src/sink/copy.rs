@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
-use futures_util::SinkExt;
 use futures_util::future::{try_join, try_join3};
+use futures_util::{SinkExt, TryFutureExt};
 use pgsluice_core::bucket::{Payload, Wire};
 use pgsluice_core::catalog::{NodeId, ROOT};
 use tokio_postgres::CopyInSink;
@@ -25,6 +25,7 @@ use super::stretch::Stretch;
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::exchange::{Destination, Maker};
+use crate::failpoint::failpoint;
 use crate::flow::Flow;
 use crate::outcome::Committed;
 use crate::pg::connect::{self, Link};
@@ -37,6 +38,7 @@ const REMEMBERED_BYTES: usize = 16 << 20;
 
 /// Makes everything that the load has committed durable.
 pub(crate) async fn flush(target: &Target) -> Result<()> {
+    failpoint("load::flushing");
     let client = connect::connect(target).await?;
     client.batch_execute(sql::FLUSH).await?;
     Ok(())
@@ -103,6 +105,7 @@ impl<'a> Lane<'a> {
         let mut is_warm = false;
         while let Some(payload) = self.next().await? {
             let payload = Arc::new(payload);
+            failpoint("payload::closed");
             let loading = async {
                 let loaded = self.load(&payload, is_warm).await;
                 match (loaded, self.flow.rejects) {
@@ -117,6 +120,7 @@ impl<'a> Lane<'a> {
             let outcome = self.link.canceller.settle(self.flow.control, loading).await;
             let sent = [Sent { lines_before: 0, payload }];
             let Some(loaded) = self.judge(outcome, &sent)? else { break };
+            failpoint("payload::committed");
             let [Sent { payload, .. }] = &sent;
             committed.sent += payload.rows() as u64;
             committed.stored += loaded.stored;
@@ -137,7 +141,9 @@ impl<'a> Lane<'a> {
             self.probe(node).await?;
         }
         let mut sink = self.begin(node, payload.wire(), destination.as_ref()).await?;
+        failpoint("payload::begun");
         self.send(&mut sink, payload).await?;
+        failpoint("payload::committing");
         let stored = self.commit(sink, payload.rows() as u64, destination.is_some()).await?;
         Ok(stored.map(|stored| Loaded { stored, rejected: 0, destination }))
     }
@@ -246,6 +252,7 @@ impl<'a> Lane<'a> {
             }
             sink.feed(stretch).await?;
         }
+        failpoint("payload::sent");
         Ok(())
     }
 
@@ -262,9 +269,15 @@ impl<'a> Lane<'a> {
             return Ok(None);
         }
         let rows = if is_beside { 0 } else { rows };
+        let finishing = sink.as_mut().finish().inspect_ok(|&stored| {
+            // A probe has no rows.
+            if stored > 0 {
+                failpoint("payload::copied");
+            }
+        });
         // The end of COPY is not the end of the transaction: constraints may be deferred to that.
         let commit = self.link.client.batch_execute("COMMIT");
-        let outcome = self.doubting(rows, try_join(sink.as_mut().finish(), commit)).await;
+        let outcome = self.doubting(rows, try_join(finishing, commit)).await;
         Ok(Some(outcome?.0))
     }
 

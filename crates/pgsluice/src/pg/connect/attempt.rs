@@ -198,6 +198,10 @@ impl Candidate<'_> {
             Some(io) if error.to_string() == "error connecting to server" => {
                 Failure::from_network(io).hint(self.unreachable())
             }
+            // Of a client's certificate the server speaks when the handshake is over.
+            Some(io) if io.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) => {
+                Failure::from_tls(error)
+            }
             Some(io) if io.kind() == io::ErrorKind::UnexpectedEof => closed(),
             Some(io) => Failure::new(crate::error::plain_io(io)),
             None if error.is_closed() => closed(),

@@ -13,8 +13,9 @@ use super::watch::Watched;
 use crate::Result;
 use crate::control::Control;
 
-/// How long a statement that was cancelled may take to say how it ended.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a statement that was cancelled may take to say how it ended: whoever has pressed Ctrl-C
+/// waits for it.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A connection, logged in.
 pub(crate) struct Link {

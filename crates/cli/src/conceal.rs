@@ -1,0 +1,52 @@
+//! What is said of an argument, without the password in it: a connection string that stands where it
+//! should not is repeated by whoever complains of it.
+
+/// What stands in the place of a password.
+const CONCEALED: &str = "***";
+
+/// `text` without the passwords of URLs and of `password=`.
+pub(crate) fn conceal(text: &str) -> String {
+    text.split_inclusive(char::is_whitespace).map(|word| in_pairs(&in_login(word))).collect()
+}
+
+/// `scheme://user:password@place`.
+fn in_login(word: &str) -> String {
+    if let Some((scheme, rest)) = word.split_once("://")
+        && let Some((login, place)) = rest.rsplit_once('@')
+        && let Some((user, _)) = login.split_once(':')
+    {
+        return format!("{scheme}://{user}:{CONCEALED}@{place}");
+    }
+    word.to_owned()
+}
+
+/// `password=`, as a pair of its own or in a URL.
+fn in_pairs(word: &str) -> String {
+    let Some((before, value)) = word.split_once("password=") else { return word.to_owned() };
+    let end = |c: char| c.is_whitespace() || ['&', '\'', '"'].contains(&c);
+    let quoted = usize::from(value.starts_with('\''));
+    let after = value[quoted..].find(end).map_or("", |end| &value[quoted + end..]);
+    format!("{before}password={CONCEALED}{after}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_are_not_shown() {
+        for (text, expected) in [
+            (
+                "argument 'postgresql://u:x@h/d' found\n",
+                "argument 'postgresql://u:***@h/d' found\n",
+            ),
+            ("postgres://u:a:b@c@h,g/d?sslmode=x", "postgres://u:***@h,g/d?sslmode=x"),
+            ("postgresql://h/d?password=x&user=u", "postgresql://h/d?password=***&user=u"),
+            ("'host=h password=x'\n", "'host=h password=***'\n"),
+            ("host=h password='x' user=u", "host=h password=***' user=u"),
+            ("nothing of https://h/d to hide", "nothing of https://h/d to hide"),
+        ] {
+            assert_eq!(conceal(text), expected);
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Loads that are killed, and loads that lose their connection, wherever it hurts: what is in the table
+//! afterwards is whole payloads, no row of them twice, and what is said of it is so.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::Stdio;
+
+use pgsluice::failpoint::NAMES;
+
+use crate::failures::{Bench, Ended, Running, program};
+use crate::proxy::{Mode, Proxy};
+use crate::server::{Cell, Server};
+
+const ROWS: usize = 20_000;
+
+const TABLE: &str = "
+CREATE TABLE t (id int, v text) PARTITION BY HASH (id);
+CREATE TABLE t_0 PARTITION OF t FOR VALUES WITH (MODULUS 4, REMAINDER 0);
+CREATE TABLE t_1 PARTITION OF t FOR VALUES WITH (MODULUS 4, REMAINDER 1);
+CREATE TABLE t_2 PARTITION OF t FOR VALUES WITH (MODULUS 4, REMAINDER 2) PARTITION BY RANGE (id);
+CREATE TABLE t_2_a PARTITION OF t_2 FOR VALUES FROM (0) TO (5000);
+CREATE TABLE t_2_b PARTITION OF t_2 DEFAULT;
+CREATE TABLE t_3 PARTITION OF t FOR VALUES WITH (MODULUS 4, REMAINDER 3)";
+
+/// Small enough for many payloads.
+const MEMORY: &str = "--memory=1MiB";
+
+/// SIGKILL.
+const KILLED: Option<i32> = Some(9);
+
+/// A table, an input of rows that are all different, and where COPY puts them.
+struct Chaos {
+    bench: Bench,
+    wanted: Vec<Vec<Cell>>,
+}
+
+impl Chaos {
+    fn new() -> Self {
+        let bench = Bench::new(Server::PG18);
+        bench.session.run(TABLE);
+        let text = "x".repeat(100);
+        let rows: String = (0..ROWS).map(|id| format!("{id},{text}\n")).collect();
+        bench.session.copy_in("COPY t FROM STDIN (FORMAT csv)", rows.clone().into()).unwrap();
+        bench.file("rows.csv", rows);
+        let mut chaos = Self { bench, wanted: Vec::new() };
+        chaos.wanted = chaos.placed();
+        chaos.empty();
+        chaos
+    }
+
+    fn empty(&self) {
+        self.bench.session.run("TRUNCATE t");
+    }
+
+    fn placed(&self) -> Vec<Vec<Cell>> {
+        self.bench.session.rows("SELECT tableoid::regclass, id, v FROM t ORDER BY id, 1")
+    }
+
+    /// Goes on with the load `id`, and compares the table with what COPY makes of the input.
+    #[track_caller]
+    fn resume(&self, id: &str, options: &[&str]) {
+        let ended = self.load(&self.bench.url, &[&["--load-id", id], options].concat(), &[]);
+        assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+        assert!(
+            self.placed() == self.wanted,
+            "{id}: the rows of COPY, each once, in the same leaves"
+        );
+    }
+
+    fn load(&self, url: &str, options: &[&str], environment: &[(&str, &str)]) -> Ended {
+        let mut load = program();
+        load.args(["load", "rows.csv", "-t", "t", "-d", url, "-q"]).args(options);
+        load.envs(environment.iter().copied()).current_dir(self.bench.folder.path());
+        Running::start(load.stdin(Stdio::null())).ended()
+    }
+
+    /// The number of transactions whose rows are in the table, no row twice, each where COPY puts it.
+    #[track_caller]
+    fn transactions(&self) -> u64 {
+        let placed = self.placed();
+        let mut wanted = self.wanted.iter();
+        for row in &placed {
+            assert!(wanted.any(|wanted| wanted == row), "{row:?} is there twice, or elsewhere");
+        }
+        self.bench.value("SELECT count(DISTINCT xmin::text) FROM t").parse().unwrap()
+    }
+}
+
+#[test]
+fn a_load_that_is_killed_leaves_whole_payloads() {
+    let chaos = Chaos::new();
+    for name in NAMES {
+        for count in 1..=3 {
+            let point = format!("{name}:{count}");
+            let environment = [("PGSLUICE_FAILPOINT", &*point)];
+            let ended = chaos.load(&chaos.bench.url, &["-j1", MEMORY], &environment);
+            let found = chaos.transactions();
+            let before = count - 1..count;
+            let expected = match name {
+                "payload::closed" | "payload::begun" | "payload::sent" => before,
+                // What goes with the end of COPY may have arrived.
+                "payload::committing" | "payload::copied" => count - 1..count + 1,
+                "payload::committed" => count..count + 1,
+                _ => 5..u64::MAX,
+            };
+            assert!(expected.contains(&found), "{point}: {found} payloads");
+            let comes = count == 1 || name.starts_with("payload::");
+            assert_eq!(ended.status.signal(), KILLED.filter(|_| comes), "{point}: {ended:?}");
+            chaos.empty();
+        }
+    }
+}
+
+#[test]
+fn a_load_that_is_held_up_loses_nothing() {
+    let chaos = Chaos::new();
+    for name in NAMES {
+        let environment = [("PGSLUICE_FAILPOINT", name), ("PGSLUICE_FAILPOINT_SLEEP", "300")];
+        let ended = chaos.load(&chaos.bench.url, &["-j2", MEMORY], &environment);
+        assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+        chaos.transactions();
+        assert_eq!(chaos.placed().len(), ROWS, "{name}");
+        chaos.empty();
+    }
+}
+
+#[test]
+fn a_connection_that_is_cut_leaves_what_is_said() {
+    let chaos = Chaos::new();
+    let proxy = Proxy::before(&chaos.bench.url);
+    chaos.load(proxy.url(), &["-j2", MEMORY], &[]);
+    let all = proxy.sent();
+    chaos.empty();
+    for cut in 0..20 {
+        proxy.set(Mode::Pass);
+        // In the middle of anything, from the first message to the last.
+        proxy.set_after(1 + all * cut / 20 + 997 * cut, Mode::Cut);
+        let ended = chaos.load(proxy.url(), &["-j2", MEMORY], &[]);
+        let transactions = chaos.transactions();
+        let found = chaos.bench.count("t");
+        if ended.stderr.contains(" of this load ") {
+            let doubted = ended.stderr.lines().find_map(|line| {
+                line.strip_prefix("DETAIL:  Whether ")?.split(' ').next()?.parse().ok()
+            });
+            let said = ended.committed();
+            let possible = said..=said + doubted.unwrap_or(0);
+            assert!(possible.contains(&found), "{found} rows, {transactions} payloads\n{ended:?}");
+            ended.fails(1, &["\nDETAIL:  "]);
+        } else {
+            assert_eq!((proxy.mode(), found), (Mode::Cut, 0), "{ended:?}");
+            ended.fails(1, &["error: "]);
+        }
+        chaos.empty();
+    }
+}
+
+/// As a load may be resumed by.
+const OTHER_OPTIONS: [&[&str]; 4] =
+    [&["-j4"], &["-j1", "--wire=text"], &["-j3", MEMORY, "--no-native"], &["-j2", "--few-rows=0"]];
+
+#[test]
+#[ignore = "loads have no --load-id yet"]
+fn a_load_that_is_killed_is_resumed() {
+    let chaos = Chaos::new();
+    for (number, name) in NAMES.into_iter().cycle().take(5 * NAMES.len()).enumerate() {
+        let (id, point) =
+            (format!("killed-{number}"), format!("{name}:{}", 1 + number / NAMES.len()));
+        let environment = [("PGSLUICE_FAILPOINT", &*point)];
+        chaos.load(&chaos.bench.url, &["-j2", MEMORY, "--load-id", &id], &environment);
+        chaos.resume(&id, OTHER_OPTIONS[number % OTHER_OPTIONS.len()]);
+        chaos.empty();
+    }
+}
+
+#[test]
+#[ignore = "loads have no --load-id yet"]
+fn a_load_whose_connection_is_cut_is_resumed() {
+    let chaos = Chaos::new();
+    let proxy = Proxy::before(&chaos.bench.url);
+    chaos.load(proxy.url(), &["-j2", MEMORY], &[]);
+    let all = proxy.sent();
+    chaos.empty();
+    for cut in 0..20 {
+        let id = format!("cut-{cut}");
+        proxy.set(Mode::Pass);
+        proxy.set_after(1 + all * cut / 20 + 997 * cut, Mode::Cut);
+        chaos.load(proxy.url(), &["-j2", MEMORY, "--load-id", &id], &[]);
+        chaos.resume(&id, OTHER_OPTIONS[cut as usize % OTHER_OPTIONS.len()]);
+        chaos.empty();
+    }
+}

@@ -1,0 +1,227 @@
+//! A password is nowhere but on its way to the server: in no message, no summary, no log, and in the
+//! arguments of no process.
+
+use std::collections::BTreeSet;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use crate::failures::{Bench, Ended, Running, program};
+use crate::server::{Address, Server};
+
+/// Stands for a password wherever one may be given.
+const MARK: &str = "gEh3im-7f3a";
+
+/// Runs what it can be told to do with the server `conninfo` says.
+fn everything(conninfo: &str, environment: &[(&str, &str)]) -> Vec<Ended> {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("rows.csv"), "1,a\n").unwrap();
+    let commands: [&[&str]; 7] = [
+        &["load", "rows.csv", "--json"],
+        &["load", "rows.csv", "--few-rows=0", "--create-partitions"],
+        &["load", "rows.csv", "--exchange", "-q"],
+        &["plan", "rows.csv"],
+        &["plan", "rows.csv", "--full"],
+        &["verify", "rows.csv", "--json"],
+        &["tree"],
+    ];
+    let run = |command: &&[&str]| {
+        let mut program = program();
+        program.args(*command).args(["-t", "t"]).envs(environment.iter().copied());
+        program.current_dir(folder.path()).stdin(Stdio::null());
+        // What a panic would show as well.
+        program.env("RUST_BACKTRACE", "full");
+        if !conninfo.is_empty() {
+            program.args(["-d", conninfo]);
+        }
+        Running::start(&mut program).ended()
+    };
+    commands.iter().map(run).collect()
+}
+
+#[track_caller]
+fn is_silent(ended: &Ended) {
+    for text in [&ended.stdout, &ended.stderr] {
+        assert!(!text.contains(MARK), "{ended:?}");
+        // Nor a part of it.
+        assert!(!text.contains("7f3a"), "{ended:?}");
+    }
+}
+
+#[track_caller]
+fn fails(conninfo: &str, environment: &[(&str, &str)], message: &str) {
+    for ended in everything(conninfo, environment) {
+        is_silent(&ended);
+        assert!(matches!(ended.status.code(), Some(1 | 2)), "{ended:?}");
+        assert!(ended.stderr.contains(message), "{message:?} is not in {ended:?}");
+    }
+}
+
+#[test]
+fn the_server_refuses_it() {
+    let bench = Bench::with_table(Server::PG18);
+    let Address { host, port, database, user, password } = Address::of(&bench.url);
+    let wrong = "password authentication failed";
+    fails(&bench.url.replace(&password, MARK), &[], wrong);
+    let place = format!("host={host} port={port} dbname={database} user={user}");
+    fails(&format!("{place} password={MARK}"), &[], wrong);
+    fails(&format!("{place} password='{MARK}'"), &[], wrong);
+    fails(&place, &[("PGPASSWORD", MARK)], wrong);
+    fails("", &[("DATABASE_URL", &bench.url.replace(&password, MARK))], wrong);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pgpass");
+    fs::write(&path, format!("*:*:*:*:{MARK}\n")).unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+    let path = path.to_str().unwrap();
+    fails(&place, &[("PGPASSFILE", path)], wrong);
+    fails(&place, &[("PGPASSFILE", path)], "password retrieved from file");
+    fs::set_permissions(path, Permissions::from_mode(0o640)).unwrap();
+    let others = "has group or world access; permissions should be u=rw (0600) or less";
+    fails(&place, &[("PGPASSFILE", path)], others);
+    fails(&place, &[("PGPASSFILE", path)], "no password supplied");
+}
+
+#[test]
+fn there_is_no_server() {
+    let urls = [
+        (format!("postgresql://u:{MARK}@127.0.0.1:1/d"), "Connection refused"),
+        (format!("postgresql://u:{MARK}@nowhere.invalid/d"), "could not translate host name"),
+        (format!("postgresql://u@127.0.0.1:1/d?password={MARK}"), "Connection refused"),
+        (format!("host=/nowhere dbname=d user=u password={MARK}"), "No such file or directory"),
+    ];
+    for (url, message) in urls {
+        fails(&url, &[], message);
+    }
+    let environment = [("PGHOST", "127.0.0.1"), ("PGPORT", "1"), ("PGPASSWORD", MARK)];
+    fails("dbname=d user=u", &environment, "Connection refused");
+}
+
+#[test]
+fn the_connection_is_not_encrypted() {
+    let bench = Bench::with_table(Server::PG18);
+    let password = Address::of(&bench.url).password;
+    let url = bench.url.replace(&password, MARK);
+    fails(&format!("{url}?sslmode=require"), &[], "SSL");
+    fails(&format!("{url}?sslmode=verify-full&sslrootcert=/nowhere"), &[], "root certificate file");
+    fails(&format!("{url}?sslmode=require&sslcert=/dev/null&sslkey=/nowhere"), &[], "certificate");
+}
+
+#[test]
+fn the_connection_string_is_wrong() {
+    for (conninfo, message) in [
+        (format!("postgresql://u:{MARK}@h/d?colour=red"), "colour"),
+        (format!("postgresql://u:{MARK}@h:port/d"), "port"),
+        (format!("postgresql://u:{MARK}@[::1/d"), "error: "),
+        (format!("postgresql://u:{MARK}%zz@h/d"), "error: "),
+        (format!("postgresql://u:{MARK}@h/d?sslmode"), "error: "),
+        (format!("postgresql://u@h/d?password={MARK}&password"), "error: "),
+        (format!("postgresql://u@h/d?password={MARK}%0"), "error: "),
+        (format!("host=h password={MARK} colour=red"), "after \"password\""),
+        (format!("host=h password='{MARK}"), "error: "),
+        (format!("host=h password='{MARK}\\"), "error: "),
+        (format!("password={MARK} host"), "error: "),
+        (format!("password={MARK} port=x"), "port"),
+        (format!("password={MARK} sslmode=maybe"), "sslmode"),
+        (format!("password={MARK} service=none"), "service"),
+        (format!("password={MARK} = "), "error: "),
+    ] {
+        fails(&conninfo, &[], message);
+        fails("", &[("DATABASE_URL", &conninfo)], "error: ");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let services = folder.path().join("services");
+    for line in [format!("password={MARK}\nnothing"), format!("passwort={MARK}"), MARK.to_owned()] {
+        fs::write(&services, format!("[mine]\nhost=h\n{line}\n")).unwrap();
+        let file = [("PGSERVICEFILE", services.to_str().unwrap())];
+        fails("service=mine", &file, "error: ");
+    }
+}
+
+#[test]
+fn the_command_line_is_wrong() {
+    let url = format!("postgresql://u:{MARK}@127.0.0.1:1/d");
+    let cases: [&[&str]; 7] = [
+        &["load", "x.csv", "-t", "t", "-d", &url, "--nonsense"],
+        &["load", "x.csv", "-d", &url],
+        &["load", "x.csv", "-t", "t", &format!("--dbnam={url}")],
+        &["tree", "-t", "t", &url],
+        &["load", &url, "-t", "t"],
+        &["load", "x.csv", "-t", "t", "-d", &url, "--memory=x"],
+        &[&url],
+    ];
+    for arguments in cases {
+        let ended = Running::start(program().args(arguments).stdin(Stdio::null())).ended();
+        is_silent(&ended);
+        assert!(matches!(ended.status.code(), Some(1 | 2)), "{ended:?}");
+        assert!(ended.stderr.contains("error: "), "{ended:?}");
+    }
+}
+
+#[test]
+fn all_goes_well() {
+    let bench = Bench::with_table(Server::PG18);
+    let password = Address::of(&bench.url).password;
+    for ended in everything(&bench.url, &[]) {
+        assert!(
+            !ended.stdout.contains(&password) && !ended.stderr.contains(&password),
+            "{ended:?}"
+        );
+    }
+}
+
+/// While the server is made, started and stopped nobody sees its password in `ps`, and its log has none.
+#[test]
+fn the_embedded_server_is_started() {
+    let place = tempfile::Builder::new().prefix("pgsluice-test").tempdir().unwrap();
+    fs::set_permissions(place.path(), Permissions::from_mode(0o755)).unwrap();
+    let server = |verb: &str| {
+        let mut command = program();
+        command.args(["server", verb, "--data"]).arg(place.path().join("server"));
+        command.env("PGSLUICE_HOME", place.path().join("home")).stdin(Stdio::null());
+        if verb == "start" {
+            let bin = std::env::var_os("PGSLUICE_TEST_BIN_18").expect("run by `make test`");
+            command.args(["--set", "fsync=off", "--set", "shared_buffers=16MB", "--bin"]).arg(bin);
+        }
+        command
+    };
+    let mut started =
+        server("start").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut seen = BTreeSet::new();
+    while started.try_wait().unwrap().is_none() {
+        seen.extend(arguments());
+        thread::sleep(Duration::from_millis(2));
+    }
+    let output = started.wait_with_output().unwrap();
+    seen.extend(arguments());
+    let url = String::from_utf8(output.stdout).unwrap();
+    let password = Address::of(url.trim()).password;
+    assert!(seen.iter().any(|line| line.contains("initdb")), "the making was seen: {seen:?}");
+    assert!(seen.iter().all(|line| !line.contains(&password)), "{seen:?}");
+    assert!(!String::from_utf8_lossy(&output.stderr).contains(&password));
+    let stopped = server("stop").output().unwrap();
+    assert!(stopped.status.success(), "{stopped:?}");
+    let holders = holders(&place, &password);
+    assert_eq!(holders, ["server/password"], "files that hold it");
+}
+
+/// The arguments of all processes.
+fn arguments() -> impl Iterator<Item = String> {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    processes.filter_map(|process| {
+        let line = fs::read(process.path().join("cmdline")).ok()?;
+        Some(String::from_utf8_lossy(&line).replace('\0', " "))
+    })
+}
+
+/// The files below `place` that hold `text`.
+fn holders(place: &TempDir, text: &str) -> Vec<String> {
+    let mut grep = Command::new("grep");
+    grep.args(["--recursive", "--files-with-matches", "--fixed-strings", text, "."]);
+    let found = grep.current_dir(place.path()).output().unwrap().stdout;
+    let found = String::from_utf8(found).unwrap();
+    found.lines().map(|line| line.trim_start_matches("./").to_owned()).collect()
+}
