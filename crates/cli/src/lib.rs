@@ -1,6 +1,7 @@
 //! The command line: `run(args)` turns arguments into calls of the `pgsluice` crate.
 
 mod exit;
+mod ledger;
 mod load;
 mod options;
 mod output;
@@ -34,6 +35,8 @@ enum Command {
     Verify(verify::VerifyArgs),
     /// Draw the partition tree of a table, with bounds, rows and sizes
     Tree(tree::TreeArgs),
+    /// Say which loads the target knows, and what is in of each; forget one
+    Ledger(ledger::LedgerArgs),
     /// Start or stop the embedded PostgreSQL, or print its URL
     Server(server::ServerArgs),
 }
@@ -52,6 +55,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Plan(args) => plan::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Tree(args) => tree::run(&args),
+        Command::Ledger(args) => ledger::run(&args),
         Command::Server(args) => server::run(args),
     };
     match done {

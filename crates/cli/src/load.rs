@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use pgsluice::config::{DEFAULT_SWAP_PATIENCE, Load};
 use pgsluice::control::Control;
+use pgsluice::report::fresh_id;
 use pgsluice::{Error, Kind, Result};
 
 use crate::options::InputArgs;
@@ -30,6 +31,12 @@ pub(crate) struct LoadArgs {
     /// How long the swap is tried while others hold locks on the table [default: 60]
     #[arg(long, value_name = "SECONDS", requires = "exchange")]
     swap_patience: Option<u64>,
+    /// Name the load; if the ledger has one of this name, load what of it is missing
+    #[arg(long, value_name = "ID")]
+    load_id: Option<String>,
+    /// Keep no ledger in the target: the load cannot be resumed
+    #[arg(long, conflicts_with = "load_id")]
+    no_ledger: bool,
     /// Print the summary as one JSON object on standard output
     #[arg(long)]
     json: bool,
@@ -45,9 +52,14 @@ pub(crate) fn run(args: &LoadArgs) -> Result<()> {
         swap_patience: args.swap_patience.map_or(DEFAULT_SWAP_PATIENCE, Duration::from_secs),
         create_partitions: args.create_partitions,
         step: args.step.clone(),
+        load_id: Some(args.load_id.clone().unwrap_or_else(fresh_id)),
+        ledger: !args.no_ledger,
         ..args.input.config()?
     };
     let target = args.input.target.resolve(args.quiet)?;
+    if !args.quiet {
+        say_id(&config);
+    }
     let control = Arc::new(Control::default());
     stop_on_signal(&control)?;
 
@@ -70,6 +82,19 @@ pub(crate) fn run(args: &LoadArgs) -> Result<()> {
         print(&json)?;
     }
     Ok(())
+}
+
+/// Says by which name the load can be resumed, as long as there is somebody to read it.
+fn say_id(config: &Load) {
+    match &config.load_id {
+        Some(id) if config.keeps_ledger() => {
+            say(&format!("load {id}: if it is stopped, --load-id {id} resumes it"));
+        }
+        _ if !config.ledger => {
+            say("no ledger is kept, as asked: if the load is stopped, it cannot be resumed");
+        }
+        _ => {}
+    }
 }
 
 /// Ends the watching of a load when it is dropped, even by a panic.

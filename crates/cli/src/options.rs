@@ -115,6 +115,8 @@ impl InputArgs {
             swap_patience: config::DEFAULT_SWAP_PATIENCE,
             create_partitions: false,
             step: None,
+            load_id: None,
+            ledger: true,
         };
         config.check()?;
         Ok(config)

@@ -21,6 +21,8 @@ pub struct Control {
     pub rows_read: AtomicU64,
     /// Rows that are committed.
     pub rows_loaded: AtomicU64,
+    /// Rows that earlier runs of the load had committed, as far as they were met again.
+    pub rows_already: AtomicU64,
     /// Rows that are committed in tables which are to be exchanged for their leaves.
     pub rows_beside: AtomicU64,
     /// Indexes that these tables need.
@@ -31,6 +33,10 @@ pub struct Control {
     pub rows_in_doubt: AtomicU64,
     /// Payloads that are committed.
     pub payloads: AtomicU64,
+    /// Rows that earlier runs of the load had sent and committed.
+    before: AtomicU64,
+    /// What the load waits for before it begins.
+    waiting_for: Mutex<Option<String>>,
     stopped: AtomicBool,
     failure: Mutex<Option<Error>>,
 }
@@ -39,6 +45,25 @@ impl Control {
     /// Asks the load to end as soon as it can, as Ctrl-C does.
     pub fn interrupt(&self) {
         self.fail(Error::interrupted());
+    }
+
+    /// What the load waits for, if it does so before it begins.
+    pub fn waiting_for(&self) -> Option<String> {
+        self.waiting_for.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn wait_for(&self, what: Option<String>) {
+        *self.waiting_for.lock().unwrap_or_else(PoisonError::into_inner) = what;
+    }
+
+    /// Notes how many rows earlier runs of the load have committed.
+    pub(crate) fn set_rows_before(&self, rows: u64) {
+        self.before.store(rows, Relaxed);
+    }
+
+    /// Rows that this run of the load and those before it have committed.
+    pub(crate) fn rows_in(&self) -> u64 {
+        self.before.load(Relaxed) + self.rows_loaded.load(Relaxed)
     }
 
     /// Whether the load should end before its work is done.

@@ -12,6 +12,7 @@ pub mod exchange;
 mod flow;
 mod handful;
 mod kind;
+pub mod ledger;
 pub mod load;
 mod opening;
 mod outcome;

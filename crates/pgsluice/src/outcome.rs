@@ -24,6 +24,8 @@ pub(crate) struct Tally {
     pub odd: BTreeMap<Odd, u64>,
     /// Rows that the server was asked about, by what it was asked, once for each.
     pub answered: BTreeMap<Answered, u64>,
+    /// Rows that an earlier run of the load had committed; they are in none of the others.
+    pub already: u64,
 }
 
 impl Tally {
@@ -37,6 +39,7 @@ impl Tally {
         add(&mut self.stops, other.stops);
         add(&mut self.odd, other.odd);
         add(&mut self.answered, other.answered);
+        self.already += other.already;
     }
 
     /// Rows by leaf, however it was found.
@@ -46,7 +49,7 @@ impl Tally {
         leaves
     }
 
-    /// All rows.
+    /// All rows that are to be sent.
     pub(crate) fn rows(&self) -> u64 {
         let leaves = self.native.values().chain(self.server.values());
         leaves.chain(self.stops.values()).sum()
@@ -60,6 +63,7 @@ pub(crate) struct Counts {
     server: Vec<u64>,
     stops: BTreeMap<(NodeId, Cause), u64>,
     odd: BTreeMap<Odd, u64>,
+    already: u64,
 }
 
 impl Counts {
@@ -70,7 +74,18 @@ impl Counts {
             server: vec![0; nodes],
             stops: BTreeMap::new(),
             odd: BTreeMap::new(),
+            already: 0,
         }
+    }
+
+    /// Counts a row that is in.
+    pub(crate) fn already(&mut self) {
+        self.already += 1;
+    }
+
+    /// Rows that are in, so far.
+    pub(crate) fn rows_already(&self) -> u64 {
+        self.already
     }
 
     /// Counts a row by where it got, and whether the server was asked about it.
@@ -96,6 +111,7 @@ impl Counts {
             stops: self.stops,
             odd: self.odd,
             answered,
+            already: self.already,
         }
     }
 }
@@ -130,17 +146,25 @@ impl Outcome {
 
     /// Rows of the inputs.
     pub(crate) fn read(&self) -> u64 {
-        self.routed.rows()
+        self.routed.rows() + self.routed.already
     }
 
-    /// Every row that was read must have been sent, and no row can be stored twice.
+    /// Rows read, loaded by any run, and kept out by triggers in this one.
+    pub(crate) fn rows_in_all(&self) -> [u64; 3] {
+        let Committed { sent, stored } = self.committed;
+        [self.read(), stored + self.routed.already, sent - stored]
+    }
+
+    /// Every row that was read must have been in before or sent, and no row can be stored twice.
     pub(crate) fn check(&self) -> Result<()> {
         let Committed { sent, stored } = self.committed;
-        let read = self.read();
-        if sent == read && stored <= sent {
+        let (read, already) = (self.read(), self.routed.already);
+        if sent + already == read && stored <= sent {
             return Ok(());
         }
-        let message = format!("{read} rows were read, {sent} sent and {stored} stored");
+        let message = format!(
+            "{read} rows were read, {already} were in before, {sent} sent and {stored} stored"
+        );
         Err(Error::new(Kind::Server, message)
             .sqlstate("XX000")
             .hint("This is a bug in pgsluice. Do not trust the table's content; please report it."))

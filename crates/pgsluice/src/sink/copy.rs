@@ -7,15 +7,15 @@
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
 use futures_util::SinkExt;
 use futures_util::future::{try_join, try_join3};
 use pgsluice_core::bucket::{Payload, Wire};
 use pgsluice_core::catalog::{NodeId, ROOT};
-use tokio_postgres::CopyInSink;
 use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, CopyInSink, Statement};
 
 use super::lines;
 use super::refusal::{Sent, lost, refusal, unwelcome};
@@ -25,16 +25,18 @@ use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::exchange::{Destination, Maker};
 use crate::flow::Flow;
+use crate::ledger::Ledger;
 use crate::outcome::Committed;
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
+use crate::pg::ledger::is_held;
 use crate::pg::sql;
 use crate::queue::{Next, Queue};
 
 /// Bytes of payloads that are remembered while one COPY takes them all, to name a refused row.
 const REMEMBERED_BYTES: usize = 16 << 20;
 
-/// Makes everything that the load has committed durable.
+/// Makes everything that a load without a ledger has committed durable.
 pub(crate) async fn flush(target: &Target) -> Result<()> {
     let client = connect::connect(target).await?;
     client.batch_execute(sql::FLUSH).await?;
@@ -47,7 +49,14 @@ pub(crate) struct Lane<'a> {
     queue: &'a Queue<'a>,
     link: Link,
     still: Still<'a>,
+    writer: Option<Writer<'a>>,
     maker: Option<Maker<'a>>,
+}
+
+/// Writes receipts.
+struct Writer<'a> {
+    ledger: &'a Ledger,
+    statement: Statement,
 }
 
 /// Why a COPY did not end well.
@@ -59,6 +68,46 @@ enum Failure {
     Rows(tokio_postgres::Error),
     /// The table is not what it was when the load began.
     Changed(NodeId, Changed),
+    /// By the ledger, or another run of the load.
+    Ledger(Error),
+    /// When its receipts were written.
+    Receipts(tokio_postgres::Error),
+}
+
+impl Failure {
+    /// Whether the server has said so, and nothing is committed.
+    fn is_answer(&self) -> bool {
+        match self {
+            Self::Begin(error) | Self::Rows(error) | Self::Receipts(error) => {
+                error.as_db_error().is_some()
+            }
+            Self::Unmade(_) | Self::Changed(..) | Self::Ledger(_) => true,
+        }
+    }
+}
+
+/// Rows whose commit was asked for.
+struct InDoubt<'a> {
+    all: &'a AtomicU64,
+    asked: u64,
+}
+
+impl InDoubt<'_> {
+    /// Notes that the server has answered, if it has.
+    fn settle<T>(self, outcome: &Result<T, Failure>) {
+        if outcome.as_ref().map_or_else(Failure::is_answer, |_| true) {
+            self.all.fetch_sub(self.asked, Relaxed);
+        }
+    }
+}
+
+impl<'a> Writer<'a> {
+    /// Marks the load as running, and has the statement planned.
+    async fn open(ledger: &'a Ledger, client: &Client) -> Result<Self, tokio_postgres::Error> {
+        let stay = ledger.stay();
+        let (_, statement) = try_join(client.simple_query(&stay), ledger.prepare(client)).await?;
+        Ok(Self { ledger, statement })
+    }
 }
 
 impl From<tokio_postgres::Error> for Failure {
@@ -81,10 +130,14 @@ impl<'a> Lane<'a> {
             link.client.batch_execute(sql::PATIENT).await?;
             link.client.batch_execute(sql::ASYNCHRONOUS).await?;
             let still = Still::prepare(&link.client, flow.plan).await?;
-            Ok((link, still))
+            let writer = match flow.ledger {
+                Some(ledger) => Some(Writer::open(ledger, &link.client).await?),
+                None => None,
+            };
+            Ok((link, still, writer))
         };
-        let (link, still) = flow.control.unless_stopped(opening).await?;
-        Ok(Self { flow, queue, link, still, maker: flow.exchange.map(Maker::new) })
+        let (link, still, writer) = flow.control.unless_stopped(opening).await?;
+        Ok(Self { flow, queue, link, still, writer, maker: flow.exchange.map(Maker::new) })
     }
 
     /// Sends payloads until there are no more, each in a transaction of its own.
@@ -101,7 +154,11 @@ impl<'a> Lane<'a> {
                 }
                 let mut sink = self.begin(node, payload.wire(), destination.as_ref()).await?;
                 self.send(&mut sink, &payload).await?;
-                let stored = self.commit(sink, rows, destination.is_some()).await?;
+                // What goes beside the table is not in it yet.
+                let stored = match destination {
+                    Some(_) => self.commit(sink, 0, None).await?,
+                    None => self.commit(sink, rows, Some(&payload)).await?,
+                };
                 Ok(stored.map(|stored| (stored, destination)))
             };
             let outcome = self.link.canceller.settle(self.flow.control, copying).await;
@@ -120,7 +177,7 @@ impl<'a> Lane<'a> {
     async fn probe(&self, node: NodeId) -> Result<(), Failure> {
         let began = Instant::now();
         let sink = self.begin(node, Wire::Text, None).await?;
-        self.commit(sink, 0, false).await?;
+        self.commit(sink, 0, None).await?;
         self.queue.learn(began.elapsed());
         Ok(())
     }
@@ -148,7 +205,7 @@ impl<'a> Lane<'a> {
                     }
                 }
             }
-            self.commit(sink, sent, false).await
+            self.commit_all(sink, sent).await
         };
         let outcome = self.link.canceller.settle(self.flow.control, copying).await;
         if let Some(stored) = self.judge(outcome, remembered.make_contiguous())? {
@@ -193,12 +250,12 @@ impl<'a> Lane<'a> {
         let plan = self.flow.plan;
         let (begin, copy) = match beside {
             Some(beside) => (beside.begin.clone(), plan.copy_into(&beside.relation, wire)),
-            None => (plan.begin(node, wire), plan.copy_statement(node, wire)),
+            None => (self.begin_here(node, wire), plan.copy_statement(node, wire)),
         };
         let beginning = client.simple_query(&begin);
         let asking = self.still.ask(client, node, wire, beside.is_some());
         let begun = try_join3(beginning, asking, client.copy_in(&copy)).await;
-        let (_, changed, sink) = begun.map_err(|error| {
+        let (answers, changed, sink) = begun.map_err(|error| {
             // The server names the schema that is not there any more, but not the table.
             let schema = error.code() == Some(&SqlState::INVALID_SCHEMA_NAME);
             match plan.is_direct(node) && schema {
@@ -206,9 +263,21 @@ impl<'a> Lane<'a> {
                 false => Failure::Begin(error),
             }
         })?;
-        match changed {
-            Some(changed) => Err(Failure::Changed(node, changed)),
-            None => Ok(Box::pin(sink)),
+        match (changed, self.writer.as_ref().filter(|_| beside.is_none())) {
+            (Some(changed), _) => Err(Failure::Changed(node, changed)),
+            (None, Some(writer)) if !is_held(&answers) => {
+                Err(Failure::Ledger(writer.ledger.overtaken()))
+            }
+            (None, _) => Ok(Box::pin(sink)),
+        }
+    }
+
+    /// What begins a transaction of rows that go into the table itself.
+    fn begin_here(&self, node: NodeId, wire: Wire) -> String {
+        let begin = self.flow.plan.begin(node, wire);
+        match &self.writer {
+            Some(writer) => format!("{begin}; {}", writer.ledger.fence()),
+            None => begin,
         }
     }
 
@@ -223,28 +292,59 @@ impl<'a> Lane<'a> {
         Ok(())
     }
 
-    /// Commits `rows` rows that were sent, if not beside the table; the number of those that were
-    /// stored. If the load was stopped, not all of them were sent: then the COPY is dropped, which
-    /// aborts it.
+    /// Commits `rows` rows that were sent into the table, with receipts for those of `payload`; the number
+    /// of those that were stored. If the load was stopped, not all of them were sent: then the COPY
+    /// is dropped, which aborts it.
     async fn commit(
         &self,
         mut sink: Sink,
         rows: u64,
-        is_beside: bool,
+        payload: Option<&Payload>,
     ) -> Result<Option<u64>, Failure> {
         if self.flow.control.is_stopped() {
             return Ok(None);
         }
         let client = &self.link.client;
-        let asked = if client.is_closed() || is_beside { 0 } else { rows };
-        let in_doubt = &self.flow.control.rows_in_doubt;
-        in_doubt.fetch_add(asked, Relaxed);
+        let writer = self.writer.as_ref().zip(payload);
+        let writing =
+            writer.map(|(writer, payload)| (writer, writer.ledger.writing(self.flow, payload)));
+        let receipts = async {
+            let Some((Writer { ledger, statement }, writing)) = &writing else { return Ok(()) };
+            ledger.write(client, statement, writing).await.map_err(Failure::Receipts)
+        };
+        let in_doubt = self.in_doubt(rows);
         // The end of COPY is not the end of the transaction: constraints may be deferred to that.
-        let outcome = try_join(sink.as_mut().finish(), client.batch_execute("COMMIT")).await;
-        if outcome.as_ref().map_or_else(|error| error.as_db_error().is_some(), |_| true) {
-            in_doubt.fetch_sub(asked, Relaxed);
+        let copied = async { sink.as_mut().finish().await.map_err(Failure::Rows) };
+        let committed = async { client.batch_execute("COMMIT").await.map_err(Failure::Rows) };
+        let outcome = try_join3(copied, receipts, committed).await;
+        in_doubt.settle(&outcome);
+        let (stored, ..) = outcome?;
+        writing.iter().for_each(|(writer, writing)| writer.ledger.committed(writing));
+        Ok(Some(stored))
+    }
+
+    /// Commits all `rows` rows of the load, which is over then: there is nothing in between.
+    async fn commit_all(&self, mut sink: Sink, rows: u64) -> Result<Option<u64>, Failure> {
+        let Some(writer) = &self.writer else { return self.commit(sink, rows, None).await };
+        if self.flow.control.is_stopped() {
+            return Ok(None);
         }
-        Ok(Some(outcome?.0))
+        let client = &self.link.client;
+        let stored = sink.as_mut().finish().await.map_err(Failure::Rows)?;
+        let closing = writer.ledger.close(client, [rows, stored, rows - stored]);
+        closing.await.map_err(Failure::Ledger)?;
+        let in_doubt = self.in_doubt(rows);
+        let outcome = client.batch_execute("COMMIT").await.map_err(Failure::Rows);
+        in_doubt.settle(&outcome);
+        outcome.map(|()| Some(stored))
+    }
+
+    /// Notes that the commit of `rows` rows is asked for.
+    fn in_doubt(&self, rows: u64) -> InDoubt<'_> {
+        let asked = if self.link.client.is_closed() { 0 } else { rows };
+        let all = &self.flow.control.rows_in_doubt;
+        all.fetch_add(asked, Relaxed);
+        InDoubt { all, asked }
     }
 
     /// Counts rows that are committed.
@@ -270,7 +370,11 @@ impl<'a> Lane<'a> {
         match outcome {
             Some(Ok(Some(committed))) => Ok(Some(committed)),
             Some(Ok(None)) | None => Ok(None),
-            Some(Err(Failure::Unmade(error))) => Err(error),
+            Some(Err(Failure::Unmade(error) | Failure::Ledger(error))) => Err(error),
+            Some(Err(Failure::Receipts(error))) => Err(match &self.writer {
+                Some(writer) => writer.ledger.failed(&error),
+                None => unwelcome(&error),
+            }),
             Some(Err(Failure::Begin(error))) => Err(unwelcome(&error)),
             Some(Err(Failure::Rows(error))) => Err(refusal(self.flow, &error, sent)),
             Some(Err(Failure::Changed(node, changed))) => Err(match changed {

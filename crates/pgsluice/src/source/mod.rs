@@ -1,7 +1,9 @@
 //! Where bytes come from: files, directories, glob patterns and standard input.
 
+mod fingerprint;
 mod reader;
 
+pub(crate) use fingerprint::{Fingerprint, changed};
 pub use reader::{Reader, Split};
 
 use std::fs::File;
