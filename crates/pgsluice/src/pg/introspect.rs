@@ -386,3 +386,19 @@ fn assemble(rows: &[Row], oids: &[Oid], mut keys: HashMap<Oid, keys::Columns>) -
     }
     Tree { nodes }
 }
+
+/// The tree with the values of its bounds, which are as the server has deparsed them before.
+pub(crate) async fn fill_bounds(
+    client: &mut Client,
+    mut tree: Tree,
+    bounds: &[Option<&str>],
+) -> Result<Tree> {
+    let literals: Vec<Option<Literals>> =
+        bounds.iter().map(|bound| bound.and_then(bounds::parse)).collect();
+    let transaction = client.build_transaction().read_only(true).start().await?;
+    transaction.batch_execute(sql::EXACT).await?;
+    values::fill(&transaction, &mut tree, &literals, &HashMap::new()).await?;
+    transaction.commit().await?;
+    client.batch_execute(sql::AS_CONNECTED).await?;
+    Ok(tree)
+}
