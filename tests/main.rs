@@ -21,6 +21,7 @@ mod oracle;
 mod partitions;
 mod placement;
 mod random;
+mod resume;
 mod rules;
 mod selftest;
 mod server;

@@ -339,7 +339,8 @@ pub(crate) async fn find(client: &Client, id: &str) -> Result<Option<Found>> {
 
 /// Whether the load `id` is in the ledger. An error if there is no ledger.
 pub(crate) async fn knows(client: &Client, id: &str) -> Result<bool, tokio_postgres::Error> {
-    let sql = "SELECT EXISTS (SELECT FROM pgsluice.load WHERE id OPERATOR(pg_catalog.=) $1)";
+    let sql = "SELECT EXISTS (SELECT FROM pgsluice.load
+                              WHERE id OPERATOR(pg_catalog.=) $1::pg_catalog.text)";
     Ok(client.query_one(sql, &[&id]).await?.get(0))
 }
 
