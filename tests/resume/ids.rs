@@ -146,9 +146,9 @@ fn a_load_that_runs_is_not_forgotten() {
         ledger(bench, &["show", "l"]).fails(1, &["load l is not in the ledger (SQLSTATE 02000)"]);
         ledger(bench, &["forget", "l"]).fails(1, &["load l is not in the ledger"]);
         assert_eq!(ledger(bench, &["list", "--json"]).stdout, "[]\n");
-        let left =
-            ["load", "tree", "receipt", "block"].map(|t| bench.count(&format!("pgsluice.{t}")));
-        assert_eq!(left, [0; 4]);
+        let left = ["load", "tree", "receipt", "block", "witness"]
+            .map(|t| bench.count(&format!("pgsluice.{t}")));
+        assert_eq!(left, [0; 5]);
     });
 }
 

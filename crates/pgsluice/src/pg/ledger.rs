@@ -22,6 +22,7 @@ const SCHEMA: &str = "CREATE SCHEMA pgsluice";
 /// and routed. A receipt says of one node of one `tree` of the load: all rows of sources before
 /// `source`, and of this one those that begin before `upto`, are in; and so are those that begin in
 /// `starts[n]` to `stops[n]` of `sources[n]`, the latter excluded. A block is what was read of a stream.
+/// When the server crashes, it empties the witness with all other unlogged tables.
 const TABLES: &str = "
 CREATE TABLE pgsluice.load (
     id text PRIMARY KEY,
@@ -63,7 +64,8 @@ CREATE TABLE pgsluice.block (
     stop bigint NOT NULL,
     hash bigint NOT NULL
 );
-CREATE INDEX ON pgsluice.block (load)";
+CREATE INDEX ON pgsluice.block (load);
+CREATE UNLOGGED TABLE pgsluice.witness (load text NOT NULL)";
 
 const EXISTING: &str = "
 SELECT pg_catalog.to_regnamespace('pgsluice') IS NOT NULL AS schema,
@@ -297,13 +299,17 @@ impl NewLoad<'_> {
                  (id, relation, name, state, attempt, terms, sources, ended,
                   rows_read, rows_loaded, rows_skipped)
              SELECT {}, {}::pg_catalog.regclass::pg_catalog.oid, {}, '{state}', 1, {}, {}, {ended},
-                    {rows}, {rows}, {}",
+                    {rows}, {rows}, {}; {}",
             text(id),
             text(&table.to_string()),
             text(&table.label()),
             terms(own, table, columns),
             text(sources),
             if finished.is_some() { "0" } else { "NULL" },
+            match finished {
+                Some(_) => String::new(),
+                None => format!("INSERT INTO pgsluice.witness (load) VALUES ({})", text(id)),
+            },
         )
     }
 }
@@ -351,6 +357,13 @@ SET state = 'finished', ended = pg_catalog.clock_timestamp(),
     rows_read = $3, rows_loaded = $4, rows_skipped = $5
 WHERE id OPERATOR(pg_catalog.=) $1 AND attempt OPERATOR(pg_catalog.=) $2";
 
+/// Whether a table of `$2` is unlogged, and was emptied since the load began.
+pub(crate) const EMPTIED: &str = "
+SELECT EXISTS (SELECT FROM pg_catalog.pg_class
+               WHERE oid OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.oid[])
+                 AND relpersistence OPERATOR(pg_catalog.=) 'u')
+   AND NOT EXISTS (SELECT FROM pgsluice.witness WHERE load OPERATOR(pg_catalog.=) $1)";
+
 /// Begins the next attempt.
 pub(crate) const RETRY: &str = "
 UPDATE pgsluice.load SET attempt = attempt OPERATOR(pg_catalog.+) 1
@@ -388,7 +401,7 @@ ORDER BY l.begun DESC, l.id";
 /// Takes all of a load out of the ledger.
 pub(crate) fn forget(id: &str) -> String {
     let id = literal(id.as_bytes());
-    ["block", "receipt", "tree", "load"]
+    ["witness", "block", "receipt", "tree", "load"]
         .map(|table| {
             let column = if table == "load" { "id" } else { "load" };
             format!("DELETE FROM pgsluice.{table} WHERE {column} OPERATOR(pg_catalog.=) {id}")
