@@ -7,25 +7,26 @@
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use futures_util::SinkExt;
-use futures_util::future::{try_join, try_join3};
+use futures_util::future::try_join3;
 use pgsluice_core::bucket::{Payload, Wire};
 use pgsluice_core::catalog::{NodeId, ROOT};
+use tokio_postgres::CopyInSink;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Client, CopyInSink, Statement};
 
+use super::failure::{Failure, InDoubt};
 use super::lines;
 use super::refusal::{Sent, lost, refusal, unwelcome};
 use super::still::{Changed, Still};
 use super::stretch::Stretch;
+use super::writer::Writer;
 use crate::control::Control;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::exchange::{Destination, Maker};
 use crate::flow::Flow;
-use crate::ledger::Ledger;
 use crate::outcome::Committed;
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
@@ -51,69 +52,6 @@ pub(crate) struct Lane<'a> {
     still: Still<'a>,
     writer: Option<Writer<'a>>,
     maker: Option<Maker<'a>>,
-}
-
-/// Writes receipts.
-struct Writer<'a> {
-    ledger: &'a Ledger,
-    statement: Statement,
-}
-
-/// Why a COPY did not end well.
-enum Failure {
-    /// The table beside a leaf was not made.
-    Unmade(Error),
-    /// Before any row was sent.
-    Begin(tokio_postgres::Error),
-    Rows(tokio_postgres::Error),
-    /// The table is not what it was when the load began.
-    Changed(NodeId, Changed),
-    /// By the ledger, or another run of the load.
-    Ledger(Error),
-    /// When its receipts were written.
-    Receipts(tokio_postgres::Error),
-}
-
-impl Failure {
-    /// Whether the server has said so, and nothing is committed.
-    fn is_answer(&self) -> bool {
-        match self {
-            Self::Begin(error) | Self::Rows(error) | Self::Receipts(error) => {
-                error.as_db_error().is_some()
-            }
-            Self::Unmade(_) | Self::Changed(..) | Self::Ledger(_) => true,
-        }
-    }
-}
-
-/// Rows whose commit was asked for.
-struct InDoubt<'a> {
-    all: &'a AtomicU64,
-    asked: u64,
-}
-
-impl InDoubt<'_> {
-    /// Notes that the server has answered, if it has.
-    fn settle<T>(self, outcome: &Result<T, Failure>) {
-        if outcome.as_ref().map_or_else(Failure::is_answer, |_| true) {
-            self.all.fetch_sub(self.asked, Relaxed);
-        }
-    }
-}
-
-impl<'a> Writer<'a> {
-    /// Marks the load as running, and has the statement planned.
-    async fn open(ledger: &'a Ledger, client: &Client) -> Result<Self, tokio_postgres::Error> {
-        let stay = ledger.stay();
-        let (_, statement) = try_join(client.simple_query(&stay), ledger.prepare(client)).await?;
-        Ok(Self { ledger, statement })
-    }
-}
-
-impl From<tokio_postgres::Error> for Failure {
-    fn from(error: tokio_postgres::Error) -> Self {
-        Self::Rows(error)
-    }
 }
 
 type Sink = Pin<Box<CopyInSink<Stretch>>>;
@@ -309,8 +247,8 @@ impl<'a> Lane<'a> {
         let writing =
             writer.map(|(writer, payload)| (writer, writer.ledger.writing(self.flow, payload)));
         let receipts = async {
-            let Some((Writer { ledger, statement }, writing)) = &writing else { return Ok(()) };
-            ledger.write(client, statement, writing).await.map_err(Failure::Receipts)
+            let Some((writer, writing)) = &writing else { return Ok(()) };
+            writer.write(client, writing).await.map_err(Failure::Receipts)
         };
         let in_doubt = self.in_doubt(rows);
         // The end of COPY is not the end of the transaction: constraints may be deferred to that.
@@ -342,9 +280,7 @@ impl<'a> Lane<'a> {
     /// Notes that the commit of `rows` rows is asked for.
     fn in_doubt(&self, rows: u64) -> InDoubt<'_> {
         let asked = if self.link.client.is_closed() { 0 } else { rows };
-        let all = &self.flow.control.rows_in_doubt;
-        all.fetch_add(asked, Relaxed);
-        InDoubt { all, asked }
+        InDoubt::new(&self.flow.control.rows_in_doubt, asked)
     }
 
     /// Counts rows that are committed.

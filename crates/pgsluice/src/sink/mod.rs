@@ -2,8 +2,10 @@
 //! [`null`].
 
 pub(crate) mod copy;
+mod failure;
 mod lines;
 pub(crate) mod null;
 pub(crate) mod refusal;
 mod still;
 mod stretch;
+mod writer;
