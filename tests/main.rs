@@ -26,6 +26,7 @@ mod placement;
 mod proxy;
 mod random;
 mod rejects;
+mod resume;
 mod rules;
 mod selftest;
 mod server;
