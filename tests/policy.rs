@@ -27,7 +27,8 @@ fn codes(server: Server) -> Vec<String> {
     let bin = PathBuf::from(bin);
     let config = Command::new(bin.join("pg_config")).arg("--sharedir").output();
     let told = config.map(|output| String::from_utf8(output.stdout).unwrap().trim().to_owned());
-    let folders = [told.map(PathBuf::from).unwrap_or_default(), bin.join("../share")];
+    let beside = ["../share", "../share/postgresql"].map(|folder| bin.join(folder));
+    let folders: Vec<PathBuf> = told.map(PathBuf::from).into_iter().chain(beside).collect();
     let list =
         folders.iter().find_map(|folder| fs::read_to_string(folder.join("errcodes.txt")).ok());
     let list = list.unwrap_or_else(|| panic!("no errcodes.txt in {folders:?}"));
