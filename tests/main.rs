@@ -26,6 +26,7 @@ mod placement;
 mod policy;
 mod proxy;
 mod random;
+mod rejects;
 mod rules;
 mod selftest;
 mod server;

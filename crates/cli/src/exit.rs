@@ -8,6 +8,8 @@ pub(crate) const DONE: u8 = 0;
 const FAILED: u8 = 1;
 /// The command line makes no sense.
 const USAGE: u8 = 2;
+/// All is done but for the rows that were rejected.
+pub(crate) const REJECTED: u8 = 3;
 /// Stopped by Ctrl-C or SIGTERM: 128 and the number of SIGINT, as shells have it.
 pub(crate) const INTERRUPTED: u8 = 130;
 

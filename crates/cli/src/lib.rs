@@ -52,15 +52,16 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
             return exit::of_usage(&error);
         }
     };
-    let done = match cli.command {
+    let done = |()| exit::DONE;
+    let status = match cli.command {
         Command::Load(args) => load::run(&args),
-        Command::Plan(args) => plan::run(&args),
-        Command::Verify(args) => verify::run(&args),
-        Command::Tree(args) => tree::run(&args),
-        Command::Server(args) => server::run(args),
+        Command::Plan(args) => plan::run(&args).map(done),
+        Command::Verify(args) => verify::run(&args).map(done),
+        Command::Tree(args) => tree::run(&args).map(done),
+        Command::Server(args) => server::run(args).map(done),
     };
-    match done {
-        Ok(()) => exit::DONE,
+    match status {
+        Ok(status) => status,
         Err(error) => {
             output::say(&format!("error: {}", message(&error)));
             exit::of(&error)

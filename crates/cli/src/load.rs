@@ -1,18 +1,19 @@
 //! `pgsluice load`.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
 use clap::Args;
-use pgsluice::config::{DEFAULT_SWAP_PATIENCE, Load};
+use pgsluice::config::{DEFAULT_SWAP_PATIENCE, Load, Most, Rejects};
 use pgsluice::control::Control;
 use pgsluice::{Error, Kind, Result, load};
 
 use crate::options::InputArgs;
 use crate::output::{print, say};
-use crate::{progress, signals, summary};
+use crate::{exit, progress, signals, summary};
 
 #[derive(Args, Debug)]
 pub(crate) struct LoadArgs {
@@ -30,6 +31,13 @@ pub(crate) struct LoadArgs {
     /// How long the swap is tried while others hold locks on the table [default: 60]
     #[arg(long, value_name = "SECONDS", requires = "exchange")]
     swap_patience: Option<u64>,
+    /// Leave out rows that the server refuses: they go to this file as they stand in the input, the
+    /// reasons to FILE.log
+    #[arg(long, value_name = "FILE", requires = "max_rejects", conflicts_with = "exchange")]
+    reject_file: Option<PathBuf>,
+    /// How many rows may be rejected before the load ends: 100, or 1%
+    #[arg(long, value_name = "N|P%", value_parser = parse_most, requires = "reject_file")]
+    max_rejects: Option<Most>,
     /// Print the summary as one JSON object on standard output
     #[arg(long)]
     json: bool,
@@ -38,13 +46,14 @@ pub(crate) struct LoadArgs {
     quiet: bool,
 }
 
-/// Carries out `pgsluice load`.
-pub(crate) fn run(args: &LoadArgs) -> Result<()> {
+/// Carries out `pgsluice load`; its exit status.
+pub(crate) fn run(args: &LoadArgs) -> Result<u8> {
     let config = Load {
         exchange: args.exchange,
         swap_patience: args.swap_patience.map_or(DEFAULT_SWAP_PATIENCE, Duration::from_secs),
         create_partitions: args.create_partitions,
         step: args.step.clone(),
+        rejects: args.rejects(),
         ..args.input.config()?
     };
     let target = args.input.target.resolve(args.quiet)?;
@@ -61,7 +70,7 @@ pub(crate) fn run(args: &LoadArgs) -> Result<()> {
     })?;
 
     if !args.quiet {
-        say(&summary::text(&summary));
+        say(&summary::text(&summary, config.rejects.as_ref()));
     }
     if args.json {
         let json = serde_json::to_string(&summary).map_err(|error| {
@@ -69,7 +78,28 @@ pub(crate) fn run(args: &LoadArgs) -> Result<()> {
         })?;
         print(&json)?;
     }
-    Ok(())
+    Ok(if summary.rows_rejected > 0 { exit::REJECTED } else { exit::DONE })
+}
+
+impl LoadArgs {
+    fn rejects(&self) -> Option<Rejects> {
+        let file = self.reject_file.clone()?;
+        Some(Rejects { file, most: self.max_rejects? })
+    }
+}
+
+/// A number of rows, or a share of them.
+fn parse_most(text: &str) -> std::result::Result<Most, String> {
+    match text.strip_suffix('%') {
+        None => text
+            .parse()
+            .map(Most::Rows)
+            .map_err(|_| "a number of rows, or percent: 100, 1%".to_owned()),
+        Some(percent) => match percent.trim().parse() {
+            Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(Most::Percent(percent)),
+            _ => Err("percent must be between 0 and 100".to_owned()),
+        },
+    }
 }
 
 /// Ends the watching of a load when it is dropped, even by a panic.

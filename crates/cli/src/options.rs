@@ -113,6 +113,7 @@ impl InputArgs {
             self_test: !self.no_self_test,
             exchange: false,
             swap_patience: config::DEFAULT_SWAP_PATIENCE,
+            rejects: None,
             create_partitions: false,
             step: None,
         };

@@ -1,11 +1,12 @@
 //! The end of a load for people: what went where, and what did not go the fastest way.
 
+use pgsluice::config::Rejects;
 use pgsluice::report::{Fallback, Summary};
 
 use crate::output::{bytes, count, grouped};
 
 /// The summary in a few lines.
-pub(crate) fn text(summary: &Summary) -> String {
+pub(crate) fn text(summary: &Summary, rejects: Option<&Rejects>) -> String {
     let Summary { rows_loaded, seconds, leaves, jobs, lanes, .. } = summary;
     let rate = *rows_loaded as f64 / seconds.max(0.001);
     let throughput = summary.bytes_read as f64 / seconds.max(0.001);
@@ -37,6 +38,11 @@ pub(crate) fn text(summary: &Summary) -> String {
     }
     if !summary.partitions_created.is_empty() {
         text.push_str(&format!("\n  created: {}", summary.partitions_created.join(", ")));
+    }
+    if let Some(rejects) = rejects.filter(|_| summary.rows_rejected > 0) {
+        let rows = count(summary.rows_rejected, "row", "rows");
+        let [file, log] = [rejects.file.display().to_string(), rejects.log().display().to_string()];
+        text.push_str(&format!("\n  {rows} rejected: see {file}, and why in {log}"));
     }
     for Fallback { what, why, rows } in &summary.fallbacks {
         let number =

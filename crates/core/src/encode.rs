@@ -1,6 +1,6 @@
 //! Encode: a row of the input as COPY BINARY has it, written once, into the payload that is sent.
 
-use crate::parse::{Fields, Value};
+use crate::parse::{Field, Fields};
 use crate::types::{Codec, wire};
 
 /// Encodes the rows of one input.
@@ -39,15 +39,34 @@ impl Encoder {
         }
         // A table has at most 1,600 columns.
         out.extend_from_slice(&(self.codecs.len() as u16).to_be_bytes());
-        for (slot, codec) in self.codecs.iter().enumerate() {
-            match fields.get(slot, row) {
-                Value::Text(text) => codec.encode(text, out).ok_or(Odd::Value(slot))?,
-                Value::Null => wire::put_null(out),
-                Value::Missing => return Err(Odd::Fields),
-            }
+        let (fields, decoded) = fields.all();
+        for (slot, (codec, field)) in self.codecs.iter().zip(fields).enumerate() {
+            let text = match *field {
+                Field::Plain(start, end) => &row[start..end],
+                Field::Coded(start, end) => &decoded[start..end],
+                Field::Null => {
+                    wire::put_null(out);
+                    continue;
+                }
+                Field::Missing => return Err(Odd::Fields),
+            };
+            codec.encode(text, out).ok_or(Odd::Value(slot))?;
         }
         Ok(())
     }
+}
+
+/// The value of a field of a row in COPY BINARY; None is NULL, or a field that is not there.
+#[must_use]
+pub fn field(row: &[u8], index: usize) -> Option<&[u8]> {
+    let mut rest = row.get(2..)?;
+    for _ in 0..index {
+        let (length, after) = rest.split_first_chunk()?;
+        let length = i32::from_be_bytes(*length);
+        rest = after.get(usize::try_from(length).unwrap_or(0)..)?;
+    }
+    let (length, after) = rest.split_first_chunk()?;
+    after.get(..usize::try_from(i32::from_be_bytes(*length)).ok()?)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 pub const PARTITION_SEED: u64 = 0x7A5B_2236_7996_DCFD;
 
 /// `hash_bytes_extended`, `src/common/hashfn.c`, PostgreSQL 13 to 18.
+#[inline]
 #[must_use]
 pub fn bytes_extended(k: &[u8], seed: u64) -> u64 {
     // The server's lengths are 32 bits wide (a value has at most 1 GB).
@@ -28,6 +29,7 @@ pub fn bytes_extended(k: &[u8], seed: u64) -> u64 {
 }
 
 /// `hash_bytes_uint32_extended`, `src/common/hashfn.c`, PostgreSQL 13 to 18.
+#[inline]
 #[must_use]
 pub fn uint32_extended(k: u32, seed: u64) -> u64 {
     let mut state = State::new(4, seed);
@@ -39,6 +41,7 @@ pub fn uint32_extended(k: u32, seed: u64) -> u64 {
 ///
 /// A row's hash begins at 0 and takes in each key that is not null, in the order of the keys:
 /// `compute_partition_hash_value`, `src/backend/partitioning/partbounds.c`.
+#[inline]
 #[must_use]
 pub fn combine64(a: u64, b: u64) -> u64 {
     a ^ b.wrapping_add(0x49a0_f4dd_15e5_a8e3).wrapping_add(a << 54).wrapping_add(a >> 7)

@@ -11,6 +11,7 @@ pub mod encode;
 pub mod expr;
 pub mod format;
 pub mod hash;
+mod marks;
 pub mod parse;
 pub mod position;
 pub mod route;

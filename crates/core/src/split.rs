@@ -5,9 +5,13 @@
 //! backslash hides them in text, and `\.` ends the data. It is apart from the parser because it
 //! must be sequential, while the rows that it finds can be parsed in any order.
 
-use memchr::{memchr, memchr_iter, memchr2, memchr3};
+mod marker;
+
+use memchr::{memchr, memchr_iter, memchr2};
 
 use crate::format::{Format, Syntax};
+use crate::marks::Marks;
+use marker::{Marker, end_marker_at};
 
 /// One row of a scanned buffer: its bytes without the line end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,10 +101,11 @@ impl Splitter {
         rows: &mut Vec<Row>,
     ) -> Result<Scan, Malformed> {
         let mut scan = Scan::default();
+        let mut marks = self.marks(bytes);
         while scan.consumed < bytes.len() {
             let start = scan.consumed;
             let row = |end: usize| Row { start: start as u32, end: end as u32, line: scan.lines };
-            match self.step(bytes, start, last) {
+            match self.step(bytes, start, last, &mut marks) {
                 Step::Row(end, next, hides) => {
                     rows.push(row(end));
                     scan.lines += 1;
@@ -126,9 +131,18 @@ impl Splitter {
         Ok(scan)
     }
 
-    fn step(&mut self, bytes: &[u8], start: usize, last: bool) -> Step {
+    /// Finds line ends, and what may hide them.
+    fn marks<'b>(&self, bytes: &'b [u8]) -> Marks<'b> {
+        let hider = match self.syntax {
+            Syntax::Text => b'\\',
+            Syntax::Csv { quote, .. } => quote,
+        };
+        Marks::new(bytes, [b'\n', b'\r', hider])
+    }
+
+    fn step(&mut self, bytes: &[u8], start: usize, last: bool, marks: &mut Marks<'_>) -> Step {
         match self.syntax {
-            Syntax::Text => self.step_text(bytes, start, last),
+            Syntax::Text => self.step_text(bytes, start, last, marks),
             Syntax::Csv { quote, escape, end_marker } => {
                 if end_marker && bytes[start] == b'\\' {
                     match end_marker_at(bytes, start, last) {
@@ -138,16 +152,16 @@ impl Splitter {
                         Marker::No | Marker::NotAlone => {}
                     }
                 }
-                self.step_csv(bytes, start, last, quote, escape)
+                self.step_csv(bytes, start, last, (quote, escape), marks)
             }
         }
     }
 
-    fn step_text(&mut self, bytes: &[u8], start: usize, last: bool) -> Step {
+    fn step_text(&mut self, bytes: &[u8], start: usize, last: bool, marks: &mut Marks<'_>) -> Step {
         let mut at = start;
         let mut hides = false;
-        while let Some(found) = memchr3(b'\n', b'\r', b'\\', &bytes[at..]) {
-            at += found;
+        while let Some(found) = marks.next(at) {
+            at = found;
             if bytes[at] != b'\\' {
                 return self.line_end(bytes, at, last, hides);
             }
@@ -168,24 +182,40 @@ impl Splitter {
         Step::More
     }
 
-    fn step_csv(&mut self, bytes: &[u8], start: usize, last: bool, quote: u8, escape: u8) -> Step {
+    fn step_csv(
+        &mut self,
+        bytes: &[u8],
+        start: usize,
+        last: bool,
+        (quote, escape): (u8, u8),
+        marks: &mut Marks<'_>,
+    ) -> Step {
         let mut at = start;
         let mut hides = false;
-        while let Some(found) = memchr3(b'\n', b'\r', quote, &bytes[at..]) {
-            at += found;
-            if bytes[at] != quote {
-                return self.line_end(bytes, at, last, hides);
-            }
-            match quoted_end(bytes, at + 1, quote, escape) {
-                Some(end) => {
-                    hides |= memchr2(b'\n', b'\r', &bytes[at..end]).is_some();
-                    at = end;
+        let mut quoted = false;
+        while let Some(found) = marks.next(at) {
+            at = found + 1;
+            if bytes[found] != quote {
+                if !quoted {
+                    return self.line_end(bytes, found, last, hides);
                 }
-                None if last => return Step::Bad("unterminated CSV quoted field", None),
-                None => return Step::More,
+                hides = true;
+            } else if escape == quote {
+                // A doubled quote closes and opens again: for line ends that is the same.
+                quoted = !quoted;
+            } else {
+                let Some(end) = quoted_end(bytes, at, quote, escape) else {
+                    quoted = true;
+                    break;
+                };
+                hides |= memchr2(b'\n', b'\r', &bytes[at..end]).is_some();
+                at = end;
             }
         }
-        Step::More
+        match quoted && last {
+            true => Step::Bad("unterminated CSV quoted field", None),
+            false => Step::More,
+        }
     }
 
     /// The line end at `at`, which must be of the input's own kind.
@@ -255,27 +285,6 @@ pub(crate) fn quoted_end(bytes: &[u8], mut at: usize, quote: u8, escape: u8) -> 
             Some(_) => at += 1,
             None => return None,
         }
-    }
-}
-
-enum Marker {
-    No,
-    /// Followed by a line end or the end of the input; the offset is after it.
-    Alone(usize),
-    NotAlone,
-    /// More bytes must tell.
-    Unknown,
-}
-
-/// Whether the backslash at `at` begins the end-of-data marker.
-fn end_marker_at(bytes: &[u8], at: usize, last: bool) -> Marker {
-    match &bytes[at + 1..] {
-        [] | [b'.'] | [b'.', b'\r'] if !last => Marker::Unknown,
-        [b'.'] | [b'.', b'\r'] => Marker::Alone(bytes.len()),
-        [b'.', b'\r', b'\n', ..] => Marker::Alone(at + 4),
-        [b'.', b'\n' | b'\r', ..] => Marker::Alone(at + 3),
-        [b'.', ..] => Marker::NotAlone,
-        _ => Marker::No,
     }
 }
 

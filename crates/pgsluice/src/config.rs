@@ -1,11 +1,13 @@
 //! Every knob of a load, once: name, default and range. The command line and Python fill it in.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use pgsluice_core::format::Format;
 
 use crate::error::{Error, Result};
 use crate::kind::Kind;
+use crate::source::{self, Input};
 
 /// Memory for the rows that are waiting to be sent, in bytes.
 pub const DEFAULT_MEMORY: usize = 512 << 20;
@@ -59,8 +61,37 @@ pub struct Load {
     pub swap_patience: Duration,
     /// Whether partitions that rows need and the table lacks are made before the load.
     pub create_partitions: bool,
+    /// Where the rows go that the server refuses; None if the first of them ends the load.
+    pub rejects: Option<Rejects>,
     /// The width of new ranges: `month`, an interval, or a number; None for their siblings'.
     pub step: Option<String>,
+}
+
+/// Where the rows go that the server refuses, as they stand in the input.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rejects {
+    /// This file takes the rows; see [`Self::log`] for the reasons.
+    pub file: PathBuf,
+    /// How many there may be.
+    pub most: Most,
+}
+
+impl Rejects {
+    /// The file that takes the reasons, one JSON object in a line for each row.
+    pub fn log(&self) -> PathBuf {
+        let mut name = self.file.clone().into_os_string();
+        name.push(".log");
+        name.into()
+    }
+}
+
+/// How many rows may be rejected before the load ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Most {
+    /// So many.
+    Rows(u64),
+    /// Such a share of the rows that are read, in percent.
+    Percent(f64),
 }
 
 /// Where rows go in the end.
@@ -91,6 +122,12 @@ impl Load {
         std::thread::available_parallelism().map_or(1, usize::from).min(8)
     }
 
+    /// Whether all inputs can be read again.
+    pub(crate) fn is_lasting(&self) -> bool {
+        let inputs = source::resolve(&self.files);
+        inputs.is_ok_and(|inputs| inputs.iter().all(Input::is_lasting))
+    }
+
     /// Refuses what makes no sense, before anything is opened.
     pub fn check(&self) -> Result<()> {
         let usage = |message: String| Err(Error::new(Kind::Usage, message));
@@ -105,6 +142,9 @@ impl Load {
         }
         if self.memory < LEAST_MEMORY {
             return usage("memory must be at least 1MiB".to_owned());
+        }
+        if self.rejects.is_some() && self.exchange {
+            return usage("rows cannot be rejected in an exchange".to_owned());
         }
         if self.columns.as_ref().is_some_and(Vec::is_empty) {
             return usage("the list of columns is empty".to_owned());

@@ -19,6 +19,8 @@ pub struct Control {
     pub bytes_read: AtomicU64,
     /// Rows found in the inputs.
     pub rows_read: AtomicU64,
+    /// Rows that were refused and left out.
+    pub rows_rejected: AtomicU64,
     /// Rows that are committed.
     pub rows_loaded: AtomicU64,
     /// Rows that are committed in tables which are to be exchanged for their leaves.
@@ -39,6 +41,13 @@ impl Control {
     /// Asks the load to end as soon as it can, as Ctrl-C does.
     pub fn interrupt(&self) {
         self.fail(Error::interrupted());
+    }
+
+    /// The rows of all inputs, as far as it can be told from those that were read.
+    pub(crate) fn rows_expected(&self) -> f64 {
+        let [rows, read, total] = [&self.rows_read, &self.bytes_read, &self.bytes_total]
+            .map(|number| number.load(Relaxed) as f64);
+        if read > 0.0 { rows * (total / read).max(1.0) } else { rows }
     }
 
     /// Whether the load should end before its work is done.

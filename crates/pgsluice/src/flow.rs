@@ -11,6 +11,7 @@ use crate::error::Place;
 use crate::exchange::Exchange;
 use crate::opening::Opening;
 use crate::plan::Plan;
+use crate::rejects::Rejects;
 use crate::source::Input;
 
 /// One load: its plan, its inputs, and how it is watched and stopped.
@@ -20,6 +21,7 @@ pub(crate) struct Flow<'a> {
     pub inputs: Arc<[Input]>,
     pub opening: &'a Opening,
     pub exchange: Option<&'a Exchange<'a>>,
+    pub rejects: Option<&'a Rejects>,
     starts: Mutex<Vec<Position>>,
 }
 
@@ -31,8 +33,9 @@ impl<'a> Flow<'a> {
         inputs: Arc<[Input]>,
         opening: &'a Opening,
         exchange: Option<&'a Exchange<'a>>,
+        rejects: Option<&'a Rejects>,
     ) -> Self {
-        Self { plan, control, inputs, opening, exchange, starts: Mutex::default() }
+        Self { plan, control, inputs, opening, exchange, rejects, starts: Mutex::default() }
     }
 
     /// Notes where a split begins.
@@ -44,11 +47,17 @@ impl<'a> Flow<'a> {
         starts[number] = start;
     }
 
+    /// Where a row stands.
+    pub(crate) fn position_of(&self, at: RowAt) -> Option<Position> {
+        let Position { source, offset, line } = *self.starts.lock().get(at.split as usize)?;
+        let (offset, line) = (offset + u64::from(at.offset), line + u64::from(at.line));
+        Some(Position { source, offset, line })
+    }
+
     /// Where a row stands, in the words of the user.
     pub(crate) fn place_of(&self, at: RowAt) -> Option<Place> {
-        let Position { source, offset, line } = *self.starts.lock().get(at.split as usize)?;
+        let Position { source, offset, line } = self.position_of(at)?;
         let source = self.inputs.get(source as usize)?.name.clone();
-        let (offset, line) = (offset + u64::from(at.offset), line + u64::from(at.line));
         Some(Place { source, line, offset })
     }
 }

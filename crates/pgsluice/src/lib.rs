@@ -23,6 +23,7 @@ pub mod plan;
 pub mod policy;
 pub mod preview;
 mod queue;
+mod rejects;
 pub mod report;
 mod routing;
 mod runtime;

@@ -13,7 +13,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -32,6 +32,7 @@ use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::plan::Plan;
 use crate::queue::{Filling, Queue};
+use crate::rejects::Rejects;
 use crate::report::Summary;
 use crate::routing::Routing;
 use crate::runtime::runtime;
@@ -78,16 +79,42 @@ pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Su
     control.bytes_total.store(total.unwrap_or(0), Relaxed);
 
     let exchange = exchange.as_ref();
-    let flow = Flow::new(&plan, control, inputs, &opening, exchange);
-    let mut outcome = run(config, target, &flow);
-    runtime
-        .block_on(finish(config, target, &flow))
-        .map_err(|error| with_committed(error, control))?;
+    let header_row = Arc::default();
+    let rejects = rejects(config, &plan, &header_row)?;
+    let flow = Flow::new(&plan, control, inputs, &opening, exchange, rejects.as_ref());
+    let mut outcome = run(config, target, &flow, &header_row);
+    let finished = runtime.block_on(finish(config, target, &flow));
+    let kept = rejects.as_ref().map_or(Ok(()), Rejects::finish);
+    finished.and(kept).map_err(|error| with_committed(error, control))?;
     outcome.exchanged = exchange.map(Exchange::done).unwrap_or_default();
     outcome.check()?;
+    if let Some(rejects) = rejects.filter(|rejects| rejects.are_too_many(outcome.read())) {
+        return Err(with_committed(too_many(&outcome, &rejects), control));
+    }
     let bytes = control.bytes_read.load(Relaxed);
     let summary = Summary::new(&plan, &outcome, config, bytes, &opening);
     Ok(Summary { partitions_created: created, ..summary })
+}
+
+/// Where rejects go, if there may be any.
+fn rejects(
+    config: &Load,
+    plan: &Plan,
+    header_row: &Arc<OnceLock<Vec<u8>>>,
+) -> Result<Option<Rejects>> {
+    let Some(rejects) = &config.rejects else { return Ok(None) };
+    if let Some(why) = &plan.one_statement {
+        return Err(Error::new(Kind::Usage, "rows of this table cannot be rejected")
+            .detail(format!("The load is one COPY, which takes all rows or none: {why}.")));
+    }
+    Rejects::create(rejects, Arc::clone(header_row)).map(Some)
+}
+
+/// The error for a share of rejects that is larger than it was guessed.
+fn too_many(outcome: &Outcome, rejects: &Rejects) -> Error {
+    let (rejected, read) = (outcome.committed.rejected, outcome.read());
+    let limit = rejects.limit();
+    Error::new(Kind::Data, format!("{rejected} of {read} rows were rejected, more than {limit}"))
 }
 
 async fn plan(config: &Load, target: &Target, control: &Control) -> Result<Plan> {
@@ -112,7 +139,12 @@ async fn finish(config: &Load, target: &Target, flow: &Flow<'_>) -> Result<()> {
 }
 
 /// Runs all threads to their end. Failures are in `flow.control`.
-fn run(config: &Load, target: &Target, flow: &Flow<'_>) -> Outcome {
+fn run(
+    config: &Load,
+    target: &Target,
+    flow: &Flow<'_>,
+    header_row: &Arc<OnceLock<Vec<u8>>>,
+) -> Outcome {
     let Flow { plan, control, inputs, .. } = flow;
     let jobs = if plan.one_statement.is_some() { 1 } else { config.jobs };
     let processors = thread::available_parallelism().map_or(1, usize::from);
@@ -124,7 +156,8 @@ fn run(config: &Load, target: &Target, flow: &Flow<'_>) -> Outcome {
     let splits = Arc::new(Mutex::new(splits));
 
     let columns = &plan.catalogue.columns;
-    let reader = Reader::new(Arc::clone(inputs), &plan.format, config.header, columns);
+    let mut reader = Reader::new(Arc::clone(inputs), &plan.format, config.header, columns);
+    reader.header_row = Arc::clone(header_row);
     let reading = {
         let control = Arc::clone(control);
         // Not in the scope of the others: it may wait for its input when all else has ended.

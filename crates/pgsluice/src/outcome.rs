@@ -107,6 +107,8 @@ pub(crate) struct Committed {
     pub sent: u64,
     /// Rows of these that the server says it has stored.
     pub stored: u64,
+    /// Rows of these that were refused and left out.
+    pub rejected: u64,
 }
 
 /// What all threads together have done.
@@ -126,6 +128,7 @@ impl Outcome {
     pub(crate) fn add_committed(&mut self, other: Committed) {
         self.committed.sent += other.sent;
         self.committed.stored += other.stored;
+        self.committed.rejected += other.rejected;
     }
 
     /// Rows of the inputs.
@@ -135,12 +138,13 @@ impl Outcome {
 
     /// Every row that was read must have been sent, and no row can be stored twice.
     pub(crate) fn check(&self) -> Result<()> {
-        let Committed { sent, stored } = self.committed;
+        let Committed { sent, stored, rejected } = self.committed;
         let read = self.read();
-        if sent == read && stored <= sent {
+        if sent == read && stored + rejected <= sent {
             return Ok(());
         }
-        let message = format!("{read} rows were read, {sent} sent and {stored} stored");
+        let message =
+            format!("{read} rows were read, {sent} sent, {stored} stored and {rejected} rejected");
         Err(Error::new(Kind::Server, message)
             .sqlstate("XX000")
             .hint("This is a bug in pgsluice. Do not trust the table's content; please report it."))

@@ -297,6 +297,9 @@ fn encoder(
     if !config.binary {
         return all("as asked");
     }
+    if config.rejects.is_some() && !config.is_lasting() {
+        return all("a pipe cannot be read again for rows that are rejected");
+    }
     // A row that cannot be encoded needs a COPY of its own.
     if one_statement.is_some() {
         return all("the load is one statement");

@@ -85,7 +85,7 @@ impl Summary {
         bytes_read: u64,
         opening: &Opening,
     ) -> Self {
-        let Outcome { routed, committed: Committed { sent, stored }, .. } = outcome;
+        let Outcome { routed, committed: Committed { sent, stored, rejected }, .. } = outcome;
         let direct = |leaves: &BTreeMap<NodeId, u64>| {
             leaves
                 .iter()
@@ -100,8 +100,8 @@ impl Summary {
             table: plan.tree.nodes[ROOT].relation.label(),
             rows_read: outcome.read(),
             rows_loaded: *stored,
-            rows_rejected: 0,
-            rows_skipped: if is_null { 0 } else { sent - stored },
+            rows_rejected: *rejected,
+            rows_skipped: if is_null { 0 } else { sent - stored - rejected },
             rows_already_loaded: 0,
             bytes_read,
             seconds: opening.elapsed().as_secs_f64(),
@@ -201,10 +201,10 @@ fn fallbacks(plan: &Plan, config: &Load, outcome: &Outcome) -> Vec<Fallback> {
     for (&odd, &rows) in &outcome.routed.odd {
         rows_by.insert(plan.explain_odd(odd), rows);
     }
-    let Committed { sent, stored } = outcome.committed;
+    let Committed { sent, stored, rejected } = outcome.committed;
     if config.sink == Sink::Null {
         rows_by.insert(("nothing was sent".to_owned(), "as asked".to_owned()), sent);
-    } else if let Some(Fallback { what, why, rows }) = dropped(sent - stored) {
+    } else if let Some(Fallback { what, why, rows }) = dropped(sent - stored - rejected) {
         rows_by.insert((what, why), rows);
     }
     for (input, bytes) in &outcome.ignored {

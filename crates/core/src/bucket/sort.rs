@@ -4,6 +4,7 @@
 //! being exact, so keys are compared by sixteen bytes that sort as they do, or nearly so.
 
 use super::payload::{Payload, Piece};
+use crate::encode::field;
 
 /// How the bytes of a column in COPY BINARY become bytes that sort as its values do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,18 +56,6 @@ fn prefix(row: &[u8], columns: &[Column]) -> u128 {
         }
     }
     u128::from_be_bytes(prefix)
-}
-
-/// The value of a field; None is NULL, or a field that is not there.
-fn field(row: &[u8], index: usize) -> Option<&[u8]> {
-    let mut rest = row.get(2..)?;
-    for _ in 0..index {
-        let (length, after) = rest.split_first_chunk()?;
-        let length = i32::from_be_bytes(*length);
-        rest = after.get(usize::try_from(length).unwrap_or(0)..)?;
-    }
-    let (length, after) = rest.split_first_chunk()?;
-    after.get(..usize::try_from(i32::from_be_bytes(*length)).ok()?)
 }
 
 /// Where a row lies, in the lower half of what is sorted: so nothing is looked up for it afterwards.

@@ -5,11 +5,12 @@
 //! reader of each syntax has a file of its own.
 
 mod csv;
-mod marks;
 mod text;
 
+use wide::u8x16;
+
 use crate::format::{Format, Syntax};
-use marks::Marks;
+use crate::marks::{self, look, marked};
 
 /// A field of a row, as far as it can be told without decoding it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +85,14 @@ impl Fields {
         }
     }
 
+    /// All fields, and the decoded values.
+    #[inline]
+    pub fn all(&self) -> (&[Field], &[u8]) {
+        (&self.fields, &self.decoded)
+    }
+
     /// Whether the row has the fields wanted and none behind them.
+    #[inline]
     pub fn is_exact(&self) -> bool {
         !self.surplus && self.fields.last() != Some(&Field::Missing)
     }
@@ -99,6 +107,8 @@ pub struct Parser {
     first: bool,
     /// With this byte begins what does not stand for itself.
     special: u8,
+    /// That is a quote, and stands for itself only where it is doubled.
+    quotes: bool,
 }
 
 impl Parser {
@@ -106,11 +116,11 @@ impl Parser {
     pub fn new(format: &Format, wanted: Vec<usize>) -> Self {
         debug_assert!(wanted.is_sorted());
         let first = wanted.iter().copied().eq(0..wanted.len());
-        let special = match format.syntax {
-            Syntax::Text => b'\\',
-            Syntax::Csv { quote, .. } => quote,
+        let (special, quotes) = match format.syntax {
+            Syntax::Text => (b'\\', false),
+            Syntax::Csv { quote, escape, .. } => (quote, quote == escape),
         };
-        Self { format: format.clone(), wanted, first, special }
+        Self { format: format.clone(), wanted, first, special, quotes }
     }
 
     /// Finds and decodes the wanted fields of `row`, in the order wanted.
@@ -139,38 +149,72 @@ impl Parser {
         *surplus = next.is_some();
     }
 
-    /// [`Self::parse`] of the first fields: these are found 64 bytes at a time, and whatever holds
-    /// a quote or a backslash is read as it is there.
+    /// [`Self::parse`] of the first fields: their ends are looked for in many bytes at once, and
+    /// whatever holds a quote or a backslash is read as it is there.
     fn parse_first(&self, row: &[u8], into: &mut Fields) {
         let Fields { fields, decoded, surplus } = into;
         decoded.clear();
         fields.resize(self.wanted.len(), Field::Missing);
-        *surplus = false;
-        let null = &*self.format.null;
-        let mut marks = Marks::new(row, self.format.delimiter, self.special);
-        let mut start = 0;
+        let [delimiter, special] = [self.format.delimiter, self.special].map(u8x16::splat);
+        let null = self.format.null.len();
+        let (mut start, mut from) = (0, 0);
         let mut places = fields.iter_mut();
-        for place in places.by_ref() {
-            let end = marks.next();
-            let next = if end.is_some_and(|at| row[at] == self.special) {
-                let (field, next) = self.decoded_field(row, start, decoded);
-                *place = field;
-                marks.restart(next.unwrap_or(row.len()));
-                next
-            } else {
-                let raw = &row[start..end.unwrap_or(row.len())];
-                let is_null = raw.len() == null.len() && raw == null;
-                let plain = Field::Plain(start, start + raw.len());
-                *place = if is_null { Field::Null } else { plain };
-                end.map(|end| end + 1)
-            };
-            let Some(next) = next else {
-                places.for_each(|place| *place = Field::Missing);
-                return;
-            };
-            start = next;
+        *surplus = loop {
+            let [ends, specials] = look(row, from, |chunk| {
+                [delimiter, special].map(|byte| marked(chunk, |chunk| chunk.cmp_eq(byte)))
+            });
+            // Those before the first special byte.
+            let mut ends = ends & specials.wrapping_sub(1) & !specials;
+            while ends != 0 {
+                let Some(place) = places.next() else { return *surplus = true };
+                let end = from + ends.trailing_zeros() as usize;
+                *place = Field::Plain(start, end);
+                if end - start == null && self.is_null(row, start) {
+                    *place = Field::Null;
+                }
+                start = end + 1;
+                ends &= ends - 1;
+            }
+            if specials == 0 && from + marks::REACH < row.len() {
+                from += marks::REACH;
+                continue;
+            }
+            let Some(place) = places.next() else { break true };
+            let quoted = self.quoted_field(row, start, from, specials);
+            let (field, next) = quoted.unwrap_or_else(|| self.decoded_field(row, start, decoded));
+            *place = field;
+            let Some(next) = next else { break false };
+            (start, from) = (next, next);
+        };
+        places.for_each(|place| *place = Field::Missing);
+    }
+
+    /// The field that begins at `start` and where the next one begins, if there are quotes around all of
+    /// it and none within it: then the first two of `specials`, counted from `from`, are its own.
+    #[inline]
+    fn quoted_field(
+        &self,
+        row: &[u8],
+        start: usize,
+        from: usize,
+        specials: u64,
+    ) -> Option<(Field, Option<usize>)> {
+        let others = specials & specials.wrapping_sub(1);
+        let [open, close] = [specials, others].map(|bits| from + bits.trailing_zeros() as usize);
+        if !self.quotes || open != start || others == 0 {
+            return None;
         }
-        *surplus = true;
+        let field = Field::Plain(start + 1, close);
+        match row.get(close + 1) {
+            None => Some((field, None)),
+            Some(after) => (*after == self.format.delimiter).then_some((field, Some(close + 2))),
+        }
+    }
+
+    /// Whether what stands at `start`, as long as NULL is, is NULL.
+    #[inline(never)]
+    fn is_null(&self, row: &[u8], start: usize) -> bool {
+        row[start..].starts_with(&self.format.null)
     }
 
     /// All fields of `row`, decoded; None is NULL. For header lines.

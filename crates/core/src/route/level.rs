@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use super::ints::Ints;
 use super::{Cause, Known, Part, Scratch};
 use crate::catalog::{Bound, Edge, NodeId, Strategy, Tree};
 use crate::hash::combine64;
@@ -50,14 +51,6 @@ pub(super) struct Range {
     ranges: Vec<(Vec<Edge>, Vec<Edge>, NodeId)>,
     ints: Option<Ints>,
     default: Option<NodeId>,
-}
-
-/// The ends of ranges of one column, where they are integers: quicker to search.
-#[derive(Debug)]
-struct Ints {
-    lower: Vec<i64>,
-    /// None takes all values from the lower end on.
-    upper: Vec<Option<i64>>,
 }
 
 impl Level {
@@ -111,14 +104,15 @@ impl Hash {
         Self { parts, slots, children }
     }
 
-    /// `compute_partition_hash_value` in `partbounds.c`: NULLs add nothing.
     fn find(&self, known: Known<'_>, scratch: &mut Scratch) -> Result<NodeId, Cause> {
-        let mut hash = 0;
-        for (column, (part, scratch)) in self.parts.iter().zip(&mut scratch.columns).enumerate() {
-            if let Some(datum) = part.datum(column, known, scratch)? {
-                hash = combine64(hash, part.hash(datum));
-            }
-        }
+        let int = match &self.parts[..] {
+            [part] => part.int(known).map(|value| combine64(0, part.hash(Datum::Int(value)))),
+            _ => None,
+        };
+        let hash = match int {
+            Some(hash) => hash,
+            None => self.hash(known, scratch)?,
+        };
         let child = if self.slots.is_empty() {
             let taker =
                 self.children.iter().find(|&&(modulus, remainder, _)| hash % modulus == remainder);
@@ -127,6 +121,17 @@ impl Hash {
             self.slots[(hash % self.slots.len() as u64) as usize]
         };
         child.ok_or(Cause::NoPartition)
+    }
+
+    /// `compute_partition_hash_value` in `partbounds.c`: NULLs add nothing.
+    fn hash(&self, known: Known<'_>, scratch: &mut Scratch) -> Result<u64, Cause> {
+        let mut hash = 0;
+        for (column, (part, scratch)) in self.parts.iter().zip(&mut scratch.columns).enumerate() {
+            if let Some(datum) = part.datum(column, known, scratch)? {
+                hash = combine64(hash, part.hash(datum));
+            }
+        }
+        Ok(hash)
     }
 }
 
@@ -175,19 +180,19 @@ impl Range {
             })
             .collect();
         ranges.sort_by(|(a, ..), (b, ..)| compare_bounds(a, b));
-        let ints = Ints::of(&ranges).filter(|_| parts.len() == 1);
+        let ints = if parts.len() == 1 { Ints::of(&ranges) } else { None };
         Self { parts, ranges, ints, default }
     }
 
     fn find(&self, known: Known<'_>, scratch: &mut Scratch) -> Result<NodeId, Cause> {
         let child = match &self.parts[..] {
             // One column is by far the most frequent, and needs no room for 32.
-            [part] => match (part.datum(0, known, &mut scratch.columns[0])?, &self.ints) {
-                (Some(Datum::Int(value)), Some(ints)) => {
-                    ints.search(value).map(|index| self.ranges[index].2)
+            [part] => match (&self.ints, part.int(known)) {
+                (Some(ints), Some(value)) => ints.search(value),
+                _ => {
+                    let datum = part.datum(0, known, &mut scratch.columns[0])?;
+                    datum.and_then(|datum| self.search(&[Some(datum)]))
                 }
-                (Some(datum), _) => self.search(&[Some(datum)]),
-                (None, _) => None,
             },
             parts => {
                 let mut datums = [None; MAX_KEYS];
@@ -207,28 +212,6 @@ impl Range {
         let after = self.ranges.partition_point(|(lower, ..)| compare(lower, key).is_le());
         let (_, upper, child) = self.ranges.get(after.checked_sub(1)?)?;
         compare(upper, key).is_gt().then_some(*child)
-    }
-}
-
-impl Ints {
-    fn of(ranges: &[(Vec<Edge>, Vec<Edge>, NodeId)]) -> Option<Self> {
-        let lower = ranges.iter().map(|(lower, ..)| match lower[..] {
-            [Edge::Datum(OwnedDatum::Int(value))] => Some(value),
-            [Edge::MinValue] => Some(i64::MIN),
-            _ => None,
-        });
-        let upper = ranges.iter().map(|(_, upper, _)| match upper[..] {
-            [Edge::Datum(OwnedDatum::Int(value))] => Some(Some(value)),
-            [Edge::MaxValue] => Some(None),
-            _ => None,
-        });
-        Some(Self { lower: lower.collect::<Option<_>>()?, upper: upper.collect::<Option<_>>()? })
-    }
-
-    /// The range that takes `value`.
-    fn search(&self, value: i64) -> Option<usize> {
-        let index = self.lower.partition_point(|lower| *lower <= value).checked_sub(1)?;
-        self.upper[index].is_none_or(|upper| value < upper).then_some(index)
     }
 }
 

@@ -7,6 +7,7 @@
 //! Source: `get_partition_for_tuple` in `src/backend/executor/execPartition.c` and
 //! `src/backend/partitioning/partbounds.c` (PostgreSQL 18).
 
+mod ints;
 mod level;
 pub mod naive;
 
@@ -253,7 +254,18 @@ impl Part {
         }
     }
 
+    /// The datum in this row if it is [`Datum::Int`]; None where [`Self::datum`] must say what it is.
+    #[inline]
+    fn int(&self, known: Known<'_>) -> Option<i64> {
+        let Self::Value { source: Source::Field(slot), ty } = self else { return None };
+        match known.keys.get(*slot, known.row) {
+            Value::Text(text) => ty.parse_int(text),
+            Value::Null | Value::Missing => None,
+        }
+    }
+
     /// The hash of the column's datum.
+    #[inline]
     fn hash(&self, datum: Datum<'_>) -> u64 {
         match (self, datum) {
             (Self::Value { ty, .. }, _) => ty.hash(datum, PARTITION_SEED),

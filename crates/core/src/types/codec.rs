@@ -121,8 +121,10 @@ impl Codec {
     /// may hold a part of it behind its old end.
     ///
     /// `text` need not be valid in UTF-8, the server's encoding: the server looks.
+    #[inline]
     #[must_use]
     pub fn encode(&self, text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+        // These are most columns. The others are apart so that these need not make room for them.
         match self {
             Self::Int4 => integer::encode4(text, field),
             Self::Int8 => integer::encode8(text, field),
@@ -133,6 +135,13 @@ impl Codec {
             Self::Date => datetime::encode_date(text, field),
             Self::Timestamp => datetime::encode_timestamp(text, field),
             Self::Timestamptz { zone } => datetime::encode_timestamptz(text, *zone, field),
+            _ => self.encode_rare(text, field),
+        }
+    }
+
+    #[inline(never)]
+    fn encode_rare(&self, text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+        match self {
             Self::Bool => boolean::encode(text, field),
             Self::Int2 => integer::encode2(text, field),
             Self::Float4 => float::encode4(text, field),
@@ -166,6 +175,16 @@ impl Codec {
             Self::Range(subtype) => range::encode(subtype, text, field),
             Self::Multirange(subtype) => range::encode_multirange(subtype, text, field),
             Self::Composite(columns) => record::encode(columns, text, field),
+            // Not rare.
+            Self::Int4
+            | Self::Int8
+            | Self::Numeric
+            | Self::Text
+            | Self::Padded
+            | Self::Uuid
+            | Self::Date
+            | Self::Timestamp
+            | Self::Timestamptz { .. } => None,
         }
     }
 }

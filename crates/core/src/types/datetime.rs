@@ -11,11 +11,11 @@ pub(crate) const USECS_PER_SECOND: i64 = 1_000_000;
 pub(crate) const USECS_PER_DAY: i64 = 86_400 * USECS_PER_SECOND;
 
 /// The days from 2000-01-01 of `YYYY-MM-DD`; the infinities are the ends of the 32-bit range.
+#[inline]
 pub(super) fn parse_date(text: &[u8]) -> Option<i64> {
-    match text {
-        b"infinity" => Some(i32::MAX.into()),
-        b"-infinity" => Some(i32::MIN.into()),
-        _ => text.try_into().ok().and_then(days_of_date),
+    match text.try_into() {
+        Ok(date) => days_of_date(date),
+        Err(_) => infinity(text).map(|end| end.clamp(i32::MIN.into(), i32::MAX.into())),
     }
 }
 
@@ -44,7 +44,7 @@ pub(super) fn parse_timestamptz(text: &[u8], precision: u8, zone: Option<i32>) -
 pub(super) const ALL_DIGITS: u8 = 6;
 
 /// [`parse_date`] to what `date_recv` takes (`src/backend/utils/adt/date.c`, PostgreSQL 13 to 18).
-#[inline]
+#[inline(never)]
 pub(super) fn encode_date(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     wire::put4(parse_date(text)? as u32, field);
     Some(())
@@ -52,14 +52,14 @@ pub(super) fn encode_date(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
 
 /// [`parse_timestamp`] to what `timestamp_recv` takes (`src/backend/utils/adt/timestamp.c`, PostgreSQL
 /// 13 to 18). It rounds as `timestamp_in` does.
-#[inline]
+#[inline(never)]
 pub(super) fn encode_timestamp(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     wire::put8(parse_timestamp(text, ALL_DIGITS)? as u64, field);
     Some(())
 }
 
 /// The same for `timestamptz_recv`.
-#[inline]
+#[inline(never)]
 pub(super) fn encode_timestamptz(
     text: &[u8],
     zone: Option<i32>,
@@ -150,18 +150,23 @@ pub(super) fn parse_offset(text: &[u8]) -> Option<i32> {
     }
 }
 
+#[inline]
 fn days_of_date(text: &[u8; 10]) -> Option<i64> {
+    const DASHES: u64 = 0xFF00_00FF;
     let [year_and_month @ .., d1, d2] = *text;
-    let [_, _, _, _, b'-', _, _, b'-'] = year_and_month else { return None };
     let word = u64::from_be_bytes(year_and_month);
+    if word & DASHES != u64::from_be_bytes(*b"\0\0\0\0-\0\0-") {
+        return None;
+    }
     let word = word & 0xFFFF_FFFF_0000_0000
         | (word & 0x00FF_FF00) << 8
         | u64::from(u16::from_be_bytes([d1, d2]));
-    let number = digits::eight(word)?;
-    let (year, month, day) = (number / 10_000, number / 100 % 100, number % 100);
-    let [begin, end] = [0, 1].map(|after| YEARS[year as usize + after]);
-    let [before, through] =
-        MONTHS[(end - begin - 365) as usize].get(month.checked_sub(1)? as usize).copied()?;
+    let pairs = digits::pairs(word)?;
+    let [century, year, month, day] = [48, 32, 16, 0].map(|at| (pairs >> at) as u16 as usize);
+    let year = century * 100 + year;
+    let (begin, end) = (*YEARS.get(year)?, *YEARS.get(year + 1)?);
+    let months = &MONTHS[usize::from(end - begin > 365)];
+    let [before, through] = *months.get(month.wrapping_sub(1))?;
     let day = day as i32;
     let valid = year > 0 && day > 0 && before + day <= through;
     valid.then(|| i64::from(begin + before + day - 1))

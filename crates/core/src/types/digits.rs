@@ -6,12 +6,18 @@ pub(super) fn number(text: &[u8]) -> Option<u64> {
     match text.len() {
         0 => None,
         1..=8 => up_to_8(text).map(u64::from),
-        9..=16 => {
-            let (high, low) = text.split_at(text.len() - 8);
-            Some(u64::from(up_to_8(high)?) * 100_000_000 + u64::from(up_to_8(low)?))
-        }
-        _ => None,
+        _ => up_to_16(text),
     }
+}
+
+/// Apart, because most numbers are short.
+#[inline(never)]
+fn up_to_16(text: &[u8]) -> Option<u64> {
+    let (high, low) = text.split_last_chunk::<8>()?;
+    if high.len() > 8 {
+        return None;
+    }
+    Some(u64::from(up_to_8(high)?) * 100_000_000 + u64::from(up_to_8(low)?))
 }
 
 /// The number of at most eight digits; none are 0.
@@ -27,6 +33,14 @@ pub(super) const ZEROS: u64 = u64::from_ne_bytes([b'0'; 8]);
 /// The number of the eight digits in a word.
 #[inline]
 pub(super) fn eight(word: u64) -> Option<u32> {
+    let pairs = pairs(word)?;
+    let fours = (pairs & 0x0000_00FF_0000_00FF) + (pairs >> 16 & 0x0000_00FF_0000_00FF) * 100;
+    Some((fours & 0xFFFF) as u32 + (fours >> 32) as u32 * 10_000)
+}
+
+/// The eight digits in a word as four numbers of two digits, each in sixteen bits.
+#[inline]
+pub(super) fn pairs(word: u64) -> Option<u64> {
     const LOWER_BITS: u64 = u64::from_ne_bytes([0x7F; 8]);
     const ABOVE_9: u64 = u64::from_ne_bytes([0x7F - 9; 8]);
     let digits = word ^ ZEROS;
@@ -35,31 +49,34 @@ pub(super) fn eight(word: u64) -> Option<u32> {
     if above_9 & !LOWER_BITS != 0 {
         return None;
     }
-    // Neighbours are put together: digits to pairs, pairs to fours, fours to eights.
-    let pairs = (digits & 0x000F_000F_000F_000F) + (digits >> 8 & 0x000F_000F_000F_000F) * 10;
-    let fours = (pairs & 0x0000_00FF_0000_00FF) + (pairs >> 16 & 0x0000_00FF_0000_00FF) * 100;
-    Some((fours & 0xFFFF) as u32 + (fours >> 32) as u32 * 10_000)
+    Some((digits & 0x000F_000F_000F_000F) + (digits >> 8 & 0x000F_000F_000F_000F) * 10)
 }
 
-/// The bytes of at most eight as a number. The two reads of each case may overlap, where they agree.
+/// The bytes of at most eight as a number, the last one lowest. The reads of each case may overlap,
+/// where they agree.
 #[inline]
-fn word(text: &[u8]) -> u64 {
+pub(super) fn word(text: &[u8]) -> u64 {
     if let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
         let first = u64::from(u32::from_be_bytes(*first));
-        first << (8 * (text.len() - 4)) | u64::from(u32::from_be_bytes(*last))
-    } else {
-        match *text {
-            [a, b, c] => u64::from(u32::from_be_bytes([0, a, b, c])),
-            [a, b] => u64::from(u16::from_be_bytes([a, b])),
-            [a] => a.into(),
-            _ => 0,
-        }
+        return first << (8 * (text.len() - 4)) | u64::from(u32::from_be_bytes(*last));
     }
+    let (Some(first), Some(last)) = (text.first(), text.last()) else { return 0 };
+    let middle = u64::from(text[text.len() / 2]) << (8 * (text.len().div_ceil(2) - 1));
+    u64::from(*first) << (8 * (text.len() - 1)) | middle | u64::from(*last)
+}
+
+/// The highest bit of each byte of a word that is `byte`, up to the lowest such byte; above that others
+/// may be set as well.
+#[inline]
+pub(super) fn lowest(byte: u8, word: u64) -> u64 {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    let others = word ^ (ONES * u64::from(byte));
+    others.wrapping_sub(ONES) & !others & (ONES << 7)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{number, up_to_8};
+    use super::{lowest, number, up_to_8, word};
 
     #[test]
     fn digits_of_every_length() {
@@ -72,6 +89,21 @@ mod tests {
         assert_eq!(up_to_8(b""), Some(0));
         assert_eq!(number(b""), None);
         assert_eq!(number(b"12345678901234567"), None);
+    }
+
+    #[test]
+    fn a_word_is_its_bytes() {
+        for length in 0..=8 {
+            let text = &b"abcdefgh"[..length];
+            let expected = text.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
+            assert_eq!(word(text), expected, "{length}");
+            for place in 0..length as u32 {
+                let byte = (expected >> (8 * place)) as u8;
+                assert_eq!(lowest(byte, expected).trailing_zeros(), 8 * place + 7, "{length}");
+            }
+        }
+        assert_eq!(lowest(b'.', word(b"12345678")), 0);
+        assert_eq!(lowest(0, 0).trailing_zeros(), 7);
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub(super) fn parse(text: &[u8], min: i64, max: i64) -> Option<i64> {
     (min <= value && value <= max).then_some(value)
 }
 
+#[inline(never)]
 fn parse_signed(text: &[u8]) -> Option<i64> {
     match text.trim_ascii() {
         [b'-', digits @ ..] => 0_i64.checked_sub_unsigned(magnitude(digits)?),
@@ -38,7 +39,7 @@ pub(super) fn encode2(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
 }
 
 /// The same for `int4recv`.
-#[inline]
+#[inline(never)]
 pub(super) fn encode4(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     let value = parse(text, i32::MIN.into(), i32::MAX.into())?;
     wire::put4(value as u32, field);
@@ -46,7 +47,7 @@ pub(super) fn encode4(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
 }
 
 /// The same for `int8recv` (`src/backend/utils/adt/int8.c`).
-#[inline]
+#[inline(never)]
 pub(super) fn encode8(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     wire::put8(parse(text, i64::MIN, i64::MAX)? as u64, field);
     Some(())
@@ -90,6 +91,7 @@ fn magnitude(mut digits: &[u8]) -> Option<u64> {
 ///
 /// Made to give what `hashint2extended`, `hashint4extended` and (for 0 and 1) `hashcharextended`
 /// give for an equal value, so it serves them all; `hashoidextended` too, of an unsigned value.
+#[inline]
 pub(super) fn hash_extended(value: i64, seed: u64) -> u64 {
     let low = value as u32;
     let high = (value >> 32) as u32;

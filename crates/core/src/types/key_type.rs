@@ -118,16 +118,7 @@ impl KeyType {
     pub fn parse<'a>(&self, text: &'a [u8], scratch: &'a mut Vec<u8>) -> Option<Datum<'a>> {
         scratch.clear();
         match *self {
-            Self::Int2 => integer::parse(text, i16::MIN.into(), i16::MAX.into()).map(Datum::Int),
-            Self::Int4 => integer::parse(text, i32::MIN.into(), i32::MAX.into()).map(Datum::Int),
-            Self::Int8 => integer::parse(text, i64::MIN, i64::MAX).map(Datum::Int),
             Self::Numeric { scale } => written(numeric::parse(text, scale, scratch), scratch),
-            Self::Float4 => float::parse_float4(text).map(Datum::Int),
-            Self::Float8 => float::parse_float8(text).map(Datum::Int),
-            Self::Oid => integer::parse_oid(text).map(Datum::Int),
-            Self::PgLsn => lsn::parse(text).map(Datum::Int),
-            Self::Bool => boolean::parse(text).map(|value| Datum::Int(value.into())),
-            Self::Char => text::parse_char(text).map(Datum::Int),
             Self::Name => text::parse_name(text).map(Datum::Bytes),
             Self::Bytea => written(bytea::parse(text, scratch), scratch),
             Self::Text => Some(Datum::Bytes(text)),
@@ -138,22 +129,39 @@ impl KeyType {
             Self::Macaddr8 => written(mac::parse8(text, scratch), scratch),
             Self::Inet => network::parse_inet(text).map(Datum::Network),
             Self::Cidr => network::parse_cidr(text).map(Datum::Network),
-            Self::Enum(ref labels) => labels.parse(text).map(Datum::Int),
-            Self::Date => datetime::parse_date(text).map(Datum::Int),
-            Self::Time { precision } => time::parse(text, precision).map(Datum::Int),
             Self::Timetz { precision, zone } => {
                 time::parse_zoned(text, precision, zone).map(Datum::Wide)
             }
             Self::Interval { precision } => interval::parse(text, precision).map(Datum::Wide),
-            Self::Timestamp { precision } => {
-                datetime::parse_timestamp(text, precision).map(Datum::Int)
-            }
-            Self::Timestamptz { precision, zone } => {
-                datetime::parse_timestamptz(text, precision, zone).map(Datum::Int)
-            }
             Self::Jsonb => written(jsonb::parse(text, scratch), scratch),
             Self::Array(ref ty) => written(array::parse(ty, text, scratch), scratch),
             Self::Range(ref subtype) => written(range::parse(subtype, text, scratch), scratch),
+            _ => self.parse_int(text).map(Datum::Int),
+        }
+    }
+
+    /// [`Self::parse`] of the types whose datum is [`Datum::Int`]; None for all others.
+    #[inline]
+    #[must_use]
+    pub fn parse_int(&self, text: &[u8]) -> Option<i64> {
+        match *self {
+            Self::Int2 => integer::parse(text, i16::MIN.into(), i16::MAX.into()),
+            Self::Int4 => integer::parse(text, i32::MIN.into(), i32::MAX.into()),
+            Self::Int8 => integer::parse(text, i64::MIN, i64::MAX),
+            Self::Date => datetime::parse_date(text),
+            Self::Timestamp { precision } => datetime::parse_timestamp(text, precision),
+            Self::Timestamptz { precision, zone } => {
+                datetime::parse_timestamptz(text, precision, zone)
+            }
+            Self::Float4 => float::parse_float4(text),
+            Self::Float8 => float::parse_float8(text),
+            Self::Oid => integer::parse_oid(text),
+            Self::PgLsn => lsn::parse(text),
+            Self::Bool => boolean::parse(text).map(i64::from),
+            Self::Char => text::parse_char(text),
+            Self::Enum(ref labels) => labels.parse(text),
+            Self::Time { precision } => time::parse(text, precision),
+            _ => None,
         }
     }
 
@@ -222,6 +230,7 @@ impl KeyType {
     /// `hashmacaddrextended` and `hashmacaddr8extended`, PostgreSQL 13 to 18; in 18 boolean, date,
     /// timestamptz and bytea have functions of their own that give the same. The strings' are those of
     /// a deterministic collation. The others are named where they stand.
+    #[inline]
     #[must_use]
     pub fn hash(&self, datum: Datum<'_>, seed: u64) -> u64 {
         match datum {

@@ -1,22 +1,30 @@
 //! text, varchar, bpchar, name and "char": lengths in characters or bytes, and the blanks at the end of
 //! a bpchar that count neither in its order nor in its hash.
 
-use super::wire;
+use super::{digits, wire};
 
 /// The text itself, which `textrecv`, `varcharrecv`, `bpcharrecv`, `json_recv`, `enum_recv` and the
 /// like, PostgreSQL 13 to 18, do with what their input functions do: they check its encoding, its length
 /// and what else the type demands, and cut it or fill it up.
-#[inline]
+#[inline(never)]
 pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
-    if has_zero(text) {
+    if text.len() > 8 {
+        return if has_zero(text) { None } else { wire::put_bytes(text, field) };
+    }
+    let word = digits::word(text);
+    // No byte above the text is a zero.
+    let above = u64::MAX.checked_shl(8 * text.len() as u32).unwrap_or(0);
+    if digits::lowest(0, above | word) != 0 {
         return None;
     }
-    wire::put_bytes(text, field)
+    wire::put_word(word, text.len(), field);
+    Some(())
 }
 
 /// What `bpcharrecv` takes for a type with a length, `src/backend/utils/adt/varchar.c`, PostgreSQL 13 to 18:
 /// the text without its trailing blanks, which the server adds again up to the length. Where it is
 /// too long it is so without them as well: only blanks are cut off.
+#[inline]
 pub(super) fn encode_padded(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     encode(without_trailing_blanks(text), field)
 }
@@ -34,14 +42,8 @@ pub(super) fn encode_xml(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
 /// texts are short.
 #[inline]
 pub(super) fn has_zero(text: &[u8]) -> bool {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGHEST: u64 = ONES << 7;
     let Some(last) = text.last_chunk() else { return text.contains(&0) };
-    // A byte that was below 0x80 reaches above it only from zero, or by a zero below it.
-    let zeros = |word: &[u8; 8]| {
-        let word = u64::from_le_bytes(*word);
-        word.wrapping_sub(ONES) & !word & HIGHEST
-    };
+    let zeros = |word: &[u8; 8]| digits::lowest(0, u64::from_le_bytes(*word));
     let words = text.as_chunks().0.iter();
     words.fold(zeros(last), |found, word| found | zeros(word)) != 0
 }
@@ -92,7 +94,13 @@ pub(super) fn encode_char(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
 }
 
 /// `bpchartruelen`, `src/backend/utils/adt/varchar.c`, PostgreSQL 13 to 18.
-pub(super) fn without_trailing_blanks(mut text: &[u8]) -> &[u8] {
+#[inline]
+pub(super) fn without_trailing_blanks(text: &[u8]) -> &[u8] {
+    if let [.., b' '] = text { trimmed(text) } else { text }
+}
+
+#[inline(never)]
+fn trimmed(mut text: &[u8]) -> &[u8] {
     // A column of such a type may be blanks for the most part.
     while let Some((rest, b"        ")) = text.split_last_chunk() {
         text = rest;

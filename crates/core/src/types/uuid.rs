@@ -67,7 +67,7 @@ fn parse_any(text: &[u8]) -> Option<u128> {
 }
 
 /// [`parse`] to what `uuid_recv` takes, in the same file.
-#[inline]
+#[inline(never)]
 pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     wire::put16(parse(text)?, field);
     Some(())

@@ -35,6 +35,17 @@ pub(super) fn put16(value: u128, field: &mut Vec<u8>) {
     field.extend_from_slice(&bytes);
 }
 
+/// Appends a value that is the lowest `length` bytes of a word.
+#[inline]
+pub(super) fn put_word(word: u64, length: usize, field: &mut Vec<u8>) {
+    let mut bytes = [0; 12];
+    bytes[3] = length as u8;
+    let first = word.checked_shl(8 * (8 - length) as u32).unwrap_or(0);
+    bytes[4..].copy_from_slice(&first.to_be_bytes());
+    field.extend_from_slice(&bytes);
+    field.truncate(field.len() - (8 - length));
+}
+
 /// Appends a value that is these bytes.
 #[inline]
 pub(super) fn put_bytes(value: &[u8], field: &mut Vec<u8>) -> Option<()> {
@@ -77,6 +88,8 @@ mod tests {
         put4(0x0405_0607, &mut field);
         put8(0x0809_0A0B_0C0D_0E0F, &mut field);
         put16(0x10, &mut field);
+        put_word(0x6162, 2, &mut field);
+        put_word(0, 0, &mut field);
         put_bytes(b"ab", &mut field).unwrap();
         put_with(&mut field, |field| put_bytes(b"", field)).unwrap();
         put_null(&mut field);
@@ -87,6 +100,8 @@ mod tests {
             &[0, 0, 0, 4, 4, 5, 6, 7],
             &[0, 0, 0, 8, 8, 9, 10, 11, 12, 13, 14, 15],
             &[0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16],
+            &[0, 0, 0, 2, b'a', b'b'],
+            &[0, 0, 0, 0],
             &[0, 0, 0, 2, b'a', b'b'],
             &[0, 0, 0, 4, 0, 0, 0, 0],
             &[0xFF; 4],

@@ -66,6 +66,16 @@ SELECT pg_catalog.pg_logical_emit_message(true, 'pgsluice', '')";
 /// are.
 pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
+/// Behind [`BEGIN`], where rows are stored a few at a time: what would be looked at only in the end is
+/// looked at behind each few, and these can be taken back.
+pub(crate) const SALVAGE: &str = "SET CONSTRAINTS ALL IMMEDIATE; SAVEPOINT pgsluice";
+
+/// Takes back the last few.
+pub(crate) const BACK_TO_SAVEPOINT: &str = "ROLLBACK TO SAVEPOINT pgsluice";
+
+/// Keeps them, as far as the transaction is.
+pub(crate) const NEXT_SAVEPOINT: &str = "RELEASE SAVEPOINT pgsluice; SAVEPOINT pgsluice";
+
 /// [`BEGIN`], with locks that hold the tables `path` as they are until the rows are committed.
 ///
 /// The path leads from the root to a leaf. All are locked, in this order, because DETACH locks the

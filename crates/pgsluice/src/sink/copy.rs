@@ -5,6 +5,7 @@
 //! ([`Lane::copy_as_one`]).
 
 use std::collections::VecDeque;
+use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,7 +19,7 @@ use tokio_postgres::CopyInSink;
 use tokio_postgres::error::SqlState;
 
 use super::lines;
-use super::refusal::{Sent, lost, refusal, unwelcome};
+use super::refusal::{Sent, blame, lost, refusal, unwelcome};
 use super::still::{Changed, Still};
 use super::stretch::Stretch;
 use crate::control::Control;
@@ -45,20 +46,30 @@ pub(crate) async fn flush(target: &Target) -> Result<()> {
 
 /// One connection, and what it works on.
 pub(crate) struct Lane<'a> {
-    flow: &'a Flow<'a>,
+    pub(super) flow: &'a Flow<'a>,
     queue: &'a Queue<'a>,
-    link: Link,
-    still: Still<'a>,
+    pub(super) link: Link,
+    pub(super) still: Still<'a>,
     maker: Option<Maker<'a>>,
 }
 
+/// What has become of the rows of a payload.
+pub(super) struct Loaded {
+    pub(super) stored: u64,
+    pub(super) rejected: u64,
+    /// Where they are, if not where the plan says.
+    pub(super) destination: Option<Destination>,
+}
+
 /// Why a COPY did not end well.
-enum Failure {
+pub(super) enum Failure {
     /// The table beside a leaf was not made.
     Unmade(Error),
     /// Before any row was sent.
     Begin(tokio_postgres::Error),
     Rows(tokio_postgres::Error),
+    /// A row is refused that cannot be rejected.
+    Row(Error),
     /// The table is not what it was when the load began.
     Changed(NodeId, Changed),
 }
@@ -94,32 +105,47 @@ impl<'a> Lane<'a> {
         let mut is_warm = false;
         while let Some(payload) = self.next().await? {
             let payload = Arc::new(payload);
-            let (node, rows) = (payload.node(), payload.rows() as u64);
             failpoint("payload::closed");
-            let copying = async {
-                let destination = self.destination(node).await?;
-                // The first COPY of a session takes much longer.
-                if is_warm && destination.is_none() && self.queue.is_curious() {
-                    self.probe(node).await?;
+            let loading = async {
+                let loaded = self.load(&payload, is_warm).await;
+                match (loaded, self.flow.rejects) {
+                    (Err(Failure::Rows(error)), Some(rejects))
+                        if blame(self.flow, &error, payload.node()).is_some() =>
+                    {
+                        self.salvage(&payload, rejects).await
+                    }
+                    (loaded, _) => loaded,
                 }
-                let mut sink = self.begin(node, payload.wire(), destination.as_ref()).await?;
-                failpoint("payload::begun");
-                self.send(&mut sink, &payload).await?;
-                failpoint("payload::committing");
-                let stored = self.commit(sink, rows, destination.is_some()).await?;
-                Ok(stored.map(|stored| (stored, destination)))
             };
-            let outcome = self.link.canceller.settle(self.flow.control, copying).await;
+            let outcome = self.link.canceller.settle(self.flow.control, loading).await;
             let sent = [Sent { lines_before: 0, payload }];
-            let Some((stored, destination)) = self.judge(outcome, &sent)? else { break };
+            let Some(loaded) = self.judge(outcome, &sent)? else { break };
             failpoint("payload::committed");
-            self.count(node, stored, destination);
-            committed.sent += rows;
-            committed.stored += stored;
+            let [Sent { payload, .. }] = &sent;
+            committed.sent += payload.rows() as u64;
+            committed.stored += loaded.stored;
+            committed.rejected += loaded.rejected;
+            self.count(payload.node(), loaded);
             sent.into_iter().for_each(|sent| self.give_back(sent));
             is_warm = true;
         }
         Ok(())
+    }
+
+    /// Stores a payload; None if the load was stopped.
+    async fn load(&self, payload: &Arc<Payload>, is_warm: bool) -> Result<Option<Loaded>, Failure> {
+        let node = payload.node();
+        let destination = self.destination(node).await?;
+        // The first COPY of a session takes much longer.
+        if is_warm && destination.is_none() && self.queue.is_curious() {
+            self.probe(node).await?;
+        }
+        let mut sink = self.begin(node, payload.wire(), destination.as_ref()).await?;
+        failpoint("payload::begun");
+        self.send(&mut sink, payload).await?;
+        failpoint("payload::committing");
+        let stored = self.commit(sink, payload.rows() as u64, destination.is_some()).await?;
+        Ok(stored.map(|stored| Loaded { stored, rejected: 0, destination }))
     }
 
     /// Measures what a COPY into `node` costs before it has any row.
@@ -158,8 +184,8 @@ impl<'a> Lane<'a> {
         };
         let outcome = self.link.canceller.settle(self.flow.control, copying).await;
         if let Some(stored) = self.judge(outcome, remembered.make_contiguous())? {
-            self.count(ROOT, stored, None);
-            *committed = Committed { sent, stored };
+            self.count(ROOT, Loaded { stored, rejected: 0, destination: None });
+            *committed = Committed { sent, stored, rejected: 0 };
         }
         Ok(())
     }
@@ -242,10 +268,7 @@ impl<'a> Lane<'a> {
         if self.flow.control.is_stopped() {
             return Ok(None);
         }
-        let client = &self.link.client;
-        let asked = if client.is_closed() || is_beside { 0 } else { rows };
-        let in_doubt = &self.flow.control.rows_in_doubt;
-        in_doubt.fetch_add(asked, Relaxed);
+        let rows = if is_beside { 0 } else { rows };
         let finishing = sink.as_mut().finish().inspect_ok(|&stored| {
             // A probe has no rows.
             if stored > 0 {
@@ -253,23 +276,39 @@ impl<'a> Lane<'a> {
             }
         });
         // The end of COPY is not the end of the transaction: constraints may be deferred to that.
-        let outcome = try_join(finishing, client.batch_execute("COMMIT")).await;
-        if outcome.as_ref().map_or_else(|error| error.as_db_error().is_some(), |_| true) {
-            in_doubt.fetch_sub(asked, Relaxed);
-        }
+        let commit = self.link.client.batch_execute("COMMIT");
+        let outcome = self.doubting(rows, try_join(finishing, commit)).await;
         Ok(Some(outcome?.0))
     }
 
+    /// The outcome of a COMMIT of `rows` rows; they are in doubt as long as there is none.
+    pub(super) async fn doubting<T>(
+        &self,
+        rows: u64,
+        commit: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T, tokio_postgres::Error> {
+        let asked = if self.link.client.is_closed() { 0 } else { rows };
+        let in_doubt = &self.flow.control.rows_in_doubt;
+        in_doubt.fetch_add(asked, Relaxed);
+        let outcome = commit.await;
+        if outcome.as_ref().map_or_else(|error| error.as_db_error().is_some(), |_| true) {
+            in_doubt.fetch_sub(asked, Relaxed);
+        }
+        outcome
+    }
+
     /// Counts rows that are committed.
-    fn count(&self, node: NodeId, rows: u64, beside: Option<Destination>) {
-        let Control { rows_loaded, rows_beside, payloads, .. } = &**self.flow.control;
+    fn count(&self, node: NodeId, Loaded { stored, rejected, destination }: Loaded) {
+        let Control { rows_loaded, rows_rejected, rows_beside, payloads, .. } =
+            &**self.flow.control;
         payloads.fetch_add(1, Relaxed);
-        match (beside, &self.maker) {
+        rows_rejected.fetch_add(rejected, Relaxed);
+        match (destination, &self.maker) {
             (Some(beside), Some(maker)) => {
-                rows_beside.fetch_add(rows, Relaxed);
-                maker.committed(node, beside, rows);
+                rows_beside.fetch_add(stored, Relaxed);
+                maker.committed(node, beside, stored);
             }
-            _ => _ = rows_loaded.fetch_add(rows, Relaxed),
+            _ => _ = rows_loaded.fetch_add(stored, Relaxed),
         }
     }
 
@@ -283,7 +322,7 @@ impl<'a> Lane<'a> {
         match outcome {
             Some(Ok(Some(committed))) => Ok(Some(committed)),
             Some(Ok(None)) | None => Ok(None),
-            Some(Err(Failure::Unmade(error))) => Err(error),
+            Some(Err(Failure::Unmade(error) | Failure::Row(error))) => Err(error),
             Some(Err(Failure::Begin(error))) => Err(unwelcome(&error)),
             Some(Err(Failure::Rows(error))) => Err(refusal(self.flow, &error, sent)),
             Some(Err(Failure::Changed(node, changed))) => Err(match changed {

@@ -11,14 +11,19 @@ use pgsluice_core::format::{Format, Syntax};
 
 /// The number of lines of `payload`; `first` says that it is the first of its COPY.
 pub(super) fn count(payload: &Payload, format: &Format, first: bool) -> u64 {
-    of_rows(payload, format, first).map(|(_, lines)| lines).sum()
+    of_rows(payload.in_order(), payload.wire(), format, first).map(|(_, lines)| lines).sum()
 }
 
 /// The row that the server is at when it says `line`, counted from 1 for the first
 /// line of `payload`.
 pub(super) fn row(payload: &Payload, format: &Format, first: bool, line: u64) -> Option<RowAt> {
+    let mut rows = of_rows(payload.in_order(), payload.wire(), format, first);
+    at_line(&mut rows, line)
+}
+
+/// The first of `rows` that has, or has behind the others, the line `line`, counted from 1.
+pub(super) fn at_line(rows: &mut impl Iterator<Item = (RowAt, u64)>, line: u64) -> Option<RowAt> {
     let mut last = 0;
-    let mut rows = of_rows(payload, format, first);
     rows.find_map(|(at, lines)| {
         last += lines;
         (last >= line).then_some(at)
@@ -26,9 +31,14 @@ pub(super) fn row(payload: &Payload, format: &Format, first: bool, line: u64) ->
 }
 
 /// The lines of each row; all line ends but its own are within quotes.
-fn of_rows(payload: &Payload, format: &Format, first: bool) -> impl Iterator<Item = (RowAt, u64)> {
-    let are_lines = payload.wire() == Wire::Binary || format.syntax == Syntax::Text;
-    payload.in_order().enumerate().map(move |(index, (at, row))| match row.split_last() {
+pub(super) fn of_rows<'r>(
+    rows: impl Iterator<Item = (RowAt, &'r [u8])>,
+    wire: Wire,
+    format: &Format,
+    first: bool,
+) -> impl Iterator<Item = (RowAt, u64)> {
+    let are_lines = wire == Wire::Binary || format.syntax == Syntax::Text;
+    rows.enumerate().map(move |(index, (at, row))| match row.split_last() {
         Some((_, row)) if !are_lines => {
             let line_end = if first && index == 0 { b'\r' } else { b'\n' };
             (at, 1 + memchr_iter(line_end, row).count() as u64)

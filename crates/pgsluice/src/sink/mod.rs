@@ -2,8 +2,10 @@
 //! [`null`].
 
 pub(crate) mod copy;
+mod key;
 mod lines;
 pub(crate) mod null;
 pub(crate) mod refusal;
+mod salvage;
 mod still;
 mod stretch;

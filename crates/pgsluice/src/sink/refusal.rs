@@ -6,15 +6,17 @@
 use std::sync::Arc;
 
 use pgsluice_core::bucket::{Payload, RowAt};
-use pgsluice_core::catalog::Relation;
+use pgsluice_core::catalog::{NodeId, ROOT, Relation};
 use pgsluice_core::format::Format;
 use tokio_postgres::error::{DbError, SqlState};
 
+use super::key::Key;
 use super::lines;
 use crate::error::Error;
 use crate::flow::Flow;
 use crate::kind::Kind;
 use crate::pg::sqlstate;
+use crate::rejects::Reason;
 
 /// A payload of the COPY that failed, and the lines that were sent before it.
 #[derive(Clone)]
@@ -23,43 +25,68 @@ pub(super) struct Sent {
     pub payload: Arc<Payload>,
 }
 
-/// The error for `error`, which came while the payloads `sent` were copied.
-pub(super) fn refusal(flow: &Flow<'_>, error: &tokio_postgres::Error, sent: &[Sent]) -> Error {
-    let Some(db) = error.as_db_error() else { return lost(Some(error)) };
-    let mut report = Error::from(db);
-    if !sqlstate::blames_row(db.code().code()) {
-        return report;
+/// What the server says of a row that it refuses.
+pub(super) struct Blame {
+    /// As an error, without the row's place.
+    pub report: Error,
+    pub reason: Reason,
+    /// The line of what was sent, from 1, if it says so.
+    pub line: Option<u64>,
+    /// The key of the row, if it names that.
+    pub key: Option<Key>,
+}
+
+/// What `error`, which came while rows of `node` were copied, says of one of them; None if it is about
+/// something else.
+pub(super) fn blame(flow: &Flow<'_>, error: &tokio_postgres::Error, node: NodeId) -> Option<Blame> {
+    let db = error.as_db_error()?;
+    let sqlstate = db.code().code();
+    if !sqlstate::blames_row(sqlstate) {
+        return None;
     }
-    report = report.of_kind(Kind::Data);
-    let beside = beside(flow, sent);
-    if let (Some(beside), Some(sent)) = (&beside, sent.last()) {
-        let leaf = flow.plan.tree.nodes[sent.payload.node()].relation.label();
+    let mut report = Error::from(db).of_kind(Kind::Data);
+    let beside = beside(flow, node);
+    if let Some(beside) = &beside {
+        let leaf = flow.plan.tree.nodes[node].relation.label();
         report = report.detail(format!("Table {} was being built for {leaf}.", beside.name));
     }
-    if let Some(hint) = no_longer_its_row(flow, db, sent) {
+    if let Some(hint) = no_longer_its_row(flow, db, node) {
         report = report.hint(hint);
     }
-    let context = db.where_().unwrap_or_default();
-    let place = Context::parse(context, flow, beside.as_ref());
-    if let Some(column) = place.column.or_else(|| db.column().map(str::to_owned)) {
+    let context = Context::parse(db.where_().unwrap_or_default(), flow, beside.as_ref());
+    let column = context.column.or_else(|| db.column().map(str::to_owned));
+    if let Some(column) = &column {
         report = report.column(column);
     }
-    let row = place.line.and_then(|line| row(line, sent, &flow.plan.format));
+    let reason = Reason {
+        table: flow.plan.tree.nodes[node].relation.label(),
+        column,
+        sqlstate: sqlstate.to_owned(),
+        message: db.message().to_owned(),
+        detail: db.detail().map(str::to_owned),
+    };
+    let key = db.detail().and_then(Key::parse);
+    Some(Blame { report, reason, line: context.line, key })
+}
+
+/// The error for `error`, which came while the payloads `sent` were copied.
+pub(super) fn refusal(flow: &Flow<'_>, error: &tokio_postgres::Error, sent: &[Sent]) -> Error {
+    let node = sent.last().map_or(ROOT, |sent| sent.payload.node());
+    let Some(Blame { report, line, .. }) = blame(flow, error, node) else {
+        return unwelcome(error);
+    };
+    let row = line.and_then(|line| row(line, sent, &flow.plan.format));
     if let Some(place) = row.and_then(|row| flow.place_of(row)) {
         return report.at(place);
     }
-    if !context.is_empty() {
-        report = report.detail(format!("The server was at: {context}"));
-    }
-    match range(flow, sent) {
-        Some(range) => report.detail(range),
-        None => report,
-    }
+    let context = error.as_db_error().and_then(DbError::where_);
+    let at = context.map(|context| format!("The server was at: {context}"));
+    at.into_iter().chain(range(flow, sent)).fold(report, Error::detail)
 }
 
 /// A hint where a partition refuses a row because of its bounds: the row is another's by now.
-fn no_longer_its_row(flow: &Flow<'_>, db: &DbError, sent: &[Sent]) -> Option<&'static str> {
-    let node = &flow.plan.tree.nodes[sent.last()?.payload.node()];
+fn no_longer_its_row(flow: &Flow<'_>, db: &DbError, node: NodeId) -> Option<&'static str> {
+    let node = &flow.plan.tree.nodes[node];
     // A CHECK constraint has a name, and a table with partitions says that none takes the row.
     let by_bounds = *db.code() == SqlState::CHECK_VIOLATION && db.constraint().is_none();
     (by_bounds && node.parent.is_some() && node.key.is_none()).then_some(
@@ -68,7 +95,7 @@ fn no_longer_its_row(flow: &Flow<'_>, db: &DbError, sent: &[Sent]) -> Option<&'s
     )
 }
 
-/// The error for `error`, which came before any row was sent.
+/// The error for `error`, which is about no row.
 pub(super) fn unwelcome(error: &tokio_postgres::Error) -> Error {
     error.as_db_error().map_or_else(|| lost(Some(error)), Error::from)
 }
@@ -87,8 +114,8 @@ pub(crate) fn lost(error: Option<&tokio_postgres::Error>) -> Error {
 }
 
 /// The table that is built for the leaf in whose place the rows were sent to it.
-fn beside(flow: &Flow<'_>, sent: &[Sent]) -> Option<Relation> {
-    flow.exchange?.relation(sent.last()?.payload.node())
+fn beside(flow: &Flow<'_>, node: NodeId) -> Option<Relation> {
+    flow.exchange?.relation(node)
 }
 
 /// All that was sent, where the server does not say which row it refused: triggers and constraints

@@ -1,7 +1,7 @@
 //! Read and split: the bytes of all inputs, one after the other, cut into splits at row ends.
 
 use std::io::Read;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use pgsluice_core::format::Format;
 use pgsluice_core::parse::Parser;
@@ -43,6 +43,8 @@ pub struct Reader {
     next: usize,
     open: Option<Open>,
     splits: u32,
+    /// The first header that was met.
+    pub header_row: Arc<OnceLock<Vec<u8>>>,
     /// What was not data after an end-of-data marker: input name and bytes.
     pub ignored: Vec<(String, u64)>,
 }
@@ -66,6 +68,7 @@ impl Reader {
             next: 0,
             open: None,
             splits: 0,
+            header_row: Arc::default(),
             ignored: Vec::new(),
         }
     }
@@ -103,6 +106,7 @@ impl Reader {
                     })?;
                 }
                 open.header = Header::Absent;
+                self.header_row.get_or_init(|| first.of(&bytes).to_vec());
             }
             if scan.ended {
                 let ignored = open.drain(input)?;

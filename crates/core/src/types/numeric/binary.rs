@@ -12,11 +12,71 @@ const WIRE_NEGATIVE_INFINITY: u16 = 0xF000;
 
 /// [`super::parse`] to what `numeric_recv` takes, in the same file, with the digits behind the decimal point
 /// that are written. It rounds, and refuses, as `numeric_in` does.
-#[inline]
+#[inline(never)]
 pub(crate) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
+    if let Some(number) = Short::parse(text) {
+        number.put(field);
+        return Some(());
+    }
+    encode_long(text, field)
+}
+
+#[inline(never)]
+fn encode_long(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     match encode_plain(text, field) {
         Some(()) => Some(()),
         None => encode_any(text.trim_ascii(), field),
+    }
+}
+
+/// A number of at most eight bytes, which fit in a word, without a sign.
+struct Short {
+    /// All digits, as if there were no decimal point.
+    digits: u32,
+    /// Those behind the point.
+    scale: u32,
+}
+
+impl Short {
+    #[inline]
+    fn parse(text: &[u8]) -> Option<Self> {
+        if text.len() > 8 {
+            return None;
+        }
+        let word = digits::word(text);
+        let point = digits::lowest(b'.', word);
+        let (scale, written) = match point {
+            0 => (0, text.len()),
+            _ => (point.trailing_zeros() / 8, text.len() - 1),
+        };
+        if written == 0 {
+            return None;
+        }
+        // What is before the point moves to where that was.
+        let behind = (1 << (8 * scale)) - 1;
+        let before = if point == 0 { word } else { word >> 8 & !behind };
+        let zeros = digits::ZEROS.checked_shl(8 * written as u32).unwrap_or(0);
+        let digits = digits::eight(zeros | before | word & behind)?;
+        Some(Self { digits, scale })
+    }
+
+    #[inline]
+    fn put(&self, field: &mut Vec<u8>) {
+        let Self { digits, scale } = *self;
+        let shifted = u64::from(digits) * u64::from(TENS[8 - scale as usize]);
+        let (whole, fraction) = (shifted / 100_000_000, shifted % 100_000_000);
+        let groups = pair(whole as u32) << 32 | pair(fraction as u32);
+        let zeros = (groups.leading_zeros() / 16).min(3);
+        let groups = groups << (16 * zeros);
+        let count = 4 - groups.trailing_zeros() / 16;
+        let weight = if count > 0 { 1 - zeros as i16 } else { 0 };
+        let head = u64::from(count) << 48 | u64::from(weight as u16) << 32 | u64::from(scale);
+        let mut bytes = [0; 20];
+        bytes[3] = 8 + 2 * count as u8;
+        bytes[4..12].copy_from_slice(&head.to_be_bytes());
+        bytes[12..].copy_from_slice(&groups.to_be_bytes());
+        field.extend_from_slice(&bytes);
+        field.truncate(field.len() - (8 - 2 * count as usize));
     }
 }
 
@@ -36,25 +96,13 @@ fn encode_plain(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     let whole = digits::number(whole)?;
     let fraction = digits::up_to_8(fraction)? * eighth;
     let (upper, lower) = ((whole / 100_000_000) as u32, (whole % 100_000_000) as u32);
-    let groups = pair(lower) << 32 | pair(fraction);
-    // Apart, because a number of few digits needs no wide arithmetic.
-    if upper == 0 {
-        let zeros = (groups.leading_zeros() / 16).min(3);
-        put(negative, scale, 4 + zeros, u128::from(groups << (16 * zeros)) << 64, field);
-    } else {
-        let groups = u128::from(pair(upper)) << 64 | u128::from(groups);
-        let zeros = groups.leading_zeros() / 16;
-        put(negative, scale, zeros, groups << (16 * zeros), field);
-    }
-    Some(())
-}
-
-/// Appends a number by its digits of base 10,000, of which the first, if there is any, stands highest;
-/// so many zeros would stand before it if that place counted the fifth power of 10,000.
-#[inline(always)]
-fn put(negative: bool, scale: usize, zeros: u32, groups: u128, field: &mut Vec<u8>) {
+    let groups =
+        u128::from(pair(upper)) << 96 | u128::from(pair(lower) << 32 | pair(fraction)) << 32;
+    // Of six.
+    let zeros = (groups.leading_zeros() / 16).min(5);
+    let groups = groups << (16 * zeros);
     let count = 8 - groups.trailing_zeros() / 16;
-    let weight = if count > 0 { 5 - zeros as i16 } else { 0 };
+    let weight = if count > 0 { 3 - zeros as i16 } else { 0 };
     let head = u64::from(count) << 48
         | u64::from(weight as u16) << 32
         | u64::from(wire_sign(negative && count > 0)) << 16
@@ -65,6 +113,7 @@ fn put(negative: bool, scale: usize, zeros: u32, groups: u128, field: &mut Vec<u
     bytes[12..].copy_from_slice(&groups.to_be_bytes()[..12]);
     field.extend_from_slice(&bytes);
     field.truncate(field.len() - (12 - 2 * count as usize));
+    Some(())
 }
 
 /// Zero has no sign.
@@ -143,6 +192,28 @@ mod tests {
             ("-inf", &[0, 0, 0xF000, 0]),
         ] {
             assert_eq!(words(text).as_deref(), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_way_for_short_numbers_ends_where_that_for_any_does() {
+        let digits = "10203045";
+        for length in 0..=8 {
+            for written in [&digits[..length], &digits[8 - length..], &"00000000"[..length]] {
+                for place in 0..=length {
+                    for byte in ["", ".", "-", " ", "e", "\0", "..", "/", ":", "\u{fffd}"] {
+                        let text = format!("{}{byte}{}", &written[..place], &written[place..]);
+                        let (mut one, mut other) = (Vec::new(), Vec::new());
+                        let encoded = encode(text.as_bytes(), &mut one);
+                        assert_eq!(
+                            encoded,
+                            encode_any(text.trim().as_bytes(), &mut other),
+                            "{text:?}"
+                        );
+                        assert!(encoded.is_none() || one == other, "{text:?}: {one:?} {other:?}");
+                    }
+                }
+            }
         }
     }
 

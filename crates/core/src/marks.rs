@@ -1,0 +1,131 @@
+//! Marks: where certain bytes stand, found 64 bytes at a time.
+//!
+//! Rows and fields are short: to look for the end of each anew takes longer than to look through all of
+//! them.
+
+use wide::u8x16;
+
+const LANES: usize = 16;
+
+/// How far one look goes.
+pub(crate) const REACH: usize = 4 * LANES;
+
+/// What `find` finds in the [`REACH`] bytes from `from` on, or in as many as there are: a bit for each
+/// byte, the first one lowest.
+#[inline(always)]
+pub(crate) fn look<const N: usize>(
+    bytes: &[u8],
+    from: usize,
+    find: impl Fn(&[u8; REACH]) -> [u64; N],
+) -> [u64; N] {
+    let rest = &bytes[from..];
+    if let Some(chunk) = rest.first_chunk() {
+        return find(chunk);
+    }
+    if let Some(chunk) = bytes.last_chunk() {
+        // Nothing is left of 64 bits where no byte is left.
+        let beyond = (REACH - rest.len()) as u32;
+        return find(chunk).map(|found| found.checked_shr(beyond).unwrap_or(0));
+    }
+    let mut chunk = [0; REACH];
+    chunk[..rest.len()].copy_from_slice(rest);
+    find(&chunk).map(|found| found & !(u64::MAX << rest.len()))
+}
+
+/// The bytes of `chunk` for which `is` has all bits set.
+#[inline(always)]
+pub(crate) fn marked(chunk: &[u8; REACH], is: impl Fn(u8x16) -> u8x16) -> u64 {
+    let (chunks, _) = chunk.as_chunks::<LANES>();
+    let bits = |chunk: &[u8; LANES]| u64::from(is(u8x16::new(*chunk)).move_mask() as u16);
+    chunks.iter().rev().fold(0, |marked, chunk| marked << LANES | bits(chunk))
+}
+
+/// Finds any of three bytes, one after the other.
+pub(crate) struct Marks<'b> {
+    bytes: &'b [u8],
+    wanted: [u8x16; 3],
+    /// What was seen in the last look, from here on.
+    from: usize,
+    seen: u64,
+}
+
+impl<'b> Marks<'b> {
+    pub(crate) fn new(bytes: &'b [u8], wanted: [u8; 3]) -> Self {
+        let mut marks = Self { bytes, wanted: wanted.map(u8x16::splat), from: 0, seen: 0 };
+        marks.look(0);
+        marks
+    }
+
+    /// The first one at `at` or behind it; `at` must not be before what was asked for last.
+    #[inline]
+    pub(crate) fn next(&mut self, mut at: usize) -> Option<usize> {
+        while at < self.bytes.len() {
+            if at >= self.from + REACH {
+                self.look(at);
+            }
+            match self.seen >> (at - self.from) {
+                0 => at = self.from + REACH,
+                rest => return Some(at + rest.trailing_zeros() as usize),
+            }
+        }
+        None
+    }
+
+    #[inline]
+    fn look(&mut self, from: usize) {
+        let [a, b, c] = self.wanted;
+        let is = |chunk: u8x16| chunk.cmp_eq(a) | chunk.cmp_eq(b) | chunk.cmp_eq(c);
+        [self.seen] = look(self.bytes, from, |chunk| [marked(chunk, is)]);
+        self.from = from;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Marks, REACH, look, marked};
+    use wide::u8x16;
+
+    #[test]
+    fn marks_are_seen_wherever_they_stand() {
+        let commas = |row: &[u8], from| {
+            let [seen] = look(row, from, |c| [marked(c, |c| c.cmp_eq(u8x16::splat(b',')))]);
+            seen
+        };
+        // The slow twin.
+        let expected = |row: &[u8], from: usize| {
+            let places = row[from..].iter().take(REACH).enumerate();
+            places.fold(0, |bits, (place, &byte)| bits | u64::from(byte == b',') << place)
+        };
+        for length in 0..140 {
+            for place in 0..length {
+                let mut row = vec![0; length];
+                row[place] = b',';
+                for from in [0, 1, place, length / 2, length - 1, length] {
+                    assert_eq!(commas(&row, from), expected(&row, from), "of {length}");
+                }
+            }
+            let row = vec![b','; length];
+            assert_eq!(commas(&row, 0), expected(&row, 0), "of {length}");
+        }
+    }
+
+    #[test]
+    fn each_mark_is_found_in_turn() {
+        for gap in 0..70 {
+            for byte in *b"abc" {
+                let mut bytes = vec![b'x'; gap];
+                bytes.push(byte);
+                let bytes = bytes.repeat(9);
+                let mut marks = Marks::new(&bytes, *b"abc");
+                for mark in 1..=9 {
+                    let begin = (mark - 1) * (gap + 1);
+                    let end = begin + gap;
+                    assert_eq!([begin, end].map(|at| marks.next(at)), [Some(end); 2], "{gap}");
+                }
+                assert_eq!(marks.next(bytes.len()), None);
+            }
+        }
+        assert_eq!(Marks::new(b"", *b"abc").next(0), None);
+        assert_eq!(Marks::new(b"xyz", *b"abc").next(0), None);
+    }
+}

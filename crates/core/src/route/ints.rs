@@ -1,0 +1,124 @@
+//! Ranges of one column whose ends are integers, as those of dates and times are.
+
+use crate::catalog::{Edge, NodeId};
+use crate::types::OwnedDatum;
+
+/// Slots of the index for each range: with more than one, even ranges share few of them.
+const SLOTS_A_RANGE: usize = 4;
+
+/// The ranges, in order, with an index that says where to begin to look.
+#[derive(Debug)]
+pub(super) struct Ints {
+    ranges: Vec<Int>,
+    /// The lower end of the first range that has one.
+    least: i64,
+    /// `(value - least) >> shift` is the slot of a value.
+    shift: u32,
+    /// The ranges that begin before each slot, and at the end all of them.
+    before: Vec<u32>,
+}
+
+/// One range, and the child that it is of.
+#[derive(Clone, Copy, Debug)]
+struct Int {
+    lower: i64,
+    /// None takes all values from the lower end on.
+    upper: Option<i64>,
+    child: NodeId,
+}
+
+impl Ints {
+    /// `ranges` must be sorted and not overlap. None if they are not such.
+    pub(super) fn of(ranges: &[(Vec<Edge>, Vec<Edge>, NodeId)]) -> Option<Self> {
+        let ranges = ranges.iter().map(|(lower, upper, child)| {
+            let lower = match lower[..] {
+                [Edge::Datum(OwnedDatum::Int(value))] => value,
+                [Edge::MinValue] => i64::MIN,
+                _ => return None,
+            };
+            let upper = match upper[..] {
+                [Edge::Datum(OwnedDatum::Int(value))] => Some(value),
+                [Edge::MaxValue] => None,
+                _ => return None,
+            };
+            Some(Int { lower, upper, child: *child })
+        });
+        let ranges: Vec<Int> = ranges.collect::<Option<_>>()?;
+        let mut lower = ranges.iter().map(|range| range.lower).filter(|lower| *lower != i64::MIN);
+        let least = lower.next().unwrap_or(i64::MIN);
+        let span = lower.next_back().unwrap_or(least).abs_diff(least);
+        let slots = (SLOTS_A_RANGE * ranges.len()) as u64;
+        let shift = (0..u64::BITS).find(|shift| span >> shift <= slots)?;
+        let begin = |slot: u64| i128::from(least) + (i128::from(slot) << shift);
+        let before = |slot| ranges.partition_point(|range| i128::from(range.lower) < begin(slot));
+        let mut before: Vec<u32> = (0..=span >> shift).map(|slot| before(slot) as u32).collect();
+        before.push(ranges.len() as u32);
+        Some(Self { ranges, least, shift, before })
+    }
+
+    /// The child whose range takes `value`.
+    #[inline]
+    pub(super) fn search(&self, value: i64) -> Option<NodeId> {
+        let last = self.before.len() - 2;
+        let slot = match value < self.least {
+            true => 0,
+            false => ((value.abs_diff(self.least) >> self.shift) as usize).min(last),
+        };
+        let (begin, end) = (self.before[slot] as usize, self.before[slot + 1] as usize);
+        let begins = &self.ranges[begin..end];
+        let after = begin + begins.partition_point(|range| range.lower <= value);
+        let range = self.ranges.get(after.checked_sub(1)?)?;
+        range.upper.is_none_or(|upper| value < upper).then_some(range.child)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Edge, Int, Ints, OwnedDatum};
+
+    fn ints(ends: &[(Option<i64>, Option<i64>)]) -> Ints {
+        let edge = |end: Option<i64>, open| {
+            vec![end.map_or(open, |end| Edge::Datum(OwnedDatum::Int(end)))]
+        };
+        let ranges = ends.iter().enumerate();
+        let ranges: Vec<_> = ranges
+            .map(|(child, (lower, upper))| {
+                (edge(*lower, Edge::MinValue), edge(*upper, Edge::MaxValue), child)
+            })
+            .collect();
+        Ints::of(&ranges).expect("integers")
+    }
+
+    /// Every value around an end against each range in turn.
+    fn check(ends: &[(Option<i64>, Option<i64>)]) {
+        let ints = ints(ends);
+        let around = |end: i64| [end.saturating_sub(1), end, end.saturating_add(1)];
+        let all = ends.iter().flat_map(|(lower, upper)| [*lower, *upper]).flatten();
+        let values =
+            all.flat_map(around).chain([i64::MIN, i64::MIN + 1, -1, 0, 1, i64::MAX - 1, i64::MAX]);
+        for value in values {
+            let takes = |range: &&Int| {
+                range.lower <= value && range.upper.is_none_or(|upper| value < upper)
+            };
+            let expected = ints.ranges.iter().find(takes).map(|range| range.child);
+            assert_eq!(ints.search(value), expected, "{value} in {ends:?}");
+        }
+    }
+
+    #[test]
+    fn every_value_is_in_the_range_that_takes_it() {
+        let even: Vec<_> = (-50..50).map(|n| (Some(30 * n), Some(30 * n + 30))).collect();
+        check(&even);
+        let gaps: Vec<_> = (0..40).map(|n| (Some(100 * n), Some(100 * n + 7))).collect();
+        check(&gaps);
+        // All but one lie close together.
+        let mut uneven: Vec<_> = (0..100).map(|n| (Some(n), Some(n + 1))).collect();
+        uneven.push((Some(1 << 60), None));
+        check(&uneven);
+        check(&[(None, Some(5)), (Some(5), Some(6)), (Some(i64::MAX - 1), Some(i64::MAX))]);
+        check(&[(Some(i64::MIN + 1), Some(0)), (Some(0), Some(i64::MAX))]);
+        check(&[(None, None)]);
+        check(&[(Some(7), None)]);
+        check(&[]);
+    }
+}

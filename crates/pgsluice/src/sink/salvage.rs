@@ -1,0 +1,269 @@
+//! Salvage: of a payload that the server refuses, the good rows are stored and the bad ones rejected.
+//!
+//! It is one transaction, as the payload was. Rows are sent a few at a time, each time behind a
+//! savepoint. Where the server says at which row it was, that one is rejected, and those before it are
+//! sent once more; where it does not say, the rows are halved until one is left. How many are sent
+//! together follows from how many were good in a row, so that few are sent for nothing.
+
+use std::pin::pin;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::SinkExt;
+use futures_util::future::try_join;
+use pgsluice_core::bucket::{Payload, RowAt, Wire};
+use pgsluice_core::parse::Fields;
+use pgsluice_core::position::Position;
+use tokio_postgres::{CopyInSink, Statement};
+
+use super::copy::{Failure, Lane, Loaded};
+use super::lines;
+use super::refusal::{Blame, blame};
+use crate::error::{Error, Result};
+use crate::flow::Flow;
+use crate::kind::Kind;
+use crate::pg::sql;
+use crate::rejects::{Reject, Rejects};
+
+/// Rows that are sent together at first, and at most.
+const FIRST_ROWS: usize = 128;
+const MOST_ROWS: usize = 8192;
+
+/// Bytes of one message to the server.
+const MESSAGE_BYTES: usize = 64 << 10;
+
+/// A payload row by row, and what has become of the rows.
+struct Salvage<'s, 'l> {
+    lane: &'s Lane<'l>,
+    rejects: &'s Rejects,
+    payload: &'s Payload,
+    rows: Vec<(RowAt, &'s [u8])>,
+    /// The rows that are stored or rejected.
+    settled: Vec<bool>,
+    copy: Statement,
+    /// Whether rows were stored since the savepoint.
+    is_ahead: bool,
+    stored: u64,
+    rejected: Vec<Reject>,
+}
+
+impl Lane<'_> {
+    /// Stores what is good of a payload that the server has refused. None if the load was stopped.
+    pub(super) async fn salvage(
+        &self,
+        payload: &Payload,
+        rejects: &Rejects,
+    ) -> Result<Option<Loaded>, Failure> {
+        let client = &self.link.client;
+        let (node, wire) = (payload.node(), payload.wire());
+        // The transaction that has failed may not be over yet.
+        let begin = format!("ROLLBACK; {}; {}", self.flow.plan.begin(node, wire), sql::SALVAGE);
+        let asking = self.still.ask(client, node, wire, false);
+        let (_, changed) = try_join(client.simple_query(&begin), asking).await?;
+        if let Some(changed) = changed {
+            return Err(Failure::Changed(node, changed));
+        }
+        let copy = client.prepare(&self.flow.plan.copy_statement(node, wire)).await?;
+        let rows: Vec<_> = payload.in_order().collect();
+        let mut salvage = Salvage {
+            lane: self,
+            rejects,
+            payload,
+            settled: vec![false; rows.len()],
+            rows,
+            copy,
+            is_ahead: false,
+            stored: 0,
+            rejected: Vec::new(),
+        };
+        let outcome = salvage.settle_all().await;
+        let outcome = match outcome {
+            Ok(true) => salvage.commit().await.map(Some),
+            Ok(false) => Ok(None),
+            Err(failure) => Err(failure),
+        };
+        if !matches!(outcome, Ok(Some(_))) {
+            rejects.dismiss(salvage.rejected.len() as u64);
+        }
+        outcome
+    }
+}
+
+impl Salvage<'_, '_> {
+    /// Stores or rejects every row; false if the load was stopped before.
+    async fn settle_all(&mut self) -> Result<bool, Failure> {
+        let (mut from, mut many) = (0, FIRST_ROWS);
+        // A bad row that is not known lies before this one.
+        let mut bad_before = None;
+        while from < self.rows.len() {
+            if self.lane.flow.control.is_stopped() {
+                return Ok(false);
+            }
+            let to = match bad_before {
+                Some(end) => from + usize::max((end - from) / 2, 1),
+                None => self.rows.len().min(from + many),
+            };
+            match self.store(from, to).await? {
+                None => {
+                    from = to;
+                    bad_before = bad_before.filter(|end| *end > to);
+                    many = MOST_ROWS.min(2 * many);
+                }
+                Some((Some(at), blame)) => {
+                    self.reject(at, blame)?;
+                    bad_before = None;
+                    many = at + 1 - from;
+                }
+                Some((None, blame)) => match self.settle_suspect(from, to, &blame).await? {
+                    Some(at) => {
+                        bad_before = None;
+                        many = at + 1 - from;
+                    }
+                    None => bad_before = Some(to),
+                },
+            }
+        }
+        Ok(true)
+    }
+
+    /// Stores the rows from `from` on and before `to` that are not settled; or, if the server refuses
+    /// them, the row to blame if that is certain, and what the server says.
+    async fn store(
+        &mut self,
+        from: usize,
+        to: usize,
+    ) -> Result<Option<(Option<usize>, Blame)>, Failure> {
+        let open: Vec<usize> = (from..to).filter(|&at| !self.settled[at]).collect();
+        if open.is_empty() {
+            return Ok(None);
+        }
+        match self.copy(&open).await {
+            Ok(stored) => {
+                open.iter().for_each(|&at| self.settled[at] = true);
+                self.stored += stored;
+                self.is_ahead = true;
+                Ok(None)
+            }
+            Err(error) => {
+                self.lane.link.client.batch_execute(sql::BACK_TO_SAVEPOINT).await?;
+                let flow = self.lane.flow;
+                let Some(blame) = blame(flow, &error, self.payload.node()) else {
+                    return Err(Failure::Rows(error));
+                };
+                let sent = open.iter().map(|&at| self.rows[at]);
+                let mut lines = lines::of_rows(sent, self.payload.wire(), &flow.plan.format, true);
+                let row = blame.line.and_then(|line| lines::at_line(&mut lines, line));
+                let known = row.and_then(|row| open.iter().find(|&&at| self.rows[at].0 == row));
+                let only = open.first().filter(|_| open.len() == 1);
+                Ok(Some((known.or(only).copied(), blame)))
+            }
+        }
+    }
+
+    /// Sends rows in one COPY; the number of those that were stored.
+    async fn copy(&self, rows: &[usize]) -> Result<u64, tokio_postgres::Error> {
+        let client = &self.lane.link.client;
+        let beginning = client.copy_in::<_, Bytes>(&self.copy);
+        let sink: CopyInSink<Bytes> = match self.is_ahead {
+            true => try_join(client.batch_execute(sql::NEXT_SAVEPOINT), beginning).await?.1,
+            false => beginning.await?,
+        };
+        let mut sink = pin!(sink);
+        let mut message = BytesMut::from(self.payload.header());
+        for &row in rows {
+            message.extend_from_slice(self.rows[row].1);
+            if message.len() >= MESSAGE_BYTES {
+                sink.feed(message.split().freeze()).await?;
+            }
+        }
+        message.extend_from_slice(self.payload.trailer());
+        sink.feed(message.freeze()).await?;
+        sink.finish().await
+    }
+
+    /// Settles the row that the server seems to mean by the key in its detail, if there is one.
+    async fn settle_suspect(
+        &mut self,
+        from: usize,
+        to: usize,
+        blame: &Blame,
+    ) -> Result<Option<usize>, Failure> {
+        let Some(suspect) = self.suspect(from, to, blame) else { return Ok(None) };
+        if let Some((_, blame)) = self.store(suspect, suspect + 1).await? {
+            self.reject(suspect, blame)?;
+        }
+        Ok(Some(suspect))
+    }
+
+    /// The first row with the key that the server names.
+    fn suspect(&self, from: usize, to: usize, blame: &Blame) -> Option<usize> {
+        let key = blame.key.as_ref()?;
+        let mut finder = key.finder(self.lane.flow.plan, self.payload.wire())?;
+        (from..to).find(|&at| !self.settled[at] && finder.has_key(self.rows[at].1))
+    }
+
+    /// Rejects a row, if one more may be.
+    fn reject(&mut self, row: usize, blame: Blame) -> Result<(), Failure> {
+        let flow = self.lane.flow;
+        let (at, bytes) = self.rows[row];
+        if !self.rejects.admit(flow.control) {
+            return Err(Failure::Row(too_many(flow, at, blame, self.rejects)));
+        }
+        self.settled[row] = true;
+        let row = match bytes.split_last() {
+            Some((_, row)) if self.payload.wire() == Wire::Text => Ok(row.to_vec()),
+            _ => original(flow, at, bytes),
+        };
+        let reject = row.and_then(|row| {
+            Ok(Reject {
+                place: flow.place_of(at).ok_or_else(lost_place)?,
+                reason: blame.reason,
+                row,
+            })
+        });
+        if reject.is_err() {
+            self.rejects.dismiss(1);
+        }
+        self.rejected.push(reject.map_err(Failure::Row)?);
+        Ok(())
+    }
+
+    /// Commits the rows that are stored, and keeps those that are rejected.
+    async fn commit(&self) -> Result<Loaded, Failure> {
+        let rejected = self.rejected.len() as u64;
+        let batch = match rejected {
+            0 => None,
+            _ => Some(self.rejects.write(&self.rejected).map_err(Failure::Row)?),
+        };
+        let commit = self.lane.link.client.batch_execute("COMMIT");
+        self.lane.doubting(self.stored, commit).await?;
+        batch.into_iter().for_each(|batch| self.rejects.keep(batch));
+        Ok(Loaded { stored: self.stored, rejected, destination: None })
+    }
+}
+
+/// A row that was sent as `bytes`, in binary, as it stands in the input: the same bytes must come of it.
+fn original(flow: &Flow<'_>, at: RowAt, bytes: &[u8]) -> Result<Vec<u8>> {
+    let Position { source, offset, .. } = flow.position_of(at).ok_or_else(lost_place)?;
+    let input = flow.inputs.get(source as usize).ok_or_else(lost_place)?;
+    let original = input.row_at(offset, &flow.plan.format)?;
+    let (mut fields, mut encoded) = (Fields::default(), Vec::new());
+    flow.plan.parser.parse(&original, &mut fields);
+    let encoder = flow.plan.encoder.as_ref();
+    let is_same = encoder.is_some_and(|encoder| {
+        encoder.encode(&original, &fields, &mut encoded).is_ok() && encoded == bytes
+    });
+    if is_same { Ok(original) } else { Err(input.has_changed()) }
+}
+
+fn lost_place() -> Error {
+    Error::new(Kind::Server, "internal error: a row has lost its place").sqlstate("XX000")
+}
+
+fn too_many(flow: &Flow<'_>, at: RowAt, blame: Blame, rejects: &Rejects) -> Error {
+    let limit = rejects.limit();
+    let report = blame.report.detail(format!("No more than {limit} rows may be rejected."));
+    match flow.place_of(at) {
+        Some(place) => report.at(place),
+        None => report,
+    }
+}

@@ -1,0 +1,83 @@
+//! A row of an input as it stands there, read once more.
+
+use std::io::{Read, Seek, SeekFrom};
+
+use pgsluice_core::format::Format;
+use pgsluice_core::split::Splitter;
+
+use super::Input;
+use crate::error::{Error, Result, plain_io};
+use crate::kind::Kind;
+
+/// Bytes that are looked at first for the end of the row.
+const FIRST_BYTES: u64 = 4 << 10;
+
+impl Input {
+    /// Whether it can be read again: a file can, a pipe cannot.
+    pub fn is_lasting(&self) -> bool {
+        self.size.is_some()
+    }
+
+    /// The row that begins at `offset`, without its line end; the input must be lasting.
+    pub(crate) fn row_at(&self, offset: u64, format: &Format) -> Result<Vec<u8>> {
+        let mut want = FIRST_BYTES;
+        loop {
+            let bytes = self.bytes_at(offset, want)?;
+            let last = (bytes.len() as u64) < want;
+            let mut rows = Vec::new();
+            let scan = Splitter::new(format).scan(&bytes, last, &mut rows);
+            match (rows.first(), scan) {
+                (Some(row), _) => return Ok(row.of(&bytes).to_vec()),
+                (None, Ok(_)) if !last => want *= 16,
+                (None, _) => return Err(self.has_changed()),
+            }
+        }
+    }
+
+    /// The error for an input that is not what it was when it was read first.
+    pub(crate) fn has_changed(&self) -> Error {
+        Error::new(Kind::Input, format!("file \"{}\" has changed during the load", self.name))
+    }
+
+    fn bytes_at(&self, offset: u64, most: u64) -> Result<Vec<u8>> {
+        let read = || {
+            let Some(path) = &self.path else { return Ok(Vec::new()) };
+            let mut file = std::fs::File::open(path)?;
+            file.seek(SeekFrom::Start(offset))?;
+            let mut bytes = Vec::new();
+            file.take(most).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        read().map_err(|error: std::io::Error| {
+            let reason = plain_io(&error);
+            Error::new(Kind::Input, format!("could not read from file \"{}\": {reason}", self.name))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pgsluice_core::format::Format;
+
+    use super::FIRST_BYTES;
+
+    #[test]
+    fn a_row_is_read_again_wherever_it_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("rows.csv");
+        let long = "x".repeat(FIRST_BYTES as usize * 20);
+        let rows = ["a,\"1\n2\"", "b", &long, "", "last"];
+        std::fs::write(&path, rows.join("\r\n")).expect("a file");
+        let [input] = &super::super::resolve(&[path.display().to_string()]).expect("inputs")[..]
+        else {
+            panic!("one input")
+        };
+        let mut offset = 0;
+        for row in rows {
+            let read = input.row_at(offset, &Format::csv()).expect("a row");
+            assert_eq!(read, row.as_bytes());
+            offset += row.len() as u64 + 2;
+        }
+        assert!(input.row_at(offset, &Format::csv()).is_err());
+    }
+}
