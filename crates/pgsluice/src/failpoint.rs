@@ -6,12 +6,14 @@
 //! instead. The crate `fail` has no action that ends a process as SIGKILL does.
 
 /// All points, in the order in which a payload comes to them.
-pub const NAMES: [&str; 7] = [
+pub const NAMES: [&str; 9] = [
     "payload::closed",
     "payload::begun",
     "payload::sent",
     "payload::committing",
     "payload::copied",
+    "rejects::written",
+    "rejects::committed",
     "payload::committed",
     "load::flushing",
 ];

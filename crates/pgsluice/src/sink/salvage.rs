@@ -19,6 +19,7 @@ use super::copy::{Failure, Lane, Loaded};
 use super::lines;
 use super::refusal::{Blame, blame};
 use crate::error::{Error, Result};
+use crate::failpoint::failpoint;
 use crate::flow::Flow;
 use crate::kind::Kind;
 use crate::pg::sql;
@@ -234,8 +235,10 @@ impl Salvage<'_, '_> {
             0 => None,
             _ => Some(self.rejects.write(&self.rejected).map_err(Failure::Row)?),
         };
+        failpoint("rejects::written");
         let commit = self.lane.link.client.batch_execute("COMMIT");
         self.lane.doubting(self.stored, commit).await?;
+        failpoint("rejects::committed");
         batch.into_iter().for_each(|batch| self.rejects.keep(batch));
         Ok(Loaded { stored: self.stored, rejected, destination: None })
     }
