@@ -7,6 +7,8 @@ mod attributes;
 pub mod bucket;
 #[path = "../../crates/core/tests/properties/choices.rs"]
 pub mod choices;
+#[path = "../../crates/core/tests/properties/claims.rs"]
+pub mod claims;
 #[path = "../../crates/core/tests/properties/fields.rs"]
 pub mod fields;
 #[path = "../../crates/core/tests/properties/lines.rs"]

@@ -74,3 +74,26 @@ fn a_question_that_is_refused_leaves_the_rows_to_the_server() {
         assert!(ended.stderr.contains(said), "{ended:?}");
     });
 }
+
+#[test]
+fn a_key_that_is_refused_leaves_the_keys_beside_it_where_they_belong() {
+    on_both(|bench| {
+        bench.session.run(
+            "CREATE FUNCTION once() RETURNS text LANGUAGE sql
+                 AS 'SELECT current_setting(''plan_cache_mode'')';
+             CREATE FUNCTION picky(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS
+                 'BEGIN IF once() <> ''auto'' AND $1 % 500 = 7 THEN RAISE ''not here''; END IF;
+                        RETURN $1; END';
+             CREATE TABLE t (id int) PARTITION BY RANGE (picky(id));
+             CREATE TABLE t1 PARTITION OF t FOR VALUES FROM (0) TO (1500);
+             CREATE TABLE t2 PARTITION OF t DEFAULT",
+        );
+        let rows: String = (0..3000).map(|id| format!("{id}\n")).collect();
+        bench.file("rows.csv", rows);
+        let ended = bench.load(["rows.csv", "-t", "t", "--json"]);
+        let summary = ended.summary();
+        assert_eq!((bench.count("t1"), bench.count("t2")), (1500, 1500));
+        let lanes = ["server", "slow"].map(|lane| summary["lanes"][lane].as_u64());
+        assert_eq!(lanes, [Some(2994), Some(6)], "{summary}");
+    });
+}

@@ -2,6 +2,7 @@
 
 mod conceal;
 mod exit;
+mod ledger;
 mod load;
 mod options;
 mod output;
@@ -39,6 +40,8 @@ enum Command {
     Verify(verify::VerifyArgs),
     /// Draw the partition tree of a table, with bounds, rows and sizes
     Tree(tree::TreeArgs),
+    /// Say which loads the target knows, and what is in of each; forget one
+    Ledger(ledger::LedgerArgs),
     /// Start or stop the embedded PostgreSQL, or print its URL
     Server(server::ServerArgs),
 }
@@ -58,6 +61,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Plan(args) => plan::run(&args).map(done),
         Command::Verify(args) => verify::run(&args).map(done),
         Command::Tree(args) => tree::run(&args).map(done),
+        Command::Ledger(args) => ledger::run(&args).map(done),
         Command::Server(args) => server::run(args).map(done),
     };
     match status {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use clap::Args;
 use pgsluice::config::{DEFAULT_SWAP_PATIENCE, Load, Most, Rejects};
 use pgsluice::control::Control;
+use pgsluice::report::fresh_id;
 use pgsluice::{Error, Kind, Result, load};
 
 use crate::options::InputArgs;
@@ -38,6 +39,12 @@ pub(crate) struct LoadArgs {
     /// How many rows may be rejected before the load ends: 100, or 1%
     #[arg(long, value_name = "N|P%", value_parser = parse_most, requires = "reject_file")]
     max_rejects: Option<Most>,
+    /// Name the load; if the ledger has one of this name, load what of it is missing
+    #[arg(long, value_name = "ID")]
+    load_id: Option<String>,
+    /// Keep no ledger in the target: the load cannot be resumed
+    #[arg(long, conflicts_with = "load_id")]
+    no_ledger: bool,
     /// Print the summary as one JSON object on standard output
     #[arg(long)]
     json: bool,
@@ -54,9 +61,14 @@ pub(crate) fn run(args: &LoadArgs) -> Result<u8> {
         create_partitions: args.create_partitions,
         step: args.step.clone(),
         rejects: args.rejects(),
+        load_id: Some(args.load_id.clone().unwrap_or_else(fresh_id)),
+        ledger: !args.no_ledger,
         ..args.input.config()?
     };
     let target = args.input.target.resolve(args.quiet)?;
+    if !args.quiet {
+        say_id(&config);
+    }
     let control = Arc::new(Control::default());
     let _watch = signals::stop(&control, load::interrupted)?;
 
@@ -99,6 +111,19 @@ fn parse_most(text: &str) -> std::result::Result<Most, String> {
             Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(Most::Percent(percent)),
             _ => Err("percent must be between 0 and 100".to_owned()),
         },
+    }
+}
+
+/// Says by which name the load can be resumed, as long as there is somebody to read it.
+fn say_id(config: &Load) {
+    match &config.load_id {
+        Some(id) if config.keeps_ledger() => {
+            say(&format!("load {id}: if it is stopped, --load-id {id} resumes it"));
+        }
+        _ if !config.ledger => {
+            say("no ledger is kept, as asked: if the load is stopped, it cannot be resumed");
+        }
+        _ => {}
     }
 }
 

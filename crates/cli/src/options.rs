@@ -116,6 +116,8 @@ impl InputArgs {
             rejects: None,
             create_partitions: false,
             step: None,
+            load_id: None,
+            ledger: true,
         };
         config.check()?;
         Ok(config)

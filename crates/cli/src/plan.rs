@@ -113,6 +113,7 @@ fn describe_input(config: &Load, plan: &Plan, lines: &mut Vec<String>) {
         count(jobs as u64, "connection", "connections"),
         bytes(config.memory as u64)
     ));
+    lines.push("ledger   receipts in schema pgsluice, which the first load makes".to_owned());
     if let Some(exchange) = &plan.exchange {
         let leaves = count(exchange.leaves.len() as u64, "empty leaf", "empty leaves");
         lines.push(format!("exchange {leaves} can be built beside the table and swapped in"));

@@ -66,6 +66,8 @@ struct State {
     rows: u64,
     /// Those that are built, and all, once they are begun.
     indexes: (u64, u64),
+    /// Before it begins.
+    waiting_for: Option<String>,
     seconds: f64,
 }
 
@@ -73,18 +75,23 @@ impl State {
     fn of(control: &Control, began: Instant) -> Self {
         let get = |number: &AtomicU64| number.load(Relaxed);
         let read = get(&control.rows_read);
-        let rows = get(&control.rows_loaded) + get(&control.rows_beside);
+        let rows = [&control.rows_loaded, &control.rows_beside, &control.rows_already];
+        let rows = rows.map(get).iter().sum::<u64>();
         let share = if read == 0 { 0.0 } else { rows.min(read) as f64 / read as f64 };
         Self {
             total: get(&control.bytes_total),
             bytes: (get(&control.bytes_read) as f64 * share) as u64,
             rows,
             indexes: (get(&control.indexes_built), get(&control.indexes_total)),
+            waiting_for: control.waiting_for(),
             seconds: began.elapsed().as_secs_f64().max(0.001),
         }
     }
 
     fn text(&self) -> String {
+        if let Some(what) = &self.waiting_for {
+            return what.clone();
+        }
         if let (built, total @ 1..) = self.indexes {
             return format!("{} rows  {built} of {total} indexes built", grouped(self.rows));
         }

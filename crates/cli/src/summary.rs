@@ -18,6 +18,10 @@ pub(crate) fn text(summary: &Summary, rejects: Option<&Rejects>) -> String {
         grouped(rate as u64),
         bytes(throughput as u64),
     );
+    if summary.rows_already_loaded > 0 {
+        let rows = count(summary.rows_already_loaded, "row", "rows");
+        text.push_str(&format!("\n  {rows} of load {} already loaded", summary.load_id));
+    }
     text.push_str(&format!(
         "\n  {} by {}, {} routed natively",
         count(*leaves as u64, "leaf", "leaves"),

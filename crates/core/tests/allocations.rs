@@ -25,6 +25,7 @@ struct Flow {
     shelf: Shelf,
     pool: Pool,
     buckets: Buckets,
+    splits: u32,
 }
 
 impl Flow {
@@ -42,7 +43,8 @@ impl Flow {
             nodes,
             shelf: Shelf::new(Buckets::count(nodes)),
             pool: Pool::new(64 << 20, nodes),
-            buckets: Buckets::new(nodes, 0),
+            buckets: Buckets::new(nodes, 0).claiming(),
+            splits: 0,
             input,
         }
     }
@@ -53,7 +55,8 @@ impl Flow {
         let scan = Splitter::new(&self.input.format).scan(&self.input.bytes, true, &mut self.rows);
         assert!(scan.is_ok());
         for row in &self.rows {
-            let (bytes, at) = (row.of(&self.input.bytes), RowAt::new(0, row.start, row.line));
+            let at = RowAt::new(self.splits, row.start, row.line);
+            let bytes = row.of(&self.input.bytes);
             self.parser.parse(bytes, &mut self.fields);
             let route = self.router.route(bytes, &self.fields, &mut self.scratch);
             let Route::Leaf(leaf) = route else { panic!("{route:?}") };
@@ -68,6 +71,7 @@ impl Flow {
                 room.push(at, |block| self.encoder.encode(bytes, &self.fields, block));
             assert_eq!((pushed, self.shelf.grown()), (Ok(()), 0));
         }
+        self.splits += 1;
         self.rows.len() as u64
     }
 
@@ -101,14 +105,16 @@ fn no_row_is_allocated_for() {
         let mut flow = Flow::of(input);
         for _ in 0..3 {
             flow.split();
+            flow.buckets.complete(flow.splits - 1);
             flow.send();
         }
         let (mut rows, mut payloads, mut parts) = (0, 0, 0);
         let filled = measure(|| rows = flow.split());
+        flow.buckets.complete(flow.splits - 1);
         let sent = measure(|| (payloads, parts) = flow.send());
         assert_eq!(rows, flow.input.rows().len() as u64, "{name}");
         assert_eq!(filled.count_total, 0, "{name}: {filled:?} for {rows} rows");
-        // Lists of the parts of a payload, of its pieces, and of the payloads to come.
+        // Lists of the parts of a payload, of its pieces and claims, and of the payloads to come.
         let most = 8 * (payloads + parts);
         assert!(
             sent.count_total <= most,

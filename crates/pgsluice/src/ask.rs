@@ -3,10 +3,11 @@
 //! One query for each question that a batch has, all of them under way at once. Keys that were
 //! asked about before are remembered, so that a key of few values costs next to nothing.
 
+use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 
-use futures_util::future::{try_join, try_join_all};
+use futures_util::future::{join_all, try_join, try_join_all};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use pgsluice_core::catalog::NodeId;
@@ -14,9 +15,9 @@ use pgsluice_core::parse::{Fields, Value};
 use pgsluice_core::route::Answers;
 use pgsluice_core::types::KeyType;
 use tokio::runtime::Runtime;
-use tokio_postgres::Statement;
-use tokio_postgres::error::{DbError, Severity};
+use tokio_postgres::error::Severity;
 use tokio_postgres::types::{FromSqlOwned, ToSql};
+use tokio_postgres::{Row, Statement};
 
 use crate::control::Control;
 use crate::error::{Error, Result};
@@ -25,6 +26,7 @@ use crate::pg::conninfo::Target;
 use crate::pg::question::Question;
 use crate::pg::raw::Text;
 use crate::pg::sql;
+use crate::pg::sqlstate;
 use crate::plan::Plan;
 use crate::runtime::runtime;
 
@@ -32,6 +34,8 @@ use crate::runtime::runtime;
 const REMEMBERED: usize = 1 << 16;
 /// Bytes that these keys may have.
 const REMEMBERED_BYTES: usize = 16 << 20;
+/// Where the server refuses a batch, it is asked about so many pieces of it at once.
+const PIECES: usize = 16;
 
 /// One connection that answers, with what it has answered.
 pub(crate) struct Asker<'a> {
@@ -140,7 +144,7 @@ impl<'a> Asker<'a> {
         }
     }
 
-    /// The answer; None if the server refused to evaluate the key, or one of the same batch.
+    /// The answer; None if the server refused to evaluate the key.
     pub(crate) fn answer(&self, place: Place) -> Option<Answers<'_>> {
         self.memories.get(place.question)?.as_ref()?.answer(place.key)
     }
@@ -173,6 +177,8 @@ struct Memory<'a, A> {
     era: usize,
     /// As many for each key as an answer has values.
     answers: Vec<Option<A>>,
+    /// The places of keys that the server refuses to evaluate.
+    refused: HashSet<usize>,
     /// The fields of the keys that have no answer yet, as ranges of all keys; None is NULL.
     texts: Vec<Option<Range<usize>>>,
 }
@@ -190,6 +196,7 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
             ends: Vec::new(),
             era: 0,
             answers: Vec::new(),
+            refused: HashSet::new(),
             texts: Vec::new(),
         }
     }
@@ -206,6 +213,7 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
         self.keys.clear();
         self.ends.clear();
         self.answers.clear();
+        self.refused.clear();
     }
 
     /// The place of a key, which will be asked about if it is new. `value` gives its fields, by their
@@ -253,60 +261,102 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
 
     fn answer(&self, key: Key) -> Option<&[Option<A>]> {
         let width = self.question.width;
-        let of_now = key.era == self.era;
-        self.answers.get(key.place * width..(key.place + 1) * width).filter(|_| of_now)
+        let is_known = key.era == self.era && !self.refused.contains(&key.place);
+        self.answers.get(key.place * width..(key.place + 1) * width).filter(|_| is_known)
     }
 
-    /// If the server refuses a key of the batch, it is not known which one, and none has an answer.
+    /// If the server refuses a batch, it is asked again about pieces of it, down to the keys that it
+    /// refuses: where a row goes must not depend on the rows that it is asked about with, or another
+    /// run would send it elsewhere.
     async fn ask(&mut self, link: &Link) -> Result<()> {
         if self.texts.is_empty() {
             return Ok(());
         }
-        let outcome = self.query(link).await;
-        self.texts.clear();
-        match outcome {
-            Ok(()) => Ok(()),
-            Err(error) if error.as_db_error().is_some_and(is_about_keys) => {
-                self.clear();
-                Ok(())
-            }
-            Err(error) => Err(error.into()),
+        let known = self.answers.len() / self.question.width;
+        self.answers.resize_with(self.ends.len() * self.question.width, || None);
+        match self.prepare(link).await {
+            Ok(statement) => self.ask_all(link, &statement, known).await?,
+            Err(error) if is_refusal(&error) => self.refused.extend(known..self.ends.len()),
+            Err(error) => return Err(error.into()),
         }
+        self.texts.clear();
+        Ok(())
     }
 
-    async fn query(&mut self, link: &Link) -> Result<(), tokio_postgres::Error> {
-        let statement = match &self.statement {
-            Some(statement) => statement,
-            None => {
-                let statement = link.client.prepare(&self.question.sql).await?;
-                self.statement.insert(statement)
+    /// Asks about all keys from `known` on, in as few pieces as it takes.
+    async fn ask_all(&mut self, link: &Link, statement: &Statement, known: usize) -> Result<()> {
+        let mut batches = vec![known..self.ends.len()];
+        while !batches.is_empty() {
+            let queries = batches.iter().map(|keys| self.query(link, statement, known, keys));
+            let outcomes = join_all(queries).await;
+            let mut pieces = Vec::new();
+            for (keys, outcome) in batches.into_iter().zip(outcomes) {
+                match outcome {
+                    Ok(row) => self.learn(&keys, &row)?,
+                    Err(error) if !is_refusal(&error) => return Err(error.into()),
+                    Err(_) if keys.len() == 1 => _ = self.refused.insert(keys.start),
+                    Err(_) => {
+                        let piece = keys.len().div_ceil(PIECES);
+                        let begins = keys.clone().step_by(piece);
+                        pieces.extend(begins.map(|begin| begin..keys.end.min(begin + piece)));
+                    }
+                }
             }
-        };
+            batches = pieces;
+        }
+        Ok(())
+    }
+
+    async fn prepare(&mut self, link: &Link) -> Result<Statement, tokio_postgres::Error> {
+        if let Some(statement) = &self.statement {
+            return Ok(statement.clone());
+        }
+        let statement = link.client.prepare(&self.question.sql).await?;
+        Ok(self.statement.insert(statement).clone())
+    }
+
+    /// Asks about `keys`, by their places; the first that has no answer yet is `known`.
+    async fn query(
+        &self,
+        link: &Link,
+        statement: &Statement,
+        known: usize,
+        keys: &Range<usize>,
+    ) -> Result<Row, tokio_postgres::Error> {
         let text = |range: &Option<Range<usize>>| {
             range.as_ref().map(|range| Text(&self.keys[range.clone()]))
         };
+        let slots = self.slots.len();
+        let texts = &self.texts[(keys.start - known) * slots..(keys.end - known) * slots];
         let column = |field: usize| -> Vec<Option<Text<'_>>> {
-            self.texts.iter().skip(field).step_by(self.slots.len()).map(text).collect()
+            texts.iter().skip(field).step_by(slots).map(text).collect()
         };
-        let columns: Vec<Vec<Option<Text<'_>>>> = (0..self.slots.len()).map(column).collect();
+        let columns: Vec<Vec<Option<Text<'_>>>> = (0..slots).map(column).collect();
         let fields = columns.iter().map(|column| column as &(dyn ToSql + Sync));
         let bounds = self.question.bounds.iter().map(|bounds| bounds as &(dyn ToSql + Sync));
         let parameters: Vec<_> = fields.chain(bounds).collect();
-        let row = link.client.query_one(statement, &parameters).await?;
+        link.client.query_one(statement, &parameters).await
+    }
+
+    /// Remembers what the server has answered about `keys`.
+    fn learn(&mut self, keys: &Range<usize>, row: &Row) -> Result<(), tokio_postgres::Error> {
+        let width = self.question.width;
         let places: Vec<i64> = row.try_get(0)?;
-        let (before, width) = (self.answers.len(), self.question.width);
-        self.answers.resize_with(before + places.len() * width, || None);
         for index in 0..width {
             let answers: Vec<Option<A>> = row.try_get(index + 1)?;
             for (place, answer) in places.iter().zip(answers) {
-                self.answers[before + (*place as usize - 1) * width + index] = answer;
+                self.answers[(keys.start + *place as usize - 1) * width + index] = answer;
             }
         }
         Ok(())
     }
 }
 
-/// Whether an error ends the statement only, and not the session.
-fn is_about_keys(error: &DbError) -> bool {
-    !matches!(error.parsed_severity(), Some(Severity::Fatal | Severity::Panic))
+/// Whether an error is about what is asked, and ends the statement only.
+fn is_refusal(error: &tokio_postgres::Error) -> bool {
+    error.as_db_error().is_some_and(|error| {
+        let severity = error.parsed_severity();
+        let is_fatal = matches!(severity, Some(Severity::Fatal | Severity::Panic));
+        !is_fatal && sqlstate::blames_row(error.code().code())
+    })
 }

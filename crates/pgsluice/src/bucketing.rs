@@ -4,10 +4,12 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
-use pgsluice_core::bucket::{RowAt, Wire};
+use pgsluice_core::bucket::{Mark, RowAt, Wire};
 use pgsluice_core::parse::Fields;
+use pgsluice_core::route::Scratch;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::ledger::Ledger;
 use crate::outcome::{Counts, Tally};
 use crate::plan::{Answered, Plan};
 use crate::queue::{Filler, Filling};
@@ -17,15 +19,27 @@ use crate::source::Split;
 /// What one thread needs to put rows into buckets; reused from split to split.
 pub(crate) struct Bucketing<'p> {
     plan: &'p Plan,
+    /// If earlier runs of the load have loaded rows.
+    resumed: Option<&'p Ledger>,
     counts: Counts,
     /// Of a row that the server was asked about.
     fields: Fields,
+    scratch: Scratch,
+    /// Why it is not known of a row whether it is in.
+    doubt: Option<Error>,
 }
 
 impl<'p> Bucketing<'p> {
-    /// By `plan`.
-    pub(crate) fn new(plan: &'p Plan) -> Self {
-        Self { plan, counts: Counts::new(plan.tree.nodes.len()), fields: Fields::default() }
+    /// By `plan`; rows that `ledger` says are in are left out.
+    pub(crate) fn new(plan: &'p Plan, ledger: Option<&'p Ledger>) -> Self {
+        Self {
+            plan,
+            resumed: ledger.filter(|ledger| ledger.is_resumed()),
+            counts: Counts::new(plan.tree.nodes.len()),
+            fields: Fields::default(),
+            scratch: Scratch::default(),
+            doubt: None,
+        }
     }
 
     /// Adds all rows of a split. While the server is asked about some, others may take what is there.
@@ -46,14 +60,26 @@ impl<'p> Bucketing<'p> {
             filler.close();
             is_waiting = routed?;
         }
-        Ok(())
+        self.doubt.take().map_or(Ok(()), Err)
     }
 
     fn row(&mut self, split: &Split, reached: &Reached<'_>, filler: &mut Filler<'_, '_>) {
-        let Reached { index, at, asked, keys, .. } = *reached;
+        let Reached { index, at, asked, keys, waiting, .. } = *reached;
         let row = &split.rows[index];
         let (bytes, stands) = (row.of(&split.bytes), RowAt::new(split.number, row.start, row.line));
         let node = at.unwrap_or_else(|(node, _)| node);
+        if let Some(ledger) = self.resumed {
+            match ledger.is_in(node, reached, split, &mut self.scratch) {
+                Ok(false) => {}
+                Ok(true) if ledger.was_rejected(reached, split) => {
+                    return self.counts.rejected_before();
+                }
+                Ok(true) => return self.counts.already(),
+                Err(error) => return self.doubt = Some(error),
+            }
+        }
+        let mark = |index: usize| Mark { split: split.number, offset: split.rows[index].start };
+        filler.expect(waiting.map(mark));
         let mut wire = Wire::Text;
         if let Some(encoder) = &self.plan.encoder {
             let fields = if asked {
@@ -83,6 +109,11 @@ impl<'p> Bucketing<'p> {
         if at.is_err_and(|(_, cause)| cause.is_likely_refused()) {
             filler.hurry((node, wire));
         }
+    }
+
+    /// Rows that were in, so far.
+    pub(crate) fn rows_already(&self) -> u64 {
+        self.counts.rows_already()
     }
 
     /// What was counted, with the rows that the server has answered about.

@@ -21,6 +21,9 @@ pub const MOST_JOBS: usize = 256;
 /// How long the swap of an exchange is tried while others hold locks.
 pub const DEFAULT_SWAP_PATIENCE: Duration = Duration::from_secs(60);
 
+/// The most characters that the name of a load has.
+pub const LONGEST_LOAD_ID: usize = 200;
+
 /// How many rows of each input a plan reads.
 pub const SAMPLE_ROWS: usize = 10_000;
 
@@ -65,6 +68,10 @@ pub struct Load {
     pub rejects: Option<Rejects>,
     /// The width of new ranges: `month`, an interval, or a number; None for their siblings'.
     pub step: Option<String>,
+    /// Names the load in the ledger; one that is there already is taken up. None for a fresh name.
+    pub load_id: Option<String>,
+    /// Whether a ledger is kept in the target, so that the load can be resumed.
+    pub ledger: bool,
 }
 
 /// Where the rows go that the server refuses, as they stand in the input.
@@ -128,6 +135,11 @@ impl Load {
         inputs.is_ok_and(|inputs| inputs.iter().all(Input::is_lasting))
     }
 
+    /// Whether there is anything that a ledger could be kept of.
+    pub fn keeps_ledger(&self) -> bool {
+        self.ledger && self.sink == Sink::Copy
+    }
+
     /// Refuses what makes no sense, before anything is opened.
     pub fn check(&self) -> Result<()> {
         let usage = |message: String| Err(Error::new(Kind::Usage, message));
@@ -148,6 +160,15 @@ impl Load {
         }
         if self.columns.as_ref().is_some_and(Vec::is_empty) {
             return usage("the list of columns is empty".to_owned());
+        }
+        if let Some(id) = &self.load_id
+            && (id.is_empty()
+                || id.chars().count() > LONGEST_LOAD_ID
+                || id.chars().any(char::is_control))
+        {
+            return usage(format!(
+                "a load id has 1 to {LONGEST_LOAD_ID} characters, no control characters among them"
+            ));
         }
         self.format.check().map_err(|refused| Error::new(Kind::Usage, refused.0))
     }

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
@@ -23,6 +23,8 @@ pub struct Control {
     pub rows_rejected: AtomicU64,
     /// Rows that are committed.
     pub rows_loaded: AtomicU64,
+    /// Rows that earlier runs of the load had committed, as far as they were met again.
+    pub rows_already: AtomicU64,
     /// Rows that are committed in tables which are to be exchanged for their leaves.
     pub rows_beside: AtomicU64,
     /// Indexes that these tables need.
@@ -33,6 +35,12 @@ pub struct Control {
     pub rows_in_doubt: AtomicU64,
     /// Payloads that are committed.
     pub payloads: AtomicU64,
+    /// Rows that earlier runs of the load had sent and committed.
+    before: AtomicU64,
+    /// By which name the load can be resumed, as soon as it can.
+    resume: OnceLock<String>,
+    /// What the load waits for before it begins.
+    waiting_for: Mutex<Option<String>>,
     stopped: AtomicBool,
     failure: Mutex<Option<Error>>,
 }
@@ -48,6 +56,34 @@ impl Control {
         let [rows, read, total] = [&self.rows_read, &self.bytes_read, &self.bytes_total]
             .map(|number| number.load(Relaxed) as f64);
         if read > 0.0 { rows * (total / read).max(1.0) } else { rows }
+    }
+
+    /// What the load waits for, if it does so before it begins.
+    pub fn waiting_for(&self) -> Option<String> {
+        self.waiting_for.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn wait_for(&self, what: Option<String>) {
+        *self.waiting_for.lock().unwrap_or_else(PoisonError::into_inner) = what;
+    }
+
+    /// By which name the load can be resumed, if it can.
+    pub(crate) fn resume(&self) -> Option<&str> {
+        self.resume.get().map(String::as_str)
+    }
+
+    pub(crate) fn set_resume(&self, id: &str) {
+        self.resume.get_or_init(|| id.to_owned());
+    }
+
+    /// Notes how many rows earlier runs of the load have committed.
+    pub(crate) fn set_rows_before(&self, rows: u64) {
+        self.before.store(rows, Relaxed);
+    }
+
+    /// Rows that this run of the load and those before it have committed.
+    pub(crate) fn rows_in(&self) -> u64 {
+        self.before.load(Relaxed) + self.rows_loaded.load(Relaxed)
     }
 
     /// Whether the load should end before its work is done.

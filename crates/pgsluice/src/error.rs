@@ -82,6 +82,13 @@ impl Error {
         self
     }
 
+    /// Sets the next step in place of any other.
+    #[must_use]
+    pub(crate) fn only_hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
     /// Sets PostgreSQL's five-character code.
     #[must_use]
     pub fn sqlstate(mut self, code: impl Into<String>) -> Self {

@@ -29,6 +29,7 @@ pub(crate) use self::beside::{Destination, Maker};
 use crate::config::Load;
 use crate::control::Control;
 use crate::error::{Error, Result};
+use crate::flow::Flow;
 use crate::kind::Kind;
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
@@ -127,14 +128,15 @@ impl<'a> Exchange<'a> {
         &self,
         config: &Load,
         target: &Target,
-        control: &Control,
+        flow: &Flow<'_>,
     ) -> Result<()> {
+        let control = flow.control;
         let leaves = self.made();
         if leaves.is_empty() {
             return Ok(());
         }
         build::build(self.plan, &leaves, config.jobs, target, control).await?;
-        let swapping = swap::swap(self, &leaves, config.swap_patience, control);
+        let swapping = swap::swap(self, &leaves, config.swap_patience, flow);
         let moved = self.keeper.canceller.unless_stopped(control, swapping).await?;
         self.moved.store(moved, Relaxed);
         Ok(())

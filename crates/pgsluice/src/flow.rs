@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use pgsluice_core::bucket::RowAt;
+use pgsluice_core::bucket::{Mark, RowAt};
 use pgsluice_core::position::Position;
 
 use crate::control::Control;
 use crate::error::Place;
 use crate::exchange::Exchange;
+use crate::ledger::Ledger;
 use crate::opening::Opening;
 use crate::plan::Plan;
 use crate::rejects::Rejects;
-use crate::source::Input;
+use crate::source::{Input, Split};
 
 /// One load: its plan, its inputs, and how it is watched and stopped.
 pub(crate) struct Flow<'a> {
@@ -22,7 +23,16 @@ pub(crate) struct Flow<'a> {
     pub opening: &'a Opening,
     pub exchange: Option<&'a Exchange<'a>>,
     pub rejects: Option<&'a Rejects>,
-    starts: Mutex<Vec<Position>>,
+    /// None if none is kept.
+    pub ledger: Option<&'a Ledger>,
+    splits: Mutex<Vec<Extent>>,
+}
+
+/// Where a split begins, and its bytes.
+#[derive(Clone, Copy)]
+struct Extent {
+    start: Position,
+    length: u64,
 }
 
 impl<'a> Flow<'a> {
@@ -34,22 +44,49 @@ impl<'a> Flow<'a> {
         opening: &'a Opening,
         exchange: Option<&'a Exchange<'a>>,
         rejects: Option<&'a Rejects>,
+        ledger: Option<&'a Ledger>,
     ) -> Self {
-        Self { plan, control, inputs, opening, exchange, rejects, starts: Mutex::default() }
+        let splits = Mutex::default();
+        Self { plan, control, inputs, opening, exchange, rejects, ledger, splits }
     }
 
-    /// Notes where a split begins.
-    pub(crate) fn begin_split(&self, number: u32, start: Position) {
-        let mut starts = self.starts.lock();
-        let number = number as usize;
-        let length = starts.len().max(number + 1);
-        starts.resize(length, start);
-        starts[number] = start;
+    /// Notes where a split lies.
+    pub(crate) fn begin_split(&self, split: &Split) {
+        let extent = Extent { start: split.start, length: split.length as u64 };
+        let mut splits = self.splits.lock();
+        let number = split.number as usize;
+        let length = splits.len().max(number + 1);
+        splits.resize(length, extent);
+        splits[number] = extent;
+    }
+
+    /// The source and the byte at which a row begins.
+    pub(crate) fn row_at(&self, mark: Mark) -> (u32, u64) {
+        let start = self.splits.lock()[mark.split as usize].start;
+        (start.source, start.offset + u64::from(mark.offset))
+    }
+
+    /// A place behind all rows before `mark`, and not behind it. Its split may not have begun.
+    pub(crate) fn behind(&self, mark: Mark) -> (u32, u64) {
+        match (mark.offset, mark.split.checked_sub(1)) {
+            (0, None) => (0, 0),
+            (0, Some(before)) => {
+                let Extent { start, length } = self.splits.lock()[before as usize];
+                (start.source, start.offset + length)
+            }
+            _ => self.row_at(mark),
+        }
+    }
+
+    /// The end of all splits.
+    pub(crate) fn end(&self) -> (u32, u64) {
+        let splits = self.splits.lock().len();
+        self.behind(Mark::start(splits as u32))
     }
 
     /// Where a row stands.
     pub(crate) fn position_of(&self, at: RowAt) -> Option<Position> {
-        let Position { source, offset, line } = *self.starts.lock().get(at.split as usize)?;
+        let Position { source, offset, line } = self.splits.lock().get(at.split as usize)?.start;
         let (offset, line) = (offset + u64::from(at.offset), line + u64::from(at.line));
         Some(Position { source, offset, line })
     }

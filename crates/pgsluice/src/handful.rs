@@ -8,17 +8,19 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use bytes::Bytes;
 use futures_util::SinkExt;
-use futures_util::future::try_join;
+use futures_util::future::{join, try_join};
 use pgsluice_core::catalog::Relation;
 use tokio_postgres::error::Severity;
+use tokio_postgres::types::ToSql;
 
 use crate::config::{Load, Sink};
 use crate::control::Control;
 use crate::error::{Error, Result};
+use crate::ledger::new_handful;
 use crate::opening::Opening;
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
-use crate::pg::sql;
+use crate::pg::{ledger, sql};
 use crate::plan::format_for;
 use crate::report::Summary;
 use crate::sink::refusal::lost;
@@ -51,6 +53,7 @@ struct Rows {
 /// None if not: then no row is in the table.
 pub(crate) async fn load(
     config: &Load,
+    id: &str,
     inputs: &Arc<[Input]>,
     target: &Target,
     control: &Arc<Control>,
@@ -61,12 +64,13 @@ pub(crate) async fn load(
     }
     let link = control.unless_stopped(connect::open(target)).await?;
     let loading = async {
-        let Some(table) = look(&link, &config.table).await? else { return Ok(None) };
+        let Some(table) = look(&link, config, id).await? else { return Ok(None) };
         let Some(rows) = read(config, inputs, &table) else { return Ok(None) };
+        let Some(receipt) = receipt(config, id, inputs, &table, &rows) else { return Ok(None) };
         control.bytes_read.store(rows.bytes_read, Relaxed);
         control.rows_read.store(rows.count, Relaxed);
         opening.row_sent();
-        let stored = copy(&link, config, &table, &rows, control).await?;
+        let stored = copy(&link, config, &table, (&rows, &receipt), control).await?;
         Ok(Some((table, rows, stored)))
     };
     let outcome: Result<_, tokio_postgres::Error> =
@@ -79,7 +83,7 @@ pub(crate) async fn load(
             control.rows_loaded.store(stored, Relaxed);
             control.payloads.store(1, Relaxed);
             let label = table.relation.label();
-            Ok(Some(Summary::of_handful(label, rows.count, stored, rows.bytes_read, opening)))
+            Ok(Some(Summary::of_handful(id, label, rows.count, stored, rows.bytes_read, opening)))
         }
         Ok(None) => Ok(None),
         Err(error) if is_refusal(&error) => {
@@ -101,14 +105,50 @@ fn may_be(config: &Load, inputs: &[Input]) -> bool {
     as_usual && bytes.is_some_and(|bytes| bytes <= FEW_BYTES)
 }
 
-/// None if there is no such table.
-async fn look(link: &Link, table: &str) -> Result<Option<Table>, tokio_postgres::Error> {
-    let rows = link.client.query(sql::TABLE, &[&table]).await?;
-    Ok(rows.first().map(|row| Table {
+/// None if there is no such table; or if the load is in the ledger, or there can be none: then there is
+/// more to be done or said. The first load makes the ledger.
+async fn look(
+    link: &Link,
+    config: &Load,
+    id: &str,
+) -> Result<Option<Table>, tokio_postgres::Error> {
+    let client = &link.client;
+    let names: [&(dyn ToSql + Sync); 1] = [&config.table];
+    let known = async {
+        match config.ledger {
+            true => ledger::knows(client, id).await,
+            false => Ok(false),
+        }
+    };
+    let (rows, known) = join(client.query(sql::TABLE, &names), known).await;
+    let known = match known {
+        Err(error) if is_refusal(&error) => ledger::make(client).await.is_err(),
+        known => known?,
+    };
+    let rows = rows?;
+    Ok(rows.first().filter(|_| !known).map(|row| Table {
         relation: Relation { schema: row.get(0), name: row.get(1) },
         version: row.get::<_, i32>(2).unsigned_abs(),
         columns: row.get(3),
     }))
+}
+
+/// The statement that keeps the load in the ledger, or does nothing if none is kept. None if the inputs
+/// cannot be read.
+fn receipt(
+    config: &Load,
+    id: &str,
+    inputs: &[Input],
+    table: &Table,
+    rows: &Rows,
+) -> Option<String> {
+    if !config.ledger {
+        return Some(String::new());
+    }
+    let format = format_for(&config.format, table.version);
+    let columns = config.columns.as_ref().unwrap_or(&table.columns);
+    let new = (&table.relation, &columns[..]);
+    new_handful(config, id, new, (&format, table.version), inputs, rows.count).ok()
 }
 
 /// None if the inputs are more than a handful, or not well formed.
@@ -134,7 +174,7 @@ async fn copy(
     link: &Link,
     config: &Load,
     table: &Table,
-    rows: &Rows,
+    (rows, receipt): (&Rows, &str),
     control: &Control,
 ) -> Result<u64, tokio_postgres::Error> {
     let client = &link.client;
@@ -146,7 +186,8 @@ async fn copy(
     let mut sink = Box::pin(sink);
     sink.feed(Bytes::copy_from_slice(&rows.text)).await?;
     control.rows_in_doubt.store(rows.count, Relaxed);
-    let outcome = try_join(sink.as_mut().finish(), client.batch_execute("COMMIT")).await;
+    let ending = format!("{receipt}; COMMIT");
+    let outcome = try_join(sink.as_mut().finish(), client.batch_execute(&ending)).await;
     if outcome.as_ref().map_or_else(|error| error.as_db_error().is_some(), |_| true) {
         control.rows_in_doubt.store(0, Relaxed);
     }

@@ -14,6 +14,7 @@ pub mod failpoint;
 mod flow;
 mod handful;
 mod kind;
+pub mod ledger;
 pub mod load;
 mod opening;
 mod outcome;

@@ -18,13 +18,15 @@ use std::thread;
 use std::time::Duration;
 
 use crate::bucketing::Bucketing;
-use crate::config::{Load, Sink};
+use crate::config::{Header, Load, Sink};
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::exchange::Exchange;
+use crate::failpoint::failpoint;
 use crate::flow::Flow;
 use crate::handful;
 use crate::kind::Kind;
+use crate::ledger::{self, Begun, Ledger, refuse};
 use crate::opening::Opening;
 use crate::outcome::{Committed, Outcome, Tally};
 use crate::partitions;
@@ -32,8 +34,8 @@ use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::plan::Plan;
 use crate::queue::{Filling, Queue};
-use crate::rejects::Rejects;
-use crate::report::Summary;
+use crate::rejects::{Before, Rejects};
+use crate::report::{Summary, fresh_id};
 use crate::routing::Routing;
 use crate::runtime::runtime;
 use crate::selftest::{self, Samples};
@@ -53,6 +55,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Summary> {
     let opening = Opening::new();
     config.check()?;
+    let id = config.load_id.clone().unwrap_or_else(fresh_id);
     let inputs: Arc<[Input]> = source::resolve(&config.files)?.into();
     let runtime = runtime()?;
     // Nobody asks of any other error before the first row whether there are rows in the table.
@@ -61,7 +64,7 @@ pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Su
         let asks = in_doubt || error.kind() == Kind::Interrupted;
         if asks { with_committed(error, control) } else { error }
     };
-    let handful = handful::load(config, &inputs, target, control, &opening);
+    let handful = handful::load(config, &id, &inputs, target, control, &opening);
     if let Some(summary) = runtime.block_on(handful).map_err(early)? {
         return Ok(summary);
     }
@@ -70,7 +73,27 @@ pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Su
     } else {
         Vec::new()
     };
-    let plan = runtime.block_on(plan(config, target, control)).map_err(early)?;
+    let (plan, mut link) = runtime.block_on(plan(config, target, control)).map_err(early)?;
+    let begun = if config.keeps_ledger() {
+        let Link { client, canceller, .. } = &mut link;
+        let beginning = ledger::begin(config, &id, &plan, &inputs, client, control);
+        Some(runtime.block_on(canceller.unless_stopped(control, beginning)).map_err(early)?)
+    } else {
+        None
+    };
+    drop(link);
+    failpoint("load::begun");
+    let ledger = match begun {
+        Some(Begun::Running(ledger)) => {
+            control.set_resume(&id);
+            Some(ledger)
+        }
+        Some(Begun::Finished(ledger, rows)) => {
+            read_again(config, &plan, &inputs, &ledger).map_err(|error| refuse(error, &id))?;
+            return Ok(Summary::of_finished(&id, &plan, rows, &opening));
+        }
+        None => None,
+    };
     let exchange = plan.exchange.as_ref().map(|survey| {
         runtime.block_on(Exchange::begin(&plan, survey, target, control)).map_err(early)
     });
@@ -80,26 +103,29 @@ pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Su
 
     let exchange = exchange.as_ref();
     let header_row = Arc::default();
-    let rejects = rejects(config, &plan, &header_row)?;
-    let flow = Flow::new(&plan, control, inputs, &opening, exchange, rejects.as_ref());
+    let rejects = rejects(config, &id, &plan, &inputs, ledger.as_ref(), &header_row)?;
+    let flow =
+        Flow::new(&plan, control, inputs, &opening, exchange, rejects.as_ref(), ledger.as_ref());
     let mut outcome = run(config, target, &flow, &header_row);
-    let finished = runtime.block_on(finish(config, target, &flow));
+    if let Some(rejects) = rejects.as_ref().filter(|it| it.are_too_many(outcome.read())) {
+        control.fail(too_many(&outcome, rejects));
+    }
+    let finished = runtime.block_on(finish(config, target, &flow, &outcome));
     let kept = rejects.as_ref().map_or(Ok(()), Rejects::finish);
     finished.and(kept).map_err(|error| with_committed(error, control))?;
     outcome.exchanged = exchange.map(Exchange::done).unwrap_or_default();
-    outcome.check()?;
-    if let Some(rejects) = rejects.filter(|rejects| rejects.are_too_many(outcome.read())) {
-        return Err(with_committed(too_many(&outcome, &rejects), control));
-    }
     let bytes = control.bytes_read.load(Relaxed);
-    let summary = Summary::new(&plan, &outcome, config, bytes, &opening);
+    let summary = Summary::new(&id, &plan, &outcome, config, bytes, &opening);
     Ok(Summary { partitions_created: created, ..summary })
 }
 
 /// Where rejects go, if there may be any.
 fn rejects(
     config: &Load,
+    id: &str,
     plan: &Plan,
+    inputs: &[Input],
+    ledger: Option<&Ledger>,
     header_row: &Arc<OnceLock<Vec<u8>>>,
 ) -> Result<Option<Rejects>> {
     let Some(rejects) = &config.rejects else { return Ok(None) };
@@ -107,32 +133,62 @@ fn rejects(
         return Err(Error::new(Kind::Usage, "rows of this table cannot be rejected")
             .detail(format!("The load is one COPY, which takes all rows or none: {why}.")));
     }
-    Rejects::create(rejects, Arc::clone(header_row)).map(Some)
+    let before = ledger.filter(|ledger| !ledger.is_first()).map(|ledger| Before {
+        inputs,
+        format: &plan.format,
+        has_header: config.header != Header::Absent,
+        rejected: ledger.rejected(),
+    });
+    Rejects::open(id, rejects, Arc::clone(header_row), before.as_ref()).map(Some)
 }
 
 /// The error for a share of rejects that is larger than it was guessed.
 fn too_many(outcome: &Outcome, rejects: &Rejects) -> Error {
-    let (rejected, read) = (outcome.committed.rejected, outcome.read());
+    let (rejected, read) = (outcome.rejected(), outcome.read());
     let limit = rejects.limit();
     Error::new(Kind::Data, format!("{rejected} of {read} rows were rejected, more than {limit}"))
 }
 
-async fn plan(config: &Load, target: &Target, control: &Control) -> Result<Plan> {
-    let Link { mut client, canceller, .. } = control.unless_stopped(connect::open(target)).await?;
-    canceller.unless_stopped(control, Plan::read(config, &mut client)).await
+/// The plan, and the connection that it was read over.
+async fn plan(config: &Load, target: &Target, control: &Control) -> Result<(Plan, Link)> {
+    let mut link = control.unless_stopped(connect::open(target)).await?;
+    let Link { client, canceller, .. } = &mut link;
+    let plan = canceller.unless_stopped(control, Plan::read(config, client)).await?;
+    Ok((plan, link))
+}
+
+/// Reads the streams of a load that is finished: they must be what they were.
+fn read_again(config: &Load, plan: &Plan, inputs: &Arc<[Input]>, ledger: &Ledger) -> Result<()> {
+    if inputs.iter().all(|input| input.size.is_some()) {
+        return Ok(());
+    }
+    let columns = &plan.catalogue.columns;
+    let mut reader = Reader::new(Arc::clone(inputs), &plan.format, config.header, columns);
+    let mut used = None;
+    while let Some(split) = reader.next(used)? {
+        ledger.meet_again(&split, inputs)?;
+        used = Some(split);
+    }
+    ledger.check_end(inputs)
 }
 
 /// Swaps in what was built, if anything was, and makes all durable.
-async fn finish(config: &Load, target: &Target, flow: &Flow<'_>) -> Result<()> {
+async fn finish(config: &Load, target: &Target, flow: &Flow<'_>, outcome: &Outcome) -> Result<()> {
     let control = flow.control;
     let swapped = match (control.failure(), flow.exchange) {
         (Some(error), _) => Err(error),
-        (None, Some(exchange)) => exchange.finish(config, target, control).await,
+        (None, Some(exchange)) => exchange.finish(config, target, flow).await,
         (None, None) => Ok(()),
     };
     match (swapped, flow.exchange) {
-        (Ok(()), _) if config.sink == Sink::Null => Ok(()),
-        (Ok(()), _) => control.unless_stopped(flush(target)).await,
+        (Ok(()), _) => {
+            outcome.check()?;
+            match flow.ledger {
+                _ if config.sink == Sink::Null => Ok(()),
+                Some(ledger) => control.unless_stopped(ledger.finish(flow, outcome, target)).await,
+                None => control.unless_stopped(flush(target)).await,
+            }
+        }
         (Err(error), Some(exchange)) => Err(exchange.abandon(target, error).await),
         (Err(error), None) => Err(error),
     }
@@ -150,7 +206,7 @@ fn run(
     let processors = thread::available_parallelism().map_or(1, usize::from);
     // While one waits for the server's answers another one routes.
     let routers = config.threads.unwrap_or(jobs.min(processors)) + usize::from(plan.asks());
-    let queue = &Queue::new(plan, config, routers, control);
+    let queue = &Queue::new(plan, config, routers, control, flow.ledger.is_some());
     let (full, splits) = sync_channel(routers);
     let (used, empty) = channel();
     let splits = Arc::new(Mutex::new(splits));
@@ -236,16 +292,20 @@ fn bucket(
     target: &Target,
 ) -> Tally {
     let mut routing = Routing::new(flow.plan, flow.control, target);
-    let mut bucketing = Bucketing::new(flow.plan);
+    let mut bucketing = Bucketing::new(flow.plan, flow.ledger);
     while let Some(split) = first.take().or_else(|| {
         let _starving = filling.starving();
         next(splits, flow.control)
     }) {
-        flow.begin_split(split.number, split.start);
-        if let Err(error) = bucketing.split(&split, &mut routing, filling) {
+        flow.begin_split(&split);
+        let met = flow.ledger.map_or(Ok(()), |ledger| ledger.meet(&split, &flow.inputs));
+        let already = bucketing.rows_already();
+        if let Err(error) = met.and_then(|()| bucketing.split(&split, &mut routing, filling)) {
             flow.control.fail(error);
             break;
         }
+        filling.complete(split.number);
+        flow.control.rows_already.fetch_add(bucketing.rows_already() - already, Relaxed);
         // At the end of the input nobody wants it back.
         let _ = used.send(split);
     }
@@ -303,15 +363,27 @@ pub fn interrupted(control: &Control) -> Error {
     with_committed(Error::interrupted(), control)
 }
 
-/// Says what a load that failed has left in the table.
+/// Says what a load that failed has left in the table, and how it is resumed.
 fn with_committed(error: Error, control: &Control) -> Error {
-    let error = match control.rows_loaded.load(Relaxed) {
+    let rows = control.rows_in();
+    let in_doubt = control.rows_in_doubt.load(Relaxed);
+    let error = match rows {
         0 => error.detail("No row of this load is in the table."),
-        rows => error
-            .detail(format!("{rows} rows of this load were committed before and are in the table."))
-            .hint("Remove them before you load the same input again, or it will double them."),
+        rows => error.detail(format!(
+            "{rows} rows of this load were committed before and are in the table."
+        )),
     };
-    match control.rows_in_doubt.load(Relaxed) {
+    let error = match control.resume() {
+        _ if rows + in_doubt == 0 => error,
+        Some(id) => error.hint(format!(
+            "To load the others, run the same command with --load-id {id}: pgsluice load ... \
+             --load-id {id}"
+        )),
+        None => {
+            error.hint("Remove them before you load the same input again, or it will double them.")
+        }
+    };
+    match in_doubt {
         0 => error,
         rows => error.detail(format!(
             "Whether {rows} more are there is not known: the server did not answer their COMMIT."

@@ -24,6 +24,10 @@ pub(crate) struct Tally {
     pub odd: BTreeMap<Odd, u64>,
     /// Rows that the server was asked about, by what it was asked, once for each.
     pub answered: BTreeMap<Answered, u64>,
+    /// Rows that an earlier run of the load had committed; they are in none of the others.
+    pub already: u64,
+    /// Rows that it had rejected, likewise.
+    pub rejected_before: u64,
 }
 
 impl Tally {
@@ -37,6 +41,8 @@ impl Tally {
         add(&mut self.stops, other.stops);
         add(&mut self.odd, other.odd);
         add(&mut self.answered, other.answered);
+        self.already += other.already;
+        self.rejected_before += other.rejected_before;
     }
 
     /// Rows by leaf, however it was found.
@@ -46,7 +52,7 @@ impl Tally {
         leaves
     }
 
-    /// All rows.
+    /// All rows that are to be sent.
     pub(crate) fn rows(&self) -> u64 {
         let leaves = self.native.values().chain(self.server.values());
         leaves.chain(self.stops.values()).sum()
@@ -60,6 +66,8 @@ pub(crate) struct Counts {
     server: Vec<u64>,
     stops: BTreeMap<(NodeId, Cause), u64>,
     odd: BTreeMap<Odd, u64>,
+    already: u64,
+    rejected_before: u64,
 }
 
 impl Counts {
@@ -70,7 +78,24 @@ impl Counts {
             server: vec![0; nodes],
             stops: BTreeMap::new(),
             odd: BTreeMap::new(),
+            already: 0,
+            rejected_before: 0,
         }
+    }
+
+    /// Counts a row that is in.
+    pub(crate) fn already(&mut self) {
+        self.already += 1;
+    }
+
+    /// Counts a row that was rejected before.
+    pub(crate) fn rejected_before(&mut self) {
+        self.rejected_before += 1;
+    }
+
+    /// Rows that are in, so far.
+    pub(crate) fn rows_already(&self) -> u64 {
+        self.already
     }
 
     /// Counts a row by where it got, and whether the server was asked about it.
@@ -96,6 +121,8 @@ impl Counts {
             stops: self.stops,
             odd: self.odd,
             answered,
+            already: self.already,
+            rejected_before: self.rejected_before,
         }
     }
 }
@@ -133,18 +160,33 @@ impl Outcome {
 
     /// Rows of the inputs.
     pub(crate) fn read(&self) -> u64 {
-        self.routed.rows()
+        self.routed.rows() + self.routed.already + self.routed.rejected_before
     }
 
-    /// Every row that was read must have been sent, and no row can be stored twice.
+    /// Rows rejected, by any run.
+    pub(crate) fn rejected(&self) -> u64 {
+        self.committed.rejected + self.routed.rejected_before
+    }
+
+    /// Rows read, loaded by any run, kept out by triggers in this one, and rejected by any.
+    pub(crate) fn rows_in_all(&self) -> [u64; 4] {
+        let Committed { sent, stored, rejected } = self.committed;
+        let loaded = stored + self.routed.already;
+        [self.read(), loaded, sent - stored - rejected, self.rejected()]
+    }
+
+    /// Every row that was read must have been in before or sent, and no row can be stored twice.
     pub(crate) fn check(&self) -> Result<()> {
         let Committed { sent, stored, rejected } = self.committed;
         let read = self.read();
-        if sent == read && stored + rejected <= sent {
+        let before = self.routed.already + self.routed.rejected_before;
+        if sent + before == read && stored + rejected <= sent {
             return Ok(());
         }
-        let message =
-            format!("{read} rows were read, {sent} sent, {stored} stored and {rejected} rejected");
+        let message = format!(
+            "{read} rows were read, {before} were settled before, {sent} sent, {stored} stored and \
+             {rejected} rejected"
+        );
         Err(Error::new(Kind::Server, message)
             .sqlstate("XX000")
             .hint("This is a bug in pgsluice. Do not trust the table's content; please report it."))

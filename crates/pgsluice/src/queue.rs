@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use pgsluice_core::bucket::{
-    Buckets, FEW_ROWS, Part, Payload, Pool, RowAt, SEALED_BYTES, Shelf, Wire, Worth,
+    Buckets, FEW_ROWS, Mark, Part, Payload, Pool, RowAt, SEALED_BYTES, Shelf, Wire, Worth,
 };
 use pgsluice_core::catalog::NodeId;
 
@@ -97,12 +97,20 @@ pub(crate) enum Next {
 }
 
 impl<'c> Queue<'c> {
-    /// A queue for the rows of `nodes` nodes that `fillers` threads fill, within `memory` bytes.
-    pub(crate) fn new(plan: &'c Plan, config: &Load, fillers: usize, control: &'c Control) -> Self {
+    /// A queue for the rows of a load that `fillers` threads fill. `claiming` says that payloads are to
+    /// claim their rows.
+    pub(crate) fn new(
+        plan: &'c Plan,
+        config: &Load,
+        fillers: usize,
+        control: &'c Control,
+        claiming: bool,
+    ) -> Self {
         let (nodes, memory) = (plan.tree.nodes.len(), config.memory);
         // What goes through the root would not go beside its leaf.
         let few_rows = plan.exchange.as_ref().map(|_| 0).or(config.few_rows);
         let buckets = Buckets::new(nodes, few_rows.unwrap_or(FEW_ROWS));
+        let buckets = if claiming { buckets.claiming() } else { buckets };
         let shelf = || Mutex::new(Shelf::new(Buckets::count(nodes)));
         // No leaf is waited for until the memory is full of the others.
         let share = memory / 2 / plan.tree.leaves().count().max(1);
@@ -154,11 +162,12 @@ impl<'c> Queue<'c> {
 
     /// What there is now; `patient` says that the caller would rather wait for a larger payload.
     fn look(&self, state: &mut State, patient: bool) -> Next {
+        let State { buckets, fillers, urgent, worth, .. } = state;
+        let mut shelves: Vec<_> = self.shelves.iter().map(Mutex::lock).collect();
+        // Whoever found no room when the load was stopped has left its row out.
         if self.control.is_stopped() {
             return Next::Done;
         }
-        let State { buckets, fillers, urgent, worth, .. } = state;
-        let mut shelves: Vec<_> = self.shelves.iter().map(Mutex::lock).collect();
         while let Some(bucket) = urgent.pop() {
             if let Some(payload) = buckets.take_bucket(bucket, &mut shelves) {
                 return Next::Payload(payload);
@@ -256,6 +265,11 @@ impl<'q, 'c> Filling<'q, 'c> {
         Filler { queue: self.queue, shelf, rows: 0, urgent: Vec::new() }
     }
 
+    /// Notes that all rows of a split were added.
+    pub(crate) fn complete(&self, split: u32) {
+        self.queue.state.lock().buckets.complete(split);
+    }
+
     /// Notes, until it is dropped, that the thread waits for input.
     pub(crate) fn starving(&self) -> Waiting<'q> {
         Waiting::new(&self.queue.starving)
@@ -313,6 +327,12 @@ impl Filler<'_, '_> {
             MutexGuard::bump(shelf);
         }
         pushed
+    }
+
+    /// Notes where in the split rows may still come before those that are added from now on.
+    #[inline]
+    pub(crate) fn expect(&mut self, mark: Option<Mark>) {
+        self.shelf.expect(mark);
     }
 
     /// Has the rows of a node sent soon, however few.

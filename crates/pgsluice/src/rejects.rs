@@ -3,25 +3,27 @@
 //! A row stands in the file before the rows around it are committed, and is taken out again at the
 //! end if they were not: so none is lost, and none is both in the file and in the table.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+mod before;
+mod output;
+
 use std::ops::Range;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use serde::Serialize;
 
+pub(crate) use self::before::Before;
+use self::output::Output;
 use crate::config::{self, Most};
 use crate::control::Control;
-use crate::error::{Error, Place, Result, plain_io};
-use crate::kind::Kind;
+use crate::error::{Place, Result};
 
 /// One row, and why the server refuses it.
 #[derive(Clone, Debug)]
 pub(crate) struct Reject {
+    /// The number of its source, and its first byte.
+    pub at: (u32, u64),
     pub place: Place,
     pub reason: Reason,
     /// As it stands in the input.
@@ -42,6 +44,7 @@ pub(crate) struct Reason {
 /// A line of the log.
 #[derive(Serialize)]
 struct Line<'r> {
+    load: &'r str,
     source: &'r str,
     line: u64,
     offset: u64,
@@ -51,6 +54,8 @@ struct Line<'r> {
 
 /// Where rejects go, and how many may.
 pub(crate) struct Rejects {
+    /// The load.
+    id: String,
     most: Most,
     /// The header of the inputs, if they have one and as soon as it was read.
     header: Arc<OnceLock<Vec<u8>>>,
@@ -64,13 +69,6 @@ struct Written {
     batches: Vec<Batch>,
 }
 
-/// One of the two files.
-struct Output {
-    path: PathBuf,
-    file: File,
-    length: u64,
-}
-
 /// The rejects of one transaction: where they stand in both files.
 struct Batch {
     rows: Range<u64>,
@@ -79,13 +77,23 @@ struct Batch {
 }
 
 impl Rejects {
-    /// Makes the files, which must not be there or be empty. In front of the first row comes what will
-    /// be in `header`.
-    pub(crate) fn create(config: &config::Rejects, header: Arc<OnceLock<Vec<u8>>>) -> Result<Self> {
-        let rows = Output::create(config.file.clone())?;
-        let log = Output::create(config.log())?;
-        let written = Mutex::new(Written { rows, log, batches: Vec::new() });
-        Ok(Self { most: config.most, header, written, count: AtomicU64::new(0) })
+    /// Makes the files, which must not be there or be empty, unless an earlier run of the load has
+    /// written them. In front of the first row comes what will be in `header`.
+    pub(crate) fn open(
+        id: &str,
+        config: &config::Rejects,
+        header: Arc<OnceLock<Vec<u8>>>,
+        before: Option<&Before<'_>>,
+    ) -> Result<Self> {
+        let (rows, log) = (Output::open(config.file.clone())?, Output::open(config.log())?);
+        let mut written = Written { rows, log, batches: Vec::new() };
+        match before {
+            Some(before) => written.take_up(id, before)?,
+            None => written.check_empty()?,
+        }
+        let count = before.map_or(0, |before| before.rejected.len() as u64);
+        let (id, most, written) = (id.to_owned(), config.most, Mutex::new(written));
+        Ok(Self { id, most, header, written, count: count.into() })
     }
 
     /// Counts another row, unless there are as many as there may be.
@@ -94,9 +102,8 @@ impl Rejects {
             Most::Rows(rows) => rows,
             Most::Percent(percent) => (control.rows_expected() * percent / 100.0) as u64,
         };
-        self.count
-            .fetch_update(Relaxed, Relaxed, |count| (count < most).then_some(count + 1))
-            .is_ok()
+        let admit = |count| (count < most).then_some(count + 1);
+        self.count.fetch_update(Relaxed, Relaxed, admit).is_ok()
     }
 
     /// Takes back what was counted of a transaction that was not committed.
@@ -122,22 +129,22 @@ impl Rejects {
     pub(crate) fn write(&self, rejects: &[Reject]) -> Result<usize> {
         let mut written = self.written.lock();
         let Written { rows, log, batches } = &mut *written;
-        if rows.length == 0
+        let (mut bytes, mut lines) = (Vec::new(), Vec::new());
+        for Reject { place: Place { source, line, offset }, reason, row, .. } in rejects {
+            bytes.extend_from_slice(row);
+            bytes.push(b'\n');
+            let line = Line { load: &self.id, source, line: *line, offset: *offset, reason };
+            serde_json::to_writer(&mut lines, &line).map_err(|error| log.failed(&error.into()))?;
+            lines.push(b'\n');
+        }
+        // First, so that rows are known to be of this load.
+        let log = log.append(&lines)?;
+        if rows.is_empty()
             && let Some(header) = self.header.get()
         {
             rows.append(&[&header[..], b"\n"].concat())?;
         }
-        let (mut bytes, mut lines) = (Vec::new(), Vec::new());
-        for Reject { place: Place { source, line, offset }, reason, row } in rejects {
-            bytes.extend_from_slice(row);
-            bytes.push(b'\n');
-            let line = Line { source, line: *line, offset: *offset, reason };
-            // Strings and numbers can always be written to memory.
-            serde_json::to_writer(&mut lines, &line).map_err(|error| log.failed(&error.into()))?;
-            lines.push(b'\n');
-        }
-        let batch = Batch { rows: rows.append(&bytes)?, log: log.append(&lines)?, is_kept: false };
-        batches.push(batch);
+        batches.push(Batch { rows: rows.append(&bytes)?, log, is_kept: false });
         Ok(batches.len() - 1)
     }
 
@@ -149,83 +156,51 @@ impl Rejects {
     /// Takes out what was not committed, and makes the files durable; removes them if they are empty.
     pub(crate) fn finish(&self) -> Result<()> {
         let mut written = self.written.lock();
-        let Written { rows, log, batches } = &mut *written;
-        let kept = || batches.iter().filter(|batch| batch.is_kept);
+        written.keep_committed()?;
+        let Written { rows, log, .. } = &mut *written;
+        rows.finish()?;
+        log.finish()
+    }
+}
+
+impl Written {
+    fn check_empty(&self) -> Result<()> {
+        self.rows.check_empty()?;
+        self.log.check_empty()
+    }
+
+    /// Takes up what an earlier run has written, as far as it was committed.
+    fn take_up(&mut self, id: &str, before: &Before<'_>) -> Result<()> {
+        match before.batches(id, &self.rows.read()?, &self.log.read()?) {
+            Some(batches) => self.batches = batches,
+            None => self.check_empty()?,
+        }
+        self.keep_committed()
+    }
+
+    /// Takes out what was not committed.
+    fn keep_committed(&mut self) -> Result<()> {
+        let Self { rows, log, batches } = self;
         let header = batches.first().map_or(0, |batch| batch.rows.start);
-        let kept_rows = kept().map(|batch| batch.rows.clone()).collect();
-        let kept_lines = kept().map(|batch| batch.log.clone()).collect();
-        rows.keep(header, kept_rows)?;
-        log.keep(0, kept_lines)
-    }
-}
-
-impl Output {
-    fn create(path: PathBuf) -> Result<Self> {
-        let mut options = OpenOptions::new();
-        // Rows may hold what is nobody else's business.
-        options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let opened = options.open(&path);
-        let length = |file: &File| file.metadata().map(|metadata| metadata.len());
-        let opened = opened.and_then(|file| Ok((length(&file)?, file)));
-        let (length, file) = opened.map_err(|error| cannot_write(&path, &error))?;
-        if length > 0 {
-            let message = format!("file \"{}\" is not empty", path.display());
-            return Err(Error::new(Kind::Input, message)
-                .hint("Rows that another load has rejected may be in it: see to them first, or name another file."));
+        batches.retain(|batch| batch.is_kept);
+        let (mut rows_end, mut log_end) = (if batches.is_empty() { 0 } else { header }, 0);
+        for batch in batches {
+            batch.rows = rows.pull(&batch.rows, rows_end)?;
+            batch.log = log.pull(&batch.log, log_end)?;
+            (rows_end, log_end) = (batch.rows.end, batch.log.end);
         }
-        Ok(Self { path, file, length })
+        rows.cut(rows_end)?;
+        log.cut(log_end)
     }
-
-    /// Where the bytes are.
-    fn append(&mut self, bytes: &[u8]) -> Result<Range<u64>> {
-        let written = self.file.write_all_at(bytes, self.length);
-        written.map_err(|error| self.failed(&error))?;
-        let start = self.length;
-        self.length += bytes.len() as u64;
-        Ok(start..self.length)
-    }
-
-    /// Keeps these ranges behind the first `header` bytes; without any the file is removed.
-    fn keep(&mut self, header: u64, ranges: Vec<Range<u64>>) -> Result<()> {
-        let kept =
-            if ranges.is_empty() { self.remove() } else { self.move_together(header, ranges) };
-        kept.map_err(|error| self.failed(&error))
-    }
-
-    fn remove(&mut self) -> io::Result<()> {
-        self.length = 0;
-        self.file.set_len(0)?;
-        std::fs::remove_file(&self.path)
-    }
-
-    fn move_together(&mut self, header: u64, ranges: Vec<Range<u64>>) -> io::Result<()> {
-        let mut end = header;
-        for range in ranges {
-            if range.start > end {
-                let mut bytes = vec![0; (range.end - range.start) as usize];
-                self.file.read_exact_at(&mut bytes, range.start)?;
-                self.file.write_all_at(&bytes, end)?;
-            }
-            end += range.end - range.start;
-        }
-        self.length = end;
-        self.file.set_len(end)?;
-        self.file.flush()?;
-        self.file.sync_all()
-    }
-
-    fn failed(&self, error: &io::Error) -> Error {
-        cannot_write(&self.path, error)
-    }
-}
-
-fn cannot_write(path: &Path, error: &io::Error) -> Error {
-    let reason = plain_io(error);
-    Error::new(Kind::Input, format!("could not write to file \"{}\": {reason}", path.display()))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+    use std::path::Path;
+
+    use pgsluice_core::format::Format;
+
     use super::*;
 
     fn reject(row: &str) -> Reject {
@@ -237,14 +212,14 @@ mod tests {
             message: "duplicate \"key\"".to_owned(),
             detail: None,
         };
-        Reject { place, reason, row: row.as_bytes().to_vec() }
+        Reject { at: (0, 70), place, reason, row: row.as_bytes().to_vec() }
     }
 
     fn rejects(folder: &Path, most: Most, header: Option<&str>) -> Rejects {
         let config = config::Rejects { file: folder.join("bad.csv"), most };
         let cell = Arc::new(OnceLock::new());
         header.into_iter().for_each(|header| _ = cell.set(header.as_bytes().to_vec()));
-        Rejects::create(&config, cell).expect("files")
+        Rejects::open("id", &config, cell, None).expect("files")
     }
 
     #[test]
@@ -259,9 +234,63 @@ mod tests {
         rejects.finish().expect("finished");
         let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect(name);
         assert_eq!(read("bad.csv"), "a,b\ntwo,\"\r\n\"\n4\n");
-        let line = "{\"source\":\"rows.csv\",\"line\":7,\"offset\":70,\"table\":\"public.t\",\"column\":null,\
+        let line = "{\"load\":\"id\",\"source\":\"rows.csv\",\"line\":7,\"offset\":70,\"table\":\"public.t\",\"column\":null,\
                     \"sqlstate\":\"23505\",\"message\":\"duplicate \\\"key\\\"\",\"detail\":null}\n";
         assert_eq!(read("bad.csv.log"), line.repeat(2));
+    }
+
+    #[test]
+    fn what_an_earlier_run_has_committed_is_taken_up() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let input = folder.path().join("rows.csv");
+        std::fs::write(&input, "").expect("a file");
+        let source = input.display().to_string();
+        let rejects = |rejected: &HashSet<(u32, u64)>, header: bool| {
+            let config =
+                config::Rejects { file: folder.path().join("bad.csv"), most: Most::Rows(9) };
+            let inputs = crate::source::resolve(std::slice::from_ref(&source)).expect("inputs");
+            let before =
+                Before { inputs: &inputs, format: &Format::csv(), has_header: header, rejected };
+            let cell = Arc::new(OnceLock::new());
+            if header {
+                let _ = cell.set(b"a,b".to_vec());
+            }
+            Rejects::open("id", &config, cell, Some(&before))
+        };
+        let reject = |offset: u64, row: &str| {
+            let mut reject = reject(row);
+            (reject.place.source, reject.place.offset) = (source.clone(), offset);
+            reject
+        };
+        let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect(name);
+        let mut known = HashSet::new();
+        // A run that is killed: the second batch is not committed, the last one is torn.
+        let killed = rejects(&known, true).expect("files");
+        killed.write(&[reject(1, "one,1"), reject(2, "\"two\n\",2")]).expect("written");
+        killed.write(&[reject(3, "three,3")]).expect("written");
+        killed.write(&[reject(4, "four,4")]).expect("written");
+        known.extend([(0, 1), (0, 2), (0, 4)]);
+        drop(killed);
+        for (name, torn) in [("bad.csv", "\"torn"), ("bad.csv.log", "{\"source\"")] {
+            let text = read(name) + torn;
+            std::fs::write(folder.path().join(name), text).expect("a file");
+        }
+        let resumed = rejects(&known, true).expect("files");
+        assert_eq!(read("bad.csv"), "a,b\none,1\n\"two\n\",2\nfour,4\n");
+        let batch = resumed.write(&[reject(3, "three,3")]).expect("written");
+        resumed.keep(batch);
+        resumed.finish().expect("finished");
+        assert_eq!(read("bad.csv"), "a,b\none,1\n\"two\n\",2\nfour,4\nthree,3\n");
+        assert_eq!(read("bad.csv.log").lines().count(), 4);
+        // Without any that was committed nothing is left but what is new.
+        let resumed = rejects(&HashSet::new(), true).expect("files");
+        resumed.keep(resumed.write(&[reject(7, "seven,7")]).expect("written"));
+        resumed.finish().expect("finished");
+        assert_eq!(read("bad.csv"), "a,b\nseven,7\n");
+        // Whatever else is there stays.
+        std::fs::write(folder.path().join("bad.csv.log"), "notes\n").expect("a file");
+        assert!(rejects(&HashSet::new(), true).is_err());
+        assert_eq!(read("bad.csv"), "a,b\nseven,7\n");
     }
 
     #[test]
@@ -278,7 +307,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join("bad.csv"), "1\n").expect("a file");
         let config = config::Rejects { file: folder.path().join("bad.csv"), most: Most::Rows(1) };
-        let error = Rejects::create(&config, Arc::default()).err().expect("not empty");
+        let error = Rejects::open("id", &config, Arc::default(), None).err().expect("not empty");
         assert!(error.to_string().contains("is not empty\nHINT"), "{error}");
     }
 

@@ -79,6 +79,7 @@ pub struct Fallback {
 
 impl Summary {
     pub(crate) fn new(
+        id: &str,
         plan: &Plan,
         outcome: &Outcome,
         config: &Load,
@@ -96,13 +97,13 @@ impl Summary {
         let is_null = config.sink == Sink::Null;
         let (native, server): (u64, u64) = (direct(&routed.native), direct(&routed.server));
         Self {
-            load_id: load_id(),
+            load_id: id.to_owned(),
             table: plan.tree.nodes[ROOT].relation.label(),
             rows_read: outcome.read(),
             rows_loaded: *stored,
-            rows_rejected: *rejected,
+            rows_rejected: outcome.rejected(),
             rows_skipped: if is_null { 0 } else { sent - stored - rejected },
-            rows_already_loaded: 0,
+            rows_already_loaded: routed.already,
             bytes_read,
             seconds: opening.elapsed().as_secs_f64(),
             first_row: opening.first_row(),
@@ -118,8 +119,34 @@ impl Summary {
 }
 
 impl Summary {
+    /// Of a load that was finished before it was begun again: `rows` were read, loaded, skipped and
+    /// rejected then.
+    pub(crate) fn of_finished(id: &str, plan: &Plan, rows: [u64; 4], opening: &Opening) -> Self {
+        let [read, loaded, skipped, rejected] = rows;
+        Self {
+            load_id: id.to_owned(),
+            table: plan.tree.nodes[ROOT].relation.label(),
+            rows_read: read,
+            rows_loaded: 0,
+            rows_rejected: rejected,
+            rows_skipped: skipped,
+            rows_already_loaded: loaded,
+            bytes_read: 0,
+            seconds: opening.elapsed().as_secs_f64(),
+            first_row: None,
+            jobs: 0,
+            leaves: 0,
+            exchanged: 0,
+            partitions_created: Vec::new(),
+            wire: if plan.encoder.is_some() { "binary" } else { "text" },
+            lanes: Lanes::default(),
+            fallbacks: Vec::new(),
+        }
+    }
+
     /// Of rows that were so few that the tree was not read.
     pub(crate) fn of_handful(
+        id: &str,
         table: String,
         rows: u64,
         stored: u64,
@@ -132,7 +159,7 @@ impl Summary {
             rows,
         };
         Self {
-            load_id: load_id(),
+            load_id: id.to_owned(),
             table,
             rows_read: rows,
             rows_loaded: stored,
@@ -215,7 +242,7 @@ fn fallbacks(plan: &Plan, config: &Load, outcome: &Outcome) -> Vec<Fallback> {
 }
 
 /// Different for every load: the time in nanoseconds, in base 16.
-fn load_id() -> String {
+pub fn fresh_id() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     format!("{:x}", now.as_nanos())
 }

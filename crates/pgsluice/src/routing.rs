@@ -31,6 +31,8 @@ pub(crate) struct Routing<'a> {
     text: Vec<u8>,
     /// Opened when the first row needs it.
     asker: Option<Asker<'a>>,
+    /// See [`Reached::waiting`].
+    waiting: Option<usize>,
 }
 
 /// A row that the server is asked about.
@@ -60,6 +62,8 @@ pub(crate) struct Reached<'r> {
     pub at: Result<NodeId, (NodeId, Cause)>,
     /// Whether the server was asked about it.
     pub asked: bool,
+    /// The first row of the split, by its place, that still waits for the server, or may again.
+    pub waiting: Option<usize>,
 }
 
 impl<'a> Routing<'a> {
@@ -76,6 +80,7 @@ impl<'a> Routing<'a> {
             respelled: Parser::new(&Format::text(), plan.router.wanted().to_vec()),
             text: Vec::new(),
             asker: None,
+            waiting: None,
         }
     }
 
@@ -114,6 +119,7 @@ impl<'a> Routing<'a> {
             let row = row.of(&split.bytes);
             parser.parse(row, &mut self.keys);
             let route = router.route(row, &self.keys, &mut self.scratch);
+            self.waiting = self.asked.first().map(|asked| asked.index);
             self.reach(index, row, route, None, &mut reached)?;
         }
         Ok(!self.asked.is_empty())
@@ -143,6 +149,9 @@ impl<'a> Routing<'a> {
                 self.respelled.parse(row, &mut self.keys);
             }
             let route = self.answered_route(asked.about, is_spelled, row);
+            // Those that wait again come before those whose turn is still to come.
+            let waiting = self.asked.get(rows).or(self.asked[..rows].get(place + 1));
+            self.waiting = waiting.map(|asked| asked.index);
             self.reach(asked.index, row, route, Some(asked), &mut reached)?;
         }
         self.asked.drain(..rows);
@@ -179,7 +188,14 @@ impl<'a> Routing<'a> {
             }
             Route::Node(node, cause) => Err((node, cause)),
         };
-        reached(Reached { index, row, keys: &self.keys, at, asked: before.is_some() });
+        reached(Reached {
+            index,
+            row,
+            keys: &self.keys,
+            at,
+            asked: before.is_some(),
+            waiting: self.waiting,
+        });
         Ok(())
     }
 

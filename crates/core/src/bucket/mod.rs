@@ -5,6 +5,7 @@
 //! comes from one [`Pool`]. Who takes which payload when is decided by [`Buckets`]: the fullest first.
 //! What is left of many leaves at the end travels together ([`FEW_ROWS`]).
 
+mod claim;
 mod part;
 mod payload;
 mod pool;
@@ -14,6 +15,8 @@ mod sort;
 use std::ops::DerefMut;
 
 use crate::catalog::NodeId;
+pub use claim::{Claim, Mark, Span};
+use claim::{Reckoning, left_behind};
 pub use part::{Part, RowAt};
 pub use payload::Payload;
 pub use pool::Pool;
@@ -59,6 +62,8 @@ pub struct Buckets {
     writers: Vec<u32>,
     /// Fewer rows than this travel with others.
     few_rows: usize,
+    /// If payloads are to claim their rows.
+    reckoning: Option<Reckoning>,
 }
 
 /// How large a payload must be, and may become, in bytes.
@@ -74,7 +79,19 @@ impl Buckets {
     /// Buckets for `nodes` nodes. Remainders of fewer than `few_rows` rows travel together; with 0 each
     /// node has its own payloads.
     pub fn new(nodes: usize, few_rows: usize) -> Self {
-        Self { nodes, ranked: Vec::new(), writers: vec![0; nodes], few_rows }
+        Self { nodes, ranked: Vec::new(), writers: vec![0; nodes], few_rows, reckoning: None }
+    }
+
+    /// Has each payload claim its rows: see [`Payload::claims`]. Then [`Self::complete`] must be told of
+    /// each split, and [`Shelf::expect`] of rows that come later than others of theirs.
+    #[must_use]
+    pub fn claiming(self) -> Self {
+        Self { reckoning: Some(Reckoning::default()), ..self }
+    }
+
+    /// Notes that all rows of a split are on a shelf, or were taken from there.
+    pub fn complete(&mut self, split: u32) {
+        self.reckoning.iter_mut().for_each(|reckoning| reckoning.complete(split));
     }
 
     /// From now on remainders of fewer than `few_rows` rows travel together.
@@ -123,9 +140,12 @@ impl Buckets {
         (has_rows && self.is_idle(bucket)).then(|| self.close(bucket, SEALED_BYTES, shelves))
     }
 
-    /// Notes that a payload was sent.
+    /// Notes that a payload is committed.
     pub fn release(&mut self, payload: &Payload) {
         payload.nodes().iter().for_each(|&node| self.writers[node] -= 1);
+        if let Some(reckoning) = &mut self.reckoning {
+            payload.claims().iter().for_each(|claim| reckoning.land(claim));
+        }
     }
 
     fn node(&self, bucket: usize) -> NodeId {
@@ -234,7 +254,24 @@ impl Buckets {
         }
         let node = self.node(bucket);
         self.writers[node] += 1;
-        Payload::new(vec![node], self.wire(bucket), parts)
+        let claim = self.claim(node, &parts, shelves);
+        Payload::new(vec![node], self.wire(bucket), parts).claiming(claim)
+    }
+
+    /// What a payload of `parts`, which were taken from the shelves, claims of `node`.
+    fn claim(
+        &mut self,
+        node: NodeId,
+        parts: &[Part],
+        shelves: &[impl DerefMut<Target = Shelf>],
+    ) -> Option<Claim> {
+        let reckoning = self.reckoning.as_mut()?;
+        let last = parts.iter().filter_map(|part| Some(part.rows().last()?.split)).max()?;
+        let both = [Wire::Text, Wire::Binary].map(|wire| Self::of(self.nodes, node, wire));
+        let piles = shelves.iter().flat_map(|shelf| both.map(|bucket| shelf.pile(bucket)));
+        let others = piles.flat_map(|pile| left_behind(pile.parts(), last)).collect();
+        let pending: Vec<Mark> = shelves.iter().filter_map(|shelf| shelf.expected()).collect();
+        Some(reckoning.claim(node, parts, others, &pending))
     }
 }
 

@@ -2,6 +2,7 @@
 //! stands in the input.
 
 use super::Wire;
+use super::claim::Claim;
 use super::part::{Part, RowAt};
 use crate::catalog::{NodeId, ROOT};
 
@@ -32,6 +33,7 @@ pub struct Payload {
     pub(super) is_sorted: bool,
     bytes: usize,
     rows: usize,
+    claims: Vec<Claim>,
 }
 
 impl Payload {
@@ -40,12 +42,26 @@ impl Payload {
     pub(super) fn new(nodes: Vec<NodeId>, wire: Wire, parts: Vec<Part>) -> Self {
         let bytes = parts.iter().map(Part::bytes).sum();
         let rows = parts.iter().map(|part| part.rows().len()).sum();
-        let mut payload =
-            Self { nodes, wire, parts, pieces: Vec::new(), is_sorted: false, bytes, rows };
+        let mut payload = Self {
+            nodes,
+            wire,
+            parts,
+            pieces: Vec::new(),
+            is_sorted: false,
+            bytes,
+            rows,
+            claims: Vec::new(),
+        };
         let mut pieces = payload.pieces_by_split();
         pieces.sort_by_key(|(split, _)| *split);
         payload.pieces.extend(pieces.into_iter().map(|(_, piece)| piece));
         payload
+    }
+
+    /// The same with what it claims.
+    pub(super) fn claiming(mut self, claim: Option<Claim>) -> Self {
+        self.claims.extend(claim);
+        self
     }
 
     /// The rows of several payloads, one after the other.
@@ -59,6 +75,7 @@ impl Payload {
             joined.parts.extend(payload.parts);
             joined.bytes += payload.bytes;
             joined.rows += payload.rows;
+            joined.claims.extend(payload.claims);
         }
         joined
     }
@@ -81,6 +98,11 @@ impl Payload {
     /// together.
     pub fn nodes(&self) -> &[NodeId] {
         &self.nodes
+    }
+
+    /// What is in each of the nodes once the payload is committed, if [`super::Buckets::claiming`].
+    pub fn claims(&self) -> &[Claim] {
+        &self.claims
     }
 
     /// The node that the rows are sent to: their own, or the root for those of several.

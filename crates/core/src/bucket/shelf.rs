@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::claim::Mark;
 use super::part::{Part, RowAt};
 
 /// A row may grow by so much when it is encoded, before its part must grow with it.
@@ -14,6 +15,7 @@ pub struct Shelf {
     /// No bucket has more bytes than this.
     fullest: usize,
     grown: usize,
+    expected: Option<Mark>,
 }
 
 /// One thread's share of one bucket.
@@ -30,14 +32,25 @@ pub(super) struct Pile {
 impl Pile {
     /// The part that was begun first, if there are rows.
     pub(super) fn first(&self) -> Option<&Part> {
-        self.full.front().or_else(|| (self.rows > 0).then_some(&self.open))
+        self.parts().next()
+    }
+
+    /// The parts with rows in the order in which they were begun.
+    pub(super) fn parts(&self) -> impl Iterator<Item = &Part> {
+        let open = (!self.open.rows().is_empty()).then_some(&self.open);
+        self.full.iter().chain(open)
     }
 }
 
 impl Shelf {
     /// A shelf for so many buckets.
     pub fn new(buckets: usize) -> Self {
-        Self { piles: (0..buckets).map(|_| Pile::default()).collect(), fullest: 0, grown: 0 }
+        Self {
+            piles: (0..buckets).map(|_| Pile::default()).collect(),
+            fullest: 0,
+            grown: 0,
+            expected: None,
+        }
     }
 
     /// The bytes of all rows.
@@ -50,7 +63,7 @@ impl Shelf {
     #[inline]
     pub fn room(&mut self, bucket: usize, bytes: usize) -> Result<Room<'_>, usize> {
         let room = bytes + ROOM_A_ROW;
-        let Self { piles, fullest, grown } = self;
+        let Self { piles, fullest, grown, .. } = self;
         let pile = &mut piles[bucket];
         match pile.open.has_room(room) {
             true => Ok(Room { pile, fullest, grown }),
@@ -60,7 +73,7 @@ impl Shelf {
 
     /// Gives `bucket` an empty part to fill.
     pub fn supply(&mut self, bucket: usize, part: Part) -> Room<'_> {
-        let Self { piles, fullest, grown } = self;
+        let Self { piles, fullest, grown, .. } = self;
         let pile = &mut piles[bucket];
         let before = std::mem::replace(&mut pile.open, part);
         if before.memory() > 0 {
@@ -85,6 +98,17 @@ impl Shelf {
         let open = &mut self.piles[bucket].open;
         let is_empty = open.rows().is_empty() && open.memory() > 0;
         is_empty.then(|| std::mem::take(open))
+    }
+
+    /// Notes that of the split that is being routed rows from this one on may still come, although others
+    /// behind them have; with None, only those behind all that have come.
+    #[inline]
+    pub fn expect(&mut self, mark: Option<Mark>) {
+        self.expected = mark;
+    }
+
+    pub(super) fn expected(&self) -> Option<Mark> {
+        self.expected
     }
 
     /// The memory by which parts had to grow since this was asked last.

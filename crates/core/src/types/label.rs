@@ -1,6 +1,7 @@
 //! enum: labels, in the order and with the oids that the catalogue has for them.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 
 use crate::hash;
@@ -10,10 +11,20 @@ use crate::hash;
 pub struct Labels(Arc<Table>);
 
 /// A label's place in the type's order, and the oid at each place.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 struct Table {
     places: HashMap<Box<[u8]>, usize>,
     oids: Vec<u32>,
+}
+
+/// The same for the same labels.
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut labels: Vec<_> = self.places.iter().collect();
+        labels.sort_unstable_by_key(|(_, place)| **place);
+        let labels = labels.into_iter().map(|(label, _)| String::from_utf8_lossy(label));
+        f.debug_map().entries(labels.zip(&self.oids)).finish()
+    }
 }
 
 impl Labels {

@@ -4,6 +4,7 @@
 pub mod attributes;
 pub mod bucket;
 pub mod choices;
+pub mod claims;
 pub mod fields;
 pub mod lines;
 pub mod route;
@@ -45,5 +46,14 @@ proptest! {
     #[test]
     fn rows_come_out_of_the_buckets_once(bytes in vec(any::<u8>(), 0..400)) {
         bucket::check(&bytes);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn claims_are_of_committed_rows_and_of_no_others(bytes in vec(any::<u8>(), 0..600)) {
+        claims::check(&bytes);
     }
 }

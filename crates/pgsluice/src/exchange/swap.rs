@@ -9,15 +9,19 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use pgsluice_core::catalog::{NodeId, ROOT, Relation, quoted};
-use tokio_postgres::{Client, SimpleQueryMessage};
+use tokio_postgres::{Client, SimpleQueryMessage, Statement};
 
 use super::Exchange;
 use super::beside::Beside;
 use crate::backoff::Backoff;
 use crate::control::Control;
 use crate::error::{Error, Result};
+use crate::failpoint::failpoint;
+use crate::flow::Flow;
 use crate::kind::Kind;
+use crate::ledger::Ledger;
 use crate::pg::exchange::{BOUND, Definition, Reader, Stage, find};
+use crate::pg::ledger::is_held;
 use crate::pg::sql;
 use crate::plan::Plan;
 use crate::policy::{self, Policy};
@@ -38,13 +42,19 @@ pub(super) async fn swap(
     exchange: &Exchange<'_>,
     leaves: &[(NodeId, Beside)],
     patience: Duration,
-    control: &Control,
+    flow: &Flow<'_>,
 ) -> Result<u64> {
+    let control = flow.control;
     let plan = exchange.plan;
     let client = &exchange.keeper.client;
     client.batch_execute(sql::EXACT).await?;
     let reader = Reader::prepare(client, plan.catalogue.facts[ROOT].oid, &exchange.load).await?;
-    let swap = Swap { exchange, plan, client, reader, leaves: in_order(plan, leaves), control };
+    let receipts = match flow.ledger {
+        Some(ledger) => Some((ledger, ledger.prepare(client).await?)),
+        None => None,
+    };
+    let leaves = in_order(plan, leaves);
+    let swap = Swap { exchange, plan, client, reader, leaves, flow, receipts };
     // Once before anybody has to wait; the server has then planned the question too.
     swap.check_unaltered().await?;
     let began = Instant::now();
@@ -78,7 +88,8 @@ struct Swap<'a> {
     client: &'a Client,
     reader: Reader,
     leaves: Vec<&'a (NodeId, Beside)>,
-    control: &'a Control,
+    flow: &'a Flow<'a>,
+    receipts: Option<(&'a Ledger, Statement)>,
 }
 
 /// A partition is attached before the DEFAULT beside it, whose rows would be read otherwise.
@@ -102,13 +113,31 @@ impl Swap<'_> {
             self.lock()
         );
         self.client.batch_execute(&begin).await?;
+        self.check_turn().await?;
         self.check_unaltered().await?;
         let moved = self.move_rows().await?;
         let statements: Vec<String> = self.leave().chain(self.enter()).collect();
         self.client.batch_execute(&statements.join(";\n")).await?;
         self.check_carried().await?;
+        self.write_receipts().await?;
         self.commit().await?;
         Ok(moved)
+    }
+
+    /// No other run of the load may have begun.
+    async fn check_turn(&self) -> Result<()> {
+        let Some((ledger, _)) = &self.receipts else { return Ok(()) };
+        let answers = self.client.simple_query(&ledger.fence()).await?;
+        if is_held(&answers) { Ok(()) } else { Err(ledger.overtaken()) }
+    }
+
+    /// All rows of the leaves are in when this is committed.
+    async fn write_receipts(&self) -> Result<()> {
+        let Some((ledger, statement)) = &self.receipts else { return Ok(()) };
+        let leaves = self.leaves.iter().map(|(node, beside)| (*node, beside.rows));
+        let writing = ledger.writing_all(self.flow, leaves);
+        let written = ledger.write(self.client, statement, &writing).await;
+        written.map_err(|error| ledger.failed(&error))
     }
 
     /// Locks parents before leaves, as queries do.
@@ -211,10 +240,12 @@ impl Swap<'_> {
     }
 
     async fn commit(&self) -> Result<()> {
-        let Control { rows_beside, rows_in_doubt, rows_loaded, .. } = self.control;
+        let Control { rows_beside, rows_in_doubt, rows_loaded, .. } = &**self.flow.control;
         let rows = rows_beside.swap(0, Relaxed);
         rows_in_doubt.fetch_add(rows, Relaxed);
+        failpoint("exchange::committing");
         let outcome = self.client.batch_execute("COMMIT").await;
+        failpoint("exchange::committed");
         let answered =
             outcome.as_ref().map_or_else(|error| error.as_db_error().is_some(), |()| true);
         if answered {

@@ -9,6 +9,7 @@ pub(crate) mod exchange;
 pub(crate) mod expression;
 mod failure;
 pub mod introspect;
+pub(crate) mod ledger;
 pub(crate) mod question;
 pub(crate) mod raw;
 pub(crate) mod sql;

@@ -5,18 +5,17 @@
 //! ([`Lane::copy_as_one`]).
 
 use std::collections::VecDeque;
-use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
+use futures_util::SinkExt;
 use futures_util::future::{try_join, try_join3};
-use futures_util::{SinkExt, TryFutureExt};
 use pgsluice_core::bucket::{Payload, Wire};
 use pgsluice_core::catalog::{NodeId, ROOT};
-use tokio_postgres::CopyInSink;
 use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, CopyInSink, SimpleQueryMessage, Statement};
 
 use super::lines;
 use super::refusal::{Sent, blame, lost, refusal, unwelcome};
@@ -27,16 +26,18 @@ use crate::error::{Error, Result};
 use crate::exchange::{Destination, Maker};
 use crate::failpoint::failpoint;
 use crate::flow::Flow;
+use crate::ledger::Ledger;
 use crate::outcome::Committed;
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
+use crate::pg::ledger::is_held;
 use crate::pg::sql;
 use crate::queue::{Next, Queue};
 
 /// Bytes of payloads that are remembered while one COPY takes them all, to name a refused row.
 const REMEMBERED_BYTES: usize = 16 << 20;
 
-/// Makes everything that the load has committed durable.
+/// Makes everything that a load without a ledger has committed durable.
 pub(crate) async fn flush(target: &Target) -> Result<()> {
     failpoint("load::flushing");
     let client = connect::connect(target).await?;
@@ -50,6 +51,7 @@ pub(crate) struct Lane<'a> {
     queue: &'a Queue<'a>,
     pub(super) link: Link,
     pub(super) still: Still<'a>,
+    pub(super) writer: Option<Writer<'a>>,
     maker: Option<Maker<'a>>,
 }
 
@@ -59,6 +61,12 @@ pub(super) struct Loaded {
     pub(super) rejected: u64,
     /// Where they are, if not where the plan says.
     pub(super) destination: Option<Destination>,
+}
+
+/// Writes receipts.
+pub(super) struct Writer<'a> {
+    pub(super) ledger: &'a Ledger,
+    pub(super) statement: Statement,
 }
 
 /// Why a COPY did not end well.
@@ -72,6 +80,46 @@ pub(super) enum Failure {
     Row(Error),
     /// The table is not what it was when the load began.
     Changed(NodeId, Changed),
+    /// By the ledger, or another run of the load.
+    Ledger(Error),
+    /// When its receipts were written.
+    Receipts(tokio_postgres::Error),
+}
+
+impl Failure {
+    /// Whether the server has said so, and nothing is committed.
+    fn is_answer(&self) -> bool {
+        match self {
+            Self::Begin(error) | Self::Rows(error) | Self::Receipts(error) => {
+                error.as_db_error().is_some()
+            }
+            Self::Unmade(_) | Self::Row(_) | Self::Changed(..) | Self::Ledger(_) => true,
+        }
+    }
+}
+
+/// Rows whose commit was asked for.
+pub(super) struct InDoubt<'a> {
+    all: &'a AtomicU64,
+    asked: u64,
+}
+
+impl InDoubt<'_> {
+    /// Notes that the server has answered, if it has.
+    pub(super) fn settle<T>(self, outcome: &Result<T, Failure>) {
+        if outcome.as_ref().map_or_else(Failure::is_answer, |_| true) {
+            self.all.fetch_sub(self.asked, Relaxed);
+        }
+    }
+}
+
+impl<'a> Writer<'a> {
+    /// Marks the load as running, and has the statement planned.
+    async fn open(ledger: &'a Ledger, client: &Client) -> Result<Self, tokio_postgres::Error> {
+        let stay = ledger.stay();
+        let (_, statement) = try_join(client.simple_query(&stay), ledger.prepare(client)).await?;
+        Ok(Self { ledger, statement })
+    }
 }
 
 impl From<tokio_postgres::Error> for Failure {
@@ -94,10 +142,14 @@ impl<'a> Lane<'a> {
             link.client.batch_execute(sql::PATIENT).await?;
             link.client.batch_execute(sql::ASYNCHRONOUS).await?;
             let still = Still::prepare(&link.client, flow.plan).await?;
-            Ok((link, still))
+            let writer = match flow.ledger {
+                Some(ledger) => Some(Writer::open(ledger, &link.client).await?),
+                None => None,
+            };
+            Ok((link, still, writer))
         };
-        let (link, still) = flow.control.unless_stopped(opening).await?;
-        Ok(Self { flow, queue, link, still, maker: flow.exchange.map(Maker::new) })
+        let (link, still, writer) = flow.control.unless_stopped(opening).await?;
+        Ok(Self { flow, queue, link, still, writer, maker: flow.exchange.map(Maker::new) })
     }
 
     /// Sends payloads until there are no more, each in a transaction of its own.
@@ -144,7 +196,11 @@ impl<'a> Lane<'a> {
         failpoint("payload::begun");
         self.send(&mut sink, payload).await?;
         failpoint("payload::committing");
-        let stored = self.commit(sink, payload.rows() as u64, destination.is_some()).await?;
+        // What goes beside the table is not in it yet.
+        let stored = match destination {
+            Some(_) => self.commit(sink, 0, None).await?,
+            None => self.commit(sink, payload.rows() as u64, Some(payload)).await?,
+        };
         Ok(stored.map(|stored| Loaded { stored, rejected: 0, destination }))
     }
 
@@ -152,7 +208,7 @@ impl<'a> Lane<'a> {
     async fn probe(&self, node: NodeId) -> Result<(), Failure> {
         let began = Instant::now();
         let sink = self.begin(node, Wire::Text, None).await?;
-        self.commit(sink, 0, false).await?;
+        self.commit(sink, 0, None).await?;
         self.queue.learn(began.elapsed());
         Ok(())
     }
@@ -180,7 +236,7 @@ impl<'a> Lane<'a> {
                     }
                 }
             }
-            self.commit(sink, sent, false).await
+            self.commit_all(sink, sent).await
         };
         let outcome = self.link.canceller.settle(self.flow.control, copying).await;
         if let Some(stored) = self.judge(outcome, remembered.make_contiguous())? {
@@ -225,12 +281,12 @@ impl<'a> Lane<'a> {
         let plan = self.flow.plan;
         let (begin, copy) = match beside {
             Some(beside) => (beside.begin.clone(), plan.copy_into(&beside.relation, wire)),
-            None => (plan.begin(node, wire), plan.copy_statement(node, wire)),
+            None => (self.begin_here(node, wire), plan.copy_statement(node, wire)),
         };
         let beginning = client.simple_query(&begin);
         let asking = self.still.ask(client, node, wire, beside.is_some());
         let begun = try_join3(beginning, asking, client.copy_in(&copy)).await;
-        let (_, changed, sink) = begun.map_err(|error| {
+        let (answers, changed, sink) = begun.map_err(|error| {
             // The server names the schema that is not there any more, but not the table.
             let schema = error.code() == Some(&SqlState::INVALID_SCHEMA_NAME);
             match plan.is_direct(node) && schema {
@@ -240,7 +296,25 @@ impl<'a> Lane<'a> {
         })?;
         match changed {
             Some(changed) => Err(Failure::Changed(node, changed)),
-            None => Ok(Box::pin(sink)),
+            None if beside.is_some() => Ok(Box::pin(sink)),
+            None => self.check_fence(&answers).map(|()| Box::pin(sink)),
+        }
+    }
+
+    /// Refuses a transaction that is not the load's own any more, by the answers to how it was begun.
+    pub(super) fn check_fence(&self, answers: &[SimpleQueryMessage]) -> Result<(), Failure> {
+        match &self.writer {
+            Some(writer) if !is_held(answers) => Err(Failure::Ledger(writer.ledger.overtaken())),
+            _ => Ok(()),
+        }
+    }
+
+    /// What begins a transaction of rows that go into the table itself.
+    pub(super) fn begin_here(&self, node: NodeId, wire: Wire) -> String {
+        let begin = self.flow.plan.begin(node, wire);
+        match &self.writer {
+            Some(writer) => format!("{begin}; {}", writer.ledger.fence()),
+            None => begin,
         }
     }
 
@@ -256,45 +330,68 @@ impl<'a> Lane<'a> {
         Ok(())
     }
 
-    /// Commits `rows` rows that were sent, if not beside the table; the number of those that were
-    /// stored. If the load was stopped, not all of them were sent: then the COPY is dropped, which
-    /// aborts it.
+    /// Commits `rows` rows that were sent into the table, with receipts for those of `payload`; the number
+    /// of those that were stored. If the load was stopped, not all of them were sent: then the COPY
+    /// is dropped, which aborts it.
     async fn commit(
         &self,
         mut sink: Sink,
         rows: u64,
-        is_beside: bool,
+        payload: Option<&Payload>,
     ) -> Result<Option<u64>, Failure> {
         if self.flow.control.is_stopped() {
             return Ok(None);
         }
-        let rows = if is_beside { 0 } else { rows };
-        let finishing = sink.as_mut().finish().inspect_ok(|&stored| {
+        let client = &self.link.client;
+        let writer = self.writer.as_ref().zip(payload);
+        let writing =
+            writer.map(|(writer, payload)| (writer, writer.ledger.writing(self.flow, payload)));
+        let receipts = async {
+            let Some((Writer { ledger, statement }, writing)) = &writing else { return Ok(()) };
+            ledger.write(client, statement, writing).await.map_err(Failure::Receipts)?;
+            failpoint("receipts::written");
+            Ok(())
+        };
+        let in_doubt = self.in_doubt(rows);
+        // The end of COPY is not the end of the transaction: constraints may be deferred to that.
+        let copied = async {
+            let stored = sink.as_mut().finish().await.map_err(Failure::Rows)?;
             // A probe has no rows.
             if stored > 0 {
                 failpoint("payload::copied");
             }
-        });
-        // The end of COPY is not the end of the transaction: constraints may be deferred to that.
-        let commit = self.link.client.batch_execute("COMMIT");
-        let outcome = self.doubting(rows, try_join(finishing, commit)).await;
-        Ok(Some(outcome?.0))
+            Ok(stored)
+        };
+        let committed = async { client.batch_execute("COMMIT").await.map_err(Failure::Rows) };
+        let outcome = try_join3(copied, receipts, committed).await;
+        in_doubt.settle(&outcome);
+        let (stored, ..) = outcome?;
+        writing.iter().for_each(|(writer, writing)| writer.ledger.committed(writing));
+        Ok(Some(stored))
     }
 
-    /// The outcome of a COMMIT of `rows` rows; they are in doubt as long as there is none.
-    pub(super) async fn doubting<T>(
-        &self,
-        rows: u64,
-        commit: impl Future<Output = Result<T, tokio_postgres::Error>>,
-    ) -> Result<T, tokio_postgres::Error> {
-        let asked = if self.link.client.is_closed() { 0 } else { rows };
-        let in_doubt = &self.flow.control.rows_in_doubt;
-        in_doubt.fetch_add(asked, Relaxed);
-        let outcome = commit.await;
-        if outcome.as_ref().map_or_else(|error| error.as_db_error().is_some(), |_| true) {
-            in_doubt.fetch_sub(asked, Relaxed);
+    /// Commits all `rows` rows of the load, which is over then: there is nothing in between.
+    async fn commit_all(&self, mut sink: Sink, rows: u64) -> Result<Option<u64>, Failure> {
+        let Some(writer) = &self.writer else { return self.commit(sink, rows, None).await };
+        if self.flow.control.is_stopped() {
+            return Ok(None);
         }
-        outcome
+        let client = &self.link.client;
+        let stored = sink.as_mut().finish().await.map_err(Failure::Rows)?;
+        let closing = writer.ledger.close(client, [rows, stored, rows - stored, 0]);
+        closing.await.map_err(Failure::Ledger)?;
+        let in_doubt = self.in_doubt(rows);
+        let outcome = client.batch_execute("COMMIT").await.map_err(Failure::Rows);
+        in_doubt.settle(&outcome);
+        outcome.map(|()| Some(stored))
+    }
+
+    /// Notes that the commit of `rows` rows is asked for.
+    pub(super) fn in_doubt(&self, rows: u64) -> InDoubt<'_> {
+        let asked = if self.link.client.is_closed() { 0 } else { rows };
+        let all = &self.flow.control.rows_in_doubt;
+        all.fetch_add(asked, Relaxed);
+        InDoubt { all, asked }
     }
 
     /// Counts rows that are committed.
@@ -322,7 +419,13 @@ impl<'a> Lane<'a> {
         match outcome {
             Some(Ok(Some(committed))) => Ok(Some(committed)),
             Some(Ok(None)) | None => Ok(None),
-            Some(Err(Failure::Unmade(error) | Failure::Row(error))) => Err(error),
+            Some(Err(Failure::Unmade(error) | Failure::Row(error) | Failure::Ledger(error))) => {
+                Err(error)
+            }
+            Some(Err(Failure::Receipts(error))) => Err(match &self.writer {
+                Some(writer) => writer.ledger.failed(&error),
+                None => unwelcome(&error),
+            }),
             Some(Err(Failure::Begin(error))) => Err(unwelcome(&error)),
             Some(Err(Failure::Rows(error))) => Err(refusal(self.flow, &error, sent)),
             Some(Err(Failure::Changed(node, changed))) => Err(match changed {

@@ -15,7 +15,7 @@ use pgsluice_core::parse::Fields;
 use pgsluice_core::position::Position;
 use tokio_postgres::{CopyInSink, Statement};
 
-use super::copy::{Failure, Lane, Loaded};
+use super::copy::{Failure, Lane, Loaded, Writer};
 use super::lines;
 use super::refusal::{Blame, blame};
 use crate::error::{Error, Result};
@@ -57,12 +57,13 @@ impl Lane<'_> {
         let client = &self.link.client;
         let (node, wire) = (payload.node(), payload.wire());
         // The transaction that has failed may not be over yet.
-        let begin = format!("ROLLBACK; {}; {}", self.flow.plan.begin(node, wire), sql::SALVAGE);
+        let begin = format!("ROLLBACK; {}; {}", self.begin_here(node, wire), sql::SALVAGE);
         let asking = self.still.ask(client, node, wire, false);
-        let (_, changed) = try_join(client.simple_query(&begin), asking).await?;
+        let (answers, changed) = try_join(client.simple_query(&begin), asking).await?;
         if let Some(changed) = changed {
             return Err(Failure::Changed(node, changed));
         }
+        self.check_fence(&answers)?;
         let copy = client.prepare(&self.flow.plan.copy_statement(node, wire)).await?;
         let rows: Vec<_> = payload.in_order().collect();
         let mut salvage = Salvage {
@@ -215,11 +216,9 @@ impl Salvage<'_, '_> {
             _ => original(flow, at, bytes),
         };
         let reject = row.and_then(|row| {
-            Ok(Reject {
-                place: flow.place_of(at).ok_or_else(lost_place)?,
-                reason: blame.reason,
-                row,
-            })
+            let Position { source, offset, .. } = flow.position_of(at).ok_or_else(lost_place)?;
+            let place = flow.place_of(at).ok_or_else(lost_place)?;
+            Ok(Reject { at: (source, offset), place, reason: blame.reason, row })
         });
         if reject.is_err() {
             self.rejects.dismiss(1);
@@ -236,11 +235,34 @@ impl Salvage<'_, '_> {
             _ => Some(self.rejects.write(&self.rejected).map_err(Failure::Row)?),
         };
         failpoint("rejects::written");
-        let commit = self.lane.link.client.batch_execute("COMMIT");
-        self.lane.doubting(self.stored, commit).await?;
+        self.commit_rows().await?;
         failpoint("rejects::committed");
         batch.into_iter().for_each(|batch| self.rejects.keep(batch));
         Ok(Loaded { stored: self.stored, rejected, destination: None })
+    }
+}
+
+impl Salvage<'_, '_> {
+    /// Commits, with receipts for all rows.
+    async fn commit_rows(&self) -> Result<(), Failure> {
+        let Lane { flow, link, writer, .. } = self.lane;
+        let client = &link.client;
+        let writing =
+            writer.as_ref().map(|writer| (writer, writer.ledger.writing(flow, self.payload)));
+        let receipts = async {
+            let Some((Writer { ledger, statement }, writing)) = &writing else { return Ok(()) };
+            let rejected = self.rejected.iter().map(|reject| reject.at).collect::<Vec<_>>();
+            let rejecting = ledger.reject(client, &rejected);
+            let writing = ledger.write(client, statement, writing);
+            try_join(rejecting, writing).await.map(|_| ()).map_err(Failure::Receipts)
+        };
+        let in_doubt = self.lane.in_doubt(self.stored);
+        let committed = async { client.batch_execute("COMMIT").await.map_err(Failure::Rows) };
+        let outcome = try_join(receipts, committed).await;
+        in_doubt.settle(&outcome);
+        outcome?;
+        writing.iter().for_each(|(writer, writing)| writer.ledger.committed(writing));
+        Ok(())
     }
 }
 

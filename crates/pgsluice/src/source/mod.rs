@@ -1,8 +1,10 @@
 //! Where bytes come from: files, directories, glob patterns and standard input.
 
+mod fingerprint;
 mod original;
 mod reader;
 
+pub(crate) use fingerprint::{Fingerprint, changed};
 pub use reader::{Reader, Split};
 
 use std::fs::File;

@@ -192,7 +192,7 @@ impl Open {
     }
 }
 
-fn cannot_read(input: &Input, error: &std::io::Error) -> Error {
+pub(super) fn cannot_read(input: &Input, error: &std::io::Error) -> Error {
     let reason = plain_io(error);
     Error::new(Kind::Input, format!("could not read from file \"{}\": {reason}", input.name))
 }

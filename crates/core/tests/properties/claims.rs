@@ -1,0 +1,217 @@
+//! Whatever is routed by whichever thread, asked about, taken, committed or lost in whatever order: the
+//! claims of committed payloads are of all rows that are committed, and of no other row, however late it
+//! comes. So a load may die at any moment, and the next one knows each row that is in.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pgsluice_core::bucket::{Buckets, Claim, Mark, Part, Payload, RowAt, Shelf, Wire, Worth};
+use pgsluice_core::catalog::NodeId;
+
+use crate::choices::Choices;
+
+const THREADS: usize = 3;
+
+/// Room for a few rows, so that buckets have many parts.
+const PART: usize = 300;
+
+/// A load, and what is true of it.
+struct House {
+    nodes: usize,
+    buckets: Buckets,
+    shelves: [Shelf; THREADS],
+    threads: [Option<Routing>; THREADS],
+    splits: u32,
+    /// The node of every row that was ever read.
+    rows: BTreeMap<Mark, NodeId>,
+    committed: BTreeSet<Mark>,
+    claims: Vec<Claim>,
+    in_flight: Vec<Payload>,
+}
+
+/// A split that a thread is at: the rows that it goes through, and those that wait for the next time.
+struct Routing {
+    split: u32,
+    rows: Vec<Mark>,
+    next: usize,
+    waiting: Vec<Mark>,
+}
+
+impl Routing {
+    /// The first row that waits, or is still to come again.
+    fn expected(&self, asks: bool) -> Option<Mark> {
+        let again = self.rows.get(self.next).filter(|_| asks);
+        self.waiting.first().into_iter().chain(again).min().copied()
+    }
+}
+
+/// The property.
+pub fn check(bytes: &[u8]) {
+    let mut choices = Choices::new(bytes);
+    let nodes = 1 + choices.below(4);
+    let few_rows = choices.pick(&[0, 0, 3, 300]);
+    let mut house = House {
+        nodes,
+        buckets: Buckets::new(nodes, few_rows).claiming(),
+        shelves: [(); THREADS].map(|()| Shelf::new(Buckets::count(nodes))),
+        threads: [const { None }; THREADS],
+        splits: 0,
+        rows: BTreeMap::new(),
+        committed: BTreeSet::new(),
+        claims: Vec::new(),
+        in_flight: Vec::new(),
+    };
+    let mut asked = [false; THREADS];
+    while choices.left() {
+        match choices.below(8) {
+            0..5 => {
+                let thread = choices.below(THREADS);
+                house.route(thread, &mut asked[thread], &mut choices);
+            }
+            5 => {
+                let most = choices.pick(&[1, 100, 1000, usize::MAX]);
+                house.take(Worth { least: choices.pick(&[0, 40]), most });
+            }
+            6 => house.take_bucket(&mut choices),
+            _ if house.in_flight.is_empty() => {}
+            _ => {
+                let index = choices.below(house.in_flight.len().min(256));
+                house.commit(index);
+            }
+        }
+    }
+    house.finish(&mut asked);
+}
+
+impl House {
+    /// A few rows of a thread's split; a new one if it has none.
+    fn route(&mut self, thread: usize, asks: &mut bool, choices: &mut Choices<'_>) {
+        let Some(mut routing) = self.threads[thread].take() else {
+            *asks = false;
+            self.threads[thread] = Some(self.begin(choices));
+            self.check();
+            return;
+        };
+        for _ in 0..=choices.below(6) {
+            let Some(&row) = routing.rows.get(routing.next) else { break };
+            routing.next += 1;
+            if choices.once_in(if *asks { 8 } else { 5 }) {
+                routing.waiting.push(row);
+                continue;
+            }
+            let wire = choices.pick(&[Wire::Binary, Wire::Binary, Wire::Binary, Wire::Text]);
+            self.shelves[thread].expect(routing.expected(*asks));
+            self.push(thread, row, wire);
+        }
+        if routing.next < routing.rows.len() {
+            self.threads[thread] = Some(routing);
+        } else if routing.waiting.is_empty() {
+            self.buckets.complete(routing.split);
+        } else {
+            let Routing { split, waiting, .. } = routing;
+            let (rows, waiting) = (waiting, Vec::new());
+            self.threads[thread] = Some(Routing { split, rows, next: 0, waiting });
+            *asks = true;
+        }
+    }
+
+    /// The next split of the input, perhaps of no rows.
+    fn begin(&mut self, choices: &mut Choices<'_>) -> Routing {
+        let split = self.splits;
+        self.splits += 1;
+        let mut offset = 0;
+        let mut rows = Vec::new();
+        for _ in 0..choices.below(12) {
+            let mark = Mark { split, offset };
+            self.rows.insert(mark, choices.below(self.nodes));
+            rows.push(mark);
+            offset += 1 + choices.below(2) as u32;
+        }
+        Routing { split, rows, next: 0, waiting: Vec::new() }
+    }
+
+    fn push(&mut self, thread: usize, row: Mark, wire: Wire) {
+        let bucket = Buckets::of(self.nodes, self.rows[&row], wire);
+        let shelf = &mut self.shelves[thread];
+        let room = match shelf.room(bucket, 8) {
+            Ok(room) => room,
+            Err(bytes) => shelf.supply(bucket, Part::new(PART.max(bytes))),
+        };
+        let at = RowAt::new(row.split, row.offset, 0);
+        let pushed = room.push(at, |block| {
+            block.extend_from_slice(b"12345678");
+            Ok::<(), ()>(())
+        });
+        assert_eq!(pushed, Ok(()));
+    }
+
+    fn take(&mut self, worth: Worth) -> bool {
+        let [one, two, three] = &mut self.shelves;
+        let payload = self.buckets.take(worth, &mut [one, two, three]);
+        let taken = payload.is_some();
+        self.in_flight.extend(payload);
+        taken
+    }
+
+    fn take_bucket(&mut self, choices: &mut Choices<'_>) {
+        let node = choices.below(self.nodes);
+        let wire = choices.pick(&[Wire::Text, Wire::Binary]);
+        let bucket = Buckets::of(self.nodes, node, wire);
+        let [one, two, three] = &mut self.shelves;
+        self.in_flight.extend(self.buckets.take_bucket(bucket, &mut [one, two, three]));
+    }
+
+    fn commit(&mut self, index: usize) {
+        let payload = self.in_flight.swap_remove(index);
+        let claims = payload.claims();
+        assert_eq!(claims.iter().map(|claim| claim.rows).sum::<usize>(), payload.rows());
+        assert_eq!(claims.iter().map(|claim| claim.node).collect::<Vec<_>>(), payload.nodes());
+        for (at, _) in payload.in_order() {
+            let row = Mark { split: at.split, offset: at.offset };
+            assert!(self.committed.insert(row), "{row:?} is in twice");
+            assert!(claims.iter().any(|claim| self.is_in(claim, row)), "{row:?}: {claims:?}");
+        }
+        for Claim { ranges, upto, .. } in claims {
+            assert!(ranges.iter().all(|range| *upto <= range.last), "{upto:?} {ranges:?}");
+            assert!(ranges.is_sorted_by(|one, next| one.last < next.first), "{ranges:?}");
+        }
+        self.claims.extend_from_slice(claims);
+        self.buckets.release(&payload);
+        self.check();
+    }
+
+    fn is_in(&self, claim: &Claim, row: Mark) -> bool {
+        let within = claim.ranges.iter().any(|range| (range.first..=range.last).contains(&row));
+        self.rows[&row] == claim.node && (row < claim.upto || within)
+    }
+
+    /// No claim is of a row that is not committed.
+    fn check(&self) {
+        for row in self.rows.keys().filter(|row| !self.committed.contains(row)) {
+            let claim = self.claims.iter().find(|claim| self.is_in(claim, *row));
+            assert_eq!(claim, None, "{row:?} is not in");
+        }
+    }
+
+    /// All is routed and sent; whoever comes last for a node claims all of it.
+    fn finish(&mut self, asked: &mut [bool; THREADS]) {
+        let mut choices = Choices::new(&[]);
+        for (thread, asks) in asked.iter_mut().enumerate() {
+            while self.threads[thread].is_some() {
+                self.route(thread, asks, &mut choices);
+            }
+        }
+        while !self.in_flight.is_empty() {
+            self.commit(0);
+        }
+        let mut left: BTreeSet<NodeId> = BTreeSet::new();
+        while self.take(Worth { least: 0, most: usize::MAX }) {
+            left.extend(self.in_flight[0].nodes());
+            self.commit(0);
+        }
+        for node in left {
+            let last = self.claims.iter().rfind(|claim| claim.node == node).expect("a claim");
+            assert_eq!((last.upto, &last.ranges[..]), (Mark::start(self.splits), &[][..]));
+        }
+        assert_eq!(self.committed.len(), self.rows.len());
+    }
+}

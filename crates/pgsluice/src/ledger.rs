@@ -1,0 +1,306 @@
+//! The ledger: which rows of a load are in the table, kept in the target by the transactions that put
+//! them there. So a load that has ended in any way is taken up where it was.
+//!
+//! ```text
+//!     begin         the load and its tree, or what earlier attempts have claimed
+//!     entries       a payload's claims as receipts, in its own transaction
+//!     is_in         whether a row is claimed: then it is not sent again
+//!     finish        the last commit
+//! ```
+
+mod begin;
+mod blocks;
+mod claimed;
+mod layout;
+pub mod lookup;
+mod receipts;
+
+use std::collections::HashSet;
+
+use futures_util::future::try_join;
+use pgsluice_core::bucket::{Claim, Payload};
+use pgsluice_core::catalog::NodeId;
+use pgsluice_core::route::Scratch;
+use tokio_postgres::{Client, Statement};
+
+pub(crate) use self::begin::{Begun, begin, new_handful, refuse};
+use self::blocks::{Block, Blocks};
+pub(crate) use self::claimed::Place;
+use self::claimed::{Claimed, Receipt};
+use self::layout::Past;
+use self::receipts::{Entries, Receipts};
+use crate::error::{Error, Result};
+use crate::failpoint::failpoint;
+use crate::flow::Flow;
+use crate::kind::Kind;
+use crate::outcome::Outcome;
+use crate::pg::connect;
+use crate::pg::conninfo::Target;
+use crate::pg::{ledger as sql, sql as statements};
+use crate::routing::Reached;
+use crate::source::{Input, Split};
+
+/// One attempt of a load, as the ledger knows it.
+pub(crate) struct Ledger {
+    id: String,
+    attempt: i32,
+    /// The number of the tree by which rows are routed.
+    tree: i32,
+    /// What earlier attempts have claimed by this tree, and by others.
+    claimed: Claimed,
+    past: Vec<Past>,
+    /// What they have rejected.
+    rejected: HashSet<Place>,
+    receipts: Receipts,
+    blocks: Blocks,
+}
+
+/// What one transaction writes.
+pub(crate) struct Writing {
+    entries: Entries,
+    blocks: Vec<Block>,
+}
+
+impl Ledger {
+    /// What a transaction begins with, besides what it needs for its rows: [`Self::check`] must be
+    /// told the answers.
+    pub(crate) fn fence(&self) -> String {
+        sql::fence(&self.id)
+    }
+
+    /// What a session that loads begins with.
+    pub(crate) fn stay(&self) -> String {
+        sql::stay(&self.id)
+    }
+
+    /// The error for a load that somebody else has begun again, or has forgotten.
+    pub(crate) fn overtaken(&self) -> Error {
+        let message = format!("load {} was taken over by another run, or forgotten", self.id);
+        Error::new(Kind::Server, message).sqlstate("55006").detail(
+            "Nothing that this run had under way is committed; what it committed before, the other \
+             one knows.",
+        )
+    }
+
+    /// Whether no run of the load was before this one.
+    pub(crate) fn is_first(&self) -> bool {
+        self.attempt == 1
+    }
+
+    /// Whether earlier attempts have loaded rows.
+    pub(crate) fn is_resumed(&self) -> bool {
+        !self.claimed.is_empty() || !self.past.is_empty()
+    }
+
+    /// Whether a row that has reached `node` of the tree of now was loaded by an earlier attempt.
+    #[inline]
+    pub(crate) fn is_in(
+        &self,
+        node: NodeId,
+        reached: &Reached<'_>,
+        split: &Split,
+        scratch: &mut Scratch,
+    ) -> Result<bool> {
+        let at = place(split, reached);
+        if self.claimed.has(node, at) {
+            return Ok(true);
+        }
+        for past in &self.past {
+            if past.has(reached, at, scratch)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a row that is in was rejected.
+    pub(crate) fn was_rejected(&self, reached: &Reached<'_>, split: &Split) -> bool {
+        !self.rejected.is_empty() && self.rejected.contains(&place(split, reached))
+    }
+
+    /// The rows that earlier attempts have rejected.
+    pub(crate) fn rejected(&self) -> &HashSet<Place> {
+        &self.rejected
+    }
+
+    /// Notes rows that are rejected, in the transaction that `client` is in.
+    pub(crate) async fn reject(
+        &self,
+        client: &Client,
+        rows: &[Place],
+    ) -> Result<(), tokio_postgres::Error> {
+        let (sources, starts): (Vec<i32>, Vec<i64>) =
+            rows.iter().map(|&(source, start)| (source as i32, start as i64)).unzip();
+        client.execute(sql::REJECT, &[&self.id, &sources, &starts]).await?;
+        Ok(())
+    }
+
+    /// Notes a split before its rows are routed. One of a stream must be what it was.
+    pub(crate) fn meet(&self, split: &Split, inputs: &[Input]) -> Result<()> {
+        self.blocks.meet(split, inputs)
+    }
+
+    /// The same for a load that is finished: nothing may be new.
+    pub(crate) fn meet_again(&self, split: &Split, inputs: &[Input]) -> Result<()> {
+        self.blocks.meet_again(split, inputs)
+    }
+
+    /// Refuses streams that have ended before what earlier attempts have read of them.
+    pub(crate) fn check_end(&self, inputs: &[Input]) -> Result<()> {
+        self.blocks.check_end(inputs)
+    }
+
+    /// What is to be written with a payload's rows.
+    pub(crate) fn writing(&self, flow: &Flow<'_>, payload: &Payload) -> Writing {
+        let claims = payload.claims();
+        let entries = self.receipts.entries(flow, self.tree, claims);
+        let last = claims.iter().map(last_split).max().unwrap_or(0);
+        Writing { entries, blocks: self.blocks.unwritten(last) }
+    }
+
+    /// What is to be written when all rows of `nodes` become visible, as many as they have.
+    pub(crate) fn writing_all(
+        &self,
+        flow: &Flow<'_>,
+        nodes: impl Iterator<Item = (NodeId, u64)>,
+    ) -> Writing {
+        let upto = flow.end();
+        let receipts = nodes.map(|(node, rows)| Receipt {
+            number: 0,
+            tree: self.tree,
+            node,
+            upto,
+            ranges: Vec::new(),
+            rows,
+        });
+        let mut entries = Entries { receipts: receipts.collect(), gone: Vec::new() };
+        self.receipts.number(&mut entries);
+        Writing { entries, blocks: self.blocks.unwritten(u32::MAX) }
+    }
+
+    /// Has the statement planned that [`Self::write`] runs.
+    pub(crate) async fn prepare(
+        &self,
+        client: &Client,
+    ) -> Result<Statement, tokio_postgres::Error> {
+        client.prepare(sql::WRITE).await
+    }
+
+    /// Writes, in the transaction that `client` is in.
+    pub(crate) async fn write(
+        &self,
+        client: &Client,
+        statement: &Statement,
+        Writing { entries, blocks }: &Writing,
+    ) -> Result<(), tokio_postgres::Error> {
+        let receipts = &entries.receipts;
+        let numbers: Vec<i64> = receipts.iter().map(|receipt| receipt.number).collect();
+        let nodes: Vec<i32> = receipts.iter().map(|receipt| receipt.node as i32).collect();
+        let sources: Vec<i32> = receipts.iter().map(|receipt| receipt.upto.0 as i32).collect();
+        let uptos: Vec<i64> = receipts.iter().map(|receipt| receipt.upto.1 as i64).collect();
+        let rows: Vec<i64> = receipts.iter().map(|receipt| receipt.rows as i64).collect();
+        let list = |part: fn(&(u32, u64, u64)) -> u64| -> Vec<String> {
+            let list = |receipt: &Receipt| {
+                let parts: Vec<String> =
+                    receipt.ranges.iter().map(|range| part(range).to_string()).collect();
+                format!("{{{}}}", parts.join(","))
+            };
+            receipts.iter().map(list).collect()
+        };
+        let ranges =
+            [list(|range| u64::from(range.0)), list(|range| range.1), list(|range| range.2)];
+        let block_sources: Vec<i32> = blocks.iter().map(|block| block.source as i32).collect();
+        let block_starts: Vec<i64> = blocks.iter().map(|block| block.start as i64).collect();
+        let block_stops: Vec<i64> = blocks.iter().map(|block| block.stop as i64).collect();
+        let hashes: Vec<i64> = blocks.iter().map(|block| block.hash).collect();
+        client
+            .execute(
+                statement,
+                &[
+                    &self.id,
+                    &self.attempt,
+                    &entries.gone,
+                    &block_sources,
+                    &block_starts,
+                    &block_stops,
+                    &hashes,
+                    &self.tree,
+                    &numbers,
+                    &nodes,
+                    &sources,
+                    &uptos,
+                    &ranges[0],
+                    &ranges[1],
+                    &ranges[2],
+                    &rows,
+                ],
+            )
+            .await?;
+        Ok(())
+    }
+
+    /// The error for what [`Self::write`] has failed with.
+    pub(crate) fn failed(&self, error: &tokio_postgres::Error) -> Error {
+        use tokio_postgres::error::SqlState;
+        match error.as_db_error() {
+            // There is no load of this attempt any more.
+            Some(error) if *error.code() == SqlState::NOT_NULL_VIOLATION => self.overtaken(),
+            Some(error) => Error::from(error).detail("The server refused a row of the ledger."),
+            None => crate::sink::refusal::lost(Some(error)),
+        }
+    }
+
+    /// Notes that what was written is committed.
+    pub(crate) fn committed(&self, writing: &Writing) {
+        self.receipts.committed(&writing.entries);
+        self.blocks.written(&writing.blocks);
+    }
+
+    /// Marks the load as finished, in the transaction that `client` is in: all rows are in when that is
+    /// committed.
+    pub(crate) async fn close(&self, client: &Client, rows: [u64; 4]) -> Result<()> {
+        let [read, loaded, skipped, rejected] = rows.map(u64::cast_signed);
+        let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 6] =
+            [&self.id, &self.attempt, &read, &loaded, &skipped, &rejected];
+        match client.execute(sql::FINISH, &parameters).await? {
+            1 => Ok(()),
+            _ => Err(self.overtaken()),
+        }
+    }
+
+    /// Ends the load with the synchronous commit that makes all before it durable.
+    pub(crate) async fn finish(
+        &self,
+        flow: &Flow<'_>,
+        outcome: &Outcome,
+        target: &Target,
+    ) -> Result<()> {
+        failpoint("load::closing");
+        self.blocks.check_end(&flow.inputs)?;
+        let client = connect::connect(target).await?;
+        let begin = format!("{};{}; {}", statements::PATIENT, statements::BEGIN, self.fence());
+        let (answers, statement) =
+            try_join(client.simple_query(&begin), self.prepare(&client)).await?;
+        if !sql::is_held(&answers) {
+            return Err(self.overtaken());
+        }
+        let rest = self.writing_all(flow, std::iter::empty());
+        let written = self.write(&client, &statement, &rest).await;
+        written.map_err(|error| self.failed(&error))?;
+        self.close(&client, outcome.rows_in_all()).await?;
+        client.batch_execute("COMMIT").await?;
+        failpoint("load::closed");
+        Ok(())
+    }
+}
+
+/// Where a row begins.
+fn place(split: &Split, reached: &Reached<'_>) -> Place {
+    let start = split.start;
+    (start.source, start.offset + u64::from(split.rows[reached.index].start))
+}
+
+/// The last split that a claim speaks of.
+fn last_split(claim: &Claim) -> u32 {
+    claim.ranges.iter().map(|range| range.last.split).chain([claim.upto.split]).max().unwrap_or(0)
+}

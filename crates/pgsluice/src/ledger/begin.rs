@@ -1,0 +1,272 @@
+//! How a load begins in the ledger, or is taken up again: it must then be the same load.
+
+use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
+
+use pgsluice_core::catalog::{ROOT, Relation};
+use pgsluice_core::format::{Format, Syntax};
+use tokio_postgres::{Client, Row};
+
+use super::Ledger;
+use super::blocks::{Block, Blocks};
+use super::claimed::{Claimed, Place, Receipt};
+use super::layout::{Layout, Past};
+use super::receipts::Receipts;
+use crate::config::{Header, Load};
+use crate::control::Control;
+use crate::error::{Error, Result};
+use crate::kind::Kind;
+use crate::pg::ledger::{self as sql, Found, NewLoad};
+use crate::pg::sql as statements;
+use crate::plan::Plan;
+use crate::source::{Fingerprint, Input};
+
+/// How long a run waits for those before it until it says so.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How a load begins.
+pub(crate) enum Begun {
+    /// It runs, perhaps not for the first time.
+    Running(Ledger),
+    /// It is all in: rows read, loaded, skipped and rejected.
+    Finished(Ledger, [u64; 4]),
+}
+
+/// Begins the load `id`, or takes it up.
+pub(crate) async fn begin(
+    config: &Load,
+    id: &str,
+    plan: &Plan,
+    inputs: &[Input],
+    client: &mut Client,
+    control: &Control,
+) -> Result<Begun> {
+    let sources = Fingerprint::of_all(inputs)?;
+    client.batch_execute(statements::PATIENT).await?;
+    sql::make(client).await?;
+    let table = &plan.tree.nodes[ROOT].relation;
+    let columns = &plan.catalogue.columns;
+    let own = own_terms(config, &plan.format, plan.catalogue.version)?;
+    let now = sql::terms_now(client, &own, table, columns).await?;
+    // What this connection commits is durable with the first rows, or with the load.
+    client.batch_execute(statements::ASYNCHRONOUS).await?;
+    wait_for(id, client, control).await?;
+    let Some(found) = sql::find(client, id).await? else {
+        let sources = json(&sources)?;
+        let new = NewLoad { id, table, columns, terms: &own, sources: &sources, finished: None };
+        let written = client.batch_execute(&new.insert()).await;
+        if let Err(error) = written {
+            return Err(sql::refused(client, error).await);
+        }
+        plant(client, id, 0, &Layout::of(plan)).await?;
+        client.batch_execute("COMMIT").await?;
+        return Ok(Begun::Running(Ledger::new(id, 1, 0)));
+    };
+    check(&found, plan, &now, &sources).map_err(|error| refuse(error, id))?;
+    if found.is_finished {
+        let blocks = Blocks::of(blocks(client, id).await?);
+        client.batch_execute("COMMIT").await?;
+        return Ok(Begun::Finished(Ledger { blocks, ..Ledger::new(id, 0, 0) }, found.rows));
+    }
+    let ledger = resume(id, &found, plan, client, control).await;
+    ledger.map(Begun::Running)
+}
+
+/// Begins a transaction in which no other run of the load has one.
+async fn wait_for(id: &str, client: &Client, control: &Control) -> Result<()> {
+    let turn = sql::begin_alone(id);
+    let waiting = client.batch_execute(&turn);
+    tokio::pin!(waiting);
+    if let Ok(outcome) = tokio::time::timeout(PATIENCE, &mut waiting).await {
+        return Ok(outcome?);
+    }
+    control.wait_for(Some(format!("waiting for another run of load {id} to end its transactions")));
+    let outcome = waiting.await;
+    control.wait_for(None);
+    Ok(outcome?)
+}
+
+/// Refuses what is not the load that was begun.
+fn check(found: &Found, plan: &Plan, now: &str, sources: &[Fingerprint]) -> Result<()> {
+    let refuse = |message: String| Err(Error::new(Kind::Server, message).sqlstate("55000"));
+    if found.relation != plan.catalogue.facts[ROOT].oid {
+        return refuse("this load was begun into another table".to_owned());
+    }
+    let [before, now] = [&found.terms, now].map(parse::<BTreeMap<String, String>>);
+    let (before, now) = (before?, now?);
+    let names = before.keys().chain(now.keys());
+    if let Some(name) = names.into_iter().find(|name| before.get(*name) != now.get(*name)) {
+        let [before, now] = [&before, &now].map(|terms| terms.get(name).map_or("", String::as_str));
+        return refuse(format!("this load was begun with {name} \"{before}\", and not \"{now}\""));
+    }
+    let before: Vec<Fingerprint> = parse(&found.sources)?;
+    Fingerprint::check(&before, sources)
+}
+
+/// What to do about a load that cannot be taken up.
+pub(crate) fn refuse(error: Error, id: &str) -> Error {
+    error.hint(format!(
+        "Resume it as it was begun; or end it by: pgsluice ledger forget {id}. Its rows stay in the \
+         table."
+    ))
+}
+
+async fn resume(
+    id: &str,
+    found: &Found,
+    plan: &Plan,
+    client: &mut Client,
+    control: &Control,
+) -> Result<Ledger> {
+    client.execute(sql::RETRY, &[&id]).await?;
+    let layouts = client.query(sql::TREES, &[&id]).await?;
+    let receipts: Vec<Receipt> =
+        client.query(sql::RECEIPTS, &[&id]).await?.iter().map(receipt).collect();
+    let blocks = blocks(client, id).await?;
+    let rejected = client.query(sql::REJECTS, &[&id]).await?;
+    let rejected = rejected
+        .iter()
+        .map(|row| (row.get::<_, i32>(0).unsigned_abs(), row.get::<_, i64>(1).unsigned_abs()));
+    let rejected: HashSet<Place> = rejected.collect();
+    let now = Layout::of(plan);
+    let mut tree = None;
+    let mut others = Vec::new();
+    for row in &layouts {
+        let (number, layout): (i32, Layout) = (row.get(0), parse(row.get(1))?);
+        if layout == now {
+            tree = Some(number);
+        } else if receipts.iter().any(|receipt| receipt.tree == number) {
+            others.push((number, layout));
+        }
+    }
+    let tree = match tree {
+        Some(tree) => tree,
+        None => {
+            let next = layouts.iter().map(|row| row.get::<_, i32>(0) + 1).max().unwrap_or(0);
+            plant(client, id, next, &now).await?;
+            next
+        }
+    };
+    client.batch_execute("COMMIT").await?;
+    let of = |number: i32| receipts.iter().filter(move |receipt| receipt.tree == number);
+    let mut past = Vec::new();
+    for (number, layout) in others {
+        let built = Past::build(layout, Claimed::of(of(number)), plan, client).await;
+        past.push(built.map_err(|error| refuse(error, id))?);
+    }
+    let rows: u64 = receipts.iter().map(|receipt| receipt.rows).sum();
+    control.set_rows_before(rows.saturating_sub(rejected.len() as u64));
+    let next = receipts.iter().map(|receipt| receipt.number + 1).max().unwrap_or(0);
+    Ok(Ledger {
+        claimed: Claimed::of(of(tree)),
+        past,
+        rejected,
+        receipts: Receipts::of(next, of(tree)),
+        blocks: Blocks::of(blocks),
+        ..Ledger::new(id, found.attempt + 1, tree)
+    })
+}
+
+impl Ledger {
+    fn new(id: &str, attempt: i32, tree: i32) -> Self {
+        Self {
+            id: id.to_owned(),
+            attempt,
+            tree,
+            claimed: Claimed::default(),
+            past: Vec::new(),
+            rejected: HashSet::new(),
+            receipts: Receipts::default(),
+            blocks: Blocks::default(),
+        }
+    }
+}
+
+async fn plant(client: &Client, id: &str, number: i32, layout: &Layout) -> Result<()> {
+    client.execute(sql::PLANT, &[&id, &number, &json(layout)?]).await?;
+    Ok(())
+}
+
+async fn blocks(client: &Client, id: &str) -> Result<Vec<Block>> {
+    let rows = client.query(sql::BLOCKS, &[&id]).await?;
+    let block = |row: &Row| Block {
+        source: row.get::<_, i32>(0).unsigned_abs(),
+        start: row.get::<_, i64>(1).unsigned_abs(),
+        stop: row.get::<_, i64>(2).unsigned_abs(),
+        hash: row.get(3),
+    };
+    Ok(rows.iter().map(block).collect())
+}
+
+pub(super) fn receipt(row: &Row) -> Receipt {
+    let (sources, starts, stops): (Vec<i32>, Vec<i64>, Vec<i64>) =
+        (row.get(5), row.get(6), row.get(7));
+    let ranges = sources.into_iter().zip(starts.into_iter().zip(stops));
+    let ranges = ranges.map(|(source, (start, stop))| {
+        (source.unsigned_abs(), start.unsigned_abs(), stop.unsigned_abs())
+    });
+    Receipt {
+        number: row.get(0),
+        tree: row.get(1),
+        node: row.get::<_, i32>(2).unsigned_abs() as usize,
+        upto: (row.get::<_, i32>(3).unsigned_abs(), row.get::<_, i64>(4).unsigned_abs()),
+        ranges: ranges.collect(),
+        rows: row.get::<_, i64>(8).unsigned_abs(),
+    }
+}
+
+/// What decides how the input is read and routed, as far as the server does not know it; as JSON.
+fn own_terms(config: &Load, format: &Format, version: u32) -> Result<String> {
+    let Format { delimiter, null, syntax } = format;
+    let byte = |byte: u8| match char::from(byte) {
+        plain if byte.is_ascii_graphic() => plain.to_string(),
+        other => other.escape_default().to_string(),
+    };
+    let mut terms = BTreeMap::from([
+        ("delimiter", byte(*delimiter)),
+        ("null", String::from_utf8_lossy(null).into_owned()),
+        ("header", (config.header != Header::Absent).to_string()),
+        ("native", config.native.to_string()),
+        ("pgsluice", env!("CARGO_PKG_VERSION").to_owned()),
+        ("PostgreSQL", (version / 10_000).to_string()),
+    ]);
+    match syntax {
+        Syntax::Text => _ = terms.insert("format", "text".to_owned()),
+        Syntax::Csv { quote, escape, .. } => {
+            terms.extend([
+                ("format", "csv".to_owned()),
+                ("quote", byte(*quote)),
+                ("escape", byte(*escape)),
+            ]);
+        }
+    }
+    json(&terms)
+}
+
+/// The statement that writes a load of a handful of rows, which is over when it is committed.
+pub(crate) fn new_handful(
+    config: &Load,
+    id: &str,
+    (table, columns): (&Relation, &[String]),
+    (format, version): (&Format, u32),
+    inputs: &[Input],
+    rows: u64,
+) -> Result<String> {
+    let sources = json(&Fingerprint::of_all(inputs)?)?;
+    let terms = own_terms(config, format, version)?;
+    let new =
+        NewLoad { id, table, columns, terms: &terms, sources: &sources, finished: Some(rows) };
+    Ok(new.insert())
+}
+
+fn json(value: &impl serde::Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(|error| unreadable(&error))
+}
+
+pub(super) fn parse<T: serde::de::DeserializeOwned>(text: &str) -> Result<T> {
+    serde_json::from_str(text).map_err(|error| unreadable(&error))
+}
+
+fn unreadable(error: &serde_json::Error) -> Error {
+    Error::new(Kind::Server, format!("the ledger cannot be read: {error}")).sqlstate("XX001")
+}

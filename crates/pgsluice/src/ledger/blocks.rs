@@ -1,0 +1,103 @@
+//! Blocks: what was read of streams, which have no fingerprint. The hash of each split is kept with the
+//! first receipt that speaks of its rows; when the load is resumed, a split must be what it was before
+//! its rows go on.
+
+use std::collections::{BTreeMap, HashMap};
+
+use parking_lot::Mutex;
+use pgsluice_core::hash::bytes_extended;
+
+use crate::error::{Error, Result};
+use crate::source::{Input, Split, changed};
+
+/// What was read of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Block {
+    pub(super) source: u32,
+    pub(super) start: u64,
+    pub(super) stop: u64,
+    pub(super) hash: i64,
+}
+
+/// The blocks of a load.
+#[derive(Debug, Default)]
+pub(super) struct Blocks(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// Those of earlier runs that were not met again yet, by source and start.
+    known: HashMap<(u32, u64), Block>,
+    /// How far earlier runs had read each source.
+    ends: HashMap<u32, u64>,
+    /// Those that are not known to be in the ledger, by split.
+    new: BTreeMap<u32, Block>,
+}
+
+impl Blocks {
+    /// With those that earlier runs have kept.
+    pub(super) fn of(earlier: Vec<Block>) -> Self {
+        let mut state = State::default();
+        for block in earlier {
+            let end = state.ends.entry(block.source).or_default();
+            *end = block.stop.max(*end);
+            state.known.insert((block.source, block.start), block);
+        }
+        Self(Mutex::new(state))
+    }
+
+    /// Notes a split of a stream; refuses one that is not what an earlier run has read.
+    pub(super) fn meet(&self, split: &Split, inputs: &[Input]) -> Result<()> {
+        let (source, start) = (split.start.source, split.start.offset);
+        let Some(Input { size: None, name, .. }) = inputs.get(source as usize) else {
+            return Ok(());
+        };
+        let bytes = &split.bytes[..split.length];
+        let (stop, hash) = (start + split.length as u64, bytes_extended(bytes, 0).cast_signed());
+        let block = Block { source, start, stop, hash };
+        let mut state = self.0.lock();
+        match state.known.remove(&(source, start)) {
+            Some(known) if known == block => Ok(()),
+            None if state.ends.get(&source).is_none_or(|&end| end <= start) => {
+                state.new.insert(split.number, block);
+                Ok(())
+            }
+            _ => Err(changed(format!("{name} is another from byte {start} on, or soon after"))),
+        }
+    }
+
+    /// As [`Self::meet`], and refuses one that nobody has read before.
+    pub(super) fn meet_again(&self, split: &Split, inputs: &[Input]) -> Result<()> {
+        self.meet(split, inputs)?;
+        match self.0.lock().new.values().next() {
+            None => Ok(()),
+            Some(block) => {
+                let name = inputs.get(block.source as usize).map_or("", |input| &input.name);
+                Err(changed(format!("{name} goes on behind byte {}", block.start)))
+            }
+        }
+    }
+
+    /// Those up to the split `last` that are to be written before a receipt speaks of them.
+    pub(super) fn unwritten(&self, last: u32) -> Vec<Block> {
+        self.0.lock().new.range(..=last).map(|(_, block)| *block).collect()
+    }
+
+    /// Notes that `blocks` are in the ledger.
+    pub(super) fn written(&self, blocks: &[Block]) {
+        self.0.lock().new.retain(|_, block| !blocks.contains(block));
+    }
+
+    /// Refuses a stream that has ended before what earlier runs have read of it.
+    pub(super) fn check_end(&self, inputs: &[Input]) -> Result<()> {
+        let state = self.0.lock();
+        match state.known.keys().min() {
+            None => Ok(()),
+            Some((source, start)) => Err(ended(inputs, *source, *start)),
+        }
+    }
+}
+
+fn ended(inputs: &[Input], source: u32, at: u64) -> Error {
+    let name = inputs.get(source as usize).map_or("", |input| input.name.as_str());
+    changed(format!("{name} ends at byte {at}, and went on"))
+}

@@ -1,0 +1,120 @@
+//! Claimed: which rows earlier runs of a load have committed, as their receipts say.
+
+use std::collections::HashMap;
+
+/// A place in the inputs: a source by its number, and the offset of a byte.
+pub(crate) type Place = (u32, u64);
+
+/// One receipt, as it is read.
+#[derive(Clone, Debug)]
+pub(crate) struct Receipt {
+    pub(crate) number: i64,
+    pub(crate) tree: i32,
+    pub(crate) node: usize,
+    /// All rows of the node that begin before it are in.
+    pub(crate) upto: Place,
+    /// And those that begin in these: the source, the first byte, the one behind the last.
+    pub(crate) ranges: Vec<(u32, u64, u64)>,
+    pub(crate) rows: u64,
+}
+
+impl Receipt {
+    /// The place from which on it says nothing.
+    pub(crate) fn reach(&self) -> Place {
+        let stops = self.ranges.iter().map(|&(source, _, stop)| (source, stop));
+        stops.chain([self.upto]).max().unwrap_or(self.upto)
+    }
+}
+
+/// The rows of one tree's nodes that are in.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Claimed {
+    nodes: HashMap<usize, OfNode>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct OfNode {
+    upto: Place,
+    /// In order, and apart from one another.
+    ranges: Vec<(u32, u64, u64)>,
+}
+
+impl Claimed {
+    /// What all of `receipts` say together.
+    pub(crate) fn of<'r>(receipts: impl Iterator<Item = &'r Receipt>) -> Self {
+        let mut claimed = Self::default();
+        for receipt in receipts {
+            let node = claimed.nodes.entry(receipt.node).or_default();
+            node.upto = node.upto.max(receipt.upto);
+            node.ranges.extend(&receipt.ranges);
+        }
+        claimed.nodes.values_mut().for_each(OfNode::tidy);
+        claimed
+    }
+
+    /// Whether nothing is in.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// Whether a row of `node` that begins at `at` is in.
+    #[inline]
+    pub(crate) fn has(&self, node: usize, at: Place) -> bool {
+        self.nodes.get(&node).is_some_and(|node| node.has(at))
+    }
+}
+
+impl OfNode {
+    fn tidy(&mut self) {
+        let mut ranges = std::mem::take(&mut self.ranges);
+        ranges.retain(|&(source, _, stop)| (source, stop) > self.upto);
+        ranges.sort_unstable();
+        for range in ranges {
+            match self.ranges.last_mut() {
+                Some(last) if last.0 == range.0 && range.1 <= last.2 => {
+                    last.2 = last.2.max(range.2)
+                }
+                _ => self.ranges.push(range),
+            }
+        }
+    }
+
+    fn has(&self, at: Place) -> bool {
+        if at < self.upto {
+            return true;
+        }
+        let after = self.ranges.partition_point(|&(source, start, _)| (source, start) <= at);
+        let range = after.checked_sub(1).map(|index| self.ranges[index]);
+        range.is_some_and(|(source, _, stop)| source == at.0 && at.1 < stop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn receipt(node: usize, upto: Place, ranges: &[(u32, u64, u64)]) -> Receipt {
+        Receipt { number: 0, tree: 0, node, upto, ranges: ranges.to_vec(), rows: 0 }
+    }
+
+    #[test]
+    fn rows_are_in_that_any_receipt_claims() {
+        let receipts = [
+            receipt(1, (0, 10), &[(0, 30, 31), (1, 5, 9)]),
+            receipt(1, (0, 20), &[(0, 12, 14), (0, 31, 40)]),
+            receipt(2, (1, 0), &[]),
+        ];
+        let claimed = Claimed::of(receipts.iter());
+        let within = [(0, 0), (0, 19), (0, 30), (0, 31), (0, 39), (1, 5), (1, 8)];
+        assert!(within.iter().all(|&at| claimed.has(1, at)));
+        let beyond = [(0, 20), (0, 29), (0, 40), (1, 4), (1, 9), (2, 6)];
+        assert!(!beyond.iter().any(|&at| claimed.has(1, at)));
+        assert!(claimed.has(2, (0, 999)) && !claimed.has(2, (1, 0)) && !claimed.has(3, (0, 0)));
+    }
+
+    #[test]
+    fn a_receipt_reaches_to_the_end_of_its_last_range() {
+        assert_eq!(receipt(0, (0, 10), &[(0, 30, 31), (0, 12, 13)]).reach(), (0, 31));
+        assert_eq!(receipt(0, (1, 0), &[(0, 30, 31)]).reach(), (1, 0));
+    }
+}

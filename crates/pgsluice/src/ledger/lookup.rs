@@ -1,0 +1,157 @@
+//! The ledger as people look at it: which loads there are, what is in of each, and its end.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use tokio_postgres::{Client, Row};
+
+use super::begin::{parse, receipt};
+use super::layout::Layout;
+use crate::error::{Error, Result};
+use crate::kind::Kind;
+use crate::pg::connect::connect;
+use crate::pg::conninfo::Target;
+use crate::pg::ledger::{self as sql, Presence};
+use crate::source::Fingerprint;
+
+/// A load, as the ledger has it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Entry {
+    /// Its name.
+    pub id: String,
+    /// The table, as it was named then.
+    pub table: String,
+    /// `running` until all is in: then `finished`.
+    pub state: String,
+    /// How often it was begun.
+    pub attempts: i32,
+    /// When, in the server's words.
+    pub begun: String,
+    /// When it was finished.
+    pub ended: Option<String>,
+    /// Rows that are in; of one that is not finished, those that were sent.
+    pub rows: u64,
+    /// The inputs.
+    pub sources: Vec<String>,
+}
+
+/// A load in full.
+#[derive(Clone, Debug, Serialize)]
+pub struct Details {
+    /// What [`list`] says of it.
+    #[serde(flatten)]
+    pub entry: Entry,
+    /// How its input is read and routed.
+    pub terms: BTreeMap<String, String>,
+    /// What is in, by the tables that rows were routed to.
+    pub receipts: Vec<OfTable>,
+}
+
+/// The receipts of one table.
+#[derive(Clone, Debug, Serialize)]
+pub struct OfTable {
+    /// Its name when the load began.
+    pub table: String,
+    /// Rows that were sent.
+    pub rows: u64,
+    /// All of its rows that begin before this byte of this source, counted from 0, are in.
+    pub upto: (u32, u64),
+    /// So are those that begin in these: source, first byte, the byte behind the last.
+    pub ranges: Vec<(u32, u64, u64)>,
+}
+
+/// All loads of the ledger, the newest first.
+pub async fn list(target: &Target) -> Result<Vec<Entry>> {
+    let client = connect(target).await?;
+    if sql::look(&client).await? != Presence::Whole {
+        return Ok(Vec::new());
+    }
+    rows(&client, None).await?.iter().map(entry).collect()
+}
+
+/// One load.
+pub async fn show(target: &Target, id: &str) -> Result<Details> {
+    let client = connect(target).await?;
+    if sql::look(&client).await? != Presence::Whole {
+        return Err(unknown(id));
+    }
+    let rows = rows(&client, Some(id)).await?;
+    let row = rows.first().ok_or_else(|| unknown(id))?;
+    let trees = client.query(sql::TREES, &[&id]).await?;
+    let trees: BTreeMap<i32, Layout> =
+        trees.iter().map(|row| Ok((row.get(0), parse(row.get(1))?))).collect::<Result<_>>()?;
+    let mut receipts: BTreeMap<(i32, usize), OfTable> = BTreeMap::new();
+    for receipt in client.query(sql::RECEIPTS, &[&id]).await?.iter().map(receipt) {
+        let of_table = receipts.entry((receipt.tree, receipt.node)).or_insert_with(|| OfTable {
+            table: trees.get(&receipt.tree).map_or_else(String::new, |t| t.label(receipt.node)),
+            rows: 0,
+            upto: (0, 0),
+            ranges: Vec::new(),
+        });
+        of_table.rows += receipt.rows;
+        of_table.upto = of_table.upto.max(receipt.upto);
+        of_table.ranges.extend(receipt.ranges);
+    }
+    for of_table in receipts.values_mut() {
+        let upto = of_table.upto;
+        of_table.ranges.retain(|&(source, _, stop)| (source, stop) > upto);
+        of_table.ranges.sort_unstable();
+    }
+    Ok(Details {
+        entry: entry(row)?,
+        terms: parse(row.get(11))?,
+        receipts: receipts.into_values().collect(),
+    })
+}
+
+/// Takes a load out of the ledger, unless it runs. Its rows stay.
+pub async fn forget(target: &Target, id: &str) -> Result<()> {
+    let client = connect(target).await?;
+    if sql::look(&client).await? != Presence::Whole {
+        return Err(unknown(id));
+    }
+    let begun = client.simple_query(&sql::begin_unless_running(id)).await?;
+    if !sql::is_held(&begun) {
+        return Err(Error::new(Kind::Server, format!("load {id} is running"))
+            .sqlstate("55006")
+            .hint("Stop it first, or wait until it has ended."));
+    }
+    if sql::find(&client, id).await?.is_none() {
+        return Err(unknown(id));
+    }
+    match client.batch_execute(&sql::forget(id)).await {
+        Ok(()) => Ok(client.batch_execute("COMMIT").await?),
+        Err(error) => Err(sql::refused(&client, error).await),
+    }
+}
+
+async fn rows(client: &Client, id: Option<&str>) -> Result<Vec<Row>> {
+    match client.query(sql::LIST, &[&id]).await {
+        Ok(rows) => Ok(rows),
+        Err(error) => Err(sql::refused(client, error).await),
+    }
+}
+
+fn entry(row: &Row) -> Result<Entry> {
+    let sources: Vec<Fingerprint> = parse(row.get(10))?;
+    let rows = match row.get::<_, Option<i64>>(7) {
+        Some(loaded) => loaded,
+        None => row.get(9),
+    };
+    Ok(Entry {
+        id: row.get(0),
+        table: row.get(1),
+        state: row.get(2),
+        attempts: row.get(3),
+        begun: row.get(4),
+        ended: row.get(5),
+        rows: rows.unsigned_abs(),
+        sources: sources.into_iter().map(|source| source.name).collect(),
+    })
+}
+
+fn unknown(id: &str) -> Error {
+    Error::new(Kind::Server, format!("load {id} is not in the ledger"))
+        .sqlstate("02000")
+        .hint("pgsluice ledger list says which are.")
+}

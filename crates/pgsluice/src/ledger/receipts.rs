@@ -1,0 +1,99 @@
+//! Receipts: the claims of a payload as rows of the ledger. One that a new one covers is deleted by the
+//! same transaction, so that there are never many.
+
+use std::collections::HashMap;
+
+use parking_lot::Mutex;
+use pgsluice_core::bucket::{Claim, Span};
+
+use super::claimed::{Place, Receipt};
+use crate::flow::Flow;
+
+/// All receipts of a load that are known to be committed.
+#[derive(Debug, Default)]
+pub(super) struct Receipts(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// The number of the next one.
+    next: i64,
+    by_node: HashMap<usize, Vec<Held>>,
+}
+
+/// What must be known of a receipt to know whether another covers it.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    number: i64,
+    reach: Place,
+    rows: u64,
+}
+
+/// Receipts that are to be written by one transaction.
+#[derive(Debug, Default)]
+pub(crate) struct Entries {
+    pub(super) receipts: Vec<Receipt>,
+    /// The numbers of those that they cover.
+    pub(super) gone: Vec<i64>,
+}
+
+impl Receipts {
+    /// With those that earlier runs have written for the same tree; all are numbered from `next` on.
+    pub(super) fn of<'r>(next: i64, earlier: impl Iterator<Item = &'r Receipt>) -> Self {
+        let mut state = State { next, by_node: HashMap::new() };
+        earlier.for_each(|receipt| state.hold(receipt));
+        Self(Mutex::new(state))
+    }
+
+    /// What is to be written for `claims`. The receipts that go are nobody else's to delete from now on.
+    pub(super) fn entries(&self, flow: &Flow<'_>, tree: i32, claims: &[Claim]) -> Entries {
+        let claims = claims.iter().map(|claim| Receipt {
+            number: 0,
+            tree,
+            node: claim.node,
+            upto: flow.behind(claim.upto),
+            ranges: claim.ranges.iter().flat_map(|span| ranges(flow, *span)).collect(),
+            rows: claim.rows as u64,
+        });
+        let mut entries = Entries { receipts: claims.collect(), gone: Vec::new() };
+        self.number(&mut entries);
+        entries
+    }
+
+    /// Numbers new receipts, and adds to them what they cover.
+    pub(super) fn number(&self, entries: &mut Entries) {
+        let mut state = self.0.lock();
+        for receipt in &mut entries.receipts {
+            receipt.number = state.next;
+            state.next += 1;
+            let Some(held) = state.by_node.get_mut(&receipt.node) else { continue };
+            for covered in held.extract_if(.., |held| held.reach <= receipt.upto) {
+                entries.gone.push(covered.number);
+                receipt.rows += covered.rows;
+            }
+        }
+    }
+
+    /// Notes that receipts are committed.
+    pub(super) fn committed(&self, entries: &Entries) {
+        let mut state = self.0.lock();
+        entries.receipts.iter().for_each(|receipt| state.hold(receipt));
+    }
+}
+
+impl State {
+    fn hold(&mut self, receipt: &Receipt) {
+        let Receipt { number, rows, .. } = *receipt;
+        let held = Held { number, reach: receipt.reach(), rows };
+        self.by_node.entry(receipt.node).or_default().push(held);
+    }
+}
+
+/// The bytes from a row to another; one range for each source that they lie in.
+fn ranges(flow: &Flow<'_>, Span { first, last }: Span) -> impl Iterator<Item = (u32, u64, u64)> {
+    let (begin, end) = (flow.row_at(first), flow.row_at(last));
+    (begin.0..=end.0).map(move |source| {
+        let start = if source == begin.0 { begin.1 } else { 0 };
+        let stop = if source == end.0 { end.1 + 1 } else { i64::MAX.unsigned_abs() };
+        (source, start, stop)
+    })
+}

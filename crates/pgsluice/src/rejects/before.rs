@@ -1,0 +1,57 @@
+//! What an earlier run of a load has left in the files: the ledger says which of it was committed.
+
+use std::collections::HashSet;
+
+use pgsluice_core::format::Format;
+use pgsluice_core::split::Splitter;
+use serde::Deserialize;
+
+use super::Batch;
+use crate::source::Input;
+
+/// An earlier run.
+pub(crate) struct Before<'b> {
+    pub inputs: &'b [Input],
+    pub format: &'b Format,
+    pub has_header: bool,
+    /// The rows that are rejected: source and first byte.
+    pub rejected: &'b HashSet<(u32, u64)>,
+}
+
+/// What matters of a line of the log.
+#[derive(Deserialize)]
+struct Known {
+    load: String,
+    source: String,
+    offset: u64,
+}
+
+impl Before<'_> {
+    /// Each row with its reason, as far as there are both: of what was written last there may be a part.
+    /// None if the files are not those of the load `id`.
+    pub(super) fn batches(&self, id: &str, rows: &[u8], log: &[u8]) -> Option<Vec<Batch>> {
+        let mut found = Vec::new();
+        // What is behind a torn row is not looked at.
+        let _ = Splitter::new(self.format).scan(rows, true, &mut found);
+        let found = found.iter().skip(usize::from(self.has_header));
+        let mut whole = found
+            .map(|row| u64::from(row.start)..u64::from(row.end) + 1)
+            .take_while(|row| row.end <= rows.len() as u64);
+        let (mut batches, mut left, mut begin) = (Vec::new(), self.rejected.clone(), 0);
+        for line in log.split_inclusive(|&byte| byte == b'\n') {
+            let log = begin..begin + line.len() as u64;
+            begin = log.end;
+            let Some(line) = line.strip_suffix(b"\n") else { break };
+            let Known { load, source, offset } = serde_json::from_slice(line).ok()?;
+            if load != id {
+                return None;
+            }
+            let source = self.inputs.iter().position(|input| input.name == source);
+            let is_kept = source.is_some_and(|source| left.remove(&(source as u32, offset)));
+            let Some(rows) = whole.next() else { break };
+            batches.push(Batch { rows, log, is_kept });
+        }
+        // Reasons are written first: rows without any are another's.
+        (!log.is_empty() || rows.is_empty()).then_some(batches)
+    }
+}

@@ -1,0 +1,138 @@
+//! Fingerprint: what tells whether an input is still the one that a load has begun with, without reading
+//! all of it.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::time::UNIX_EPOCH;
+
+use pgsluice_core::hash::bytes_extended;
+use serde::{Deserialize, Serialize};
+
+use super::{Input, reader};
+use crate::error::{Error, Result};
+use crate::kind::Kind;
+
+/// Bytes at each end of a file that are looked at.
+const BLOCK: u64 = 64 << 10;
+
+/// What is known of an input before it is read.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Fingerprint {
+    /// As the user knew it.
+    pub(crate) name: String,
+    /// None for a stream: of that the blocks are compared as they come.
+    file: Option<OfFile>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct OfFile {
+    size: u64,
+    /// Nanoseconds since 1970.
+    modified: String,
+    /// Hashes of the first and the last block, in base 16.
+    head: String,
+    tail: String,
+}
+
+impl Fingerprint {
+    /// Of all inputs.
+    pub(crate) fn of_all(inputs: &[Input]) -> Result<Vec<Self>> {
+        inputs.iter().map(Self::of).collect()
+    }
+
+    fn of(input: &Input) -> Result<Self> {
+        let name = input.name.clone();
+        let (Some(_), Some(path)) = (input.size, &input.path) else {
+            return Ok(Self { name, file: None });
+        };
+        let file = File::open(path).and_then(OfFile::read);
+        let file = file.map_err(|error| reader::cannot_read(input, &error))?;
+        Ok(Self { name, file: Some(file) })
+    }
+
+    /// Refuses inputs that are not `before`, those that the load began with.
+    pub(crate) fn check(before: &[Self], now: &[Self]) -> Result<()> {
+        if before.len() != now.len() {
+            let (before, now) = (before.len(), now.len());
+            return Err(changed(format!("it began with {before} inputs, and now there are {now}")));
+        }
+        match before.iter().zip(now).find(|(before, now)| before.file != now.file) {
+            None => Ok(()),
+            Some((before, now)) => Err(changed(match (&before.file, &now.file) {
+                (Some(before), Some(after)) if before.size != after.size => {
+                    let (name, before, after) = (&now.name, before.size, after.size);
+                    format!("{name} had {before} bytes and has {after}")
+                }
+                (Some(_), Some(_)) => format!("{} was written to", now.name),
+                _ => format!("{} is not {}, which it began with", now.name, before.name),
+            })),
+        }
+    }
+}
+
+/// The error for an input that is not what it was.
+pub(crate) fn changed(how: impl Into<String>) -> Error {
+    Error::new(Kind::Input, "the input is not the one that this load began with")
+        .sqlstate("55000")
+        .detail(format!("{}.", capitalized(how.into())))
+}
+
+fn capitalized(text: String) -> String {
+    match text.chars().next() {
+        // Names stay as they are.
+        Some('i') if text.starts_with("it ") => format!("I{}", &text[1..]),
+        _ => text,
+    }
+}
+
+impl OfFile {
+    fn read(mut file: File) -> std::io::Result<Self> {
+        let metadata = file.metadata()?;
+        let modified = metadata.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let size = metadata.len();
+        let head = hash(&mut file)?;
+        file.seek(SeekFrom::Start(size.saturating_sub(BLOCK)))?;
+        let tail = hash(&mut file)?;
+        Ok(Self { size, modified: modified.as_nanos().to_string(), head, tail })
+    }
+}
+
+/// Of the next block.
+fn hash(file: &mut File) -> std::io::Result<String> {
+    let mut block = Vec::new();
+    file.take(BLOCK).read_to_end(&mut block)?;
+    Ok(format!("{:016x}", bytes_extended(&block, 0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_known_by_its_size_its_time_and_its_ends() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("rows");
+        let long = vec![b'x'; 3 * BLOCK as usize];
+        let look = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).expect("a file");
+            let time = UNIX_EPOCH + std::time::Duration::from_secs(1);
+            File::options()
+                .append(true)
+                .open(&path)
+                .and_then(|file| file.set_modified(time))
+                .expect("a time");
+            Fingerprint::of_all(&super::super::resolve(&[path.display().to_string()])?)
+        };
+        let before = look(&long).expect("a fingerprint");
+        assert!(Fingerprint::check(&before, &look(&long).expect("the same")).is_ok());
+        for place in [0, long.len() - 1] {
+            let mut other = long.clone();
+            other[place] = b'y';
+            let refused = Fingerprint::check(&before, &look(&other).expect("another"));
+            assert!(refused.expect_err("changed").to_string().contains("rows was written to"));
+        }
+        let refused = Fingerprint::check(&before, &look(b"x").expect("another"));
+        assert!(refused.expect_err("changed").to_string().contains("had 196608 bytes and has 1"));
+        assert!(Fingerprint::check(&before, &[]).is_err());
+    }
+}
