@@ -96,7 +96,7 @@ impl Case {
         self.bench.load([&["rows.csv", "-t", "t", "--exchange", "--json", "-q"], more].concat())
     }
 
-    /// The definitions of all that is in the database, without the comments of the dump and the word
+    /// The definitions of all that is in the database but the ledger, without the comments of the dump and the word
     /// that newer ones protect their output with.
     fn dump(&self) -> String {
         self.dump_without("no table")
@@ -114,7 +114,9 @@ impl Case {
             newer.filter_map(|major| std::env::var(format!("PGSLUICE_TEST_BIN_{major}")).ok());
         let program = bins.map(|bin| Path::new(&bin).join("pg_dump")).find(|path| path.exists());
         let mut command = Command::new(program.expect("a pg_dump"));
-        command.args(["--schema-only", "-T", tables, "-d", &self.bench.url]).stdin(Stdio::null());
+        command
+            .args(["--schema-only", "-N", "pgsluice", "-T", tables, "-d", &self.bench.url])
+            .stdin(Stdio::null());
         let output = command.output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let text = String::from_utf8(output.stdout).unwrap();

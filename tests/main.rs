@@ -27,6 +27,7 @@ mod policy;
 mod proxy;
 mod random;
 mod rejects;
+mod resume;
 mod rules;
 mod selftest;
 mod server;

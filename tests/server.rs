@@ -96,6 +96,8 @@ impl Server {
         let name = format!("sluice_{}_{count}", std::process::id());
         let admin = Session::open(&self.url());
         admin.run(&format!("CREATE DATABASE {name} {options}"));
+        // Whatever the role that loads: it may keep a ledger.
+        admin.run(&format!("GRANT CREATE ON DATABASE {name} TO PUBLIC"));
         Scratch { url: with_database(&self.url(), &name), name, admin }
     }
 }

@@ -65,7 +65,7 @@ fn attach_reads_nothing(case: &Case) {
     assert_eq!(summary["exchanged"], 4);
     let scans =
         "SELECT string_agg(concat_ws(' ', relname, n_tup_ins, seq_scan), ', ' ORDER BY relname)
-                 FROM pg_stat_user_tables WHERE n_tup_ins > 0";
+                 FROM pg_stat_user_tables WHERE n_tup_ins > 0 AND schemaname = 'public'";
     wait_until("the statistics", || {
         case.run("SELECT pg_stat_clear_snapshot()");
         case.value(scans).matches(", ").count() == 3

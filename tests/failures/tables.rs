@@ -157,8 +157,7 @@ fn settings_of_a_role_do_not_matter_or_are_said() {
         bench.load_into(&url, [rows, "-t", "t"]).fails(1, &["(SQLSTATE 42P01)\nHINT:"]);
         bench.session.run(&format!("ALTER ROLE {role} SET default_transaction_read_only = on"));
         let ended = bench.load_into(&url, [rows, "-t", "public.t"]);
-        let message = "cannot execute COPY FROM in a read-only transaction (SQLSTATE 25006)";
-        ended.fails_empty(&[message, "\nHINT:"]);
+        ended.fails(1, &["in a read-only transaction (SQLSTATE 25006)", "\nHINT:"]);
         assert!(!ended.stderr.contains(LOGIN) && !ended.stderr.contains(".csv:"), "{ended:?}");
         assert_eq!(bench.count("t"), 60_000);
         drop_role(bench, "odd");

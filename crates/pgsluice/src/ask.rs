@@ -285,7 +285,8 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
 
     /// Asks about all keys from `known` on, in as few pieces as it takes.
     async fn ask_all(&mut self, link: &Link, statement: &Statement, known: usize) -> Result<()> {
-        let mut batches = vec![known..self.ends.len()];
+        let all = known..self.ends.len();
+        let mut batches = Vec::from([all]);
         while !batches.is_empty() {
             let queries = batches.iter().map(|keys| self.query(link, statement, known, keys));
             let outcomes = join_all(queries).await;

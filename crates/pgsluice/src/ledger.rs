@@ -137,7 +137,7 @@ impl Ledger {
 
     /// Notes a split before its rows are routed. One of a stream must be what it was.
     pub(crate) fn meet(&self, split: &Split, inputs: &[Input]) -> Result<()> {
-        self.blocks.meet(split, inputs)
+        self.blocks.meet(split, inputs).map_err(|error| refuse(error, &self.id))
     }
 
     /// The same for a load that is finished: nothing may be new.
@@ -276,7 +276,7 @@ impl Ledger {
         target: &Target,
     ) -> Result<()> {
         failpoint("load::closing");
-        self.blocks.check_end(&flow.inputs)?;
+        self.blocks.check_end(&flow.inputs).map_err(|error| refuse(error, &self.id))?;
         let client = connect::connect(target).await?;
         let begin = format!("{};{}; {}", statements::PATIENT, statements::BEGIN, self.fence());
         let (answers, statement) =

@@ -92,8 +92,8 @@ fn check(found: &Found, plan: &Plan, now: &str, sources: &[Fingerprint]) -> Resu
     if found.relation != plan.catalogue.facts[ROOT].oid {
         return refuse("this load was begun into another table".to_owned());
     }
-    let [before, now] = [&found.terms, now].map(parse::<BTreeMap<String, String>>);
-    let (before, now) = (before?, now?);
+    let before: BTreeMap<String, String> = parse(&found.terms)?;
+    let now: BTreeMap<String, String> = parse(now)?;
     let names = before.keys().chain(now.keys());
     if let Some(name) = names.into_iter().find(|name| before.get(*name) != now.get(*name)) {
         let [before, now] = [&before, &now].map(|terms| terms.get(name).map_or("", String::as_str));
@@ -119,6 +119,10 @@ async fn resume(
     control: &Control,
 ) -> Result<Ledger> {
     client.execute(sql::RETRY, &[&id]).await?;
+    let oids: Vec<u32> = plan.catalogue.facts.iter().map(|facts| facts.oid).collect();
+    if client.query_one(sql::EMPTIED, &[&id, &oids]).await?.get(0) {
+        return Err(refuse(emptied(), id));
+    }
     let layouts = client.query(sql::TREES, &[&id]).await?;
     let receipts: Vec<Receipt> =
         client.query(sql::RECEIPTS, &[&id]).await?.iter().map(receipt).collect();
@@ -180,6 +184,14 @@ impl Ledger {
             blocks: Blocks::default(),
         }
     }
+}
+
+/// The error for a load whose rows the server has dropped without its knowledge.
+fn emptied() -> Error {
+    let message = "a partition is unlogged, and the server has crashed since this load was begun";
+    Error::new(Kind::Server, message)
+        .sqlstate("55000")
+        .detail("What was loaded into it is gone, and no receipt says so.")
 }
 
 async fn plant(client: &Client, id: &str, number: i32, layout: &Layout) -> Result<()> {

@@ -29,6 +29,7 @@ use tokio_postgres::types::Oid;
 use tokio_postgres::{Client, IsolationLevel, Row, Transaction};
 
 pub(crate) use self::questions::Questions;
+pub(crate) use self::values::fill_bounds;
 use super::bounds::{self, Literals};
 use super::sql;
 use crate::error::{Error, Result};
@@ -367,20 +368,4 @@ fn assemble(rows: &[Row], oids: &[Oid], mut keys: HashMap<Oid, keys::Columns>) -
         });
     }
     Tree { nodes }
-}
-
-/// The tree with the values of its bounds, which are as the server has deparsed them before.
-pub(crate) async fn fill_bounds(
-    client: &mut Client,
-    mut tree: Tree,
-    bounds: &[Option<&str>],
-) -> Result<Tree> {
-    let literals: Vec<Option<Literals>> =
-        bounds.iter().map(|bound| bound.and_then(bounds::parse)).collect();
-    let transaction = client.build_transaction().read_only(true).start().await?;
-    transaction.batch_execute(sql::EXACT).await?;
-    values::fill(&transaction, &mut tree, &literals, &HashMap::new()).await?;
-    transaction.commit().await?;
-    client.batch_execute(sql::AS_CONNECTED).await?;
-    Ok(tree)
 }

@@ -1,81 +1,16 @@
-//! The ledger's tables and statements. Loads keep it in a schema of their own in the target, because a
-//! receipt must be committed with the rows that it is for.
-//!
-//! Every transaction of a load takes its lock shared and then, in a later statement, looks whether the
-//! load is still at the same attempt. Whoever resumes takes the lock alone and begins the next
-//! attempt: after that nothing of an earlier one can be committed any more.
+//! The ledger in the target, in a schema of its own: a receipt must be committed with the rows that it
+//! is for. The statements that write and read it; `schema` makes the tables, `turns` are its locks.
+
+mod schema;
+mod turns;
 
 use pgsluice_core::catalog::Relation;
-use pgsluice_core::hash::bytes_extended;
 use tokio_postgres::{Client, SimpleQueryMessage};
 
-use super::sql::{BEGIN, literal};
-use crate::error::{Error, Result};
-use crate::kind::Kind;
-
-/// What the comment on the table `load` says: the version of all tables.
-const FORMAT: &str = "pgsluice ledger, format 1";
-
-const SCHEMA: &str = "CREATE SCHEMA pgsluice";
-
-/// `relation` and `name` are the table that is loaded; `terms` is what decides how the input is read
-/// and routed. A receipt says of one node of one `tree` of the load: all rows of sources before
-/// `source`, and of this one those that begin before `upto`, are in; and so are those that begin in
-/// `starts[n]` to `stops[n]` of `sources[n]`, the latter excluded. A block is what was read of a stream.
-const TABLES: &str = "
-CREATE TABLE pgsluice.load (
-    id text PRIMARY KEY,
-    relation oid NOT NULL,
-    name text NOT NULL,
-    state text NOT NULL CHECK (state IN ('running', 'finished')),
-    attempt integer NOT NULL,
-    terms jsonb NOT NULL,
-    sources jsonb NOT NULL,
-    begun timestamptz NOT NULL DEFAULT pg_catalog.now(),
-    ended timestamptz,
-    rows_read bigint,
-    rows_loaded bigint,
-    rows_rejected bigint,
-    rows_skipped bigint
-);
-CREATE TABLE pgsluice.tree (
-    load text NOT NULL,
-    number integer NOT NULL,
-    layout json NOT NULL,
-    PRIMARY KEY (load, number)
-);
-CREATE TABLE pgsluice.receipt (
-    load text NOT NULL,
-    number bigint NOT NULL,
-    tree integer NOT NULL,
-    node integer NOT NULL,
-    source integer NOT NULL,
-    upto bigint NOT NULL,
-    sources integer[] NOT NULL,
-    starts bigint[] NOT NULL,
-    stops bigint[] NOT NULL,
-    rows bigint NOT NULL,
-    PRIMARY KEY (load, number)
-);
-CREATE TABLE pgsluice.block (
-    load text NOT NULL,
-    source integer NOT NULL,
-    start bigint NOT NULL,
-    stop bigint NOT NULL,
-    hash bigint NOT NULL
-);
-CREATE INDEX ON pgsluice.block (load);
-CREATE TABLE pgsluice.reject (
-    load text NOT NULL,
-    source integer NOT NULL,
-    start bigint NOT NULL,
-    PRIMARY KEY (load, source, start)
-)";
-
-const EXISTING: &str = "
-SELECT pg_catalog.to_regnamespace('pgsluice') IS NOT NULL AS schema,
-       pg_catalog.to_regclass('pgsluice.load') IS NOT NULL AS tables,
-       pg_catalog.obj_description(pg_catalog.to_regclass('pgsluice.load')::pg_catalog.oid, 'pg_class')";
+pub(crate) use self::schema::{Presence, look, make, refused};
+pub(crate) use self::turns::{begin_alone, begin_unless_running, fence, is_held, stay};
+use super::sql::literal;
+use crate::error::Result;
 
 /// What is known of a load, and what its terms would be now.
 const FIND: &str = "
@@ -122,119 +57,6 @@ const SETTINGS: [&str; 9] = [
     "xmloption",
     "search_path",
 ];
-
-/// The lock of a load by which an attempt ends all earlier ones; see [`fence`].
-fn turn(id: &str) -> i64 {
-    bytes_extended(id.as_bytes(), u64::from_be_bytes(*b"pgsluice")).cast_signed()
-}
-
-/// The lock that a load holds while it runs; see [`stay`].
-fn life(id: &str) -> i64 {
-    bytes_extended(id.as_bytes(), u64::from_be_bytes(*b"sluicing")).cast_signed()
-}
-
-/// The lock of whoever makes the tables.
-const MAKING: i64 = i64::from_be_bytes(*b"pgsluice");
-
-/// Takes a load's lock for a transaction of its rows; [`is_held`] tells from the answers whether it did.
-pub(crate) fn fence(id: &str) -> String {
-    format!("SELECT pg_catalog.pg_try_advisory_xact_lock_shared({})", turn(id))
-}
-
-/// Whether the last of `answers` says that a lock is held.
-pub(crate) fn is_held(answers: &[SimpleQueryMessage]) -> bool {
-    answers.iter().rev().any(|answer| match answer {
-        SimpleQueryMessage::Row(row) => row.get(0) == Some("t"),
-        _ => false,
-    })
-}
-
-/// Marks, for the session, a load as running.
-pub(crate) fn stay(id: &str) -> String {
-    format!("SELECT pg_catalog.pg_advisory_lock_shared({})", life(id))
-}
-
-/// Begins a transaction that has the load for itself; it waits for those of earlier attempts.
-pub(crate) fn begin_alone(id: &str) -> String {
-    format!("{BEGIN}; SELECT pg_catalog.pg_advisory_xact_lock({})", turn(id))
-}
-
-/// Begins a transaction that holds the lock that a load has while it runs, unless it does.
-pub(crate) fn begin_unless_running(id: &str) -> String {
-    format!("{BEGIN}; SELECT pg_catalog.pg_try_advisory_xact_lock({})", life(id))
-}
-
-/// What there is of the ledger.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Presence {
-    Nothing,
-    Schema,
-    Whole,
-}
-
-/// What there is of the ledger; an error if it is another version's.
-pub(crate) async fn look(client: &Client) -> Result<Presence> {
-    let row = match client.query_one(EXISTING, &[]).await {
-        Ok(row) => row,
-        Err(error) => return Err(refused(client, error).await),
-    };
-    match (row.get(0), row.get(1), row.get::<_, Option<&str>>(2)) {
-        (_, true, Some(FORMAT)) => Ok(Presence::Whole),
-        (_, true, other) => Err(Error::new(
-            Kind::Server,
-            "the ledger in schema pgsluice is not of this version of pgsluice",
-        )
-        .sqlstate("55000")
-        .detail(format!("It says \"{}\", not \"{FORMAT}\".", other.unwrap_or_default()))
-        .hint("Rename the schema to keep it, or drop it; or load with --no-ledger.")),
-        (true, false, _) => Ok(Presence::Schema),
-        (false, false, _) => Ok(Presence::Nothing),
-    }
-}
-
-/// Makes the tables that are not there. Of several that begin at once one makes them.
-pub(crate) async fn make(client: &Client) -> Result<()> {
-    if look(client).await? == Presence::Whole {
-        return Ok(());
-    }
-    let lock = format!("{BEGIN}; SELECT pg_catalog.pg_advisory_xact_lock({MAKING})");
-    client.batch_execute(&lock).await?;
-    let comment = format!("COMMENT ON TABLE pgsluice.load IS {}", literal(FORMAT.as_bytes()));
-    let statements = match look(client).await? {
-        Presence::Whole => Vec::new(),
-        Presence::Schema => vec![TABLES, &comment],
-        Presence::Nothing => vec![SCHEMA, TABLES, &comment],
-    };
-    match client.batch_execute(&statements.join(";\n")).await {
-        Ok(()) => Ok(client.batch_execute("COMMIT").await?),
-        Err(error) => Err(refused(client, error).await),
-    }
-}
-
-/// The error for `error`, with the way out where it is a lack of privileges.
-pub(crate) async fn refused(client: &Client, error: tokio_postgres::Error) -> Error {
-    let error = Error::from(error);
-    if error.code() != Some("42501") {
-        return error;
-    }
-    let who = "SELECT pg_catalog.quote_ident(pg_catalog.current_database()),
-                      pg_catalog.quote_ident(CURRENT_USER),
-                      pg_catalog.to_regnamespace('pgsluice') IS NOT NULL";
-    let Ok(()) = client.batch_execute("ROLLBACK").await else { return error };
-    let Ok(row) = client.query_one(who, &[]).await else { return error };
-    let (database, user): (&str, &str) = (row.get(0), row.get(1));
-    let grant = match row.get(2) {
-        true => format!(
-            "GRANT ALL ON SCHEMA pgsluice TO {user}; \
-             GRANT ALL ON ALL TABLES IN SCHEMA pgsluice TO {user};"
-        ),
-        false => format!("GRANT CREATE ON DATABASE {database} TO {user};"),
-    };
-    error.of_kind(Kind::Server).only_hint(format!(
-        "The load keeps a ledger in schema pgsluice. Let it: {grant} or give the ledger up: \
-         --no-ledger."
-    ))
-}
 
 /// An expression of type jsonb: the terms of a load of `columns` of `table`, those of the server added to
 /// `own`.
@@ -304,12 +126,16 @@ impl NewLoad<'_> {
                  (id, relation, name, state, attempt, terms, sources, ended,
                   rows_read, rows_loaded, rows_skipped, rows_rejected)
              SELECT {}, {}::pg_catalog.regclass::pg_catalog.oid, {}, '{state}', 1, {}, {}, {ended},
-                    {rows}, {rows}, {nothing}, {nothing}",
+                    {rows}, {rows}, {nothing}, {nothing}; {}",
             text(id),
             text(&table.to_string()),
             text(&table.label()),
             terms(own, table, columns),
             text(sources),
+            match finished {
+                Some(_) => String::new(),
+                None => format!("INSERT INTO pgsluice.witness (load) VALUES ({})", text(id)),
+            },
         )
     }
 }
@@ -345,7 +171,8 @@ pub(crate) async fn find(client: &Client, id: &str) -> Result<Option<Found>> {
 
 /// Whether the load `id` is in the ledger. An error if there is no ledger.
 pub(crate) async fn knows(client: &Client, id: &str) -> Result<bool, tokio_postgres::Error> {
-    let sql = "SELECT EXISTS (SELECT FROM pgsluice.load WHERE id OPERATOR(pg_catalog.=) $1)";
+    let sql = "SELECT EXISTS (SELECT FROM pgsluice.load
+                              WHERE id OPERATOR(pg_catalog.=) $1::pg_catalog.text)";
     Ok(client.query_one(sql, &[&id]).await?.get(0))
 }
 
@@ -355,6 +182,13 @@ UPDATE pgsluice.load
 SET state = 'finished', ended = pg_catalog.clock_timestamp(),
     rows_read = $3, rows_loaded = $4, rows_skipped = $5, rows_rejected = $6
 WHERE id OPERATOR(pg_catalog.=) $1 AND attempt OPERATOR(pg_catalog.=) $2";
+
+/// Whether a table of `$2` is unlogged, and was emptied since the load began.
+pub(crate) const EMPTIED: &str = "
+SELECT EXISTS (SELECT FROM pg_catalog.pg_class
+               WHERE oid OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.oid[])
+                 AND relpersistence OPERATOR(pg_catalog.=) 'u')
+   AND NOT EXISTS (SELECT FROM pgsluice.witness WHERE load OPERATOR(pg_catalog.=) $1)";
 
 /// Begins the next attempt.
 pub(crate) const RETRY: &str = "
@@ -405,7 +239,7 @@ ORDER BY l.begun DESC, l.id";
 /// Takes all of a load out of the ledger.
 pub(crate) fn forget(id: &str) -> String {
     let id = literal(id.as_bytes());
-    ["block", "reject", "receipt", "tree", "load"]
+    ["witness", "block", "reject", "receipt", "tree", "load"]
         .map(|table| {
             let column = if table == "load" { "id" } else { "load" };
             format!("DELETE FROM pgsluice.{table} WHERE {column} OPERATOR(pg_catalog.=) {id}")

@@ -7,26 +7,27 @@
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use futures_util::SinkExt;
-use futures_util::future::{try_join, try_join3};
+use futures_util::future::try_join3;
 use pgsluice_core::bucket::{Payload, Wire};
 use pgsluice_core::catalog::{NodeId, ROOT};
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Client, CopyInSink, SimpleQueryMessage, Statement};
+use tokio_postgres::{CopyInSink, SimpleQueryMessage};
 
+use super::failure::{Failure, InDoubt};
 use super::lines;
 use super::refusal::{Sent, blame, lost, refusal, unwelcome};
 use super::still::{Changed, Still};
 use super::stretch::Stretch;
+use super::writer::Writer;
 use crate::control::Control;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::exchange::{Destination, Maker};
 use crate::failpoint::failpoint;
 use crate::flow::Flow;
-use crate::ledger::Ledger;
 use crate::outcome::Committed;
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
@@ -61,71 +62,6 @@ pub(super) struct Loaded {
     pub(super) rejected: u64,
     /// Where they are, if not where the plan says.
     pub(super) destination: Option<Destination>,
-}
-
-/// Writes receipts.
-pub(super) struct Writer<'a> {
-    pub(super) ledger: &'a Ledger,
-    pub(super) statement: Statement,
-}
-
-/// Why a COPY did not end well.
-pub(super) enum Failure {
-    /// The table beside a leaf was not made.
-    Unmade(Error),
-    /// Before any row was sent.
-    Begin(tokio_postgres::Error),
-    Rows(tokio_postgres::Error),
-    /// A row is refused that cannot be rejected.
-    Row(Error),
-    /// The table is not what it was when the load began.
-    Changed(NodeId, Changed),
-    /// By the ledger, or another run of the load.
-    Ledger(Error),
-    /// When its receipts were written.
-    Receipts(tokio_postgres::Error),
-}
-
-impl Failure {
-    /// Whether the server has said so, and nothing is committed.
-    fn is_answer(&self) -> bool {
-        match self {
-            Self::Begin(error) | Self::Rows(error) | Self::Receipts(error) => {
-                error.as_db_error().is_some()
-            }
-            Self::Unmade(_) | Self::Row(_) | Self::Changed(..) | Self::Ledger(_) => true,
-        }
-    }
-}
-
-/// Rows whose commit was asked for.
-pub(super) struct InDoubt<'a> {
-    all: &'a AtomicU64,
-    asked: u64,
-}
-
-impl InDoubt<'_> {
-    /// Notes that the server has answered, if it has.
-    pub(super) fn settle<T>(self, outcome: &Result<T, Failure>) {
-        if outcome.as_ref().map_or_else(Failure::is_answer, |_| true) {
-            self.all.fetch_sub(self.asked, Relaxed);
-        }
-    }
-}
-
-impl<'a> Writer<'a> {
-    /// Marks the load as running, and has the statement planned.
-    async fn open(ledger: &'a Ledger, client: &Client) -> Result<Self, tokio_postgres::Error> {
-        let stay = ledger.stay();
-        let (_, statement) = try_join(client.simple_query(&stay), ledger.prepare(client)).await?;
-        Ok(Self { ledger, statement })
-    }
-}
-
-impl From<tokio_postgres::Error> for Failure {
-    fn from(error: tokio_postgres::Error) -> Self {
-        Self::Rows(error)
-    }
 }
 
 type Sink = Pin<Box<CopyInSink<Stretch>>>;
@@ -347,8 +283,8 @@ impl<'a> Lane<'a> {
         let writing =
             writer.map(|(writer, payload)| (writer, writer.ledger.writing(self.flow, payload)));
         let receipts = async {
-            let Some((Writer { ledger, statement }, writing)) = &writing else { return Ok(()) };
-            ledger.write(client, statement, writing).await.map_err(Failure::Receipts)?;
+            let Some((writer, writing)) = &writing else { return Ok(()) };
+            writer.write(client, writing).await.map_err(Failure::Receipts)?;
             failpoint("receipts::written");
             Ok(())
         };
@@ -389,9 +325,7 @@ impl<'a> Lane<'a> {
     /// Notes that the commit of `rows` rows is asked for.
     pub(super) fn in_doubt(&self, rows: u64) -> InDoubt<'_> {
         let asked = if self.link.client.is_closed() { 0 } else { rows };
-        let all = &self.flow.control.rows_in_doubt;
-        all.fetch_add(asked, Relaxed);
-        InDoubt { all, asked }
+        InDoubt::new(&self.flow.control.rows_in_doubt, asked)
     }
 
     /// Counts rows that are committed.

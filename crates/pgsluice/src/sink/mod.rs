@@ -2,6 +2,7 @@
 //! [`null`].
 
 pub(crate) mod copy;
+mod failure;
 mod key;
 mod lines;
 pub(crate) mod null;
@@ -9,3 +10,4 @@ pub(crate) mod refusal;
 mod salvage;
 mod still;
 mod stretch;
+mod writer;

@@ -15,7 +15,8 @@ use pgsluice_core::parse::Fields;
 use pgsluice_core::position::Position;
 use tokio_postgres::{CopyInSink, Statement};
 
-use super::copy::{Failure, Lane, Loaded, Writer};
+use super::copy::{Lane, Loaded};
+use super::failure::Failure;
 use super::lines;
 use super::refusal::{Blame, blame};
 use crate::error::{Error, Result};
@@ -250,10 +251,10 @@ impl Salvage<'_, '_> {
         let writing =
             writer.as_ref().map(|writer| (writer, writer.ledger.writing(flow, self.payload)));
         let receipts = async {
-            let Some((Writer { ledger, statement }, writing)) = &writing else { return Ok(()) };
+            let Some((writer, writing)) = &writing else { return Ok(()) };
             let rejected = self.rejected.iter().map(|reject| reject.at).collect::<Vec<_>>();
-            let rejecting = ledger.reject(client, &rejected);
-            let writing = ledger.write(client, statement, writing);
+            let rejecting = writer.ledger.reject(client, &rejected);
+            let writing = writer.write(client, writing);
             try_join(rejecting, writing).await.map(|_| ()).map_err(Failure::Receipts)
         };
         let in_doubt = self.lane.in_doubt(self.stored);

@@ -6,12 +6,13 @@ use std::collections::HashMap;
 
 use pgsluice_core::catalog::{Bound, Edge, Key, KeyColumn, NodeId, Tree};
 use pgsluice_core::types::{KeyType, OwnedDatum};
-use tokio_postgres::Transaction;
+use tokio_postgres::{Client, Transaction};
 
 use super::questions::{Places, PlacesOfKey};
 use crate::error::Result;
-use crate::pg::bounds::{Literal, Literals};
+use crate::pg::bounds::{Literal, Literals, parse};
 use crate::pg::raw::Raw;
+use crate::pg::sql;
 
 type Datums = HashMap<Cow<'static, str>, HashMap<String, Vec<u8>>>;
 
@@ -55,6 +56,22 @@ pub(super) async fn fill(
         }
     }
     Ok(())
+}
+
+/// The tree with the values of its bounds, which are as the server has deparsed them before.
+pub(crate) async fn fill_bounds(
+    client: &mut Client,
+    mut tree: Tree,
+    bounds: &[Option<&str>],
+) -> Result<Tree> {
+    let literals: Vec<Option<Literals>> =
+        bounds.iter().map(|bound| bound.and_then(parse)).collect();
+    let transaction = client.build_transaction().read_only(true).start().await?;
+    transaction.batch_execute(sql::EXACT).await?;
+    fill(&transaction, &mut tree, &literals, &HashMap::new()).await?;
+    transaction.commit().await?;
+    client.batch_execute(sql::AS_CONNECTED).await?;
+    Ok(tree)
 }
 
 /// The literals of a node's bound with the types of the key columns that they belong to.

@@ -1,0 +1,48 @@
+//! Whose turn it is: the locks of a load.
+//!
+//! Every transaction of a load takes its lock shared and then, in a later statement, looks whether the
+//! load is still at the same attempt. Whoever resumes takes the lock alone and begins the next
+//! attempt: after that nothing of an earlier one can be committed any more.
+
+use pgsluice_core::hash::bytes_extended;
+use tokio_postgres::SimpleQueryMessage;
+
+use crate::pg::sql::BEGIN;
+
+/// The lock of a load by which an attempt ends all earlier ones; see [`fence`].
+fn turn(id: &str) -> i64 {
+    bytes_extended(id.as_bytes(), u64::from_be_bytes(*b"pgsluice")).cast_signed()
+}
+
+/// The lock that a load holds while it runs; see [`stay`].
+fn life(id: &str) -> i64 {
+    bytes_extended(id.as_bytes(), u64::from_be_bytes(*b"sluicing")).cast_signed()
+}
+
+/// Takes a load's lock for a transaction of its rows; [`is_held`] tells from the answers whether it did.
+pub(crate) fn fence(id: &str) -> String {
+    format!("SELECT pg_catalog.pg_try_advisory_xact_lock_shared({})", turn(id))
+}
+
+/// Whether the last of `answers` says that a lock is held.
+pub(crate) fn is_held(answers: &[SimpleQueryMessage]) -> bool {
+    answers.iter().rev().any(|answer| match answer {
+        SimpleQueryMessage::Row(row) => row.get(0) == Some("t"),
+        _ => false,
+    })
+}
+
+/// Marks, for the session, a load as running.
+pub(crate) fn stay(id: &str) -> String {
+    format!("SELECT pg_catalog.pg_advisory_lock_shared({})", life(id))
+}
+
+/// Begins a transaction that has the load for itself; it waits for those of earlier attempts.
+pub(crate) fn begin_alone(id: &str) -> String {
+    format!("{BEGIN}; SELECT pg_catalog.pg_advisory_xact_lock({})", turn(id))
+}
+
+/// Begins a transaction that holds the lock that a load has while it runs, unless it does.
+pub(crate) fn begin_unless_running(id: &str) -> String {
+    format!("{BEGIN}; SELECT pg_catalog.pg_try_advisory_xact_lock({})", life(id))
+}

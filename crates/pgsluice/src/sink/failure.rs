@@ -1,0 +1,64 @@
+//! Why a COPY did not end well, and whether what it sent may be committed all the same.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use pgsluice_core::catalog::NodeId;
+
+use super::still::Changed;
+use crate::error::Error;
+
+/// Why a COPY did not end well.
+pub(super) enum Failure {
+    /// The table beside a leaf was not made.
+    Unmade(Error),
+    /// Before any row was sent.
+    Begin(tokio_postgres::Error),
+    Rows(tokio_postgres::Error),
+    /// A row is refused that cannot be rejected.
+    Row(Error),
+    /// The table is not what it was when the load began.
+    Changed(NodeId, Changed),
+    /// By the ledger, or another run of the load.
+    Ledger(Error),
+    /// When its receipts were written.
+    Receipts(tokio_postgres::Error),
+}
+
+impl Failure {
+    /// Whether the server has said so, and nothing is committed.
+    fn is_answer(&self) -> bool {
+        match self {
+            Self::Begin(error) | Self::Rows(error) | Self::Receipts(error) => {
+                error.as_db_error().is_some()
+            }
+            Self::Unmade(_) | Self::Row(_) | Self::Changed(..) | Self::Ledger(_) => true,
+        }
+    }
+}
+
+impl From<tokio_postgres::Error> for Failure {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Rows(error)
+    }
+}
+
+/// Rows whose commit is asked for.
+pub(super) struct InDoubt<'a> {
+    all: &'a AtomicU64,
+    asked: u64,
+}
+
+impl<'a> InDoubt<'a> {
+    /// Counts them among `all`.
+    pub(super) fn new(all: &'a AtomicU64, asked: u64) -> Self {
+        all.fetch_add(asked, Relaxed);
+        Self { all, asked }
+    }
+
+    /// Counts them no longer if the server has answered.
+    pub(super) fn settle<T>(self, outcome: &Result<T, Failure>) {
+        if outcome.as_ref().map_or_else(Failure::is_answer, |_| true) {
+            self.all.fetch_sub(self.asked, Relaxed);
+        }
+    }
+}

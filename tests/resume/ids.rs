@@ -1,0 +1,273 @@
+//! The name of a load: what it finds, what it refuses, and who else may have it.
+
+use std::process::Stdio;
+
+use super::{MONTHS, Twins, inputs, plain};
+use crate::failures::{Bench, Ended, Running, on_both, program, rows, wait_until};
+use crate::server::Server;
+
+const ROWS: usize = 40_000;
+
+fn twins(server: Server) -> Twins {
+    Twins::new(Bench::new(server), MONTHS, &inputs(ROWS, 2, plain))
+}
+
+fn ledger(bench: &Bench, arguments: &[&str]) -> Ended {
+    let mut command = program();
+    command.arg("ledger").args(arguments).args(["-d", &bench.url]);
+    Running::start(command.stdin(Stdio::null())).ended()
+}
+
+#[test]
+fn a_finished_load_is_not_loaded_again() {
+    on_both(|bench| {
+        bench.make_table();
+        for (id, count) in [("few", 20), ("many", 2000)] {
+            bench.session.run("TRUNCATE t");
+            bench.file("rows.csv", rows(count, 10));
+            let load = || bench.load(["rows.csv", "-t", "t", "--json", "--load-id", id]).summary();
+            assert_eq!(load()["rows_loaded"], count);
+            for _ in 0..2 {
+                let again = load();
+                assert_eq!((&again["rows_loaded"], &again["load_id"]), (&0.into(), &id.into()));
+                assert_eq!(again["rows_already_loaded"], count);
+            }
+            assert_eq!(bench.count("t"), count as u64);
+        }
+    });
+}
+
+#[test]
+fn a_load_that_is_not_the_same_is_refused() {
+    on_both(|bench| {
+        bench.make_table();
+        bench.session.run("CREATE TABLE u (LIKE t)");
+        bench.file("rows.csv", rows(2000, 10));
+        bench.file("other.csv", rows(2001, 10));
+        let load = |more: &[&str]| {
+            let given = ["--load-id", "it's \"one\""];
+            bench.load(["rows.csv", "-t", "t"].iter().chain(&given).chain(more))
+        };
+        assert_eq!(load(&[]).status.code(), Some(0));
+        for (options, before, now) in [
+            (&["--delimiter=;"][..], "delimiter \",\"", "\";\""),
+            (&["--null=x"], "null \"\"", "\"x\""),
+            (&["--header"], "header \"false\"", "\"true\""),
+            (&["--quote='"], "escape \"\"\"", "\"'\""),
+            (&["--format=text"], "delimiter \",\"", "\"\\t\""),
+            (&["--no-native"], "native \"true\"", "\"false\""),
+            (&["--columns=v,id"], "columns \"id integer, v text\"", "\"v text, id integer\""),
+        ] {
+            let said = format!("this load was begun with {before}, and not {now} (SQLSTATE 55000)");
+            load(options).fails(1, &[&said, "\nHINT:", "pgsluice ledger forget it's \"one\""]);
+        }
+        let id = ["--load-id", "it's \"one\""];
+        let refused = bench.load(["other.csv", "-t", "t"].iter().chain(&id));
+        refused.fails(1, &["the input is not the one that this load began with", "other.csv had "]);
+        let refused = bench.load(["rows.csv", "other.csv", "-t", "t"].iter().chain(&id));
+        refused.fails(1, &["It began with 1 inputs, and now there are 2."]);
+        let refused = bench.load(["rows.csv", "-t", "u"].iter().chain(&id));
+        refused.fails(1, &["this load was begun into another table"]);
+        let url = format!("{}?options=-c%20DateStyle%3DSQL", bench.url);
+        let refused = bench.load_into(&url, ["rows.csv", "-t", "t"].iter().chain(&id));
+        refused.fails(1, &["begun with DateStyle \"ISO, MDY\", and not \"SQL, MDY\""]);
+        bench.session.run("ALTER TABLE t ALTER v TYPE varchar(99)");
+        load(&[])
+            .fails(1, &["\"id integer, v text\", and not \"id integer, v character varying(99)\""]);
+        assert_eq!((bench.count("t"), bench.count("u")), (2000, 0));
+    });
+}
+
+#[test]
+fn an_error_names_the_command_that_resumes() {
+    on_both(|bench| {
+        bench.make_table();
+        bench.session.run("ALTER TABLE t ADD CHECK (v <> 'bad')");
+        let mut content = rows(60_000, 100);
+        content.extend(b"7,bad\n");
+        bench.file("rows.csv", content);
+        let options = ["rows.csv", "-t", "t", "--memory", "1MiB", "--load-id", "l"];
+        let resumes = "HINT:  To load the others, run the same command with --load-id l: \
+                       pgsluice load ... --load-id l";
+        let first = bench.load(options);
+        first.fails(1, &["violates check constraint", "committed before", resumes]);
+        assert_eq!(first.committed(), bench.count("t"));
+        bench.session.run("ALTER TABLE t DROP CONSTRAINT t_v_check");
+        let summary = bench.load(options.iter().chain(&["--json"])).summary();
+        assert_eq!(summary["rows_already_loaded"], first.committed());
+        assert_eq!(bench.count("t"), 60_001);
+        let distinct = bench.value("SELECT count(*) FROM t WHERE id = 7 AND v = 'bad'");
+        assert_eq!(distinct, "1");
+    });
+}
+
+#[test]
+fn of_two_runs_the_later_one_goes_on() {
+    for server in [Server::PG15, Server::PG18] {
+        let twins = twins(server);
+        let Twins { bench, .. } = &twins;
+        bench.session.run("BEGIN; LOCK TABLE t_3_1 IN SHARE MODE");
+        let options = ["--memory", "1MiB", "-j", "2"];
+        let first = twins.start("l", &options);
+        let waiting = |mode: &str| {
+            let sql = format!("SELECT count(*) FROM pg_locks WHERE NOT granted AND {mode}");
+            wait_until("waiting for a lock", || bench.value(&sql) != "0");
+        };
+        waiting("locktype = 'relation'");
+        let second = twins.start("l", &options);
+        waiting("locktype = 'advisory'");
+        bench.session.run("COMMIT");
+        let summary = second.ended().summary();
+        assert!(summary["rows_already_loaded"].as_u64() > Some(0), "{summary}");
+        let taken = "load l was taken over by another run, or forgotten (SQLSTATE 55006)";
+        first.ended().fails(1, &[taken]);
+        twins.are_equal();
+    }
+}
+
+#[test]
+fn a_load_that_runs_is_not_forgotten() {
+    on_both(|bench| {
+        bench.make_table();
+        let arguments = ["-", "-t", "t", "--format", "csv", "--load-id", "l", "-q"];
+        let mut load = bench.start(arguments, Stdio::piped());
+        load.feed(&rows(120_000, 100));
+        wait_until("a commit", || bench.count("t") > 0);
+        ledger(bench, &["forget", "l"]).fails(1, &["load l is running (SQLSTATE 55006)"]);
+        let listed = ledger(bench, &["list"]).stdout;
+        assert!(listed.contains("\nl     public.t  running  "), "{listed}");
+        drop(load.child.stdin.take());
+        assert_eq!(load.ended().status.code(), Some(0));
+        let shown = ledger(bench, &["show", "l"]).stdout;
+        for part in ["load     l, finished\n", "term     delimiter: ,", "\nreceipt  public.t9: "] {
+            assert!(shown.contains(part), "{shown}");
+        }
+        assert_eq!(ledger(bench, &["forget", "l"]).status.code(), Some(0));
+        ledger(bench, &["show", "l"]).fails(1, &["load l is not in the ledger (SQLSTATE 02000)"]);
+        ledger(bench, &["forget", "l"]).fails(1, &["load l is not in the ledger"]);
+        assert_eq!(ledger(bench, &["list", "--json"]).stdout, "[]\n");
+        let left = ["load", "tree", "receipt", "block", "witness"]
+            .map(|t| bench.count(&format!("pgsluice.{t}")));
+        assert_eq!(left, [0; 5]);
+    });
+}
+
+#[test]
+fn several_loads_make_the_ledger_at_once() {
+    on_both(|bench| {
+        bench.make_table();
+        bench.file("rows.csv", rows(1000, 10));
+        let loads: Vec<Running> =
+            (0..6).map(|_| bench.start(["rows.csv", "-t", "t"], Stdio::null())).collect();
+        for load in loads {
+            let ended = load.ended();
+            assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+        }
+        assert_eq!((bench.count("t"), bench.count("pgsluice.load")), (6000, 6));
+    });
+}
+
+#[test]
+fn without_a_ledger_nothing_is_made_and_nothing_resumed() {
+    on_both(|bench| {
+        bench.make_table();
+        bench.file("rows.csv", rows(1000, 10));
+        let ended = bench.load(["rows.csv", "-t", "t", "--no-ledger"]);
+        let said = "no ledger is kept, as asked: if the load is stopped, it cannot be resumed";
+        assert!(ended.stderr.contains(said), "{ended:?}");
+        assert_eq!((ended.status.code(), bench.count("t")), (Some(0), 1000));
+        bench.file("few.csv", rows(10, 10));
+        assert_eq!(bench.load(["few.csv", "-t", "t", "--no-ledger"]).status.code(), Some(0));
+        assert_eq!(bench.value("SELECT to_regnamespace('pgsluice') IS NULL"), "t");
+        let both = bench.load(["rows.csv", "-t", "t", "--no-ledger", "--load-id", "x"]);
+        both.fails(2, &["cannot be used with"]);
+    });
+}
+
+#[test]
+fn who_may_not_make_a_schema_is_told_what_to_do() {
+    on_both(|bench| {
+        bench.make_table();
+        bench
+            .session
+            .run("CREATE ROLE \"some body\" LOGIN; GRANT INSERT, SELECT ON t TO \"some body\"");
+        bench
+            .session
+            .run("GRANT INSERT ON t0, t1, t2, t3, t4, t5, t6, t7, t8, t9 TO \"some body\"");
+        let url = format!("{}?options=-c%20role%3Dsome%5C%20body", bench.url);
+        for count in [10, 1000] {
+            bench.file("rows.csv", rows(count, 10));
+            let load =
+                |more: &[&str]| bench.load_into(&url, ["rows.csv", "-t", "t"].iter().chain(more));
+            let database = bench.value("SELECT quote_ident(current_database())");
+            bench.session.run(&format!("REVOKE CREATE ON DATABASE {database} FROM PUBLIC"));
+            let grant = format!("GRANT CREATE ON DATABASE {database} TO \"some body\";");
+            let refused = load(&[]);
+            refused.fails(
+                1,
+                &["permission denied for database", "(SQLSTATE 42501)", &grant, "--no-ledger"],
+            );
+            assert_eq!(load(&["--no-ledger"]).status.code(), Some(0));
+            bench.session.run(&grant);
+            assert_eq!(load(&[]).status.code(), Some(0));
+            // One that is somebody else's.
+            bench.session.run("ALTER SCHEMA pgsluice OWNER TO CURRENT_USER");
+            bench.session.run("REASSIGN OWNED BY \"some body\" TO CURRENT_USER");
+            let grant = "GRANT ALL ON SCHEMA pgsluice TO \"some body\"; \
+                         GRANT ALL ON ALL TABLES IN SCHEMA pgsluice TO \"some body\";";
+            load(&[]).fails(1, &["permission denied for schema pgsluice (SQLSTATE 42501)", grant]);
+            bench.session.run(grant);
+            assert_eq!(load(&[]).status.code(), Some(0));
+            bench.session.run("DROP SCHEMA pgsluice CASCADE");
+            bench.session.run(&format!("REVOKE CREATE ON DATABASE {database} FROM \"some body\""));
+        }
+        assert_eq!(bench.count("t"), 3 * 1010);
+        bench.session.run("DROP OWNED BY \"some body\"; DROP ROLE \"some body\"");
+    });
+}
+
+#[test]
+fn a_schema_of_somebody_elses_is_left_alone() {
+    on_both(|bench| {
+        bench.make_table();
+        bench.file("rows.csv", rows(1000, 10));
+        bench.session.run("CREATE SCHEMA pgsluice; CREATE TABLE pgsluice.load (id int)");
+        let refused = bench.load(["rows.csv", "-t", "t"]);
+        refused.fails(1, &["the ledger in schema pgsluice is not of this version of pgsluice"]);
+        bench.session.run("DROP TABLE pgsluice.load");
+        assert_eq!(bench.load(["rows.csv", "-t", "t"]).status.code(), Some(0));
+    });
+}
+
+#[test]
+fn one_statement_is_in_as_a_whole_or_not_at_all() {
+    for server in [Server::PG15, Server::PG18] {
+        let twins = twins(server);
+        let Twins { bench, .. } = &twins;
+        bench.session.run(
+            "CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+             CREATE TRIGGER whole AFTER INSERT ON t EXECUTE FUNCTION nothing();
+             BEGIN; LOCK TABLE t_3_1 IN SHARE MODE",
+        );
+        let mut load = twins.start("l", &[""; 0]);
+        let waits = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+        wait_until("waiting for the lock", || bench.value(waits) != "0");
+        load.child.kill().unwrap();
+        load.child.wait().unwrap();
+        bench.session.run("COMMIT");
+        let summary = twins.load("l", &[""; 0]).summary();
+        assert_eq!(summary["rows_loaded"], ROWS);
+        twins.are_equal();
+        let again = twins.load("l", &[""; 0]).summary();
+        assert_eq!(again["rows_already_loaded"], ROWS);
+    }
+}
+
+#[test]
+fn ids_that_make_no_sense() {
+    let bench = Bench::with_table(Server::PG18);
+    bench.file("rows.csv", rows(10, 10));
+    for id in ["", "a\nb", &"x".repeat(201)] {
+        bench.load(["rows.csv", "-t", "t", "--load-id", id]).fails(2, &["a load id has 1 to 200"]);
+    }
+}

@@ -1,0 +1,136 @@
+//! Partitions that change between two runs of a load: what is in stays in, wherever it is by now, and
+//! what is missing goes where it belongs now.
+
+use super::{MONTHS, Twins, hashed, inputs, plain};
+use crate::failures::{Bench, wait_until};
+use crate::server::Server;
+
+const ROWS: usize = 40_000;
+
+/// Begins a load, which dies while one leaf is missing rows and others have some. Without the name of
+/// one it dies soon.
+fn die(twins: &Twins, id: &str, locked: &str, options: &[&str]) {
+    let Twins { bench, .. } = twins;
+    if !locked.is_empty() {
+        bench.session.run(&format!("BEGIN; LOCK TABLE {locked} IN SHARE MODE"));
+    }
+    let options = [&["--memory=1MiB", "-j2", "--few-rows=0"], options].concat();
+    let mut load = twins.start(id, &options);
+    wait_until("a commit", || bench.count("t") > 0);
+    load.child.kill().unwrap();
+    load.child.wait().unwrap();
+    if !locked.is_empty() {
+        bench.session.run("COMMIT");
+    }
+}
+
+/// Changes both sides in the same way after a load has died, and resumes it.
+fn check(ddl: &str, locked: &str, changes: &str, options: &[&str]) {
+    for server in [Server::PG15, Server::PG18] {
+        let twins = Twins::new(Bench::new(server), ddl, &inputs(ROWS, 2, plain));
+        die(&twins, "l", locked, options);
+        let session = &twins.bench.session;
+        session.run(changes);
+        session.run(&format!("SET search_path = twin; {changes}; RESET search_path"));
+        let summary = twins.load("l", options).summary();
+        assert!(summary["rows_already_loaded"].as_u64() > Some(0), "{summary}");
+        twins.are_equal();
+    }
+}
+
+#[test]
+fn leaves_are_split_and_merged() {
+    check(
+        MONTHS,
+        "t_7_0",
+        "CREATE TEMPORARY TABLE old AS SELECT * FROM t_3 UNION ALL SELECT * FROM t_4;
+         DROP TABLE t_3, t_4;
+         CREATE TABLE t_3a PARTITION OF t FOR VALUES FROM ('2024-03-01') TO ('2024-03-20');
+         CREATE TABLE t_3b PARTITION OF t FOR VALUES FROM ('2024-03-20') TO ('2024-05-01');
+         INSERT INTO t SELECT * FROM old; DROP TABLE old",
+        &[],
+    );
+}
+
+#[test]
+fn leaves_are_renamed_and_moved() {
+    check(
+        MONTHS,
+        "t_7_0",
+        "ALTER TABLE t_2_1 RENAME TO other; ALTER TABLE t_5 RENAME TO t_0;
+         ALTER TABLE t DETACH PARTITION t_12;
+         CREATE TABLE t_d PARTITION OF t DEFAULT;
+         WITH old AS (DELETE FROM t_12 RETURNING *) INSERT INTO t SELECT * FROM old",
+        &[],
+    );
+}
+
+#[test]
+fn layouts_change_twice() {
+    let inputs = inputs(ROWS, 2, plain);
+    for server in [Server::PG15, Server::PG18] {
+        let twins = Twins::new(Bench::new(server), &hashed("id", 4), &inputs);
+        let session = &twins.bench.session;
+        let both = |changes: &str| {
+            session.run(changes);
+            session.run(&format!("SET search_path = twin; {changes}; RESET search_path"));
+        };
+        let divide = |leaf: &str, modulus: u32, remainder: u32| {
+            both(&format!(
+                "CREATE TEMPORARY TABLE old AS SELECT * FROM {leaf}; DROP TABLE {leaf};
+                 CREATE TABLE {leaf}a PARTITION OF t
+                     FOR VALUES WITH (MODULUS {modulus}, REMAINDER {remainder});
+                 CREATE TABLE {leaf}b PARTITION OF t
+                     FOR VALUES WITH (MODULUS {modulus}, REMAINDER {});
+                 INSERT INTO t SELECT * FROM old; DROP TABLE old",
+                remainder + modulus / 2
+            ));
+        };
+        die(&twins, "l", "t_2", &[]);
+        divide("t_1", 8, 1);
+        let first = twins.bench.count("t");
+        let Twins { bench, .. } = &twins;
+        session.run("BEGIN; LOCK TABLE t_2 IN SHARE MODE");
+        let mut load = twins.start("l", &["--memory=1MiB", "-j2", "--few-rows=0"]);
+        wait_until("a commit", || bench.count("t") > first);
+        load.child.kill().unwrap();
+        load.child.wait().unwrap();
+        session.run("COMMIT");
+        divide("t_1a", 16, 1);
+        twins.load("l", &["-j3"]).summary();
+        twins.are_equal();
+        assert_eq!(bench.count("pgsluice.tree"), 3);
+    }
+}
+
+#[test]
+fn rows_that_are_left_to_the_server_have_no_leaf() {
+    check(
+        MONTHS,
+        "",
+        "CREATE TEMPORARY TABLE old AS SELECT * FROM t_3; DROP TABLE t_3;
+         CREATE TABLE t_3 PARTITION OF t FOR VALUES FROM ('2024-03-01') TO ('2024-04-01');
+         INSERT INTO t SELECT * FROM old; DROP TABLE old",
+        &["--no-native"],
+    );
+}
+
+#[test]
+fn what_cannot_be_known_is_refused() {
+    for server in [Server::PG15, Server::PG18] {
+        let ddl = hashed("(id # 0)", 4);
+        let twins = Twins::new(Bench::new(server), &ddl, &inputs(ROWS, 2, plain));
+        die(&twins, "l", "t_2", &[]);
+        twins.bench.session.run("ALTER TABLE t_1 RENAME TO other");
+        let before = twins.bench.count("t");
+        twins.load("l", &[""; 0]).fails(1, &[
+            "the partitions have changed, and which rows are in is not known: of public.t, its key \
+             is evaluated by the server (SQLSTATE 0A000)",
+            "\nHINT:",
+        ]);
+        assert_eq!(twins.bench.count("t"), before);
+        twins.bench.session.run("ALTER TABLE other RENAME TO t_1");
+        twins.load("l", &[""; 0]).summary();
+        twins.are_equal();
+    }
+}
