@@ -1,6 +1,7 @@
 //! Loads that are killed, and loads that lose their connection, wherever it hurts: what is in the table
 //! afterwards is whole payloads, no row of them twice, and what is said of it is so.
 
+use std::ops::Range;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 
@@ -13,7 +14,7 @@ use crate::server::{Cell, Server};
 const ROWS: usize = 20_000;
 
 const TABLE: &str = "
-CREATE TABLE t (id int, v text) PARTITION BY HASH (id);
+CREATE TABLE t (id int, v text CHECK (v <> 'bad')) PARTITION BY HASH (id);
 CREATE TABLE t_0 PARTITION OF t FOR VALUES WITH (MODULUS 4, REMAINDER 0);
 CREATE TABLE t_1 PARTITION OF t FOR VALUES WITH (MODULUS 4, REMAINDER 1);
 CREATE TABLE t_2 PARTITION OF t FOR VALUES WITH (MODULUS 4, REMAINDER 2) PARTITION BY RANGE (id);
@@ -94,19 +95,51 @@ fn a_load_that_is_killed_leaves_whole_payloads() {
             let environment = [("PGSLUICE_FAILPOINT", &*point)];
             let ended = chaos.load(&chaos.bench.url, &["-j1", MEMORY], &environment);
             let found = chaos.transactions();
-            let before = count - 1..count;
-            let expected = match name {
-                "payload::closed" | "payload::begun" | "payload::sent" => before,
+            let (comes, expected) = match name {
+                "load::begun" => (count == 1, 0..1),
+                "load::closing" | "load::closed" => (count == 1, ALL),
+                "payload::closed" | "payload::begun" | "payload::sent" => (true, count - 1..count),
+                "payload::committed" => (true, count..count + 1),
                 // What goes with the end of COPY may have arrived.
-                "payload::committing" | "payload::copied" => count - 1..count + 1,
-                "payload::committed" => count..count + 1,
-                _ => 5..u64::MAX,
+                "payload::committing" | "payload::copied" | "receipts::written" => {
+                    (true, count - 1..count + 1)
+                }
+                // Those of loads with other options.
+                _ => (false, ALL),
             };
-            assert!(expected.contains(&found), "{point}: {found} payloads");
-            let comes = count == 1 || name.starts_with("payload::");
-            assert_eq!(ended.status.signal(), KILLED.filter(|_| comes), "{point}: {ended:?}");
+            let is_killed = ended.status.signal() == KILLED;
+            assert_eq!((is_killed, ended.status.success()), (comes, !comes), "{point}: {ended:?}");
+            assert!(
+                expected.contains(&found) || !comes && ALL.contains(&found),
+                "{point}: {found}"
+            );
             chaos.empty();
         }
+    }
+}
+
+/// More payloads than any of these tests counts to.
+const ALL: Range<u64> = 5..u64::MAX;
+
+/// Of a payload with bad rows, which are written to the file before the good ones are committed.
+#[test]
+fn a_load_that_is_killed_while_it_rejects_leaves_whole_payloads() {
+    let chaos = Chaos::new();
+    let row = |id: usize| format!("{id},{}\n", if id % 10 == 7 { "bad" } else { "x" });
+    chaos.bench.file("rows.csv", (0..ROWS).map(row).collect::<String>());
+    for (name, is_in) in [("rejects::written", false), ("rejects::committed", true)] {
+        let rejects = format!("--reject-file={name}.csv");
+        let environment = [("PGSLUICE_FAILPOINT", name)];
+        let ended = chaos.load(
+            &chaos.bench.url,
+            &["-j1", MEMORY, &rejects, "--max-rejects=50%"],
+            &environment,
+        );
+        assert_eq!(ended.status.signal(), KILLED, "{ended:?}");
+        assert_eq!(chaos.bench.count("t") > 0, is_in, "{name}");
+        let file = std::fs::read_to_string(chaos.bench.path(&format!("{name}.csv"))).unwrap();
+        assert!(file.lines().all(|line| line.ends_with(",bad")) && file.len() > 100, "{file}");
+        chaos.empty();
     }
 }
 
@@ -154,16 +187,21 @@ fn a_connection_that_is_cut_leaves_what_is_said() {
 }
 
 /// As a load may be resumed by.
-const OTHER_OPTIONS: [&[&str]; 4] =
-    [&["-j4"], &["-j1", "--wire=text"], &["-j3", MEMORY, "--no-native"], &["-j2", "--few-rows=0"]];
+const OTHER_OPTIONS: [&[&str]; 4] = [
+    &["-j4"],
+    &["-j1", "--wire=text"],
+    &["-j3", MEMORY, "--few-rows=50"],
+    &["-j2", "--few-rows=0"],
+];
 
 #[test]
-#[ignore = "loads have no --load-id yet"]
 fn a_load_that_is_killed_is_resumed() {
     let chaos = Chaos::new();
-    for (number, name) in NAMES.into_iter().cycle().take(5 * NAMES.len()).enumerate() {
-        let (id, point) =
-            (format!("killed-{number}"), format!("{name}:{}", 1 + number / NAMES.len()));
+    let points =
+        NAMES.into_iter().filter(|name| !OTHERS.iter().any(|other| name.starts_with(other)));
+    let points = points.flat_map(|name| (1..=4).map(move |count| format!("{name}:{count}")));
+    for (number, point) in points.enumerate() {
+        let id = format!("killed-{number}");
         let environment = [("PGSLUICE_FAILPOINT", &*point)];
         chaos.load(&chaos.bench.url, &["-j2", MEMORY, "--load-id", &id], &environment);
         chaos.resume(&id, OTHER_OPTIONS[number % OTHER_OPTIONS.len()]);
@@ -171,8 +209,22 @@ fn a_load_that_is_killed_is_resumed() {
     }
 }
 
+/// What a plain load does not come to.
+const OTHERS: [&str; 3] = ["rejects::", "exchange::", "load::flushing"];
+
 #[test]
-#[ignore = "loads have no --load-id yet"]
+fn an_exchange_that_is_killed_is_resumed() {
+    let chaos = Chaos::new();
+    for point in ["payload::committed:3", "exchange::committing", "exchange::committed"] {
+        let options = ["--exchange", MEMORY, "--load-id", point];
+        let ended = chaos.load(&chaos.bench.url, &options, &[("PGSLUICE_FAILPOINT", point)]);
+        assert_eq!(ended.status.signal(), KILLED, "{point}: {ended:?}");
+        chaos.resume(point, &["--exchange"]);
+        chaos.empty();
+    }
+}
+
+#[test]
 fn a_load_whose_connection_is_cut_is_resumed() {
     let chaos = Chaos::new();
     let proxy = Proxy::before(&chaos.bench.url);

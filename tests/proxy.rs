@@ -44,9 +44,14 @@ struct State {
 impl Proxy {
     /// Begins to listen for the server of `url`.
     pub(crate) fn before(url: &str) -> Self {
+        Self::before_at(url, 0)
+    }
+
+    /// The same on this port.
+    pub(crate) fn before_at(url: &str, own_port: u16) -> Self {
         let Address { host, port, .. } = Address::of(url);
         let server = format!("{host}:{port}");
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let listener = TcpListener::bind(("127.0.0.1", own_port)).unwrap();
         let at = listener.local_addr().unwrap();
         let state = Arc::new(State {
             mode: Mutex::new(Mode::Pass),

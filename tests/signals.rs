@@ -104,6 +104,7 @@ caught![
     a_network_that_swallows,
     a_network_that_stalls,
     a_server_that_says_nothing,
+    a_server_that_is_not_there,
     indexes_that_are_built,
     a_swap_behind_a_lock,
     an_exchange_without_a_server,
@@ -239,6 +240,14 @@ mod catch {
         let load = bench.start_into(&silent, ["rows.csv", "-t", "t"], Stdio::null());
         let accepted = listener.accept().unwrap();
         Caught::new(load, (listener, accepted))
+    }
+
+    pub(super) fn a_server_that_is_not_there(bench: &Bench) -> Caught {
+        bench.file("rows.csv", "1,a\n");
+        let options = ["rows.csv", "-t", "t", "--wait=1h"];
+        let load = bench.start_into("postgresql://u@127.0.0.1:1/d", options, Stdio::null());
+        thread::sleep(Duration::from_millis(500));
+        Caught::new(load, ())
     }
 
     fn exchanged(bench: &Bench, url: &str) -> Running {

@@ -5,15 +5,23 @@
 //! alone for the first. With `PGSLUICE_FAILPOINT_SLEEP=200` it stays there for so many milliseconds
 //! instead. The crate `fail` has no action that ends a process as SIGKILL does.
 
-/// All points, in the order in which a payload comes to them.
-pub const NAMES: [&str; 7] = [
+/// All points, in the order in which a load and its payloads come to them.
+pub const NAMES: [&str; 15] = [
+    "load::begun",
     "payload::closed",
     "payload::begun",
     "payload::sent",
     "payload::committing",
     "payload::copied",
+    "receipts::written",
+    "rejects::written",
+    "rejects::committed",
     "payload::committed",
+    "exchange::committing",
+    "exchange::committed",
     "load::flushing",
+    "load::closing",
+    "load::closed",
 ];
 
 /// Comes to the point `name`.

@@ -30,6 +30,7 @@ use self::claimed::{Claimed, Receipt};
 use self::layout::Past;
 use self::receipts::{Entries, Receipts};
 use crate::error::{Error, Result};
+use crate::failpoint::failpoint;
 use crate::flow::Flow;
 use crate::kind::Kind;
 use crate::outcome::Outcome;
@@ -274,6 +275,7 @@ impl Ledger {
         outcome: &Outcome,
         target: &Target,
     ) -> Result<()> {
+        failpoint("load::closing");
         self.blocks.check_end(&flow.inputs).map_err(|error| refuse(error, &self.id))?;
         let client = connect::connect(target).await?;
         let begin = format!("{};{}; {}", statements::PATIENT, statements::BEGIN, self.fence());
@@ -286,7 +288,9 @@ impl Ledger {
         let written = self.write(&client, &statement, &rest).await;
         written.map_err(|error| self.failed(&error))?;
         self.close(&client, outcome.rows_in_all()).await?;
-        Ok(client.batch_execute("COMMIT").await?)
+        client.batch_execute("COMMIT").await?;
+        failpoint("load::closed");
+        Ok(())
     }
 }
 

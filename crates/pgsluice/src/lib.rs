@@ -3,6 +3,7 @@
 //! [`load::load`] is the whole flow; [`config`] says what can be asked of it.
 
 mod ask;
+pub mod backoff;
 mod bucketing;
 pub mod config;
 pub mod control;
@@ -20,6 +21,7 @@ mod outcome;
 pub mod partitions;
 pub mod pg;
 pub mod plan;
+pub mod policy;
 pub mod preview;
 mod queue;
 mod rejects;

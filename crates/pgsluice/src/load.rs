@@ -22,6 +22,7 @@ use crate::config::{Header, Load, Sink};
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::exchange::Exchange;
+use crate::failpoint::failpoint;
 use crate::flow::Flow;
 use crate::handful;
 use crate::kind::Kind;
@@ -77,6 +78,7 @@ pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Su
     };
     let beginning = begin(config, &id, &inputs, target, control);
     let (plan, begun) = runtime.block_on(beginning).map_err(early)?;
+    failpoint("load::begun");
     let ledger = match begun {
         Some(Begun::Running(ledger)) => Some(ledger),
         Some(Begun::Finished(ledger, rows)) => {

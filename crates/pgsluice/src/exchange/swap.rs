@@ -5,18 +5,18 @@
 //! got meanwhile, from other sessions or from the slow lane, are moved. At the end each new leaf must
 //! be, thing by thing, what the old one was. Otherwise nothing happens.
 
-use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use pgsluice_core::catalog::{NodeId, ROOT, Relation, quoted};
-use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, SimpleQueryMessage, Statement};
 
 use super::Exchange;
 use super::beside::Beside;
+use crate::backoff::Backoff;
 use crate::control::Control;
 use crate::error::{Error, Result};
+use crate::failpoint::failpoint;
 use crate::flow::Flow;
 use crate::kind::Kind;
 use crate::ledger::Ledger;
@@ -24,11 +24,12 @@ use crate::pg::exchange::{BOUND, Definition, Reader, Stage, find};
 use crate::pg::ledger::is_held;
 use crate::pg::sql;
 use crate::plan::Plan;
+use crate::policy::{self, Policy};
 
 /// How long one attempt waits for a lock, and makes others wait behind it.
 const LOCK_WAIT: Duration = Duration::from_secs(2);
 
-/// The pause after the first attempt; it doubles up to [`LONGEST_PAUSE`].
+/// About the pause after the first attempt.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
@@ -57,20 +58,16 @@ pub(super) async fn swap(
     // Once before anybody has to wait; the server has then planned the question too.
     swap.check_unaltered().await?;
     let began = Instant::now();
-    let mut pause = FIRST_PAUSE;
+    let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
     loop {
         let error = match swap.attempt(LOCK_WAIT.min(patience)).await {
             Ok(moved) => return Ok(moved),
             Err(error) => error,
         };
-        let busy = error.code().is_some_and(|code| {
-            [SqlState::LOCK_NOT_AVAILABLE, SqlState::T_R_DEADLOCK_DETECTED]
-                .iter()
-                .any(|state| state.code() == code)
-        });
-        if !busy {
+        if error.code().map(policy::of) != Some(Policy::Retry) {
             return Err(error);
         }
+        let pause = backoff.pause();
         if began.elapsed() + pause >= patience {
             return Err(error.detail(format!(
                 "The new partitions were not swapped in: others held locks on the table for {} s.",
@@ -78,17 +75,11 @@ pub(super) async fn swap(
             )));
         }
         client.batch_execute("ROLLBACK").await?;
-        tokio::time::sleep(pause.mul_f64(jitter())).await;
+        tokio::time::sleep(pause).await;
         if control.is_stopped() {
             return Err(control.failure().unwrap_or_else(Error::interrupted));
         }
-        pause = (pause * 2).min(LONGEST_PAUSE);
     }
-}
-
-/// Between a half and one.
-fn jitter() -> f64 {
-    0.5 + RandomState::new().hash_one(0) as f64 / u64::MAX as f64 / 2.0
 }
 
 struct Swap<'a> {
@@ -252,7 +243,9 @@ impl Swap<'_> {
         let Control { rows_beside, rows_in_doubt, rows_loaded, .. } = &**self.flow.control;
         let rows = rows_beside.swap(0, Relaxed);
         rows_in_doubt.fetch_add(rows, Relaxed);
+        failpoint("exchange::committing");
         let outcome = self.client.batch_execute("COMMIT").await;
+        failpoint("exchange::committed");
         let answered =
             outcome.as_ref().map_or_else(|error| error.as_db_error().is_some(), |()| true);
         if answered {

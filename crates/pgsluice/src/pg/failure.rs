@@ -10,6 +10,7 @@ use rustls::CertificateError;
 use tokio_postgres::error::DbError;
 
 use crate::error::{chain, plain_io};
+use crate::policy::{self, Policy};
 use crate::{Error, Kind};
 
 /// One failed attempt.
@@ -21,11 +22,20 @@ pub(in crate::pg) struct Failure {
     hint: Option<String>,
     /// Whether the next host of the list is worth a try: not after a server has said no.
     pub(in crate::pg) moves_on: bool,
+    /// Whether it may be otherwise after a while, though no server says so.
+    passes: bool,
 }
 
 impl Failure {
     pub(in crate::pg) fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), sqlstate: None, detail: None, hint: None, moves_on: false }
+        Self {
+            text: text.into(),
+            sqlstate: None,
+            detail: None,
+            hint: None,
+            moves_on: false,
+            passes: false,
+        }
     }
 
     pub(in crate::pg) fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -40,6 +50,11 @@ impl Failure {
 
     pub(in crate::pg) fn moving_on(mut self) -> Self {
         self.moves_on = true;
+        self.passing()
+    }
+
+    pub(in crate::pg) fn passing(mut self) -> Self {
+        self.passes = true;
         self
     }
 
@@ -52,6 +67,11 @@ impl Failure {
     /// Whether the server itself said no.
     pub(in crate::pg) fn is_from_server(&self) -> bool {
         self.sqlstate.is_some()
+    }
+
+    /// Whether it may be otherwise after a while.
+    pub(in crate::pg) fn may_pass(&self) -> bool {
+        self.sqlstate.as_deref().map_or(self.passes, |code| policy::of(code) == Policy::Wait)
     }
 
     pub(in crate::pg) fn has_hint(&self) -> bool {

@@ -9,6 +9,7 @@
 //! by the planner element by element, which takes longer than the query.
 
 mod codecs;
+mod definitions;
 mod domains;
 mod expressions;
 mod indexes;
@@ -115,11 +116,6 @@ FROM tree
 JOIN pg_catalog.pg_namespace n ON n.oid = tree.schema
 LEFT JOIN pg_catalog.pg_partitioned_table p ON p.partrelid = tree.oid
 ORDER BY level, parent, n.nspname, relname";
-
-const KEY_DEFINITIONS: &str = "
-SELECT partrelid, pg_catalog.pg_get_partkeydef(partrelid)
-FROM pg_catalog.pg_partitioned_table
-WHERE partrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::pg_catalog.oid[])))";
 
 const COLUMNS: &str = "
 SELECT attname, attgenerated::pg_catalog.text <> '' AS generated
@@ -229,20 +225,6 @@ impl Catalogue {
             facts.iter_mut().for_each(|facts| facts.order = orders.remove(&facts.oid));
         }
         Ok(Some(Self { tree, facts, questions, columns, codecs, types, omits_columns, version }))
-    }
-
-    /// Reads the definitions of all keys, which a load can do without and the server takes its
-    /// time for.
-    pub async fn define_keys(&mut self, client: &Client) -> Result<()> {
-        let keyed = self.tree.nodes.iter().zip(&self.facts).filter(|(node, _)| node.key.is_some());
-        let oids: Vec<Oid> = keyed.map(|(_, facts)| facts.oid).collect();
-        client.batch_execute(sql::CONFORMING).await?;
-        let rows = client.query(KEY_DEFINITIONS, &[&oids]).await?;
-        client.batch_execute(sql::AS_CONNECTED).await?;
-        let mut keys: HashMap<Oid, String> =
-            rows.iter().map(|row| (row.get(0), row.get(1))).collect();
-        self.facts.iter_mut().for_each(|facts| facts.key = keys.remove(&facts.oid));
-        Ok(())
     }
 }
 

@@ -284,7 +284,9 @@ impl<'a> Lane<'a> {
             writer.map(|(writer, payload)| (writer, writer.ledger.writing(self.flow, payload)));
         let receipts = async {
             let Some((writer, writing)) = &writing else { return Ok(()) };
-            writer.write(client, writing).await.map_err(Failure::Receipts)
+            writer.write(client, writing).await.map_err(Failure::Receipts)?;
+            failpoint("receipts::written");
+            Ok(())
         };
         let in_doubt = self.in_doubt(rows);
         // The end of COPY is not the end of the transaction: constraints may be deferred to that.

@@ -20,6 +20,7 @@ use super::failure::Failure;
 use super::lines;
 use super::refusal::{Blame, blame};
 use crate::error::{Error, Result};
+use crate::failpoint::failpoint;
 use crate::flow::Flow;
 use crate::kind::Kind;
 use crate::pg::sql;
@@ -234,7 +235,9 @@ impl Salvage<'_, '_> {
             0 => None,
             _ => Some(self.rejects.write(&self.rejected).map_err(Failure::Row)?),
         };
+        failpoint("rejects::written");
         self.commit_rows().await?;
+        failpoint("rejects::committed");
         batch.into_iter().for_each(|batch| self.rejects.keep(batch));
         Ok(Loaded { stored: self.stored, rejected, destination: None })
     }

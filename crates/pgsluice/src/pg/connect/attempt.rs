@@ -203,7 +203,7 @@ impl Candidate<'_> {
                 Failure::from_tls(error)
             }
             Some(io) if io.kind() == io::ErrorKind::UnexpectedEof => closed(),
-            Some(io) => Failure::new(crate::error::plain_io(io)),
+            Some(io) => Failure::new(crate::error::plain_io(io)).passing(),
             None if error.is_closed() => closed(),
             None if cause.is_some_and(|cause| cause.to_string() == "password missing") => {
                 Failure::new("no password supplied")
@@ -238,4 +238,5 @@ fn closed() -> Failure {
     Failure::new("server closed the connection unexpectedly").hint(
         "This probably means the server terminated abnormally before or while processing the request.",
     )
+    .passing()
 }

@@ -11,15 +11,22 @@ mod watch;
 
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
+use std::time::{Duration, Instant};
 
 use tokio_postgres::Client;
 
 use super::conninfo::{Endpoint, Place, SessionAttrs, Target};
 use super::failure::Failure;
 use crate::Result;
+use crate::backoff::Backoff;
 use crate::error::plain_io;
 use attempt::Candidate;
 pub(crate) use link::Link;
+
+/// About the pause after the first failure.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// Connects and logs in; the connection then runs as a task of the current tokio runtime, which
 /// needs its timer enabled where the target has a `connect_timeout`.
@@ -31,8 +38,26 @@ pub async fn connect(target: &Target) -> Result<Client> {
     Ok(open(target).await?.client)
 }
 
-/// Connects and logs in, for a session that may have to be stopped.
+/// Connects and logs in, for a session that may have to be stopped. Tries again as long as the target
+/// has patience, where that may help.
 pub(crate) async fn open(target: &Target) -> Result<Link> {
+    let began = Instant::now();
+    let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
+    loop {
+        let failures = match try_all(target).await {
+            Ok(link) => return Ok(link),
+            Err(failures) => failures,
+        };
+        let left = target.patience().saturating_sub(began.elapsed());
+        if left.is_zero() || !failures.last().is_some_and(Failure::may_pass) {
+            return Err(summarize(failures));
+        }
+        tokio::time::sleep(backoff.pause().min(left)).await;
+    }
+}
+
+/// Tries each host once, or twice where a standby is preferred.
+async fn try_all(target: &Target) -> Result<Link, Vec<Failure>> {
     let mut failures = Vec::new();
     for &wanted in passes(target.session()) {
         for endpoint in in_order(target.endpoints().iter().collect(), target.shuffle()) {
@@ -42,13 +67,13 @@ pub(crate) async fn open(target: &Target) -> Result<Link> {
                     let moves_on = failed.last().is_none_or(|failure| failure.moves_on);
                     failures.append(&mut failed);
                     if !moves_on {
-                        return Err(summarize(failures));
+                        return Err(failures);
                     }
                 }
             }
         }
     }
-    Err(summarize(failures))
+    Err(failures)
 }
 
 /// `prefer-standby` looks at all hosts for a standby first, then takes any.

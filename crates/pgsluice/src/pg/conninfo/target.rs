@@ -16,7 +16,10 @@ use crate::pg::tls;
 
 /// Where and how to connect; cheap to clone. It shows no password, not even in `Debug`.
 #[derive(Clone)]
-pub struct Target(Arc<Inner>);
+pub struct Target {
+    inner: Arc<Inner>,
+    patience: Duration,
+}
 
 struct Inner {
     config: Config,
@@ -79,7 +82,7 @@ impl Target {
         let mut endpoints = endpoint::list(settings, env)?;
         let warnings = give_passwords(&mut endpoints, settings, env, &database, &user);
         let timeout = config::seconds(settings, "connect_timeout")?;
-        Ok(Self(Arc::new(Inner {
+        let inner = Inner {
             config: config::base(settings, env, &user, &database)?,
             user,
             database,
@@ -90,53 +93,65 @@ impl Target {
             timeout,
             tls: sslmode::read(settings, env)?,
             warnings,
-        })))
+        };
+        Ok(Self { inner: Arc::new(inner), patience: Duration::ZERO })
+    }
+
+    /// The same, to be tried again for so long where the server cannot be reached, is starting, or has
+    /// no connection left.
+    #[must_use]
+    pub fn waiting(self, patience: Duration) -> Self {
+        Self { patience, ..self }
     }
 
     /// The user to log in as.
     pub fn user(&self) -> &str {
-        &self.0.user
+        &self.inner.user
     }
 
     /// The database to connect to.
     pub fn database(&self) -> &str {
-        &self.0.database
+        &self.inner.database
     }
 
     /// What was ignored on the way here and why, as of a password file that others can read.
     pub fn warnings(&self) -> &[String] {
-        &self.0.warnings
+        &self.inner.warnings
     }
 
     pub(in crate::pg) fn config(&self) -> &Config {
-        &self.0.config
+        &self.inner.config
     }
 
     pub(in crate::pg) fn endpoints(&self) -> &[Endpoint] {
-        &self.0.endpoints
+        &self.inner.endpoints
     }
 
     pub(in crate::pg) fn shuffle(&self) -> bool {
-        self.0.shuffle
+        self.inner.shuffle
     }
 
     pub(in crate::pg) fn session(&self) -> SessionAttrs {
-        self.0.session
+        self.inner.session
+    }
+
+    pub(in crate::pg) fn patience(&self) -> Duration {
+        self.patience
     }
 
     pub(in crate::pg) fn timeout(&self) -> Option<Duration> {
-        self.0.timeout
+        self.inner.timeout
     }
 
     pub(in crate::pg) fn tls(&self) -> &tls::Settings {
-        &self.0.tls
+        &self.inner.tls
     }
 }
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "database \"{}\" as user \"{}\" at ", self.0.database, self.0.user)?;
-        for (i, endpoint) in self.0.endpoints.iter().enumerate() {
+        write!(f, "database \"{}\" as user \"{}\" at ", self.inner.database, self.inner.user)?;
+        for (i, endpoint) in self.inner.endpoints.iter().enumerate() {
             write!(f, "{}{endpoint}", if i == 0 { "" } else { " or " })?;
         }
         Ok(())

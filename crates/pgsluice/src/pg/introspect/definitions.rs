@@ -1,0 +1,31 @@
+//! The definitions of partition keys: for people, and for partitions that are made like others. Apart
+//! because a load can do without, and the server takes its time for them.
+
+use std::collections::HashMap;
+
+use tokio_postgres::Client;
+use tokio_postgres::types::Oid;
+
+use super::Catalogue;
+use crate::error::Result;
+use crate::pg::sql;
+
+const DEFINITIONS: &str = "
+SELECT partrelid, pg_catalog.pg_get_partkeydef(partrelid)
+FROM pg_catalog.pg_partitioned_table
+WHERE partrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::pg_catalog.oid[])))";
+
+impl Catalogue {
+    /// Reads the definitions of all keys.
+    pub async fn define_keys(&mut self, client: &Client) -> Result<()> {
+        let keyed = self.tree.nodes.iter().zip(&self.facts).filter(|(node, _)| node.key.is_some());
+        let oids: Vec<Oid> = keyed.map(|(_, facts)| facts.oid).collect();
+        client.batch_execute(sql::CONFORMING).await?;
+        let rows = client.query(DEFINITIONS, &[&oids]).await?;
+        client.batch_execute(sql::AS_CONNECTED).await?;
+        let mut keys: HashMap<Oid, String> =
+            rows.iter().map(|row| (row.get(0), row.get(1))).collect();
+        self.facts.iter_mut().for_each(|facts| facts.key = keys.remove(&facts.oid));
+        Ok(())
+    }
+}
