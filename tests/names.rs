@@ -23,6 +23,7 @@ on_each_server!(
         verify,
         verify_of_other_rows,
         refusals,
+        ledger,
     ]
 );
 
@@ -88,6 +89,7 @@ const TESTS: &[(&str, Test)] = &[
     ("verify", verify),
     ("verify_of_other_rows", verify_of_other_rows),
     ("refusals", refusals),
+    ("ledger", ledger),
 ];
 
 fn check(name: &str, server: Server) {
@@ -172,9 +174,12 @@ impl Case {
         let wanted = self.bench.session.rows(&placed);
         self.bench.session.run(&format!("TRUNCATE {}", self.table));
         self.bench.file("rows.csv", rows);
-        let summary =
-            self.run("load", &[&["rows.csv", "--json", "-q"], options].concat()).summary();
-        assert_eq!(summary["rows_loaded"], 6 * times);
+        let named = ["rows.csv", "--json", "-q", "--load-id", ENDS];
+        let summary = self.run("load", &[&named, options].concat()).summary();
+        assert_eq!(
+            (&summary["rows_loaded"], &summary["load_id"]),
+            (&(6 * times).into(), &ENDS.into())
+        );
         let to_root = options.contains(&"--no-native") || options.is_empty();
         let lanes = ["native", "server", "slow"].map(|lane| summary["lanes"][lane].as_u64());
         let half = Some(3 * times as u64);
@@ -280,4 +285,21 @@ fn refusals(case: &Case) {
     let absent = case.table.replace("\"s", "\"absent");
     let load = [Path::new("rows.csv").as_os_str(), "-t".as_ref(), absent.as_ref()];
     case.bench.load(load).fails(1, &["does not exist"]);
+}
+
+/// A load whose id is such a name is found, taken up and forgotten.
+fn ledger(case: &Case) {
+    load(case);
+    let ledger = |arguments: &[&str]| {
+        let mut command = program();
+        command.arg("ledger").args(arguments).args(["-d", &case.bench.url]).stdin(Stdio::null());
+        let ended = Running::start(&mut command).ended();
+        assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+        ended.stdout
+    };
+    assert!(ledger(&["list"]).contains(ENDS) && ledger(&["show", ENDS]).contains(ENDS));
+    let options = ["rows.csv", "--json", "-q", "--few-rows=0", "--load-id", ENDS];
+    assert_eq!(case.run("load", &options).summary()["rows_already_loaded"], 6000);
+    ledger(&["forget", ENDS]);
+    assert!(!ledger(&["list"]).contains(ENDS));
 }
