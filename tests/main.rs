@@ -6,6 +6,7 @@
 
 #![allow(clippy::unwrap_used)] // a test that fails panics
 
+mod again;
 mod chaos;
 mod codecs;
 mod command;

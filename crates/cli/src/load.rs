@@ -10,7 +10,7 @@ use clap::Args;
 use pgsluice::config::{DEFAULT_SWAP_PATIENCE, Load, Most, Rejects};
 use pgsluice::control::Control;
 use pgsluice::report::fresh_id;
-use pgsluice::{Error, Kind, Result, load};
+use pgsluice::{Error, Kind, Result, ending, load};
 
 use crate::options::InputArgs;
 use crate::output::{print, say};
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &LoadArgs) -> Result<u8> {
         say_id(&config);
     }
     let control = Arc::new(Control::default());
-    let _watch = signals::stop(&control, load::interrupted)?;
+    let _watch = signals::stop(&control, ending::interrupted)?;
 
     let done = AtomicBool::new(false);
     let summary = thread::scope(|scope| {

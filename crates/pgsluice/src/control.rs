@@ -42,13 +42,40 @@ pub struct Control {
     /// What the load waits for before it begins.
     waiting_for: Mutex<Option<String>>,
     stopped: AtomicBool,
+    is_interrupted: AtomicBool,
     failure: Mutex<Option<Error>>,
 }
 
 impl Control {
     /// Asks the load to end as soon as it can, as Ctrl-C does.
     pub fn interrupt(&self) {
+        self.is_interrupted.store(true, Relaxed);
         self.fail(Error::interrupted());
+    }
+
+    /// Forgets how an attempt has failed, so that another can be made; false if the user has asked to
+    /// stop.
+    pub(crate) fn begin_again(&self) -> bool {
+        self.before.fetch_add(self.rows_loaded.load(Relaxed), Relaxed);
+        let counts = [
+            &self.bytes_read,
+            &self.rows_read,
+            &self.rows_rejected,
+            &self.rows_loaded,
+            &self.rows_already,
+            &self.rows_beside,
+            &self.indexes_total,
+            &self.indexes_built,
+            &self.rows_in_doubt,
+        ];
+        counts.into_iter().for_each(|count| count.store(0, Relaxed));
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let goes_on = !self.is_interrupted.load(Relaxed);
+        if goes_on {
+            *failure = None;
+            self.stopped.store(false, Relaxed);
+        }
+        goes_on
     }
 
     /// The rows of all inputs, as far as it can be told from those that were read.

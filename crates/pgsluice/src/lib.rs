@@ -2,12 +2,14 @@
 //!
 //! [`load::load`] is the whole flow; [`config`] says what can be asked of it.
 
+mod again;
 mod ask;
 pub mod backoff;
 mod bucketing;
 pub mod config;
 pub mod control;
 pub mod embedded;
+pub mod ending;
 pub mod error;
 pub mod exchange;
 pub mod failpoint;

@@ -17,9 +17,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use crate::again;
 use crate::bucketing::Bucketing;
-use crate::config::{Header, Load, Sink};
+use crate::config::{Load, Sink};
 use crate::control::Control;
+use crate::ending::with_committed;
 use crate::error::{Error, Result};
 use crate::exchange::Exchange;
 use crate::failpoint::failpoint;
@@ -34,7 +36,7 @@ use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::plan::Plan;
 use crate::queue::{Filling, Queue};
-use crate::rejects::{Before, Rejects};
+use crate::rejects::{self, Rejects};
 use crate::report::{Summary, fresh_id};
 use crate::routing::Routing;
 use crate::runtime::runtime;
@@ -52,22 +54,29 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// On an error the rows of payloads that were committed before it stay in the table, and the
 /// error's detail says how many there are. A load that is stopped does not wait for its input: a
 /// thread that reads from a silent one ends when there is something to read.
+///
+/// What passes, the server's absence for instance, is waited for as long as `target` has patience; then
+/// the load is taken up where it was, as far as its inputs can be read again.
 pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Summary> {
-    let opening = Opening::new();
     config.check()?;
     let id = config.load_id.clone().unwrap_or_else(fresh_id);
+    again::until_settled(config, target, control, || attempt(config, &id, target, control))
+}
+
+fn attempt(config: &Load, id: &str, target: &Target, control: &Arc<Control>) -> Result<Summary> {
+    let opening = Opening::new();
     let inputs: Arc<[Input]> = source::resolve(&config.files)?.into();
     let runtime = runtime()?;
     if config.keeps_ledger() {
-        control.set_resume(&id);
+        control.set_resume(id);
     }
     // Nobody asks of any other error before the first row whether there are rows in the table.
     let early = |error: Error| {
         let in_doubt = control.rows_in_doubt.load(Relaxed) > 0;
-        let asks = in_doubt || error.kind() == Kind::Interrupted;
+        let asks = in_doubt || control.rows_in() > 0 || error.kind() == Kind::Interrupted;
         if asks { with_committed(error, control) } else { error }
     };
-    let handful = handful::load(config, &id, &inputs, target, control, &opening);
+    let handful = handful::load(config, id, &inputs, target, control, &opening);
     if let Some(summary) = runtime.block_on(handful).map_err(early)? {
         return Ok(summary);
     }
@@ -76,15 +85,15 @@ pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Su
     } else {
         Vec::new()
     };
-    let beginning = begin(config, &id, &inputs, target, control);
+    let beginning = begin(config, id, &inputs, target, control);
     let (plan, begun) = runtime.block_on(beginning).map_err(early)?;
     failpoint("load::begun");
     let ledger = match begun {
         Some(Begun::Running(ledger)) => Some(ledger),
         Some(Begun::Finished(ledger, rows)) => {
             let read = read_again(config, &plan, &inputs, ledger, control);
-            read.map_err(|error| refuse(error, &id))?;
-            return Ok(Summary::of_finished(&id, &plan, rows, &opening));
+            read.map_err(|error| refuse(error, id))?;
+            return Ok(Summary::of_finished(id, &plan, rows, &opening));
         }
         None => None,
     };
@@ -97,50 +106,20 @@ pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Su
 
     let exchange = exchange.as_ref();
     let header_row = Arc::default();
-    let rejects = rejects(config, &id, &plan, &inputs, ledger.as_ref(), &header_row)?;
+    let rejects = rejects::begin(config, id, &plan, &inputs, ledger.as_ref(), &header_row)?;
     let flow =
         Flow::new(&plan, control, inputs, &opening, exchange, rejects.as_ref(), ledger.as_ref());
     let mut outcome = run(config, target, &flow, &header_row);
-    if let Some(rejects) = rejects.as_ref().filter(|it| it.are_too_many(outcome.read())) {
-        control.fail(too_many(&outcome, rejects));
+    if let Some(error) = rejects.as_ref().and_then(|rejects| rejects.too_many(&outcome)) {
+        control.fail(error);
     }
     let finished = runtime.block_on(finish(config, target, &flow, &outcome));
     let kept = rejects.as_ref().map_or(Ok(()), Rejects::finish);
     finished.and(kept).map_err(|error| with_committed(error, control))?;
     outcome.exchanged = exchange.map(Exchange::done).unwrap_or_default();
     let bytes = control.bytes_read.load(Relaxed);
-    let summary = Summary::new(&id, &plan, &outcome, config, bytes, &opening);
+    let summary = Summary::new(id, &plan, &outcome, config, bytes, &opening);
     Ok(Summary { partitions_created: created, ..summary })
-}
-
-/// Where rejects go, if there may be any.
-fn rejects(
-    config: &Load,
-    id: &str,
-    plan: &Plan,
-    inputs: &[Input],
-    ledger: Option<&Ledger>,
-    header_row: &Arc<OnceLock<Vec<u8>>>,
-) -> Result<Option<Rejects>> {
-    let Some(rejects) = &config.rejects else { return Ok(None) };
-    if let Some(why) = &plan.one_statement {
-        return Err(Error::new(Kind::Usage, "rows of this table cannot be rejected")
-            .detail(format!("The load is one COPY, which takes all rows or none: {why}.")));
-    }
-    let before = ledger.filter(|ledger| !ledger.is_first()).map(|ledger| Before {
-        inputs,
-        format: &plan.format,
-        has_header: config.header != Header::Absent,
-        rejected: ledger.rejected(),
-    });
-    Rejects::open(id, rejects, Arc::clone(header_row), before.as_ref()).map(Some)
-}
-
-/// The error for a share of rejects that is larger than it was guessed.
-fn too_many(outcome: &Outcome, rejects: &Rejects) -> Error {
-    let (rejected, read) = (outcome.rejected(), outcome.read());
-    let limit = rejects.limit();
-    Error::new(Kind::Data, format!("{rejected} of {read} rows were rejected, more than {limit}"))
 }
 
 /// The plan, and how the load begins in the ledger if one is kept.
@@ -272,7 +251,8 @@ fn run(
         }
         outcome
     });
-    if !control.is_stopped() {
+    // A silent stream is not waited for.
+    if !control.is_stopped() || inputs.iter().all(Input::is_lasting) {
         outcome.ignored = ended(control, reading.join());
     }
     outcome
@@ -382,37 +362,4 @@ fn ended<T: Default>(control: &Control, outcome: thread::Result<T>) -> T {
         );
         T::default()
     })
-}
-
-/// The error of a load that was asked to end and did not: what is known of the table.
-pub fn interrupted(control: &Control) -> Error {
-    with_committed(Error::interrupted(), control)
-}
-
-/// Says what a load that failed has left in the table, and how it is resumed.
-fn with_committed(error: Error, control: &Control) -> Error {
-    let rows = control.rows_in();
-    let in_doubt = control.rows_in_doubt.load(Relaxed);
-    let error = match rows {
-        0 => error.detail("No row of this load is in the table."),
-        rows => error.detail(format!(
-            "{rows} rows of this load were committed before and are in the table."
-        )),
-    };
-    let error = match control.resume() {
-        _ if rows + in_doubt == 0 => error,
-        Some(id) => error.hint(format!(
-            "To load the others, run the same command with --load-id {id}: pgsluice load ... \
-             --load-id {id}"
-        )),
-        None => {
-            error.hint("Remove them before you load the same input again, or it will double them.")
-        }
-    };
-    match in_doubt {
-        0 => error,
-        rows => error.detail(format!(
-            "Whether {rows} more are there is not known: the server did not answer their COMMIT."
-        )),
-    }
 }

@@ -15,9 +15,14 @@ use serde::Serialize;
 
 pub(crate) use self::before::Before;
 use self::output::Output;
-use crate::config::{self, Most};
+use crate::config::{self, Header, Load, Most};
 use crate::control::Control;
-use crate::error::{Place, Result};
+use crate::error::{Error, Place, Result};
+use crate::kind::Kind;
+use crate::ledger::Ledger;
+use crate::outcome::Outcome;
+use crate::plan::Plan;
+use crate::source::Input;
 
 /// One row, and why the server refuses it.
 #[derive(Clone, Debug)]
@@ -76,6 +81,29 @@ struct Batch {
     is_kept: bool,
 }
 
+/// Where the rejects of the load `id` go, if there may be any; `header` is set when it is read.
+pub(crate) fn begin(
+    config: &Load,
+    id: &str,
+    plan: &Plan,
+    inputs: &[Input],
+    ledger: Option<&Ledger>,
+    header: &Arc<OnceLock<Vec<u8>>>,
+) -> Result<Option<Rejects>> {
+    let Some(rejects) = &config.rejects else { return Ok(None) };
+    if let Some(why) = &plan.one_statement {
+        return Err(Error::new(Kind::Usage, "rows of this table cannot be rejected")
+            .detail(format!("The load is one COPY, which takes all rows or none: {why}.")));
+    }
+    let before = ledger.filter(|ledger| !ledger.is_first()).map(|ledger| Before {
+        inputs,
+        format: &plan.format,
+        has_header: config.header != Header::Absent,
+        rejected: ledger.rejected(),
+    });
+    Rejects::open(id, rejects, Arc::clone(header), before.as_ref()).map(Some)
+}
+
 impl Rejects {
     /// Makes the files, which must not be there or be empty, unless an earlier run of the load has
     /// written them. In front of the first row comes what will be in `header`.
@@ -111,8 +139,16 @@ impl Rejects {
         self.count.fetch_sub(rows, Relaxed);
     }
 
-    /// Whether in the end there are too many of `read` rows: their share was only guessed before.
-    pub(crate) fn are_too_many(&self, read: u64) -> bool {
+    /// The error for a share of all rows that is larger than it was guessed.
+    pub(crate) fn too_many(&self, outcome: &Outcome) -> Option<Error> {
+        let (read, rejected, limit) = (outcome.read(), outcome.rejected(), self.limit());
+        self.are_too_many(read).then(|| {
+            let message = format!("{rejected} of {read} rows were rejected, more than {limit}");
+            Error::new(Kind::Data, message)
+        })
+    }
+
+    fn are_too_many(&self, read: u64) -> bool {
         let rejected = self.count.load(Relaxed) as f64;
         matches!(self.most, Most::Percent(percent) if rejected > read as f64 * percent / 100.0)
     }

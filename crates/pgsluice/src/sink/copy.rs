@@ -360,6 +360,12 @@ impl<'a> Lane<'a> {
                 Some(writer) => writer.ledger.failed(&error),
                 None => unwelcome(&error),
             }),
+            // Why the server has ended the session is known where the session is.
+            Some(Err(Failure::Begin(error) | Failure::Rows(error)))
+                if error.as_db_error().is_none() =>
+            {
+                Err(lost(self.link.ending().or(Some(&error))))
+            }
             Some(Err(Failure::Begin(error))) => Err(unwelcome(&error)),
             Some(Err(Failure::Rows(error))) => Err(refusal(self.flow, &error, sent)),
             Some(Err(Failure::Changed(node, changed))) => Err(match changed {

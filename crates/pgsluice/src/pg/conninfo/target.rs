@@ -135,7 +135,7 @@ impl Target {
         self.inner.session
     }
 
-    pub(in crate::pg) fn patience(&self) -> Duration {
+    pub(crate) fn patience(&self) -> Duration {
         self.patience
     }
 
