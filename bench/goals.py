@@ -42,6 +42,7 @@ GOALS = [
     Goal("hash800", "root", ACCOUNTS, ROOT, "at least", 4.0),
     Goal("hash800", "plain", ACCOUNTS, "the same, unpartitioned", "at least", 1.5),
     Goal("hash800", "floor", ACCOUNTS, FLOOR, "at most", 1.15, TIME),
+    Goal("hash800", "ledger", ACCOUNTS, "`--no-ledger`", "at most", 1.03, TIME),
     Goal("lineitem", "root", LINEITEM, ROOT, "at least", 3.0),
     Goal("lineitem", "floor", LINEITEM, FLOOR, "at most", 1.15, TIME),
     Goal("uuids", "root", UUIDS, ROOT, "at least", 6.0),

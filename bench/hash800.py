@@ -5,10 +5,11 @@ Run it by `make bench CASE=hash800`, with ARGS="--rows 500000 --rounds 1" for a 
 
 import sys
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 
 from bench import floor, inputs, program, rounds
-from bench.rounds import by_pgsluice, by_psql
+from bench.rounds import by_pgsluice, by_psql, ours
 from bench.server import ROOT, Server
 
 TABLE, PLAIN = "accounts", "accounts_plain"
@@ -26,15 +27,23 @@ def measure(server: Server, folder: Path, options: Namespace) -> dict:
     rows = inputs.accounts(options.rows)
     server.script(ROOT / "bench" / "hash800.sql", leaves=str(options.leaves))
     expected = {TABLE: rounds.warmed(server, TABLE, rows), PLAIN: {"": rows.count}}
-    contenders = [by_psql(server, TABLE, rows), by_pgsluice(server, TABLE, rows, options)]
+    whole, bare = ours(options.jobs), ours(options.jobs, "--no-ledger")
+    contenders = [
+        by_psql(server, TABLE, rows),
+        by_pgsluice(server, TABLE, rows, options),
+        replace(by_pgsluice(server, TABLE, rows, options, "--no-ledger"), name=bare),
+    ]
     if "plain" not in options.without:
         contenders.append(by_psql(server, PLAIN, rows, UNPARTITIONED))
     contenders += floor.floors(server, TABLE, folder, options, "binary", "text")
     prepare = rounds.emptying(server, TABLE, PLAIN)
     verify = rounds.expecting(server, expected)
     runs = rounds.interleaved(server, contenders, options.rounds, rows.count, prepare, verify)
-    plain = rounds.faster(runs, rounds.ours(options.jobs), UNPARTITIONED)
-    measured = {**floor.figures(runs, options.jobs), "plain": plain}
+    measured = {
+        **floor.figures(runs, options.jobs),
+        "plain": rounds.faster(runs, whole, UNPARTITIONED),
+        "ledger": rounds.faster(runs, bare, whole),
+    }
     case = program.case(options, rows, leaves=options.leaves)
     return {"case": case, "measured": measured, "runs": runs}
 

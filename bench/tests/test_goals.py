@@ -12,10 +12,10 @@ class Goals(unittest.TestCase):
         return {goal["figure"]: verdict(goal) for goal in judge(case, measured)}
 
     def test_least_and_most_hold_at_their_limit_and_not_beyond(self):
-        at = self.verdicts("hash800", root=4.0, plain=1.49, floor=1.15)
-        self.assertEqual(at, {"root": "holds", "plain": "falls short", "floor": "holds"})
-        over = self.verdicts("hash800", root=3.99, plain=1.5, floor=1.16)
-        self.assertEqual(over, {"root": "falls short", "plain": "holds", "floor": "falls short"})
+        at = self.verdicts("uuids", root=6.0, exchange=9.99, floor=1.15)
+        self.assertEqual(at, {"root": "holds", "exchange": "falls short", "floor": "holds"})
+        over = self.verdicts("uuids", root=5.99, exchange=10.0, floor=1.16)
+        self.assertEqual(over, {"root": "falls short", "exchange": "holds", "floor": "falls short"})
 
     def test_what_is_not_measured_is_said(self):
         some = self.verdicts("uuids", root=7.0, exchange=None)

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use super::{Bench, on_both, program, rows, wait_until};
+use super::{Bench, Ended, on_both, program, rows, wait_until};
 use crate::server::{Server, Session};
 
 #[test]
@@ -77,6 +77,9 @@ fn too_few_connections_leave_nothing_half_done() {
     });
 }
 
+/// Enough to be in the middle of.
+const ROWS: usize = 1_500_000;
+
 /// A server of the test's own, which it may kill.
 struct Victim {
     place: TempDir,
@@ -116,22 +119,23 @@ impl Drop for Victim {
     }
 }
 
-/// Loads into a server that `end` takes away, starts it again, and compares.
-fn lose_server(end: impl Fn(&Victim, &Session)) {
+/// Loads into a server that `end` takes away, starts it again, and compares. Then resumes the load: how
+/// that ended, and what is in the table.
+fn lose_server(leaves: &str, end: impl Fn(&Victim, &Session)) -> (Ended, u64) {
     let bench = Bench::new(Server::PG18);
-    bench.file("rows.csv", rows(3_000_000, 10));
+    bench.file("rows.csv", rows(ROWS, 10));
     let victim = Victim::start();
     let session = Session::open(&victim.url);
     session.run("CREATE TABLE t (id int, v text) PARTITION BY HASH (id)");
     for leaf in 0..4 {
         session.run(&format!(
-            "CREATE TABLE t{leaf} PARTITION OF t FOR VALUES WITH (MODULUS 4, REMAINDER {leaf})"
+            "CREATE {leaves} TABLE t{leaf} PARTITION OF t FOR VALUES WITH (MODULUS 4, REMAINDER {leaf})"
         ));
     }
     let count = |session: &Session| -> u64 {
         session.rows("SELECT count(*) FROM t")[0][0].as_ref().unwrap().parse().unwrap()
     };
-    let options = ["rows.csv", "-t", "t", "-j", "2", "--memory", "4MiB"];
+    let options = ["rows.csv", "-t", "t", "-j", "2", "--memory", "4MiB", "--load-id", "l"];
     let load = bench.start_into(&victim.url, options, Stdio::null());
     wait_until("a commit", || count(&session) > 0);
     end(&victim, &session);
@@ -151,29 +155,56 @@ fn lose_server(end: impl Fn(&Victim, &Session)) {
     let said = ended.committed();
     // synchronous_commit is off while a load runs: a server that crashes may lose the last ones.
     assert!(found <= said + doubted.unwrap_or(0), "{found} rows\n{}", ended.stderr);
+
+    let resumed = bench.load_into(&victim.url, options.iter().chain(&["--json"]));
+    let session = Session::open(&victim.url);
+    let distinct = "SELECT count(*) FROM (SELECT count(*) FROM t GROUP BY id) x GROUP BY count";
+    assert!(resumed.status.code() != Some(0) || session.rows(distinct).len() == 1);
+    (resumed, count(&session))
+}
+
+#[track_caller]
+fn is_whole((resumed, rows): &(Ended, u64)) {
+    resumed.summary();
+    assert_eq!(*rows, ROWS as u64);
 }
 
 #[test]
 fn a_server_that_is_stopped() {
-    lose_server(|victim, _| {
+    is_whole(&lose_server("", |victim, _| {
         victim.run("stop");
-    });
+    }));
 }
 
 #[test]
 fn a_session_that_is_killed() {
-    lose_server(|_, session| {
+    is_whole(&lose_server("", |_, session| {
         let pid = session.rows(
             "SELECT pid FROM pg_stat_activity
              WHERE application_name = 'pgsluice' AND backend_type = 'client backend' LIMIT 1",
         );
         kill(pid[0][0].as_ref().unwrap());
-    });
+    }));
 }
 
 #[test]
 fn a_server_that_is_killed() {
-    lose_server(|victim, _| kill(&victim.postmaster()));
+    is_whole(&lose_server("", |victim, _| kill(&victim.postmaster())));
+}
+
+#[test]
+fn a_server_that_is_killed_with_unlogged_leaves() {
+    let (resumed, rows) = lose_server("UNLOGGED", |victim, session| {
+        // Otherwise the server may forget the load as well.
+        session.run("CHECKPOINT");
+        kill(&victim.postmaster());
+    });
+    resumed.fails(1, &[
+        "a partition is unlogged, and the server has crashed since this load was begun (SQLSTATE",
+        "\nDETAIL:  What was loaded into it is gone, and no receipt says so.",
+        "pgsluice ledger forget l",
+    ]);
+    assert_eq!(rows, 0);
 }
 
 fn kill(pid: &str) {

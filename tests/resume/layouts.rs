@@ -22,6 +22,14 @@ fn die(twins: &Twins, id: &str, locked: &str, options: &[&str]) {
     if !locked.is_empty() {
         bench.session.run("COMMIT");
     }
+    sessions_have_ended(bench);
+}
+
+/// What is copied from a leaf by hand must not grow meanwhile: sessions outlive their client for a while.
+fn sessions_have_ended(bench: &Bench) {
+    let others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
+                  AND pid <> pg_backend_pid() AND backend_type = 'client backend'";
+    wait_until("the end of all sessions", || bench.value(others) == "0");
 }
 
 /// Changes both sides in the same way after a load has died, and resumes it.
@@ -96,6 +104,7 @@ fn layouts_change_twice() {
         load.child.kill().unwrap();
         load.child.wait().unwrap();
         session.run("COMMIT");
+        sessions_have_ended(bench);
         divide("t_1a", 16, 1);
         twins.load("l", &["-j3"]).summary();
         twins.are_equal();

@@ -58,6 +58,9 @@ pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Su
     let id = config.load_id.clone().unwrap_or_else(fresh_id);
     let inputs: Arc<[Input]> = source::resolve(&config.files)?.into();
     let runtime = runtime()?;
+    if config.keeps_ledger() {
+        control.set_resume(&id);
+    }
     // Nobody asks of any other error before the first row whether there are rows in the table.
     let early = |error: Error| {
         let in_doubt = control.rows_in_doubt.load(Relaxed) > 0;
@@ -73,23 +76,14 @@ pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Su
     } else {
         Vec::new()
     };
-    let (plan, mut link) = runtime.block_on(plan(config, target, control)).map_err(early)?;
-    let begun = if config.keeps_ledger() {
-        let Link { client, canceller, .. } = &mut link;
-        let beginning = ledger::begin(config, &id, &plan, &inputs, client, control);
-        Some(runtime.block_on(canceller.unless_stopped(control, beginning)).map_err(early)?)
-    } else {
-        None
-    };
-    drop(link);
+    let beginning = begin(config, &id, &inputs, target, control);
+    let (plan, begun) = runtime.block_on(beginning).map_err(early)?;
     failpoint("load::begun");
     let ledger = match begun {
-        Some(Begun::Running(ledger)) => {
-            control.set_resume(&id);
-            Some(ledger)
-        }
+        Some(Begun::Running(ledger)) => Some(ledger),
         Some(Begun::Finished(ledger, rows)) => {
-            read_again(config, &plan, &inputs, &ledger).map_err(|error| refuse(error, &id))?;
+            let read = read_again(config, &plan, &inputs, ledger, control);
+            read.map_err(|error| refuse(error, &id))?;
             return Ok(Summary::of_finished(&id, &plan, rows, &opening));
         }
         None => None,
@@ -149,27 +143,59 @@ fn too_many(outcome: &Outcome, rejects: &Rejects) -> Error {
     Error::new(Kind::Data, format!("{rejected} of {read} rows were rejected, more than {limit}"))
 }
 
-/// The plan, and the connection that it was read over.
-async fn plan(config: &Load, target: &Target, control: &Control) -> Result<(Plan, Link)> {
-    let mut link = control.unless_stopped(connect::open(target)).await?;
-    let Link { client, canceller, .. } = &mut link;
-    let plan = canceller.unless_stopped(control, Plan::read(config, client)).await?;
-    Ok((plan, link))
+/// The plan, and how the load begins in the ledger if one is kept.
+async fn begin(
+    config: &Load,
+    id: &str,
+    inputs: &[Input],
+    target: &Target,
+    control: &Control,
+) -> Result<(Plan, Option<Begun>)> {
+    let Link { mut client, canceller, .. } = control.unless_stopped(connect::open(target)).await?;
+    let beginning = async {
+        let plan = Plan::read(config, &mut client).await?;
+        if !config.keeps_ledger() {
+            return Ok((plan, None));
+        }
+        let begun = ledger::begin(config, id, &plan, inputs, &mut client, control).await?;
+        Ok((plan, Some(begun)))
+    };
+    canceller.unless_stopped(control, beginning).await
 }
 
 /// Reads the streams of a load that is finished: they must be what they were.
-fn read_again(config: &Load, plan: &Plan, inputs: &Arc<[Input]>, ledger: &Ledger) -> Result<()> {
+fn read_again(
+    config: &Load,
+    plan: &Plan,
+    inputs: &Arc<[Input]>,
+    ledger: Ledger,
+    control: &Control,
+) -> Result<()> {
     if inputs.iter().all(|input| input.size.is_some()) {
         return Ok(());
     }
     let columns = &plan.catalogue.columns;
     let mut reader = Reader::new(Arc::clone(inputs), &plan.format, config.header, columns);
-    let mut used = None;
-    while let Some(split) = reader.next(used)? {
-        ledger.meet_again(&split, inputs)?;
-        used = Some(split);
+    let inputs = Arc::clone(inputs);
+    let mut reading = move || {
+        let mut used = None;
+        while let Some(split) = reader.next(used)? {
+            ledger.meet_again(&split, &inputs)?;
+            used = Some(split);
+        }
+        ledger.check_end(&inputs)
+    };
+    // It may wait for its input when the load was stopped.
+    let (done, outcome) = channel();
+    thread::spawn(move || done.send(reading()));
+    while !control.is_stopped() {
+        match outcome.recv_timeout(PATIENCE) {
+            Ok(outcome) => return outcome,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
     }
-    ledger.check_end(inputs)
+    Err(control.failure().unwrap_or_else(Error::interrupted))
 }
 
 /// Swaps in what was built, if anything was, and makes all durable.

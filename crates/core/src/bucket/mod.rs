@@ -3,7 +3,8 @@
 //! A bucket takes the rows of one node in one format. Each thread that routes has a [`Shelf`] with
 //! its share of every bucket, and writes rows to it without waiting for the others; their memory
 //! comes from one [`Pool`]. Who takes which payload when is decided by [`Buckets`]: the fullest first.
-//! What is left of many leaves at the end travels together ([`FEW_ROWS`]).
+//! What is left of many leaves at the end travels together ([`FEW_ROWS`]). What is in once a payload is
+//! committed, its [`Claim`]s say.
 
 mod claim;
 mod part;
