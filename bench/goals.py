@@ -34,6 +34,7 @@ ACCOUNTS = "5 M pgbench rows, text, 800 hash leaves"
 LINEITEM = "TPC-H lineitem, scale 1, CSV, range by month x hash 4"
 UUIDS = "9 M uuids, 16 hash leaves with primary key, 1 M rows in before"
 EMPTY = "9 M uuids, 16 empty hash leaves with primary key, `--exchange`"
+REJECTS = "1 M pgbench rows, 16 leaves with primary key, 1 % of them rejected"
 ROOT = r"psql `\copy` into the root"
 FLOOR = "the floor"
 TIME = "times its time"
@@ -50,6 +51,7 @@ GOALS = [
     Goal("uuids", "exchange", EMPTY, ROOT, "at least", 10.0),
     Goal("leaves", "many", "1 M pgbench rows, 10,000 leaves", "16 leaves", "at most", 1.3, TIME),
     Goal("few", "root", "100 rows into 800 leaves", ROOT, "at most", 1.2, TIME),
+    Goal("rejects", "times", REJECTS, "all of them good", "at most", 2.0, TIME),
     Goal("null", "cpu", "lineitem, CSV to binary, one thread", "", "at least", 400, "MB/s of CPU"),
 ]
 

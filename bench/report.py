@@ -19,6 +19,7 @@ TABLES = {
     "leaves": tables.leaves,
     "few": tables.few,
     "lanes": tables.lanes,
+    "rejects": tables.rejects,
     "null": tables.null,
     "stages": tables.stages,
 }

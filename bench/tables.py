@@ -81,6 +81,16 @@ def few(record: dict) -> str:
     )
 
 
+def rejects(record: dict) -> str:
+    case = record["case"]
+    return paragraphs(
+        f"{case['rows']:,} rows of `pgbench_accounts` ({size(record)}) into 16 hash leaves with a"
+        " primary key and a constraint; half of the bad rows cannot be read, half break the"
+        " constraint:",
+        loads(record),
+    )
+
+
 def null(record: dict) -> str:
     case = record["case"]
     [how] = {run["how"] for run in record["runs"]}
