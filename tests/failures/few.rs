@@ -48,7 +48,8 @@ fn what_is_wrong_with_a_handful_is_said_as_of_any_load() {
         assert_eq!(ended.committed(), bench.count("t"));
         bench.session.run("TRUNCATE t");
         bench.file("rows.csv", "1,a\n1000,b\n");
-        load(bench, &[]).fails_empty(&["no partition of relation \"t\" found for row"]);
+        // Another connection might have the first row in by then.
+        load(bench, &["-j1"]).fails_empty(&["no partition of relation \"t\" found for row"]);
         bench.file("rows.csv", "id,w\n1,a\n");
         load(bench, &["--header=match"]).fails_empty(&["column name mismatch in header line"]);
         bench.file("rows.csv", "1,\"a\n");

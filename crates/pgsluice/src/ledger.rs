@@ -21,6 +21,8 @@ use futures_util::future::try_join;
 use pgsluice_core::bucket::{Claim, Payload};
 use pgsluice_core::catalog::NodeId;
 use pgsluice_core::route::Scratch;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Statement};
 
 pub(crate) use self::begin::{Begun, begin, new_handful, refuse};
@@ -36,8 +38,10 @@ use crate::kind::Kind;
 use crate::outcome::Outcome;
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
-use crate::pg::{ledger as sql, sql as statements};
+use crate::pg::ledger as sql;
+use crate::pg::sql::{BEGIN, PATIENT};
 use crate::routing::Reached;
+use crate::sink::refusal::lost;
 use crate::source::{Input, Split};
 
 /// One attempt of a load, as the ledger knows it.
@@ -241,12 +245,11 @@ impl Ledger {
 
     /// The error for what [`Self::write`] has failed with.
     pub(crate) fn failed(&self, error: &tokio_postgres::Error) -> Error {
-        use tokio_postgres::error::SqlState;
         match error.as_db_error() {
             // There is no load of this attempt any more.
             Some(error) if *error.code() == SqlState::NOT_NULL_VIOLATION => self.overtaken(),
             Some(error) => Error::from(error).detail("The server refused a row of the ledger."),
-            None => crate::sink::refusal::lost(Some(error)),
+            None => lost(Some(error)),
         }
     }
 
@@ -260,7 +263,7 @@ impl Ledger {
     /// committed.
     pub(crate) async fn close(&self, client: &Client, rows: [u64; 4]) -> Result<()> {
         let [read, loaded, skipped, rejected] = rows.map(u64::cast_signed);
-        let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 6] =
+        let parameters: [&(dyn ToSql + Sync); 6] =
             [&self.id, &self.attempt, &read, &loaded, &skipped, &rejected];
         match client.execute(sql::FINISH, &parameters).await? {
             1 => Ok(()),
@@ -278,7 +281,7 @@ impl Ledger {
         failpoint("load::closing");
         self.blocks.check_end(&flow.inputs).map_err(|error| refuse(error, &self.id))?;
         let client = connect::connect(target).await?;
-        let begin = format!("{};{}; {}", statements::PATIENT, statements::BEGIN, self.fence());
+        let begin = format!("{PATIENT}; {BEGIN}; {}", self.fence());
         let (answers, statement) =
             try_join(client.simple_query(&begin), self.prepare(&client)).await?;
         if !sql::is_held(&answers) {

@@ -17,7 +17,7 @@ use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::kind::Kind;
 use crate::pg::ledger::{self as sql, Found, NewLoad};
-use crate::pg::sql as statements;
+use crate::pg::sql::{ASYNCHRONOUS, PATIENT};
 use crate::plan::Plan;
 use crate::source::{Fingerprint, Input};
 
@@ -42,14 +42,14 @@ pub(crate) async fn begin(
     control: &Control,
 ) -> Result<Begun> {
     let sources = Fingerprint::of_all(inputs)?;
-    client.batch_execute(statements::PATIENT).await?;
+    client.batch_execute(PATIENT).await?;
     sql::make(client).await?;
     let table = &plan.tree.nodes[ROOT].relation;
     let columns = &plan.catalogue.columns;
     let own = own_terms(config, &plan.format, plan.catalogue.version)?;
     let now = sql::terms_now(client, &own, table, columns).await?;
     // What this connection commits is durable with the first rows, or with the load.
-    client.batch_execute(statements::ASYNCHRONOUS).await?;
+    client.batch_execute(ASYNCHRONOUS).await?;
     wait_for(id, client, control).await?;
     let Some(found) = sql::find(client, id).await? else {
         let sources = json(&sources)?;

@@ -72,8 +72,8 @@ fn terms(own: &str, table: &Relation, columns: &[String]) -> String {
     let settings = SETTINGS.map(|name| format!("'{name}', pg_catalog.current_setting('{name}')"));
     format!(
         "pg_catalog.jsonb_concat({}::pg_catalog.jsonb, pg_catalog.jsonb_build_object(
-            'columns', (SELECT pg_catalog.string_agg(pg_catalog.format('%I %s', a.attname,
-                            pg_catalog.format_type(a.atttypid, a.atttypmod)), ', ' ORDER BY c.place)
+            'columns', (SELECT COALESCE(pg_catalog.string_agg(pg_catalog.format('%I %s', a.attname,
+                            pg_catalog.format_type(a.atttypid, a.atttypmod)), ', ' ORDER BY c.place), '')
                         FROM (VALUES {columns}) AS c (place, name) JOIN pg_catalog.pg_attribute a
                         ON a.attname OPERATOR(pg_catalog.=) c.name::pg_catalog.name
                         AND a.attrelid OPERATOR(pg_catalog.=) {table}::pg_catalog.regclass::pg_catalog.oid),
