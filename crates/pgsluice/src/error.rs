@@ -40,6 +40,7 @@ struct Report {
     column: Option<String>,
     detail: Option<String>,
     hint: Option<String>,
+    lasts: bool,
 }
 
 impl Error {
@@ -53,6 +54,7 @@ impl Error {
             column: None,
             detail: None,
             hint: None,
+            lasts: false,
         }))
     }
 
@@ -87,6 +89,18 @@ impl Error {
     pub(crate) fn only_hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
         self
+    }
+
+    /// Notes that another try would come to the same.
+    #[must_use]
+    pub(crate) fn lasting(mut self) -> Self {
+        self.0.lasts = true;
+        self
+    }
+
+    /// Whether another try is known to come to the same.
+    pub(crate) fn lasts(&self) -> bool {
+        self.0.lasts
     }
 
     /// Sets PostgreSQL's five-character code.

@@ -48,8 +48,11 @@ pub(crate) async fn open(target: &Target) -> Result<Link> {
             Ok(link) => return Ok(link),
             Err(failures) => failures,
         };
+        if !failures.last().is_some_and(Failure::may_pass) {
+            return Err(summarize(failures).lasting());
+        }
         let left = target.patience().saturating_sub(began.elapsed());
-        if left.is_zero() || !failures.last().is_some_and(Failure::may_pass) {
+        if left.is_zero() {
             return Err(summarize(failures));
         }
         tokio::time::sleep(backoff.pause().min(left)).await;
