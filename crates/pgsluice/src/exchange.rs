@@ -29,13 +29,14 @@ pub(crate) use self::beside::{Destination, Maker};
 use crate::config::Load;
 use crate::control::Control;
 use crate::error::{Error, Result};
-use crate::flow::Flow;
 use crate::kind::Kind;
+use crate::ledger::Ledger;
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::pg::exchange as catalogue;
 use crate::pg::sql::PATIENT;
 use crate::plan::Plan;
+use crate::splits::Splits;
 use crate::survey::Survey;
 
 /// The sessions that were building may still hold locks.
@@ -128,15 +129,15 @@ impl<'a> Exchange<'a> {
         &self,
         config: &Load,
         target: &Target,
-        flow: &Flow<'_>,
+        control: &Control,
+        receipts: Option<(&Ledger, &Splits)>,
     ) -> Result<()> {
-        let control = flow.control;
         let leaves = self.made();
         if leaves.is_empty() {
             return Ok(());
         }
         build::build(self.plan, &leaves, config.jobs, target, control).await?;
-        let swapping = swap::swap(self, &leaves, config.swap_patience, flow);
+        let swapping = swap::swap(self, &leaves, config.swap_patience, control, receipts);
         let moved = self.keeper.canceller.unless_stopped(control, swapping).await?;
         self.moved.store(moved, Relaxed);
         Ok(())

@@ -20,10 +20,10 @@ use crate::ledger::new_handful;
 use crate::opening::Opening;
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
+use crate::pg::lost;
 use crate::pg::{ledger, sql};
 use crate::plan::format_for;
 use crate::report::Summary;
-use crate::sink::refusal::lost;
 use crate::source::{Input, Reader};
 
 /// Rows that are more than a handful. With fewer no leaf can have enough for a COPY of its own.

@@ -33,16 +33,15 @@ use self::layout::Past;
 use self::receipts::{Entries, Receipts};
 use crate::error::{Error, Result};
 use crate::failpoint::failpoint;
-use crate::flow::Flow;
 use crate::kind::Kind;
-use crate::outcome::Outcome;
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::ledger as sql;
+use crate::pg::lost;
 use crate::pg::sql::{BEGIN, PATIENT};
 use crate::routing::Reached;
-use crate::sink::refusal::lost;
 use crate::source::{Input, Split};
+use crate::splits::Splits;
 
 /// One attempt of a load, as the ledger knows it.
 pub(crate) struct Ledger {
@@ -155,9 +154,9 @@ impl Ledger {
     }
 
     /// What is to be written with a payload's rows.
-    pub(crate) fn writing(&self, flow: &Flow<'_>, payload: &Payload) -> Writing {
+    pub(crate) fn writing(&self, splits: &Splits, payload: &Payload) -> Writing {
         let claims = payload.claims();
-        let entries = self.receipts.entries(flow, self.tree, claims);
+        let entries = self.receipts.entries(splits, self.tree, claims);
         let last = claims.iter().map(last_split).max().unwrap_or(0);
         Writing { entries, blocks: self.blocks.unwritten(last) }
     }
@@ -165,10 +164,10 @@ impl Ledger {
     /// What is to be written when all rows of `nodes` become visible, as many as they have.
     pub(crate) fn writing_all(
         &self,
-        flow: &Flow<'_>,
+        splits: &Splits,
         nodes: impl Iterator<Item = (NodeId, u64)>,
     ) -> Writing {
-        let upto = flow.end();
+        let upto = splits.end();
         let receipts = nodes.map(|(node, rows)| Receipt {
             number: 0,
             tree: self.tree,
@@ -271,15 +270,17 @@ impl Ledger {
         }
     }
 
-    /// Ends the load with the synchronous commit that makes all before it durable.
+    /// Ends the load, of so many rows read, loaded, skipped and rejected, with the synchronous commit that
+    /// makes all before it durable.
     pub(crate) async fn finish(
         &self,
-        flow: &Flow<'_>,
-        outcome: &Outcome,
+        inputs: &[Input],
+        splits: &Splits,
+        rows: [u64; 4],
         target: &Target,
     ) -> Result<()> {
         failpoint("load::closing");
-        self.blocks.check_end(&flow.inputs).map_err(|error| refuse(error, &self.id))?;
+        self.blocks.check_end(inputs).map_err(|error| refuse(error, &self.id))?;
         let client = connect::connect(target).await?;
         let begin = format!("{PATIENT}; {BEGIN}; {}", self.fence());
         let (answers, statement) =
@@ -287,10 +288,10 @@ impl Ledger {
         if !sql::is_held(&answers) {
             return Err(self.overtaken());
         }
-        let rest = self.writing_all(flow, std::iter::empty());
+        let rest = self.writing_all(splits, std::iter::empty());
         let written = self.write(&client, &statement, &rest).await;
         written.map_err(|error| self.failed(&error))?;
-        self.close(&client, outcome.rows_in_all()).await?;
+        self.close(&client, rows).await?;
         client.batch_execute("COMMIT").await?;
         failpoint("load::closed");
         Ok(())

@@ -33,6 +33,7 @@ mod runtime;
 pub mod selftest;
 mod sink;
 pub mod source;
+mod splits;
 pub mod survey;
 pub mod tree;
 pub mod verify;

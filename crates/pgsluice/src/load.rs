@@ -182,7 +182,10 @@ async fn finish(config: &Load, target: &Target, flow: &Flow<'_>, outcome: &Outco
     let control = flow.control;
     let swapped = match (control.failure(), flow.exchange) {
         (Some(error), _) => Err(error),
-        (None, Some(exchange)) => exchange.finish(config, target, flow).await,
+        (None, Some(exchange)) => {
+            let receipts = flow.ledger.map(|ledger| (ledger, &flow.splits));
+            exchange.finish(config, target, control, receipts).await
+        }
         (None, None) => Ok(()),
     };
     match (swapped, flow.exchange) {
@@ -190,7 +193,16 @@ async fn finish(config: &Load, target: &Target, flow: &Flow<'_>, outcome: &Outco
             outcome.check()?;
             match flow.ledger {
                 _ if config.sink == Sink::Null => Ok(()),
-                Some(ledger) => control.unless_stopped(ledger.finish(flow, outcome, target)).await,
+                Some(ledger) => {
+                    control
+                        .unless_stopped(ledger.finish(
+                            &flow.inputs,
+                            &flow.splits,
+                            outcome.rows_in_all(),
+                            target,
+                        ))
+                        .await
+                }
                 None => control.unless_stopped(flush(target)).await,
             }
         }
@@ -303,7 +315,7 @@ fn bucket(
         let _starving = filling.starving();
         next(splits, flow.control)
     }) {
-        flow.begin_split(&split);
+        flow.splits.begin(&split);
         let met = flow.ledger.map_or(Ok(()), |ledger| ledger.meet(&split, &flow.inputs));
         let already = bucketing.rows_already();
         if let Err(error) = met.and_then(|()| bucketing.split(&split, &mut routing, filling)) {

@@ -17,7 +17,6 @@ use crate::backoff::Backoff;
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::failpoint::failpoint;
-use crate::flow::Flow;
 use crate::kind::Kind;
 use crate::ledger::Ledger;
 use crate::pg::exchange::{BOUND, Definition, Reader, Stage, find};
@@ -25,6 +24,7 @@ use crate::pg::ledger::is_held;
 use crate::pg::sql;
 use crate::plan::Plan;
 use crate::policy::{self, Policy};
+use crate::splits::Splits;
 
 /// How long one attempt waits for a lock, and makes others wait behind it.
 const LOCK_WAIT: Duration = Duration::from_secs(2);
@@ -42,19 +42,19 @@ pub(super) async fn swap(
     exchange: &Exchange<'_>,
     leaves: &[(NodeId, Beside)],
     patience: Duration,
-    flow: &Flow<'_>,
+    control: &Control,
+    receipts: Option<(&Ledger, &Splits)>,
 ) -> Result<u64> {
-    let control = flow.control;
     let plan = exchange.plan;
     let client = &exchange.keeper.client;
     client.batch_execute(sql::EXACT).await?;
     let reader = Reader::prepare(client, plan.catalogue.facts[ROOT].oid, &exchange.load).await?;
-    let receipts = match flow.ledger {
-        Some(ledger) => Some((ledger, ledger.prepare(client).await?)),
+    let receipts = match receipts {
+        Some((ledger, splits)) => Some((ledger, splits, ledger.prepare(client).await?)),
         None => None,
     };
     let leaves = in_order(plan, leaves);
-    let swap = Swap { exchange, plan, client, reader, leaves, flow, receipts };
+    let swap = Swap { exchange, plan, client, reader, leaves, control, receipts };
     // Once before anybody has to wait; the server has then planned the question too.
     swap.check_unaltered().await?;
     let began = Instant::now();
@@ -88,8 +88,8 @@ struct Swap<'a> {
     client: &'a Client,
     reader: Reader,
     leaves: Vec<&'a (NodeId, Beside)>,
-    flow: &'a Flow<'a>,
-    receipts: Option<(&'a Ledger, Statement)>,
+    control: &'a Control,
+    receipts: Option<(&'a Ledger, &'a Splits, Statement)>,
 }
 
 /// A partition is attached before the DEFAULT beside it, whose rows would be read otherwise.
@@ -126,16 +126,16 @@ impl Swap<'_> {
 
     /// No other run of the load may have begun.
     async fn check_turn(&self) -> Result<()> {
-        let Some((ledger, _)) = &self.receipts else { return Ok(()) };
+        let Some((ledger, ..)) = &self.receipts else { return Ok(()) };
         let answers = self.client.simple_query(&ledger.fence()).await?;
         if is_held(&answers) { Ok(()) } else { Err(ledger.overtaken()) }
     }
 
     /// All rows of the leaves are in when this is committed.
     async fn write_receipts(&self) -> Result<()> {
-        let Some((ledger, statement)) = &self.receipts else { return Ok(()) };
+        let Some((ledger, splits, statement)) = &self.receipts else { return Ok(()) };
         let leaves = self.leaves.iter().map(|(node, beside)| (*node, beside.rows));
-        let writing = ledger.writing_all(self.flow, leaves);
+        let writing = ledger.writing_all(splits, leaves);
         let written = ledger.write(self.client, statement, &writing).await;
         written.map_err(|error| ledger.failed(&error))
     }
@@ -240,7 +240,7 @@ impl Swap<'_> {
     }
 
     async fn commit(&self) -> Result<()> {
-        let Control { rows_beside, rows_in_doubt, rows_loaded, .. } = &**self.flow.control;
+        let Control { rows_beside, rows_in_doubt, rows_loaded, .. } = self.control;
         let rows = rows_beside.swap(0, Relaxed);
         rows_in_doubt.fetch_add(rows, Relaxed);
         failpoint("exchange::committing");

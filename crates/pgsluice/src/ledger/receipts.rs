@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use pgsluice_core::bucket::{Claim, Span};
 
 use super::claimed::{Place, Receipt};
-use crate::flow::Flow;
+use crate::splits::Splits;
 
 /// All receipts of a load that are known to be committed.
 #[derive(Debug, Default)]
@@ -45,13 +45,13 @@ impl Receipts {
     }
 
     /// What is to be written for `claims`. The receipts that go are nobody else's to delete from now on.
-    pub(super) fn entries(&self, flow: &Flow<'_>, tree: i32, claims: &[Claim]) -> Entries {
+    pub(super) fn entries(&self, splits: &Splits, tree: i32, claims: &[Claim]) -> Entries {
         let claims = claims.iter().map(|claim| Receipt {
             number: 0,
             tree,
             node: claim.node,
-            upto: flow.behind(claim.upto),
-            ranges: claim.ranges.iter().flat_map(|span| ranges(flow, *span)).collect(),
+            upto: splits.behind(claim.upto),
+            ranges: claim.ranges.iter().flat_map(|span| ranges(splits, *span)).collect(),
             rows: claim.rows as u64,
         });
         let mut entries = Entries { receipts: claims.collect(), gone: Vec::new() };
@@ -89,8 +89,8 @@ impl State {
 }
 
 /// The bytes from a row to another; one range for each source that they lie in.
-fn ranges(flow: &Flow<'_>, Span { first, last }: Span) -> impl Iterator<Item = (u32, u64, u64)> {
-    let (begin, end) = (flow.row_at(first), flow.row_at(last));
+fn ranges(splits: &Splits, Span { first, last }: Span) -> impl Iterator<Item = (u32, u64, u64)> {
+    let (begin, end) = (splits.row_at(first), splits.row_at(last));
     (begin.0..=end.0).map(move |source| {
         let start = if source == begin.0 { begin.1 } else { 0 };
         let stop = if source == end.0 { end.1 + 1 } else { i64::MAX.unsigned_abs() };

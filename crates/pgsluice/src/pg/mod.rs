@@ -10,9 +10,12 @@ pub(crate) mod expression;
 mod failure;
 pub mod introspect;
 pub(crate) mod ledger;
+mod lost;
 pub(crate) mod question;
 pub(crate) mod raw;
 pub(crate) mod sql;
 pub(crate) mod sqlstate;
 pub(crate) mod steps;
 mod tls;
+
+pub(crate) use lost::lost;

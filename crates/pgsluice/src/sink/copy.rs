@@ -19,7 +19,7 @@ use tokio_postgres::{CopyInSink, SimpleQueryMessage};
 
 use super::failure::{Failure, InDoubt};
 use super::lines;
-use super::refusal::{Sent, blame, lost, refusal, unwelcome};
+use super::refusal::{Sent, blame, refusal, unwelcome};
 use super::still::{Changed, Still};
 use super::stretch::Stretch;
 use super::writer::Writer;
@@ -32,6 +32,7 @@ use crate::outcome::Committed;
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::pg::ledger::is_held;
+use crate::pg::lost;
 use crate::pg::sql;
 use crate::queue::{Next, Queue};
 
@@ -280,8 +281,8 @@ impl<'a> Lane<'a> {
         }
         let client = &self.link.client;
         let writer = self.writer.as_ref().zip(payload);
-        let writing =
-            writer.map(|(writer, payload)| (writer, writer.ledger.writing(self.flow, payload)));
+        let writing = writer
+            .map(|(writer, payload)| (writer, writer.ledger.writing(&self.flow.splits, payload)));
         let receipts = async {
             let Some((writer, writing)) = &writing else { return Ok(()) };
             writer.write(client, writing).await.map_err(Failure::Receipts)?;

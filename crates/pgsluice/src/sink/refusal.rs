@@ -15,7 +15,7 @@ use super::lines;
 use crate::error::Error;
 use crate::flow::Flow;
 use crate::kind::Kind;
-use crate::pg::sqlstate;
+use crate::pg::{lost, sqlstate};
 use crate::rejects::Reason;
 
 /// A payload of the COPY that failed, and the lines that were sent before it.
@@ -98,19 +98,6 @@ fn no_longer_its_row(flow: &Flow<'_>, db: &DbError, node: NodeId) -> Option<&'st
 /// The error for `error`, which is about no row.
 pub(super) fn unwelcome(error: &tokio_postgres::Error) -> Error {
     error.as_db_error().map_or_else(|| lost(Some(error)), Error::from)
-}
-
-/// The error for a connection that ended by itself.
-pub(crate) fn lost(error: Option<&tokio_postgres::Error>) -> Error {
-    if let Some(db) = error.and_then(tokio_postgres::Error::as_db_error) {
-        return Error::from(db);
-    }
-    let lost = Error::new(Kind::Connection, "server closed the connection unexpectedly");
-    // 08006 stands for every broken connection; the server itself had no chance to say so.
-    match sqlstate::next_step("08006") {
-        Some(hint) => lost.hint(hint),
-        None => lost,
-    }
 }
 
 /// The table that is built for the leaf in whose place the rows were sent to it.

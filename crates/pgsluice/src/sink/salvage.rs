@@ -217,7 +217,8 @@ impl Salvage<'_, '_> {
             _ => original(flow, at, bytes),
         };
         let reject = row.and_then(|row| {
-            let Position { source, offset, .. } = flow.position_of(at).ok_or_else(lost_place)?;
+            let Position { source, offset, .. } =
+                flow.splits.position_of(at).ok_or_else(lost_place)?;
             let place = flow.place_of(at).ok_or_else(lost_place)?;
             Ok(Reject { at: (source, offset), place, reason: blame.reason, row })
         });
@@ -248,8 +249,9 @@ impl Salvage<'_, '_> {
     async fn commit_rows(&self) -> Result<(), Failure> {
         let Lane { flow, link, writer, .. } = self.lane;
         let client = &link.client;
-        let writing =
-            writer.as_ref().map(|writer| (writer, writer.ledger.writing(flow, self.payload)));
+        let writing = writer
+            .as_ref()
+            .map(|writer| (writer, writer.ledger.writing(&flow.splits, self.payload)));
         let receipts = async {
             let Some((writer, writing)) = &writing else { return Ok(()) };
             let rejected = self.rejected.iter().map(|reject| reject.at).collect::<Vec<_>>();
@@ -269,7 +271,7 @@ impl Salvage<'_, '_> {
 
 /// A row that was sent as `bytes`, in binary, as it stands in the input: the same bytes must come of it.
 fn original(flow: &Flow<'_>, at: RowAt, bytes: &[u8]) -> Result<Vec<u8>> {
-    let Position { source, offset, .. } = flow.position_of(at).ok_or_else(lost_place)?;
+    let Position { source, offset, .. } = flow.splits.position_of(at).ok_or_else(lost_place)?;
     let input = flow.inputs.get(source as usize).ok_or_else(lost_place)?;
     let original = input.row_at(offset, &flow.plan.format)?;
     let (mut fields, mut encoded) = (Fields::default(), Vec::new());

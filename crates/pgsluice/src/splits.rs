@@ -1,0 +1,61 @@
+//! Where the splits lie in the inputs, and so their rows.
+
+use parking_lot::Mutex;
+use pgsluice_core::bucket::{Mark, RowAt};
+use pgsluice_core::position::Position;
+
+use crate::source::Split;
+
+/// All splits that were handed out, by their numbers.
+#[derive(Default)]
+pub(crate) struct Splits(Mutex<Vec<Extent>>);
+
+/// Where a split begins, and its bytes.
+#[derive(Clone, Copy)]
+struct Extent {
+    start: Position,
+    length: u64,
+}
+
+impl Splits {
+    /// Notes where a split lies.
+    pub(crate) fn begin(&self, split: &Split) {
+        let extent = Extent { start: split.start, length: split.length as u64 };
+        let mut splits = self.0.lock();
+        let number = split.number as usize;
+        let length = splits.len().max(number + 1);
+        splits.resize(length, extent);
+        splits[number] = extent;
+    }
+
+    /// The source and the byte at which a row begins.
+    pub(crate) fn row_at(&self, mark: Mark) -> (u32, u64) {
+        let start = self.0.lock()[mark.split as usize].start;
+        (start.source, start.offset + u64::from(mark.offset))
+    }
+
+    /// A place behind all rows before `mark`, and not behind it. Its split may not have begun.
+    pub(crate) fn behind(&self, mark: Mark) -> (u32, u64) {
+        match (mark.offset, mark.split.checked_sub(1)) {
+            (0, None) => (0, 0),
+            (0, Some(before)) => {
+                let Extent { start, length } = self.0.lock()[before as usize];
+                (start.source, start.offset + length)
+            }
+            _ => self.row_at(mark),
+        }
+    }
+
+    /// The end of all splits.
+    pub(crate) fn end(&self) -> (u32, u64) {
+        let splits = self.0.lock().len();
+        self.behind(Mark::start(splits as u32))
+    }
+
+    /// Where a row stands.
+    pub(crate) fn position_of(&self, at: RowAt) -> Option<Position> {
+        let Position { source, offset, line } = self.0.lock().get(at.split as usize)?.start;
+        let (offset, line) = (offset + u64::from(at.offset), line + u64::from(at.line));
+        Some(Position { source, offset, line })
+    }
+}
