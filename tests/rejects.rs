@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
 
 use crate::failures::{Bench, Ended, on_both};
 
@@ -126,9 +128,14 @@ fn empty(bench: &Bench) {
     ));
 }
 
-/// Holds what the load has left against what it should have: every row once, and each reason.
+/// Holds what a load that rejects has left against what it should have.
 fn compare(bench: &Bench, input: &Input, header: &str, ended: &Ended) {
     assert_eq!(ended.status.code(), Some(3), "{ended:?}");
+    is_whole(bench, input, header);
+}
+
+/// Every row is there once, with its reason if it is bad.
+fn is_whole(bench: &Bench, input: &Input, header: &str) {
     let differences = "SELECT * FROM (TABLE u EXCEPT TABLE t) AS missing UNION ALL \
                        SELECT * FROM (SELECT * FROM t WHERE v <> 'before' EXCEPT TABLE u) AS more";
     assert_eq!(bench.session.rows(differences), Vec::<Vec<_>>::new());
@@ -311,5 +318,43 @@ fn what_cannot_be_is_refused_beforehand() {
         load(&["--reject-file", "bad", "--max-rejects", "1"])
             .fails(2, &["rows of this table cannot be rejected", "DETAIL:  The load is one COPY"]);
         assert_eq!(bench.count("t"), 0);
+    });
+}
+
+#[test]
+fn a_load_that_is_killed_goes_on_in_the_same_files() {
+    on_both(|bench| {
+        let input = Input::new();
+        bench.file("rows.csv", &input.text);
+        make_table(bench, "");
+        bench.session.copy_in("COPY u FROM STDIN (FORMAT csv)", input.good.clone().into()).unwrap();
+        let mut killed = 0;
+        for round in 0..8_u64 {
+            empty(bench);
+            for name in ["bad.csv", "bad.csv.log"] {
+                let _ = fs::remove_file(bench.path(name));
+            }
+            let id = format!("round {round}");
+            let load = ["rows.csv", "-t", "t", "--header", "--few-rows", "0", "--memory", "1MB"];
+            let load = load.iter().chain(&["--reject-file", "bad.csv", "--max-rejects", "2%"]);
+            let named = ["--json", "-q", "--load-id", &id];
+            let load = load.chain(&named);
+            for pause in [100 + 130 * round, 50 + 90 * round] {
+                let mut running = bench.start(load.clone(), Stdio::null());
+                thread::sleep(Duration::from_millis(pause));
+                running.child.kill().unwrap();
+                running.child.wait().unwrap();
+            }
+            let ended = bench.load(load.clone());
+            is_whole(bench, &input, HEADER);
+            let summary: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+            assert_eq!(summary["rows_rejected"], input.bad.len(), "{summary}");
+            killed += usize::from(summary["rows_already_loaded"].as_u64() > Some(0));
+            // All of it is in.
+            let again = bench.load(load);
+            assert_eq!(again.status.code(), Some(0), "{again:?}");
+            is_whole(bench, &input, HEADER);
+        }
+        assert!(killed > 0, "no load was killed in the middle");
     });
 }

@@ -90,7 +90,8 @@ pub(crate) fn run(args: &LoadArgs) -> Result<u8> {
         })?;
         print(&json)?;
     }
-    Ok(if summary.rows_rejected > 0 { exit::REJECTED } else { exit::DONE })
+    let rejects = summary.rows_rejected > 0 && !summary.was_finished;
+    Ok(if rejects { exit::REJECTED } else { exit::DONE })
 }
 
 impl LoadArgs {

@@ -49,6 +49,9 @@ pub struct Summary {
     pub lanes: Lanes,
     /// What did not go the fastest way, and why.
     pub fallbacks: Vec<Fallback>,
+    /// Whether all was in before, so that nothing was done.
+    #[serde(skip)]
+    pub was_finished: bool,
 }
 
 /// Why a leaf is kept that could have been exchanged.
@@ -114,6 +117,7 @@ impl Summary {
             wire: if plan.encoder.is_some() { "binary" } else { "text" },
             lanes: Lanes { native, server, slow: routed.rows() - native - server },
             fallbacks: fallbacks(plan, config, outcome),
+            was_finished: false,
         }
     }
 }
@@ -141,6 +145,7 @@ impl Summary {
             wire: if plan.encoder.is_some() { "binary" } else { "text" },
             lanes: Lanes::default(),
             fallbacks: Vec::new(),
+            was_finished: true,
         }
     }
 
@@ -176,6 +181,7 @@ impl Summary {
             wire: "text",
             lanes: Lanes { native: 0, server: 0, slow: rows },
             fallbacks: [Some(left), dropped(rows - stored)].into_iter().flatten().collect(),
+            was_finished: false,
         }
     }
 }
