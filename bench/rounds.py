@@ -8,6 +8,7 @@ import json
 import statistics
 import sys
 from argparse import Namespace
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -63,16 +64,20 @@ def interleaved(
     prepare: Callable[[Contender], None],
     verify: Callable[[Contender, dict], None],
 ) -> list[dict]:
-    """Run each contender once a round; `verify` ends the benchmark if a load was wrong."""
-    runs = []
+    """Run each contender once a round; `verify` ends the benchmark if a load was wrong.
+
+    Each round begins with another one: what ran before a load leaves its traces in the machine.
+    """
+    runs, order = [], deque(contenders)
     heading()
     for number in range(1, rounds + 1):
-        for contender in contenders:
+        for contender in tuple(order):
             prepare(contender)
             run = {"round": number, **load(server, contender)}
             verify(contender, run)
             runs.append(run)
             show(run, rows)
+        order.rotate(-1)
     return runs
 
 
