@@ -14,8 +14,8 @@ pub(crate) struct TargetArgs {
     /// password files count as well [default: the embedded server]
     #[arg(short = 'd', long = "dbname", value_name = "CONNINFO")]
     conninfo: Option<String>,
-    /// Try again for so long where the server cannot be reached, is starting, or has no connection
-    /// left: 30s, 5min [default: not at all]
+    /// Try again for so long, a load from where it was, where the server cannot be reached, is starting,
+    /// or has no connection, memory or disk left: 30s, 5min [default: not at all]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     wait: Option<Duration>,
 }
