@@ -128,6 +128,14 @@ fn empty(bench: &Bench) {
     ));
 }
 
+/// [`empty`], and without the files of the load before.
+fn begin_anew(bench: &Bench) {
+    empty(bench);
+    for name in ["bad.csv", "bad.csv.log"] {
+        let _ = fs::remove_file(bench.path(name));
+    }
+}
+
 /// Holds what a load that rejects has left against what it should have.
 fn compare(bench: &Bench, input: &Input, header: &str, ended: &Ended) {
     assert_eq!(ended.status.code(), Some(3), "{ended:?}");
@@ -254,10 +262,7 @@ fn at_the_limit_the_load_ends() {
         make_table(bench, "");
         let bad = input.bad.len();
         let load = |most: &str| {
-            empty(bench);
-            for name in ["bad.csv", "bad.csv.log"] {
-                let _ = fs::remove_file(bench.path(name));
-            }
+            begin_anew(bench);
             let load = ["rows.csv", "-t", "t", "--header", "--reject-file", "bad.csv", "-q"];
             bench.load(load.iter().chain(&["--max-rejects", most]))
         };
@@ -330,10 +335,7 @@ fn a_load_that_is_killed_goes_on_in_the_same_files() {
         bench.session.copy_in("COPY u FROM STDIN (FORMAT csv)", input.good.clone().into()).unwrap();
         let mut killed = 0;
         for round in 0..8_u64 {
-            empty(bench);
-            for name in ["bad.csv", "bad.csv.log"] {
-                let _ = fs::remove_file(bench.path(name));
-            }
+            begin_anew(bench);
             let id = format!("round {round}");
             let load = ["rows.csv", "-t", "t", "--header", "--few-rows", "0", "--memory", "1MB"];
             let load = load.iter().chain(&["--reject-file", "bad.csv", "--max-rejects", "2%"]);

@@ -1,7 +1,7 @@
 //! Rejects: the rows that the server refuses, kept with its reasons in place of ending the load.
 //!
-//! A row stands in the file before the rows around it are committed, and is taken out again at the
-//! end if they were not: so none is lost, and none is both in the file and in the table.
+//! A row stands in the file before the rows around it are committed, and is taken out again if they
+//! were not: so none is lost, and in the end none is both in the file and in the table.
 
 mod before;
 mod output;
@@ -161,7 +161,7 @@ impl Rejects {
         }
     }
 
-    /// Writes the rejects of a transaction that is about to be committed; then comes [`Self::keep`].
+    /// Writes the rejects of a transaction that is about to be committed; see [`Self::withdraw`].
     pub(crate) fn write(&self, rejects: &[Reject]) -> Result<usize> {
         let mut written = self.written.lock();
         let Written { rows, log, batches } = &mut *written;
@@ -180,13 +180,14 @@ impl Rejects {
         {
             rows.append(&[&header[..], b"\n"].concat())?;
         }
-        batches.push(Batch { rows: rows.append(&bytes)?, log, is_kept: false });
+        batches.push(Batch { rows: rows.append(&bytes)?, log, is_kept: true });
         Ok(batches.len() - 1)
     }
 
-    /// The transaction of a batch was committed.
-    pub(crate) fn keep(&self, batch: usize) {
-        self.written.lock().batches[batch].is_kept = true;
+    /// The transaction of a batch was not committed, for certain. Where nobody knows, its rows stay: when
+    /// the load is resumed the ledger says.
+    pub(crate) fn withdraw(&self, batch: usize) {
+        self.written.lock().batches[batch].is_kept = false;
     }
 
     /// Takes out what was not committed, and makes the files durable; removes them if they are empty.
@@ -264,9 +265,9 @@ mod tests {
         let rejects = rejects(folder.path(), Most::Rows(10), Some("a,b"));
         let batches =
             ["one", "two,\"\r\n\"", "three", "4"].map(|row| rejects.write(&[reject(row)]));
-        let [_, two, _, four] = batches.map(|batch| batch.expect("written"));
-        rejects.keep(four);
-        rejects.keep(two);
+        let [one, _, three, _] = batches.map(|batch| batch.expect("written"));
+        rejects.withdraw(three);
+        rejects.withdraw(one);
         rejects.finish().expect("finished");
         let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect(name);
         assert_eq!(read("bad.csv"), "a,b\ntwo,\"\r\n\"\n4\n");
@@ -313,14 +314,13 @@ mod tests {
         }
         let resumed = rejects(&known, true).expect("files");
         assert_eq!(read("bad.csv"), "a,b\none,1\n\"two\n\",2\nfour,4\n");
-        let batch = resumed.write(&[reject(3, "three,3")]).expect("written");
-        resumed.keep(batch);
+        resumed.write(&[reject(3, "three,3")]).expect("written");
         resumed.finish().expect("finished");
         assert_eq!(read("bad.csv"), "a,b\none,1\n\"two\n\",2\nfour,4\nthree,3\n");
         assert_eq!(read("bad.csv.log").lines().count(), 4);
         // Without any that was committed nothing is left but what is new.
         let resumed = rejects(&HashSet::new(), true).expect("files");
-        resumed.keep(resumed.write(&[reject(7, "seven,7")]).expect("written"));
+        resumed.write(&[reject(7, "seven,7")]).expect("written");
         resumed.finish().expect("finished");
         assert_eq!(read("bad.csv"), "a,b\nseven,7\n");
         // Whatever else is there stays.
@@ -333,7 +333,7 @@ mod tests {
     fn files_without_rows_are_removed() {
         let folder = tempfile::tempdir().expect("a folder");
         let rejects = rejects(folder.path(), Most::Rows(10), Some("a,b"));
-        rejects.write(&[reject("1,2")]).expect("written");
+        rejects.withdraw(rejects.write(&[reject("1,2")]).expect("written"));
         rejects.finish().expect("finished");
         assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
     }

@@ -26,7 +26,7 @@ pub(super) enum Failure {
 
 impl Failure {
     /// Whether the server has said so, and nothing is committed.
-    fn is_answer(&self) -> bool {
+    pub(super) fn is_answer(&self) -> bool {
         match self {
             Self::Begin(error) | Self::Rows(error) | Self::Receipts(error) => {
                 error.as_db_error().is_some()

@@ -237,9 +237,12 @@ impl Salvage<'_, '_> {
             _ => Some(self.rejects.write(&self.rejected).map_err(Failure::Row)?),
         };
         failpoint("rejects::written");
-        self.commit_rows().await?;
+        let outcome = self.commit_rows().await;
+        if outcome.as_ref().is_err_and(Failure::is_answer) {
+            batch.into_iter().for_each(|batch| self.rejects.withdraw(batch));
+        }
+        outcome?;
         failpoint("rejects::committed");
-        batch.into_iter().for_each(|batch| self.rejects.keep(batch));
         Ok(Loaded { stored: self.stored, rejected, destination: None })
     }
 }
