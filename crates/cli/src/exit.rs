@@ -18,7 +18,7 @@ pub(crate) fn of(error: &Error) -> u8 {
     match error.kind() {
         Kind::Usage => USAGE,
         Kind::Interrupted => INTERRUPTED,
-        Kind::Input | Kind::Data | Kind::Connection | Kind::Server => FAILED,
+        Kind::Input | Kind::Data | Kind::Connection | Kind::Server | Kind::Internal => FAILED,
     }
 }
 

@@ -78,6 +78,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
 fn message(error: &Error) -> String {
     match error.kind() {
         Kind::Usage | Kind::Input => conceal(&error.to_string()),
-        Kind::Data | Kind::Connection | Kind::Server | Kind::Interrupted => error.to_string(),
+        Kind::Data | Kind::Connection | Kind::Server | Kind::Internal | Kind::Interrupted => {
+            error.to_string()
+        }
     }
 }

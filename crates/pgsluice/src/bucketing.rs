@@ -72,9 +72,9 @@ impl<'p> Bucketing<'p> {
             match ledger.is_in(node, reached, split, &mut self.scratch) {
                 Ok(false) => {}
                 Ok(true) if ledger.was_rejected(reached, split) => {
-                    return self.counts.rejected_before();
+                    return self.counts.rejected_before(node);
                 }
-                Ok(true) => return self.counts.already(),
+                Ok(true) => return self.counts.already(node),
                 Err(error) => return self.doubt = Some(error),
             }
         }

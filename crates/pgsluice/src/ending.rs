@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::control::Control;
 use crate::error::Error;
+use crate::kind::Kind;
 
 /// The error of a load that was asked to end and did not: what is known of the table.
 pub fn interrupted(control: &Control) -> Error {
@@ -21,7 +22,8 @@ pub(crate) fn with_committed(error: Error, control: &Control) -> Error {
         )),
     };
     let error = match control.resume() {
-        _ if rows + in_doubt == 0 => error,
+        // What does not add up now will not when it is resumed.
+        _ if rows + in_doubt == 0 || error.kind() == Kind::Internal => error,
         Some(id) => error.hint(format!(
             "To load the others, run the same command with --load-id {id}: pgsluice load ... \
              --load-id {id}"

@@ -13,6 +13,8 @@ pub enum Kind {
     Connection,
     /// The server refused a statement for a reason other than a row.
     Server,
+    /// The load's own figures contradict one another.
+    Internal,
     /// The user asked to stop.
     Interrupted,
 }

@@ -15,7 +15,7 @@ mod layout;
 pub mod lookup;
 mod receipts;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use futures_util::future::try_join;
 use pgsluice_core::bucket::{Claim, Payload};
@@ -270,13 +270,28 @@ impl Ledger {
         }
     }
 
+    /// The rows that receipts speak of, by node; and those of other trees than that of now, if there are
+    /// any.
+    async fn sums(&self, client: &Client) -> Result<(BTreeMap<NodeId, u64>, Option<u64>)> {
+        let (mut by_node, mut others) = (BTreeMap::new(), None);
+        for row in client.query(sql::SUMS, &[&self.id, &self.tree]).await? {
+            let (node, rows) = (row.get::<_, i32>(1), row.get::<_, i64>(2).unsigned_abs());
+            match row.get(0) {
+                true => _ = by_node.insert(node.unsigned_abs() as usize, rows),
+                false => *others.get_or_insert(0) += rows,
+            }
+        }
+        Ok((by_node, others))
+    }
+
     /// Ends the load, of so many rows read, loaded, skipped and rejected, with the synchronous commit that
-    /// makes all before it durable.
+    /// makes all before it durable; unless `check` says that what [`Self::sums`] tells cannot be.
     pub(crate) async fn finish(
         &self,
         inputs: &[Input],
         splits: &Splits,
         rows: [u64; 4],
+        check: impl FnOnce(&BTreeMap<NodeId, u64>, Option<u64>) -> Result<()>,
         target: &Target,
     ) -> Result<()> {
         failpoint("load::closing");
@@ -288,6 +303,8 @@ impl Ledger {
         if !sql::is_held(&answers) {
             return Err(self.overtaken());
         }
+        let (by_node, others) = self.sums(&client).await?;
+        check(&by_node, others)?;
         let rest = self.writing_all(splits, std::iter::empty());
         let written = self.write(&client, &statement, &rest).await;
         written.map_err(|error| self.failed(&error))?;

@@ -25,6 +25,7 @@ use crate::ending::with_committed;
 use crate::error::{Error, Result};
 use crate::exchange::Exchange;
 use crate::failpoint::failpoint;
+use crate::flaw::flaw;
 use crate::flow::Flow;
 use crate::handful;
 use crate::kind::Kind;
@@ -36,6 +37,7 @@ use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::plan::Plan;
 use crate::queue::{Filling, Queue};
+use crate::reconcile;
 use crate::rejects::{self, Rejects};
 use crate::report::{Summary, fresh_id};
 use crate::routing::Routing;
@@ -177,37 +179,39 @@ fn read_again(
     Err(control.failure().unwrap_or_else(Error::interrupted))
 }
 
-/// Swaps in what was built, if anything was, and makes all durable.
+/// Reconciles, swaps in what was built, if anything was, and makes all durable.
 async fn finish(config: &Load, target: &Target, flow: &Flow<'_>, outcome: &Outcome) -> Result<()> {
-    let control = flow.control;
-    let swapped = match (control.failure(), flow.exchange) {
-        (Some(error), _) => Err(error),
-        (None, Some(exchange)) => {
-            let receipts = flow.ledger.map(|ledger| (ledger, &flow.splits));
-            exchange.finish(config, target, control, receipts).await
-        }
-        (None, None) => Ok(()),
+    let Flow { plan, control, .. } = flow;
+    let swapping = async {
+        control.failure().map_or(Ok(()), Err)?;
+        reconcile::check(plan, outcome, control.rows_read.load(Relaxed))?;
+        let skipped = &outcome.committed.skipped;
+        control.unless_stopped(reconcile::check_skipped(plan, skipped, target)).await?;
+        let Some(exchange) = flow.exchange else { return Ok(()) };
+        let receipts = flow.ledger.map(|ledger| (ledger, &flow.splits));
+        exchange.finish(config, target, control, receipts).await
     };
-    match (swapped, flow.exchange) {
-        (Ok(()), _) => {
-            outcome.check()?;
-            match flow.ledger {
-                _ if config.sink == Sink::Null => Ok(()),
-                Some(ledger) => {
-                    control
-                        .unless_stopped(ledger.finish(
-                            &flow.inputs,
-                            &flow.splits,
-                            outcome.rows_in_all(),
-                            target,
-                        ))
-                        .await
+    if let Err(error) = swapping.await {
+        return Err(match flow.exchange {
+            Some(exchange) => exchange.abandon(target, error).await,
+            None => error,
+        });
+    }
+    match flow.ledger {
+        _ if config.sink == Sink::Null => Ok(()),
+        Some(ledger) => {
+            let check = |receipts: &_, others| match plan.one_statement {
+                // Then all rows are in by one statement, which writes no receipts.
+                Some(_) => Ok(()),
+                None => {
+                    reconcile::check_receipts(plan, &outcome.routed.settled(), receipts, others)
                 }
-                None => control.unless_stopped(flush(target)).await,
-            }
+            };
+            let rows = outcome.rows_in_all();
+            let finishing = ledger.finish(&flow.inputs, &flow.splits, rows, check, target);
+            control.unless_stopped(finishing).await
         }
-        (Err(error), Some(exchange)) => Err(exchange.abandon(target, error).await),
-        (Err(error), None) => Err(error),
+        None => control.unless_stopped(flush(target)).await,
     }
 }
 
@@ -315,6 +319,9 @@ fn bucket(
         let _starving = filling.starving();
         next(splits, flow.control)
     }) {
+        if flaw("split::lost") {
+            continue;
+        }
         flow.splits.begin(&split);
         let met = flow.ledger.map_or(Ok(()), |ledger| ledger.meet(&split, &flow.inputs));
         let already = bucketing.rows_already();

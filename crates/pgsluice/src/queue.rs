@@ -17,6 +17,7 @@ use pgsluice_core::catalog::NodeId;
 
 use crate::config::Load;
 use crate::control::Control;
+use crate::flaw::flaw;
 use crate::plan::Plan;
 
 /// While input comes slowly a payload of so many bytes is sent.
@@ -155,6 +156,11 @@ impl<'c> Queue<'c> {
             match self.look(&mut state, true) {
                 Next::Nothing if !self.work.wait_until(&mut state, end).timed_out() => {}
                 Next::Nothing => return self.look(&mut state, false),
+                Next::Payload(payload) if flaw("payload::lost") => {
+                    drop(state);
+                    self.recycle(payload);
+                    return Next::Nothing;
+                }
                 found => return found,
             }
         }

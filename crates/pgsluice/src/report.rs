@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::config::{Load, Sink};
 pub use crate::opening::FirstRow;
 use crate::opening::Opening;
-use crate::outcome::{Committed, Outcome};
+use crate::outcome::Outcome;
 use crate::plan::Plan;
 
 /// A finished load. The names of the fields are those of `--json`.
@@ -89,7 +89,7 @@ impl Summary {
         bytes_read: u64,
         opening: &Opening,
     ) -> Self {
-        let Outcome { routed, committed: Committed { sent, stored, rejected }, .. } = outcome;
+        let Outcome { routed, committed, .. } = outcome;
         let direct = |leaves: &BTreeMap<NodeId, u64>| {
             leaves
                 .iter()
@@ -97,15 +97,14 @@ impl Summary {
                 .map(|(_, rows)| rows)
                 .sum()
         };
-        let is_null = config.sink == Sink::Null;
         let (native, server): (u64, u64) = (direct(&routed.native), direct(&routed.server));
         Self {
             load_id: id.to_owned(),
             table: plan.tree.nodes[ROOT].relation.label(),
             rows_read: outcome.read(),
-            rows_loaded: *stored,
+            rows_loaded: committed.stored,
             rows_rejected: outcome.rejected(),
-            rows_skipped: if is_null { 0 } else { sent - stored - rejected },
+            rows_skipped: committed.rows_skipped(),
             rows_already_loaded: routed.already,
             bytes_read,
             seconds: opening.elapsed().as_secs_f64(),
@@ -234,10 +233,10 @@ fn fallbacks(plan: &Plan, config: &Load, outcome: &Outcome) -> Vec<Fallback> {
     for (&odd, &rows) in &outcome.routed.odd {
         rows_by.insert(plan.explain_odd(odd), rows);
     }
-    let Committed { sent, stored, rejected } = outcome.committed;
     if config.sink == Sink::Null {
+        let sent = outcome.committed.rows_sent();
         rows_by.insert(("nothing was sent".to_owned(), "as asked".to_owned()), sent);
-    } else if let Some(Fallback { what, why, rows }) = dropped(sent - stored - rejected) {
+    } else if let Some(Fallback { what, why, rows }) = dropped(outcome.committed.rows_skipped()) {
         rows_by.insert((what, why), rows);
     }
     for (input, bytes) in &outcome.ignored {

@@ -27,6 +27,8 @@ pub(super) struct Piece {
 #[derive(Debug)]
 pub struct Payload {
     nodes: Vec<NodeId>,
+    /// How many of the rows belong to each of them.
+    shares: Vec<usize>,
     wire: Wire,
     pub(super) parts: Vec<Part>,
     pub(super) pieces: Vec<Piece>,
@@ -43,6 +45,7 @@ impl Payload {
         let bytes = parts.iter().map(Part::bytes).sum();
         let rows = parts.iter().map(|part| part.rows().len()).sum();
         let mut payload = Self {
+            shares: vec![rows; nodes.len().min(1)],
             nodes,
             wire,
             parts,
@@ -72,6 +75,7 @@ impl Payload {
             let pieces = payload.pieces.iter().map(|at| Piece { part: before + at.part, ..*at });
             joined.pieces.extend(pieces);
             joined.nodes.extend(payload.nodes);
+            joined.shares.extend(payload.shares);
             joined.parts.extend(payload.parts);
             joined.bytes += payload.bytes;
             joined.rows += payload.rows;
@@ -98,6 +102,11 @@ impl Payload {
     /// together.
     pub fn nodes(&self) -> &[NodeId] {
         &self.nodes
+    }
+
+    /// The number of rows of each of the nodes.
+    pub fn rows_by_node(&self) -> impl Iterator<Item = (NodeId, usize)> {
+        self.nodes.iter().copied().zip(self.shares.iter().copied())
     }
 
     /// What is in each of the nodes once the payload is committed, if [`super::Buckets::claiming`].

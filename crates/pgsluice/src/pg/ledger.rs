@@ -209,6 +209,11 @@ pub(crate) const RECEIPTS: &str = "
 SELECT number, tree, node, source, upto, sources, starts, stops, rows
 FROM pgsluice.receipt WHERE load OPERATOR(pg_catalog.=) $1";
 
+/// The rows of a load by node, as its receipts have them: of the tree `$2`, or of all others together.
+pub(crate) const SUMS: &str = "
+SELECT tree OPERATOR(pg_catalog.=) $2, node, pg_catalog.sum(rows)::pg_catalog.int8
+FROM pgsluice.receipt WHERE load OPERATOR(pg_catalog.=) $1 GROUP BY 1, 2";
+
 /// Notes rows that are rejected.
 pub(crate) const REJECT: &str = "
 INSERT INTO pgsluice.reject (load, source, start)

@@ -5,6 +5,7 @@ pub(crate) mod bounds;
 pub mod connect;
 pub mod conninfo;
 pub(crate) mod constraint;
+pub(crate) mod droppers;
 pub(crate) mod exchange;
 pub(crate) mod expression;
 mod failure;

@@ -111,10 +111,10 @@ impl<'a> Lane<'a> {
             let Some(loaded) = self.judge(outcome, &sent)? else { break };
             failpoint("payload::committed");
             let [Sent { payload, .. }] = &sent;
-            committed.sent += payload.rows() as u64;
-            committed.stored += loaded.stored;
-            committed.rejected += loaded.rejected;
-            self.count(payload.node(), loaded);
+            let (node, rows) = (payload.node(), payload.rows() as u64);
+            committed.send(payload);
+            committed.settle(node, rows, loaded.stored, loaded.rejected);
+            self.count(node, loaded);
             sent.into_iter().for_each(|sent| self.give_back(sent));
             is_warm = true;
         }
@@ -153,7 +153,7 @@ impl<'a> Lane<'a> {
     /// Sends all payloads in one COPY into the root.
     pub(crate) async fn copy_as_one(&self, committed: &mut Committed) -> Result<()> {
         let mut remembered: VecDeque<Sent> = VecDeque::new();
-        let mut sent = 0;
+        let mut all = Committed::default();
         let copying = async {
             let mut sink = self.begin(ROOT, Wire::Text, None).await?;
             let (mut line, mut bytes) = (0, 0);
@@ -161,7 +161,7 @@ impl<'a> Lane<'a> {
             while let Ok(Some(payload)) = self.next().await {
                 let payload = Arc::new(payload);
                 self.send(&mut sink, &payload).await?;
-                sent += payload.rows() as u64;
+                all.send(&payload);
                 bytes += payload.bytes();
                 let lines_before = line;
                 line += lines::count(&payload, &self.flow.plan.format, line == 0);
@@ -173,12 +173,13 @@ impl<'a> Lane<'a> {
                     }
                 }
             }
-            self.commit_all(sink, sent).await
+            self.commit_all(sink, all.rows_sent()).await
         };
         let outcome = self.link.canceller.settle(self.flow.control, copying).await;
         if let Some(stored) = self.judge(outcome, remembered.make_contiguous())? {
             self.count(ROOT, Loaded { stored, rejected: 0, destination: None });
-            *committed = Committed { sent, stored, rejected: 0 };
+            all.settle(ROOT, all.rows_sent(), stored, 0);
+            *committed = all;
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ pub(crate) fn drain(flow: &Flow<'_>, queue: &Queue<'_>, committed: &mut Committe
             Next::Payload(mut payload) => {
                 queue.sort(&mut payload);
                 flow.opening.row_sent();
-                committed.sent += payload.rows() as u64;
+                committed.send(&payload);
                 queue.recycle(payload);
             }
             Next::Nothing => {}

@@ -1,0 +1,28 @@
+//! Droppers: what on the server can keep a row out of a table without an error.
+
+use tokio_postgres::{Client, Error};
+
+/// Of the tables `$1` that are still there those in which nothing can: no trigger before each row, in
+/// place of it, or on another server. `TRIGGER_TYPE_ROW` is 1, `BEFORE` 2, `INSERT` 4, `INSTEAD` 64
+/// (`src/include/catalog/pg_trigger.h`, PostgreSQL 13 to 18).
+const UNABLE: &str = "
+SELECT t.oid FROM pg_catalog.unnest($1::pg_catalog.oid[]) AS t (oid)
+JOIN pg_catalog.pg_class o ON o.oid OPERATOR(pg_catalog.=) t.oid
+WHERE NOT EXISTS (
+    SELECT FROM (SELECT t.oid UNION ALL
+                 SELECT relid FROM pg_catalog.pg_partition_tree(t.oid::pg_catalog.regclass)) AS p (oid)
+    JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) p.oid
+    WHERE c.relkind OPERATOR(pg_catalog.=) 'f'
+       OR EXISTS (SELECT FROM pg_catalog.pg_trigger g
+                  WHERE g.tgrelid OPERATOR(pg_catalog.=) c.oid AND NOT g.tgisinternal
+                    AND g.tgenabled OPERATOR(pg_catalog.<>) 'D'
+                    AND g.tgtype OPERATOR(pg_catalog.&) 5::pg_catalog.int2
+                        OPERATOR(pg_catalog.=) 5::pg_catalog.int2
+                    AND g.tgtype OPERATOR(pg_catalog.&) 66::pg_catalog.int2
+                        OPERATOR(pg_catalog.<>) 0::pg_catalog.int2))";
+
+/// Those of `tables` in which nothing can drop a row.
+pub(crate) async fn unable(client: &Client, tables: &[u32]) -> Result<Vec<u32>, Error> {
+    let rows = client.query(UNABLE, &[&tables]).await?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
+}

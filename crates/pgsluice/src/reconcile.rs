@@ -1,0 +1,122 @@
+//! Reconciliation: at the end of a load each row that was read must be accounted for, node by node, or
+//! the load has failed.
+//!
+//! ```text
+//!     read                         by the thread that splits, in all
+//!      = routed                    by the threads that route: to send, or settled by an earlier run
+//!      = sent + settled before     by the connections: loaded + rejected + skipped
+//!      = receipts                  by the ledger, in the transactions that stored the rows
+//! ```
+//!
+//! Each line is counted apart from the others, by payload or by row where a row is touched anyway. A
+//! row that the server refused counts where it was sent to; one that it routes counts at the node
+//! where its keys stop.
+
+use std::collections::BTreeMap;
+
+use pgsluice_core::catalog::NodeId;
+
+use crate::error::{Error, Result};
+use crate::kind::Kind;
+use crate::outcome::Outcome;
+use crate::pg::connect;
+use crate::pg::conninfo::Target;
+use crate::pg::droppers;
+use crate::plan::Plan;
+
+/// Tables that one error names.
+const NAMED: usize = 3;
+
+/// Rows by node.
+type Rows = BTreeMap<NodeId, u64>;
+
+/// Holds what was read and routed against what was sent and has become of it.
+pub(crate) fn check(plan: &Plan, outcome: &Outcome, read: u64) -> Result<()> {
+    let Outcome { routed, committed, .. } = outcome;
+    compare(plan, (&routed.by_node(), "routed"), (&committed.sent, "sent"))?;
+    let nodes = committed.excess.iter().map(|(&node, rows)| {
+        format!("{}: {} stored or rejected that were never sent", name(plan, node), count(*rows))
+    });
+    refuse(nodes.collect())?;
+    match outcome.read() {
+        routed if routed == read => Ok(()),
+        routed => refuse(vec![format!("{} read, {routed} routed", count(read))]),
+    }
+}
+
+/// Rows that were sent and are neither stored nor rejected: a trigger must have dropped them, so there
+/// must be one.
+pub(crate) async fn check_skipped(plan: &Plan, skipped: &Rows, target: &Target) -> Result<()> {
+    if skipped.is_empty() {
+        return Ok(());
+    }
+    let oid = |node: NodeId| plan.catalogue.facts[node].oid;
+    let oids: Vec<u32> = skipped.keys().map(|&node| oid(node)).collect();
+    let client = connect::connect(target).await?;
+    let unable = droppers::unable(&client, &oids).await?;
+    let nodes = skipped.iter().filter(|(node, _)| unable.contains(&oid(**node))).map(
+        |(&node, rows)| {
+            let name = name(plan, node);
+            format!("{name}: {} not stored, and no trigger there can have dropped them", count(*rows))
+        },
+    );
+    refuse(nodes.collect())
+}
+
+/// Holds `settled`, the rows that this run and those before it have settled, against what the receipts
+/// say of them: of each node, or in all where rows were routed by `other_trees` as well.
+pub(crate) fn check_receipts(
+    plan: &Plan,
+    settled: &Rows,
+    receipts: &Rows,
+    other_trees: Option<u64>,
+) -> Result<()> {
+    let Some(others) = other_trees else {
+        return compare(plan, (settled, "routed"), (receipts, "in the ledger"));
+    };
+    let [settled, receipts] = [settled, receipts].map(|rows| rows.values().sum::<u64>());
+    match receipts + others {
+        known if known == settled => Ok(()),
+        known => refuse(vec![format!("{} routed, {known} in the ledger", count(settled))]),
+    }
+}
+
+/// Refuses the nodes of which the two sides say different numbers.
+fn compare(plan: &Plan, (one, does): (&Rows, &str), (other, did): (&Rows, &str)) -> Result<()> {
+    let nodes = one.keys().chain(other.keys().filter(|node| !one.contains_key(node)));
+    let differing = nodes.filter_map(|node| {
+        let [one, other] = [one, other].map(|rows| rows.get(node).copied().unwrap_or(0));
+        let differ = || format!("{}: {} {does}, {other} {did}", name(plan, *node), count(one));
+        (one != other).then(differ)
+    });
+    refuse(differing.collect())
+}
+
+/// The error for what differs, if anything does.
+fn refuse(differing: Vec<String>) -> Result<()> {
+    if differing.is_empty() {
+        return Ok(());
+    }
+    let mut error = Error::new(Kind::Internal, "the rows of the load do not add up")
+        .sqlstate("XX000")
+        .hint(
+            "This is a bug in pgsluice: please report it. Do not trust the table's content before you \
+             have compared it with the input: pgsluice verify.",
+        );
+    for difference in differing.iter().take(NAMED) {
+        error = error.detail(format!("{difference}."));
+    }
+    match differing.len().saturating_sub(NAMED) {
+        0 => Err(error),
+        1 => Err(error.detail("The rows of another table do not add up either.")),
+        more => Err(error.detail(format!("The rows of {more} others do not add up either."))),
+    }
+}
+
+fn name(plan: &Plan, node: NodeId) -> String {
+    format!("Table {}", plan.tree.nodes[node].relation.label())
+}
+
+fn count(rows: u64) -> String {
+    format!("{rows} {}", if rows == 1 { "row" } else { "rows" })
+}
