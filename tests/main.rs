@@ -27,6 +27,7 @@ mod placement;
 mod policy;
 mod proxy;
 mod random;
+mod reconcile;
 mod rejects;
 mod resume;
 mod rules;

@@ -172,7 +172,7 @@ impl Committed {
     pub(crate) fn send(&mut self, payload: &Payload) {
         let is_misplaced = flaw("payload::misplaced");
         for (node, rows) in payload.rows_by_node() {
-            let node = if is_misplaced { node.saturating_sub(1) } else { node };
+            let node = if is_misplaced { node.checked_sub(1).unwrap_or(1) } else { node };
             *self.sent.entry(node).or_default() += rows as u64;
         }
     }

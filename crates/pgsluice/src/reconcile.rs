@@ -54,12 +54,14 @@ pub(crate) async fn check_skipped(plan: &Plan, skipped: &Rows, target: &Target) 
     let oids: Vec<u32> = skipped.keys().map(|&node| oid(node)).collect();
     let client = connect::connect(target).await?;
     let unable = droppers::unable(&client, &oids).await?;
-    let nodes = skipped.iter().filter(|(node, _)| unable.contains(&oid(**node))).map(
-        |(&node, rows)| {
+    let nodes =
+        skipped.iter().filter(|(node, _)| unable.contains(&oid(**node))).map(|(&node, rows)| {
             let name = name(plan, node);
-            format!("{name}: {} not stored, and no trigger there can have dropped them", count(*rows))
-        },
-    );
+            format!(
+                "{name}: {} not stored, and no trigger there can have dropped them",
+                count(*rows)
+            )
+        });
     refuse(nodes.collect())
 }
 
