@@ -18,6 +18,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{CopyInSink, SimpleQueryMessage};
 
 use super::failure::{Failure, InDoubt};
+use super::gap::Gaps;
 use super::lines;
 use super::refusal::{Sent, blame, refusal, unwelcome};
 use super::still::{Changed, Still};
@@ -55,6 +56,7 @@ pub(crate) struct Lane<'a> {
     pub(super) still: Still<'a>,
     pub(super) writer: Option<Writer<'a>>,
     maker: Option<Maker<'a>>,
+    pub(super) gaps: Gaps,
 }
 
 /// What has become of the rows of a payload.
@@ -86,7 +88,8 @@ impl<'a> Lane<'a> {
             Ok((link, still, writer))
         };
         let (link, still, writer) = flow.control.unless_stopped(opening).await?;
-        Ok(Self { flow, queue, link, still, writer, maker: flow.exchange.map(Maker::new) })
+        let maker = flow.exchange.map(Maker::new);
+        Ok(Self { flow, queue, link, still, writer, maker, gaps: Gaps::default() })
     }
 
     /// Sends payloads until there are no more, each in a transaction of its own.
@@ -96,8 +99,11 @@ impl<'a> Lane<'a> {
             let payload = Arc::new(payload);
             failpoint("payload::closed");
             let loading = async {
-                let loaded = self.load(&payload, is_warm).await;
-                match (loaded, self.flow.rejects) {
+                let rejects = self.flow.rejects;
+                if let Some(rejects) = rejects.filter(|_| self.gaps.is_expected_in(&payload)) {
+                    return self.salvage(&payload, rejects).await;
+                }
+                match (self.load(&payload, is_warm).await, rejects) {
                     (Err(Failure::Rows(error)), Some(rejects))
                         if blame(self.flow, &error, payload.node()).is_some() =>
                     {

@@ -1,15 +1,19 @@
 //! Salvage: of a payload that the server refuses, the good rows are stored and the bad ones rejected.
 //!
 //! It is one transaction, as the payload was. Rows are sent a few at a time, each time behind a
-//! savepoint. Where the server says at which row it was, that one is rejected, and those before it are
-//! sent once more; where it does not say, the rows are halved until one is left. How many are sent
-//! together follows from how many were good in a row, so that few are sent for nothing.
+//! savepoint. Where the server says at which row it was, that one is rejected, and the others are
+//! sent once more, with those that follow; where it does not say, the rows are halved until one is
+//! left. How many are sent together follows from how many were good in a row ([`Gap`]), so that few are
+//! sent for nothing.
+//!
+//! The server is waited for once for each few: the COPY of the next few is begun behind the last, and
+//! what keeps them or takes them back is sent before it is known which of the two it will do.
 
-use std::pin::pin;
+use std::pin::Pin;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::SinkExt;
-use futures_util::future::try_join;
+use futures_util::future::{join, join3, try_join};
 use pgsluice_core::bucket::{Payload, RowAt, Wire};
 use pgsluice_core::parse::Fields;
 use pgsluice_core::position::Position;
@@ -17,6 +21,7 @@ use tokio_postgres::{CopyInSink, Statement};
 
 use super::copy::{Lane, Loaded};
 use super::failure::Failure;
+use super::gap::Gap;
 use super::lines;
 use super::refusal::{Blame, blame};
 use crate::error::{Error, Result};
@@ -26,12 +31,10 @@ use crate::kind::Kind;
 use crate::pg::sql;
 use crate::rejects::{Reject, Rejects};
 
-/// Rows that are sent together at first, and at most.
-const FIRST_ROWS: usize = 128;
-const MOST_ROWS: usize = 8192;
-
 /// Bytes of one message to the server.
 const MESSAGE_BYTES: usize = 64 << 10;
+
+type Sink = Pin<Box<CopyInSink<Bytes>>>;
 
 /// A payload row by row, and what has become of the rows.
 struct Salvage<'s, 'l> {
@@ -42,8 +45,9 @@ struct Salvage<'s, 'l> {
     /// The rows that are stored or rejected.
     settled: Vec<bool>,
     copy: Statement,
-    /// Whether rows were stored since the savepoint.
-    is_ahead: bool,
+    /// A COPY that is begun and has no rows yet.
+    ahead: Option<Sink>,
+    gap: Gap,
     stored: u64,
     rejected: Vec<Reject>,
 }
@@ -74,11 +78,13 @@ impl Lane<'_> {
             settled: vec![false; rows.len()],
             rows,
             copy,
-            is_ahead: false,
+            ahead: None,
+            gap: self.gaps.begin(wire),
             stored: 0,
             rejected: Vec::new(),
         };
         let outcome = salvage.settle_all().await;
+        self.gaps.end(wire, salvage.gap);
         let outcome = match outcome {
             Ok(true) => salvage.commit().await.map(Some),
             Ok(false) => Ok(None),
@@ -94,7 +100,7 @@ impl Lane<'_> {
 impl Salvage<'_, '_> {
     /// Stores or rejects every row; false if the load was stopped before.
     async fn settle_all(&mut self) -> Result<bool, Failure> {
-        let (mut from, mut many) = (0, FIRST_ROWS);
+        let mut from = 0;
         // A bad row that is not known lies before this one.
         let mut bad_before = None;
         while from < self.rows.len() {
@@ -103,26 +109,22 @@ impl Salvage<'_, '_> {
             }
             let to = match bad_before {
                 Some(end) => from + usize::max((end - from) / 2, 1),
-                None => self.rows.len().min(from + many),
+                None => self.rows.len().min(from + self.gap.rows()),
             };
             match self.store(from, to).await? {
                 None => {
                     from = to;
                     bad_before = bad_before.filter(|end| *end > to);
-                    many = MOST_ROWS.min(2 * many);
+                    self.gap.good_before(to);
                 }
                 Some((Some(at), blame)) => {
                     self.reject(at, blame)?;
                     bad_before = None;
-                    many = at + 1 - from;
                 }
-                Some((None, blame)) => match self.settle_suspect(from, to, &blame).await? {
-                    Some(at) => {
-                        bad_before = None;
-                        many = at + 1 - from;
-                    }
-                    None => bad_before = Some(to),
-                },
+                Some((None, blame)) => {
+                    let is_settled = self.settle_suspect(from, to, &blame).await?;
+                    bad_before = if is_settled { None } else { Some(to) };
+                }
             }
         }
         Ok(true)
@@ -139,15 +141,14 @@ impl Salvage<'_, '_> {
         if open.is_empty() {
             return Ok(None);
         }
-        match self.copy(&open).await {
+        let is_last = self.settled[to..].iter().all(|settled| *settled);
+        match self.copy(&open, is_last).await? {
             Ok(stored) => {
                 open.iter().for_each(|&at| self.settled[at] = true);
                 self.stored += stored;
-                self.is_ahead = true;
                 Ok(None)
             }
             Err(error) => {
-                self.lane.link.client.batch_execute(sql::BACK_TO_SAVEPOINT).await?;
                 let flow = self.lane.flow;
                 let Some(blame) = blame(flow, &error, self.payload.node()) else {
                     return Err(Failure::Rows(error));
@@ -162,15 +163,41 @@ impl Salvage<'_, '_> {
         }
     }
 
-    /// Sends rows in one COPY; the number of those that were stored.
-    async fn copy(&self, rows: &[usize]) -> Result<u64, tokio_postgres::Error> {
+    /// Sends rows in one COPY; the number of those that were stored, or why none is. Unless they are the
+    /// last, begins the next.
+    async fn copy(
+        &mut self,
+        rows: &[usize],
+        is_last: bool,
+    ) -> Result<Result<u64, tokio_postgres::Error>, tokio_postgres::Error> {
         let client = &self.lane.link.client;
-        let beginning = client.copy_in::<_, Bytes>(&self.copy);
-        let sink: CopyInSink<Bytes> = match self.is_ahead {
-            true => try_join(client.batch_execute(sql::NEXT_SAVEPOINT), beginning).await?.1,
-            false => beginning.await?,
+        let sink = match self.ahead.take() {
+            Some(sink) => sink,
+            None => Box::pin(client.copy_in(&self.copy).await?),
         };
-        let mut sink = pin!(sink);
+        let sent = self.send(sink, rows);
+        let kept = client.batch_execute(sql::NEXT_SAVEPOINT);
+        let back = client.batch_execute(sql::BACK_TO_SAVEPOINT);
+        let next = async {
+            match is_last {
+                true => Ok(None),
+                false => client.copy_in(&self.copy).await.map(Some),
+            }
+        };
+        // In this order.
+        let (sent, (kept, back, next)) = join(sent, join3(kept, back, next)).await;
+        if sent.is_ok() {
+            kept?;
+        }
+        if sent.as_ref().is_err_and(|error| error.as_db_error().is_none()) {
+            return Ok(sent);
+        }
+        back?;
+        self.ahead = next?.map(Box::pin);
+        Ok(sent)
+    }
+
+    async fn send(&self, mut sink: Sink, rows: &[usize]) -> Result<u64, tokio_postgres::Error> {
         let mut message = BytesMut::from(self.payload.header());
         for &row in rows {
             message.extend_from_slice(self.rows[row].1);
@@ -179,22 +206,25 @@ impl Salvage<'_, '_> {
             }
         }
         message.extend_from_slice(self.payload.trailer());
-        sink.feed(message.freeze()).await?;
-        sink.finish().await
+        // Without rows nothing is fed but the frame of those that are not there.
+        if !message.is_empty() {
+            sink.feed(message.freeze()).await?;
+        }
+        sink.as_mut().finish().await
     }
 
-    /// Settles the row that the server seems to mean by the key in its detail, if there is one.
+    /// Settles the row that the server seems to mean by the key in its detail; false if there is none.
     async fn settle_suspect(
         &mut self,
         from: usize,
         to: usize,
         blame: &Blame,
-    ) -> Result<Option<usize>, Failure> {
-        let Some(suspect) = self.suspect(from, to, blame) else { return Ok(None) };
+    ) -> Result<bool, Failure> {
+        let Some(suspect) = self.suspect(from, to, blame) else { return Ok(false) };
         if let Some((_, blame)) = self.store(suspect, suspect + 1).await? {
             self.reject(suspect, blame)?;
         }
-        Ok(Some(suspect))
+        Ok(true)
     }
 
     /// The first row with the key that the server names.
@@ -212,6 +242,7 @@ impl Salvage<'_, '_> {
             return Err(Failure::Row(too_many(flow, at, blame, self.rejects)));
         }
         self.settled[row] = true;
+        self.gap.bad_at(row);
         let row = match bytes.split_last() {
             Some((_, row)) if self.payload.wire() == Wire::Text => Ok(row.to_vec()),
             _ => original(flow, at, bytes),
@@ -230,7 +261,11 @@ impl Salvage<'_, '_> {
     }
 
     /// Commits the rows that are stored, and keeps those that are rejected.
-    async fn commit(&self) -> Result<Loaded, Failure> {
+    async fn commit(&mut self) -> Result<Loaded, Failure> {
+        // Begun for rows that were the last and were refused, or are settled by now.
+        if let Some(sink) = self.ahead.take() {
+            self.send(sink, &[]).await?;
+        }
         let rejected = self.rejected.len() as u64;
         let batch = match rejected {
             0 => None,

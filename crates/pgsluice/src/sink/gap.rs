@@ -1,0 +1,120 @@
+//! Gap: about how many rows of a payload are good between two that are bad.
+//!
+//! So many are sent together. With more, one more of them would be bad, and those before it sent for
+//! nothing; with fewer, more COPYs would be begun. Where half as many are good as before, half as many
+//! are sent; where all are bad, one. A connection remembers it from one payload to the next, and does
+//! not send a payload as a whole that must be expected to be refused.
+
+use std::cell::Cell;
+
+use pgsluice_core::bucket::{Payload, Wire};
+
+/// Rows that are sent together at first, and at most.
+const FIRST_ROWS: usize = 128;
+const MOST_ROWS: usize = 8192;
+
+/// What one connection knows of the payloads in each format.
+#[derive(Debug, Default)]
+pub(super) struct Gaps {
+    text: Cell<Option<Gap>>,
+    binary: Cell<Option<Gap>>,
+}
+
+impl Gaps {
+    fn of(&self, wire: Wire) -> &Cell<Option<Gap>> {
+        match wire {
+            Wire::Text => &self.text,
+            Wire::Binary => &self.binary,
+        }
+    }
+
+    /// Whether a payload has many rows for all of them to be good.
+    pub(super) fn is_expected_in(&self, payload: &Payload) -> bool {
+        let gap = self.of(payload.wire()).get();
+        gap.is_some_and(|gap| 2 * gap.rows() < payload.rows())
+    }
+
+    /// What a payload begins with.
+    pub(super) fn begin(&self, wire: Wire) -> Gap {
+        let rows = self.of(wire).get().map_or(FIRST_ROWS, |gap| gap.rows);
+        Gap { rows, since: 0 }
+    }
+
+    /// What it ends with.
+    pub(super) fn end(&self, wire: Wire, gap: Gap) {
+        self.of(wire).set(Some(gap));
+    }
+}
+
+/// What is known of one payload, whose rows are settled from the first to the last.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gap {
+    rows: usize,
+    /// Behind the last bad row.
+    since: usize,
+}
+
+impl Gap {
+    /// The rows to send together.
+    pub(super) fn rows(&self) -> usize {
+        self.rows.clamp(1, MOST_ROWS)
+    }
+
+    /// Notes that all rows before this one are settled.
+    pub(super) fn good_before(&mut self, row: usize) {
+        self.rows = self.rows.max(row.saturating_sub(self.since));
+    }
+
+    /// Notes that this row is bad, and those between it and the last one are not.
+    pub(super) fn bad_at(&mut self, row: usize) {
+        self.rows = usize::midpoint(self.rows(), row.saturating_sub(self.since));
+        self.since = self.since.max(row + 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many COPYs the rows take of which these are bad, and how many rows these have together.
+    fn copies(rows: usize, is_bad: impl Fn(usize) -> bool) -> (usize, usize) {
+        let mut gap = Gaps::default().begin(Wire::Text);
+        let (mut from, mut settled) = (0, vec![false; rows]);
+        let (mut copies, mut sent) = (0, 0);
+        while from < rows {
+            let to = rows.min(from + gap.rows());
+            let open = settled[from..to].iter().filter(|settled| !**settled).count();
+            copies += usize::from(open > 0);
+            sent += open;
+            match (from..to).find(|&at| !settled[at] && is_bad(at)) {
+                Some(bad) => {
+                    settled[bad] = true;
+                    gap.bad_at(bad);
+                }
+                None => {
+                    from = to;
+                    gap.good_before(to);
+                }
+            }
+        }
+        (copies, sent)
+    }
+
+    #[test]
+    fn however_many_rows_are_bad_few_are_sent_for_nothing() {
+        const ROWS: usize = 100_000;
+        for one_in in [1, 2, 3, 10, 100, 1000, ROWS + 1] {
+            let hash = |at: usize| (at as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
+            let scattered = |at: usize| hash(at) % (one_in as u64) == 0;
+            let evenly = |at: usize| at % one_in == one_in - 1;
+            let in_bursts = |at: usize| at % (10 * one_in) < 10;
+            for is_bad in [&scattered as &dyn Fn(usize) -> bool, &evenly, &in_bursts] {
+                let bad = (0..ROWS).filter(|&at| is_bad(at)).count();
+                let (copies, sent) = copies(ROWS, is_bad);
+                assert!(2 * copies <= 5 * bad + 50, "1 in {one_in}: {copies} for {bad}");
+                assert!(sent <= 4 * ROWS, "1 in {one_in}: {sent} rows sent");
+            }
+        }
+        assert!(copies(ROWS, |_| true).0 < ROWS + 10);
+    }
+}
