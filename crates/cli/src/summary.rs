@@ -7,6 +7,9 @@ use crate::output::{bytes, count, grouped};
 
 /// The summary in a few lines.
 pub(crate) fn text(summary: &Summary, rejects: Option<&Rejects>) -> String {
+    if summary.was_finished {
+        return of_finished(summary);
+    }
     let Summary { rows_loaded, seconds, leaves, jobs, lanes, .. } = summary;
     let rate = *rows_loaded as f64 / seconds.max(0.001);
     let throughput = summary.bytes_read as f64 / seconds.max(0.001);
@@ -52,6 +55,24 @@ pub(crate) fn text(summary: &Summary, rejects: Option<&Rejects>) -> String {
         let number =
             if *rows > 0 { format!(": {}", count(*rows, "row", "rows")) } else { String::new() };
         text.push_str(&format!("\n  fallback: {what}: {why}{number}"));
+    }
+    text
+}
+
+/// Of a load that was finished before: what the ledger says of it.
+fn of_finished(summary: &Summary) -> String {
+    let rows = count(summary.rows_already_loaded, "row", "rows");
+    let mut text = format!(
+        "load {} was finished before: {rows} already loaded into {}, nothing was done",
+        summary.load_id, summary.table
+    );
+    for (rows, what) in [
+        (summary.rows_rejected, "rejected then"),
+        (summary.rows_skipped, "not stored then: a trigger of the table dropped them"),
+    ] {
+        if rows > 0 {
+            text.push_str(&format!("\n  {} {what}", count(rows, "row", "rows")));
+        }
     }
     text
 }

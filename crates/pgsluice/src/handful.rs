@@ -23,6 +23,7 @@ use crate::pg::conninfo::Target;
 use crate::pg::lost;
 use crate::pg::{ledger, sql};
 use crate::plan::format_for;
+use crate::reconcile;
 use crate::report::Summary;
 use crate::source::{Input, Reader};
 
@@ -82,6 +83,9 @@ pub(crate) async fn load(
         Ok(Some((table, rows, stored))) => {
             control.rows_loaded.store(stored, Relaxed);
             control.payloads.store(1, Relaxed);
+            if stored != rows.count {
+                note_dropped(&link, config, id, &table, [rows.count, stored]).await?;
+            }
             let label = table.relation.label();
             Ok(Some(Summary::of_handful(id, label, rows.count, stored, rows.bytes_read, opening)))
         }
@@ -192,6 +196,24 @@ async fn copy(
         control.rows_in_doubt.store(0, Relaxed);
     }
     Ok(outcome?.0)
+}
+
+/// Notes in the ledger that of the rows that were read some were not stored; a trigger must have dropped
+/// them.
+async fn note_dropped(
+    link: &Link,
+    config: &Load,
+    id: &str,
+    table: &Table,
+    [read, stored]: [u64; 2],
+) -> Result<()> {
+    let dropped = reconcile::dropped(&table.relation, read, stored)?;
+    reconcile::check_dropped(&[(&table.relation, dropped)], &link.client).await?;
+    if config.ledger {
+        let [read, stored, dropped] = [read, stored, dropped].map(u64::cast_signed);
+        link.client.execute(ledger::FINISH, &[&id, &1, &read, &stored, &dropped, &0_i64]).await?;
+    }
+    Ok(())
 }
 
 /// Whether the server has refused something, and the session goes on: then nothing is in the table.

@@ -14,7 +14,8 @@
 
 use std::collections::BTreeMap;
 
-use pgsluice_core::catalog::NodeId;
+use pgsluice_core::catalog::{NodeId, Relation};
+use tokio_postgres::Client;
 
 use crate::error::{Error, Result};
 use crate::kind::Kind;
@@ -34,35 +35,36 @@ type Rows = BTreeMap<NodeId, u64>;
 pub(crate) fn check(plan: &Plan, outcome: &Outcome, read: u64) -> Result<()> {
     let Outcome { routed, committed, .. } = outcome;
     compare(plan, (&routed.by_node(), "routed"), (&committed.sent, "sent"))?;
-    let nodes = committed.excess.iter().map(|(&node, rows)| {
-        format!("{}: {} stored or rejected that were never sent", name(plan, node), count(*rows))
-    });
-    refuse(nodes.collect())?;
+    let excess = committed.excess.iter();
+    refuse(
+        excess.map(|(&node, rows)| never_sent(&plan.tree.nodes[node].relation, *rows)).collect(),
+    )?;
     match outcome.read() {
         routed if routed == read => Ok(()),
         routed => refuse(vec![format!("{} read, {routed} routed", count(read))]),
     }
 }
 
-/// Rows that were sent and are neither stored nor rejected: a trigger must have dropped them, so there
-/// must be one.
+/// Rows of each node that were sent and are neither stored nor rejected: see [`check_dropped`].
 pub(crate) async fn check_skipped(plan: &Plan, skipped: &Rows, target: &Target) -> Result<()> {
     if skipped.is_empty() {
         return Ok(());
     }
-    let oid = |node: NodeId| plan.catalogue.facts[node].oid;
-    let oids: Vec<u32> = skipped.keys().map(|&node| oid(node)).collect();
-    let client = connect::connect(target).await?;
-    let unable = droppers::unable(&client, &oids).await?;
-    let nodes =
-        skipped.iter().filter(|(node, _)| unable.contains(&oid(**node))).map(|(&node, rows)| {
-            let name = name(plan, node);
-            format!(
-                "{name}: {} not stored, and no trigger there can have dropped them",
-                count(*rows)
-            )
-        });
-    refuse(nodes.collect())
+    let relation = |node: NodeId| &plan.tree.nodes[node].relation;
+    let skipped: Vec<_> = skipped.iter().map(|(&node, &rows)| (relation(node), rows)).collect();
+    check_dropped(&skipped, &connect::connect(target).await?).await
+}
+
+/// A trigger must have dropped rows that are neither stored nor rejected, so there must be one.
+pub(crate) async fn check_dropped(dropped: &[(&Relation, u64)], client: &Client) -> Result<()> {
+    let tables: Vec<String> = dropped.iter().map(|(relation, _)| relation.to_string()).collect();
+    let unable = droppers::unable(client, &tables).await?;
+    let wrong = dropped.iter().filter(|(relation, _)| unable.contains(&relation.to_string()));
+    let said = wrong.map(|(relation, rows)| {
+        let (table, rows) = (relation.label(), count(*rows));
+        format!("Table {table}: {rows} not stored, and no trigger there can have dropped them")
+    });
+    refuse(said.collect())
 }
 
 /// Holds `settled`, the rows that this run and those before it have settled, against what the receipts
@@ -81,6 +83,17 @@ pub(crate) fn check_receipts(
         known if known == settled => Ok(()),
         known => refuse(vec![format!("{} routed, {known} in the ledger", count(settled))]),
     }
+}
+
+/// The rows of `sent` that were sent to a table and are not among the `stored`.
+pub(crate) fn dropped(table: &Relation, sent: u64, stored: u64) -> Result<u64> {
+    let excess = stored.saturating_sub(sent);
+    let said = (excess > 0).then(|| never_sent(table, excess));
+    refuse(said.into_iter().collect()).map(|()| sent - stored)
+}
+
+fn never_sent(table: &Relation, rows: u64) -> String {
+    format!("Table {}: {} stored or rejected that were never sent", table.label(), count(rows))
 }
 
 /// Refuses the nodes of which the two sides say different numbers.

@@ -1,6 +1,6 @@
 //! The ledger as people look at it: which loads there are, what is in of each, and its end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::Serialize;
 use tokio_postgres::{Client, Row};
@@ -21,7 +21,7 @@ pub struct Entry {
     pub id: String,
     /// The table, as it was named then.
     pub table: String,
-    /// `running` until all is in: then `finished`.
+    /// `finished` when all is in; before, `running`, or `unfinished` if no run of it is at work.
     pub state: String,
     /// How often it was begun.
     pub attempts: i32,
@@ -66,7 +66,8 @@ pub async fn list(target: &Target) -> Result<Vec<Entry>> {
     if sql::look(&client).await? != Presence::Whole {
         return Ok(Vec::new());
     }
-    rows(&client, None).await?.iter().map(entry).collect()
+    let lives = sql::lives(&client).await?;
+    rows(&client, None).await?.iter().map(|row| entry(row, &lives)).collect()
 }
 
 /// One load.
@@ -98,7 +99,7 @@ pub async fn show(target: &Target, id: &str) -> Result<Details> {
         of_table.ranges.sort_unstable();
     }
     Ok(Details {
-        entry: entry(row)?,
+        entry: entry(row, &sql::lives(&client).await?)?,
         terms: parse(row.get(11))?,
         receipts: receipts.into_values().collect(),
     })
@@ -132,16 +133,20 @@ async fn rows(client: &Client, id: Option<&str>) -> Result<Vec<Row>> {
     }
 }
 
-fn entry(row: &Row) -> Result<Entry> {
+fn entry(row: &Row, lives: &HashSet<i64>) -> Result<Entry> {
     let sources: Vec<Fingerprint> = parse(row.get(10))?;
     let rows = match row.get::<_, Option<i64>>(7) {
         Some(loaded) => loaded,
         None => row.get(9),
     };
     Ok(Entry {
+        state: match (row.get(2), sql::is_running(row.get(0), lives)) {
+            ("running", false) => "unfinished",
+            (state, _) => state,
+        }
+        .to_owned(),
         id: row.get(0),
         table: row.get(1),
-        state: row.get(2),
         attempts: row.get(3),
         begun: row.get(4),
         ended: row.get(5),

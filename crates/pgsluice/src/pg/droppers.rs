@@ -2,13 +2,13 @@
 
 use tokio_postgres::{Client, Error};
 
-/// Of the tables `$1` that are still there those in which nothing can: no trigger before each row, in
+/// Of the tables `$1`, by their quoted names, that are still there those in which nothing can: no trigger before each row, in
 /// place of it, or on another server. `TRIGGER_TYPE_ROW` is 1, `BEFORE` 2, `INSERT` 4, `INSTEAD` 64
 /// (`src/include/catalog/pg_trigger.h`, PostgreSQL 13 to 18).
 const UNABLE: &str = "
-SELECT t.oid FROM pg_catalog.unnest($1::pg_catalog.oid[]) AS t (oid)
-JOIN pg_catalog.pg_class o ON o.oid OPERATOR(pg_catalog.=) t.oid
-WHERE NOT EXISTS (
+SELECT t.name FROM (SELECT name, pg_catalog.to_regclass(name)::pg_catalog.oid
+                    FROM pg_catalog.unnest($1::pg_catalog.text[]) AS n (name)) AS t (name, oid)
+WHERE t.oid IS NOT NULL AND NOT EXISTS (
     SELECT FROM (SELECT t.oid UNION ALL
                  SELECT relid FROM pg_catalog.pg_partition_tree(t.oid::pg_catalog.regclass)) AS p (oid)
     JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) p.oid
@@ -22,7 +22,7 @@ WHERE NOT EXISTS (
                         OPERATOR(pg_catalog.<>) 0::pg_catalog.int2))";
 
 /// Those of `tables` in which nothing can drop a row.
-pub(crate) async fn unable(client: &Client, tables: &[u32]) -> Result<Vec<u32>, Error> {
+pub(crate) async fn unable(client: &Client, tables: &[String]) -> Result<Vec<String>, Error> {
     let rows = client.query(UNABLE, &[&tables]).await?;
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }

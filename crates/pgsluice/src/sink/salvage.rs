@@ -326,8 +326,11 @@ fn lost_place() -> Error {
 }
 
 fn too_many(flow: &Flow<'_>, at: RowAt, blame: Blame, rejects: &Rejects) -> Error {
-    let limit = rejects.limit();
-    let report = blame.report.detail(format!("No more than {limit} rows may be rejected."));
+    let rows = match rejects.limit().as_str() {
+        "1" => "1 row".to_owned(),
+        limit => format!("{limit} rows"),
+    };
+    let report = blame.report.detail(format!("No more than {rows} may be rejected."));
     match flow.place_of(at) {
         Some(place) => report.at(place),
         None => report,

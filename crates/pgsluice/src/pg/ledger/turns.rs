@@ -4,8 +4,10 @@
 //! load is still at the same attempt. Whoever resumes takes the lock alone and begins the next
 //! attempt: after that nothing of an earlier one can be committed any more.
 
+use std::collections::HashSet;
+
 use pgsluice_core::hash::bytes_extended;
-use tokio_postgres::SimpleQueryMessage;
+use tokio_postgres::{Client, Error, SimpleQueryMessage};
 
 use crate::pg::sql::BEGIN;
 
@@ -18,6 +20,14 @@ fn turn(id: &str) -> i64 {
 fn life(id: &str) -> i64 {
     bytes_extended(id.as_bytes(), u64::from_be_bytes(*b"sluicing")).cast_signed()
 }
+
+/// The keys of all advisory locks of 64 bits: the halves are unsigned.
+const LIVES: &str = "
+SELECT (l.classid::pg_catalog.int8 OPERATOR(pg_catalog.<<) 32)
+           OPERATOR(pg_catalog.|) l.objid::pg_catalog.int8
+FROM pg_catalog.pg_locks l JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) l.database
+WHERE l.locktype OPERATOR(pg_catalog.=) 'advisory' AND l.objsubid OPERATOR(pg_catalog.=) 1::pg_catalog.int2
+  AND l.granted AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()";
 
 /// Takes a load's lock for a transaction of its rows; [`is_held`] tells from the answers whether it did.
 pub(crate) fn fence(id: &str) -> String {
@@ -35,6 +45,17 @@ pub(crate) fn is_held(answers: &[SimpleQueryMessage]) -> bool {
 /// Marks, for the session, a load as running.
 pub(crate) fn stay(id: &str) -> String {
     format!("SELECT pg_catalog.pg_advisory_lock_shared({})", life(id))
+}
+
+/// The locks of running loads in this database, as [`is_running`] reads them.
+pub(crate) async fn lives(client: &Client) -> Result<HashSet<i64>, Error> {
+    let rows = client.query(LIVES, &[]).await?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
+}
+
+/// Whether the load `id` is one of those that hold these locks.
+pub(crate) fn is_running(id: &str, lives: &HashSet<i64>) -> bool {
+    lives.contains(&life(id))
 }
 
 /// Begins a transaction that has the load for itself; it waits for those of earlier attempts.
