@@ -1,0 +1,232 @@
+"""Drawings as plotly figures, in the light colours; the page's script gives them their size.
+
+An engine has one colour and a case one dash and mark, so that a glance tells both; where all series
+are of one engine, the cases have the colours.
+"""
+
+import re
+import textwrap
+
+import plotly.graph_objects as go
+
+from pgsluice_lab.report.numerals import MIB, digits, plain, shown, spec_of, title_of
+from pgsluice_lab.report.palette import LIGHT, SERIES
+from pgsluice_lab.report.results import Measured
+from pgsluice_lab.report.series import Drawing, Series
+
+DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"]
+MARKS = ["circle", "square", "diamond", "triangle-up", "cross", "x"]
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+LABEL = 24
+# More values than these on an axis would run into each other.
+TICKS = 8
+
+
+def plot(drawing: Drawing) -> go.Figure:
+    """Return the figure of a drawing."""
+    styles = Styles(drawing.series)
+    trace = bar if drawing.bars else line
+    traces = [trace(each, drawing, styles) for each in drawing.series]
+    return go.Figure(traces, layout(drawing))
+
+
+class Styles:
+    """Which colour, dash and mark a series has."""
+
+    def __init__(self, series: list[Series]) -> None:
+        engines = list(dict.fromkeys(each.engine for each in series))
+        cases = list(dict.fromkeys(each.case for each in series))
+        shared = len({(each.case, each.engine) for each in series}) < len(series)
+        one = len(engines) == 1
+        self.keys = {
+            each.name: (
+                number if one or shared else ours_first(engines).index(each.engine),
+                cases.index(each.case),
+            )
+            for number, each in enumerate(series)
+        }
+
+    def colour(self, series: Series) -> str:
+        return SERIES[self.keys[series.name][0] % len(SERIES)]
+
+    def dash(self, series: Series) -> str:
+        return DASHES[self.keys[series.name][1] % len(DASHES)]
+
+    def mark(self, series: Series) -> str:
+        return MARKS[self.keys[series.name][1] % len(MARKS)]
+
+
+def ours_first(engines: list[str]) -> list[str]:
+    """Put pgsluice first, so that it has the same colour in all charts."""
+    return sorted(engines, key=lambda name: (not name.startswith("pgsluice"), name != "pgsluice"))
+
+
+def line(series: Series, drawing: Drawing, styles: Styles) -> go.Scatter:
+    colour = styles.colour(series)
+    values = [value for _, value in series.points]
+    return go.Scatter(
+        name=series.name,
+        x=[x for x, _ in series.points],
+        y=[scaled(value.value, drawing) for value in values],
+        mode="lines" if series.level else "lines+markers",
+        line={"color": colour, "width": 2, "dash": "dot" if series.level else styles.dash(series)},
+        marker={"color": colour, "size": 8, "symbol": styles.mark(series)},
+        error_y=None if series.level else spread(values, drawing, colour),
+        text=[hover(value, drawing) for value in values],
+        hovertemplate="%{text}<extra>" + series.name + "</extra>",
+    )
+
+
+def bar(series: Series, drawing: Drawing, styles: Styles) -> go.Bar:
+    values = [value for _, value in series.points]
+    spec = spec_of(drawing.chart.figure)
+    return go.Bar(
+        name=series.name,
+        orientation="h",
+        y=[wrapped(str(x)) for x, _ in series.points],
+        x=[scaled(value.value, drawing) for value in values],
+        marker={"color": styles.colour(series)},
+        text=[shown(value.value, spec) for value in values],
+        textposition="outside",
+        cliponaxis=False,
+        customdata=[hover(value, drawing) for value in values],
+        hovertemplate="%{customdata}<extra>" + series.name + "</extra>",
+    )
+
+
+def spread(values: list[Measured], drawing: Drawing, colour: str) -> dict:
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [scaled(value.high - value.value, drawing) for value in values],
+        "arrayminus": [scaled(value.value - value.low, drawing) for value in values],
+        "color": colour,
+        "thickness": 1,
+        "width": 3,
+    }
+
+
+def scaled(value: float, drawing: Drawing) -> float:
+    """Return a figure in the unit of its axis, with no more digits than it has meaning."""
+    in_mib = spec_of(drawing.chart.figure) == "mib"
+    return float(f"{value / MIB if in_mib else value:.5g}")
+
+
+def hover(value: Measured, drawing: Drawing) -> str:
+    spec = spec_of(drawing.chart.figure)
+    ends = [shown(end, spec) for end in (value.low, value.high)]
+    middle = shown(value.value, spec)
+    return f"{middle} ({ends[0]} to {ends[1]})" if ends[0] != ends[1] else middle
+
+
+def wrapped(label: str) -> str:
+    return "<br>".join(textwrap.wrap(label, LABEL))
+
+
+def layout(drawing: Drawing) -> go.Layout:
+    """Return the axes and what surrounds them."""
+    chart = drawing.chart
+    measured_axis = value_axis(drawing)
+    given_axis = category_axis(drawing) if drawing.bars else number_axis(drawing)
+    x, y = (measured_axis, given_axis) if drawing.bars else (given_axis, measured_axis)
+    return go.Layout(
+        template=go.layout.Template(),
+        paper_bgcolor=LIGHT["paper"],
+        plot_bgcolor=LIGHT["paper"],
+        font={"family": FONT, "size": 13, "color": LIGHT["text"]},
+        hoverlabel={"font": {"family": FONT}, "align": "left", "namelength": -1},
+        hovermode="closest",
+        margin={"l": 8, "r": 16, "t": 28 if not drawing.bars else 8, "b": 8},
+        xaxis=x,
+        yaxis=y,
+        showlegend=len(drawing.series) > 1,
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.06, "x": 0, "xanchor": "left"},
+        barmode="group",
+        bargap=0.3,
+        annotations=[] if drawing.bars else [above(label(chart, "y", axis_of(chart.figure)))],
+        meta={"bars": sum(len(each.points) for each in drawing.series) if drawing.bars else 0},
+    )
+
+
+def lines(**more: object) -> dict:
+    """Return what all axes have in common."""
+    quiet = {"color": LIGHT["quiet"]}
+    grid = {"gridcolor": LIGHT["line"], "linecolor": LIGHT["line"], "zeroline": False}
+    return {**grid, "automargin": True, "tickfont": quiet, **more}
+
+
+def value_axis(drawing: Drawing) -> dict:
+    """Return the axis of the figure; a logarithmic one has no zero to begin with."""
+    chart, across = drawing.chart, drawing.bars
+    name = "x" if across else "y"
+    title = {"title": {"text": label(chart, name, axis_of(chart.figure))}} if across else {}
+    if "y" in chart.log or (across and "x" in chart.log):
+        return lines(type="log", tickformat=",~r", dtick="D2" if narrow(drawing) else 1, **title)
+    top = max(scaled(value.high, drawing) for each in drawing.series for _, value in each.points)
+    # Beside the longest bar its figure needs a place.
+    reach = {"range": [0, top * 1.25]} if across else {"rangemode": "tozero"}
+    return lines(tickformat=",~r", nticks=6, **reach, **title)
+
+
+def narrow(drawing: Drawing) -> bool:
+    """Whether all figures are within two powers of ten, so that more than those need a name."""
+    values = [value.value for each in drawing.series for _, value in each.points]
+    return max(values) < 100 * min(values)
+
+
+def number_axis(drawing: Drawing) -> dict:
+    """Return the x axis of lines, with a tick where there are points."""
+    chart, ticks = drawing.chart, drawing.ticks
+    kind = "log" if "x" in chart.log else "linear"
+    named = {"title": {"text": label(chart, "x", chart.x)}}
+    if len(ticks) <= TICKS or kind == "log":
+        named |= {"tickvals": ticks, "ticktext": [tick(x) for x in ticks]}
+    if any(isinstance(x, str) for x in ticks):
+        return lines(type="category", **named)
+    return lines(type=kind, **named)
+
+
+def category_axis(drawing: Drawing) -> dict:
+    return lines(
+        type="category",
+        categoryorder="array",
+        categoryarray=[wrapped(str(x)) for x in drawing.ticks],
+        autorange="reversed",
+        showgrid=False,
+        ticks="outside",
+        ticklen=6,
+        tickcolor=LIGHT["paper"],
+    )
+
+
+def tick(x: object) -> str:
+    """Return a number on the x axis, large ones in thousands or millions."""
+    if not isinstance(x, int | float):
+        return str(x)
+    for size, letter in ((1_000_000, "M"), (10_000, "k")):
+        if x >= size:
+            return f"{digits(x / {'M': 1_000_000, 'k': 1000}[letter])} {letter}".replace(".00", "")
+    return plain(x)
+
+
+def label(chart: object, axis: str, default: str) -> str:
+    return chart.axis.get(axis, default)
+
+
+def axis_of(figure: str) -> str:
+    """Return what an axis is called if the experiment does not say it."""
+    unit = {"mib": "MiB", "ms": "ms", "s": "seconds"}.get(spec_of(figure), "")
+    title = title_of(figure)
+    return f"{title}, {unit}" if unit else title
+
+
+def above(text: str) -> dict:
+    """The name of the y axis stands above it, where it costs no width."""
+    place = {"xref": "paper", "yref": "paper", "x": 0, "y": 1}
+    anchor = {"xanchor": "left", "yanchor": "bottom", "showarrow": False}
+    return {**place, **anchor, "text": text, "font": {"color": LIGHT["quiet"]}}
+
+
+def slug(text: str) -> str:
+    """Return a title as the name of a file or of an element."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60].rstrip("-")
