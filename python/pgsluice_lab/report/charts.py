@@ -9,8 +9,8 @@ import textwrap
 
 import plotly.graph_objects as go
 
-from pgsluice_lab.report.numerals import MIB, digits, plain, shown, spec_of, title_of
-from pgsluice_lab.report.palette import LIGHT, SERIES
+from pgsluice_lab.report.numerals import MIB, plain, shown, spec_of, title_of
+from pgsluice_lab.report.palette import LIGHT, OTHERS, SERIES
 from pgsluice_lab.report.results import Measured
 from pgsluice_lab.report.series import Drawing, Series
 
@@ -85,13 +85,21 @@ def bar(series: Series, drawing: Drawing, styles: Styles) -> go.Bar:
         orientation="h",
         y=[wrapped(str(x)) for x, _ in series.points],
         x=[scaled(value.value, drawing) for value in values],
-        marker={"color": styles.colour(series)},
+        marker={"color": bar_colours(series, drawing, styles)},
         text=[shown(value.value, spec) for value in values],
         textposition="outside",
         cliponaxis=False,
         customdata=[hover(value, drawing) for value in values],
         hovertemplate="%{customdata}<extra>" + series.name + "</extra>",
     )
+
+
+def bar_colours(series: Series, drawing: Drawing, styles: Styles) -> list[str]:
+    """Return the colour of each bar; where all are of one series, ours stand out."""
+    if drawing.chart.x != "engine" or len(drawing.series) > 1:
+        return [styles.colour(series)] * len(series.points)
+    ours = (str(x).startswith("pgsluice") for x, _ in series.points)
+    return [SERIES[0] if each else OTHERS for each in ours]
 
 
 def spread(values: list[Measured], drawing: Drawing, colour: str) -> dict:
@@ -203,10 +211,9 @@ def tick(x: object) -> str:
     """Return a number on the x axis, large ones in thousands or millions."""
     if not isinstance(x, int | float):
         return str(x)
-    for size, letter in ((1_000_000, "M"), (10_000, "k")):
-        if x >= size:
-            return f"{digits(x / {'M': 1_000_000, 'k': 1000}[letter])} {letter}".replace(".00", "")
-    return plain(x)
+    if x >= 1_000_000:
+        return f"{x / 1_000_000:g} M"
+    return f"{x / 1000:g} k" if x >= 10_000 else plain(x)
 
 
 def label(chart: object, axis: str, default: str) -> str:

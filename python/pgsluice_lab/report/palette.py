@@ -41,6 +41,7 @@ DARK = {
     "series-8": "#ff7b72",
 }
 SERIES = [colour for name, colour in LIGHT.items() if name.startswith("series-")]
+OTHERS = LIGHT["series-7"]
 
 
 def variables(colours: dict[str, str]) -> str:

@@ -4,12 +4,12 @@ A figure is one number of a load (`seconds`, `wal_bytes`, ...) or of what its en
 (`tps`, ...). Only loads that are done have figures.
 """
 
-import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from statistics import median
+
+from pgsluice_lab import record
 
 EXTREMES = {"max": max, "min": min}
 
@@ -34,30 +34,28 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Run:
-    """One run of an experiment: its header, its loads, and whether it came to its end."""
+class Results:
+    """One run of an experiment: its head, its loads, and whether it came to its end."""
 
-    header: dict
+    head: dict
     loads: list[dict]
     finished: bool
 
     @property
     def major(self) -> int:
-        return self.header["postgresql"]["major"]
+        return self.head["postgresql"]["major"]
 
     @cached_property
     def done(self) -> list[dict]:
         """Return the loads that have figures; of a load done twice, the later one."""
         keyed = {
-            (identity(load), load["round"]): load
-            for load in self.loads
-            if load["status"] == "done"
+            (identity(load), load["round"]): load for load in self.loads if load["status"] == "done"
         }
         return list(keyed.values())
 
     def values(self, parameter: str) -> list:
         """Return all values of a parameter in this run."""
-        given = self.header["parameters"].get(parameter, [])
+        given = self.head["parameters"].get(parameter, [])
         return given if isinstance(given, list) else [given]
 
     def fixed(self, where: dict) -> dict:
@@ -111,35 +109,12 @@ def figure_of(load: dict, figure: str) -> float | None:
     return load.get("figures", {}).get(figure) if value is None else value
 
 
-def newest(records: Path) -> dict[str, list[Run]]:
-    """Return the newest run of each experiment on each major version, the highest version first.
-
-    A run that came to its end is taken before one that did not, however new that one is.
-    """
-    kept: dict[tuple[str, int], Run] = {}
-    for run in sorted(runs(records), key=lambda run: (run.finished, run.header["date"])):
-        kept[run.header["experiment"], run.major] = run
-    found: dict[str, list[Run]] = {}
-    for (experiment, _), run in sorted(kept.items(), key=lambda item: -item[0][1]):
-        found.setdefault(experiment, []).append(run)
+def newest(records: Path) -> dict[str, list[Results]]:
+    """Return the newest run of each experiment on each major version, the highest first."""
+    found: dict[str, list[Results]] = {}
+    for run in record.newest(records):
+        results = Results(run.head, run.loads, run.ended)
+        found.setdefault(run.head["experiment"], []).append(results)
+    for runs in found.values():
+        runs.sort(key=lambda run: -run.major)
     return found
-
-
-def runs(records: Path) -> Iterable[Run]:
-    for file in sorted(records.glob("*.jsonl")):
-        lines = list(parsed(file))
-        headers = [line for line in lines if line["kind"] == "run"]
-        if headers:
-            loads = [line for line in lines if line["kind"] == "load"]
-            yield Run(headers[0], loads, any(line["kind"] == "end" for line in lines))
-
-
-def parsed(file: Path) -> Iterable[dict]:
-    """Yield the records of a file; the last line may have been cut off while it was written."""
-    lines = file.read_text().splitlines()
-    for number, line in enumerate(lines, 1):
-        try:
-            yield json.loads(line)
-        except json.JSONDecodeError as error:
-            if number < len(lines):
-                raise ValueError(f"{file.name}, line {number}, is no record: {error}") from error

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from pgsluice_lab.experiment import Case, Chart, Experiment
 from pgsluice_lab.report.numerals import plain
-from pgsluice_lab.report.results import Measured, Run
+from pgsluice_lab.report.results import Measured, Results
 
 # What may stand on the x axis without being a parameter; all but the server are bars.
 BARS = ("case", "engine")
@@ -40,7 +40,7 @@ class Drawing:
         return list(found) if self.bars else sorted(found)
 
 
-def drawing(chart: Chart, experiment: Experiment, runs: list[Run]) -> Drawing | None:
+def drawing(chart: Chart, experiment: Experiment, runs: list[Results]) -> Drawing | None:
     """Return what a chart shows of these runs, the highest version first; None if nothing."""
     named = chart.cases or [case.name for case in experiment.cases]
     cases = [experiment.case[name] for name in named]
@@ -53,7 +53,7 @@ def drawing(chart: Chart, experiment: Experiment, runs: list[Run]) -> Drawing | 
     return Drawing(chart, series) if series else None
 
 
-def shown_runs(chart: Chart, runs: list[Run]) -> list[Run]:
+def shown_runs(chart: Chart, runs: list[Results]) -> list[Results]:
     """Return the runs on the servers that the chart names; by default on the highest version."""
     if chart.x == SERVER:
         return runs
@@ -61,7 +61,7 @@ def shown_runs(chart: Chart, runs: list[Run]) -> list[Run]:
     return [run for run in runs if wanted in (None, run.major)][:1]
 
 
-def parts(chart: Chart, run: Run, case: Case, engine: str) -> list[Series]:
+def parts(chart: Chart, run: Results, case: Case, engine: str) -> list[Series]:
     """Return the series of a case and an engine: one for each combination of the other axes."""
     where = {axis: value for axis, value in chart.where.items() if axis != SERVER}
     found: dict[tuple, Series] = {}
@@ -78,7 +78,7 @@ def parts(chart: Chart, run: Run, case: Case, engine: str) -> list[Series]:
     return [each if several else replace(each, name="") for each in found.values()]
 
 
-def x_of(chart: Chart, run: Run, point: dict) -> object:
+def x_of(chart: Chart, run: Results, point: dict) -> object:
     return run.major if chart.x == SERVER else point.get(chart.x)
 
 
@@ -88,7 +88,7 @@ def described(rest: dict) -> str:
 
 
 def titled(
-    chart: Chart, found: list[Series], cases: list[Case], runs: list[Run]
+    chart: Chart, found: list[Series], cases: list[Case], runs: list[Results]
 ) -> list[Series]:
     """Name each series by what tells it from the others, and each bar by its case or engine."""
     case_titles = {case.name: case.title for case in cases}
@@ -105,9 +105,9 @@ def titled(
     return named
 
 
-def titles(runs: list[Run]) -> dict[str, str]:
+def titles(runs: list[Results]) -> dict[str, str]:
     """Return the titles of the engines, as the records have them."""
-    about = (item for run in reversed(runs) for item in run.header["engines"].items())
+    about = (item for run in reversed(runs) for item in run.head["engines"].items())
     return {name: said.get("title", name) for name, said in about}
 
 

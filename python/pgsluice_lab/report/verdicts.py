@@ -1,11 +1,11 @@
-"""What the figures say: the named ones of an experiment, its claims judged, its sentences filled."""
+"""What the figures say: named figures of an experiment, claims judged, sentences filled."""
 
 import string
 from dataclasses import dataclass
 
 from pgsluice_lab.experiment import Claim, Experiment, Figure
 from pgsluice_lab.report.numerals import plain, shown
-from pgsluice_lab.report.results import EXTREMES, Measured, Run
+from pgsluice_lab.report.results import EXTREMES, Measured, Results
 
 WHO = ("case", "engine", "server")
 
@@ -51,13 +51,13 @@ def as_claimed(value: float, claim: Claim) -> str:
     return f"{text} times" if claim.shown == "times" else text
 
 
-def figures(experiment: Experiment, runs: list[Run]) -> dict[str, Measured]:
+def figures(experiment: Experiment, runs: list[Results]) -> dict[str, Measured]:
     """Return the experiment's named figures, those that were measured."""
     found = ((figure.name, measured(figure, runs)) for figure in experiment.figures)
     return {name: value for name, value in found if value is not None}
 
 
-def measured(figure: Figure, runs: list[Run]) -> Measured | None:
+def measured(figure: Figure, runs: list[Results]) -> Measured | None:
     """Return a figure; a ratio is taken in each round by itself, then the median of the ratios."""
     of = selected(figure.figure, figure.of, runs)
     if figure.over and of:
@@ -66,7 +66,7 @@ def measured(figure: Figure, runs: list[Run]) -> Measured | None:
     return Measured(tuple(of.values())) if of else None
 
 
-def selected(figure: str, who: dict, runs: list[Run]) -> dict[int, float]:
+def selected(figure: str, who: dict, runs: list[Results]) -> dict[int, float]:
     """Return a figure in each round of the one point that is meant; none if it is not measured."""
     run = server(who.get("server"), runs)
     if run is None:
@@ -78,12 +78,12 @@ def selected(figure: str, who: dict, runs: list[Run]) -> dict[int, float]:
     return run.by_round(figure, who["case"], who["engine"], points[0]) if points else {}
 
 
-def server(major: int | None, runs: list[Run]) -> Run | None:
+def server(major: int | None, runs: list[Results]) -> Results | None:
     """Return the run on that major version, by default on the highest one measured."""
     return next((run for run in runs if major in (None, run.major)), None)
 
 
-def verdicts(experiment: Experiment, runs: list[Run]) -> list[Verdict]:
+def verdicts(experiment: Experiment, runs: list[Results]) -> list[Verdict]:
     """Judge the experiment's claims by what was measured."""
     known = figures(experiment, runs)
     return [verdict(claim, known.get(claim.figure)) for claim in experiment.claims]
@@ -94,7 +94,7 @@ def verdict(claim: Claim, figure: Measured | None) -> Verdict:
     return Verdict(claim, figure, low <= figure.value <= high if figure else None)
 
 
-def sentences(experiment: Experiment, runs: list[Run]) -> list[str]:
+def sentences(experiment: Experiment, runs: list[Results]) -> list[str]:
     """Return the experiment's sentences; one with a figure that was not measured is left out."""
     values = {**(parameters(runs[0]) if runs else {}), **figures(experiment, runs)}
     filled = Filled()
@@ -106,9 +106,9 @@ def sentences(experiment: Experiment, runs: list[Run]) -> list[str]:
     return found
 
 
-def parameters(run: Run) -> dict[str, object]:
+def parameters(run: Results) -> dict[str, object]:
     """Return the run's parameters; one that is a list stands for its largest value."""
-    given = run.header["parameters"]
+    given = run.head["parameters"]
     return {
         name: EXTREMES["max"](value) if isinstance(value, list) else value
         for name, value in given.items()
