@@ -55,7 +55,7 @@ class Engine:
             elif part.endswith("...}"):
                 line += names[part[1:-4]]
             else:
-                line.append(part.format(**names))
+                line.append(part.format(**names).strip(" "))
         return line
 
 

@@ -126,6 +126,7 @@ class Sentence:
 @dataclass(frozen=True)
 class Experiment:
     name: str
+    folder: Path
     title: str
     question: str
     order: int
@@ -138,10 +139,6 @@ class Experiment:
     figures: list[Figure] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
     sentences: list[Sentence] = field(default_factory=list)
-
-    @property
-    def folder(self) -> Path:
-        return FOLDER / self.name
 
     @cached_property
     def case(self) -> dict[str, Case]:
@@ -165,11 +162,11 @@ def load(name: str) -> Experiment:
     if not file.is_file():
         known = ", ".join(sorted(each.parent.name for each in FOLDER.glob("*/experiment.toml")))
         raise LabError(f"there is no experiment {name!r}", hint=f"There are: {known}.")
-    return parse(name, tomllib.loads(file.read_text()))
+    return parse(file.parent, tomllib.loads(file.read_text()))
 
 
-def parse(name: str, data: dict) -> Experiment:
-    """Return the experiment that this TOML describes."""
+def parse(folder: Path, data: dict) -> Experiment:
+    """Return the experiment that this TOML, in a folder of the experiment's name, describes."""
     scales = {each: scale(each, values) for each, values in data.pop("scale").items()}
     cases = [made(Case, each) for each in data.pop("case")]
     # `as` is the word for readers of TOML; Python has another use for it.
@@ -182,7 +179,14 @@ def parse(name: str, data: dict) -> Experiment:
         "figures": [made(Figure, each) for each in data.pop("figure", [])],
         "sentences": [made(Sentence, each) for each in data.pop("sentence", [])],
     }
-    parts = {"name": name, "scales": scales, "cases": cases, "claims": claims, **lists}
+    parts = {
+        "name": folder.name,
+        "folder": folder,
+        "scales": scales,
+        "cases": cases,
+        "claims": claims,
+        **lists,
+    }
     return made(Experiment, {**data, **parts})
 
 

@@ -18,7 +18,7 @@ from pgsluice_lab.machine import machine
 from pgsluice_lab.measure import load
 from pgsluice_lab.record import Run
 from pgsluice_lab.site import Site
-from pgsluice_lab.stage import Stage
+from pgsluice_lab.stage import Given, Stage
 
 # What is told about the work: how many steps there are, and that one is done, with a word on it.
 Say = Callable[[str, int], None]
@@ -46,13 +46,20 @@ class Todo:
         return " · ".join(filter(None, (self.case.title, values, self.engine.title)))
 
 
-def run(experiment: Experiment, scale: Scale, site: Site, records: Path, say: Say) -> Run:
+def run(
+    experiment: Experiment,
+    scale: Scale,
+    site: Site,
+    records: Path,
+    say: Say,
+    given: Given = inputs.given,
+) -> Run:
     """Run what of an experiment is not recorded yet, and return its record."""
     engines, about = available(experiment.engines)
-    inputs.folder().mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=inputs.folder()) as scratch:
+    inputs.cache().mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=inputs.cache()) as scratch:
         data = Path("/var/tmp") if site.embedded else None
-        disk.check(*disk.needed(experiment, scale, engines), inputs.folder(), data)
+        disk.check(*disk.needed(experiment, scale, engines), inputs.cache(), data)
         journal, resumed = record.begin(records, head(experiment, scale, site, about))
         done = journal.done()
         todo = [each for each in plan(experiment, scale, engines) if each.key not in done]
@@ -64,7 +71,7 @@ def run(experiment: Experiment, scale: Scale, site: Site, records: Path, say: Sa
             own = [engines[name] for name in each.case.engines if name in engines]
             say(f"making ready: {each.case.title}", steps)
             stages[place] = stage.made(
-                experiment, each.case, scale, each.point, own, site, Path(scratch)
+                experiment, each.case, scale, each.point, own, site, Path(scratch), given
             )
         for each in todo:
             say(f"round {each.round}: {each.title}", steps)

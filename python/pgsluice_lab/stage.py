@@ -1,7 +1,7 @@
 """A point of a case made ready: its tables, its input in all forms, and what is right."""
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +13,9 @@ from pgsluice_lab.inputs import Rows
 from pgsluice_lab.server import copy_command
 from pgsluice_lab.site import Site
 
+# Makes the input of a name, with these parameters.
+Given = Callable[[str, Mapping[str, object]], Rows]
+VARIABLES = ("$URL", "$ID")
 HELD = "SELECT tableoid::regclass::text, count(*) FROM {table} GROUP BY 1 ORDER BY 1"
 
 
@@ -62,12 +65,12 @@ class Stage:
     def shown(self, command: list[str]) -> str:
         """Return a command as it can be shown: without what is only so on this machine."""
         parts = [Path(command[0]).name, *command[1:]]
-        known = {self.site.url: "$URL", f"{self.scratch}/": "", f"{inputs.folder()}/": ""}
+        known = {self.site.url: "$URL", f"{self.scratch}/": "", f"{inputs.cache()}/": ""}
         known[f"{self.names['folder']}/"] = ""
+        known |= dict.fromkeys(self.site.loads[-1:], "$ID")
         for text, word in known.items():
             parts = [part.replace(text, word) for part in parts]
-        # The shell is to put the server in.
-        return " ".join(part if part == "$URL" else shlex.quote(part) for part in parts)
+        return " ".join(part if part in VARIABLES else quoted(part) for part in parts)
 
     def wrong(self) -> str | None:
         """Return what is wrong with the rows that are in the table, if anything is."""
@@ -89,6 +92,7 @@ def made(
     engines: Iterable[Engine],
     site: Site,
     scratch: Path,
+    given: Given = inputs.given,
 ) -> Stage:
     """Make the tables and files of a point."""
     schema = site.create()
@@ -111,9 +115,9 @@ def made(
         "scratch": own,
     }
     if case.input:
-        stage.rows = rows = inputs.given(case.input, parameters)
+        stage.rows = rows = given(case.input, parameters)
         stage.names |= {"copy": rows.copy, "load": list(rows.load), "columns": rows.columns}
-        stage.names["list"] = forms.listed(rows.columns)
+        stage.names["list"] = f" {forms.listed(rows.columns)}".rstrip()
         wanted = {engine.form for engine in engines if not engine.oneself}
         fill(stage, wanted, int(parameters["jobs"]))
     if script := case.variables.get("script"):
@@ -159,3 +163,8 @@ def filled(stage: Stage, script: Path) -> None:
         text = text.replace(f"{{{name}}}", str(value))
     stage.names["filled"] = stage.scratch / script.name
     stage.names["filled"].write_text(text)
+
+
+def quoted(part: str) -> str:
+    """Return a part of a command as a shell takes it, in the quotes that are easier to read."""
+    return f'"{part}"' if "'" in part and not set(part) & set('"$`!') else shlex.quote(part)
