@@ -27,8 +27,14 @@ function height(figure, width) {
   return 64 + Math.max(bars * 30, labels.reduce((sum, each) => sum + each + 10, 0));
 }
 
+// The figure of the longest bar stands behind it, and is as wide on a phone as elsewhere.
+function makeRoom(axis, width) {
+  axis.range[1] *= 1 + 60 / Math.max(100, width - 200);
+}
+
 function draw(chart, isDark, width) {
   const figure = coloured(chart.source, isDark);
+  if (figure.layout.meta.bars && figure.layout.xaxis.range) makeRoom(figure.layout.xaxis, width);
   figure.data.forEach((trace, number) => { trace.visible = !chart.hidden.has(number); });
   Object.assign(figure.layout, {
     width, height: height(figure, width), showlegend: false,

@@ -24,7 +24,7 @@ TICKS = 8
 
 def plot(drawing: Drawing) -> go.Figure:
     """Return the figure of a drawing."""
-    styles = Styles(drawing.series)
+    styles = Styles(drawing)
     trace = bar if drawing.bars else line
     traces = [trace(each, drawing, styles) for each in drawing.series]
     return go.Figure(traces, layout(drawing))
@@ -33,15 +33,17 @@ def plot(drawing: Drawing) -> go.Figure:
 class Styles:
     """Which colour, dash and mark a series has."""
 
-    def __init__(self, series: list[Series]) -> None:
-        engines = list(dict.fromkeys(each.engine for each in series))
-        cases = list(dict.fromkeys(each.case for each in series))
+    def __init__(self, drawing: Drawing) -> None:
+        series = drawing.series
+        engines = ours_first(drawing.engines)
         shared = len({(each.case, each.engine) for each in series}) < len(series)
-        one = len(engines) == 1
+        one = len({each.engine for each in series}) == 1
+        # A level line is dotted, whichever case it is of.
+        lines = list(dict.fromkeys(each.case for each in series if not each.level))
         self.keys = {
             each.name: (
-                number if one or shared else ours_first(engines).index(each.engine),
-                cases.index(each.case),
+                number if one or shared else engines.index(each.engine),
+                lines.index(each.case) if each.case in lines else 0,
             )
             for number, each in enumerate(series)
         }
@@ -167,26 +169,32 @@ def value_axis(drawing: Drawing) -> dict:
     """Return the axis of the figure; a logarithmic one has no zero to begin with."""
     chart, across = drawing.chart, drawing.bars
     name = "x" if across else "y"
-    title = {"title": {"text": label(chart, name, axis_of(chart.figure))}} if across else {}
+    title = {"title": titled(label(chart, name, axis_of(chart.figure)))} if across else {}
     if "y" in chart.log or (across and "x" in chart.log):
-        return lines(type="log", tickformat=",~r", dtick="D2" if narrow(drawing) else 1, **title)
+        return lines(type="log", tickformat=",~r", dtick=steps(drawing), **title)
     top = max(scaled(value.high, drawing) for each in drawing.series for _, value in each.points)
     # Beside the longest bar its figure needs a place.
-    reach = {"range": [0, top * 1.25]} if across else {"rangemode": "tozero"}
+    reach = {"range": [0, top * 1.08]} if across else {"rangemode": "tozero"}
     return lines(tickformat=",~r", nticks=6, **reach, **title)
 
 
-def narrow(drawing: Drawing) -> bool:
-    """Whether all figures are within two powers of ten, so that more than those need a name."""
+def steps(drawing: Drawing) -> int | str:
+    """Return plotly's word for the ticks of a logarithmic axis: the fewer powers, the more."""
     values = [value.value for each in drawing.series for _, value in each.points]
-    return max(values) < 100 * min(values)
+    positive = [value for value in values if value > 0] or [1]
+    spanned = max(positive) / min(positive)
+    return 1 if spanned >= 100 else "D2" if spanned >= 5 else "D1"
+
+
+def titled(text: str) -> dict:
+    return {"text": text, "font": {"size": 13, "color": LIGHT["quiet"]}, "standoff": 8}
 
 
 def number_axis(drawing: Drawing) -> dict:
     """Return the x axis of lines, with a tick where there are points."""
     chart, ticks = drawing.chart, drawing.ticks
     kind = "log" if "x" in chart.log else "linear"
-    named = {"title": {"text": label(chart, "x", chart.x)}}
+    named = {"title": titled(label(chart, "x", chart.x))}
     if len(ticks) <= TICKS or kind == "log":
         named |= {"tickvals": ticks, "ticktext": [tick(x) for x in ticks]}
     if any(isinstance(x, str) for x in ticks):

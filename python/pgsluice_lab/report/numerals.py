@@ -14,9 +14,9 @@ def digits(value: float, significant: int = 3) -> str:
     decimals = 0 if size >= 10 ** (significant - 1) else significant - 1
     while decimals and size >= 10 ** (significant - decimals):
         decimals -= 1
-    if 0 < size < 1:
-        return f"{rounded:.{significant}g}" if size >= 1e-4 else f"{rounded:.1e}"
-    return f"{rounded:,.{decimals}f}"
+    if 0 < size < 0.01:
+        return f"{rounded:.{significant}g}"
+    return f"{rounded:,.{decimals + (0 < size < 1)}f}" if rounded else "0"
 
 
 def plain(value: float) -> str:

@@ -19,7 +19,7 @@ LIGHT = {
     "series-4": "#0e8a6d",
     "series-5": "#bf3989",
     "series-6": "#857000",
-    "series-7": "#3d4a57",
+    "series-7": "#737d88",
     "series-8": "#cf222e",
 }
 DARK = {
@@ -37,7 +37,7 @@ DARK = {
     "series-4": "#34c4a0",
     "series-5": "#f778ba",
     "series-6": "#d4b830",
-    "series-7": "#aab4bf",
+    "series-7": "#8b96a2",
     "series-8": "#ff7b72",
 }
 SERIES = [colour for name, colour in LIGHT.items() if name.startswith("series-")]

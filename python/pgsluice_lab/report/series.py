@@ -24,10 +24,14 @@ class Series:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A chart's series; of bars, the x of each is the title of its case or engine."""
+    """A chart's series; of bars, the x of each is the title of its case or engine.
+
+    `engines` are all of the experiment, so that one has the same colour in all its charts.
+    """
 
     chart: Chart
     series: list[Series]
+    engines: list[str]
 
     @property
     def bars(self) -> bool:
@@ -50,7 +54,7 @@ def drawing(chart: Chart, experiment: Experiment, runs: list[Results]) -> Drawin
             for engine in chart.engines or case.engines:
                 found += parts(chart, run, case, engine)
     series = spread_level(joined(titled(chart, found, cases, runs)))
-    return Drawing(chart, series) if series else None
+    return Drawing(chart, series, experiment.engines) if series else None
 
 
 def shown_runs(chart: Chart, runs: list[Results]) -> list[Results]:

@@ -18,41 +18,65 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """Titles of columns, the first `words` of which are of words, and rows of cells."""
+    """Titles of columns, of which the first `words` say what a row is; and the rows by case.
+
+    Where rows have nothing but their case to say what they are, it is their first cell instead.
+    """
 
     titles: list[str]
     words: int
-    rows: list[list[Cell]]
+    groups: list[tuple[str, list[list[Cell]]]]
+
+    @property
+    def size(self) -> int:
+        return sum(len(rows) for _, rows in self.groups)
+
+    def right(self, column: int) -> bool:
+        """Return whether a column is of numbers, which stand at its right."""
+        cells = (row[column].value for _, rows in self.groups for row in rows)
+        return column >= self.words or all(cell[:1].isdigit() for cell in cells if cell)
 
 
 def comparison(experiment: Experiment, run: Results, figure: str) -> Table:
     """Return one figure, a row for each point and a column for each engine."""
     engines = measured_engines(experiment, run)
     axes = axes_of(run)
-    rows = []
+    groups = []
     for case in experiment.cases:
+        rows = []
         for point in points(run, case.name):
             values = [run.measured(figure, case.name, engine, point) for engine in engines]
-            rows.append([Cell(case.title), *at(point, axes), *(cell(v, figure) for v in values)])
+            rows.append([*at(point, axes), *(cell(each, figure) for each in values)])
+        groups.append((case.title, rows))
     titles = [title_of_engine(run, engine) for engine in engines]
-    return Table(["", *axes, *titles], 1 + len(axes), rows)
+    return table([*axes, *titles], len(axes), groups)
 
 
 def everything(experiment: Experiment, run: Results) -> Table:
     """Return all figures, a row for each point and engine."""
     figures = figures_of(run)
     axes = axes_of(run)
-    rows = []
+    groups = []
     for case in experiment.cases:
+        rows = []
         for point in points(run, case.name):
             for engine in measured_engines(experiment, run):
                 values = [run.measured(each, case.name, engine, point) for each in figures]
                 if any(values):
                     cells = [cell(v, each) for v, each in zip(values, figures, strict=True)]
-                    who = Cell(title_of_engine(run, engine))
-                    rows.append([Cell(case.title), *at(point, axes), who, *cells])
-    titles = ["", *axes, "", *(title_of(each) for each in figures)]
-    return Table(titles, 2 + len(axes), rows)
+                    rows.append([*at(point, axes), Cell(title_of_engine(run, engine)), *cells])
+        groups.append((case.title, rows))
+    titles = [*axes, "engine", *(title_of(each) for each in figures)]
+    return table(titles, len(axes) + 1, groups)
+
+
+def table(titles: list[str], words: int, groups: list[tuple[str, list[list[Cell]]]]) -> Table:
+    """Return a table of the groups that have rows."""
+    groups = [(title, rows) for title, rows in groups if rows]
+    if words:
+        return Table(titles, words, groups)
+    rows = [[Cell(title), *row] for title, rows in groups for row in rows]
+    return Table(["", *titles], 1, [("", rows)])
 
 
 def measured_engines(experiment: Experiment, run: Results) -> list[str]:
