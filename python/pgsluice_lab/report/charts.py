@@ -27,6 +27,8 @@ def plot(drawing: Drawing) -> go.Figure:
     styles = Styles(drawing)
     trace = bar if drawing.bars else line
     traces = [trace(each, drawing, styles) for each in drawing.series]
+    for number, each in enumerate(traces):
+        each.uid = f"series-{number}"  # otherwise plotly names it by chance
     return go.Figure(traces, layout(drawing))
 
 

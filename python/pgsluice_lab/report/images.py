@@ -13,7 +13,8 @@ from pgsluice_lab.report.palette import LIGHT
 from pgsluice_lab.report.results import newest
 from pgsluice_lab.report.series import Drawing
 
-WIDTH, HEIGHT, BAR, HEAD = 860, 460, 34, 150
+WIDTH, PLOT, BAR, FOOT = 860, 360, 30, 70
+TITLE, ROW, LETTER = 48, 20, 7
 # The PNG has this many pixels for each of the SVG's.
 SHARPNESS = 2
 # plotly names the parts of a picture by chance, so that two on one page do not meet.
@@ -41,22 +42,40 @@ def standing_alone(drawing: Drawing) -> go.Figure:
     """Return the chart with its title and legend in it, which the page has beside it."""
     figure = plot(drawing)
     bars = figure.layout.meta["bars"]
+    named = TITLE + ROW * legend_rows(drawing)
+    head = named + (8 if bars else ROW + 8)
+    height = head + (BAR * bars + FOOT if bars else PLOT)
     figure.update_layout(
         width=WIDTH,
-        height=HEAD + BAR * bars if bars else HEIGHT,
-        margin={"l": 24, "r": 32, "t": 110 if len(drawing.series) > 1 else 76, "b": 24},
+        height=height,
+        margin={"l": 24, "r": 32, "t": head, "b": 24},
         title={
             "text": drawing.chart.title,
             "font": {"size": 16, "color": LIGHT["text"]},
-            "x": 0.03,
+            "x": 24 / WIDTH,
             "xanchor": "left",
             "yref": "container",
-            "y": 0.98,
+            "y": 1 - 16 / height,
             "yanchor": "top",
         },
-        legend={"yref": "container", "y": 0.9, "yanchor": "top"},
+        legend={
+            "xref": "container",
+            "x": 16 / WIDTH,
+            "yref": "container",
+            "y": 1 - TITLE / height,
+            "yanchor": "top",
+        },
     )
     return figure
+
+
+def legend_rows(drawing: Drawing) -> int:
+    """Return how many rows plotly will need for the legend: it makes columns of the widest name."""
+    names = [each.name for each in drawing.series]
+    if len(names) == 1:
+        return 0
+    columns = max(1, (WIDTH - 56) // (48 + LETTER * max(map(len, names))))
+    return -(-len(names) // columns)
 
 
 def render(figures: list[go.Figure], files: list[Path]) -> None:
