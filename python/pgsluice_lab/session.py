@@ -67,22 +67,24 @@ def run(
         steps = len(places) + len(todo)
         say("going on where it stopped" if resumed else "", steps)
         stages: dict[tuple[str, str], Stage] = {}
-        for place, each in places.items():
-            own = [engines[name] for name in each.case.engines if name in engines]
-            say(f"making ready: {each.case.title}", steps)
-            stages[place] = stage.made(
-                experiment, each.case, scale, each.point, own, site, Path(scratch), given
-            )
-        for each in todo:
-            say(f"round {each.round}: {each.title}", steps)
-            ready = stages[each.case.name, str(each.point)]
-            ready.prepare(experiment.folder)
-            about_it = {"case": each.case.name, "point": each.point, "engine": each.engine.name}
-            figures = load(ready, each.engine, scale.limit)
-            journal.add({**about_it, "round": each.round, "date": record.now(), **figures})
-        journal.end()
-        for ready in stages.values():
-            site.drop(ready.schema)
+        try:
+            for place, each in places.items():
+                own = [engines[name] for name in each.case.engines if name in engines]
+                say(f"making ready: {each.case.title}", steps)
+                stages[place] = stage.made(
+                    experiment, each.case, scale, each.point, own, site, Path(scratch), given
+                )
+            for each in todo:
+                say(f"round {each.round}: {each.title}", steps)
+                ready = stages[each.case.name, str(each.point)]
+                ready.prepare(experiment.folder)
+                about_it = {"case": each.case.name, "point": each.point, "engine": each.engine.name}
+                figures = load(ready, each.engine, scale.limit)
+                journal.add({**about_it, "round": each.round, "date": record.now(), **figures})
+            journal.end()
+        finally:
+            for [schema] in site.own():
+                site.drop(schema)
     return journal
 
 

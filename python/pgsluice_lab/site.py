@@ -21,6 +21,7 @@ from pgsluice_lab.server import Server, call, environment, settings
 SCHEMA = "pgsluice_lab"
 OURS = "made by pgsluice-lab, which drops it"
 APPLICATION = "pgsluice-lab"
+LOAD = "pgsluice-lab load"
 # The largest trees have 12,500 tables, and one COPY through the root locks them all.
 LOCKS = "max_locks_per_transaction=512"
 
@@ -37,7 +38,7 @@ class Site:
         parts = conninfo.conninfo_to_dict(url)
         password = parts.pop("password", None)
         self.url = conninfo.make_conninfo(**parts) if password else url
-        self.env = {**env, "PGAPPNAME": APPLICATION}
+        self.env = {**env, "PGAPPNAME": LOAD}
         if password:
             self.env["PGPASSWORD"] = str(password)
         self.embedded = embedded
@@ -134,8 +135,8 @@ class Site:
         """End what a program that was stopped has left running on the server."""
         self.query(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = %s"
-            " AND datname = current_database() AND pid <> pg_backend_pid()",
-            APPLICATION,
+            " AND datname = current_database()",
+            LOAD,
         )
 
     def load_id(self) -> str:
@@ -201,7 +202,11 @@ def opened(target: str | None, binaries: Path | None = None) -> Iterator[Site]:
 def closing(site: Site) -> Iterator[Site]:
     """Lock the site, and drop everything at the end, however it ends."""
     try:
-        site.lock()
+        site.lock()  # what is there else belongs to whoever has it
+    except BaseException:
+        site.connection.close()
+        raise
+    try:
         yield site
     finally:
         site.end_loads()
