@@ -119,6 +119,11 @@ def conclude(each: Experiment, journal: session.Run) -> int:
         where = " ".join(f"{name}={value}" for name, value in load["point"].items())
         about = f"{load['case']} {where} {load['engine']}, round {load['round']}"
         err.print(f"{each.name}: {about}: {load['status']}: {load['reason']}", markup=False)
+    if journal.ended:
+        from pgsluice_lab import report as pages
+
+        for sentence in pages.summary(journal.file.parent, {each.name}):
+            out.print(sentence, highlight=False, markup=False)
     out.print(str(journal.file))
     return sum(load["status"] != "stopped" for load in bad)
 
