@@ -9,8 +9,7 @@ from pathlib import Path
 
 from pgsluice_lab.experiment import experiments
 from pgsluice_lab.failure import LabError
-from pgsluice_lab.report import images, verdicts
-from pgsluice_lab.report.page import page
+from pgsluice_lab.report import images, page, verdicts
 from pgsluice_lab.report.results import Results, newest
 
 __all__ = ["build", "images", "summary"]
@@ -18,7 +17,7 @@ __all__ = ["build", "images", "summary"]
 
 def build(records: Path) -> str:
     """Return the page of the newest records in this folder."""
-    return page(experiments(), found(records))
+    return page.html(experiments(), found(records))
 
 
 def summary(records: Path, names: Collection[str] = ()) -> list[str]:

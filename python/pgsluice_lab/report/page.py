@@ -54,7 +54,7 @@ class Part:
         return charts[0].figure if charts else "seconds"
 
 
-def page(experiments: list[Experiment], found: dict[str, list[Results]]) -> str:
+def html(experiments: list[Experiment], found: dict[str, list[Results]]) -> str:
     """Return the HTML of these experiments' runs; one without any is named as not run."""
     parts = [part(each, found[each.name]) for each in experiments if each.name in found]
     template = environment().get_template("page.html")
