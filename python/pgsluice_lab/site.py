@@ -125,7 +125,7 @@ class Site:
         return name
 
     def drop(self, schema: str) -> None:
-        """Drop a schema, some tables at a time: a large tree takes more locks than one transaction may.
+        """Drop a schema, some tables at a time: a tree takes more locks than a transaction may.
 
         Each time waits for the disk, so it is not done table by table.
         """
