@@ -97,6 +97,50 @@ def report(
     out.print(str(output))
 
 
+@app.command()
+def advise(
+    table: Annotated[
+        str, typer.Option("--table", "-t", help='As in SQL: orders, sales.orders, "Orders".')
+    ],
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="Rows such as will be loaded; without it, some of the table's own."),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--dbname",
+            "-d",
+            metavar="CONNINFO",
+            help="The server, as psql's -d; without it the environment's, else the embedded one.",
+        ),
+    ] = None,
+    form: Annotated[
+        str | None, typer.Option("--format", help="csv or text; csv for names in .csv.")
+    ] = None,
+    header: Annotated[bool, typer.Option("--header", help="The first row is a header.")] = False,
+    delimiter: Annotated[str, typer.Option(help=r"One byte between fields; \t is a tab.")] = "",
+    null: Annotated[str | None, typer.Option(help="How NULL is spelled.")] = None,
+    quote: Annotated[str, typer.Option(help="csv: the byte around quoted fields.")] = "",
+    columns: Annotated[str, typer.Option(help="The columns of the file, in its order.")] = "",
+    rows: Annotated[int, typer.Option(min=1, help="Rows to measure with, at most.")] = 200_000,
+    rounds: Annotated[int, typer.Option(min=1, help="Loads of each kind.")] = 3,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", "-j", min=1, help="Connections at most; one a processor, up to 8."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Measure without asking.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all that was found.")] = False,
+) -> None:
+    """Measure on copies of a table of yours how to load it, and say so in ten lines."""
+    from pgsluice_lab import advise as advice
+    from pgsluice_lab.advise import command
+
+    written = advice.Format.of(form, file, header, delimiter, null, quote, columns)
+    wish = advice.Wish(table, file, written, rows, rounds, jobs or advice.processors(), target)
+    command.run(wish, bar, yes, as_json)
+
+
 def scaled(each: Experiment, name: str, rounds: int | None, jobs: int | None) -> Scale:
     """Return the scale of this name, with what the command line says otherwise."""
     if name not in each.scales:
