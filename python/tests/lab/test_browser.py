@@ -26,7 +26,7 @@ CHARTS = """[...document.querySelectorAll('.chart')].map(chart => ({
     width: chart.querySelector('svg.main-svg')?.clientWidth ?? 0,
     height: chart.querySelector('svg.main-svg')?.clientHeight ?? 0,
     marks: chart.querySelectorAll('.plot path.point, .plot .point path').length,
-    right: chart.querySelector('.plot').getBoundingClientRect().right,
+    right: chart.querySelector('svg.main-svg')?.getBoundingClientRect().right ?? 0,
     cut: [...chart.querySelectorAll('.plot svg.main-svg text')].filter(text =>
         text.getBoundingClientRect().right >
         chart.querySelector('svg.main-svg').getBoundingClientRect().right + 1)
