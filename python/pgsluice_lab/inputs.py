@@ -28,7 +28,7 @@ class Rows:
     count: int
     copy: str = ""
     load: tuple[str, ...] = ("--format", "text")
-    columns: str = ""  # those that the file has, as COPY lists them: (a, b); "" for all
+    columns: str = ""  # those that the file has, in its order: a, b; "" for all
 
     @property
     def bytes(self) -> int:
@@ -121,7 +121,8 @@ def copytest(batch: int, transactions: int, most: int) -> Rows:
     count = max(batch, min(batch * transactions, most))
     lines = (f"name {num}\t1\t{num // batch}\t{num}\n" for num in range(count))
     file = kept(f"copytest-{count}-{batch}.txt", lines)
-    return Rows(file, count, columns="(name, thread, block, num)")
+    load = ("--format", "text", "--columns", "name,thread,block,num")
+    return Rows(file, count, load=load, columns="name, thread, block, num")
 
 
 def orders(rows: int) -> Rows:

@@ -34,7 +34,7 @@ def load(stage: Stage, engine: Engine, limit: float) -> dict:
         reason = f"{program} ended with status {failure.returncode}: {said[0] if said else ''}"
         return {"status": "failed", "reason": reason.removesuffix(": "), **about}
     cost = meter.stop()
-    if wrong := stage.wrong():
+    if wrong := stage.wrong(engine):
         return {"status": "wrong", "reason": wrong, **about}
     [[table, indexes]] = stage.site.query(SIZES, stage.table)
     said = engine.said(timing.output)
