@@ -9,6 +9,7 @@ import textwrap
 
 import plotly.graph_objects as go
 
+from pgsluice_lab.experiment import Chart
 from pgsluice_lab.report.numerals import MIB, plain, shown, spec_of, title_of
 from pgsluice_lab.report.palette import LIGHT, OTHERS, SERIES
 from pgsluice_lab.report.results import Measured
@@ -155,7 +156,7 @@ def layout(drawing: Drawing) -> go.Layout:
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.06, "x": 0, "xanchor": "left"},
         barmode="group",
         bargap=0.3,
-        annotations=[] if drawing.bars else [above(label(chart, "y", axis_of(chart.figure)))],
+        annotations=[] if drawing.bars else [above(figure_label(chart))],
         meta={"bars": sum(len(each.points) for each in drawing.series) if drawing.bars else 0},
     )
 
@@ -168,16 +169,13 @@ def lines(**more: object) -> dict:
 
 
 def value_axis(drawing: Drawing) -> dict:
-    """Return the axis of the figure; a logarithmic one has no zero to begin with."""
-    chart, across = drawing.chart, drawing.bars
-    name = "x" if across else "y"
-    title = {"title": titled(label(chart, name, axis_of(chart.figure)))} if across else {}
-    if "y" in chart.log or (across and "x" in chart.log):
-        return lines(type="log", tickformat=",~r", dtick=steps(drawing), **title)
+    """Return the axis of the figure, which lies across for bars; a logarithmic one has no zero."""
+    across = {"title": titled(figure_label(drawing.chart))} if drawing.bars else {}
+    if "y" in drawing.chart.log:
+        return lines(type="log", tickformat=",~r", dtick=steps(drawing), **across)
     top = max(scaled(value.high, drawing) for each in drawing.series for _, value in each.points)
-    # Beside the longest bar its figure needs a place.
-    reach = {"range": [0, top * 1.08]} if across else {"rangemode": "tozero"}
-    return lines(tickformat=",~r", nticks=6, **reach, **title)
+    reach = {"range": [0, top * 1.08]} if drawing.bars else {"rangemode": "tozero"}
+    return lines(tickformat=",~r", nticks=6, **reach, **across)
 
 
 def steps(drawing: Drawing) -> int | str:
@@ -196,7 +194,7 @@ def number_axis(drawing: Drawing) -> dict:
     """Return the x axis of lines, with a tick where there are points."""
     chart, ticks = drawing.chart, drawing.ticks
     kind = "log" if "x" in chart.log else "linear"
-    named = {"title": titled(label(chart, "x", chart.x))}
+    named = {"title": titled(chart.axis.get("x", chart.x))}
     if len(ticks) <= TICKS or kind == "log":
         named |= {"tickvals": ticks, "ticktext": [tick(x) for x in ticks]}
     if any(isinstance(x, str) for x in ticks):
@@ -226,15 +224,11 @@ def tick(x: object) -> str:
     return f"{x / 1000:g} k" if x >= 10_000 else plain(x)
 
 
-def label(chart: object, axis: str, default: str) -> str:
-    return chart.axis.get(axis, default)
-
-
-def axis_of(figure: str) -> str:
-    """Return what an axis is called if the experiment does not say it."""
-    unit = {"mib": "MiB", "ms": "ms", "s": "seconds"}.get(spec_of(figure), "")
-    title = title_of(figure)
-    return f"{title}, {unit}" if unit else title
+def figure_label(chart: Chart) -> str:
+    """Return what the axis of the figure is called: as the experiment has it, else with its unit."""
+    unit = {"mib": "MiB", "ms": "ms", "s": "seconds"}.get(spec_of(chart.figure), "")
+    title = title_of(chart.figure)
+    return chart.axis.get("y", f"{title}, {unit}" if unit else title)
 
 
 def above(text: str) -> dict:

@@ -17,7 +17,7 @@ from pgsluice_lab.report.charts import plot, slug
 from pgsluice_lab.report.palette import DARK, LIGHT, twins, variables
 from pgsluice_lab.report.results import Results
 from pgsluice_lab.report.series import Drawing, drawing
-from pgsluice_lab.report.verdicts import Verdict, sentences, verdicts
+from pgsluice_lab.report.verdicts import WORDS, Verdict, sentences, verdicts
 
 HERE = Path(__file__).parent
 # A number and its unit, and the words "times" and "of" behind one, stay on one line.
@@ -100,7 +100,7 @@ def data(each: Drawing) -> dict:
 def counts(judged: list[Verdict]) -> dict[str, int]:
     """Return how many claims there are, and how many of each verdict."""
     words = [verdict.word for verdict in judged]
-    return {"all": len(words), **{word: words.count(word) for word in sorted(set(words))}}
+    return {"all": len(words), **{word: words.count(word) for word in WORDS.values()}}
 
 
 def environment() -> jinja2.Environment:

@@ -8,6 +8,7 @@ from pgsluice_lab.report.numerals import plain, shown
 from pgsluice_lab.report.results import EXTREMES, Measured, Results
 
 WHO = ("case", "engine", "server")
+WORDS = {True: "holds", False: "does not hold", None: "not measured"}
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,7 @@ class Verdict:
 
     @property
     def word(self) -> str:
-        words = {True: "holds", False: "does not hold", None: "not measured"}
-        return words[self.holds]
+        return WORDS[self.holds]
 
     @property
     def divided(self) -> str:

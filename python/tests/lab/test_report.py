@@ -210,6 +210,11 @@ class Page(Reported):
         self.assertIn("pgsluice-lab run bulkload --scale small --rounds 3", self.words)
         self.assertIn("psql --of &#39;hash&#39; &#34;$URL&#34; &lt;input", self.words)
 
+    def test_claims_that_all_hold_are_counted_as_such(self):
+        holding = replace(self.bulkload, claims=self.bulkload.claims[1:2])
+        words = page.html([holding], self.runs)
+        self.assertIn("Of 1 published claim, <strong>1 holds</strong> here.", words)
+
     def test_what_records_say_is_text_not_markup(self):
         self.assertIn("A published article &lt;about&gt; bulk loads", self.words)
         self.assertNotIn("<about>", self.page)
