@@ -8,6 +8,10 @@ from pgsluice_lab.server import copy_command
 from pgsluice_lab.shares import shares
 
 BLOCK = 1 << 20
+# Files of leaves are committed as pgsluice does it: without waiting for the disk, and with one commit
+# in the end that does, and so makes all before it durable.
+ASYNCHRONOUS = "SET synchronous_commit = off;"
+FLUSH = "RESET synchronous_commit;\nSELECT pg_logical_emit_message(true, 'lab', '');"
 
 
 def parts(file: Path, count: int, folder: Path) -> list[Path]:
@@ -77,7 +81,7 @@ def scripts(files: dict[str, Path], columns: str, jobs: int, folder: Path) -> li
     for number, share in enumerate(shares(copies, jobs)):
         if share:
             made.append(folder / f"leaves{number}.sql")
-            made[-1].write_text("\n".join(share) + "\n")
+            made[-1].write_text("\n".join([ASYNCHRONOUS, *share, FLUSH]) + "\n")
     return made
 
 
