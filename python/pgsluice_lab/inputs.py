@@ -125,6 +125,11 @@ def copytest(batch: int, transactions: int, most: int) -> Rows:
     return Rows(file, count, load=load, columns="name, thread, block, num")
 
 
+def copytest_whole(rows: int) -> Rows:
+    """Return so many rows of `copytest`, for a single transaction."""
+    return copytest(rows, 1, rows)
+
+
 def orders(rows: int) -> Rows:
     """Return orders of two years: wide rows of many types, as applications have them."""
     chance = random.Random(1)
@@ -132,7 +137,7 @@ def orders(rows: int) -> Rows:
     return Rows(kept(f"orders-{rows}.txt", lines), rows)
 
 
-INPUTS = (accounts, copytest, event_ids, ordered_uuids, orders, pairs, plans, uuids)
+INPUTS = (accounts, copytest, copytest_whole, event_ids, ordered_uuids, orders, pairs, plans, uuids)
 MADE = {each.__name__: each for each in INPUTS}
 
 
