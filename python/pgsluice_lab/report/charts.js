@@ -30,6 +30,7 @@ function height(figure, width) {
 // The figure of the longest bar stands behind it, and is as wide on a phone as elsewhere.
 function makeRoom(axis, width) {
   axis.range[1] *= 1 + 60 / Math.max(100, width - 200);
+  axis.nticks = width < 500 ? 4 : 6;
 }
 
 function draw(chart, isDark, width) {

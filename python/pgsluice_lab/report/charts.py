@@ -21,6 +21,8 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, s
 LABEL = 24
 # More values than these on an axis would run into each other.
 TICKS = 8
+# From here on an axis counts in thousands.
+LARGE = 10_000
 
 
 def plot(drawing: Drawing) -> go.Figure:
@@ -38,7 +40,7 @@ class Styles:
 
     def __init__(self, drawing: Drawing) -> None:
         series = drawing.series
-        engines = ours_first(drawing.engines)
+        engines = main_first(drawing.engines)
         shared = len({(each.case, each.engine) for each in series}) < len(series)
         one = len({each.engine for each in series}) == 1
         # A level line is dotted, whichever case it is of.
@@ -61,9 +63,9 @@ class Styles:
         return MARKS[self.keys[series.name][1] % len(MARKS)]
 
 
-def ours_first(engines: list[str]) -> list[str]:
-    """Put pgsluice first, so that it has the same colour in all charts."""
-    return sorted(engines, key=lambda name: (not name.startswith("pgsluice"), name != "pgsluice"))
+def main_first(engines: list[str]) -> list[str]:
+    """Put these two first, so that they have the same colours in all experiments."""
+    return sorted(engines, key=lambda name: (name != "pgsluice", name != "psql"))
 
 
 def line(series: Series, drawing: Drawing, styles: Styles) -> go.Scatter:
@@ -175,7 +177,7 @@ def value_axis(drawing: Drawing) -> dict:
         return lines(type="log", tickformat=",~r", dtick=steps(drawing), **across)
     top = max(scaled(value.high, drawing) for each in drawing.series for _, value in each.points)
     reach = {"range": [0, top * 1.08]} if drawing.bars else {"rangemode": "tozero"}
-    return lines(tickformat=",~r", nticks=6, **reach, **across)
+    return lines(tickformat="~s" if top >= LARGE else ",~r", nticks=6, **reach, **across)
 
 
 def steps(drawing: Drawing) -> int | str:
@@ -220,12 +222,12 @@ def tick(x: object) -> str:
     if not isinstance(x, int | float):
         return str(x)
     if x >= 1_000_000:
-        return f"{x / 1_000_000:g} M"
-    return f"{x / 1000:g} k" if x >= 10_000 else plain(x)
+        return f"{x / 1_000_000:g}M"
+    return f"{x / 1000:g}k" if x >= LARGE else plain(x)
 
 
 def figure_label(chart: Chart) -> str:
-    """Return what the axis of the figure is called: as the experiment has it, else with its unit."""
+    """Return what the axis of the figure is called: as the experiment says, else with its unit."""
     unit = {"mib": "MiB", "ms": "ms", "s": "seconds"}.get(spec_of(chart.figure), "")
     title = title_of(chart.figure)
     return chart.axis.get("y", f"{title}, {unit}" if unit else title)

@@ -49,6 +49,16 @@ def longer(ratio: float) -> str:
     return compared(ratio, "as long as", "as long as", "longer than", "less time than")
 
 
+def long(ratio: float) -> str:
+    """Return a ratio of times as the end of a sentence."""
+    return compared(ratio, "as long", "as long", "longer", "less time")
+
+
+def many(ratio: float) -> str:
+    """Return a ratio of things that are counted, which are named next."""
+    return compared(ratio, "as many", "as many", "more", "fewer")
+
+
 def more(ratio: float) -> str:
     return compared(ratio, "as much as", "as much as", "more than", "less than")
 
@@ -62,7 +72,9 @@ SPECS: dict[str, Callable[[float], str]] = {
     "percent": percent,
     "times": times,
     "longer": longer,
+    "long": long,
     "more": more,
+    "many": many,
     "faster": faster,
     "s": lambda value: f"{digits(value)} s",
     "ms": lambda value: f"{digits(value)} ms",
@@ -82,7 +94,6 @@ FIGURES = {
     "latency_ms": ("Latency", "ms"),
     "first_row_seconds": ("First row after", "s"),
 }
-RATIOS = ("percent", "times", "longer", "more", "faster")
 
 
 def shown(value: float, spec: str) -> str:

@@ -23,6 +23,10 @@ HERE = Path(__file__).parent
 # A number and its unit, and the words "times" and "of" behind one, stay on one line.
 UNIT = re.compile(r"(?<=\d) (?=(?:%|s|ms|MiB|GiB|M|k|rows/s|times|GB)\b|%)")
 
+# Else a line may end behind the hyphens.
+OPTION = re.compile(r"(--[a-z][a-z-]*)")
+CODE = re.compile(r"`([^`]+)`")
+
 
 @dataclass(frozen=True)
 class Picture:
@@ -48,10 +52,9 @@ class Part:
     pictures: list[Picture]
 
     @property
-    def main(self) -> str:
-        """Return the figure that the experiment is about: that of its first chart."""
-        charts = self.experiment.charts
-        return charts[0].figure if charts else "seconds"
+    def figures(self) -> list[str]:
+        """Return the figures that the experiment is about: those of its charts."""
+        return list(dict.fromkeys(chart.figure for chart in self.experiment.charts)) or ["seconds"]
 
 
 def html(experiments: list[Experiment], found: dict[str, list[Results]]) -> str:
@@ -117,8 +120,9 @@ def environment() -> jinja2.Environment:
 
 
 def kept(words: str) -> Markup:
-    """Return a text in which no number is parted from its unit."""
-    return Markup(UNIT.sub("&nbsp;", str(escape(words))))
+    """Return a text with its code as such, and no number parted from its unit."""
+    text = UNIT.sub("&nbsp;", str(escape(words)))
+    return Markup(OPTION.sub(r'<span class="option">\1</span>', CODE.sub(r"<code>\1</code>", text)))
 
 
 def day(date: str) -> str:

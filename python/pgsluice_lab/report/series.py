@@ -105,7 +105,8 @@ def titled(
         words = [case] * several_cases + [engine] * several_engines + [each.name] * bool(each.name)
         bar = {"case": case, "engine": engine}.get(chart.x)
         points = [(bar if bar else x, value) for x, value in each.points]
-        named.append(replace(each, name=", ".join(words) or case, points=points))
+        alone = engine if chart.x == "case" else case
+        named.append(replace(each, name=", ".join(words) or alone, points=points))
     return named
 
 

@@ -1,7 +1,7 @@
 """Tables of a run: its main figure with a column for each engine, all figures, and what failed."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pgsluice_lab.experiment import Experiment
 from pgsluice_lab.report.numerals import FIGURES, plain, shown, spec_of, title_of
@@ -38,14 +38,15 @@ class Table:
 
 
 def comparison(experiment: Experiment, run: Results, figure: str) -> Table:
-    """Return one figure, a row for each point and a column for each engine."""
-    engines = measured_engines(experiment, run)
-    axes = axes_of(run)
+    """Return one figure, a row for each point and a column for each engine that has it."""
+    having = replace(run, loads=[load for load in run.done if figure_of(load, figure) is not None])
+    engines = measured_engines(experiment, having)
+    axes = axes_of(having)
     groups = []
     for case in experiment.cases:
         rows = []
-        for point in points(run, case.name):
-            values = [run.measured(figure, case.name, engine, point) for engine in engines]
+        for point in points(having, case.name):
+            values = [having.measured(figure, case.name, engine, point) for engine in engines]
             rows.append([*at(point, axes), *(cell(each, figure) for each in values)])
         groups.append((case.title, rows))
     titles = [title_of_engine(run, engine) for engine in engines]

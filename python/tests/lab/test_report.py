@@ -126,6 +126,9 @@ class Numerals(unittest.TestCase):
             (1.18, "longer", "18 % longer than"),
             (1.02, "longer", "as long as"),
             (0.88, "longer", "12 % less time than"),
+            (2.41, "long", "2.4 times as long"),
+            (0.88, "long", "12 % less time"),
+            (0.96, "many", "4 % fewer"),
             (3.0, "more", "3.0 times as much as"),
             (0.5, "more", "50 % less than"),
             (4.2, "faster", "4.2 times as fast as"),
@@ -174,6 +177,11 @@ class Charts(Reported):
         expected = ["psql \\copy", "psql \\copy, input ordered by partition", "pgsluice"]
         self.assertEqual([x for x, _ in bars.points], expected)
 
+    def test_bars_of_one_engine_are_of_one_series(self):
+        chart = replace(self.bulkload.charts[3], engines=["psql"])
+        [bars] = drawing(chart, self.bulkload, self.runs["bulkload"]).series
+        self.assertEqual([x for x, _ in bars.points], ["one plain table", "hash partitions"])
+
     def test_what_was_not_measured_has_no_chart(self):
         chart = replace(self.bulkload.charts[0], figure="tps")
         self.assertIsNone(drawing(chart, self.bulkload, self.runs["bulkload"]))
@@ -215,6 +223,12 @@ class Page(Reported):
         words = page.html([holding], self.runs)
         self.assertIn("Of 1 published claim, <strong>1 holds</strong> here.", words)
 
+    def test_what_belongs_together_stays_on_a_line(self):
+        kept = str(page.kept("12 % of `full` by --wire text <1 s>"))
+        option = '<span class="option">--wire</span>'
+        expected = f"12&nbsp;% of <code>full</code> by {option} text &lt;1&nbsp;s&gt;"
+        self.assertEqual(kept, expected)
+
     def test_what_records_say_is_text_not_markup(self):
         self.assertIn("A published article &lt;about&gt; bulk loads", self.words)
         self.assertNotIn("<about>", self.page)
@@ -232,6 +246,15 @@ class Page(Reported):
         self.assertEqual(table.titles[:3], ["rows", "partitions", "engine"])
         table = tables.comparison(self.bulkload, self.runs["bulkload"][0], "seconds")
         self.assertEqual(table.size, 2 + 8)
+
+    def test_engines_without_a_figure_have_no_column_of_it(self):
+        run = self.runs["batches"][0]
+        loads = [
+            {**load, "figures": {"tps": 9.0} if load["engine"] == "psycopg-copy" else {}}
+            for load in run.loads
+        ]
+        table = tables.comparison(self.batches, replace(run, loads=loads), "tps")
+        self.assertEqual(table.titles, ["batch", "COPY by psycopg"])
 
     def test_a_case_without_axes_is_a_row_of_its_own(self):
         loads = [
