@@ -89,7 +89,8 @@ def read(site: Site, table: str) -> Facts:
             for statement in QUIET:
                 cursor.execute(statement)
             rows = cursor.execute(NODES, [oid]).fetchall()
-            nodes = [node(row, [each.id for each in rows]) for row in rows]
+            numbers = {row.id: number for number, row in enumerate(rows)}
+            nodes = [node(row, numbers) for row in rows]
             return Facts(
                 table,
                 nodes,
@@ -127,12 +128,12 @@ def found(cursor: psycopg.Cursor, table: str) -> int:
     return row.oid
 
 
-def node(row: tuple, ids: list[int]) -> Node:
+def node(row: tuple, numbers: dict[int, int]) -> Node:
     """Return a node of the tree; an estimate that nobody has made is not one of 0 rows."""
     guess = int(row.rows) if row.rows > 0 else None
     return Node(
         name=row.name,
-        parent=ids.index(row.parent) if row.parent else None,
+        parent=numbers.get(row.parent),
         level=row.level,
         kind=row.kind,
         key=row.key,

@@ -50,6 +50,15 @@ class Figures:
         ]
         return median(ratios) if ratios else None
 
+    @property
+    def unrest(self) -> float:
+        """Return by which factor the rounds of a way differ, in the middle of all ways."""
+        times = [
+            [load.seconds for load in self.of(way)] for way in {load.way for load in self.loads}
+        ]
+        spreads = [max(each) / min(each) for each in times if each]
+        return median(spreads) if spreads else 1
+
     def ways(self, case: str, engine: str) -> Iterator[Way]:
         """Yield the ways of an engine that were measured, in their order."""
         for way in dict.fromkeys(load.way for load in self.loads):

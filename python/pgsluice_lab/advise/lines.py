@@ -13,14 +13,17 @@ from pgsluice_lab.report.numerals import digits, times
 
 # Connections that bring less than the rest of it are not worth it.
 ENOUGH = 0.9
+# Half of the ways had a slowest round that took so much longer than their fastest.
+RESTLESS = 1.5
 # Of the best rate that batches reach.
 MOST_OF_IT = 0.7
 EXCHANGE = "pgsluice-exchange"
+REFUSED = "pgsluice ended with status 1: error: "
 OTHERS = {
-    "psql": "COPY through the root",
-    "psql-ordered": "ordered by partition",
-    "psql-leaves": "leaf by leaf",
-    EXCHANGE: "--exchange",
+    "psql": "COPY",
+    "psql-ordered": "COPY of rows ordered by partition before",
+    "psql-leaves": "COPY of a file a leaf, made before",
+    EXCHANGE: "pgsluice --exchange",
 }
 
 
@@ -48,7 +51,7 @@ def lines(facts: Facts, figures: Figures, asked: Asked) -> list[str]:
     exchange = figures.fastest(TREE, EXCHANGE)
     found = [
         shape(facts),
-        measured(facts, asked),
+        measured(facts, figures, asked),
         partitioning(facts, figures),
         loading(facts, figures, asked, best),
         connections(figures),
@@ -61,7 +64,7 @@ def lines(facts: Facts, figures: Figures, asked: Asked) -> list[str]:
 
 def whole(facts: Facts, asked: Asked) -> settings.Whole | None:
     if asked.total:
-        return settings.Whole(asked.total, f"the file's {digits(asked.total)} rows")
+        return settings.Whole(asked.total, f"the file's about {digits(asked.total)} rows")
     return settings.Whole(facts.rows, f"{digits(facts.rows)} rows") if facts.rows else None
 
 
@@ -78,12 +81,14 @@ def shape(facts: Facts) -> str:
     return f"{facts.table}: {'; '.join(parts)}."
 
 
-def measured(facts: Facts, asked: Asked) -> str:
+def measured(facts: Facts, figures: Figures, asked: Asked) -> str:
     rounds = f"medians of {asked.rounds} rounds" if asked.rounds > 1 else "one round"
     text = f"Measured with {asked.source}, on empty copies, PostgreSQL {facts.server.version}, "
     text += f"{rounds}."
     if facts.not_copied:
         text += f" Not copied, so not in the figures: {', '.join(facts.not_copied)}."
+    if figures.unrest > RESTLESS:
+        text += f" Rounds differed by a factor of {times(figures.unrest)}: measure again in quiet."
     return text
 
 
@@ -114,7 +119,8 @@ def partitioning(facts: Facts, figures: Figures) -> str:
 
 def recommended(facts: Facts, figures: Figures) -> Way | None:
     """Return the fastest way that the table as it is allows."""
-    engines = [COPY, "psql-ordered", "psql-leaves", OURS]
+    # Files that somebody has ordered or divided by leaf before are not to be had for nothing.
+    engines = [COPY, OURS]
     if facts.partitioned and facts.empty == len(facts.leaves):
         engines.append(EXCHANGE)
     found = [way for engine in engines if (way := figures.fastest(TREE, engine))]
@@ -146,8 +152,6 @@ def loading(facts: Facts, figures: Figures, asked: Asked, best: Way | None) -> s
         OURS: asked.command(best.jobs),
         EXCHANGE: asked.command(best.jobs, "--exchange"),
         COPY: r"psql's \copy" + over(best.jobs),
-        "psql-ordered": r"psql's \copy of rows ordered by partition" + over(best.jobs),
-        "psql-leaves": r"psql's \copy of a file a leaf" + over(best.jobs),
     }
     text = f"Load with: {texts[best.engine]}: {digits(rate(figures, best))} rows/s"
     through = "one COPY through the root" if facts.partitioned else "one COPY"
@@ -160,21 +164,20 @@ def loading(facts: Facts, figures: Figures, asked: Asked, best: Way | None) -> s
     ]
     if not others:
         return text + "."
-    return f"{text}. Others{over(asked.jobs)}: {'; '.join(others)}."
+    against = "through the root" if facts.partitioned else "over one connection"
+    return f"{text}. Others{over(asked.jobs)}, against COPY {against}: {'; '.join(others)}."
 
 
 def other(facts: Facts, figures: Figures, engine: str, jobs: int, root: Way) -> str:
     """Return how fast another way is, or why it is none."""
     way = Way(TREE, engine, jobs)
+    if way == root:
+        return ""
     ratio = figures.ratio(root, way)
     if ratio is None:
-        reason = figures.reason(TREE, engine)
-        return (
-            f"not possible ({reason.removeprefix('pgsluice ended with status 1: error: ')})"
-            if reason
-            else ""
-        )
-    note = f"{times(ratio)} times" if way != root else "1 time"
+        reason = figures.reason(TREE, engine).removeprefix(REFUSED)
+        return f"not possible ({reason})" if reason else ""
+    note = f"{times(ratio)} times"
     if engine == EXCHANGE and facts.empty < len(facts.leaves):
         note += f" (only for empty leaves, which {facts.empty:,} of {len(facts.leaves):,} are)"
     return note

@@ -109,4 +109,5 @@ def original(text: str, facts: Facts) -> str:
         return f"{match[0]} of the copy of {name}" if match[2] else name
 
     lines = [re.sub(r"^psql:.*?:\d+: ", "", line) for line in text.splitlines()]
-    return re.sub(r'"n(\d+)(_\w+)?"', named, "\n".join(lines))
+    text = re.sub(r"COPY n(\d+),", r'COPY "n\1",', "\n".join(lines))
+    return re.sub(r'"n(\d+)(_\w+)?"', named, text)

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from psycopg import sql
-
 from pgsluice_lab import measure, stage
 from pgsluice_lab.advise import scratch
 from pgsluice_lab.advise.facts import Facts
@@ -30,6 +28,14 @@ BATCHES = {1: 300, 10: 1_000, 100: 5_000, 1_000: 20_000}
 # One statement takes so many values at most.
 PARAMETERS = 65_535
 LIMIT = 120
+# The locks are counted when all rows are written, in the statement itself: those on indexes go at
+# its end.
+LOCKS = """WITH rows AS (
+        INSERT INTO {tree} ({columns}) SELECT {columns} FROM {plain} RETURNING tableoid AS leaf),
+    written AS MATERIALIZED (SELECT count(DISTINCT leaf) AS leaves FROM rows)
+    SELECT (SELECT count(*) FROM pg_locks JOIN pg_class c ON c.oid = relation
+        WHERE pid = pg_backend_pid() AND relnamespace = %s::regnamespace AND leaves > 0), leaves
+    FROM written"""
 
 
 @dataclass(frozen=True)
@@ -79,7 +85,7 @@ def run(facts: Facts, sample: Sample, trial: Trial, site: Site, folder: Path, sa
                 ready.prepare(folder)
                 loads.append(told(way, number, measure.load(ready, engine, LIMIT), facts))
         say("locks", steps)
-        locks, leaves = locked(facts, stages[TREE], sample)
+        locks, leaves = locked(facts, stages, sample)
     except LabError as error:
         raise LabError(
             error.message, scratch.original(error.detail, facts), error.hint, error.status
@@ -153,24 +159,18 @@ def told(way: Way, number: int, load: dict, facts: Facts) -> Load:
     return Load(way, number, *figures)
 
 
-def locked(facts: Facts, ready: Stage, sample: Sample) -> tuple[int | None, int]:
-    """Return how many locks one transaction holds that writes all rows through the root."""
+def locked(facts: Facts, stages: dict[str, Stage], sample: Sample) -> tuple[int | None, int]:
+    """Return how many locks one statement holds that writes all rows through the root, and leaves.
+
+    What the last load left in the plain table is written; it holds its locks to its end, as COPY.
+    """
     if not facts.partitioned:
         return None, 0
-    site, columns = ready.site, sample.rows.columns
-    ready.prepare(sample.rows.file.parent)
-    table = f"{ready.schema}.{scratch.ROOT}"
-    with site.connection.transaction(force_rollback=True), site.connection.cursor() as cursor:
-        with (
-            sample.rows.file.open("rb") as source,
-            cursor.copy(sql.SQL(f"COPY {table} ({columns}) FROM STDIN")) as stream,
-        ):
-            while block := source.read(1 << 20):
-                stream.write(block)
-        [[held]] = cursor.execute(
-            "SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'relation'"
-        ).fetchall()
-        [[leaves]] = cursor.execute(
-            sql.SQL(f"SELECT count(DISTINCT tableoid) FROM {table}")
-        ).fetchall()
-    return held, leaves
+    tree, plain = stages[TREE], stages[PLAIN]
+    tree.prepare(tree.scratch)
+    names = {"tree": tree.table, "plain": plain.table, "columns": sample.rows.columns}
+    connection = tree.site.connection
+    with connection.transaction(force_rollback=True), connection.cursor() as cursor:
+        cursor.execute(LOCKS.format(**names), [tree.schema])
+        [[locks, leaves]] = cursor.fetchall()
+    return locks, leaves
