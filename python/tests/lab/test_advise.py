@@ -16,9 +16,9 @@ from pgsluice_lab.failure import LabError
 from pgsluice_lab.site import Site
 
 # Hash in range, keys that only leaves have, a sequence, quoted names, another order of columns.
-SCHEMA = """
+SCHEMA = '''
 CREATE SCHEMA "My Sales";
-CREATE FUNCTION "My Sales".remark() RETURNS text LANGUAGE sql AS 'SELECT ''none''';
+CREATE FUNCTION "My Sales".remark() RETURNS text LANGUAGE sql AS $$SELECT 'none'$$;
 CREATE TABLE "My Sales"."Orders" (
     "Id" bigserial, day date NOT NULL, customer int NOT NULL,
     double int GENERATED ALWAYS AS (customer * 2) STORED,
@@ -48,7 +48,7 @@ CREATE TABLE public.many_a PARTITION OF public.many FOR VALUES IN ('a', NULL);
 CREATE ROLE reader LOGIN PASSWORD 'secret';
 GRANT USAGE ON SCHEMA "My Sales" TO reader;
 GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader;
-"""
+'''
 ORDERS = '"My Sales"."Orders"'
 LEFT = """SELECT (SELECT string_agg(nspname, ' ' ORDER BY 1) FROM pg_namespace
         WHERE nspname !~ '^pg_' AND nspname <> 'information_schema'),
@@ -154,7 +154,7 @@ class Advice(unittest.TestCase):
         self.assertIn('invalid input syntax for type integer: "x"', error.detail)
         self.assertIn("COPY public.flat, line 2, column id", error.detail)
         error = self.refused("many", "b\n", columns="kind")
-        self.assertIn('no partition of relation public.many found for row', error.detail)
+        self.assertIn("no partition of relation public.many found for row", error.detail)
         error = self.refused("flat", "1,2024-01-01\n1,2024-01-01\n")
         self.assertIn('constraint "n0_pkey" of the copy of public.flat', error.detail)
 
