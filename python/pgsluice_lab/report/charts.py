@@ -42,12 +42,13 @@ class Styles:
         series = drawing.series
         engines = main_first(drawing.engines)
         shared = len({(each.case, each.engine) for each in series}) < len(series)
-        one = len({each.engine for each in series}) == 1
+        one = len({each.engine for each in series}) == 1 and not drawing.bars
+        by_case = one or shared or drawing.chart.x == "engine"
         # A level line is dotted, whichever case it is of.
         lines = list(dict.fromkeys(each.case for each in series if not each.level))
         self.keys = {
             each.name: (
-                number if one or shared else engines.index(each.engine),
+                number if by_case else engines.index(each.engine),
                 lines.index(each.case) if each.case in lines else 0,
             )
             for number, each in enumerate(series)

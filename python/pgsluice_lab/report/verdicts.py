@@ -28,8 +28,8 @@ class Verdict:
         """Return the smallest and the largest of the rounds; empty where they read the same."""
         if self.measured is None:
             return ""
-        ends = [as_claimed(end, self.claim) for end in (self.measured.low, self.measured.high)]
-        return f"{ends[0]} to {ends[1]}" if ends[0] != ends[1] else ""
+        low, high = (as_claimed(end, self.claim) for end in (self.measured.low, self.measured.high))
+        return f"{low.removesuffix(' times')} to {high}" if low != high else ""
 
     @property
     def word(self) -> str:

@@ -91,6 +91,9 @@ class Claims(unittest.TestCase):
         self.assertEqual(found.shown, "+50 %")
         self.assertEqual(found.spread, "+40 % to +400 %")
         self.assertEqual(found.divided, "in 1 of 3 rounds")
+        times = replace(self.CLAIM, shown="times")
+        found = verdicts.verdict(times, Measured((1.4, 1.5, 5.0)))
+        self.assertEqual((found.shown, found.spread), ("1.5 times", "1.4 to 5.0 times"))
         self.assertEqual(verdicts.verdict(self.CLAIM, Measured((2.0, 2.0))).divided, "")
 
     def test_what_was_not_measured_is_not_judged(self):
