@@ -64,7 +64,7 @@ def advise(site: Site, wish: Wish, ask: Callable[[str], None], say: trial.Say) -
     ask(intention(facts, ways * wish.rounds, size))
     inputs.cache().mkdir(parents=True, exist_ok=True)
     disk.check(FORMS * size, 0, inputs.cache(), None)
-    with tempfile.TemporaryDirectory(dir=inputs.cache()) as place:
+    with emptied(site), tempfile.TemporaryDirectory(dir=inputs.cache()) as place:
         folder = Path(place)
         rows = sample.taken(facts, site, wish.file, wish.form, wish.rows, folder)
         plan = Trial(wish.rounds, wish.jobs)
@@ -144,6 +144,17 @@ def load_options(wish: Wish) -> list[str]:
         "--columns": form.columns,
     }
     return options + [word for name, text in given.items() if text for word in (name, text)]
+
+
+@contextmanager
+def emptied(site: Site) -> Iterator[None]:
+    """Drop at the end what was made, also where it did not come to that."""
+    try:
+        yield
+    finally:
+        site.end_loads()
+        for [schema] in site.own():
+            site.drop(schema)
 
 
 @contextmanager

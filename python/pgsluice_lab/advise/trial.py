@@ -68,7 +68,7 @@ def ways(facts: Facts, trial: Trial) -> list[Way]:
 
 
 def run(facts: Facts, sample: Sample, trial: Trial, site: Site, folder: Path, say: Say) -> Figures:
-    """Make the copies in schemas of the lab's own, measure, and drop them."""
+    """Make the copies in schemas of the lab's own, and measure."""
     wanted = ways(facts, trial)
     engines, _ = available(dict.fromkeys(way.engine for way in wanted))
     steps = len(wanted) * trial.rounds + len({way.case for way in wanted})
@@ -90,8 +90,6 @@ def run(facts: Facts, sample: Sample, trial: Trial, site: Site, folder: Path, sa
         raise LabError(
             error.message, scratch.original(error.detail, facts), error.hint, error.status
         ) from error
-    for ready in stages.values():
-        site.drop(ready.schema)
     return Figures(loads, locks, leaves)
 
 
