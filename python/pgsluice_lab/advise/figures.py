@@ -1,4 +1,4 @@
-"""What was measured: loads, their medians, and ratios of loads in the same round."""
+"""What was measured: loads, their medians, and ratios of these."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -43,12 +43,9 @@ class Figures:
         return median(known) if known else None
 
     def ratio(self, way: Way, over: Way) -> float | None:
-        """Return the median over rounds of the times of one way to those of another."""
-        others = {load.round: load.seconds for load in self.of(over)}
-        ratios = [
-            load.seconds / others[load.round] for load in self.of(way) if load.round in others
-        ]
-        return median(ratios) if ratios else None
+        """Return the time of one way to that of another, as a reader divides what is shown."""
+        seconds, others = self.middle(way), self.middle(over)
+        return seconds / others if seconds and others else None
 
     @property
     def unrest(self) -> float:

@@ -64,13 +64,13 @@ def lines(facts: Facts, figures: Figures, asked: Asked) -> list[str]:
 
 def whole(facts: Facts, asked: Asked) -> settings.Whole | None:
     if asked.total:
-        return settings.Whole(asked.total, f"the file's about {digits(asked.total)} rows")
+        return settings.Whole(asked.total, "the whole file")
     return settings.Whole(facts.rows, f"{digits(facts.rows)} rows") if facts.rows else None
 
 
 def shape(facts: Facts) -> str:
     rows = f"about {digits(facts.rows)} rows" if facts.rows else "never analyzed"
-    parts = [facts.shape, rows if facts.bytes else "no rows"]
+    parts = [facts.shape, "no rows" if facts.empty == len(facts.leaves) else rows]
     least, most = facts.indexes
     each = f" ({most} a leaf)" if facts.partitioned else ""
     each = f" ({least} to {most} a leaf)" if least != most else each
@@ -83,8 +83,8 @@ def shape(facts: Facts) -> str:
 
 def measured(facts: Facts, figures: Figures, asked: Asked) -> str:
     rounds = f"medians of {asked.rounds} rounds" if asked.rounds > 1 else "one round"
-    text = f"Measured with {asked.source}, on empty copies, PostgreSQL {facts.server.version}, "
-    text += f"{rounds}."
+    text = f"Measured with {asked.source}, as COPY text, into empty copies; PostgreSQL"
+    text += f" {facts.server.version}, {rounds}."
     if facts.not_copied:
         text += f" Not copied, so not in the figures: {', '.join(facts.not_copied)}."
     if figures.unrest > RESTLESS:
@@ -164,8 +164,8 @@ def loading(facts: Facts, figures: Figures, asked: Asked, best: Way | None) -> s
     ]
     if not others:
         return text + "."
-    against = "through the root" if facts.partitioned else "over one connection"
-    return f"{text}. Others{over(asked.jobs)}, against COPY {against}: {'; '.join(others)}."
+    against = " through the root" if facts.partitioned else ""
+    return f"{text}. Speed of others{over(asked.jobs)}, to one COPY{against}: {'; '.join(others)}."
 
 
 def other(facts: Facts, figures: Figures, engine: str, jobs: int, root: Way) -> str:

@@ -13,6 +13,7 @@ from pgsluice_lab.advise import scratch
 from pgsluice_lab.advise.facts import Facts
 from pgsluice_lab.failure import LabError
 from pgsluice_lab.inputs import Rows
+from pgsluice_lab.report.numerals import digits
 from pgsluice_lab.site import Site
 
 # A block may hold fewer rows than the average says.
@@ -116,8 +117,10 @@ def taken(facts: Facts, site: Site, file: Path | None, form: Format, rows: int, 
             f"{file} has no rows" if file else f"{facts.table} has no rows, and no FILE is given",
             hint="Advice takes rows to measure with: name a FILE of such as will be loaded.",
         )
-    source = f"the first {int(count):,} rows of {file.name}" if file else ""
-    source = source or f"{int(count):,} rows of the table itself, in random order"
+    source = f"{int(count):,} rows of the table itself, in random order"
+    if file:
+        most = f" of about {digits(total)}" if total > int(count) else ""
+        source = f"the first {int(count):,}{most} rows of {file.name}"
     load = ("--format", "text", "--columns", columns.replace(", ", ","))
     return Sample(Rows(text, int(count), "", load, columns), source, total)
 

@@ -67,7 +67,7 @@ def timeout(server: Server, rate: float, whole: Whole | None) -> str:
         rows = digits(rate * server.checkpoint_timeout, 2)
         return f"checkpoint_timeout = {now} is enough for loads of {rows} rows."
     takes = whole.rows / rate
-    about = f"{whole.words} take {duration(takes)}"
+    about = f"loading {whole.words} takes {duration(takes)}"
     longer = [each for each in TIMEOUTS if each > server.checkpoint_timeout]
     if takes <= server.checkpoint_timeout or not longer:
         return f"checkpoint_timeout = {now} is enough: {about}."

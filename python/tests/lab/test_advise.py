@@ -121,7 +121,7 @@ class Advice(unittest.TestCase):
         columns = 'day,CUSTOMER,"a ""note"""'
         advice = self.advice(ORDERS, f"a,b,c\n{text}", columns=columns, header=True, rows=30)
         self.assertEqual(self.failures(advice), [])
-        self.assertIn("the first 30 rows of rows.csv", advice.lines[1])
+        self.assertIn("the first 30 of about 4", advice.lines[1])
         self.assertIn(f"--header --columns '{columns}' -j", advice.lines[3])
 
     def test_tables_that_are_not_partitioned(self):

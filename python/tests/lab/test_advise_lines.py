@@ -75,8 +75,9 @@ class Lines(unittest.TestCase):
         facts = replace(EVENTS, triggers=1, foreign_keys=2)
         self.assertEqual(
             self.line(1, facts),
-            "Measured with the first 200,000 rows of x.csv, on empty copies, PostgreSQL 18,"
-            " one round. Not copied, so not in the figures: 1 trigger, 2 foreign keys.",
+            "Measured with the first 200,000 rows of x.csv, as COPY text, into empty copies;"
+            " PostgreSQL 18, one round. Not copied, so not in the figures: 1 trigger, 2 foreign"
+            " keys.",
         )
 
     def test_rounds_that_differ_are_said(self):
@@ -115,9 +116,9 @@ class Lines(unittest.TestCase):
         self.assertEqual(
             self.line(3),
             "Load with: pgsluice load x.csv -t events -j 2: 400,000 rows/s, 4.0 times as fast as"
-            " one COPY through the root. Others over 2 connections, against COPY through the root:"
-            " COPY 1.2 times; COPY of rows ordered by partition before 1.6 times; COPY of a file a"
-            " leaf, made before 2.5 times; pgsluice --exchange 5.0 times (only for empty leaves,"
+            " one COPY through the root. Speed of others over 2 connections, to one COPY through"
+            " the root: COPY 1.2 times; COPY of rows ordered by partition before 1.6 times; COPY of a"
+            " file a leaf, made before 2.5 times; pgsluice --exchange 5.0 times (only for empty leaves,"
             " which 0 of 2 are).",
         )
 
@@ -138,7 +139,7 @@ class Lines(unittest.TestCase):
 
     def test_the_root_may_be_the_best_way(self):
         self.assertIn(
-            r"Load with: psql's \copy: 2,000,000 rows/s. Others over 2 connections, ",
+            r"Load with: psql's \copy: 2,000,000 rows/s. Speed of others over 2 connections, ",
             self.line(3, figures=Figures(loads(tree_psql_1=0.1))),
         )
 
@@ -226,11 +227,11 @@ class Settings(unittest.TestCase):
     def test_checkpoints_by_time(self):
         self.assertEqual(
             settings.timeout(Server(), 1_000, Whole(1_000_000, "all rows")),
-            "Set checkpoint_timeout = 30min, not 5min: all rows take 17 min.",
+            "Set checkpoint_timeout = 30min, not 5min: loading all rows takes 17 min.",
         )
         self.assertEqual(
             settings.timeout(Server(), 1_000, Whole(300_000, "all rows")),
-            "checkpoint_timeout = 5min is enough: all rows take 5.0 min.",
+            "checkpoint_timeout = 5min is enough: loading all rows takes 5.0 min.",
         )
         self.assertEqual(
             settings.timeout(Server(), 1_000, None),
