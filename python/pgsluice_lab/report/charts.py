@@ -4,8 +4,10 @@ An engine has one colour and a case one dash and mark, so that a glance tells bo
 are of one engine, the cases have the colours.
 """
 
+import math
 import re
 import textwrap
+from collections.abc import Callable
 
 import plotly.graph_objects as go
 
@@ -21,6 +23,8 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, s
 LABEL = 24
 # More values than these on an axis would run into each other.
 TICKS = 8
+# The part of the axis that a number needs.
+ROOM = 0.1
 # From here on an axis counts in thousands.
 LARGE = 10_000
 
@@ -196,13 +200,30 @@ def titled(text: str) -> dict:
 def number_axis(drawing: Drawing) -> dict:
     """Return the x axis of lines, with a tick where there are points."""
     chart, ticks = drawing.chart, drawing.ticks
-    kind = "log" if "x" in chart.log else "linear"
     named = {"title": titled(chart.axis.get("x", chart.x))}
-    if len(ticks) <= TICKS or kind == "log":
-        named |= {"tickvals": ticks, "ticktext": [tick(x) for x in ticks]}
     if any(isinstance(x, str) for x in ticks):
         return lines(type="category", **named)
+    # Nothing at all is a number of partitions too, and has no place on a logarithmic axis.
+    kind = "log" if "x" in chart.log and min(ticks) > 0 else "linear"
+    if len(ticks) <= TICKS or kind == "log":
+        told = apart(ticks, math.log if kind == "log" else float)
+        named |= {"tickvals": ticks, "ticktext": [tick(x) if x in told else "" for x in ticks]}
+        named |= {"tickangle": 0}
     return lines(type=kind, **named)
+
+
+def apart(ticks: list[float], place: Callable[[float], float]) -> set[float]:
+    """Return the ticks with room for their number on a phone as well; powers of ten come first."""
+    width = place(ticks[-1]) - place(ticks[0])
+    told: set[float] = set()
+    for tick in sorted(ticks, key=lambda tick: (not power_of_ten(tick), tick)):
+        if all(abs(place(tick) - place(other)) >= ROOM * width for other in told):
+            told.add(tick)
+    return told
+
+
+def power_of_ten(tick: float) -> bool:
+    return tick > 0 and math.log10(tick).is_integer()
 
 
 def category_axis(drawing: Drawing) -> dict:

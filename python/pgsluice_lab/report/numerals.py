@@ -67,8 +67,10 @@ def faster(ratio: float) -> str:
     return compared(ratio, "as fast as", "as fast as", "faster than", "slower than")
 
 
+# `plain` has whole numbers in full: counts. `digits` is for what was measured.
 SPECS: dict[str, Callable[[float], str]] = {
     "plain": plain,
+    "digits": digits,
     "percent": percent,
     "times": times,
     "longer": longer,
@@ -84,13 +86,13 @@ SPECS: dict[str, Callable[[float], str]] = {
 # How each figure of a measurement is shown, and what it is called; others are plain numbers.
 FIGURES = {
     "seconds": ("Time", "s"),
-    "rows_per_second": ("Rows a second", "plain"),
+    "rows_per_second": ("Rows a second", "digits"),
     "client_cpu_seconds": ("CPU, client", "s"),
     "server_cpu_seconds": ("CPU, server", "s"),
     "wal_bytes": ("WAL", "mib"),
     "table_bytes": ("Tables", "mib"),
     "index_bytes": ("Indexes", "mib"),
-    "tps": ("Transactions a second", "plain"),
+    "tps": ("Transactions a second", "digits"),
     "latency_ms": ("Latency", "ms"),
     "first_row_seconds": ("First row after", "s"),
 }
@@ -109,4 +111,4 @@ def title_of(figure: str) -> str:
 
 
 def spec_of(figure: str) -> str:
-    return FIGURES.get(figure, ("", "plain"))[1]
+    return FIGURES.get(figure, ("", "digits"))[1]

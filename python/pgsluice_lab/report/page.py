@@ -5,6 +5,7 @@ The same records give the same bytes: nothing in it depends on the day or on cha
 
 import json
 import re
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,7 @@ HERE = Path(__file__).parent
 # A number and its unit, and the words "times" and "of" behind one, stay on one line.
 UNIT = re.compile(r"(?<=\d) (?=(?:%|s|ms|MiB|GiB|M|k|rows/s|times|GB)\b|%)")
 
+TITLE = 18
 # Else a line may end behind the hyphens.
 OPTION = re.compile(r"(--[a-z][a-z-]*)")
 CODE = re.compile(r"`([^`]+)`")
@@ -115,7 +117,7 @@ def environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=True,
     )
-    made.filters |= {"readable": tables.text, "kept": kept, "day": day}
+    made.filters |= {"readable": tables.text, "kept": kept, "folded": folded, "day": day}
     return made
 
 
@@ -123,6 +125,12 @@ def kept(words: str) -> Markup:
     """Return a text with its code as such, and no number parted from its unit."""
     text = UNIT.sub("&nbsp;", str(escape(words)))
     return Markup(OPTION.sub(r'<span class="option">\1</span>', CODE.sub(r"<code>\1</code>", text)))
+
+
+def folded(title: str) -> Markup:
+    """Return the title of a column in lines as short as its words allow."""
+    lines = textwrap.wrap(title, TITLE, break_long_words=False, break_on_hyphens=False)
+    return Markup("<br>").join(lines)
 
 
 def day(date: str) -> str:

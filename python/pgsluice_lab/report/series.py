@@ -99,10 +99,14 @@ def titled(
     engine_titles = titles(runs)
     several_cases = len({each.case for each in found}) > 1 and chart.x != "case"
     several_engines = len({each.engine for each in found}) > 1 and chart.x != "engine"
+    cases_of_engines = {(each.engine, each.case) for each in found}
+    shared = len(cases_of_engines) > len({engine for engine, _ in cases_of_engines})
     named = []
     for each in found:
         case, engine = case_titles[each.case], engine_titles.get(each.engine, each.engine)
-        words = [case] * several_cases + [engine] * several_engines + [each.name] * bool(each.name)
+        # Engines of a single case each say which case it is; a level line says why it is level.
+        by_case = several_cases and (each.level or shared)
+        words = [case] * by_case + [engine] * several_engines + [each.name] * bool(each.name)
         bar = {"case": case, "engine": engine}.get(chart.x)
         points = [(bar if bar else x, value) for x, value in each.points]
         alone = engine if chart.x == "case" else case

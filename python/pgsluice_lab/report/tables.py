@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from pgsluice_lab.experiment import Experiment
+from pgsluice_lab.experiment import Case, Experiment
 from pgsluice_lab.report.numerals import FIGURES, plain, shown, spec_of, title_of
 from pgsluice_lab.report.results import Measured, Results, figure_of, identity
 
@@ -37,20 +37,42 @@ class Table:
         return column >= self.words or all(cell[:1].isdigit() for cell in cells if cell)
 
 
-def comparison(experiment: Experiment, run: Results, figure: str) -> Table:
-    """Return one figure, a row for each point and a column for each engine that has it."""
+def comparisons(experiment: Experiment, run: Results, figure: str) -> list[Table]:
+    """Return one figure, a row for each point and a column for each engine that has it.
+
+    Cases without an engine in common have nothing to compare, and a table each.
+    """
     having = replace(run, loads=[load for load in run.done if figure_of(load, figure) is not None])
-    engines = measured_engines(experiment, having)
-    axes = axes_of(having)
-    groups = []
+    together: list[tuple[set[str], list[Case]]] = []
     for case in experiment.cases:
+        engines = {load["engine"] for load in having.loads if load["case"] == case.name}
+        if not engines:
+            continue
+        for shared, cases in together:
+            if shared & engines:
+                shared |= engines
+                cases.append(case)
+                break
+        else:
+            together.append((engines, [case]))
+    return [
+        comparison(having, figure, cases, [each for each in experiment.engines if each in engines])
+        for engines, cases in together
+    ]
+
+
+def comparison(run: Results, figure: str, cases: list[Case], engines: list[str]) -> Table:
+    """Return one figure of these cases, with a column for each of these engines."""
+    named = {case.name for case in cases}
+    axes = axes_of(replace(run, loads=[load for load in run.loads if load["case"] in named]))
+    groups = []
+    for case in cases:
         rows = []
-        for point in points(having, case.name):
-            values = [having.measured(figure, case.name, engine, point) for engine in engines]
+        for point in points(run, case.name):
+            values = [run.measured(figure, case.name, engine, point) for engine in engines]
             rows.append([*at(point, axes), *(cell(each, figure) for each in values)])
         groups.append((case.title, rows))
-    titles = [title_of_engine(run, engine) for engine in engines]
-    return table([*axes, *titles], len(axes), groups)
+    return table([*axes, *(title_of_engine(run, each) for each in engines)], len(axes), groups)
 
 
 def everything(experiment: Experiment, run: Results) -> Table:

@@ -1,5 +1,6 @@
 """What the report says of records: medians, ratios, verdicts, sentences, tables, and its bytes."""
 
+import math
 import re
 import string
 import tempfile
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import plotly
 from pgsluice_lab.experiment import Claim, Figure, experiments
-from pgsluice_lab.report import page, tables, verdicts
+from pgsluice_lab.report import charts, page, tables, verdicts
 from pgsluice_lab.report.numerals import SPECS, shown
 from pgsluice_lab.report.palette import DARK, LIGHT
 from pgsluice_lab.report.results import Measured, newest
@@ -120,6 +121,7 @@ class Numerals(unittest.TestCase):
             (331.0, "times", "330"),
             (800, "plain", "800"),
             (2500.0, "plain", "2,500"),
+            (22_315.0, "digits", "22,300"),
         ):
             self.assertEqual(shown(value, spec), expected)
 
@@ -165,6 +167,19 @@ class Charts(Reported):
         found = drawing(chart, self.bulkload, self.runs["bulkload"])
         self.assertEqual([each.name for each in found.series], ["rows 250,000", "rows 500,000"])
 
+    def test_engines_of_one_case_each_are_named_alone(self):
+        run = self.runs["bulkload"][0]
+        own = {("none", "psql"), ("hash", "pgsluice")}
+        loads = [load for load in run.loads if (load["case"], load["engine"]) in own]
+        chart = self.bulkload.charts[1]
+        for engines, expected in (
+            ([], ["psql \\copy", "pgsluice"]),
+            (["psql"], ["one plain table"]),
+        ):
+            some = replace(chart, engines=engines)
+            found = drawing(some, self.bulkload, [replace(run, loads=loads)])
+            self.assertEqual([each.name for each in found.series], expected)
+
     def test_servers_stand_side_by_side(self):
         found = self.drawn("Time by server")
         psql = found.series[0]
@@ -188,6 +203,13 @@ class Charts(Reported):
     def test_what_was_not_measured_has_no_chart(self):
         chart = replace(self.bulkload.charts[0], figure="tps")
         self.assertIsNone(drawing(chart, self.bulkload, self.runs["bulkload"]))
+
+    def test_ticks_that_would_run_into_each_other_have_no_number(self):
+        batches = [1, 5, 10, 50, 100, 1000, 10_000, 100_000]
+        told = charts.apart(batches, math.log)
+        self.assertEqual(told, {1, 10, 100, 1000, 10_000, 100_000})
+        self.assertEqual(charts.apart([200, 400, 600, 800], float), {200, 400, 600, 800})
+        self.assertEqual(charts.apart([0, 7], float), {0, 7})
 
     def test_a_light_colour_has_one_dark_twin(self):
         self.assertEqual(LIGHT.keys(), DARK.keys())
@@ -247,7 +269,7 @@ class Page(Reported):
         table = tables.everything(self.bulkload, self.runs["bulkload"][0])
         self.assertEqual(table.size, 2 * 2 + 8 * 3)
         self.assertEqual(table.titles[:3], ["rows", "partitions", "engine"])
-        table = tables.comparison(self.bulkload, self.runs["bulkload"][0], "seconds")
+        [table] = tables.comparisons(self.bulkload, self.runs["bulkload"][0], "seconds")
         self.assertEqual(table.size, 2 + 8)
 
     def test_engines_without_a_figure_have_no_column_of_it(self):
@@ -256,8 +278,18 @@ class Page(Reported):
             {**load, "figures": {"tps": 9.0} if load["engine"] == "psycopg-copy" else {}}
             for load in run.loads
         ]
-        table = tables.comparison(self.batches, replace(run, loads=loads), "tps")
+        [table] = tables.comparisons(self.batches, replace(run, loads=loads), "tps")
         self.assertEqual(table.titles, ["batch", "COPY by psycopg"])
+
+    def test_cases_with_no_engine_in_common_are_not_compared(self):
+        loads = [
+            *synthetic.rounds("none", {"rows": 1}, "psql", 1, 1, 1),
+            *synthetic.rounds("hash", {"rows": 1}, "pgsluice", 1, 1, 1),
+        ]
+        run = replace(self.runs["bulkload"][0], loads=loads)
+        first, second = tables.comparisons(self.bulkload, run, "seconds")
+        self.assertEqual(first.titles, ["rows", "psql \\copy"])
+        self.assertEqual(second.titles, ["rows", "pgsluice"])
 
     def test_a_case_without_axes_is_a_row_of_its_own(self):
         loads = [
@@ -266,7 +298,8 @@ class Page(Reported):
             for load in synthetic.rounds(case, {}, "psql", 2, 1, 100)
         ]
         run = replace(self.runs["bulkload"][0], loads=loads)
-        [(_, rows)] = tables.comparison(self.bulkload, run, "seconds").groups
+        [table] = tables.comparisons(self.bulkload, run, "seconds")
+        [(_, rows)] = table.groups
         self.assertEqual([row[0].value for row in rows], ["one plain table", "hash partitions"])
 
     def test_a_run_without_its_end_is_said_to_be_one(self):
@@ -280,7 +313,15 @@ class Page(Reported):
     def test_loads_of_cases_since_renamed_do_no_harm(self):
         file = self.file("batches")
         file.write_text(file.read_text().replace('"case": "batches"', '"case": "before"'))
-        self.assertIn("INSERT against COPY", page.html(self.experiments, newest(self.folder)))
+        words = page.html(self.experiments, newest(self.folder))
+        self.assertIn("INSERT against COPY", words)
+        self.assertIn("No load has figures yet", words)
+
+    def test_an_axis_with_nothing_on_it_is_not_logarithmic(self):
+        file = self.file("batches")
+        file.write_text(file.read_text().replace('{"batch": 1}', '{"batch": 0}'))
+        [chart] = page.drawings(self.batches, newest(self.folder)["batches"])
+        self.assertEqual(charts.plot(chart).layout.xaxis.type, "linear")
 
 
 class Shipped(unittest.TestCase):
