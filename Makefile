@@ -18,6 +18,9 @@ PGSLUICE_TEST_MAJORS ?= 15 18
 MATRIX ?= 13 14 15 16 17 18
 # The random trees that `make test-matrix` tries on each server.
 RANDOM_TREES ?= 1000
+# Where the lab keeps its records and its report, and the older servers that `make lab` tries as well.
+LAB ?= docs/lab
+LAB_MAJORS ?= 13
 # What is not tried is counted as filtered out, not as passed.
 UNTRIED := $(patsubst %,--skip pg%,$(filter-out $(PGSLUICE_TEST_MAJORS),13 14 15 16 17 18))
 
@@ -27,7 +30,7 @@ export PATH := $(VENV)/bin:$(PATH)
 unexport CONDA_PREFIX PYTHONHOME PYTHONPATH
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-matrix check audit fuzz lanes bench bench-report format clean
+.PHONY: help build demo test test-matrix check audit fuzz lanes bench bench-report lab lab-report format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -85,6 +88,17 @@ bench: build ## Time loads against psql and the floor, and the stages alone (CAS
 
 bench-report: $(TOOLS) ## Put the newest figures of bench/records into README.md and its chart
 	@python -m bench.report
+
+lab: build ## Run every experiment of the lab at small, on several servers where that matters, and write its report
+	@python -m pgsluice_lab run all --records $(LAB)/records
+	@for major in $(LAB_MAJORS); do \
+	    bin=$$(python scripts/fetch_postgres.py $$major) && \
+	    python -m pgsluice_lab run copy-order --server-bin $$bin --records $(LAB)/records || exit; \
+	done
+	@$(MAKE) --no-print-directory lab-report
+
+lab-report: $(TOOLS) ## Make the lab's page and charts of its newest records
+	@PYTHONPATH=python python -m pgsluice_lab report --records $(LAB)/records --output $(LAB)/report.html --charts $(LAB)/charts
 
 format: $(TOOLS) ## Format all sources
 	cargo fmt --all

@@ -9,9 +9,11 @@ from argparse import Namespace
 from collections import Counter
 from pathlib import Path
 
+from pgsluice_lab.server import Server
+
 from bench import inputs, program, rounds
+from bench.place import ROOT
 from bench.rounds import PSQL, Contender, by_pgsluice, by_psql
-from bench.server import ROOT, Server
 
 TABLE = "accounts"
 

@@ -9,9 +9,11 @@ and with one commit in the end that does, and so makes all before it durable.
 from argparse import Namespace
 from pathlib import Path
 
+from pgsluice_lab.server import Server, copy_command
+from pgsluice_lab.shares import shares
+from pgsluice_lab.timing import timed
+
 from bench.rounds import PSQL, Contender, counts, faster, ours
-from bench.server import Server, copy_command
-from bench.timing import timed
 
 DUMPS = 2
 ASYNCHRONOUS = ", synchronous_commit=off"
@@ -54,17 +56,6 @@ class Leaves:
         script = self.folder / f"{len(list(self.folder.glob('*.sql')))}.sql"
         script.write_text("\n".join(["SET synchronous_commit = off;", *commands, FLUSH]))
         return self.server.psql("-f", str(script))
-
-
-def shares(weights: dict[str, int], jobs: int) -> list[list[str]]:
-    """Return so many lists of the commands, each about as much by their weight."""
-    lists: list[list[str]] = [[] for _ in range(jobs)]
-    loads = [0] * jobs
-    for command in sorted(weights, key=weights.get, reverse=True):
-        least = loads.index(min(loads))
-        lists[least].append(command)
-        loads[least] += weights[command]
-    return lists
 
 
 def floors(

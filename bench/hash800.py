@@ -8,9 +8,11 @@ from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
+from pgsluice_lab.server import Server
+
 from bench import floor, inputs, program, rounds
+from bench.place import ROOT
 from bench.rounds import by_pgsluice, by_psql, ours
-from bench.server import ROOT, Server
 
 TABLE, PLAIN = "accounts", "accounts_plain"
 UNPARTITIONED = r"psql \copy into an unpartitioned table"

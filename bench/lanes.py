@@ -10,10 +10,12 @@ from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
+from pgsluice_lab.server import Server
+
 from bench import inputs, program, rounds
 from bench.inputs import Rows
+from bench.place import ROOT
 from bench.rounds import Contender, by_pgsluice, by_psql
-from bench.server import ROOT, Server
 
 # Nobody but the server evaluates #, and it leaves the key and its hash as they are.
 KEYS = {"native": "aid", "served": "(aid # 0)"}

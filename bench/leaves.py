@@ -11,10 +11,12 @@ from argparse import Namespace
 from functools import partial
 from pathlib import Path
 
+from pgsluice_lab.server import Server
+
 from bench import inputs, program, rounds
 from bench.inputs import Rows
+from bench.place import ROOT
 from bench.rounds import PSQL, by_pgsluice, by_psql, load
-from bench.server import ROOT, Server
 
 STEP = 7919  # prime, so that balances are scattered
 INNER = 4  # leaves below each partition, as in leaves.sql

@@ -8,9 +8,11 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
+from pgsluice_lab.server import Server
+
 from bench import floor, inputs, program, rounds
+from bench.place import ROOT
 from bench.rounds import by_pgsluice, by_psql
-from bench.server import ROOT, Server
 
 SCHEMA = "tpch"
 TABLE = f"{SCHEMA}.lineitem"

@@ -8,9 +8,10 @@ from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
+from pgsluice_lab.server import Server
+
 from bench import inputs, lineitem, program, rounds
 from bench.rounds import Contender, by_pgsluice
-from bench.server import Server
 
 NAME = "pgsluice load --sink null --threads 1"
 

@@ -1,7 +1,6 @@
 """What every benchmark is as a program: its command line, a server of its own, its record."""
 
 import argparse
-import os
 import subprocess
 import sys
 import tempfile
@@ -9,10 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pgsluice_lab.machine import postgresql
+from pgsluice_lab.server import Server
+from pgsluice_lab.server import settings as server_settings
+
 from bench import goals, record, rounds
 from bench.inputs import Rows
-from bench.server import ROOT, Server
-from bench.timing import MIB
+from bench.place import ROOT
 
 # What some benchmarks measure beside psql and pgsluice.
 EXTRAS = ("plain", "floor", "exchange")
@@ -56,7 +58,7 @@ def main(
     def measured() -> dict:
         with running(*server_settings(), *settings, *options.set) as (server, folder):
             result = measure(server, folder, options)
-            return {**result, "postgresql": record.postgresql(server)}
+            return {**result, "postgresql": postgresql(server.query)}
 
     return conclude(case, measured, options)
 
@@ -108,17 +110,3 @@ def running(*settings: str) -> Iterator[tuple[Server, Path]]:
             yield server, folder
         finally:
             server.stop()
-
-
-def server_settings() -> list[str]:
-    """Return the settings of all records: durable, and no checkpoint or vacuum during a load."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    buffers = min(4096, memory // 4 // MIB)
-    return [
-        f"shared_buffers={buffers}MB",
-        "max_wal_size=16GB",
-        "checkpoint_timeout=1h",
-        "autovacuum=off",
-        "fsync=on",
-        "synchronous_commit=on",
-    ]

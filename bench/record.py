@@ -4,28 +4,16 @@ A record names no path, host or user.
 """
 
 import json
-import os
-import platform
 import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
 from pgsluice import __version__
+from pgsluice_lab.machine import machine
 
-from bench.server import ROOT, Server
+from bench.place import ROOT
 
 RECORDS = ROOT / "bench" / "records"
-SETTINGS = [
-    "shared_buffers",
-    "max_wal_size",
-    "checkpoint_timeout",
-    "autovacuum",
-    "fsync",
-    "synchronous_commit",
-    "full_page_writes",
-    "wal_level",
-    "data_checksums",
-]
 
 
 def write(bench: str, result: dict) -> Path:
@@ -51,32 +39,3 @@ def commit() -> str:
     command = ["git", "describe", "--always", "--dirty", "--exclude=*"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     return done.stdout.strip() or "unknown"
-
-
-def machine() -> dict:
-    """Return what the figures depend on."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return {
-        "cores": os.cpu_count(),
-        "cpu": cpu(),
-        "memory_gib": round(memory / 2**30),
-        "system": f"{platform.system()} {platform.machine()}",
-    }
-
-
-def cpu() -> str:
-    """Return the model of the processor."""
-    cpuinfo = Path("/proc/cpuinfo")
-    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
-    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return models[0] if models else platform.processor() or "unknown"
-
-
-def postgresql(server: Server) -> dict:
-    """Return the server's version and the settings that the figures depend on."""
-    names = ", ".join(f"'{name}'" for name in SETTINGS)
-    known = (
-        f"SELECT name, current_setting(name) FROM pg_settings WHERE name IN ({names}) ORDER BY 1"
-    )
-    [[version]] = server.query("SHOW server_version")
-    return {"version": version, "settings": dict(server.query(known))}

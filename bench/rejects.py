@@ -9,9 +9,11 @@ from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
+from pgsluice_lab.server import Server
+
 from bench import inputs, program, rounds
+from bench.place import ROOT
 from bench.rounds import Contender, by_pgsluice, by_psql
-from bench.server import ROOT, Server
 
 TABLE = "accounts"
 SHARE = 100  # one row in so many is bad

@@ -8,8 +8,8 @@ import sys
 
 from bench import tables
 from bench.chart import chart
+from bench.place import ROOT
 from bench.record import newest
-from bench.server import ROOT
 
 CHART = ROOT / "docs" / "figures.svg"
 TABLES = {

@@ -11,11 +11,14 @@ from argparse import Namespace
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
+
+from pgsluice_lab.meter import Meter, postmaster_in
+from pgsluice_lab.server import Server, copy_command
+from pgsluice_lab.timing import MIB, timed
 
 from bench.inputs import Rows
-from bench.meter import Meter
-from bench.server import PGSLUICE, Server, copy_command
-from bench.timing import MIB, timed
+from bench.place import PGSLUICE
 
 PSQL = r"psql \copy into the root"
 SAID = ("rows_read", "wire", "lanes", "fallbacks", "first_row")
@@ -113,7 +116,8 @@ def counts(server: Server, table: str) -> dict[str, int]:
 
 def load(server: Server, contender: Contender) -> dict:
     """Run one load and return it as the record holds it, with what pgsluice says of it."""
-    meter = Meter(server)
+    [[data]] = server.query("SHOW data_directory")
+    meter = Meter(server.query, postmaster_in(Path(data)))
     timing = timed(*contender.commands)
     cost = meter.stop()
     run = {

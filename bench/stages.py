@@ -12,7 +12,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from bench import program
-from bench.server import ROOT
+from bench.place import ROOT
 
 COMMAND = ["cargo", "bench", "--locked", "--quiet", "-p", "pgsluice-core", "--bench", "stages"]
 

@@ -11,12 +11,14 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+from pgsluice_lab.server import Server
+from pgsluice_lab.timing import timed
+
 from bench import floor, inputs, program, rounds
 from bench.floor import Leaves
 from bench.inputs import Rows
+from bench.place import ROOT
 from bench.rounds import PSQL, Contender, by_pgsluice, by_psql
-from bench.server import ROOT, Server
-from bench.timing import timed
 
 TABLE, STAGED, KEY = "uuids", "staged", "id"
 BINARY = "with (format binary)"

@@ -10,9 +10,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+from pgsluice_lab.programs import needed
+from pgsluice_lab.server import Server, copy_command
+from pgsluice_lab.timing import timed
+
 from bench import inputs
-from bench.server import PGSLUICE, ROOT, Server, copy_command, psql_program
-from bench.timing import timed
+from bench.place import PGSLUICE, ROOT
 
 BY_PSQL = "by_psql"
 BY_PGSLUICE = "by_pgsluice"
@@ -117,7 +120,7 @@ def compare(server: Server, rows: int) -> bool:
 def next_steps(file: Path) -> None:
     """Say what to try next, and how to stop the server."""
     name = file.relative_to(ROOT)
-    psql = Path(psql_program())
+    psql = Path(needed("psql"))
     psql = psql.relative_to(ROOT) if psql.is_relative_to(ROOT) else psql
     table = f"{BY_PGSLUICE}.lineitem"
     say(f"""

@@ -1,18 +1,14 @@
-"""The embedded server as the demo and the benchmark use it: start, stop, and SQL by psql.
+"""A server by its URL, with SQL by psql; and the embedded one, started and stopped.
 
-Both run the installed programs, as a user would; nothing here goes round them.
+It is run by the installed programs, as a user would; nothing here goes round them.
 """
 
 import os
-import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgsluice.postgres import programs
-
-ROOT = Path(__file__).resolve().parent.parent
-PGSLUICE = ".venv/bin/pgsluice"
+from pgsluice_lab import programs
 
 
 @dataclass(frozen=True)
@@ -23,19 +19,23 @@ class Server:
     options: tuple[str, ...] = ()
 
     @classmethod
-    def start(cls, *options: str) -> "Server":
+    def start(cls, *options: str, quiet: bool = False) -> "Server":
         """Start the embedded server, or find it running."""
-        done = call([PGSLUICE, "server", "start", *options], stdout=subprocess.PIPE)
-        return cls(done.stdout.split()[-1], options)
+        errors = subprocess.PIPE if quiet else None
+        command = [programs.needed("pgsluice"), "server", "start", *options]
+        return cls(call(command, stdout=subprocess.PIPE, stderr=errors).stdout.split()[-1], options)
 
-    def stop(self) -> None:
+    def stop(self, quiet: bool = False) -> None:
         """Stop it; its data stays."""
         data = self.options[: 2 if "--data" in self.options else 0]
-        call([PGSLUICE, "server", "stop", *data], stdout=subprocess.DEVNULL)
+        errors = subprocess.PIPE if quiet else None
+        command = [programs.needed("pgsluice"), "server", "stop", *data]
+        call(command, stdout=subprocess.DEVNULL, stderr=errors)
 
     def psql(self, *args: str) -> list[str]:
         """Return a psql command for this server that reads no start-up file and stops on errors."""
-        return [psql_program(), "-X", "-q", "-v", "ON_ERROR_STOP=1", *args, self.url]
+        program = programs.needed("psql")
+        return [program, "-X", "-q", "-v", "ON_ERROR_STOP=1", *args, self.url]
 
     def query(self, sql: str) -> list[list[str]]:
         """Return the rows of a query, each value as text."""
@@ -52,9 +52,12 @@ class Server:
         call(self.psql("-f", str(file), *options), stdout=subprocess.DEVNULL)
 
 
-def call(command: list[str], **options: object) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end and fail if it fails; it writes its own complaints to stderr."""
-    return subprocess.run(command, check=True, text=True, cwd=ROOT, env=environment(), **options)
+def call(
+    command: list[str], env: dict[str, str] | None = None, **options: object
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end and fail if it fails; for another environment, it is given."""
+    env = environment() if env is None else env
+    return subprocess.run(command, check=True, text=True, env=env, **options)
 
 
 def environment() -> dict[str, str]:
@@ -66,10 +69,18 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if kept(name)}
 
 
-def psql_program() -> str:
-    """Return the psql that came with the embedded server, else the system's."""
-    folder = programs()
-    return str(folder / "psql") if folder else shutil.which("psql") or "psql"
+def settings() -> list[str]:
+    """Return settings for measuring: durable, and no checkpoint or vacuum during a load."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    buffers = min(4096, memory // 4 // (1 << 20))
+    return [
+        f"shared_buffers={buffers}MB",
+        "max_wal_size=16GB",
+        "checkpoint_timeout=1h",
+        "autovacuum=off",
+        "fsync=on",
+        "synchronous_commit=on",
+    ]
 
 
 def copy_command(table: str, file: Path, options: str = "") -> str:

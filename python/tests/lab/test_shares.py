@@ -1,9 +1,9 @@
-"""How the floor's work is shared out."""
+"""How work is shared out."""
 
 import unittest
 from itertools import chain
 
-from bench.floor import shares
+from pgsluice_lab.shares import shares
 
 
 class Shares(unittest.TestCase):

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import unittest
 
-from bench.meter import PROC, Meter
+from pgsluice_lab.meter import PROC, Meter
 
 BURN = "import time\nwhile time.process_time() < 0.3: pass\nprint(flush=True)\ninput()"
 

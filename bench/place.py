@@ -1,0 +1,6 @@
+"""Where the checkout is, and the program that it builds."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PGSLUICE = ".venv/bin/pgsluice"

@@ -1,0 +1,169 @@
+"""Advice on loading a table of the user's own: read, copied, measured, and said in ten lines.
+
+The flow: `catalogue` (the facts of the table) -> `sample` (rows to measure with) -> `scratch` (the
+copies) -> `trial` (the measurements) -> `lines` (the advice). The table itself is only read.
+"""
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pgsluice_lab import disk, inputs
+from pgsluice_lab import site as sites
+from pgsluice_lab.advise import catalogue, sample, scratch, trial
+from pgsluice_lab.advise import lines as sentences
+from pgsluice_lab.advise.facts import Facts
+from pgsluice_lab.advise.figures import Figures
+from pgsluice_lab.advise.lines import Asked
+from pgsluice_lab.advise.sample import Format
+from pgsluice_lab.advise.trial import Trial
+from pgsluice_lab.advise.words import amount
+from pgsluice_lab.failure import LabError
+from pgsluice_lab.server import Server
+from pgsluice_lab.site import Site
+
+# As pgsluice has it: each of these alone says where to connect to.
+PLACES = ("PGHOST", "PGHOSTADDR", "PGPORT", "PGUSER", "PGDATABASE", "PGSERVICE")
+MANY = 5_000
+# The input, as text, ordered, in parts and by leaf.
+FORMS = 6
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the user asks for; `rows` are those to measure with."""
+
+    table: str
+    file: Path | None = None
+    form: Format = field(default_factory=Format)
+    rows: int = 200_000
+    rounds: int = 3
+    jobs: int = 1
+    target: str | None = None
+
+
+@dataclass(frozen=True)
+class Advice:
+    facts: Facts
+    figures: Figures
+    source: str
+    lines: list[str]
+
+
+def advise(site: Site, wish: Wish, ask: Callable[[str], None], say: trial.Say) -> Advice:
+    """Return advice on a table; `ask` is told what will be done, and raises if it must not be."""
+    facts = catalogue.read(site, wish.table)
+    allowed(facts)
+    if wish.file is None:
+        sample.wanted(facts, site)
+    size = extent(facts, wish)
+    ways = len(trial.ways(facts, Trial(wish.rounds, wish.jobs)))
+    ask(intention(facts, ways * wish.rounds, size))
+    inputs.cache().mkdir(parents=True, exist_ok=True)
+    disk.check(FORMS * size, 0, inputs.cache(), None)
+    with emptied(site), tempfile.TemporaryDirectory(dir=inputs.cache()) as place:
+        folder = Path(place)
+        rows = sample.taken(facts, site, wish.file, wish.form, wish.rows, folder)
+        plan = Trial(wish.rounds, wish.jobs)
+        figures = trial.run(facts, rows, plan, site, folder, say)
+    asked = Asked(
+        rows.source,
+        rows.total,
+        wish.rounds,
+        wish.jobs,
+        str(wish.file) if wish.file else "FILE",
+        (*target_options(wish.target), "-t", wish.table, *load_options(wish)),
+    )
+    return Advice(facts, figures, rows.source, sentences.lines(facts, figures, asked))
+
+
+def allowed(facts: Facts) -> None:
+    """Refuse a table that may not be copied: LIKE takes SELECT on each of its tables."""
+    closed = [node.name for node in facts.nodes if not node.readable]
+    if closed:
+        more = f" and {len(closed) - 1:,} more" if len(closed) > 1 else ""
+        raise LabError(
+            f"no permission to read {closed[0]}{more}",
+            "Its definition is copied by CREATE TABLE (LIKE ...), which needs SELECT.",
+            "GRANT SELECT ON the table and its partitions.",
+        )
+
+
+def extent(facts: Facts, wish: Wish) -> int:
+    """Return about how many bytes the rows to measure with have."""
+    if wish.file:
+        try:
+            return min(wish.file.stat().st_size, wish.rows * 1_000)
+        except OSError as error:
+            raise LabError(f"could not read {wish.file}", error.strerror or str(error)) from error
+    each = facts.bytes / facts.rows if facts.rows else 1_000
+    return int(min(facts.bytes, each * wish.rows))
+
+
+def intention(facts: Facts, loads: int, size: int) -> str:
+    """Return what is going to be done."""
+    made = scratch.tables(facts)
+    many = ""
+    if len(facts.leaves) > MANY:
+        many = " That many tables take minutes to make, and each COPY through the root locks them."
+    return (
+        f"Advice makes {made:,} empty tables like those of {facts.table} in schemas of its own,"
+        f" loads up to {amount(size)} of rows into them {loads:,} times, and drops"
+        f" them.{many} {facts.table} itself is only read."
+    )
+
+
+def target_options(target: str | None) -> tuple[str, ...]:
+    """Return -d as it can be shown: not with a password."""
+    if not target:
+        return ()
+    parts = sites.conninfo.conninfo_to_dict(target)
+    shown = "..." if "password" in parts else target
+    return ("-d", shown)
+
+
+def processors() -> int:
+    """Return how many connections pgsluice takes by itself."""
+    return min(8, os.cpu_count() or 1)
+
+
+def load_options(wish: Wish) -> list[str]:
+    """Return how pgsluice is told of the file's format."""
+    form = wish.form
+    if wish.file is None:
+        return []
+    options = [] if form.name == "csv" and wish.file.suffix == ".csv" else ["--format", form.name]
+    options += ["--header"] if form.header else []
+    given = {
+        "--delimiter": form.delimiter,
+        "--null": form.null,
+        "--quote": form.quote,
+        "--columns": form.columns,
+    }
+    return options + [word for name, text in given.items() if text for word in (name, text)]
+
+
+@contextmanager
+def emptied(site: Site) -> Iterator[None]:
+    """Drop at the end what was made, also where it did not come to that."""
+    try:
+        yield
+    finally:
+        site.end_loads()
+        for [schema] in site.own():
+            site.drop(schema)
+
+
+@contextmanager
+def opened(target: str | None, say: Callable[[str], None]) -> Iterator[Site]:
+    """Give the server that pgsluice would take: of -d, else of the environment, else embedded."""
+    if target is None and not any(os.environ.get(name) for name in PLACES):
+        target = os.environ.get("DATABASE_URL") or None
+        if target is None:
+            target = Server.start(quiet=True).url
+            say(f"nothing names a server: on the embedded one, {target}")
+    with sites.opened(target or "") as site:
+        yield site

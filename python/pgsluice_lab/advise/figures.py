@@ -1,0 +1,75 @@
+"""What was measured: loads, their medians, and ratios of these."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import median
+
+
+@dataclass(frozen=True)
+class Way:
+    """Who loads into what: a case, an engine, and how many connections or rows a statement."""
+
+    case: str
+    engine: str
+    jobs: int = 1
+    batch: int = 0
+
+
+@dataclass(frozen=True)
+class Load:
+    way: Way
+    round: int
+    seconds: float | None = None
+    rows_per_second: float | None = None
+    wal_bytes: int | None = None
+    reason: str = ""  # why there are no figures
+
+
+@dataclass(frozen=True)
+class Figures:
+    """All loads, and the locks that one transaction held which wrote all rows into the root."""
+
+    loads: list[Load]
+    locks: int | None = None
+    locked: int = 0  # leaves that got rows then
+
+    def of(self, way: Way) -> list[Load]:
+        return [load for load in self.loads if load.way == way and load.seconds is not None]
+
+    def middle(self, way: Way, figure: str = "seconds") -> float | None:
+        """Return the median of a figure; None if no load has it."""
+        values = [getattr(load, figure) for load in self.of(way)]
+        known = [value for value in values if value is not None]
+        return median(known) if known else None
+
+    def ratio(self, way: Way, over: Way) -> float | None:
+        """Return the time of one way to that of another, as a reader divides what is shown."""
+        seconds, others = self.middle(way), self.middle(over)
+        return seconds / others if seconds and others else None
+
+    @property
+    def unrest(self) -> float:
+        """Return by which factor the rounds of a way differ, in the middle of all ways."""
+        times = [
+            [load.seconds for load in self.of(way)] for way in {load.way for load in self.loads}
+        ]
+        spreads = [max(each) / min(each) for each in times if each]
+        return median(spreads) if spreads else 1
+
+    def ways(self, case: str, engine: str) -> Iterator[Way]:
+        """Yield the ways of an engine that were measured, in their order."""
+        for way in dict.fromkeys(load.way for load in self.loads):
+            if (way.case, way.engine) == (case, engine) and self.of(way):
+                yield way
+
+    def fastest(self, case: str, engine: str) -> Way | None:
+        """Return the way of an engine with the most rows a second."""
+        ways = list(self.ways(case, engine))
+        return max(ways, key=lambda way: self.middle(way, "rows_per_second")) if ways else None
+
+    def reason(self, case: str, engine: str) -> str:
+        """Return why an engine has no figures, if that was said."""
+        said = (
+            load.reason for load in self.loads if (load.way.case, load.way.engine) == (case, engine)
+        )
+        return next(filter(None, said), "")

@@ -1,0 +1,174 @@
+"""The measurements: the copies made, and loads in interleaved rounds by each way.
+
+A copy of a large tree is dear, so each is made once, and all ways load into the same ones.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pgsluice_lab import measure, stage
+from pgsluice_lab.advise import scratch
+from pgsluice_lab.advise.facts import Facts
+from pgsluice_lab.advise.figures import Figures, Load, Way
+from pgsluice_lab.advise.sample import Sample
+from pgsluice_lab.engine import Engine, available
+from pgsluice_lab.experiment import Case, Experiment, Scale
+from pgsluice_lab.failure import LabError
+from pgsluice_lab.inputs import Rows
+from pgsluice_lab.site import Site
+from pgsluice_lab.stage import Stage
+
+Say = Callable[[str, int], None]
+TREE, PLAIN, BARE = "tree", "plain", "bare"
+TITLES = {TREE: "the table", PLAIN: "a plain table", BARE: "the table without indexes"}
+AT_ONCE = ("psql", "psql-ordered", "psql-leaves", "pgsluice-exchange")
+INSERT, COPY, OURS = "psycopg-values", "psql", "pgsluice"
+BATCHES = {1: 300, 10: 1_000, 100: 5_000, 1_000: 20_000}
+# One statement takes so many values at most.
+PARAMETERS = 65_535
+LIMIT = 120
+# The locks are counted when all rows are written, in the statement itself: those on indexes go at
+# its end.
+LOCKS = """WITH rows AS (
+        INSERT INTO {tree} ({columns}) SELECT {columns} FROM {plain} RETURNING tableoid AS leaf),
+    written AS MATERIALIZED (SELECT count(DISTINCT leaf) AS leaves FROM rows)
+    SELECT (SELECT count(*) FROM pg_locks JOIN pg_class c ON c.oid = relation
+        WHERE pid = pg_backend_pid() AND relnamespace = %s::regnamespace AND leaves > 0), leaves
+    FROM written"""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How thoroughly to measure: rounds, and connections at most."""
+
+    rounds: int
+    jobs: int
+
+    @property
+    def ladder(self) -> list[int]:
+        """Return the numbers of connections that are tried: doubled each time, and the most."""
+        powers = [1 << step for step in range(self.jobs.bit_length())]
+        return sorted({*powers, self.jobs})
+
+
+def ways(facts: Facts, trial: Trial) -> list[Way]:
+    """Return all ways that are measured, in the order of a round."""
+    found = [Way(TREE, COPY)]
+    if facts.partitioned:
+        found.append(Way(PLAIN, COPY))
+    if facts.indexes[1]:
+        found.append(Way(BARE, COPY))
+    engines = AT_ONCE if facts.partitioned else ("psql",)
+    found += [Way(TREE, engine, trial.jobs) for engine in engines]
+    found += [Way(TREE, OURS, jobs) for jobs in trial.ladder]
+    most = PARAMETERS // max(1, len(facts.loaded))
+    found += [Way(TREE, INSERT, 1, batch) for batch in BATCHES if batch <= most]
+    return list(dict.fromkeys(found))
+
+
+def run(facts: Facts, sample: Sample, trial: Trial, site: Site, folder: Path, say: Say) -> Figures:
+    """Make the copies in schemas of the lab's own, and measure."""
+    wanted = ways(facts, trial)
+    engines, _ = available(dict.fromkeys(way.engine for way in wanted))
+    steps = len(wanted) * trial.rounds + len({way.case for way in wanted})
+    try:
+        stages = made(facts, sample, trial, site, folder, engines, say, steps)
+        heads = {size: head(sample.rows, size) for size in set(BATCHES.values())}
+        loads = []
+        for number in range(1, trial.rounds + 1):
+            turn = (number - 1) * len(wanted) // trial.rounds
+            for way in wanted[turn:] + wanted[:turn]:
+                engine = engines[way.engine]
+                say(f"round {number}: {TITLES[way.case]}, {engine.title}", steps)
+                ready = fitted(stages[way.case], way, heads)
+                ready.prepare(folder)
+                loads.append(told(way, number, measure.load(ready, engine, LIMIT), facts))
+        say("locks", steps)
+        locks, leaves = locked(facts, stages, sample)
+    except LabError as error:
+        raise LabError(
+            error.message, scratch.original(error.detail, facts), error.hint, error.status
+        ) from error
+    return Figures(loads, locks, leaves)
+
+
+def made(
+    facts: Facts,
+    sample: Sample,
+    trial: Trial,
+    site: Site,
+    folder: Path,
+    engines: dict[str, Engine],
+    say: Say,
+    steps: int,
+) -> dict[str, Stage]:
+    """Return the copies made and loaded once, so that nothing is measured cold."""
+    scripts = {TREE: scratch.tree(facts)}
+    if facts.partitioned:
+        scripts[PLAIN] = scratch.plain(facts)
+    if facts.indexes[1]:
+        scripts[BARE] = scratch.tree(facts, indexes=False)
+    parameters = {"rows": sample.rows.count, "jobs": trial.jobs, "batch": 1}
+    scale = Scale("advice", trial.rounds, LIMIT, parameters)
+    stages = {}
+    for name, text in scripts.items():
+        say(f"making {TITLES[name]}", steps)
+        (folder / f"{name}.sql").write_text(text)
+        named = list(engines) if name == TREE else [COPY]
+        case = Case(name, TITLES[name], f"{name}.sql", scratch.ROOT, named, input="sample")
+        experiment = Experiment("advice", folder, "Advice", "", 0, {}, [case])
+        own = [engines[each] for each in named]
+        stages[name] = stage.made(
+            experiment, case, scale, {}, own, site, folder, lambda *_: sample.rows
+        )
+    return stages
+
+
+def fitted(ready: Stage, way: Way, heads: dict[int, Rows]) -> Stage:
+    """Return the stage with the connections, or the rows and the batch, of one way."""
+    names = {**ready.names, "jobs": way.jobs}
+    if way.batch:
+        rows = heads[BATCHES[way.batch]]
+        names["batch"] = way.batch
+        files = {**ready.files, "whole": [rows.file]}
+        return replace(ready, rows=rows, names=names, expected=rows.count, held=None, files=files)
+    if way.jobs == 1:
+        return replace(ready, names=names, files={**ready.files, "whole": [ready.rows.file]})
+    return replace(ready, names=names)
+
+
+def head(rows: Rows, count: int) -> Rows:
+    """Return the first of the rows, in a file of their own."""
+    if count >= rows.count:
+        return rows
+    file = rows.file.with_name(f"{rows.file.name}-{count}")
+    with rows.file.open("rb") as source, file.open("wb") as out:
+        for _ in range(count):
+            out.write(source.readline())
+    return replace(rows, file=file, count=count)
+
+
+def told(way: Way, number: int, load: dict, facts: Facts) -> Load:
+    """Return what a load's record says that advice needs."""
+    if load["status"] != "done":
+        return Load(way, number, reason=scratch.original(load["reason"], facts))
+    figures = load["seconds"], load["rows_per_second"], load["wal_bytes"]
+    return Load(way, number, *figures)
+
+
+def locked(facts: Facts, stages: dict[str, Stage], sample: Sample) -> tuple[int | None, int]:
+    """Return how many locks one statement holds that writes all rows through the root, and leaves.
+
+    What the last load left in the plain table is written; it holds its locks to its end, as COPY.
+    """
+    if not facts.partitioned:
+        return None, 0
+    tree, plain = stages[TREE], stages[PLAIN]
+    tree.prepare(tree.scratch)
+    names = {"tree": tree.table, "plain": plain.table, "columns": sample.rows.columns}
+    connection = tree.site.connection
+    with connection.transaction(force_rollback=True), connection.cursor() as cursor:
+        cursor.execute(LOCKS.format(**names), [tree.schema])
+        [[locks, leaves]] = cursor.fetchall()
+    return locks, leaves

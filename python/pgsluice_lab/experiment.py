@@ -1,0 +1,212 @@
+"""Experiments as data: `experiments/<name>/experiment.toml`, read and checked."""
+
+import itertools
+import tomllib
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass, field, fields
+from functools import cached_property
+from pathlib import Path
+
+from pgsluice_lab.arithmetic import evaluate
+from pgsluice_lab.failure import LabError
+
+FOLDER = Path(__file__).parent / "experiments"
+SCALES = ("small", "medium", "full")
+Point = dict[str, object]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large an experiment is: rounds, seconds that a load may take, and its parameters."""
+
+    name: str
+    rounds: int
+    limit: float
+    parameters: dict[str, object]
+
+    def values(self, name: str) -> list:
+        """Return the values of a parameter; a single value is a list of one."""
+        given = self.parameters[name]
+        return given if isinstance(given, list) else [given]
+
+    @property
+    def lists(self) -> dict[str, list]:
+        return {name: self.values(name) for name in self.parameters}
+
+    @property
+    def scalars(self) -> dict[str, object]:
+        given = self.parameters.items()
+        return {name: value for name, value in given if not isinstance(value, list)}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A table, its input, and who loads it; a point of it for each combination of its axes."""
+
+    name: str
+    title: str
+    schema: str
+    table: str
+    engines: list[str]
+    axes: list[str] = field(default_factory=list)
+    only: list[str] = field(default_factory=list)
+    input: str = ""
+    prepare: str = ""
+    vacuum: bool = False
+    counts: str = "rows"
+    bytes: str = "rows * 100"
+    variables: dict[str, object] = field(default_factory=dict)
+
+    def points(self, scale: Scale) -> Iterator[Point]:
+        """Yield the points of this case, each with the values of its axes."""
+        for values in itertools.product(*(scale.values(axis) for axis in self.axes)):
+            point = dict(zip(self.axes, values, strict=True))
+            names = {**scale.scalars, **point}
+            if all(evaluate(each, names, scale.lists) for each in self.only):
+                yield point
+
+    def parameters(self, scale: Scale, point: Point) -> dict[str, object]:
+        """Return all parameters of a point: those that the scale sets, and its own."""
+        return {**scale.scalars, **point}
+
+    def expected(self, scale: Scale, point: Point) -> int | None:
+        """Return how many rows the table must have after a load; None where nobody can say."""
+        names = {**self.parameters(scale, point), **self.numbers}
+        return int(evaluate(self.counts, names, scale.lists)) if self.counts else None
+
+    def size(self, scale: Scale, point: Point) -> int:
+        """Return about how many bytes the input has."""
+        names = {**self.parameters(scale, point), **self.numbers}
+        return int(evaluate(self.bytes, names, scale.lists)) if self.input else 0
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        return {name: each for name, each in self.variables.items() if isinstance(each, int)}
+
+
+@dataclass(frozen=True)
+class Chart:
+    title: str
+    x: str
+    figure: str = "seconds"
+    where: dict[str, object] = field(default_factory=dict)
+    cases: list[str] = field(default_factory=list)
+    engines: list[str] = field(default_factory=list)
+    log: list[str] = field(default_factory=list)
+    axis: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A named number: a figure of one point and engine, or its ratio to that of another."""
+
+    name: str
+    of: dict[str, object]
+    figure: str = "seconds"
+    over: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a seed says, what it published, and in which interval a value here agrees with it."""
+
+    says: str
+    figure: str
+    published: str
+    holds: list[float]
+    shown: str = "times"
+    if_not: str = ""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    text: str
+
+
+@dataclass(frozen=True)
+class Experiment:
+    name: str
+    folder: Path
+    title: str
+    question: str
+    order: int
+    scales: dict[str, Scale]
+    cases: list[Case]
+    seed: str = ""
+    url: str = ""
+    note: str = ""
+    charts: list[Chart] = field(default_factory=list)
+    figures: list[Figure] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
+    sentences: list[Sentence] = field(default_factory=list)
+
+    @cached_property
+    def case(self) -> dict[str, Case]:
+        return {case.name: case for case in self.cases}
+
+    @property
+    def engines(self) -> list[str]:
+        """Return the names of all engines, in the order in which cases name them first."""
+        return list(dict.fromkeys(name for case in self.cases for name in case.engines))
+
+
+def experiments() -> list[Experiment]:
+    """Return all experiments, in their order."""
+    found = [load(file.parent.name) for file in FOLDER.glob("*/experiment.toml")]
+    return sorted(found, key=lambda each: each.order)
+
+
+def load(name: str) -> Experiment:
+    """Return the experiment of this name."""
+    file = FOLDER / name / "experiment.toml"
+    if not file.is_file():
+        known = ", ".join(sorted(each.parent.name for each in FOLDER.glob("*/experiment.toml")))
+        raise LabError(f"there is no experiment {name!r}", hint=f"There are: {known}.")
+    return parse(file.parent, tomllib.loads(file.read_text()))
+
+
+def parse(folder: Path, data: dict) -> Experiment:
+    """Return the experiment that this TOML, in a folder of the experiment's name, describes."""
+    scales = {each: scale(each, values) for each, values in data.pop("scale").items()}
+    cases = [made(Case, each) for each in data.pop("case")]
+    # `as` is the word for readers of TOML; Python has another use for it.
+    claims = [
+        made(Claim, {"shown" if key == "as" else key: text for key, text in each.items()})
+        for each in data.pop("claim", [])
+    ]
+    lists = {
+        "charts": [made(Chart, each) for each in data.pop("chart", [])],
+        "figures": [made(Figure, each) for each in data.pop("figure", [])],
+        "sentences": [made(Sentence, each) for each in data.pop("sentence", [])],
+    }
+    parts = {
+        "name": folder.name,
+        "folder": folder,
+        "scales": scales,
+        "cases": cases,
+        "claims": claims,
+        **lists,
+    }
+    return made(Experiment, {**data, **parts})
+
+
+def scale(name: str, values: dict) -> Scale:
+    rest = dict(values)
+    rounds, limit = rest.pop("rounds"), rest.pop("limit")
+    return Scale(name, rounds, limit, {"jobs": 1, **rest})
+
+
+def made(kind: type, data: dict) -> object:
+    """Return a dataclass made of these keys; one too many or too few is an error."""
+    known = {each.name for each in fields(kind)}
+    needed = {
+        each.name
+        for each in fields(kind)
+        if each.default is MISSING and each.default_factory is MISSING
+    }
+    if wrong := (data.keys() - known) | (needed - data.keys()):
+        keys = ", ".join(sorted(wrong))
+        raise LabError(
+            f"an experiment's {kind.__name__.lower()} has too much or too little: {keys}"
+        )
+    return kind(**data)

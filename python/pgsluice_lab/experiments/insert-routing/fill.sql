@@ -1,0 +1,4 @@
+-- The rows as they are before updates; each has a free place in another partition.
+
+TRUNCATE moving;
+INSERT INTO moving SELECT k, 0 FROM generate_series(1, :keys) AS k;

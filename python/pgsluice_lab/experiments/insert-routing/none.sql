@@ -1,0 +1,3 @@
+-- Two numbers, not partitioned.
+
+CREATE TABLE ht (b integer, a integer);

@@ -1,0 +1,94 @@
+"""The forms in which engines are given an input: in parts, ordered by leaf, a file a leaf."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+from pgsluice_lab.server import copy_command
+from pgsluice_lab.shares import shares
+
+BLOCK = 1 << 20
+# Files of leaves are committed as pgsluice does it: without waiting for the disk, and with one commit
+# in the end that does, and so makes all before it durable.
+ASYNCHRONOUS = "SET synchronous_commit = off;"
+FLUSH = "RESET synchronous_commit;\nSELECT pg_logical_emit_message(true, 'lab', '');"
+
+
+def parts(file: Path, count: int, folder: Path) -> list[Path]:
+    """Cut a file into so many, about equal, at ends of lines; no value may hold one."""
+    if count == 1:
+        return [file]
+    size = file.stat().st_size
+    with file.open("rb") as source:
+        ends = [0]
+        for number in range(1, count):
+            source.seek(max(size * number // count, ends[-1]))
+            source.readline()
+            ends.append(source.tell())
+        ends.append(size)
+        return [
+            copied(source, begin, end, folder / f"{file.stem}.{number}")
+            for number, (begin, end) in enumerate(pairwise(ends))
+            if begin < end
+        ]
+
+
+def copied(source, begin: int, end: int, to: Path) -> Path:
+    """Copy these bytes into a file of their own."""
+    source.seek(begin)
+    with to.open("wb") as out:
+        while begin < end:
+            block = source.read(min(BLOCK, end - begin))
+            begin += len(block)
+            out.write(block)
+    return to
+
+
+def by_leaf(
+    columns: str, leaves: list[str], folder: Path, run: Callable[[Path], None]
+) -> dict[str, Path]:
+    """Write the rows of each leaf, in the order that they have there, into a file of its own."""
+    folder.mkdir()
+    files = {leaf: folder / f"leaf{number}" for number, leaf in enumerate(leaves)}
+    script = folder / "dump.sql"
+    script.write_text(
+        "".join(
+            f"\\copy (SELECT {columns or '*'} FROM ONLY {leaf}) to '{quoted(file)}'\n"
+            for leaf, file in files.items()
+        )
+    )
+    run(script)
+    return files
+
+
+def ordered(files: dict[str, Path], to: Path) -> Path:
+    """Write the rows of all leaves behind each other."""
+    with to.open("wb") as out:
+        for file in files.values():
+            with file.open("rb") as source:
+                while block := source.read(BLOCK):
+                    out.write(block)
+    return to
+
+
+def scripts(files: dict[str, Path], columns: str, jobs: int, folder: Path) -> list[Path]:
+    r"""Write so many psql scripts, which share the `\copy` of each file into its leaf."""
+    copies = {
+        copy_command(f"{leaf} {listed(columns)}".strip(), file): file.stat().st_size
+        for leaf, file in files.items()
+    }
+    made = []
+    for number, share in enumerate(shares(copies, jobs)):
+        if share:
+            made.append(folder / f"leaves{number}.sql")
+            made[-1].write_text("\n".join([ASYNCHRONOUS, *share, FLUSH]) + "\n")
+    return made
+
+
+def quoted(file: Path) -> str:
+    return str(file).replace("'", "''")
+
+
+def listed(columns: str) -> str:
+    """Return columns as they stand behind a table's name; nothing for all of them."""
+    return f"({columns})" if columns else ""

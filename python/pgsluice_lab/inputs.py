@@ -1,0 +1,179 @@
+"""The rows that experiments load: made once, always the same, and kept in a cache.
+
+What a function takes are the parameters of an experiment that decide its rows. The cache is the
+folder in PGSLUICE_LAB_CACHE, by default ~/.cache/pgsluice-lab.
+"""
+
+import hashlib
+import os
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from inspect import signature
+from pathlib import Path
+
+from pgsluice_lab import texts
+
+ROWS_A_BRANCH = 100_000
+# Our own memory counts in what the clients started by us report, so nothing is held as a whole.
+ROWS_A_WRITE = 5_000
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A file of rows, how many there are, and how COPY and pgsluice are told of its format."""
+
+    file: Path
+    count: int
+    copy: str = ""
+    load: tuple[str, ...] = ("--format", "text")
+    columns: str = ""  # those that the file has, in its order: a, b; "" for all
+
+    @property
+    def bytes(self) -> int:
+        return self.file.stat().st_size
+
+
+def accounts(rows: int, step: int = 0, place: Path | None = None) -> Rows:
+    """Return pgbench_accounts as COPY text, as `pgbench -i` fills it.
+
+    With a step the balances are not 0 but so far apart, modulo the number of rows.
+    """
+    filler = f"\t{'':84}\n"
+
+    def line(aid: int) -> str:
+        return f"{aid}\t{(aid - 1) // ROWS_A_BRANCH + 1}\t{aid * step % rows}{filler}"
+
+    name = f"accounts-{rows}-{step}.txt" if step else f"accounts-{rows}.txt"
+    return Rows(kept(name, map(line, range(1, rows + 1)), place), rows)
+
+
+def uuids(rows: int, seed: int = 1, place: Path | None = None) -> Rows:
+    """Return random uuids of version 4 as COPY text, others for each seed."""
+    return Rows(kept(f"uuids-{rows}-{seed}.txt", random_uuids(rows, seed), place), rows)
+
+
+def ordered_uuids(rows: int, seed: int = 1) -> Rows:
+    """Return the same uuids, in their order."""
+
+    def lines() -> Iterator[str]:
+        yield from sorted(random_uuids(rows, seed))
+
+    return Rows(kept(f"uuids-{rows}-{seed}-ordered.txt", lines()), rows)
+
+
+def random_uuids(rows: int, seed: int) -> Iterator[str]:
+    chance = random.Random(seed)
+    for first in range(0, rows, ROWS_A_WRITE):
+        digits = chance.randbytes(16 * min(ROWS_A_WRITE, rows - first)).hex()
+        for at in range(0, len(digits), 32):
+            yield uuid(digits[at : at + 32])
+
+
+def uuid(digits: str) -> str:
+    """Return a line with the uuid of version 4 that is made of these 32 digits."""
+    variant = "89ab"[int(digits[16], 16) % 4]
+    middle = f"{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}"
+    return f"{digits[:8]}-{middle}-{digits[20:]}\n"
+
+
+def event_ids(ids: int) -> Rows:
+    """Return the uuids that SQL has as `md5(n::text)::uuid`, from 1 on."""
+
+    def line(number: int) -> str:
+        digits = hashlib.md5(str(number).encode(), usedforsecurity=False).hexdigest()
+        return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}\n"
+
+    return Rows(kept(f"event-ids-{ids}.txt", map(line, range(1, ids + 1))), ids)
+
+
+def plans(rows: int, order: str) -> Rows:
+    """Return execution plans with their ids: in `random` order, `ordered`, or a `subset`.
+
+    The subset is the rows of one partition, in random order.
+    """
+    ids = texts.plan_ids(rows)
+    if order == "subset":
+        ids = [each for each in ids if each.startswith(texts.SUBSET)]
+    elif order == "ordered":
+        ids.sort()
+    elif order != "random":
+        raise ValueError(f"plans have no order {order!r}")
+    return Rows(kept(f"plans-{rows}-{order}.txt", map(texts.plan, ids)), len(ids))
+
+
+def pairs(rows: int, most: int) -> Rows:
+    """Return two random numbers from 1 to `most` a row."""
+    chance = random.Random(1)
+
+    def line(_: int) -> str:
+        return f"{chance.randint(1, most)}\t{chance.randint(1, most)}\n"
+
+    return Rows(kept(f"pairs-{rows}-{most}.txt", map(line, range(rows))), rows)
+
+
+def copytest(batch: int, transactions: int, most: int) -> Rows:
+    """Return rows of `copytest` for so many transactions, but no more than `most`.
+
+    There is at least one whole transaction.
+    """
+    count = max(batch, min(batch * transactions, most))
+    lines = (f"name {num}\t1\t{num // batch}\t{num}\n" for num in range(count))
+    file = kept(f"copytest-{count}-{batch}.txt", lines)
+    load = ("--format", "text", "--columns", "name,thread,block,num")
+    return Rows(file, count, load=load, columns="name, thread, block, num")
+
+
+def copytest_whole(rows: int) -> Rows:
+    """Return so many rows of `copytest`, for a single transaction."""
+    return copytest(rows, 1, rows)
+
+
+def orders(rows: int) -> Rows:
+    """Return orders of two years: wide rows of many types, as applications have them."""
+    chance = random.Random(1)
+    lines = (texts.order(number, rows, chance) for number in range(1, rows + 1))
+    return Rows(kept(f"orders-{rows}.txt", lines), rows)
+
+
+INPUTS = (accounts, copytest, copytest_whole, event_ids, ordered_uuids, orders, pairs, plans, uuids)
+MADE = {each.__name__: each for each in INPUTS}
+
+
+def given(name: str, parameters: Mapping[str, object]) -> Rows:
+    """Return the rows that a function of this name makes of those parameters that it takes."""
+    if name not in MADE:
+        raise ValueError(f"there is no input {name!r}; there are {', '.join(MADE)}")
+    taken = signature(MADE[name]).parameters
+    return MADE[name](**{each: parameters[each] for each in taken if each in parameters})
+
+
+def kept(name: str, lines: Iterable[str], place: Path | None = None) -> Path:
+    """Return the file of this name in the cache, with these lines if it is not there yet."""
+    return made(name, partial(write, lines=lines), place)
+
+
+def made(name: str, make: Callable[[Path], None], place: Path | None = None) -> Path:
+    """Return the file of this name in the cache, made if it is not there yet."""
+    file = (place or cache()) / name
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = file.with_suffix(f".{os.getpid()}")
+        try:
+            make(unfinished)
+            unfinished.rename(file)
+        finally:
+            unfinished.unlink(missing_ok=True)
+    return file
+
+
+def cache() -> Path:
+    """Return the folder of the cache."""
+    named = os.environ.get("PGSLUICE_LAB_CACHE")
+    return Path(named) if named else Path.home() / ".cache" / "pgsluice-lab"
+
+
+def write(file: Path, lines: Iterable[str]) -> None:
+    with file.open("w", encoding="ascii", buffering=1 << 20) as out:
+        out.writelines(lines)

@@ -1,0 +1,58 @@
+"""One load by one engine, and its figures."""
+
+import subprocess
+from pathlib import Path
+
+from pgsluice_lab.engine import Engine
+from pgsluice_lab.stage import Stage
+from pgsluice_lab.timing import OverdueError, timed
+
+# As psql's \dt+ and \di+ show them, of all tables of the tree.
+SIZES = """WITH RECURSIVE tree AS (
+    SELECT %s::regclass::oid AS id
+    UNION ALL SELECT inhrelid FROM pg_inherits JOIN tree ON inhparent = id)
+    SELECT sum(pg_table_size(id)), sum(pg_indexes_size(id)) FROM tree"""
+
+
+def load(stage: Stage, engine: Engine, limit: float) -> dict:
+    """Load, and return what a record holds of it: figures, or what went wrong."""
+    commands = stage.commands(engine)
+    command = stage.shown(commands[0])
+    if len(commands) > 1:
+        command += f"  # {len(commands)} such programs at once, a part of the input each"
+    about = {"command": command}
+    meter = stage.site.meter()
+    env = stage.site.environment(stage.schema)
+    try:
+        timing = timed(*commands, env=env, limit=limit, statuses=engine.statuses, quiet=True)
+    except OverdueError as overdue:
+        stage.site.end_loads()
+        return {"status": "stopped", "reason": str(overdue), **about}
+    except subprocess.CalledProcessError as failure:
+        said = (failure.stderr or "").strip().splitlines()
+        program = Path(failure.cmd[0]).name
+        reason = f"{program} ended with status {failure.returncode}: {said[0] if said else ''}"
+        return {"status": "failed", "reason": reason.removesuffix(": "), **about}
+    cost = meter.stop()
+    if wrong := stage.wrong(engine):
+        return {"status": "wrong", "reason": wrong, **about}
+    [[table, indexes]] = stage.site.query(SIZES, stage.table)
+    said = engine.said(timing.output)
+    # A program that times itself leaves its own start out.
+    seconds, rows = said.pop("seconds", timing.seconds), loaded(stage)
+    figures = {
+        "seconds": round(seconds, 4),
+        "client_cpu_seconds": round(timing.cpu_seconds, 3),
+        "server_cpu_seconds": cost.cpu_seconds and round(cost.cpu_seconds, 3),
+        "wal_bytes": cost.wal_bytes,
+        "table_bytes": int(table),
+        "index_bytes": int(indexes),
+        "rows": rows,
+        "rows_per_second": round(rows / seconds, 1) if rows else None,
+    }
+    return {"status": "done", **figures, "figures": said, **about}
+
+
+def loaded(stage: Stage) -> int:
+    """Return how many rows a load sends."""
+    return stage.rows.count if stage.rows else stage.expected or 0

@@ -1,0 +1,40 @@
+"""The report: records of loads in, one self-contained HTML page out. It measures nothing.
+
+`results` (records) -> `verdicts`, `series` and `tables` (what they say) -> `charts` and `page`.
+`images` writes the charts as files of their own.
+"""
+
+from collections.abc import Collection
+from pathlib import Path
+
+from pgsluice_lab.experiment import experiments
+from pgsluice_lab.failure import LabError
+from pgsluice_lab.report import images, page, verdicts
+from pgsluice_lab.report.results import Results, newest
+
+__all__ = ["build", "images", "summary"]
+
+
+def build(records: Path) -> str:
+    """Return the page of the newest records in this folder."""
+    return page.html(experiments(), found(records))
+
+
+def summary(records: Path, names: Collection[str] = ()) -> list[str]:
+    """Return the sentences of the experiments of these names, or of all that were run."""
+    runs = found(records)
+    return [
+        sentence
+        for each in experiments()
+        if each.name in runs and (not names or each.name in names)
+        for sentence in verdicts.sentences(each, runs[each.name])
+    ]
+
+
+def found(records: Path) -> dict[str, list[Results]]:
+    """Return the newest runs in this folder; none at all is an error."""
+    if runs := newest(records):
+        return runs
+    raise LabError(
+        f"there are no records in {records}", hint="Measure some by: pgsluice-lab run all"
+    )

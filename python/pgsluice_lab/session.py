@@ -1,0 +1,119 @@
+"""A run: all points of an experiment made ready, then loads in interleaved rounds.
+
+Each load is recorded at once. Each round begins with another load, so that a slow minute of the
+machine, or what ran before, does not fall on the same one every time.
+"""
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pgsluice import __version__
+
+from pgsluice_lab import disk, inputs, record, stage
+from pgsluice_lab.engine import Engine, available
+from pgsluice_lab.experiment import Case, Experiment, Point, Scale
+from pgsluice_lab.machine import machine
+from pgsluice_lab.measure import load
+from pgsluice_lab.record import Run
+from pgsluice_lab.site import Site
+from pgsluice_lab.stage import Given, Stage
+
+# What is told about the work: how many steps there are, and that one is done, with a word on it.
+Say = Callable[[str, int], None]
+
+
+@dataclass(frozen=True)
+class Todo:
+    """A load that is to be run."""
+
+    case: Case
+    point: Point
+    engine: Engine
+    round: int
+
+    @property
+    def key(self) -> record.Key:
+        return record.key(self.case.name, self.point, self.engine.name, self.round)
+
+    @property
+    def title(self) -> str:
+        values = ", ".join(
+            f"{value:,} {name}" if isinstance(value, int) else f"{name} {value}"
+            for name, value in self.point.items()
+        )
+        return " · ".join(filter(None, (self.case.title, values, self.engine.title)))
+
+
+def run(
+    experiment: Experiment,
+    scale: Scale,
+    site: Site,
+    records: Path,
+    say: Say,
+    given: Given = inputs.given,
+) -> Run:
+    """Run what of an experiment is not recorded yet, and return its record."""
+    engines, about = available(experiment.engines)
+    inputs.cache().mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=inputs.cache()) as scratch:
+        data = Path("/var/tmp") if site.embedded else None
+        disk.check(*disk.needed(experiment, scale, engines), inputs.cache(), data)
+        journal, resumed = record.begin(records, head(experiment, scale, site, about))
+        done = journal.done()
+        todo = [each for each in plan(experiment, scale, engines) if each.key not in done]
+        places = {(each.case.name, str(each.point)): each for each in todo}
+        steps = len(places) + len(todo)
+        say("going on where it stopped" if resumed else "", steps)
+        stages: dict[tuple[str, str], Stage] = {}
+        try:
+            for place, each in places.items():
+                own = [engines[name] for name in each.case.engines if name in engines]
+                say(f"making ready: {each.case.title}", steps)
+                stages[place] = stage.made(
+                    experiment, each.case, scale, each.point, own, site, Path(scratch), given
+                )
+            for each in todo:
+                say(f"round {each.round}: {each.title}", steps)
+                ready = stages[each.case.name, str(each.point)]
+                ready.prepare(experiment.folder)
+                about_it = {"case": each.case.name, "point": each.point, "engine": each.engine.name}
+                figures = load(ready, each.engine, scale.limit)
+                journal.add({**about_it, "round": each.round, "date": record.now(), **figures})
+            journal.end()
+        finally:
+            for [schema] in site.own():
+                site.drop(schema)
+    return journal
+
+
+def plan(experiment: Experiment, scale: Scale, engines: dict[str, Engine]) -> list[Todo]:
+    """Return all loads in the order in which they run."""
+    once = [
+        (case, point, engines[name])
+        for case in experiment.cases
+        for point in case.points(scale)
+        for name in case.engines
+        if name in engines
+    ]
+    loads = []
+    for number in range(1, scale.rounds + 1):
+        turn = (number - 1) * len(once) // scale.rounds
+        loads += [Todo(*each, number) for each in once[turn:] + once[:turn]]
+    return loads
+
+
+def head(experiment: Experiment, scale: Scale, site: Site, engines: dict) -> dict:
+    """Return what the record says of a run."""
+    return {
+        "experiment": experiment.name,
+        "scale": scale.name,
+        "date": record.now(),
+        "pgsluice": __version__,
+        "rounds": scale.rounds,
+        "parameters": scale.parameters,
+        "machine": machine(),
+        "postgresql": site.described(),
+        "engines": engines,
+    }

