@@ -138,6 +138,15 @@ pub(crate) struct Committed {
     pub rejected: u64,
 }
 
+impl Committed {
+    /// Adds what `other` has committed.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.sent += other.sent;
+        self.stored += other.stored;
+        self.rejected += other.rejected;
+    }
+}
+
 /// What all threads together have done.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
@@ -152,12 +161,6 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    pub(crate) fn add_committed(&mut self, other: Committed) {
-        self.committed.sent += other.sent;
-        self.committed.stored += other.stored;
-        self.committed.rejected += other.rejected;
-    }
-
     /// Rows of the inputs.
     pub(crate) fn read(&self) -> u64 {
         self.routed.rows() + self.routed.already + self.routed.rejected_before

@@ -23,6 +23,7 @@ use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
 use crate::pg::introspect::{Catalogue, Facts};
 use crate::pg::sql;
+use crate::pg::two_phase::obstacle;
 use crate::survey::{Survey, survey};
 
 /// What the server has answered about: the key of a node, or the spelling of one of its columns.
@@ -47,6 +48,8 @@ pub struct Plan {
     pub text_only: Option<(String, String)>,
     /// Why the whole load must be one statement on one connection, if it must.
     pub one_statement: Option<String>,
+    /// Why a load that is all or nothing has one connection only, if it was to have several.
+    pub one_connection: Option<String>,
     /// Which leaves are exchanged, if any are to be.
     pub exchange: Option<Survey>,
     /// For each node, why its rows go through the root if they do.
@@ -74,7 +77,23 @@ impl Plan {
         if config.exchange {
             plan.exchange = Some(survey(client, &plan.catalogue, &plan.detours).await?);
         }
+        if config.atomic && plan.jobs(config) > 1 {
+            plan.one_connection = match config.ledger {
+                true => obstacle(client, &plan.oids(), config.jobs).await?,
+                false => Some("no ledger is kept, which would decide over several".to_owned()),
+            };
+        }
         Ok(plan)
+    }
+
+    /// Connections that write at the same time.
+    pub fn jobs(&self, config: &Load) -> usize {
+        let is_one = self.one_statement.is_some() || self.one_connection.is_some();
+        if is_one { 1 } else { config.jobs }
+    }
+
+    fn oids(&self) -> Vec<u32> {
+        self.catalogue.facts.iter().map(|facts| facts.oid).collect()
     }
 
     fn new(config: &Load, catalogue: Catalogue) -> Self {
@@ -110,6 +129,7 @@ impl Plan {
             encoder,
             text_only,
             one_statement,
+            one_connection: None,
             exchange: None,
             detours,
         }
@@ -129,11 +149,17 @@ impl Plan {
 
     /// What begins the transaction in which the rows of `node` are sent.
     pub(crate) fn begin(&self, node: NodeId, wire: Wire) -> String {
+        let lock = self.lock(node, wire);
+        lock.map_or_else(|| sql::BEGIN.to_owned(), |lock| format!("{}; {lock}", sql::BEGIN))
+    }
+
+    /// What locks the tables on which the rows of `node` rely, if any can be locked.
+    pub(crate) fn lock(&self, node: NodeId, wire: Wire) -> Option<String> {
         let above = |node: &NodeId| self.tree.nodes[*node].parent;
         let node = match (self.is_direct(node), wire) {
             (true, _) => node,
             (false, Wire::Binary) => ROOT,
-            (false, Wire::Text) => return sql::BEGIN.to_owned(),
+            (false, Wire::Text) => return None,
         };
         // A table that this user may not insert into cannot be locked either; COPY into the root
         // does without as well.
@@ -142,7 +168,7 @@ impl Plan {
             .map(|node| &self.tree.nodes[node].relation)
             .collect();
         path.reverse();
-        sql::begin(&path)
+        Some(sql::lock(&path))
     }
 
     /// Whether the rows of `node` are sent to it by its own name, and it is not the root.
@@ -268,7 +294,8 @@ impl Plan {
             }
         }
         known.extend(kept.into_iter().map(|(why, leaves)| (self.name(&leaves), why)));
-        known.extend(self.one_statement.iter().map(|why| ("the load".to_owned(), why.clone())));
+        let of_load = self.one_statement.iter().chain(&self.one_connection);
+        known.extend(of_load.map(|why| ("the load over one connection".to_owned(), why.clone())));
         known.extend(self.text_only.clone());
         known
     }

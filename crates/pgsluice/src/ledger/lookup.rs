@@ -7,11 +7,13 @@ use tokio_postgres::{Client, Row};
 
 use super::begin::{parse, receipt};
 use super::layout::Layout;
+pub use super::settle::Settled;
+use super::settle::settle;
 use crate::error::{Error, Result};
 use crate::kind::Kind;
 use crate::pg::connect::connect;
 use crate::pg::conninfo::Target;
-use crate::pg::ledger::{self as sql, Presence};
+use crate::pg::ledger::{self as sql, Presence, prepared};
 use crate::source::Fingerprint;
 
 /// A load, as the ledger has it.
@@ -21,7 +23,7 @@ pub struct Entry {
     pub id: String,
     /// The table, as it was named then.
     pub table: String,
-    /// `running` until all is in: then `finished`.
+    /// `running` until all is in: then `finished`. `in doubt` while transactions of it are prepared.
     pub state: String,
     /// How often it was begun.
     pub attempts: i32,
@@ -43,6 +45,8 @@ pub struct Details {
     pub entry: Entry,
     /// How its input is read and routed.
     pub terms: BTreeMap<String, String>,
+    /// Transactions that are prepared, and neither committed nor rolled back.
+    pub prepared: Vec<String>,
     /// What is in, by the tables that rows were routed to.
     pub receipts: Vec<OfTable>,
 }
@@ -66,7 +70,8 @@ pub async fn list(target: &Target) -> Result<Vec<Entry>> {
     if sql::look(&client).await? != Presence::Whole {
         return Ok(Vec::new());
     }
-    rows(&client, None).await?.iter().map(entry).collect()
+    let prepared = prepared::all(&client).await?;
+    rows(&client, None).await?.iter().map(|row| entry(row, &prepared)).collect()
 }
 
 /// One load.
@@ -97,21 +102,25 @@ pub async fn show(target: &Target, id: &str) -> Result<Details> {
         of_table.ranges.retain(|&(source, _, stop)| (source, stop) > upto);
         of_table.ranges.sort_unstable();
     }
+    let prepared = prepared::all(&client).await?;
+    let names = prepared::of_load(&prepared, id).into_iter().map(|prepared| prepared.name);
     Ok(Details {
-        entry: entry(row)?,
+        entry: entry(row, &prepared)?,
         terms: parse(row.get(11))?,
+        prepared: names.collect(),
         receipts: receipts.into_values().collect(),
     })
 }
 
-/// Takes a load out of the ledger, unless it runs. Its rows stay.
-pub async fn forget(target: &Target, id: &str) -> Result<()> {
+/// Takes a load out of the ledger, unless it runs. Its rows stay; what is in doubt of them is settled.
+pub async fn forget(target: &Target, id: &str) -> Result<Settled> {
     let client = connect(target).await?;
     if sql::look(&client).await? != Presence::Whole {
         return Err(unknown(id));
     }
+    let settled = settle(&client, id).await?;
     let begun = client.simple_query(&sql::begin_unless_running(id)).await?;
-    if !sql::is_held(&begun) {
+    if settled == Settled::Busy || !sql::is_held(&begun) {
         return Err(Error::new(Kind::Server, format!("load {id} is running"))
             .sqlstate("55006")
             .hint("Stop it first, or wait until it has ended."));
@@ -120,7 +129,10 @@ pub async fn forget(target: &Target, id: &str) -> Result<()> {
         return Err(unknown(id));
     }
     match client.batch_execute(&sql::forget(id)).await {
-        Ok(()) => Ok(client.batch_execute("COMMIT").await?),
+        Ok(()) => {
+            client.batch_execute("COMMIT").await?;
+            Ok(settled)
+        }
         Err(error) => Err(sql::refused(&client, error).await),
     }
 }
@@ -132,7 +144,8 @@ async fn rows(client: &Client, id: Option<&str>) -> Result<Vec<Row>> {
     }
 }
 
-fn entry(row: &Row) -> Result<Entry> {
+fn entry(row: &Row, prepared: &[(String, u32)]) -> Result<Entry> {
+    let is_in_doubt = !prepared::of_load(prepared, row.get(0)).is_empty();
     let sources: Vec<Fingerprint> = parse(row.get(10))?;
     let rows = match row.get::<_, Option<i64>>(7) {
         Some(loaded) => loaded,
@@ -141,7 +154,7 @@ fn entry(row: &Row) -> Result<Entry> {
     Ok(Entry {
         id: row.get(0),
         table: row.get(1),
-        state: row.get(2),
+        state: if is_in_doubt { "in doubt".to_owned() } else { row.get(2) },
         attempts: row.get(3),
         begun: row.get(4),
         ended: row.get(5),

@@ -18,6 +18,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{CopyInSink, SimpleQueryMessage};
 
 use super::failure::{Failure, InDoubt};
+use super::held::Held;
 use super::lines;
 use super::refusal::{Sent, blame, refusal, unwelcome};
 use super::still::{Changed, Still};
@@ -55,6 +56,8 @@ pub(crate) struct Lane<'a> {
     pub(super) still: Still<'a>,
     pub(super) writer: Option<Writer<'a>>,
     maker: Option<Maker<'a>>,
+    /// Of a load that is all or nothing.
+    pub(super) held: Option<Held<'a>>,
 }
 
 /// What has become of the rows of a payload.
@@ -65,7 +68,7 @@ pub(super) struct Loaded {
     pub(super) destination: Option<Destination>,
 }
 
-type Sink = Pin<Box<CopyInSink<Stretch>>>;
+pub(super) type Sink = Pin<Box<CopyInSink<Stretch>>>;
 
 impl<'a> Lane<'a> {
     /// Connects.
@@ -86,7 +89,12 @@ impl<'a> Lane<'a> {
             Ok((link, still, writer))
         };
         let (link, still, writer) = flow.control.unless_stopped(opening).await?;
-        Ok(Self { flow, queue, link, still, writer, maker: flow.exchange.map(Maker::new) })
+        let maker = flow.exchange.map(Maker::new);
+        let lane = Self { flow, queue, link, still, writer, maker, held: None };
+        match flow.atomic {
+            Some(atomic) => lane.hold(atomic).await,
+            None => Ok(lane),
+        }
     }
 
     /// Sends payloads until there are no more, each in a transaction of its own.
@@ -241,13 +249,18 @@ impl<'a> Lane<'a> {
     /// Refuses a transaction that is not the load's own any more, by the answers to how it was begun.
     pub(super) fn check_fence(&self, answers: &[SimpleQueryMessage]) -> Result<(), Failure> {
         match &self.writer {
-            Some(writer) if !is_held(answers) => Err(Failure::Ledger(writer.ledger.overtaken())),
+            Some(writer) if self.held.is_none() && !is_held(answers) => {
+                Err(Failure::Ledger(writer.ledger.overtaken()))
+            }
             _ => Ok(()),
         }
     }
 
-    /// What begins a transaction of rows that go into the table itself.
+    /// What begins a transaction of rows that go into the table itself, or their part of one that is held.
     pub(super) fn begin_here(&self, node: NodeId, wire: Wire) -> String {
+        if self.held.is_some() {
+            return self.begin_part(node, wire);
+        }
         let begin = self.flow.plan.begin(node, wire);
         match &self.writer {
             Some(writer) => format!("{begin}; {}", writer.ledger.fence()),
@@ -278,6 +291,9 @@ impl<'a> Lane<'a> {
     ) -> Result<Option<u64>, Failure> {
         if self.flow.control.is_stopped() {
             return Ok(None);
+        }
+        if self.held.is_some() {
+            return self.end_part(sink).await.map(Some);
         }
         let client = &self.link.client;
         let writer = self.writer.as_ref().zip(payload);
@@ -340,13 +356,14 @@ impl<'a> Lane<'a> {
                 rows_beside.fetch_add(stored, Relaxed);
                 maker.committed(node, beside, stored);
             }
+            _ if self.held.is_some() => _ = rows_beside.fetch_add(stored, Relaxed),
             _ => _ = rows_loaded.fetch_add(stored, Relaxed),
         }
     }
 
     /// What was committed, in the words of an error if it was not; None if the load was stopped
     /// before.
-    fn judge<T>(
+    pub(super) fn judge<T>(
         &self,
         outcome: Option<Result<Option<T>, Failure>>,
         sent: &[Sent],

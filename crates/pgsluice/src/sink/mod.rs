@@ -3,6 +3,7 @@
 
 pub(crate) mod copy;
 mod failure;
+mod held;
 mod key;
 mod lines;
 pub(crate) mod null;

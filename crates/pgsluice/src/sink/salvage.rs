@@ -58,7 +58,16 @@ impl Lane<'_> {
         let client = &self.link.client;
         let (node, wire) = (payload.node(), payload.wire());
         // The transaction that has failed may not be over yet.
-        let begin = format!("ROLLBACK; {}; {}", self.begin_here(node, wire), sql::SALVAGE);
+        let begin = match (&self.held, self.flow.plan.lock(node, wire)) {
+            (None, _) => {
+                let here = self.begin_here(node, wire);
+                format!("ROLLBACK; {here}; {}; {}", sql::IMMEDIATE, sql::SALVAGE)
+            }
+            (Some(_), lock) => {
+                let lock = lock.unwrap_or_default();
+                format!("{}; {lock}; {}", sql::BACK_TO_PART, sql::SALVAGE)
+            }
+        };
         let asking = self.still.ask(client, node, wire, false);
         let (answers, changed) = try_join(client.simple_query(&begin), asking).await?;
         if let Some(changed) = changed {
@@ -250,7 +259,10 @@ impl Salvage<'_, '_> {
 impl Salvage<'_, '_> {
     /// Commits, with receipts for all rows.
     async fn commit_rows(&self) -> Result<(), Failure> {
-        let Lane { flow, link, writer, .. } = self.lane;
+        let Lane { flow, link, writer, held, .. } = self.lane;
+        if held.is_some() {
+            return self.lane.keep_part().await;
+        }
         let client = &link.client;
         let writing = writer
             .as_ref()
