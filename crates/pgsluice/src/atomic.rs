@@ -69,7 +69,7 @@ impl Atomic {
     pub(crate) fn enter(&self) -> Part<'_> {
         let mut state = self.state.lock();
         state.begun += 1;
-        Part { atomic: self, number: state.begun }
+        Part { atomic: self, number: state.begun, database: 0 }
     }
 
     /// Waits until all connections have sent their rows; what these have done then. None if the load was
@@ -129,6 +129,8 @@ pub(crate) struct Part<'a> {
     atomic: &'a Atomic,
     /// From 1.
     pub(crate) number: usize,
+    /// The database, as prepared transactions are named after it.
+    pub(crate) database: u32,
 }
 
 impl Part<'_> {
@@ -137,9 +139,10 @@ impl Part<'_> {
         self.atomic.lanes == 1
     }
 
-    /// Notes by which number the server knows the connection.
-    pub(crate) fn is_session(&self, pid: i32) {
+    /// Notes by which numbers the server knows the session and its database.
+    pub(crate) fn is_session(&mut self, (pid, database): (i32, u32)) {
         self.atomic.state.lock().sessions.push(pid);
+        self.database = database;
     }
 
     /// Notes that all rows are sent, and nothing is left that could refuse them.

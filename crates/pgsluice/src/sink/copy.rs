@@ -18,12 +18,12 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{CopyInSink, SimpleQueryMessage};
 
 use super::failure::{Failure, InDoubt};
-use super::held::Held;
 use super::lines;
 use super::refusal::{Sent, blame, refusal, unwelcome};
 use super::still::{Changed, Still};
 use super::stretch::Stretch;
 use super::writer::Writer;
+use crate::atomic::{Atomic, Part};
 use crate::control::Control;
 use crate::error::Result;
 use crate::exchange::{Destination, Maker};
@@ -57,7 +57,7 @@ pub(crate) struct Lane<'a> {
     pub(super) writer: Option<Writer<'a>>,
     maker: Option<Maker<'a>>,
     /// Of a load that is all or nothing.
-    pub(super) held: Option<Held<'a>>,
+    pub(super) held: Option<Part<'a>>,
 }
 
 /// What has become of the rows of a payload.
@@ -77,6 +77,7 @@ impl<'a> Lane<'a> {
         queue: &'a Queue<'a>,
         target: &Target,
     ) -> Result<Self> {
+        let held = flow.atomic.map(Atomic::enter);
         let opening = async {
             let link = connect::open(target).await?;
             link.client.batch_execute(sql::PATIENT).await?;
@@ -90,11 +91,7 @@ impl<'a> Lane<'a> {
         };
         let (link, still, writer) = flow.control.unless_stopped(opening).await?;
         let maker = flow.exchange.map(Maker::new);
-        let lane = Self { flow, queue, link, still, writer, maker, held: None };
-        match flow.atomic {
-            Some(atomic) => lane.hold(atomic).await,
-            None => Ok(lane),
-        }
+        Self { flow, queue, link, still, writer, maker, held }.hold().await
     }
 
     /// Sends payloads until there are no more, each in a transaction of its own.
@@ -119,9 +116,8 @@ impl<'a> Lane<'a> {
             let Some(loaded) = self.judge(outcome, &sent)? else { break };
             failpoint("payload::committed");
             let [Sent { payload, .. }] = &sent;
-            committed.sent += payload.rows() as u64;
-            committed.stored += loaded.stored;
-            committed.rejected += loaded.rejected;
+            let Loaded { stored, rejected, .. } = loaded;
+            committed.add(Committed { sent: payload.rows() as u64, stored, rejected });
             self.count(payload.node(), loaded);
             sent.into_iter().for_each(|sent| self.give_back(sent));
             is_warm = true;
@@ -241,7 +237,7 @@ impl<'a> Lane<'a> {
         })?;
         match changed {
             Some(changed) => Err(Failure::Changed(node, changed)),
-            None if beside.is_some() => Ok(Box::pin(sink)),
+            None if beside.is_some() || self.held.is_some() => Ok(Box::pin(sink)),
             None => self.check_fence(&answers).map(|()| Box::pin(sink)),
         }
     }
@@ -249,9 +245,7 @@ impl<'a> Lane<'a> {
     /// Refuses a transaction that is not the load's own any more, by the answers to how it was begun.
     pub(super) fn check_fence(&self, answers: &[SimpleQueryMessage]) -> Result<(), Failure> {
         match &self.writer {
-            Some(writer) if self.held.is_none() && !is_held(answers) => {
-                Err(Failure::Ledger(writer.ledger.overtaken()))
-            }
+            Some(writer) if !is_held(answers) => Err(Failure::Ledger(writer.ledger.overtaken())),
             _ => Ok(()),
         }
     }

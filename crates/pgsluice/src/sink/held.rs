@@ -10,7 +10,7 @@ use tokio_postgres::error::SqlState;
 use super::copy::{Lane, Sink};
 use super::failure::Failure;
 use crate::atomic::watch::{WAITED, entangled};
-use crate::atomic::{Atomic, Part, Verdict};
+use crate::atomic::{Part, Verdict};
 use crate::error::{Error, Result};
 use crate::failpoint::failpoint;
 use crate::outcome::Committed;
@@ -19,17 +19,10 @@ use crate::pg::lost;
 use crate::pg::sql;
 use crate::pg::two_phase;
 
-/// A transaction that is held.
-pub(super) struct Held<'a> {
-    part: Part<'a>,
-    /// The database, as prepared transactions are named after it.
-    database: u32,
-}
-
-impl<'a> Lane<'a> {
-    /// Begins the transaction.
-    pub(super) async fn hold(mut self, atomic: &'a Atomic) -> Result<Self> {
-        let part = atomic.enter();
+impl Lane<'_> {
+    /// Begins the transaction, if one is to be held.
+    pub(super) async fn hold(mut self) -> Result<Self> {
+        let Some(mut part) = self.held.take() else { return Ok(self) };
         let client = &self.link.client;
         let holding = async {
             client.batch_execute(two_phase::HELD).await?;
@@ -46,21 +39,20 @@ impl<'a> Lane<'a> {
             }
             Ok((session.get(0), session.get(1)))
         };
-        let (pid, database) = self.flow.control.unless_stopped(holding).await?;
-        part.is_session(pid);
-        self.held = Some(Held { part, database });
+        part.is_session(self.flow.control.unless_stopped(holding).await?);
+        self.held = Some(part);
         Ok(self)
     }
 
     /// Sends payloads until there are no more, all in the transaction that is held, and ends it with those
     /// of the other connections.
     pub(crate) async fn copy_all(&self, committed: &mut Committed) -> Result<()> {
-        let Some(held) = &self.held else { return Ok(()) };
+        let Some(part) = &self.held else { return Ok(()) };
         let outcome = match self.copy(committed).await {
-            Ok(()) if !self.flow.control.is_stopped() => self.end(held, *committed).await,
+            Ok(()) if !self.flow.control.is_stopped() => self.end(part, *committed).await,
             outcome => outcome,
         };
-        outcome.map_err(|error| self.apart(&held.part, error))
+        outcome.map_err(|error| self.apart(part, error))
     }
 
     /// What begins a payload's part.
@@ -86,7 +78,7 @@ impl<'a> Lane<'a> {
     }
 
     /// Waits until all connections have sent their rows, and ends the transaction with theirs.
-    async fn end(&self, held: &Held<'_>, committed: Committed) -> Result<()> {
+    async fn end(&self, part: &Part<'_>, committed: Committed) -> Result<()> {
         let checking = async {
             self.link.client.batch_execute(sql::IMMEDIATE).await.map_err(Failure::Rows)?;
             Ok(Some(()))
@@ -94,7 +86,7 @@ impl<'a> Lane<'a> {
         let checked = self.link.canceller.settle(self.flow.control, checking).await;
         let Some(()) = self.judge(checked, &[])? else { return Ok(()) };
         failpoint("atomic::ready");
-        held.part.is_ready(committed);
+        part.is_ready(committed);
         let rows = loop {
             if self.flow.control.is_stopped() {
                 return Ok(());
@@ -102,14 +94,14 @@ impl<'a> Lane<'a> {
             if self.link.is_closed().await {
                 return Err(lost(self.link.ending()));
             }
-            if let Some(rows) = held.part.may_end() {
+            if let Some(rows) = part.may_end() {
                 break rows;
             }
         };
         let ending = async {
-            match held.part.is_alone() {
-                true => self.commit_whole(&held.part, rows).await,
-                false => self.prepare(held, committed).await,
+            match part.is_alone() {
+                true => self.commit_whole(part, rows).await,
+                false => self.prepare(part, committed).await,
             }
             .map(Some)
         };
@@ -140,14 +132,14 @@ impl<'a> Lane<'a> {
         Ok(())
     }
 
-    async fn prepare(&self, held: &Held<'_>, committed: Committed) -> Result<(), Failure> {
+    async fn prepare(&self, part: &Part<'_>, committed: Committed) -> Result<(), Failure> {
         if let (Some(writer), true) = (&self.writer, committed.sent > 0) {
-            let name = writer.ledger.name_of(held.database, held.part.number);
-            held.part.prepares(name.clone());
+            let name = writer.ledger.name_of(part.database, part.number);
+            part.prepares(name.clone());
             let prepare = prepared::prepare(&name);
             self.link.client.batch_execute(&prepare).await.map_err(Failure::Begin)?;
         }
-        held.part.is_prepared();
+        part.is_prepared();
         failpoint("atomic::prepared");
         Ok(())
     }
