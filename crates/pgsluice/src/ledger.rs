@@ -101,9 +101,12 @@ impl Ledger {
         &self.id
     }
 
-    /// Whether the load is marked as finished.
+    /// Whether the load is marked as finished, which another attempt must not have done.
     pub(crate) async fn is_finished(&self, client: &Client) -> Result<bool> {
-        Ok(sql::find(client, &self.id).await?.is_some_and(|found| found.is_finished))
+        match sql::find(client, &self.id).await?.filter(|found| found.is_finished) {
+            Some(found) if found.attempt != self.attempt => Err(self.overtaken()),
+            found => Ok(found.is_some()),
+        }
     }
 
     /// Whether no transaction of the load is under way, not even one that is prepared.

@@ -127,18 +127,14 @@ async fn decide(
 async fn find_out(ledger: &Ledger, target: &Target) -> Result<bool> {
     let client = connect::connect(target).await?;
     let began = Instant::now();
-    loop {
-        match settle(&client, ledger.id()).await? {
-            Settled::Committed => return Ok(true),
-            Settled::RolledBack => return Ok(false),
-            Settled::Nothing => return ledger.is_finished(&client).await,
-            // The session that was lost, but not for the server.
-            Settled::Busy if began.elapsed() > PATIENCE => {
-                return Err(Error::new(Kind::Connection, "the load is not settled"));
-            }
-            Settled::Busy => tokio::time::sleep(PAUSE).await,
+    // The session that was lost may not be, for the server.
+    while settle(&client, ledger.id()).await? == Settled::Busy {
+        if began.elapsed() > PATIENCE {
+            return Err(ledger.overtaken());
         }
+        tokio::time::sleep(PAUSE).await;
     }
+    ledger.is_finished(&client).await
 }
 
 /// Rolls back what is prepared of a load that failed before it was decided; adds to its error if that

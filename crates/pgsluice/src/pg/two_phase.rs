@@ -11,8 +11,6 @@ const OBSTACLES: &str = "
 SELECT pg_catalog.current_setting('max_prepared_transactions')::pg_catalog.int8,
        (SELECT pg_catalog.count(*) FROM pg_catalog.pg_prepared_xacts),
        (SELECT pg_catalog.min(oid::pg_catalog.regclass::pg_catalog.text) FROM pg_catalog.pg_class
-        WHERE oid OPERATOR(pg_catalog.=) ANY ($1) AND relpersistence OPERATOR(pg_catalog.=) 't'),
-       (SELECT pg_catalog.min(oid::pg_catalog.regclass::pg_catalog.text) FROM pg_catalog.pg_class
         WHERE oid OPERATOR(pg_catalog.=) ANY ($1) AND relkind OPERATOR(pg_catalog.=) 'f'),
        (SELECT pg_catalog.min(conname::pg_catalog.text) FROM pg_catalog.pg_constraint
         WHERE contype OPERATOR(pg_catalog.=) 'f' AND conrelid OPERATOR(pg_catalog.=) ANY ($1)
@@ -29,10 +27,9 @@ pub(crate) async fn obstacle(
     let row = client.query_one(OBSTACLES, &[&oids]).await?;
     let text = |place| row.get::<_, Option<String>>(place);
     let of_tables = [
-        text(2).map(|table| format!("table {table} is temporary")),
-        text(3).map(|table| format!("table {table} is a foreign table")),
-        text(4).map(|name| format!("foreign key {name} refers to the table itself")),
-        (!row.get::<_, bool>(5))
+        text(2).map(|table| format!("table {table} is a foreign table")),
+        text(3).map(|name| format!("foreign key {name} refers to the table itself")),
+        (!row.get::<_, bool>(4))
             .then(|| "this user may not lock the table against readers".to_owned()),
     ];
     Ok(no_room(&row, lanes).or(of_tables.into_iter().flatten().next()))
