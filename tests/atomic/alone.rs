@@ -9,21 +9,24 @@ use super::{ROWS, TABLE, Whole, rows};
 use crate::failures::{Bench, Ended, program};
 use crate::server::{Server, Session};
 
-/// A load and a plan both say why.
+/// A load says why.
 #[track_caller]
 fn says(whole: &Whole, options: &[&str], why: &str) {
     let summary = whole.load(&[&["--atomic"], options].concat(), &[]).summary();
     let fallback = serde_json::json!({"what": "one connection", "why": why, "rows": ROWS});
     assert!(summary["fallbacks"].as_array().unwrap().contains(&fallback), "{summary}");
     assert_eq!(summary["jobs"], 1, "{summary}");
-    let options: Vec<&&str> = options.iter().filter(|option| **option != "--no-ledger").collect();
-    if options.len() == 1 {
-        let mut plan = program();
-        plan.args(["plan", "rows.csv", "-t", "t", "-d", &whole.bench.url, "--atomic"]);
-        let plan = plan.args(options).current_dir(whole.bench.folder.path()).output().unwrap();
-        let plan = String::from_utf8(plan.stdout).unwrap();
-        assert!(plan.contains("\natomic   one transaction\n"), "{plan}");
-    }
+}
+
+/// So does a plan.
+#[track_caller]
+fn plan_says(whole: &Whole, why: &str) {
+    let mut plan = program();
+    plan.args(["plan", "rows.csv", "-t", "t", "-d", &whole.bench.url, "--atomic", "-j4"]);
+    let plan = plan.current_dir(whole.bench.folder.path()).output().unwrap();
+    let plan = String::from_utf8(plan.stdout).unwrap();
+    assert!(plan.contains("\natomic   one transaction\n"), "{plan}");
+    assert!(plan.contains(&format!("\nfallback the load over one connection: {why}\n")), "{plan}");
 }
 
 #[test]
@@ -56,7 +59,9 @@ fn keys_of_the_table_itself() {
     // Each row refers to one that comes later, the last ones to the first.
     let row = |id: usize| format!("{id},x,{}\n", (id + ROWS / 2) % ROWS);
     whole.bench.file("rows.csv", (0..ROWS).map(row).collect::<String>());
-    says(&whole, &["-j4"], "foreign key following refers to the table itself");
+    let why = "foreign key following refers to the table itself";
+    plan_says(&whole, why);
+    says(&whole, &["-j4"], why);
     assert_eq!(whole.bench.count("t"), ROWS as u64);
 }
 
@@ -69,8 +74,11 @@ fn foreign_tables() {
          CREATE TABLE t_2_b PARTITION OF t_2 FOR VALUES FROM (9000) TO (99999);
          CREATE FOREIGN TABLE t_2_c PARTITION OF t_2 FOR VALUES FROM (99999) TO (MAXVALUE) SERVER s",
     );
-    says(&whole, &["-j4"], "table t_2_c is a foreign table");
-    whole.is_whole();
+    let why = "table t_2_c is a foreign table";
+    plan_says(&whole, why);
+    says(&whole, &["-j4"], why);
+    let leaves = ["t_0", "t_1", "t_2_a", "t_2_b"];
+    assert_eq!(leaves.map(|leaf| whole.bench.count(leaf)).iter().sum::<u64>(), ROWS as u64);
 }
 
 /// A user who may only insert cannot hold off readers.

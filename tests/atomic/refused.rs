@@ -73,10 +73,11 @@ fn rejects_are_exact() {
 fn an_interrupt_leaves_nothing() {
     let whole = Whole::new(Server::PG18);
     for jobs in ["-j1", "-j3"] {
-        let load = ["--atomic", jobs, MEMORY, "--load-id", jobs];
-        let points = ["payload::committed:5", "atomic::ready:1", "atomic::deciding"];
+        let id = format!("--load-id=stopped{jobs}");
+        let load = ["--atomic", jobs, MEMORY, &id];
+        let points = ["payload::committed:2", "atomic::ready:1", "atomic::deciding"];
         for point in points.into_iter().take(if jobs == "-j1" { 2 } else { 3 }) {
-            let stop = [("PGSLUICE_FAILPOINT", point), ("PGSLUICE_FAILPOINT_SLEEP", "1000")];
+            let stop = [("PGSLUICE_FAILPOINT", point), ("PGSLUICE_FAILPOINT_SLEEP", "1500")];
             let running = whole.start(&load, &stop);
             match point {
                 "atomic::deciding" => {
