@@ -3,8 +3,9 @@
 
 use std::process::Stdio;
 
-use super::{MEMORY, ROWS, Whole, prepared, rows};
-use crate::failures::{Bench, on_both};
+use super::{MEMORY, ROWS, Whole, prepared, rows, sessions};
+use crate::failures::{Bench, on_both, wait_until};
+use crate::server::Server;
 
 const WAITED: &str = "its connections waited for each other's rows";
 
@@ -21,7 +22,7 @@ fn doubled() -> String {
 
 #[test]
 fn a_key_that_is_there_twice_ends_the_load() {
-    let whole = Whole::new(crate::server::Server::PG18);
+    let whole = Whole::new(Server::PG18);
     whole.bench.session.run("ALTER TABLE t ADD PRIMARY KEY (id)");
     whole.bench.file("rows.csv", doubled());
     for jobs in ["-j1", "-j4"] {
@@ -68,7 +69,7 @@ fn with_counter(bench: &Bench) {
 
 #[test]
 fn a_trigger_that_writes_to_one_row_for_all() {
-    let whole = Whole::new(crate::server::Server::PG18);
+    let whole = Whole::new(Server::PG18);
     with_counter(&whole.bench);
     let summary = whole.load(&["--atomic", "-j4", MEMORY], &[]).summary();
     assert!(goes_alone(&summary) && summary["jobs"] == 1, "{summary}");
@@ -78,7 +79,7 @@ fn a_trigger_that_writes_to_one_row_for_all() {
 
 #[test]
 fn a_pipe_cannot_be_read_again() {
-    let whole = Whole::new(crate::server::Server::PG18);
+    let whole = Whole::new(Server::PG18);
     with_counter(&whole.bench);
     let load = ["-", "--format=csv", "-t", "t", "-q", "--atomic", "-j4", MEMORY];
     let mut load = whole.bench.start(load, Stdio::piped());
@@ -91,44 +92,25 @@ fn a_pipe_cannot_be_read_again() {
 /// Somebody waits for one connection, and another connection for him.
 #[test]
 fn a_lock_between_two_connections() {
-    let whole = Whole::new(crate::server::Server::PG18);
-    // The rows of one leaf come first, those of the other when somebody has queued for it.
-    whole.bench.session.run(
+    let whole = Whole::new(Server::PG18);
+    let id = whole.bench.value(
+        "SELECT min(i) FROM generate_series(17, 999) i
+         WHERE satisfies_hash_partition('t'::regclass, 3, 0, i)",
+    );
+    // An early row waits until somebody has queued for its leaf; later ones come behind him.
+    whole.bench.session.run(&format!(
         "CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-             WHILE NOT EXISTS (SELECT FROM pg_locks
-                               WHERE relation = TG_RELID AND mode = 'ShareLock' AND NOT granted)
+             WHILE NOT EXISTS (SELECT FROM pg_locks WHERE relation = TG_RELID AND NOT granted)
+                   AND to_regclass('done') IS NULL
              LOOP PERFORM pg_sleep(0.01); END LOOP;
              RETURN new;
          END $$;
          CREATE TRIGGER hold BEFORE INSERT ON t_0 FOR EACH ROW
-             WHEN (new.id = 17) EXECUTE FUNCTION hold()",
-    );
-    let id = whole.bench.value("SELECT min(i) FROM generate_series(17, 999) i WHERE satisfies_hash_partition('t'::regclass, 3, 0, i)");
-    whole.bench.session.run(&format!(
-        "DROP TRIGGER hold ON t_0; CREATE TRIGGER hold BEFORE INSERT ON t_0 FOR EACH ROW
              WHEN (new.id = {id}) EXECUTE FUNCTION hold()"
     ));
     let load = whole.start(&["--atomic", "-j4", MEMORY], &[]);
-    let indexing = std::thread::scope(|scope| {
-        let other = scope.spawn(|| {
-            let session = whole.bench.other();
-            crate::failures::wait_until("a row in the leaf", || {
-                whole
-                    .bench
-                    .other()
-                    .rows(
-                        "SELECT FROM pg_locks WHERE relation = 't_0'::regclass AND granted
-                     AND mode = 'RowExclusiveLock'",
-                    )
-                    .len()
-                    > 0
-            });
-            session.try_run("CREATE INDEX ON t_0 (v)")
-        });
-        other.join().unwrap()
-    });
-    assert!(indexing.is_ok(), "{indexing:?}");
-    whole.bench.session.run("DROP TRIGGER hold ON t_0");
+    wait_until("the row", || sessions(&whole.bench, "wait_event = 'PgSleep'") > 0);
+    whole.bench.session.run("CREATE INDEX ON t_0 (v); CREATE TABLE done ()");
     load.ended().summary();
     whole.is_whole();
 }

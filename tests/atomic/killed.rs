@@ -169,6 +169,7 @@ fn a_connection_that_is_cut() {
         crate::failures::Running::start(load.stdin(std::process::Stdio::null())).ended()
     };
     for jobs in ["-j1", "-j3"] {
+        proxy.set(Mode::Pass);
         let before = proxy.sent();
         through(&["--atomic", jobs, MEMORY]).summary();
         let all = proxy.sent() - before;

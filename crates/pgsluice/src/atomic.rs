@@ -17,19 +17,29 @@ pub(crate) mod watch;
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
+use tokio_postgres::Client;
 
 use crate::control::Control;
+use crate::error::Result;
+use crate::ledger::Ledger;
 use crate::outcome::Committed;
+use crate::pg::connect;
+use crate::pg::conninfo::Target;
+use crate::pg::sql::PATIENT;
 
 /// How long a waiting thread may overlook that the load was stopped, or its connection lost.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The transactions of one attempt of a load.
+#[derive(Default)]
 pub(crate) struct Atomic {
     /// How many there are.
     pub(crate) lanes: usize,
     state: Mutex<State>,
     changed: Condvar,
+    /// The session that judges over transactions that are prepared: while it is there, no other run of the
+    /// load does.
+    keeper: Mutex<Option<Client>>,
 }
 
 /// What is known of the commit of all rows.
@@ -62,7 +72,7 @@ struct State {
 
 impl Atomic {
     pub(crate) fn new(lanes: usize) -> Self {
-        Self { lanes, state: Mutex::default(), changed: Condvar::new() }
+        Self { lanes, ..Self::default() }
     }
 
     /// Notes, until it is dropped, that a connection is at work; its number.
@@ -83,6 +93,24 @@ impl Atomic {
             self.changed.wait_for(&mut state, PATIENCE);
         }
         Some(state.committed)
+    }
+
+    /// Opens the session that judges over them, before any is prepared.
+    pub(crate) async fn keep(
+        &self,
+        ledger: Option<&Ledger>,
+        target: &Target,
+        control: &Control,
+    ) -> Result<()> {
+        let Some(ledger) = ledger.filter(|_| self.lanes > 1) else { return Ok(()) };
+        let keeping = async {
+            let client = connect::connect(target).await?;
+            client.batch_execute(PATIENT).await?;
+            client.simple_query(&ledger.stay()).await?;
+            Ok(client)
+        };
+        *self.keeper.lock() = Some(control.unless_stopped(keeping).await?);
+        Ok(())
     }
 
     /// Has all transactions end, of so many rows read, loaded, skipped and rejected.

@@ -1,6 +1,8 @@
 //! Closing: the end of a load whose rows are all sent. What was built is swapped in, what was held is
 //! committed, and all is made durable.
 
+use tokio::runtime::Runtime;
+
 use crate::atomic::{Atomic, Verdict, verdict};
 use crate::config::{Load, Sink};
 use crate::error::{Error, Result};
@@ -91,16 +93,29 @@ async fn finish_at_once(
 }
 
 /// Has the transactions of a load end once all of its rows are sent; nothing of them is visible before.
-pub(crate) fn let_end(flow: &Flow<'_>, atomic: &Atomic, routed: &Tally) {
+pub(crate) fn let_end(
+    flow: &Flow<'_>,
+    atomic: &Atomic,
+    routed: &Tally,
+    target: &Target,
+    runtime: &Runtime,
+) {
     let Some(committed) = atomic.all_ready(flow.control) else { return };
     let outcome = Outcome { routed: routed.clone(), committed, ..Outcome::default() };
-    let checked = outcome.check().and_then(|()| match flow.ledger {
-        Some(ledger) => ledger.check_whole(&flow.inputs),
-        None => Ok(()),
-    });
-    let too_many = flow.rejects.and_then(|rejects| rejects.too_many(&outcome));
-    match checked.err().or(too_many) {
-        Some(error) => flow.control.fail(error),
-        None => atomic.go(outcome.rows_in_all()),
+    let keeper = match check(flow, &outcome) {
+        Ok(()) => runtime.block_on(atomic.keep(flow.ledger, target, flow.control)),
+        refused => refused,
+    };
+    match keeper {
+        Ok(()) => atomic.go(outcome.rows_in_all()),
+        Err(error) => flow.control.fail(error),
     }
+}
+
+/// What must hold before any row is committed.
+fn check(flow: &Flow<'_>, outcome: &Outcome) -> Result<()> {
+    outcome.check()?;
+    flow.ledger.map_or(Ok(()), |ledger| ledger.check_whole(&flow.inputs))?;
+    let too_many = flow.rejects.and_then(|rejects| rejects.too_many(outcome));
+    too_many.map_or(Ok(()), Err)
 }

@@ -17,6 +17,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use tokio::runtime::Runtime;
+
 use crate::again;
 use crate::atomic::Atomic;
 use crate::atomic::watch::watch;
@@ -125,7 +127,7 @@ fn attempt(config: &Load, id: &str, target: &Target, control: &Arc<Control>) -> 
     let flow =
         Flow::new(&plan, control, inputs, &opening, exchange, rejects.as_ref(), ledger.as_ref());
     let flow = Flow { atomic: atomic.as_ref(), ..flow };
-    let mut outcome = run(config, target, &flow, &header_row);
+    let mut outcome = run(config, target, &flow, &header_row, &runtime);
     if let Some(error) = rejects.as_ref().and_then(|rejects| rejects.too_many(&outcome)) {
         control.fail(error);
     }
@@ -203,6 +205,7 @@ fn run(
     target: &Target,
     flow: &Flow<'_>,
     header_row: &Arc<OnceLock<Vec<u8>>>,
+    runtime: &Runtime,
 ) -> Outcome {
     let Flow { plan, control, inputs, .. } = flow;
     let jobs = plan.jobs(config);
@@ -248,7 +251,7 @@ fn run(
             outcome.routed.add(ended(control, router.join()));
         }
         if let Some(atomic) = flow.atomic {
-            closing::let_end(flow, atomic, &outcome.routed);
+            closing::let_end(flow, atomic, &outcome.routed, target, runtime);
         }
         for lane in lanes {
             outcome.committed.add(ended(control, lane.join()));

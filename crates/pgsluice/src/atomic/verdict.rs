@@ -19,7 +19,7 @@ use crate::ledger::settle::{Settled, settle};
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::ledger::prepared;
-use crate::pg::sql::{BEGIN, PATIENT};
+use crate::pg::sql::BEGIN;
 
 /// How long it is tried to roll back what is prepared.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -73,13 +73,10 @@ async fn judge(
     patience: Duration,
 ) -> Result<()> {
     let control = flow.control;
-    if !atomic.is_prepared() {
+    let Some(client) = atomic.keeper.lock().take().filter(|_| atomic.is_prepared()) else {
         return Err(Error::new(Kind::Server, "internal error: a transaction is not prepared")
             .sqlstate("XX000"));
-    }
-    let client = connect::connect(target).await?;
-    client.batch_execute(PATIENT).await?;
-    client.simple_query(&ledger.stay()).await?;
+    };
     let statement = ledger.prepare(&client).await?;
     let gate = Gate { plan: flow.plan, target, control, keeper: &client, patience };
     let committing = gate.behind(async {
