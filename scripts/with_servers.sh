@@ -39,7 +39,7 @@ for major in $PGSLUICE_TEST_MAJORS; do
     url=$(PGSLUICE_HOME="$place/home" "$PGSLUICE_PROGRAM" server start \
         --data "$place/server-$major" --bin "$bin" \
         --set fsync=off --set full_page_writes=off --set synchronous_commit=off \
-        --set shared_buffers=256MB --set max_connections=200)
+        --set shared_buffers=256MB --set max_connections=200 --set max_prepared_transactions=40)
     export "PGSLUICE_TEST_BIN_$major=$bin" "PGSLUICE_TEST_URL_$major=$url"
 done
 

@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used)] // a test that fails panics
 
 mod again;
+mod atomic;
 mod chaos;
 mod codecs;
 mod command;

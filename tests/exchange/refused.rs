@@ -177,7 +177,11 @@ fn more_leaves_than_locks(case: &Case) {
     (0..500).map(leaf).for_each(|leaf| case.run(&leaf));
     let rows: String = (0..1000).map(|row| format!("{}\n", row % 500)).collect();
     let most: u64 = case
-        .value("SELECT current_setting('max_locks_per_transaction')::int * current_setting('max_connections')::int / 32")
+        .value(
+            "SELECT current_setting('max_locks_per_transaction')::int
+                    * (current_setting('max_connections')::int
+                       + current_setting('max_prepared_transactions')::int) / 32",
+        )
         .parse()
         .unwrap();
     assert!(most < 500, "the server of the tests has room for {most}");

@@ -1,7 +1,7 @@
 //! `pgsluice ledger`: which loads the target knows, and what is in of them.
 
 use clap::{Args, Subcommand};
-use pgsluice::ledger::lookup::{self, Details, Entry};
+use pgsluice::ledger::lookup::{self, Details, Entry, Settled};
 use pgsluice::{Error, Kind, Result};
 use serde::Serialize;
 
@@ -64,8 +64,13 @@ pub(crate) fn run(args: &LedgerArgs) -> Result<()> {
             }
         }
         Command::Forget { id, target } => {
-            runtime.block_on(lookup::forget(&target.resolve(false)?, id))?;
-            say(&format!("load {id} is forgotten; its rows stay in the table"));
+            let settled = runtime.block_on(lookup::forget(&target.resolve(false)?, id))?;
+            let rows = match settled {
+                Settled::Nothing | Settled::Busy => "its rows stay in the table",
+                Settled::Committed => "its rows, which were in doubt, are committed",
+                Settled::RolledBack => "its rows, which were in doubt, are rolled back",
+            };
+            say(&format!("load {id} is forgotten; {rows}"));
             Ok(())
         }
     }
@@ -97,7 +102,7 @@ fn table(loads: &[Entry]) -> String {
     lines.iter().map(text).collect::<Vec<_>>().join("\n")
 }
 
-fn described(Details { entry, terms, receipts }: &Details) -> String {
+fn described(Details { entry, terms, prepared, receipts }: &Details) -> String {
     let Entry { id, table, state, attempts, begun, ended, rows, sources } = entry;
     let mut lines = vec![
         format!("load     {id}, {state}"),
@@ -107,6 +112,7 @@ fn described(Details { entry, terms, receipts }: &Details) -> String {
     lines.extend(ended.iter().map(|ended| format!("ended    {ended}")));
     lines.extend(sources.iter().map(|source| format!("source   {source}")));
     lines.extend(terms.iter().map(|(name, value)| format!("term     {name}: {value}")));
+    lines.extend(prepared.iter().map(|name| format!("in doubt {name}")));
     for of_table in receipts {
         let name = |source: u32| sources.get(source as usize).map_or("", String::as_str);
         let (source, byte) = of_table.upto;

@@ -27,10 +27,15 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "STEP", requires = "create_partitions")]
     step: Option<String>,
     /// Build leaves that are empty beside the table, indexes last, and swap them in
-    #[arg(long)]
+    #[arg(long, group = "at_once")]
     exchange: bool,
-    /// How long the swap is tried while others hold locks on the table [default: 60]
-    #[arg(long, value_name = "SECONDS", requires = "exchange")]
+    /// All rows or none: readers see nothing of the load until it is committed as a whole, by all
+    /// connections together where the server has max_prepared_transactions, otherwise by one
+    #[arg(long, group = "at_once")]
+    atomic: bool,
+    /// How long the swap, or the end of --atomic, is tried while others hold locks on the table
+    /// [default: 60]
+    #[arg(long, value_name = "SECONDS", requires = "at_once")]
     swap_patience: Option<u64>,
     /// Leave out rows that the server refuses: they go to this file as they stand in the input, the
     /// reasons to FILE.log
@@ -57,6 +62,7 @@ pub(crate) struct LoadArgs {
 pub(crate) fn run(args: &LoadArgs) -> Result<u8> {
     let config = Load {
         exchange: args.exchange,
+        atomic: args.atomic,
         swap_patience: args.swap_patience.map_or(DEFAULT_SWAP_PATIENCE, Duration::from_secs),
         create_partitions: args.create_partitions,
         step: args.step.clone(),

@@ -112,6 +112,7 @@ impl InputArgs {
             native: !self.no_native,
             self_test: !self.no_self_test,
             exchange: false,
+            atomic: false,
             swap_patience: config::DEFAULT_SWAP_PATIENCE,
             rejects: None,
             create_partitions: false,

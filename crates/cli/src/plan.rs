@@ -29,6 +29,9 @@ pub(crate) struct PlanArgs {
     /// As load --exchange would do it: which leaves are exchanged
     #[arg(long)]
     exchange: bool,
+    /// As load --atomic would do it: in one transaction, or in several that are committed together
+    #[arg(long, conflicts_with = "exchange")]
+    atomic: bool,
     /// The width of new ranges: month, day, "7 days", 1000 [default: as their siblings have it]
     #[arg(long, value_name = "STEP", requires = "full")]
     step: Option<String>,
@@ -36,7 +39,12 @@ pub(crate) struct PlanArgs {
 
 /// Carries out `pgsluice plan`.
 pub(crate) fn run(args: &PlanArgs) -> Result<()> {
-    let config = Load { step: args.step.clone(), exchange: args.exchange, ..args.input.config()? };
+    let config = Load {
+        step: args.step.clone(),
+        exchange: args.exchange,
+        atomic: args.atomic,
+        ..args.input.config()?
+    };
     pgsluice::source::resolve(&config.files)?;
     let target = args.input.target.resolve(false)?;
     let control = Arc::default();
@@ -107,13 +115,18 @@ fn describe_input(config: &Load, plan: &Plan, lines: &mut Vec<String>) {
     lines.push(format!("columns  {}", plan.catalogue.columns.join(", ")));
     let wire = if plan.encoder.is_some() { "binary" } else { "text" };
     lines.push(format!("wire     {wire}"));
-    let jobs = if plan.one_statement.is_some() { 1 } else { config.jobs };
+    let jobs = plan.jobs(config);
     lines.push(format!(
         "load     {}, {} of memory",
         count(jobs as u64, "connection", "connections"),
         bytes(config.memory as u64)
     ));
     lines.push("ledger   receipts in schema pgsluice, which the first load makes".to_owned());
+    if config.atomic {
+        let how =
+            if jobs > 1 { "prepared transactions, committed together" } else { "one transaction" };
+        lines.push(format!("atomic   {how}"));
+    }
     if let Some(exchange) = &plan.exchange {
         let leaves = count(exchange.leaves.len() as u64, "empty leaf", "empty leaves");
         lines.push(format!("exchange {leaves} can be built beside the table and swapped in"));

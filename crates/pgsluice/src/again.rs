@@ -22,6 +22,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// patience: these end soon.
 const LEAST_PATIENCE: Duration = Duration::from_secs(10);
 
+/// How often the patience begins anew with a load that is all or nothing.
+const MOST_RESTARTS: u32 = 5;
+
 /// How long a pause may overlook that the load was stopped.
 const NAP: Duration = Duration::from_millis(50);
 
@@ -35,6 +38,7 @@ pub(crate) fn until_settled<T>(
     let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
     // Since when nothing has been loaded.
     let mut idle_since = Instant::now();
+    let mut restarts = 0;
     loop {
         let error = match attempt() {
             Err(error) if config.keeps_ledger() && config.is_lasting() => error,
@@ -45,7 +49,10 @@ pub(crate) fn until_settled<T>(
             Policy::Wait => target.patience(),
             Policy::Reject | Policy::Stop => return Err(error),
         };
-        if control.rows_loaded.load(Relaxed) > 0 {
+        // What is rolled back as a whole does not come nearer to its end, however much it was.
+        let had_rows = config.atomic && control.rows_beside.load(Relaxed) > 0;
+        if control.rows_loaded.load(Relaxed) > 0 || (had_rows && restarts < MOST_RESTARTS) {
+            restarts += u32::from(had_rows);
             idle_since = Instant::now();
             backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
         }

@@ -18,7 +18,8 @@ pub const LEAST_MEMORY: usize = 1 << 20;
 /// The most connections that a load opens.
 pub const MOST_JOBS: usize = 256;
 
-/// How long the swap of an exchange is tried while others hold locks.
+/// How long the swap of an exchange, or the commit of several transactions at once, is tried while others
+/// hold locks.
 pub const DEFAULT_SWAP_PATIENCE: Duration = Duration::from_secs(60);
 
 /// The most characters that the name of a load has.
@@ -60,7 +61,10 @@ pub struct Load {
     pub self_test: bool,
     /// Whether leaves that are empty are built anew and swapped in.
     pub exchange: bool,
-    /// How long the swap is tried while others hold locks.
+    /// Whether all rows become visible at once, or none does.
+    pub atomic: bool,
+    /// How long the swap of an exchange, and the commit of several transactions at once, are tried while
+    /// others hold locks.
     pub swap_patience: Duration,
     /// Whether partitions that rows need and the table lacks are made before the load.
     pub create_partitions: bool,
@@ -157,6 +161,12 @@ impl Load {
         }
         if self.rejects.is_some() && self.exchange {
             return usage("rows cannot be rejected in an exchange".to_owned());
+        }
+        if self.atomic && self.exchange {
+            let message = "rows of an exchange cannot be all or nothing with the others";
+            return Err(Error::new(Kind::Usage, message).hint(
+                "Leave out --atomic: all leaves that are exchanged are swapped in at once; or --exchange.",
+            ));
         }
         if self.columns.as_ref().is_some_and(Vec::is_empty) {
             return usage("the list of columns is empty".to_owned());

@@ -25,7 +25,8 @@ pub struct Control {
     pub rows_loaded: AtomicU64,
     /// Rows that earlier runs of the load had committed, as far as they were met again.
     pub rows_already: AtomicU64,
-    /// Rows that are committed in tables which are to be exchanged for their leaves.
+    /// Rows that nobody sees yet: committed in tables which are to be exchanged for their leaves, or in
+    /// transactions that are held until all rows are there.
     pub rows_beside: AtomicU64,
     /// Indexes that these tables need.
     pub indexes_total: AtomicU64,
@@ -39,6 +40,8 @@ pub struct Control {
     before: AtomicU64,
     /// By which name the load can be resumed, as soon as it can.
     resume: OnceLock<String>,
+    /// Why the next attempt must make do with one connection.
+    alone: OnceLock<String>,
     /// What the load waits for before it begins.
     waiting_for: Mutex<Option<String>>,
     stopped: AtomicBool,
@@ -97,6 +100,21 @@ impl Control {
     /// By which name the load can be resumed, if it can.
     pub(crate) fn resume(&self) -> Option<&str> {
         self.resume.get().map(String::as_str)
+    }
+
+    /// Counts the rows that were held as committed.
+    pub(crate) fn show_held(&self) {
+        self.rows_loaded.fetch_add(self.rows_beside.swap(0, Relaxed), Relaxed);
+    }
+
+    /// Why the load must make do with one connection, if an attempt with several has failed for that.
+    pub(crate) fn alone(&self) -> Option<&str> {
+        self.alone.get().map(String::as_str)
+    }
+
+    /// Notes that several connections cannot do it.
+    pub(crate) fn go_alone(&self, why: &str) {
+        self.alone.get_or_init(|| why.to_owned());
     }
 
     pub(crate) fn set_resume(&self, id: &str) {

@@ -6,7 +6,7 @@
 //! instead. The crate `fail` has no action that ends a process as SIGKILL does.
 
 /// All points, in the order in which a load and its payloads come to them.
-pub const NAMES: [&str; 15] = [
+pub const NAMES: [&str; 22] = [
     "load::begun",
     "payload::closed",
     "payload::begun",
@@ -17,6 +17,13 @@ pub const NAMES: [&str; 15] = [
     "rejects::written",
     "rejects::committed",
     "payload::committed",
+    "atomic::ready",
+    "atomic::committing",
+    "atomic::committed",
+    "atomic::prepared",
+    "atomic::deciding",
+    "atomic::decided",
+    "atomic::settled",
     "exchange::committing",
     "exchange::committed",
     "load::flushing",

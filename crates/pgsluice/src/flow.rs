@@ -5,6 +5,7 @@ use std::sync::Arc;
 use pgsluice_core::bucket::RowAt;
 use pgsluice_core::position::Position;
 
+use crate::atomic::Atomic;
 use crate::control::Control;
 use crate::error::Place;
 use crate::exchange::Exchange;
@@ -23,6 +24,8 @@ pub(crate) struct Flow<'a> {
     pub opening: &'a Opening,
     pub exchange: Option<&'a Exchange<'a>>,
     pub rejects: Option<&'a Rejects>,
+    /// The transactions of a load that is all or nothing.
+    pub atomic: Option<&'a Atomic>,
     /// None if none is kept.
     pub ledger: Option<&'a Ledger>,
     pub splits: Splits,
@@ -40,7 +43,7 @@ impl<'a> Flow<'a> {
         ledger: Option<&'a Ledger>,
     ) -> Self {
         let splits = Splits::default();
-        Self { plan, control, inputs, opening, exchange, rejects, ledger, splits }
+        Self { plan, control, inputs, opening, exchange, rejects, atomic: None, ledger, splits }
     }
 
     /// Where a row stands, in the words of the user.

@@ -14,6 +14,7 @@ mod claimed;
 mod layout;
 pub mod lookup;
 mod receipts;
+pub(crate) mod settle;
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -90,6 +91,44 @@ impl Ledger {
         self.attempt == 1
     }
 
+    /// What the transaction of one connection is called when it is prepared.
+    pub(crate) fn name_of(&self, database: u32, lane: usize) -> String {
+        sql::prepared::name(&self.id, database, self.attempt, lane)
+    }
+
+    /// The load.
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Whether the load is marked as finished, which another attempt must not have done.
+    pub(crate) async fn is_finished(&self, client: &Client) -> Result<bool> {
+        match sql::find(client, &self.id).await?.filter(|found| found.is_finished) {
+            Some(found) if found.attempt != self.attempt => Err(self.overtaken()),
+            found => Ok(found.is_some()),
+        }
+    }
+
+    /// Whether no transaction of the load is under way, not even one that is prepared.
+    pub(crate) async fn is_over(&self, client: &Client) -> Result<bool> {
+        Ok(sql::is_held(&client.simple_query(&sql::is_over(&self.id)).await?))
+    }
+
+    /// Those of this attempt that are prepared.
+    pub(crate) async fn prepared(&self, client: &Client) -> Result<Vec<String>> {
+        let prepared = sql::prepared::find(client, &self.id).await?;
+        let own = prepared.into_iter().filter(|prepared| prepared.attempt == self.attempt);
+        Ok(own.map(|prepared| prepared.name).collect())
+    }
+
+    /// Refuses, in a later statement than [`Self::fence`], a transaction of an attempt that is over.
+    pub(crate) async fn check_current(&self, client: &Client) -> Result<()> {
+        match client.query_one(sql::IS_CURRENT, &[&self.id, &self.attempt]).await?.get(0) {
+            true => Ok(()),
+            false => Err(self.overtaken()),
+        }
+    }
+
     /// Whether earlier attempts have loaded rows.
     pub(crate) fn is_resumed(&self) -> bool {
         !self.claimed.is_empty() || !self.past.is_empty()
@@ -151,6 +190,18 @@ impl Ledger {
     /// Refuses streams that have ended before what earlier attempts have read of them.
     pub(crate) fn check_end(&self, inputs: &[Input]) -> Result<()> {
         self.blocks.check_end(inputs)
+    }
+
+    /// The same, with the way out.
+    pub(crate) fn check_whole(&self, inputs: &[Input]) -> Result<()> {
+        self.check_end(inputs).map_err(|error| refuse(error, &self.id))
+    }
+
+    /// The error for a load that is to be all or nothing, and was not.
+    pub(crate) fn begun_otherwise(&self) -> Error {
+        let message =
+            format!("load {} was begun without --atomic, and has rows in the table", self.id);
+        Error::new(Kind::Usage, message).hint("Resume it without --atomic.")
     }
 
     /// What is to be written with a payload's rows.
@@ -295,7 +346,7 @@ impl Ledger {
         target: &Target,
     ) -> Result<()> {
         failpoint("load::closing");
-        self.blocks.check_end(inputs).map_err(|error| refuse(error, &self.id))?;
+        self.check_whole(inputs)?;
         let client = connect::connect(target).await?;
         let begin = format!("{PATIENT}; {BEGIN}; {}", self.fence());
         let (answers, statement) =
@@ -305,13 +356,25 @@ impl Ledger {
         }
         let (by_node, others) = self.sums(&client).await?;
         check(&by_node, others)?;
-        let rest = self.writing_all(splits, std::iter::empty());
-        let written = self.write(&client, &statement, &rest).await;
-        written.map_err(|error| self.failed(&error))?;
-        self.close(&client, rows).await?;
+        self.close_whole(&client, &statement, splits, rows).await?;
         client.batch_execute("COMMIT").await?;
         failpoint("load::closed");
         Ok(())
+    }
+
+    /// [`Self::close`], with what is not written yet of the streams that were read; `statement` is that
+    /// of [`Self::prepare`].
+    pub(crate) async fn close_whole(
+        &self,
+        client: &Client,
+        statement: &Statement,
+        splits: &Splits,
+        rows: [u64; 4],
+    ) -> Result<()> {
+        let rest = self.writing_all(splits, std::iter::empty());
+        let written = self.write(client, statement, &rest).await;
+        written.map_err(|error| self.failed(&error))?;
+        self.close(client, rows).await
     }
 }
 

@@ -4,8 +4,10 @@
 
 mod again;
 mod ask;
+mod atomic;
 pub mod backoff;
 mod bucketing;
+mod closing;
 pub mod config;
 pub mod control;
 pub mod embedded;

@@ -17,8 +17,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use tokio::runtime::Runtime;
+
 use crate::again;
+use crate::atomic::Atomic;
+use crate::atomic::watch::watch;
 use crate::bucketing::Bucketing;
+use crate::closing;
 use crate::config::{Load, Sink};
 use crate::control::Control;
 use crate::ending::with_committed;
@@ -37,13 +42,12 @@ use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::plan::Plan;
 use crate::queue::{Filling, Queue};
-use crate::reconcile;
 use crate::rejects::{self, Rejects};
 use crate::report::{Summary, fresh_id};
 use crate::routing::Routing;
 use crate::runtime::runtime;
 use crate::selftest::{self, Samples};
-use crate::sink::copy::{Lane, flush};
+use crate::sink::copy::Lane;
 use crate::sink::null;
 use crate::source::{self, Input, Reader, Split};
 
@@ -62,7 +66,14 @@ const PATIENCE: Duration = Duration::from_millis(100);
 pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Summary> {
     config.check()?;
     let id = config.load_id.clone().unwrap_or_else(fresh_id);
-    again::until_settled(config, target, control, || attempt(config, &id, target, control))
+    let attempts =
+        || again::until_settled(config, target, control, || attempt(config, &id, target, control));
+    match attempts() {
+        Err(_) if control.alone().is_some() && config.is_lasting() && control.begin_again() => {
+            attempts()
+        }
+        outcome => outcome,
+    }
 }
 
 fn attempt(config: &Load, id: &str, target: &Target, control: &Arc<Control>) -> Result<Summary> {
@@ -99,6 +110,11 @@ fn attempt(config: &Load, id: &str, target: &Target, control: &Arc<Control>) -> 
         }
         None => None,
     };
+    if let Some(ledger) = ledger.as_ref().filter(|it| config.atomic && it.is_resumed()) {
+        return Err(with_committed(ledger.begun_otherwise(), control));
+    }
+    let atomic = (config.atomic && config.sink == Sink::Copy && plan.one_statement.is_none())
+        .then(|| Atomic::new(plan.jobs(config)));
     let exchange = plan.exchange.as_ref().map(|survey| {
         runtime.block_on(Exchange::begin(&plan, survey, target, control)).map_err(early)
     });
@@ -111,11 +127,12 @@ fn attempt(config: &Load, id: &str, target: &Target, control: &Arc<Control>) -> 
     let rejects = rejects::begin(config, id, &plan, &inputs, ledger.as_ref(), &header_row)?;
     let flow =
         Flow::new(&plan, control, inputs, &opening, exchange, rejects.as_ref(), ledger.as_ref());
-    let mut outcome = run(config, target, &flow, &header_row);
+    let flow = Flow { atomic: atomic.as_ref(), ..flow };
+    let mut outcome = run(config, target, &flow, &header_row, &runtime);
     if let Some(error) = rejects.as_ref().and_then(|rejects| rejects.too_many(&outcome)) {
         control.fail(error);
     }
-    let finished = runtime.block_on(finish(config, target, &flow, &outcome));
+    let finished = runtime.block_on(closing::finish(config, target, &flow, &outcome));
     let kept = rejects.as_ref().map_or(Ok(()), Rejects::finish);
     finished.and(kept).map_err(|error| with_committed(error, control))?;
     outcome.exchanged = exchange.map(Exchange::done).unwrap_or_default();
@@ -134,11 +151,15 @@ async fn begin(
 ) -> Result<(Plan, Option<Begun>)> {
     let Link { mut client, canceller, .. } = control.unless_stopped(connect::open(target)).await?;
     let beginning = async {
-        let plan = Plan::read(config, &mut client).await?;
+        let mut plan = Plan::read(config, &mut client).await?;
+        if let Some(why) = control.alone() {
+            plan.one_connection.get_or_insert(why.to_owned());
+        }
         if !config.keeps_ledger() {
             return Ok((plan, None));
         }
-        let begun = ledger::begin(config, id, &plan, inputs, &mut client, control).await?;
+        let begun =
+            ledger::begin(config, id, &plan, inputs, (&mut client, target), control).await?;
         Ok((plan, Some(begun)))
     };
     canceller.unless_stopped(control, beginning).await
@@ -179,51 +200,16 @@ fn read_again(
     Err(control.failure().unwrap_or_else(Error::interrupted))
 }
 
-/// Reconciles, swaps in what was built, if anything was, and makes all durable.
-async fn finish(config: &Load, target: &Target, flow: &Flow<'_>, outcome: &Outcome) -> Result<()> {
-    let Flow { plan, control, .. } = flow;
-    let swapping = async {
-        control.failure().map_or(Ok(()), Err)?;
-        reconcile::check(plan, outcome, control.rows_read.load(Relaxed))?;
-        let skipped = &outcome.committed.skipped;
-        control.unless_stopped(reconcile::check_skipped(plan, skipped, target)).await?;
-        let Some(exchange) = flow.exchange else { return Ok(()) };
-        let receipts = flow.ledger.map(|ledger| (ledger, &flow.splits));
-        exchange.finish(config, target, control, receipts).await
-    };
-    if let Err(error) = swapping.await {
-        return Err(match flow.exchange {
-            Some(exchange) => exchange.abandon(target, error).await,
-            None => error,
-        });
-    }
-    match flow.ledger {
-        _ if config.sink == Sink::Null => Ok(()),
-        Some(ledger) => {
-            let check = |receipts: &_, others| match plan.one_statement {
-                // Then all rows are in by one statement, which writes no receipts.
-                Some(_) => Ok(()),
-                None => {
-                    reconcile::check_receipts(plan, &outcome.routed.settled(), receipts, others)
-                }
-            };
-            let rows = outcome.rows_in_all();
-            let finishing = ledger.finish(&flow.inputs, &flow.splits, rows, check, target);
-            control.unless_stopped(finishing).await
-        }
-        None => control.unless_stopped(flush(target)).await,
-    }
-}
-
 /// Runs all threads to their end. Failures are in `flow.control`.
 fn run(
     config: &Load,
     target: &Target,
     flow: &Flow<'_>,
     header_row: &Arc<OnceLock<Vec<u8>>>,
+    runtime: &Runtime,
 ) -> Outcome {
     let Flow { plan, control, inputs, .. } = flow;
-    let jobs = if plan.one_statement.is_some() { 1 } else { config.jobs };
+    let jobs = plan.jobs(config);
     let processors = thread::available_parallelism().map_or(1, usize::from);
     // While one waits for the server's answers another one routes.
     let routers = config.threads.unwrap_or(jobs.min(processors)) + usize::from(plan.asks());
@@ -258,12 +244,18 @@ fn run(
         let lanes: Vec<_> =
             (0..jobs).map(|_| scope.spawn(move || send(config, flow, queue, target))).collect();
 
+        if let Some(atomic) = flow.atomic.filter(|atomic| atomic.lanes > 1) {
+            scope.spawn(move || watch(atomic, control, target));
+        }
         let mut outcome = Outcome::default();
         for router in routers {
             outcome.routed.add(ended(control, router.join()));
         }
+        if let Some(atomic) = flow.atomic {
+            closing::let_end(flow, atomic, &outcome.routed, target, runtime);
+        }
         for lane in lanes {
-            outcome.add_committed(ended(control, lane.join()));
+            outcome.committed.add(ended(control, lane.join()));
         }
         outcome
     });
@@ -360,9 +352,10 @@ fn send(config: &Load, flow: &Flow<'_>, queue: &Queue<'_>, target: &Target) -> C
     let sent = runtime().and_then(|runtime| {
         runtime.block_on(async {
             let lane = Lane::open(flow, queue, target).await?;
-            match flow.plan.one_statement {
-                Some(_) => lane.copy_as_one(&mut committed).await,
-                None => lane.copy(&mut committed).await,
+            match (&flow.plan.one_statement, flow.atomic) {
+                (Some(_), _) => lane.copy_as_one(&mut committed).await,
+                (None, None) => lane.copy(&mut committed).await,
+                (None, Some(_)) => lane.copy_all(&mut committed).await,
             }
         })
     });

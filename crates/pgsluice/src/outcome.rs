@@ -168,6 +168,16 @@ pub(crate) struct Committed {
 }
 
 impl Committed {
+    /// Adds what `other` has committed.
+    pub(crate) fn add(&mut self, other: Self) {
+        let Self { sent, stored, rejected, skipped, excess } = other;
+        add(&mut self.sent, sent);
+        self.stored += stored;
+        self.rejected += rejected;
+        add(&mut self.skipped, skipped);
+        add(&mut self.excess, excess);
+    }
+
     /// Adds the rows of a payload.
     pub(crate) fn send(&mut self, payload: &Payload) {
         let is_misplaced = flaw("payload::misplaced");
@@ -216,15 +226,6 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    pub(crate) fn add_committed(&mut self, other: Committed) {
-        let Committed { sent, stored, rejected, skipped, excess } = &mut self.committed;
-        add(sent, other.sent);
-        *stored += other.stored;
-        *rejected += other.rejected;
-        add(skipped, other.skipped);
-        add(excess, other.excess);
-    }
-
     /// Rows of the inputs.
     pub(crate) fn read(&self) -> u64 {
         self.routed.rows() + self.routed.already + self.routed.rejected_before

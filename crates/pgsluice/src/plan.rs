@@ -4,6 +4,8 @@
 //! A leaf is written directly unless that would change what the server does; then its rows go
 //! through the root, still gathered by leaf, and the reason is said.
 
+mod detours;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -15,14 +17,16 @@ use pgsluice_core::parse::Parser;
 use pgsluice_core::route::{Cause, Router};
 use tokio_postgres::Client;
 
+use self::detours::detours;
 use crate::config::Load;
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::kind::Kind;
 use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
-use crate::pg::introspect::{Catalogue, Facts};
+use crate::pg::introspect::Catalogue;
 use crate::pg::sql;
+use crate::pg::two_phase::obstacle;
 use crate::survey::{Survey, survey};
 
 /// What the server has answered about: the key of a node, or the spelling of one of its columns.
@@ -47,6 +51,8 @@ pub struct Plan {
     pub text_only: Option<(String, String)>,
     /// Why the whole load must be one statement on one connection, if it must.
     pub one_statement: Option<String>,
+    /// Why a load that is all or nothing has one connection only, if it was to have several.
+    pub one_connection: Option<String>,
     /// Which leaves are exchanged, if any are to be.
     pub exchange: Option<Survey>,
     /// For each node, why its rows go through the root if they do.
@@ -74,7 +80,23 @@ impl Plan {
         if config.exchange {
             plan.exchange = Some(survey(client, &plan.catalogue, &plan.detours).await?);
         }
+        if config.atomic && plan.jobs(config) > 1 {
+            plan.one_connection = match config.ledger {
+                true => obstacle(client, &plan.oids(), config.jobs).await?,
+                false => Some("no ledger is kept, which would decide over several".to_owned()),
+            };
+        }
         Ok(plan)
+    }
+
+    /// Connections that write at the same time.
+    pub fn jobs(&self, config: &Load) -> usize {
+        let is_one = self.one_statement.is_some() || self.one_connection.is_some();
+        if is_one { 1 } else { config.jobs }
+    }
+
+    fn oids(&self) -> Vec<u32> {
+        self.catalogue.facts.iter().map(|facts| facts.oid).collect()
     }
 
     fn new(config: &Load, catalogue: Catalogue) -> Self {
@@ -110,6 +132,7 @@ impl Plan {
             encoder,
             text_only,
             one_statement,
+            one_connection: None,
             exchange: None,
             detours,
         }
@@ -129,11 +152,17 @@ impl Plan {
 
     /// What begins the transaction in which the rows of `node` are sent.
     pub(crate) fn begin(&self, node: NodeId, wire: Wire) -> String {
+        let lock = self.lock(node, wire);
+        lock.map_or_else(|| sql::BEGIN.to_owned(), |lock| format!("{}; {lock}", sql::BEGIN))
+    }
+
+    /// What locks the tables on which the rows of `node` rely, if any can be locked.
+    pub(crate) fn lock(&self, node: NodeId, wire: Wire) -> Option<String> {
         let above = |node: &NodeId| self.tree.nodes[*node].parent;
         let node = match (self.is_direct(node), wire) {
             (true, _) => node,
             (false, Wire::Binary) => ROOT,
-            (false, Wire::Text) => return sql::BEGIN.to_owned(),
+            (false, Wire::Text) => return None,
         };
         // A table that this user may not insert into cannot be locked either; COPY into the root
         // does without as well.
@@ -142,7 +171,7 @@ impl Plan {
             .map(|node| &self.tree.nodes[node].relation)
             .collect();
         path.reverse();
-        sql::begin(&path)
+        Some(sql::lock(&path))
     }
 
     /// Whether the rows of `node` are sent to it by its own name, and it is not the root.
@@ -268,7 +297,8 @@ impl Plan {
             }
         }
         known.extend(kept.into_iter().map(|(why, leaves)| (self.name(&leaves), why)));
-        known.extend(self.one_statement.iter().map(|why| ("the load".to_owned(), why.clone())));
+        let of_load = self.one_statement.iter().chain(&self.one_connection);
+        known.extend(of_load.map(|why| ("the load over one connection".to_owned(), why.clone())));
         known.extend(self.text_only.clone());
         known
     }
@@ -336,44 +366,5 @@ fn make_opaque(tree: &mut Tree) {
     let keys = tree.nodes.iter_mut().filter_map(|node| node.key.as_mut());
     for column in keys.flat_map(|key| &mut key.columns) {
         column.make_opaque(|| "leaves are not found natively, as asked".to_owned());
-    }
-}
-
-fn detours(tree: &Tree, facts: &[Facts]) -> Vec<Option<String>> {
-    let root = tree.nodes[ROOT].relation.label();
-    let whole = if facts[ROOT].statement_triggers {
-        Some(format!("{root} has a trigger for each statement"))
-    } else if facts[ROOT].row_security {
-        Some(format!("row security applies to {root}"))
-    } else if !facts[ROOT].may_insert {
-        Some(format!("this user may not insert into {root}"))
-    } else {
-        None
-    };
-    let detour = |(node, facts): (NodeId, &Facts)| {
-        if node == ROOT {
-            return None;
-        }
-        whole.clone().or_else(|| own_detour(facts).map(str::to_owned))
-    };
-    facts.iter().enumerate().map(detour).collect()
-}
-
-/// Why a table below the root cannot be written by its own name without a difference.
-fn own_detour(facts: &Facts) -> Option<&'static str> {
-    match facts {
-        Facts { kind: 'f', .. } => Some("a foreign table is left to the server"),
-        Facts { statement_triggers: true, .. } => {
-            Some("its own trigger for each statement would fire")
-        }
-        Facts { row_security: true, .. } => Some("its own row security would apply"),
-        Facts { may_insert: false, .. } => Some("this user may not insert into it directly"),
-        Facts { computes_input: true, .. } => {
-            Some("it computes a column that the root takes from the input")
-        }
-        Facts { other_defaults: true, .. } => {
-            Some("its defaults for the columns that the input omits are not the root's")
-        }
-        _ => None,
     }
 }

@@ -190,6 +190,11 @@ impl Rejects {
         self.written.lock().batches[batch].is_kept = false;
     }
 
+    /// Nothing was committed, for certain: see [`Self::withdraw`].
+    pub(crate) fn withdraw_all(&self) {
+        self.written.lock().batches.iter_mut().for_each(|batch| batch.is_kept = false);
+    }
+
     /// Takes out what was not committed, and makes the files durable; removes them if they are empty.
     pub(crate) fn finish(&self) -> Result<()> {
         let mut written = self.written.lock();

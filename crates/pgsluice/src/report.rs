@@ -109,7 +109,7 @@ impl Summary {
             bytes_read,
             seconds: opening.elapsed().as_secs_f64(),
             first_row: opening.first_row(),
-            jobs: if plan.one_statement.is_some() { 1 } else { config.jobs },
+            jobs: plan.jobs(config),
             leaves: routed.leaves().len(),
             exchanged: outcome.exchanged.leaves,
             partitions_created: Vec::new(),
@@ -226,6 +226,9 @@ fn fallbacks(plan: &Plan, config: &Load, outcome: &Outcome) -> Vec<Fallback> {
     }
     if let Some(why) = &plan.one_statement {
         rows_by.insert(("one COPY on one connection".to_owned(), why.clone()), outcome.read());
+    }
+    if let Some(why) = &plan.one_connection {
+        rows_by.insert(("one connection".to_owned(), why.clone()), outcome.read());
     }
     if let Some((what, why)) = &plan.text_only {
         rows_by.insert((what.clone(), why.clone()), outcome.read());

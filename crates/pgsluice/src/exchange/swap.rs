@@ -34,9 +34,6 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// Rows must not wait for the commit to be checked: a table with such rows cannot be altered.
-const IMMEDIATE: &str = "SET CONSTRAINTS ALL IMMEDIATE";
-
 /// Swaps the tables in; the rows that were moved. Tries again for `patience` where others hold locks.
 pub(super) async fn swap(
     exchange: &Exchange<'_>,
@@ -106,10 +103,12 @@ fn in_order<'a>(plan: &Plan, leaves: &'a [(NodeId, Beside)]) -> Vec<&'a (NodeId,
 
 impl Swap<'_> {
     async fn attempt(&self, wait: Duration) -> Result<u64> {
+        // Rows must not wait for the commit to be checked: a table with such rows cannot be altered.
         let begin = format!(
-            "{}; SET LOCAL lock_timeout = {}; {IMMEDIATE}; {}",
+            "{}; SET LOCAL lock_timeout = {}; {}; {}",
             sql::BEGIN,
             wait.as_millis().max(1),
+            sql::IMMEDIATE,
             self.lock()
         );
         self.client.batch_execute(&begin).await?;

@@ -12,10 +12,13 @@ use super::blocks::{Block, Blocks};
 use super::claimed::{Claimed, Place, Receipt};
 use super::layout::{Layout, Past};
 use super::receipts::Receipts;
+use super::settle::settle;
 use crate::config::{Header, Load};
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::kind::Kind;
+use crate::pg::connect::connect;
+use crate::pg::conninfo::Target;
 use crate::pg::ledger::{self as sql, Found, NewLoad};
 use crate::pg::sql::{ASYNCHRONOUS, PATIENT};
 use crate::plan::Plan;
@@ -38,7 +41,7 @@ pub(crate) async fn begin(
     id: &str,
     plan: &Plan,
     inputs: &[Input],
-    client: &mut Client,
+    (client, target): (&mut Client, &Target),
     control: &Control,
 ) -> Result<Begun> {
     let sources = Fingerprint::of_all(inputs)?;
@@ -50,7 +53,7 @@ pub(crate) async fn begin(
     let now = sql::terms_now(client, &own, table, columns).await?;
     // What this connection commits is durable with the first rows, or with the load.
     client.batch_execute(ASYNCHRONOUS).await?;
-    wait_for(id, client, control).await?;
+    wait_for(id, client, target, control).await?;
     let Some(found) = sql::find(client, id).await? else {
         let sources = json(&sources)?;
         let new = NewLoad { id, table, columns, terms: &own, sources: &sources, finished: None };
@@ -72,18 +75,27 @@ pub(crate) async fn begin(
     ledger.map(Begun::Running)
 }
 
-/// Begins a transaction in which no other run of the load has one.
-async fn wait_for(id: &str, client: &Client, control: &Control) -> Result<()> {
+/// Begins a transaction in which no other run of the load has one, not even one that is prepared.
+async fn wait_for(id: &str, client: &Client, target: &Target, control: &Control) -> Result<()> {
+    settle(client, id).await?;
     let turn = sql::begin_alone(id);
     let waiting = client.batch_execute(&turn);
     tokio::pin!(waiting);
-    if let Ok(outcome) = tokio::time::timeout(PATIENCE, &mut waiting).await {
-        return Ok(outcome?);
+    let mut other = None;
+    loop {
+        if let Ok(outcome) = tokio::time::timeout(PATIENCE, &mut waiting).await {
+            control.wait_for(None);
+            return Ok(outcome?);
+        }
+        let what = format!("waiting for another run of load {id} to end its transactions");
+        control.wait_for(Some(what));
+        // It may have prepared them meanwhile, and died.
+        let other = match &other {
+            Some(client) => client,
+            None => other.insert(connect(target).await?),
+        };
+        settle(other, id).await?;
     }
-    control.wait_for(Some(format!("waiting for another run of load {id} to end its transactions")));
-    let outcome = waiting.await;
-    control.wait_for(None);
-    Ok(outcome?)
 }
 
 /// Refuses what is not the load that was begun.

@@ -7,11 +7,13 @@ use tokio_postgres::{Client, Row};
 
 use super::begin::{parse, receipt};
 use super::layout::Layout;
+pub use super::settle::Settled;
+use super::settle::settle;
 use crate::error::{Error, Result};
 use crate::kind::Kind;
 use crate::pg::connect::connect;
 use crate::pg::conninfo::Target;
-use crate::pg::ledger::{self as sql, Presence};
+use crate::pg::ledger::{self as sql, Presence, prepared};
 use crate::source::Fingerprint;
 
 /// A load, as the ledger has it.
@@ -21,7 +23,8 @@ pub struct Entry {
     pub id: String,
     /// The table, as it was named then.
     pub table: String,
-    /// `finished` when all is in; before, `running`, or `unfinished` if no run of it is at work.
+    /// `finished` when all is in; before, `running`, or `unfinished` if no run of it is at work; `in
+    /// doubt` while transactions of it are prepared.
     pub state: String,
     /// How often it was begun.
     pub attempts: i32,
@@ -43,6 +46,8 @@ pub struct Details {
     pub entry: Entry,
     /// How its input is read and routed.
     pub terms: BTreeMap<String, String>,
+    /// Transactions that are prepared, and neither committed nor rolled back.
+    pub prepared: Vec<String>,
     /// What is in, by the tables that rows were routed to.
     pub receipts: Vec<OfTable>,
 }
@@ -66,8 +71,8 @@ pub async fn list(target: &Target) -> Result<Vec<Entry>> {
     if sql::look(&client).await? != Presence::Whole {
         return Ok(Vec::new());
     }
-    let lives = sql::lives(&client).await?;
-    rows(&client, None).await?.iter().map(|row| entry(row, &lives)).collect()
+    let known = Known::read(&client).await?;
+    rows(&client, None).await?.iter().map(|row| entry(row, &known)).collect()
 }
 
 /// One load.
@@ -98,21 +103,25 @@ pub async fn show(target: &Target, id: &str) -> Result<Details> {
         of_table.ranges.retain(|&(source, _, stop)| (source, stop) > upto);
         of_table.ranges.sort_unstable();
     }
+    let known = Known::read(&client).await?;
+    let names = prepared::of_load(&known.prepared, id).into_iter().map(|prepared| prepared.name);
     Ok(Details {
-        entry: entry(row, &sql::lives(&client).await?)?,
+        entry: entry(row, &known)?,
         terms: parse(row.get(11))?,
+        prepared: names.collect(),
         receipts: receipts.into_values().collect(),
     })
 }
 
-/// Takes a load out of the ledger, unless it runs. Its rows stay.
-pub async fn forget(target: &Target, id: &str) -> Result<()> {
+/// Takes a load out of the ledger, unless it runs. Its rows stay; what is in doubt of them is settled.
+pub async fn forget(target: &Target, id: &str) -> Result<Settled> {
     let client = connect(target).await?;
     if sql::look(&client).await? != Presence::Whole {
         return Err(unknown(id));
     }
+    let settled = settle(&client, id).await?;
     let begun = client.simple_query(&sql::begin_unless_running(id)).await?;
-    if !sql::is_held(&begun) {
+    if settled == Settled::Busy || !sql::is_held(&begun) {
         return Err(Error::new(Kind::Server, format!("load {id} is running"))
             .sqlstate("55006")
             .hint("Stop it first, or wait until it has ended."));
@@ -121,7 +130,10 @@ pub async fn forget(target: &Target, id: &str) -> Result<()> {
         return Err(unknown(id));
     }
     match client.batch_execute(&sql::forget(id)).await {
-        Ok(()) => Ok(client.batch_execute("COMMIT").await?),
+        Ok(()) => {
+            client.batch_execute("COMMIT").await?;
+            Ok(settled)
+        }
         Err(error) => Err(sql::refused(&client, error).await),
     }
 }
@@ -133,14 +145,30 @@ async fn rows(client: &Client, id: Option<&str>) -> Result<Vec<Row>> {
     }
 }
 
-fn entry(row: &Row, lives: &HashSet<i64>) -> Result<Entry> {
+/// What is known of the loads beside their rows.
+struct Known {
+    /// The keys of the locks of those that run.
+    lives: HashSet<i64>,
+    prepared: Vec<(String, u32)>,
+}
+
+impl Known {
+    async fn read(client: &Client) -> Result<Self> {
+        let (lives, prepared) = (sql::lives(client).await?, prepared::all(client).await?);
+        Ok(Self { lives, prepared })
+    }
+}
+
+fn entry(row: &Row, known: &Known) -> Result<Entry> {
+    let is_in_doubt = !prepared::of_load(&known.prepared, row.get(0)).is_empty();
     let sources: Vec<Fingerprint> = parse(row.get(10))?;
     let rows = match row.get::<_, Option<i64>>(7) {
         Some(loaded) => loaded,
         None => row.get(9),
     };
     Ok(Entry {
-        state: match (row.get(2), sql::is_running(row.get(0), lives)) {
+        state: match (row.get(2), sql::is_running(row.get(0), &known.lives)) {
+            _ if is_in_doubt => "in doubt",
             ("running", false) => "unfinished",
             (state, _) => state,
         }

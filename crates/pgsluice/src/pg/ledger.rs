@@ -1,6 +1,8 @@
 //! The ledger in the target, in a schema of its own: a receipt must be committed with the rows that it
-//! is for. The statements that write and read it; `schema` makes the tables, `turns` are its locks.
+//! is for. The statements that write and read it; `schema` makes the tables, `turns` are its locks, `prepared` are
+//! its transactions that are neither committed nor rolled back.
 
+pub(crate) mod prepared;
 mod schema;
 mod turns;
 
@@ -9,7 +11,7 @@ use tokio_postgres::{Client, SimpleQueryMessage};
 
 pub(crate) use self::schema::{Presence, look, make, refused};
 pub(crate) use self::turns::{
-    begin_alone, begin_unless_running, fence, is_held, is_running, lives, stay,
+    begin_alone, begin_unless_running, fence, is_held, is_over, is_running, lives, stay,
 };
 use super::sql::literal;
 use crate::error::Result;
@@ -191,6 +193,12 @@ SELECT EXISTS (SELECT FROM pg_catalog.pg_class
                WHERE oid OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.oid[])
                  AND relpersistence OPERATOR(pg_catalog.=) 'u')
    AND NOT EXISTS (SELECT FROM pgsluice.witness WHERE load OPERATOR(pg_catalog.=) $1)";
+
+/// Whether the load $1 is still at the attempt $2, and not finished.
+pub(crate) const IS_CURRENT: &str = "
+SELECT EXISTS (SELECT FROM pgsluice.load
+               WHERE id OPERATOR(pg_catalog.=) $1 AND attempt OPERATOR(pg_catalog.=) $2
+                 AND state OPERATOR(pg_catalog.=) 'running')";
 
 /// Begins the next attempt.
 pub(crate) const RETRY: &str = "

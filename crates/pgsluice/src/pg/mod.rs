@@ -18,5 +18,6 @@ pub(crate) mod sql;
 pub(crate) mod sqlstate;
 pub(crate) mod steps;
 mod tls;
+pub(crate) mod two_phase;
 
 pub(crate) use lost::lost;

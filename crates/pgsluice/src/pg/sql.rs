@@ -66,9 +66,23 @@ SELECT pg_catalog.pg_logical_emit_message(true, 'pgsluice', '')";
 /// are.
 pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
-/// Behind [`BEGIN`], where rows are stored a few at a time: what would be looked at only in the end is
-/// looked at behind each few, and these can be taken back.
-pub(crate) const SALVAGE: &str = "SET CONSTRAINTS ALL IMMEDIATE; SAVEPOINT pgsluice";
+/// What would be looked at only in the end is looked at now, and behind each statement from now on.
+pub(crate) const IMMEDIATE: &str = "SET CONSTRAINTS ALL IMMEDIATE";
+
+/// Behind [`BEGIN`] and [`IMMEDIATE`], where rows are stored a few at a time: these can be taken back.
+pub(crate) const SALVAGE: &str = "SAVEPOINT pgsluice";
+
+/// Begins a part of a transaction that can be taken back.
+pub(crate) const PART: &str = "SAVEPOINT pgsluice_part";
+
+/// Takes it back, to begin it anew.
+pub(crate) const BACK_TO_PART: &str = "ROLLBACK TO SAVEPOINT pgsluice_part";
+
+/// Keeps it.
+pub(crate) const KEEP_PART: &str = "RELEASE SAVEPOINT pgsluice_part";
+
+/// Commits, whatever [`ASYNCHRONOUS`] has said.
+pub(crate) const COMMIT_DURABLY: &str = "RESET synchronous_commit; COMMIT";
 
 /// Keeps the last few, if they were stored; otherwise it fails as well, and nothing is changed by that.
 pub(crate) const NEXT_SAVEPOINT: &str = "RELEASE SAVEPOINT pgsluice; SAVEPOINT pgsluice";
@@ -77,14 +91,14 @@ pub(crate) const NEXT_SAVEPOINT: &str = "RELEASE SAVEPOINT pgsluice; SAVEPOINT p
 /// were not stored. Otherwise nothing has happened since the savepoint.
 pub(crate) const BACK_TO_SAVEPOINT: &str = "ROLLBACK TO SAVEPOINT pgsluice";
 
-/// [`BEGIN`], with locks that hold the tables `path` as they are until the rows are committed.
+/// Locks that hold the tables `path` as they are until the rows are committed.
 ///
 /// The path leads from the root to a leaf. All are locked, in this order, because DETACH locks the
 /// parent first and the leaf's own check of its rows looks at the parent: the other way round the
 /// two would wait for each other.
-pub(crate) fn begin(path: &[&Relation]) -> String {
+pub(crate) fn lock(path: &[&Relation]) -> String {
     let names: Vec<String> = path.iter().map(ToString::to_string).collect();
-    format!("{BEGIN}; LOCK TABLE ONLY {} IN ROW EXCLUSIVE MODE", names.join(", ONLY "))
+    format!("LOCK TABLE ONLY {} IN ROW EXCLUSIVE MODE", names.join(", ONLY "))
 }
 
 /// Whether under these locks all is as it was planned, or [`MOVED`] or [`RETYPED`].

@@ -24,6 +24,7 @@ use super::refusal::{Sent, blame, refusal, unwelcome};
 use super::still::{Changed, Still};
 use super::stretch::Stretch;
 use super::writer::Writer;
+use crate::atomic::{Atomic, Part};
 use crate::control::Control;
 use crate::error::Result;
 use crate::exchange::{Destination, Maker};
@@ -40,14 +41,6 @@ use crate::queue::{Next, Queue};
 /// Bytes of payloads that are remembered while one COPY takes them all, to name a refused row.
 const REMEMBERED_BYTES: usize = 16 << 20;
 
-/// Makes everything that a load without a ledger has committed durable.
-pub(crate) async fn flush(target: &Target) -> Result<()> {
-    failpoint("load::flushing");
-    let client = connect::connect(target).await?;
-    client.batch_execute(sql::FLUSH).await?;
-    Ok(())
-}
-
 /// One connection, and what it works on.
 pub(crate) struct Lane<'a> {
     pub(super) flow: &'a Flow<'a>,
@@ -57,6 +50,8 @@ pub(crate) struct Lane<'a> {
     pub(super) writer: Option<Writer<'a>>,
     maker: Option<Maker<'a>>,
     pub(super) gaps: Gaps,
+    /// Of a load that is all or nothing.
+    pub(super) held: Option<Part<'a>>,
 }
 
 /// What has become of the rows of a payload.
@@ -67,7 +62,7 @@ pub(super) struct Loaded {
     pub(super) destination: Option<Destination>,
 }
 
-type Sink = Pin<Box<CopyInSink<Stretch>>>;
+pub(super) type Sink = Pin<Box<CopyInSink<Stretch>>>;
 
 impl<'a> Lane<'a> {
     /// Connects.
@@ -76,6 +71,7 @@ impl<'a> Lane<'a> {
         queue: &'a Queue<'a>,
         target: &Target,
     ) -> Result<Self> {
+        let held = flow.atomic.map(Atomic::enter);
         let opening = async {
             let link = connect::open(target).await?;
             link.client.batch_execute(sql::PATIENT).await?;
@@ -89,7 +85,7 @@ impl<'a> Lane<'a> {
         };
         let (link, still, writer) = flow.control.unless_stopped(opening).await?;
         let maker = flow.exchange.map(Maker::new);
-        Ok(Self { flow, queue, link, still, writer, maker, gaps: Gaps::default() })
+        Self { flow, queue, link, still, writer, maker, gaps: Gaps::default(), held }.hold().await
     }
 
     /// Sends payloads until there are no more, each in a transaction of its own.
@@ -101,13 +97,13 @@ impl<'a> Lane<'a> {
             let loading = async {
                 let rejects = self.flow.rejects;
                 if let Some(rejects) = rejects.filter(|_| self.gaps.is_expected_in(&payload)) {
-                    return self.salvage(&payload, rejects).await;
+                    return self.salvage(&payload, rejects, false).await;
                 }
                 match (self.load(&payload, is_warm).await, rejects) {
                     (Err(Failure::Rows(error)), Some(rejects))
                         if blame(self.flow, &error, payload.node()).is_some() =>
                     {
-                        self.salvage(&payload, rejects).await
+                        self.salvage(&payload, rejects, true).await
                     }
                     (loaded, _) => loaded,
                 }
@@ -240,7 +236,7 @@ impl<'a> Lane<'a> {
         })?;
         match changed {
             Some(changed) => Err(Failure::Changed(node, changed)),
-            None if beside.is_some() => Ok(Box::pin(sink)),
+            None if beside.is_some() || self.held.is_some() => Ok(Box::pin(sink)),
             None => self.check_fence(&answers).map(|()| Box::pin(sink)),
         }
     }
@@ -253,8 +249,11 @@ impl<'a> Lane<'a> {
         }
     }
 
-    /// What begins a transaction of rows that go into the table itself.
+    /// What begins a transaction of rows that go into the table itself, or their part of one that is held.
     pub(super) fn begin_here(&self, node: NodeId, wire: Wire) -> String {
+        if self.held.is_some() {
+            return self.begin_part(node, wire);
+        }
         let begin = self.flow.plan.begin(node, wire);
         match &self.writer {
             Some(writer) => format!("{begin}; {}", writer.ledger.fence()),
@@ -285,6 +284,9 @@ impl<'a> Lane<'a> {
     ) -> Result<Option<u64>, Failure> {
         if self.flow.control.is_stopped() {
             return Ok(None);
+        }
+        if self.held.is_some() {
+            return self.end_part(sink).await.map(Some);
         }
         let client = &self.link.client;
         let writer = self.writer.as_ref().zip(payload);
@@ -347,13 +349,14 @@ impl<'a> Lane<'a> {
                 rows_beside.fetch_add(stored, Relaxed);
                 maker.committed(node, beside, stored);
             }
+            _ if self.held.is_some() => _ = rows_beside.fetch_add(stored, Relaxed),
             _ => _ = rows_loaded.fetch_add(stored, Relaxed),
         }
     }
 
     /// What was committed, in the words of an error if it was not; None if the load was stopped
     /// before.
-    fn judge<T>(
+    pub(super) fn judge<T>(
         &self,
         outcome: Option<Result<Option<T>, Failure>>,
         sent: &[Sent],

@@ -4,6 +4,7 @@
 pub(crate) mod copy;
 mod failure;
 mod gap;
+mod held;
 mod key;
 mod lines;
 pub(crate) mod null;

@@ -53,22 +53,36 @@ struct Salvage<'s, 'l> {
 }
 
 impl Lane<'_> {
-    /// Stores what is good of a payload that the server has refused. None if the load was stopped.
+    /// Stores what is good of a payload that the server has refused, or is expected to, if it was not
+    /// tried. None if the load was stopped.
     pub(super) async fn salvage(
         &self,
         payload: &Payload,
         rejects: &Rejects,
+        was_tried: bool,
     ) -> Result<Option<Loaded>, Failure> {
         let client = &self.link.client;
         let (node, wire) = (payload.node(), payload.wire());
         // The transaction that has failed may not be over yet.
-        let begin = format!("ROLLBACK; {}; {}", self.begin_here(node, wire), sql::SALVAGE);
+        let begin = match (&self.held, self.flow.plan.lock(node, wire)) {
+            (None, _) => {
+                let here = self.begin_here(node, wire);
+                format!("ROLLBACK; {here}; {}; {}", sql::IMMEDIATE, sql::SALVAGE)
+            }
+            (Some(_), lock) => {
+                let part = if was_tried { sql::BACK_TO_PART } else { sql::PART };
+                let lock = lock.unwrap_or_default();
+                format!("{part}; {lock}; {}", sql::SALVAGE)
+            }
+        };
         let asking = self.still.ask(client, node, wire, false);
         let (answers, changed) = try_join(client.simple_query(&begin), asking).await?;
         if let Some(changed) = changed {
             return Err(Failure::Changed(node, changed));
         }
-        self.check_fence(&answers)?;
+        if self.held.is_none() {
+            self.check_fence(&answers)?;
+        }
         let copy = client.prepare(&self.flow.plan.copy_statement(node, wire)).await?;
         let rows: Vec<_> = payload.in_order().collect();
         let mut salvage = Salvage {
@@ -285,7 +299,10 @@ impl Salvage<'_, '_> {
 impl Salvage<'_, '_> {
     /// Commits, with receipts for all rows.
     async fn commit_rows(&self) -> Result<(), Failure> {
-        let Lane { flow, link, writer, .. } = self.lane;
+        let Lane { flow, link, writer, held, .. } = self.lane;
+        if held.is_some() {
+            return self.lane.keep_part().await;
+        }
         let client = &link.client;
         let writing = writer
             .as_ref()

@@ -4,6 +4,7 @@ use futures_util::future::try_join;
 use tokio_postgres::{Client, Error, Statement};
 
 use crate::ledger::{Ledger, Writing};
+use crate::splits::Splits;
 
 /// Writes receipts on one connection.
 pub(super) struct Writer<'a> {
@@ -22,5 +23,15 @@ impl<'a> Writer<'a> {
     /// Writes, in the transaction that `client` is in.
     pub(super) async fn write(&self, client: &Client, writing: &Writing) -> Result<(), Error> {
         self.ledger.write(client, &self.statement, writing).await
+    }
+
+    /// Marks the load as finished, in the transaction that `client` is in.
+    pub(super) async fn close_whole(
+        &self,
+        client: &Client,
+        splits: &Splits,
+        rows: [u64; 4],
+    ) -> Result<(), crate::Error> {
+        self.ledger.close_whole(client, &self.statement, splits, rows).await
     }
 }

@@ -12,12 +12,12 @@ use tokio_postgres::{Client, Error, SimpleQueryMessage};
 use crate::pg::sql::BEGIN;
 
 /// The lock of a load by which an attempt ends all earlier ones; see [`fence`].
-fn turn(id: &str) -> i64 {
+pub(super) fn turn(id: &str) -> i64 {
     bytes_extended(id.as_bytes(), u64::from_be_bytes(*b"pgsluice")).cast_signed()
 }
 
 /// The lock that a load holds while it runs; see [`stay`].
-fn life(id: &str) -> i64 {
+pub(super) fn life(id: &str) -> i64 {
     bytes_extended(id.as_bytes(), u64::from_be_bytes(*b"sluicing")).cast_signed()
 }
 
@@ -61,6 +61,11 @@ pub(crate) fn is_running(id: &str, lives: &HashSet<i64>) -> bool {
 /// Begins a transaction that has the load for itself; it waits for those of earlier attempts.
 pub(crate) fn begin_alone(id: &str) -> String {
     format!("{BEGIN}; SELECT pg_catalog.pg_advisory_xact_lock({})", turn(id))
+}
+
+/// Takes a load's lock alone, for the moment; [`is_held`] tells from the answers whether it could.
+pub(crate) fn is_over(id: &str) -> String {
+    format!("SELECT pg_catalog.pg_try_advisory_xact_lock({})", turn(id))
 }
 
 /// Begins a transaction that holds the lock that a load has while it runs, unless it does.

@@ -1,0 +1,120 @@
+//! The gate: while the transactions of a load are committed one after the other, nobody begins to read
+//! its table.
+//!
+//! A session asks for the table for itself. It cannot get it while transactions are prepared, which
+//! keep their locks; but whoever comes after waits behind it. Once it waits for nobody else, all who
+//! could still read are held off. Until then it makes others wait, and must not do so for long.
+
+use std::pin::pin;
+use std::time::{Duration, Instant};
+
+use pgsluice_core::catalog::ROOT;
+use tokio_postgres::Client;
+
+use crate::backoff::Backoff;
+use crate::control::Control;
+use crate::error::{Error, Result};
+use crate::kind::Kind;
+use crate::pg::connect;
+use crate::pg::conninfo::Target;
+use crate::pg::{sql, two_phase};
+use crate::plan::Plan;
+
+/// How long one attempt waits for those who have the table, and makes others wait behind it.
+const LOCK_WAIT: Duration = Duration::from_secs(2);
+
+/// How long others wait at most while transactions are committed.
+const MOST_WAIT: &str = "SET LOCAL lock_timeout = '10s'";
+
+/// Between two looks at who has the table.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// About the pause after the first attempt.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// Who asks for the table, and who looks whether that is enough.
+pub(crate) struct Gate<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) target: &'a Target,
+    pub(crate) control: &'a Control,
+    /// In no transaction.
+    pub(crate) keeper: &'a Client,
+    /// How long it is tried.
+    pub(crate) patience: Duration,
+}
+
+impl Gate<'_> {
+    /// Does `work` while nobody begins to read.
+    pub(crate) async fn behind<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        let client = connect::connect(self.target).await?;
+        client.batch_execute(sql::PATIENT).await?;
+        let pid = client.query_one("SELECT pg_catalog.pg_backend_pid()", &[]).await?.get(0);
+        let root = &self.plan.tree.nodes[ROOT].relation;
+        let lock =
+            format!("{}; {MOST_WAIT}; LOCK TABLE ONLY {root} IN ACCESS EXCLUSIVE MODE", sql::BEGIN);
+        let began = Instant::now();
+        let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
+        loop {
+            let mut locking = pin!(client.batch_execute(&lock));
+            let (is_closed, is_locked) = tokio::select! {
+                biased;
+                locked = &mut locking => {
+                    locked?;
+                    (true, true)
+                }
+                closed = self.is_closed(pid) => (closed?, false),
+            };
+            if is_closed {
+                let outcome = work.await;
+                // Who has prepared transactions of his own on the table keeps it from being locked.
+                if !is_locked && tokio::time::timeout(LOCK_WAIT, &mut locking).await.is_err() {
+                    let _ = two_phase::cancel(self.keeper, pid).await;
+                }
+                return outcome;
+            }
+            two_phase::cancel(self.keeper, pid).await?;
+            let _ = locking.await;
+            client.batch_execute("ROLLBACK").await?;
+            let pause = backoff.pause();
+            if began.elapsed() + pause >= self.patience {
+                return Err(self.held());
+            }
+            if !self.control.is_stopped() {
+                tokio::time::sleep(pause).await;
+            }
+            if let Some(stopped) = self.control.failure() {
+                return Err(stopped);
+            }
+        }
+    }
+
+    /// Whether the session `pid` comes to wait for prepared transactions only, soon enough.
+    async fn is_closed(&self, pid: i32) -> Result<bool> {
+        let began = Instant::now();
+        loop {
+            let blockers = two_phase::blockers(self.keeper, pid).await?;
+            if !blockers.is_empty() && blockers.iter().all(|pid| *pid == 0) {
+                return Ok(true);
+            }
+            if began.elapsed() >= LOCK_WAIT.min(self.patience) || self.control.is_stopped() {
+                return Ok(false);
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    fn held(&self) -> Error {
+        let table = self.plan.tree.nodes[ROOT].relation.label();
+        let message = format!("others held locks on table {table} for too long");
+        Error::new(Kind::Server, message)
+            .sqlstate("55P03")
+            .detail(format!(
+                "The rows were not committed: for {} s there was no moment without a reader.",
+                self.patience.as_secs()
+            ))
+            .hint("Load with a longer --swap-patience, or with -j 1, which needs no such moment.")
+            .lasting()
+    }
+}

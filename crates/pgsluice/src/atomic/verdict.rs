@@ -1,0 +1,172 @@
+//! The verdict on prepared transactions: all are committed, or all are rolled back.
+//!
+//! It is the mark in the ledger that the load is finished. From then on whoever finds one of them
+//! commits it: this run, or the next of the same load.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use tokio_postgres::{Client, Statement};
+
+use super::gate::Gate;
+use super::{Atomic, Verdict};
+use crate::error::{Error, Result};
+use crate::failpoint::failpoint;
+use crate::flow::Flow;
+use crate::kind::Kind;
+use crate::ledger::Ledger;
+use crate::ledger::settle::{Settled, settle};
+use crate::pg::connect;
+use crate::pg::conninfo::Target;
+use crate::pg::ledger::prepared;
+use crate::pg::sql::BEGIN;
+
+/// How long it is tried to roll back what is prepared.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// The same where somebody has pressed Ctrl-C and waits.
+const BRIEFLY: Duration = Duration::from_millis(500);
+
+/// Between two tries.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Commits all transactions, of so many rows read, loaded, skipped and rejected; or rolls them back.
+pub(crate) async fn commit(
+    flow: &Flow<'_>,
+    (atomic, ledger): (&Atomic, &Ledger),
+    rows: [u64; 4],
+    target: &Target,
+    patience: Duration,
+) -> Result<()> {
+    let control = flow.control;
+    let committed = tokio::select! {
+        biased;
+        committed = judge(flow, (atomic, ledger), rows, target, patience) => committed,
+        stopped = stopped(flow, atomic) => Err(stopped),
+    };
+    let committed = match committed {
+        Err(error) if atomic.verdict() == Verdict::Asked => match find_out(ledger, target).await {
+            Ok(true) => Ok(()),
+            Ok(false) => {
+                atomic.set_verdict(Verdict::Open);
+                control.rows_in_doubt.store(0, Relaxed);
+                Err(error)
+            }
+            Err(_) => Err(error),
+        },
+        Err(error) => Err(abandon(atomic, ledger, target, error).await),
+        Ok(()) => Ok(()),
+    };
+    if committed.is_ok() {
+        atomic.set_verdict(Verdict::Committed);
+        control.rows_in_doubt.store(0, Relaxed);
+        control.show_held();
+    }
+    committed
+}
+
+async fn judge(
+    flow: &Flow<'_>,
+    (atomic, ledger): (&Atomic, &Ledger),
+    rows: [u64; 4],
+    target: &Target,
+    patience: Duration,
+) -> Result<()> {
+    let control = flow.control;
+    let Some(client) = atomic.keeper.lock().take().filter(|_| atomic.is_prepared()) else {
+        return Err(Error::new(Kind::Server, "internal error: a transaction is not prepared")
+            .sqlstate("XX000"));
+    };
+    let statement = ledger.prepare(&client).await?;
+    let gate = Gate { plan: flow.plan, target, control, keeper: &client, patience };
+    let committing = gate.behind(async {
+        if let Some(stopped) = control.failure() {
+            return Err(stopped);
+        }
+        failpoint("atomic::deciding");
+        atomic.set_verdict(Verdict::Asked);
+        control.rows_in_doubt.store(rows[1], Relaxed);
+        decide(flow, ledger, rows, (&client, &statement)).await?;
+        failpoint("atomic::decided");
+        for name in atomic.prepared() {
+            prepared::end(&client, &name, true).await?;
+            failpoint("atomic::settled");
+        }
+        Ok(())
+    });
+    committing.await
+}
+
+/// Why the load was stopped before it was judged; what is judged is carried out.
+async fn stopped(flow: &Flow<'_>, atomic: &Atomic) -> Error {
+    flow.control.stopped().await;
+    tokio::time::sleep(BRIEFLY).await;
+    while atomic.verdict() == Verdict::Asked {
+        tokio::time::sleep(PATIENCE).await;
+    }
+    flow.control.failure().unwrap_or_else(Error::interrupted)
+}
+
+async fn decide(
+    flow: &Flow<'_>,
+    ledger: &Ledger,
+    rows: [u64; 4],
+    (client, statement): (&Client, &Statement),
+) -> Result<()> {
+    client.batch_execute(BEGIN).await?;
+    ledger.close_whole(client, statement, &flow.splits, rows).await?;
+    client.batch_execute("COMMIT").await?;
+    Ok(())
+}
+
+/// Whether the load was decided, where an answer is missing: then it is carried out; otherwise it will
+/// never be.
+async fn find_out(ledger: &Ledger, target: &Target) -> Result<bool> {
+    let client = connect::connect(target).await?;
+    let began = Instant::now();
+    // The session that was lost may not be, for the server.
+    while settle(&client, ledger.id()).await? == Settled::Busy {
+        if began.elapsed() > PATIENCE {
+            return Err(ledger.overtaken());
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    ledger.is_finished(&client).await
+}
+
+/// Rolls back what is prepared of a load that failed before it was decided; adds to its error if that
+/// cannot be done.
+pub(crate) async fn abandon(
+    atomic: &Atomic,
+    ledger: &Ledger,
+    target: &Target,
+    error: Error,
+) -> Error {
+    if atomic.prepared().is_empty() {
+        return error;
+    }
+    let patience = if error.kind() == Kind::Interrupted { BRIEFLY } else { PATIENCE };
+    match tokio::time::timeout(patience, roll_back(atomic, ledger, target)).await {
+        Ok(Ok(())) => error,
+        _ => error.detail(format!(
+            "Transactions of this load may be left prepared, and keep their locks: to run it again \
+             with --load-id {0}, or pgsluice ledger forget {0}, rolls them back.",
+            ledger.id()
+        )),
+    }
+}
+
+async fn roll_back(atomic: &Atomic, ledger: &Ledger, target: &Target) -> Result<()> {
+    let client = connect::connect(target).await?;
+    for name in atomic.prepared() {
+        prepared::end(&client, &name, false).await?;
+    }
+    // A connection that was lost may still be about to prepare.
+    while !ledger.is_over(&client).await? {
+        for name in ledger.prepared(&client).await? {
+            prepared::end(&client, &name, false).await?;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    Ok(())
+}

@@ -1,0 +1,62 @@
+//! The watch: a connection that waits for rows of another one of the same load would wait for ever, since
+//! that one waits for it in the client, of which the server knows nothing.
+
+use std::time::Duration;
+
+use tokio_postgres::Client;
+
+use super::Atomic;
+use crate::control::Control;
+use crate::error::{Error, Result};
+use crate::kind::Kind;
+use crate::pg::connect;
+use crate::pg::conninfo::Target;
+use crate::pg::two_phase;
+use crate::runtime::runtime;
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Why a load goes on with one connection.
+pub(crate) const WAITED: &str = "its connections waited for each other's rows";
+
+/// Looks at the connections until all are ready, and stops the load if one waits for another.
+pub(crate) fn watch(atomic: &Atomic, control: &Control, target: &Target) {
+    let watched = runtime().and_then(|runtime| {
+        let mut client: Option<Client> = None;
+        while atomic.is_at_work(PAUSE, control) {
+            let looking = async {
+                let client = match &client {
+                    Some(client) => client,
+                    None => client.insert(connect::connect(target).await?),
+                };
+                two_phase::are_entangled(client, &atomic.sessions()).await
+            };
+            if runtime.block_on(control.unless_stopped(looking))? {
+                control.go_alone(WAITED);
+                return Err(entangled());
+            }
+        }
+        Ok(())
+    });
+    report(watched, control);
+}
+
+fn report(watched: Result<()>, control: &Control) {
+    if let Err(error) = watched {
+        control.fail(error);
+    }
+}
+
+/// The error of connections that wait for each other.
+pub(crate) fn entangled() -> Error {
+    let message = "connections of this load wait for each other's rows";
+    Error::new(Kind::Server, message)
+        .sqlstate("40P01")
+        .detail(
+            "Rows with the same unique key, or a trigger that writes to one row for all, are in several \
+             of its transactions.",
+        )
+        .hint("Load with -j 1.")
+        .lasting()
+}

@@ -1,0 +1,82 @@
+//! What stands against loading in several transactions that are prepared and then committed together.
+
+use tokio_postgres::types::Oid;
+use tokio_postgres::{GenericClient, Row};
+
+use crate::error::Result;
+
+/// Of the tables $1, the first of which is the root: what `PREPARE TRANSACTION` refuses, what one
+/// transaction cannot see of another, and whether readers can be held off for a moment.
+const OBSTACLES: &str = "
+SELECT pg_catalog.current_setting('max_prepared_transactions')::pg_catalog.int8,
+       (SELECT pg_catalog.count(*) FROM pg_catalog.pg_prepared_xacts),
+       (SELECT pg_catalog.min(oid::pg_catalog.regclass::pg_catalog.text) FROM pg_catalog.pg_class
+        WHERE oid OPERATOR(pg_catalog.=) ANY ($1) AND relkind OPERATOR(pg_catalog.=) 'f'),
+       (SELECT pg_catalog.min(conname::pg_catalog.text) FROM pg_catalog.pg_constraint
+        WHERE contype OPERATOR(pg_catalog.=) 'f' AND conrelid OPERATOR(pg_catalog.=) ANY ($1)
+          AND confrelid OPERATOR(pg_catalog.=) ANY ($1)),
+       pg_catalog.has_table_privilege(($1::pg_catalog.oid[])[1], 'UPDATE, DELETE, TRUNCATE')";
+
+/// Why the rows of the tables `oids`, the first of which is the root, cannot be loaded in `lanes`
+/// transactions that become visible together; None if they can.
+pub(crate) async fn obstacle(
+    client: &impl GenericClient,
+    oids: &[Oid],
+    lanes: usize,
+) -> Result<Option<String>> {
+    let row = client.query_one(OBSTACLES, &[&oids]).await?;
+    let text = |place| row.get::<_, Option<String>>(place);
+    let of_tables = [
+        text(2).map(|table| format!("table {table} is a foreign table")),
+        text(3).map(|name| format!("foreign key {name} refers to the table itself")),
+        (!row.get::<_, bool>(4))
+            .then(|| "this user may not lock the table against readers".to_owned()),
+    ];
+    Ok(no_room(&row, lanes).or(of_tables.into_iter().flatten().next()))
+}
+
+fn no_room(row: &Row, lanes: usize) -> Option<String> {
+    let (most, used): (i64, i64) = (row.get(0), row.get(1));
+    let free = usize::try_from(most - used).unwrap_or(0);
+    match most {
+        _ if free >= lanes => None,
+        0 => Some("max_prepared_transactions is 0".to_owned()),
+        _ => Some(format!("max_prepared_transactions is {most}, of which {free} are free")),
+    }
+}
+
+/// The sessions $1 that wait for another one of them, be it by way of others. Locks that are held for
+/// a moment only do not count.
+const ENTANGLED: &str = "
+WITH RECURSIVE waiting (pid) AS (
+    SELECT pg_catalog.unnest(pg_catalog.pg_blocking_pids(pid))
+    FROM pg_catalog.pg_stat_activity
+    WHERE pid OPERATOR(pg_catalog.=) ANY ($1) AND wait_event_type OPERATOR(pg_catalog.=) 'Lock'
+      AND wait_event OPERATOR(pg_catalog.<>) ALL (
+          ARRAY['extend', 'page', 'frozenid', 'spectoken']::pg_catalog.text[])
+    UNION
+    SELECT pg_catalog.unnest(pg_catalog.pg_blocking_pids(pid)) FROM waiting
+)
+SELECT EXISTS (SELECT FROM waiting WHERE pid OPERATOR(pg_catalog.=) ANY ($1))";
+
+/// Whether one of the sessions `pids` waits for another of them.
+pub(crate) async fn are_entangled(client: &impl GenericClient, pids: &[i32]) -> Result<bool> {
+    Ok(client.query_one(ENTANGLED, &[&pids]).await?.get(0))
+}
+
+/// The sessions that the session `pid` waits for; 0 for each prepared transaction.
+pub(crate) async fn blockers(client: &impl GenericClient, pid: i32) -> Result<Vec<i32>> {
+    let sql = "SELECT pg_catalog.pg_blocking_pids($1)";
+    Ok(client.query_one(sql, &[&pid]).await?.get(0))
+}
+
+/// Ends what the session `pid` waits for.
+pub(crate) async fn cancel(client: &impl GenericClient, pid: i32) -> Result<()> {
+    client.query_one("SELECT pg_catalog.pg_cancel_backend($1)", &[&pid]).await?;
+    Ok(())
+}
+
+/// Lets no setting of a role end a transaction that is held for long; it is there from PostgreSQL 17 on.
+pub(crate) const HELD: &str = "
+SELECT pg_catalog.set_config(name, '0', false) FROM pg_catalog.pg_settings
+WHERE name OPERATOR(pg_catalog.=) 'transaction_timeout'";

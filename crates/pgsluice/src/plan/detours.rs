@@ -1,0 +1,45 @@
+//! Detours: tables that are not written by their own names, because that would change what the server does.
+
+use pgsluice_core::catalog::{NodeId, ROOT, Tree};
+
+use crate::pg::introspect::Facts;
+
+/// Why each table's rows go through the root, of those whose rows do.
+pub(super) fn detours(tree: &Tree, facts: &[Facts]) -> Vec<Option<String>> {
+    let root = tree.nodes[ROOT].relation.label();
+    let whole = if facts[ROOT].statement_triggers {
+        Some(format!("{root} has a trigger for each statement"))
+    } else if facts[ROOT].row_security {
+        Some(format!("row security applies to {root}"))
+    } else if !facts[ROOT].may_insert {
+        Some(format!("this user may not insert into {root}"))
+    } else {
+        None
+    };
+    let detour = |(node, facts): (NodeId, &Facts)| {
+        if node == ROOT {
+            return None;
+        }
+        whole.clone().or_else(|| own_detour(facts).map(str::to_owned))
+    };
+    facts.iter().enumerate().map(detour).collect()
+}
+
+/// Why a table below the root cannot be written by its own name without a difference.
+fn own_detour(facts: &Facts) -> Option<&'static str> {
+    match facts {
+        Facts { kind: 'f', .. } => Some("a foreign table is left to the server"),
+        Facts { statement_triggers: true, .. } => {
+            Some("its own trigger for each statement would fire")
+        }
+        Facts { row_security: true, .. } => Some("its own row security would apply"),
+        Facts { may_insert: false, .. } => Some("this user may not insert into it directly"),
+        Facts { computes_input: true, .. } => {
+            Some("it computes a column that the root takes from the input")
+        }
+        Facts { other_defaults: true, .. } => {
+            Some("its defaults for the columns that the input omits are not the root's")
+        }
+        _ => None,
+    }
+}

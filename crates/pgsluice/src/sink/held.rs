@@ -1,0 +1,165 @@
+//! Held: the one transaction of a connection whose load is all or nothing, and how it ends.
+//!
+//! Each payload is a part of it, behind a savepoint where rows may be rejected. Nothing is written to the
+//! ledger with them: that the load is finished says all.
+
+use pgsluice_core::bucket::Wire;
+use pgsluice_core::catalog::NodeId;
+use tokio_postgres::error::SqlState;
+
+use super::copy::{Lane, Sink};
+use super::failure::Failure;
+use crate::atomic::watch::{WAITED, entangled};
+use crate::atomic::{Part, Verdict};
+use crate::error::{Error, Result};
+use crate::failpoint::failpoint;
+use crate::outcome::Committed;
+use crate::pg::ledger::{is_held, prepared};
+use crate::pg::lost;
+use crate::pg::sql;
+use crate::pg::two_phase;
+
+impl Lane<'_> {
+    /// Begins the transaction, if one is to be held.
+    pub(super) async fn hold(mut self) -> Result<Self> {
+        let Some(mut part) = self.held.take() else { return Ok(self) };
+        let client = &self.link.client;
+        let holding = async {
+            client.batch_execute(two_phase::HELD).await?;
+            let session = client.query_one(prepared::SESSION, &[]).await?;
+            let ledger = self.writer.as_ref().map(|writer| writer.ledger);
+            let fence = ledger.map_or_else(String::new, |ledger| ledger.fence());
+            let immediate = self.flow.rejects.map_or("", |_| sql::IMMEDIATE);
+            let begin = format!("{}; {immediate}; {fence}", sql::BEGIN);
+            let answers = client.simple_query(&begin).await?;
+            match ledger {
+                Some(ledger) if !is_held(&answers) => return Err(ledger.overtaken()),
+                Some(ledger) => ledger.check_current(client).await?,
+                None => {}
+            }
+            Ok((session.get(0), session.get(1)))
+        };
+        part.is_session(self.flow.control.unless_stopped(holding).await?);
+        self.held = Some(part);
+        Ok(self)
+    }
+
+    /// Sends payloads until there are no more, all in the transaction that is held, and ends it with those
+    /// of the other connections.
+    pub(crate) async fn copy_all(&self, committed: &mut Committed) -> Result<()> {
+        let Some(part) = &self.held else { return Ok(()) };
+        let outcome = match self.copy(committed).await {
+            Ok(()) if !self.flow.control.is_stopped() => self.end(part, committed).await,
+            outcome => outcome,
+        };
+        outcome.map_err(|error| self.apart(part, error))
+    }
+
+    /// What begins a payload's part.
+    pub(super) fn begin_part(&self, node: NodeId, wire: Wire) -> String {
+        let lock = self.flow.plan.lock(node, wire);
+        let savepoint = self.flow.rejects.map(|_| sql::PART.to_owned());
+        savepoint.into_iter().chain(lock).collect::<Vec<_>>().join("; ")
+    }
+
+    /// Ends a payload's part; the number of rows that are stored.
+    pub(super) async fn end_part(&self, mut sink: Sink) -> Result<u64, Failure> {
+        let stored = sink.as_mut().finish().await.map_err(Failure::Rows)?;
+        self.keep_part().await?;
+        Ok(stored)
+    }
+
+    /// Keeps what was stored since the part was begun, as far as the transaction is kept.
+    pub(super) async fn keep_part(&self) -> Result<(), Failure> {
+        if self.flow.rejects.is_some() {
+            self.link.client.batch_execute(sql::KEEP_PART).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until all connections have sent their rows, and ends the transaction with theirs.
+    async fn end(&self, part: &Part<'_>, committed: &Committed) -> Result<()> {
+        let checking = async {
+            self.link.client.batch_execute(sql::IMMEDIATE).await.map_err(Failure::Rows)?;
+            Ok(Some(()))
+        };
+        let checked = self.link.canceller.settle(self.flow.control, checking).await;
+        let Some(()) = self.judge(checked, &[])? else { return Ok(()) };
+        failpoint("atomic::ready");
+        part.is_ready(committed.clone());
+        let rows = loop {
+            if self.flow.control.is_stopped() {
+                return Ok(());
+            }
+            if self.link.is_closed().await {
+                return Err(lost(self.link.ending()));
+            }
+            if let Some(rows) = part.may_end() {
+                break rows;
+            }
+        };
+        let ending = async {
+            match part.is_alone() {
+                true => self.commit_whole(part, rows).await,
+                false => self.prepare(part, committed).await,
+            }
+            .map(Some)
+        };
+        let ended = self.link.canceller.settle(self.flow.control, ending).await;
+        self.judge(ended, &[]).map(|_| ())
+    }
+
+    /// Commits all rows of the load, and that it is finished.
+    async fn commit_whole(&self, part: &Part<'_>, rows: [u64; 4]) -> Result<(), Failure> {
+        let client = &self.link.client;
+        if let Some(writer) = &self.writer {
+            let closing = writer.close_whole(client, &self.flow.splits, rows);
+            closing.await.map_err(Failure::Ledger)?;
+        }
+        failpoint("atomic::committing");
+        part.set_verdict(Verdict::Asked);
+        let in_doubt = self.in_doubt(rows[1]);
+        let outcome = client.batch_execute(sql::COMMIT_DURABLY).await.map_err(Failure::Rows);
+        in_doubt.settle(&outcome);
+        match &outcome {
+            Ok(()) => part.set_verdict(Verdict::Committed),
+            Err(failure) if failure.is_answer() => part.set_verdict(Verdict::Open),
+            Err(_) => {}
+        }
+        outcome?;
+        failpoint("atomic::committed");
+        self.flow.control.show_held();
+        Ok(())
+    }
+
+    async fn prepare(&self, part: &Part<'_>, committed: &Committed) -> Result<(), Failure> {
+        if let (Some(writer), true) = (&self.writer, committed.rows_sent() > 0) {
+            let name = writer.ledger.name_of(part.database, part.number);
+            part.prepares(name.clone());
+            let prepare = prepared::prepare(&name);
+            self.link.client.batch_execute(&prepare).await.map_err(Failure::Begin)?;
+        }
+        part.is_prepared();
+        failpoint("atomic::prepared");
+        Ok(())
+    }
+
+    /// The error of a connection; what one alone would not have is noted.
+    fn apart(&self, part: &Part<'_>, error: Error) -> Error {
+        let control = self.flow.control;
+        let code = error.code().unwrap_or_default().to_owned();
+        match &*code {
+            _ if part.is_alone() || control.is_stopped() => error,
+            code if code == SqlState::T_R_DEADLOCK_DETECTED.code() => {
+                control.go_alone(WAITED);
+                entangled()
+            }
+            // What a trigger has done to the transaction.
+            code if code == SqlState::FEATURE_NOT_SUPPORTED.code() => {
+                control.go_alone("a transaction could not be prepared");
+                error.hint("Load with -j 1.").lasting()
+            }
+            _ => error,
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Loads that are all or nothing: what readers see of them, what is left of those that end before their
+//! time, and what the next run makes of it.
+
+mod alone;
+mod entangled;
+mod killed;
+mod refused;
+mod seen;
+
+use std::process::Stdio;
+
+use crate::failures::{Bench, Ended, Running, program};
+use crate::server::Server;
+
+/// Leaves on two levels, and rows enough for several payloads in each.
+const TABLE: &str = "
+CREATE TABLE t (id int, v text) PARTITION BY HASH (id);
+CREATE TABLE t_0 PARTITION OF t FOR VALUES WITH (MODULUS 3, REMAINDER 0);
+CREATE TABLE t_1 PARTITION OF t FOR VALUES WITH (MODULUS 3, REMAINDER 1);
+CREATE TABLE t_2 PARTITION OF t FOR VALUES WITH (MODULUS 3, REMAINDER 2) PARTITION BY RANGE (id);
+CREATE TABLE t_2_a PARTITION OF t_2 FOR VALUES FROM (0) TO (9000);
+CREATE TABLE t_2_b PARTITION OF t_2 DEFAULT";
+
+const ROWS: usize = 40_000;
+
+/// Small enough for many payloads.
+const MEMORY: &str = "--memory=1MiB";
+
+/// Rows that are all different.
+fn rows(count: usize) -> String {
+    let text = "x".repeat(80);
+    (0..count).map(|id| format!("{id},{text}\n")).collect()
+}
+
+/// A table `t`, and a file of rows for it.
+struct Whole {
+    bench: Bench,
+    /// What COPY makes of the file.
+    wanted: String,
+}
+
+impl Whole {
+    fn new(server: Server) -> Self {
+        let bench = Bench::new(server);
+        bench.session.run(TABLE);
+        bench.session.copy_in("COPY t FROM STDIN (FORMAT csv)", rows(ROWS).into()).unwrap();
+        bench.file("rows.csv", rows(ROWS));
+        let whole = Self { wanted: placed(&bench), bench };
+        whole.bench.session.run("TRUNCATE t");
+        whole
+    }
+
+    fn start(&self, options: &[&str], environment: &[(&str, &str)]) -> Running {
+        let mut load = program();
+        load.args(["load", "rows.csv", "-t", "t", "-d", &self.bench.url, "-q", "--json"]);
+        load.args(options).envs(environment.iter().copied());
+        Running::start(load.current_dir(self.bench.folder.path()).stdin(Stdio::null()))
+    }
+
+    fn load(&self, options: &[&str], environment: &[(&str, &str)]) -> Ended {
+        self.start(options, environment).ended()
+    }
+
+    /// Every row is in, once and in its leaf, and nothing else is left of the load.
+    #[track_caller]
+    fn is_whole(&self) {
+        assert_eq!(placed(&self.bench), self.wanted);
+        assert_eq!(prepared(&self.bench), 0);
+    }
+
+    /// Nothing is left of the load.
+    #[track_caller]
+    fn is_empty(&self) {
+        assert_eq!((self.bench.count("t"), prepared(&self.bench)), (0, 0));
+    }
+}
+
+/// The number of rows of each leaf, and a sum over what is in them.
+fn placed(bench: &Bench) -> String {
+    bench.value(
+        "SELECT coalesce(string_agg(format('%s %s %s', leaf, n, sum), ' ' ORDER BY leaf), '') FROM (
+             SELECT tableoid::regclass::text AS leaf, count(*) AS n,
+                    sum(('x' || substr(md5(t::text), 1, 8))::bit(32)::bigint) AS sum
+             FROM t GROUP BY 1) AS leaves",
+    )
+}
+
+/// Prepared transactions of the database.
+fn prepared(bench: &Bench) -> u64 {
+    bench.count("pg_prepared_xacts WHERE database = current_database()")
+}
+
+/// Sessions of the program.
+fn sessions(bench: &Bench, what: &str) -> u64 {
+    bench.count(&format!(
+        "pg_stat_activity
+         WHERE datname = current_database() AND application_name = 'pgsluice' AND {what}"
+    ))
+}

@@ -1,0 +1,168 @@
+//! Loads that one connection must make, and say so.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use tempfile::TempDir;
+
+use super::{ROWS, TABLE, Whole, rows};
+use crate::failures::{Bench, Ended, program};
+use crate::server::{Server, Session};
+
+/// A load says why.
+#[track_caller]
+fn says(whole: &Whole, options: &[&str], why: &str) {
+    let summary = whole.load(&[&["--atomic"], options].concat(), &[]).summary();
+    let fallback = serde_json::json!({"what": "one connection", "why": why, "rows": ROWS});
+    assert!(summary["fallbacks"].as_array().unwrap().contains(&fallback), "{summary}");
+    assert_eq!(summary["jobs"], 1, "{summary}");
+}
+
+/// So does a plan.
+#[track_caller]
+fn plan_says(whole: &Whole, why: &str) {
+    let mut plan = program();
+    plan.args(["plan", "rows.csv", "-t", "t", "-d", &whole.bench.url, "--atomic", "-j4"]);
+    let plan = plan.current_dir(whole.bench.folder.path()).output().unwrap();
+    let plan = String::from_utf8(plan.stdout).unwrap();
+    assert!(plan.contains("\natomic   one transaction\n"), "{plan}");
+    assert!(plan.contains(&format!("\nfallback the load over one connection: {why}\n")), "{plan}");
+}
+
+#[test]
+fn more_connections_than_slots() {
+    let whole = Whole::new(Server::PG18);
+    let slots = whole.bench.value("SHOW max_prepared_transactions");
+    let summary = whole.load(&["--atomic", "-j100"], &[]).summary();
+    let why = summary["fallbacks"][0]["why"].as_str().unwrap();
+    assert!(why.starts_with(&format!("max_prepared_transactions is {slots}, of which ")), "{why}");
+    assert_eq!(summary["jobs"], 1);
+    whole.is_whole();
+}
+
+#[test]
+fn no_ledger() {
+    let whole = Whole::new(Server::PG18);
+    let why = "no ledger is kept, which would decide over several";
+    says(&whole, &["-j4", "--no-ledger"], why);
+    whole.is_whole();
+}
+
+#[test]
+fn keys_of_the_table_itself() {
+    let whole = Whole::new(Server::PG18);
+    whole.bench.session.run(
+        "ALTER TABLE t ADD PRIMARY KEY (id); ALTER TABLE t ADD next int;
+         ALTER TABLE t ADD CONSTRAINT following FOREIGN KEY (next) REFERENCES t
+             DEFERRABLE INITIALLY DEFERRED",
+    );
+    // Each row refers to one that comes later, the last ones to the first.
+    let row = |id: usize| format!("{id},x,{}\n", (id + ROWS / 2) % ROWS);
+    whole.bench.file("rows.csv", (0..ROWS).map(row).collect::<String>());
+    let why = "foreign key following refers to the table itself";
+    plan_says(&whole, why);
+    says(&whole, &["-j4"], why);
+    assert_eq!(whole.bench.count("t"), ROWS as u64);
+}
+
+#[test]
+fn foreign_tables() {
+    let whole = Whole::new(Server::PG18);
+    whole.bench.session.run(
+        "CREATE FOREIGN DATA WRAPPER w; CREATE SERVER s FOREIGN DATA WRAPPER w;
+         ALTER TABLE t_2 DETACH PARTITION t_2_b; DROP TABLE t_2_b;
+         CREATE TABLE t_2_b PARTITION OF t_2 FOR VALUES FROM (9000) TO (99999);
+         CREATE FOREIGN TABLE t_2_c PARTITION OF t_2 FOR VALUES FROM (99999) TO (MAXVALUE) SERVER s",
+    );
+    let why = "table t_2_c is a foreign table";
+    plan_says(&whole, why);
+    says(&whole, &["-j4"], why);
+    let leaves = ["t_0", "t_1", "t_2_a", "t_2_b"];
+    assert_eq!(leaves.map(|leaf| whole.bench.count(leaf)).iter().sum::<u64>(), ROWS as u64);
+}
+
+/// A user who may only insert cannot hold off readers.
+#[test]
+fn users_without_privileges() {
+    let whole = Whole::new(Server::PG18);
+    let role = format!("inserter_{}", std::process::id());
+    let grant = format!(
+        "CREATE ROLE {role} LOGIN PASSWORD 'x'; GRANT INSERT, SELECT ON t, t_0, t_1, t_2, t_2_a, t_2_b TO {role}"
+    );
+    whole.bench.session.run(&grant);
+    let at = whole.bench.url.find("//").unwrap() + 2;
+    let host = whole.bench.url[at..].split_once('@').unwrap().1;
+    let url = format!("postgresql://{role}:x@{host}");
+    let load = ["rows.csv", "-t", "t", "--json", "-q", "--atomic", "-j4"];
+    let summary = whole.bench.load_into(&url, load).summary();
+    let why = "this user may not lock the table against readers";
+    assert_eq!(summary["fallbacks"][0]["why"], why, "{summary}");
+    whole.is_whole();
+    whole.bench.session.run(&format!("DROP OWNED BY {role} CASCADE; DROP ROLE {role}"));
+}
+
+/// What a trigger has done keeps a transaction from being prepared; one connection commits it.
+#[test]
+fn a_trigger_that_notifies() {
+    let whole = Whole::new(Server::PG18);
+    whole.bench.session.run(
+        "CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS
+             'BEGIN PERFORM pg_notify(''t'', ''x''); RETURN NULL; END';
+         CREATE TRIGGER tell AFTER INSERT ON t FOR EACH ROW
+             WHEN (new.id = 7) EXECUTE FUNCTION tell()",
+    );
+    says(&whole, &["-j4"], "a transaction could not be prepared");
+    whole.is_whole();
+}
+
+#[test]
+fn a_handful_is_one_transaction() {
+    let whole = Whole::new(Server::PG18);
+    whole.bench.session.run("ALTER TABLE t ADD CHECK (v <> 'bad')");
+    whole.bench.file("rows.csv", rows(100) + "100,bad\n");
+    whole.load(&["--atomic", "-j4"], &[]).fails(1, &["No row of this load is in the table"]);
+    whole.is_empty();
+    whole.bench.file("rows.csv", rows(100));
+    whole.load(&["--atomic", "-j4"], &[]).summary();
+    assert_eq!(whole.bench.count("t"), 100);
+}
+
+/// A server of its own, without prepared transactions.
+struct Without(TempDir);
+
+impl Without {
+    fn run(&self, verb: &str) -> String {
+        let mut command = program();
+        command.args(["server", verb, "--data"]).arg(self.0.path().join("server"));
+        command.env("PGSLUICE_HOME", self.0.path().join("home"));
+        if verb == "start" {
+            let settings = ["fsync=off", "shared_buffers=32MB", "max_prepared_transactions=0"];
+            command.args(settings.iter().flat_map(|setting| ["--set", setting]));
+            command.arg("--bin").arg(std::env::var_os("PGSLUICE_TEST_BIN_18").unwrap());
+        }
+        String::from_utf8(command.output().unwrap().stdout).unwrap().trim().to_owned()
+    }
+}
+
+impl Drop for Without {
+    fn drop(&mut self) {
+        self.run("stop");
+    }
+}
+
+#[test]
+fn a_server_without_prepared_transactions() {
+    let place = tempfile::Builder::new().prefix("pgsluice-without").tempdir().unwrap();
+    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let server = Without(place);
+    let url = server.run("start");
+    let session = Session::open(&url);
+    session.run(TABLE);
+    let bench = Bench::new(Server::PG18);
+    bench.file("rows.csv", rows(ROWS));
+    let load = ["rows.csv", "-t", "t", "--json", "-q", "--atomic", "-j4"];
+    let ended: Ended = bench.load_into(&url, load);
+    let summary = ended.summary();
+    assert_eq!(summary["fallbacks"][0]["why"], "max_prepared_transactions is 0", "{summary}");
+    assert_eq!(session.rows("SELECT count(*) FROM t")[0][0], Some(ROWS.to_string()));
+}

@@ -1,0 +1,196 @@
+//! Loads that are killed, lose their sessions, or are overtaken: the next run ends them rightly.
+
+use std::os::unix::process::ExitStatusExt;
+
+use super::{MEMORY, ROWS, Whole, prepared, sessions};
+use crate::failures::{program, wait_until};
+use crate::proxy::{Mode, Proxy};
+use crate::server::Server;
+
+/// The points of a load over one connection, and of one over several.
+const ALONE: [&str; 6] = [
+    "load::begun",
+    "payload::sent:3",
+    "payload::committed:3",
+    "atomic::ready",
+    "atomic::committing",
+    "atomic::committed",
+];
+const TOGETHER: [&str; 12] = [
+    "payload::committed:3",
+    "atomic::ready:1",
+    "atomic::ready:3",
+    "atomic::prepared:1",
+    "atomic::prepared:2",
+    "atomic::prepared:3",
+    "atomic::deciding",
+    "atomic::decided",
+    "atomic::settled:1",
+    "atomic::settled:2",
+    "atomic::settled:3",
+    "receipts::written",
+];
+
+/// As a load may be taken up by.
+const NEXT: [&[&str]; 3] = [&["--atomic", "-j1"], &["--atomic", "-j4", MEMORY], &["-j2", MEMORY]];
+
+fn kill_at_each(jobs: &str, points: &[&str]) {
+    let whole = Whole::new(Server::PG18);
+    for (number, point) in points.iter().enumerate() {
+        let id = format!("--load-id=killed {number}");
+        let load = ["--atomic", jobs, MEMORY, &id];
+        let ended = whole.load(&load, &[("PGSLUICE_FAILPOINT", point)]);
+        // Receipts are not written at all.
+        let comes = *point != "receipts::written";
+        assert_eq!(ended.status.signal() == Some(9), comes, "{point}: {ended:?}");
+        let found = whole.bench.count("t");
+        let is_decided = ["committed", "decided", "settled"].iter().any(|end| point.contains(end))
+            && point.starts_with("atomic");
+        match is_decided || !comes {
+            false => assert_eq!(found, 0, "{point}"),
+            true => assert!(point.starts_with("atomic::d") || found > 0, "{point}"),
+        }
+        let next = NEXT[number % NEXT.len()];
+        let ended = whole.load(&[next, &[&id]].concat(), &[]);
+        let again = ended.summary();
+        whole.is_whole();
+        let loaded = if is_decided || !comes { 0 } else { ROWS };
+        assert_eq!(again["rows_loaded"], loaded, "{point}: {again}");
+        whole.bench.session.run("TRUNCATE t");
+    }
+}
+
+#[test]
+fn one_connection() {
+    kill_at_each("-j1", &ALONE);
+}
+
+#[test]
+fn several_connections() {
+    kill_at_each("-j3", &TOGETHER);
+}
+
+/// On PostgreSQL 15 too, where prepared transactions outlive the server.
+#[test]
+fn between_prepare_and_commit() {
+    let whole = Whole::new(Server::PG15);
+    for (point, is_decided) in [("atomic::deciding", false), ("atomic::settled:1", true)] {
+        let load = ["--atomic", "-j3", MEMORY, "--load-id", point];
+        whole.load(&load, &[("PGSLUICE_FAILPOINT", point)]);
+        assert!(prepared(&whole.bench) > 0, "{point}");
+        let show = program().args(["ledger", "show", point, "-d", &whole.bench.url]).output();
+        let show = String::from_utf8(show.unwrap().stdout).unwrap();
+        assert!(show.contains(&format!("load     {point}, in doubt")), "{show}");
+        assert!(show.contains("\nin doubt pgsluice "), "{show}");
+        let loaded = whole.load(&["--atomic", "-j2", "--load-id", point], &[]).summary();
+        assert_eq!(loaded["rows_loaded"] == 0, is_decided, "{loaded}");
+        whole.is_whole();
+        whole.bench.session.run("TRUNCATE t");
+    }
+}
+
+#[test]
+fn a_load_that_is_forgotten_is_settled() {
+    let whole = Whole::new(Server::PG18);
+    for (point, rows, said) in
+        [("atomic::deciding", 0, "rolled back"), ("atomic::decided", ROWS as u64, "committed")]
+    {
+        let load = ["--atomic", "-j3", MEMORY, "--load-id", point];
+        whole.load(&load, &[("PGSLUICE_FAILPOINT", point)]);
+        let forget = program().args(["ledger", "forget", point, "-d", &whole.bench.url]).output();
+        let forget = String::from_utf8(forget.unwrap().stderr).unwrap();
+        assert!(
+            forget.contains(&format!("is forgotten; its rows, which were in doubt, are {said}"))
+        );
+        assert_eq!((whole.bench.count("t"), prepared(&whole.bench)), (rows, 0));
+        whole.bench.session.run("TRUNCATE t");
+    }
+}
+
+/// Another load leaves alone what is not its own.
+#[test]
+fn another_load_touches_nothing() {
+    let whole = Whole::new(Server::PG18);
+    let load = ["--atomic", "-j3", MEMORY, "--load-id=one"];
+    whole.load(&load, &[("PGSLUICE_FAILPOINT", "atomic::deciding")]);
+    let before = prepared(&whole.bench);
+    whole.load(&["--atomic", "-j1"], &[]).summary();
+    assert_eq!((prepared(&whole.bench), whole.bench.count("t")), (before, ROWS as u64));
+    whole.bench.session.run("BEGIN; DELETE FROM t; COMMIT");
+    whole.load(&load, &[]).summary();
+    whole.is_whole();
+}
+
+/// Who has lost all sessions while it was about to decide does not decide any more once another run has
+/// begun.
+#[test]
+fn a_load_that_was_overtaken_decides_nothing() {
+    let whole = Whole::new(Server::PG18);
+    let load = ["--atomic", "-j3", MEMORY, "--load-id=race"];
+    let stop = [("PGSLUICE_FAILPOINT", "atomic::deciding"), ("PGSLUICE_FAILPOINT_SLEEP", "6000")];
+    let first = whole.start(&load, &stop);
+    wait_until("transactions that are prepared", || prepared(&whole.bench) == 3);
+    let waits = "pg_locks WHERE mode = 'AccessExclusiveLock' AND NOT granted";
+    wait_until("a lock against readers", || whole.bench.count(waits) > 0);
+    whole.bench.session.run(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE datname = current_database() AND application_name = 'pgsluice'",
+    );
+    wait_until("no session", || sessions(&whole.bench, "true") == 0);
+    let second = whole.load(&load, &[]).summary();
+    assert_eq!(second["rows_loaded"], ROWS, "{second}");
+    first.ended().fails(1, &["error: "]);
+    whole.is_whole();
+}
+
+/// While a run is alive the next one waits for it.
+#[test]
+fn two_runs_load_once() {
+    let whole = Whole::new(Server::PG18);
+    let load = ["--atomic", "-j3", MEMORY, "--load-id=twice"];
+    let stop = [("PGSLUICE_FAILPOINT", "atomic::deciding"), ("PGSLUICE_FAILPOINT_SLEEP", "4000")];
+    let first = whole.start(&load, &stop);
+    wait_until("transactions that are prepared", || prepared(&whole.bench) == 3);
+    let second = whole.load(&load, &[]).summary();
+    assert_eq!((&second["rows_loaded"], &second["rows_already_loaded"]), (&0.into(), &ROWS.into()));
+    assert_eq!(first.ended().summary()["rows_loaded"], ROWS);
+    whole.is_whole();
+}
+
+/// The connection is cut anywhere, also where an answer about a commit is under way.
+#[test]
+fn a_connection_that_is_cut() {
+    let whole = Whole::new(Server::PG18);
+    let proxy = Proxy::before(&whole.bench.url);
+    let through = |options: &[&str]| {
+        let mut load = program();
+        load.args(["load", "rows.csv", "-t", "t", "-d", proxy.url(), "-q", "--json"]).args(options);
+        load.current_dir(whole.bench.folder.path());
+        crate::failures::Running::start(load.stdin(std::process::Stdio::null())).ended()
+    };
+    for jobs in ["-j1", "-j3"] {
+        proxy.set(Mode::Pass);
+        let before = proxy.sent();
+        through(&["--atomic", jobs, MEMORY]).summary();
+        let all = proxy.sent() - before;
+        whole.bench.session.run("TRUNCATE t");
+        // From the end, where it is decided, and anywhere else.
+        let near = (0..12).map(|cut| all - 40 - 90 * cut);
+        let far = (1..6).map(|cut| all * cut / 6);
+        for (number, after) in near.chain(far).enumerate() {
+            let id = format!("--load-id=cut {jobs} {number}");
+            proxy.set(Mode::Pass);
+            proxy.set_after(after, Mode::Cut);
+            let ended = through(&["--atomic", jobs, MEMORY, &id]);
+            let found = whole.bench.count("t");
+            if ended.status.code() == Some(0) {
+                assert_eq!(found, ROWS as u64, "{id}");
+            } else if found > 0 {
+                assert!(ended.stderr.contains("DETAIL:  Whether "), "{id}: {ended:?}");
+            }
+            whole.load(&["--atomic", "-j2", &id], &[]).summary();
+            whole.is_whole();
+            whole.bench.session.run("TRUNCATE t");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Loads that fail or are stopped: nothing of them is in, and what is said is so.
+
+use super::{MEMORY, ROWS, Whole, prepared, rows, sessions};
+use crate::failures::wait_until;
+use crate::server::Server;
+
+#[test]
+fn a_bad_row_keeps_all_out() {
+    let whole = Whole::new(Server::PG18);
+    whole.bench.session.run("ALTER TABLE t ADD CHECK (v <> 'bad')");
+    whole.bench.file("rows.csv", rows(ROWS) + "50000,bad\n");
+    for jobs in ["-j1", "-j4"] {
+        let ended = whole.load(&["--atomic", jobs, MEMORY], &[]);
+        ended.fails(
+            1,
+            &["rows.csv:40001:", "check constraint", "No row of this load is in the table"],
+        );
+        whole.is_empty();
+    }
+}
+
+#[test]
+fn a_constraint_that_is_looked_at_in_the_end_keeps_all_out() {
+    let whole = Whole::new(Server::PG18);
+    whole.bench.session.run(
+        "CREATE TABLE p (id int PRIMARY KEY); INSERT INTO p SELECT generate_series(0, 39998);
+         ALTER TABLE t ADD FOREIGN KEY (id) REFERENCES p DEFERRABLE INITIALLY DEFERRED",
+    );
+    for jobs in ["-j1", "-j4"] {
+        let ended = whole.load(&["--atomic", jobs, MEMORY], &[]);
+        ended.fails(1, &["violates foreign key constraint", "No row of this load is in the table"]);
+        whole.is_empty();
+    }
+    whole.bench.session.run("INSERT INTO p VALUES (39999)");
+    whole.load(&["--atomic", "-j4", MEMORY], &[]).summary();
+    whole.is_whole();
+}
+
+#[test]
+fn rejects_are_exact() {
+    let whole = Whole::new(Server::PG18);
+    whole.bench.session.run("ALTER TABLE t ADD CHECK (v <> 'bad')");
+    let row = |id: usize| format!("{id},{}\n", if id % 100 == 7 { "bad" } else { "good" });
+    whole.bench.file("rows.csv", (0..ROWS).map(row).collect::<String>());
+    let file = whole.bench.path("bad.csv");
+    for jobs in ["-j1", "-j4"] {
+        let limited = |most: &str| {
+            let most = format!("--max-rejects={most}");
+            let options = ["--atomic", jobs, MEMORY, "--reject-file=bad.csv", &most];
+            whole.load(&options, &[])
+        };
+        for few in ["399", "0.5%"] {
+            limited(few).fails(1, &["No row of this load is in the table"]);
+            whole.is_empty();
+            assert!(!file.exists(), "{jobs} {few}");
+        }
+        let ended = limited("400");
+        assert_eq!(ended.status.code(), Some(3), "{ended:?}");
+        assert_eq!(whole.bench.count("t"), (ROWS - ROWS / 100) as u64);
+        assert_eq!(whole.bench.count("t WHERE id % 100 = 7") + prepared(&whole.bench), 0);
+        let bad = std::fs::read_to_string(&file).unwrap();
+        let mut bad: Vec<&str> = bad.lines().collect();
+        bad.sort_unstable_by_key(|row| row.split(',').next().unwrap().parse::<usize>().unwrap());
+        let wanted: String = (7..ROWS).step_by(100).map(row).collect();
+        assert_eq!(bad, wanted.lines().collect::<Vec<_>>());
+        std::fs::remove_file(&file).unwrap();
+        std::fs::remove_file(whole.bench.path("bad.csv.log")).unwrap();
+        whole.bench.session.run("TRUNCATE t");
+    }
+}
+
+#[test]
+fn an_interrupt_leaves_nothing() {
+    let whole = Whole::new(Server::PG18);
+    for jobs in ["-j1", "-j3"] {
+        let id = format!("--load-id=stopped{jobs}");
+        let load = ["--atomic", jobs, MEMORY, &id];
+        let points = ["payload::committed:2", "atomic::ready:1", "atomic::deciding"];
+        for point in points.into_iter().take(if jobs == "-j1" { 2 } else { 3 }) {
+            let stop = [("PGSLUICE_FAILPOINT", point), ("PGSLUICE_FAILPOINT_SLEEP", "1500")];
+            let running = whole.start(&load, &stop);
+            match point {
+                "atomic::deciding" => {
+                    wait_until("transactions that are prepared", || prepared(&whole.bench) == 3);
+                }
+                _ => wait_until("a transaction", || {
+                    sessions(&whole.bench, "xact_start < now() - interval '0.5 s'") > 0
+                }),
+            }
+            running.signal("-INT");
+            let ended = running.ended();
+            if point == "atomic::deciding" && ended.status.code() == Some(0) {
+                whole.is_whole();
+                whole.bench.session.run("TRUNCATE t; DELETE FROM pgsluice.load");
+                continue;
+            }
+            ended.fails(130, &["interrupted", "No row of this load is in the table"]);
+            wait_until("the server's giving up", || sessions(&whole.bench, "true") == 0);
+            whole.is_empty();
+        }
+        whole.load(&load, &[]).summary();
+        whole.is_whole();
+        whole.bench.session.run("TRUNCATE t");
+    }
+}
+
+#[test]
+fn an_interrupt_while_readers_are_waited_for_leaves_nothing() {
+    let whole = Whole::new(Server::PG18);
+    let reader = whole.bench.other();
+    reader.run("BEGIN; SELECT count(*) FROM t");
+    let running = whole.start(&["--atomic", "-j3", "--load-id=waits"], &[]);
+    let waits = "pg_locks WHERE mode = 'AccessExclusiveLock' AND NOT granted";
+    wait_until("a lock against readers", || whole.bench.count(waits) > 0);
+    running.signal("-INT");
+    running.ended().fails(130, &["interrupted", "No row of this load is in the table"]);
+    wait_until("the server's giving up", || sessions(&whole.bench, "true") == 0);
+    whole.is_empty();
+}
+
+#[test]
+fn a_load_that_has_rows_in_is_not_made_whole() {
+    let whole = Whole::new(Server::PG18);
+    let load = ["--load-id=parts", MEMORY, "-j1"];
+    whole.load(&load, &[("PGSLUICE_FAILPOINT", "payload::committed:2")]);
+    let ended = whole.load(&[&load[..], &["--atomic"]].concat(), &[]);
+    ended.fails(2, &["load parts was begun without --atomic", "Resume it without --atomic"]);
+    whole.load(&load, &[]).summary();
+    whole.is_whole();
+}
+
+#[test]
+fn what_passes_is_tried_again() {
+    let whole = Whole::new(Server::PG18);
+    whole.bench.session.run(
+        "CREATE SEQUENCE s;
+         CREATE FUNCTION fail_once() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+             IF nextval('s') = 30000 THEN
+                 RAISE 'could not serialize access' USING ERRCODE = '40001';
+             END IF;
+             RETURN new;
+         END $$;
+         CREATE TRIGGER fail_once BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION fail_once()",
+    );
+    let summary = whole.load(&["--atomic", "-j2", MEMORY], &[]).summary();
+    assert_eq!(summary["rows_loaded"], ROWS, "from the start: {summary}");
+    whole.is_whole();
+}
+
+#[test]
+fn an_exchange_is_refused() {
+    let whole = Whole::new(Server::PG18);
+    let ended = whole.load(&["--atomic", "--exchange"], &[]);
+    assert_eq!(ended.status.code(), Some(2), "{ended:?}");
+    assert!(ended.stderr.contains("cannot be used with"), "{ended:?}");
+}
