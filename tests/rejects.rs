@@ -281,7 +281,10 @@ fn at_the_limit_the_load_ends() {
             );
             assert_eq!(bench.count("t"), 4 + ended.committed());
         }
-        load("0").fails(1, &["rows.csv:", "DETAIL:  No more than 0 rows may be rejected."]);
+        for (most, rows) in [("1", "1 row"), ("0", "0 rows")] {
+            let said = format!("DETAIL:  No more than {rows} may be rejected.");
+            load(most).fails(1, &["rows.csv:", &said]);
+        }
         assert!(!bench.path("bad.csv").exists() && !bench.path("bad.csv.log").exists());
     });
 }

@@ -86,8 +86,11 @@ fn rows_of_a_handful_that_a_trigger_drops_are_skipped() {
              CREATE TRIGGER odd BEFORE INSERT ON t1 FOR EACH ROW EXECUTE FUNCTION odd()",
         );
         bench.file("rows.csv", "1,a\n12,b\n13,c\n");
-        let summary = load(bench, &["--json", "-q"]).summary();
+        let summary = load(bench, &["--json", "-q", "--load-id", "l"]).summary();
         assert_eq!((&summary["rows_skipped"], &summary["rows_loaded"]), (&1.into(), &2.into()));
         assert!(summary["fallbacks"].to_string().contains("a trigger of the table dropped them"));
+        let again = load(bench, &["--json", "-q", "--load-id", "l"]).summary();
+        let rows = ["rows_read", "rows_skipped", "rows_already_loaded"].map(|name| &again[name]);
+        assert_eq!(rows, [&3.into(), &1.into(), &2.into()], "{again}");
     });
 }

@@ -33,6 +33,12 @@ fn a_finished_load_is_not_loaded_again() {
                 assert_eq!(again["rows_already_loaded"], count);
             }
             assert_eq!(bench.count("t"), count as u64);
+            let said = bench.load(["rows.csv", "-t", "t", "--load-id", id]).stderr;
+            let rows = if count == 20 { "20" } else { "2,000" };
+            let said_rows = format!(
+                "load {id} was finished before: {rows} rows already loaded into public.t, nothing was done"
+            );
+            assert!(said.contains(&said_rows), "{said}");
         }
     });
 }
@@ -92,6 +98,8 @@ fn an_error_names_the_command_that_resumes() {
         let first = bench.load(options);
         first.fails(1, &["violates check constraint", "committed before", resumes]);
         assert_eq!(first.committed(), bench.count("t"));
+        let listed = ledger(bench, &["list"]).stdout;
+        assert!(listed.contains("\nl     public.t  unfinished  "), "{listed}");
         bench.session.run("ALTER TABLE t DROP CONSTRAINT t_v_check");
         let summary = bench.load(options.iter().chain(&["--json"])).summary();
         assert_eq!(summary["rows_already_loaded"], first.committed());

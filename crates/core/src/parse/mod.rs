@@ -103,7 +103,7 @@ impl Fields {
 pub struct Parser {
     format: Format,
     wanted: Vec<usize>,
-    /// The first fields are wanted, and no others.
+    /// The first fields are wanted, without a gap between them.
     first: bool,
     /// With this byte begins what does not stand for itself.
     special: u8,
@@ -112,9 +112,10 @@ pub struct Parser {
 }
 
 impl Parser {
-    /// A parser that looks for the fields at the positions `wanted`, counted from 0, ascending.
+    /// A parser that looks for the fields at the positions `wanted`, counted from 0, ascending,
+    /// each once.
     pub fn new(format: &Format, wanted: Vec<usize>) -> Self {
-        debug_assert!(wanted.is_sorted());
+        debug_assert!(wanted.is_sorted_by(|one, next| one < next));
         let first = wanted.iter().copied().eq(0..wanted.len());
         let (special, quotes) = match format.syntax {
             Syntax::Text => (b'\\', false),
@@ -124,37 +125,25 @@ impl Parser {
     }
 
     /// Finds and decodes the wanted fields of `row`, in the order wanted.
+    ///
+    /// Their ends are looked for in many bytes at once, and those of the fields before them as well;
+    /// whatever holds a quote or a backslash is read as it is there.
     pub fn parse(&self, row: &[u8], into: &mut Fields) {
-        if self.first {
-            return self.parse_first(row, into);
+        self.parse_first(row, into);
+        if !self.first {
+            self.wanted
+                .iter()
+                .enumerate()
+                .for_each(|(slot, &at)| into.fields[slot] = into.fields[at]);
+            into.fields.truncate(self.wanted.len());
         }
-        let Fields { fields, decoded, surplus } = into;
-        fields.clear();
-        decoded.clear();
-        let mut next = Some(0);
-        let mut position = 0;
-        for &wanted in &self.wanted {
-            while position < wanted {
-                next = next.and_then(|start| self.field(row, start).1);
-                position += 1;
-            }
-            let Some(start) = next else {
-                fields.push(Field::Missing);
-                continue;
-            };
-            let (field, after) = self.decoded_field(row, start, decoded);
-            fields.push(field);
-            (next, position) = (after, position + 1);
-        }
-        *surplus = next.is_some();
     }
 
-    /// [`Self::parse`] of the first fields: their ends are looked for in many bytes at once, and
-    /// whatever holds a quote or a backslash is read as it is there.
+    /// The fields up to the last one that is wanted.
     fn parse_first(&self, row: &[u8], into: &mut Fields) {
         let Fields { fields, decoded, surplus } = into;
         decoded.clear();
-        fields.resize(self.wanted.len(), Field::Missing);
+        fields.resize(self.wanted.last().map_or(0, |last| last + 1), Field::Missing);
         let [delimiter, special] = [self.format.delimiter, self.special].map(u8x16::splat);
         let null = self.format.null.len();
         let (mut start, mut from) = (0, 0);
