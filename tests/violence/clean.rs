@@ -60,4 +60,8 @@ impl Subject for Clean {
     fn rows(&self) -> u64 {
         self.rows
     }
+
+    fn in_table(&self) -> [u64; 2] {
+        [0, self.rows]
+    }
 }

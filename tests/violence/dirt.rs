@@ -282,4 +282,9 @@ impl Subject for Dirt {
     fn rows(&self) -> u64 {
         self.rows as u64
     }
+
+    fn in_table(&self) -> [u64; 2] {
+        let before = LEAVES * EARLIER;
+        [before, before + self.rows - self.bad.len()].map(|rows| rows as u64)
+    }
 }

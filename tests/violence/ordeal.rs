@@ -23,6 +23,9 @@ pub(crate) trait Subject {
 
     /// Rows of the input.
     fn rows(&self) -> u64;
+
+    /// Rows of the table before a load, and after it.
+    fn in_table(&self) -> [u64; 2];
 }
 
 /// What has become of a run of a load.
@@ -85,13 +88,14 @@ impl<S: Subject> Ordeal<S> {
             story.loads += 1;
             self.subject.begin_anew();
             let id = format!("load {}", story.loads);
+            let mut is_late = false;
             let ended = loop {
-                if story.blows == blows {
+                if story.blows == blows || is_late {
                     break self.start(&id, &[]).ended_within(size().patience);
                 }
                 match strike(self, &id) {
                     Blow::Missed(ended) => break ended,
-                    Blow::Hit => self.note(&mut story),
+                    Blow::Hit => is_late = self.note(&mut story),
                     Blow::Borne(ended) => {
                         story.blows += 1;
                         story.borne += 1;
@@ -127,12 +131,14 @@ impl<S: Subject> Ordeal<S> {
         self.subject.start(&self.url, id, &options)
     }
 
-    fn note(&mut self, story: &mut Story) {
-        let rows = self.subject.rows();
+    /// Notes a blow; true if there was not much left to be hit.
+    fn note(&mut self, story: &mut Story) -> bool {
+        let [before, after] = self.subject.in_table();
         let found = self.subject.bench().count("t");
         story.blows += 1;
-        story.early += usize::from(found == 0);
-        story.late += usize::from(found >= rows);
+        story.early += usize::from(found == before);
+        story.late += usize::from(found == after);
+        found == after
     }
 }
 
