@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::server::{Scratch, Server, Session};
+use crate::server::{Scratch, Server, Session, with_database};
 
 /// Longer than any load of these tests takes; what takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -66,6 +66,11 @@ impl Bench {
     /// Another session.
     pub(crate) fn other(&self) -> Session {
         Session::open(&self.url)
+    }
+
+    /// Another session in another database of the server.
+    pub(crate) fn other_in(&self, database: &str) -> Session {
+        Session::open(&with_database(&self.url, database))
     }
 
     /// With a table `t`, ten rows of `id` to each of the leaves `t0` to `t9`, and `v`.

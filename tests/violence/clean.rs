@@ -6,7 +6,7 @@ use crate::resume::{MONTHS, Twins, inputs, plain};
 
 /// Twins of which one is loaded again and again.
 pub(crate) struct Clean {
-    twins: Twins,
+    pub(super) twins: Twins,
     rows: u64,
     /// The leaves of the other.
     wanted: String,
@@ -23,6 +23,20 @@ impl Clean {
         };
         let ddl = format!("{MONTHS}; ALTER TABLE t ADD PRIMARY KEY (id, day)");
         Self::of(Twins::new(bench, &ddl, &inputs(rows, 3, row)), rows)
+    }
+
+    /// The rows that are in one twin only, or there twice.
+    fn differences(&self) -> String {
+        let count = |schema: &str, sign: i32| {
+            format!("SELECT tableoid::regclass::text AS leaf, t, {sign} AS n FROM {schema}.t")
+        };
+        let sql = format!(
+            "SELECT replace(leaf, 'twin.', ''), t::text, sum(n) FROM ({} UNION ALL {}) x
+             GROUP BY 1, 2 HAVING sum(n) <> 0 LIMIT 20",
+            count("public", 1),
+            count("twin", -1)
+        );
+        format!("{:#?}", self.twins.bench.session.rows(&sql))
     }
 
     pub(crate) fn of(twins: Twins, rows: usize) -> Self {
@@ -53,7 +67,9 @@ impl Subject for Clean {
     fn check(&self, ended: &Ended) -> u64 {
         let summary = ended.summary();
         assert_eq!(summary["rows_read"], self.rows, "{summary}");
-        assert_eq!(self.twins.leaves("public"), self.wanted);
+        if self.twins.leaves("public") != self.wanted {
+            panic!("{}\n{summary}", self.differences());
+        }
         summary["rows_already_loaded"].as_u64().unwrap()
     }
 

@@ -14,7 +14,7 @@ on_each_server!(crate::violence::dirty::check, [every_kind_of_refusal,]);
 const OPTIONS: [&[&str]; 2] = [&["--jobs=2"], &["--jobs=3", "--wire=text", "--memory=4MiB"]];
 
 fn check(_: &str, server: Server) {
-    let dirt = Dirt::new(Bench::new(server), size().rows, &mut Chance::new());
+    let dirt = Dirt::new(Bench::new(server), size().dirty_rows, &mut Chance::new());
     for (number, options) in OPTIONS.into_iter().enumerate() {
         dirt.begin_anew();
         let load = dirt.twins.start(&number.to_string(), &[&REJECTING, options].concat());
@@ -30,6 +30,6 @@ fn check(_: &str, server: Server) {
         "{} of {} rows refused, one in a hundred of each kind: table, reject file and log are exact, and \
          the repaired file completes the table.",
         grouped(dirt.bad_rows()),
-        grouped(size().rows)
+        grouped(size().dirty_rows)
     );
 }

@@ -9,8 +9,11 @@ mod clean;
 mod cut;
 mod dirt;
 mod dirty;
+mod full;
 mod killed;
 mod ordeal;
+mod room;
+mod salvaged;
 mod stopped;
 
 use std::time::Duration;
@@ -18,30 +21,37 @@ use std::time::Duration;
 /// How often, and with how many rows.
 pub(crate) struct Size {
     pub(crate) rows: usize,
-    /// Of inputs with bad rows, where these are not all that matters.
+    /// The same where many are bad, and where they meet with other misfortunes as well.
+    pub(crate) dirty_rows: usize,
     pub(crate) rows_with_dirt: usize,
     pub(crate) kills: usize,
     pub(crate) stops: usize,
     pub(crate) cuts: usize,
+    /// Of the disk that is said to be full.
+    pub(crate) fulls: usize,
     /// Longer than any load takes.
     pub(crate) patience: Duration,
 }
 
 const SMALL: Size = Size {
     rows: 20_000,
+    dirty_rows: 5_000,
     rows_with_dirt: 3_000,
     kills: 5,
     stops: 3,
     cuts: 5,
+    fulls: 3,
     patience: Duration::from_secs(60),
 };
 
 const FULL: Size = Size {
     rows: 1_000_000,
+    dirty_rows: 1_000_000,
     rows_with_dirt: 100_000,
     kills: 100,
     stops: 20,
     cuts: 20,
+    fulls: 20,
     patience: Duration::from_secs(1800),
 };
 

@@ -18,4 +18,4 @@ pub(crate) mod sqlstate;
 pub(crate) mod steps;
 mod tls;
 
-pub(crate) use lost::lost;
+pub(crate) use lost::{is_answer, lost};
