@@ -1,21 +1,19 @@
 //! `pgsluice` as a process with any arguments, for the commands that have no summary to read.
 
-use std::ffi::OsString;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
+use crate::failures::program;
 use crate::loader::Outcome;
 
 /// Runs the program with `arguments` and `input` on standard input, if there is one.
 pub(crate) fn run(arguments: &[&str], input: Option<&Path>) -> Outcome {
-    let program = std::env::var_os("PGSLUICE_BIN")
-        .unwrap_or_else(|| OsString::from(env!("CARGO_BIN_EXE_pgsluice")));
-    let mut command = Command::new(&program);
+    let mut command = program();
     command.args(arguments).stdin(Stdio::null());
     if let Some(input) = input {
         command.stdin(std::fs::File::open(input).expect("the input opens"));
     }
-    let output = command.output().unwrap_or_else(|error| panic!("{program:?}: {error}"));
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     Outcome {
         status: output.status.code(),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),

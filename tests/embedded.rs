@@ -17,10 +17,12 @@ use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 
+use crate::server::Server;
+
 const NOBODY: u32 = 65534;
 
 /// A data home with one server, and what runs the program on it.
-struct Place {
+pub(crate) struct Place {
     directory: TempDir,
     program: PathBuf,
     bin: Option<PathBuf>,
@@ -29,11 +31,17 @@ struct Place {
 
 impl Place {
     fn new() -> Self {
+        Self::of(Server::PG18)
+    }
+
+    /// For a server of this version.
+    pub(crate) fn of(server: Server) -> Self {
         let directory = tempfile::Builder::new().prefix("pgsluice-test").tempdir().unwrap();
         // As root, the server is another user's, who must pass through.
         fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).unwrap();
         let program = env!("CARGO_BIN_EXE_pgsluice").into();
-        let bin = std::env::var_os("PGSLUICE_TEST_BIN_18").map(PathBuf::from);
+        let bin = std::env::var_os(format!("PGSLUICE_TEST_BIN_{}", server.major()));
+        let bin = bin.map(PathBuf::from);
         Self { directory, program, bin, uid: None }
     }
 
@@ -71,8 +79,21 @@ impl Place {
         self.command(verb).output().unwrap()
     }
 
-    fn start(&self) -> String {
+    pub(crate) fn start(&self) -> String {
         url_of(&self.run("start"))
+    }
+
+    /// `pg_ctl stop -m immediate`, which leaves the server no time to write anything.
+    pub(crate) fn stop_immediately(&self) {
+        let server = fs::read_link(format!("/proc/{}/exe", self.postmaster())).unwrap();
+        let owner = fs::metadata(self.data()).unwrap();
+        let mut command = Command::new(server.with_file_name("pg_ctl"));
+        command.args(["stop", "-m", "immediate", "-w", "-D"]).arg(self.data()).current_dir("/");
+        if self.is_root() {
+            command.gid(owner.gid()).uid(owner.uid());
+        }
+        let stopped = command.output().unwrap();
+        assert!(stopped.status.success(), "{}", stderr(&stopped));
     }
 
     fn postmaster(&self) -> String {

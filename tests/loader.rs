@@ -1,8 +1,5 @@
 //! `pgsluice load` as a process: its arguments, its exit status, and its summary.
-//!
-//! `PGSLUICE_BIN` names another program to run in its place.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,6 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use serde::Deserialize;
 
 use crate::copy_options::CopyOptions;
+use crate::failures::program;
 
 /// One load.
 #[derive(Clone, Debug)]
@@ -85,9 +83,7 @@ impl Load<'_> {
     }
 
     fn command(&self) -> Command {
-        let program = std::env::var_os("PGSLUICE_BIN")
-            .unwrap_or_else(|| OsString::from(env!("CARGO_BIN_EXE_pgsluice")));
-        let mut command = Command::new(&program);
+        let mut command = program();
         command.arg("load");
         if self.stdin {
             command.arg("-");

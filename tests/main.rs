@@ -38,4 +38,5 @@ mod signals;
 mod spelling;
 mod trees;
 mod verify;
+mod violence;
 mod waiting;

@@ -1,9 +1,9 @@
 //! A TCP proxy on loopback between a load and its server, which can cut, stall or swallow what goes
-//! through it, at once or when so many bytes have gone.
+//! through it, at once, when so many bytes have gone, or when something was said.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -21,8 +21,13 @@ pub(crate) enum Mode {
     Stall,
     /// All is read, and nothing arrives.
     Swallow,
+    /// The same of what the server says.
+    Deafen,
     /// Connections are closed on both sides, new ones at once.
     Cut,
+    /// Nothing arrives, but whoever has a connection is told that the server's disk is full, as by one that
+    /// panics; new ones are closed at once.
+    Full,
 }
 
 /// A proxy that lives as long as the test.
@@ -38,8 +43,21 @@ struct State {
     sent: AtomicU64,
     /// The mode that follows when so many are sent.
     then: Mutex<Option<(u64, Mode)>>,
+    /// The mode that follows when something is said.
+    on: Mutex<Option<Words>>,
+    /// Directions of connections that are not closed.
+    open: AtomicUsize,
     ended: AtomicBool,
 }
+
+/// Texts that one client says, one after the other.
+struct Words {
+    texts: Vec<Vec<u8>>,
+    mode: Mode,
+}
+
+/// Longer than any of these texts.
+const LONGEST_TEXT: usize = 64;
 
 impl Proxy {
     /// Begins to listen for the server of `url`.
@@ -57,6 +75,8 @@ impl Proxy {
             mode: Mutex::new(Mode::Pass),
             sent: AtomicU64::new(0),
             then: Mutex::new(None),
+            on: Mutex::new(None),
+            open: AtomicUsize::new(0),
             ended: AtomicBool::new(false),
         });
         let accepting = Arc::clone(&state);
@@ -78,9 +98,19 @@ impl Proxy {
         &self.url
     }
 
-    /// Changes the mode at once.
+    /// Changes the mode at once. Connections that are closed by a mode are closed before the next begins.
     pub(crate) fn set(&self, mode: Mode) {
+        while self.mode().closes() && self.state.open.load(SeqCst) > 0 {
+            thread::sleep(TICK);
+        }
         *self.state.mode.lock().unwrap() = mode;
+    }
+
+    /// Changes the mode as soon as one client has said all of `texts`, in this order. In a mode in which
+    /// nothing arrives the last one does not.
+    pub(crate) fn set_on(&self, texts: &[&str], mode: Mode) {
+        let texts = texts.iter().map(|text| text.as_bytes().to_vec()).collect();
+        *self.state.on.lock().unwrap() = Some(Words { texts, mode });
     }
 
     /// Changes the mode as soon as clients have sent `bytes` more; of the last message only a part
@@ -91,7 +121,7 @@ impl Proxy {
     }
 
     pub(crate) fn mode(&self) -> Mode {
-        *self.state.mode.lock().unwrap()
+        self.state.mode()
     }
 
     /// Bytes that clients have sent.
@@ -110,7 +140,11 @@ impl Drop for Proxy {
 }
 
 fn join(state: &Arc<State>, client: TcpStream, server: &str) {
+    if state.mode().closes() {
+        return;
+    }
     let server = TcpStream::connect(server).unwrap();
+    state.open.fetch_add(2, SeqCst);
     for (from, to, counts) in [(&client, &server, true), (&server, &client, false)] {
         let (from, to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
         let state = Arc::clone(state);
@@ -118,6 +152,7 @@ fn join(state: &Arc<State>, client: TcpStream, server: &str) {
             pump(&state, &from, &to, counts);
             let _ = from.shutdown(Shutdown::Both);
             let _ = to.shutdown(Shutdown::Both);
+            state.open.fetch_sub(1, SeqCst);
         });
     }
 }
@@ -125,43 +160,118 @@ fn join(state: &Arc<State>, client: TcpStream, server: &str) {
 fn pump(state: &State, mut from: &TcpStream, mut to: &TcpStream, counts: bool) {
     from.set_read_timeout(Some(TICK)).unwrap();
     let mut buffer = vec![0; 64 << 10];
+    let (mut said, mut is_told) = (Said::default(), false);
     loop {
-        match *state.mode.lock().unwrap() {
+        match state.mode() {
             Mode::Cut => return,
             Mode::Stall => {
                 thread::sleep(TICK);
                 continue;
             }
-            Mode::Pass | Mode::Swallow => {}
+            _ => {}
         }
         let length = match from.read(&mut buffer) {
             Ok(0) => return,
             Ok(length) => length,
             Err(error) if [ErrorKind::WouldBlock, ErrorKind::TimedOut].contains(&error.kind()) => {
+                // The server is silent, so no message of its own is half said.
+                if state.mode() == Mode::Full && !counts && !is_told {
+                    is_told = true;
+                    let _ = to.write_all(&disk_full()).and_then(|()| to.shutdown(Shutdown::Write));
+                }
                 continue;
             }
             Err(_) => return,
         };
-        let passed = if counts { state.pass(length) } else { length };
-        let swallows = *state.mode.lock().unwrap() == Mode::Swallow && passed == length;
+        let passed = if counts { state.pass(&buffer[..length], &mut said) } else { length };
+        let swallows = match state.mode() {
+            Mode::Swallow | Mode::Full => passed == length,
+            Mode::Deafen => !counts,
+            Mode::Pass | Mode::Stall | Mode::Cut => false,
+        };
         if !swallows && to.write_all(&buffer[..passed]).is_err() {
             return;
         }
     }
 }
 
-impl State {
-    /// How many of `length` bytes may pass before the mode changes.
-    fn pass(&self, length: usize) -> usize {
-        let before = self.sent.fetch_add(length as u64, SeqCst);
-        let mut then = self.then.lock().unwrap();
-        match *then {
-            Some((end, mode)) if end < before + length as u64 => {
-                *self.mode.lock().unwrap() = mode;
-                *then = None;
-                end.saturating_sub(before) as usize
-            }
-            _ => length,
-        }
+impl Mode {
+    /// Whether it ends all connections.
+    fn closes(self) -> bool {
+        matches!(self, Self::Cut | Self::Full)
     }
+}
+
+impl State {
+    fn mode(&self) -> Mode {
+        *self.mode.lock().unwrap()
+    }
+
+    /// How many of `bytes`, which a client says, may pass before the mode changes.
+    fn pass(&self, bytes: &[u8], said: &mut Said) -> usize {
+        let length = bytes.len() as u64;
+        let before = self.sent.fetch_add(length, SeqCst);
+        let mut passed = bytes.len();
+        let mut then = self.then.lock().unwrap();
+        if let Some((end, mode)) = *then
+            && end < before + length
+        {
+            *self.mode.lock().unwrap() = mode;
+            *then = None;
+            passed = end.saturating_sub(before) as usize;
+        }
+        let mut on = self.on.lock().unwrap();
+        if let Some(words) = &*on
+            && let Some(place) = said.place_of(&words.texts, bytes)
+        {
+            *self.mode.lock().unwrap() = words.mode;
+            if words.mode != Mode::Deafen {
+                passed = passed.min(place);
+            }
+            *on = None;
+        }
+        passed
+    }
+}
+
+/// What one client has said of the texts that are waited for.
+#[derive(Default)]
+struct Said {
+    texts: usize,
+    /// The last of its bytes, in which the next text may have begun.
+    recent: Vec<u8>,
+}
+
+impl Said {
+    /// Where in `bytes` the last of `texts` begins, if they end with it.
+    fn place_of(&mut self, texts: &[Vec<u8>], bytes: &[u8]) -> Option<usize> {
+        let before = self.recent.len();
+        self.recent.extend_from_slice(bytes);
+        let mut from = 0;
+        while let Some(text) = texts.get(self.texts) {
+            let mut windows = self.recent[from..].windows(text.len());
+            let Some(at) = windows.position(|window| window == text) else { break };
+            self.texts += 1;
+            if self.texts == texts.len() {
+                return Some((from + at).saturating_sub(before));
+            }
+            from += at + text.len();
+        }
+        let forgotten = self.recent.len().saturating_sub(LONGEST_TEXT).max(from);
+        self.recent.drain(..forgotten);
+        None
+    }
+}
+
+/// What a server says whose log has no room.
+fn disk_full() -> Vec<u8> {
+    let fields = [
+        "SPANIC",
+        "VPANIC",
+        "C53100",
+        "Mcould not write to file \"pg_wal/xlogtemp.1\": No space left on device",
+    ];
+    let fields: String = fields.iter().map(|field| format!("{field}\0")).collect();
+    let length = (4 + fields.len() as u32 + 1).to_be_bytes();
+    [b"E", &length[..], fields.as_bytes(), b"\0"].concat()
 }

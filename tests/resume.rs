@@ -38,10 +38,20 @@ impl Twins {
 
     /// A load of all files as `id`.
     pub(crate) fn start<S: AsRef<OsStr>>(&self, id: &str, options: &[S]) -> Running {
+        self.start_into(&self.bench.url, id, options)
+    }
+
+    /// The same by another way.
+    pub(crate) fn start_into<S: AsRef<OsStr>>(
+        &self,
+        url: &str,
+        id: &str,
+        options: &[S],
+    ) -> Running {
         let mut arguments: Vec<&OsStr> = self.files.iter().map(AsRef::as_ref).collect();
         arguments.extend(["-t", "public.t", "--header", "--json", "--load-id", id].map(OsStr::new));
         arguments.extend(options.iter().map(AsRef::as_ref));
-        self.bench.start(arguments, Stdio::null())
+        self.bench.start_into(url, arguments, Stdio::null())
     }
 
     pub(crate) fn load<S: AsRef<OsStr>>(&self, id: &str, options: &[S]) -> Ended {
@@ -56,10 +66,9 @@ impl Twins {
     }
 
     /// The rows of each leaf, and a sum over what is in them.
-    fn leaves(&self, schema: &str) -> String {
+    pub(crate) fn leaves(&self, schema: &str) -> String {
         let sql = format!(
-            "SELECT c.relname, count(*)::text,
-                    sum(('x' || substr(md5(t::text), 1, 8))::bit(32)::bigint)::text
+            "SELECT c.relname, count(*)::text, sum(hashtextextended(t::text, 0))::text
              FROM {schema}.t AS t JOIN pg_class c ON c.oid = t.tableoid GROUP BY 1 ORDER BY 1"
         );
         let mut text = String::new();

@@ -257,7 +257,7 @@ pub(crate) fn explain(error: &Error) -> String {
     )
 }
 
-fn with_database(url: &str, name: &str) -> String {
+pub(crate) fn with_database(url: &str, name: &str) -> String {
     let (base, options) = url.split_once('?').map_or((url, None), |(b, o)| (b, Some(o)));
     let host = base.find("://").expect("a URL") + 3;
     let end = base[host..].find('/').map_or(base.len(), |slash| host + slash);

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::server::{Scratch, Server, Session};
+use crate::server::{Scratch, Server, Session, with_database};
 
 /// Longer than any load of these tests takes; what takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -35,7 +35,7 @@ pub(crate) struct Bench {
     pub(crate) session: Session,
     pub(crate) folder: TempDir,
     /// Held until the sessions have ended.
-    _scratch: Scratch,
+    _scratch: Option<Scratch>,
 }
 
 /// Runs a test on both servers.
@@ -49,12 +49,28 @@ impl Bench {
     pub(crate) fn new(server: Server) -> Self {
         let scratch = server.scratch();
         let (url, session) = (scratch.url().to_owned(), scratch.session());
-        Self { url, session, folder: tempfile::tempdir().unwrap(), _scratch: scratch }
+        Self { url, session, folder: tempfile::tempdir().unwrap(), _scratch: Some(scratch) }
+    }
+
+    /// In a database of the test's own, which goes away with its server.
+    pub(crate) fn of(url: &str) -> Self {
+        let (session, folder) = (Session::open(url), tempfile::tempdir().unwrap());
+        Self { url: url.to_owned(), session, folder, _scratch: None }
+    }
+
+    /// Opens its session again, whose server has been away.
+    pub(crate) fn come_back(&mut self) {
+        self.session = self.other();
     }
 
     /// Another session.
     pub(crate) fn other(&self) -> Session {
         Session::open(&self.url)
+    }
+
+    /// Another session in another database of the server.
+    pub(crate) fn other_in(&self, database: &str) -> Session {
+        Session::open(&with_database(&self.url, database))
     }
 
     /// With a table `t`, ten rows of `id` to each of the leaves `t0` to `t9`, and `v`.
@@ -128,8 +144,10 @@ impl Bench {
     }
 }
 
+/// The program, or another that `PGSLUICE_BIN` names in its place.
 pub(crate) fn program() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_pgsluice"))
+    let program = std::env::var_os("PGSLUICE_BIN");
+    Command::new(program.unwrap_or_else(|| env!("CARGO_BIN_EXE_pgsluice").into()))
 }
 
 /// The program at work.
@@ -155,10 +173,15 @@ impl Running {
     }
 
     /// Waits for the end, which must come.
-    pub(crate) fn ended(mut self) -> Ended {
+    pub(crate) fn ended(self) -> Ended {
+        self.ended_within(PATIENCE)
+    }
+
+    /// The same of one that may take longer than others.
+    pub(crate) fn ended_within(mut self, patience: Duration) -> Ended {
         let out = read(self.child.stdout.take());
         let err = read(self.child.stderr.take());
-        let deadline = self.began + PATIENCE;
+        let deadline = self.began + patience;
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
@@ -227,7 +250,13 @@ impl Ended {
     /// The summary of a load that went well, its sums checked.
     #[track_caller]
     pub(crate) fn summary(&self) -> serde_json::Value {
-        assert_eq!(self.status.code(), Some(0), "{self:?}");
+        self.summary_of(0)
+    }
+
+    /// The same of one that ended with this status.
+    #[track_caller]
+    pub(crate) fn summary_of(&self, status: i32) -> serde_json::Value {
+        assert_eq!(self.status.code(), Some(status), "{self:?}");
         let summary: serde_json::Value = serde_json::from_str(&self.stdout).unwrap();
         let get = |name: &str| summary[name].as_u64().unwrap();
         let parts = ["rows_loaded", "rows_rejected", "rows_skipped", "rows_already_loaded"];
@@ -239,7 +268,8 @@ impl Ended {
                 assert!(0.0 < cpu && 0.0 < wall && wall <= seconds, "{summary}");
             }
             _ => {
-                let sent = get("rows_loaded") + get("rows_rejected");
+                // Rows may have been rejected by an earlier run.
+                let sent = get("rows_loaded");
                 assert!(summary["first_row"].is_null() && sent == 0, "{summary}");
             }
         }
@@ -249,7 +279,7 @@ impl Ended {
 
 /// Waits until `done`.
 #[track_caller]
-pub(crate) fn wait_until(what: &str, done: impl Fn() -> bool) {
+pub(crate) fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !done() {
         assert!(Instant::now() < deadline, "{what} does not happen");

@@ -20,8 +20,7 @@ use crate::ledger::new_handful;
 use crate::opening::Opening;
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
-use crate::pg::lost;
-use crate::pg::{ledger, sql};
+use crate::pg::{is_answer, ledger, lost, sql};
 use crate::plan::format_for;
 use crate::reconcile;
 use crate::report::Summary;
@@ -192,7 +191,7 @@ async fn copy(
     control.rows_in_doubt.store(rows.count, Relaxed);
     let ending = format!("{receipt}; COMMIT");
     let outcome = try_join(sink.as_mut().finish(), client.batch_execute(&ending)).await;
-    if outcome.as_ref().map_or_else(|error| error.as_db_error().is_some(), |_| true) {
+    if outcome.as_ref().map_or_else(is_answer, |_| true) {
         control.rows_in_doubt.store(0, Relaxed);
     }
     Ok(outcome?.0)

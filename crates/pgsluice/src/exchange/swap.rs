@@ -21,7 +21,7 @@ use crate::kind::Kind;
 use crate::ledger::Ledger;
 use crate::pg::exchange::{BOUND, Definition, Reader, Stage, find};
 use crate::pg::ledger::is_held;
-use crate::pg::sql;
+use crate::pg::{is_answer, sql};
 use crate::plan::Plan;
 use crate::policy::{self, Policy};
 use crate::splits::Splits;
@@ -245,8 +245,7 @@ impl Swap<'_> {
         failpoint("exchange::committing");
         let outcome = self.client.batch_execute("COMMIT").await;
         failpoint("exchange::committed");
-        let answered =
-            outcome.as_ref().map_or_else(|error| error.as_db_error().is_some(), |()| true);
+        let answered = outcome.as_ref().map_or_else(is_answer, |()| true);
         if answered {
             rows_in_doubt.fetch_sub(rows, Relaxed);
         }

@@ -1,8 +1,16 @@
-//! A connection that ended by itself.
+//! A connection that ended by itself, and what is known then.
+
+use tokio_postgres::error::Severity;
 
 use super::sqlstate;
 use crate::error::Error;
 use crate::kind::Kind;
+
+/// Whether the server says by `error` that the transaction is not committed. If it panics while it
+/// writes its log, it finds out itself when it comes up again.
+pub(crate) fn is_answer(error: &tokio_postgres::Error) -> bool {
+    error.as_db_error().is_some_and(|db| db.parsed_severity() != Some(Severity::Panic))
+}
 
 /// The error for a connection that ended by itself.
 pub(crate) fn lost(error: Option<&tokio_postgres::Error>) -> Error {

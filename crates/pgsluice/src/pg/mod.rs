@@ -20,4 +20,4 @@ pub(crate) mod steps;
 mod tls;
 pub(crate) mod two_phase;
 
-pub(crate) use lost::lost;
+pub(crate) use lost::{is_answer, lost};

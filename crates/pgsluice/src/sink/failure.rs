@@ -6,6 +6,7 @@ use pgsluice_core::catalog::NodeId;
 
 use super::still::Changed;
 use crate::error::Error;
+use crate::pg::is_answer;
 
 /// Why a COPY did not end well.
 pub(super) enum Failure {
@@ -28,9 +29,7 @@ impl Failure {
     /// Whether the server has said so, and nothing is committed.
     pub(super) fn is_answer(&self) -> bool {
         match self {
-            Self::Begin(error) | Self::Rows(error) | Self::Receipts(error) => {
-                error.as_db_error().is_some()
-            }
+            Self::Begin(error) | Self::Rows(error) | Self::Receipts(error) => is_answer(error),
             Self::Unmade(_) | Self::Row(_) | Self::Changed(..) | Self::Ledger(_) => true,
         }
     }

@@ -1,0 +1,67 @@
+//! The connection cut at any byte, by a proxy before the server.
+
+use std::ops::Range;
+
+use super::chance::Chance;
+use super::clean::Clean;
+use super::dirt::{Dirt, REJECTING};
+use super::ordeal::{Blow, Ordeal, Subject};
+use super::size;
+use crate::failures::{Bench, wait_until};
+use crate::proxy::{Mode, Proxy};
+use crate::server::{Server, on_each_server};
+
+on_each_server!(crate::violence::cut::check, [cut, cut_while_it_rejects,]);
+
+fn check(name: &str, server: Server) {
+    let (bench, mut chance) = (Bench::new(server), Chance::new());
+    match name {
+        "cut" => endure(Clean::new(bench, size().rows), chance, &[]),
+        _ => {
+            let dirt = Dirt::new(bench, size().rows_with_dirt, &mut chance);
+            endure(dirt, chance, &REJECTING);
+        }
+    }
+}
+
+fn endure<S: Subject>(mut subject: S, chance: Chance, options: &[&str]) {
+    let proxy = Proxy::before(&subject.bench().url);
+    let mut ordeal = Ordeal::new(subject, chance, proxy.url(), options);
+    let all = 0..proxy.sent();
+    let cut = |ordeal: &mut _, id: &_| strike(&proxy, Mode::Cut, &all, ordeal, id);
+    let story = ordeal.endure(size().cuts, cut);
+    story.tell("cuts of the connection", ordeal.subject.rows());
+}
+
+/// Ends all connections of a load by `mode` when one of the bytes `all` has gone. Every other load waits
+/// until they can be made again.
+pub(super) fn strike<S: Subject>(
+    proxy: &Proxy,
+    mode: Mode,
+    all: &Range<u64>,
+    ordeal: &mut Ordeal<S>,
+    id: &str,
+) -> Blow {
+    let waits = ordeal.chance.is_one_in(2);
+    let place = ordeal.chance.below((all.end - all.start) as usize) as u64;
+    proxy.set_after(1 + all.start + place, mode);
+    let mut load = ordeal.start(id, if waits { &["--wait=10min"] } else { &[] });
+    wait_until("the blow, or the end", || {
+        proxy.mode() == mode || load.child.try_wait().unwrap().is_some()
+    });
+    let is_struck = proxy.mode() == mode;
+    if waits {
+        proxy.set(Mode::Pass);
+    }
+    let ended = load.ended_within(size().patience);
+    proxy.set(Mode::Pass);
+    match ended.status.code() {
+        Some(1) if mode == Mode::Full => {
+            ended.fails(1, &["No space left on device", "(SQLSTATE 53100)"]);
+            Blow::Hit
+        }
+        Some(1) => Blow::Hit,
+        _ if is_struck && waits => Blow::Borne(ended),
+        _ => Blow::Missed(ended),
+    }
+}

@@ -1,0 +1,35 @@
+//! An input of which one row in a hundred is bad in each way: what is loaded, what is rejected and why is
+//! exact, and the reject file, repaired, completes the table.
+
+use super::chance::Chance;
+use super::dirt::{Dirt, REJECTING};
+use super::ordeal::Subject;
+use super::{grouped, size};
+use crate::failures::Bench;
+use crate::server::{Server, on_each_server};
+
+on_each_server!(crate::violence::dirty::check, [every_kind_of_refusal,]);
+
+/// The outcome is the same with each of these.
+const OPTIONS: [&[&str]; 2] = [&["--jobs=2"], &["--jobs=3", "--wire=text", "--memory=4MiB"]];
+
+fn check(_: &str, server: Server) {
+    let dirt = Dirt::new(Bench::new(server), size().dirty_rows, &mut Chance::new());
+    for (number, options) in OPTIONS.into_iter().enumerate() {
+        dirt.begin_anew();
+        let load = dirt.twins.start(&number.to_string(), &[&REJECTING, options].concat());
+        dirt.check(&load.ended_within(size().patience));
+    }
+    let Dirt { twins, .. } = &dirt;
+    let path = twins.bench.file("repaired.csv", dirt.repaired());
+    let path = path.to_str().unwrap();
+    let repaired = twins.bench.load([path, "-t", "public.t", "--header", "--json"]);
+    assert_eq!(repaired.summary()["rows_loaded"], dirt.bad_rows());
+    twins.are_equal();
+    println!(
+        "{} of {} rows refused, one in a hundred of each kind: table, reject file and log are exact, and \
+         the repaired file completes the table.",
+        grouped(dirt.bad_rows()),
+        grouped(size().dirty_rows)
+    );
+}

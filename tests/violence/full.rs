@@ -1,0 +1,94 @@
+//! The server's disk is full: a load ends and can be resumed, or waits, and goes on when room is made.
+
+use super::chance::Chance;
+use super::clean::Clean;
+use super::cut::strike;
+use super::ordeal::{Ordeal, Subject};
+use super::room::Room;
+use super::{grouped, size};
+use crate::failures::{Bench, wait_until};
+use crate::proxy::{Mode, Proxy};
+use crate::server::{Server, on_each_server, say};
+
+on_each_server!(
+    crate::violence::full::check,
+    [a_disk_that_is_full, a_disk_that_is_said_to_be_full,]
+);
+
+fn check(name: &str, server: Server) {
+    let bench = Bench::new(server);
+    if name == "a_disk_that_is_said_to_be_full" {
+        return is_said_to_be_full(bench);
+    }
+    match Room::of(&bench) {
+        Some(room) => is_full(&room, bench),
+        None => say("no disk was filled but by word: this user may not mount a file system"),
+    }
+}
+
+/// Tables and indexes of the schema public, which are moved to another tablespace.
+const MOVE: &str = "
+DO $$ DECLARE moved record; BEGIN
+    FOR moved IN SELECT oid::regclass AS name, relkind FROM pg_class
+                 WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i')
+    LOOP
+        EXECUTE format('ALTER %s %s SET TABLESPACE %I',
+                       CASE moved.relkind WHEN 'i' THEN 'INDEX' ELSE 'TABLE' END, moved.name, 'ROOM');
+    END LOOP;
+END $$";
+
+/// What the tables of the schema public take.
+const TAKEN: &str = "
+SELECT sum(pg_total_relation_size(oid)) FROM pg_class
+WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'";
+
+/// Many payloads, of which some find room.
+const FIRST: [&str; 3] = ["--memory=1MiB", "--few-rows=0", "--jobs=1"];
+
+fn is_full(room: &Room, bench: Bench) {
+    let clean = Clean::new(bench, size().rows);
+    let bench = &clean.twins.bench;
+    bench.session.run(&MOVE.replace("ROOM", room.tablespace()));
+    let start = |id: &str, options: &[&str]| clean.twins.start(id, options);
+    clean.check(&start("whole", &FIRST).ended_within(size().patience));
+    let taken: u64 = bench.value(TAKEN).parse().unwrap();
+    for waits in [false, true] {
+        clean.begin_anew();
+        room.resize(taken * 2 / 3);
+        let id = format!("waits: {waits}");
+        let start = |options: &[&str]| start(&id, options);
+        let ended = if waits {
+            let load = start(&[&FIRST[..], &["--wait=10min"]].concat());
+            let attempts = format!("SELECT max(attempt) FROM pgsluice.load WHERE id = '{id}'");
+            wait_until("another attempt", || {
+                bench.session.rows(&attempts)[0][0].as_ref().is_some_and(|attempt| attempt != "1")
+            });
+            room.resize(taken * 4);
+            load
+        } else {
+            let ended = start(&FIRST).ended_within(size().patience);
+            ended.fails(1, &["No space left on device", "(SQLSTATE 53100)", "--load-id"]);
+            assert!(ended.committed() > 0, "{ended:?}");
+            room.resize(taken * 4);
+            start(&["--jobs=3", "--wire=text"])
+        };
+        let before = clean.check(&ended.ended_within(size().patience));
+        assert!(before > 0, "nothing had been loaded when the disk was full");
+    }
+    println!(
+        "a disk with room for two thirds of {} rows: identical after room was made, resumed and waited \
+         for.",
+        grouped(size().rows)
+    );
+}
+
+fn is_said_to_be_full(bench: Bench) {
+    let proxy = Proxy::before(&bench.url);
+    let clean = Clean::new(bench, size().rows);
+    let mut ordeal = Ordeal::new(clean, Chance::new(), proxy.url(), &[]);
+    // Not before there is anything to say of the disk.
+    let all = proxy.sent() / 10..proxy.sent();
+    let strike = |ordeal: &mut _, id: &_| strike(&proxy, Mode::Full, &all, ordeal, id);
+    let story = ordeal.endure(size().fulls, strike);
+    story.tell("disks said to be full", ordeal.subject.rows());
+}

@@ -1,0 +1,72 @@
+//! Proof by violence: loads that are killed, whose server is stopped, whose connection is cut, that
+//! find no room or rows of every bad kind, at moments that chance picks. However they fare, in the end
+//! each row is there once, where `COPY root` would have put it, or in the reject file.
+//!
+//! `make test` does it with few rows, `make violence` as often and as large as it takes to believe it.
+
+mod chance;
+mod clean;
+mod cut;
+mod dirt;
+mod dirty;
+mod full;
+mod killed;
+mod ordeal;
+mod room;
+mod salvaged;
+mod stopped;
+
+use std::time::Duration;
+
+/// How often, and with how many rows.
+pub(crate) struct Size {
+    pub(crate) rows: usize,
+    /// The same where many are bad, and where they meet with other misfortunes as well.
+    pub(crate) dirty_rows: usize,
+    pub(crate) rows_with_dirt: usize,
+    pub(crate) kills: usize,
+    pub(crate) stops: usize,
+    pub(crate) cuts: usize,
+    /// Of the disk that is said to be full.
+    pub(crate) fulls: usize,
+    /// Longer than any load takes.
+    pub(crate) patience: Duration,
+}
+
+const SMALL: Size = Size {
+    rows: 20_000,
+    dirty_rows: 5_000,
+    rows_with_dirt: 3_000,
+    kills: 5,
+    stops: 3,
+    cuts: 5,
+    fulls: 3,
+    patience: Duration::from_secs(60),
+};
+
+const FULL: Size = Size {
+    rows: 1_000_000,
+    dirty_rows: 1_000_000,
+    rows_with_dirt: 100_000,
+    kills: 100,
+    stops: 20,
+    cuts: 20,
+    fulls: 20,
+    patience: Duration::from_secs(1800),
+};
+
+/// The size that `PGSLUICE_VIOLENCE` asks for: `full`, or nothing.
+pub(crate) fn size() -> &'static Size {
+    match std::env::var("PGSLUICE_VIOLENCE").as_deref() {
+        Err(_) | Ok("") => &SMALL,
+        Ok("full") => &FULL,
+        Ok(other) => panic!("PGSLUICE_VIOLENCE is full or nothing, and not {other}"),
+    }
+}
+
+/// A number as people write it.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
+    groups.collect::<Vec<_>>().join(",")
+}

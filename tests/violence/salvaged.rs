@@ -1,0 +1,59 @@
+//! A COMMIT that nobody answers, of rows of which some are rejected: whether it arrived or not, each
+//! row is in the table or in the file when the load has come to its end.
+
+use super::chance::Chance;
+use super::dirt::{Dirt, REJECTING};
+use super::ordeal::Subject;
+use super::size;
+use crate::failures::{Bench, wait_until};
+use crate::proxy::{Mode, Proxy};
+use crate::server::{Server, on_each_server};
+
+on_each_server!(crate::violence::salvaged::check, [commits_that_nobody_answers,]);
+
+/// What a connection says that rejects rows.
+const SALVAGE: [&str; 2] = ["SAVEPOINT pgsluice", "COMMIT\0"];
+
+fn check(_: &str, server: Server) {
+    let dirt = Dirt::new(Bench::new(server), size().rows_with_dirt, &mut Chance::new());
+    let proxy = Proxy::before(&dirt.twins.bench.url);
+    let mut number = 0;
+    for arrives in [false, true] {
+        for end in [Mode::Cut, Mode::Full] {
+            for waits in [false, true] {
+                number += 1;
+                check_one(&dirt, &proxy, number, arrives, end, waits);
+            }
+        }
+    }
+}
+
+fn check_one(dirt: &Dirt, proxy: &Proxy, number: usize, arrives: bool, end: Mode, waits: bool) {
+    let bench = &dirt.twins.bench;
+    dirt.begin_anew();
+    let id = format!("{number}: arrives {arrives}, {end:?}, waits {waits}");
+    let options = [&REJECTING[..], &["--jobs=1", "--memory=1MiB", "--few-rows=0"]].concat();
+    let silence = if arrives { Mode::Deafen } else { Mode::Swallow };
+    // One of the first and one of the later payloads.
+    proxy.set_on(&SALVAGE.repeat(1 + number % 3), silence);
+    let more = if waits { &["--wait=10min"][..] } else { &[] };
+    let load = dirt.twins.start_into(proxy.url(), &id, &[&options, more].concat());
+    wait_until("the COMMIT", || proxy.mode() == silence);
+    if arrives {
+        let open = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
+                    AND application_name = 'pgsluice' AND state <> 'idle'";
+        wait_until("its end", || bench.value(open) == "0");
+    }
+    proxy.set(end);
+    if waits {
+        proxy.set(Mode::Pass);
+    }
+    let mut ended = load.ended_within(size().patience);
+    proxy.set(Mode::Pass);
+    if !waits {
+        ended.fails(1, &["error: "]);
+        ended = dirt.twins.load(&id, &options);
+    }
+    dirt.check(&ended);
+    assert_eq!(dirt.twins.load(&id, &options).summary()["rows_loaded"], 0);
+}

@@ -1,0 +1,59 @@
+//! `pg_ctl stop -m immediate` at any moment: the server loses what it had not written, and begins again
+//! with its log. Commits that it had answered may be gone, but not of a load that has said to be done.
+
+use std::thread;
+
+use super::chance::Chance;
+use super::clean::Clean;
+use super::dirt::{Dirt, REJECTING};
+use super::ordeal::{Blow, Ordeal, Subject};
+use super::size;
+use crate::embedded::Place;
+use crate::failures::Bench;
+use crate::server::{Server, on_each_server};
+
+on_each_server!(crate::violence::stopped::check, [stopped, stopped_while_it_rejects,]);
+
+fn check(name: &str, server: Server) {
+    // Without fsync: what a process has written outlives it, unlike a page of which it has written half.
+    let place = Place::of(server);
+    let url = place.start();
+    let (bench, mut chance) = (Bench::of(&url), Chance::new());
+    match name {
+        "stopped" => endure(&place, Clean::new(bench, size().rows), chance, &[]),
+        _ => {
+            let dirt = Dirt::new(bench, size().rows_with_dirt, &mut chance);
+            endure(&place, dirt, chance, &REJECTING);
+        }
+    }
+}
+
+fn endure<S: Subject>(place: &Place, mut subject: S, chance: Chance, options: &[&str]) {
+    let url = subject.bench().url.clone();
+    let mut ordeal = Ordeal::new(subject, chance, &url, options);
+    let story = ordeal.endure(size().stops, |ordeal, id| stop(place, ordeal, id));
+    story.tell("immediate stops of the server", ordeal.subject.rows());
+}
+
+/// Stops the server at a random moment of a load. Every other load waits for it.
+fn stop<S: Subject>(place: &Place, ordeal: &mut Ordeal<S>, id: &str) -> Blow {
+    let waits = ordeal.chance.is_one_in(2);
+    let mut load = ordeal.start(id, if waits { &["--wait=10min"] } else { &[] });
+    thread::sleep(ordeal.chance.moment(ordeal.whole));
+    let is_over = load.child.try_wait().unwrap().is_some();
+    place.stop_immediately();
+    let come_back = |ordeal: &mut Ordeal<S>| {
+        place.start();
+        ordeal.subject.bench().come_back();
+    };
+    if waits && !is_over {
+        come_back(ordeal);
+        return Blow::Borne(load.ended_within(size().patience));
+    }
+    let ended = load.ended_within(size().patience);
+    come_back(ordeal);
+    match ended.status.code() {
+        Some(1) => Blow::Hit,
+        _ => Blow::Missed(ended),
+    }
+}
