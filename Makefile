@@ -22,7 +22,7 @@ RANDOM_TREES ?= 1000
 untried = $(patsubst %,--skip pg%,$(filter-out $(1),13 14 15 16 17 18))
 UNTRIED := $(call untried,$(PGSLUICE_TEST_MAJORS))
 # The server that `make violence` does violence to, and what it does: killed stopped cut full dirty salvaged.
-VIOLATED ?= 18
+VIOLENCE_ON ?= 18
 VIOLENCE ?=
 
 export PGSLUICE_TEST_MAJORS
@@ -72,9 +72,9 @@ check: $(TOOLS) ## Check format, lints, documentation, and the licences and orig
 violence: $(TOOLS) ## Kill loads of a million rows, stop their server, cut them off, fill the disk (VIOLENCE=killed)
 	cargo build --locked --release -p pgsluice-cli
 	cargo test --locked -p pgsluice-cli --test integration --no-run
-	PGSLUICE_VIOLENCE=full PGSLUICE_BIN=$(abspath $(TARGET))/release/pgsluice PGSLUICE_TEST_MAJORS=$(VIOLATED) \
+	PGSLUICE_VIOLENCE=full PGSLUICE_BIN=$(abspath $(TARGET))/release/pgsluice PGSLUICE_TEST_MAJORS=$(VIOLENCE_ON) \
 	    PGSLUICE_PROGRAM=$(TARGET)/release/pgsluice scripts/with_servers.sh cargo test --locked --quiet -p pgsluice-cli \
-	    --test integration violence::$(VIOLENCE) -- $(call untried,$(VIOLATED)) --test-threads=1 --nocapture
+	    --test integration violence::$(VIOLENCE) -- $(call untried,$(VIOLENCE_ON)) --test-threads=1 --nocapture
 
 audit: $(TOOLS) ## Look for known vulnerabilities of libraries, in a list that is fetched
 	cargo deny --locked check advisories
