@@ -22,7 +22,11 @@ RANDOM_TREES ?= 1000
 LAB ?= docs/lab
 LAB_MAJORS ?= 13
 # What is not tried is counted as filtered out, not as passed.
-UNTRIED := $(patsubst %,--skip pg%,$(filter-out $(PGSLUICE_TEST_MAJORS),13 14 15 16 17 18))
+untried = $(patsubst %,--skip pg%,$(filter-out $(1),13 14 15 16 17 18))
+UNTRIED := $(call untried,$(PGSLUICE_TEST_MAJORS))
+# The server that `make violence` does violence to, and what it does: killed stopped cut full dirty salvaged.
+VIOLENCE_ON ?= 18
+VIOLENCE ?=
 
 export PGSLUICE_TEST_MAJORS
 export VIRTUAL_ENV := $(VENV)
@@ -30,7 +34,7 @@ export PATH := $(VENV)/bin:$(PATH)
 unexport CONDA_PREFIX PYTHONHOME PYTHONPATH
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-matrix check audit fuzz lanes bench bench-report lab lab-report format clean
+.PHONY: help build demo test test-matrix violence check audit fuzz lanes bench bench-report lab lab-report format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -67,6 +71,13 @@ check: $(TOOLS) ## Check format, lints, documentation, and the licences and orig
 	ruff check .
 	ruff format --check .
 	cargo deny --locked check --hide-inclusion-graph bans licenses sources
+
+violence: $(TOOLS) ## Kill loads of a million rows, stop their server, cut them off, fill the disk (VIOLENCE=killed)
+	cargo build --locked --release -p pgsluice-cli
+	cargo test --locked -p pgsluice-cli --test integration --no-run
+	PGSLUICE_VIOLENCE=full PGSLUICE_BIN=$(abspath $(TARGET))/release/pgsluice PGSLUICE_TEST_MAJORS=$(VIOLENCE_ON) \
+	    PGSLUICE_PROGRAM=$(TARGET)/release/pgsluice scripts/with_servers.sh cargo test --locked --quiet -p pgsluice-cli \
+	    --test integration violence::$(VIOLENCE) -- $(call untried,$(VIOLENCE_ON)) --test-threads=1 --nocapture
 
 audit: $(TOOLS) ## Look for known vulnerabilities of libraries, in a list that is fetched
 	cargo deny --locked check advisories

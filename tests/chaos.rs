@@ -159,36 +159,6 @@ fn a_load_that_is_held_up_loses_nothing() {
     }
 }
 
-#[test]
-fn a_connection_that_is_cut_leaves_what_is_said() {
-    let chaos = Chaos::new();
-    let proxy = Proxy::before(&chaos.bench.url);
-    chaos.load(proxy.url(), &["-j2", MEMORY], &[]);
-    let all = proxy.sent();
-    chaos.empty();
-    for cut in 0..20 {
-        proxy.set(Mode::Pass);
-        // In the middle of anything, from the first message to the last.
-        proxy.set_after(1 + all * cut / 20 + 997 * cut, Mode::Cut);
-        let ended = chaos.load(proxy.url(), &["-j2", MEMORY], &[]);
-        let transactions = chaos.transactions();
-        let found = chaos.bench.count("t");
-        if ended.stderr.contains(" of this load ") {
-            let doubted = ended.stderr.lines().find_map(|line| {
-                line.strip_prefix("DETAIL:  Whether ")?.split(' ').next()?.parse().ok()
-            });
-            let said = ended.committed();
-            let possible = said..=said + doubted.unwrap_or(0);
-            assert!(possible.contains(&found), "{found} rows, {transactions} payloads\n{ended:?}");
-            ended.fails(1, &["\nDETAIL:  "]);
-        } else {
-            assert_eq!((proxy.mode(), found), (Mode::Cut, 0), "{ended:?}");
-            ended.fails(1, &["error: "]);
-        }
-        chaos.empty();
-    }
-}
-
 /// As a load may be resumed by.
 const OTHER_OPTIONS: [&[&str]; 4] = [
     &["-j4"],
@@ -223,7 +193,7 @@ fn an_exchange_that_is_killed_is_resumed() {
 }
 
 #[test]
-fn a_load_whose_connection_is_cut_is_resumed() {
+fn a_load_whose_connection_is_cut_leaves_what_is_said_and_is_resumed() {
     let chaos = Chaos::new();
     let proxy = Proxy::before(&chaos.bench.url);
     chaos.load(proxy.url(), &["-j2", MEMORY], &[]);
@@ -232,8 +202,23 @@ fn a_load_whose_connection_is_cut_is_resumed() {
     for cut in 0..20 {
         let id = format!("cut-{cut}");
         proxy.set(Mode::Pass);
+        // In the middle of anything, from the first message to the last.
         proxy.set_after(1 + all * cut / 20 + 997 * cut, Mode::Cut);
-        chaos.load(proxy.url(), &["-j2", MEMORY, "--load-id", &id], &[]);
+        let ended = chaos.load(proxy.url(), &["-j2", MEMORY, "--load-id", &id], &[]);
+        let transactions = chaos.transactions();
+        let found = chaos.bench.count("t");
+        if ended.stderr.contains(" of this load ") {
+            let doubted = ended.stderr.lines().find_map(|line| {
+                line.strip_prefix("DETAIL:  Whether ")?.split(' ').next()?.parse().ok()
+            });
+            let said = ended.committed();
+            let possible = said..=said + doubted.unwrap_or(0);
+            assert!(possible.contains(&found), "{found} rows, {transactions} payloads\n{ended:?}");
+            ended.fails(1, &["\nDETAIL:  "]);
+        } else {
+            assert_eq!((proxy.mode(), found), (Mode::Cut, 0), "{ended:?}");
+            ended.fails(1, &["error: "]);
+        }
         chaos.resume(&id, OTHER_OPTIONS[cut as usize % OTHER_OPTIONS.len()]);
         chaos.empty();
     }

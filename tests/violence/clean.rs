@@ -28,10 +28,10 @@ impl Clean {
     /// The rows that are in one twin only, or there twice.
     fn differences(&self) -> String {
         let count = |schema: &str, sign: i32| {
-            format!("SELECT tableoid::regclass::text AS leaf, t, {sign} AS n FROM {schema}.t")
+            format!("SELECT tableoid::regclass::text AS leaf, t::text, {sign} AS n FROM {schema}.t AS t")
         };
         let sql = format!(
-            "SELECT replace(leaf, 'twin.', ''), t::text, sum(n) FROM ({} UNION ALL {}) x
+            "SELECT replace(leaf, 'twin.', ''), t, sum(n) FROM ({} UNION ALL {}) x
              GROUP BY 1, 2 HAVING sum(n) <> 0 LIMIT 20",
             count("public", 1),
             count("twin", -1)

@@ -18,6 +18,11 @@ mod stopped;
 
 use std::time::Duration;
 
+pub(crate) use self::chance::Chance;
+pub(crate) use self::clean::Clean;
+pub(crate) use self::killed::kill;
+pub(crate) use self::ordeal::Ordeal;
+
 /// How often, and with how many rows.
 pub(crate) struct Size {
     pub(crate) rows: usize,

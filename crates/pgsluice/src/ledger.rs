@@ -165,15 +165,24 @@ impl Ledger {
         &self.rejected
     }
 
+    /// Has the statement planned that [`Self::reject`] runs.
+    pub(crate) async fn prepare_rejecting(
+        &self,
+        client: &Client,
+    ) -> Result<Statement, tokio_postgres::Error> {
+        client.prepare(sql::REJECT).await
+    }
+
     /// Notes rows that are rejected, in the transaction that `client` is in.
     pub(crate) async fn reject(
         &self,
         client: &Client,
+        statement: &Statement,
         rows: &[Place],
     ) -> Result<(), tokio_postgres::Error> {
         let (sources, starts): (Vec<i32>, Vec<i64>) =
             rows.iter().map(|&(source, start)| (source as i32, start as i64)).unzip();
-        client.execute(sql::REJECT, &[&self.id, &sources, &starts]).await?;
+        client.execute(statement, &[&self.id, &sources, &starts]).await?;
         Ok(())
     }
 

@@ -312,11 +312,15 @@ impl Filler<'_, '_> {
         let bucket = Buckets::of(queue.nodes, node, wire);
         let room = match shelf.room(bucket, bytes) {
             Ok(room) => room,
-            Err(bytes) => match MutexGuard::unlocked(shelf, || queue.part(bytes)) {
-                Some(part) => shelf.supply(bucket, part),
-                // The load has failed, and nothing more is sent.
-                None => return Ok(()),
-            },
+            Err(bytes) => {
+                // Whoever takes from the shelf meanwhile must not claim this row.
+                let expected = shelf.expect_also(at);
+                let part = MutexGuard::unlocked(shelf, || queue.part(bytes));
+                // Without one the load has failed, and nothing more is sent.
+                let Some(part) = part else { return Ok(()) };
+                shelf.expect(expected);
+                shelf.supply(bucket, part)
+            }
         };
         let pushed = room.push(at, write);
         let grown = shelf.grown();

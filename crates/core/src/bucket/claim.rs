@@ -29,7 +29,7 @@ impl Mark {
         Self { split, offset: 0 }
     }
 
-    fn of(row: &RowAt) -> Self {
+    pub(super) fn of(row: &RowAt) -> Self {
         Self { split: row.split, offset: row.offset }
     }
 }

@@ -107,6 +107,14 @@ impl Shelf {
         self.expected = mark;
     }
 
+    /// Notes that this row may still come as well, for which there is no room yet. What was expected before
+    /// is to be noted again when there is.
+    pub fn expect_also(&mut self, row: RowAt) -> Option<Mark> {
+        let (row, before) = (Mark::of(&row), self.expected);
+        self.expected = Some(before.map_or(row, |before| before.min(row)));
+        before
+    }
+
     pub(super) fn expected(&self) -> Option<Mark> {
         self.expected
     }

@@ -100,7 +100,7 @@ impl House {
             }
             let wire = choices.pick(&[Wire::Binary, Wire::Binary, Wire::Binary, Wire::Text]);
             self.shelves[thread].expect(routing.expected(*asks));
-            self.push(thread, row, wire);
+            self.push(thread, row, wire, choices);
         }
         if routing.next < routing.rows.len() {
             self.threads[thread] = Some(routing);
@@ -129,14 +129,21 @@ impl House {
         Routing { split, rows, next: 0, waiting: Vec::new() }
     }
 
-    fn push(&mut self, thread: usize, row: Mark, wire: Wire) {
+    fn push(&mut self, thread: usize, row: Mark, wire: Wire, choices: &mut Choices<'_>) {
         let bucket = Buckets::of(self.nodes, self.rows[&row], wire);
-        let shelf = &mut self.shelves[thread];
-        let room = match shelf.room(bucket, 8) {
-            Ok(room) => room,
-            Err(bytes) => shelf.supply(bucket, Part::new(PART.max(bytes))),
-        };
         let at = RowAt::new(row.split, row.offset, 0);
+        if let Err(bytes) = self.shelves[thread].room(bucket, 8) {
+            let expected = self.shelves[thread].expect_also(at);
+            // While it waits for room others take what is there, and commit it.
+            while choices.once_in(3) {
+                if self.take(Worth { least: 0, most: usize::MAX }) {
+                    self.commit(self.in_flight.len() - 1);
+                }
+            }
+            self.shelves[thread].expect(expected);
+            let _ = self.shelves[thread].supply(bucket, Part::new(PART.max(bytes)));
+        }
+        let room = self.shelves[thread].room(bucket, 8).expect("room");
         let pushed = room.push(at, |block| {
             block.extend_from_slice(b"12345678");
             Ok::<(), ()>(())

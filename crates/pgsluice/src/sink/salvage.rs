@@ -310,7 +310,7 @@ impl Salvage<'_, '_> {
         let receipts = async {
             let Some((writer, writing)) = &writing else { return Ok(()) };
             let rejected = self.rejected.iter().map(|reject| reject.at).collect::<Vec<_>>();
-            let rejecting = writer.ledger.reject(client, &rejected);
+            let rejecting = writer.reject(client, &rejected);
             let writing = writer.write(client, writing);
             try_join(rejecting, writing).await.map(|_| ()).map_err(Failure::Receipts)
         };
