@@ -43,6 +43,10 @@ const GATHERED_BYTES: usize = 1 << 20;
 /// and its table of locks has room for a few thousand.
 const GATHERED_NODES: usize = 256;
 
+/// Rows of a node that were left behind are told apart in its claims where a payload has so many times
+/// as many.
+const SEVERAL: usize = 8;
+
 /// How rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wire {
@@ -270,7 +274,9 @@ impl Buckets {
         let last = parts.iter().filter_map(|part| Some(part.rows().last()?.split)).max()?;
         let both = [Wire::Text, Wire::Binary].map(|wire| Self::of(self.nodes, node, wire));
         let piles = shelves.iter().flat_map(|shelf| both.map(|bucket| shelf.pile(bucket)));
-        let others = piles.flat_map(|pile| left_behind(pile.parts(), last)).collect();
+        // No more work than the payload's own rows make.
+        let few = parts.iter().map(|part| part.rows().len()).sum::<usize>() / SEVERAL;
+        let others = piles.flat_map(|pile| left_behind(pile.parts(), last, few)).collect();
         let pending: Vec<Mark> = shelves.iter().filter_map(|shelf| shelf.expected()).collect();
         Some(reckoning.claim(node, parts, others, &pending))
     }
