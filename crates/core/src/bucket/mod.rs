@@ -43,10 +43,6 @@ const GATHERED_BYTES: usize = 1 << 20;
 /// and its table of locks has room for a few thousand.
 const GATHERED_NODES: usize = 256;
 
-/// Rows of a node that were left behind are told apart in its claims where a payload has so many times
-/// as many.
-const SEVERAL: usize = 8;
-
 /// How rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wire {
@@ -275,7 +271,7 @@ impl Buckets {
         let both = [Wire::Text, Wire::Binary].map(|wire| Self::of(self.nodes, node, wire));
         let piles = shelves.iter().flat_map(|shelf| both.map(|bucket| shelf.pile(bucket)));
         // No more work than the payload's own rows make.
-        let few = parts.iter().map(|part| part.rows().len()).sum::<usize>() / SEVERAL;
+        let few = parts.iter().map(|part| part.rows().len()).sum();
         let others = piles.flat_map(|pile| left_behind(pile.parts(), last, few)).collect();
         let pending: Vec<Mark> = shelves.iter().filter_map(|shelf| shelf.expected()).collect();
         Some(reckoning.claim(node, parts, others, &pending))
