@@ -43,6 +43,12 @@ pub struct Span {
     pub last: Mark,
 }
 
+impl Span {
+    fn of(row: &RowAt) -> Self {
+        Self { first: Mark::of(row), last: Mark::of(row) }
+    }
+}
+
 /// Which rows of a node are committed when its payload is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
@@ -91,8 +97,13 @@ fn runs(part: &Part) -> impl Iterator<Item = Run<'_>> {
 }
 
 /// The rows of the parts that follow one another in a bucket, up to those that begin after `last`; those
-/// of the first split in any case.
-pub(super) fn left_behind<'p>(parts: impl Iterator<Item = &'p Part>, last: u32) -> Vec<Span> {
+/// of the first split in any case. As long as they are no more than `few` each is told apart: where
+/// only the first and the last are known, no range of others can lie between them.
+pub(super) fn left_behind<'p>(
+    parts: impl Iterator<Item = &'p Part>,
+    last: u32,
+    mut few: usize,
+) -> Vec<Span> {
     let mut end = None;
     let mut spans = Vec::new();
     for part in parts {
@@ -100,7 +111,15 @@ pub(super) fn left_behind<'p>(parts: impl Iterator<Item = &'p Part>, last: u32) 
         if first.split > *end.get_or_insert(last.max(first.split)) {
             break;
         }
-        spans.extend(runs(part).map(|run| run.span));
+        for Run { span, rows } in runs(part) {
+            match few.checked_sub(rows.len()) {
+                Some(left) => {
+                    spans.extend(rows.iter().map(Span::of));
+                    few = left;
+                }
+                None => spans.push(span),
+            }
+        }
     }
     spans
 }
@@ -170,7 +189,7 @@ fn ranges(runs: &[Run<'_>], others: &[Span], upto: Mark) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
     for Run { span, rows } in runs.iter().filter(|run| run.span.last >= upto) {
         if is_mixed(*span, others) {
-            spans.extend(rows.iter().map(Mark::of).map(|row| Span { first: row, last: row }));
+            spans.extend(rows.iter().map(Span::of));
         } else {
             spans.push(*span);
         }

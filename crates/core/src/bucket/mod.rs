@@ -270,7 +270,9 @@ impl Buckets {
         let last = parts.iter().filter_map(|part| Some(part.rows().last()?.split)).max()?;
         let both = [Wire::Text, Wire::Binary].map(|wire| Self::of(self.nodes, node, wire));
         let piles = shelves.iter().flat_map(|shelf| both.map(|bucket| shelf.pile(bucket)));
-        let others = piles.flat_map(|pile| left_behind(pile.parts(), last)).collect();
+        // No more work than the payload's own rows make.
+        let few = parts.iter().map(|part| part.rows().len()).sum();
+        let others = piles.flat_map(|pile| left_behind(pile.parts(), last, few)).collect();
         let pending: Vec<Mark> = shelves.iter().filter_map(|shelf| shelf.expected()).collect();
         Some(reckoning.claim(node, parts, others, &pending))
     }

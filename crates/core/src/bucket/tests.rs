@@ -158,3 +158,28 @@ fn a_payload_takes_no_more_than_it_may() {
     assert_eq!(house.take(ANY).map(|payload| payload.rows()), Some(2));
     assert_eq!(house.take(ANY).map(|payload| payload.rows()), Some(1));
 }
+
+#[test]
+fn each_row_that_is_left_behind_ends_one_range() {
+    let mut shelf = Shelf::new(Buckets::count(1));
+    let mut buckets = Buckets::new(1, 0).claiming();
+    for row in 0..1000 {
+        let wire = if row % 100 == 50 { Wire::Text } else { Wire::Binary };
+        let bucket = Buckets::of(1, 0, wire);
+        let room = match shelf.room(bucket, 1) {
+            Ok(room) => room,
+            Err(bytes) => shelf.supply(bucket, Part::new(bytes)),
+        };
+        let pushed = room.push(RowAt::new(0, row, row), |block| written(block, b"x"));
+        assert_eq!(pushed, Ok(()));
+    }
+    buckets.complete(0);
+    let binary = buckets.take_bucket(Buckets::of(1, 0, Wire::Binary), &mut [&mut shelf]);
+    let binary = binary.expect("rows");
+    let [claim] = binary.claims() else { panic!("one node") };
+    let ends: Vec<_> =
+        claim.ranges.iter().map(|span| (span.first.offset, span.last.offset)).collect();
+    let between = |end: u32| (end - 98, end.min(999));
+    assert_eq!(claim.upto, Mark { split: 0, offset: 50 });
+    assert_eq!(ends, (1..=10).map(|number| between(100 * number + 49)).collect::<Vec<_>>());
+}

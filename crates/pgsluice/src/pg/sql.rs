@@ -84,12 +84,11 @@ pub(crate) const KEEP_PART: &str = "RELEASE SAVEPOINT pgsluice_part";
 /// Commits, whatever [`ASYNCHRONOUS`] has said.
 pub(crate) const COMMIT_DURABLY: &str = "RESET synchronous_commit; COMMIT";
 
-/// Keeps the last few, if they were stored; otherwise it fails as well, and nothing is changed by that.
-pub(crate) const NEXT_SAVEPOINT: &str = "RELEASE SAVEPOINT pgsluice; SAVEPOINT pgsluice";
-
-/// Behind [`NEXT_SAVEPOINT`], so that the server need not be waited for: takes the last few back if they
-/// were not stored. Otherwise nothing has happened since the savepoint.
+/// Takes back the last few, which were refused.
 pub(crate) const BACK_TO_SAVEPOINT: &str = "ROLLBACK TO SAVEPOINT pgsluice";
+
+/// Keeps the last few, as far as the transaction is.
+pub(crate) const NEXT_SAVEPOINT: &str = "RELEASE SAVEPOINT pgsluice; SAVEPOINT pgsluice";
 
 /// Locks that hold the tables `path` as they are until the rows are committed.
 ///

@@ -6,14 +6,13 @@
 //! left. How many are sent together follows from how many were good in a row ([`Gap`]), so that few are
 //! sent for nothing.
 //!
-//! The server is waited for once for each few: the COPY of the next few is begun behind the last, and
-//! what keeps them or takes them back is sent before it is known which of the two it will do.
+//! What keeps the last few or takes them back goes with the beginning of the next COPY.
 
-use std::pin::Pin;
+use std::pin::pin;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::SinkExt;
-use futures_util::future::{join, join3, try_join};
+use futures_util::future::try_join;
 use pgsluice_core::bucket::{Payload, RowAt, Wire};
 use pgsluice_core::parse::Fields;
 use pgsluice_core::position::Position;
@@ -34,8 +33,6 @@ use crate::rejects::{Reject, Rejects};
 /// Bytes of one message to the server.
 const MESSAGE_BYTES: usize = 64 << 10;
 
-type Sink = Pin<Box<CopyInSink<Bytes>>>;
-
 /// A payload row by row, and what has become of the rows.
 struct Salvage<'s, 'l> {
     lane: &'s Lane<'l>,
@@ -45,8 +42,8 @@ struct Salvage<'s, 'l> {
     /// The rows that are stored or rejected.
     settled: Vec<bool>,
     copy: Statement,
-    /// A COPY that is begun and has no rows yet.
-    ahead: Option<Sink>,
+    /// What the next COPY begins with: it keeps what the last one has stored, or takes it back.
+    before: Option<&'static str>,
     gap: Gap,
     stored: u64,
     rejected: Vec<Reject>,
@@ -92,7 +89,7 @@ impl Lane<'_> {
             settled: vec![false; rows.len()],
             rows,
             copy,
-            ahead: None,
+            before: None,
             gap: self.gaps.begin(wire),
             stored: 0,
             rejected: Vec::new(),
@@ -155,8 +152,12 @@ impl Salvage<'_, '_> {
         if open.is_empty() {
             return Ok(None);
         }
-        let is_last = self.settled[to..].iter().all(|settled| *settled);
-        match self.copy(&open, is_last).await? {
+        let copied = self.copy(&open).await;
+        self.before = Some(match copied {
+            Ok(_) => sql::NEXT_SAVEPOINT,
+            Err(_) => sql::BACK_TO_SAVEPOINT,
+        });
+        match copied {
             Ok(stored) => {
                 open.iter().for_each(|&at| self.settled[at] = true);
                 self.stored += stored;
@@ -177,41 +178,15 @@ impl Salvage<'_, '_> {
         }
     }
 
-    /// Sends rows in one COPY; the number of those that were stored, or why none is. Unless they are the
-    /// last, begins the next.
-    async fn copy(
-        &mut self,
-        rows: &[usize],
-        is_last: bool,
-    ) -> Result<Result<u64, tokio_postgres::Error>, tokio_postgres::Error> {
+    /// Sends rows in one COPY; the number of those that were stored.
+    async fn copy(&self, rows: &[usize]) -> Result<u64, tokio_postgres::Error> {
         let client = &self.lane.link.client;
-        let sink = match self.ahead.take() {
-            Some(sink) => sink,
-            None => Box::pin(client.copy_in(&self.copy).await?),
+        let beginning = client.copy_in::<_, Bytes>(&self.copy);
+        let sink: CopyInSink<Bytes> = match self.before {
+            Some(before) => try_join(client.batch_execute(before), beginning).await?.1,
+            None => beginning.await?,
         };
-        let sent = self.send(sink, rows);
-        let kept = client.batch_execute(sql::NEXT_SAVEPOINT);
-        let back = client.batch_execute(sql::BACK_TO_SAVEPOINT);
-        let next = async {
-            match is_last {
-                true => Ok(None),
-                false => client.copy_in(&self.copy).await.map(Some),
-            }
-        };
-        // In this order.
-        let (sent, (kept, back, next)) = join(sent, join3(kept, back, next)).await;
-        if sent.is_ok() {
-            kept?;
-        }
-        if sent.as_ref().is_err_and(|error| error.as_db_error().is_none()) {
-            return Ok(sent);
-        }
-        back?;
-        self.ahead = next?.map(Box::pin);
-        Ok(sent)
-    }
-
-    async fn send(&self, mut sink: Sink, rows: &[usize]) -> Result<u64, tokio_postgres::Error> {
+        let mut sink = pin!(sink);
         let mut message = BytesMut::from(self.payload.header());
         for &row in rows {
             message.extend_from_slice(self.rows[row].1);
@@ -220,11 +195,8 @@ impl Salvage<'_, '_> {
             }
         }
         message.extend_from_slice(self.payload.trailer());
-        // Without rows nothing is fed but the frame of those that are not there.
-        if !message.is_empty() {
-            sink.feed(message.freeze()).await?;
-        }
-        sink.as_mut().finish().await
+        sink.feed(message.freeze()).await?;
+        sink.finish().await
     }
 
     /// Settles the row that the server seems to mean by the key in its detail; false if there is none.
@@ -275,11 +247,7 @@ impl Salvage<'_, '_> {
     }
 
     /// Commits the rows that are stored, and keeps those that are rejected.
-    async fn commit(&mut self) -> Result<Loaded, Failure> {
-        // Begun for rows that were the last and were refused, or are settled by now.
-        if let Some(sink) = self.ahead.take() {
-            self.send(sink, &[]).await?;
-        }
+    async fn commit(&self) -> Result<Loaded, Failure> {
         let rejected = self.rejected.len() as u64;
         let batch = match rejected {
             0 => None,
@@ -314,6 +282,9 @@ impl Salvage<'_, '_> {
             let writing = writer.write(client, writing);
             try_join(rejecting, writing).await.map(|_| ()).map_err(Failure::Receipts)
         };
+        if let Some(before) = self.before {
+            client.batch_execute(before).await?;
+        }
         let in_doubt = self.lane.in_doubt(self.stored);
         let committed = async { client.batch_execute("COMMIT").await.map_err(Failure::Rows) };
         let outcome = try_join(receipts, committed).await;
