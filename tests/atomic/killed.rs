@@ -175,8 +175,8 @@ fn a_connection_that_is_cut() {
         let all = proxy.sent() - before;
         whole.bench.session.run("TRUNCATE t");
         // From the end, where it is decided, and anywhere else.
-        let near = (0..12).map(|cut| all - 40 - 90 * cut);
-        let far = (1..6).map(|cut| all * cut / 6);
+        let near = (0..8).map(|cut| all - 40 - 130 * cut);
+        let far = (1..4).map(|cut| all * cut / 4);
         for (number, after) in near.chain(far).enumerate() {
             let id = format!("--load-id=cut {jobs} {number}");
             proxy.set(Mode::Pass);

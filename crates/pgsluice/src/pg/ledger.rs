@@ -10,7 +10,9 @@ use pgsluice_core::catalog::Relation;
 use tokio_postgres::{Client, SimpleQueryMessage};
 
 pub(crate) use self::schema::{Presence, look, make, refused};
-pub(crate) use self::turns::{begin_alone, begin_unless_running, fence, is_held, is_over, stay};
+pub(crate) use self::turns::{
+    begin_alone, begin_unless_running, fence, is_held, is_over, lives, stay,
+};
 use super::sql::literal;
 use crate::error::Result;
 

@@ -5,8 +5,9 @@
 //! attempt: after that nothing of an earlier one can be committed any more.
 
 use pgsluice_core::hash::bytes_extended;
-use tokio_postgres::SimpleQueryMessage;
+use tokio_postgres::{Client, SimpleQueryMessage};
 
+use crate::error::Result;
 use crate::pg::sql::BEGIN;
 
 /// The lock of a load by which an attempt ends all earlier ones; see [`fence`].
@@ -30,6 +31,12 @@ pub(crate) fn is_held(answers: &[SimpleQueryMessage]) -> bool {
         SimpleQueryMessage::Row(row) => row.get(0) == Some("t"),
         _ => false,
     })
+}
+
+/// The locks of all loads that may be running.
+pub(crate) async fn lives(client: &Client) -> Result<Vec<i64>> {
+    let sql = "SELECT id FROM pgsluice.load WHERE state OPERATOR(pg_catalog.=) 'running'";
+    Ok(client.query(sql, &[]).await?.iter().map(|row| life(row.get(0))).collect())
 }
 
 /// Marks, for the session, a load as running.
