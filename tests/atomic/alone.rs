@@ -1,12 +1,7 @@
 //! Loads that one connection must make, and say so.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-
-use tempfile::TempDir;
-
-use super::{ROWS, TABLE, Whole, rows};
-use crate::failures::{Bench, Ended, program};
+use super::{Own, ROWS, TABLE, Whole, rows};
+use crate::failures::{Bench, program};
 use crate::server::{Server, Session};
 
 /// A load says why.
@@ -127,42 +122,16 @@ fn a_handful_is_one_transaction() {
     assert_eq!(whole.bench.count("t"), 100);
 }
 
-/// A server of its own, without prepared transactions.
-struct Without(TempDir);
-
-impl Without {
-    fn run(&self, verb: &str) -> String {
-        let mut command = program();
-        command.args(["server", verb, "--data"]).arg(self.0.path().join("server"));
-        command.env("PGSLUICE_HOME", self.0.path().join("home"));
-        if verb == "start" {
-            let settings = ["fsync=off", "shared_buffers=32MB", "max_prepared_transactions=0"];
-            command.args(settings.iter().flat_map(|setting| ["--set", setting]));
-            command.arg("--bin").arg(std::env::var_os("PGSLUICE_TEST_BIN_18").unwrap());
-        }
-        String::from_utf8(command.output().unwrap().stdout).unwrap().trim().to_owned()
-    }
-}
-
-impl Drop for Without {
-    fn drop(&mut self) {
-        self.run("stop");
-    }
-}
-
 #[test]
 fn a_server_without_prepared_transactions() {
-    let place = tempfile::Builder::new().prefix("pgsluice-without").tempdir().unwrap();
-    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    let server = Without(place);
-    let url = server.run("start");
+    let server = Own::new();
+    let url = server.start(0);
     let session = Session::open(&url);
     session.run(TABLE);
     let bench = Bench::new(Server::PG18);
     bench.file("rows.csv", rows(ROWS));
     let load = ["rows.csv", "-t", "t", "--json", "-q", "--atomic", "-j4"];
-    let ended: Ended = bench.load_into(&url, load);
-    let summary = ended.summary();
+    let summary = bench.load_into(&url, load).summary();
     assert_eq!(summary["fallbacks"][0]["why"], "max_prepared_transactions is 0", "{summary}");
     assert_eq!(session.rows("SELECT count(*) FROM t")[0][0], Some(ROWS.to_string()));
 }

@@ -114,3 +114,43 @@ fn a_lock_between_two_connections() {
     load.ended().summary();
     whole.is_whole();
 }
+
+/// Two loads of the same keys wait for each other, each with another connection.
+#[test]
+fn two_loads_of_the_same_keys() {
+    let whole = Whole::new(Server::PG18);
+    whole.bench.session.run("ALTER TABLE t ADD PRIMARY KEY (id)");
+    let mut reversed: Vec<String> = rows(ROWS).lines().map(|row| format!("{row}\n")).collect();
+    reversed.reverse();
+    whole.bench.file("reversed.csv", reversed.concat());
+    let one = whole.start(&["--atomic", "-j3", MEMORY], &[]);
+    let load = ["reversed.csv", "-t", "t", "-q", "--json", "--atomic", "-j3", MEMORY];
+    let other = whole.bench.start(load, Stdio::null());
+    let ended = [one.ended(), other.ended()];
+    let won = ended.iter().filter(|ended| ended.status.code() == Some(0)).count();
+    let lost = ended.iter().filter(|ended| ended.stderr.contains("duplicate key")).count();
+    assert_eq!((won, lost), (1, 1), "{ended:?}");
+    whole.is_whole();
+}
+
+/// A load does not wait for another one that goes on and on, but only for readers.
+#[test]
+fn a_load_beside_another() {
+    let whole = Whole::new(Server::PG18);
+    let mut long = whole.bench.start(
+        ["-", "--format=csv", "-t", "t", "-q", "--json", "--atomic", "-j2", MEMORY],
+        Stdio::piped(),
+    );
+    let others = rows(2 * ROWS);
+    let (_, others) = others.split_at(rows(ROWS).len());
+    let (first, last) = others.split_at(others.len() - 100);
+    long.feed(first.as_bytes());
+    let writes = "pg_locks WHERE relation = 't'::regclass AND mode = 'RowExclusiveLock'";
+    wait_until("rows that are held", || whole.bench.count(writes) > 0);
+    whole.load(&["--atomic", "-j2", "--swap-patience=2"], &[]).summary();
+    whole.is_whole();
+    long.feed(last.as_bytes());
+    drop(long.child.stdin.take());
+    long.ended().summary();
+    assert_eq!(whole.bench.count("t"), 2 * ROWS as u64);
+}

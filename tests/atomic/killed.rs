@@ -1,11 +1,12 @@
 //! Loads that are killed, lose their sessions, or are overtaken: the next run ends them rightly.
 
 use std::os::unix::process::ExitStatusExt;
+use std::process::Stdio;
 
-use super::{MEMORY, ROWS, Whole, prepared, sessions};
-use crate::failures::{program, wait_until};
+use super::{MEMORY, Own, ROWS, TABLE, Whole, prepared, sessions};
+use crate::failures::{Running, program, wait_until};
 use crate::proxy::{Mode, Proxy};
-use crate::server::Server;
+use crate::server::{Server, Session};
 
 /// The points of a load over one connection, and of one over several.
 const ALONE: [&str; 6] = [
@@ -70,9 +71,8 @@ fn several_connections() {
     kill_at_each("-j3", &TOGETHER);
 }
 
-/// On PostgreSQL 15 too, where prepared transactions outlive the server.
 #[test]
-fn between_prepare_and_commit() {
+fn what_is_in_doubt_is_said_and_settled() {
     let whole = Whole::new(Server::PG15);
     for (point, is_decided) in [("atomic::deciding", false), ("atomic::settled:1", true)] {
         let load = ["--atomic", "-j3", MEMORY, "--load-id", point];
@@ -166,7 +166,7 @@ fn a_connection_that_is_cut() {
         let mut load = program();
         load.args(["load", "rows.csv", "-t", "t", "-d", proxy.url(), "-q", "--json"]).args(options);
         load.current_dir(whole.bench.folder.path());
-        crate::failures::Running::start(load.stdin(std::process::Stdio::null())).ended()
+        Running::start(load.stdin(Stdio::null())).ended()
     };
     for jobs in ["-j1", "-j3"] {
         proxy.set(Mode::Pass);
@@ -175,8 +175,8 @@ fn a_connection_that_is_cut() {
         let all = proxy.sent() - before;
         whole.bench.session.run("TRUNCATE t");
         // From the end, where it is decided, and anywhere else.
-        let near = (0..12).map(|cut| all - 40 - 90 * cut);
-        let far = (1..6).map(|cut| all * cut / 6);
+        let near = (0..8).map(|cut| all - 40 - 130 * cut);
+        let far = (1..4).map(|cut| all * cut / 4);
         for (number, after) in near.chain(far).enumerate() {
             let id = format!("--load-id=cut {jobs} {number}");
             proxy.set(Mode::Pass);
@@ -192,5 +192,31 @@ fn a_connection_that_is_cut() {
             whole.is_whole();
             whole.bench.session.run("TRUNCATE t");
         }
+    }
+}
+
+/// The load and the server both end in between.
+#[test]
+fn with_the_server() {
+    let server = Own::new();
+    let whole = Whole::new(Server::PG18);
+    let load = |url: &str, point: &str, environment: &[(&str, &str)]| {
+        let mut load = program();
+        load.args(["load", "rows.csv", "-t", "t", "-d", url, "-q", "--json", "--atomic", "-j3"]);
+        load.args([MEMORY, "--load-id", point]).envs(environment.iter().copied());
+        load.current_dir(whole.bench.folder.path());
+        Running::start(load.stdin(Stdio::null())).ended()
+    };
+    Session::open(&server.start(8)).run(TABLE);
+    for (point, is_decided) in [("atomic::deciding", false), ("atomic::settled:1", true)] {
+        load(&server.start(8), point, &[("PGSLUICE_FAILPOINT", point)]);
+        server.crash();
+        let url = server.start(8);
+        let loaded = load(&url, point, &[]).summary();
+        assert_eq!(loaded["rows_loaded"] == 0, is_decided, "{loaded}");
+        let session = Session::open(&url);
+        let rows = "SELECT count(*), (SELECT count(*) FROM pg_prepared_xacts) FROM t";
+        assert_eq!(session.rows(rows), [[Some(ROWS.to_string()), Some("0".to_owned())]]);
+        session.run("TRUNCATE t");
     }
 }

@@ -81,22 +81,15 @@ impl Plan {
             plan.exchange = Some(survey(client, &plan.catalogue, &plan.detours).await?);
         }
         if config.atomic && plan.jobs(config) > 1 {
-            plan.one_connection = match config.ledger {
-                true => obstacle(client, &plan.oids(), config.jobs).await?,
-                false => Some("no ledger is kept, which would decide over several".to_owned()),
-            };
+            plan.one_connection = obstacle(client, &plan.catalogue, config).await?;
         }
         Ok(plan)
     }
 
     /// Connections that write at the same time.
     pub fn jobs(&self, config: &Load) -> usize {
-        let is_one = self.one_statement.is_some() || self.one_connection.is_some();
-        if is_one { 1 } else { config.jobs }
-    }
-
-    fn oids(&self) -> Vec<u32> {
-        self.catalogue.facts.iter().map(|facts| facts.oid).collect()
+        let why_one = self.one_statement.as_ref().or(self.one_connection.as_ref());
+        why_one.map_or(config.jobs, |_| 1)
     }
 
     fn new(config: &Load, catalogue: Catalogue) -> Self {

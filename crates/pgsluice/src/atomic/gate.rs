@@ -2,8 +2,8 @@
 //! its table.
 //!
 //! A session asks for the table for itself. It cannot get it while transactions are prepared, which
-//! keep their locks; but whoever comes after waits behind it. Once it waits for nobody else, all who
-//! could still read are held off. Until then it makes others wait, and must not do so for long.
+//! keep their locks; but whoever comes after waits behind it. Once it waits for nobody else but loads,
+//! all who could still read are held off. Until then it makes others wait, and must not do so for long.
 
 use std::pin::pin;
 use std::time::{Duration, Instant};
@@ -17,7 +17,9 @@ use crate::error::{Error, Result};
 use crate::kind::Kind;
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
-use crate::pg::{sql, two_phase};
+use crate::pg::ledger::lives_noted;
+use crate::pg::sql;
+use crate::pg::two_phase::{self, Blocked};
 use crate::plan::Plan;
 
 /// How long one attempt waits for those who have the table, and makes others wait behind it.
@@ -68,8 +70,8 @@ impl Gate<'_> {
             };
             if is_closed {
                 let outcome = work.await;
-                // Who has prepared transactions of his own on the table keeps it from being locked.
-                if !is_locked && tokio::time::timeout(LOCK_WAIT, &mut locking).await.is_err() {
+                // Others that load keep it from being locked, and it need not be any more.
+                if !is_locked {
                     let _ = two_phase::cancel(self.keeper, pid).await;
                 }
                 return outcome;
@@ -93,9 +95,9 @@ impl Gate<'_> {
     /// Whether the session `pid` comes to wait for prepared transactions only, soon enough.
     async fn is_closed(&self, pid: i32) -> Result<bool> {
         let began = Instant::now();
+        let loads = lives_noted(self.keeper).await?;
         loop {
-            let blockers = two_phase::blockers(self.keeper, pid).await?;
-            if !blockers.is_empty() && blockers.iter().all(|pid| *pid == 0) {
+            if two_phase::blocked(self.keeper, pid, &loads).await? == Blocked::ByLoads {
                 return Ok(true);
             }
             if began.elapsed() >= LOCK_WAIT.min(self.patience) || self.control.is_stopped() {

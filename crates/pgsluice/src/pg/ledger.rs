@@ -11,7 +11,8 @@ use tokio_postgres::{Client, SimpleQueryMessage};
 
 pub(crate) use self::schema::{Presence, look, make, refused};
 pub(crate) use self::turns::{
-    begin_alone, begin_unless_running, fence, is_held, is_over, is_running, lives, stay,
+    begin_alone, begin_unless_running, fence, is_held, is_over, is_running, lives, lives_noted,
+    stay,
 };
 use super::sql::literal;
 use crate::error::Result;

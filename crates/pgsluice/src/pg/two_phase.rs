@@ -3,6 +3,8 @@
 use tokio_postgres::types::Oid;
 use tokio_postgres::{GenericClient, Row};
 
+use super::introspect::Catalogue;
+use crate::config::Load;
 use crate::error::Result;
 
 /// Of the tables $1, the first of which is the root: what `PREPARE TRANSACTION` refuses, what one
@@ -17,13 +19,17 @@ SELECT pg_catalog.current_setting('max_prepared_transactions')::pg_catalog.int8,
           AND confrelid OPERATOR(pg_catalog.=) ANY ($1)),
        pg_catalog.has_table_privilege(($1::pg_catalog.oid[])[1], 'UPDATE, DELETE, TRUNCATE')";
 
-/// Why the rows of the tables `oids`, the first of which is the root, cannot be loaded in `lanes`
-/// transactions that become visible together; None if they can.
+/// Why the rows of a load cannot be in several transactions that become visible together; None if they
+/// can.
 pub(crate) async fn obstacle(
     client: &impl GenericClient,
-    oids: &[Oid],
-    lanes: usize,
+    catalogue: &Catalogue,
+    config: &Load,
 ) -> Result<Option<String>> {
+    if !config.ledger {
+        return Ok(Some("no ledger is kept, which would decide over several".to_owned()));
+    }
+    let oids: Vec<Oid> = catalogue.facts.iter().map(|facts| facts.oid).collect();
     let row = client.query_one(OBSTACLES, &[&oids]).await?;
     let text = |place| row.get::<_, Option<String>>(place);
     let of_tables = [
@@ -32,7 +38,7 @@ pub(crate) async fn obstacle(
         (!row.get::<_, bool>(4))
             .then(|| "this user may not lock the table against readers".to_owned()),
     ];
-    Ok(no_room(&row, lanes).or(of_tables.into_iter().flatten().next()))
+    Ok(no_room(&row, config.jobs).or(of_tables.into_iter().flatten().next()))
 }
 
 fn no_room(row: &Row, lanes: usize) -> Option<String> {
@@ -45,8 +51,9 @@ fn no_room(row: &Row, lanes: usize) -> Option<String> {
     }
 }
 
-/// The sessions $1 that wait for another one of them, be it by way of others. Locks that are held for
-/// a moment only do not count.
+/// The sessions $1 that wait for another one of them, be it by way of others. Who shares an advisory
+/// lock with somebody may be a connection of the same load, whose transactions end together. Locks that
+/// are held for a moment only do not count.
 const ENTANGLED: &str = "
 WITH RECURSIVE waiting (pid) AS (
     SELECT pg_catalog.unnest(pg_catalog.pg_blocking_pids(pid))
@@ -55,7 +62,21 @@ WITH RECURSIVE waiting (pid) AS (
       AND wait_event OPERATOR(pg_catalog.<>) ALL (
           ARRAY['extend', 'page', 'frozenid', 'spectoken']::pg_catalog.text[])
     UNION
-    SELECT pg_catalog.unnest(pg_catalog.pg_blocking_pids(pid)) FROM waiting
+    SELECT pg_catalog.unnest(pg_catalog.pg_blocking_pids(next.pid))
+    FROM waiting
+    CROSS JOIN LATERAL (
+        SELECT waiting.pid
+        UNION
+        SELECT peer.pid
+        FROM pg_catalog.pg_locks own
+        JOIN pg_catalog.pg_locks peer
+            ON ROW(peer.locktype, peer.mode, peer.database, peer.classid, peer.objid, peer.objsubid)
+               OPERATOR(pg_catalog.=)
+               ROW(own.locktype, own.mode, own.database, own.classid, own.objid, own.objsubid)
+        WHERE own.pid OPERATOR(pg_catalog.=) waiting.pid AND own.granted AND peer.granted
+          AND own.locktype OPERATOR(pg_catalog.=) 'advisory'
+          AND own.mode OPERATOR(pg_catalog.=) 'ShareLock'
+    ) AS next
 )
 SELECT EXISTS (SELECT FROM waiting WHERE pid OPERATOR(pg_catalog.=) ANY ($1))";
 
@@ -64,10 +85,43 @@ pub(crate) async fn are_entangled(client: &impl GenericClient, pids: &[i32]) -> 
     Ok(client.query_one(ENTANGLED, &[&pids]).await?.get(0))
 }
 
-/// The sessions that the session `pid` waits for; 0 for each prepared transaction.
-pub(crate) async fn blockers(client: &impl GenericClient, pid: i32) -> Result<Vec<i32>> {
-    let sql = "SELECT pg_catalog.pg_blocking_pids($1)";
-    Ok(client.query_one(sql, &[&pid]).await?.get(0))
+/// The sessions that the session $1 waits for, 0 standing for prepared transactions; but not those that
+/// hold one of the locks $2, as loads do.
+const BLOCKERS: &str = "
+SELECT blocker, EXISTS (
+    SELECT FROM pg_catalog.pg_locks
+    WHERE pid OPERATOR(pg_catalog.=) blocker AND granted
+      AND locktype OPERATOR(pg_catalog.=) 'advisory' AND objsubid OPERATOR(pg_catalog.=) 1
+      AND mode OPERATOR(pg_catalog.=) 'ShareLock'
+      AND ((classid::pg_catalog.int8 OPERATOR(pg_catalog.<<) 32)
+           OPERATOR(pg_catalog.|) objid::pg_catalog.int8)
+          OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[]))
+FROM pg_catalog.unnest(pg_catalog.pg_blocking_pids($1)) AS blocker";
+
+/// Who keeps the session `pid` from a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Blocked {
+    /// Nobody: it does not wait.
+    No,
+    /// Prepared transactions, and sessions of loads, of which `loads` are the locks.
+    ByLoads,
+    /// Others as well.
+    ByOthers,
+}
+
+/// Who keeps the session `pid` from a lock.
+pub(crate) async fn blocked(
+    client: &impl GenericClient,
+    pid: i32,
+    loads: &[i64],
+) -> Result<Blocked> {
+    let blockers = client.query(BLOCKERS, &[&pid, &loads]).await?;
+    let is_load = |row: &Row| row.get::<_, i32>(0) == 0 || row.get(1);
+    Ok(match blockers.is_empty() {
+        true => Blocked::No,
+        false if blockers.iter().all(is_load) => Blocked::ByLoads,
+        false => Blocked::ByOthers,
+    })
 }
 
 /// Ends what the session `pid` waits for.

@@ -136,29 +136,41 @@ impl Lane<'_> {
         if let (Some(writer), true) = (&self.writer, committed.rows_sent() > 0) {
             let name = writer.ledger.name_of(part.database, part.number);
             part.prepares(name.clone());
-            let prepare = prepared::prepare(&name);
-            self.link.client.batch_execute(&prepare).await.map_err(Failure::Begin)?;
+            let prepared = self.link.client.batch_execute(&prepared::prepare(&name)).await;
+            prepared.map_err(|error| self.unprepared(error))?;
         }
         part.is_prepared();
         failpoint("atomic::prepared");
         Ok(())
     }
 
-    /// The error of a connection; what one alone would not have is noted.
+    /// Why a transaction is not prepared; what one connection can do without preparing is noted.
+    fn unprepared(&self, error: tokio_postgres::Error) -> Failure {
+        let why = match error.code() {
+            // A trigger has done what cannot be prepared; or there is no room for another.
+            Some(&SqlState::FEATURE_NOT_SUPPORTED | &SqlState::OUT_OF_MEMORY) => {
+                "a transaction could not be prepared"
+            }
+            _ => return Failure::Begin(error),
+        };
+        self.flow.control.go_alone(why);
+        Failure::Ledger(Error::from(error).hint("Load with -j 1.").lasting())
+    }
+
+    /// The error of a connection, with what holding a transaction has to do with it.
     fn apart(&self, part: &Part<'_>, error: Error) -> Error {
-        let control = self.flow.control;
-        let code = error.code().unwrap_or_default().to_owned();
-        match &*code {
-            _ if part.is_alone() || control.is_stopped() => error,
-            code if code == SqlState::T_R_DEADLOCK_DETECTED.code() => {
-                control.go_alone(WAITED);
+        match error.code() {
+            // As several transactions do that write to the same rows; one alone may do better.
+            Some("40P01") if !part.is_alone() && !self.flow.control.is_stopped() => {
+                self.flow.control.go_alone(WAITED);
                 entangled()
             }
-            // What a trigger has done to the transaction.
-            code if code == SqlState::FEATURE_NOT_SUPPORTED.code() => {
-                control.go_alone("a transaction could not be prepared");
-                error.hint("Load with -j 1.").lasting()
-            }
+            // More patience does not help.
+            Some("53200") if !error.lasts() => error
+                .detail(
+                    "With --atomic each leaf and index that was written stays locked to the end.",
+                )
+                .lasting(),
             _ => error,
         }
     }

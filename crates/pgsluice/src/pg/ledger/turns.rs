@@ -7,8 +7,9 @@
 use std::collections::HashSet;
 
 use pgsluice_core::hash::bytes_extended;
-use tokio_postgres::{Client, Error, SimpleQueryMessage};
+use tokio_postgres::{Client, SimpleQueryMessage};
 
+use crate::error::Result;
 use crate::pg::sql::BEGIN;
 
 /// The lock of a load by which an attempt ends all earlier ones; see [`fence`].
@@ -42,13 +43,19 @@ pub(crate) fn is_held(answers: &[SimpleQueryMessage]) -> bool {
     })
 }
 
+/// The locks of all loads that may be running, as the ledger has it.
+pub(crate) async fn lives_noted(client: &Client) -> Result<Vec<i64>> {
+    let sql = "SELECT id FROM pgsluice.load WHERE state OPERATOR(pg_catalog.=) 'running'";
+    Ok(client.query(sql, &[]).await?.iter().map(|row| life(row.get(0))).collect())
+}
+
 /// Marks, for the session, a load as running.
 pub(crate) fn stay(id: &str) -> String {
     format!("SELECT pg_catalog.pg_advisory_lock_shared({})", life(id))
 }
 
 /// The locks of running loads in this database, as [`is_running`] reads them.
-pub(crate) async fn lives(client: &Client) -> Result<HashSet<i64>, Error> {
+pub(crate) async fn lives(client: &Client) -> Result<HashSet<i64>> {
     let rows = client.query(LIVES, &[]).await?;
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
