@@ -5,6 +5,7 @@ copies) -> `trial` (the measurements) -> `lines` (the advice). The table itself 
 """
 
 import os
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -125,6 +126,14 @@ def target_options(target: str | None) -> tuple[str, ...]:
     return ("-d", shown)
 
 
+def embedded() -> str:
+    """Return the URL of the embedded server, started if it is not running."""
+    try:
+        return Server.start(quiet=True).url
+    except subprocess.CalledProcessError as error:
+        raise LabError("could not start the embedded server", error.stderr.strip()) from error
+
+
 def processors() -> int:
     """Return how many connections pgsluice takes by itself."""
     return min(8, os.cpu_count() or 1)
@@ -163,7 +172,7 @@ def opened(target: str | None, say: Callable[[str], None]) -> Iterator[Site]:
     if target is None and not any(os.environ.get(name) for name in PLACES):
         target = os.environ.get("DATABASE_URL") or None
         if target is None:
-            target = Server.start(quiet=True).url
+            target = embedded()
             say(f"nothing names a server: on the embedded one, {target}")
     with sites.opened(target or "") as site:
         yield site
