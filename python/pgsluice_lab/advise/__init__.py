@@ -29,6 +29,8 @@ from pgsluice_lab.site import Site
 # As pgsluice has it: each of these alone says where to connect to.
 PLACES = ("PGHOST", "PGHOSTADDR", "PGPORT", "PGUSER", "PGDATABASE", "PGSERVICE")
 MANY = 5_000
+# Tables that are dropped at once: each with its indexes, and what they depend on.
+A_TRANSACTION = 100
 # The input, as text, ordered, in parts and by leaf.
 FORMS = 6
 
@@ -155,6 +157,12 @@ def load_options(wish: Wish) -> list[str]:
     return options + [word for name, text in given.items() if text for word in (name, text)]
 
 
+def batched(rows: list[list[str]]) -> Iterator[list[str]]:
+    """Yield names, as many as one transaction may well lock."""
+    for first in range(0, len(rows), A_TRANSACTION):
+        yield [name for [name] in rows[first : first + A_TRANSACTION]]
+
+
 @contextmanager
 def emptied(site: Site) -> Iterator[None]:
     """Drop at the end what was made, also where it did not come to that."""
@@ -163,6 +171,8 @@ def emptied(site: Site) -> Iterator[None]:
     finally:
         site.end_loads()
         for [schema] in site.own():
+            for some in batched(site.query(sites.LEAVES_FIRST, schema)):
+                site.execute(sites.sql.SQL(f"DROP TABLE {', '.join(some)} CASCADE"))
             site.drop(schema)
 
 
