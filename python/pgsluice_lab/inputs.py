@@ -16,6 +16,8 @@ from pathlib import Path
 from pgsluice_lab import texts
 
 ROWS_A_BRANCH = 100_000
+# Fewer transactions would be over before they can be timed.
+LEAST = 10
 # Our own memory counts in what the clients started by us report, so nothing is held as a whole.
 ROWS_A_WRITE = 5_000
 
@@ -114,20 +116,21 @@ def pairs(rows: int, most: int) -> Rows:
 
 
 def copytest(batch: int, transactions: int, most: int) -> Rows:
-    """Return rows of `copytest` for so many transactions, but no more than `most`.
-
-    There is at least one whole transaction.
-    """
-    count = max(batch, min(batch * transactions, most))
-    lines = (f"name {num}\t1\t{num // batch}\t{num}\n" for num in range(count))
-    file = kept(f"copytest-{count}-{batch}.txt", lines)
-    load = ("--format", "text", "--columns", "name,thread,block,num")
-    return Rows(file, count, load=load, columns="name, thread, block, num")
+    """Return rows of `copytest` for so many transactions: of at most so many rows, but of ten."""
+    return blocks(max(batch * LEAST, min(batch * transactions, most)), batch)
 
 
 def copytest_whole(rows: int) -> Rows:
     """Return so many rows of `copytest`, for a single transaction."""
-    return copytest(rows, 1, rows)
+    return blocks(rows, rows)
+
+
+def blocks(count: int, size: int) -> Rows:
+    """Return rows of `copytest` in blocks of this size."""
+    lines = (f"name {num}\t1\t{num // size}\t{num}\n" for num in range(count))
+    file = kept(f"copytest-{count}-{size}.txt", lines)
+    load = ("--format", "text", "--columns", "name,thread,block,num")
+    return Rows(file, count, load=load, columns="name, thread, block, num")
 
 
 def orders(rows: int) -> Rows:

@@ -5,6 +5,7 @@ copies) -> `trial` (the measurements) -> `lines` (the advice). The table itself 
 """
 
 import os
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,6 +29,8 @@ from pgsluice_lab.site import Site
 # As pgsluice has it: each of these alone says where to connect to.
 PLACES = ("PGHOST", "PGHOSTADDR", "PGPORT", "PGUSER", "PGDATABASE", "PGSERVICE")
 MANY = 5_000
+# Tables that are dropped at once: each with its indexes, and what they depend on.
+A_TRANSACTION = 100
 # The input, as text, ordered, in parts and by leaf.
 FORMS = 6
 
@@ -125,6 +128,14 @@ def target_options(target: str | None) -> tuple[str, ...]:
     return ("-d", shown)
 
 
+def embedded() -> str:
+    """Return the URL of the embedded server, started if it is not running."""
+    try:
+        return Server.start(quiet=True).url
+    except subprocess.CalledProcessError as error:
+        raise LabError("could not start the embedded server", error.stderr.strip()) from error
+
+
 def processors() -> int:
     """Return how many connections pgsluice takes by itself."""
     return min(8, os.cpu_count() or 1)
@@ -146,6 +157,12 @@ def load_options(wish: Wish) -> list[str]:
     return options + [word for name, text in given.items() if text for word in (name, text)]
 
 
+def batched(rows: list[list[str]]) -> Iterator[list[str]]:
+    """Yield names, as many as one transaction may well lock."""
+    for first in range(0, len(rows), A_TRANSACTION):
+        yield [name for [name] in rows[first : first + A_TRANSACTION]]
+
+
 @contextmanager
 def emptied(site: Site) -> Iterator[None]:
     """Drop at the end what was made, also where it did not come to that."""
@@ -154,6 +171,8 @@ def emptied(site: Site) -> Iterator[None]:
     finally:
         site.end_loads()
         for [schema] in site.own():
+            for some in batched(site.query(sites.LEAVES_FIRST, schema)):
+                site.execute(sites.sql.SQL(f"DROP TABLE {', '.join(some)} CASCADE"))
             site.drop(schema)
 
 
@@ -163,7 +182,7 @@ def opened(target: str | None, say: Callable[[str], None]) -> Iterator[Site]:
     if target is None and not any(os.environ.get(name) for name in PLACES):
         target = os.environ.get("DATABASE_URL") or None
         if target is None:
-            target = Server.start(quiet=True).url
+            target = embedded()
             say(f"nothing names a server: on the embedded one, {target}")
     with sites.opened(target or "") as site:
         yield site

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict
 
+import psycopg
 import typer
 from rich.console import Console
 
@@ -33,6 +34,8 @@ def run(wish: Wish, bar: Callable[[str], AbstractContextManager], yes: bool, as_
 
             progress = None
             advice = advise(site, wish, ask, say)
+    except psycopg.Error as error:
+        raise LabError("the server refused a query", str(error).strip()) from error
     except KeyboardInterrupt:
         raise LabError("interrupted", hint="The copies are dropped.", status=130) from None
     if as_json:

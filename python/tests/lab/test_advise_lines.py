@@ -117,9 +117,9 @@ class Lines(unittest.TestCase):
             self.line(3),
             "Load with: pgsluice load x.csv -t events -j 2: 400,000 rows/s, 4.0 times as fast as"
             " one COPY through the root. Speed of others over 2 connections, to one COPY through"
-            " the root: COPY 1.2 times; COPY of rows ordered by partition before 1.6 times; COPY of a"
-            " file a leaf, made before 2.5 times; pgsluice --exchange 5.0 times (only for empty leaves,"
-            " which 0 of 2 are).",
+            " the root: COPY 1.2 times; COPY of rows ordered by partition before 1.6 times;"
+            " COPY of a file a leaf, made before 2.5 times; pgsluice --exchange 5.0 times"
+            " (only for empty leaves, which 0 of 2 are).",
         )
 
     def test_exchange_is_the_best_way_where_all_leaves_are_empty(self):

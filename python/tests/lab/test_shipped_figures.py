@@ -1,0 +1,68 @@
+"""The figures, sentences and charts of the experiments that ship: each means something, once."""
+
+import string
+import unittest
+
+from pgsluice_lab import experiment
+from pgsluice_lab.experiment import Experiment, Scale
+
+WHO = ("case", "engine", "server")
+EXTREMES = {"max": max, "min": min}
+BARS = ("case", "engine", "server")
+
+
+def points(each: Experiment, scale: Scale, case: str, where: dict) -> list[dict]:
+    """Return the points of a case that have these values of the axes that it has."""
+    wanted = {
+        axis: EXTREMES[value](scale.values(axis)) if value in EXTREMES else value
+        for axis, value in where.items()
+        if axis not in WHO
+    }
+    return [
+        point
+        for point in each.case[case].points(scale)
+        if all(point.get(axis, value) == value for axis, value in wanted.items())
+    ]
+
+
+class Shipped(unittest.TestCase):
+    def each_scale(self):
+        for each in experiment.experiments():
+            for scale in each.scales.values():
+                yield each, scale
+
+    def test_a_figure_means_one_point(self):
+        for each, scale in self.each_scale():
+            for figure in each.figures:
+                for who in filter(None, (figure.of, figure.over)):
+                    found = points(each, scale, who["case"], who)
+                    self.assertEqual(len(found), 1, f"{each.name} {scale.name} {figure.name}")
+
+    def test_sentences_name_figures_or_parameters_but_not_one_of_both(self):
+        for each, scale in self.each_scale():
+            figures = {figure.name for figure in each.figures}
+            for sentence in each.sentences:
+                for _, name, _, _ in string.Formatter().parse(sentence.text):
+                    if name:
+                        self.assertEqual((name in figures) + (name in scale.parameters), 1, name)
+
+    def test_charts_have_points_of_every_case_that_they_name(self):
+        for each, scale in self.each_scale():
+            for chart in each.charts:
+                for case in chart.cases or each.case:
+                    found = points(each, scale, case, chart.where)
+                    self.assertTrue(found, f"{each.name} {scale.name} {chart.title}: {case}")
+                    named = set(chart.engines or each.case[case].engines)
+                    self.assertTrue(named & set(each.case[case].engines), chart.title)
+                if chart.x not in BARS:
+                    self.assertIn(chart.x, scale.parameters)
+
+    def test_claims_say_what_agrees_with_them(self):
+        for each in experiment.experiments():
+            for claim in each.claims:
+                low, high = claim.holds
+                self.assertLess(low, high, claim.says)
+
+
+if __name__ == "__main__":
+    unittest.main()
