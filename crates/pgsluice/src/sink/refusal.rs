@@ -53,7 +53,7 @@ pub(super) fn blame(flow: &Flow<'_>, error: &tokio_postgres::Error, node: NodeId
     if let Some(hint) = no_longer_its_row(flow, db, node) {
         report = report.hint(hint);
     }
-    let context = Context::parse(db.where_().unwrap_or_default(), flow, beside.as_ref());
+    let context = Context::parse(db.where_().unwrap_or_default(), flow, node, beside.as_ref());
     let column = context.column.or_else(|| db.column().map(str::to_owned));
     if let Some(column) = &column {
         report = report.column(column);
@@ -130,8 +130,11 @@ struct Context {
 impl Context {
     /// `COPY relation, line N, column name: "value"`, in the server's language: the relation and
     /// the columns are known, and the number is the first after the relation.
-    fn parse(context: &str, flow: &Flow<'_>, beside: Option<&Relation>) -> Self {
-        let relations = flow.plan.tree.nodes.iter().map(|node| node.relation.name.as_str());
+    fn parse(context: &str, flow: &Flow<'_>, node: NodeId, beside: Option<&Relation>) -> Self {
+        // Rows are sent to their node, or through the root; of a tree of many nodes it takes long to look
+        // for the name of each.
+        let nodes = [ROOT, node].into_iter().map(|node| &flow.plan.tree.nodes[node]);
+        let relations = nodes.map(|node| node.relation.name.as_str());
         let beside = beside.map(|relation| relation.name.as_str());
         Self::parse_with(context, relations.chain(beside), &flow.plan.catalogue.columns)
     }
@@ -142,11 +145,13 @@ impl Context {
         columns: &[String],
     ) -> Self {
         let mut found = Self::default();
-        let Some(line) = context.lines().rfind(|line| line.contains("COPY")) else { return found };
-        // The longest name that is there: leaf_1 is also a part of leaf_12.
-        let relation = relations.filter(|name| line.contains(name)).max_by_key(|name| name.len());
-        let after =
-            relation.and_then(|name| line.split_once(name)).map_or(line, |(_, after)| after);
+        let copies = context.lines().rev().find_map(|line| line.split_once("COPY"));
+        let Some((_, line)) = copies else { return found };
+        // The first name that is there, since a value may hold another; of those that begin there the
+        // longest: leaf_1 is also a part of leaf_12.
+        let places = relations.filter_map(|name| Some((line.find(name)?, name.len())));
+        let relation = places.min_by_key(|(at, length)| (*at, std::cmp::Reverse(*length)));
+        let after = relation.map_or(line, |(at, length)| &line[at + length..]);
         let Some(start) = after.find(|c: char| c.is_ascii_digit()) else { return found };
         let digits =
             after[start..].find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len() - start);
@@ -194,6 +199,7 @@ mod tests {
         assert_eq!(parse("COPY t, line 3, column line 7, null"), (Some(3), Some("line 7".into())));
         assert_eq!(parse("COPY t, Zeile 3, Spalte a: »x«"), (Some(3), Some("a".into())));
         assert_eq!(parse("COPY t, line 3, column b: \"x a: y\""), (Some(3), Some("b".into())));
+        assert_eq!(parse("COPY t, line 3, column b: \"leaf_1 9\""), (Some(3), Some("b".into())));
         assert_eq!(parse("SQL statement \"SELECT 1\""), (None, None));
     }
 }
