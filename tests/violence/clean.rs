@@ -28,7 +28,9 @@ impl Clean {
     /// The rows that are in one twin only, or there twice.
     fn differences(&self) -> String {
         let count = |schema: &str, sign: i32| {
-            format!("SELECT tableoid::regclass::text AS leaf, t::text, {sign} AS n FROM {schema}.t AS t")
+            format!(
+                "SELECT tableoid::regclass::text AS leaf, t::text, {sign} AS n FROM {schema}.t AS t"
+            )
         };
         let sql = format!(
             "SELECT replace(leaf, 'twin.', ''), t, sum(n) FROM ({} UNION ALL {}) x
