@@ -279,8 +279,14 @@ impl Ended {
 
 /// Waits until `done`.
 #[track_caller]
-pub(crate) fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+pub(crate) fn wait_until(what: &str, done: impl Fn() -> bool) {
+    wait_within(PATIENCE, what, done);
+}
+
+/// The same of what may take longer.
+#[track_caller]
+pub(crate) fn wait_within(patience: Duration, what: &str, mut done: impl FnMut() -> bool) {
+    let deadline = Instant::now() + patience;
     while !done() {
         assert!(Instant::now() < deadline, "{what} does not happen");
         thread::sleep(Duration::from_millis(20));

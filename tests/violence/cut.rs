@@ -7,7 +7,7 @@ use super::clean::Clean;
 use super::dirt::{Dirt, REJECTING};
 use super::ordeal::{Blow, Ordeal, Subject};
 use super::size;
-use crate::failures::{Bench, wait_until};
+use crate::failures::{Bench, wait_within};
 use crate::proxy::{Mode, Proxy};
 use crate::server::{Server, on_each_server};
 
@@ -46,7 +46,7 @@ pub(super) fn strike<S: Subject>(
     let place = ordeal.chance.below((all.end - all.start) as usize) as u64;
     proxy.set_after(1 + all.start + place, mode);
     let mut load = ordeal.start(id, if waits { &["--wait=10min"] } else { &[] });
-    wait_until("the blow, or the end", || {
+    wait_within(size().patience, "the blow, or the end", || {
         proxy.mode() == mode || load.child.try_wait().unwrap().is_some()
     });
     let is_struck = proxy.mode() == mode;

@@ -1,6 +1,8 @@
 //! An input of which one row in a hundred is bad in each way: what is loaded, what is rejected and why is
 //! exact, and the reject file, repaired, completes the table.
 
+use std::process::Stdio;
+
 use super::chance::Chance;
 use super::dirt::{Dirt, REJECTING};
 use super::ordeal::Subject;
@@ -23,7 +25,8 @@ fn check(_: &str, server: Server) {
     let Dirt { twins, .. } = &dirt;
     let path = twins.bench.file("repaired.csv", dirt.repaired());
     let path = path.to_str().unwrap();
-    let repaired = twins.bench.load([path, "-t", "public.t", "--header", "--json"]);
+    let load = [path, "-t", "public.t", "--header", "--json"];
+    let repaired = twins.bench.start(load, Stdio::null()).ended_within(size().patience);
     assert_eq!(repaired.summary()["rows_loaded"], dirt.bad_rows());
     twins.are_equal();
     println!(

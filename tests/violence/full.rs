@@ -6,7 +6,7 @@ use super::cut::strike;
 use super::ordeal::{Ordeal, Subject};
 use super::room::Room;
 use super::{grouped, size};
-use crate::failures::{Bench, wait_until};
+use crate::failures::{Bench, wait_within};
 use crate::proxy::{Mode, Proxy};
 use crate::server::{Server, on_each_server, say};
 
@@ -60,7 +60,7 @@ fn is_full(room: &Room, bench: Bench) {
         let ended = if waits {
             let load = start(&[&FIRST[..], &["--wait=10min"]].concat());
             let attempts = format!("SELECT max(attempt) FROM pgsluice.load WHERE id = '{id}'");
-            wait_until("another attempt", || {
+            wait_within(size().patience, "another attempt", || {
                 bench.session.rows(&attempts)[0][0].as_ref().is_some_and(|attempt| attempt != "1")
             });
             room.resize(taken * 4);

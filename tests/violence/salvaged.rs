@@ -5,7 +5,7 @@ use super::chance::Chance;
 use super::dirt::{Dirt, REJECTING};
 use super::ordeal::Subject;
 use super::size;
-use crate::failures::{Bench, wait_until};
+use crate::failures::{Bench, wait_within};
 use crate::proxy::{Mode, Proxy};
 use crate::server::{Server, on_each_server};
 
@@ -26,6 +26,7 @@ fn check(_: &str, server: Server) {
             }
         }
     }
+    println!("{number} COMMITs of rejected rows that nobody answered: table and files are exact.");
 }
 
 fn check_one(dirt: &Dirt, proxy: &Proxy, number: usize, arrives: bool, end: Mode, waits: bool) {
@@ -38,11 +39,11 @@ fn check_one(dirt: &Dirt, proxy: &Proxy, number: usize, arrives: bool, end: Mode
     proxy.set_on(&SALVAGE.repeat(1 + number % 3), silence);
     let more = if waits { &["--wait=10min"][..] } else { &[] };
     let load = dirt.twins.start_into(proxy.url(), &id, &[&options, more].concat());
-    wait_until("the COMMIT", || proxy.mode() == silence);
+    wait_within(size().patience, "the COMMIT", || proxy.mode() == silence);
     if arrives {
         let open = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
                     AND application_name = 'pgsluice' AND state <> 'idle'";
-        wait_until("its end", || bench.value(open) == "0");
+        wait_within(size().patience, "its end", || bench.value(open) == "0");
     }
     proxy.set(end);
     if waits {
@@ -52,8 +53,7 @@ fn check_one(dirt: &Dirt, proxy: &Proxy, number: usize, arrives: bool, end: Mode
     proxy.set(Mode::Pass);
     if !waits {
         ended.fails(1, &["error: "]);
-        ended = dirt.twins.load(&id, &options);
+        ended = dirt.twins.start(&id, &options).ended_within(size().patience);
     }
     dirt.check(&ended);
-    assert_eq!(dirt.twins.load(&id, &options).summary()["rows_loaded"], 0);
 }

@@ -20,7 +20,7 @@ use crate::kind::Kind;
 use crate::pg::connect::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::ledger::{self as sql, Found, NewLoad};
-use crate::pg::sql::{ASYNCHRONOUS, PATIENT};
+use crate::pg::sql::PATIENT;
 use crate::plan::Plan;
 use crate::source::{Fingerprint, Input};
 
@@ -35,7 +35,8 @@ pub(crate) enum Begun {
     Finished(Ledger, [u64; 4]),
 }
 
-/// Begins the load `id`, or takes it up.
+/// Begins the load `id`, or takes it up. That is durable before any row of this attempt: a server that
+/// has lost it when it comes up again would take the rows for those of another one.
 pub(crate) async fn begin(
     config: &Load,
     id: &str,
@@ -51,8 +52,6 @@ pub(crate) async fn begin(
     let columns = &plan.catalogue.columns;
     let own = own_terms(config, &plan.format, plan.catalogue.version)?;
     let now = sql::terms_now(client, &own, table, columns).await?;
-    // What this connection commits is durable with the first rows, or with the load.
-    client.batch_execute(ASYNCHRONOUS).await?;
     wait_for(id, client, target, control).await?;
     let Some(found) = sql::find(client, id).await? else {
         let sources = json(&sources)?;
