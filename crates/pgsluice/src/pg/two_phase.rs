@@ -85,17 +85,17 @@ pub(crate) async fn are_entangled(client: &impl GenericClient, pids: &[i32]) -> 
     Ok(client.query_one(ENTANGLED, &[&pids]).await?.get(0))
 }
 
-/// The sessions that the session $1 waits for, 0 standing for prepared transactions; but not those that
-/// hold one of the locks $2, as loads do.
+/// Of each session that the session $1 waits for: whether it is a prepared transaction, for which 0
+/// stands, or holds one of the locks $2, as loads do. There may be very many locks.
 const BLOCKERS: &str = "
-SELECT blocker, EXISTS (
+SELECT CASE WHEN blocker OPERATOR(pg_catalog.=) 0 THEN true ELSE EXISTS (
     SELECT FROM pg_catalog.pg_locks
     WHERE pid OPERATOR(pg_catalog.=) blocker AND granted
       AND locktype OPERATOR(pg_catalog.=) 'advisory' AND objsubid OPERATOR(pg_catalog.=) 1
       AND mode OPERATOR(pg_catalog.=) 'ShareLock'
       AND ((classid::pg_catalog.int8 OPERATOR(pg_catalog.<<) 32)
            OPERATOR(pg_catalog.|) objid::pg_catalog.int8)
-          OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[]))
+          OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])) END
 FROM pg_catalog.unnest(pg_catalog.pg_blocking_pids($1)) AS blocker";
 
 /// Who keeps the session `pid` from a lock.
@@ -116,7 +116,7 @@ pub(crate) async fn blocked(
     loads: &[i64],
 ) -> Result<Blocked> {
     let blockers = client.query(BLOCKERS, &[&pid, &loads]).await?;
-    let is_load = |row: &Row| row.get::<_, i32>(0) == 0 || row.get(1);
+    let is_load = |row: &Row| row.get(0);
     Ok(match blockers.is_empty() {
         true => Blocked::No,
         false if blockers.iter().all(is_load) => Blocked::ByLoads,
