@@ -77,6 +77,7 @@ def advise(site: Site, wish: Wish, ask: Callable[[str], None], say: trial.Say) -
         rows.total,
         wish.rounds,
         wish.jobs,
+        rows.rows.count,
         str(wish.file) if wish.file else "FILE",
         (*target_options(wish.target), "-t", wish.table, *load_options(wish)),
     )

@@ -15,6 +15,7 @@ from pgsluice_lab.report.numerals import digits, times
 ENOUGH = 0.9
 # Half of the ways had a slowest round that took so much longer than their fastest.
 RESTLESS = 1.5
+FEW = 10_000
 # Of the best rate that batches reach.
 MOST_OF_IT = 0.7
 EXCHANGE = "pgsluice-exchange"
@@ -35,6 +36,7 @@ class Asked:
     total: int | None = None
     rounds: int = 3
     jobs: int = 1
+    rows: int = 200_000
     file: str = "FILE"
     options: tuple[str, ...] = ()
 
@@ -85,6 +87,8 @@ def measured(facts: Facts, figures: Figures, asked: Asked) -> str:
     rounds = f"medians of {asked.rounds} rounds" if asked.rounds > 1 else "one round"
     text = f"Measured with {asked.source}, as COPY text, into empty copies; PostgreSQL"
     text += f" {facts.server.version}, {rounds}."
+    if asked.rows < FEW:
+        text += " So few rows show how programs begin, and little else."
     if facts.not_copied:
         text += f" Not copied, so not in the figures: {', '.join(facts.not_copied)}."
     if figures.unrest > RESTLESS:

@@ -16,7 +16,7 @@ LEAF = Node(
 )  # fmt: skip
 EVENTS = Facts("events", [ROOT, LEAF, LEAF], [Column("id"), Column("kind")])
 FLAT = Facts("flat", [replace(LEAF, parent=None, level=0, bound="")])
-ASKED = Asked("the first 200,000 rows of x.csv", 400_000, 1, 2, "x.csv", ("-t", "events"))
+ASKED = Asked("the first 200,000 rows of x.csv", 400_000, 1, 2, 200_000, "x.csv", ("-t", "events"))
 # Seconds of 200,000 rows by case, engine, connections; those of INSERT by rows a statement.
 SECONDS = {
     ("tree", "psql", 1): 2.0,
@@ -79,6 +79,11 @@ class Lines(unittest.TestCase):
             " PostgreSQL 18, one round. Not copied, so not in the figures: 1 trigger, 2 foreign"
             " keys.",
         )
+
+    def test_few_rows_are_said(self):
+        found = lines(EVENTS, Figures(loads()), replace(ASKED, rows=9_999))
+        self.assertRegex(found[1], "one round. So few rows show how programs begin")
+        self.assertNotIn("few", self.line(1))
 
     def test_rounds_that_differ_are_said(self):
         again = [replace(load, round=2, seconds=2 * load.seconds) for load in loads()]
