@@ -6,8 +6,17 @@ from dataclasses import dataclass
 
 from pgsluice_lab.advise import settings
 from pgsluice_lab.advise.facts import Facts, count
-from pgsluice_lab.advise.figures import Figures, Way
-from pgsluice_lab.advise.trial import BARE, COPY, INSERT, OURS, PLAIN, TREE
+from pgsluice_lab.advise.figures import (
+    BARE,
+    COPY,
+    EXCHANGE,
+    INSERT,
+    OURS,
+    PLAIN,
+    TREE,
+    Figures,
+    Way,
+)
 from pgsluice_lab.advise.words import NOTICED, amount, faster, over, short
 from pgsluice_lab.report.numerals import digits, times
 
@@ -18,10 +27,9 @@ RESTLESS = 1.5
 FEW = 10_000
 # Of the best rate that batches reach.
 MOST_OF_IT = 0.7
-EXCHANGE = "pgsluice-exchange"
 REFUSED = "pgsluice ended with status 1: error: "
 OTHERS = {
-    "psql": "COPY",
+    COPY: "COPY",
     "psql-ordered": "COPY of rows ordered by partition before",
     "psql-leaves": "COPY of a file a leaf, made before",
     EXCHANGE: "pgsluice --exchange",
