@@ -125,7 +125,7 @@ def partitioning(facts: Facts, figures: Figures) -> str:
         return f"Partitioning costs a COPY through the root nothing that shows: {against} plain."
     return (
         f"Partitioning costs a COPY through the root {times(ratio)} times the time of a plain table"
-        f" with the same indexes: {against}; fewer partitions could win that, no more."
+        f" with the same indexes: {against}; the rest is the most that fewer partitions could save."
     )
 
 
@@ -148,6 +148,10 @@ def found_like(figures: Figures, best: Way) -> Iterator[Way]:
     return figures.ways(best.case, best.engine)
 
 
+def parts(jobs: int) -> str:
+    return f" of the file in {jobs} parts at once" if jobs > 1 else ""
+
+
 def near(figures: Figures, way: Way, best: Way) -> bool:
     return rate(figures, way) >= ENOUGH * rate(figures, best)
 
@@ -163,7 +167,7 @@ def loading(facts: Facts, figures: Figures, asked: Asked, best: Way | None) -> s
     texts = {
         OURS: asked.command(best.jobs),
         EXCHANGE: asked.command(best.jobs, "--exchange"),
-        COPY: r"psql's \copy" + over(best.jobs),
+        COPY: r"psql's \copy" + parts(best.jobs),
     }
     text = f"Load with: {texts[best.engine]}: {digits(rate(figures, best))} rows/s"
     through = "one COPY through the root" if facts.partitioned else "one COPY"
@@ -220,11 +224,9 @@ def indexes(facts: Facts, figures: Figures) -> str:
     if ratio > 1 / NOTICED:
         return f"{of} {verb} no time of a COPY that shows: {against}."
     text = f"{of} {verb} {100 * (1 - ratio):.0f} % of a COPY's time: {against}."
-    exchange = figures.fastest(TREE, EXCHANGE)
-    if exchange:
-        text += (
-            f" Into empty leaves --exchange builds them last: {short(figures.middle(exchange))}."
-        )
+    if exchange := figures.fastest(TREE, EXCHANGE):
+        seconds = short(figures.middle(exchange))
+        text += f" --exchange, which builds indexes last, takes {seconds}{over(exchange.jobs)}."
     return text
 
 
