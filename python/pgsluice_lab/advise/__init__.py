@@ -100,11 +100,11 @@ def extent(facts: Facts, wish: Wish) -> int:
     """Return about how many bytes the rows to measure with have."""
     if wish.file:
         try:
-            return min(wish.file.stat().st_size, wish.rows * 1_000)
+            return min(wish.file.stat().st_size, wish.rows * 1_000, sample.MOST)
         except OSError as error:
             raise LabError(f"could not read {wish.file}", error.strerror or str(error)) from error
     each = facts.bytes / facts.rows if facts.rows else 1_000
-    return int(min(facts.bytes, each * wish.rows))
+    return int(min(facts.bytes, each * wish.rows, sample.MOST))
 
 
 def intention(facts: Facts, loads: int, size: int, jobs: int) -> str:
