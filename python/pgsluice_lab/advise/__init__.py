@@ -21,7 +21,7 @@ from pgsluice_lab.advise.figures import Figures
 from pgsluice_lab.advise.lines import Asked
 from pgsluice_lab.advise.sample import Format
 from pgsluice_lab.advise.trial import Trial
-from pgsluice_lab.advise.words import amount
+from pgsluice_lab.advise.words import amount, over
 from pgsluice_lab.failure import LabError
 from pgsluice_lab.server import Server
 from pgsluice_lab.site import Site
@@ -64,7 +64,7 @@ def advise(site: Site, wish: Wish, ask: Callable[[str], None], say: trial.Say) -
         sample.wanted(facts, site)
     size = extent(facts, wish)
     ways = len(trial.ways(facts, Trial(wish.rounds, wish.jobs)))
-    ask(intention(facts, ways * wish.rounds, size))
+    ask(intention(facts, ways * wish.rounds, size, wish.jobs))
     inputs.cache().mkdir(parents=True, exist_ok=True)
     disk.check(FORMS * size, 0, inputs.cache(), None)
     with emptied(site), tempfile.TemporaryDirectory(dir=inputs.cache()) as place:
@@ -77,6 +77,7 @@ def advise(site: Site, wish: Wish, ask: Callable[[str], None], say: trial.Say) -
         rows.total,
         wish.rounds,
         wish.jobs,
+        rows.rows.count,
         str(wish.file) if wish.file else "FILE",
         (*target_options(wish.target), "-t", wish.table, *load_options(wish)),
     )
@@ -99,14 +100,14 @@ def extent(facts: Facts, wish: Wish) -> int:
     """Return about how many bytes the rows to measure with have."""
     if wish.file:
         try:
-            return min(wish.file.stat().st_size, wish.rows * 1_000)
+            return min(wish.file.stat().st_size, wish.rows * 1_000, sample.MOST)
         except OSError as error:
             raise LabError(f"could not read {wish.file}", error.strerror or str(error)) from error
     each = facts.bytes / facts.rows if facts.rows else 1_000
-    return int(min(facts.bytes, each * wish.rows))
+    return int(min(facts.bytes, each * wish.rows, sample.MOST))
 
 
-def intention(facts: Facts, loads: int, size: int) -> str:
+def intention(facts: Facts, loads: int, size: int, jobs: int) -> str:
     """Return what is going to be done."""
     made = scratch.tables(facts)
     many = ""
@@ -114,8 +115,9 @@ def intention(facts: Facts, loads: int, size: int) -> str:
         many = " That many tables take minutes to make, and each COPY through the root locks them."
     return (
         f"Advice makes {made:,} empty tables like those of {facts.table} in schemas of its own,"
-        f" loads up to {amount(size)} of rows into them {loads:,} times, and drops"
-        f" them.{many} {facts.table} itself is only read."
+        f" loads up to {amount(size)} of rows into them {loads:,} times{over(jobs, 'up to ')}, each"
+        f" after a CHECKPOINT if you may ask for one, and drops them.{many} {facts.table} itself is"
+        " only read."
     )
 
 
@@ -146,15 +148,19 @@ def load_options(wish: Wish) -> list[str]:
     form = wish.form
     if wish.file is None:
         return []
-    options = [] if form.name == "csv" and wish.file.suffix == ".csv" else ["--format", form.name]
+    # As pgsluice tells it by the name.
+    known = "csv" if wish.file.suffix == ".csv" else "text"
+    options = [] if form.name == known else ["--format", form.name]
     options += ["--header"] if form.header else []
     given = {
-        "--delimiter": form.delimiter,
+        "--delimiter": form.delimiter or None,
         "--null": form.null,
-        "--quote": form.quote,
-        "--columns": form.columns,
+        "--quote": form.quote or None,
+        "--columns": form.columns or None,
     }
-    return options + [word for name, text in given.items() if text for word in (name, text)]
+    return options + [
+        word for name, text in given.items() if text is not None for word in (name, text)
+    ]
 
 
 def batched(rows: list[list[str]]) -> Iterator[list[str]]:

@@ -1,6 +1,5 @@
 """What is known of a table before anything is measured: its tree, columns, sizes, and settings."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 
@@ -148,7 +147,3 @@ class Facts:
 
 def count(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
-
-
-def first(nodes: list[Node], holds: Callable[[Node], bool]) -> Node | None:
-    return next((node for node in nodes if holds(node)), None)

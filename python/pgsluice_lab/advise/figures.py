@@ -4,6 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 
+# The cases, and the engines that advice speaks of by name.
+TREE, PLAIN, BARE = "tree", "plain", "bare"
+COPY, OURS, EXCHANGE, INSERT = "psql", "pgsluice", "pgsluice-exchange", "psycopg-values"
+
 
 @dataclass(frozen=True)
 class Way:

@@ -6,8 +6,17 @@ from dataclasses import dataclass
 
 from pgsluice_lab.advise import settings
 from pgsluice_lab.advise.facts import Facts, count
-from pgsluice_lab.advise.figures import Figures, Way
-from pgsluice_lab.advise.trial import BARE, COPY, INSERT, OURS, PLAIN, TREE
+from pgsluice_lab.advise.figures import (
+    BARE,
+    COPY,
+    EXCHANGE,
+    INSERT,
+    OURS,
+    PLAIN,
+    TREE,
+    Figures,
+    Way,
+)
 from pgsluice_lab.advise.words import NOTICED, amount, faster, over, short
 from pgsluice_lab.report.numerals import digits, times
 
@@ -15,12 +24,12 @@ from pgsluice_lab.report.numerals import digits, times
 ENOUGH = 0.9
 # Half of the ways had a slowest round that took so much longer than their fastest.
 RESTLESS = 1.5
+FEW = 10_000
 # Of the best rate that batches reach.
 MOST_OF_IT = 0.7
-EXCHANGE = "pgsluice-exchange"
 REFUSED = "pgsluice ended with status 1: error: "
 OTHERS = {
-    "psql": "COPY",
+    COPY: "COPY",
     "psql-ordered": "COPY of rows ordered by partition before",
     "psql-leaves": "COPY of a file a leaf, made before",
     EXCHANGE: "pgsluice --exchange",
@@ -35,6 +44,7 @@ class Asked:
     total: int | None = None
     rounds: int = 3
     jobs: int = 1
+    rows: int = 200_000
     file: str = "FILE"
     options: tuple[str, ...] = ()
 
@@ -85,6 +95,8 @@ def measured(facts: Facts, figures: Figures, asked: Asked) -> str:
     rounds = f"medians of {asked.rounds} rounds" if asked.rounds > 1 else "one round"
     text = f"Measured with {asked.source}, as COPY text, into empty copies; PostgreSQL"
     text += f" {facts.server.version}, {rounds}."
+    if asked.rows < FEW:
+        text += " So few rows show how programs begin, and little else."
     if facts.not_copied:
         text += f" Not copied, so not in the figures: {', '.join(facts.not_copied)}."
     if figures.unrest > RESTLESS:
@@ -113,7 +125,7 @@ def partitioning(facts: Facts, figures: Figures) -> str:
         return f"Partitioning costs a COPY through the root nothing that shows: {against} plain."
     return (
         f"Partitioning costs a COPY through the root {times(ratio)} times the time of a plain table"
-        f" with the same indexes: {against}; fewer partitions could win that, no more."
+        f" with the same indexes: {against}; the rest is the most that fewer partitions could save."
     )
 
 
@@ -136,6 +148,10 @@ def found_like(figures: Figures, best: Way) -> Iterator[Way]:
     return figures.ways(best.case, best.engine)
 
 
+def parts(jobs: int) -> str:
+    return f" of the file in {jobs} parts at once" if jobs > 1 else ""
+
+
 def near(figures: Figures, way: Way, best: Way) -> bool:
     return rate(figures, way) >= ENOUGH * rate(figures, best)
 
@@ -151,7 +167,7 @@ def loading(facts: Facts, figures: Figures, asked: Asked, best: Way | None) -> s
     texts = {
         OURS: asked.command(best.jobs),
         EXCHANGE: asked.command(best.jobs, "--exchange"),
-        COPY: r"psql's \copy" + over(best.jobs),
+        COPY: r"psql's \copy" + parts(best.jobs),
     }
     text = f"Load with: {texts[best.engine]}: {digits(rate(figures, best))} rows/s"
     through = "one COPY through the root" if facts.partitioned else "one COPY"
@@ -208,11 +224,9 @@ def indexes(facts: Facts, figures: Figures) -> str:
     if ratio > 1 / NOTICED:
         return f"{of} {verb} no time of a COPY that shows: {against}."
     text = f"{of} {verb} {100 * (1 - ratio):.0f} % of a COPY's time: {against}."
-    exchange = figures.fastest(TREE, EXCHANGE)
-    if exchange:
-        text += (
-            f" Into empty leaves --exchange builds them last: {short(figures.middle(exchange))}."
-        )
+    if exchange := figures.fastest(TREE, EXCHANGE):
+        seconds = short(figures.middle(exchange))
+        text += f" --exchange, which builds indexes last, takes {seconds}{over(exchange.jobs)}."
     return text
 
 

@@ -20,6 +20,8 @@ from pgsluice_lab.site import Site
 MARGIN = 1.5
 # Of a table that was never analyzed; with wider rows the sample is smaller.
 BYTES_A_ROW = 100
+# However many rows are asked for.
+MOST = 1 << 28
 
 
 @dataclass(frozen=True)
@@ -172,6 +174,7 @@ def chosen(facts: Facts, columns: str, rows: int) -> str:
     if any(node.kind == "f" for node in facts.nodes):
         return f"{from_all} LIMIT {rows}"
     known = facts.rows or facts.bytes // BYTES_A_ROW
+    rows = max(1, min(rows, MOST * known // max(1, facts.bytes))) if known else rows
     if known > 2 * rows:
         percent = min(100, 100 * MARGIN * rows / known)
         from_all += f" TABLESAMPLE SYSTEM ({percent:.6f}) REPEATABLE (1)"
@@ -186,7 +189,7 @@ def cut(file: Path, form: Format, rows: int, to: Path) -> tuple[int, int]:
         with file.open("rb") as source, to.open("wb") as out:
             for number, record in enumerate(records(source, form)):
                 header = form.header and number == 0
-                if wrote == rows:
+                if wrote == rows or size > MOST:
                     break
                 # COPY text before PostgreSQL 15 knows no header.
                 if not header or form.name == "csv":
@@ -201,11 +204,13 @@ def cut(file: Path, form: Format, rows: int, to: Path) -> tuple[int, int]:
 def records(source: Iterator[bytes], form: Format) -> Iterator[bytes]:
     r"""Yield rows as COPY sees them: in CSV a quote opens and closes anywhere; `\.` is the end."""
     quote = (form.quote or '"').encode()
-    row, quotes = b"", 0
+    row: list[bytes] = []
+    size = quotes = 0
     for line in source:
         if not row and line.rstrip(b"\r\n") == b"\\.":
             return
-        row += line
+        row.append(line)
+        size += len(line)
         if form.name == "csv":
             quotes += line.count(quote)
             whole = quotes % 2 == 0
@@ -213,10 +218,14 @@ def records(source: Iterator[bytes], form: Format) -> Iterator[bytes]:
             ending = line.removesuffix(b"\n")
             whole = (len(ending) - len(ending.rstrip(b"\\"))) % 2 == 0
         if whole:
-            yield row
-            row, quotes = b"", 0
+            yield b"".join(row)
+            row, size, quotes = [], 0, 0
+        elif size > MOST:
+            begins = row[0][:60].decode(errors="replace")
+            hint = "Is a quote missing, or --quote wrong?"
+            raise LabError("a row is longer than 256 MiB", f"It begins: {begins}", hint)
     if row:
-        yield row
+        yield b"".join(row)
 
 
 def script(site: Site, folder: Path, line: str, schema: str) -> None:

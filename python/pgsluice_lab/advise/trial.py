@@ -10,7 +10,18 @@ from pathlib import Path
 from pgsluice_lab import measure, stage
 from pgsluice_lab.advise import scratch
 from pgsluice_lab.advise.facts import Facts
-from pgsluice_lab.advise.figures import Figures, Load, Way
+from pgsluice_lab.advise.figures import (
+    BARE,
+    COPY,
+    EXCHANGE,
+    INSERT,
+    OURS,
+    PLAIN,
+    TREE,
+    Figures,
+    Load,
+    Way,
+)
 from pgsluice_lab.advise.sample import Sample
 from pgsluice_lab.engine import Engine, available
 from pgsluice_lab.experiment import Case, Experiment, Scale
@@ -20,10 +31,8 @@ from pgsluice_lab.site import Site
 from pgsluice_lab.stage import Stage
 
 Say = Callable[[str, int], None]
-TREE, PLAIN, BARE = "tree", "plain", "bare"
 TITLES = {TREE: "the table", PLAIN: "a plain table", BARE: "the table without indexes"}
-AT_ONCE = ("psql", "psql-ordered", "psql-leaves", "pgsluice-exchange")
-INSERT, COPY, OURS = "psycopg-values", "psql", "pgsluice"
+AT_ONCE = (COPY, "psql-ordered", "psql-leaves", EXCHANGE)
 BATCHES = {1: 300, 10: 1_000, 100: 5_000, 1_000: 20_000}
 # One statement takes so many values at most.
 PARAMETERS = 65_535
@@ -59,7 +68,7 @@ def ways(facts: Facts, trial: Trial) -> list[Way]:
         found.append(Way(PLAIN, COPY))
     if facts.indexes[1]:
         found.append(Way(BARE, COPY))
-    engines = AT_ONCE if facts.partitioned else ("psql",)
+    engines = AT_ONCE if facts.partitioned else (COPY,)
     found += [Way(TREE, engine, trial.jobs) for engine in engines]
     found += [Way(TREE, OURS, jobs) for jobs in trial.ladder]
     most = PARAMETERS // max(1, len(facts.loaded))

@@ -36,5 +36,5 @@ def faster(ratio: float) -> str:
     return "as fast as" if ratio > 1 / NOTICED else f"{times(ratio)} times the speed of"
 
 
-def over(jobs: int) -> str:
-    return f" over {jobs} connections" if jobs > 1 else ""
+def over(jobs: int, limit: str = "") -> str:
+    return f" over {limit}{jobs} connections" if jobs > 1 else ""

@@ -123,7 +123,22 @@ class Advice(unittest.TestCase):
         advice = self.advice(ORDERS, f"a,b,c\n{text}", columns=columns, header=True, rows=30)
         self.assertEqual(self.failures(advice), [])
         self.assertIn("the first 30 of about 4", advice.lines[1])
-        self.assertIn(f"--header --columns '{columns}' -j", advice.lines[3])
+
+    def test_the_format_is_in_the_command_that_is_advised(self):
+        def options(name: str, form: Format) -> list[str]:
+            return advise.load_options(Wish("t", Path(name), form))
+
+        csv = Format("csv", True, ",", "", "'", "a,b")
+        self.assertEqual(
+            options("x.csv", csv),
+            ["--header", "--delimiter", ",", "--null", "", "--quote", "'", "--columns", "a,b"],
+        )
+        self.assertEqual(options("x.csv", Format("text")), ["--format", "text"])
+        self.assertEqual(options("x.txt", Format("csv")), ["--format", "csv"])
+        self.assertEqual(options("x.txt", Format("text")), [])
+        self.assertEqual(advise.load_options(Wish("t")), [])
+        self.assertEqual(advise.target_options("host=h password=x"), ("-d", "..."))
+        self.assertEqual(advise.target_options("host=h"), ("-d", "host=h"))
 
     def test_tables_that_are_not_partitioned(self):
         advice = self.advice("flat", "".join(f"{n},2024-01-01\n" for n in range(50)))

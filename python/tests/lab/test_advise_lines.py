@@ -16,7 +16,7 @@ LEAF = Node(
 )  # fmt: skip
 EVENTS = Facts("events", [ROOT, LEAF, LEAF], [Column("id"), Column("kind")])
 FLAT = Facts("flat", [replace(LEAF, parent=None, level=0, bound="")])
-ASKED = Asked("the first 200,000 rows of x.csv", 400_000, 1, 2, "x.csv", ("-t", "events"))
+ASKED = Asked("the first 200,000 rows of x.csv", 400_000, 1, 2, 200_000, "x.csv", ("-t", "events"))
 # Seconds of 200,000 rows by case, engine, connections; those of INSERT by rows a statement.
 SECONDS = {
     ("tree", "psql", 1): 2.0,
@@ -80,6 +80,11 @@ class Lines(unittest.TestCase):
             " keys.",
         )
 
+    def test_few_rows_are_said(self):
+        found = lines(EVENTS, Figures(loads()), replace(ASKED, rows=9_999))
+        self.assertRegex(found[1], "one round. So few rows show how programs begin")
+        self.assertNotIn("few", self.line(1))
+
     def test_rounds_that_differ_are_said(self):
         again = [replace(load, round=2, seconds=2 * load.seconds) for load in loads()]
         self.assertRegex(
@@ -91,7 +96,8 @@ class Lines(unittest.TestCase):
         self.assertEqual(
             self.line(2),
             "Partitioning costs a COPY through the root 2.0 times the time of a plain table with"
-            " the same indexes: 2.00 s against 1.00 s; fewer partitions could win that, no more.",
+            " the same indexes: 2.00 s against 1.00 s; the rest is the most that fewer"
+            " partitions could save.",
         )
 
     def test_partitioning_that_costs_nothing_or_less(self):
@@ -142,6 +148,10 @@ class Lines(unittest.TestCase):
             r"Load with: psql's \copy: 2,000,000 rows/s. Speed of others over 2 connections, ",
             self.line(3, figures=Figures(loads(tree_psql_1=0.1))),
         )
+        self.assertIn(
+            r"psql's \copy of the file in 2 parts at once: 1,000,000 rows/s, 10 times as fast",
+            self.line(3, figures=Figures(loads(tree_psql_2=0.2))),
+        )
 
     def test_no_more_connections_than_help(self):
         self.assertEqual(
@@ -156,7 +166,7 @@ class Lines(unittest.TestCase):
         self.assertEqual(
             self.line(5),
             "The 2 indexes of each leaf take 25 % of a COPY's time: 2.00 s with, 1.50 s without."
-            " Into empty leaves --exchange builds them last: 400 ms.",
+            " --exchange, which builds indexes last, takes 400 ms over 2 connections.",
         )
 
     def test_indexes_that_cost_nothing_or_are_not_there(self):

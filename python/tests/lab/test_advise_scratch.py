@@ -115,6 +115,12 @@ class Sample(unittest.TestCase):
     def test_a_last_row_without_a_newline(self):
         self.assertEqual(self.records(b"1\n2", Format()), [b"1\n", b"2"])
 
+    def test_a_quote_that_is_never_closed_does_not_take_all_memory(self):
+        rows = (b'x,"y' if number == 0 else b"a" * (1 << 20) for number in range(1_000_000))
+        with self.assertRaises(LabError) as caught:
+            next(sample.records(rows, Format("csv")))
+        self.assertEqual(caught.exception.detail, 'It begins: x,"y')
+
     def test_options_of_copy(self):
         self.assertEqual(Format().copy, "(FORMAT text)")
         csv = Format.of(None, Path("x.CSV"), True, "\\t", "it's", "|", "")
@@ -142,6 +148,8 @@ class Sample(unittest.TestCase):
         )
         small = Facts("t", [Node("public.t", rows=1_500, bytes=1 << 20)])
         self.assertNotIn("TABLESAMPLE", sample.chosen(small, "a", 1_000))
+        wide = Facts("t", [Node("public.t", rows=1_000, bytes=1 << 30)])
+        self.assertTrue(sample.chosen(wide, "a", 1_000).endswith(" LIMIT 250"))
         foreign = Facts("t", [Node("public.t", kind="f")])
         self.assertEqual(sample.chosen(foreign, "a", 5), "SELECT a FROM public.t LIMIT 5")
 
