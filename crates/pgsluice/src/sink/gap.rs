@@ -31,7 +31,7 @@ impl Gaps {
     /// Whether a payload has many rows for all of them to be good.
     pub(super) fn is_expected_in(&self, payload: &Payload) -> bool {
         let gap = self.of(payload.wire()).get();
-        gap.is_some_and(|gap| 2 * gap.rows() < payload.rows())
+        gap.is_some_and(|gap| 2 * gap.rows < payload.rows())
     }
 
     /// What a payload begins with.
