@@ -17,7 +17,7 @@ impl Chance {
             || RandomState::new().hash_one(0),
             |seed| seed.parse().expect("PGSLUICE_SEED is a number"),
         );
-        println!("the moments are those of PGSLUICE_SEED={seed}");
+        eprintln!("the moments are those of PGSLUICE_SEED={seed}");
         Self { state: seed }
     }
 

@@ -29,7 +29,7 @@ fn check(_: &str, server: Server) {
     let repaired = twins.bench.start(load, Stdio::null()).ended_within(size().patience);
     assert_eq!(repaired.summary()["rows_loaded"], dirt.bad_rows());
     twins.are_equal();
-    println!(
+    eprintln!(
         "{} of {} rows refused, one in a hundred of each kind: table, reject file and log are exact, and \
          the repaired file completes the table.",
         grouped(dirt.bad_rows()),

@@ -75,7 +75,7 @@ fn is_full(room: &Room, bench: Bench) {
         let before = clean.check(&ended.ended_within(size().patience));
         assert!(before > 0, "nothing had been loaded when the disk was full");
     }
-    println!(
+    eprintln!(
         "a disk with room for two thirds of {} rows: identical after room was made, resumed and waited \
          for.",
         grouped(size().rows)

@@ -103,7 +103,7 @@ impl<S: Subject> Ordeal<S> {
                     }
                 }
             };
-            println!("{story:?}");
+            eprintln!("{story:?}");
             let before = self.subject.check(&ended);
             story.resumed += usize::from(0 < before && before < self.subject.rows());
             is_in_the_ledger(self.subject.bench(), &id);
@@ -147,7 +147,7 @@ impl Story {
     pub(crate) fn tell(&self, what: &str, rows: u64) {
         let Self { loads, blows, early, late, borne, resumed } = self;
         let rows = super::grouped(rows as usize);
-        println!(
+        eprintln!(
             "{blows} {what} in {loads} loads of {rows} rows: identical every time. {early} came before \
              the first row was in, {late} after the last; {borne} loads went on by themselves, {resumed} \
              were resumed in the middle."

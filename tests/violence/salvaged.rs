@@ -26,7 +26,7 @@ fn check(_: &str, server: Server) {
             }
         }
     }
-    println!("{number} COMMITs of rejected rows that nobody answered: table and files are exact.");
+    eprintln!("{number} COMMITs of rejected rows that nobody answered: table and files are exact.");
 }
 
 fn check_one(dirt: &Dirt, proxy: &Proxy, number: usize, arrives: bool, end: Mode, waits: bool) {
