@@ -1,4 +1,4 @@
-"""The program `pgsluice-lab`: it needs the libraries of the extra `lab`, and says so without them."""
+"""The program `pgsluice-lab`. Without the libraries of the extra `lab` it says what it needs."""
 
 import sys
 

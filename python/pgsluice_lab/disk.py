@@ -15,7 +15,7 @@ LEAST = 1 << 30
 
 
 def needed(experiment: Experiment, scale: Scale, engines: dict[str, Engine]) -> tuple[int, int]:
-    """Return the bytes that inputs take, and those that the server takes: the largest table, and WAL."""
+    """Return the bytes of the inputs, and those of the server: the largest table, and WAL."""
     inputs: dict[tuple, int] = {}
     largest = sent = 0
     for case in experiment.cases:

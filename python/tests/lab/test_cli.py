@@ -23,8 +23,7 @@ class Ending(unittest.TestCase):
     def test_without_its_libraries_it_says_how_to_get_them(self):
         # None in sys.modules is what Python takes for a package that is not there.
         script = (
-            "import sys; sys.modules['typer'] = None;"
-            "from pgsluice_lab.__main__ import main; main()"
+            "import sys; sys.modules['typer'] = None;from pgsluice_lab.__main__ import main; main()"
         )
         done = subprocess.run(
             [sys.executable, "-c", script], capture_output=True, text=True, check=False
