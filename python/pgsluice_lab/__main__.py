@@ -1,5 +1,18 @@
-"""`python -m pgsluice_lab`."""
+"""The program `pgsluice-lab`. Without the libraries of the extra `lab` it says what it needs."""
 
-from pgsluice_lab.cli import main
+import sys
 
-main()
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        from pgsluice_lab import cli
+    except ModuleNotFoundError as error:
+        print(f"error: the lab needs the Python package {error.name}", file=sys.stderr)
+        print("hint: pip install 'pgsluice[lab]'", file=sys.stderr)
+        sys.exit(1)
+    cli.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,5 +1,6 @@
 """The command line of `pgsluice-lab`."""
 
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -197,6 +198,8 @@ def bar(name: str) -> Iterator[session.Say]:
 
 def main() -> None:
     """Run the command line; errors are said as PostgreSQL says them."""
+    # Whoever ends us, the server is stopped and what was made is dropped, as after Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         app()
     except LabError as error:

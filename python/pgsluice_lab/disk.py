@@ -7,24 +7,28 @@ from pgsluice_lab.engine import Engine
 from pgsluice_lab.experiment import Experiment, Scale
 from pgsluice_lab.failure import LabError
 
-# A table of loaded text takes up to twice its bytes with indexes, and its WAL as much again.
-OF_A_TABLE = 4
+# A table of loaded text takes up to twice its bytes with indexes, and so does the WAL of a load.
+OF_A_TABLE = OF_WAL = 2
+# The embedded server makes a checkpoint when half of its max_wal_size is full.
+MOST_WAL = 8 << 30
 LEAST = 1 << 30
 
 
 def needed(experiment: Experiment, scale: Scale, engines: dict[str, Engine]) -> tuple[int, int]:
-    """Return the bytes that inputs take, and those that the largest table takes with its WAL."""
+    """Return the bytes of the inputs, and those of the server: the largest table, and WAL."""
     inputs: dict[tuple, int] = {}
-    largest = 0
+    largest = sent = 0
     for case in experiment.cases:
         forms = {engines[name].form for name in case.engines if name in engines}
         for point in case.points(scale):
             size = case.size(scale, point)
             largest = max(largest, size)
+            sent += size * scale.rounds * sum(name in engines for name in case.engines)
             inputs[(case.input, size)] = size
             if forms & {"ordered", "leaves"}:
                 inputs[(case.name, *point.items())] = 2 * size
-    return sum(inputs.values()), OF_A_TABLE * largest
+    wal = min(OF_WAL * max(sent, largest), MOST_WAL)
+    return sum(inputs.values()), OF_A_TABLE * largest + wal
 
 
 def check(inputs: int, table: int, cache: Path, data: Path | None) -> None:

@@ -8,8 +8,8 @@ from pgsluice_lab.server import copy_command
 from pgsluice_lab.shares import shares
 
 BLOCK = 1 << 20
-# Files of leaves are committed as pgsluice does it: without waiting for the disk, and with one commit
-# in the end that does, and so makes all before it durable.
+# Files of leaves are committed as pgsluice does it: without waiting for the disk, and with one
+# commit in the end that does, and so makes all before it durable.
 ASYNCHRONOUS = "SET synchronous_commit = off;"
 FLUSH = "RESET synchronous_commit;\nSELECT pg_logical_emit_message(true, 'lab', '');"
 
