@@ -98,8 +98,11 @@ impl Proxy {
         &self.url
     }
 
-    /// Changes the mode at once. Connections that are closed by a mode are closed before the next begins.
+    /// Changes the mode at once, and for good: what was to change it later does not. Connections that are
+    /// closed by a mode are closed before the next begins.
     pub(crate) fn set(&self, mode: Mode) {
+        *self.state.then.lock().unwrap() = None;
+        *self.state.on.lock().unwrap() = None;
         while self.mode().closes() && self.state.open.load(SeqCst) > 0 {
             thread::sleep(TICK);
         }
