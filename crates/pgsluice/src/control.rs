@@ -69,7 +69,6 @@ impl Control {
             &self.rows_beside,
             &self.indexes_total,
             &self.indexes_built,
-            &self.rows_in_doubt,
         ];
         counts.into_iter().for_each(|count| count.store(0, Relaxed));
         let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
@@ -121,8 +120,9 @@ impl Control {
         self.resume.get_or_init(|| id.to_owned());
     }
 
-    /// Notes how many rows earlier runs of the load have committed.
+    /// Notes how many rows earlier runs of the load have committed: nothing of them is in doubt any more.
     pub(crate) fn set_rows_before(&self, rows: u64) {
+        self.rows_in_doubt.store(0, Relaxed);
         self.before.store(rows, Relaxed);
     }
 
