@@ -262,16 +262,17 @@ impl Salvage<'_, '_> {
         failpoint("rejects::committed");
         Ok(Loaded { stored: self.stored, rejected, destination: None })
     }
-}
 
-impl Salvage<'_, '_> {
     /// Commits, with receipts for all rows.
     async fn commit_rows(&self) -> Result<(), Failure> {
         let Lane { flow, link, writer, held, .. } = self.lane;
+        let client = &link.client;
+        if let Some(before) = self.before {
+            client.batch_execute(before).await?;
+        }
         if held.is_some() {
             return self.lane.keep_part().await;
         }
-        let client = &link.client;
         let writing = writer
             .as_ref()
             .map(|writer| (writer, writer.ledger.writing(&flow.splits, self.payload)));
@@ -282,9 +283,6 @@ impl Salvage<'_, '_> {
             let writing = writer.write(client, writing);
             try_join(rejecting, writing).await.map(|_| ()).map_err(Failure::Receipts)
         };
-        if let Some(before) = self.before {
-            client.batch_execute(before).await?;
-        }
         let in_doubt = self.lane.in_doubt(self.stored);
         let committed = async { client.batch_execute("COMMIT").await.map_err(Failure::Rows) };
         let outcome = try_join(receipts, committed).await;

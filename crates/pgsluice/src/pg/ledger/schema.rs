@@ -108,7 +108,11 @@ pub(crate) async fn make(client: &Client) -> Result<()> {
     if look(client).await? == Presence::Whole {
         return Ok(());
     }
-    let lock = format!("{BEGIN}; SELECT pg_catalog.pg_advisory_xact_lock({MAKING})");
+    // Without the lock on a table the session would go by what it knew of the schema before.
+    let lock = format!(
+        "{BEGIN}; SELECT pg_catalog.pg_advisory_xact_lock({MAKING}); \
+         LOCK TABLE pg_catalog.pg_namespace IN ACCESS SHARE MODE"
+    );
     client.batch_execute(&lock).await?;
     let comment = format!("COMMENT ON TABLE pgsluice.load IS {}", literal(FORMAT.as_bytes()));
     let statements = match look(client).await? {
