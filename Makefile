@@ -53,7 +53,8 @@ test: $(TOOLS) ## Run every test, on PostgreSQL 15 and 18
 	rm -rf $(TARGET)/wheel-test
 	maturin build --locked --quiet --compatibility linux --out $(TARGET)/wheel-test
 	pip install --quiet --no-deps --target $(TARGET)/wheel-test/site $(TARGET)/wheel-test/*.whl
-	PYTHONPATH=$(TARGET)/wheel-test/site python -m unittest discover --start-directory python/tests
+	PATH="$(abspath $(TARGET))/debug:$$PATH" PYTHONPATH=$(TARGET)/wheel-test/site \
+	    python -m unittest discover --start-directory python/tests
 	PYTHONPATH=$(TARGET)/wheel-test/site python -m unittest discover --start-directory bench/tests --top-level-directory .
 
 test-matrix: $(TOOLS) ## Run the tests against PostgreSQL as the judge on 13 to 18 (MATRIX="13 14")
