@@ -5,10 +5,12 @@ Queries go over one connection, which also holds a lock, so that no two labs sha
 
 import os
 import re
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from urllib.parse import quote
 
 import psycopg
 from psycopg import conninfo, errors, sql
@@ -55,6 +57,13 @@ class Site:
             raise LabError("could not connect to the server", str(error).strip()) from error
         self.postmaster = postmaster_of(self.connection.info.backend_pid)
         self.had_ledger = self.query("SELECT to_regnamespace('pgsluice')") != [["None"]]
+
+    @property
+    def uri(self) -> str:
+        """Return `url` in the only form that some programs take."""
+        info = self.connection.info
+        host = f"unix:{info.host}" if info.host.startswith("/") else info.host
+        return f"postgresql://{quote(info.user)}@{host}:{info.port}/{quote(info.dbname)}"
 
     def query(self, text: str | sql.Composable, *values: object) -> list[list[str]]:
         """Return the rows of a query, each value as text."""
@@ -204,7 +213,11 @@ def opened(target: str | None, binaries: Path | None = None) -> Iterator[Site]:
         Path(place).chmod(0o755)  # started by root, the server runs as another user
         options = [arg for setting in [*settings(), LOCKS] for arg in ("--set", setting)]
         options += ["--bin", str(binaries)] if binaries else []
-        server = Server.start("--data", f"{place}/data", *options, quiet=True)
+        try:
+            server = Server.start("--data", f"{place}/data", *options, quiet=True)
+        except subprocess.CalledProcessError as error:
+            said = (error.stderr or "").strip().removeprefix("pgsluice: error: ")
+            raise LabError("the embedded server did not start", said) from error
         try:
             with closing(Site(server.url, environment(), embedded=True)) as site:
                 yield site

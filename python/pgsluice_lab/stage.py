@@ -16,6 +16,8 @@ from pgsluice_lab.site import Site
 # Makes the input of a name, with these parameters.
 Given = Callable[[str, Mapping[str, object]], Rows]
 VARIABLES = ("$URL", "$ID")
+COLUMNS = """SELECT attname FROM pg_attribute
+    WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum"""
 HELD = "SELECT tableoid::regclass::text, count(*) FROM {table} GROUP BY 1 ORDER BY 1"
 
 
@@ -65,12 +67,13 @@ class Stage:
     def shown(self, command: list[str]) -> str:
         """Return a command as it can be shown: without what is only so on this machine."""
         parts = [Path(command[0]).name, *command[1:]]
-        known = {self.site.url: "$URL", f"{self.scratch}/": "", f"{inputs.cache()}/": ""}
+        known = dict.fromkeys((self.site.url, self.site.uri), "$URL")
+        known |= {f"{self.scratch}/": "", f"{inputs.cache()}/": ""}
         known[f"{self.names['folder']}/"] = ""
         known |= dict.fromkeys(self.site.loads[-1:], "$ID")
         for text, word in known.items():
             parts = [part.replace(text, word) for part in parts]
-        return " ".join(part if part in VARIABLES else quoted(part) for part in parts)
+        return " ".join(part if part.startswith(VARIABLES) else quoted(part) for part in parts)
 
     def wrong(self, engine: Engine | None = None) -> str | None:
         """Return what is wrong with the rows that an engine has put into the table, if anything is.
@@ -112,6 +115,7 @@ def made(
     stage = Stage(case, point, names, case.expected(scale, point), schema, site, own)
     stage.names |= {
         "url": site.url,
+        "uri": site.uri,
         "schema": schema,
         "table": stage.table,
         "bare": case.table,
@@ -122,6 +126,8 @@ def made(
         stage.rows = rows = given(case.input, parameters)
         stage.names |= {"copy": rows.copy, "load": list(rows.load), "columns": rows.columns}
         stage.names["list"] = f" {forms.listed(rows.columns)}".rstrip()
+        columns = site.query(COLUMNS, stage.table)
+        stage.names["fields"] = [part for [column] in columns for part in ("--field", column)]
         wanted = {engine.form for engine in engines if not engine.oneself}
         fill(stage, wanted, int(stage.names["jobs"]))
     if script := case.variables.get("script"):

@@ -20,10 +20,10 @@ class Running(OnServer):
         steps = []
         run = self.run_tiny(say=lambda step, total: steps.append((step, total)))
         self.assertEqual({load["status"] for load in run.loads}, {"done"})
-        # pgloader is not everywhere.
+        # pgloader is not everywhere; two more points are those of rows that are there already.
         engines = 4 + ("missing" not in run.head["engines"]["pgloader"])
-        self.assertEqual(len(run.loads), 2 * (2 * engines + 1))
-        self.assertEqual(len(steps), 1 + 3 + len(run.loads))
+        self.assertEqual(len(run.loads), 2 * (2 * engines + 2 + 1))
+        self.assertEqual(len(steps), 1 + 5 + len(run.loads))
         for load in run.loads:
             self.assertGreater(load["seconds"], 0)
             self.assertGreater(load["wal_bytes"], 0)
@@ -130,6 +130,11 @@ class Sites(OnServer):
     def test_no_server_is_an_error_that_says_so(self):
         with self.assertRaisesRegex(LabError, "could not connect"), self.again("host=/nowhere"):
             pass
+
+    def test_programs_that_are_none_of_a_server_are_an_error_that_says_so(self):
+        with self.assertRaisesRegex(LabError, "did not start") as raised:
+            self.enterContext(site.opened(None, self.folder))
+        self.assertIn("no PostgreSQL of version", raised.exception.detail)
 
     def test_a_ledger_that_was_there_stays_and_forgets_the_labs_loads(self):
         load = [programs.needed("pgsluice"), "load", "-", "-d", self.site.url, "-t", "public.mine"]

@@ -32,6 +32,16 @@ input = "accounts"
 engines = ["psql", "psql-ordered", "psql-leaves", "pgsluice", "pgloader"]
 
 [[case]]
+name = "half"
+title = "rows that are there already"
+schema = "key.sql"
+table = "accounts"
+axes = ["rows"]
+input = "accounts"
+prepare = "half.sql"
+engines = ["pgsluice-rejects"]
+
+[[case]]
 name = "insert"
 title = "INSERT by pgbench"
 schema = "hash.sql"
@@ -47,6 +57,10 @@ select format(
     n, :partitions, n)
 from generate_series(0, :partitions - 1) n \\gexec
 """
+KEY = f"{HASH}alter table accounts add primary key (aid);\n"
+HALF = """truncate accounts;
+insert into accounts select aid from generate_series(1, :rows / 2) aid;
+"""
 INSERT = "insert into accounts select (random() * 1000000)::int;\n"
 
 
@@ -56,6 +70,8 @@ def experiment_in(folder: Path, toml: str = TOML) -> Experiment:
     place.mkdir(exist_ok=True)
     (place / "experiment.toml").write_text(toml)
     (place / "hash.sql").write_text(HASH)
+    (place / "key.sql").write_text(KEY)
+    (place / "half.sql").write_text(HALF)
     (place / "insert.pgbench").write_text(INSERT)
     with patch.object(experiment, "FOLDER", folder):
         return experiment.load("tiny")
