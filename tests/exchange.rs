@@ -31,6 +31,7 @@ on_each_server!(
         partitions_that_are_made_first,
         indexes,
         constraints,
+        not_null_of_both,
         options,
         privileges,
         default_privileges,

@@ -5,6 +5,7 @@ use super::{Case, Test};
 pub(super) const TESTS: &[(&str, Test)] = &[
     ("indexes", indexes),
     ("constraints", constraints),
+    ("not_null_of_both", not_null_of_both),
     ("options", options),
     ("privileges", privileges),
     ("default_privileges", default_privileges),
@@ -74,6 +75,10 @@ fn constraints(case: &Case) {
     );
     let refused = case.bench.session.try_run("INSERT INTO t VALUES (1, 3, 'x', '[1,2)')");
     assert!(refused.is_err(), "constraints are in force");
+}
+
+fn not_null_of_both(case: &Case) {
+    carries(case, "DROP TABLE t_1; CREATE TABLE t_1 PARTITION OF t (k NOT NULL) FOR VALUES IN (1)");
 }
 
 fn options(case: &Case) {

@@ -54,7 +54,7 @@ impl Fingerprint {
     pub(crate) fn check(before: &[Self], now: &[Self]) -> Result<()> {
         if before.len() != now.len() {
             let (before, now) = (before.len(), now.len());
-            return Err(changed(format!("it began with {before} inputs, and now there are {now}")));
+            return Err(changed(format!("the number of inputs was {before}, and is now {now}")));
         }
         match before.iter().zip(now).find(|(before, now)| before.file != now.file) {
             None => Ok(()),

@@ -238,6 +238,12 @@ SELECT place, beside, 'rename', 1, 'index', relname::text,
        format('ALTER INDEX %I.%I RENAME TO %I', nspname, named, relname)
 FROM index_ WHERE beside
 UNION ALL
+-- Which the parent has as well: from ATTACH on it is the parent's only, until it is asked for again (18).
+SELECT c.place, c.beside, 'late', 1, 'not null', conname,
+       format('ALTER TABLE %s ADD CONSTRAINT %I NOT NULL %I', c.own, conname, attname)
+FROM constraint_ c JOIN column_ a USING (place, beside)
+WHERE contype = 'n' AND conislocal AND coninhcount > 0 AND attnum = conkey[1]
+UNION ALL
 SELECT place, beside, 'late', 1, 'trigger', tgname, pg_get_triggerdef(oid)
 FROM trigger_ WHERE tgparentid = 0
 UNION ALL
