@@ -54,7 +54,7 @@ impl Fingerprint {
     pub(crate) fn check(before: &[Self], now: &[Self]) -> Result<()> {
         if before.len() != now.len() {
             let (before, now) = (before.len(), now.len());
-            return Err(changed(format!("the number of inputs was {before}, and is now {now}")));
+            return Err(changed(format!("The number of inputs was {before}, and is now {now}")));
         }
         match before.iter().zip(now).find(|(before, now)| before.file != now.file) {
             None => Ok(()),
@@ -71,18 +71,10 @@ impl Fingerprint {
 }
 
 /// The error for an input that is not what it was.
-pub(crate) fn changed(how: impl Into<String>) -> Error {
+pub(crate) fn changed(how: impl AsRef<str>) -> Error {
     Error::new(Kind::Input, "the input is not the one that this load began with")
         .sqlstate("55000")
-        .detail(format!("{}.", capitalized(how.into())))
-}
-
-fn capitalized(text: String) -> String {
-    match text.chars().next() {
-        // Names stay as they are.
-        Some('i') if text.starts_with("it ") => format!("I{}", &text[1..]),
-        _ => text,
-    }
+        .detail(format!("{}.", how.as_ref()))
 }
 
 impl OfFile {
