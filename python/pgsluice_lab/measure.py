@@ -17,7 +17,7 @@ SIZES = """WITH RECURSIVE tree AS (
 def load(stage: Stage, engine: Engine, limit: float) -> dict:
     """Load, and return what a record holds of it: figures, or what went wrong."""
     commands = stage.commands(engine)
-    command = stage.shown(commands[0])
+    command = stage.shown(engine, commands[0])
     if len(commands) > 1:
         command += f"  # {len(commands)} such programs at once, a part of the input each"
     about = {"command": command}

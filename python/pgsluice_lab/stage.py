@@ -64,9 +64,10 @@ class Stage:
             for file in files
         ]
 
-    def shown(self, command: list[str]) -> str:
+    def shown(self, engine: Engine, command: list[str]) -> str:
         """Return a command as it can be shown: without what is only so on this machine."""
-        parts = [Path(command[0]).name, *command[1:]]
+        program = (engine.found() or [engine.program])[0]
+        parts = [Path(part).name if part == program else part for part in command]
         known = dict.fromkeys((self.site.url, self.site.uri), "$URL")
         known |= {f"{self.scratch}/": "", f"{inputs.cache()}/": ""}
         known[f"{self.names['folder']}/"] = ""

@@ -47,7 +47,7 @@ title = "INSERT by pgbench"
 schema = "hash.sql"
 table = "accounts"
 counts = "clients * transactions"
-engines = ["pgbench"]
+engines = ["pgbench", "pgbench-async"]
 variables = { script = "insert.pgbench" }
 """
 HASH = """create table accounts (aid int, bid int, abalance int, filler char(84))
