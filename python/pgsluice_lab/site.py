@@ -60,10 +60,13 @@ class Site:
 
     @property
     def uri(self) -> str:
-        """Return `url` in the only form that some programs take."""
+        """Return `url` in the only form that some programs take; a parameter can be added to it."""
         info = self.connection.info
+        user, name = (quote(text, safe="") for text in (info.user, info.dbname))
         host = f"unix:{info.host}" if info.host.startswith("/") else info.host
-        return f"postgresql://{quote(info.user)}@{host}:{info.port}/{quote(info.dbname)}"
+        mode = info.get_parameters().get("sslmode")
+        tls = f"sslmode={mode}&" if mode else ""
+        return f"postgresql://{user}@{host}:{info.port}/{name}?{tls}"
 
     def query(self, text: str | sql.Composable, *values: object) -> list[list[str]]:
         """Return the rows of a query, each value as text."""

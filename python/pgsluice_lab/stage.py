@@ -68,7 +68,7 @@ class Stage:
         """Return a command as it can be shown: without what is only so on this machine."""
         program = (engine.found() or [engine.program])[0]
         parts = [Path(part).name if part == program else part for part in command]
-        known = dict.fromkeys((self.site.url, self.site.uri), "$URL")
+        known = {self.site.url: "$URL", self.site.uri: "$URL?"}
         known |= {f"{self.scratch}/": "", f"{inputs.cache()}/": ""}
         known[f"{self.names['folder']}/"] = ""
         known |= dict.fromkeys(self.site.loads[-1:], "$ID")

@@ -128,6 +128,10 @@ class Sites(OnServer):
             self.assertNotIn(password, other.url)
             self.assertEqual(other.environment("x")["PGPASSWORD"], password)
 
+    def test_the_uri_for_other_loaders_keeps_how_tls_is_used_and_no_password(self):
+        with self.again(conninfo.make_conninfo(self.target, sslmode="disable")) as other:
+            self.assertRegex(other.uri, r"^postgresql://\w+@[^:@]+:\d+/\w+\?sslmode=disable&$")
+
     def test_no_server_is_an_error_that_says_so(self):
         with self.assertRaisesRegex(LabError, "could not connect"), self.again("host=/nowhere"):
             pass
