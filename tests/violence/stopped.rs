@@ -1,6 +1,7 @@
 //! `pg_ctl stop -m immediate` at any moment: the server loses what it had not written, and begins again
 //! with its log. Commits that it had answered may be gone, but not of a load that has said to be done.
 
+use std::process::Stdio;
 use std::thread;
 
 use super::chance::Chance;
@@ -9,10 +10,13 @@ use super::dirt::{Dirt, REJECTING};
 use super::ordeal::{Blow, Ordeal, Subject};
 use super::size;
 use crate::embedded::Place;
-use crate::failures::Bench;
+use crate::failures::{Bench, Running, program, rows, wait_until};
 use crate::server::{Server, on_each_server};
 
-on_each_server!(crate::violence::stopped::check, [stopped, stopped_while_it_rejects,]);
+on_each_server!(
+    crate::violence::stopped::check,
+    [stopped, stopped_while_it_rejects, stopped_when_all_is_sent,]
+);
 
 fn check(name: &str, server: Server) {
     // Without fsync: what a process has written outlives it, unlike a page of which it has written half.
@@ -21,6 +25,7 @@ fn check(name: &str, server: Server) {
     let (bench, mut chance) = (Bench::of(&url), Chance::new());
     match name {
         "stopped" => endure(&place, Clean::new(bench, size().rows), chance, &[]),
+        "stopped_when_all_is_sent" => when_all_is_sent(&place, bench),
         _ => {
             let dirt = Dirt::new(bench, size().rows_with_dirt, &mut chance);
             endure(&place, dirt, chance, &REJECTING);
@@ -33,6 +38,29 @@ fn endure<S: Subject>(place: &Place, mut subject: S, chance: Chance, options: &[
     let mut ordeal = Ordeal::new(subject, chance, &url, options);
     let story = ordeal.endure(size().stops, |ordeal, id| stop(place, ordeal, id));
     story.tell("immediate stops of the server", ordeal.subject.rows());
+}
+
+/// Stops the server when it has answered every COMMIT and written none of them.
+fn when_all_is_sent(place: &Place, mut bench: Bench) {
+    bench.session.run("ALTER SYSTEM SET wal_writer_delay = '10s'");
+    bench.session.run("SELECT pg_reload_conf()");
+    bench.make_table();
+    bench.file("rows.csv", rows(1000, 10));
+    for (options, status, found) in [(&["--wait=1min"][..], 0, "1000"), (&["--no-ledger"], 1, "")] {
+        let mut load = program();
+        load.args(["load", "rows.csv", "-t", "t", "-d", &bench.url, "-q", "-j1"]).args(options);
+        load.env("PGSLUICE_FAILPOINT", "load::flushing").env("PGSLUICE_FAILPOINT_SLEEP", "3000");
+        load.current_dir(bench.folder.path()).stdin(Stdio::null());
+        let load = Running::start(&mut load);
+        wait_until("all rows are in", || bench.count("t") == 1000);
+        place.stop_immediately();
+        place.start();
+        bench.come_back();
+        let ended = load.ended_within(size().patience);
+        assert_eq!(ended.status.code(), Some(status), "{ended:?}");
+        assert!(found.is_empty() || bench.value("SELECT count(*) FROM t") == found, "{ended:?}");
+        bench.session.run("TRUNCATE t");
+    }
 }
 
 /// Stops the server at a random moment of a load. Every other load waits for it.

@@ -17,6 +17,7 @@ pub const NAMES: [&str; 22] = [
     "rejects::written",
     "rejects::committed",
     "payload::committed",
+    "load::flushing",
     "atomic::ready",
     "atomic::committing",
     "atomic::committed",
@@ -26,7 +27,6 @@ pub const NAMES: [&str; 22] = [
     "atomic::settled",
     "exchange::committing",
     "exchange::committed",
-    "load::flushing",
     "load::closing",
     "load::closed",
 ];

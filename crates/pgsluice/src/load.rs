@@ -353,10 +353,11 @@ fn send(config: &Load, flow: &Flow<'_>, queue: &Queue<'_>, target: &Target) -> C
         runtime.block_on(async {
             let lane = Lane::open(flow, queue, target).await?;
             match (&flow.plan.one_statement, flow.atomic) {
-                (Some(_), _) => lane.copy_as_one(&mut committed).await,
-                (None, None) => lane.copy(&mut committed).await,
-                (None, Some(_)) => lane.copy_all(&mut committed).await,
+                (Some(_), _) => lane.copy_as_one(&mut committed).await?,
+                (None, None) => lane.copy(&mut committed).await?,
+                (None, Some(_)) => return lane.copy_all(&mut committed).await,
             }
+            lane.flush().await
         })
     });
     if let Err(error) = sent {

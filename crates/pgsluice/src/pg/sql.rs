@@ -9,7 +9,7 @@ SET statement_timeout = 0;
 SET lock_timeout = 0;
 SET idle_in_transaction_session_timeout = 0";
 
-/// Spares a flush for each payload, because [`FLUSH`] ends the load.
+/// Spares a flush for each payload, because [`FLUSH`] ends what a connection sends.
 pub(crate) const ASYNCHRONOUS: &str = "SET synchronous_commit = off";
 
 /// The table that a name stands for, if rows can be copied into it: its schema, its own name, the
