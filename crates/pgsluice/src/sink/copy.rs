@@ -186,17 +186,6 @@ impl<'a> Lane<'a> {
         Ok(())
     }
 
-    /// Makes all that was committed durable, over the connection that has committed it: if the server has
-    /// crashed since, and lost what it had answered, this connection is gone as well.
-    pub(crate) async fn flush(&self) -> Result<()> {
-        if self.flow.control.is_stopped() {
-            return Ok(());
-        }
-        failpoint("load::flushing");
-        let flushed = self.link.client.batch_execute(sql::FLUSH).await;
-        self.judge(Some(flushed.map(Some).map_err(Failure::Begin)), &[]).map(drop)
-    }
-
     /// Waits for a payload; None when there will be no more. Notices when the connection is lost.
     async fn next(&self) -> Result<Option<Payload>> {
         loop {

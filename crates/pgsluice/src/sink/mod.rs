@@ -3,6 +3,7 @@
 
 pub(crate) mod copy;
 mod failure;
+mod flush;
 mod gap;
 mod held;
 mod key;

@@ -1,0 +1,20 @@
+//! The end of a connection that has committed without waiting for the disk.
+
+use super::copy::Lane;
+use super::failure::Failure;
+use crate::error::Result;
+use crate::failpoint::failpoint;
+use crate::pg::sql;
+
+impl Lane<'_> {
+    /// Makes all that was committed durable, over the connection that has committed it: if the server has
+    /// crashed since, and lost what it had answered, this connection is gone as well.
+    pub(crate) async fn flush(&self) -> Result<()> {
+        if self.flow.control.is_stopped() {
+            return Ok(());
+        }
+        failpoint("load::flushing");
+        let flushed = self.link.client.batch_execute(sql::FLUSH).await;
+        self.judge(Some(flushed.map(Some).map_err(Failure::Begin)), &[]).map(drop)
+    }
+}
