@@ -14,7 +14,11 @@ impl Lane<'_> {
             return Ok(());
         }
         failpoint("load::flushing");
-        let flushed = self.link.client.batch_execute(sql::FLUSH).await;
-        self.judge(Some(flushed.map(Some).map_err(Failure::Begin)), &[]).map(drop)
+        let flushing = async {
+            let flushed = self.link.client.batch_execute(sql::FLUSH).await;
+            self.judge(Some(flushed.map(Some).map_err(Failure::Begin)), &[]).map(drop)
+        };
+        // A standby may be waited for.
+        self.flow.control.unless_stopped(flushing).await
     }
 }
