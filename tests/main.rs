@@ -19,6 +19,7 @@ mod exchange;
 mod expressions;
 mod failures;
 mod lanes;
+mod ledger;
 mod loader;
 mod names;
 mod oracle;

@@ -144,12 +144,17 @@ fn a_load_that_runs_is_not_forgotten() {
         ledger(bench, &["forget", "l"]).fails(1, &["load l is running (SQLSTATE 55006)"]);
         let listed = ledger(bench, &["list"]).stdout;
         assert!(listed.contains("\nl     public.t  running  "), "{listed}");
+        let shows = |parts: &[&str]| {
+            let shown = ledger(bench, &["show", "l"]).stdout;
+            parts.iter().for_each(|part| assert!(shown.contains(part), "{part}: {shown}"));
+        };
+        shows(&["load     l, running\n", "\nreceipt  public.t"]);
         drop(load.child.stdin.take());
         assert_eq!(load.ended().status.code(), Some(0));
-        let shown = ledger(bench, &["show", "l"]).stdout;
-        for part in ["load     l, finished\n", "term     delimiter: ,", "\nreceipt  public.t9: "] {
-            assert!(shown.contains(part), "{shown}");
-        }
+        shows(&["load     l, finished\n", "term     delimiter: ,", "\nrun      pgsluice "]);
+        let left = ["tree", "receipt", "block", "reject", "witness"]
+            .map(|table| bench.count(&format!("pgsluice.{table}")));
+        assert_eq!((bench.count("pgsluice.load"), left), (1, [0; 5]));
         assert_eq!(ledger(bench, &["forget", "l"]).status.code(), Some(0));
         ledger(bench, &["show", "l"]).fails(1, &["load l is not in the ledger (SQLSTATE 02000)"]);
         ledger(bench, &["forget", "l"]).fails(1, &["load l is not in the ledger"]);
@@ -221,8 +226,9 @@ fn who_may_not_make_a_schema_is_told_what_to_do() {
             // One that is somebody else's.
             bench.session.run("ALTER SCHEMA pgsluice OWNER TO CURRENT_USER");
             bench.session.run("REASSIGN OWNED BY \"some body\" TO CURRENT_USER");
-            let grant = "GRANT ALL ON SCHEMA pgsluice TO \"some body\"; \
-                         GRANT ALL ON ALL TABLES IN SCHEMA pgsluice TO \"some body\";";
+            let grant = "GRANT USAGE ON SCHEMA pgsluice TO \"some body\"; \
+                         GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA pgsluice TO \
+                         \"some body\";";
             load(&[]).fails(1, &["permission denied for schema pgsluice (SQLSTATE 42501)", grant]);
             bench.session.run(grant);
             assert_eq!(load(&[]).status.code(), Some(0));

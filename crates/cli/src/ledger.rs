@@ -1,10 +1,13 @@
 //! `pgsluice ledger`: which loads the target knows, and what is in of them.
 
 use clap::{Args, Subcommand};
-use pgsluice::ledger::lookup::{self, Details, Entry, Settled};
+use pgsluice::config::DEFAULT_LEDGER;
+use pgsluice::ledger::Run;
+use pgsluice::ledger::lookup::{self, Details, Entry, Filter, Forgotten, Settled};
 use pgsluice::{Error, Kind, Result};
 use serde::Serialize;
 
+use crate::options::parse_name;
 use crate::output::{count, grouped, print, say};
 use crate::target::TargetArgs;
 
@@ -14,12 +17,25 @@ pub(crate) struct LedgerArgs {
     command: Command,
 }
 
+/// Which ledger.
+#[derive(Args, Debug)]
+struct Place {
+    #[command(flatten)]
+    target: TargetArgs,
+    /// The schema in which the ledger is kept
+    #[arg(long = "ledger", value_name = "SCHEMA", value_parser = parse_name, default_value = DEFAULT_LEDGER)]
+    schema: String,
+}
+
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// List all loads, the newest first
+    /// List loads, the newest first
     List {
+        /// Those of this table, written as in SQL
+        #[arg(short, long)]
+        table: Option<String>,
         #[command(flatten)]
-        target: TargetArgs,
+        place: Place,
         /// Print them as a JSON array
         #[arg(long)]
         json: bool,
@@ -30,18 +46,31 @@ enum Command {
         #[arg(value_name = "ID")]
         id: String,
         #[command(flatten)]
-        target: TargetArgs,
+        place: Place,
         /// Print it as one JSON object
         #[arg(long)]
         json: bool,
     },
-    /// Take a load out of the ledger; its rows stay in the table
+    /// Take loads out of the ledger, unless they run; their rows stay in the table
     Forget {
         /// The load's id
-        #[arg(value_name = "ID")]
-        id: String,
+        #[arg(value_name = "ID", required_unless_present_any = ["all", "unfinished", "older_than"],
+              conflicts_with_all = ["all", "unfinished", "older_than", "table"])]
+        id: Option<String>,
+        /// All loads
+        #[arg(long, conflicts_with = "unfinished")]
+        all: bool,
+        /// All that are not finished: they cannot be resumed any more
+        #[arg(long)]
+        unfinished: bool,
+        /// All that ended, or began if they have not ended, so long ago: 30d, "6 months"
+        #[arg(long, value_name = "AGE")]
+        older_than: Option<String>,
+        /// Of these, those of this table, written as in SQL
+        #[arg(short, long)]
+        table: Option<String>,
         #[command(flatten)]
-        target: TargetArgs,
+        place: Place,
     },
 }
 
@@ -49,31 +78,49 @@ enum Command {
 pub(crate) fn run(args: &LedgerArgs) -> Result<()> {
     let runtime = pgsluice::runtime()?;
     match &args.command {
-        Command::List { target, json } => {
-            let loads = runtime.block_on(lookup::list(&target.resolve(false)?))?;
+        Command::List { table: of, place, json } => {
+            let filter = Filter { table: of.clone(), older_than: None };
+            let target = place.target.resolve(false)?;
+            let loads = runtime.block_on(lookup::list(&target, &place.schema, &filter))?;
             match json {
                 true => print_json(&loads),
                 false => print(&table(&loads)),
             }
         }
-        Command::Show { id, target, json } => {
-            let details = runtime.block_on(lookup::show(&target.resolve(false)?, id))?;
+        Command::Show { id, place, json } => {
+            let target = place.target.resolve(false)?;
+            let details = runtime.block_on(lookup::show(&target, &place.schema, id))?;
             match json {
                 true => print_json(&details),
                 false => print(&described(&details)),
             }
         }
-        Command::Forget { id, target } => {
-            let settled = runtime.block_on(lookup::forget(&target.resolve(false)?, id))?;
-            let rows = match settled {
-                Settled::Nothing | Settled::Busy => "its rows stay in the table",
-                Settled::Committed => "its rows, which were in doubt, are committed",
-                Settled::RolledBack => "its rows, which were in doubt, are rolled back",
-            };
-            say(&format!("load {id} is forgotten; {rows}"));
+        Command::Forget { id: Some(id), place, .. } => {
+            let target = place.target.resolve(false)?;
+            let settled = runtime.block_on(lookup::forget(&target, &place.schema, id))?;
+            say_forgotten(id, settled);
+            Ok(())
+        }
+        Command::Forget { unfinished, older_than, table, place, .. } => {
+            let filter = Filter { table: table.clone(), older_than: older_than.clone() };
+            let target = place.target.resolve(false)?;
+            let forgetting = lookup::forget_all(&target, &place.schema, &filter, *unfinished);
+            let Forgotten { loads, running } = runtime.block_on(forgetting)?;
+            loads.iter().for_each(|(id, settled)| say_forgotten(id, *settled));
+            running.iter().for_each(|id| say(&format!("load {id} is running, and stays")));
+            say(&format!("{} forgotten", count(loads.len() as u64, "load", "loads")));
             Ok(())
         }
     }
+}
+
+fn say_forgotten(id: &str, settled: Settled) {
+    let rows = match settled {
+        Settled::Nothing | Settled::Busy => "its rows stay in the table",
+        Settled::Committed => "its rows, which were in doubt, are committed",
+        Settled::RolledBack => "its rows, which were in doubt, are rolled back",
+    };
+    say(&format!("load {id} is forgotten; {rows}"));
 }
 
 fn print_json(value: &impl Serialize) -> Result<()> {
@@ -103,13 +150,17 @@ fn table(loads: &[Entry]) -> String {
 }
 
 fn described(Details { entry, terms, prepared, receipts }: &Details) -> String {
-    let Entry { id, table, state, attempts, begun, ended, rows, sources } = entry;
+    let Entry { id, table, state, attempts, begun, ended, rows, sources, run } = entry;
     let mut lines = vec![
         format!("load     {id}, {state}"),
         format!("table    {table}, {}", count(*rows, "row", "rows")),
         format!("begun    {begun}, {}", count(attempts.unsigned_abs().into(), "time", "times")),
     ];
     lines.extend(ended.iter().map(|ended| format!("ended    {ended}")));
+    if !run.program.is_empty() {
+        let Run { user, host, pid, program, since, .. } = run;
+        lines.push(format!("run      {program} as {user}, process {pid} on {host}, since {since}"));
+    }
     lines.extend(sources.iter().map(|source| format!("source   {source}")));
     lines.extend(terms.iter().map(|(name, value)| format!("term     {name}: {value}")));
     lines.extend(prepared.iter().map(|name| format!("in doubt {name}")));

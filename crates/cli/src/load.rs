@@ -7,12 +7,12 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 
 use clap::Args;
-use pgsluice::config::{DEFAULT_SWAP_PATIENCE, Load, Most, Rejects};
+use pgsluice::config::{DEFAULT_LEDGER, DEFAULT_SWAP_PATIENCE, Load, Most, Rejects};
 use pgsluice::control::Control;
 use pgsluice::report::fresh_id;
 use pgsluice::{Error, Kind, Result, ending, load};
 
-use crate::options::InputArgs;
+use crate::options::{InputArgs, parse_name};
 use crate::output::{print, say};
 use crate::{exit, progress, signals, summary};
 
@@ -47,8 +47,11 @@ pub(crate) struct LoadArgs {
     /// Name the load; if the ledger has one of this name, load what of it is missing
     #[arg(long, value_name = "ID")]
     load_id: Option<String>,
+    /// The schema in which the ledger is kept, for teams that do not trust each other
+    #[arg(long, value_name = "SCHEMA", value_parser = parse_name, default_value = DEFAULT_LEDGER)]
+    ledger: String,
     /// Keep no ledger in the target: the load cannot be resumed
-    #[arg(long, conflicts_with = "load_id")]
+    #[arg(long, conflicts_with_all = ["load_id", "ledger"])]
     no_ledger: bool,
     /// Print the summary as one JSON object on standard output
     #[arg(long)]
@@ -68,7 +71,7 @@ pub(crate) fn run(args: &LoadArgs) -> Result<u8> {
         step: args.step.clone(),
         rejects: args.rejects(),
         load_id: Some(args.load_id.clone().unwrap_or_else(fresh_id)),
-        ledger: !args.no_ledger,
+        ledger: (!args.no_ledger).then(|| args.ledger.clone()),
         ..args.input.config()?
     };
     let target = args.input.target.resolve(args.quiet)?;
@@ -127,7 +130,7 @@ fn say_id(config: &Load) {
         Some(id) if config.keeps_ledger() => {
             say(&format!("load {id}: if it is stopped, --load-id {id} resumes it"));
         }
-        _ if !config.ledger => {
+        _ if config.ledger.is_none() => {
             say("no ledger is kept, as asked: if the load is stopped, it cannot be resumed");
         }
         _ => {}

@@ -118,7 +118,7 @@ impl InputArgs {
             create_partitions: false,
             step: None,
             load_id: None,
-            ledger: true,
+            ledger: Some(config::DEFAULT_LEDGER.to_owned()),
         };
         config.check()?;
         Ok(config)
@@ -202,6 +202,14 @@ fn parse_columns(list: &str) -> Result<Vec<String>> {
             None if after.is_empty() => return Ok(columns),
             None => return Err(invalid()),
         }
+    }
+}
+
+/// One name, as in SQL.
+pub(crate) fn parse_name(text: &str) -> std::result::Result<String, String> {
+    match parse_columns(text).as_deref() {
+        Ok([name]) => Ok(name.clone()),
+        _ => Err("one name, in double quotes if it is not lower case".to_owned()),
     }
 }
 

@@ -48,7 +48,7 @@ pub(crate) async fn finish(
                 }
             };
             let rows = outcome.rows_in_all();
-            let finishing = ledger.finish(&flow.inputs, &flow.splits, rows, check, target);
+            let finishing = ledger.finish(&flow.inputs, rows, check, target);
             flow.control.unless_stopped(finishing).await
         }
         // What each connection has committed is durable.

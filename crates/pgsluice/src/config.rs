@@ -22,6 +22,9 @@ pub const MOST_JOBS: usize = 256;
 /// hold locks.
 pub const DEFAULT_SWAP_PATIENCE: Duration = Duration::from_secs(60);
 
+/// The schema that a ledger is kept in.
+pub const DEFAULT_LEDGER: &str = "pgsluice";
+
 /// The most characters that the name of a load has.
 pub const LONGEST_LOAD_ID: usize = 200;
 
@@ -74,8 +77,8 @@ pub struct Load {
     pub step: Option<String>,
     /// Names the load in the ledger; one that is there already is taken up. None for a fresh name.
     pub load_id: Option<String>,
-    /// Whether a ledger is kept in the target, so that the load can be resumed.
-    pub ledger: bool,
+    /// The schema of the target in which a ledger is kept, so that the load can be resumed; None for none.
+    pub ledger: Option<String>,
 }
 
 /// Where the rows go that the server refuses, as they stand in the input.
@@ -141,7 +144,7 @@ impl Load {
 
     /// Whether there is anything that a ledger could be kept of.
     pub fn keeps_ledger(&self) -> bool {
-        self.ledger && self.sink == Sink::Copy
+        self.ledger.is_some() && self.sink == Sink::Copy
     }
 
     /// Refuses what makes no sense, before anything is opened.

@@ -126,6 +126,11 @@ impl Control {
         self.before.store(rows, Relaxed);
     }
 
+    /// Whether rows of the load are in the table, or may be.
+    pub(crate) fn may_have_rows(&self) -> bool {
+        self.rows_in() > 0 || self.rows_in_doubt.load(Relaxed) > 0
+    }
+
     /// Rows that this run of the load and those before it have committed.
     pub(crate) fn rows_in(&self) -> u64 {
         self.before.load(Relaxed) + self.rows_loaded.load(Relaxed)

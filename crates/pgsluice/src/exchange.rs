@@ -34,7 +34,7 @@ use crate::ledger::Ledger;
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::pg::exchange as catalogue;
-use crate::pg::sql::PATIENT;
+use crate::pg::sql::{DURABLE, PATIENT};
 use crate::plan::Plan;
 use crate::splits::Splits;
 use crate::survey::Survey;
@@ -96,10 +96,10 @@ impl<'a> Exchange<'a> {
         let leaves: Vec<u32> = survey.leaves.iter().map(|&leaf| facts[leaf].oid).collect();
         let opening = async {
             let keeper = connect::open(target).await?;
-            keeper.client.batch_execute(PATIENT).await?;
+            keeper.client.batch_execute(&format!("{PATIENT}; {DURABLE}")).await?;
             catalogue::stay(&keeper.client).await?;
             if !catalogue::lock(&keeper.client, root).await? {
-                return Err(in_use(plan));
+                return Err(in_use(plan, catalogue::holder(&keeper.client, root).await?));
             }
             drop_leftovers(&keeper.client).await?;
             let most = catalogue::most_leaves(&keeper.client, &leaves).await?;
@@ -206,16 +206,19 @@ async fn dropped(client: &Client) -> Result<()> {
     drop_leftovers(client).await
 }
 
-async fn drop_leftovers(client: &Client) -> Result<()> {
+/// Drops what exchanges that have died left behind.
+pub(crate) async fn drop_leftovers(client: &Client) -> Result<()> {
     for leftover in catalogue::leftovers(client).await? {
         catalogue::drop_leftover(client, &leftover).await?;
     }
     Ok(())
 }
 
-fn in_use(plan: &Plan) -> Error {
+fn in_use(plan: &Plan, holder: Option<String>) -> Error {
     let table = plan.tree.nodes[ROOT].relation.label();
-    Error::new(Kind::Server, format!("another load exchanges partitions of {table}"))
+    let error = Error::new(Kind::Server, format!("another load exchanges partitions of {table}"))
         .sqlstate("55006")
-        .hint("Wait until it has ended, or load without --exchange.")
+        .hint("Wait until it has ended, or load without --exchange.");
+    let said = holder.map(|holder| format!("{holder} holds the advisory lock of the exchange."));
+    said.into_iter().fold(error, Error::detail)
 }

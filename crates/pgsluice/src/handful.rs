@@ -10,17 +10,19 @@ use bytes::Bytes;
 use futures_util::SinkExt;
 use futures_util::future::{join, try_join};
 use pgsluice_core::catalog::Relation;
+use tokio_postgres::Client;
 use tokio_postgres::error::Severity;
 use tokio_postgres::types::ToSql;
 
 use crate::config::{Load, Sink};
 use crate::control::Control;
 use crate::error::{Error, Result};
-use crate::ledger::new_handful;
+use crate::ledger::{Run, named, new_handful};
 use crate::opening::Opening;
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
-use crate::pg::{is_answer, ledger, lost, sql};
+use crate::pg::ledger::{self, Access, Named, trust};
+use crate::pg::{is_answer, lost, sql};
 use crate::plan::format_for;
 use crate::reconcile;
 use crate::report::Summary;
@@ -53,7 +55,7 @@ struct Rows {
 /// None if not: then no row is in the table.
 pub(crate) async fn load(
     config: &Load,
-    id: &str,
+    (id, run): (&str, &Run),
     inputs: &Arc<[Input]>,
     target: &Target,
     control: &Arc<Control>,
@@ -63,10 +65,14 @@ pub(crate) async fn load(
         return Ok(None);
     }
     let link = control.unless_stopped(connect::open(target)).await?;
+    let named = named(config, id);
     let loading = async {
-        let Some(table) = look(&link, config, id).await? else { return Ok(None) };
+        let Some(table) = look(&link, config, named.as_ref()).await? else { return Ok(None) };
         let Some(rows) = read(config, inputs, &table) else { return Ok(None) };
-        let Some(receipt) = receipt(config, id, inputs, &table, &rows) else { return Ok(None) };
+        let of_load = named.as_ref().map(|named| (named, run));
+        let Some(receipt) = receipt(config, of_load, inputs, &table, &rows) else {
+            return Ok(None);
+        };
         control.bytes_read.store(rows.bytes_read, Relaxed);
         control.rows_read.store(rows.count, Relaxed);
         opening.row_sent();
@@ -83,7 +89,7 @@ pub(crate) async fn load(
             control.rows_loaded.store(stored, Relaxed);
             control.payloads.store(1, Relaxed);
             if stored != rows.count {
-                note_dropped(&link, config, id, &table, [rows.count, stored]).await?;
+                note_dropped(&link, named.as_ref(), &table, [rows.count, stored]).await?;
             }
             let label = table.relation.label();
             Ok(Some(Summary::of_handful(id, label, rows.count, stored, rows.bytes_read, opening)))
@@ -113,22 +119,23 @@ fn may_be(config: &Load, inputs: &[Input]) -> bool {
 async fn look(
     link: &Link,
     config: &Load,
-    id: &str,
+    named: Option<&Named>,
 ) -> Result<Option<Table>, tokio_postgres::Error> {
     let client = &link.client;
     let names: [&(dyn ToSql + Sync); 1] = [&config.table];
     let known = async {
-        match config.ledger {
-            true => ledger::knows(client, id).await,
-            false => Ok(false),
+        match named {
+            Some(named) => may_be_known(named, client).await,
+            None => Ok(false),
         }
     };
     let (rows, known) = join(client.query(sql::TABLE, &names), known).await;
-    let known = match known {
-        Err(error) if is_refusal(&error) => ledger::make(client).await.is_err(),
-        known => known?,
+    let known = known?;
+    let rows = match rows {
+        // It may have come in between where there was no ledger yet.
+        Err(error) if is_refusal(&error) => client.query(sql::TABLE, &names).await?,
+        rows => rows?,
     };
-    let rows = rows?;
     Ok(rows.first().filter(|_| !known).map(|row| Table {
         relation: Relation { schema: row.get(0), name: row.get(1) },
         version: row.get::<_, i32>(2).unsigned_abs(),
@@ -136,22 +143,34 @@ async fn look(
     }))
 }
 
+/// Whether the ledger has the load, or may not be used: what that is, the whole load says.
+async fn may_be_known(named: &Named, client: &Client) -> Result<bool, tokio_postgres::Error> {
+    let look = trust::statements(&named.schema, Access::Write);
+    let (trusted, known) = join(client.simple_query(&look), named.is_known(client)).await;
+    match (trusted, known) {
+        (Ok(answers), Ok(known)) => Ok(known || trust::refuse(&named.schema, &answers).is_err()),
+        (Err(error), _) | (_, Err(error)) if is_refusal(&error) => {
+            client.batch_execute("ROLLBACK").await?;
+            Ok(named.schema.make(client, Access::Write).await.is_err())
+        }
+        (Err(error), _) | (_, Err(error)) => Err(error),
+    }
+}
+
 /// The statement that keeps the load in the ledger, or does nothing if none is kept. None if the inputs
 /// cannot be read.
 fn receipt(
     config: &Load,
-    id: &str,
+    of_load: Option<(&Named, &Run)>,
     inputs: &[Input],
     table: &Table,
     rows: &Rows,
 ) -> Option<String> {
-    if !config.ledger {
-        return Some(String::new());
-    }
+    let Some(of_load) = of_load else { return Some(String::new()) };
     let format = format_for(&config.format, table.version);
     let columns = config.columns.as_ref().unwrap_or(&table.columns);
     let new = (&table.relation, &columns[..]);
-    new_handful(config, id, new, (&format, table.version), inputs, rows.count).ok()
+    new_handful(config, of_load, new, (&format, table.version), inputs, rows.count).ok()
 }
 
 /// None if the inputs are more than a handful, or not well formed.
@@ -184,7 +203,7 @@ async fn copy(
     let format = format_for(&config.format, table.version);
     let columns = config.columns.as_deref().unwrap_or(&table.columns);
     let copy = sql::copy_in(&table.relation, columns, Some(&format));
-    let begin = format!("{};{}", sql::PATIENT, sql::BEGIN);
+    let begin = format!("{}; {}; {}", sql::PATIENT, sql::DURABLE, sql::BEGIN);
     let (_, sink) = try_join(client.simple_query(&begin), client.copy_in(&copy)).await?;
     let mut sink = Box::pin(sink);
     sink.feed(Bytes::copy_from_slice(&rows.text)).await?;
@@ -201,16 +220,16 @@ async fn copy(
 /// them.
 async fn note_dropped(
     link: &Link,
-    config: &Load,
-    id: &str,
+    named: Option<&Named>,
     table: &Table,
     [read, stored]: [u64; 2],
 ) -> Result<()> {
     let dropped = reconcile::dropped(&table.relation, read, stored)?;
     reconcile::check_dropped(&[(&table.relation, dropped)], &link.client).await?;
-    if config.ledger {
-        let [read, stored, dropped] = [read, stored, dropped].map(u64::cast_signed);
-        link.client.execute(ledger::FINISH, &[&id, &1, &read, &stored, &dropped, &0_i64]).await?;
+    if let Some(named) = named {
+        let [stored, dropped] = [stored, dropped].map(u64::cast_signed);
+        let note = named.sql(ledger::NOTE_DROPPED);
+        link.client.execute(&note, &[&named.id, &stored, &dropped]).await?;
     }
     Ok(())
 }

@@ -14,11 +14,13 @@ mod claimed;
 mod layout;
 pub mod lookup;
 mod receipts;
+mod run;
 pub(crate) mod settle;
+mod withdraw;
 
 use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
 
-use futures_util::future::try_join;
 use pgsluice_core::bucket::{Claim, Payload};
 use pgsluice_core::catalog::NodeId;
 use pgsluice_core::route::Scratch;
@@ -32,21 +34,36 @@ pub(crate) use self::claimed::Place;
 use self::claimed::{Claimed, Receipt};
 use self::layout::Past;
 use self::receipts::{Entries, Receipts};
+pub use self::run::Run;
+use self::settle::Settled;
+pub(crate) use self::withdraw::withdraw;
+use crate::config::Load;
 use crate::error::{Error, Result};
 use crate::failpoint::failpoint;
 use crate::kind::Kind;
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
-use crate::pg::ledger as sql;
+use crate::pg::ledger::{self as sql, Access, Named, Schema, trust};
 use crate::pg::lost;
-use crate::pg::sql::{BEGIN, PATIENT};
+use crate::pg::sql::{BEGIN, DURABLE, OWN_NAMES, PATIENT};
 use crate::routing::Reached;
-use crate::source::{Input, Split};
+use crate::source::{Fingerprint, Input, Split};
 use crate::splits::Splits;
+
+/// Between two tries to take a lock that is held for a moment.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// The load `id` in the ledger, if one is kept.
+pub(crate) fn named(config: &Load, id: &str) -> Option<Named> {
+    let schema = config.ledger.as_deref().filter(|_| config.keeps_ledger())?;
+    Some(Named::new(&Schema::new(schema), id))
+}
 
 /// One attempt of a load, as the ledger knows it.
 pub(crate) struct Ledger {
-    id: String,
+    named: Named,
+    /// What the inputs are; of a load that is finished, what they were.
+    sources: Vec<Fingerprint>,
     attempt: i32,
     /// The number of the tree by which rows are routed.
     tree: i32,
@@ -66,20 +83,46 @@ pub(crate) struct Writing {
 }
 
 impl Ledger {
-    /// What a transaction begins with, besides what it needs for its rows: [`Self::check`] must be
-    /// told the answers.
+    /// What a transaction begins with, besides what it needs for its rows; [`sql::is_held`] tells from the
+    /// answers whether it may go on, and [`Self::lost_turn`] why not.
     pub(crate) fn fence(&self) -> String {
-        sql::fence(&self.id)
+        self.named.fence()
     }
 
-    /// What a session that loads begins with.
-    pub(crate) fn stay(&self) -> String {
-        sql::stay(&self.id)
+    /// Looks whether the session may use the ledger's tables, before it does for the first time.
+    pub(crate) async fn trust(&self, client: &Client) -> Result<()> {
+        trust::check(&self.named.schema, client, Access::Write).await
+    }
+
+    /// Marks the load as running, for the session.
+    pub(crate) async fn stay(&self, client: &Client) -> Result<()> {
+        while !sql::is_held(&client.simple_query(&self.named.stay()).await?) {
+            // Another run looks for transactions that are prepared, for a moment.
+            if let Some(stranger) = self.named.stranger(client).await? {
+                return Err(self.named.held_up(&stranger));
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        Ok(())
+    }
+
+    /// Why a transaction may not go on whose fence was not held; it is rolled back. A COPY must have ended.
+    pub(crate) async fn lost_turn(&self, client: &Client) -> Error {
+        let _ = client.batch_execute("ROLLBACK").await;
+        match self.named.stranger(client).await {
+            Ok(Some(stranger)) => self.named.held_up(&stranger),
+            _ => self.overtaken(),
+        }
+    }
+
+    /// The schema that it is in.
+    pub(crate) fn schema(&self) -> &Schema {
+        &self.named.schema
     }
 
     /// The error for a load that somebody else has begun again, or has forgotten.
     pub(crate) fn overtaken(&self) -> Error {
-        let message = format!("load {} was taken over by another run, or forgotten", self.id);
+        let message = format!("load {} was taken over by another run, or forgotten", self.id());
         Error::new(Kind::Server, message).sqlstate("55006").detail(
             "Nothing that this run had under way is committed; what it committed before, the other \
              one knows.",
@@ -93,17 +136,22 @@ impl Ledger {
 
     /// What the transaction of one connection is called when it is prepared.
     pub(crate) fn name_of(&self, database: u32, lane: usize) -> String {
-        sql::prepared::name(&self.id, database, self.attempt, lane)
+        self.named.name_of(database, self.attempt, lane)
     }
 
-    /// The load.
+    /// The load's name.
     pub(crate) fn id(&self) -> &str {
-        &self.id
+        &self.named.id
+    }
+
+    /// Ends what is prepared of it, as the ledger says.
+    pub(crate) async fn settle(&self, client: &Client) -> Result<Settled> {
+        settle::settle(client, &self.named).await
     }
 
     /// Whether the load is marked as finished, which another attempt must not have done.
     pub(crate) async fn is_finished(&self, client: &Client) -> Result<bool> {
-        match sql::find(client, &self.id).await?.filter(|found| found.is_finished) {
+        match self.named.find(client).await?.filter(|found| found.is_finished) {
             Some(found) if found.attempt != self.attempt => Err(self.overtaken()),
             found => Ok(found.is_some()),
         }
@@ -111,19 +159,23 @@ impl Ledger {
 
     /// Whether no transaction of the load is under way, not even one that is prepared.
     pub(crate) async fn is_over(&self, client: &Client) -> Result<bool> {
-        Ok(sql::is_held(&client.simple_query(&sql::is_over(&self.id)).await?))
+        Ok(sql::is_held(&client.simple_query(&self.named.is_over()).await?))
     }
 
     /// Those of this attempt that are prepared.
     pub(crate) async fn prepared(&self, client: &Client) -> Result<Vec<String>> {
-        let prepared = sql::prepared::find(client, &self.id).await?;
+        let prepared = self.named.prepared(client).await?;
         let own = prepared.into_iter().filter(|prepared| prepared.attempt == self.attempt);
         Ok(own.map(|prepared| prepared.name).collect())
     }
 
     /// Refuses, in a later statement than [`Self::fence`], a transaction of an attempt that is over.
     pub(crate) async fn check_current(&self, client: &Client) -> Result<()> {
-        match client.query_one(sql::IS_CURRENT, &[&self.id, &self.attempt]).await?.get(0) {
+        match client
+            .query_one(&self.named.sql(sql::IS_CURRENT), &[&self.named.id, &self.attempt])
+            .await?
+            .get(0)
+        {
             true => Ok(()),
             false => Err(self.overtaken()),
         }
@@ -170,7 +222,7 @@ impl Ledger {
         &self,
         client: &Client,
     ) -> Result<Statement, tokio_postgres::Error> {
-        client.prepare(sql::REJECT).await
+        client.prepare(&self.named.sql(sql::REJECT)).await
     }
 
     /// Notes rows that are rejected, in the transaction that `client` is in.
@@ -182,18 +234,18 @@ impl Ledger {
     ) -> Result<(), tokio_postgres::Error> {
         let (sources, starts): (Vec<i32>, Vec<i64>) =
             rows.iter().map(|&(source, start)| (source as i32, start as i64)).unzip();
-        client.execute(statement, &[&self.id, &sources, &starts]).await?;
+        client.execute(statement, &[&self.named.id, &sources, &starts]).await?;
         Ok(())
     }
 
     /// Notes a split before its rows are routed. One of a stream must be what it was.
     pub(crate) fn meet(&self, split: &Split, inputs: &[Input]) -> Result<()> {
-        self.blocks.meet(split, inputs).map_err(|error| refuse(error, &self.id))
+        self.blocks.meet(split, inputs).map_err(|error| refuse(error, self.id()))
     }
 
-    /// The same for a load that is finished: nothing may be new.
-    pub(crate) fn meet_again(&self, split: &Split, inputs: &[Input]) -> Result<()> {
-        self.blocks.meet_again(split, inputs)
+    /// Refuses streams, all of which were read again, that are not those of the load that is finished.
+    pub(crate) fn check_finished(&self) -> Result<()> {
+        Fingerprint::check_streams(&self.sources, &self.blocks.whole(&self.sources))
     }
 
     /// Refuses streams that have ended before what earlier attempts have read of them.
@@ -203,13 +255,13 @@ impl Ledger {
 
     /// The same, with the way out.
     pub(crate) fn check_whole(&self, inputs: &[Input]) -> Result<()> {
-        self.check_end(inputs).map_err(|error| refuse(error, &self.id))
+        self.check_end(inputs).map_err(|error| refuse(error, self.id()))
     }
 
     /// The error for a load that is to be all or nothing, and was not.
     pub(crate) fn begun_otherwise(&self) -> Error {
         let message =
-            format!("load {} was begun without --atomic, and has rows in the table", self.id);
+            format!("load {} was begun without --atomic, and has rows in the table", self.id());
         Error::new(Kind::Usage, message).hint("Resume it without --atomic.")
     }
 
@@ -246,7 +298,7 @@ impl Ledger {
         &self,
         client: &Client,
     ) -> Result<Statement, tokio_postgres::Error> {
-        client.prepare(sql::WRITE).await
+        client.prepare(&self.named.sql(sql::WRITE)).await
     }
 
     /// Writes, in the transaction that `client` is in.
@@ -280,7 +332,7 @@ impl Ledger {
             .execute(
                 statement,
                 &[
-                    &self.id,
+                    &self.named.id,
                     &self.attempt,
                     &entries.gone,
                     &block_sources,
@@ -321,10 +373,12 @@ impl Ledger {
     /// Marks the load as finished, in the transaction that `client` is in: all rows are in when that is
     /// committed.
     pub(crate) async fn close(&self, client: &Client, rows: [u64; 4]) -> Result<()> {
-        let [read, loaded, skipped, rejected] = rows.map(u64::cast_signed);
-        let parameters: [&(dyn ToSql + Sync); 6] =
-            [&self.id, &self.attempt, &read, &loaded, &skipped, &rejected];
-        match client.execute(sql::FINISH, &parameters).await? {
+        let sources = begin::json(&self.blocks.whole(&self.sources))?;
+        let [read, loaded, dropped, rejected] = rows.map(u64::cast_signed);
+        let parameters: [&(dyn ToSql + Sync); 7] =
+            [&self.named.id, &self.attempt, &read, &loaded, &dropped, &rejected, &sources];
+        let closed = client.query_one(&self.named.sql(sql::FINISH), &parameters).await?;
+        match closed.get::<_, i64>(0) {
             1 => Ok(()),
             _ => Err(self.overtaken()),
         }
@@ -334,7 +388,7 @@ impl Ledger {
     /// any.
     async fn sums(&self, client: &Client) -> Result<(BTreeMap<NodeId, u64>, Option<u64>)> {
         let (mut by_node, mut others) = (BTreeMap::new(), None);
-        for row in client.query(sql::SUMS, &[&self.id, &self.tree]).await? {
+        for row in client.query(&self.named.sql(sql::SUMS), &[&self.named.id, &self.tree]).await? {
             let (node, rows) = (row.get::<_, i32>(1), row.get::<_, i64>(2).unsigned_abs());
             match row.get(0) {
                 true => _ = by_node.insert(node.unsigned_abs() as usize, rows),
@@ -349,7 +403,6 @@ impl Ledger {
     pub(crate) async fn finish(
         &self,
         inputs: &[Input],
-        splits: &Splits,
         rows: [u64; 4],
         check: impl FnOnce(&BTreeMap<NodeId, u64>, Option<u64>) -> Result<()>,
         target: &Target,
@@ -357,33 +410,18 @@ impl Ledger {
         failpoint("load::closing");
         self.check_whole(inputs)?;
         let client = connect::connect(target).await?;
-        let begin = format!("{PATIENT}; {BEGIN}; {}", self.fence());
-        let (answers, statement) =
-            try_join(client.simple_query(&begin), self.prepare(&client)).await?;
+        client.batch_execute(&format!("{PATIENT}; {OWN_NAMES}; {DURABLE}")).await?;
+        self.trust(&client).await?;
+        let answers = client.simple_query(&format!("{BEGIN}; {}", self.fence())).await?;
         if !sql::is_held(&answers) {
-            return Err(self.overtaken());
+            return Err(self.lost_turn(&client).await);
         }
         let (by_node, others) = self.sums(&client).await?;
         check(&by_node, others)?;
-        self.close_whole(&client, &statement, splits, rows).await?;
+        self.close(&client, rows).await?;
         client.batch_execute("COMMIT").await?;
         failpoint("load::closed");
         Ok(())
-    }
-
-    /// [`Self::close`], with what is not written yet of the streams that were read; `statement` is that
-    /// of [`Self::prepare`].
-    pub(crate) async fn close_whole(
-        &self,
-        client: &Client,
-        statement: &Statement,
-        splits: &Splits,
-        rows: [u64; 4],
-    ) -> Result<()> {
-        let rest = self.writing_all(splits, std::iter::empty());
-        let written = self.write(client, statement, &rest).await;
-        written.map_err(|error| self.failed(&error))?;
-        self.close(client, rows).await
     }
 }
 

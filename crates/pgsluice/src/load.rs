@@ -34,7 +34,7 @@ use crate::flaw::flaw;
 use crate::flow::Flow;
 use crate::handful;
 use crate::kind::Kind;
-use crate::ledger::{self, Begun, Ledger, refuse};
+use crate::ledger::{self, Begun, Ledger, Run, refuse, withdraw};
 use crate::opening::Opening;
 use crate::outcome::{Committed, Outcome, Tally};
 use crate::partitions;
@@ -66,17 +66,27 @@ const PATIENCE: Duration = Duration::from_millis(100);
 pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Summary> {
     config.check()?;
     let id = config.load_id.clone().unwrap_or_else(fresh_id);
-    let attempts =
-        || again::until_settled(config, target, control, || attempt(config, &id, target, control));
-    match attempts() {
+    let by = Run::new();
+    let attempt = || attempt(config, (&id, &by), target, control);
+    let attempts = || again::until_settled(config, target, control, attempt);
+    let outcome = match attempts() {
         Err(_) if control.alone().is_some() && config.is_lasting() && control.begin_again() => {
             attempts()
         }
         outcome => outcome,
+    };
+    if let (Err(error), Some(named)) = (&outcome, ledger::named(config, &id)) {
+        runtime()?.block_on(withdraw((&named, &by), error, target, control));
     }
+    outcome
 }
 
-fn attempt(config: &Load, id: &str, target: &Target, control: &Arc<Control>) -> Result<Summary> {
+fn attempt(
+    config: &Load,
+    (id, by): (&str, &Run),
+    target: &Target,
+    control: &Arc<Control>,
+) -> Result<Summary> {
     let opening = Opening::new();
     let inputs: Arc<[Input]> = source::resolve(&config.files)?.into();
     let runtime = runtime()?;
@@ -85,11 +95,10 @@ fn attempt(config: &Load, id: &str, target: &Target, control: &Arc<Control>) -> 
     }
     // Nobody asks of any other error before the first row whether there are rows in the table.
     let early = |error: Error| {
-        let in_doubt = control.rows_in_doubt.load(Relaxed) > 0;
-        let asks = in_doubt || control.rows_in() > 0 || error.kind() == Kind::Interrupted;
+        let asks = control.may_have_rows() || error.kind() == Kind::Interrupted;
         if asks { with_committed(error, control) } else { error }
     };
-    let handful = handful::load(config, id, &inputs, target, control, &opening);
+    let handful = handful::load(config, (id, by), &inputs, target, control, &opening);
     if let Some(summary) = runtime.block_on(handful).map_err(early)? {
         return Ok(summary);
     }
@@ -98,7 +107,7 @@ fn attempt(config: &Load, id: &str, target: &Target, control: &Arc<Control>) -> 
     } else {
         Vec::new()
     };
-    let beginning = begin(config, id, &inputs, target, control);
+    let beginning = begin(config, (id, by), &inputs, target, control);
     let (plan, begun) = runtime.block_on(beginning).map_err(early)?;
     failpoint("load::begun");
     let ledger = match begun {
@@ -144,7 +153,7 @@ fn attempt(config: &Load, id: &str, target: &Target, control: &Arc<Control>) -> 
 /// The plan, and how the load begins in the ledger if one is kept.
 async fn begin(
     config: &Load,
-    id: &str,
+    (id, by): (&str, &Run),
     inputs: &[Input],
     target: &Target,
     control: &Control,
@@ -155,11 +164,10 @@ async fn begin(
         if let Some(why) = control.alone() {
             plan.one_connection.get_or_insert(why.to_owned());
         }
-        if !config.keeps_ledger() {
-            return Ok((plan, None));
-        }
+        let Some(named) = ledger::named(config, id) else { return Ok((plan, None)) };
+        let of_load = (&named, by);
         let begun =
-            ledger::begin(config, id, &plan, inputs, (&mut client, target), control).await?;
+            ledger::begin(config, of_load, &plan, inputs, (&mut client, target), control).await?;
         Ok((plan, Some(begun)))
     };
     canceller.unless_stopped(control, beginning).await
@@ -182,10 +190,10 @@ fn read_again(
     let mut reading = move || {
         let mut used = None;
         while let Some(split) = reader.next(used)? {
-            ledger.meet_again(&split, &inputs)?;
+            ledger.meet(&split, &inputs)?;
             used = Some(split);
         }
-        ledger.check_end(&inputs)
+        ledger.check_finished()
     };
     // It may wait for its input when the load was stopped.
     let (done, outcome) = channel();

@@ -15,6 +15,7 @@ use crate::backoff::Backoff;
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::kind::Kind;
+use crate::ledger::Ledger;
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::ledger::lives_noted;
@@ -43,6 +44,7 @@ pub(crate) struct Gate<'a> {
     pub(crate) control: &'a Control,
     /// In no transaction.
     pub(crate) keeper: &'a Client,
+    pub(crate) ledger: &'a Ledger,
     /// How long it is tried.
     pub(crate) patience: Duration,
 }
@@ -95,7 +97,7 @@ impl Gate<'_> {
     /// Whether the session `pid` comes to wait for prepared transactions only, soon enough.
     async fn is_closed(&self, pid: i32) -> Result<bool> {
         let began = Instant::now();
-        let loads = lives_noted(self.keeper).await?;
+        let loads = lives_noted(self.ledger.schema(), self.keeper).await?;
         loop {
             if two_phase::blocked(self.keeper, pid, &loads).await? == Blocked::ByLoads {
                 return Ok(true);

@@ -6,7 +6,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use tokio_postgres::{Client, Statement};
+use tokio_postgres::Client;
 
 use super::gate::Gate;
 use super::{Atomic, Verdict};
@@ -15,11 +15,11 @@ use crate::failpoint::failpoint;
 use crate::flow::Flow;
 use crate::kind::Kind;
 use crate::ledger::Ledger;
-use crate::ledger::settle::{Settled, settle};
+use crate::ledger::settle::Settled;
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::ledger::prepared;
-use crate::pg::sql::BEGIN;
+use crate::pg::sql::{BEGIN, OWN_NAMES};
 
 /// How long it is tried to roll back what is prepared.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -77,8 +77,7 @@ async fn judge(
         return Err(Error::new(Kind::Server, "internal error: a transaction is not prepared")
             .sqlstate("XX000"));
     };
-    let statement = ledger.prepare(&client).await?;
-    let gate = Gate { plan: flow.plan, target, control, keeper: &client, patience };
+    let gate = Gate { plan: flow.plan, target, control, keeper: &client, ledger, patience };
     let committing = gate.behind(async {
         if let Some(stopped) = control.failure() {
             return Err(stopped);
@@ -86,7 +85,7 @@ async fn judge(
         failpoint("atomic::deciding");
         atomic.set_verdict(Verdict::Asked);
         control.rows_in_doubt.store(rows[1], Relaxed);
-        decide(flow, ledger, rows, (&client, &statement)).await?;
+        decide(ledger, rows, &client).await?;
         failpoint("atomic::decided");
         for name in atomic.prepared() {
             prepared::end(&client, &name, true).await?;
@@ -107,14 +106,9 @@ async fn stopped(flow: &Flow<'_>, atomic: &Atomic) -> Error {
     flow.control.failure().unwrap_or_else(Error::interrupted)
 }
 
-async fn decide(
-    flow: &Flow<'_>,
-    ledger: &Ledger,
-    rows: [u64; 4],
-    (client, statement): (&Client, &Statement),
-) -> Result<()> {
+async fn decide(ledger: &Ledger, rows: [u64; 4], client: &Client) -> Result<()> {
     client.batch_execute(BEGIN).await?;
-    ledger.close_whole(client, statement, &flow.splits, rows).await?;
+    ledger.close(client, rows).await?;
     client.batch_execute("COMMIT").await?;
     Ok(())
 }
@@ -123,9 +117,11 @@ async fn decide(
 /// never be.
 async fn find_out(ledger: &Ledger, target: &Target) -> Result<bool> {
     let client = connect::connect(target).await?;
+    client.batch_execute(OWN_NAMES).await?;
+    ledger.trust(&client).await?;
     let began = Instant::now();
     // The session that was lost may not be, for the server.
-    while settle(&client, ledger.id()).await? == Settled::Busy {
+    while ledger.settle(&client).await? == Settled::Busy {
         if began.elapsed() > PATIENCE {
             return Err(ledger.overtaken());
         }

@@ -47,7 +47,10 @@ pub(super) async fn swap(
     client.batch_execute(sql::EXACT).await?;
     let reader = Reader::prepare(client, plan.catalogue.facts[ROOT].oid, &exchange.load).await?;
     let receipts = match receipts {
-        Some((ledger, splits)) => Some((ledger, splits, ledger.prepare(client).await?)),
+        Some((ledger, splits)) => {
+            ledger.trust(client).await?;
+            Some((ledger, splits, ledger.prepare(client).await?))
+        }
         None => None,
     };
     let leaves = in_order(plan, leaves);
@@ -127,7 +130,7 @@ impl Swap<'_> {
     async fn check_turn(&self) -> Result<()> {
         let Some((ledger, ..)) = &self.receipts else { return Ok(()) };
         let answers = self.client.simple_query(&ledger.fence()).await?;
-        if is_held(&answers) { Ok(()) } else { Err(ledger.overtaken()) }
+        if is_held(&answers) { Ok(()) } else { Err(ledger.lost_turn(self.client).await) }
     }
 
     /// All rows of the leaves are in when this is committed.

@@ -12,6 +12,7 @@ use super::blocks::{Block, Blocks};
 use super::claimed::{Claimed, Place, Receipt};
 use super::layout::{Layout, Past};
 use super::receipts::Receipts;
+use super::run::Run;
 use super::settle::settle;
 use crate::config::{Header, Load};
 use crate::control::Control;
@@ -19,12 +20,16 @@ use crate::error::{Error, Result};
 use crate::kind::Kind;
 use crate::pg::connect::connect;
 use crate::pg::conninfo::Target;
-use crate::pg::ledger::{self as sql, Found, NewLoad};
-use crate::pg::sql::PATIENT;
+use crate::pg::ledger::{self as sql, Access, Found, Named, NewLoad};
+use crate::pg::sql::{DURABLE, OWN_NAMES, PATIENT, literal};
 use crate::plan::Plan;
 use crate::source::{Fingerprint, Input};
 
-/// How long a run waits for those before it until it says so.
+/// The number of the rules by which rows are routed and read: another one refuses to resume a load. It is
+/// raised by hand, by whoever changes to which node any row is led, or how a layout is spelled.
+const RULES: u32 = 1;
+
+/// How long a run waits for those before it until it says so, and looks who they are.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How a load begins.
@@ -35,11 +40,11 @@ pub(crate) enum Begun {
     Finished(Ledger, [u64; 4]),
 }
 
-/// Begins the load `id`, or takes it up. That is durable before any row of this attempt: a server that
-/// has lost it when it comes up again would take the rows for those of another one.
+/// Begins a load, or takes it up. That is durable before any row of this attempt: a server that has lost it
+/// when it comes up again would take the rows for those of another one.
 pub(crate) async fn begin(
     config: &Load,
-    id: &str,
+    (named, run): (&Named, &Run),
     plan: &Plan,
     inputs: &[Input],
     (client, target): (&mut Client, &Target),
@@ -47,37 +52,53 @@ pub(crate) async fn begin(
 ) -> Result<Begun> {
     let sources = Fingerprint::of_all(inputs)?;
     client.batch_execute(PATIENT).await?;
-    sql::make(client).await?;
     let table = &plan.tree.nodes[ROOT].relation;
     let columns = &plan.catalogue.columns;
     let own = own_terms(config, &plan.format, plan.catalogue.version)?;
+    // The user's search_path is one of the terms, and of no use for anything else.
     let now = sql::terms_now(client, &own, table, columns).await?;
-    wait_for(id, client, target, control).await?;
-    let Some(found) = sql::find(client, id).await? else {
-        let sources = json(&sources)?;
-        let new = NewLoad { id, table, columns, terms: &own, sources: &sources, finished: None };
+    client.batch_execute(&format!("{OWN_NAMES}; {DURABLE}")).await?;
+    named.schema.make(client, Access::Write).await?;
+    wait_for(named, client, target, control).await?;
+    let Some(found) = named.find(client).await? else {
+        let (sources_json, run) = (json(&sources)?, json(run)?);
+        let terms = format!("{}::pg_catalog.jsonb", literal(now.as_bytes()));
+        let new = NewLoad {
+            named,
+            table,
+            terms: &terms,
+            sources: &sources_json,
+            run: &run,
+            finished: None,
+        };
         let written = client.batch_execute(&new.insert()).await;
         if let Err(error) = written {
-            return Err(sql::refused(client, error).await);
+            return Err(named.schema.refused(client, error).await);
         }
-        plant(client, id, 0, &Layout::of(plan)).await?;
+        plant(client, named, 0, &Layout::of(plan)).await?;
         client.batch_execute("COMMIT").await?;
-        return Ok(Begun::Running(Ledger::new(id, 1, 0)));
+        return Ok(Begun::Running(Ledger::new(named, 1, 0, sources)));
     };
+    let id = &named.id;
     check(&found, plan, &now, &sources).map_err(|error| refuse(error, id))?;
     if found.is_finished {
-        let blocks = Blocks::of(blocks(client, id).await?);
         client.batch_execute("COMMIT").await?;
-        return Ok(Begun::Finished(Ledger { blocks, ..Ledger::new(id, 0, 0) }, found.rows));
+        let before = parse(&found.sources)?;
+        return Ok(Begun::Finished(Ledger::new(named, 0, 0, before), found.rows));
     }
-    let ledger = resume(id, &found, plan, client, control).await;
+    let ledger = resume((named, run), &found, plan, sources, client, control).await;
     ledger.map(Begun::Running)
 }
 
 /// Begins a transaction in which no other run of the load has one, not even one that is prepared.
-async fn wait_for(id: &str, client: &Client, target: &Target, control: &Control) -> Result<()> {
-    settle(client, id).await?;
-    let turn = sql::begin_alone(id);
+async fn wait_for(
+    named: &Named,
+    client: &Client,
+    target: &Target,
+    control: &Control,
+) -> Result<()> {
+    settle(client, named).await?;
+    let turn = named.begin_alone();
     let waiting = client.batch_execute(&turn);
     tokio::pin!(waiting);
     let mut other = None;
@@ -86,14 +107,23 @@ async fn wait_for(id: &str, client: &Client, target: &Target, control: &Control)
             control.wait_for(None);
             return Ok(outcome?);
         }
+        let id = &named.id;
         let what = format!("waiting for another run of load {id} to end its transactions");
         control.wait_for(Some(what));
-        // It may have prepared them meanwhile, and died.
         let other = match &other {
             Some(client) => client,
-            None => other.insert(connect(target).await?),
+            None => {
+                let client = connect(target).await?;
+                client.batch_execute(OWN_NAMES).await?;
+                named.schema.make(&client, Access::Write).await?;
+                other.insert(client)
+            }
         };
-        settle(other, id).await?;
+        if let Some(stranger) = named.stranger(other).await? {
+            return Err(named.held_up(&stranger));
+        }
+        // It may have prepared them meanwhile, and died.
+        settle(other, named).await?;
     }
 }
 
@@ -105,8 +135,8 @@ fn check(found: &Found, plan: &Plan, now: &str, sources: &[Fingerprint]) -> Resu
     }
     let before: BTreeMap<String, String> = parse(&found.terms)?;
     let now: BTreeMap<String, String> = parse(now)?;
-    let names = before.keys().chain(now.keys());
-    if let Some(name) = names.into_iter().find(|name| before.get(*name) != now.get(*name)) {
+    // Under the same rules there are no others, but in loads that were begun in format 1.
+    if let Some(name) = before.keys().find(|name| before.get(*name) != now.get(*name)) {
         let [before, now] = [&before, &now].map(|terms| terms.get(name).map_or("", String::as_str));
         return refuse(format!("this load was begun with {name} \"{before}\", and not \"{now}\""));
     }
@@ -123,22 +153,24 @@ pub(crate) fn refuse(error: Error, id: &str) -> Error {
 }
 
 async fn resume(
-    id: &str,
+    (named, run): (&Named, &Run),
     found: &Found,
     plan: &Plan,
+    sources: Vec<Fingerprint>,
     client: &mut Client,
     control: &Control,
 ) -> Result<Ledger> {
-    client.execute(sql::RETRY, &[&id]).await?;
+    let id = &named.id;
+    client.batch_execute(&named.retry(&json(run)?)).await?;
     let oids: Vec<u32> = plan.catalogue.facts.iter().map(|facts| facts.oid).collect();
-    if client.query_one(sql::EMPTIED, &[&id, &oids]).await?.get(0) {
+    if client.query_one(&named.sql(sql::EMPTIED), &[id, &oids]).await?.get(0) {
         return Err(refuse(emptied(), id));
     }
-    let layouts = client.query(sql::TREES, &[&id]).await?;
+    let layouts = client.query(&named.sql(sql::TREES), &[id]).await?;
     let receipts: Vec<Receipt> =
-        client.query(sql::RECEIPTS, &[&id]).await?.iter().map(receipt).collect();
-    let blocks = blocks(client, id).await?;
-    let rejected = client.query(sql::REJECTS, &[&id]).await?;
+        client.query(&named.sql(sql::RECEIPTS), &[id]).await?.iter().map(receipt).collect();
+    let blocks = blocks(client, named).await?;
+    let rejected = client.query(&named.sql(sql::REJECTS), &[id]).await?;
     let rejected = rejected
         .iter()
         .map(|row| (row.get::<_, i32>(0).unsigned_abs(), row.get::<_, i64>(1).unsigned_abs()));
@@ -158,7 +190,7 @@ async fn resume(
         Some(tree) => tree,
         None => {
             let next = layouts.iter().map(|row| row.get::<_, i32>(0) + 1).max().unwrap_or(0);
-            plant(client, id, next, &now).await?;
+            plant(client, named, next, &now).await?;
             next
         }
     };
@@ -178,16 +210,17 @@ async fn resume(
         rejected,
         receipts: Receipts::of(next, of(tree)),
         blocks: Blocks::of(blocks),
-        ..Ledger::new(id, found.attempt + 1, tree)
+        ..Ledger::new(named, found.attempt + 1, tree, sources)
     })
 }
 
 impl Ledger {
-    fn new(id: &str, attempt: i32, tree: i32) -> Self {
+    fn new(named: &Named, attempt: i32, tree: i32, sources: Vec<Fingerprint>) -> Self {
         Self {
-            id: id.to_owned(),
+            named: named.clone(),
             attempt,
             tree,
+            sources,
             claimed: Claimed::default(),
             past: Vec::new(),
             rejected: HashSet::new(),
@@ -205,13 +238,13 @@ fn emptied() -> Error {
         .detail("What was loaded into it is gone, and no receipt says so.")
 }
 
-async fn plant(client: &Client, id: &str, number: i32, layout: &Layout) -> Result<()> {
-    client.execute(sql::PLANT, &[&id, &number, &json(layout)?]).await?;
+async fn plant(client: &Client, named: &Named, number: i32, layout: &Layout) -> Result<()> {
+    client.execute(&named.sql(sql::PLANT), &[&named.id, &number, &json(layout)?]).await?;
     Ok(())
 }
 
-async fn blocks(client: &Client, id: &str) -> Result<Vec<Block>> {
-    let rows = client.query(sql::BLOCKS, &[&id]).await?;
+async fn blocks(client: &Client, named: &Named) -> Result<Vec<Block>> {
+    let rows = client.query(&named.sql(sql::BLOCKS), &[&named.id]).await?;
     let block = |row: &Row| Block {
         source: row.get::<_, i32>(0).unsigned_abs(),
         start: row.get::<_, i64>(1).unsigned_abs(),
@@ -250,7 +283,7 @@ fn own_terms(config: &Load, format: &Format, version: u32) -> Result<String> {
         ("null", String::from_utf8_lossy(null).into_owned()),
         ("header", (config.header != Header::Absent).to_string()),
         ("native", config.native.to_string()),
-        ("pgsluice", env!("CARGO_PKG_VERSION").to_owned()),
+        ("rules", RULES.to_string()),
         ("PostgreSQL", (version / 10_000).to_string()),
     ]);
     match syntax {
@@ -269,20 +302,21 @@ fn own_terms(config: &Load, format: &Format, version: u32) -> Result<String> {
 /// The statement that writes a load of a handful of rows, which is over when it is committed.
 pub(crate) fn new_handful(
     config: &Load,
-    id: &str,
+    (named, run): (&Named, &Run),
     (table, columns): (&Relation, &[String]),
     (format, version): (&Format, u32),
     inputs: &[Input],
     rows: u64,
 ) -> Result<String> {
     let sources = json(&Fingerprint::of_all(inputs)?)?;
-    let terms = own_terms(config, format, version)?;
+    let (own, run) = (own_terms(config, format, version)?, json(run)?);
+    let terms = sql::terms(&own, table, columns);
     let new =
-        NewLoad { id, table, columns, terms: &terms, sources: &sources, finished: Some(rows) };
+        NewLoad { named, table, terms: &terms, sources: &sources, run: &run, finished: Some(rows) };
     Ok(new.insert())
 }
 
-fn json(value: &impl serde::Serialize) -> Result<String> {
+pub(super) fn json(value: &impl serde::Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| unreadable(&error))
 }
 

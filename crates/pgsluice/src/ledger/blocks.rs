@@ -1,6 +1,6 @@
 //! Blocks: what was read of streams, which have no fingerprint. The hash of each split is kept with the
 //! first receipt that speaks of its rows; when the load is resumed, a split must be what it was before
-//! its rows go on.
+//! its rows go on. Of a finished load one hash over all of a stream's blocks is left.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use pgsluice_core::hash::bytes_extended;
 
 use crate::error::{Error, Result};
-use crate::source::{Input, Split, changed};
+use crate::source::{Fingerprint, Input, OfStream, Split, changed};
 
 /// What was read of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +31,8 @@ struct State {
     ends: HashMap<u32, u64>,
     /// Those that are not known to be in the ledger, by split.
     new: BTreeMap<u32, Block>,
+    /// All that this run has met, by source and start.
+    met: BTreeMap<(u32, u64), Block>,
 }
 
 impl Blocks {
@@ -55,6 +57,7 @@ impl Blocks {
         let (stop, hash) = (start + split.length as u64, bytes_extended(bytes, 0).cast_signed());
         let block = Block { source, start, stop, hash };
         let mut state = self.0.lock();
+        state.met.insert((source, start), block);
         match state.known.remove(&(source, start)) {
             Some(known) if known == block => Ok(()),
             None if state.ends.get(&source).is_none_or(|&end| end <= start) => {
@@ -65,16 +68,14 @@ impl Blocks {
         }
     }
 
-    /// As [`Self::meet`], and refuses one that nobody has read before.
-    pub(super) fn meet_again(&self, split: &Split, inputs: &[Input]) -> Result<()> {
-        self.meet(split, inputs)?;
-        match self.0.lock().new.values().next() {
-            None => Ok(()),
-            Some(block) => {
-                let name = inputs.get(block.source as usize).map_or("", |input| &input.name);
-                Err(changed(format!("{name} goes on behind byte {}", block.start)))
-            }
-        }
+    /// `sources` with what their streams are, all of which were read.
+    pub(super) fn whole(&self, sources: &[Fingerprint]) -> Vec<Fingerprint> {
+        let state = self.0.lock();
+        let whole = |(source, fingerprint): (u32, &Fingerprint)| {
+            let blocks = state.met.range((source, 0)..=(source, u64::MAX)).map(|(_, block)| *block);
+            fingerprint.of_stream(of_stream(blocks))
+        };
+        (0..).zip(sources).map(whole).collect()
     }
 
     /// Those up to the split `last` that are to be written before a receipt speaks of them.
@@ -95,6 +96,17 @@ impl Blocks {
             Some((source, start)) => Err(ended(inputs, *source, *start)),
         }
     }
+}
+
+/// A stream of these blocks, in their order; `pg::ledger::upgrade` says the same in SQL.
+fn of_stream(blocks: impl Iterator<Item = Block>) -> Option<OfStream> {
+    let (mut bytes, mut texts) = (0, Vec::new());
+    for Block { start, stop, hash, .. } in blocks {
+        bytes = stop;
+        texts.push(format!("{start}-{stop}:{hash}"));
+    }
+    let hash = bytes_extended(texts.join(",").as_bytes(), 0);
+    (!texts.is_empty()).then(|| OfStream { bytes, hash: format!("{hash:016x}") })
 }
 
 fn ended(inputs: &[Input], source: u32, at: u64) -> Error {

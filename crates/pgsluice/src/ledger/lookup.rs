@@ -7,13 +7,17 @@ use tokio_postgres::{Client, Row};
 
 use super::begin::{parse, receipt};
 use super::layout::Layout;
+use super::run::Run;
 pub use super::settle::Settled;
 use super::settle::settle;
 use crate::error::{Error, Result};
+use crate::exchange;
 use crate::kind::Kind;
 use crate::pg::connect::connect;
 use crate::pg::conninfo::Target;
-use crate::pg::ledger::{self as sql, Presence, prepared};
+use crate::pg::ledger::prepared::{self, Transaction};
+use crate::pg::ledger::{self as sql, Access, Named, Schema};
+use crate::pg::sql::OWN_NAMES;
 use crate::source::Fingerprint;
 
 /// A load, as the ledger has it.
@@ -36,6 +40,26 @@ pub struct Entry {
     pub rows: u64,
     /// The inputs.
     pub sources: Vec<String>,
+    /// Who works at it, or did last.
+    pub run: Run,
+}
+
+/// Which loads.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Those of this table, written as in SQL; one that is gone by the name that it had.
+    pub table: Option<String>,
+    /// Those that ended so long ago, or began then if they have not ended: an interval, as SQL takes it.
+    pub older_than: Option<String>,
+}
+
+/// What has become of loads that were to be forgotten.
+#[derive(Clone, Debug, Default)]
+pub struct Forgotten {
+    /// Those that are, with what was in doubt of them.
+    pub loads: Vec<(String, Settled)>,
+    /// Those that run, and stay.
+    pub running: Vec<String>,
 }
 
 /// A load in full.
@@ -65,29 +89,27 @@ pub struct OfTable {
     pub ranges: Vec<(u32, u64, u64)>,
 }
 
-/// All loads of the ledger, the newest first.
-pub async fn list(target: &Target) -> Result<Vec<Entry>> {
-    let client = connect(target).await?;
-    if sql::look(&client).await? != Presence::Whole {
+/// The loads of the ledger in `schema`, the newest first.
+pub async fn list(target: &Target, schema: &str, filter: &Filter) -> Result<Vec<Entry>> {
+    let Some(session) = Session::open(target, schema, Access::Read).await? else {
         return Ok(Vec::new());
-    }
-    let known = Known::read(&client).await?;
-    rows(&client, None).await?.iter().map(|row| entry(row, &known)).collect()
+    };
+    session.entries(filter).await
 }
 
 /// One load.
-pub async fn show(target: &Target, id: &str) -> Result<Details> {
-    let client = connect(target).await?;
-    if sql::look(&client).await? != Presence::Whole {
+pub async fn show(target: &Target, schema: &str, id: &str) -> Result<Details> {
+    let Some(session) = Session::open(target, schema, Access::Read).await? else {
         return Err(unknown(id));
-    }
-    let rows = rows(&client, Some(id)).await?;
+    };
+    let Session { client, schema, .. } = &session;
+    let rows = session.rows(Some(id), &Filter::default()).await?;
     let row = rows.first().ok_or_else(|| unknown(id))?;
-    let trees = client.query(sql::TREES, &[&id]).await?;
+    let trees = client.query(&schema.sql(sql::TREES), &[&id]).await?;
     let trees: BTreeMap<i32, Layout> =
         trees.iter().map(|row| Ok((row.get(0), parse(row.get(1))?))).collect::<Result<_>>()?;
     let mut receipts: BTreeMap<(i32, usize), OfTable> = BTreeMap::new();
-    for receipt in client.query(sql::RECEIPTS, &[&id]).await?.iter().map(receipt) {
+    for receipt in client.query(&schema.sql(sql::RECEIPTS), &[&id]).await?.iter().map(receipt) {
         let of_table = receipts.entry((receipt.tree, receipt.node)).or_insert_with(|| OfTable {
             table: trees.get(&receipt.tree).map_or_else(String::new, |t| t.label(receipt.node)),
             rows: 0,
@@ -103,84 +125,167 @@ pub async fn show(target: &Target, id: &str) -> Result<Details> {
         of_table.ranges.retain(|&(source, _, stop)| (source, stop) > upto);
         of_table.ranges.sort_unstable();
     }
-    let known = Known::read(&client).await?;
-    let names = prepared::of_load(&known.prepared, id).into_iter().map(|prepared| prepared.name);
+    let known = session.known().await?;
+    let names = Named::new(schema, id).prepared_of(&known.prepared);
     Ok(Details {
-        entry: entry(row, &known)?,
-        terms: parse(row.get(11))?,
-        prepared: names.collect(),
+        entry: session.entry(row, &known)?,
+        terms: parse(row.get(9))?,
+        prepared: names.into_iter().map(|prepared| prepared.name).collect(),
         receipts: receipts.into_values().collect(),
     })
 }
 
 /// Takes a load out of the ledger, unless it runs. Its rows stay; what is in doubt of them is settled.
-pub async fn forget(target: &Target, id: &str) -> Result<Settled> {
-    let client = connect(target).await?;
-    if sql::look(&client).await? != Presence::Whole {
+pub async fn forget(target: &Target, schema: &str, id: &str) -> Result<Settled> {
+    let Some(session) = Session::open(target, schema, Access::Write).await? else {
+        return Err(unknown(id));
+    };
+    if Named::new(&session.schema, id).find(&session.client).await?.is_none() {
         return Err(unknown(id));
     }
-    let settled = settle(&client, id).await?;
-    let begun = client.simple_query(&sql::begin_unless_running(id)).await?;
-    if settled == Settled::Busy || !sql::is_held(&begun) {
-        return Err(Error::new(Kind::Server, format!("load {id} is running"))
+    let settled = session.forget(id).await?.ok_or_else(|| {
+        Error::new(Kind::Server, format!("load {id} is running"))
             .sqlstate("55006")
-            .hint("Stop it first, or wait until it has ended."));
-    }
-    if sql::find(&client, id).await?.is_none() {
-        return Err(unknown(id));
-    }
-    match client.batch_execute(&sql::forget(id)).await {
-        Ok(()) => {
-            client.batch_execute("COMMIT").await?;
-            Ok(settled)
-        }
-        Err(error) => Err(sql::refused(&client, error).await),
-    }
+            .hint("Stop it first, or wait until it has ended.")
+    })?;
+    exchange::drop_leftovers(&session.client).await?;
+    Ok(settled)
 }
 
-async fn rows(client: &Client, id: Option<&str>) -> Result<Vec<Row>> {
-    match client.query(sql::LIST, &[&id]).await {
-        Ok(rows) => Ok(rows),
-        Err(error) => Err(sql::refused(client, error).await),
+/// Takes all loads out of the ledger that `filter` says, or those of them that are not finished; with what
+/// exchanges that have died left behind.
+pub async fn forget_all(
+    target: &Target,
+    schema: &str,
+    filter: &Filter,
+    only_unfinished: bool,
+) -> Result<Forgotten> {
+    let mut forgotten = Forgotten::default();
+    let Some(session) = Session::open(target, schema, Access::Write).await? else {
+        return Ok(forgotten);
+    };
+    for Entry { id, state, .. } in session.entries(filter).await? {
+        if only_unfinished && state == FINISHED {
+            continue;
+        }
+        match session.forget(&id).await? {
+            Some(settled) => forgotten.loads.push((id, settled)),
+            None => forgotten.running.push(id),
+        }
     }
+    exchange::drop_leftovers(&session.client).await?;
+    Ok(forgotten)
+}
+
+/// The state of a load that is all in.
+const FINISHED: &str = "finished";
+
+/// A session that looks at a ledger.
+struct Session {
+    client: Client,
+    schema: Schema,
+    /// The user's own, by which the names of tables are found.
+    search_path: String,
 }
 
 /// What is known of the loads beside their rows.
 struct Known {
     /// The keys of the locks of those that run.
     lives: HashSet<i64>,
-    prepared: Vec<(String, u32)>,
+    prepared: Vec<Transaction>,
 }
 
-impl Known {
-    async fn read(client: &Client) -> Result<Self> {
-        let (lives, prepared) = (sql::lives(client).await?, prepared::all(client).await?);
-        Ok(Self { lives, prepared })
+impl Session {
+    /// None if there is no ledger.
+    async fn open(target: &Target, schema: &str, access: Access) -> Result<Option<Self>> {
+        let (client, schema) = (connect(target).await?, Schema::new(schema));
+        let path = "SELECT pg_catalog.current_setting('search_path')";
+        let search_path = client.query_one(path, &[]).await?.get(0);
+        client.batch_execute(OWN_NAMES).await?;
+        let is_there = schema.open(&client, access).await?;
+        Ok(is_there.then_some(Self { client, schema, search_path }))
     }
-}
 
-fn entry(row: &Row, known: &Known) -> Result<Entry> {
-    let is_in_doubt = !prepared::of_load(&known.prepared, row.get(0)).is_empty();
-    let sources: Vec<Fingerprint> = parse(row.get(10))?;
-    let rows = match row.get::<_, Option<i64>>(7) {
-        Some(loaded) => loaded,
-        None => row.get(9),
-    };
-    Ok(Entry {
-        state: match (row.get(2), sql::is_running(row.get(0), &known.lives)) {
-            _ if is_in_doubt => "in doubt",
-            ("running", false) => "unfinished",
-            (state, _) => state,
+    async fn entries(&self, filter: &Filter) -> Result<Vec<Entry>> {
+        let (rows, known) = (self.rows(None, filter).await?, self.known().await?);
+        rows.iter().map(|row| self.entry(row, &known)).collect()
+    }
+
+    async fn rows(&self, id: Option<&str>, filter: &Filter) -> Result<Vec<Row>> {
+        let Filter { table, older_than } = filter;
+        let oid = match table {
+            Some(table) => self.find(table).await?,
+            None => None,
+        };
+        let list = self.schema.sql(sql::LIST);
+        match self.client.query(&list, &[&id, &oid, &table, &older_than]).await {
+            Ok(rows) => Ok(rows),
+            Err(error) => Err(self.schema.refused(&self.client, error).await),
         }
-        .to_owned(),
-        id: row.get(0),
-        table: row.get(1),
-        attempts: row.get(3),
-        begun: row.get(4),
-        ended: row.get(5),
-        rows: rows.unsigned_abs(),
-        sources: sources.into_iter().map(|source| source.name).collect(),
-    })
+    }
+
+    /// The table of this name, if it is still there.
+    async fn find(&self, table: &str) -> Result<Option<u32>> {
+        let sql = "SELECT pg_catalog.set_config('search_path', $1, false)";
+        self.client.query_one(sql, &[&self.search_path]).await?;
+        let sql = "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid";
+        let found = self.client.query_one(sql, &[&table]).await?.get(0);
+        self.client.batch_execute(OWN_NAMES).await?;
+        Ok(found)
+    }
+
+    async fn known(&self) -> Result<Known> {
+        let Self { client, schema, .. } = self;
+        let (lives, prepared) =
+            (sql::lives(schema, client).await?, prepared::all(schema, client).await?);
+        Ok(Known { lives, prepared })
+    }
+
+    fn entry(&self, row: &Row, known: &Known) -> Result<Entry> {
+        let named = Named::new(&self.schema, row.get(0));
+        let is_in_doubt = !named.prepared_of(&known.prepared).is_empty();
+        let sources: Vec<Fingerprint> = parse(row.get(8))?;
+        let rows = match row.get::<_, Option<i64>>(6) {
+            Some(loaded) => loaded,
+            None => row.get(7),
+        };
+        Ok(Entry {
+            state: match (row.get(2), named.is_running(&known.lives)) {
+                _ if is_in_doubt => "in doubt",
+                ("running", false) => "unfinished",
+                (state, _) => state,
+            }
+            .to_owned(),
+            id: named.id,
+            table: row.get(1),
+            attempts: row.get(3),
+            begun: row.get(4),
+            ended: row.get(5),
+            rows: rows.unsigned_abs(),
+            sources: sources.into_iter().map(|source| source.name).collect(),
+            run: parse(row.get(10))?,
+        })
+    }
+
+    /// Takes a load out of the ledger; what was in doubt of it, or None if it runs.
+    async fn forget(&self, id: &str) -> Result<Option<Settled>> {
+        let Self { client, schema, .. } = self;
+        let named = Named::new(schema, id);
+        let settled = settle(client, &named).await?;
+        let begun = client.simple_query(&named.begin_unless_running()).await?;
+        if settled == Settled::Busy || !sql::is_held(&begun) {
+            client.batch_execute("ROLLBACK").await?;
+            return match named.stranger(client).await? {
+                Some(stranger) => Err(named.held_up(&stranger)),
+                None => Ok(None),
+            };
+        }
+        match client.batch_execute(&named.forget()).await {
+            Ok(()) => client.batch_execute("COMMIT").await?,
+            Err(error) => return Err(schema.refused(client, error).await),
+        }
+        Ok(Some(settled))
+    }
 }
 
 fn unknown(id: &str) -> Error {

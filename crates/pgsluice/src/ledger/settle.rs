@@ -6,8 +6,10 @@
 
 use tokio_postgres::Client;
 
-use crate::error::Result;
-use crate::pg::ledger::{self as sql, prepared};
+use crate::error::{Error, Result};
+use crate::kind::Kind;
+use crate::pg::ledger::Named;
+use crate::pg::ledger::prepared::{self, Prepared};
 
 /// What has become of prepared transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,26 +24,43 @@ pub enum Settled {
     Busy,
 }
 
-/// Ends the prepared transactions of the load `id`, over a session that is in no transaction.
-pub(crate) async fn settle(client: &Client, id: &str) -> Result<Settled> {
-    if prepared::find(client, id).await?.is_empty() {
+/// Ends the prepared transactions of a load, over a session that is in no transaction. Those of other roles
+/// are left alone, and are an error.
+pub(crate) async fn settle(client: &Client, named: &Named) -> Result<Settled> {
+    let found = named.prepared_of(&prepared::all(&named.schema, client).await?);
+    if found.is_empty() {
         return Ok(Settled::Nothing);
     }
-    if !prepared::lock_life(client, id).await? {
+    if let Some(other) = found.iter().find(|prepared| !prepared.is_own) {
+        return Err(of_another(named, other));
+    }
+    if !named.lock_life(client).await? {
         return Ok(Settled::Busy);
     }
-    let settled = end_all(client, id).await;
-    prepared::unlock_life(client, id).await?;
+    let settled = end_all(client, named).await;
+    named.unlock_life(client).await?;
     settled
 }
 
-async fn end_all(client: &Client, id: &str) -> Result<Settled> {
-    prepared::outdate(client, id).await?;
-    let found = sql::find(client, id).await?;
+async fn end_all(client: &Client, named: &Named) -> Result<Settled> {
+    named.outdate(client).await?;
+    let found = named.find(client).await?;
     let decided = found.filter(|found| found.is_finished).map(|found| found.attempt);
-    for transaction in prepared::find(client, id).await? {
+    for transaction in named.prepared(client).await? {
         let commit = Some(transaction.attempt) == decided;
         prepared::end(client, &transaction.name, commit).await?;
     }
     Ok(if decided.is_some() { Settled::Committed } else { Settled::RolledBack })
+}
+
+fn of_another(named: &Named, Prepared { name, owner, .. }: &Prepared) -> Error {
+    let message = format!("load {} has transactions that role \"{owner}\" has prepared", named.id);
+    Error::new(Kind::Server, message)
+        .sqlstate("42501")
+        .detail(format!("Only that role may end \"{name}\", by what the ledger says of the load."))
+        .hint(format!(
+            "Resume the load as that role; or end it: pgsluice ledger forget {}, as that role.",
+            named.id
+        ))
+        .lasting()
 }

@@ -221,10 +221,26 @@ pub(crate) async fn lock(client: &impl GenericClient, root: Oid) -> Result<bool>
     Ok(client.query_one(sql, &[&LOCK, &root.cast_signed()]).await?.get(0))
 }
 
+/// Who else holds the lock of the exchange of `root`, in words.
+pub(crate) async fn holder(client: &impl GenericClient, root: Oid) -> Result<Option<String>> {
+    let sql = "SELECT pg_catalog.format('role \"%s\" (process %s)', a.usename, l.pid)
+               FROM pg_catalog.pg_locks l
+               JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) l.database
+               JOIN pg_catalog.pg_stat_activity a ON a.pid OPERATOR(pg_catalog.=) l.pid
+               WHERE l.locktype OPERATOR(pg_catalog.=) 'advisory' AND l.granted
+                 AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()
+                 AND l.classid OPERATOR(pg_catalog.=) $1::pg_catalog.oid
+                 AND l.objid OPERATOR(pg_catalog.=) $2::pg_catalog.oid
+                 AND l.objsubid OPERATOR(pg_catalog.=) 2::pg_catalog.int2 LIMIT 1";
+    let found = client.query_opt(sql, &[&LOCK.cast_unsigned(), &root]).await?;
+    Ok(found.and_then(|row| row.get(0)))
+}
+
 /// A table that was built for a leaf and is in no tree: its name and the root that it was for.
 pub(crate) type Leftover = (String, Oid);
 
-/// Tables that are by name, comment and shape what an exchange builds, and that this user may drop.
+/// Tables that are by name, comment and shape what an exchange builds, and belong to this role, or to the
+/// owner of the leaf that they were built for: others can make such tables as well, and keep them.
 pub(crate) async fn leftovers(client: &impl GenericClient) -> Result<Vec<Leftover>> {
     let comment = literal(format!("^{}$", mark("([0-9]+)").replace('.', "[.]")).as_bytes());
     let sql = format!(
@@ -237,7 +253,11 @@ pub(crate) async fn leftovers(client: &impl GenericClient) -> Result<Vec<Leftove
              d.description, pg_catalog.replace({comment}, '%s', '([0-9]+)')) AS said (about)
          WHERE c.relname ~ pg_catalog.concat('^pgsluice_new_', said.about[1], '_[0-9a-f]+$')
            AND c.relkind = 'r' AND NOT c.relispartition
-           AND pg_catalog.pg_has_role(c.relowner, 'USAGE')
+           AND (pg_catalog.pg_get_userbyid(c.relowner) = CURRENT_USER
+                OR pg_catalog.pg_has_role(c.relowner, 'USAGE')
+                   AND EXISTS (SELECT FROM pg_catalog.pg_class leaf
+                               WHERE leaf.oid = said.about[1]::pg_catalog.oid AND leaf.relowner = c.relowner
+                                 AND pg_catalog.pg_partition_root(leaf.oid) = said.about[2]::pg_catalog.oid))
            AND NOT EXISTS (SELECT FROM pg_catalog.pg_inherits i
                            WHERE c.oid IN (i.inhrelid, i.inhparent))
          ORDER BY 1"

@@ -1,46 +1,54 @@
 //! The ledger in the target, in a schema of its own: a receipt must be committed with the rows that it
-//! is for. The statements that write and read it; `schema` makes the tables, `turns` are its locks, `prepared` are
-//! its transactions that are neither committed nor rolled back.
+//! is for. The statements that write and read it; `tables` are its tables, `schema` makes them, `upgrade`
+//! brings those of an older format up to date, `trust` looks whether they may be used; `locks` are those of
+//! a load, `prepared` its transactions that are neither committed nor rolled back.
+//!
+//! Each is qualified throughout, because it may run in a session with the user's own search_path. In the
+//! texts `{ledger}` stands for the schema.
 
+pub(crate) mod locks;
 pub(crate) mod prepared;
 mod schema;
-mod turns;
+mod tables;
+pub(crate) mod trust;
+mod upgrade;
 
 use pgsluice_core::catalog::Relation;
 use tokio_postgres::{Client, SimpleQueryMessage};
 
-pub(crate) use self::schema::{Presence, look, make, refused};
-pub(crate) use self::turns::{
-    begin_alone, begin_unless_running, fence, is_held, is_over, is_running, lives, lives_noted,
-    stay,
-};
+pub(crate) use self::locks::{Named, is_held, lives, lives_noted};
+pub(crate) use self::schema::Schema;
+pub(crate) use self::trust::Access;
 use super::sql::literal;
 use crate::error::Result;
 
 /// What is known of a load, and what its terms would be now.
 const FIND: &str = "
 SELECT state, attempt, relation, sources::pg_catalog.text, terms::pg_catalog.text,
-       rows_read, rows_loaded, rows_skipped, rows_rejected
-FROM pgsluice.load WHERE id OPERATOR(pg_catalog.=) $1";
+       rows_read, rows_inserted, rows_dropped, rows_rejected
+FROM ONLY {ledger}.load
+WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''";
 
 /// Writes receipts, those instead of which they stand, and blocks. If the load is not at the attempt $2
 /// any more, there is no id, and that is an error.
 pub(crate) const WRITE: &str = "
 WITH gone AS (
-    DELETE FROM pgsluice.receipt
-    WHERE load OPERATOR(pg_catalog.=) $1 AND number OPERATOR(pg_catalog.=) ANY ($3::pg_catalog.int8[])
+    DELETE FROM ONLY {ledger}.receipt
+    WHERE load OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''
+      AND number OPERATOR(pg_catalog.=) ANY ($3::pg_catalog.int8[])
 ), seen AS (
-    INSERT INTO pgsluice.block (load, source, start, stop, hash)
-    SELECT $1, b.source, b.start, b.stop, b.hash
+    INSERT INTO {ledger}.block (load, participant, source, start, stop, hash)
+    SELECT $1, '', b.source, b.start, b.stop, b.hash
     FROM ROWS FROM (
         pg_catalog.unnest($4::pg_catalog.int4[]), pg_catalog.unnest($5::pg_catalog.int8[]),
         pg_catalog.unnest($6::pg_catalog.int8[]), pg_catalog.unnest($7::pg_catalog.int8[])
     ) AS b (source, start, stop, hash)
 )
-INSERT INTO pgsluice.receipt
-    (load, number, tree, node, source, upto, sources, starts, stops, rows)
-SELECT (SELECT id FROM pgsluice.load
-        WHERE id OPERATOR(pg_catalog.=) $1 AND attempt OPERATOR(pg_catalog.=) $2),
+INSERT INTO {ledger}.receipt
+    (load, participant, number, tree, node, source, upto, sources, starts, stops, rows)
+SELECT (SELECT id FROM ONLY {ledger}.load
+        WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''
+          AND attempt OPERATOR(pg_catalog.=) $2), '',
        r.number, $8::pg_catalog.int4, r.node, r.source, r.upto, r.sources::pg_catalog.int4[],
        r.starts::pg_catalog.int8[], r.stops::pg_catalog.int8[], r.rows
 FROM ROWS FROM (
@@ -65,7 +73,7 @@ const SETTINGS: [&str; 9] = [
 
 /// An expression of type jsonb: the terms of a load of `columns` of `table`, those of the server added to
 /// `own`.
-fn terms(own: &str, table: &Relation, columns: &[String]) -> String {
+pub(crate) fn terms(own: &str, table: &Relation, columns: &[String]) -> String {
     let table = literal(table.to_string().as_bytes());
     let column =
         |(place, name): (usize, &String)| format!("({place}, {})", literal(name.as_bytes()));
@@ -88,7 +96,7 @@ fn terms(own: &str, table: &Relation, columns: &[String]) -> String {
     )
 }
 
-/// The terms that a load would have now, as text.
+/// The terms that a load would have now, as JSON.
 pub(crate) async fn terms_now(
     client: &Client,
     own: &str,
@@ -106,13 +114,14 @@ pub(crate) async fn terms_now(
 
 /// What is to be written of a load that begins.
 pub(crate) struct NewLoad<'l> {
-    pub(crate) id: &'l str,
+    pub(crate) named: &'l Named,
     pub(crate) table: &'l Relation,
-    pub(crate) columns: &'l [String],
-    /// The terms that the server does not know, as JSON.
+    /// Its terms, an expression of type jsonb.
     pub(crate) terms: &'l str,
     /// As JSON.
     pub(crate) sources: &'l str,
+    /// Who works at it, as far as the server does not know it, as JSON.
+    pub(crate) run: &'l str,
     /// The rows of one that is over when it is written.
     pub(crate) finished: Option<u64>,
 }
@@ -120,29 +129,38 @@ pub(crate) struct NewLoad<'l> {
 impl NewLoad<'_> {
     /// The statement that writes it.
     pub(crate) fn insert(&self) -> String {
-        let Self { id, table, columns, terms: own, sources, finished } = self;
+        let Self { named, table, terms, sources, run, finished } = self;
         let text = |text: &str| literal(text.as_bytes());
+        let id = text(&named.id);
         let (state, ended, rows, nothing) = match finished {
             Some(rows) => ("finished", "pg_catalog.clock_timestamp()", rows.to_string(), "0"),
             None => ("running", "NULL", "NULL".to_owned(), "NULL"),
         };
-        format!(
-            "INSERT INTO pgsluice.load
-                 (id, relation, name, state, attempt, terms, sources, ended,
-                  rows_read, rows_loaded, rows_skipped, rows_rejected)
-             SELECT {}, {}::pg_catalog.regclass::pg_catalog.oid, {}, '{state}', 1, {}, {}, {ended},
-                    {rows}, {rows}, {nothing}, {nothing}; {}",
-            text(id),
+        let load = format!(
+            "INSERT INTO {{ledger}}.load
+                 (id, participant, relation, name, state, attempt, terms, sources, run, begun, ended,
+                  rows_read, rows_inserted, rows_dropped, rows_rejected)
+             SELECT {id}, '', {}::pg_catalog.regclass::pg_catalog.oid, {}, '{state}', 1, {}, {}, {},
+                    pg_catalog.now(), {ended}, {rows}, {rows}, {nothing}, {nothing}",
             text(&table.to_string()),
             text(&table.label()),
-            terms(own, table, columns),
+            terms,
             text(sources),
-            match finished {
-                Some(_) => String::new(),
-                None => format!("INSERT INTO pgsluice.witness (load) VALUES ({})", text(id)),
-            },
-        )
+            running(&text(run)),
+        );
+        named.sql(&match finished {
+            Some(_) => load,
+            None => format!("{load}; INSERT INTO {{ledger}}.witness (load) VALUES ({id})"),
+        })
     }
+}
+
+/// An expression of type jsonb: `run`, one of type text, with the role and the time that the server knows.
+fn running(run: &str) -> String {
+    format!(
+        "pg_catalog.jsonb_concat({run}::pg_catalog.jsonb, pg_catalog.jsonb_build_object(
+            'user', CURRENT_USER, 'since', pg_catalog.now()))"
+    )
 }
 
 /// What the ledger says of a load.
@@ -153,112 +171,169 @@ pub(crate) struct Found {
     pub(crate) relation: u32,
     pub(crate) sources: String,
     pub(crate) terms: String,
-    /// Rows read, loaded, skipped and rejected, of one that is finished.
+    /// Rows read, loaded, dropped by triggers and rejected, of one that is finished.
     pub(crate) rows: [u64; 4],
 }
 
-/// The load `id`, if there is one.
-pub(crate) async fn find(client: &Client, id: &str) -> Result<Option<Found>> {
-    let row = match client.query_opt(FIND, &[&id]).await {
-        Ok(row) => row,
-        Err(error) => return Err(refused(client, error).await),
-    };
-    let count = |value: Option<i64>| value.unwrap_or_default().unsigned_abs();
-    Ok(row.map(|row| Found {
-        is_finished: row.get::<_, &str>(0) == "finished",
-        attempt: row.get(1),
-        relation: row.get(2),
-        sources: row.get(3),
-        terms: row.get(4),
-        rows: [5, 6, 7, 8].map(|place| count(row.get(place))),
-    }))
+impl Named {
+    /// The load, if it is in the ledger.
+    pub(crate) async fn find(&self, client: &Client) -> Result<Option<Found>> {
+        let row = match client.query_opt(&self.sql(FIND), &[&self.id]).await {
+            Ok(row) => row,
+            Err(error) => return Err(self.schema.refused(client, error).await),
+        };
+        let count = |value: Option<i64>| value.unwrap_or_default().unsigned_abs();
+        Ok(row.map(|row| Found {
+            is_finished: row.get::<_, &str>(0) == "finished",
+            attempt: row.get(1),
+            relation: row.get(2),
+            sources: row.get(3),
+            terms: row.get(4),
+            rows: [5, 6, 7, 8].map(|place| count(row.get(place))),
+        }))
+    }
+
+    /// Whether the load is in the ledger. An error if there is no ledger.
+    pub(crate) async fn is_known(&self, client: &Client) -> Result<bool, tokio_postgres::Error> {
+        let sql = "SELECT EXISTS (SELECT FROM ONLY {ledger}.load
+                                  WHERE id OPERATOR(pg_catalog.=) $1::pg_catalog.text
+                                    AND participant OPERATOR(pg_catalog.=) '')";
+        Ok(client.query_one(&self.sql(sql), &[&self.id]).await?.get(0))
+    }
+
+    /// The statement that begins the next attempt; `run` as in [`NewLoad`].
+    pub(crate) fn retry(&self, run: &str) -> String {
+        let [id, run] = [&*self.id, run].map(|text| literal(text.as_bytes()));
+        self.sql(&format!(
+            "UPDATE ONLY {{ledger}}.load SET attempt = attempt OPERATOR(pg_catalog.+) 1, run = {}
+             WHERE id OPERATOR(pg_catalog.=) {id} AND participant OPERATOR(pg_catalog.=) ''",
+            running(&run)
+        ))
+    }
 }
 
-/// Whether the load `id` is in the ledger. An error if there is no ledger.
-pub(crate) async fn knows(client: &Client, id: &str) -> Result<bool, tokio_postgres::Error> {
-    let sql = "SELECT EXISTS (SELECT FROM pgsluice.load
-                              WHERE id OPERATOR(pg_catalog.=) $1::pg_catalog.text)";
-    Ok(client.query_one(sql, &[&id]).await?.get(0))
-}
-
-/// Marks a load as finished; a number of rows that is not 1 says that another attempt has begun.
+/// Marks a load as finished, of which one row is left. It gives the number of loads, which is not 1 if another
+/// attempt has begun.
 pub(crate) const FINISH: &str = "
-UPDATE pgsluice.load
-SET state = 'finished', ended = pg_catalog.clock_timestamp(),
-    rows_read = $3, rows_loaded = $4, rows_skipped = $5, rows_rejected = $6
-WHERE id OPERATOR(pg_catalog.=) $1 AND attempt OPERATOR(pg_catalog.=) $2";
+WITH done AS (
+    UPDATE ONLY {ledger}.load
+    SET state = 'finished', ended = pg_catalog.clock_timestamp(),
+        sources = $7::pg_catalog.text::pg_catalog.jsonb,
+        rows_read = $3, rows_inserted = $4, rows_dropped = $5, rows_rejected = $6
+    WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''
+      AND attempt OPERATOR(pg_catalog.=) $2
+    RETURNING id
+), trees AS (
+    DELETE FROM ONLY {ledger}.tree AS t USING done WHERE t.load OPERATOR(pg_catalog.=) done.id
+), receipts AS (
+    DELETE FROM ONLY {ledger}.receipt AS t USING done WHERE t.load OPERATOR(pg_catalog.=) done.id
+), blocks AS (
+    DELETE FROM ONLY {ledger}.block AS t USING done WHERE t.load OPERATOR(pg_catalog.=) done.id
+), rejects AS (
+    DELETE FROM ONLY {ledger}.reject AS t USING done WHERE t.load OPERATOR(pg_catalog.=) done.id
+), witnesses AS (
+    DELETE FROM ONLY {ledger}.witness AS t USING done WHERE t.load OPERATOR(pg_catalog.=) done.id
+)
+SELECT pg_catalog.count(*) FROM done";
+
+/// Notes of a finished load that triggers have dropped $3 of its rows, and $2 are stored.
+pub(crate) const NOTE_DROPPED: &str = "
+UPDATE ONLY {ledger}.load SET rows_inserted = $2, rows_dropped = $3
+WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''";
 
 /// Whether a table of `$2` is unlogged, and was emptied since the load began.
 pub(crate) const EMPTIED: &str = "
 SELECT EXISTS (SELECT FROM pg_catalog.pg_class
                WHERE oid OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.oid[])
                  AND relpersistence OPERATOR(pg_catalog.=) 'u')
-   AND NOT EXISTS (SELECT FROM pgsluice.witness WHERE load OPERATOR(pg_catalog.=) $1)";
+   AND NOT EXISTS (SELECT FROM ONLY {ledger}.witness WHERE load OPERATOR(pg_catalog.=) $1)";
 
 /// Whether the load $1 is still at the attempt $2, and not finished.
 pub(crate) const IS_CURRENT: &str = "
-SELECT EXISTS (SELECT FROM pgsluice.load
-               WHERE id OPERATOR(pg_catalog.=) $1 AND attempt OPERATOR(pg_catalog.=) $2
-                 AND state OPERATOR(pg_catalog.=) 'running')";
+SELECT EXISTS (SELECT FROM ONLY {ledger}.load
+               WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''
+                 AND attempt OPERATOR(pg_catalog.=) $2 AND state OPERATOR(pg_catalog.=) 'running')";
 
-/// Begins the next attempt.
-pub(crate) const RETRY: &str = "
-UPDATE pgsluice.load SET attempt = attempt OPERATOR(pg_catalog.+) 1
-WHERE id OPERATOR(pg_catalog.=) $1";
+/// Takes a load out of the ledger that runs as `$2` and has no row in the table.
+pub(crate) const WITHDRAW: &str = "
+DELETE FROM ONLY {ledger}.load
+WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''
+  AND state OPERATOR(pg_catalog.=) 'running'
+  AND (run OPERATOR(pg_catalog.->>) 'token') OPERATOR(pg_catalog.=) $2
+  AND NOT EXISTS (SELECT FROM ONLY {ledger}.receipt WHERE load OPERATOR(pg_catalog.=) $1)";
 
 /// The layouts of a load's trees.
 pub(crate) const TREES: &str = "
-SELECT number, layout::pg_catalog.text FROM pgsluice.tree
+SELECT number, layout::pg_catalog.text FROM ONLY {ledger}.tree
 WHERE load OPERATOR(pg_catalog.=) $1 ORDER BY number";
 
 /// Keeps a layout.
 pub(crate) const PLANT: &str = "
-INSERT INTO pgsluice.tree (load, number, layout) VALUES ($1, $2, $3::pg_catalog.text::pg_catalog.json)";
+INSERT INTO {ledger}.tree (load, number, layout) VALUES ($1, $2, $3::pg_catalog.text::pg_catalog.json)";
 
 /// The receipts of a load.
 pub(crate) const RECEIPTS: &str = "
 SELECT number, tree, node, source, upto, sources, starts, stops, rows
-FROM pgsluice.receipt WHERE load OPERATOR(pg_catalog.=) $1";
+FROM ONLY {ledger}.receipt
+WHERE load OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''";
 
 /// The rows of a load by node, as its receipts have them: of the tree `$2`, or of all others together.
 pub(crate) const SUMS: &str = "
 SELECT tree OPERATOR(pg_catalog.=) $2, node, pg_catalog.sum(rows)::pg_catalog.int8
-FROM pgsluice.receipt WHERE load OPERATOR(pg_catalog.=) $1 GROUP BY 1, 2";
+FROM ONLY {ledger}.receipt WHERE load OPERATOR(pg_catalog.=) $1 GROUP BY 1, 2";
 
 /// Notes rows that are rejected.
 pub(crate) const REJECT: &str = "
-INSERT INTO pgsluice.reject (load, source, start)
-SELECT $1, r.source, r.start
+INSERT INTO {ledger}.reject (load, participant, source, start)
+SELECT $1, '', r.source, r.start
 FROM ROWS FROM (
     pg_catalog.unnest($2::pg_catalog.int4[]), pg_catalog.unnest($3::pg_catalog.int8[])
 ) AS r (source, start)";
 
 /// The rows of a load that are rejected.
 pub(crate) const REJECTS: &str = "
-SELECT source, start FROM pgsluice.reject WHERE load OPERATOR(pg_catalog.=) $1";
+SELECT source, start FROM ONLY {ledger}.reject
+WHERE load OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''";
 
 /// The blocks of a load.
 pub(crate) const BLOCKS: &str = "
-SELECT source, start, stop, hash FROM pgsluice.block WHERE load OPERATOR(pg_catalog.=) $1";
+SELECT source, start, stop, hash FROM ONLY {ledger}.block
+WHERE load OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''";
 
-/// All loads, the newest first: with the rows that their receipts speak of.
+/// Loads, the newest first: with the rows that their receipts speak of. `$1` is an id, `$2` and `$3` the oid
+/// and the name of a table, `$4` the least age; NULL for any.
 pub(crate) const LIST: &str = "
 SELECT l.id, l.name, l.state, l.attempt, l.begun::pg_catalog.text, l.ended::pg_catalog.text,
-       l.rows_read, l.rows_loaded, l.rows_skipped,
-       COALESCE(r.rows, 0)::pg_catalog.int8, l.sources::pg_catalog.text, l.terms::pg_catalog.text
-FROM pgsluice.load l
-LEFT JOIN (SELECT load, pg_catalog.sum(rows) AS rows FROM pgsluice.receipt GROUP BY load) r
+       l.rows_inserted, COALESCE(r.rows, 0)::pg_catalog.int8, l.sources::pg_catalog.text,
+       l.terms::pg_catalog.text, l.run::pg_catalog.text
+FROM ONLY {ledger}.load l
+LEFT JOIN (SELECT load, pg_catalog.sum(rows) AS rows FROM ONLY {ledger}.receipt GROUP BY load) r
     ON r.load OPERATOR(pg_catalog.=) l.id
-WHERE $1::pg_catalog.text IS NULL OR l.id OPERATOR(pg_catalog.=) $1
+WHERE l.participant OPERATOR(pg_catalog.=) ''
+  AND ($1::pg_catalog.text IS NULL OR l.id OPERATOR(pg_catalog.=) $1)
+  AND ($3::pg_catalog.text IS NULL OR l.name OPERATOR(pg_catalog.=) $3
+       OR l.relation OPERATOR(pg_catalog.=) $2::pg_catalog.oid)
+  AND ($4::pg_catalog.text IS NULL OR COALESCE(l.ended, l.begun)
+       OPERATOR(pg_catalog.<) (pg_catalog.now() OPERATOR(pg_catalog.-) $4::pg_catalog.text::pg_catalog.interval))
 ORDER BY l.begun DESC, l.id";
 
-/// Takes all of a load out of the ledger.
-pub(crate) fn forget(id: &str) -> String {
-    let id = literal(id.as_bytes());
-    ["witness", "block", "reject", "receipt", "tree", "load"]
-        .map(|table| {
-            let column = if table == "load" { "id" } else { "load" };
-            format!("DELETE FROM pgsluice.{table} WHERE {column} OPERATOR(pg_catalog.=) {id}")
-        })
-        .join("; ")
+/// The tables with rows of a load, besides its own.
+const OF_LOAD: [&str; 5] = ["witness", "block", "reject", "receipt", "tree"];
+
+impl Named {
+    /// The statements that take all of the load out of the ledger.
+    pub(crate) fn forget(&self) -> String {
+        let id = literal(self.id.as_bytes());
+        let own = format!("DELETE FROM ONLY {{ledger}}.load WHERE id OPERATOR(pg_catalog.=) {id}");
+        self.forget_parts() + &self.sql(&own)
+    }
+
+    /// Those for what else there is than its own row.
+    pub(crate) fn forget_parts(&self) -> String {
+        let id = literal(self.id.as_bytes());
+        let parts = OF_LOAD.map(|table| {
+            format!("DELETE FROM ONLY {{ledger}}.{table} WHERE load OPERATOR(pg_catalog.=) {id}; ")
+        });
+        self.sql(&parts.concat())
+    }
 }

@@ -3,6 +3,16 @@
 use pgsluice_core::catalog::{Relation, quoted};
 use pgsluice_core::format::{Format, Syntax};
 
+/// Ends [`ASYNCHRONOUS`]: the session commits as its role does, and durably even if that does not.
+macro_rules! durable {
+    () => {
+        "
+RESET synchronous_commit;
+SELECT pg_catalog.set_config('synchronous_commit', 'on', false)
+WHERE pg_catalog.current_setting('synchronous_commit') OPERATOR(pg_catalog.=) 'off'"
+    };
+}
+
 /// Settings of a session that loads: nothing that a role has set may end a long COPY.
 pub(crate) const PATIENT: &str = "
 SET statement_timeout = 0;
@@ -56,11 +66,13 @@ RESET intervalstyle;
 RESET extra_float_digits;
 RESET standard_conforming_strings";
 
+/// Settings of a session whose commits must be durable.
+pub(crate) const DURABLE: &str = durable!();
+
 /// One synchronous commit: it makes all commits before it durable. The message is WAL without
 /// meaning to anybody, since a transaction that writes none is not flushed.
-pub(crate) const FLUSH: &str = "
-RESET synchronous_commit;
-SELECT pg_catalog.pg_logical_emit_message(true, 'pgsluice', '')";
+pub(crate) const FLUSH: &str =
+    concat!(durable!(), "; SELECT pg_catalog.pg_logical_emit_message(true, 'pgsluice', '')");
 
 /// Begins a transaction. Whatever isolation a role has set, COPY must see the partitions as they
 /// are.
@@ -81,8 +93,8 @@ pub(crate) const BACK_TO_PART: &str = "ROLLBACK TO SAVEPOINT pgsluice_part";
 /// Keeps it.
 pub(crate) const KEEP_PART: &str = "RELEASE SAVEPOINT pgsluice_part";
 
-/// Commits, whatever [`ASYNCHRONOUS`] has said.
-pub(crate) const COMMIT_DURABLY: &str = "RESET synchronous_commit; COMMIT";
+/// Commits durably, whatever [`ASYNCHRONOUS`] has said.
+pub(crate) const COMMIT_DURABLY: &str = concat!(durable!(), "; COMMIT");
 
 /// Takes back the last few, which were refused.
 pub(crate) const BACK_TO_SAVEPOINT: &str = "ROLLBACK TO SAVEPOINT pgsluice";

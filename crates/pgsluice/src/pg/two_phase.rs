@@ -26,7 +26,7 @@ pub(crate) async fn obstacle(
     catalogue: &Catalogue,
     config: &Load,
 ) -> Result<Option<String>> {
-    if !config.ledger {
+    if config.ledger.is_none() {
         return Ok(Some("no ledger is kept, which would decide over several".to_owned()));
     }
     let oids: Vec<Oid> = catalogue.facts.iter().map(|facts| facts.oid).collect();

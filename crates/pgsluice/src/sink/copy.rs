@@ -14,8 +14,8 @@ use futures_util::SinkExt;
 use futures_util::future::try_join3;
 use pgsluice_core::bucket::{Payload, Wire};
 use pgsluice_core::catalog::{NodeId, ROOT};
+use tokio_postgres::CopyInSink;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{CopyInSink, SimpleQueryMessage};
 
 use super::failure::{Failure, InDoubt};
 use super::gap::Gaps;
@@ -237,15 +237,13 @@ impl<'a> Lane<'a> {
         match changed {
             Some(changed) => Err(Failure::Changed(node, changed)),
             None if beside.is_some() || self.held.is_some() => Ok(Box::pin(sink)),
-            None => self.check_fence(&answers).map(|()| Box::pin(sink)),
-        }
-    }
-
-    /// Refuses a transaction that is not the load's own any more, by the answers to how it was begun.
-    pub(super) fn check_fence(&self, answers: &[SimpleQueryMessage]) -> Result<(), Failure> {
-        match &self.writer {
-            Some(writer) if !is_held(answers) => Err(Failure::Ledger(writer.ledger.overtaken())),
-            _ => Ok(()),
+            None => match &self.writer {
+                Some(writer) if !is_held(&answers) => {
+                    drop(sink);
+                    Err(Failure::Ledger(writer.ledger.lost_turn(client).await))
+                }
+                _ => Ok(Box::pin(sink)),
+            },
         }
     }
 

@@ -33,7 +33,7 @@ impl Lane<'_> {
             let begin = format!("{}; {immediate}; {fence}", sql::BEGIN);
             let answers = client.simple_query(&begin).await?;
             match ledger {
-                Some(ledger) if !is_held(&answers) => return Err(ledger.overtaken()),
+                Some(ledger) if !is_held(&answers) => return Err(ledger.lost_turn(client).await),
                 Some(ledger) => ledger.check_current(client).await?,
                 None => {}
             }
@@ -113,8 +113,7 @@ impl Lane<'_> {
     async fn commit_whole(&self, part: &Part<'_>, rows: [u64; 4]) -> Result<(), Failure> {
         let client = &self.link.client;
         if let Some(writer) = &self.writer {
-            let closing = writer.close_whole(client, &self.flow.splits, rows);
-            closing.await.map_err(Failure::Ledger)?;
+            writer.ledger.close(client, rows).await.map_err(Failure::Ledger)?;
         }
         failpoint("atomic::committing");
         part.set_verdict(Verdict::Asked);

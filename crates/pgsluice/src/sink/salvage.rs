@@ -27,6 +27,7 @@ use crate::error::{Error, Result};
 use crate::failpoint::failpoint;
 use crate::flow::Flow;
 use crate::kind::Kind;
+use crate::pg::ledger::is_held;
 use crate::pg::sql;
 use crate::rejects::{Reject, Rejects};
 
@@ -77,8 +78,10 @@ impl Lane<'_> {
         if let Some(changed) = changed {
             return Err(Failure::Changed(node, changed));
         }
-        if self.held.is_none() {
-            self.check_fence(&answers)?;
+        if let (None, Some(writer)) = (&self.held, &self.writer)
+            && !is_held(&answers)
+        {
+            return Err(Failure::Ledger(writer.ledger.lost_turn(client).await));
         }
         let copy = client.prepare(&self.flow.plan.copy_statement(node, wire)).await?;
         let rows: Vec<_> = payload.in_order().collect();

@@ -20,8 +20,22 @@ const BLOCK: u64 = 64 << 10;
 pub(crate) struct Fingerprint {
     /// As the user knew it.
     pub(crate) name: String,
+    /// Where it is in the file system, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
     /// None for a stream: of that the blocks are compared as they come.
     file: Option<OfFile>,
+    /// What a stream was, as soon as all of it was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stream: Option<OfStream>,
+}
+
+/// A stream as a whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct OfStream {
+    pub(crate) bytes: u64,
+    /// In base 16.
+    pub(crate) hash: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,12 +56,16 @@ impl Fingerprint {
 
     fn of(input: &Input) -> Result<Self> {
         let name = input.name.clone();
-        let (Some(_), Some(path)) = (input.size, &input.path) else {
-            return Ok(Self { name, file: None });
+        let absolute = input.path.as_ref().and_then(|path| std::path::absolute(path).ok());
+        let path = absolute.map(|path| path.display().to_string());
+        let file = match (input.size, &input.path) {
+            (Some(_), Some(path)) => {
+                let file = File::open(path).and_then(OfFile::read);
+                Some(file.map_err(|error| reader::cannot_read(input, &error))?)
+            }
+            _ => None,
         };
-        let file = File::open(path).and_then(OfFile::read);
-        let file = file.map_err(|error| reader::cannot_read(input, &error))?;
-        Ok(Self { name, file: Some(file) })
+        Ok(Self { name, path, file, stream: None })
     }
 
     /// Refuses inputs that are not `before`, those that the load began with.
@@ -66,6 +84,28 @@ impl Fingerprint {
                 (Some(_), Some(_)) => format!("{} was written to", now.name),
                 _ => format!("{} is not {}, which it began with", now.name, before.name),
             })),
+        }
+    }
+}
+
+impl Fingerprint {
+    /// The same of what a stream was as a whole.
+    pub(crate) fn of_stream(&self, stream: Option<OfStream>) -> Self {
+        Self { stream, ..self.clone() }
+    }
+
+    /// Refuses streams that are not `before`, those of the load when it was finished.
+    pub(crate) fn check_streams(before: &[Self], now: &[Self]) -> Result<()> {
+        let differs = |(before, now): &(&Self, &Self)| before.stream != now.stream;
+        match before.iter().zip(now).find(differs) {
+            None => Ok(()),
+            Some((Self { stream: before, .. }, Self { name, stream: now, .. })) => {
+                let bytes = |stream: &Option<OfStream>| stream.as_ref().map_or(0, |it| it.bytes);
+                Err(changed(match (bytes(before), bytes(now)) {
+                    (before, now) if before == now => format!("{name} is another"),
+                    (before, now) => format!("{name} had {before} bytes and has {now}"),
+                }))
+            }
         }
     }
 }

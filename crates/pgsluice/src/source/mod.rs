@@ -4,7 +4,7 @@ mod fingerprint;
 mod original;
 mod reader;
 
-pub(crate) use fingerprint::{Fingerprint, changed};
+pub(crate) use fingerprint::{Fingerprint, OfStream, changed};
 pub use reader::{Reader, Split};
 
 use std::fs::File;

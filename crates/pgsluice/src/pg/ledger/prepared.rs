@@ -2,12 +2,13 @@
 //!
 //! A name is one of the whole cluster and may have 199 bytes: it holds the database and the load's
 //! number, by which it is found, the attempt and the connection; what it has of the load's id is for
-//! people.
+//! people. Any role can prepare a transaction under such a name, so only those of this role are ended.
 
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
-use super::turns::{life, turn};
+use super::locks::Named;
+use super::schema::Schema;
 use crate::error::{Error, Result};
 use crate::kind::Kind;
 use crate::pg::sql::literal;
@@ -15,12 +16,14 @@ use crate::pg::sql::literal;
 /// Characters of a load's id that a name has room for.
 const OF_ID: usize = 100;
 
+/// Those of roles that may write to the ledger, with the role, and whether it is this one.
 const NAMES: &str = "
-SELECT x.gid, d.oid
+SELECT x.gid, d.oid, x.owner::pg_catalog.text, x.owner OPERATOR(pg_catalog.=) CURRENT_USER
 FROM pg_catalog.pg_prepared_xacts x
 JOIN pg_catalog.pg_database d ON d.datname OPERATOR(pg_catalog.=) x.database
 WHERE x.database OPERATOR(pg_catalog.=) pg_catalog.current_database()
   AND pg_catalog.starts_with(x.gid, 'pgsluice ')
+  AND pg_catalog.has_table_privilege(x.owner, {table}, 'UPDATE')
 ORDER BY x.gid";
 
 /// Who this session is, and where: `prepared` names need the database.
@@ -30,65 +33,92 @@ WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()";
 
 /// Ends every attempt of a load that is not decided: none of them can be from now on.
 const OUTDATE: &str = "
-UPDATE pgsluice.load SET attempt = attempt OPERATOR(pg_catalog.+) 1
-WHERE id OPERATOR(pg_catalog.=) $1 AND state OPERATOR(pg_catalog.=) 'running'";
+UPDATE ONLY {ledger}.load SET attempt = attempt OPERATOR(pg_catalog.+) 1
+WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''
+  AND state OPERATOR(pg_catalog.=) 'running'";
 
-/// A transaction that is prepared, and by which attempt of its load.
+/// A transaction that is prepared, by its name in the cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Transaction {
+    name: String,
+    database: u32,
+    owner: String,
+    is_own: bool,
+}
+
+/// A prepared transaction of a load, and which attempt has prepared it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Prepared {
     pub(crate) name: String,
     pub(crate) attempt: i32,
+    /// The role that has prepared it.
+    pub(crate) owner: String,
+    /// Whether that is this one; then it may be ended.
+    pub(crate) is_own: bool,
 }
 
-fn prefix(id: &str, database: u32) -> String {
-    format!("pgsluice {database} {:016x} ", turn(id).cast_unsigned())
+impl Named {
+    fn prefix(&self, database: u32) -> String {
+        format!("pgsluice {database} {:016x} ", self.turn().cast_unsigned())
+    }
+
+    /// What the transaction of one connection is called when it is prepared.
+    pub(crate) fn name_of(&self, database: u32, attempt: i32, lane: usize) -> String {
+        // Every database of the cluster shows it, whatever its encoding.
+        let plain = |c: char| if c.is_ascii_graphic() || c == ' ' { c } else { '?' };
+        let id: String = self.id.chars().take(OF_ID).map(plain).collect();
+        format!("{}{attempt} {lane} {id}", self.prefix(database))
+    }
+
+    /// Those of `all` that are of this load.
+    pub(crate) fn prepared_of(&self, all: &[Transaction]) -> Vec<Prepared> {
+        let of_load = all.iter().filter_map(|Transaction { name, database, owner, is_own }| {
+            let attempt = name.strip_prefix(&self.prefix(*database))?.split(' ').next()?;
+            let attempt = attempt.parse().ok()?;
+            let (name, owner) = (name.clone(), owner.clone());
+            Some(Prepared { name, attempt, owner, is_own: *is_own })
+        });
+        of_load.collect()
+    }
+
+    /// The prepared transactions of this load that this role may end.
+    pub(crate) async fn prepared(&self, client: &Client) -> Result<Vec<Prepared>> {
+        let mut prepared = self.prepared_of(&all(&self.schema, client).await?);
+        prepared.retain(|prepared| prepared.is_own);
+        Ok(prepared)
+    }
+
+    /// Takes, for the session, the lock that the load holds while it runs; false if it runs.
+    pub(crate) async fn lock_life(&self, client: &Client) -> Result<bool> {
+        let sql = format!("SELECT pg_catalog.pg_try_advisory_lock({})", self.life());
+        Ok(client.query_one(&sql, &[]).await?.get(0))
+    }
+
+    /// Gives it back.
+    pub(crate) async fn unlock_life(&self, client: &Client) -> Result<()> {
+        let sql = format!("SELECT pg_catalog.pg_advisory_unlock({})", self.life());
+        client.query_one(&sql, &[]).await?;
+        Ok(())
+    }
+
+    /// See [`OUTDATE`].
+    pub(crate) async fn outdate(&self, client: &Client) -> Result<()> {
+        client.execute(&self.sql(OUTDATE), &[&self.id]).await?;
+        Ok(())
+    }
 }
 
-/// The name of the transaction of one connection.
-pub(crate) fn name(id: &str, database: u32, attempt: i32, lane: usize) -> String {
-    // Every database of the cluster shows it, whatever its encoding.
-    let plain = |c: char| if c.is_ascii_graphic() || c == ' ' { c } else { '?' };
-    let id_text: String = id.chars().take(OF_ID).map(plain).collect();
-    format!("{}{attempt} {lane} {id_text}", prefix(id, database))
-}
-
-/// All prepared transactions of loads of this database: their names, and the database.
-pub(crate) async fn all(client: &Client) -> Result<Vec<(String, u32)>> {
-    let rows = client.query(NAMES, &[]).await?;
-    Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
-}
-
-/// Those of `all` that are of the load `id`.
-pub(crate) fn of_load(all: &[(String, u32)], id: &str) -> Vec<Prepared> {
-    let of_load = all.iter().filter_map(|(name, database)| {
-        let attempt = name.strip_prefix(&prefix(id, *database))?.split(' ').next()?;
-        Some(Prepared { name: name.clone(), attempt: attempt.parse().ok()? })
-    });
-    of_load.collect()
-}
-
-/// The prepared transactions of the load `id`.
-pub(crate) async fn find(client: &Client, id: &str) -> Result<Vec<Prepared>> {
-    Ok(of_load(&all(client).await?, id))
-}
-
-/// Takes, for the session, the lock that a load holds while it runs; false if it runs.
-pub(crate) async fn lock_life(client: &Client, id: &str) -> Result<bool> {
-    let sql = format!("SELECT pg_catalog.pg_try_advisory_lock({})", life(id));
-    Ok(client.query_one(&sql, &[]).await?.get(0))
-}
-
-/// Gives it back.
-pub(crate) async fn unlock_life(client: &Client, id: &str) -> Result<()> {
-    let sql = format!("SELECT pg_catalog.pg_advisory_unlock({})", life(id));
-    client.query_one(&sql, &[]).await?;
-    Ok(())
-}
-
-/// See [`OUTDATE`].
-pub(crate) async fn outdate(client: &Client, id: &str) -> Result<()> {
-    client.execute(OUTDATE, &[&id]).await?;
-    Ok(())
+/// All prepared transactions of loads of this database that are in the ledger.
+pub(crate) async fn all(schema: &Schema, client: &Client) -> Result<Vec<Transaction>> {
+    let table = literal(schema.sql("{ledger}.load").as_bytes());
+    let rows = client.query(&NAMES.replace("{table}", &table), &[]).await?;
+    let transaction = |row: &tokio_postgres::Row| Transaction {
+        name: row.get(0),
+        database: row.get(1),
+        owner: row.get(2),
+        is_own: row.get(3),
+    };
+    Ok(rows.iter().map(transaction).collect())
 }
 
 /// The statement that prepares the transaction of the session.
@@ -117,11 +147,18 @@ mod tests {
 
     #[test]
     fn a_name_is_found_again() {
+        let named = |id: &str| Named::new(&Schema::new("pgsluice"), id);
+        let transaction = |id: &str, database, attempt| Transaction {
+            name: named(id).name_of(database, attempt, 255),
+            database,
+            owner: "a".to_owned(),
+            is_own: true,
+        };
         let all = [("a b", 7, 1), ("a b", 8, 1), ("c", 7, 2), (&"ö".repeat(200), 7, 3)]
-            .map(|(id, database, attempt)| (name(id, database, attempt, 255), database));
-        assert!(all.iter().all(|(name, _)| name.len() < 200 && name.is_ascii()), "{all:?}");
+            .map(|(id, database, attempt)| transaction(id, database, attempt));
+        assert!(all.iter().all(|it| it.name.len() < 200 && it.name.is_ascii()), "{all:?}");
         let attempts = |id: &str| -> Vec<i32> {
-            of_load(&all, id).iter().map(|prepared| prepared.attempt).collect()
+            named(id).prepared_of(&all).iter().map(|prepared| prepared.attempt).collect()
         };
         assert_eq!(attempts("a b"), [1, 1]);
         assert_eq!((attempts("c"), attempts("a")), (vec![2], vec![]));

@@ -1,152 +1,169 @@
-//! The ledger's tables: what they are, whether they are there, and who may make them.
+//! The schema that a ledger is kept in, and whether its tables are there.
 
+use pgsluice_core::catalog::quoted;
 use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
 
+use super::tables::{FORMAT, create};
+use super::trust::{Access, check};
+use super::upgrade::upgrade;
 use crate::error::{Error, Result};
 use crate::kind::Kind;
 use crate::pg::sql::{BEGIN, literal};
 
-/// The lock of whoever makes the tables.
-const MAKING: i64 = i64::from_be_bytes(*b"pgsluice");
+/// How often the tables are looked for again where another session makes them at the same moment.
+const TRIES: usize = 10;
 
-/// What the comment on the table `load` says: the version of all tables.
-const FORMAT: &str = "pgsluice ledger, format 1";
-
-const SCHEMA: &str = "CREATE SCHEMA pgsluice";
-
-/// `relation` and `name` are the table that is loaded; `terms` is what decides how the input is read
-/// and routed. A receipt says of one node of one `tree` of the load: all rows of sources before
-/// `source`, and of this one those that begin before `upto`, are in; and so are those that begin in
-/// `starts[n]` to `stops[n]` of `sources[n]`, the latter excluded. A block is what was read of a stream.
-/// When the server crashes, it empties the witness with all other unlogged tables.
-const TABLES: &str = "
-CREATE TABLE pgsluice.load (
-    id text PRIMARY KEY,
-    relation oid NOT NULL,
-    name text NOT NULL,
-    state text NOT NULL CHECK (state IN ('running', 'finished')),
-    attempt integer NOT NULL,
-    terms jsonb NOT NULL,
-    sources jsonb NOT NULL,
-    begun timestamptz NOT NULL DEFAULT pg_catalog.now(),
-    ended timestamptz,
-    rows_read bigint,
-    rows_loaded bigint,
-    rows_rejected bigint,
-    rows_skipped bigint
-);
-CREATE TABLE pgsluice.tree (
-    load text NOT NULL,
-    number integer NOT NULL,
-    layout json NOT NULL,
-    PRIMARY KEY (load, number)
-);
-CREATE TABLE pgsluice.receipt (
-    load text NOT NULL,
-    number bigint NOT NULL,
-    tree integer NOT NULL,
-    node integer NOT NULL,
-    source integer NOT NULL,
-    upto bigint NOT NULL,
-    sources integer[] NOT NULL,
-    starts bigint[] NOT NULL,
-    stops bigint[] NOT NULL,
-    rows bigint NOT NULL,
-    PRIMARY KEY (load, number)
-);
-CREATE TABLE pgsluice.block (
-    load text NOT NULL,
-    source integer NOT NULL,
-    start bigint NOT NULL,
-    stop bigint NOT NULL,
-    hash bigint NOT NULL
-);
-CREATE INDEX ON pgsluice.block (load);
-CREATE TABLE pgsluice.reject (
-    load text NOT NULL,
-    source integer NOT NULL,
-    start bigint NOT NULL,
-    PRIMARY KEY (load, source, start)
-);
-CREATE UNLOGGED TABLE pgsluice.witness (load text NOT NULL)";
+/// What the comment on the table `load` begins with; the format's number follows.
+pub(super) const MARK: &str = "pgsluice ledger, format ";
 
 const EXISTING: &str = "
-SELECT pg_catalog.to_regnamespace('pgsluice') IS NOT NULL AS schema,
-       pg_catalog.to_regclass('pgsluice.load') IS NOT NULL AS tables,
-       pg_catalog.obj_description(pg_catalog.to_regclass('pgsluice.load')::pg_catalog.oid, 'pg_class')";
+SELECT pg_catalog.to_regnamespace({name}) IS NOT NULL,
+       pg_catalog.to_regclass({table}) IS NOT NULL,
+       pg_catalog.obj_description(pg_catalog.to_regclass({table})::pg_catalog.oid, 'pg_class')";
 
-/// What there is of the ledger.
+/// A schema that a ledger is kept in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Schema(String);
+
+/// What there is of a ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
     Nothing,
     Schema,
+    /// Its tables are those of format 1.
+    Old,
     Whole,
 }
 
-/// What there is of the ledger; an error if it is another version's.
-pub(crate) async fn look(client: &Client) -> Result<Presence> {
-    let row = match client.query_one(EXISTING, &[]).await {
-        Ok(row) => row,
-        Err(error) => return Err(refused(client, error).await),
-    };
-    match (row.get(0), row.get(1), row.get::<_, Option<&str>>(2)) {
-        (_, true, Some(FORMAT)) => Ok(Presence::Whole),
-        (_, true, other) => Err(Error::new(
-            Kind::Server,
-            "the ledger in schema pgsluice is not of this version of pgsluice",
-        )
-        .sqlstate("55000")
-        .detail(format!("It says \"{}\", not \"{FORMAT}\".", other.unwrap_or_default()))
-        .hint("Rename the schema to keep it, or drop it; or load with --no-ledger.")),
-        (true, false, _) => Ok(Presence::Schema),
-        (false, false, _) => Ok(Presence::Nothing),
+impl Schema {
+    /// The schema of this name, as the catalogue has it.
+    pub(crate) fn new(name: &str) -> Self {
+        Self(name.to_owned())
+    }
+
+    /// Its name, unquoted.
+    pub(crate) fn name(&self) -> &str {
+        &self.0
+    }
+
+    /// A statement with `{ledger}` replaced by the schema.
+    pub(crate) fn sql(&self, statement: &str) -> String {
+        statement.replace("{ledger}", &quoted(&self.0))
+    }
+
+    /// What there is of the ledger; an error if it is of a format that is not known here.
+    pub(crate) async fn look(&self, client: &Client) -> Result<Presence> {
+        let schema = quoted(&self.0);
+        let existing = EXISTING
+            .replace("{name}", &literal(schema.as_bytes()))
+            .replace("{table}", &literal(format!("{schema}.load").as_bytes()));
+        let row = match client.query_one(&existing, &[]).await {
+            Ok(row) => row,
+            Err(error) => return Err(self.refused(client, error).await),
+        };
+        let comment: Option<&str> = row.get(2);
+        let format = comment.and_then(|comment| comment.strip_prefix(MARK));
+        let number = format.map(|format| format.split('.').next().unwrap_or_default());
+        match (row.get(0), row.get(1), number) {
+            (_, true, Some(FORMAT)) => Ok(Presence::Whole),
+            (_, true, Some("1")) => Ok(Presence::Old),
+            (_, true, _) => Err(self.unknown_format(comment.unwrap_or_default())),
+            (true, false, _) => Ok(Presence::Schema),
+            (false, false, _) => Ok(Presence::Nothing),
+        }
+    }
+
+    /// Makes the tables that are not there, and upgrades those of format 1; then the session may use them
+    /// for `access`. Of several sessions that begin at once one makes them.
+    pub(crate) async fn make(&self, client: &Client, access: Access) -> Result<()> {
+        for _ in 0..TRIES {
+            let statements = match self.look(client).await? {
+                Presence::Whole => return check(self, client, access).await,
+                Presence::Old => {
+                    upgrade(self, client).await?;
+                    continue;
+                }
+                Presence::Schema => create(self),
+                Presence::Nothing => self.sql("CREATE SCHEMA {ledger}; ") + &create(self),
+            };
+            match client.batch_execute(&format!("{BEGIN}; {statements}; COMMIT")).await {
+                Ok(()) => {}
+                // Another session was faster.
+                Err(error) if is_there(&error) => client.batch_execute("ROLLBACK").await?,
+                Err(error) => return Err(self.refused(client, error).await),
+            }
+        }
+        Err(Error::new(Kind::Server, format!("the ledger in schema {} cannot be made", self.0))
+            .sqlstate("55000"))
+    }
+
+    /// Makes the tables usable for `access`, if there are any: whether there are.
+    pub(crate) async fn open(&self, client: &Client, access: Access) -> Result<bool> {
+        match self.look(client).await? {
+            Presence::Nothing | Presence::Schema => Ok(false),
+            Presence::Whole | Presence::Old => self.make(client, access).await.map(|()| true),
+        }
+    }
+
+    /// The error for `error`, with the way out where it is a lack of privileges.
+    pub(crate) async fn refused(&self, client: &Client, error: tokio_postgres::Error) -> Error {
+        let error = Error::from(error);
+        if error.code() != Some("42501") {
+            return error;
+        }
+        let who = format!(
+            "SELECT pg_catalog.quote_ident(pg_catalog.current_database()),
+                    pg_catalog.quote_ident(CURRENT_USER),
+                    pg_catalog.to_regnamespace({}) IS NOT NULL",
+            literal(quoted(&self.0).as_bytes())
+        );
+        let Ok(()) = client.batch_execute("ROLLBACK").await else { return error };
+        let Ok(row) = client.query_one(&who, &[]).await else { return error };
+        let (database, user): (&str, &str) = (row.get(0), row.get(1));
+        let schema = pgsluice_core::catalog::label(&self.0);
+        let grant = match row.get(2) {
+            true => format!(
+                "GRANT USAGE ON SCHEMA {schema} TO {user}; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL \
+                 TABLES IN SCHEMA {schema} TO {user};"
+            ),
+            false => format!("GRANT CREATE ON DATABASE {database} TO {user};"),
+        };
+        error.of_kind(Kind::Server).only_hint(format!(
+            "The load keeps a ledger in schema {schema}. Let it: {grant} or keep another one: --ledger \
+             SCHEMA; or none: --no-ledger."
+        ))
+    }
+
+    fn unknown_format(&self, comment: &str) -> Error {
+        let message = format!("the ledger in schema {} is not of this version of pgsluice", self.0);
+        Error::new(Kind::Server, message)
+            .sqlstate("55000")
+            .detail(format!("It says \"{comment}\", not \"{MARK}{FORMAT}\"."))
+            .hint("Keep another ledger by --ledger SCHEMA, or none by --no-ledger.")
     }
 }
 
-/// Makes the tables that are not there. Of several that begin at once one makes them.
-pub(crate) async fn make(client: &Client) -> Result<()> {
-    if look(client).await? == Presence::Whole {
-        return Ok(());
-    }
-    // Without the lock on a table the session would go by what it knew of the schema before.
-    let lock = format!(
-        "{BEGIN}; SELECT pg_catalog.pg_advisory_xact_lock({MAKING}); \
-         LOCK TABLE pg_catalog.pg_namespace IN ACCESS SHARE MODE"
-    );
-    client.batch_execute(&lock).await?;
-    let comment = format!("COMMENT ON TABLE pgsluice.load IS {}", literal(FORMAT.as_bytes()));
-    let statements = match look(client).await? {
-        Presence::Whole => Vec::new(),
-        Presence::Schema => vec![TABLES, &comment],
-        Presence::Nothing => vec![SCHEMA, TABLES, &comment],
-    };
-    match client.batch_execute(&statements.join(";\n")).await {
-        Ok(()) => Ok(client.batch_execute("COMMIT").await?),
-        Err(error) => Err(refused(client, error).await),
-    }
+/// Whether another session has made what was to be made.
+fn is_there(error: &tokio_postgres::Error) -> bool {
+    error.code().is_some_and(|code| {
+        [
+            SqlState::DUPLICATE_SCHEMA,
+            SqlState::DUPLICATE_TABLE,
+            SqlState::DUPLICATE_OBJECT,
+            SqlState::UNIQUE_VIOLATION,
+        ]
+        .contains(code)
+    })
 }
 
-/// The error for `error`, with the way out where it is a lack of privileges.
-pub(crate) async fn refused(client: &Client, error: tokio_postgres::Error) -> Error {
-    let error = Error::from(error);
-    if error.code() != Some("42501") {
-        return error;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schema_is_quoted_wherever_it_is_named() {
+        let schema = Schema::new("a\"b");
+        assert_eq!(schema.sql("SELECT FROM {ledger}.load"), "SELECT FROM \"a\"\"b\".load");
     }
-    let who = "SELECT pg_catalog.quote_ident(pg_catalog.current_database()),
-                      pg_catalog.quote_ident(CURRENT_USER),
-                      pg_catalog.to_regnamespace('pgsluice') IS NOT NULL";
-    let Ok(()) = client.batch_execute("ROLLBACK").await else { return error };
-    let Ok(row) = client.query_one(who, &[]).await else { return error };
-    let (database, user): (&str, &str) = (row.get(0), row.get(1));
-    let grant = match row.get(2) {
-        true => format!(
-            "GRANT ALL ON SCHEMA pgsluice TO {user}; \
-             GRANT ALL ON ALL TABLES IN SCHEMA pgsluice TO {user};"
-        ),
-        false => format!("GRANT CREATE ON DATABASE {database} TO {user};"),
-    };
-    error.of_kind(Kind::Server).only_hint(format!(
-        "The load keeps a ledger in schema pgsluice. Let it: {grant} or give the ledger up: \
-         --no-ledger."
-    ))
 }

@@ -1,0 +1,42 @@
+//! Who works at a load: this run of the program.
+
+use std::hash::{BuildHasher, RandomState};
+
+use serde::{Deserialize, Serialize};
+
+/// One run, however often it tries again. The server adds the role and the time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// Different for every run.
+    #[serde(default)]
+    pub token: String,
+    /// The computer that it runs on.
+    #[serde(default)]
+    pub host: String,
+    /// Its process there.
+    #[serde(default)]
+    pub pid: u32,
+    /// The program and its version.
+    #[serde(default)]
+    pub program: String,
+    /// The role, in the ledger only.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub user: String,
+    /// When it began or resumed the load, in the server's words; in the ledger only.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub since: String,
+}
+
+impl Run {
+    /// This process.
+    pub(crate) fn new() -> Self {
+        let host = nix::unistd::gethostname().unwrap_or_default();
+        Self {
+            token: format!("{:016x}", RandomState::new().hash_one(std::process::id())),
+            host: host.to_string_lossy().into_owned(),
+            pid: std::process::id(),
+            program: concat!("pgsluice ", env!("CARGO_PKG_VERSION")).to_owned(),
+            ..Self::default()
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! A load that has failed without a row leaves nothing in the ledger.
+
+use std::time::Duration;
+
+use tokio_postgres::Client;
+
+use super::run::Run;
+use crate::control::Control;
+use crate::error::{Error, Result};
+use crate::kind::Kind;
+use crate::pg::connect;
+use crate::pg::conninfo::Target;
+use crate::pg::ledger::{self as sql, Access, Named};
+use crate::pg::sql::{BEGIN, OWN_NAMES};
+
+/// How long it may take; then the load stays in the ledger, as one that was killed.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The same where somebody has pressed Ctrl-C and waits.
+const BRIEFLY: Duration = Duration::from_millis(300);
+
+/// Between two looks whether the load's transactions have ended.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Takes the load of this run out of the ledger, which has failed by `error`, if nothing of it is in the table
+/// or may come to be.
+pub(crate) async fn withdraw(
+    (named, run): (&Named, &Run),
+    error: &Error,
+    target: &Target,
+    control: &Control,
+) {
+    let patience = match error.kind() {
+        Kind::Connection => return,
+        Kind::Interrupted => BRIEFLY,
+        _ => PATIENCE,
+    };
+    if control.may_have_rows() {
+        return;
+    }
+    let withdrawing = async {
+        let client = connect::connect(target).await?;
+        client.batch_execute(OWN_NAMES).await?;
+        take_out(named, run, &client).await
+    };
+    // What is left is as if the program had been killed.
+    let _ = tokio::time::timeout(patience, withdrawing).await;
+}
+
+async fn take_out(named: &Named, run: &Run, client: &Client) -> Result<()> {
+    if !named.schema.open(client, Access::Write).await? {
+        return Ok(());
+    }
+    // Rows of a transaction that is still under way, or prepared, must not outlive their receipts.
+    let begin = format!("{BEGIN}; {}", named.is_over());
+    while !sql::is_held(&client.simple_query(&begin).await?) {
+        client.batch_execute("ROLLBACK").await?;
+        tokio::time::sleep(PAUSE).await;
+    }
+    let taken = client.execute(&named.sql(sql::WITHDRAW), &[&named.id, &run.token]).await?;
+    if taken == 1 {
+        client.batch_execute(&named.forget_parts()).await?;
+    }
+    Ok(client.batch_execute("COMMIT").await?)
+}

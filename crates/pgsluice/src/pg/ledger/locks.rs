@@ -1,0 +1,193 @@
+//! The locks of a load: whose turn it is, and who is alive.
+//!
+//! Every transaction of a load takes its lock shared and then, in a later statement, looks whether the
+//! load is still at the same attempt. Whoever resumes takes the lock alone and begins the next
+//! attempt: after that nothing of an earlier one can be committed any more.
+//!
+//! Any role can take an advisory lock, and the numbers of these are public. So whoever does not get one
+//! looks who has it: a role that may not write to the ledger is no session of pgsluice, and is named.
+
+use std::collections::HashSet;
+
+use pgsluice_core::hash::bytes_extended;
+use tokio_postgres::{Client, Row, SimpleQueryMessage};
+
+use super::schema::Schema;
+use crate::error::{Error, Result};
+use crate::kind::Kind;
+use crate::pg::sql::{BEGIN, literal};
+
+/// The schema in which the locks of a load are numbered by its id alone, as they were in format 1.
+const USUAL: &str = "pgsluice";
+
+/// A load, by what its rows in the ledger, its locks and its prepared transactions are found by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Named {
+    pub(crate) schema: Schema,
+    pub(crate) id: String,
+}
+
+/// The number of an advisory lock, from its halves, which are unsigned.
+const NUMBER: &str = "((l.classid::pg_catalog.int8 OPERATOR(pg_catalog.<<) 32)
+    OPERATOR(pg_catalog.|) l.objid::pg_catalog.int8)";
+
+/// Advisory locks of 64 bits in this database that others have or wait for, each with the role, if that
+/// may not write to the ledger, and the session or the prepared transaction.
+const OTHERS: &str = "
+SELECT {number},
+       CASE WHEN NOT pg_catalog.has_table_privilege(COALESCE(a.usename, x.owner), {table}, 'UPDATE')
+            THEN COALESCE(a.usename, x.owner)::pg_catalog.text END,
+       CASE WHEN x.gid IS NULL THEN pg_catalog.format('process %s', l.pid)
+            ELSE pg_catalog.format('prepared transaction %L', x.gid) END,
+       CASE WHEN x.gid IS NULL THEN pg_catalog.format('SELECT pg_terminate_backend(%s);', l.pid)
+            ELSE pg_catalog.format('ROLLBACK PREPARED %L;', x.gid) END
+FROM pg_catalog.pg_locks l
+JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) l.database
+LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid OPERATOR(pg_catalog.=) l.pid
+LEFT JOIN pg_catalog.pg_locks t
+    ON l.pid IS NULL AND t.pid IS NULL AND t.locktype OPERATOR(pg_catalog.=) 'transactionid'
+    AND t.virtualtransaction OPERATOR(pg_catalog.=) l.virtualtransaction
+LEFT JOIN pg_catalog.pg_prepared_xacts x ON x.transaction OPERATOR(pg_catalog.=) t.transactionid
+WHERE l.locktype OPERATOR(pg_catalog.=) 'advisory' AND l.objsubid OPERATOR(pg_catalog.=) 1::pg_catalog.int2
+  AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()
+  AND (l.pid IS NULL OR l.pid OPERATOR(pg_catalog.<>) pg_catalog.pg_backend_pid())";
+
+/// Who keeps a session of a load from a lock, and is none of pgsluice's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stranger {
+    role: String,
+    what: String,
+    end: String,
+}
+
+impl Named {
+    /// The load `id` in the ledger of `schema`.
+    pub(crate) fn new(schema: &Schema, id: &str) -> Self {
+        Self { schema: schema.clone(), id: id.to_owned() }
+    }
+
+    /// A statement with `{ledger}` replaced by the schema.
+    pub(crate) fn sql(&self, statement: &str) -> String {
+        self.schema.sql(statement)
+    }
+
+    /// The lock by which an attempt ends all earlier ones; see [`Self::fence`].
+    pub(super) fn turn(&self) -> i64 {
+        self.lock(*b"pgsluice")
+    }
+
+    /// The lock that a load holds while it runs; see [`Self::stay`].
+    pub(super) fn life(&self) -> i64 {
+        self.lock(*b"sluicing")
+    }
+
+    fn lock(&self, kind: [u8; 8]) -> i64 {
+        let seed = u64::from_be_bytes(kind);
+        let hash = match self.schema.name() {
+            USUAL => bytes_extended(self.id.as_bytes(), seed),
+            schema => bytes_extended(format!("{schema}\0{}", self.id).as_bytes(), seed),
+        };
+        hash.cast_signed()
+    }
+
+    /// Takes the load's lock for a transaction of its rows; [`is_held`] tells from the answers whether it
+    /// did.
+    pub(crate) fn fence(&self) -> String {
+        format!("SELECT pg_catalog.pg_try_advisory_xact_lock_shared({})", self.turn())
+    }
+
+    /// Marks, for the session, the load as running; [`is_held`] tells from the answers whether it could.
+    pub(crate) fn stay(&self) -> String {
+        format!("SELECT pg_catalog.pg_try_advisory_lock_shared({})", self.life())
+    }
+
+    /// Whether the load is one of those that hold these locks.
+    pub(crate) fn is_running(&self, lives: &HashSet<i64>) -> bool {
+        lives.contains(&self.life())
+    }
+
+    /// Begins a transaction that has the load for itself; it waits for those of earlier attempts.
+    pub(crate) fn begin_alone(&self) -> String {
+        format!("{BEGIN}; SELECT pg_catalog.pg_advisory_xact_lock({})", self.turn())
+    }
+
+    /// Takes the load's lock alone, until the transaction ends; [`is_held`] tells from the answers
+    /// whether it could.
+    pub(crate) fn is_over(&self) -> String {
+        format!("SELECT pg_catalog.pg_try_advisory_xact_lock({})", self.turn())
+    }
+
+    /// Begins a transaction that holds the lock that the load has while it runs, unless it does.
+    pub(crate) fn begin_unless_running(&self) -> String {
+        format!("{BEGIN}; SELECT pg_catalog.pg_try_advisory_xact_lock({})", self.life())
+    }
+
+    /// Who keeps this load's sessions from its locks and is none of them; None if nobody does.
+    pub(crate) async fn stranger(&self, client: &Client) -> Result<Option<Stranger>> {
+        let own = [self.turn(), self.life()];
+        let found = others(&self.schema, client).await?;
+        let mut of_load = found.iter().filter(|row| own.contains(&row.get(0)));
+        Ok(of_load.find_map(Stranger::of))
+    }
+
+    /// The error for a load that a stranger holds up.
+    pub(crate) fn held_up(&self, stranger: &Stranger) -> Error {
+        let Stranger { role, what, end } = stranger;
+        let message =
+            format!("role \"{role}\" holds the advisory lock of load {} ({what})", self.id);
+        Error::new(Kind::Server, message)
+            .sqlstate("55006")
+            .detail("That role may not write to the ledger: it is no session of pgsluice.")
+            .hint(format!("End it: {end} or load under another --load-id."))
+            .lasting()
+    }
+}
+
+impl Stranger {
+    fn of(row: &Row) -> Option<Self> {
+        let role: Option<String> = row.get(1);
+        Some(Self { role: role?, what: row.get(2), end: row.get(3) })
+    }
+}
+
+async fn others(schema: &Schema, client: &Client) -> Result<Vec<Row>> {
+    let table = literal(schema.sql("{ledger}.load").as_bytes());
+    let sql = OTHERS.replace("{number}", NUMBER).replace("{table}", &table);
+    Ok(client.query(&sql, &[]).await?)
+}
+
+/// Whether the last of `answers` says that a lock is held.
+pub(crate) fn is_held(answers: &[SimpleQueryMessage]) -> bool {
+    answers.iter().rev().any(|answer| match answer {
+        SimpleQueryMessage::Row(row) => row.get(0) == Some("t"),
+        _ => false,
+    })
+}
+
+/// The locks of all loads that may be running, as the ledger has it.
+pub(crate) async fn lives_noted(schema: &Schema, client: &Client) -> Result<Vec<i64>> {
+    let sql = "SELECT id FROM ONLY {ledger}.load WHERE state OPERATOR(pg_catalog.=) 'running'";
+    let rows = client.query(&schema.sql(sql), &[]).await?;
+    Ok(rows.iter().map(|row| Named::new(schema, row.get(0)).life()).collect())
+}
+
+/// The locks of running loads in this database, as [`Named::is_running`] reads them. Those of roles that
+/// may not write to the ledger do not count.
+pub(crate) async fn lives(schema: &Schema, client: &Client) -> Result<HashSet<i64>> {
+    let found = others(schema, client).await?;
+    Ok(found.iter().filter(|row| Stranger::of(row).is_none()).map(|row| row.get(0)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loads_of_two_ledgers_have_other_locks() {
+        let named = |schema: &str| Named::new(&Schema::new(schema), "l");
+        assert_ne!(named("pgsluice").turn(), named("other").turn());
+        assert_ne!(named("pgsluice").turn(), named("pgsluice").life());
+        let seed = u64::from_be_bytes(*b"pgsluice");
+        assert_eq!(named("pgsluice").turn(), bytes_extended(b"l", seed).cast_signed());
+    }
+}

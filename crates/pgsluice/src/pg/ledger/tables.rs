@@ -1,0 +1,193 @@
+//! The ledger's tables, format 2: one list, from which they are made and by which they are known.
+//!
+//! ```text
+//!     load         one row a load: what it is, who runs it, what became of its rows
+//!      |- tree     the partition trees that its rows were routed by
+//!      |- receipt  which rows are in
+//!      |- block    what was read of streams
+//!      |- reject   rows that were left out
+//!      '- witness  unlogged: a server that has crashed empties it with all other unlogged tables
+//! ```
+//!
+//! A `participant` is a part of a load with receipts, an attempt and locks of its own; the load as a whole
+//! is the one without a name. Only the row in `load` outlives the end of a load.
+
+use super::schema::{MARK, Schema};
+use crate::pg::sql::literal;
+
+/// The number of the format.
+pub(super) const FORMAT: &str = "2";
+
+/// A table as it must be.
+pub(super) struct Table {
+    pub(super) name: &'static str,
+    pub(super) is_logged: bool,
+    /// Name, type in `pg_catalog`, and whether it may not be NULL.
+    columns: &'static [(&'static str, &'static str, bool)],
+    key: &'static [&'static str],
+    /// The columns of another index.
+    index: &'static [&'static str],
+    comment: &'static str,
+}
+
+pub(super) const TABLES: [Table; 6] = [
+    Table {
+        name: "load",
+        is_logged: true,
+        columns: &[
+            ("id", "text", true),
+            ("participant", "text", true),
+            ("relation", "oid", true),
+            ("name", "text", true),
+            ("state", "text", true),
+            ("attempt", "int4", true),
+            ("terms", "jsonb", true),
+            ("sources", "jsonb", true),
+            ("run", "jsonb", true),
+            ("position", "text", false),
+            ("begun", "timestamptz", true),
+            ("ended", "timestamptz", false),
+            ("rows_read", "int8", false),
+            ("rows_inserted", "int8", false),
+            ("rows_updated", "int8", false),
+            ("rows_deleted", "int8", false),
+            ("rows_unchanged", "int8", false),
+            ("rows_stale", "int8", false),
+            ("rows_absent", "int8", false),
+            ("rows_duplicate", "int8", false),
+            ("rows_skipped", "int8", false),
+            ("rows_dropped", "int8", false),
+            ("rows_rejected", "int8", false),
+        ],
+        key: &["id", "participant"],
+        index: &[],
+        comment: "One row a load, or a part of one. State: running or finished. Terms: what decides how \
+                  the input is read and routed. Run: who works at it, or did last. Position: for \
+                  programs that load from a stream. A finished load has no rows in the other tables.",
+    },
+    Table {
+        name: "tree",
+        is_logged: true,
+        columns: &[("load", "text", true), ("number", "int4", true), ("layout", "json", true)],
+        key: &["load", "number"],
+        index: &[],
+        comment: "The partition trees by which the rows of a load were routed.",
+    },
+    Table {
+        name: "receipt",
+        is_logged: true,
+        columns: &[
+            ("load", "text", true),
+            ("participant", "text", true),
+            ("number", "int8", true),
+            ("tree", "int4", true),
+            ("node", "int4", true),
+            ("source", "int4", true),
+            ("upto", "int8", true),
+            ("sources", "_int4", true),
+            ("starts", "_int8", true),
+            ("stops", "_int8", true),
+            ("rows", "int8", true),
+            ("fate", "jsonb", false),
+        ],
+        key: &["load", "participant", "number"],
+        index: &[],
+        comment: "What is in of one node of a tree: all of its rows in sources before source, in this one \
+                  those that begin before upto, and those that begin in starts[n] to stops[n] of \
+                  sources[n], the latter excluded. Rows: how many. Fate: what became of them, if not \
+                  all were inserted or rejected.",
+    },
+    Table {
+        name: "block",
+        is_logged: true,
+        columns: &[
+            ("load", "text", true),
+            ("participant", "text", true),
+            ("source", "int4", true),
+            ("start", "int8", true),
+            ("stop", "int8", true),
+            ("hash", "int8", true),
+        ],
+        key: &[],
+        index: &["load", "participant"],
+        comment: "What was read of streams, which must be the same when a load is resumed.",
+    },
+    Table {
+        name: "reject",
+        is_logged: true,
+        columns: &[
+            ("load", "text", true),
+            ("participant", "text", true),
+            ("source", "int4", true),
+            ("start", "int8", true),
+        ],
+        key: &["load", "participant", "source", "start"],
+        index: &[],
+        comment: "The rows that are in the reject file, and not in the table.",
+    },
+    Table {
+        name: "witness",
+        is_logged: false,
+        columns: &[("load", "text", true)],
+        key: &[],
+        index: &[],
+        comment: "Unlogged: a load that is missing here was begun before the server crashed, which has \
+                  emptied unlogged partitions as well.",
+    },
+];
+
+impl Table {
+    /// All columns as the look at a ledger spells them: by name, each with its type.
+    pub(super) fn shape(&self) -> String {
+        let column = |(name, ty, is_needed): &(&str, &str, bool)| {
+            format!("{name} {ty}{}", if *is_needed { " not null" } else { "" })
+        };
+        let mut columns: Vec<String> = self.columns.iter().map(column).collect();
+        columns.sort();
+        columns.join(", ")
+    }
+
+    /// Its index, likewise.
+    pub(super) fn indexes(&self) -> String {
+        match (self.key, self.index) {
+            ([], []) => String::new(),
+            ([], index) => format!("index {}", index.join(" ")),
+            (key, _) => format!("key {}", key.join(" ")),
+        }
+    }
+
+    fn create(&self) -> String {
+        let Self { name, is_logged, columns, key, index, .. } = self;
+        let unlogged = if *is_logged { "" } else { "UNLOGGED " };
+        let column = |(name, ty, is_needed): &(&str, &str, bool)| {
+            format!("{name} pg_catalog.{ty}{}", if *is_needed { " NOT NULL" } else { "" })
+        };
+        let mut parts: Vec<String> = columns.iter().map(column).collect();
+        if !key.is_empty() {
+            parts.push(format!("PRIMARY KEY ({})", key.join(", ")));
+        }
+        let table = format!("CREATE {unlogged}TABLE {{ledger}}.{name} ({})", parts.join(", "));
+        match index {
+            [] => table,
+            _ => format!("{table}; CREATE INDEX ON {{ledger}}.{name} ({})", index.join(", ")),
+        }
+    }
+}
+
+/// The statements that make all tables in a schema that is there.
+pub(super) fn create(schema: &Schema) -> String {
+    let tables = TABLES.iter().map(Table::create).collect::<Vec<_>>().join("; ");
+    schema.sql(&format!("{tables}; {}", comments()))
+}
+
+/// The statements that say of each table what it is, and of `load` which format all are of.
+pub(super) fn comments() -> String {
+    let comment = |table: &Table| {
+        let text = match table.name {
+            "load" => format!("{MARK}{FORMAT}. {}", table.comment),
+            _ => table.comment.to_owned(),
+        };
+        format!("COMMENT ON TABLE {{ledger}}.{} IS {}", table.name, literal(text.as_bytes()))
+    };
+    TABLES.iter().map(comment).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,56 @@
+//! What is said to be committed outlives a crash of the server, whatever `synchronous_commit` the role has.
+
+use std::process::Stdio;
+
+use super::ledger;
+use crate::embedded::Place;
+use crate::failures::{Bench, Running, program, rows};
+use crate::server::{Server, on_each_server};
+
+fn check(_: &str, server: Server) {
+    let place = Place::of(server);
+    let mut bench = Bench::of(&place.start());
+    bench.make_table();
+    let database = bench.value("SELECT quote_ident(current_database())");
+    bench.session.run(&format!("ALTER DATABASE {database} SET synchronous_commit = off"));
+    // Nobody else writes what was not waited for.
+    bench.session.run("ALTER SYSTEM SET wal_writer_delay = '10s'");
+    bench.session.run("SELECT pg_reload_conf()");
+    bench.file("few.csv", rows(20, 10));
+    bench.file("rows.csv", rows(3000, 10));
+    let crash = |bench: &mut Bench| {
+        place.stop_immediately();
+        place.start();
+        bench.come_back();
+    };
+    for (options, count) in [
+        (&["few.csv"][..], 20),
+        (&["rows.csv", "-j2"], 3000),
+        (&["rows.csv", "-j2", "--no-ledger"], 3000),
+        (&["rows.csv", "-j1", "--atomic"], 3000),
+        (&["rows.csv", "-j2", "--exchange"], 3000),
+    ] {
+        bench.session.run("SET synchronous_commit = on; TRUNCATE t");
+        let id = options.join(" ");
+        let named = ["-t", "t", "--load-id", &id];
+        let named = if id.contains("--no-ledger") { &named[..2] } else { &named[..] };
+        let ended = bench.load(options.iter().chain(named));
+        assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+        crash(&mut bench);
+        assert_eq!(bench.count("t"), count, "{id}");
+        if named.len() > 2 {
+            let shown = ledger(&bench.url, &["show", &id]).stdout;
+            assert!(shown.contains(", finished\n"), "{shown}");
+        }
+    }
+    // An attempt is known before its first row.
+    let mut load = program();
+    load.args(["load", "rows.csv", "-t", "t", "-d", &bench.url, "--load-id", "l"]);
+    load.env("PGSLUICE_FAILPOINT", "load::begun:1").current_dir(bench.folder.path());
+    assert_eq!(Running::start(load.stdin(Stdio::null())).ended().status.code(), None);
+    crash(&mut bench);
+    let listed = ledger(&bench.url, &["list"]).stdout;
+    assert!(listed.contains("\nl "), "{listed}");
+}
+
+on_each_server!(super::check, [whatever_the_role_has_set,]);

@@ -1,0 +1,255 @@
+//! A ledger that others may have prepared: nothing of theirs runs with the rights of who loads or lists.
+
+use super::{Role, ledger};
+use crate::failures::{Bench, rows};
+use crate::server::{Server, on_each_server};
+
+/// What is called leaves a trace that no rollback takes back.
+const TRACE: &str = "
+CREATE SEQUENCE public.traces;
+CREATE FUNCTION public.trace() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    PERFORM nextval('public.traces');
+    RETURN COALESCE(NEW, OLD);
+END $$;
+CREATE FUNCTION public.traced(value text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN
+    PERFORM nextval('public.traces');
+    RETURN value;
+END $$;
+GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO PUBLIC";
+
+/// What a role does to a ledger of its own, and what is said of it.
+fn flaw(name: &str) -> (&'static str, &'static str) {
+    match name {
+        "triggers" => (
+            "CREATE TRIGGER t BEFORE INSERT ON pgsluice.load EXECUTE FUNCTION trace()",
+            "table pgsluice.load has the trigger t",
+        ),
+        "row_triggers_on_receipts" => (
+            "CREATE TRIGGER t AFTER INSERT ON pgsluice.receipt FOR EACH ROW EXECUTE FUNCTION trace()",
+            "table pgsluice.receipt has the trigger t",
+        ),
+        "rules" => (
+            "CREATE RULE r AS ON INSERT TO pgsluice.receipt DO ALSO SELECT traced('x')",
+            "table pgsluice.receipt has the rule r",
+        ),
+        "policies" => (
+            "CREATE POLICY p ON pgsluice.load USING (traced(id) <> ''); \
+             ALTER TABLE pgsluice.load ENABLE ROW LEVEL SECURITY",
+            "table pgsluice.load has row security",
+        ),
+        "defaults" => (
+            "ALTER TABLE pgsluice.load ALTER position SET DEFAULT traced('x')",
+            "the columns of table pgsluice.load are not those of a ledger",
+        ),
+        "other_columns" => (
+            "ALTER TABLE pgsluice.load ADD x text DEFAULT traced('x')",
+            "the columns of table pgsluice.load are not those of a ledger",
+        ),
+        "other_types" => (
+            "CREATE DOMAIN short AS text CHECK (traced(VALUE) <> ''); \
+             ALTER TABLE pgsluice.load ALTER position TYPE short",
+            "the columns of table pgsluice.load are not those of a ledger",
+        ),
+        "expression_indexes" => (
+            "CREATE INDEX ON pgsluice.load (traced(id))",
+            "the indexes of table pgsluice.load are not those of a ledger",
+        ),
+        "constraints" => (
+            "ALTER TABLE pgsluice.load ADD CONSTRAINT c CHECK (traced(id) <> '')",
+            "table pgsluice.load has the constraint c",
+        ),
+        "views" => (
+            "ALTER TABLE pgsluice.load RENAME TO loads; \
+             CREATE VIEW pgsluice.load AS SELECT *, traced(id) AS x FROM pgsluice.loads; \
+             COMMENT ON VIEW pgsluice.load IS 'pgsluice ledger, format 2.'",
+            "pgsluice.load is not a plain table",
+        ),
+        "children" => {
+            ("CREATE TABLE child () INHERITS (pgsluice.load)", "pgsluice.load is not a plain table")
+        }
+        "logged_witnesses" => {
+            ("ALTER TABLE pgsluice.witness SET LOGGED", "pgsluice.witness is not a plain table")
+        }
+        other => panic!("{other}"),
+    }
+}
+
+fn table(server: Server) -> Bench {
+    let bench = Bench::with_table(server);
+    bench.session.run(TRACE);
+    bench.file("few.csv", rows(10, 10));
+    bench.file("many.csv", rows(2000, 10));
+    bench
+}
+
+#[track_caller]
+fn nothing_ran(bench: &Bench) {
+    assert_eq!(bench.value("SELECT is_called FROM traces"), "f");
+}
+
+/// Every way to use the ledger refuses it, and says `said`.
+#[track_caller]
+fn all_refuse(bench: &Bench, said: &str) {
+    let said =
+        ["the ledger in schema pgsluice cannot be trusted: ", said, "(SQLSTATE 42501)", "--ledger"];
+    for file in ["few.csv", "many.csv"] {
+        bench.load([file, "-t", "t", "-j", "2"]).fails(1, &said);
+    }
+    for command in [&["list"][..], &["show", "l"], &["forget", "l"], &["forget", "--all"]] {
+        ledger(&bench.url, command).fails(1, &said);
+    }
+    assert_eq!(bench.count("t"), 0);
+    nothing_ran(bench);
+}
+
+fn what_its_owner_puts_on_it_is_refused(name: &str, server: Server) {
+    let bench = table(server);
+    // The tables are this role's by now, but somebody else has made them as they are.
+    bench.load(["many.csv", "-t", "t"]);
+    bench.session.run("TRUNCATE t");
+    let (change, said) = flaw(name);
+    bench.session.run(change);
+    bench.session.run("ALTER SEQUENCE traces RESTART");
+    all_refuse(&bench, said);
+    // With another ledger, or none, it loads.
+    assert_eq!(bench.load(["many.csv", "-t", "t", "--ledger", "mine"]).status.code(), Some(0));
+    assert_eq!(bench.load(["few.csv", "-t", "t", "--no-ledger"]).status.code(), Some(0));
+    assert_eq!(bench.count("t"), 2010);
+    nothing_ran(&bench);
+}
+
+on_each_server!(
+    super::what_its_owner_puts_on_it_is_refused,
+    [
+        triggers,
+        row_triggers_on_receipts,
+        rules,
+        policies,
+        defaults,
+        other_columns,
+        other_types,
+        expression_indexes,
+        constraints,
+        views,
+        children,
+        logged_witnesses,
+    ]
+);
+
+mod owners {
+    use super::*;
+
+    fn check(name: &str, server: Server) {
+        let bench = table(server);
+        let other = Role::new(&bench);
+        bench.load(["many.csv", "-t", "t"]);
+        bench.session.run("TRUNCATE t");
+        let role = &other.name;
+        let (change, said) = match name {
+            "of_the_schema" => (
+                format!("ALTER SCHEMA pgsluice OWNER TO {role}"),
+                format!("schema pgsluice belongs to role {role}"),
+            ),
+            "of_a_table" => (
+                format!(
+                    "GRANT ALL ON SCHEMA pgsluice TO {role}; ALTER TABLE pgsluice.tree OWNER TO {role}"
+                ),
+                format!("table pgsluice.tree belongs to role {role}"),
+            ),
+            "who_may_make_triggers" => (
+                format!("GRANT ALL ON ALL TABLES IN SCHEMA pgsluice TO {role}"),
+                format!("role {role} may put triggers on table pgsluice.block"),
+            ),
+            _ => (
+                "GRANT TRIGGER ON pgsluice.load TO PUBLIC".to_owned(),
+                "role PUBLIC may put triggers on table pgsluice.load".to_owned(),
+            ),
+        };
+        bench.session.run(&change);
+        all_refuse(&bench, &said);
+        if name == "who_may_make_triggers" {
+            let refused = bench.load(["many.csv", "-t", "t"]);
+            let mend = format!("REVOKE TRIGGER ON ALL TABLES IN SCHEMA pgsluice FROM {role};");
+            refused.fails(1, &[&mend]);
+            bench.session.run(&mend);
+            assert_eq!(bench.load(["many.csv", "-t", "t"]).status.code(), Some(0));
+        }
+    }
+
+    on_each_server!(
+        super::check,
+        [of_the_schema, of_a_table, who_may_make_triggers, everybody_may_make_triggers,]
+    );
+}
+
+mod attacks {
+    use super::*;
+
+    /// Whoever may create schemas waits for others with a ledger of his own.
+    fn a_ledger_that_was_laid_out(_: &str, server: Server) {
+        let bench = table(server);
+        let evil = Role::new(&bench);
+        let session = evil.session();
+        session.run("CREATE SCHEMA pgsluice");
+        // As pgsluice makes it, by that role, who needs no right on the table for it.
+        session.run("CREATE SCHEMA own; CREATE TABLE own.t (id int, v text)");
+        bench.file("one.csv", "1,a\n");
+        assert_eq!(bench.load_into(&evil.url, ["one.csv", "-t", "own.t"]).status.code(), Some(0));
+        session.run(
+            "CREATE FUNCTION pgsluice.rise() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                 PERFORM nextval('public.traces');
+                 RETURN NEW;
+             END $$;
+             CREATE TRIGGER rise BEFORE INSERT ON pgsluice.load FOR EACH ROW EXECUTE FUNCTION pgsluice.rise();
+             GRANT ALL ON SCHEMA pgsluice TO PUBLIC; GRANT ALL ON ALL TABLES IN SCHEMA pgsluice TO PUBLIC",
+        );
+        all_refuse(&bench, &format!("schema pgsluice belongs to role {}", evil.name));
+    }
+
+    on_each_server!(super::a_ledger_that_was_laid_out, [a_ledger_that_was_laid_out,]);
+}
+
+mod shared {
+    use super::*;
+
+    /// A ledger of the database's owner serves all whom he lets, and one may not list what he may not read.
+    fn a_team_shares_one(_: &str, server: Server) {
+        let bench = table(server);
+        let role = Role::new(&bench);
+        bench.load(["many.csv", "-t", "t"]);
+        let Role { name, url, .. } = &role;
+        bench
+            .session
+            .run(&format!("GRANT INSERT, SELECT ON ALL TABLES IN SCHEMA public TO {name}"));
+        let refused = bench.load_into(url, ["many.csv", "-t", "t"]);
+        let grant = format!(
+            "GRANT USAGE ON SCHEMA pgsluice TO {name}; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL \
+             TABLES IN SCHEMA pgsluice TO {name};"
+        );
+        refused.fails(1, &["permission denied for schema pgsluice", &grant]);
+        ledger(url, &["list"]).fails(1, &["permission denied for schema pgsluice"]);
+        bench.session.run(&grant);
+        assert_eq!(bench.load_into(url, ["many.csv", "-t", "t"]).status.code(), Some(0));
+        assert_eq!(ledger(url, &["list"]).stdout.lines().count(), 3);
+        assert_eq!(ledger(&bench.url, &["list"]).stdout.lines().count(), 3);
+        // To look at it SELECT is enough.
+        bench.session.run(&format!(
+            "REVOKE INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA pgsluice FROM {name}"
+        ));
+        assert_eq!(ledger(url, &["list"]).stdout.lines().count(), 3);
+        // One of its own is nobody else's.
+        let own = bench
+            .load_into(url, ["many.csv", "-t", "t", "--ledger", "\"My own\"", "--load-id", "l"]);
+        assert_eq!(own.status.code(), Some(0), "{own:?}");
+        assert_eq!(bench.count("\"My own\".load"), 1);
+        let refused = bench.load(["many.csv", "-t", "t", "--ledger", "\"My own\""]);
+        refused.fails(1, &[&format!("schema \"My own\" belongs to role {name}")]);
+        // The same id there is another load.
+        let same = bench.load(["many.csv", "-t", "t", "--load-id", "l", "--json"]).summary();
+        assert_eq!((&same["rows_loaded"], bench.count("t")), (&2000.into(), 8000));
+        let shown = ledger(url, &["show", "l", "--ledger", "\"My own\""]);
+        assert!(shown.stdout.contains(&format!(" as {name}, process ")), "{shown:?}");
+    }
+
+    on_each_server!(super::a_team_shares_one, [a_team_shares_one,]);
+}
