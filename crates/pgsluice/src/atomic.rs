@@ -104,7 +104,7 @@ impl Atomic {
     ) -> Result<()> {
         let Some(ledger) = ledger.filter(|_| self.lanes > 1) else { return Ok(()) };
         let keeping = async {
-            let client = connect::connect(target).await?;
+            let client = connect::connect_for_own(target).await?;
             client.batch_execute(PATIENT).await?;
             client.simple_query(&ledger.stay()).await?;
             Ok(client)

@@ -356,7 +356,7 @@ impl Ledger {
     ) -> Result<()> {
         failpoint("load::closing");
         self.check_whole(inputs)?;
-        let client = connect::connect(target).await?;
+        let client = connect::connect_for_own(target).await?;
         let begin = format!("{PATIENT}; {BEGIN}; {}", self.fence());
         let (answers, statement) =
             try_join(client.simple_query(&begin), self.prepare(&client)).await?;

@@ -122,7 +122,7 @@ async fn decide(
 /// Whether the load was decided, where an answer is missing: then it is carried out; otherwise it will
 /// never be.
 async fn find_out(ledger: &Ledger, target: &Target) -> Result<bool> {
-    let client = connect::connect(target).await?;
+    let client = connect::connect_for_own(target).await?;
     let began = Instant::now();
     // The session that was lost may not be, for the server.
     while settle(&client, ledger.id()).await? == Settled::Busy {
@@ -157,7 +157,7 @@ pub(crate) async fn abandon(
 }
 
 async fn roll_back(atomic: &Atomic, ledger: &Ledger, target: &Target) -> Result<()> {
-    let client = connect::connect(target).await?;
+    let client = connect::connect_for_own(target).await?;
     for name in atomic.prepared() {
         prepared::end(&client, &name, false).await?;
     }

@@ -17,7 +17,7 @@ use crate::config::{Header, Load};
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::kind::Kind;
-use crate::pg::connect::connect;
+use crate::pg::connect::connect_for_own;
 use crate::pg::conninfo::Target;
 use crate::pg::ledger::{self as sql, Found, NewLoad};
 use crate::pg::sql::PATIENT;
@@ -91,7 +91,7 @@ async fn wait_for(id: &str, client: &Client, target: &Target, control: &Control)
         // It may have prepared them meanwhile, and died.
         let other = match &other {
             Some(client) => client,
-            None => other.insert(connect(target).await?),
+            None => other.insert(connect_for_own(target).await?),
         };
         settle(other, id).await?;
     }

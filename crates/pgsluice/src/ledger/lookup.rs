@@ -11,7 +11,7 @@ pub use super::settle::Settled;
 use super::settle::settle;
 use crate::error::{Error, Result};
 use crate::kind::Kind;
-use crate::pg::connect::connect;
+use crate::pg::connect::connect_for_own;
 use crate::pg::conninfo::Target;
 use crate::pg::ledger::{self as sql, Presence, prepared};
 use crate::source::Fingerprint;
@@ -67,7 +67,7 @@ pub struct OfTable {
 
 /// All loads of the ledger, the newest first.
 pub async fn list(target: &Target) -> Result<Vec<Entry>> {
-    let client = connect(target).await?;
+    let client = connect_for_own(target).await?;
     if sql::look(&client).await? != Presence::Whole {
         return Ok(Vec::new());
     }
@@ -77,7 +77,7 @@ pub async fn list(target: &Target) -> Result<Vec<Entry>> {
 
 /// One load.
 pub async fn show(target: &Target, id: &str) -> Result<Details> {
-    let client = connect(target).await?;
+    let client = connect_for_own(target).await?;
     if sql::look(&client).await? != Presence::Whole {
         return Err(unknown(id));
     }
@@ -115,7 +115,7 @@ pub async fn show(target: &Target, id: &str) -> Result<Details> {
 
 /// Takes a load out of the ledger, unless it runs. Its rows stay; what is in doubt of them is settled.
 pub async fn forget(target: &Target, id: &str) -> Result<Settled> {
-    let client = connect(target).await?;
+    let client = connect_for_own(target).await?;
     if sql::look(&client).await? != Presence::Whole {
         return Err(unknown(id));
     }

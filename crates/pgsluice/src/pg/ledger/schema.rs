@@ -108,9 +108,11 @@ pub(crate) async fn make(client: &Client) -> Result<()> {
     if look(client).await? == Presence::Whole {
         return Ok(());
     }
+    // The tables' own checks find their operators by name.
     // Without the lock on a table the session would go by what it knew of the schema before.
     let lock = format!(
-        "{BEGIN}; SELECT pg_catalog.pg_advisory_xact_lock({MAKING}); \
+        "{BEGIN}; SET LOCAL search_path = pg_catalog, pg_temp; \
+         SELECT pg_catalog.pg_advisory_xact_lock({MAKING}); \
          LOCK TABLE pg_catalog.pg_namespace IN ACCESS SHARE MODE"
     );
     client.batch_execute(&lock).await?;
