@@ -34,6 +34,7 @@ mod resume;
 mod rules;
 mod selftest;
 mod server;
+mod shadows;
 mod signals;
 mod spelling;
 mod trees;

@@ -70,10 +70,14 @@ CREATE TABLE pgsluice.reject (
 );
 CREATE UNLOGGED TABLE pgsluice.witness (load text NOT NULL)";
 
+/// Not by `obj_description`, the body of which looks for operators in the user's search_path (13).
 const EXISTING: &str = "
 SELECT pg_catalog.to_regnamespace('pgsluice') IS NOT NULL AS schema,
        pg_catalog.to_regclass('pgsluice.load') IS NOT NULL AS tables,
-       pg_catalog.obj_description(pg_catalog.to_regclass('pgsluice.load')::pg_catalog.oid, 'pg_class')";
+       (SELECT description FROM pg_catalog.pg_description
+        WHERE objoid OPERATOR(pg_catalog.=) pg_catalog.to_regclass('pgsluice.load')::pg_catalog.oid
+          AND classoid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass::pg_catalog.oid
+          AND objsubid OPERATOR(pg_catalog.=) 0)";
 
 /// What there is of the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
