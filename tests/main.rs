@@ -27,6 +27,7 @@ mod passwords;
 mod placement;
 mod policy;
 mod proxy;
+mod qualified;
 mod random;
 mod reconcile;
 mod rejects;

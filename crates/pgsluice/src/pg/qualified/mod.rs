@@ -38,7 +38,7 @@ const OF_TYPES: &str =
 
 /// `deparsed`, an expression or a definition, with every name qualified; None where a name is looked up
 /// that SQL cannot qualify, or where it is not understood.
-pub(crate) fn qualified(deparsed: &str) -> Option<String> {
+pub fn qualified(deparsed: &str) -> Option<String> {
     let mut text = Text::of(deparsed)?;
     while let Some(token) = text.peek() {
         text.step(token)?;
@@ -47,7 +47,7 @@ pub(crate) fn qualified(deparsed: &str) -> Option<String> {
 }
 
 /// The same for the name of a type, as `format_type` writes it.
-pub(crate) fn qualified_type(deparsed: &str) -> Option<String> {
+pub fn qualified_type(deparsed: &str) -> Option<String> {
     let mut text = Text::of(deparsed)?;
     text.ty()?;
     while let Some(token) = text.peek() {
@@ -181,6 +181,7 @@ impl<'t> Text<'t> {
             "OPERATOR" => {
                 self.take();
                 self.take_group();
+                self.before = Some(token);
             }
             // Options, which look like operators.
             "WITH" if next == "(" => {
