@@ -24,6 +24,11 @@ on_each_server!(
         create_partitions,
         plan_tree_and_verify,
         attacks_by_exact_matches,
+        recheck_of_types_by_equal_arrays,
+        self_test_by_types_of_columns,
+        questions_by_unnest,
+        self_test_by_hash_partitions,
+        verify_by_minus,
     ]
 );
 

@@ -55,8 +55,15 @@ fn load(case: &Case) {
         assert_eq!(summary["rows_loaded"], 4000, "{options:?}");
     }
     assert_eq!(case.bench.count("public.t"), 16_020);
+    case.bench.file("some.csv", (0..100).map(|n| format!("{n},x\n")).collect::<String>());
+    for options in [&["some.csv"][..], &["some.csv", "--few-rows=0"]] {
+        let summary = case.loads("drops", options);
+        assert_eq!((&summary["rows_loaded"], &summary["rows_skipped"]), (&50.into(), &50.into()));
+        assert_eq!(case.loads("counted", options)["rows_loaded"], 100);
+        assert_eq!(case.loads("seen", options)["rows_loaded"], 100);
+    }
     let list = case.succeeds("ledger", "", &["list"]);
-    assert_eq!(list.stdout.matches("finished").count(), 4, "{list:?}");
+    assert_eq!(list.stdout.matches("finished").count(), 10, "{list:?}");
 }
 
 fn load_of_keys_that_are_asked(case: &Case) {
