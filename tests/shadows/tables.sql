@@ -32,6 +32,7 @@ CREATE TABLE asked_21 PARTITION OF asked_2 DEFAULT;
 -- This one looks = up by its name, so that nobody is asked about it.
 CREATE TABLE asked_3 PARTITION OF asked DEFAULT PARTITION BY LIST ((NULLIF(id::int, 7)));
 CREATE TABLE asked_30 PARTITION OF asked_3 DEFAULT;
+CREATE TABLE asked_31 PARTITION OF asked_3 FOR VALUES IN (6);
 
 -- Rows that are refused, some of them in the end only.
 CREATE TABLE other (id int PRIMARY KEY);

@@ -1,6 +1,6 @@
 //! Deparsed SQL with every name qualified, so that it means the same under any search_path.
 //!
-//! What the server deparses under [`super::sql::EXACT`] has bare names for what is in `pg_catalog`,
+//! What the server deparses with a search_path of `pg_catalog` alone has bare names for what is there,
 //! and qualifies all else. Evaluated under the user's path, as COPY would, a bare name may find an
 //! object of somebody else: an operator in `public` that fits better than that of `pg_catalog` does.
 //! The deparser puts each expression in parentheses, so that what an operator binds to does not change
