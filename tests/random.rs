@@ -6,7 +6,7 @@
 
 mod input;
 mod lanes;
-mod tree;
+pub(crate) mod tree;
 pub(crate) mod values;
 
 use std::collections::BTreeSet;

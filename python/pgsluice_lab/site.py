@@ -26,6 +26,8 @@ APPLICATION = "pgsluice-lab"
 LOAD = "pgsluice-lab load"
 # The largest trees have 12,500 tables, and one COPY through the root locks them all.
 LOCKS = "max_locks_per_transaction=512"
+# By these the lab's own statements find nothing of others, whatever lies in the user's schemas.
+OWN_NAMES = "SET search_path = pg_catalog, pg_temp"
 
 AT_ONCE = 100
 LEAVES_FIRST = """SELECT c.oid::regclass::text
@@ -53,6 +55,7 @@ class Site:
         self.schemas = 0
         try:
             self.connection = psycopg.connect(url, autocommit=True, application_name=APPLICATION)
+            self.connection.execute(OWN_NAMES)
         except psycopg.Error as error:
             raise LabError("could not connect to the server", str(error).strip()) from error
         self.postmaster = postmaster_of(self.connection.info.backend_pid)

@@ -60,7 +60,8 @@ fn text(audit: &Audit) -> String {
     if audit.leaves_unchecked > 0 {
         let leaves = count(audit.leaves_unchecked, "leaf", "leaves");
         lines.push(format!(
-            "not checked against their bounds: {leaves} that this user may not read by name"
+            "not checked against their bounds: {leaves} that this user may not read by name, or with \
+             a key that is evaluated by names which others may own"
         ));
     }
     lines.push(verdict(audit));

@@ -25,7 +25,7 @@ use crate::ledger::Ledger;
 use crate::outcome::Committed;
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
-use crate::pg::sql::{DURABLE, OWN_NAMES, PATIENT};
+use crate::pg::sql::{DURABLE, PATIENT};
 
 /// How long a waiting thread may overlook that the load was stopped, or its connection lost.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -104,8 +104,8 @@ impl Atomic {
     ) -> Result<()> {
         let Some(ledger) = ledger.filter(|_| self.lanes > 1) else { return Ok(()) };
         let keeping = async {
-            let client = connect::connect(target).await?;
-            client.batch_execute(&format!("{PATIENT}; {OWN_NAMES}; {DURABLE}")).await?;
+            let client = connect::connect_for_own(target).await?;
+            client.batch_execute(&format!("{PATIENT}; {DURABLE}")).await?;
             ledger.trust(&client).await?;
             ledger.stay(&client).await?;
             Ok(client)

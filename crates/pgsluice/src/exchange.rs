@@ -34,7 +34,7 @@ use crate::ledger::Ledger;
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::pg::exchange as catalogue;
-use crate::pg::sql::{DURABLE, PATIENT};
+use crate::pg::sql::{DURABLE, OWN_NAMES, PATIENT};
 use crate::plan::Plan;
 use crate::splits::Splits;
 use crate::survey::Survey;
@@ -96,7 +96,7 @@ impl<'a> Exchange<'a> {
         let leaves: Vec<u32> = survey.leaves.iter().map(|&leaf| facts[leaf].oid).collect();
         let opening = async {
             let keeper = connect::open(target).await?;
-            keeper.client.batch_execute(&format!("{PATIENT}; {DURABLE}")).await?;
+            keeper.client.batch_execute(&[OWN_NAMES, PATIENT, DURABLE].join(";")).await?;
             catalogue::stay(&keeper.client).await?;
             if !catalogue::lock(&keeper.client, root).await? {
                 return Err(in_use(plan, catalogue::holder(&keeper.client, root).await?));
@@ -163,7 +163,7 @@ impl<'a> Exchange<'a> {
             if !self.keeper.is_closed().await {
                 return dropped(&self.keeper.client).await;
             }
-            dropped(&connect::connect(target).await?).await
+            dropped(&connect::connect_for_own(target).await?).await
         };
         let patience = match error.kind() {
             Kind::Interrupted => DROPPING_BRIEFLY,

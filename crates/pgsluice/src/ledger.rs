@@ -17,26 +17,26 @@ mod receipts;
 mod run;
 pub(crate) mod settle;
 mod withdraw;
+mod writing;
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
-use pgsluice_core::bucket::{Claim, Payload};
 use pgsluice_core::catalog::NodeId;
 use pgsluice_core::route::Scratch;
-use tokio_postgres::error::SqlState;
+use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Statement};
 
 pub(crate) use self::begin::{Begun, begin, new_handful, refuse};
-use self::blocks::{Block, Blocks};
+use self::blocks::Blocks;
+use self::claimed::Claimed;
 pub(crate) use self::claimed::Place;
-use self::claimed::{Claimed, Receipt};
 use self::layout::Past;
-use self::receipts::{Entries, Receipts};
+use self::receipts::Receipts;
 pub use self::run::Run;
 use self::settle::Settled;
 pub(crate) use self::withdraw::withdraw;
+pub(crate) use self::writing::Writing;
 use crate::config::Load;
 use crate::error::{Error, Result};
 use crate::failpoint::failpoint;
@@ -44,11 +44,9 @@ use crate::kind::Kind;
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::ledger::{self as sql, Access, Named, Schema, trust};
-use crate::pg::lost;
-use crate::pg::sql::{BEGIN, DURABLE, OWN_NAMES, PATIENT};
+use crate::pg::sql::{BEGIN, DURABLE, PATIENT};
 use crate::routing::Reached;
 use crate::source::{Fingerprint, Input, Split};
-use crate::splits::Splits;
 
 /// Between two tries to take a lock that is held for a moment.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -74,12 +72,6 @@ pub(crate) struct Ledger {
     rejected: HashSet<Place>,
     receipts: Receipts,
     blocks: Blocks,
-}
-
-/// What one transaction writes.
-pub(crate) struct Writing {
-    entries: Entries,
-    blocks: Vec<Block>,
 }
 
 impl Ledger {
@@ -217,27 +209,6 @@ impl Ledger {
         &self.rejected
     }
 
-    /// Has the statement planned that [`Self::reject`] runs.
-    pub(crate) async fn prepare_rejecting(
-        &self,
-        client: &Client,
-    ) -> Result<Statement, tokio_postgres::Error> {
-        client.prepare(&self.named.sql(sql::REJECT)).await
-    }
-
-    /// Notes rows that are rejected, in the transaction that `client` is in.
-    pub(crate) async fn reject(
-        &self,
-        client: &Client,
-        statement: &Statement,
-        rows: &[Place],
-    ) -> Result<(), tokio_postgres::Error> {
-        let (sources, starts): (Vec<i32>, Vec<i64>) =
-            rows.iter().map(|&(source, start)| (source as i32, start as i64)).unzip();
-        client.execute(statement, &[&self.named.id, &sources, &starts]).await?;
-        Ok(())
-    }
-
     /// Notes a split before its rows are routed. One of a stream must be what it was.
     pub(crate) fn meet(&self, split: &Split, inputs: &[Input]) -> Result<()> {
         self.blocks.meet(split, inputs).map_err(|error| refuse(error, self.id()))
@@ -263,111 +234,6 @@ impl Ledger {
         let message =
             format!("load {} was begun without --atomic, and has rows in the table", self.id());
         Error::new(Kind::Usage, message).hint("Resume it without --atomic.")
-    }
-
-    /// What is to be written with a payload's rows.
-    pub(crate) fn writing(&self, splits: &Splits, payload: &Payload) -> Writing {
-        let claims = payload.claims();
-        let entries = self.receipts.entries(splits, self.tree, claims);
-        let last = claims.iter().map(last_split).max().unwrap_or(0);
-        Writing { entries, blocks: self.blocks.unwritten(last) }
-    }
-
-    /// What is to be written when all rows of `nodes` become visible, as many as they have.
-    pub(crate) fn writing_all(
-        &self,
-        splits: &Splits,
-        nodes: impl Iterator<Item = (NodeId, u64)>,
-    ) -> Writing {
-        let upto = splits.end();
-        let receipts = nodes.map(|(node, rows)| Receipt {
-            number: 0,
-            tree: self.tree,
-            node,
-            upto,
-            ranges: Vec::new(),
-            rows,
-        });
-        let mut entries = Entries { receipts: receipts.collect(), gone: Vec::new() };
-        self.receipts.number(&mut entries);
-        Writing { entries, blocks: self.blocks.unwritten(u32::MAX) }
-    }
-
-    /// Has the statement planned that [`Self::write`] runs.
-    pub(crate) async fn prepare(
-        &self,
-        client: &Client,
-    ) -> Result<Statement, tokio_postgres::Error> {
-        client.prepare(&self.named.sql(sql::WRITE)).await
-    }
-
-    /// Writes, in the transaction that `client` is in.
-    pub(crate) async fn write(
-        &self,
-        client: &Client,
-        statement: &Statement,
-        Writing { entries, blocks }: &Writing,
-    ) -> Result<(), tokio_postgres::Error> {
-        let receipts = &entries.receipts;
-        let numbers: Vec<i64> = receipts.iter().map(|receipt| receipt.number).collect();
-        let nodes: Vec<i32> = receipts.iter().map(|receipt| receipt.node as i32).collect();
-        let sources: Vec<i32> = receipts.iter().map(|receipt| receipt.upto.0 as i32).collect();
-        let uptos: Vec<i64> = receipts.iter().map(|receipt| receipt.upto.1 as i64).collect();
-        let rows: Vec<i64> = receipts.iter().map(|receipt| receipt.rows as i64).collect();
-        let list = |part: fn(&(u32, u64, u64)) -> u64| -> Vec<String> {
-            let list = |receipt: &Receipt| {
-                let parts: Vec<String> =
-                    receipt.ranges.iter().map(|range| part(range).to_string()).collect();
-                format!("{{{}}}", parts.join(","))
-            };
-            receipts.iter().map(list).collect()
-        };
-        let ranges =
-            [list(|range| u64::from(range.0)), list(|range| range.1), list(|range| range.2)];
-        let block_sources: Vec<i32> = blocks.iter().map(|block| block.source as i32).collect();
-        let block_starts: Vec<i64> = blocks.iter().map(|block| block.start as i64).collect();
-        let block_stops: Vec<i64> = blocks.iter().map(|block| block.stop as i64).collect();
-        let hashes: Vec<i64> = blocks.iter().map(|block| block.hash).collect();
-        client
-            .execute(
-                statement,
-                &[
-                    &self.named.id,
-                    &self.attempt,
-                    &entries.gone,
-                    &block_sources,
-                    &block_starts,
-                    &block_stops,
-                    &hashes,
-                    &self.tree,
-                    &numbers,
-                    &nodes,
-                    &sources,
-                    &uptos,
-                    &ranges[0],
-                    &ranges[1],
-                    &ranges[2],
-                    &rows,
-                ],
-            )
-            .await?;
-        Ok(())
-    }
-
-    /// The error for what [`Self::write`] has failed with.
-    pub(crate) fn failed(&self, error: &tokio_postgres::Error) -> Error {
-        match error.as_db_error() {
-            // There is no load of this attempt any more.
-            Some(error) if *error.code() == SqlState::NOT_NULL_VIOLATION => self.overtaken(),
-            Some(error) => Error::from(error).detail("The server refused a row of the ledger."),
-            None => lost(Some(error)),
-        }
-    }
-
-    /// Notes that what was written is committed.
-    pub(crate) fn committed(&self, writing: &Writing) {
-        self.receipts.committed(&writing.entries);
-        self.blocks.written(&writing.blocks);
     }
 
     /// Marks the load as finished, in the transaction that `client` is in: all rows are in when that is
@@ -409,8 +275,8 @@ impl Ledger {
     ) -> Result<()> {
         failpoint("load::closing");
         self.check_whole(inputs)?;
-        let client = connect::connect(target).await?;
-        client.batch_execute(&format!("{PATIENT}; {OWN_NAMES}; {DURABLE}")).await?;
+        let client = connect::connect_for_own(target).await?;
+        client.batch_execute(&format!("{PATIENT}; {DURABLE}")).await?;
         self.trust(&client).await?;
         let answers = client.simple_query(&format!("{BEGIN}; {}", self.fence())).await?;
         if !sql::is_held(&answers) {
@@ -429,9 +295,4 @@ impl Ledger {
 fn place(split: &Split, reached: &Reached<'_>) -> Place {
     let start = split.start;
     (start.source, start.offset + u64::from(split.rows[reached.index].start))
-}
-
-/// The last split that a claim speaks of.
-fn last_split(claim: &Claim) -> u32 {
-    claim.ranges.iter().map(|range| range.last.split).chain([claim.upto.split]).max().unwrap_or(0)
 }

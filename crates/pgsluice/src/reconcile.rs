@@ -52,7 +52,7 @@ pub(crate) async fn check_skipped(plan: &Plan, skipped: &Rows, target: &Target) 
     }
     let relation = |node: NodeId| &plan.tree.nodes[node].relation;
     let skipped: Vec<_> = skipped.iter().map(|(&node, &rows)| (relation(node), rows)).collect();
-    check_dropped(&skipped, &connect::connect(target).await?).await
+    check_dropped(&skipped, &connect::connect_for_own(target).await?).await
 }
 
 /// A trigger must have dropped rows that are neither stored nor rejected, so there must be one.

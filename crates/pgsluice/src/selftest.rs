@@ -217,8 +217,8 @@ pub async fn ask(
         // The values are read as the session reads them, the bounds exactly.
         client.batch_execute(sql::EXACT).await?;
         let constraints = constraint::constraints(&client, &leaves).await?;
-        client.batch_execute(sql::AS_CONNECTED).await?;
         let columns = Column::of(&client, plan.catalogue.facts[ROOT].oid).await?;
+        client.batch_execute(sql::AS_CONNECTED).await?;
         let leaves = keys.iter().map(|(&leaf, keys)| {
             // A leaf without one takes every row, or is no longer a partition.
             let constraint = constraints.get(&plan.catalogue.facts[leaf].oid);
@@ -244,7 +244,9 @@ async fn ask_leaf(
 ) -> Result<Result<usize>> {
     let names: Vec<&str> =
         plan.router.wanted().iter().map(|&field| plan.catalogue.columns[field].as_str()).collect();
-    let statement = client.prepare(&constraint::meets(constraint, columns, &names)).await?;
+    // Without names that are safe under any search_path the server is not asked about this leaf.
+    let Some(question) = constraint::meets(constraint, columns, &names) else { return Ok(Ok(0)) };
+    let statement = client.prepare(&question).await?;
     let ask = |values: &Values| {
         let parameters: Vec<_> =
             values.iter().map(|value| Box::new(value.clone()) as Box<dyn ToSql + Sync>).collect();

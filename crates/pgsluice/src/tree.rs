@@ -35,7 +35,7 @@ impl Sizes {
         let Catalogue { tree, facts, .. } = catalogue;
         let oids: Vec<u32> = facts.iter().map(|facts| facts.oid).collect();
         let sql = "SELECT oid, pg_catalog.pg_total_relation_size(oid)
-                   FROM pg_catalog.pg_class WHERE oid = ANY ($1)";
+                   FROM pg_catalog.pg_class WHERE oid OPERATOR(pg_catalog.=) ANY ($1)";
         let rows = client.query(sql, &[&oids]).await?;
         let sizes: HashMap<u32, i64> = rows
             .iter()

@@ -24,7 +24,8 @@ use crate::kind::Kind;
 use crate::pg::audit;
 use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
-use crate::pg::constraint::constraints;
+use crate::pg::constraint::{self, everywhere};
+use crate::pg::sql;
 use crate::plan::Plan;
 use crate::source::{self, Reader};
 
@@ -52,7 +53,8 @@ pub struct Audit {
     pub checksum_table: String,
     /// Rows of the input that the table lacks and that were not looked up in the tree.
     pub missing_unlocated: u64,
-    /// Leaves with rows that this user may not read by name, so that their place is not checked.
+    /// Leaves with rows that this user may not read by name, or whose constraint cannot be evaluated by
+    /// names that are safe under any search_path: the place of their rows is not checked.
     pub leaves_unchecked: u64,
     /// The leaves that have rows, or should have.
     pub leaves: Vec<Leaf>,
@@ -215,17 +217,18 @@ impl<'a> Comparison<'a> {
         let oid = |&node: &NodeId| self.plan.catalogue.facts[node].oid;
         let oids: Vec<Oid> = filled.iter().map(oid).collect();
         let sql = "SELECT c.oid FROM pg_catalog.pg_class c
-                   WHERE c.oid = ANY ($1) AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
+                   WHERE c.oid OPERATOR(pg_catalog.=) ANY ($1) AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
                      AND pg_catalog.has_schema_privilege(c.relnamespace, 'USAGE')
                      AND NOT pg_catalog.row_security_active(c.oid)";
         let readable = self.transaction.query(sql, &[&oids]).await?;
         let readable: Vec<Oid> = readable.iter().map(|row| row.get(0)).collect();
-        let constraints = constraints(self.transaction, &readable).await?;
+        let constraints = self.constraints(&readable).await?;
+        let unsafe_to_ask = constraints.values().filter(|constraint| constraint.is_none()).count();
         let asked: Vec<(Oid, String)> = constraints
             .into_iter()
-            .map(|(oid, constraint)| {
+            .filter_map(|(oid, constraint)| {
                 let leaf = &self.plan.tree.nodes[self.nodes[&oid]].relation;
-                (oid, audit::misplaced(leaf, &constraint))
+                Some((oid, audit::misplaced(leaf, &constraint?)))
             })
             .collect();
         for asked in asked.chunks(AT_ONCE) {
@@ -239,7 +242,16 @@ impl<'a> Comparison<'a> {
                 self.leaf(*oid).misplaced = count(row.get(0));
             }
         }
-        Ok((oids.len() - readable.len()) as u64)
+        Ok((oids.len() - readable.len() + unsafe_to_ask) as u64)
+    }
+
+    /// The partition constraints of the tables `oids`, for the session as it is; None where a name in one
+    /// cannot be qualified. A table without an entry takes every row.
+    async fn constraints(&self, oids: &[Oid]) -> Result<HashMap<Oid, Option<String>>> {
+        self.transaction.batch_execute(sql::EXACT).await?;
+        let found = constraint::constraints(self.transaction, oids).await?;
+        self.transaction.batch_execute(&audit::as_before()).await?;
+        Ok(found.into_iter().map(|(oid, constraint)| (oid, everywhere(&constraint))).collect())
     }
 
     async fn find_surplus(&mut self, columns: &[String]) -> Result<()> {
@@ -291,11 +303,15 @@ impl<'a> Comparison<'a> {
         let children = &self.plan.tree.nodes[node].children;
         let oid = |child: NodeId| self.plan.catalogue.facts[child].oid;
         let oids: Vec<Oid> = children.iter().map(|&child| oid(child)).collect();
-        let constraints = constraints(self.transaction, &oids).await?;
+        let constraints = self.constraints(&oids).await?;
         for children in children.chunks(AT_ONCE) {
-            let moves = children.iter().map(|&child| {
-                let constraint = constraints.get(&oid(child)).map_or("true", String::as_str);
-                audit::descend(node, child, constraint)
+            // The rows of one that cannot be asked stay here, and are counted without a leaf.
+            let moves = children.iter().filter_map(|&child| {
+                let constraint = match constraints.get(&oid(child)) {
+                    Some(constraint) => constraint.as_deref()?,
+                    None => "true",
+                };
+                Some(audit::descend(node, child, constraint))
             });
             let moves: Vec<String> = moves.collect();
             self.transaction.batch_execute(&moves.join(";\n")).await?;

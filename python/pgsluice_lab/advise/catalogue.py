@@ -8,9 +8,13 @@ from pgsluice_lab.advise.facts import Column, Facts, Node, Server
 from pgsluice_lab.failure import LabError
 from pgsluice_lab.site import Site
 
+# A name is looked up as in the user's own sessions, and nothing else is.
+USERS_PATH = "SET LOCAL search_path TO DEFAULT"
 FOUND = """SELECT c.oid, c.relkind, c.relpersistence,
-        CASE WHEN c.relispartition THEN pg_partition_root(c.oid)::regclass::text END AS root
-    FROM pg_class c WHERE c.oid = to_regclass(%s)"""
+        CASE WHEN c.relispartition THEN
+            pg_catalog.pg_partition_root(c.oid)::pg_catalog.regclass::pg_catalog.text END AS root
+    FROM pg_catalog.pg_class c
+    WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass(%s)"""
 # Names that the server deparses are then qualified, and bounds are spelled as in the scratch copy.
 QUIET = (
     "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",
@@ -106,7 +110,9 @@ def read(site: Site, table: str) -> Facts:
 def found(cursor: psycopg.Cursor, table: str) -> int:
     """Return the oid of the table, if it is one that advice can be given on."""
     try:
-        row = cursor.execute(FOUND, [table]).fetchone()
+        with cursor.connection.transaction():
+            cursor.execute(USERS_PATH)
+            row = cursor.execute(FOUND, [table]).fetchone()
     except (errors.InvalidName, errors.SyntaxError) as error:
         hint = 'Write it as in SQL: orders, sales.orders, "Orders".'
         raise LabError(f"{table} is not the name of a table", said(error), hint) from error

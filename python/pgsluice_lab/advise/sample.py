@@ -93,7 +93,7 @@ def taken(facts: Facts, site: Site, file: Path | None, form: Format, rows: int, 
     else:
         wanted(facts, site)
         query = chosen(facts, columns, rows)
-        script(site, to, f"\\copy ({query}) to {quoted(whole)}", "public")
+        script(site, to, f"\\copy ({query}) to {quoted(whole)}", "pg_catalog")
         # As they lie in the table they would be ordered by leaf, as no input is.
         options, order = "", "md5(ctid::text)"
     schema = site.create()

@@ -197,7 +197,7 @@ class Advice(unittest.TestCase):
         password = self.site.env["PGPASSWORD"]
         url = conninfo.make_conninfo(self.site.url, dbname="other", password=password)
         other = Site(url, self.site.env, embedded=False)
-        other.execute("CREATE TABLE flat AS SELECT generate_series(1, 100) AS n")
+        other.execute("CREATE TABLE public.flat AS SELECT generate_series(1, 100) AS n")
         other.connection.close()
         command = [sys.executable, "-m", "pgsluice_lab", "advise", "-t", "flat", "-d", url]
         options = ["--rows", "50", "--rounds", "1", "-j", "1"]

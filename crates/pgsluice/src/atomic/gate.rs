@@ -52,7 +52,7 @@ pub(crate) struct Gate<'a> {
 impl Gate<'_> {
     /// Does `work` while nobody begins to read.
     pub(crate) async fn behind<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
-        let client = connect::connect(self.target).await?;
+        let client = connect::connect_for_own(self.target).await?;
         client.batch_execute(sql::PATIENT).await?;
         let pid = client.query_one("SELECT pg_catalog.pg_backend_pid()", &[]).await?.get(0);
         let root = &self.plan.tree.nodes[ROOT].relation;

@@ -19,7 +19,7 @@ use crate::ledger::settle::Settled;
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::ledger::prepared;
-use crate::pg::sql::{BEGIN, OWN_NAMES};
+use crate::pg::sql::BEGIN;
 
 /// How long it is tried to roll back what is prepared.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -116,8 +116,7 @@ async fn decide(ledger: &Ledger, rows: [u64; 4], client: &Client) -> Result<()> 
 /// Whether the load was decided, where an answer is missing: then it is carried out; otherwise it will
 /// never be.
 async fn find_out(ledger: &Ledger, target: &Target) -> Result<bool> {
-    let client = connect::connect(target).await?;
-    client.batch_execute(OWN_NAMES).await?;
+    let client = connect::connect_for_own(target).await?;
     ledger.trust(&client).await?;
     let began = Instant::now();
     // The session that was lost may not be, for the server.
@@ -153,7 +152,7 @@ pub(crate) async fn abandon(
 }
 
 async fn roll_back(atomic: &Atomic, ledger: &Ledger, target: &Target) -> Result<()> {
-    let client = connect::connect(target).await?;
+    let client = connect::connect_for_own(target).await?;
     for name in atomic.prepared() {
         prepared::end(&client, &name, false).await?;
     }

@@ -28,7 +28,7 @@ pub(crate) fn watch(atomic: &Atomic, control: &Control, target: &Target) {
             let looking = async {
                 let client = match &client {
                     Some(client) => client,
-                    None => client.insert(connect::connect(target).await?),
+                    None => client.insert(connect::connect_for_own(target).await?),
                 };
                 two_phase::are_entangled(client, &atomic.sessions()).await
             };

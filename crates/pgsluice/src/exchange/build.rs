@@ -13,11 +13,11 @@ use crate::kind::Kind;
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::exchange::{Definition, Stage};
+use crate::pg::qualified::qualified;
 use crate::pg::{sql, sqlstate};
 use crate::plan::Plan;
 
-/// As values and names were deparsed, but functions find what they find in every session of this
-/// user.
+/// As values were deparsed, but functions find what they find in every session of this user.
 const BUILDING_SESSION: &str = "RESET search_path";
 
 /// Some statements, one after the other, for one leaf.
@@ -72,7 +72,7 @@ async fn work(
         link.client.batch_execute(&session).await?;
         while let Some(task) = tasks.get(next.fetch_add(1, Relaxed)) {
             for step in &task.steps {
-                let made = link.client.batch_execute(&step.sql).await;
+                let made = link.client.batch_execute(&safe(step)).await;
                 made.map_err(|error| refused(plan, task.node, step, error))?;
                 control.indexes_built.fetch_add(u64::from(step.stage == Stage::Index), Relaxed);
             }
@@ -81,6 +81,15 @@ async fn work(
     };
     let done = link.canceller.unless_stopped(control, doing).await;
     done.inspect_err(|error| control.fail(error.clone()))
+}
+
+/// The statement of `step`, with its names qualified: they were deparsed under another search_path. Where
+/// one cannot be, the statement has that path, and functions of an index do without the user's.
+fn safe(step: &Definition) -> String {
+    match qualified(&step.sql) {
+        Some(qualified) => qualified,
+        None => format!("{}; {}; {BUILDING_SESSION}", sql::OWN_NAMES, step.sql),
+    }
 }
 
 fn refused(plan: &Plan, node: NodeId, step: &Definition, error: tokio_postgres::Error) -> Error {

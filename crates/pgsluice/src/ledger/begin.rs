@@ -18,7 +18,7 @@ use crate::config::{Header, Load};
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::kind::Kind;
-use crate::pg::connect::connect;
+use crate::pg::connect::connect_for_own;
 use crate::pg::conninfo::Target;
 use crate::pg::ledger::{self as sql, Access, Found, Named, NewLoad};
 use crate::pg::sql::{DURABLE, OWN_NAMES, PATIENT, literal};
@@ -113,8 +113,7 @@ async fn wait_for(
         let other = match &other {
             Some(client) => client,
             None => {
-                let client = connect(target).await?;
-                client.batch_execute(OWN_NAMES).await?;
+                let client = connect_for_own(target).await?;
                 named.schema.make(&client, Access::Write).await?;
                 other.insert(client)
             }

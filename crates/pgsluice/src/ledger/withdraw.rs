@@ -11,7 +11,7 @@ use crate::kind::Kind;
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::ledger::{self as sql, Access, Named};
-use crate::pg::sql::{BEGIN, OWN_NAMES};
+use crate::pg::sql::BEGIN;
 
 /// How long it may take; then the load stays in the ledger, as one that was killed.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -39,8 +39,7 @@ pub(crate) async fn withdraw(
         return;
     }
     let withdrawing = async {
-        let client = connect::connect(target).await?;
-        client.batch_execute(OWN_NAMES).await?;
+        let client = connect::connect_for_own(target).await?;
         take_out(named, run, &client).await
     };
     // What is left is as if the program had been killed.

@@ -3,6 +3,9 @@
 //! A row's hash is `hashtextextended` of its text, which the server makes of its values: two
 //! spellings of one value are equal, and what a type does not print it does not hold. Their sum
 //! does not depend on the order, and counts a row twice that is there twice.
+//!
+//! The values are those of a user's types, whose functions find what they find under COPY: so the session
+//! has the user's search_path, and these statements qualify every name.
 
 use pgsluice_core::catalog::{NodeId, Relation, quoted};
 use pgsluice_core::format::Format;
@@ -18,6 +21,11 @@ SET idle_in_transaction_session_timeout = 0;
 SET row_security = off;
 SET constraint_exclusion = off;
 SET extra_float_digits = 1";
+
+/// Ends [`sql::EXACT`] in such a session.
+pub(crate) fn as_before() -> String {
+    format!("{}; {SESSION}", sql::AS_CONNECTED)
+}
 
 const INPUT: &str = "pgsluice_input";
 const MISSING: &str = "pgsluice_missing";
@@ -45,13 +53,13 @@ pub(crate) fn copy_input(columns: &[String], format: &Format) -> String {
 /// Rows and checksum of the input.
 pub(crate) fn sum_input(columns: &[String]) -> String {
     let rows = hashes("ctid", &temporary(INPUT).to_string(), columns);
-    format!("SELECT count(*), {SUM} FROM {rows}")
+    format!("SELECT pg_catalog.count(*), {SUM} FROM {rows}")
 }
 
 /// Leaf, rows and checksum of each leaf of `table` that has rows.
 pub(crate) fn sum_leaves(table: &str, columns: &[String]) -> String {
     let rows = hashes("tableoid", table, columns);
-    format!("SELECT place, count(*), {SUM} FROM {rows} GROUP BY place")
+    format!("SELECT place, pg_catalog.count(*), {SUM} FROM {rows} GROUP BY place")
 }
 
 const SUM: &str = "COALESCE(pg_catalog.sum(hash), 0)::pg_catalog.text";
@@ -64,11 +72,12 @@ pub(crate) fn surplus(table: &str, columns: &[String]) -> String {
     format!(
         "SELECT leaf, pg_catalog.sum(rows)::pg_catalog.int8 FROM (
              SELECT (pg_catalog.array_agg(place ORDER BY there DESC, place))[1] AS leaf,
-                    pg_catalog.sum(there) - COALESCE(pg_catalog.min(here), 0) AS rows
-             FROM (SELECT hash, place, count(*) AS there FROM {table} GROUP BY hash, place) AS t
-             LEFT JOIN (SELECT hash, count(*) AS here FROM {input} GROUP BY hash) AS i USING (hash)
-             GROUP BY hash) AS compared
-         WHERE rows > 0 GROUP BY leaf"
+                    pg_catalog.sum(there) OPERATOR(pg_catalog.-) COALESCE(pg_catalog.min(here), 0) AS rows
+             FROM (SELECT hash, place, pg_catalog.count(*) AS there FROM {table} GROUP BY hash, place) AS t
+             LEFT JOIN (SELECT hash, pg_catalog.count(*) AS here FROM {input} GROUP BY hash) AS i
+                 ON i.hash OPERATOR(pg_catalog.=) t.hash
+             GROUP BY t.hash) AS compared
+         WHERE rows OPERATOR(pg_catalog.>) 0 GROUP BY leaf"
     )
 }
 
@@ -79,23 +88,26 @@ pub(crate) fn gather_missing(table: &str, columns: &[String], located: usize) ->
     let input = hashes("ctid", &temporary(INPUT).to_string(), columns);
     format!(
         "CREATE TEMPORARY TABLE {MISSING} ON COMMIT DROP AS
-         SELECT place, here - COALESCE(there, 0) AS rows,
-                CASE WHEN pg_catalog.row_number() OVER () <= {located} THEN 0 END AS node
-         FROM (SELECT hash, count(*) AS here, (pg_catalog.array_agg(place))[1] AS place
+         SELECT place, here OPERATOR(pg_catalog.-) COALESCE(there, 0) AS rows,
+                CASE WHEN pg_catalog.row_number() OVER () OPERATOR(pg_catalog.<=) {located} THEN 0 END AS node
+         FROM (SELECT hash, pg_catalog.count(*) AS here, (pg_catalog.array_agg(place))[1] AS place
                FROM {input} GROUP BY hash) AS i
-         LEFT JOIN (SELECT hash, count(*) AS there FROM {table} GROUP BY hash) AS t USING (hash)
-         WHERE here > COALESCE(there, 0)"
+         LEFT JOIN (SELECT hash, pg_catalog.count(*) AS there FROM {table} GROUP BY hash) AS t
+             ON t.hash OPERATOR(pg_catalog.=) i.hash
+         WHERE here OPERATOR(pg_catalog.>) COALESCE(there, 0)"
     )
 }
 
-/// Moves the missing rows of `node` that meet the constraint of its partition `child` there.
+/// Moves the missing rows of `node` that meet the constraint of its partition `child` there. Every name
+/// in `constraint` is qualified.
 pub(crate) fn descend(node: NodeId, child: NodeId, constraint: &str) -> String {
     let input = temporary(INPUT);
     // The names in the constraint are looked up in the inner query first.
     format!(
         "UPDATE pg_temp.{MISSING} AS missing SET node = {child}
-         WHERE node = {node} AND EXISTS (
-             SELECT FROM {input} WHERE ctid = missing.place AND ({constraint}) IS NOT FALSE)"
+         WHERE node OPERATOR(pg_catalog.=) {node} AND EXISTS (
+             SELECT FROM {input}
+             WHERE ctid OPERATOR(pg_catalog.=) missing.place AND ({constraint}) IS NOT FALSE)"
     )
 }
 
@@ -106,9 +118,9 @@ pub(crate) fn missing_by_node() -> String {
     )
 }
 
-/// How many rows of `leaf` its own partition constraint refuses.
+/// How many rows of `leaf` its own partition constraint refuses; every name in that is qualified.
 pub(crate) fn misplaced(leaf: &Relation, constraint: &str) -> String {
-    format!("SELECT count(*) FROM ONLY {leaf} WHERE ({constraint}) IS FALSE")
+    format!("SELECT pg_catalog.count(*) FROM ONLY {leaf} WHERE ({constraint}) IS FALSE")
 }
 
 fn temporary(name: &str) -> Relation {

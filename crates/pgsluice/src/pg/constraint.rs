@@ -4,6 +4,9 @@
 //! sent to a partition by name, the bounds of all levels above it included. Evaluated over the
 //! values of a row it says whether the row belongs there, without anything being inserted, for
 //! any user, and without a second opinion of ours on bounds or hashes.
+//!
+//! What is read here is to be read under [`super::sql::EXACT`], and evaluated as COPY would, under the
+//! user's search_path: so every name in it is qualified.
 
 use std::collections::HashMap;
 
@@ -11,6 +14,7 @@ use pgsluice_core::catalog::quoted;
 use tokio_postgres::GenericClient;
 use tokio_postgres::types::Oid;
 
+use super::qualified::{qualified, qualified_type};
 use super::sql::portable;
 use crate::error::Result;
 
@@ -20,7 +24,7 @@ pub(crate) async fn constraints(
     oids: &[Oid],
 ) -> Result<HashMap<Oid, String>> {
     let sql = "SELECT oid, pg_catalog.pg_get_partition_constraintdef(oid)
-               FROM unnest($1::pg_catalog.oid[]) AS partition (oid)";
+               FROM pg_catalog.unnest($1::pg_catalog.oid[]) AS partition (oid)";
     let rows = client.query(sql, &[&oids]).await?;
     Ok(rows.iter().filter_map(|row| Some((row.get(0), row.get::<_, Option<_>>(1)?))).collect())
 }
@@ -30,7 +34,8 @@ pub(crate) async fn constraints(
 pub(crate) struct Column {
     /// Its name, unquoted.
     pub(crate) name: String,
-    ty: String,
+    /// Its type, qualified; None if the server writes it in a way that is not understood.
+    ty: Option<String>,
     collation: Option<String>,
     /// The modifier of an interval, which decides what a bare number means: a cast reads the text
     /// without it, and applies it afterwards.
@@ -79,7 +84,7 @@ impl Column {
         let rows = client.query(COLUMNS, &[&oid]).await?;
         let column = |row: &tokio_postgres::Row| Self {
             name: row.get(0),
-            ty: row.get(1),
+            ty: qualified_type(row.get(1)),
             collation: row.get(2),
             interval: row.get(3),
             is_unread: row.get(4),
@@ -89,7 +94,8 @@ impl Column {
     }
 
     /// `value`, an expression of type text, read by the column's own input function.
-    pub(crate) fn read(&self, value: &str) -> String {
+    pub(crate) fn read(&self, value: &str) -> Option<String> {
+        let ty = self.ty.as_ref()?;
         let collation = self.collation.iter().map(|name| format!(" COLLATE {name}"));
         let collation: String = collation.collect();
         let value = match self.interval {
@@ -98,20 +104,27 @@ impl Column {
             }
             None => value.to_owned(),
         };
-        format!("{value}::{}{collation} AS {}", self.ty, quoted(&self.name))
+        Some(format!("{value}::{ty}{collation} AS {}", quoted(&self.name)))
     }
 }
 
 /// A query, for any session, whose parameters are the texts of the columns `given` of one row, NULL the others: it
-/// says whether the row meets `constraint`, as `ExecPartitionCheck` in `execMain.c` counts it.
-pub(crate) fn meets(constraint: &str, columns: &[Column], given: &[&str]) -> String {
+/// says whether the row meets `constraint`, as `ExecPartitionCheck` in `execMain.c` counts it. None if a
+/// name in it cannot be qualified.
+pub(crate) fn meets(constraint: &str, columns: &[Column], given: &[&str]) -> Option<String> {
     let column = |column: &Column| match given.iter().position(|name| *name == column.name) {
         Some(index) => column.read(&format!("${}::pg_catalog.text", index + 1)),
         None => column.read("NULL"),
     };
-    let columns: Vec<String> = columns.iter().map(column).collect();
-    let (constraint, columns) = (portable(constraint), columns.join(", "));
-    format!("SELECT ({constraint}) IS NOT FALSE FROM (SELECT {columns}) AS key")
+    let columns = columns.iter().map(column).collect::<Option<Vec<String>>>()?.join(", ");
+    let constraint = everywhere(constraint)?;
+    Some(format!("SELECT ({constraint}) IS NOT FALSE FROM (SELECT {columns}) AS key"))
+}
+
+/// `deparsed` as it reads the same in every session, whatever its settings and its search_path; None if
+/// a name in it cannot be qualified.
+pub(crate) fn everywhere(deparsed: &str) -> Option<String> {
+    qualified(deparsed).map(|qualified| portable(&qualified))
 }
 
 #[cfg(test)]
@@ -122,17 +135,20 @@ mod tests {
     fn the_row_has_every_column_of_the_table() {
         let column = |name: &str, ty: &str, collation: Option<&str>| Column {
             name: name.to_owned(),
-            ty: ty.to_owned(),
+            ty: Some(ty.to_owned()),
             collation: collation.map(str::to_owned),
             interval: None,
             is_unread: false,
             is_date: false,
         };
-        let columns = [column("A", "date", None), column("b", "text", Some("pg_catalog.\"C\""))];
+        let columns = [column("A", "s.t", None), column("b", "text", Some("pg_catalog.\"C\""))];
         assert_eq!(
-            meets("b = 'x'", &columns, &["b"]),
-            "SELECT (b = 'x') IS NOT FALSE FROM (SELECT NULL::date AS \"A\", \
-             $1::pg_catalog.text::text COLLATE pg_catalog.\"C\" AS \"b\") AS key"
+            meets("(b = 'x')", &columns, &["b"]).as_deref(),
+            Some(
+                "SELECT ((b OPERATOR(pg_catalog.=) 'x')) IS NOT FALSE FROM (SELECT NULL::s.t AS \"A\", \
+                 $1::pg_catalog.text::text COLLATE pg_catalog.\"C\" AS \"b\") AS key"
+            )
         );
+        assert_eq!(meets("(b IS DISTINCT FROM 'x')", &columns, &["b"]), None);
     }
 }

@@ -265,7 +265,8 @@ fn mark(facts: &mut [Facts], rows: &[Row], set: impl Fn(&mut Facts)) {
 
 async fn find(client: &Client, table: &str) -> Result<Oid> {
     // to_regclass takes an OID as well.
-    let query = "SELECT CASE WHEN $1 !~ '^[0-9]*$' THEN pg_catalog.to_regclass($1)::oid END";
+    let query = "SELECT CASE WHEN $1::pg_catalog.text OPERATOR(pg_catalog.!~) '^[0-9]*$'
+                            THEN pg_catalog.to_regclass($1)::pg_catalog.oid END";
     let found = client.query_one(query, &[&table]).await.map_err(|error| {
         let error = Error::from(error);
         // Not a name at all.

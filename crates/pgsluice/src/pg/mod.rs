@@ -12,6 +12,7 @@ mod failure;
 pub mod introspect;
 pub(crate) mod ledger;
 mod lost;
+pub mod qualified;
 pub(crate) mod question;
 pub(crate) mod raw;
 pub(crate) mod sql;

@@ -2,14 +2,14 @@
 //!
 //! The rows' fields go there as the text of the input, so that the server's own input functions
 //! read them. What comes back for each row and column of the key is one integer: for a hash key
-//! the hash of the value, for others the place of the value among those of the bounds.
+//! the hash of the value, for others the place of the value among those of the bounds. It is asked
+//! under the user's search_path, so that functions of the key find what they find under COPY.
 
 use pgsluice_core::catalog::quoted;
 use pgsluice_core::hash::PARTITION_SEED;
 
-use super::constraint::Column;
+use super::constraint::{Column, everywhere};
 use super::raw::Raw;
-use super::sql::portable;
 
 /// What the server is asked about keys; nodes whose questions are equal share one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -28,7 +28,7 @@ pub(crate) struct Question {
 /// A column or an expression of a key that the server evaluates.
 #[derive(Clone, Debug)]
 pub(crate) struct Term {
-    /// The type by which it is compared or hashed.
+    /// The type by which it is compared or hashed, qualified.
     pub(crate) ty: String,
     /// Its collation, qualified, if it has one.
     pub(crate) collation: Option<String>,
@@ -66,7 +66,7 @@ impl Term {
         format!(
             "WITH value AS (
                  SELECT literal, {} AS value
-                 FROM unnest($1::pg_catalog.text[]) AS bound (literal)
+                 FROM pg_catalog.unnest($1::pg_catalog.text[]) AS bound (literal)
              ), placed AS (
                  SELECT literal, pg_catalog.int8mul(2, pg_catalog.dense_rank() OVER (ORDER BY value)) AS place
                  FROM value
@@ -80,10 +80,14 @@ impl Term {
 }
 
 /// The question how the server spells the `fields`, columns of the input with their places there.
-/// `iso` says that the session writes dates in ISO style.
-pub(crate) fn spelling(columns: &[Column], fields: &[(usize, &str)], iso: bool) -> Question {
+/// `iso` says that the session writes dates in ISO style. None if it cannot be asked.
+pub(crate) fn spelling(
+    columns: &[Column],
+    fields: &[(usize, &str)],
+    iso: bool,
+) -> Option<Question> {
     let keys: Vec<String> = fields.iter().map(|(_, name)| quoted(name)).collect();
-    let rows = rows(columns, fields, (&keys.join(", "), keys.len()));
+    let rows = rows(columns, fields, (&keys.join(", "), keys.len()))?;
     let texts = fields.iter().enumerate().map(|(place, (_, name))| {
         let is_date = columns.iter().any(|column| column.name == *name && column.is_date);
         let text = if is_date && !iso {
@@ -94,25 +98,25 @@ pub(crate) fn spelling(columns: &[Column], fields: &[(usize, &str)], iso: bool) 
         };
         format!(", pg_catalog.array_agg({text})")
     });
-    Question {
+    Some(Question {
         sql: format!("SELECT pg_catalog.array_agg(place){} FROM {rows}", texts.collect::<String>()),
         fields: fields.iter().map(|(field, _)| *field).collect(),
         bounds: Vec::new(),
         width: keys.len(),
-    }
+    })
 }
 
 /// The question about `terms`, each with its place among the `count` expressions that the SQL
 /// `keys` lists.
 ///
 /// `columns` are those of the table, `fields` those of them that the input has and the key needs,
-/// each with its place in the input.
+/// each with its place in the input. None if a name in the keys cannot be qualified.
 pub(crate) fn question(
     columns: &[Column],
     fields: &[(usize, &str)],
     (keys, count): (&str, usize),
     terms: &[(usize, Term)],
-) -> Question {
+) -> Option<Question> {
     let mut bounds = Vec::new();
     let mut buckets = Vec::new();
     let mut answers = Vec::new();
@@ -143,38 +147,42 @@ pub(crate) fn question(
         .collect();
     let buckets: String = buckets.iter().map(|bucket| format!(", {bucket}")).collect();
     let answers = answers.join(", ");
-    let rows = rows(columns, fields, (&portable(keys), count));
+    let rows = rows(columns, fields, (&everywhere(keys)?, count))?;
     // OFFSET keeps a query apart from that around it, so that nothing is evaluated twice.
     let sql = format!(
         "SELECT pg_catalog.array_agg(place), {answers} \
          FROM (SELECT *{buckets} FROM {rows} OFFSET 0) AS placed"
     );
     let fields = fields.iter().map(|(field, _)| *field).collect();
-    Question { sql, fields, bounds, width: terms.len() }
+    Some(Question { sql, fields, bounds, width: terms.len() })
 }
 
 /// The rows of a batch, as a part of FROM: their places, and the `count` expressions that `keys`
-/// lists, by the names `k0` and so on.
-fn rows(columns: &[Column], fields: &[(usize, &str)], (keys, count): (&str, usize)) -> String {
+/// lists, by the names `k0` and so on. None if a column cannot be read.
+fn rows(
+    columns: &[Column],
+    fields: &[(usize, &str)],
+    (keys, count): (&str, usize),
+) -> Option<String> {
     let column = |column: &Column| {
         let place = fields.iter().position(|(_, name)| *name == column.name);
         column.read(&place.map_or("NULL".to_owned(), |place| format!("input.f{place}")))
     };
-    let row: Vec<String> = columns.iter().map(column).collect();
+    let row = columns.iter().map(column).collect::<Option<Vec<String>>>()?;
     let list = |letter: char, count: usize| {
         (0..count).map(|n| format!("{letter}{n}")).collect::<Vec<_>>().join(", ")
     };
     let inputs: Vec<String> =
-        (1..=fields.len()).map(|n| format!("${n}::pg_catalog.text[]")).collect();
+        (1..=fields.len()).map(|n| format!("pg_catalog.unnest(${n}::pg_catalog.text[])")).collect();
     // The names in the keys are looked up in the innermost query first.
-    format!(
+    Some(format!(
         "(SELECT input.place, key.*
-          FROM unnest({inputs}) WITH ORDINALITY AS input ({texts}, place)
+          FROM ROWS FROM ({inputs}) WITH ORDINALITY AS input ({texts}, place)
           CROSS JOIN LATERAL (SELECT {keys} FROM (SELECT {row}) AS given) AS key ({names})
           OFFSET 0) AS keys",
         inputs = inputs.join(", "),
         texts = list('f', fields.len()),
         row = row.join(", "),
         names = list('k', count),
-    )
+    ))
 }

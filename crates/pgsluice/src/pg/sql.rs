@@ -54,10 +54,8 @@ SET intervalstyle = 'postgres';
 SET extra_float_digits = 3;
 SET standard_conforming_strings = on";
 
-/// Of [`EXACT`] what decides how literals are read and written, and not what is in them.
-pub(crate) const CONFORMING: &str = "SET standard_conforming_strings = on";
-
-/// Ends [`OWN_NAMES`], [`EXACT`] and [`CONFORMING`]: the settings that the session began with.
+/// Ends [`OWN_NAMES`] and [`EXACT`]: the settings that the session began with. From here on nothing may
+/// look a name up that others may own: see [`super::qualified`].
 pub(crate) const AS_CONNECTED: &str = "
 RESET search_path;
 RESET datestyle;
@@ -128,11 +126,11 @@ SELECT CASE
                       WHERE a.relid OPERATOR(pg_catalog.=) $3::pg_catalog.oid))
     THEN 'moved'
     WHEN $5::pg_catalog.oid[] IS NOT NULL
-         AND (SELECT pg_catalog.array_agg(atttypid ORDER BY attname)
-              FROM pg_catalog.pg_attribute
-              WHERE attrelid OPERATOR(pg_catalog.=) $3::pg_catalog.oid
-                AND attname OPERATOR(pg_catalog.=) ANY ($4::pg_catalog.name[])
-                AND NOT attisdropped) IS DISTINCT FROM $5::pg_catalog.oid[]
+         AND ((SELECT pg_catalog.array_agg(atttypid ORDER BY attname)
+               FROM pg_catalog.pg_attribute
+               WHERE attrelid OPERATOR(pg_catalog.=) $3::pg_catalog.oid
+                 AND attname OPERATOR(pg_catalog.=) ANY ($4::pg_catalog.name[])
+                 AND NOT attisdropped) OPERATOR(pg_catalog.=) $5::pg_catalog.oid[]) IS NOT TRUE
     THEN 'retyped'
     ELSE 'same'
 END";
@@ -173,7 +171,7 @@ pub(crate) fn literal(bytes: &[u8]) -> String {
     format!("E'{text}'")
 }
 
-/// What the server has deparsed under [`EXACT`] or [`CONFORMING`], so that it reads the same in every session: as E'...'
+/// What the server has deparsed under [`EXACT`], so that it reads the same in every session: as E'...'
 /// where there is a backslash in a literal, which `simple_quote_literal` in
 /// `src/backend/utils/adt/ruleutils.c`, PostgreSQL 13 to 18, leaves to standard_conforming_strings.
 pub(crate) fn portable(deparsed: &str) -> String {

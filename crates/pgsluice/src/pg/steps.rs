@@ -46,17 +46,28 @@ const PATTERNS: [&str; 13] = [
     "YYYY",
 ];
 
-/// Values must be deparsed as every session reads them; the order of day and month is kept.
-pub(crate) const SESSION: &str = "SET datestyle = 'ISO'; SET statement_timeout = 0";
+/// Values must be deparsed as every session reads them; the order of day and month is kept. Names are those
+/// of the system: no user's code is run to find bounds, or to make partitions.
+pub(crate) const SESSION: &str = "
+SET search_path = pg_catalog, pg_temp;
+SET datestyle = 'ISO';
+SET statement_timeout = 0";
 
-/// The type of a column, as SQL has it.
+/// The type of a column, as SQL has it. Of a domain it is the type below it, because what else a domain
+/// demands may be a user's code.
 pub(crate) async fn column_type(
     client: &impl GenericClient,
     table: Oid,
     column: &str,
 ) -> Result<String> {
-    let sql = "SELECT pg_catalog.format_type(atttypid, atttypmod) FROM pg_catalog.pg_attribute
-               WHERE attrelid = $1 AND attname = $2";
+    let sql = "WITH RECURSIVE base (type, modifier) AS (
+                   SELECT atttypid, atttypmod FROM pg_catalog.pg_attribute
+                   WHERE attrelid = $1 AND attname = $2
+                   UNION ALL
+                   SELECT t.typbasetype, t.typtypmod
+                   FROM base JOIN pg_catalog.pg_type t ON t.oid = base.type AND t.typtype = 'd')
+               SELECT pg_catalog.format_type(base.type, modifier)
+               FROM base JOIN pg_catalog.pg_type t ON t.oid = base.type AND t.typtype <> 'd'";
     Ok(client.query_one(sql, &[&table, &column]).await?.get(0))
 }
 
@@ -262,7 +273,7 @@ pub(crate) async fn values(
     Ok(rows.iter().map(value).collect())
 }
 
-/// The names that are taken in the schemas.
+/// The names that are taken in the schemas. To be asked under [`SESSION`], as all that is above.
 pub(crate) async fn taken(
     client: &impl GenericClient,
     schemas: &[&str],

@@ -17,6 +17,7 @@ use tokio_postgres::Client;
 
 use super::conninfo::{Endpoint, Place, SessionAttrs, Target};
 use super::failure::Failure;
+use super::sql::OWN_NAMES;
 use crate::Result;
 use crate::backoff::Backoff;
 use crate::error::plain_io;
@@ -36,6 +37,14 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// detail.
 pub async fn connect(target: &Target) -> Result<Client> {
     Ok(open(target).await?.client)
+}
+
+/// The same for a session that runs no user's code, only statements of pgsluice's own: they find what is
+/// in `pg_catalog`, whatever lies in the schemas of the user's search_path.
+pub(crate) async fn connect_for_own(target: &Target) -> Result<Client> {
+    let client = connect(target).await?;
+    client.batch_execute(OWN_NAMES).await?;
+    Ok(client)
 }
 
 /// Connects and logs in, for a session that may have to be stopped. Tries again as long as the target

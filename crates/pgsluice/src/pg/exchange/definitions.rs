@@ -155,14 +155,14 @@ FROM leaf WHERE beside AND relowner <> current_user::regrole";
 const BUILT: &str = "
 SELECT place, beside, 'index', 1, 'index', relname::text,
        CASE WHEN starts_with(definition, prefix)
-            THEN format('SET default_tablespace = %L; CREATE %sINDEX %I ON %s USING %s', space,
+            THEN format('SET default_tablespace TO %L; CREATE %sINDEX %I ON %s USING %s', space,
                         CASE WHEN indisunique THEN 'UNIQUE ' ELSE '' END, named, target,
                         substr(definition, length(prefix) + 1)) END
 FROM index_ WHERE beside AND NOT by_constraint
 UNION ALL
 SELECT c.place, c.beside, 'finish', 2, 'constraint', conname,
        CASE WHEN by_constraint
-            THEN format('SET default_tablespace = %L; ALTER TABLE %s ADD CONSTRAINT %I %s',
+            THEN format('SET default_tablespace TO %L; ALTER TABLE %s ADD CONSTRAINT %I %s',
                         space, c.target, named, c.definition)
             ELSE format('ALTER TABLE %s ADD CONSTRAINT %I %s USING INDEX %I%s%s', c.target, named,
                         CASE c.contype WHEN 'p' THEN 'PRIMARY KEY' ELSE 'UNIQUE' END, named,

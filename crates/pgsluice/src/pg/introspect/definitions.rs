@@ -20,7 +20,7 @@ impl Catalogue {
     pub async fn define_keys(&mut self, client: &Client) -> Result<()> {
         let keyed = self.tree.nodes.iter().zip(&self.facts).filter(|(node, _)| node.key.is_some());
         let oids: Vec<Oid> = keyed.map(|(_, facts)| facts.oid).collect();
-        client.batch_execute(sql::CONFORMING).await?;
+        client.batch_execute(sql::EXACT).await?;
         let rows = client.query(DEFINITIONS, &[&oids]).await?;
         client.batch_execute(sql::AS_CONNECTED).await?;
         let mut keys: HashMap<Oid, String> =

@@ -18,6 +18,7 @@ use super::session::Session;
 use crate::error::Result;
 use crate::pg::bounds::Literals;
 use crate::pg::constraint::Column;
+use crate::pg::qualified::qualified_type;
 use crate::pg::question::{Answer, Question, Term, question, spelling};
 use crate::pg::raw::Raw;
 
@@ -145,9 +146,12 @@ pub(super) async fn find(
     let keys: Vec<AskedKey<'_>> = try_join_all(reading).await?;
     for key in keys {
         let Found { node, question, fields, places: of_key } = key.finish(&table, columns);
-        if let Some(key) = &mut tree.nodes[node].key {
-            fields.into_iter().for_each(|(index, fields)| key.columns[index].ask(fields));
-        }
+        let Some(key) = &mut tree.nodes[node].key else { continue };
+        let Some(question) = question else {
+            key.columns.iter_mut().for_each(not_asked);
+            continue;
+        };
+        fields.into_iter().for_each(|(index, fields)| key.columns[index].ask(fields));
         places.insert(node, of_key);
         questions.insert(node, question);
     }
@@ -174,7 +178,7 @@ pub(super) async fn find_spelling(
     let is_read = |name: &str| table.iter().any(|column| column.name == name && !column.is_unread);
     let native = native.into_iter().map(|field| (field, &*columns[field]));
     let native: Vec<_> = native.filter(|(_, name)| is_read(name)).collect();
-    Ok((!native.is_empty()).then(|| spelling(&table, &native, session.iso)))
+    Ok((!native.is_empty()).then(|| spelling(&table, &native, session.iso)).flatten())
 }
 
 /// The fields of native keys that can be spelled in several ways.
@@ -207,7 +211,8 @@ struct AskedColumn {
 /// What one node's key comes to.
 struct Found {
     node: NodeId,
-    question: Question,
+    /// None if it cannot be asked.
+    question: Option<Question>,
     fields: Vec<(usize, Vec<usize>)>,
     places: PlacesOfKey,
 }
@@ -302,9 +307,16 @@ impl AskedColumn {
                 Answer::Place { equal: row.get::<_, Option<_>>("equal")?, bounds: Raw(Vec::new()) }
             }
         };
-        let ty = row.get::<_, Option<String>>("type")?;
+        let ty = qualified_type(row.get::<_, Option<&str>>("type")?)?;
         let term = Term { ty, collation: row.get("collation"), answer };
         (!fields.is_empty()).then(|| Self { index, fields, term, places: HashMap::new() })
+    }
+}
+
+/// Says of a column why the server is not asked about it.
+fn not_asked(column: &mut KeyColumn) {
+    if let KeyColumn::Opaque { why, .. } = column {
+        why.push_str(", and cannot be asked about by names that are safe under any search_path");
     }
 }
 

@@ -5,11 +5,11 @@ use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::tables::{FORMAT, create};
-use super::trust::{Access, check};
+use super::trust::{Access, check, local};
 use super::upgrade::upgrade;
 use crate::error::{Error, Result};
 use crate::kind::Kind;
-use crate::pg::sql::{BEGIN, literal};
+use crate::pg::sql::{BEGIN, OWN_NAMES, literal};
 
 /// How often the tables are looked for again where another session makes them at the same moment.
 const TRIES: usize = 10;
@@ -17,10 +17,14 @@ const TRIES: usize = 10;
 /// What the comment on the table `load` begins with; the format's number follows.
 pub(super) const MARK: &str = "pgsluice ledger, format ";
 
+/// Not by `obj_description`, the body of which looks for operators in the user's search_path (13).
 const EXISTING: &str = "
 SELECT pg_catalog.to_regnamespace({name}) IS NOT NULL,
        pg_catalog.to_regclass({table}) IS NOT NULL,
-       pg_catalog.obj_description(pg_catalog.to_regclass({table})::pg_catalog.oid, 'pg_class')";
+       (SELECT description FROM pg_catalog.pg_description
+        WHERE objoid OPERATOR(pg_catalog.=) pg_catalog.to_regclass({table})::pg_catalog.oid
+          AND classoid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass::pg_catalog.oid
+          AND objsubid OPERATOR(pg_catalog.=) 0)";
 
 /// A schema that a ledger is kept in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,7 +91,10 @@ impl Schema {
                 Presence::Schema => create(self),
                 Presence::Nothing => self.sql("CREATE SCHEMA {ledger}; ") + &create(self),
             };
-            match client.batch_execute(&format!("{BEGIN}; {statements}; COMMIT")).await {
+            match client
+                .batch_execute(&format!("{BEGIN}; {}; {statements}; COMMIT", local(OWN_NAMES)))
+                .await
+            {
                 Ok(()) => {}
                 // Another session was faster.
                 Err(error) if is_there(&error) => client.batch_execute("ROLLBACK").await?,

@@ -144,7 +144,7 @@ fn flaws(schema: &Schema, expected: impl Iterator<Item = String>) -> String {
 }
 
 /// A setting for the transaction only.
-fn local(setting: &str) -> String {
+pub(super) fn local(setting: &str) -> String {
     setting.replacen("SET ", "SET LOCAL ", 1)
 }
 

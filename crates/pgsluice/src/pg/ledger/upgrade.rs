@@ -4,7 +4,7 @@ use tokio_postgres::Client;
 
 use super::schema::{Presence, Schema};
 use super::tables::{TABLES, comments};
-use super::trust::{old_statements, refuse};
+use super::trust::{local, old_statements, refuse};
 use crate::error::{Error, Result};
 use crate::pg::sql::{BEGIN, OWN_NAMES};
 
@@ -54,7 +54,7 @@ pub(super) async fn upgrade(schema: &Schema, client: &Client) -> Result<()> {
     let tables = tables.collect::<Vec<_>>().join(", ");
     let begin = schema.sql(&format!(
         "{BEGIN}; {}; LOCK TABLE {tables} IN ACCESS EXCLUSIVE MODE",
-        OWN_NAMES.replacen("SET ", "SET LOCAL ", 1)
+        local(OWN_NAMES)
     ));
     let refused = async |error: tokio_postgres::Error| {
         Error::from(error)

@@ -1,0 +1,263 @@
+//! Deparsed SQL with every name qualified, so that it means the same under any search_path.
+//!
+//! What the server deparses with a search_path of `pg_catalog` alone has bare names for what is there,
+//! and qualifies all else. Evaluated under the user's path, as COPY would, a bare name may find an
+//! object of somebody else: an operator in `public` that fits better than that of `pg_catalog` does.
+//! The deparser puts each expression in parentheses, so that what an operator binds to does not change
+//! when it is written as `OPERATOR(pg_catalog.=)`.
+//!
+//! Imitates what `src/backend/utils/adt/ruleutils.c` and `format_type.c` write, PostgreSQL 13 to 18.
+
+mod tokens;
+
+use tokens::{Kind, Token, tokens};
+
+/// Words of expressions, indexes and constraints that stand for no name, or for one that the grammar
+/// itself takes from `pg_catalog`, as `EXTRACT`. What is not among them is not understood: `NULLIF`
+/// looks `=` up by its name, and a type may follow `RETURNING`.
+const KEYWORDS: &str = "
+    ACTION ADD ALL ALTER AND ANY ARRAY ASC AT BOTH CASCADE CASE COALESCE COLLATE COLLATION
+    CONSTRAINT CREATE DEFAULT DEFERRABLE DEFERRED DELETE DESC DISTINCT ELSE END ENFORCED
+    ESCAPE EXCLUDE EXTRACT FALSE FIRST FOR FOREIGN FROM FULL GREATEST IMMEDIATE IN INCLUDE
+    INDEX INITIALLY IS KEY LAST LEADING LEAST LOCAL MATCH NFC NFD NFKC NFKD NO NORMALIZE
+    NORMALIZED NOT NULL NULLS ON ONLY OPERATOR OR OVERLAPS OVERLAY PERIOD PLACING POSITION
+    PRIMARY REFERENCES RESTRICT ROW SET SIMILAR SUBSTRING TABLE TABLESPACE THEN TIME TO
+    TRAILING TRIM TRUE UNIQUE UNKNOWN UPDATE USING VALID VALIDATE VARIADIC WHEN WHERE WITH
+    WITHOUT ZONE
+";
+
+/// Types that are words of the grammar, which takes them from `pg_catalog`.
+const TYPES: &str = "
+    bigint bit boolean character double integer interval numeric real smallint time
+    timestamp
+";
+
+/// What may follow these in their names.
+const OF_TYPES: &str =
+    "day hour minute month precision second time to varying with without year zone";
+
+/// `deparsed`, an expression or a definition, with every name qualified; None where a name is looked up
+/// that SQL cannot qualify, or where it is not understood.
+pub fn qualified(deparsed: &str) -> Option<String> {
+    let mut text = Text::of(deparsed)?;
+    while let Some(token) = text.peek() {
+        text.step(token)?;
+    }
+    Some(text.out)
+}
+
+/// The same for the name of a type, as `format_type` writes it.
+pub fn qualified_type(deparsed: &str) -> Option<String> {
+    let mut text = Text::of(deparsed)?;
+    text.ty()?;
+    while let Some(token) = text.peek() {
+        // Of arrays.
+        (token.text == "[" || token.text == "]").then(|| text.take())?;
+    }
+    Some(text.out)
+}
+
+fn is_one_of(words: &str, word: &str) -> bool {
+    words.split_ascii_whitespace().any(|known| known == word)
+}
+
+/// A text that is being rewritten.
+struct Text<'t> {
+    tokens: Vec<Token<'t>>,
+    at: usize,
+    /// The last token that is not a space.
+    before: Option<Token<'t>>,
+    out: String,
+}
+
+impl<'t> Text<'t> {
+    fn of(deparsed: &'t str) -> Option<Self> {
+        let out = String::with_capacity(deparsed.len() * 2);
+        Some(Self { tokens: tokens(deparsed)?, at: 0, before: None, out })
+    }
+
+    fn peek(&self) -> Option<Token<'t>> {
+        self.tokens.get(self.at).copied()
+    }
+
+    /// The text of what follows the next token.
+    fn follows(&self) -> &'t str {
+        self.tokens.get(self.at + 1).map_or("", |token| token.text)
+    }
+
+    /// The same behind spaces.
+    fn follows_at_last(&self) -> &'t str {
+        let mut rest = self.tokens.iter().skip(self.at + 1);
+        rest.find(|token| token.kind != Kind::Space).map_or("", |token| token.text)
+    }
+
+    fn came(&self) -> &'t str {
+        self.before.map_or("", |token| token.text)
+    }
+
+    /// Keeps the next token as it is.
+    fn take(&mut self) {
+        if let Some(token) = self.peek() {
+            self.out.push_str(token.text);
+            self.at += 1;
+            if token.kind != Kind::Space {
+                self.before = Some(token);
+            }
+        }
+    }
+
+    fn take_spaces(&mut self) {
+        while self.peek().is_some_and(|token| token.kind == Kind::Space) {
+            self.take();
+        }
+    }
+
+    /// Keeps what is in the parentheses that come next, if any do.
+    fn take_group(&mut self) {
+        let mut open = 0_usize;
+        while let Some(token) = self.peek() {
+            match token.text {
+                "(" => open += 1,
+                ")" => open = open.saturating_sub(1),
+                _ => {}
+            }
+            if open == 0 && token.text != ")" {
+                return;
+            }
+            self.take();
+            if open == 0 {
+                return;
+            }
+        }
+    }
+
+    fn step(&mut self, token: Token<'t>) -> Option<()> {
+        match token.kind {
+            Kind::Space | Kind::Literal | Kind::Number | Kind::Mark => self.take(),
+            Kind::Name => self.name()?,
+            Kind::Keyword => self.keyword(token)?,
+            Kind::Operator => self.operator(token)?,
+            Kind::Cast => {
+                self.take();
+                self.ty()?;
+            }
+        }
+        Some(())
+    }
+
+    /// A column, or the name of a function, or of an operator class, which has its column before it.
+    fn name(&mut self) -> Option<()> {
+        let is_last = self.came() == ".";
+        let is_called = self.follows() == "(";
+        let is_class = self.came() == ")" || self.before.is_some_and(|b| b.kind == Kind::Name);
+        if is_last || self.follows() == "." {
+            self.take();
+        } else if is_called || is_class {
+            self.qualify();
+        } else {
+            self.take();
+        }
+        // An operator class with options, which look like operators.
+        (is_called || !self.follows_spaced_group()).then_some(())
+    }
+
+    fn follows_spaced_group(&self) -> bool {
+        let mut rest = self.tokens.iter().skip(self.at);
+        rest.find(|token| token.kind != Kind::Space).is_some_and(|token| token.text == "(")
+    }
+
+    /// Keeps the next token, a name, as one of `pg_catalog`.
+    fn qualify(&mut self) {
+        self.out.push_str("pg_catalog.");
+        self.take();
+    }
+
+    fn keyword(&mut self, token: Token<'t>) -> Option<()> {
+        let next = self.follows_at_last();
+        match token.text {
+            // Compares by an operator that is looked up by its name.
+            "CASE" if next != "WHEN" => return None,
+            "DISTINCT" if next == "FROM" => return None,
+            "OPERATOR" => {
+                self.take();
+                self.take_group();
+                self.before = Some(token);
+            }
+            // Options, which look like operators.
+            "WITH" if next == "(" => {
+                self.take();
+                self.take_spaces();
+                self.take_group();
+            }
+            "COLLATE" => {
+                self.take();
+                self.take_spaces();
+                match self.follows() {
+                    "." => self.take(),
+                    _ => self.qualify(),
+                }
+            }
+            // An access method has no schema.
+            "USING" => {
+                self.take();
+                self.take_spaces();
+                self.take();
+            }
+            known => {
+                is_one_of(KEYWORDS, known).then_some(())?;
+                self.take();
+            }
+        }
+        Some(())
+    }
+
+    fn operator(&mut self, token: Token<'t>) -> Option<()> {
+        match token.text {
+            // Stands between the name of an argument and its value.
+            "=>" => self.take(),
+            // All columns of something.
+            "*" if matches!(self.came(), "." | "(") => return None,
+            operator => {
+                self.out.push_str("OPERATOR(pg_catalog.");
+                self.out.push_str(operator);
+                self.out.push(')');
+                self.at += 1;
+                self.before = Some(token);
+            }
+        }
+        Some(())
+    }
+
+    fn ty(&mut self) -> Option<()> {
+        let first = self.peek().filter(|token| token.kind == Kind::Name)?;
+        if self.follows() == "." {
+            (0..3).for_each(|_| self.take());
+            self.take_group();
+            return Some(());
+        }
+        if !is_one_of(TYPES, first.text) {
+            self.qualify();
+            self.take_group();
+            return Some(());
+        }
+        self.take();
+        self.take_group();
+        while is_one_of(OF_TYPES, self.follows_space()) {
+            self.take_spaces();
+            self.take();
+            self.take_group();
+        }
+        Some(())
+    }
+
+    /// The text behind one space.
+    fn follows_space(&self) -> &'t str {
+        match self.peek() {
+            Some(token) if token.kind == Kind::Space => self.follows(),
+            _ => "",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! Shadows: whoever may create in a schema of the loader's search_path makes operators, functions, types
+//! and relations there that hide those of pg_catalog, or fit better. None is called by pgsluice, which
+//! would call it with the rights of the loader.
+//!
+//! What COPY itself runs, it runs under that path: such functions are the user's.
+
+mod attacks;
+mod commands;
+
+use std::process::Stdio;
+
+use crate::failures::{Bench, Ended, Running, program};
+use crate::server::{Server, on_each_server};
+
+on_each_server!(
+    crate::shadows::check,
+    [
+        load,
+        load_of_keys_that_are_asked,
+        load_with_rejects,
+        resume,
+        atomic,
+        exchange,
+        create_partitions,
+        plan_tree_and_verify,
+        attacks_by_exact_matches,
+        recheck_of_types_by_equal_arrays,
+        self_test_by_types_of_columns,
+        questions_by_unnest,
+        self_test_by_hash_partitions,
+        verify_by_minus,
+    ]
+);
+
+type Test = fn(&Case);
+
+fn check(name: &str, server: Server) {
+    let tests = [commands::TESTS, attacks::TESTS];
+    let test = tests.into_iter().flatten().find(|(known, _)| *known == name);
+    test.unwrap_or_else(|| panic!("no test has the name {name}")).1(&Case::new(server));
+}
+
+/// The tables of `tables.sql`, in a database whose sessions will look for names elsewhere first.
+struct Case {
+    bench: Bench,
+}
+
+impl Case {
+    fn new(server: Server) -> Self {
+        let bench = Bench::new(server);
+        bench.session.run(include_str!("shadows/tables.sql"));
+        Self { bench }
+    }
+
+    /// Makes the shadows, and has sessions that begin from now on find them.
+    fn haunt(&self, shadows: &str, search_path: &str) {
+        self.bench.session.run(shadows);
+        let database = self.bench.value("SELECT current_database()");
+        let path = format!("ALTER DATABASE {database} SET search_path = {search_path}");
+        self.bench.session.run(&path);
+        // What the test itself asks is not to call them.
+        self.bench.session.run("SET search_path = pg_catalog");
+    }
+
+    /// Runs a command about a table; no shadow may have been called by then.
+    #[track_caller]
+    fn run(&self, command: &str, table: &str, options: &[&str], failpoint: Option<&str>) -> Ended {
+        let mut program = program();
+        program.arg(command).args(options).args(["-d", &self.bench.url]);
+        program.args((!table.is_empty()).then_some(["-t", table]).into_iter().flatten());
+        program.current_dir(self.bench.folder.path()).stdin(Stdio::null());
+        program.envs(failpoint.map(|point| ("PGSLUICE_FAILPOINT", point)));
+        let ended = Running::start(&mut program).ended();
+        self.nobody_called(&ended);
+        ended
+    }
+
+    #[track_caller]
+    fn succeeds(&self, command: &str, table: &str, options: &[&str]) -> Ended {
+        let ended = self.run(command, table, options, None);
+        assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+        ended
+    }
+
+    /// Loads, and says what it has done.
+    #[track_caller]
+    fn loads(&self, table: &str, options: &[&str]) -> serde_json::Value {
+        self.succeeds("load", table, &[options, &["--json", "-q"]].concat()).summary()
+    }
+
+    #[track_caller]
+    fn nobody_called(&self, ended: &Ended) {
+        let called = "SELECT what FROM evil.shadow, evil.calls, evil.which
+                      WHERE calls.is_called AND number = which.last_value";
+        let called = self.bench.session.rows(called);
+        assert!(called.is_empty(), "called: {called:?}\n{ended:?}");
+    }
+}
