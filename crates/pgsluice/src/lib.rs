@@ -7,6 +7,7 @@ mod ask;
 mod atomic;
 pub mod backoff;
 mod bucketing;
+mod caution;
 mod closing;
 pub mod config;
 pub mod control;
@@ -29,6 +30,7 @@ pub mod plan;
 pub mod policy;
 pub mod preview;
 mod queue;
+
 mod reconcile;
 mod rejects;
 pub mod report;

@@ -88,6 +88,12 @@ impl Column {
         Ok(rows.iter().map(column).collect())
     }
 
+    /// Whether its type or collation is not the system's, so that this user may lack the right to name it.
+    pub(crate) fn is_own(&self) -> bool {
+        let is_own = |name: &String| !name.starts_with("pg_catalog.");
+        self.ty.contains('.') || self.collation.as_ref().is_some_and(is_own)
+    }
+
     /// `value`, an expression of type text, read by the column's own input function.
     pub(crate) fn read(&self, value: &str) -> String {
         let collation = self.collation.iter().map(|name| format!(" COLLATE {name}"));

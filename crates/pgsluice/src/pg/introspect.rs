@@ -8,6 +8,7 @@
 //! Queries about many tables take their oids through a subquery: a plain array would be weighed
 //! by the planner element by element, which takes longer than the query.
 
+mod cautions;
 mod codecs;
 mod definitions;
 mod domains;
@@ -15,13 +16,16 @@ mod expressions;
 mod indexes;
 mod keys;
 mod native;
+mod probe;
 mod questions;
 mod session;
+mod spellings;
 mod values;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use futures_util::future::try_join;
 use pgsluice_core::bucket::Column;
 use pgsluice_core::catalog::{Bound, Key, Node, NodeId, Relation, Strategy, Tree};
 use pgsluice_core::types::Codec;
@@ -166,9 +170,15 @@ impl Catalogue {
         // Literals must read back as they were written, whatever the session's settings.
         transaction.batch_execute(sql::EXACT).await?;
         let catalogue = Self::read_in(&transaction, &session, root, columns).await?;
-        let catalogue = catalogue.ok_or_else(|| no_such_table(table))?;
+        let mut catalogue = catalogue.ok_or_else(|| no_such_table(table))?;
         transaction.commit().await?;
-        client.batch_execute(sql::AS_CONNECTED).await?;
+        // The questions are tried under the user's settings, in the same round trip.
+        let tried = try_join(
+            async { Ok(client.batch_execute(sql::AS_CONNECTED).await?) },
+            probe::refused(client, &catalogue.questions),
+        );
+        let (_, refused) = tried.await?;
+        catalogue.leave(refused, session.iso);
         Ok(catalogue)
     }
 
@@ -191,10 +201,9 @@ impl Catalogue {
             .collect();
         let mut tree = assemble(&rows, &oids, keys);
         let (mut questions, places) =
-            questions::find(transaction, &mut tree, &oids, &columns, &literals).await?;
+            questions::find(transaction, session, &mut tree, &oids, &columns, &literals).await?;
         values::fill(transaction, &mut tree, &literals, &places).await?;
-        questions.spelling =
-            questions::find_spelling(transaction, session, &tree, root, &columns).await?;
+        spellings::find(transaction, session, &mut questions, &tree, root, &columns).await?;
 
         let codecs = codecs::read(transaction, session, root, &columns).await?;
         let (types, codecs): (Vec<Oid>, Vec<_>) = codecs.into_iter().unzip();
