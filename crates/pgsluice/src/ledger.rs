@@ -11,9 +11,12 @@
 mod begin;
 mod blocks;
 mod claimed;
+mod key;
 mod layout;
 pub mod lookup;
+mod past;
 mod receipts;
+mod seen;
 pub(crate) mod settle;
 
 use std::collections::{BTreeMap, HashSet};
@@ -21,7 +24,6 @@ use std::collections::{BTreeMap, HashSet};
 use futures_util::future::try_join;
 use pgsluice_core::bucket::{Claim, Payload};
 use pgsluice_core::catalog::NodeId;
-use pgsluice_core::route::Scratch;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Statement};
@@ -30,8 +32,9 @@ pub(crate) use self::begin::{Begun, begin, new_handful, refuse};
 use self::blocks::{Block, Blocks};
 pub(crate) use self::claimed::Place;
 use self::claimed::{Claimed, Receipt};
-use self::layout::Past;
+use self::past::Past;
 use self::receipts::{Entries, Receipts};
+pub(crate) use self::seen::Claimant;
 use crate::error::{Error, Result};
 use crate::failpoint::failpoint;
 use crate::kind::Kind;
@@ -40,7 +43,6 @@ use crate::pg::conninfo::Target;
 use crate::pg::ledger as sql;
 use crate::pg::lost;
 use crate::pg::sql::{BEGIN, PATIENT};
-use crate::routing::Reached;
 use crate::source::{Input, Split};
 use crate::splits::Splits;
 
@@ -132,32 +134,6 @@ impl Ledger {
     /// Whether earlier attempts have loaded rows.
     pub(crate) fn is_resumed(&self) -> bool {
         !self.claimed.is_empty() || !self.past.is_empty()
-    }
-
-    /// Whether a row that has reached `node` of the tree of now was loaded by an earlier attempt.
-    #[inline]
-    pub(crate) fn is_in(
-        &self,
-        node: NodeId,
-        reached: &Reached<'_>,
-        split: &Split,
-        scratch: &mut Scratch,
-    ) -> Result<bool> {
-        let at = place(split, reached);
-        if self.claimed.has(node, at) {
-            return Ok(true);
-        }
-        for past in &self.past {
-            if past.has(reached, at, scratch)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Whether a row that is in was rejected.
-    pub(crate) fn was_rejected(&self, reached: &Reached<'_>, split: &Split) -> bool {
-        !self.rejected.is_empty() && self.rejected.contains(&place(split, reached))
     }
 
     /// The rows that earlier attempts have rejected.
@@ -385,12 +361,6 @@ impl Ledger {
         written.map_err(|error| self.failed(&error))?;
         self.close(client, rows).await
     }
-}
-
-/// Where a row begins.
-fn place(split: &Split, reached: &Reached<'_>) -> Place {
-    let start = split.start;
-    (start.source, start.offset + u64::from(split.rows[reached.index].start))
 }
 
 /// The last split that a claim speaks of.

@@ -30,6 +30,7 @@ pub mod plan;
 pub mod policy;
 pub mod preview;
 mod queue;
+mod reading;
 
 mod reconcile;
 mod rejects;
@@ -43,6 +44,7 @@ mod splits;
 pub mod survey;
 pub mod tree;
 pub mod verify;
+mod walk;
 
 pub use error::{Error, Result};
 pub use kind::Kind;

@@ -18,6 +18,7 @@ mod keys;
 mod native;
 mod probe;
 mod questions;
+mod reads;
 mod session;
 mod spellings;
 mod values;
@@ -86,6 +87,8 @@ pub struct Facts {
     /// The columns of its primary key, or else of the index that it is replicated or clustered by, as
     /// far as rows in binary can be sorted by them.
     pub(crate) order: Option<Arc<[Column]>>,
+    /// How its key is read, line by line; see [`Catalogue::read_reads`].
+    pub(crate) reads: Option<Vec<String>>,
 }
 
 /// The bound is deparsed without naming its table: it has no column in it, and with the name the
@@ -256,6 +259,7 @@ impl Facts {
             computes_input: false,
             other_defaults: false,
             order: None,
+            reads: None,
         }
     }
 }
