@@ -9,6 +9,7 @@
 mod again;
 mod atomic;
 mod chaos;
+mod claims;
 mod codecs;
 mod command;
 mod connect;

@@ -11,10 +11,13 @@
 mod begin;
 mod blocks;
 mod claimed;
+mod key;
 mod layout;
 pub mod lookup;
+mod past;
 mod receipts;
 mod run;
+mod seen;
 pub(crate) mod settle;
 mod withdraw;
 mod writing;
@@ -23,7 +26,6 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use pgsluice_core::catalog::NodeId;
-use pgsluice_core::route::Scratch;
 use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
 
@@ -31,9 +33,10 @@ pub(crate) use self::begin::{Begun, begin, new_handful, refuse};
 use self::blocks::Blocks;
 use self::claimed::Claimed;
 pub(crate) use self::claimed::Place;
-use self::layout::Past;
+use self::past::Past;
 use self::receipts::Receipts;
 pub use self::run::Run;
+pub(crate) use self::seen::Claimant;
 use self::settle::Settled;
 pub(crate) use self::withdraw::withdraw;
 pub(crate) use self::writing::Writing;
@@ -45,7 +48,6 @@ use crate::pg::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::ledger::{self as sql, Access, Named, Schema, trust};
 use crate::pg::sql::{BEGIN, DURABLE, PATIENT};
-use crate::routing::Reached;
 use crate::source::{Fingerprint, Input, Split};
 
 /// Between two tries to take a lock that is held for a moment.
@@ -178,32 +180,6 @@ impl Ledger {
         !self.claimed.is_empty() || !self.past.is_empty()
     }
 
-    /// Whether a row that has reached `node` of the tree of now was loaded by an earlier attempt.
-    #[inline]
-    pub(crate) fn is_in(
-        &self,
-        node: NodeId,
-        reached: &Reached<'_>,
-        split: &Split,
-        scratch: &mut Scratch,
-    ) -> Result<bool> {
-        let at = place(split, reached);
-        if self.claimed.has(node, at) {
-            return Ok(true);
-        }
-        for past in &self.past {
-            if past.has(reached, at, scratch)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Whether a row that is in was rejected.
-    pub(crate) fn was_rejected(&self, reached: &Reached<'_>, split: &Split) -> bool {
-        !self.rejected.is_empty() && self.rejected.contains(&place(split, reached))
-    }
-
     /// The rows that earlier attempts have rejected.
     pub(crate) fn rejected(&self) -> &HashSet<Place> {
         &self.rejected
@@ -289,10 +265,4 @@ impl Ledger {
         failpoint("load::closed");
         Ok(())
     }
-}
-
-/// Where a row begins.
-fn place(split: &Split, reached: &Reached<'_>) -> Place {
-    let start = split.start;
-    (start.source, start.offset + u64::from(split.rows[reached.index].start))
 }

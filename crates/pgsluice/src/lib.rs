@@ -7,6 +7,7 @@ mod ask;
 mod atomic;
 pub mod backoff;
 mod bucketing;
+mod caution;
 mod closing;
 pub mod config;
 pub mod control;
@@ -29,6 +30,8 @@ pub mod plan;
 pub mod policy;
 pub mod preview;
 mod queue;
+mod reading;
+
 mod reconcile;
 mod rejects;
 pub mod report;
@@ -41,6 +44,7 @@ mod splits;
 pub mod survey;
 pub mod tree;
 pub mod verify;
+mod walk;
 
 pub use error::{Error, Result};
 pub use kind::Kind;

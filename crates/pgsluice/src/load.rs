@@ -7,15 +7,13 @@
 //!       one thread              one thread a processor          one a connection
 //! ```
 //!
-//! One thread reads the inputs and finds the rows; it must be one, because where a row ends
-//! depends on all that stands before it. The others take whole splits and whole payloads, so that
-//! no lock is taken for a row. Whoever fails first stops all the others.
+//! One thread reads the inputs and finds the rows. The others take whole splits and whole payloads,
+//! so that no lock is taken for a row. Whoever fails first stops all the others.
 
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, OnceLock};
 use std::thread;
-use std::time::Duration;
 
 use tokio::runtime::Runtime;
 
@@ -42,6 +40,7 @@ use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::plan::Plan;
 use crate::queue::{Filling, Queue};
+use crate::reading::{PATIENCE, Reading};
 use crate::rejects::{self, Rejects};
 use crate::report::{Summary, fresh_id};
 use crate::routing::Routing;
@@ -50,9 +49,7 @@ use crate::selftest::{self, Samples};
 use crate::sink::copy::Lane;
 use crate::sink::null;
 use crate::source::{self, Input, Reader, Split};
-
-/// How long a thread without input may overlook that the load was stopped.
-const PATIENCE: Duration = Duration::from_millis(100);
+use crate::walk;
 
 /// Loads the inputs into the table. Blocks until all rows are committed or the load has failed;
 /// watch and stop it through `control`.
@@ -122,6 +119,10 @@ fn attempt(
     if let Some(ledger) = ledger.as_ref().filter(|it| config.atomic && it.is_resumed()) {
         return Err(with_committed(ledger.begun_otherwise(), control));
     }
+    if let Some(ledger) = &ledger {
+        let walked = walk::check(config, &plan, &inputs, ledger, target, control);
+        walked.map_err(|error| if is_refused(&error) { error } else { early(error) })?;
+    }
     let atomic = (config.atomic && config.sink == Sink::Copy && plan.one_statement.is_none())
         .then(|| Atomic::new(plan.jobs(config)));
     let exchange = plan.exchange.as_ref().map(|survey| {
@@ -150,6 +151,11 @@ fn attempt(
     Ok(Summary { partitions_created: created, ..summary })
 }
 
+/// Whether the load cannot be resumed as it is: there is no use in saying how to.
+fn is_refused(error: &Error) -> bool {
+    matches!(error.code(), Some("55000" | "0A000"))
+}
+
 /// The plan, and how the load begins in the ledger if one is kept.
 async fn begin(
     config: &Load,
@@ -166,6 +172,7 @@ async fn begin(
         }
         let Some(named) = ledger::named(config, id) else { return Ok((plan, None)) };
         let of_load = (&named, by);
+        plan.catalogue.read_reads(&client).await?;
         let begun =
             ledger::begin(config, of_load, &plan, inputs, (&mut client, target), control).await?;
         Ok((plan, Some(begun)))
@@ -218,23 +225,19 @@ fn run(
 ) -> Outcome {
     let Flow { plan, control, inputs, .. } = flow;
     let jobs = plan.jobs(config);
-    let processors = thread::available_parallelism().map_or(1, usize::from);
-    // While one waits for the server's answers another one routes.
-    let routers = config.threads.unwrap_or(jobs.min(processors)) + usize::from(plan.asks());
+    let routers = plan.routers(config);
     let queue = &Queue::new(plan, config, routers, control, flow.ledger.is_some());
-    let (full, splits) = sync_channel(routers);
-    let (used, empty) = channel();
-    let splits = Arc::new(Mutex::new(splits));
 
     let columns = &plan.catalogue.columns;
     let mut reader = Reader::new(Arc::clone(inputs), &plan.format, config.header, columns);
     reader.header_row = Arc::clone(header_row);
-    let reading = {
-        let control = Arc::clone(control);
-        // Not in the scope of the others: it may wait for its input when all else has ended.
-        thread::spawn(move || read(reader, &control, &full, &empty))
-    };
-    let mut first = next(&splits, control);
+    let counted = Arc::clone(control);
+    let reading = Reading::begin(reader, control, routers, move |split| {
+        counted.bytes_read.fetch_add(split.length as u64, Relaxed);
+        counted.rows_read.fetch_add(split.rows.len() as u64, Relaxed);
+        true
+    });
+    let (mut first, read) = (reading.next(control), &reading);
     if let Some(split) = first.as_ref().filter(|_| config.self_test)
         && let Err(error) = self_test(flow, split, target)
     {
@@ -242,13 +245,11 @@ fn run(
     }
     let mut outcome = thread::scope(|scope| {
         let routers: Vec<_> = (0..routers)
-            .map(|number| (queue.filling(number), first.take(), Arc::clone(&splits), used.clone()))
-            .map(|(filling, first, splits, used)| {
-                scope.spawn(move || bucket(flow, first, &splits, &used, &filling, target))
+            .map(|number| (queue.filling(number), first.take()))
+            .map(|(filling, first)| {
+                scope.spawn(move || bucket(flow, first, read, &filling, target))
             })
             .collect();
-        // The reader must notice when no router is left.
-        drop((splits, used));
         let lanes: Vec<_> =
             (0..jobs).map(|_| scope.spawn(move || send(config, flow, queue, target))).collect();
 
@@ -269,7 +270,7 @@ fn run(
     });
     // A silent stream is not waited for.
     if !control.is_stopped() || inputs.iter().all(Input::is_lasting) {
-        outcome.ignored = ended(control, reading.join());
+        outcome.ignored = ended(control, reading.end());
     }
     outcome
 }
@@ -281,35 +282,11 @@ fn self_test(flow: &Flow<'_>, split: &Split, target: &Target) -> Result<()> {
     runtime()?.block_on(asking).map(|_| ())
 }
 
-/// Source and split. Returns what was not data: input and bytes.
-fn read(
-    mut reader: Reader,
-    control: &Control,
-    full: &SyncSender<Split>,
-    empty: &Receiver<Split>,
-) -> Vec<(String, u64)> {
-    while !control.is_stopped() {
-        match reader.next(empty.try_recv().ok()) {
-            Ok(Some(split)) => {
-                control.bytes_read.fetch_add(split.length as u64, Relaxed);
-                control.rows_read.fetch_add(split.rows.len() as u64, Relaxed);
-                if full.send(split).is_err() {
-                    break;
-                }
-            }
-            Ok(None) => break,
-            Err(error) => control.fail(error),
-        }
-    }
-    reader.ignored
-}
-
 /// Parse, route, encode and bucket.
 fn bucket(
     flow: &Flow<'_>,
     mut first: Option<Split>,
-    splits: &Mutex<Receiver<Split>>,
-    used: &Sender<Split>,
+    reading: &Reading,
     filling: &Filling<'_, '_>,
     target: &Target,
 ) -> Tally {
@@ -317,7 +294,7 @@ fn bucket(
     let mut bucketing = Bucketing::new(flow.plan, flow.ledger);
     while let Some(split) = first.take().or_else(|| {
         let _starving = filling.starving();
-        next(splits, flow.control)
+        reading.next(flow.control)
     }) {
         if flaw("split::lost") {
             continue;
@@ -331,23 +308,9 @@ fn bucket(
         }
         filling.complete(split.number);
         flow.control.rows_already.fetch_add(bucketing.rows_already() - already, Relaxed);
-        // At the end of the input nobody wants it back.
-        let _ = used.send(split);
+        reading.give_back(split);
     }
     bucketing.tally(routing.answered())
-}
-
-/// The next split; None when there will be none or the load was stopped.
-fn next(splits: &Mutex<Receiver<Split>>, control: &Control) -> Option<Split> {
-    while !control.is_stopped() {
-        let splits = splits.lock().unwrap_or_else(PoisonError::into_inner);
-        match splits.recv_timeout(PATIENCE) {
-            Ok(split) => return Some(split),
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => break,
-        }
-    }
-    None
 }
 
 /// Sink: one connection.

@@ -5,6 +5,7 @@
 //! through the root, still gathered by leaf, and the reason is said.
 
 mod detours;
+mod steady;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -90,6 +91,13 @@ impl Plan {
     pub fn jobs(&self, config: &Load) -> usize {
         let why_one = self.one_statement.as_ref().or(self.one_connection.as_ref());
         why_one.map_or(config.jobs, |_| 1)
+    }
+
+    /// Threads that route: while one waits for the server's answers another one routes.
+    pub(crate) fn routers(&self, config: &Load) -> usize {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let routers = config.threads.unwrap_or(self.jobs(config).min(processors));
+        routers + usize::from(self.asks())
     }
 
     fn new(config: &Load, catalogue: Catalogue) -> Self {
@@ -223,8 +231,11 @@ impl Plan {
                     Some(KeyColumn::Expression { .. }) => "the value is left to the server",
                     _ => "the value's spelling is left to the server",
                 };
-                (key(column), left.to_owned())
+                let refused = self.catalogue.questions.unspelled.as_ref();
+                let refused = refused.map(|why| format!(", which cannot be asked: {why}"));
+                (key(column), format!("{left}{}", refused.unwrap_or_default()))
             }
+            Cause::Clock(column) => (key(column), "the value depends on the clock".to_owned()),
             Cause::Missing(column) => (key(column), "the row has too few fields".to_owned()),
             Cause::NoPartition => {
                 (format!("partitions of {relation}"), "no partition takes the row".to_owned())

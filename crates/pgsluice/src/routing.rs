@@ -172,20 +172,27 @@ impl<'a> Routing<'a> {
         let spelled = before.and_then(|asked| asked.spelled);
         let at = match route {
             Route::Leaf(leaf) => Ok(leaf),
-            Route::Node(node, Cause::Spelling(column))
-                if spelled.is_none() && self.plan.catalogue.questions.spelling.is_some() =>
-            {
-                let asker = opened(&mut self.asker, self.plan, self.control, self.target)?;
-                let spelled = asker.note_spelling(row, &self.keys);
-                self.asked.push(Asked { index, spelled, about: About::Spelling(node, column) });
-                return Ok(());
+            Route::Node(node, Cause::Spelling(column)) => {
+                if spelled.is_none() && self.plan.catalogue.questions.spelling.is_some() {
+                    let asker = opened(&mut self.asker, self.plan, self.control, self.target)?;
+                    if let Some(spelled) = asker.note_spelling(row, &self.keys) {
+                        let (spelled, about) = (Some(spelled), About::Spelling(node, column));
+                        self.asked.push(Asked { index, spelled, about });
+                        return Ok(());
+                    }
+                }
+                let clock = self.plan.clock_at(node, Some(column), row, &self.keys);
+                Err((node, clock.unwrap_or(Cause::Spelling(column))))
             }
-            Route::Ask(node) => {
-                let asker = opened(&mut self.asker, self.plan, self.control, self.target)?;
-                let about = About::Key(node, asker.note(node, row, &self.keys));
-                self.asked.push(Asked { index, spelled, about });
-                return Ok(());
-            }
+            Route::Ask(node) => match self.plan.clock_at(node, None, row, &self.keys) {
+                Some(clock) => Err((node, clock)),
+                None => {
+                    let asker = opened(&mut self.asker, self.plan, self.control, self.target)?;
+                    let about = About::Key(node, asker.note(node, row, &self.keys));
+                    self.asked.push(Asked { index, spelled, about });
+                    return Ok(());
+                }
+            },
             Route::Node(node, cause) => Err((node, cause)),
         };
         reached(Reached {

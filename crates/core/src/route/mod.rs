@@ -42,6 +42,8 @@ pub enum Cause {
     /// The spelling of this key column's value is not proven to mean what it seems to, or what an
     /// expression makes of it is not.
     Spelling(usize),
+    /// What this key column's value means depends on the clock, so the server is not asked about it.
+    Clock(usize),
     /// The row has no field for this key column.
     Missing(usize),
     /// No partition of the node takes the row.

@@ -30,6 +30,7 @@ impl Receipt {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Claimed {
     nodes: HashMap<usize, OfNode>,
+    reach: Place,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -37,6 +38,8 @@ struct OfNode {
     upto: Place,
     /// In order, and apart from one another.
     ranges: Vec<(u32, u64, u64)>,
+    /// As many as the receipts say.
+    rows: u64,
 }
 
 impl Claimed {
@@ -47,6 +50,8 @@ impl Claimed {
             let node = claimed.nodes.entry(receipt.node).or_default();
             node.upto = node.upto.max(receipt.upto);
             node.ranges.extend(&receipt.ranges);
+            node.rows += receipt.rows;
+            claimed.reach = claimed.reach.max(receipt.reach());
         }
         claimed.nodes.values_mut().for_each(OfNode::tidy);
         claimed
@@ -55,6 +60,16 @@ impl Claimed {
     /// Whether nothing is in.
     pub(crate) fn is_empty(&self) -> bool {
         self.nodes.is_empty()
+    }
+
+    /// The place from which on nothing is claimed.
+    pub(crate) fn reach(&self) -> Place {
+        self.reach
+    }
+
+    /// The rows of each node that the receipts speak of.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (usize, u64)> {
+        self.nodes.iter().map(|(&node, of_node)| (node, of_node.rows))
     }
 
     /// Whether a row of `node` that begins at `at` is in.

@@ -2,37 +2,24 @@
 //! partitions were split, attached, detached, dropped or renamed meanwhile: what is in, was counted
 //! by the nodes of the tree that it was loaded by.
 
-use std::sync::Arc;
-
-use pgsluice_core::catalog::{Bound, Key, Node, NodeId, ROOT, Relation, Tree};
-use pgsluice_core::route::{Cause, Route, Router, Scratch, wanted_fields};
+use pgsluice_core::catalog::{Bound, Key, Node, NodeId, Relation, Tree};
 use serde::{Deserialize, Serialize};
-use tokio_postgres::Client;
 
-use super::claimed::{Claimed, Place};
+use super::key::OfKey;
 use crate::error::{Error, Result};
 use crate::kind::Kind;
-use crate::pg::introspect;
 use crate::plan::Plan;
-use crate::routing::Reached;
 
 /// A tree in text. Two are equal if they route all rows alike.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Layout {
     keys: Vec<OfKey>,
     nodes: Vec<OfNode>,
     /// The fields whose values the server is asked to spell.
-    spelled: Option<Vec<usize>>,
+    pub(super) spelled: Option<Vec<usize>>,
 }
 
-/// A partition key: how it is read, in all that matters for routing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct OfKey {
-    strategy: String,
-    columns: Vec<String>,
-}
-
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct OfNode {
     schema: String,
     name: String,
@@ -43,117 +30,46 @@ struct OfNode {
     key: Option<usize>,
 }
 
-impl OfKey {
-    fn of(key: &Key) -> Self {
-        let columns = key.columns.iter().map(|column| format!("{column:?}")).collect();
-        Self { strategy: key.strategy.to_string(), columns }
-    }
-}
-
 impl Layout {
     /// That of the tree that a plan routes by.
     pub(super) fn of(plan: &Plan) -> Self {
-        let bounds = plan.catalogue.facts.iter().map(|facts| facts.bound.clone());
-        let spelling = plan.catalogue.questions.spelling.as_ref();
-        Self::of_tree(&plan.tree, bounds, spelling.map(|question| question.fields.clone()))
-    }
-
-    fn of_tree(
-        tree: &Tree,
-        bounds: impl Iterator<Item = Option<String>>,
-        spelled: Option<Vec<usize>>,
-    ) -> Self {
         let mut keys: Vec<OfKey> = Vec::new();
-        let mut place = |key: &Key| {
-            let key = OfKey::of(key);
+        let mut place = |key: OfKey| {
             keys.iter().position(|known| *known == key).unwrap_or_else(|| {
                 keys.push(key);
                 keys.len() - 1
             })
         };
-        let nodes = tree.nodes.iter().zip(bounds).map(|(node, bound)| OfNode {
+        let nodes = plan.tree.nodes.iter().zip(&plan.catalogue.facts);
+        let nodes = nodes.map(|(node, facts)| OfNode {
             schema: node.relation.schema.clone(),
             name: node.relation.name.clone(),
             parent: node.parent,
-            bound,
-            key: node.key.as_ref().map(&mut place),
+            bound: facts.bound.clone(),
+            key: node.key.as_ref().map(|key| place(OfKey::of(key, facts.reads.clone()))),
         });
         let nodes = nodes.collect();
-        Self { keys, nodes, spelled }
+        let spelling = plan.catalogue.questions.spelling.as_ref();
+        Self { keys, nodes, spelled: spelling.map(|question| question.fields.clone()) }
     }
 
     /// The name of a node, for people.
     pub(super) fn label(&self, node: NodeId) -> String {
-        let Some(OfNode { schema, name, .. }) = self.nodes.get(node) else { return String::new() };
-        Relation { schema: schema.clone(), name: name.clone() }.label()
-    }
-}
-
-/// A tree of before, and the rows that are in by it.
-pub(crate) struct Past {
-    layout: Layout,
-    router: Router,
-    claimed: Claimed,
-}
-
-impl Past {
-    /// Builds the router anew; an error if that cannot be done exactly.
-    pub(super) async fn build(
-        layout: Layout,
-        claimed: Claimed,
-        plan: &Plan,
-        client: &mut Client,
-    ) -> Result<Self> {
-        let tree = layout.tree(plan)?;
-        let bounds: Vec<Option<&str>> =
-            layout.nodes.iter().map(|node| node.bound.as_deref()).collect();
-        let tree = introspect::fill_bounds(client, tree, &bounds).await?;
-        let bounds = layout.nodes.iter().map(|node| node.bound.clone());
-        let again = Layout::of_tree(&tree, bounds, layout.spelled.clone());
-        let is_known =
-            wanted_fields(&tree).iter().all(|field| plan.router.wanted().contains(field));
-        if again != layout || !is_known {
-            return Err(layout.unreadable(ROOT, "its keys are not what they were"));
-        }
-        let router = Router::over(Arc::new(tree), plan.router.wanted().to_vec());
-        Ok(Self { layout, router, claimed })
-    }
-
-    /// Whether a row is in. `at` is where it begins.
-    pub(crate) fn has(
-        &self,
-        reached: &Reached<'_>,
-        at: Place,
-        scratch: &mut Scratch,
-    ) -> Result<bool> {
-        let node = match self.router.route(reached.row, reached.keys, scratch) {
-            Route::Leaf(node) => node,
-            // The server was asked how it spells the value. Unless it refused to say, it must be asked
-            // again; but that it is for the tree of now.
-            Route::Node(node, Cause::Spelling(_))
-                if self.layout.spelled.is_some()
-                    && !matches!(reached.at, Err((_, Cause::Spelling(_)))) =>
-            {
-                return Err(self
-                    .layout
-                    .unreadable(node, "one of its values is spelled by the server"));
-            }
-            Route::Node(node, _) | Route::Ask(node) => node,
-        };
-        Ok(self.claimed.has(node, at))
+        self.nodes.get(node).map_or_else(String::new, |_| self.relation(node).label())
     }
 }
 
 impl Layout {
     /// The tree without the values of its bounds.
-    fn tree(&self, plan: &Plan) -> Result<Tree> {
+    pub(super) fn tree(&self, plan: &Plan) -> Result<Tree> {
+        let now = Now::of(plan);
         let mut nodes: Vec<Node> = Vec::with_capacity(self.nodes.len());
         for (id, node) in self.nodes.iter().enumerate() {
             if let Some(parent) = node.parent {
                 nodes[parent].children.push(id);
             }
             let key = match node.key {
-                Some(key) => Some(self.key(id, &self.keys[key], plan)?),
+                Some(key) => Some(self.key(id, &self.keys[key], &now)?),
                 None => None,
             };
             nodes.push(Node {
@@ -167,21 +83,77 @@ impl Layout {
         Ok(Tree { nodes })
     }
 
-    /// A key that reads as `wanted`: some table of now has one, if it is read natively at all.
-    fn key(&self, node: NodeId, wanted: &OfKey, plan: &Plan) -> Result<Key> {
-        if wanted.columns.iter().any(|column| column.starts_with("Asked")) {
-            return Err(self.unreadable(node, "its key is evaluated by the server"));
+    /// A key that reads as `wanted`: some table of now has one, if it is read natively at all. All rows
+    /// stop at one that is opaque, whatever it was.
+    fn key(&self, node: NodeId, wanted: &OfKey, now: &Now<'_>) -> Result<Key> {
+        if let Some(key) = wanted.opaque() {
+            return Ok(key);
         }
-        let keys = plan.tree.nodes.iter().filter_map(|node| node.key.as_ref());
-        let key = keys.into_iter().find(|key| OfKey::of(key) == *wanted);
-        key.cloned().ok_or_else(|| self.unreadable(node, "no table has its key any more"))
+        match now.keys.iter().find(|(known, _)| known == wanted) {
+            Some((_, key)) if !wanted.is_asked() => Ok((*key).clone()),
+            _ => Err(self.unreadable(node, &wanted.changed(now.key_of(self.relation(node))))),
+        }
     }
 
-    fn unreadable(&self, node: NodeId, why: &str) -> Error {
+    /// Whether `tree`, built for this layout, has all bounds of its keys.
+    pub(super) fn is_of(&self, tree: &Tree) -> bool {
+        tree.nodes.iter().zip(&self.nodes).all(|(node, of_node)| match (&node.key, of_node.key) {
+            (Some(key), Some(place)) => {
+                let of_key = &self.keys[place];
+                of_key.opaque().is_some() || *of_key == OfKey::of(key, None)
+            }
+            (None, None) => true,
+            _ => false,
+        })
+    }
+
+    /// The bound of each node, as the server deparses it.
+    pub(super) fn bounds(&self) -> Vec<Option<&str>> {
+        self.nodes.iter().map(|node| node.bound.as_deref()).collect()
+    }
+
+    fn relation(&self, node: NodeId) -> Relation {
+        let (schema, name) = self
+            .nodes
+            .get(node)
+            .map_or_else(Default::default, |node| (node.schema.clone(), node.name.clone()));
+        Relation { schema, name }
+    }
+
+    pub(super) fn unreadable(&self, node: NodeId, why: &str) -> Error {
         let relation = self.label(node);
         let message = format!(
             "the partitions have changed, and which rows are in is not known: of {relation}, {why}"
         );
         Error::new(Kind::Server, message).sqlstate("0A000")
+    }
+}
+
+/// The keys of the tree of now.
+struct Now<'p> {
+    plan: &'p Plan,
+    /// Each once.
+    keys: Vec<(OfKey, &'p Key)>,
+}
+
+impl<'p> Now<'p> {
+    fn of(plan: &'p Plan) -> Self {
+        let mut keys: Vec<(OfKey, &Key)> = Vec::new();
+        for (node, facts) in plan.tree.nodes.iter().zip(&plan.catalogue.facts) {
+            let Some(key) = &node.key else { continue };
+            let of_key = OfKey::of(key, facts.reads.clone());
+            if !keys.iter().any(|(known, _)| *known == of_key) {
+                keys.push((of_key, key));
+            }
+        }
+        Self { plan, keys }
+    }
+
+    /// That of a table, if it has one.
+    fn key_of(&self, relation: Relation) -> Option<OfKey> {
+        let nodes = &self.plan.tree.nodes;
+        let node = nodes.iter().position(|node| node.relation == relation)?;
+        let reads = self.plan.catalogue.facts[node].reads.clone();
+        nodes[node].key.as_ref().map(|key| OfKey::of(key, reads))
     }
 }

@@ -93,6 +93,12 @@ impl Column {
         Ok(rows.iter().map(column).collect())
     }
 
+    /// Whether its type or collation is not the system's, so that this user may lack the right to name it.
+    pub(crate) fn is_own(&self) -> bool {
+        let is_own = |name: &String| name.contains('.') && !name.starts_with("pg_catalog.");
+        self.ty.as_ref().is_none_or(is_own) || self.collation.as_ref().is_some_and(is_own)
+    }
+
     /// `value`, an expression of type text, read by the column's own input function.
     pub(crate) fn read(&self, value: &str) -> Option<String> {
         let ty = self.ty.as_ref()?;

@@ -8,6 +8,7 @@
 //! Queries about many tables take their oids through a subquery: a plain array would be weighed
 //! by the planner element by element, which takes longer than the query.
 
+mod cautions;
 mod codecs;
 mod definitions;
 mod domains;
@@ -15,13 +16,17 @@ mod expressions;
 mod indexes;
 mod keys;
 mod native;
+mod probe;
 mod questions;
+mod reads;
 mod session;
+mod spellings;
 mod values;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use futures_util::future::try_join;
 use pgsluice_core::bucket::Column;
 use pgsluice_core::catalog::{Bound, Key, Node, NodeId, Relation, Strategy, Tree};
 use pgsluice_core::types::Codec;
@@ -82,6 +87,8 @@ pub struct Facts {
     /// The columns of its primary key, or else of the index that it is replicated or clustered by, as
     /// far as rows in binary can be sorted by them.
     pub(crate) order: Option<Arc<[Column]>>,
+    /// How its key is read, line by line; see [`Catalogue::read_reads`].
+    pub(crate) reads: Option<Vec<String>>,
 }
 
 /// The bound is deparsed without naming its table: it has no column in it, and with the name the
@@ -166,9 +173,15 @@ impl Catalogue {
         // Literals must read back as they were written, whatever the session's settings.
         transaction.batch_execute(sql::EXACT).await?;
         let catalogue = Self::read_in(&transaction, &session, root, columns).await?;
-        let catalogue = catalogue.ok_or_else(|| no_such_table(table))?;
+        let mut catalogue = catalogue.ok_or_else(|| no_such_table(table))?;
         transaction.commit().await?;
-        client.batch_execute(sql::AS_CONNECTED).await?;
+        // The questions are tried under the user's settings, in the same round trip.
+        let tried = try_join(
+            async { Ok(client.batch_execute(sql::AS_CONNECTED).await?) },
+            probe::refused(client, &catalogue.questions),
+        );
+        let (_, refused) = tried.await?;
+        catalogue.leave(refused, session.iso);
         Ok(catalogue)
     }
 
@@ -191,10 +204,9 @@ impl Catalogue {
             .collect();
         let mut tree = assemble(&rows, &oids, keys);
         let (mut questions, places) =
-            questions::find(transaction, &mut tree, &oids, &columns, &literals).await?;
+            questions::find(transaction, session, &mut tree, &oids, &columns, &literals).await?;
         values::fill(transaction, &mut tree, &literals, &places).await?;
-        questions.spelling =
-            questions::find_spelling(transaction, session, &tree, root, &columns).await?;
+        spellings::find(transaction, session, &mut questions, &tree, root, &columns).await?;
 
         let codecs = codecs::read(transaction, session, root, &columns).await?;
         let (types, codecs): (Vec<Oid>, Vec<_>) = codecs.into_iter().unzip();
@@ -247,6 +259,7 @@ impl Facts {
             computes_input: false,
             other_defaults: false,
             order: None,
+            reads: None,
         }
     }
 }

@@ -58,8 +58,8 @@ FROM ROWS FROM (
     pg_catalog.unnest($15::pg_catalog.text[]), pg_catalog.unnest($16::pg_catalog.int8[])
 ) AS r (number, node, source, upto, sources, starts, stops, rows)";
 
-/// Settings that decide how values are read, besides those that every connection sets.
-const SETTINGS: [&str; 9] = [
+/// Settings that decide how values are read, or what keys come to, besides those that every connection sets.
+const SETTINGS: [&str; 17] = [
     "TimeZone",
     "DateStyle",
     "IntervalStyle",
@@ -69,6 +69,14 @@ const SETTINGS: [&str; 9] = [
     "default_text_search_config",
     "xmloption",
     "search_path",
+    "extra_float_digits",
+    "bytea_output",
+    "xmlbinary",
+    "transform_null_equals",
+    "lc_time",
+    "lc_numeric",
+    "standard_conforming_strings",
+    "backslash_quote",
 ];
 
 /// An expression of type jsonb: the terms of a load of `columns` of `table`, those of the server added to

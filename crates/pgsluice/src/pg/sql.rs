@@ -41,6 +41,17 @@ pub(crate) const ASKING_SESSION: &str = "
 SET plan_cache_mode = force_generic_plan;
 SET jit = off";
 
+/// How the server writes what is read back here, whatever the user likes to see. How it reads values is
+/// left as it is.
+pub(crate) const EXACT_OUTPUT: &str = "
+SET extra_float_digits = 3;
+SET bytea_output = 'hex'";
+
+/// Ends [`EXACT_OUTPUT`].
+pub(crate) const OWN_OUTPUT: &str = "
+RESET extra_float_digits;
+RESET bytea_output";
+
 /// Names and operators without a schema are those of the system, whatever the user's schemas have.
 pub(crate) const OWN_NAMES: &str = "SET search_path = pg_catalog, pg_temp";
 

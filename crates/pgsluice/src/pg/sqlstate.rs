@@ -19,6 +19,12 @@ pub(crate) fn blames_row(code: &str) -> bool {
     policy::of(code) == Policy::Reject
 }
 
+/// Whether `code` is about a privilege, or a name that means something else than before, and not about
+/// a value: where the server reads a text of its own languages, that has a syntax as well.
+pub(crate) fn is_about_names(code: &str) -> bool {
+    code.starts_with("3F") || code.starts_with("42") && !matches!(code, "42601" | "42602")
+}
+
 /// The next step where the server gives none, for a statement.
 pub(crate) fn next_step(code: &str) -> Option<&'static str> {
     Some(match code {

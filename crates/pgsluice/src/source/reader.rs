@@ -47,6 +47,8 @@ pub struct Reader {
     pub header_row: Arc<OnceLock<Vec<u8>>>,
     /// What was not data after an end-of-data marker: input name and bytes.
     pub ignored: Vec<(String, u64)>,
+    /// Leaves out what can be read only once.
+    pub(crate) skips_streams: bool,
 }
 
 struct Open {
@@ -70,6 +72,7 @@ impl Reader {
             splits: 0,
             header_row: Arc::default(),
             ignored: Vec::new(),
+            skips_streams: false,
         }
     }
 
@@ -79,11 +82,13 @@ impl Reader {
         loop {
             let open = match &mut self.open {
                 Some(open) => open,
-                None if self.next == self.inputs.len() => return Ok(None),
                 None => {
-                    let open =
-                        Open::new(&self.inputs[self.next], &self.format, self.header, self.next)?;
+                    let Some(input) = self.inputs.get(self.next) else { return Ok(None) };
                     self.next += 1;
+                    if self.skips_streams && !input.is_lasting() {
+                        continue;
+                    }
+                    let open = Open::new(input, &self.format, self.header, self.next - 1)?;
                     self.open.insert(open)
                 }
             };

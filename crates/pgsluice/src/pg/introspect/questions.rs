@@ -6,20 +6,20 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use futures_util::future::try_join_all;
-use pgsluice_core::catalog::{KeyColumn, NodeId, Tree};
-use pgsluice_core::route::wanted_fields;
-use pgsluice_core::types::KeyType;
+use futures_util::future::{try_join, try_join_all};
+use pgsluice_core::catalog::{KeyColumn, NodeId, Tree, label};
 use tokio_postgres::types::Oid;
 use tokio_postgres::{Row, Transaction};
 
+use super::cautions::{self, Cautions};
 use super::domains::with_base_types;
 use super::session::Session;
+use crate::caution::Caution;
 use crate::error::Result;
 use crate::pg::bounds::Literals;
 use crate::pg::constraint::Column;
 use crate::pg::qualified::qualified_type;
-use crate::pg::question::{Answer, Question, Term, question, spelling};
+use crate::pg::question::{Answer, Question, Term, question};
 use crate::pg::raw::Raw;
 
 /// The places of the bounds' literals among all of a node, by node and place in the key.
@@ -35,18 +35,39 @@ pub(crate) struct Questions {
     /// How the server spells the fields of native keys; None if there are none that it might spell
     /// otherwise.
     pub(crate) spelling: Option<Question>,
+    /// Why there is no such question although there was to be one.
+    pub(crate) unspelled: Option<String>,
+    /// How far each field of the input may go into a question.
+    pub(super) cautions: Vec<Caution>,
+    /// The columns that the question about spellings reads.
+    pub(super) table: Vec<Column>,
 }
 
 impl Questions {
     /// Whether there is a question about the key of any node.
     pub(crate) fn is_about_keys(&self) -> bool {
-        !self.all.is_empty()
+        !self.of.is_empty()
     }
 
     /// The question about the key of `node`, and its number.
     pub(crate) fn of(&self, node: NodeId) -> Option<(usize, &Question)> {
         let number = *self.of.get(&node)?;
         Some((number, &self.all[number]))
+    }
+
+    /// Each question about keys, with the nodes that it is about.
+    pub(super) fn by_node(&self) -> impl Iterator<Item = (NodeId, &Question)> {
+        self.of.iter().map(|(&node, &number)| (node, &self.all[number]))
+    }
+
+    /// Leaves the key of `node` to the server.
+    pub(super) fn remove(&mut self, node: NodeId) {
+        self.of.remove(&node);
+    }
+
+    /// How far the values of a field may go into a question.
+    pub(crate) fn caution(&self, field: usize) -> Caution {
+        self.cautions.get(field).copied().unwrap_or_default()
     }
 
     fn insert(&mut self, node: NodeId, question: Question) {
@@ -66,7 +87,10 @@ impl Questions {
 /// as bytea.
 const TERMS: &str = with_base_types!(
     "
-SELECT p.partrelid, k.attnum = 0 AS is_expression, refers.columns, refers.defaulted,
+SELECT p.partrelid, NOT COALESCE(pg_catalog.has_schema_privilege(t.typnamespace, 'USAGE'), true)
+           OR NOT COALESCE(pg_catalog.has_schema_privilege(c.collnamespace, 'USAGE'), true)
+           AS is_denied,
+       k.attnum = 0 AS is_expression, refers.columns, refers.defaulted,
        pg_catalog.pg_get_expr(p.partexprs, p.partrelid) AS expressions,
        pg_catalog.quote_ident(a.attname) AS column,
        pg_catalog.format_type(t.oid, -1) AS type,
@@ -115,6 +139,7 @@ ORDER BY p.partrelid, k.place"
 /// Makes what can be asked about of the tree's opaque columns, for an input with `columns`.
 pub(super) async fn find(
     transaction: &Transaction<'_>,
+    session: &Session,
     tree: &mut Tree,
     oids: &[Oid],
     columns: &[String],
@@ -128,22 +153,32 @@ pub(super) async fn find(
     if nodes.is_empty() {
         return Ok((questions, places));
     }
-    let table = Column::of(transaction, oids[0]).await?;
-    let unread = table.iter().filter(|column| column.is_unread);
-    let unread: Vec<&str> = unread.map(|column| &*column.name).collect();
+    let (table, cautions) = read_columns(transaction, session, oids[0]).await?;
+    questions.set_cautions(&cautions, columns);
+    let known = KnownColumns { columns, table: &table, cautions: &cautions };
     let asked: Vec<Oid> = nodes.iter().map(|&node| oids[node]).collect();
     let mut rows: HashMap<Oid, Vec<Row>> = HashMap::new();
     for row in transaction.query(TERMS, &[&asked]).await? {
         rows.entry(row.get("partrelid")).or_default().push(row);
     }
+    let mut unsteady = Vec::new();
     let reading = nodes.iter().filter_map(|&node| {
         let rows = rows.get(&oids[node])?;
-        let key = AskedKey::of(tree, node, rows, columns, &unread)?;
+        let key = match AskedKey::of(tree, node, rows, &known) {
+            Ok(key) => key,
+            Err(why) => {
+                unsteady.extend(why.map(|why| (node, why)));
+                return None;
+            }
+        };
         let children = tree.nodes[node].children.iter();
         let bounds = children.filter_map(|&child| literals[child].as_ref()).collect();
         Some(key.read(transaction, bounds))
     });
-    let keys: Vec<AskedKey<'_>> = try_join_all(reading).await?;
+    let keys: Vec<AskedKey<'_>> = try_join_all(reading.collect::<Vec<_>>()).await?;
+    for (node, why) in unsteady {
+        leave_opaque(tree, node, &why);
+    }
     for key in keys {
         let Found { node, question, fields, places: of_key } = key.finish(&table, columns);
         let Some(key) = &mut tree.nodes[node].key else { continue };
@@ -158,38 +193,32 @@ pub(super) async fn find(
     Ok((questions, places))
 }
 
-/// The question how the server spells the fields of native keys of `tree`, whose root is `root`, for an
-/// input with `columns`; None if there are none that it might spell otherwise.
-pub(super) async fn find_spelling(
+/// The columns of the table, and with which caution they are asked about.
+pub(super) async fn read_columns(
     transaction: &Transaction<'_>,
     session: &Session,
-    tree: &Tree,
-    root: Oid,
-    columns: &[String],
-) -> Result<Option<Question>> {
-    let wanted = wanted_fields(tree);
-    let mut native = native_fields(tree);
-    // Nobody finds the others in the input, nor asks about them.
-    native.retain(|field| wanted.binary_search(field).is_ok());
-    if native.is_empty() {
-        return Ok(None);
-    }
-    let table = Column::of(transaction, root).await?;
-    let is_read = |name: &str| table.iter().any(|column| column.name == name && !column.is_unread);
-    let native = native.into_iter().map(|field| (field, &*columns[field]));
-    let native: Vec<_> = native.filter(|(_, name)| is_read(name)).collect();
-    Ok((!native.is_empty()).then(|| spelling(&table, &native, session.iso)).flatten())
+    table: Oid,
+) -> Result<(Vec<Column>, Cautions)> {
+    try_join(Column::of(transaction, table), cautions::read(transaction, session, table)).await
 }
 
-/// The fields of native keys that can be spelled in several ways.
-fn native_fields(tree: &Tree) -> BTreeSet<usize> {
-    let keys = tree.nodes.iter().filter_map(|node| node.key.as_ref());
-    let fields = |column: &KeyColumn| match column {
-        KeyColumn::Native { field, ty, .. } if *ty != KeyType::Text => Vec::from_iter(*field),
-        KeyColumn::Expression { expr, .. } => expr.places(),
-        _ => Vec::new(),
-    };
-    keys.flat_map(|key| &key.columns).flat_map(fields).collect()
+/// Adds to the reason for which a key is opaque.
+fn leave_opaque(tree: &mut Tree, node: NodeId, more: &str) {
+    let columns = tree.nodes[node].key.iter_mut().flat_map(|key| &mut key.columns);
+    for column in columns {
+        if let KeyColumn::Opaque { why, .. } = column {
+            why.push_str(", and ");
+            why.push_str(more);
+        }
+    }
+}
+
+/// What is known of the table's columns.
+struct KnownColumns<'a> {
+    /// Those that the input has.
+    columns: &'a [String],
+    table: &'a [Column],
+    cautions: &'a Cautions,
 }
 
 /// The key of one node, as far as the server is asked about it.
@@ -218,19 +247,19 @@ struct Found {
 }
 
 impl<'r> AskedKey<'r> {
-    /// None if there is a column that cannot be asked about; with one unknown the others are of no use.
+    /// An error if there is a column that cannot be asked about, with the reason if that is worth a word;
+    /// with one unknown the others are of no use.
     fn of(
         tree: &Tree,
         node: NodeId,
         rows: &'r [Row],
-        columns: &[String],
-        unread: &[&str],
-    ) -> Option<Self> {
-        let key = tree.nodes[node].key.as_ref()?;
+        known: &KnownColumns<'_>,
+    ) -> Result<Self, Option<String>> {
+        let key = tree.nodes[node].key.as_ref().ok_or(None)?;
         let opaque = key.columns.iter().enumerate().filter(|(_, column)| is_opaque(column));
         let asked =
-            opaque.map(|(index, _)| AskedColumn::of(index, rows.get(index)?, columns, unread));
-        Some(Self { node, rows, columns: asked.collect::<Option<_>>()? })
+            opaque.map(|(index, _)| AskedColumn::of(index, rows.get(index).ok_or(None)?, known));
+        Ok(Self { node, rows, columns: asked.collect::<Result<_, _>>()? })
     }
 
     /// Learns the places of the bounds' values.
@@ -287,29 +316,57 @@ impl<'r> AskedKey<'r> {
 }
 
 impl AskedColumn {
-    /// `row` is of [`TERMS`]; `columns` are those of the input, and no query reads the text of those
-    /// that are `unread`. A column that the input omits is NULL, unless a default decides.
-    fn of(index: usize, row: &Row, columns: &[String], unread: &[&str]) -> Option<Self> {
+    /// `row` is of [`TERMS`]. A column that the input omits is NULL, unless a default decides.
+    fn of(index: usize, row: &Row, known: &KnownColumns<'_>) -> Result<Self, Option<String>> {
         let needed: Vec<String> = row.get("columns");
         let defaulted: Vec<String> = row.get("defaulted");
         let mut fields = Vec::new();
         for name in needed {
-            match columns.iter().position(|column| *column == name) {
-                _ if unread.contains(&&*name) => return None,
-                Some(field) => fields.push(field),
-                None if defaulted.contains(&name) => return None,
+            match known.columns.iter().position(|column| *column == name) {
+                _ if known.is_unread(&name) => return Err(None),
+                Some(field) => {
+                    known.check(&name)?;
+                    fields.push(field);
+                }
+                None if defaulted.contains(&name) => return Err(None),
                 None => {}
             }
         }
         let answer = match row.get("hash") {
             Some(function) => Answer::Hash(function),
             None => {
-                Answer::Place { equal: row.get::<_, Option<_>>("equal")?, bounds: Raw(Vec::new()) }
+                let equal = row.get::<_, Option<_>>("equal").ok_or(None)?;
+                Answer::Place { equal, bounds: Raw(Vec::new()) }
             }
         };
-        let ty = qualified_type(row.get::<_, Option<&str>>("type")?)?;
+        let ty = row.get::<_, Option<&str>>("type").ok_or(None)?;
+        if row.get("is_denied") {
+            return Err(Some(format!("this user has no USAGE on the schema of {ty}")));
+        }
+        if fields.is_empty() {
+            return Err(None);
+        }
+        let ty = qualified_type(ty).ok_or(None)?;
         let term = Term { ty, collation: row.get("collation"), answer };
-        (!fields.is_empty()).then(|| Self { index, fields, term, places: HashMap::new() })
+        Ok(Self { index, fields, term, places: HashMap::new() })
+    }
+}
+
+impl KnownColumns<'_> {
+    /// Whether no query reads the text of a column.
+    fn is_unread(&self, name: &str) -> bool {
+        self.table.iter().any(|column| column.name == name && column.is_unread)
+    }
+
+    /// An error if the server would not always say the same about a column.
+    fn check(&self, name: &str) -> Result<(), Option<String>> {
+        match self.cautions.get(name) {
+            Some(Caution::Never) => Err(Some(format!(
+                "what the values of column {} mean depends on more than the row",
+                label(name)
+            ))),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -1,0 +1,86 @@
+//! A partition key as the ledger keeps it: how it is read, in all that decides where its rows go.
+
+use pgsluice_core::catalog::{Key, KeyColumn, Strategy};
+use serde::{Deserialize, Serialize};
+
+/// A key in text.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct OfKey {
+    strategy: String,
+    /// As they are read here.
+    columns: Vec<String>,
+    /// What they are made of, in the server's words; loads that an older program has begun lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reads: Option<Vec<String>>,
+}
+
+/// What only one side knows is no difference.
+impl PartialEq for OfKey {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { strategy, columns, reads } = self;
+        let is_read_alike = match (reads, &other.reads) {
+            (Some(reads), Some(others)) => reads == others,
+            _ => true,
+        };
+        *strategy == other.strategy && *columns == other.columns && is_read_alike
+    }
+}
+
+impl OfKey {
+    pub(super) fn of(key: &Key, reads: Option<Vec<String>>) -> Self {
+        let columns = key.columns.iter().map(|column| format!("{column:?}")).collect();
+        Self { strategy: key.strategy.to_string(), columns, reads }
+    }
+
+    /// Whether the server evaluates any of it.
+    pub(super) fn is_asked(&self) -> bool {
+        self.has("Asked")
+    }
+
+    /// A key at which all rows stop, if this is one: what it is made of does not matter.
+    pub(super) fn opaque(&self) -> Option<Key> {
+        let column = || KeyColumn::Opaque { column: String::new(), why: String::new() };
+        let columns = self.columns.iter().map(|_| column()).collect();
+        self.has("Opaque").then_some(Key { strategy: Strategy::Range, columns })
+    }
+
+    fn has(&self, lane: &str) -> bool {
+        self.columns.iter().any(|column| column.starts_with(lane))
+    }
+
+    /// Why this key is not read any more as it was; `now` is that of the same table, if it has one.
+    pub(super) fn changed(&self, now: Option<Self>) -> String {
+        let Some(now) = now else { return "no table has its key any more".to_owned() };
+        if let (Some(before), Some(after)) = (&self.reads, &now.reads)
+            && before != after
+        {
+            let only = |lines: &[String], others: &[String]| {
+                let only: Vec<&str> = lines
+                    .iter()
+                    .filter(|line| !others.contains(line))
+                    .map(String::as_str)
+                    .collect();
+                if only.is_empty() { "nothing of the kind".to_owned() } else { only.join("; ") }
+            };
+            let (before, after) = (only(before, after), only(after, before));
+            return format!(
+                "its key was read by {before} when the load began, and is now by {after}"
+            );
+        }
+        match (self.is_asked(), now.has("Opaque")) {
+            (true, true) => {
+                let why = now
+                    .columns
+                    .iter()
+                    .filter_map(|column| column.split_once("why: \""))
+                    .next_back();
+                let why = why.map_or("", |(_, why)| why.trim_end_matches("\" }"));
+                format!(
+                    "its key was evaluated by the server when the load began, and now it cannot be: {why}"
+                )
+            }
+            (true, false) => "its key is evaluated by the server".to_owned(),
+            (false, _) => "no table has its key any more".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Past: a partition tree that an earlier attempt has routed rows by, and the rows that are in by it.
+
+use std::sync::Arc;
+
+use pgsluice_core::catalog::{NodeId, ROOT};
+use pgsluice_core::route::{Cause, Route, Router, Scratch, wanted_fields};
+use tokio_postgres::Client;
+
+use super::claimed::{Claimed, Place};
+use super::layout::Layout;
+use crate::error::Result;
+use crate::pg::introspect;
+use crate::plan::Plan;
+use crate::routing::Reached;
+
+/// A tree of before, and the rows that are in by it.
+pub(crate) struct Past {
+    layout: Layout,
+    router: Router,
+    pub(super) claimed: Claimed,
+    /// Whether the server is asked to spell the same fields as now.
+    is_spelled_alike: bool,
+}
+
+impl Past {
+    /// Builds the router anew; an error if that cannot be done exactly.
+    pub(super) async fn build(
+        layout: Layout,
+        claimed: Claimed,
+        plan: &Plan,
+        client: &mut Client,
+    ) -> Result<Self> {
+        let tree = layout.tree(plan)?;
+        let tree = introspect::fill_bounds(client, tree, &layout.bounds()).await?;
+        let is_known =
+            wanted_fields(&tree).iter().all(|field| plan.router.wanted().contains(field));
+        if !layout.is_of(&tree) || !is_known {
+            return Err(layout.unreadable(ROOT, "its keys are not what they were"));
+        }
+        let router = Router::over(Arc::new(tree), plan.router.wanted().to_vec());
+        let spelling = plan.catalogue.questions.spelling.as_ref();
+        let is_spelled_alike = layout.spelled.as_ref() == spelling.map(|question| &question.fields);
+        Ok(Self { layout, router, claimed, is_spelled_alike })
+    }
+
+    /// The name of a node, for people.
+    pub(crate) fn label(&self, node: NodeId) -> String {
+        self.layout.label(node)
+    }
+
+    /// The node whose receipts say that a row is in, if any do. `at` is where it begins.
+    pub(crate) fn claimant(
+        &self,
+        reached: &Reached<'_>,
+        at: Place,
+        scratch: &mut Scratch,
+    ) -> Result<Option<NodeId>> {
+        let node = match self.router.route(reached.row, reached.keys, scratch) {
+            Route::Leaf(node) => node,
+            // The server was asked how it spells the value. Unless it refused to say, it must be asked
+            // again; but that it is for the tree of now.
+            Route::Node(node, Cause::Spelling(_)) if self.is_to_be_spelled(reached) => {
+                return Err(self
+                    .layout
+                    .unreadable(node, "one of its values is spelled by the server"));
+            }
+            Route::Node(node, _) | Route::Ask(node) => node,
+        };
+        Ok(self.claimed.has(node, at).then_some(node))
+    }
+
+    /// Whether the answer that is there says nothing of this tree.
+    fn is_to_be_spelled(&self, reached: &Reached<'_>) -> bool {
+        let is_settled = matches!(reached.at, Err((_, Cause::Spelling(_) | Cause::Clock(_))));
+        let same = self.is_spelled_alike && is_settled;
+        self.layout.spelled.is_some() && !same
+    }
+}

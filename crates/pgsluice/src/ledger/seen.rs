@@ -1,0 +1,93 @@
+//! Seen: which receipts of earlier attempts claim a row that is met again.
+
+use pgsluice_core::catalog::NodeId;
+use pgsluice_core::route::Scratch;
+
+use super::Ledger;
+use super::claimed::Place;
+use crate::error::Result;
+use crate::plan::Plan;
+use crate::routing::Reached;
+use crate::source::Split;
+
+/// A table whose rows are in by receipts: the tree, 0 for that of now and then those of before, and its
+/// node.
+pub(crate) type Claimant = (usize, NodeId);
+
+impl Ledger {
+    /// Whether a row that has reached `node` of the tree of now was loaded by an earlier attempt.
+    #[inline]
+    pub(crate) fn is_in(
+        &self,
+        node: NodeId,
+        reached: &Reached<'_>,
+        split: &Split,
+        scratch: &mut Scratch,
+    ) -> Result<bool> {
+        let at = place(split, reached);
+        if self.claimed.has(node, at) {
+            return Ok(true);
+        }
+        for past in &self.past {
+            if past.claimant(reached, at, scratch)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Hands over all whose receipts say that a row is in. What an earlier tree claims, a later one may
+    /// claim as well: its receipts speak of all rows of a node, however they came in.
+    pub(crate) fn claimants(
+        &self,
+        node: NodeId,
+        reached: &Reached<'_>,
+        split: &Split,
+        scratch: &mut Scratch,
+        mut found: impl FnMut(Claimant),
+    ) -> Result<()> {
+        let at = place(split, reached);
+        if self.claimed.has(node, at) {
+            found((0, node));
+        }
+        for (past, number) in self.past.iter().zip(1..) {
+            if let Some(node) = past.claimant(reached, at, scratch)? {
+                found((number, node));
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows that receipts speak of, by whose they are.
+    pub(crate) fn claimed_rows(&self) -> impl Iterator<Item = (Claimant, u64)> {
+        let all = std::iter::once(&self.claimed).chain(self.past.iter().map(|past| &past.claimed));
+        all.zip(0..).flat_map(|(claimed, tree)| {
+            claimed.rows().map(move |(node, rows)| ((tree, node), rows))
+        })
+    }
+
+    /// The place from which on no receipt says anything.
+    pub(crate) fn reach(&self) -> Place {
+        let past = self.past.iter().map(|past| past.claimed.reach());
+        past.fold(self.claimed.reach(), Place::max)
+    }
+
+    /// The name of a table whose rows are in, for people.
+    pub(crate) fn label_of(&self, (tree, node): Claimant, plan: &Plan) -> String {
+        match tree.checked_sub(1).and_then(|past| self.past.get(past)) {
+            Some(past) => past.label(node),
+            None => plan.tree.nodes.get(node).map_or_else(String::new, |it| it.relation.label()),
+        }
+    }
+
+    /// Whether a row that is in was rejected.
+    pub(crate) fn was_rejected(&self, reached: &Reached<'_>, split: &Split) -> bool {
+        !self.rejected.is_empty() && self.rejected.contains(&place(split, reached))
+    }
+}
+
+/// Where a row begins.
+fn place(split: &Split, reached: &Reached<'_>) -> Place {
+    let start = split.start;
+    (start.source, start.offset + u64::from(split.rows[reached.index].start))
+}

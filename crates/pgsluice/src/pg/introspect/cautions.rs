@@ -1,0 +1,99 @@
+//! What the server is asked about with caution: the columns whose input functions, or whose domains'
+//! checks, do not give the same whenever they are called.
+
+use std::collections::HashMap;
+
+use tokio_postgres::Transaction;
+use tokio_postgres::types::Oid;
+
+use super::session::Session;
+use crate::caution::Caution;
+use crate::error::Result;
+
+/// The cautions of a table's columns, by name.
+pub(super) type Cautions = HashMap<String, Caution>;
+
+/// A type is looked at with all that its values contain. Input functions that are not immutable depend on
+/// settings, which are terms of a load; on the clock; or on the catalogue, as those of the `reg` types
+/// do. Names of columns that some version lacks are read from JSON.
+const CAUTIONS: &str = r"
+WITH RECURSIVE part (name, type) AS (
+    SELECT attname, atttypid FROM pg_catalog.pg_attribute
+    WHERE attrelid OPERATOR(pg_catalog.=) $1
+      AND attnum OPERATOR(pg_catalog.>) 0 AND NOT attisdropped
+    UNION
+    SELECT part.name, next.type
+    FROM part
+    JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) part.type
+    CROSS JOIN LATERAL (
+        SELECT t.typbasetype WHERE t.typtype OPERATOR(pg_catalog.=) 'd'
+        UNION ALL
+        SELECT t.typelem WHERE t.typelem OPERATOR(pg_catalog.<>) 0
+        UNION ALL
+        SELECT r.rngsubtype FROM pg_catalog.pg_range r
+        WHERE r.rngtypid OPERATOR(pg_catalog.=) t.oid
+           OR t.typtype OPERATOR(pg_catalog.=) 'm'
+              AND pg_catalog.jsonb_extract_path_text(pg_catalog.to_jsonb(r), 'rngmultitypid')
+                  OPERATOR(pg_catalog.=) t.oid::pg_catalog.text
+        UNION ALL
+        SELECT a.atttypid FROM pg_catalog.pg_attribute a
+        WHERE t.typtype OPERATOR(pg_catalog.=) 'c'
+          AND a.attrelid OPERATOR(pg_catalog.=) t.typrelid
+          AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped
+    ) AS next (type)
+)
+SELECT part.name,
+       pg_catalog.bool_or(t.typnamespace OPERATOR(pg_catalog.=) core.oid
+           AND t.typname OPERATOR(pg_catalog.=)
+               ANY (ARRAY['date', 'time', 'timestamp', 'timestamptz']::pg_catalog.name[])) AS words,
+       pg_catalog.bool_or(t.typnamespace OPERATOR(pg_catalog.=) core.oid
+           AND t.typname OPERATOR(pg_catalog.=) 'timetz') AS zoned,
+       pg_catalog.bool_and(t.typtype OPERATOR(pg_catalog.=) 'd'
+           OR t.typnamespace OPERATOR(pg_catalog.=) core.oid
+           AND t.typname OPERATOR(pg_catalog.=) 'timetz') AS only_zoned,
+       pg_catalog.bool_or(
+           t.typtype OPERATOR(pg_catalog.=) 'b' AND i.provolatile OPERATOR(pg_catalog.<>) 'i'
+           AND NOT (i.pronamespace OPERATOR(pg_catalog.=) core.oid
+                    AND i.proname OPERATOR(pg_catalog.=) ANY (ARRAY[
+                        'array_in', 'date_in', 'time_in', 'timetz_in', 'timestamp_in',
+                        'timestamptz_in', 'interval_in', 'cash_in', 'xml_in', 'json_in', 'jsonb_in'
+                    ]::pg_catalog.name[]))
+           OR t.typtype OPERATOR(pg_catalog.=) 'd' AND EXISTS (
+               SELECT FROM pg_catalog.pg_constraint c
+               WHERE c.contypid OPERATOR(pg_catalog.=) t.oid
+                 AND (c.conbin::pg_catalog.text OPERATOR(pg_catalog.~) '\{SQLVALUEFUNCTION '
+                      OR EXISTS (
+                          SELECT FROM pg_catalog.regexp_matches(
+                              c.conbin::pg_catalog.text, ':(?:opfuncid|funcid) (\d+)', 'g') AS f (oid)
+                          JOIN pg_catalog.pg_proc p
+                              ON p.oid OPERATOR(pg_catalog.=) (f.oid)[1]::pg_catalog.oid
+                          WHERE p.provolatile OPERATOR(pg_catalog.<>) 'i')))
+       ) AS unsteady
+FROM part
+JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) part.type
+LEFT JOIN pg_catalog.pg_proc i ON i.oid OPERATOR(pg_catalog.=) t.typinput
+CROSS JOIN (SELECT 'pg_catalog'::pg_catalog.regnamespace::pg_catalog.oid) AS core (oid)
+GROUP BY part.name";
+
+/// The cautions of the columns of `table`.
+pub(super) async fn read(
+    transaction: &Transaction<'_>,
+    session: &Session,
+    table: Oid,
+) -> Result<Cautions> {
+    let rows = transaction.query(CAUTIONS, &[&table]).await?;
+    let is =
+        |row: &tokio_postgres::Row, name: &str| row.get::<_, Option<bool>>(name).unwrap_or(false);
+    let caution = |row: &tokio_postgres::Row| {
+        if is(row, "unsteady") {
+            Caution::Never
+        } else if is(row, "zoned") {
+            if is(row, "only_zoned") { Caution::Zoned(session.zone) } else { Caution::Never }
+        } else if is(row, "words") {
+            Caution::Words
+        } else {
+            Caution::Free
+        }
+    };
+    Ok(rows.iter().map(|row| (row.get("name"), caution(row))).collect())
+}

@@ -1,0 +1,101 @@
+//! Probe: each question is put to the server once, without any key, before the load relies on it.
+//!
+//! Privileges on schemas are checked when a statement is parsed, and those on functions when it is
+//! begun. A key that cannot be asked about is opaque from the first row on, and so in the layout that
+//! the ledger keeps: where a row goes must not depend on when somebody was granted something.
+
+use std::collections::BTreeMap;
+
+use futures_util::future::{join, join_all};
+use pgsluice_core::catalog::{Bound, KeyColumn, NodeId};
+use tokio_postgres::Client;
+
+use super::{Catalogue, Questions};
+use crate::error::{Error, Result};
+use crate::pg::constraint::Column;
+use crate::pg::question::Question;
+use crate::pg::{sql, sqlstate};
+
+/// What the server refuses to be asked about, with its reasons.
+#[derive(Debug, Default)]
+pub(super) struct Refused {
+    keys: Vec<(NodeId, String)>,
+    spelling: Option<String>,
+}
+
+/// Puts all questions, in one round trip. None is put that is about the system's own types only and
+/// about no key.
+pub(super) async fn refused(client: &Client, questions: &Questions) -> Result<Refused> {
+    // Questions that differ in their bounds are refused alike.
+    let mut nodes: BTreeMap<&str, (&Question, Vec<NodeId>)> = BTreeMap::new();
+    for (node, question) in questions.by_node() {
+        nodes.entry(&question.sql).or_insert_with(|| (question, Vec::new())).1.push(node);
+    }
+    let spelling =
+        questions.spelling.as_ref().filter(|_| questions.table.iter().any(Column::is_own));
+    let all = nodes.values().map(|(question, _)| *question).chain(spelling);
+    let answers = join_all(all.enumerate().map(|(number, it)| put(client, number, it))).await;
+    let mut answers = answers.into_iter().collect::<Result<Vec<Option<String>>>>()?.into_iter();
+    let mut refused = Refused::default();
+    for (_, nodes) in nodes.into_values() {
+        if let Some(Some(why)) = answers.next() {
+            refused.keys.extend(nodes.into_iter().map(|node| (node, why.clone())));
+        }
+    }
+    refused.spelling = answers.next().flatten();
+    Ok(refused)
+}
+
+/// Puts one question as a session that asks would, and says why it is refused, if it is. No row is
+/// asked about, so that no function of the user's is called.
+async fn put(client: &Client, number: usize, question: &Question) -> Result<Option<String>> {
+    let nothing = vec!["'{}'"; question.fields.len() + question.bounds.len()].join(", ");
+    let settings = sql::ASKING_SESSION.replace("SET ", "SET LOCAL ");
+    let asking = format!(
+        "{}; {settings}; PREPARE pgsluice_{number} AS {}; EXECUTE pgsluice_{number} ({nothing}); \
+         DEALLOCATE pgsluice_{number}",
+        sql::BEGIN,
+        question.sql
+    );
+    let (asked, ended) = join(client.simple_query(&asking), client.batch_execute("ROLLBACK")).await;
+    let why = match asked {
+        Ok(_) => None,
+        Err(error) => match error.as_db_error() {
+            Some(refusal) if sqlstate::blames_row(refusal.code().code()) => {
+                Some(refusal.message().to_owned())
+            }
+            _ => return Err(Error::from(error)),
+        },
+    };
+    ended?;
+    Ok(why)
+}
+
+impl Catalogue {
+    /// Leaves to the server what it refuses to be asked about.
+    pub(super) fn leave(&mut self, refused: Refused, iso: bool) {
+        let Self { tree, questions, columns, .. } = self;
+        let Refused { keys, spelling } = refused;
+        for (node, refusal) in &keys {
+            questions.remove(*node);
+            let Some(key) = &mut tree.nodes[*node].key else { continue };
+            for asked in &mut key.columns {
+                if let KeyColumn::Asked { column, why, .. } = asked {
+                    let (column, why) = (std::mem::take(column), std::mem::take(why));
+                    let why = format!("{why}, and the server cannot be asked: {refusal}");
+                    *asked = KeyColumn::Opaque { column, why };
+                }
+            }
+            for child in tree.nodes[*node].children.clone() {
+                tree.nodes[child].bound = Some(Bound::Opaque);
+            }
+        }
+        if spelling.is_some() {
+            questions.spelling = None;
+        } else if !keys.is_empty() && questions.spelling.is_some() {
+            // What stands below these keys is not looked at any more.
+            questions.spell(tree, columns, iso);
+        }
+        questions.unspelled = spelling;
+    }
+}

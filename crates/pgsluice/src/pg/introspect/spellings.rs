@@ -1,0 +1,76 @@
+//! The question how the server spells the values of native keys, and which fields it is about.
+
+use std::collections::BTreeSet;
+
+use pgsluice_core::catalog::{KeyColumn, Tree};
+use pgsluice_core::route::wanted_fields;
+use pgsluice_core::types::KeyType;
+use tokio_postgres::Transaction;
+use tokio_postgres::types::Oid;
+
+use super::cautions::Cautions;
+use super::questions::{Questions, read_columns};
+use super::session::Session;
+use crate::caution::Caution;
+use crate::error::Result;
+use crate::pg::question::spelling;
+
+/// Makes the question how the server spells the fields of native keys of `tree`, whose root is `root`, for
+/// an input with `columns`, if there are any that it might spell otherwise.
+pub(super) async fn find(
+    transaction: &Transaction<'_>,
+    session: &Session,
+    questions: &mut Questions,
+    tree: &Tree,
+    root: Oid,
+    columns: &[String],
+) -> Result<()> {
+    if spelled_fields(tree).is_empty() {
+        return Ok(());
+    }
+    let (table, cautions) = read_columns(transaction, session, root).await?;
+    questions.set_cautions(&cautions, columns);
+    questions.table = table;
+    questions.spell(tree, columns, session.iso);
+    Ok(())
+}
+
+impl Questions {
+    pub(super) fn set_cautions(&mut self, cautions: &Cautions, columns: &[String]) {
+        let caution = |name| cautions.get(name).copied().unwrap_or_default();
+        self.cautions = columns.iter().map(caution).collect();
+    }
+
+    /// Makes the question about spellings anew, for the fields that `tree` still wants.
+    pub(super) fn spell(&mut self, tree: &Tree, columns: &[String], iso: bool) {
+        let Self { table, cautions, .. } = self;
+        let is_read = |field: usize| {
+            let is_steady = matches!(cautions.get(field), Some(Caution::Free | Caution::Words));
+            let mut named = table.iter().filter(|column| column.name == columns[field]);
+            is_steady && named.any(|column| !column.is_unread)
+        };
+        let fields = spelled_fields(tree).into_iter().filter(|&field| is_read(field));
+        let fields: Vec<_> = fields.map(|field| (field, &*columns[field])).collect();
+        self.spelling = (!fields.is_empty()).then(|| spelling(table, &fields, iso)).flatten();
+    }
+}
+
+/// The fields of native keys that can be spelled in several ways, as far as they are looked at.
+fn spelled_fields(tree: &Tree) -> BTreeSet<usize> {
+    let wanted = wanted_fields(tree);
+    let mut native = native_fields(tree);
+    // Nobody finds the others in the input, nor asks about them.
+    native.retain(|field| wanted.binary_search(field).is_ok());
+    native
+}
+
+/// The fields of native keys that can be spelled in several ways.
+fn native_fields(tree: &Tree) -> BTreeSet<usize> {
+    let keys = tree.nodes.iter().filter_map(|node| node.key.as_ref());
+    let fields = |column: &KeyColumn| match column {
+        KeyColumn::Native { field, ty, .. } if *ty != KeyType::Text => Vec::from_iter(*field),
+        KeyColumn::Expression { expr, .. } => expr.places(),
+        _ => Vec::new(),
+    };
+    keys.flat_map(|key| &key.columns).flat_map(fields).collect()
+}

@@ -1,0 +1,47 @@
+//! Rows whose keys depend on the clock: they stop where they are, by their bytes and without a question.
+
+use pgsluice_core::catalog::{KeyColumn, NodeId};
+use pgsluice_core::parse::{Fields, Value};
+use pgsluice_core::route::Cause;
+
+use super::Plan;
+
+impl Plan {
+    /// Why the server is not asked about a row at `node`, if it is because of the clock: about the
+    /// spelling of the key's `column`, or about the key itself.
+    pub(crate) fn clock_at(
+        &self,
+        node: NodeId,
+        column: Option<usize>,
+        row: &[u8],
+        keys: &Fields,
+    ) -> Option<Cause> {
+        let columns = &self.tree.nodes[node].key.as_ref()?.columns;
+        let mut scratch = Vec::new();
+        let mut is_unsteady = |field: usize| {
+            let slot = self.router.wanted().partition_point(|&other| other < field);
+            match keys.get(slot, row) {
+                Value::Text(text) => {
+                    !self.catalogue.questions.caution(field).admits(text, &mut scratch)
+                }
+                Value::Null | Value::Missing => false,
+            }
+        };
+        let mut is_at = |column: &KeyColumn| match column {
+            KeyColumn::Native { field, .. } => field.is_some_and(&mut is_unsteady),
+            KeyColumn::Expression { expr, .. } => expr.places().into_iter().any(&mut is_unsteady),
+            KeyColumn::Asked { fields, .. } => fields.iter().copied().any(&mut is_unsteady),
+            KeyColumn::Opaque { .. } => false,
+        };
+        match column {
+            Some(place) => {
+                columns.get(place).is_some_and(&mut is_at).then_some(Cause::Clock(place))
+            }
+            None => {
+                let is_asked = |column: &KeyColumn| matches!(column, KeyColumn::Asked { .. });
+                let place = columns.iter().position(|column| is_asked(column) && is_at(column));
+                place.map(Cause::Clock)
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Source and split, on a thread of their own: it reads the inputs and finds the rows, for the threads
+//! that take whole splits.
+//!
+//! It must be one thread, because where a row ends depends on all that stands before it.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use crate::control::Control;
+use crate::source::{Reader, Split};
+
+/// How long a thread without input may overlook that the load was stopped.
+pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
+
+/// A thread that reads.
+pub(crate) struct Reading {
+    splits: Mutex<Receiver<Split>>,
+    used: Sender<Split>,
+    thread: JoinHandle<Vec<(String, u64)>>,
+}
+
+impl Reading {
+    /// Begins to read for so many `takers`, until `takes` says of a split that no more is wanted. It is
+    /// in no scope: it may wait for its input when all else has ended.
+    pub(crate) fn begin(
+        reader: Reader,
+        control: &Arc<Control>,
+        takers: usize,
+        takes: impl FnMut(&Split) -> bool + Send + 'static,
+    ) -> Self {
+        let (full, splits) = sync_channel(takers);
+        let (used, empty) = channel();
+        let control = Arc::clone(control);
+        let thread = thread::spawn(move || read(reader, &control, takes, &full, &empty));
+        Self { splits: Mutex::new(splits), used, thread }
+    }
+
+    /// The next split; None when there will be none or the load was stopped.
+    pub(crate) fn next(&self, control: &Control) -> Option<Split> {
+        while !control.is_stopped() {
+            let splits = self.splits.lock().unwrap_or_else(PoisonError::into_inner);
+            match splits.recv_timeout(PATIENCE) {
+                Ok(split) => return Some(split),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        None
+    }
+
+    /// Gives back a split that is done with, so that its memory is used again.
+    pub(crate) fn give_back(&self, split: Split) {
+        // At the end of the input nobody wants it.
+        let _ = self.used.send(split);
+    }
+
+    /// Waits for the thread, which notices that nobody takes splits any more. What was not data: input and
+    /// bytes.
+    pub(crate) fn end(self) -> thread::Result<Vec<(String, u64)>> {
+        drop((self.splits, self.used));
+        self.thread.join()
+    }
+}
+
+fn read(
+    mut reader: Reader,
+    control: &Control,
+    mut takes: impl FnMut(&Split) -> bool,
+    full: &SyncSender<Split>,
+    empty: &Receiver<Split>,
+) -> Vec<(String, u64)> {
+    while !control.is_stopped() {
+        match reader.next(empty.try_recv().ok()) {
+            Ok(Some(split)) => {
+                if !takes(&split) || full.send(split).is_err() {
+                    break;
+                }
+            }
+            Ok(None) => break,
+            Err(error) => control.fail(error),
+        }
+    }
+    reader.ignored
+}

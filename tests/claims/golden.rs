@@ -1,0 +1,62 @@
+//! The layouts that the ledger keeps, held against a file.
+//!
+//! Whoever must change the file has changed how rows are led to their nodes, or how that is written down:
+//! then the number of the routing rules (`RULES` in `ledger/begin.rs`) must be raised, so that a load
+//! which another program has begun is refused and not looked for elsewhere.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use super::rows;
+use crate::failures::Bench;
+use crate::server::Server;
+
+/// Set, it has the file written in place of compared.
+const WRITE: &str = "PGSLUICE_WRITE_LAYOUTS";
+
+const TREES: [(&str, &str); 7] = [
+    ("range", "at int) PARTITION BY RANGE (at); CREATE TABLE t0 PARTITION OF t FOR VALUES FROM (0) TO (9)"),
+    ("hash", "at uuid) PARTITION BY HASH (id, at); CREATE TABLE t0 PARTITION OF t FOR VALUES WITH (MODULUS 1, REMAINDER 0)"),
+    ("list", "at text COLLATE \"C\") PARTITION BY LIST (at); CREATE TABLE t0 PARTITION OF t FOR VALUES IN ('a', NULL)"),
+    (
+        "levels",
+        "at timestamptz) PARTITION BY RANGE (at);
+         CREATE TABLE t0 PARTITION OF t FOR VALUES FROM ('2024-01-01') TO ('2025-01-01') PARTITION BY LIST (id);
+         CREATE TABLE t1 PARTITION OF t DEFAULT PARTITION BY LIST (id);
+         CREATE TABLE t00 PARTITION OF t0 DEFAULT; CREATE TABLE t10 PARTITION OF t1 FOR VALUES IN (1, 2)",
+    ),
+    ("expression", "at date) PARTITION BY LIST (date_part('year'::text, at)); CREATE TABLE t0 PARTITION OF t DEFAULT"),
+    (
+        "asked",
+        "at few) PARTITION BY RANGE (f(id), at);
+         CREATE TABLE t0 PARTITION OF t FOR VALUES FROM (1, MINVALUE) TO (5, MAXVALUE)",
+    ),
+    ("opaque", "at regtype) PARTITION BY LIST (at); CREATE TABLE t0 PARTITION OF t DEFAULT"),
+];
+
+#[test]
+fn layouts_are_what_they_were() {
+    let bench = &Bench::new(Server::PG18);
+    bench.session.run(
+        "CREATE DOMAIN few AS money CHECK (VALUE >= '0'::money);
+         CREATE FUNCTION f(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN $1; END'",
+    );
+    bench.file("rows.csv", rows(1, |_| String::new()));
+    let mut found = String::new();
+    for (name, ddl) in TREES {
+        bench.session.run(&format!("CREATE TABLE t (id int, v text, {ddl}"));
+        let arguments = ["rows.csv", "-t", "t", "--few-rows=300", "--load-id", name, "-q"];
+        bench.load(arguments);
+        bench.session.run("DROP TABLE t");
+        let layout = format!("SELECT layout::text FROM pgsluice.tree WHERE load = '{name}'");
+        let layout: serde_json::Value = serde_json::from_str(&bench.value(&layout)).unwrap();
+        let _ = writeln!(found, "{name}: {}\n", serde_json::to_string_pretty(&layout).unwrap());
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/claims/layouts.txt");
+    if std::env::var_os(WRITE).is_some() {
+        fs::write(&path, &found).unwrap();
+    }
+    let known = fs::read_to_string(&path).unwrap();
+    assert!(known == found, "{WRITE}=1 writes them anew; then RULES must be raised:\n{found}");
+}
