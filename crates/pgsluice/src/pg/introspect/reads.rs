@@ -72,7 +72,8 @@ WITH RECURSIVE core AS (
             'over', pg_catalog.format_type(own.typbasetype, own.typtypmod),
             CASE WHEN own.typnotnull THEN 'NOT NULL' END,
             (SELECT pg_catalog.string_agg(c.def, ' ' ORDER BY c.def)
-             FROM (SELECT pg_catalog.pg_get_constraintdef(oid) FROM pg_catalog.pg_constraint
+             FROM (SELECT pg_catalog.regexp_replace(
+                       pg_catalog.pg_get_constraintdef(oid), ' NOT VALID$', '') FROM pg_catalog.pg_constraint
                    WHERE contypid OPERATOR(pg_catalog.=) own.oid
                      AND contype OPERATOR(pg_catalog.=) 'c') AS c (def)))
         WHEN 'e' THEN pg_catalog.concat_ws(' ', 'enum', pg_catalog.format_type(own.oid, NULL),
