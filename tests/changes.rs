@@ -7,6 +7,7 @@
 mod change;
 mod tree;
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 use std::os::unix::process::ExitStatusExt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -52,6 +53,8 @@ fn check(_name: &str, server: Server) {
             }
         }
     }
+    let partial = setting.partial.get();
+    eprintln!("{cases} loads, {partial} of them killed when some rows were in and others not");
     for ((change, outcome), count) in story {
         eprintln!("{change}: {outcome} {count} times");
     }
@@ -62,6 +65,8 @@ struct Setting {
     bench: Bench,
     role: String,
     database: String,
+    /// Loads that were killed in the middle.
+    partial: Cell<usize>,
 }
 
 /// A load that is killed and resumed.
@@ -91,12 +96,12 @@ impl Setting {
              GRANT ALL ON SCHEMA pgsluice TO {role};
              GRANT ALL ON ALL TABLES IN SCHEMA pgsluice TO {role}"
         ));
-        Self { bench, role, database }
+        Self { bench, role, database, partial: Cell::default() }
     }
 
     /// What was changed, and what came of it.
     fn attempt(&self, number: usize, mut chance: Chance) -> (&'static str, &'static str) {
-        let Self { bench, role, database } = self;
+        let Self { bench, role, database, .. } = self;
         bench.session.run(&format!(
             "DO $$ DECLARE name regclass; BEGIN
                  FOR name IN SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace
@@ -114,7 +119,7 @@ impl Setting {
         let tree = tree::tree(&mut chance, &now);
         bench.session.run(&tree.ddl);
         let dirt = chance.is_one_in(3);
-        let rows = chance.one_of(&[600, 2_000, 14_000]);
+        let rows = chance.one_of(&[600, 600, 2_000, 2_000, 14_000]);
         let lines = tree::rows(&mut chance, rows, dirt);
         bench.file("rows.csv", lines.join("\n") + "\n");
         let _ = std::fs::remove_file(bench.path("bad"));
@@ -144,6 +149,10 @@ impl Case<'_> {
         }
         self.wait_for_sessions();
         self.hold(false, &killed, &context);
+        let there = self.ids().len();
+        if 0 < there && there < self.rows {
+            self.setting.partial.set(self.setting.partial.get() + 1);
+        }
         bench.session.run(&change.sql);
         is_other ^= change.changes_user;
         if change.waits {

@@ -30,133 +30,101 @@ pub(super) struct Names<'a> {
 
 /// Any change of a table `t` of this tree.
 pub(super) fn change(chance: &mut Chance, tree: &Tree, names: &Names<'_>) -> Change {
-    let Names { role, database } = names;
     let leaf = &tree.leaves[chance.below(tree.leaves.len())];
-    let with = |name, sql: String, undo: String| Change {
-        name,
-        sql,
-        undo: Some(undo),
-        ..Change::default()
-    };
+    let harmless = Change { is_harmless: true, undo: Some(String::new()), ..Change::default() };
     match chance.below(17) {
-        0 => Change {
-            name: "nothing",
-            is_harmless: true,
-            undo: Some(String::new()),
-            ..Change::default()
-        },
-        1 => Change {
-            name: "user",
-            changes_user: true,
-            undo: Some(String::new()),
-            ..Change::default()
-        },
-        2 => with(
-            "usage granted",
-            format!("GRANT USAGE ON SCHEMA s TO {role}"),
-            format!("REVOKE USAGE ON SCHEMA s FROM {role}"),
-        ),
-        3 => with(
-            "usage revoked",
-            format!("REVOKE USAGE ON SCHEMA s FROM {role}"),
-            format!("GRANT USAGE ON SCHEMA s TO {role}"),
-        ),
-        4 => with(
-            "execution revoked",
-            format!("REVOKE ALL ON FUNCTION s.f FROM PUBLIC, {role}"),
-            format!("GRANT ALL ON FUNCTION s.f TO PUBLIC, {role}"),
-        )
-        .that_may_fail(),
-        5 => Change {
-            is_harmless: true,
-            ..with(
-                "a leaf revoked",
-                format!("REVOKE INSERT ON {leaf} FROM {role}"),
-                format!("GRANT INSERT ON {leaf} TO {role}"),
-            )
-        },
-        6..=8 => {
-            let (name, value) = chance.one_of(&[
-                ("extra_float_digits", "0"),
-                ("DateStyle", "'SQL, DMY'"),
-                ("TimeZone", "'America/New_York'"),
-                ("IntervalStyle", "iso_8601"),
-                ("search_path", "s, public"),
-                ("bytea_output", "escape"),
-                ("synchronous_commit", "on"),
-            ]);
-            Change {
-                is_harmless: name == "synchronous_commit",
-                ..with(
-                    name,
-                    format!("ALTER DATABASE {database} SET {name} = {value}"),
-                    format!("ALTER DATABASE {database} RESET {name}"),
-                )
-            }
-        }
-        9 | 10 => Change {
-            name: "the clock",
-            waits: true,
-            is_harmless: true,
-            undo: Some(String::new()),
-            ..Change::default()
-        },
-        11 => with(
+        0 => Change { name: "nothing", ..harmless },
+        1 => Change { name: "user", changes_user: true, is_harmless: false, ..harmless },
+        2..=5 => right(chance, leaf, names.role),
+        6..=8 => setting(chance, names.database),
+        9 | 10 => Change { name: "the clock", waits: true, ..harmless },
+        11 => undone(
             "renamed",
             format!("ALTER TABLE {leaf} RENAME TO t_other"),
             format!("ALTER TABLE t_other RENAME TO {leaf}"),
         ),
         12 => detached(leaf),
-        13 => chance
-            .one_of(&[
-                ("label added", "ALTER TYPE mood ADD VALUE 'glum' BEFORE 'happy'", ""),
-                (
-                    "clause dropped",
-                    "ALTER DOMAIN s.few DROP CONSTRAINT few",
-                    "ALTER DOMAIN s.few ADD CONSTRAINT few CHECK (VALUE < 900) NOT VALID",
-                ),
-                (
-                    "clause added",
-                    "ALTER DOMAIN s.few ADD CONSTRAINT fewer CHECK (VALUE < 899) NOT VALID",
-                    "ALTER DOMAIN s.few DROP CONSTRAINT fewer",
-                ),
-                (
-                    "column",
-                    "ALTER TABLE t ALTER v TYPE varchar(90)",
-                    "ALTER TABLE t ALTER v TYPE text",
-                ),
-            ])
-            .into(),
-        14 => (
-            "default",
-            "ALTER TABLE t ALTER w SET DEFAULT 2",
-            "ALTER TABLE t ALTER w SET DEFAULT 1",
+        13..=15 => of_key(chance),
+        _ => divided(leaf),
+    }
+}
+
+fn undone(name: &'static str, sql: String, undo: String) -> Change {
+    Change { name, sql, undo: Some(undo), ..Change::default() }
+}
+
+fn right(chance: &mut Chance, leaf: &str, role: &str) -> Change {
+    let granted = format!("GRANT USAGE ON SCHEMA s TO {role}");
+    let revoked = format!("REVOKE USAGE ON SCHEMA s FROM {role}");
+    match chance.below(4) {
+        0 => undone("usage granted", granted, revoked),
+        1 => undone("usage revoked", revoked, granted),
+        2 => Change {
+            // COPY cannot do without.
+            may_fail: true,
+            ..undone(
+                "execution revoked",
+                format!("REVOKE ALL ON FUNCTION s.f FROM PUBLIC, {role}"),
+                format!("GRANT ALL ON FUNCTION s.f TO PUBLIC, {role}"),
+            )
+        },
+        _ => Change {
+            is_harmless: true,
+            ..undone(
+                "a leaf revoked",
+                format!("REVOKE INSERT ON {leaf} FROM {role}"),
+                format!("GRANT INSERT ON {leaf} TO {role}"),
+            )
+        },
+    }
+}
+
+fn setting(chance: &mut Chance, database: &str) -> Change {
+    let (name, value) = chance.one_of(&[
+        ("extra_float_digits", "0"),
+        ("DateStyle", "'SQL, DMY'"),
+        ("TimeZone", "'America/New_York'"),
+        ("IntervalStyle", "iso_8601"),
+        ("search_path", "s, public"),
+        ("bytea_output", "escape"),
+        ("synchronous_commit", "on"),
+    ]);
+    Change {
+        is_harmless: name == "synchronous_commit",
+        ..undone(
+            name,
+            format!("ALTER DATABASE {database} SET {name} = {value}"),
+            format!("ALTER DATABASE {database} RESET {name}"),
         )
-            .into(),
-        15 => (
+    }
+}
+
+/// Of what a key is made of. Rows that a domain takes no longer end a load wherever they come.
+fn of_key(chance: &mut Chance) -> Change {
+    let (name, sql, undo) = chance.one_of(&[
+        ("label added", "ALTER TYPE mood ADD VALUE 'glum' BEFORE 'happy'", ""),
+        (
+            "clause dropped",
+            "ALTER DOMAIN s.few DROP CONSTRAINT few",
+            "ALTER DOMAIN s.few ADD CONSTRAINT few CHECK (VALUE < 900) NOT VALID",
+        ),
+        (
+            "clause added",
+            "ALTER DOMAIN s.few ADD CONSTRAINT fewer CHECK (VALUE < 899) NOT VALID",
+            "ALTER DOMAIN s.few DROP CONSTRAINT fewer",
+        ),
+        ("column", "ALTER TABLE t ALTER v TYPE varchar(90)", "ALTER TABLE t ALTER v TYPE text"),
+        ("default", "ALTER TABLE t ALTER w SET DEFAULT 2", "ALTER TABLE t ALTER w SET DEFAULT 1"),
+        (
             "function replaced",
             "CREATE OR REPLACE FUNCTION s.f(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS
                  'BEGIN RETURN ($1 + 1) % 4; END'",
             "CREATE OR REPLACE FUNCTION s.f(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS
                  'BEGIN RETURN $1 % 4; END'",
-        )
-            .into(),
-        _ => divided(leaf),
-    }
-}
-
-impl Change {
-    fn that_may_fail(self) -> Self {
-        Self { may_fail: true, ..self }
-    }
-}
-
-impl From<(&'static str, &str, &str)> for Change {
-    fn from((name, sql, undo): (&'static str, &str, &str)) -> Self {
-        // Rows that are in no partition, or that a domain takes no longer, end a load wherever they come.
-        let undo = (!undo.is_empty()).then(|| undo.to_owned());
-        Self { name, sql: sql.to_owned(), undo, may_fail: true, ..Self::default() }
-    }
+        ),
+    ]);
+    let undo = (!undo.is_empty()).then(|| undo.to_owned());
+    Change { name, sql: sql.to_owned(), undo, may_fail: true, ..Change::default() }
 }
 
 /// A leaf leaves the tree with its rows, and comes back.

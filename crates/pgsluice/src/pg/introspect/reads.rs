@@ -209,10 +209,13 @@ impl Catalogue {
         }
         let parameters: [(&(dyn ToSql + Sync), Type); 2] =
             [(&oids, Type::OID_ARRAY), (&self.columns, Type::TEXT_ARRAY)];
+        // The server guesses far more rows than there are, and would compile the query.
+        let before = [sql::EXACT, "SET jit = off"].join("; ");
+        let after = [sql::AS_CONNECTED, "RESET jit"].join("; ");
         let (_, rows, _) = try_join3(
-            client.batch_execute(sql::EXACT),
+            client.batch_execute(&before),
             client.query_typed(READS, &parameters),
-            client.batch_execute(sql::AS_CONNECTED),
+            client.batch_execute(&after),
         )
         .await?;
         let mut reads: HashMap<Oid, Vec<String>> = HashMap::new();
