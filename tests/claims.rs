@@ -65,12 +65,16 @@ fn comes_to(bench: &Bench, url: &str, rows: u64) -> Ended {
     ended
 }
 
-/// The way into the server as a role that may do what a load needs.
+/// The way into the server as a role that may do what a load needs. The ledger is not its own.
 fn as_role(bench: &Bench, role: &str) -> String {
     let database = bench.value("SELECT quote_ident(current_database())");
+    bench.session.run("CREATE TABLE first (id int)");
+    bench.file("first.csv", "1\n");
+    assert_eq!(bench.load(["first.csv", "-t", "first"]).status.code(), Some(0));
     bench.session.run(&format!(
         "CREATE ROLE {role}; GRANT CREATE ON DATABASE {database} TO {role};
-         GRANT USAGE ON SCHEMA public TO {role};
+         GRANT USAGE ON SCHEMA public, pgsluice TO {role};
+         GRANT ALL ON ALL TABLES IN SCHEMA pgsluice TO {role};
          GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA public TO {role}"
     ));
     format!("{}?options=-c%20role%3D{role}", bench.url)

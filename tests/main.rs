@@ -8,6 +8,7 @@
 
 mod again;
 mod atomic;
+mod changes;
 mod chaos;
 mod claims;
 mod codecs;

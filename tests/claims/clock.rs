@@ -73,7 +73,7 @@ fn how_the_user_likes_to_see_values_leads_no_row_astray() {
              CREATE TABLE t1 PARTITION OF t FOR VALUES FROM (0.30000000000000004, MINVALUE)
                  TO (MAXVALUE, MAXVALUE)",
         );
-        bench.file("rows.csv", rows(100, |_| " 0.30000000000000004 ".to_owned()));
+        bench.file("rows.csv", rows(100, |_| "0x1.3333333333334p-2".to_owned()));
         let options = "options=-c%20extra_float_digits%3D0%20-c%20bytea_output%3Descape";
         let url = format!("{}?{options}", bench.url);
         let ended = load(

@@ -18,10 +18,15 @@ impl Chance {
             |seed| seed.parse().expect("PGSLUICE_SEED is a number"),
         );
         eprintln!("the moments are those of PGSLUICE_SEED={seed}");
+        Self::of(seed)
+    }
+
+    pub(crate) fn of(seed: u64) -> Self {
         Self { state: seed }
     }
 
-    fn next(&mut self) -> u64 {
+    /// Any number, such as a seed.
+    pub(crate) fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut number = self.state;
         number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -72,7 +72,8 @@ WITH RECURSIVE core AS (
             'over', pg_catalog.format_type(own.typbasetype, own.typtypmod),
             CASE WHEN own.typnotnull THEN 'NOT NULL' END,
             (SELECT pg_catalog.string_agg(c.def, ' ' ORDER BY c.def)
-             FROM (SELECT pg_catalog.pg_get_constraintdef(oid) FROM pg_catalog.pg_constraint
+             FROM (SELECT pg_catalog.regexp_replace(
+                       pg_catalog.pg_get_constraintdef(oid), ' NOT VALID$', '') FROM pg_catalog.pg_constraint
                    WHERE contypid OPERATOR(pg_catalog.=) own.oid
                      AND contype OPERATOR(pg_catalog.=) 'c') AS c (def)))
         WHEN 'e' THEN pg_catalog.concat_ws(' ', 'enum', pg_catalog.format_type(own.oid, NULL),
@@ -208,10 +209,13 @@ impl Catalogue {
         }
         let parameters: [(&(dyn ToSql + Sync), Type); 2] =
             [(&oids, Type::OID_ARRAY), (&self.columns, Type::TEXT_ARRAY)];
+        // The server guesses far more rows than there are, and would compile the query.
+        let before = [sql::EXACT, "SET jit = off"].join("; ");
+        let after = [sql::AS_CONNECTED, "RESET jit"].join("; ");
         let (_, rows, _) = try_join3(
-            client.batch_execute(sql::EXACT),
+            client.batch_execute(&before),
             client.query_typed(READS, &parameters),
-            client.batch_execute(sql::AS_CONNECTED),
+            client.batch_execute(&after),
         )
         .await?;
         let mut reads: HashMap<Oid, Vec<String>> = HashMap::new();

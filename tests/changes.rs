@@ -1,0 +1,259 @@
+//! Something changes between a kill and the resume: whatever it is, in the end each row is in the table
+//! or in the reject file, and once; or the load is refused before it has sent any.
+//!
+//! `PGSLUICE_CHANGES` says how many cases are tried on each server. A case that fails names the
+//! `PGSLUICE_SEED` with which it is the first to be tried.
+
+mod change;
+mod tree;
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, HashMap};
+use std::os::unix::process::ExitStatusExt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
+
+use self::change::{Change, Names, change};
+use self::tree::{COLUMNS, TYPES, Tree};
+use crate::failures::{Bench, Ended, Running, program, wait_until};
+use crate::server::{Server, on_each_server, say};
+use crate::violence::Chance;
+
+on_each_server!(crate::changes::check, [changes,]);
+
+const CASES: usize = 20;
+
+/// Points at which a load may be killed, besides any moment.
+const POINTS: [&str; 6] = [
+    "payload::committed",
+    "payload::committed",
+    "receipts::written",
+    "payload::copied",
+    "rejects::committed",
+    "payload::begun",
+];
+
+fn check(_name: &str, server: Server) {
+    let cases = std::env::var("PGSLUICE_CHANGES").ok();
+    let cases = cases.map_or(CASES, |cases| cases.parse().expect("a number"));
+    let given = std::env::var("PGSLUICE_SEED").ok().map(|seed| seed.parse().expect("a number"));
+    let mut seeds = Chance::new();
+    let setting = Setting::new(Bench::new(server));
+    let mut story: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for number in 0..cases {
+        let seed = given.filter(|_| number == 0).unwrap_or_else(|| seeds.next());
+        let tried = catch_unwind(AssertUnwindSafe(|| setting.attempt(number, Chance::of(seed))));
+        match tried {
+            Ok(outcome) => *story.entry(outcome).or_default() += 1,
+            Err(panic) => {
+                say(&format!("it was PGSLUICE_SEED={seed} PGSLUICE_CHANGES=1"));
+                resume_unwind(panic);
+            }
+        }
+    }
+    let partial = setting.partial.get();
+    eprintln!("{cases} loads, {partial} of them killed when some rows were in and others not");
+    for ((change, outcome), count) in story {
+        eprintln!("{change}: {outcome} {count} times");
+    }
+}
+
+/// A database with another user.
+struct Setting {
+    bench: Bench,
+    role: String,
+    database: String,
+    /// Loads that were killed in the middle.
+    partial: Cell<usize>,
+}
+
+/// A load that is killed and resumed.
+struct Case<'a> {
+    setting: &'a Setting,
+    id: String,
+    rows: usize,
+    dirt: bool,
+    change: Change,
+    tree: Tree,
+}
+
+impl Setting {
+    fn new(bench: Bench) -> Self {
+        let database = bench.value("SELECT quote_ident(current_database())");
+        let role = format!(
+            "other_{}",
+            bench.value("SELECT oid FROM pg_database WHERE datname = current_database()")
+        );
+        // The ledger is its owner's, and not the other user's.
+        bench.session.run("CREATE TABLE first (id int)");
+        bench.file("first.csv", "1\n");
+        assert_eq!(bench.load(["first.csv", "-t", "first"]).status.code(), Some(0));
+        bench.session.run(&format!(
+            "SET client_min_messages = warning; CREATE ROLE {role}; GRANT CREATE ON DATABASE {database} TO {role};
+             ALTER DEFAULT PRIVILEGES GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO {role};
+             GRANT ALL ON SCHEMA pgsluice TO {role};
+             GRANT ALL ON ALL TABLES IN SCHEMA pgsluice TO {role}"
+        ));
+        Self { bench, role, database, partial: Cell::default() }
+    }
+
+    /// What was changed, and what came of it.
+    fn attempt(&self, number: usize, mut chance: Chance) -> (&'static str, &'static str) {
+        let Self { bench, role, database, .. } = self;
+        bench.session.run(&format!(
+            "DO $$ DECLARE name regclass; BEGIN
+                 FOR name IN SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace
+                         AND relkind IN ('r', 'p') AND NOT relispartition AND relname <> 'first' LOOP
+                     EXECUTE format('DROP TABLE %s', name);
+                 END LOOP;
+             END $$;
+             DROP SCHEMA IF EXISTS s CASCADE; {TYPES};
+             ALTER DATABASE {database} RESET ALL"
+        ));
+        if chance.is_one_in(2) {
+            bench.session.run(&format!("GRANT USAGE ON SCHEMA s TO {role}"));
+        }
+        let now = bench.value("SELECT clock_timestamp() + interval '1.2 seconds'");
+        let tree = tree::tree(&mut chance, &now);
+        bench.session.run(&tree.ddl);
+        let dirt = chance.is_one_in(3);
+        let rows = chance.one_of(&[600, 600, 2_000, 2_000, 14_000]);
+        let lines = tree::rows(&mut chance, rows, dirt);
+        bench.file("rows.csv", lines.join("\n") + "\n");
+        let _ = std::fs::remove_file(bench.path("bad"));
+        let _ = std::fs::remove_file(bench.path("bad.log"));
+        let change = change(&mut chance, &tree, &Names { role, database });
+        let id = format!("case {number}");
+        let case = Case { setting: self, id, rows, dirt, change, tree };
+        case.run(&mut chance, &now)
+    }
+
+    fn url(&self, is_other: bool) -> String {
+        match is_other {
+            true => format!("{}?options=-c%20role%3D{}", self.bench.url, self.role),
+            false => self.bench.url.clone(),
+        }
+    }
+}
+
+impl Case<'_> {
+    fn run(&self, chance: &mut Chance, now: &str) -> (&'static str, &'static str) {
+        let Self { setting: Setting { bench, .. }, change, .. } = self;
+        let mut is_other = chance.is_one_in(2);
+        let (url, context) = (self.setting.url(is_other), self.describe(is_other));
+        let killed = self.kill(chance, &url);
+        if killed.status.signal() != Some(9) && !matches!(killed.status.code(), Some(0 | 3)) {
+            panic!("{killed:?}\n{context}");
+        }
+        self.wait_for_sessions();
+        self.hold(false, &killed, &context);
+        let there = self.ids().len();
+        if 0 < there && there < self.rows {
+            self.setting.partial.set(self.setting.partial.get() + 1);
+        }
+        bench.session.run(&change.sql);
+        is_other ^= change.changes_user;
+        if change.waits {
+            bench.session.run(&format!(
+                "SELECT pg_sleep(GREATEST(0, extract(epoch FROM '{now}'::timestamptz - clock_timestamp())))"
+            ));
+        }
+        let before = self.ids().len();
+        let ended = self.start(chance, &self.setting.url(is_other), "").ended();
+        let came = matches!(ended.status.code(), Some(0 | 3));
+        assert!(came || !change.is_harmless, "{ended:?}\n{context}");
+        assert!(came || change.may_fail || self.ids().len() == before, "{ended:?}\n{context}");
+        self.hold(came, &ended, &context);
+        if came {
+            return (change.name, "came to its end");
+        }
+        let Some(undo) = &change.undo else { return (change.name, "was refused") };
+        bench.session.run(undo);
+        let again = self.start(chance, &url, "").ended();
+        assert!(matches!(again.status.code(), Some(0 | 3)), "{again:?}\n{context}");
+        self.hold(true, &again, &context);
+        (change.name, "was refused, and went on when it was undone")
+    }
+
+    /// Kills a load at a point, or at a moment.
+    fn kill(&self, chance: &mut Chance, url: &str) -> Ended {
+        if chance.is_one_in(3) {
+            let mut load = self.start(chance, url, "");
+            thread::sleep(chance.moment(Duration::from_millis(400)));
+            load.child.kill().unwrap();
+            return load.ended();
+        }
+        let point = format!("{}:{}", chance.one_of(&POINTS), 1 + chance.below(4));
+        self.start(chance, url, &point).ended()
+    }
+
+    fn start(&self, chance: &mut Chance, url: &str, failpoint: &str) -> Running {
+        let mut load = program();
+        load.args(["load", "rows.csv", "-t", "public.t", "-d", url, "-q", "--no-self-test"]);
+        load.args(["--load-id", &self.id, "--columns", COLUMNS, "--memory", "1MiB"]);
+        load.arg(format!("-j{}", 1 + chance.below(4)));
+        if chance.is_one_in(3) {
+            load.args(["--few-rows", "0"]);
+        }
+        if self.dirt {
+            load.args(["--reject-file", "bad", "--max-rejects", "100%"]);
+        }
+        if !failpoint.is_empty() {
+            load.env("PGSLUICE_FAILPOINT", failpoint);
+        }
+        Running::start(load.stdin(Stdio::null()).current_dir(self.setting.bench.folder.path()))
+    }
+
+    /// They outlive their client for a while.
+    fn wait_for_sessions(&self) {
+        let bench = &self.setting.bench;
+        let others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+                          AND pid <> pg_backend_pid() AND backend_type = 'client backend'";
+        wait_until("the end of all sessions", || bench.value(others) == "0");
+    }
+
+    /// The ids that are in, each as often as it is.
+    fn ids(&self) -> Vec<usize> {
+        let mut from = "SELECT id FROM t".to_owned();
+        let bench = &self.setting.bench;
+        if let Some(table) = &self.change.apart {
+            let is_apart =
+                format!("SELECT NOT relispartition FROM pg_class WHERE relname = '{table}'");
+            if bench.value(&is_apart) == "t" {
+                from += &format!(" UNION ALL SELECT id FROM {table}");
+            }
+        }
+        let rows = bench.session.rows(&from);
+        rows.iter().map(|row| row[0].as_ref().unwrap().parse().unwrap()).collect()
+    }
+
+    /// No row is twice in the table, nor in the table and the reject file; all are there if the load has
+    /// come to its end.
+    fn hold(&self, is_done: bool, ended: &Ended, context: &str) {
+        let mut seen: HashMap<usize, [u32; 2]> = HashMap::new();
+        for id in self.ids() {
+            seen.entry(id).or_default()[0] += 1;
+        }
+        // What is in the file of a load that was killed may be in no transaction.
+        if is_done && self.dirt {
+            let rejected =
+                std::fs::read_to_string(self.setting.bench.path("bad")).unwrap_or_default();
+            for line in rejected.lines() {
+                let id = line.split(',').next().unwrap().parse().unwrap();
+                seen.entry(id).or_default()[1] += 1;
+            }
+        }
+        let odd: Vec<_> =
+            seen.iter().filter(|(_, times)| times.iter().sum::<u32>() != 1).take(5).collect();
+        assert!(odd.is_empty(), "rows are there twice: {odd:?}\n{ended:?}\n{context}");
+        let lost: Vec<usize> = (0..self.rows).filter(|id| !seen.contains_key(id)).take(5).collect();
+        assert!(!is_done || lost.is_empty(), "rows are lost: {lost:?}\n{ended:?}\n{context}");
+    }
+
+    fn describe(&self, is_other: bool) -> String {
+        let Self { rows, dirt, change, tree, .. } = self;
+        format!("{rows} rows, dirt {dirt}, by the other user {is_other}, {change:?}\n{}", tree.ddl)
+    }
+}
