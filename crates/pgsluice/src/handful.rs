@@ -145,10 +145,10 @@ async fn look(
 
 /// Whether the ledger has the load, or may not be used: what that is, the whole load says.
 async fn may_be_known(named: &Named, client: &Client) -> Result<bool, tokio_postgres::Error> {
-    let look = trust::statements(&named.schema, Access::Write);
+    let look = trust::look(&named.schema, Access::Write);
     let (trusted, known) = join(client.simple_query(&look), named.is_known(client)).await;
     match (trusted, known) {
-        (Ok(answers), Ok(known)) => Ok(known || trust::refuse(&named.schema, &answers).is_err()),
+        (Ok(answers), Ok(known)) => Ok(known || !trust::is_sound(&answers)),
         (Err(error), _) | (_, Err(error)) if is_refusal(&error) => {
             client.batch_execute("ROLLBACK").await?;
             Ok(named.schema.make(client, Access::Write).await.is_err())

@@ -21,6 +21,47 @@ pub(crate) enum Access {
     Write,
 }
 
+/// What a session looks at: a row for each of the ledger's tables `{names}` in the schema `{schema}`. To be run
+/// under [`OWN_NAMES`]. It is asked by every session, so it is content with what `pg_class` says of triggers,
+/// rules and children, which may be too much: then [`FLAWS`] has the last word.
+const LOOK: &str = "
+SELECT c.relname,
+       c.relkind = 'r' AND c.reloftype = 0 AND c.relchecks = 0
+       AND NOT (c.relhastriggers OR c.relhasrules OR c.relrowsecurity OR c.relhassubclass OR c.relispartition)
+       AND EXISTS (SELECT FROM pg_roles r WHERE r.oid = c.relowner
+                   AND (r.rolsuper OR r.rolname = current_user OR r.oid = d.datdba))
+       AND EXISTS (SELECT FROM pg_roles r WHERE r.oid = n.nspowner
+                   AND (r.rolsuper OR r.rolname = current_user OR r.oid = d.datdba))
+       AND NOT EXISTS (SELECT FROM aclexplode(c.relacl) AS a
+                       WHERE a.privilege_type = 'TRIGGER' AND a.grantee <> c.relowner),
+       c.relpersistence, {columns of c.oid}, {indexes of c.oid}
+FROM pg_namespace n
+JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = ANY (ARRAY[{names}]::name[])
+JOIN pg_database d ON d.datname = current_database()
+WHERE n.nspname = {schema}";
+
+/// The columns of a table, spelled as [`super::tables::Table::shape`] does.
+const COLUMNS: &str = "(
+        SELECT string_agg(concat_ws(' ', attname,
+                              CASE WHEN t.typnamespace = 'pg_catalog'::regnamespace THEN t.typname END,
+                              CASE WHEN attnotnull THEN 'not null' END,
+                              CASE WHEN atthasdef OR attidentity <> '' OR attgenerated <> ''
+                                   THEN 'computed' END),
+                          ', ' ORDER BY attname COLLATE \"C\")
+        FROM pg_attribute JOIN pg_type t ON t.oid = atttypid
+        WHERE attrelid = {table} AND attnum > 0 AND NOT attisdropped)";
+
+/// Its indexes, as [`super::tables::Table::indexes`] does.
+const INDEXES: &str = "(
+        SELECT COALESCE(string_agg(concat_ws(' ',
+                   CASE WHEN indisprimary THEN 'key' WHEN indisunique THEN 'unique' ELSE 'index' END,
+                   (SELECT string_agg(attname, ' ' ORDER BY place)
+                    FROM unnest(indkey::int2[]) WITH ORDINALITY AS k (attnum, place)
+                    LEFT JOIN pg_attribute a ON a.attrelid = indrelid AND a.attnum = k.attnum),
+                   CASE WHEN indexprs IS NOT NULL OR indpred IS NOT NULL THEN 'computed' END),
+               ', ' ORDER BY indexrelid), '')
+        FROM pg_index WHERE indrelid = {table})";
+
 /// The first thing that is not as it must be, of tables of any format, and what mends it; to be run under
 /// [`OWN_NAMES`]. `{values}` are the tables, `{schema}` the name of the schema. A table's columns are only
 /// looked at where the list has them.
@@ -68,26 +109,10 @@ SELECT why, mend FROM (
     WHERE contype NOT IN ('p', 'n') AND columns IS NOT NULL
     UNION ALL
     SELECT 9, format('the columns of table %s are not those of a ledger', label), NULL
-    FROM found WHERE columns IS NOT NULL AND columns IS DISTINCT FROM (
-        SELECT string_agg(concat_ws(' ', attname,
-                              CASE WHEN t.typnamespace = 'pg_catalog'::regnamespace THEN t.typname END,
-                              CASE WHEN attnotnull THEN 'not null' END,
-                              CASE WHEN atthasdef OR attidentity <> '' OR attgenerated <> ''
-                                   THEN 'computed' END),
-                          ', ' ORDER BY attname COLLATE \"C\")
-        FROM pg_attribute JOIN pg_type t ON t.oid = atttypid
-        WHERE attrelid = found.oid AND attnum > 0 AND NOT attisdropped)
+    FROM found WHERE columns IS NOT NULL AND columns IS DISTINCT FROM {columns of found.oid}
     UNION ALL
     SELECT 10, format('the indexes of table %s are not those of a ledger', label), NULL
-    FROM found WHERE indexes IS NOT NULL AND indexes IS DISTINCT FROM (
-        SELECT COALESCE(string_agg(concat_ws(' ',
-                   CASE WHEN indisprimary THEN 'key' WHEN indisunique THEN 'unique' ELSE 'index' END,
-                   (SELECT string_agg(attname, ' ' ORDER BY place)
-                    FROM unnest(indkey::int2[]) WITH ORDINALITY AS k (attnum, place)
-                    LEFT JOIN pg_attribute a ON a.attrelid = indrelid AND a.attnum = k.attnum),
-                   CASE WHEN indexprs IS NOT NULL OR indpred IS NOT NULL THEN 'computed' END),
-               ', ' ORDER BY indexrelid), '')
-        FROM pg_index WHERE indrelid = found.oid)
+    FROM found WHERE indexes IS NOT NULL AND indexes IS DISTINCT FROM {indexes of found.oid}
     UNION ALL
     SELECT 11, format('role %s may put triggers on table %s', who, label),
            format('REVOKE TRIGGER ON ALL TABLES IN SCHEMA %I FROM %s;', {schema}, who)
@@ -100,16 +125,47 @@ ORDER BY step, why LIMIT 1";
 
 /// Refuses a ledger of format 2 that may not be used; the session must be in no transaction.
 pub(crate) async fn check(schema: &Schema, client: &Client, access: Access) -> Result<()> {
-    let sql = statements(schema, access);
-    match client.simple_query(&sql).await {
-        Ok(answers) => refuse(schema, &answers),
+    let look = async {
+        let answers = client.simple_query(&look(schema, access)).await?;
+        if is_sound(&answers) {
+            return Ok(None);
+        }
+        client.simple_query(&in_lock(schema, access, &flaws(schema, true))).await.map(Some)
+    };
+    match look.await {
+        Ok(answers) => answers.map_or(Ok(()), |answers| refuse(schema, &answers)),
         Err(error) => Err(schema.refused(client, error).await),
     }
 }
 
-/// The statements by which a session looks at the ledger, a transaction of their own; [`refuse`] must be
-/// told the answers.
-pub(crate) fn statements(schema: &Schema, access: Access) -> String {
+/// The statements by which a session looks at the ledger, a transaction of their own; [`is_sound`] tells from
+/// the answers whether it may be used without a closer look.
+pub(crate) fn look(schema: &Schema, access: Access) -> String {
+    let names = TABLES.iter().map(|table| format!("'{}'", table.name)).collect::<Vec<_>>();
+    let look = LOOK.replace("{names}", &names.join(", "));
+    in_lock(schema, access, &with_shapes(schema, &look))
+}
+
+/// Whether all tables are there, and as they must be.
+pub(crate) fn is_sound(answers: &[SimpleQueryMessage]) -> bool {
+    TABLES.iter().all(|table| {
+        let persistence = if table.is_logged { "p" } else { "u" };
+        let (columns, indexes) = (table.shape(), table.indexes());
+        let expected = [table.name, "t", persistence, &columns, &indexes].map(Some);
+        answers.iter().any(|answer| match answer {
+            SimpleQueryMessage::Row(row) => [0, 1, 2, 3, 4].map(|at| row.get(at)) == expected,
+            _ => false,
+        })
+    })
+}
+
+/// The look at tables of format 1, which are about to be upgraded, under locks that are held.
+pub(super) fn old_flaws(schema: &Schema) -> String {
+    flaws(schema, false)
+}
+
+/// `query` in a transaction of its own, under a lock that keeps the tables as they are.
+fn in_lock(schema: &Schema, access: Access, query: &str) -> String {
     let mode = match access {
         Access::Read => "ACCESS SHARE",
         // What CREATE TRIGGER waits for; SELECT alone does not allow it.
@@ -118,29 +174,32 @@ pub(crate) fn statements(schema: &Schema, access: Access) -> String {
     let tables = TABLES.iter().map(|table| format!("{{ledger}}.{}", table.name));
     let tables = tables.collect::<Vec<_>>().join(", ");
     let lock = schema.sql(&format!("LOCK TABLE {tables} IN {mode} MODE"));
-    let expected = TABLES.iter().map(|table| {
-        let persistence = if table.is_logged { "p" } else { "u" };
-        let [columns, indexes] =
-            [table.shape(), table.indexes()].map(|text| literal(text.as_bytes()));
-        format!("('{}', '{persistence}', {columns}, {indexes})", table.name)
-    });
-    let flaws = flaws(schema, expected);
-    format!("{BEGIN}; {}; {lock}; {flaws}; COMMIT", local(OWN_NAMES))
+    format!("{BEGIN}; {}; {lock}; {query}; COMMIT", local(OWN_NAMES))
 }
 
-/// The look at tables of format 1, which are about to be upgraded, under locks that are held.
-pub(super) fn old_statements(schema: &Schema) -> String {
+/// [`FLAWS`], with the columns and indexes of format 2 or whatever they are.
+fn flaws(schema: &Schema, by_shape: bool) -> String {
     let expected = TABLES.iter().map(|table| {
         let persistence = if table.is_logged { "p" } else { "u" };
-        format!("('{}', '{persistence}', NULL::text, NULL::text)", table.name)
+        let shapes = match by_shape {
+            true => [table.shape(), table.indexes()].map(|shape| literal(shape.as_bytes())),
+            false => ["NULL::text", "NULL::text"].map(str::to_owned),
+        };
+        format!("('{}', '{persistence}', {})", table.name, shapes.join(", "))
     });
-    flaws(schema, expected)
+    let values = expected.collect::<Vec<_>>().join(", ");
+    with_shapes(schema, &FLAWS.replace("{values}", &values))
 }
 
-fn flaws(schema: &Schema, expected: impl Iterator<Item = String>) -> String {
-    FLAWS
-        .replace("{values}", &expected.collect::<Vec<_>>().join(", "))
-        .replace("{schema}", &literal(schema.name().as_bytes()))
+fn with_shapes(schema: &Schema, query: &str) -> String {
+    let mut query = query.replace("{schema}", &literal(schema.name().as_bytes()));
+    for table in ["c.oid", "found.oid"] {
+        for (name, shape) in [("columns", COLUMNS), ("indexes", INDEXES)] {
+            let shape = shape.replace("{table}", table);
+            query = query.replace(&format!("{{{name} of {table}}}"), &shape);
+        }
+    }
+    query
 }
 
 /// A setting for the transaction only.
@@ -149,7 +208,7 @@ pub(super) fn local(setting: &str) -> String {
 }
 
 /// Refuses a ledger that `answers` say something of.
-pub(crate) fn refuse(schema: &Schema, answers: &[SimpleQueryMessage]) -> Result<()> {
+pub(super) fn refuse(schema: &Schema, answers: &[SimpleQueryMessage]) -> Result<()> {
     let flaw = answers.iter().find_map(|answer| match answer {
         SimpleQueryMessage::Row(row) => Some((row.get(0)?.to_owned(), row.get(1))),
         _ => None,

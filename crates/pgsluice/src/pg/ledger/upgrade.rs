@@ -4,7 +4,7 @@ use tokio_postgres::Client;
 
 use super::schema::{Presence, Schema};
 use super::tables::{TABLES, comments};
-use super::trust::{local, old_statements, refuse};
+use super::trust::{local, old_flaws, refuse};
 use crate::error::{Error, Result};
 use crate::pg::sql::{BEGIN, OWN_NAMES};
 
@@ -65,7 +65,7 @@ pub(super) async fn upgrade(schema: &Schema, client: &Client) -> Result<()> {
         return Err(refused(error).await);
     }
     if schema.look(client).await? == Presence::Old {
-        refuse(schema, &client.simple_query(&old_statements(schema)).await?)?;
+        refuse(schema, &client.simple_query(&old_flaws(schema)).await?)?;
         let statements = schema.sql(&format!("{STATEMENTS}; {}", comments()));
         if let Err(error) = client.batch_execute(&statements).await {
             return Err(refused(error).await);
