@@ -93,8 +93,8 @@ impl Setting {
         bench.session.run(&format!(
             "SET client_min_messages = warning; CREATE ROLE {role}; GRANT CREATE ON DATABASE {database} TO {role};
              ALTER DEFAULT PRIVILEGES GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO {role};
-             GRANT ALL ON SCHEMA pgsluice TO {role};
-             GRANT ALL ON ALL TABLES IN SCHEMA pgsluice TO {role}"
+             GRANT USAGE ON SCHEMA pgsluice TO {role};
+             GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA pgsluice TO {role}"
         ));
         Self { bench, role, database, partial: Cell::default() }
     }

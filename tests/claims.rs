@@ -74,7 +74,7 @@ fn as_role(bench: &Bench, role: &str) -> String {
     bench.session.run(&format!(
         "CREATE ROLE {role}; GRANT CREATE ON DATABASE {database} TO {role};
          GRANT USAGE ON SCHEMA public, pgsluice TO {role};
-         GRANT ALL ON ALL TABLES IN SCHEMA pgsluice TO {role};
+         GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA pgsluice TO {role};
          GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA public TO {role}"
     ));
     format!("{}?options=-c%20role%3D{role}", bench.url)

@@ -7,9 +7,10 @@
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
+use std::process::Stdio;
 
 use super::rows;
-use crate::failures::Bench;
+use crate::failures::{Bench, Running, program};
 use crate::server::Server;
 
 /// Set, it has the file written in place of compared.
@@ -46,8 +47,11 @@ fn layouts_are_what_they_were() {
     let mut found = String::new();
     for (name, ddl) in TREES {
         bench.session.run(&format!("CREATE TABLE t (id int, v text, {ddl}"));
-        let arguments = ["rows.csv", "-t", "t", "--few-rows=300", "--load-id", name, "-q"];
-        bench.load(arguments);
+        // One that is finished has no layouts any more.
+        let mut load = program();
+        load.args(["load", "rows.csv", "-t", "t", "-d", &bench.url, "--few-rows=300", "-q"]);
+        load.args(["--load-id", name]).env("PGSLUICE_FAILPOINT", "load::begun:1");
+        Running::start(load.current_dir(bench.folder.path()).stdin(Stdio::null())).ended();
         bench.session.run("DROP TABLE t");
         let layout = format!("SELECT layout::text FROM pgsluice.tree WHERE load = '{name}'");
         let layout: serde_json::Value = serde_json::from_str(&bench.value(&layout)).unwrap();
