@@ -185,7 +185,7 @@ impl Case<'_> {
             load.child.kill().unwrap();
             return load.ended();
         }
-        let point = format!("{}:{}", chance.one_of(&POINTS), 1 + chance.below(4));
+        let point = format!("{}:{}", chance.one_of(&POINTS), 1 + chance.below(3));
         self.start(chance, url, &point).ended()
     }
 
@@ -194,7 +194,7 @@ impl Case<'_> {
         load.args(["load", "rows.csv", "-t", "public.t", "-d", url, "-q", "--no-self-test"]);
         load.args(["--load-id", &self.id, "--columns", COLUMNS, "--memory", "1MiB"]);
         load.arg(format!("-j{}", 1 + chance.below(4)));
-        if chance.is_one_in(3) {
+        if !chance.is_one_in(4) {
             load.args(["--few-rows", "0"]);
         }
         if self.dirt {
