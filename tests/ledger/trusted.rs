@@ -251,5 +251,32 @@ mod shared {
         assert!(shown.stdout.contains(&format!(" as {name}, process ")), "{shown:?}");
     }
 
-    on_each_server!(super::a_team_shares_one, [a_team_shares_one,]);
+    /// What is granted on every new table does not make a new ledger one that is refused.
+    fn default_privileges(_: &str, server: Server) {
+        let bench = table(server);
+        let role = Role::new(&bench);
+        bench
+            .session
+            .run(&format!("ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO PUBLIC, {}", role.name));
+        for file in ["many.csv", "few.csv"] {
+            assert_eq!(bench.load([file, "-t", "t"]).status.code(), Some(0));
+        }
+        let held = "SELECT count(*) FROM pg_class, aclexplode(relacl) AS a \
+                    WHERE relnamespace = 'pgsluice'::regnamespace AND privilege_type = 'TRIGGER' \
+                    AND grantee <> relowner";
+        assert_eq!(bench.value(held), "0");
+        bench.session.run(&format!(
+            "ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM PUBLIC, {}",
+            role.name
+        ));
+    }
+
+    fn check(name: &str, server: Server) {
+        match name {
+            "a_team_shares_one" => a_team_shares_one(name, server),
+            _ => default_privileges(name, server),
+        }
+    }
+
+    on_each_server!(super::check, [a_team_shares_one, default_privileges,]);
 }

@@ -26,6 +26,15 @@ SELECT pg_catalog.to_regnamespace({name}) IS NOT NULL,
           AND classoid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass::pg_catalog.oid
           AND objsubid OPERATOR(pg_catalog.=) 0)";
 
+/// The statements that take back what ALTER DEFAULT PRIVILEGES has granted on new tables in the schema $1.
+const REVOKE: &str = "
+SELECT string_agg(format('REVOKE TRIGGER ON %I.%I FROM %s', $1::text, c.relname,
+                         CASE a.grantee WHEN 0 THEN 'PUBLIC'
+                                        ELSE quote_ident(pg_get_userbyid(a.grantee)) END), '; ')
+FROM pg_namespace n JOIN pg_class c ON c.relnamespace = n.oid
+CROSS JOIN LATERAL aclexplode(c.relacl) AS a
+WHERE n.nspname = $1::text AND c.relkind = 'r' AND a.privilege_type = 'TRIGGER' AND a.grantee <> c.relowner";
+
 /// A schema that a ledger is kept in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Schema(String);
@@ -91,10 +100,7 @@ impl Schema {
                 Presence::Schema => create(self),
                 Presence::Nothing => self.sql("CREATE SCHEMA {ledger}; ") + &create(self),
             };
-            match client
-                .batch_execute(&format!("{BEGIN}; {}; {statements}; COMMIT", local(OWN_NAMES)))
-                .await
-            {
+            match self.create(client, &statements).await {
                 Ok(()) => {}
                 // Another session was faster.
                 Err(error) if is_there(&error) => client.batch_execute("ROLLBACK").await?,
@@ -103,6 +109,14 @@ impl Schema {
         }
         Err(Error::new(Kind::Server, format!("the ledger in schema {} cannot be made", self.0))
             .sqlstate("55000"))
+    }
+
+    /// Makes the tables, on which nobody may put triggers whom the role's default privileges would let.
+    async fn create(&self, client: &Client, statements: &str) -> Result<(), tokio_postgres::Error> {
+        let begin = format!("{BEGIN}; {}; {statements}", local(OWN_NAMES));
+        client.batch_execute(&begin).await?;
+        let revoke: Option<String> = client.query_one(REVOKE, &[&self.0]).await?.get(0);
+        client.batch_execute(&format!("{}; COMMIT", revoke.unwrap_or_default())).await
     }
 
     /// Makes the tables usable for `access`, if there are any: whether there are.
