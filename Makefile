@@ -27,6 +27,8 @@ UNTRIED := $(call untried,$(PGSLUICE_TEST_MAJORS))
 # The server that `make violence` does violence to, and what it does: killed stopped cut full dirty salvaged.
 VIOLENCE_ON ?= 18
 VIOLENCE ?=
+# How often, for some kinds: full, or a number.
+TIMES ?= full
 
 export PGSLUICE_TEST_MAJORS
 export VIRTUAL_ENV := $(VENV)
@@ -73,10 +75,10 @@ check: $(TOOLS) ## Check format, lints, documentation, and the licences and orig
 	ruff format --check .
 	cargo deny --locked check --hide-inclusion-graph bans licenses sources
 
-violence: $(TOOLS) ## Kill loads of a million rows, stop their server, cut them off, fill the disk (VIOLENCE=killed)
+violence: $(TOOLS) ## Kill loads of a million rows, stop their server, cut them off, fill the disk (VIOLENCE=killed TIMES=20)
 	cargo build --locked --release -p pgsluice-cli
 	cargo test --locked -p pgsluice-cli --test integration --no-run
-	PGSLUICE_VIOLENCE=full PGSLUICE_BIN=$(abspath $(TARGET))/release/pgsluice PGSLUICE_TEST_MAJORS=$(VIOLENCE_ON) \
+	PGSLUICE_VIOLENCE=$(TIMES) PGSLUICE_BIN=$(abspath $(TARGET))/release/pgsluice PGSLUICE_TEST_MAJORS=$(VIOLENCE_ON) \
 	    PGSLUICE_PROGRAM=$(TARGET)/release/pgsluice scripts/with_servers.sh cargo test --locked --quiet -p pgsluice-cli \
 	    --test integration violence::$(VIOLENCE) -- $(call untried,$(VIOLENCE_ON)) --test-threads=1 --nocapture
 

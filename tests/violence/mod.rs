@@ -16,6 +16,7 @@ mod room;
 mod salvaged;
 mod stopped;
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 pub(crate) use self::chance::Chance;
@@ -60,13 +61,17 @@ const FULL: Size = Size {
     patience: Duration::from_secs(1800),
 };
 
-/// The size that `PGSLUICE_VIOLENCE` asks for: `full`, or nothing.
+/// The size that `PGSLUICE_VIOLENCE` asks for: `full`, so many times with as many rows, or nothing.
 pub(crate) fn size() -> &'static Size {
-    match std::env::var("PGSLUICE_VIOLENCE").as_deref() {
-        Err(_) | Ok("") => &SMALL,
-        Ok("full") => &FULL,
-        Ok(other) => panic!("PGSLUICE_VIOLENCE is full or nothing, and not {other}"),
-    }
+    static SIZE: OnceLock<Size> = OnceLock::new();
+    SIZE.get_or_init(|| match std::env::var("PGSLUICE_VIOLENCE").as_deref() {
+        Err(_) | Ok("") => SMALL,
+        Ok("full") => FULL,
+        Ok(times) => {
+            let times = times.parse().expect("PGSLUICE_VIOLENCE is full, a number, or nothing");
+            Size { kills: times, stops: times, cuts: times, fulls: times, ..FULL }
+        }
+    })
 }
 
 /// A number as people write it.
