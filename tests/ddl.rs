@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::copy_options::CopyOptions;
+use crate::failures::WAITS;
 use crate::loader::{Load, Outcome};
 use crate::server::{Scratch, Server, Session, on_each_server, say};
 
@@ -208,8 +209,7 @@ fn play(scene: &Scene, scratch: &Scratch, session: &Session) -> Outcome {
     }
     running.feed(&piece(ROWS, 4));
     if scene.waits {
-        let waiting = "SELECT count(*) > 0 FROM pg_locks WHERE NOT granted";
-        until(&scratch.session(), waiting);
+        until(&scratch.session(), &format!("SELECT count(*) > 0 FROM {WAITS}"));
         session.run("COMMIT");
     }
     running.end()

@@ -4,7 +4,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 
 use super::{MEMORY, Own, ROWS, TABLE, Whole, prepared, sessions};
-use crate::failures::{Running, program, wait_until};
+use crate::failures::{Running, WAITS, program, wait_until};
 use crate::proxy::{Mode, Proxy};
 use crate::server::{Server, Session};
 
@@ -130,8 +130,8 @@ fn a_load_that_was_overtaken_decides_nothing() {
     let stop = [("PGSLUICE_FAILPOINT", "atomic::deciding"), ("PGSLUICE_FAILPOINT_SLEEP", "6000")];
     let first = whole.start(&load, &stop);
     wait_until("transactions that are prepared", || prepared(&whole.bench) == 3);
-    let waits = "pg_locks WHERE mode = 'AccessExclusiveLock' AND NOT granted";
-    wait_until("a lock against readers", || whole.bench.count(waits) > 0);
+    let waits = format!("{WAITS} AND mode = 'AccessExclusiveLock'");
+    wait_until("a lock against readers", || whole.bench.count(&waits) > 0);
     whole.bench.session.run(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
          WHERE datname = current_database() AND application_name = 'pgsluice'",

@@ -1,7 +1,7 @@
 //! Loads that fail or are stopped: nothing of them is in, and what is said is so.
 
 use super::{MEMORY, ROWS, Whole, prepared, rows, sessions};
-use crate::failures::wait_until;
+use crate::failures::{WAITS, wait_until};
 use crate::server::Server;
 
 #[test]
@@ -110,8 +110,8 @@ fn an_interrupt_while_readers_are_waited_for_leaves_nothing() {
     let reader = whole.bench.other();
     reader.run("BEGIN; SELECT count(*) FROM t");
     let running = whole.start(&["--atomic", "-j3", "--load-id=waits"], &[]);
-    let waits = "pg_locks WHERE mode = 'AccessExclusiveLock' AND NOT granted";
-    wait_until("a lock against readers", || whole.bench.count(waits) > 0);
+    let waits = format!("{WAITS} AND mode = 'AccessExclusiveLock'");
+    wait_until("a lock against readers", || whole.bench.count(&waits) > 0);
     running.signal("-INT");
     running.ended().fails(130, &["interrupted", "No row of this load is in the table"]);
     wait_until("the server's giving up", || sessions(&whole.bench, "true") == 0);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;
 
 use super::{MEMORY, ROWS, Whole};
-use crate::failures::wait_until;
+use crate::failures::{WAITS, wait_until};
 use crate::server::{Server, Session};
 
 /// All numbers of rows that a reader has seen until `done`, and how often it has looked.
@@ -93,8 +93,8 @@ fn a_reader_that_does_not_end_is_waited_for_and_then_not() {
     whole.bench.session.run("TRUNCATE t");
     reader.run("BEGIN; SELECT count(*) FROM t");
     let running = whole.start(&load, &[]);
-    let waits = "pg_locks WHERE mode = 'AccessExclusiveLock' AND NOT granted";
-    wait_until("a lock against readers", || whole.bench.count(waits) > 0);
+    let waits = format!("{WAITS} AND mode = 'AccessExclusiveLock'");
+    wait_until("a lock against readers", || whole.bench.count(&waits) > 0);
     reader.run("COMMIT");
     running.ended().summary();
     whole.is_whole();

@@ -2,7 +2,7 @@
 
 use super::swapped::{begun, feed_the_rest};
 use super::{Case, Test};
-use crate::failures::wait_until;
+use crate::failures::{WAITS, wait_until};
 
 pub(super) const TESTS: &[(&str, Test)] = &[
     ("a_row_that_is_refused", a_row_that_is_refused),
@@ -120,8 +120,8 @@ fn killed_while_indexes_are_built(case: &Case) {
     case.run(&format!("LOCK TABLE {beside} IN ROW EXCLUSIVE MODE"));
     feed_the_rest(&mut load);
     let other = case.bench.other();
-    let waiting = "SELECT count(*) > 0 FROM pg_locks WHERE NOT granted AND mode = 'ShareLock'";
-    wait_until("the building of the index", || other.rows(waiting)[0][0].as_deref() == Some("t"));
+    let waiting = format!("SELECT count(*) > 0 FROM {WAITS} AND mode = 'ShareLock'");
+    wait_until("the building of the index", || other.rows(&waiting)[0][0].as_deref() == Some("t"));
     load.signal("-KILL");
     load.ended();
     case.run("COMMIT");

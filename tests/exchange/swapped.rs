@@ -3,7 +3,7 @@
 use std::process::Stdio;
 
 use super::{Case, Test};
-use crate::failures::{Running, wait_until};
+use crate::failures::{Running, WAITS, wait_until};
 
 pub(super) const TESTS: &[(&str, Test)] = &[
     ("attach_reads_nothing", attach_reads_nothing),
@@ -94,9 +94,8 @@ fn a_lock_is_waited_for(case: &Case) {
     case.run("BEGIN; SELECT count(*) FROM t");
     feed_the_rest(&mut load);
     let other = case.bench.other();
-    let waiting =
-        "SELECT count(*) > 0 FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'";
-    let waits = || other.rows(waiting)[0][0].as_deref() == Some("t");
+    let waiting = format!("SELECT count(*) > 0 FROM {WAITS} AND mode = 'AccessExclusiveLock'");
+    let waits = || other.rows(&waiting)[0][0].as_deref() == Some("t");
     wait_until("the wait", waits);
     wait_until("the pause, in which others go on", || !waits());
     wait_until("the next attempt", waits);

@@ -29,6 +29,10 @@ use crate::server::{Scratch, Server, Session, with_database};
 /// Longer than any load of these tests takes; what takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The locks that sessions of this database wait for: those of other tests are of no interest.
+pub(crate) const WAITS: &str = "pg_locks WHERE NOT granted AND database = \
+                                (SELECT oid FROM pg_database WHERE datname = current_database())";
+
 /// A database, and a folder for the inputs.
 pub(crate) struct Bench {
     pub(crate) url: String,

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Bench, on_both, rows, wait_until};
+use super::{Bench, WAITS, on_both, rows, wait_until};
 use crate::server::Server;
 
 /// Soon enough for whoever has pressed Ctrl-C, on a busy machine.
@@ -73,16 +73,13 @@ fn a_signal_ends_a_load_that_waits_for_a_lock() {
         for lock in ["t IN ACCESS EXCLUSIVE", "t3 IN ACCESS EXCLUSIVE", "t3 IN SHARE"] {
             bench.session.run(&format!("BEGIN; LOCK TABLE {lock} MODE"));
             let load = bench.start(["rows.csv", "-t", "t"], Stdio::null());
-            let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted
-                           AND database = (SELECT oid FROM pg_database
-                                           WHERE datname = current_database())";
-            wait_until("waiting for the lock", || bench.value(waiting) != "0");
+            wait_until("waiting for the lock", || bench.count(WAITS) > 0);
             load.signal("-INT");
             let asked = Instant::now();
             let ended = load.ended();
             assert!(asked.elapsed() < SOON, "{:?}", asked.elapsed());
             ended.fails(130, &["interrupted"]);
-            wait_until("the server's giving up", || bench.value(waiting) == "0");
+            wait_until("the server's giving up", || bench.count(WAITS) == 0);
             bench.session.run("COMMIT");
             if ended.stderr.contains("DETAIL") {
                 assert_eq!(ended.committed(), bench.count("t"));

@@ -4,7 +4,7 @@
 use pgsluice::core::hash::bytes_extended;
 
 use super::{Role, ledger};
-use crate::failures::{Bench, rows, wait_until};
+use crate::failures::{Bench, WAITS, rows, wait_until};
 use crate::server::{Server, on_each_server};
 
 fn bench(server: Server) -> Bench {
@@ -45,9 +45,7 @@ SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
 WHERE locktype = 'advisory' AND datname = current_database()";
 
 fn waits(bench: &Bench, locktype: &str) -> bool {
-    let sql = "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-               WHERE NOT granted AND datname = current_database() AND locktype = ";
-    bench.value(&format!("{sql} '{locktype}'")) != "0"
+    bench.count(&format!("{WAITS} AND locktype = '{locktype}'")) > 0
 }
 
 const LOAD: [&str; 7] = ["rows.csv", "-t", "t", "--load-id", "l", "-j", "2"];

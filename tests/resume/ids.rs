@@ -3,7 +3,7 @@
 use std::process::Stdio;
 
 use super::{MONTHS, Twins, inputs, plain};
-use crate::failures::{Bench, Ended, Running, on_both, program, rows, wait_until};
+use crate::failures::{Bench, Ended, Running, WAITS, on_both, program, rows, wait_until};
 use crate::server::Server;
 
 const ROWS: usize = 40_000;
@@ -118,7 +118,7 @@ fn of_two_runs_the_later_one_goes_on() {
         let options = ["--memory", "1MiB", "-j", "2"];
         let first = twins.start("l", &options);
         let waiting = |mode: &str| {
-            let sql = format!("SELECT count(*) FROM pg_locks WHERE NOT granted AND {mode}");
+            let sql = format!("SELECT count(*) FROM {WAITS} AND {mode}");
             wait_until("waiting for a lock", || bench.value(&sql) != "0");
         };
         waiting("locktype = 'relation'");
@@ -264,8 +264,7 @@ fn one_statement_is_in_as_a_whole_or_not_at_all() {
              BEGIN; LOCK TABLE t_3_1 IN SHARE MODE",
         );
         let mut load = twins.start("l", &[""; 0]);
-        let waits = "SELECT count(*) FROM pg_locks WHERE NOT granted";
-        wait_until("waiting for the lock", || bench.value(waits) != "0");
+        wait_until("waiting for the lock", || bench.count(WAITS) > 0);
         load.child.kill().unwrap();
         load.child.wait().unwrap();
         bench.session.run("COMMIT");
