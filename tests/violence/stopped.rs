@@ -1,7 +1,7 @@
 //! `pg_ctl stop -m immediate` at any moment: the server loses what it had not written, and begins again
 //! with its log. Commits that it had answered may be gone, but not of a load that has said to be done.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::thread;
 
 use super::chance::Chance;
@@ -10,7 +10,7 @@ use super::dirt::{Dirt, REJECTING};
 use super::ordeal::{Blow, Ordeal, Subject};
 use super::size;
 use crate::embedded::Place;
-use crate::failures::{Bench, Running, program, rows, wait_until};
+use crate::failures::{Bench, Running, rows, wait_until};
 use crate::server::{Server, on_each_server};
 
 on_each_server!(
@@ -47,7 +47,8 @@ fn when_all_is_sent(place: &Place, mut bench: Bench) {
     bench.make_table();
     bench.file("rows.csv", rows(1000, 10));
     for (options, status, found) in [(&["--wait=1min"][..], 0, "1000"), (&["--no-ledger"], 1, "")] {
-        let mut load = program();
+        // Only this program has failpoints.
+        let mut load = Command::new(env!("CARGO_BIN_EXE_pgsluice"));
         load.args(["load", "rows.csv", "-t", "t", "-d", &bench.url, "-q", "-j1"]).args(options);
         load.env("PGSLUICE_FAILPOINT", "load::flushing").env("PGSLUICE_FAILPOINT_SLEEP", "3000");
         load.current_dir(bench.folder.path()).stdin(Stdio::null());
