@@ -90,7 +90,7 @@ pub(super) const TABLES: [Table; 6] = [
             ("rows", "int8", true),
             ("fate", "jsonb", false),
         ],
-        key: &["load", "participant", "number"],
+        key: &["number", "load", "participant"],
         index: &[],
         comment: "What is in of one node of a tree: all of its rows in sources before source, in this one \
                   those that begin before upto, and those that begin in starts[n] to stops[n] of \

@@ -22,7 +22,7 @@ ALTER TABLE {ledger}.load
     ADD rows_absent bigint, ADD rows_duplicate bigint, ADD rows_skipped bigint;
 ALTER TABLE {ledger}.receipt ADD participant text NOT NULL DEFAULT '', ADD fate jsonb;
 ALTER TABLE {ledger}.receipt ALTER participant DROP DEFAULT,
-    DROP CONSTRAINT receipt_pkey, ADD PRIMARY KEY (load, participant, number);
+    DROP CONSTRAINT receipt_pkey, ADD PRIMARY KEY (number, load, participant);
 ALTER TABLE {ledger}.block ADD participant text NOT NULL DEFAULT '';
 ALTER TABLE {ledger}.block ALTER participant DROP DEFAULT;
 DROP INDEX {ledger}.block_load_idx;
