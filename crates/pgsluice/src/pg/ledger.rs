@@ -139,13 +139,14 @@ impl NewLoad<'_> {
     pub(crate) fn insert(&self) -> String {
         let Self { named, table, terms, sources, run, finished } = self;
         let text = |text: &str| literal(text.as_bytes());
-        let id = text(&named.id);
+        // Before any text of the user's, which may look like it.
+        let (id, ledger) = (text(&named.id), named.sql("{ledger}"));
         let (state, ended, rows, nothing) = match finished {
             Some(rows) => ("finished", "pg_catalog.clock_timestamp()", rows.to_string(), "0"),
             None => ("running", "NULL", "NULL".to_owned(), "NULL"),
         };
         let load = format!(
-            "INSERT INTO {{ledger}}.load
+            "INSERT INTO {ledger}.load
                  (id, participant, relation, name, state, attempt, terms, sources, run, begun, ended,
                   rows_read, rows_inserted, rows_dropped, rows_rejected)
              SELECT {id}, '', {}::pg_catalog.regclass::pg_catalog.oid, {}, '{state}', 1, {}, {}, {},
@@ -156,10 +157,10 @@ impl NewLoad<'_> {
             text(sources),
             running(&text(run)),
         );
-        named.sql(&match finished {
+        match finished {
             Some(_) => load,
-            None => format!("{load}; INSERT INTO {{ledger}}.witness (load) VALUES ({id})"),
-        })
+            None => format!("{load}; INSERT INTO {ledger}.witness (load) VALUES ({id})"),
+        }
     }
 }
 
@@ -212,11 +213,12 @@ impl Named {
     /// The statement that begins the next attempt; `run` as in [`NewLoad`].
     pub(crate) fn retry(&self, run: &str) -> String {
         let [id, run] = [&*self.id, run].map(|text| literal(text.as_bytes()));
-        self.sql(&format!(
-            "UPDATE ONLY {{ledger}}.load SET attempt = attempt OPERATOR(pg_catalog.+) 1, run = {}
+        let ledger = self.sql("{ledger}");
+        format!(
+            "UPDATE ONLY {ledger}.load SET attempt = attempt OPERATOR(pg_catalog.+) 1, run = {}
              WHERE id OPERATOR(pg_catalog.=) {id} AND participant OPERATOR(pg_catalog.=) ''",
             running(&run)
-        ))
+        )
     }
 }
 
@@ -332,16 +334,18 @@ impl Named {
     /// The statements that take all of the load out of the ledger.
     pub(crate) fn forget(&self) -> String {
         let id = literal(self.id.as_bytes());
-        let own = format!("DELETE FROM ONLY {{ledger}}.load WHERE id OPERATOR(pg_catalog.=) {id}");
-        self.forget_parts() + &self.sql(&own)
+        let ledger = self.sql("{ledger}");
+        let parts = self.forget_parts();
+        format!("{parts}DELETE FROM ONLY {ledger}.load WHERE id OPERATOR(pg_catalog.=) {id}")
     }
 
     /// Those for what else there is than its own row.
     pub(crate) fn forget_parts(&self) -> String {
         let id = literal(self.id.as_bytes());
+        let ledger = self.sql("{ledger}");
         let parts = OF_LOAD.map(|table| {
-            format!("DELETE FROM ONLY {{ledger}}.{table} WHERE load OPERATOR(pg_catalog.=) {id}; ")
+            format!("DELETE FROM ONLY {ledger}.{table} WHERE load OPERATOR(pg_catalog.=) {id}; ")
         });
-        self.sql(&parts.concat())
+        parts.concat()
     }
 }
