@@ -27,8 +27,9 @@ on_each_server!(
     ]
 );
 
-/// What ends a name or a literal that is not quoted, in each way, and what follows then.
-const ENDS: &str = r#"a"b'c\'d; DROP TABLE x; --"#;
+/// What ends a name or a literal that is not quoted, in each way, and what follows then; and what stands for
+/// a schema in statements of our own.
+const ENDS: &str = r#"{ledger}a"b'c\'d; DROP TABLE x; --"#;
 
 /// Here `?` stands for [`ENDS`] as a part of an identifier, `!` for it as a part of a literal, `^` for it
 /// in upper case.

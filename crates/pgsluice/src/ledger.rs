@@ -39,7 +39,7 @@ pub use self::run::Run;
 pub(crate) use self::seen::Claimant;
 use self::settle::Settled;
 pub(crate) use self::withdraw::withdraw;
-pub(crate) use self::writing::Writing;
+pub(crate) use self::writing::{Statements, Writing};
 use crate::config::Load;
 use crate::error::{Error, Result};
 use crate::failpoint::failpoint;

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use pgsluice_core::catalog::{NodeId, ROOT, Relation, quoted};
-use tokio_postgres::{Client, SimpleQueryMessage, Statement};
+use tokio_postgres::{Client, SimpleQueryMessage};
 
 use super::Exchange;
 use super::beside::Beside;
@@ -18,7 +18,7 @@ use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::failpoint::failpoint;
 use crate::kind::Kind;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Statements};
 use crate::pg::exchange::{BOUND, Definition, Reader, Stage, find};
 use crate::pg::ledger::is_held;
 use crate::pg::{is_answer, sql};
@@ -89,7 +89,7 @@ struct Swap<'a> {
     reader: Reader,
     leaves: Vec<&'a (NodeId, Beside)>,
     control: &'a Control,
-    receipts: Option<(&'a Ledger, &'a Splits, Statement)>,
+    receipts: Option<(&'a Ledger, &'a Splits, Statements)>,
 }
 
 /// A partition is attached before the DEFAULT beside it, whose rows would be read otherwise.
@@ -135,10 +135,10 @@ impl Swap<'_> {
 
     /// All rows of the leaves are in when this is committed.
     async fn write_receipts(&self) -> Result<()> {
-        let Some((ledger, splits, statement)) = &self.receipts else { return Ok(()) };
+        let Some((ledger, splits, statements)) = &self.receipts else { return Ok(()) };
         let leaves = self.leaves.iter().map(|(node, beside)| (*node, beside.rows));
         let writing = ledger.writing_all(splits, leaves);
-        let written = ledger.write(self.client, statement, &writing).await;
+        let written = ledger.write(self.client, statements, &writing).await;
         written.map_err(|error| ledger.failed(&error))
     }
 

@@ -1,8 +1,10 @@
 //! What the transactions of a load's rows write to the ledger: receipts, blocks and rejects.
 
+use futures_util::future::try_join3;
 use pgsluice_core::bucket::{Claim, Payload};
 use pgsluice_core::catalog::NodeId;
 use tokio_postgres::error::SqlState;
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Statement};
 
 use super::Ledger;
@@ -13,6 +15,13 @@ use crate::error::Error;
 use crate::pg::ledger as sql;
 use crate::pg::lost;
 use crate::splits::Splits;
+
+/// The statements that write it, planned.
+pub(crate) struct Statements {
+    receipts: Statement,
+    gone: Statement,
+    blocks: Statement,
+}
 
 /// What one transaction writes.
 pub(crate) struct Writing {
@@ -70,22 +79,54 @@ impl Ledger {
         Writing { entries, blocks: self.blocks.unwritten(u32::MAX) }
     }
 
-    /// Has the statement planned that [`Self::write`] runs.
+    /// Has the statements planned that [`Self::write`] runs.
     pub(crate) async fn prepare(
         &self,
         client: &Client,
-    ) -> Result<Statement, tokio_postgres::Error> {
-        client.prepare(&self.named.sql(sql::WRITE)).await
+    ) -> Result<Statements, tokio_postgres::Error> {
+        let [write, replace, see] =
+            [sql::WRITE, sql::REPLACE, sql::SEE].map(|statement| self.named.sql(statement));
+        let (receipts, gone, blocks) =
+            try_join3(client.prepare(&write), client.prepare(&replace), client.prepare(&see))
+                .await?;
+        Ok(Statements { receipts, gone, blocks })
     }
 
-    /// Writes, in the transaction that `client` is in.
+    /// Writes, in the transaction that `client` is in. All is sent when this is first polled.
     pub(crate) async fn write(
         &self,
         client: &Client,
-        statement: &Statement,
+        statements: &Statements,
         Writing { entries, blocks }: &Writing,
     ) -> Result<(), tokio_postgres::Error> {
-        let receipts = &entries.receipts;
+        let receipts = async {
+            if entries.receipts.is_empty() {
+                return Ok(0);
+            }
+            self.write_receipts(client, &statements.receipts, &entries.receipts).await
+        };
+        // Most transactions have none of these, and a statement with nothing to do costs as much.
+        let gone = async {
+            if entries.gone.is_empty() {
+                return Ok(0);
+            }
+            client.execute(&statements.gone, &[&self.named.id, &entries.gone]).await
+        };
+        let seen = async {
+            if blocks.is_empty() {
+                return Ok(0);
+            }
+            self.write_blocks(client, &statements.blocks, blocks).await
+        };
+        try_join3(receipts, gone, seen).await.map(|_| ())
+    }
+
+    async fn write_receipts(
+        &self,
+        client: &Client,
+        statement: &Statement,
+        receipts: &[Receipt],
+    ) -> Result<u64, tokio_postgres::Error> {
         let numbers: Vec<i64> = receipts.iter().map(|receipt| receipt.number).collect();
         let nodes: Vec<i32> = receipts.iter().map(|receipt| receipt.node as i32).collect();
         let sources: Vec<i32> = receipts.iter().map(|receipt| receipt.upto.0 as i32).collect();
@@ -101,34 +142,33 @@ impl Ledger {
         };
         let ranges =
             [list(|range| u64::from(range.0)), list(|range| range.1), list(|range| range.2)];
-        let block_sources: Vec<i32> = blocks.iter().map(|block| block.source as i32).collect();
-        let block_starts: Vec<i64> = blocks.iter().map(|block| block.start as i64).collect();
-        let block_stops: Vec<i64> = blocks.iter().map(|block| block.stop as i64).collect();
+        let parameters: [&(dyn ToSql + Sync); 11] = [
+            &self.named.id,
+            &self.attempt,
+            &self.tree,
+            &numbers,
+            &nodes,
+            &sources,
+            &uptos,
+            &ranges[0],
+            &ranges[1],
+            &ranges[2],
+            &rows,
+        ];
+        client.execute(statement, &parameters).await
+    }
+
+    async fn write_blocks(
+        &self,
+        client: &Client,
+        statement: &Statement,
+        blocks: &[Block],
+    ) -> Result<u64, tokio_postgres::Error> {
+        let sources: Vec<i32> = blocks.iter().map(|block| block.source as i32).collect();
+        let starts: Vec<i64> = blocks.iter().map(|block| block.start as i64).collect();
+        let stops: Vec<i64> = blocks.iter().map(|block| block.stop as i64).collect();
         let hashes: Vec<i64> = blocks.iter().map(|block| block.hash).collect();
-        client
-            .execute(
-                statement,
-                &[
-                    &self.named.id,
-                    &self.attempt,
-                    &entries.gone,
-                    &block_sources,
-                    &block_starts,
-                    &block_stops,
-                    &hashes,
-                    &self.tree,
-                    &numbers,
-                    &nodes,
-                    &sources,
-                    &uptos,
-                    &ranges[0],
-                    &ranges[1],
-                    &ranges[2],
-                    &rows,
-                ],
-            )
-            .await?;
-        Ok(())
+        client.execute(statement, &[&self.named.id, &sources, &starts, &stops, &hashes]).await
     }
 
     /// The error for what [`Self::write`] has failed with.

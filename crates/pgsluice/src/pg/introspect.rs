@@ -11,7 +11,6 @@
 mod cautions;
 mod codecs;
 mod definitions;
-mod domains;
 mod expressions;
 mod indexes;
 mod keys;
@@ -21,6 +20,7 @@ mod questions;
 mod reads;
 mod session;
 mod spellings;
+mod types;
 mod values;
 
 use std::collections::{HashMap, HashSet};

@@ -29,34 +29,36 @@ SELECT state, attempt, relation, sources::pg_catalog.text, terms::pg_catalog.tex
 FROM ONLY {ledger}.load
 WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''";
 
-/// Writes receipts, those instead of which they stand, and blocks. If the load is not at the attempt $2
-/// any more, there is no id, and that is an error.
+/// Writes receipts. If the load is not at the attempt $2 any more, there is no id, and that is an error.
 pub(crate) const WRITE: &str = "
-WITH gone AS (
-    DELETE FROM ONLY {ledger}.receipt
-    WHERE load OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''
-      AND number OPERATOR(pg_catalog.=) ANY ($3::pg_catalog.int8[])
-), seen AS (
-    INSERT INTO {ledger}.block (load, participant, source, start, stop, hash)
-    SELECT $1, '', b.source, b.start, b.stop, b.hash
-    FROM ROWS FROM (
-        pg_catalog.unnest($4::pg_catalog.int4[]), pg_catalog.unnest($5::pg_catalog.int8[]),
-        pg_catalog.unnest($6::pg_catalog.int8[]), pg_catalog.unnest($7::pg_catalog.int8[])
-    ) AS b (source, start, stop, hash)
-)
 INSERT INTO {ledger}.receipt
     (load, participant, number, tree, node, source, upto, sources, starts, stops, rows)
 SELECT (SELECT id FROM ONLY {ledger}.load
         WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''
           AND attempt OPERATOR(pg_catalog.=) $2), '',
-       r.number, $8::pg_catalog.int4, r.node, r.source, r.upto, r.sources::pg_catalog.int4[],
+       r.number, $3::pg_catalog.int4, r.node, r.source, r.upto, r.sources::pg_catalog.int4[],
        r.starts::pg_catalog.int8[], r.stops::pg_catalog.int8[], r.rows
 FROM ROWS FROM (
-    pg_catalog.unnest($9::pg_catalog.int8[]), pg_catalog.unnest($10::pg_catalog.int4[]),
-    pg_catalog.unnest($11::pg_catalog.int4[]), pg_catalog.unnest($12::pg_catalog.int8[]),
-    pg_catalog.unnest($13::pg_catalog.text[]), pg_catalog.unnest($14::pg_catalog.text[]),
-    pg_catalog.unnest($15::pg_catalog.text[]), pg_catalog.unnest($16::pg_catalog.int8[])
+    pg_catalog.unnest($4::pg_catalog.int8[]), pg_catalog.unnest($5::pg_catalog.int4[]),
+    pg_catalog.unnest($6::pg_catalog.int4[]), pg_catalog.unnest($7::pg_catalog.int8[]),
+    pg_catalog.unnest($8::pg_catalog.text[]), pg_catalog.unnest($9::pg_catalog.text[]),
+    pg_catalog.unnest($10::pg_catalog.text[]), pg_catalog.unnest($11::pg_catalog.int8[])
 ) AS r (number, node, source, upto, sources, starts, stops, rows)";
+
+/// Deletes receipts that others stand instead of.
+pub(crate) const REPLACE: &str = "
+DELETE FROM ONLY {ledger}.receipt
+WHERE load OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''
+  AND number OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])";
+
+/// Writes blocks.
+pub(crate) const SEE: &str = "
+INSERT INTO {ledger}.block (load, participant, source, start, stop, hash)
+SELECT $1, '', b.source, b.start, b.stop, b.hash
+FROM ROWS FROM (
+    pg_catalog.unnest($2::pg_catalog.int4[]), pg_catalog.unnest($3::pg_catalog.int8[]),
+    pg_catalog.unnest($4::pg_catalog.int8[]), pg_catalog.unnest($5::pg_catalog.int8[])
+) AS b (source, start, stop, hash)";
 
 /// Settings that decide how values are read, or what keys come to, besides those that every connection sets.
 const SETTINGS: [&str; 17] = [

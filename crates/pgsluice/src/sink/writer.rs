@@ -4,13 +4,13 @@ use futures_util::future::try_join3;
 use tokio_postgres::{Client, Error, Statement};
 
 use crate::error::Result;
-use crate::ledger::{Ledger, Place, Writing};
+use crate::ledger::{Ledger, Place, Statements, Writing};
 
 /// Writes receipts on one connection. Its statements are planned beforehand: to plan one takes a round
 /// trip, and COMMIT, which is not waited for, would come before what it is for.
 pub(super) struct Writer<'a> {
     pub(super) ledger: &'a Ledger,
-    statement: Statement,
+    statements: Statements,
     rejecting: Statement,
 }
 
@@ -23,8 +23,8 @@ impl<'a> Writer<'a> {
         };
         let planning = async { Ok(ledger.prepare(client).await?) };
         let rejecting = async { Ok(ledger.prepare_rejecting(client).await?) };
-        let ((), statement, rejecting) = try_join3(looking, planning, rejecting).await?;
-        Ok(Self { ledger, statement, rejecting })
+        let ((), statements, rejecting) = try_join3(looking, planning, rejecting).await?;
+        Ok(Self { ledger, statements, rejecting })
     }
 
     /// Writes, in the transaction that `client` is in.
@@ -33,7 +33,7 @@ impl<'a> Writer<'a> {
         client: &Client,
         writing: &Writing,
     ) -> std::result::Result<(), Error> {
-        self.ledger.write(client, &self.statement, writing).await
+        self.ledger.write(client, &self.statements, writing).await
     }
 
     /// Notes rows that are rejected, in the same.

@@ -7,6 +7,7 @@ use tokio_postgres::Transaction;
 use tokio_postgres::types::Oid;
 
 use super::session::Session;
+use super::types::next_types;
 use crate::caution::Caution;
 use crate::error::Result;
 
@@ -15,8 +16,9 @@ pub(super) type Cautions = HashMap<String, Caution>;
 
 /// A type is looked at with all that its values contain. Input functions that are not immutable depend on
 /// settings, which are terms of a load; on the clock; or on the catalogue, as those of the `reg` types
-/// do. Names of columns that some version lacks are read from JSON.
-const CAUTIONS: &str = r"
+/// do.
+const CAUTIONS: &str = concat!(
+    r"
 WITH RECURSIVE part (name, type) AS (
     SELECT attname, atttypid FROM pg_catalog.pg_attribute
     WHERE attrelid OPERATOR(pg_catalog.=) $1
@@ -25,22 +27,9 @@ WITH RECURSIVE part (name, type) AS (
     SELECT part.name, next.type
     FROM part
     JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) part.type
-    CROSS JOIN LATERAL (
-        SELECT t.typbasetype WHERE t.typtype OPERATOR(pg_catalog.=) 'd'
-        UNION ALL
-        SELECT t.typelem WHERE t.typelem OPERATOR(pg_catalog.<>) 0
-        UNION ALL
-        SELECT r.rngsubtype FROM pg_catalog.pg_range r
-        WHERE r.rngtypid OPERATOR(pg_catalog.=) t.oid
-           OR t.typtype OPERATOR(pg_catalog.=) 'm'
-              AND pg_catalog.jsonb_extract_path_text(pg_catalog.to_jsonb(r), 'rngmultitypid')
-                  OPERATOR(pg_catalog.=) t.oid::pg_catalog.text
-        UNION ALL
-        SELECT a.atttypid FROM pg_catalog.pg_attribute a
-        WHERE t.typtype OPERATOR(pg_catalog.=) 'c'
-          AND a.attrelid OPERATOR(pg_catalog.=) t.typrelid
-          AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped
-    ) AS next (type)
+    CROSS JOIN LATERAL ",
+    next_types!(),
+    r"
 )
 SELECT part.name,
        pg_catalog.bool_or(t.typnamespace OPERATOR(pg_catalog.=) core.oid
@@ -73,7 +62,8 @@ FROM part
 JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) part.type
 LEFT JOIN pg_catalog.pg_proc i ON i.oid OPERATOR(pg_catalog.=) t.typinput
 CROSS JOIN (SELECT 'pg_catalog'::pg_catalog.regnamespace::pg_catalog.oid) AS core (oid)
-GROUP BY part.name";
+GROUP BY part.name"
+);
 
 /// The cautions of the columns of `table`.
 pub(super) async fn read(

@@ -9,9 +9,9 @@ use pgsluice_core::types::KeyType;
 use tokio_postgres::types::{Oid, Type};
 use tokio_postgres::{Row, Transaction};
 
-use super::domains::with_base_types;
 use super::native::native;
 use super::session::{DATABASE_COLLATION, Session, is_c};
+use super::types::with_base_types;
 use crate::error::Result;
 use crate::pg::expression::{Collation, Operand, Scope, translate};
 

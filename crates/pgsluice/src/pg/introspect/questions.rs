@@ -12,8 +12,8 @@ use tokio_postgres::types::Oid;
 use tokio_postgres::{Row, Transaction};
 
 use super::cautions::{self, Cautions};
-use super::domains::with_base_types;
 use super::session::Session;
+use super::types::with_base_types;
 use crate::caution::Caution;
 use crate::error::Result;
 use crate::pg::bounds::Literals;

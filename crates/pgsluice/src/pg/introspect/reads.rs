@@ -9,13 +9,14 @@ use tokio_postgres::Client;
 use tokio_postgres::types::{Oid, ToSql, Type};
 
 use super::Catalogue;
+use super::types::next_types;
 use crate::error::Result;
 use crate::pg::sql;
 
 /// Lines about each key column of the tables $1, for an input with the columns $2; tables that have the
-/// same lines share a row. What is the system's own is not looked into. Names of columns that some
-/// version lacks are read from JSON.
-const READS: &str = r"
+/// same lines share a row. What is the system's own is not looked into.
+const READS: &str = concat!(
+    r"
 WITH RECURSIVE core AS (
     SELECT 'pg_catalog'::pg_catalog.regnamespace::pg_catalog.oid AS oid
 ), keyed AS MATERIALIZED (
@@ -44,22 +45,9 @@ WITH RECURSIVE core AS (
     SELECT part.top, next.type
     FROM part
     JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) part.type
-    CROSS JOIN LATERAL (
-        SELECT t.typbasetype WHERE t.typtype OPERATOR(pg_catalog.=) 'd'
-        UNION ALL
-        SELECT t.typelem WHERE t.typelem OPERATOR(pg_catalog.<>) 0
-        UNION ALL
-        SELECT r.rngsubtype FROM pg_catalog.pg_range r
-        WHERE r.rngtypid OPERATOR(pg_catalog.=) t.oid
-           OR t.typtype OPERATOR(pg_catalog.=) 'm'
-              AND pg_catalog.jsonb_extract_path_text(pg_catalog.to_jsonb(r), 'rngmultitypid')
-                  OPERATOR(pg_catalog.=) t.oid::pg_catalog.text
-        UNION ALL
-        SELECT a.atttypid FROM pg_catalog.pg_attribute a
-        WHERE t.typtype OPERATOR(pg_catalog.=) 'c'
-          AND a.attrelid OPERATOR(pg_catalog.=) t.typrelid
-          AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped
-    ) AS next (type)
+    CROSS JOIN LATERAL ",
+    next_types!(),
+    r"
 ), own AS MATERIALIZED (
     SELECT part.top, t.*
     FROM part
@@ -197,7 +185,8 @@ WITH RECURSIVE core AS (
     FROM (SELECT DISTINCT partrelid, place, rank, line FROM line) AS l
     GROUP BY partrelid
 )
-SELECT lines, pg_catalog.array_agg(partrelid) FROM gathered GROUP BY lines";
+SELECT lines, pg_catalog.array_agg(partrelid) FROM gathered GROUP BY lines"
+);
 
 impl Catalogue {
     /// Reads how the keys of all nodes are read.

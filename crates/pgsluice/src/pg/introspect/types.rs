@@ -1,0 +1,47 @@
+//! What types are made of, in the catalogue's queries.
+
+/// `$query` with the table `base` (domain, type, modifier): for each domain the type below it. What else
+/// a domain demands, the server checks in the leaf as it would in the root.
+macro_rules! with_base_types {
+    ($query:literal) => {
+        concat!(
+            "
+WITH RECURSIVE step (domain, type, modifier) AS (
+    SELECT oid, typbasetype, typtypmod FROM pg_catalog.pg_type WHERE typtype = 'd'
+    UNION ALL
+    SELECT step.domain, t.typbasetype, t.typtypmod
+    FROM step
+    JOIN pg_catalog.pg_type t ON t.oid = step.type AND t.typtype = 'd'
+), base AS (
+    SELECT step.* FROM step JOIN pg_catalog.pg_type t ON t.oid = step.type AND t.typtype <> 'd'
+)",
+            $query
+        )
+    };
+}
+pub(super) use with_base_types;
+
+/// The table `next (type)` of the types right below `t`, a row of pg_type: what it is a domain over, its
+/// elements, subtype or fields. Names of columns that some version lacks are
+/// read from JSON.
+macro_rules! next_types {
+    () => {
+        "(
+        SELECT t.typbasetype WHERE t.typtype OPERATOR(pg_catalog.=) 'd'
+        UNION ALL
+        SELECT t.typelem WHERE t.typelem OPERATOR(pg_catalog.<>) 0
+        UNION ALL
+        SELECT r.rngsubtype FROM pg_catalog.pg_range r
+        WHERE r.rngtypid OPERATOR(pg_catalog.=) t.oid
+           OR t.typtype OPERATOR(pg_catalog.=) 'm'
+              AND pg_catalog.jsonb_extract_path_text(pg_catalog.to_jsonb(r), 'rngmultitypid')
+                  OPERATOR(pg_catalog.=) t.oid::pg_catalog.text
+        UNION ALL
+        SELECT a.atttypid FROM pg_catalog.pg_attribute a
+        WHERE t.typtype OPERATOR(pg_catalog.=) 'c'
+          AND a.attrelid OPERATOR(pg_catalog.=) t.typrelid
+          AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped
+    ) AS next (type)"
+    };
+}
+pub(super) use next_types;
