@@ -1,6 +1,8 @@
 //! Rows that the server refuses: each is in the reject file or in the table, never in both, with its
 //! place and the server's reason; and the file is an input.
 
+mod lookalikes;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;

@@ -1,6 +1,7 @@
 //! Where payloads go: [`copy`], a COPY into the payload's node or into the table that is built for it, or
 //! [`null`].
 
+mod context;
 pub(crate) mod copy;
 mod failure;
 mod flush;

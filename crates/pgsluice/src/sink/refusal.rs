@@ -1,15 +1,16 @@
 //! A server's refusal turned into an error at the row that it is about.
 //!
-//! COPY says in its CONTEXT which line of the payload it was at; the payload knows where each of
-//! its rows stands in the input.
+//! COPY says in its CONTEXT which line of the payload it was at ([`Context`]); the payload knows where
+//! each of its rows stands in the input.
 
 use std::sync::Arc;
 
-use pgsluice_core::bucket::{Payload, RowAt};
+use pgsluice_core::bucket::{Payload, RowAt, Wire};
 use pgsluice_core::catalog::{NodeId, ROOT, Relation};
-use pgsluice_core::format::Format;
+use pgsluice_core::parse::{Fields, Parser, Value};
 use tokio_postgres::error::{DbError, SqlState};
 
+use super::context::{Context, Entry};
 use super::key::Key;
 use super::lines;
 use crate::error::Error;
@@ -30,8 +31,8 @@ pub(super) struct Blame {
     /// As an error, without the row's place.
     pub report: Error,
     pub reason: Reason,
-    /// The line of what was sent, from 1, if it says so.
-    pub line: Option<u64>,
+    /// At which line of what was sent it may have been.
+    pub context: Context,
     /// The key of the row, if it names that.
     pub key: Option<Key>,
 }
@@ -53,8 +54,8 @@ pub(super) fn blame(flow: &Flow<'_>, error: &tokio_postgres::Error, node: NodeId
     if let Some(hint) = no_longer_its_row(flow, db, node) {
         report = report.hint(hint);
     }
-    let context = Context::parse(db.where_().unwrap_or_default(), flow, node, beside.as_ref());
-    let column = context.column.or_else(|| db.column().map(str::to_owned));
+    let context = context(flow, db, node, beside.as_ref());
+    let column = context.column().map(String::as_str).or_else(|| db.column()).map(str::to_owned);
     if let Some(column) = &column {
         report = report.column(column);
     }
@@ -66,16 +67,16 @@ pub(super) fn blame(flow: &Flow<'_>, error: &tokio_postgres::Error, node: NodeId
         detail: db.detail().map(str::to_owned),
     };
     let key = db.detail().and_then(Key::parse);
-    Some(Blame { report, reason, line: context.line, key })
+    Some(Blame { report, reason, context, key })
 }
 
 /// The error for `error`, which came while the payloads `sent` were copied.
 pub(super) fn refusal(flow: &Flow<'_>, error: &tokio_postgres::Error, sent: &[Sent]) -> Error {
     let node = sent.last().map_or(ROOT, |sent| sent.payload.node());
-    let Some(Blame { report, line, .. }) = blame(flow, error, node) else {
+    let Some(Blame { report, context, .. }) = blame(flow, error, node) else {
         return unwelcome(error);
     };
-    let row = line.and_then(|line| row(line, sent, &flow.plan.format));
+    let row = context.likely().and_then(|entry| row(flow, entry, sent));
     if let Some(place) = row.and_then(|row| flow.place_of(row)) {
         return report.at(place);
     }
@@ -119,87 +120,35 @@ fn range(flow: &Flow<'_>, sent: &[Sent]) -> Option<String> {
     })
 }
 
-/// What the CONTEXT of COPY says.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Context {
-    /// Line of the COPY, from 1.
-    line: Option<u64>,
-    column: Option<String>,
+/// What COPY may have said of rows that were sent to `node`, or beside it.
+fn context(flow: &Flow<'_>, db: &DbError, node: NodeId, beside: Option<&Relation>) -> Context {
+    // Rows are sent to their node, or through the root; of a tree of many nodes it takes long to look
+    // for the name of each.
+    let nodes = [ROOT, node].into_iter().map(|node| &flow.plan.tree.nodes[node].relation);
+    let relations = nodes.chain(beside).map(|relation| relation.name.as_str());
+    Context::parse(db.where_().unwrap_or_default(), relations, &flow.plan.catalogue.columns)
 }
 
-impl Context {
-    /// `COPY relation, line N, column name: "value"`, in the server's language: the relation and
-    /// the columns are known, and the number is the first after the relation.
-    fn parse(context: &str, flow: &Flow<'_>, node: NodeId, beside: Option<&Relation>) -> Self {
-        // Rows are sent to their node, or through the root; of a tree of many nodes it takes long to look
-        // for the name of each.
-        let nodes = [ROOT, node].into_iter().map(|node| &flow.plan.tree.nodes[node]);
-        let relations = nodes.map(|node| node.relation.name.as_str());
-        let beside = beside.map(|relation| relation.name.as_str());
-        Self::parse_with(context, relations.chain(beside), &flow.plan.catalogue.columns)
-    }
-
-    fn parse_with<'r>(
-        context: &str,
-        relations: impl Iterator<Item = &'r str>,
-        columns: &[String],
-    ) -> Self {
-        let mut found = Self::default();
-        let copies = context.lines().rev().find_map(|line| line.split_once("COPY"));
-        let Some((_, line)) = copies else { return found };
-        // The first name that is there, since a value may hold another; of those that begin there the
-        // longest: leaf_1 is also a part of leaf_12.
-        let places = relations.filter_map(|name| Some((line.find(name)?, name.len())));
-        let relation = places.min_by_key(|(at, length)| (*at, std::cmp::Reverse(*length)));
-        let after = relation.map_or(line, |(at, length)| &line[at + length..]);
-        let Some(start) = after.find(|c: char| c.is_ascii_digit()) else { return found };
-        let digits =
-            after[start..].find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len() - start);
-        found.line = after[start..start + digits].parse().ok();
-        let Some(rest) = after[start + digits..].strip_prefix(", ") else { return found };
-        // The value, which may hold anything, stands behind the column.
-        let at = |name: &String| {
-            let ends = [':', ','].iter().filter_map(|end| rest.find(&format!(" {name}{end}")));
-            // In binary no value follows.
-            let last = rest.strip_suffix(name.as_str()).and_then(|rest| rest.strip_suffix(' '));
-            ends.chain(last.map(str::len)).min()
-        };
-        let named = columns.iter().filter_map(|name| Some((at(name)?, name)));
-        found.column = named
-            .min_by_key(|(at, name)| (*at, std::cmp::Reverse(name.len())))
-            .map(|(_, name)| name.clone());
-        found
-    }
-}
-
-/// The row that the server was at in line `line` of all that was sent.
-fn row(line: u64, sent: &[Sent], format: &Format) -> Option<RowAt> {
-    let after = sent.partition_point(|sent| sent.lines_before < line);
+/// The row of all that was sent that `entry` is about, as far as it says what stands there.
+fn row(flow: &Flow<'_>, entry: &Entry, sent: &[Sent]) -> Option<RowAt> {
+    let after = sent.partition_point(|sent| sent.lines_before < entry.line);
     let Sent { lines_before, payload } = &sent[after.checked_sub(1)?];
-    lines::row(payload, format, *lines_before == 0, line - lines_before)
+    let line = entry.line - lines_before;
+    let at = lines::row(payload, &flow.plan.format, *lines_before == 0, line)?;
+    let (_, bytes) = payload.in_order().find(|(row, _)| *row == at)?;
+    (payload.wire() == Wire::Binary || has(flow, bytes, entry)).then_some(at)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parse(context: &str) -> (Option<u64>, Option<String>) {
-        let columns = ["a".to_owned(), "line 7".to_owned(), "b".to_owned()];
-        let relations = ["t", "leaf_1", "leaf_12"].into_iter();
-        let Context { line, column } = Context::parse_with(context, relations, &columns);
-        (line, column)
-    }
-
-    #[test]
-    fn reads_the_context_of_copy() {
-        assert_eq!(parse("COPY leaf_12, line 345, column b: \"x\""), (Some(345), Some("b".into())));
-        assert_eq!(parse("COPY leaf_1, line 2"), (Some(2), None));
-        assert_eq!(parse("COPY t, line 3: \"a: b\""), (Some(3), None));
-        assert_eq!(parse("COPY leaf_1, line 9, column b"), (Some(9), Some("b".into())));
-        assert_eq!(parse("COPY t, line 3, column line 7, null"), (Some(3), Some("line 7".into())));
-        assert_eq!(parse("COPY t, Zeile 3, Spalte a: »x«"), (Some(3), Some("a".into())));
-        assert_eq!(parse("COPY t, line 3, column b: \"x a: y\""), (Some(3), Some("b".into())));
-        assert_eq!(parse("COPY t, line 3, column b: \"leaf_1 9\""), (Some(3), Some("b".into())));
-        assert_eq!(parse("SQL statement \"SELECT 1\""), (None, None));
-    }
+/// Whether the row, as text, has what the server has printed of it.
+fn has(flow: &Flow<'_>, row: &[u8], entry: &Entry) -> bool {
+    let Some(value) = &entry.value else { return true };
+    // The server cuts what is long.
+    let printed = value.strip_suffix("...").unwrap_or(value).as_bytes();
+    let Some(column) = &entry.column else { return row.starts_with(printed) };
+    let columns = &flow.plan.catalogue.columns;
+    let Some(position) = columns.iter().position(|name| name == column) else { return false };
+    let (parser, mut fields) = (Parser::new(&flow.plan.format, vec![position]), Fields::default());
+    let row = row.strip_suffix(b"\n").unwrap_or(row);
+    parser.parse(row, &mut fields);
+    matches!(fields.get(0, row), Value::Text(text) if text.starts_with(printed))
 }

@@ -2,8 +2,9 @@
 //!
 //! It is one transaction, as the payload was. Rows are sent a few at a time, each time behind a
 //! savepoint. Where the server says at which row it was, that one is rejected, and the others are
-//! sent once more, with those that follow; where it does not say, the rows are halved until one is
-//! left. How many are sent together follows from how many were good in a row ([`Gap`]), so that few are
+//! sent once more, with those that follow; where a row's own text may have said it, or only its key is
+//! said, the rows before that one are stored and it is tried alone. Otherwise the rows are halved until
+//! one is left. How many are sent together follows from how many were good in a row ([`Gap`]), so that few are
 //! sent for nothing.
 //!
 //! What keeps the last few or takes them back goes with the beginning of the next COPY.
@@ -48,6 +49,14 @@ struct Salvage<'s, 'l> {
     gap: Gap,
     stored: u64,
     rejected: Vec<Reject>,
+}
+
+/// The rows that the server may mean.
+enum Suspects {
+    /// This one, for certain.
+    One(usize),
+    /// One of these, or of all.
+    Some(Vec<usize>),
 }
 
 impl Lane<'_> {
@@ -131,13 +140,12 @@ impl Salvage<'_, '_> {
                     bad_before = bad_before.filter(|end| *end > to);
                     self.gap.good_before(to);
                 }
-                Some((Some(at), blame)) => {
+                Some((Suspects::One(at), blame)) => {
                     self.reject(at, blame)?;
                     bad_before = None;
                 }
-                Some((None, blame)) => {
-                    let is_settled = self.settle_suspect(from, to, &blame).await?;
-                    bad_before = if is_settled { None } else { Some(to) };
+                Some((Suspects::Some(rows), _)) => {
+                    (from, bad_before) = self.settle_suspects((from, to), &rows).await?;
                 }
             }
         }
@@ -145,12 +153,12 @@ impl Salvage<'_, '_> {
     }
 
     /// Stores the rows from `from` on and before `to` that are not settled; or, if the server refuses
-    /// them, the row to blame if that is certain, and what the server says.
+    /// them, which of them may be to blame, and what the server says.
     async fn store(
         &mut self,
         from: usize,
         to: usize,
-    ) -> Result<Option<(Option<usize>, Blame)>, Failure> {
+    ) -> Result<Option<(Suspects, Blame)>, Failure> {
         let open: Vec<usize> = (from..to).filter(|&at| !self.settled[at]).collect();
         if open.is_empty() {
             return Ok(None);
@@ -166,19 +174,47 @@ impl Salvage<'_, '_> {
                 self.stored += stored;
                 Ok(None)
             }
-            Err(error) => {
-                let flow = self.lane.flow;
-                let Some(blame) = blame(flow, &error, self.payload.node()) else {
-                    return Err(Failure::Rows(error));
-                };
-                let sent = open.iter().map(|&at| self.rows[at]);
-                let mut lines = lines::of_rows(sent, self.payload.wire(), &flow.plan.format, true);
-                let row = blame.line.and_then(|line| lines::at_line(&mut lines, line));
-                let known = row.and_then(|row| open.iter().find(|&&at| self.rows[at].0 == row));
-                let only = open.first().filter(|_| open.len() == 1);
-                Ok(Some((known.or(only).copied(), blame)))
-            }
+            Err(error) => match blame(self.lane.flow, &error, self.payload.node()) {
+                Some(blame) => Ok(Some((self.suspects(&open, &blame), blame))),
+                None => Err(Failure::Rows(error)),
+            },
         }
+    }
+
+    /// Which of the rows that were sent the server may mean.
+    fn suspects(&self, open: &[usize], blame: &Blame) -> Suspects {
+        if let [only] = open {
+            return Suspects::One(*only);
+        }
+        if let Some(row) = blame.context.certain().and_then(|entry| self.at_line(open, entry.line))
+        {
+            return Suspects::One(row);
+        }
+        let entries = blame.context.0.iter();
+        let mut rows: Vec<usize> =
+            entries.filter_map(|entry| self.at_line(open, entry.line)).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        if rows.is_empty() {
+            rows.extend(self.with_key(open, blame));
+        }
+        Suspects::Some(rows)
+    }
+
+    /// The row with a line of what was sent.
+    fn at_line(&self, open: &[usize], line: u64) -> Option<usize> {
+        let sent = open.iter().map(|&at| self.rows[at]);
+        let format = &self.lane.flow.plan.format;
+        let mut lines = lines::of_rows(sent, self.payload.wire(), format, true);
+        let row = lines::at_line(&mut lines, line)?;
+        open.iter().copied().find(|&at| self.rows[at].0 == row)
+    }
+
+    /// The first row with the key that the server names.
+    fn with_key(&self, open: &[usize], blame: &Blame) -> Option<usize> {
+        let key = blame.key.as_ref()?;
+        let mut finder = key.finder(self.lane.flow.plan, self.payload.wire())?;
+        open.iter().copied().find(|&at| finder.has_key(self.rows[at].1))
     }
 
     /// Sends rows in one COPY; the number of those that were stored.
@@ -202,25 +238,27 @@ impl Salvage<'_, '_> {
         sink.finish().await
     }
 
-    /// Settles the row that the server seems to mean by the key in its detail; false if there is none.
-    async fn settle_suspect(
+    /// Tries each of the rows `suspects` alone, until one is rejected. Those before it are stored first,
+    /// since it may need them. Where the rows begin that may not be settled, and before which one of
+    /// them is bad, if that is known.
+    async fn settle_suspects(
         &mut self,
-        from: usize,
-        to: usize,
-        blame: &Blame,
-    ) -> Result<bool, Failure> {
-        let Some(suspect) = self.suspect(from, to, blame) else { return Ok(false) };
-        if let Some((_, blame)) = self.store(suspect, suspect + 1).await? {
-            self.reject(suspect, blame)?;
+        (from, to): (usize, usize),
+        suspects: &[usize],
+    ) -> Result<(usize, Option<usize>), Failure> {
+        let mut begin = from;
+        for &row in suspects {
+            if self.store(begin, row).await?.is_some() {
+                return Ok((begin, Some(row)));
+            }
+            begin = row + 1;
+            if let Some((_, blame)) = self.store(row, begin).await? {
+                self.reject(row, blame)?;
+                return Ok((begin, None));
+            }
+            self.gap.good_before(begin);
         }
-        Ok(true)
-    }
-
-    /// The first row with the key that the server names.
-    fn suspect(&self, from: usize, to: usize, blame: &Blame) -> Option<usize> {
-        let key = blame.key.as_ref()?;
-        let mut finder = key.finder(self.lane.flow.plan, self.payload.wire())?;
-        (from..to).find(|&at| !self.settled[at] && finder.has_key(self.rows[at].1))
+        Ok((begin, Some(to)))
     }
 
     /// Rejects a row, if one more may be.
