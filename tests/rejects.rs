@@ -5,8 +5,9 @@ mod lookalikes;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use crate::failures::{Bench, Ended, on_both, program};
 
@@ -256,6 +257,19 @@ fn bytes_are_kept_whatever_they_are() {
 }
 
 #[test]
+fn a_link_to_a_file_will_do() {
+    on_both(|bench| {
+        bench.make_table();
+        bench.file("rows.csv", "1,a\nx,b\n");
+        bench.file("there", "");
+        symlink("there", bench.path("bad")).unwrap();
+        let load = ["rows.csv", "-t", "t", "--reject-file", "bad", "--max-rejects", "1"];
+        assert_eq!(bench.load(load).status.code(), Some(3));
+        assert_eq!(fs::read_to_string(bench.path("there")).unwrap(), "x,b\n");
+    });
+}
+
+#[test]
 fn at_the_limit_the_load_ends() {
     on_both(|bench| {
         let input = Input::new();
@@ -320,6 +334,17 @@ fn what_cannot_be_is_refused_beforehand() {
         );
         load(&["--reject-file", "no/bad", "--max-rejects", "1"])
             .fails(1, &["could not write to file \"no/bad\": No such file or directory"]);
+        fs::create_dir(bench.path("folder")).unwrap();
+        fs::create_dir(bench.path("bad.log")).unwrap();
+        assert!(Command::new("mkfifo").arg(bench.path("fifo")).status().unwrap().success());
+        for (name, refused) in
+            [("/dev/null", "/dev/null"), ("fifo", "fifo"), ("folder", "folder"), ("bad", "bad.log")]
+        {
+            let said = format!("error: \"{refused}\" is not a regular file");
+            load(&["--reject-file", name, "--max-rejects", "1"])
+                .fails(2, &[&said, "DETAIL:", "HINT:  Name a file that is not there yet"]);
+        }
+        fs::remove_dir(bench.path("bad.log")).unwrap();
         bench.session.run(
             "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
              CREATE TRIGGER f AFTER INSERT ON t FOR EACH STATEMENT EXECUTE FUNCTION f()",

@@ -68,6 +68,34 @@ fn a_reader_sees_all_or_nothing() {
     }
 }
 
+/// Longer than any limit that a session might have for a lock.
+#[test]
+fn commits_that_take_long_are_waited_for() {
+    for server in [Server::PG15, Server::PG18] {
+        let whole = Whole::new(server);
+        let environment =
+            [("PGSLUICE_FAILPOINT", "atomic::settled:2"), ("PGSLUICE_FAILPOINT_SLEEP", "12000")];
+        let (seen, _) = seen(&whole, &["--atomic", "-j4", MEMORY], &environment);
+        assert!(seen.is_subset(&[0, ROWS as u64].into()), "{seen:?}");
+        whole.is_whole();
+    }
+}
+
+#[test]
+fn nobody_waits_for_a_program_that_is_killed() {
+    for server in [Server::PG15, Server::PG18] {
+        let whole = Whole::new(server);
+        let environment =
+            [("PGSLUICE_FAILPOINT", "atomic::settled:2"), ("PGSLUICE_FAILPOINT_SLEEP", "60000")];
+        let running = whole.start(&["--atomic", "-j4", MEMORY], &environment);
+        let waits = format!("{WAITS} AND mode = 'AccessExclusiveLock'");
+        wait_until("a lock against readers", || whole.bench.count(&waits) > 0);
+        running.signal("-KILL");
+        running.ended();
+        wait_until("the end of the session", || whole.bench.count(&waits) == 0);
+    }
+}
+
 #[test]
 fn without_the_option_a_reader_sees_parts() {
     let whole = Whole::new(Server::PG18);

@@ -62,6 +62,7 @@ use crate::walk;
 /// the load is taken up where it was, as far as its inputs can be read again.
 pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Summary> {
     config.check()?;
+    config.rejects.as_ref().map_or(Ok(()), rejects::check_files)?;
     let id = config.load_id.clone().unwrap_or_else(fresh_id);
     let by = Run::new();
     let attempt = || attempt(config, (&id, &by), target, control);

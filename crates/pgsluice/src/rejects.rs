@@ -81,6 +81,11 @@ struct Batch {
     is_kept: bool,
 }
 
+/// Refuses names of what can only be written to, since rows must be read again and taken out.
+pub(crate) fn check_files(config: &config::Rejects) -> Result<()> {
+    [&config.file, &config.log()].into_iter().try_for_each(|path| output::check_regular(path))
+}
+
 /// Where the rejects of the load `id` go, if there may be any; `header` is set when it is read.
 pub(crate) fn begin(
     config: &Load,

@@ -4,6 +4,8 @@
 //! A session asks for the table for itself. It cannot get it while transactions are prepared, which
 //! keep their locks; but whoever comes after waits behind it. Once it waits for nobody else but loads,
 //! all who could still read are held off. Until then it makes others wait, and must not do so for long.
+//! From then on it stays for as long as the commits take, since a part of the rows would be seen without
+//! it; only if this program dies does the server let readers pass.
 
 use std::pin::pin;
 use std::time::{Duration, Instant};
@@ -25,9 +27,6 @@ use crate::plan::Plan;
 
 /// How long one attempt waits for those who have the table, and makes others wait behind it.
 const LOCK_WAIT: Duration = Duration::from_secs(2);
-
-/// How long others wait at most while transactions are committed.
-const MOST_WAIT: &str = "SET LOCAL lock_timeout = '10s'";
 
 /// Between two looks at who has the table.
 const LOOK: Duration = Duration::from_millis(5);
@@ -54,10 +53,10 @@ impl Gate<'_> {
     pub(crate) async fn behind<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
         let client = connect::connect_for_own(self.target).await?;
         client.batch_execute(sql::PATIENT).await?;
+        two_phase::wait_while_connected(&client).await?;
         let pid = client.query_one("SELECT pg_catalog.pg_backend_pid()", &[]).await?.get(0);
         let root = &self.plan.tree.nodes[ROOT].relation;
-        let lock =
-            format!("{}; {MOST_WAIT}; LOCK TABLE ONLY {root} IN ACCESS EXCLUSIVE MODE", sql::BEGIN);
+        let lock = format!("{}; LOCK TABLE ONLY {root} IN ACCESS EXCLUSIVE MODE", sql::BEGIN);
         let began = Instant::now();
         let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
         loop {

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result, plain_io};
 use crate::kind::Kind;
@@ -94,7 +94,21 @@ impl Output {
     }
 }
 
-fn cannot_write(path: &std::path::Path, error: &io::Error) -> Error {
+/// Refuses what is there and is not a regular file, or a link to one.
+pub(super) fn check_regular(path: &Path) -> Result<()> {
+    if std::fs::metadata(path).map_or(true, |found| found.is_file()) {
+        return Ok(());
+    }
+    let message = format!("\"{}\" is not a regular file", path.display());
+    Err(Error::new(Kind::Usage, message)
+        .detail(
+            "Rows are written to it before the others are committed, and are taken out again if \
+             that fails.",
+        )
+        .hint("Name a file that is not there yet, and remove it afterwards."))
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> Error {
     let reason = plain_io(error);
     Error::new(Kind::Input, format!("could not write to file \"{}\": {reason}", path.display()))
 }
