@@ -1,7 +1,10 @@
 //! Rows that are refused: the message names file, line, byte offset and column, and has
 //! PostgreSQL's SQLSTATE and words; what it says of the table is so.
 
-use super::{Bench, on_both};
+use std::fs::OpenOptions;
+use std::process::Command;
+
+use super::{Bench, Running, on_both, program};
 use crate::server::Server;
 
 /// A row that is refused, between good ones.
@@ -81,8 +84,42 @@ fn an_open_quote_in_a_long_file_is_named_where_it_begins() {
     bench.file("rows.csv", &input);
     let ended = bench.load(["rows.csv", "-t", "t"]);
     let message = "rows.csv:3:8: unterminated CSV quoted field (SQLSTATE 22P04)";
-    ended.fails(1, &[message]);
+    let detail = "DETAIL:  The quote that is not closed is at rows.csv:3:10.";
+    ended.fails(1, &[message, detail, "HINT:  An unbalanced quote"]);
     assert_eq!(ended.committed(), bench.count("t"));
+    // It may be on another line than the row's first.
+    bench.file("rows.csv", "1,a\n\"2\n\n\",x\"y\"\"z\n");
+    bench.load(["rows.csv", "-t", "t"]).fails(1, &["rows.csv:2:4: ", "is at rows.csv:4:11."]);
+}
+
+/// A file with a hole in place of what nobody needs to write.
+fn long_file(bench: &Bench, start: &str, length: u64) {
+    bench.file("rows.csv", start);
+    let file = OpenOptions::new().write(true).open(bench.path("rows.csv")).unwrap();
+    file.set_len(length).unwrap();
+}
+
+#[test]
+fn a_row_that_cannot_end_is_refused_in_little_memory() {
+    let bench = Bench::with_table(Server::PG18);
+    for (length, message) in [
+        (300 << 20, "unterminated CSV quoted field (SQLSTATE 22P04)"),
+        (1200 << 20, "row exceeds maximum allowed length (1073741823 bytes) (SQLSTATE 54000)"),
+    ] {
+        long_file(&bench, "1,a\n2,\"b\n", length);
+        let mut load = Command::new("sh");
+        // Threads and the program itself take some 600 MB of addresses.
+        load.args(["-c", "ulimit -v 1000000; exec \"$@\"", "sh"]).arg(program().get_program());
+        load.args(["load", "rows.csv", "-d", &bench.url, "-t", "t", "-j1", "--memory", "1MB"]);
+        let ended = Running::start(load.current_dir(bench.folder.path())).ended();
+        ended.fails(1, &[&format!("rows.csv:2:4: {message}"), "is at rows.csv:2:6."]);
+        // Rows before it may have come in.
+        assert_eq!(ended.committed(), bench.count("t"));
+        bench.session.run("TRUNCATE t");
+    }
+    // A row that no quote has made so long.
+    long_file(&bench, "1,a\n2,", 1200 << 20);
+    bench.load(["rows.csv", "-t", "t"]).fails(1, &["rows.csv:2:4: row exceeds", "54000"]);
 }
 
 #[test]

@@ -53,6 +53,17 @@ pub struct Malformed {
     pub start: u32,
     /// Line of the row, as in [`Row::line`].
     pub line: u32,
+    /// The quote of the row that is not closed, if that is what is wrong.
+    pub quote: Option<OpenQuote>,
+}
+
+/// A quote of a row that is not closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenQuote {
+    /// Offset in the row.
+    pub offset: u32,
+    /// Physical lines between the start of the row and the quote.
+    pub lines: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +92,8 @@ enum Step {
     End(usize),
     /// The bytes ran out inside the row.
     More,
+    /// The bytes have ended within quotes.
+    Unterminated,
     /// Not a row.
     Bad(&'static str, Option<&'static str>),
 }
@@ -124,11 +137,47 @@ impl Splitter {
                 Step::More => break,
                 Step::Bad(message, hint) => {
                     let Row { start, line, .. } = row(start);
-                    return Err(Malformed { message, hint, start, line });
+                    return Err(Malformed { message, hint, start, line, quote: None });
+                }
+                Step::Unterminated => {
+                    let quote = self.open_quote(&bytes[start..]);
+                    let Row { start, line, .. } = row(start);
+                    let message = "unterminated CSV quoted field";
+                    return Err(Malformed { message, hint: None, start, line, quote });
                 }
             }
         }
         Ok(scan)
+    }
+
+    /// The quote that is open where `row` ends.
+    pub fn open_quote(&self, row: &[u8]) -> Option<OpenQuote> {
+        let Syntax::Csv { quote, escape, .. } = self.syntax else { return None };
+        let mut at = 0;
+        loop {
+            let opened = at + memchr(quote, &row[at..])?;
+            at = opened + 1;
+            loop {
+                let Some(end) = quoted_end(row, at, quote, escape) else {
+                    let lines = self.hidden_lines(&row[..opened]);
+                    return Some(OpenQuote { offset: opened as u32, lines });
+                };
+                at = end;
+                if escape != quote || row.get(end) != Some(&quote) {
+                    break;
+                }
+                at += 1;
+            }
+        }
+    }
+
+    /// The bytes of which one must follow if a row that has not ended, perhaps within quotes, is to end
+    /// before the input does.
+    pub fn enders(&self, is_quoted: bool) -> [u8; 2] {
+        match self.syntax {
+            Syntax::Csv { quote, .. } if is_quoted => [quote; 2],
+            _ => [b'\n', b'\r'],
+        }
     }
 
     /// Finds line ends, and what may hide them.
@@ -213,7 +262,7 @@ impl Splitter {
             }
         }
         match quoted && last {
-            true => Step::Bad("unterminated CSV quoted field", None),
+            true => Step::Unterminated,
             false => Step::More,
         }
     }
@@ -385,5 +434,27 @@ mod tests {
         assert_eq!((scan.consumed, rows.len()), (2, 1));
         let malformed = splitter.scan(b"\"b\n", true, &mut rows).expect_err("unterminated");
         assert_eq!(malformed.message, "unterminated CSV quoted field");
+        assert_eq!(malformed.quote, Some(OpenQuote { offset: 0, lines: 0 }));
+    }
+
+    #[test]
+    fn an_open_quote_is_found_where_it_begins() {
+        let open = |escape, row: &[u8]| {
+            let mut format = Format::csv();
+            format.syntax = Syntax::Csv { quote: b'"', escape, end_marker: false };
+            let quote = Splitter::new(&format).open_quote(row);
+            quote.map(|OpenQuote { offset, lines }| (offset, lines))
+        };
+        for (row, expected) in [
+            (&b"a,\"b\"\"\nc"[..], Some((2, 0))),
+            (b"\"a\n\",\"b\"\"\"\n,x\"", Some((13, 2))),
+            (b"\"a\n\n\",b\"c", Some((7, 2))),
+            (b"\"a\",\"\"", None),
+            (b"", None),
+        ] {
+            assert_eq!(open(b'"', row), expected, "{}", String::from_utf8_lossy(row));
+        }
+        assert_eq!(open(b'\\', b"\"a\\\"\n\",\"b\\\""), Some((7, 1)));
+        assert_eq!(Splitter::new(&Format::text()).open_quote(b"a\"b"), None);
     }
 }

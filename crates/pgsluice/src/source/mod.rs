@@ -1,5 +1,6 @@
 //! Where bytes come from: files, directories, glob patterns and standard input.
 
+mod ahead;
 mod fingerprint;
 mod original;
 mod reader;

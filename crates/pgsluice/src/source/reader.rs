@@ -6,9 +6,10 @@ use std::sync::{Arc, OnceLock};
 use pgsluice_core::format::Format;
 use pgsluice_core::parse::Parser;
 use pgsluice_core::position::Position;
-use pgsluice_core::split::{Malformed, Row, Splitter};
+use pgsluice_core::split::{Malformed, OpenQuote, Row, Splitter};
 
 use super::Input;
+use super::ahead::Ahead;
 use crate::config::Header;
 use crate::error::{Error, Place, Result, plain_io};
 use crate::kind::Kind;
@@ -16,8 +17,15 @@ use crate::kind::Kind;
 /// Bytes of a split, unless one row is longer.
 const SPLIT_BYTES: usize = 1 << 20;
 
-/// The longest row that is looked for the end of; PostgreSQL refuses rows far shorter.
-const LONGEST_ROW: usize = 2 << 30;
+/// The longest row: `MaxAllocSize` of `src/include/utils/memutils.h`, at which `enlargeStringInfo` refuses
+/// a line, without the byte that ends it in memory.
+const LONGEST_ROW: usize = 0x3fff_ffff - 1;
+
+/// As PostgreSQL 18 words it of a string buffer.
+const TOO_LONG: &str = "row exceeds maximum allowed length (1073741823 bytes)";
+
+/// The longest row that is held before it is known that it can end.
+const LONG_ROW: usize = 64 << 20;
 
 /// A range of one input that begins and ends at row ends, and its rows.
 #[derive(Debug)]
@@ -57,6 +65,8 @@ struct Open {
     start: Position,
     rest: Vec<u8>,
     header: Header,
+    /// Whether it is known that the row in `rest` may end.
+    looked: bool,
 }
 
 impl Reader {
@@ -99,7 +109,7 @@ impl Reader {
             let scan = open.splitter.scan(&bytes, last, &mut rows);
             let scan = scan.map_err(|malformed| open.malformed(malformed, input))?;
             let start = open.start;
-            open.rest.extend_from_slice(&bytes[scan.consumed..]);
+            open.keep(&mut bytes, scan.consumed);
             open.start.offset += scan.consumed as u64;
             open.start.line += u64::from(scan.lines);
             if open.header != Header::Absent && !rows.is_empty() {
@@ -151,26 +161,56 @@ impl Open {
             start: Position { source: source as u32, offset: 0, line: 1 },
             rest: Vec::new(),
             header,
+            looked: false,
         })
     }
 
     /// Fills `bytes` with what was left and what follows; true at the end of the input.
     fn fill(&mut self, bytes: &mut Vec<u8>, input: &Input) -> Result<bool> {
-        bytes.append(&mut self.rest);
-        // What is left is less than one row: when that is long, look much further at once.
-        let room = SPLIT_BYTES.max(2 * bytes.len());
-        if room > LONGEST_ROW {
-            let message = "row is longer than 1 GiB";
-            return Err(Error::new(Kind::Data, message)
-                .sqlstate("54000")
-                .at(self.place(self.start, input))
-                .hint("An unbalanced quote can make the rest of a file one row."));
+        // What is left is less than one row: a long one is neither copied nor held twice.
+        match self.rest.len() > SPLIT_BYTES {
+            true => std::mem::swap(bytes, &mut self.rest),
+            false => bytes.append(&mut self.rest),
         }
-        bytes.reserve(room);
-        let want = (room - bytes.len()) as u64;
-        let got = (&mut self.stream).take(want).read_to_end(bytes);
-        let got = got.map_err(|error| cannot_read(input, &error))?;
-        Ok((got as u64) < want)
+        self.check_row(bytes, input)?;
+        // When it is long, look much further at once.
+        let room = SPLIT_BYTES.max(2 * bytes.len()).min(LONGEST_ROW + SPLIT_BYTES);
+        let want = room - bytes.len();
+        bytes.reserve_exact(want);
+        let got = (&mut self.stream).take(want as u64).read_to_end(bytes);
+        Ok(got.map_err(|error| cannot_read(input, &error))? < want)
+    }
+
+    /// Keeps what a scan has not consumed.
+    fn keep(&mut self, bytes: &mut Vec<u8>, consumed: usize) {
+        match consumed {
+            0 => std::mem::swap(bytes, &mut self.rest),
+            _ => {
+                self.rest.extend_from_slice(&bytes[consumed..]);
+                self.looked = false;
+            }
+        }
+    }
+
+    /// Refuses a row that is too long, or that will be, or whose quote is not closed, if it is known by
+    /// now.
+    fn check_row(&mut self, row: &[u8], input: &Input) -> Result<()> {
+        if row.len() < LONG_ROW || self.looked && row.len() <= LONGEST_ROW {
+            return Ok(());
+        }
+        self.looked = true;
+        let quote = self.splitter.open_quote(row);
+        let most = LONGEST_ROW.saturating_sub(row.len()) as u64;
+        let enders = self.splitter.enders(quote.is_some());
+        let ahead = input.ahead(self.start.offset + row.len() as u64, most, enders)?;
+        let (message, sqlstate) = match ahead {
+            _ if row.len() > LONGEST_ROW => (TOO_LONG, "54000"),
+            Ahead::Nothing => (TOO_LONG, "54000"),
+            Ahead::End if quote.is_some() => ("unterminated CSV quoted field", "22P04"),
+            Ahead::Found | Ahead::End => return Ok(()),
+        };
+        let error = Error::new(Kind::Data, message).sqlstate(sqlstate);
+        Err(self.with_quote(error, self.start, quote, input).at(self.place(self.start, input)))
     }
 
     /// Reads what follows an end-of-data marker, up to the end; its length.
@@ -181,15 +221,32 @@ impl Open {
     }
 
     fn malformed(&self, malformed: Malformed, input: &Input) -> Error {
-        let Malformed { message, hint, start, line } = malformed;
+        let Malformed { message, hint, start, line, quote } = malformed;
         let mut at = self.start;
         at.offset += u64::from(start);
         at.line += u64::from(line);
         let error = Error::new(Kind::Data, message).sqlstate("22P04").at(self.place(at, input));
+        let error = self.with_quote(error, at, quote, input);
         match hint {
             Some(hint) => error.hint(hint),
             None => error,
         }
+    }
+
+    /// Adds to `error` where a quote of the row at `at` was opened.
+    fn with_quote(
+        &self,
+        error: Error,
+        at: Position,
+        quote: Option<OpenQuote>,
+        input: &Input,
+    ) -> Error {
+        let Some(OpenQuote { offset, lines }) = quote else { return error };
+        let (offset, line) = (at.offset + u64::from(offset), at.line + u64::from(lines));
+        let opened = self.place(Position { offset, line, ..at }, input);
+        error.detail(format!("The quote that is not closed is at {opened}.")).hint(
+            "An unbalanced quote makes one field of all that follows: close it, or double it.",
+        )
     }
 
     fn place(&self, at: Position, input: &Input) -> Place {

@@ -1,0 +1,72 @@
+//! Whether a very long row of a file can end, found out before more of it is held in memory: a quote
+//! that is not closed makes one row of all that follows.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+
+use super::Input;
+use super::reader::cannot_read;
+use crate::error::Result;
+
+/// Bytes that are looked at together.
+const BLOCK_BYTES: usize = 256 << 10;
+
+/// What comes first behind a place of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ahead {
+    /// One of the bytes, or it is not known, since the input cannot be read twice.
+    Found,
+    /// The end of the input.
+    End,
+    /// So many other bytes.
+    Nothing,
+}
+
+impl Input {
+    /// What comes first within `most` bytes from `offset` on.
+    pub(super) fn ahead(&self, offset: u64, most: u64, bytes: [u8; 2]) -> Result<Ahead> {
+        let Some(path) = self.path.as_ref().filter(|_| self.is_lasting()) else {
+            return Ok(Ahead::Found);
+        };
+        let look = || {
+            let mut file = File::open(path)?;
+            file.seek(SeekFrom::Start(offset))?;
+            let mut rest = file.take(most);
+            let mut block = vec![0; BLOCK_BYTES];
+            loop {
+                match rest.read(&mut block)? {
+                    0 if rest.limit() > 0 => return Ok(Ahead::End),
+                    0 => return Ok(Ahead::Nothing),
+                    got if bytes.iter().any(|byte| block[..got].contains(byte)) => {
+                        return Ok(Ahead::Found);
+                    }
+                    _ => {}
+                }
+            }
+        };
+        look().map_err(|error| cannot_read(self, &error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ahead, BLOCK_BYTES};
+
+    #[test]
+    fn what_comes_first_is_found() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("rows.csv");
+        let text = format!("\"{}\"", "x".repeat(2 * BLOCK_BYTES));
+        std::fs::write(&path, &text).expect("a file");
+        let [input] = &super::super::resolve(&[path.display().to_string()]).expect("inputs")[..]
+        else {
+            panic!("one input")
+        };
+        let ahead = |most, byte| input.ahead(1, most, [byte; 2]).expect("the file");
+        let length = text.len() as u64;
+        assert_eq!(ahead(length, b'"'), Ahead::Found);
+        assert_eq!(ahead(length, b'\n'), Ahead::End);
+        assert_eq!(ahead(length - 2, b'"'), Ahead::Nothing);
+        assert_eq!(ahead(length - 1, b'"'), Ahead::Found);
+    }
+}
