@@ -29,6 +29,7 @@ mod partitions;
 mod passwords;
 mod placement;
 mod policy;
+mod pooler;
 mod proxy;
 mod qualified;
 mod random;

@@ -108,13 +108,15 @@ impl Swap<'_> {
     async fn attempt(&self, wait: Duration) -> Result<u64> {
         // Rows must not wait for the commit to be checked: a table with such rows cannot be altered.
         let begin = format!(
-            "{}; SET LOCAL lock_timeout = {}; {}; {}",
+            "{}; SET LOCAL lock_timeout = {}; {}; {}; {}",
             sql::BEGIN,
             wait.as_millis().max(1),
             sql::IMMEDIATE,
-            self.lock()
+            self.lock(),
+            self.exchange.keeper.asks_session()
         );
-        self.client.batch_execute(&begin).await?;
+        let answers = self.client.simple_query(&begin).await?;
+        self.exchange.keeper.check_session(&answers)?;
         self.check_turn().await?;
         self.check_unaltered().await?;
         let moved = self.move_rows().await?;

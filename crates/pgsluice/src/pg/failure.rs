@@ -117,6 +117,14 @@ impl Failure {
         failure
     }
 
+    /// The session ended, or was refused, before it was used.
+    pub(in crate::pg) fn of_session(error: &tokio_postgres::Error) -> Self {
+        match error.as_db_error() {
+            Some(refusal) => Self::from_server(refusal),
+            None => Self::new(chain(error)).passing(),
+        }
+    }
+
     /// Nothing answered, or the network said no; the caller adds the hint.
     pub(in crate::pg) fn from_network(error: &io::Error) -> Self {
         Self::new(plain_io(error)).moving_on()

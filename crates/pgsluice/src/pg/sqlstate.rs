@@ -28,6 +28,10 @@ pub(crate) fn is_about_names(code: &str) -> bool {
 /// The next step where the server gives none, for a statement.
 pub(crate) fn next_step(code: &str) -> Option<&'static str> {
     Some(match code {
+        "26000" | "42P05" => {
+            "Connect to the server itself, or to a pool in session mode: a pooler has given the \
+             session, and what was prepared in it, to others."
+        }
         "25006" => {
             "Connect to the primary server, or see default_transaction_read_only of this user and \
              database."

@@ -74,8 +74,7 @@ impl<'a> Lane<'a> {
         let held = flow.atomic.map(Atomic::enter);
         let opening = async {
             let link = connect::open(target).await?;
-            link.client.batch_execute(sql::PATIENT).await?;
-            link.client.batch_execute(sql::ASYNCHRONOUS).await?;
+            link.client.batch_execute(&[sql::PATIENT, sql::ASYNCHRONOUS].join(";")).await?;
             let still = Still::prepare(&link.client, flow.plan).await?;
             let writer = match flow.ledger {
                 Some(ledger) => Some(Writer::open(ledger, &link.client).await?),
@@ -223,6 +222,7 @@ impl<'a> Lane<'a> {
             Some(beside) => (beside.begin.clone(), plan.copy_into(&beside.relation, wire)),
             None => (self.begin_here(node, wire), plan.copy_statement(node, wire)),
         };
+        let begin = format!("{begin}; {}", self.link.asks_session());
         let beginning = client.simple_query(&begin);
         let asking = self.still.ask(client, node, wire, beside.is_some());
         let begun = try_join3(beginning, asking, client.copy_in(&copy)).await;
@@ -234,6 +234,11 @@ impl<'a> Lane<'a> {
                 false => Failure::Begin(error),
             }
         })?;
+        if let Err(error) = self.link.check_session(&answers) {
+            drop(sink);
+            let _ = client.batch_execute("ROLLBACK").await;
+            return Err(Failure::Session(error));
+        }
         match changed {
             Some(changed) => Err(Failure::Changed(node, changed)),
             None if beside.is_some() || self.held.is_some() => Ok(Box::pin(sink)),
@@ -359,12 +364,20 @@ impl<'a> Lane<'a> {
         outcome: Option<Result<Option<T>, Failure>>,
         sent: &[Sent],
     ) -> Result<Option<T>> {
+        if let Some(Err(failure)) = &outcome
+            && let Some(error) = failure.answer().and_then(|error| self.link.explain(error))
+        {
+            return Err(error);
+        }
         match outcome {
             Some(Ok(Some(committed))) => Ok(Some(committed)),
             Some(Ok(None)) | None => Ok(None),
-            Some(Err(Failure::Unmade(error) | Failure::Row(error) | Failure::Ledger(error))) => {
-                Err(error)
-            }
+            Some(Err(
+                Failure::Unmade(error)
+                | Failure::Row(error)
+                | Failure::Ledger(error)
+                | Failure::Session(error),
+            )) => Err(error),
             Some(Err(Failure::Receipts(error))) => Err(match &self.writer {
                 Some(writer) => writer.ledger.failed(&error),
                 None => unwelcome(&error),

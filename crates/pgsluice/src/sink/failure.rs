@@ -21,6 +21,8 @@ pub(super) enum Failure {
     Changed(NodeId, Changed),
     /// By the ledger, or another run of the load.
     Ledger(Error),
+    /// The server's session is another one than before.
+    Session(Error),
     /// When its receipts were written.
     Receipts(tokio_postgres::Error),
 }
@@ -28,9 +30,18 @@ pub(super) enum Failure {
 impl Failure {
     /// Whether the server has said so, and nothing is committed.
     pub(super) fn is_answer(&self) -> bool {
+        self.answer().is_none_or(is_answer)
+    }
+
+    /// How a statement ended, if it is about one.
+    pub(super) fn answer(&self) -> Option<&tokio_postgres::Error> {
         match self {
-            Self::Begin(error) | Self::Rows(error) | Self::Receipts(error) => is_answer(error),
-            Self::Unmade(_) | Self::Row(_) | Self::Changed(..) | Self::Ledger(_) => true,
+            Self::Begin(error) | Self::Rows(error) | Self::Receipts(error) => Some(error),
+            Self::Unmade(_)
+            | Self::Row(_)
+            | Self::Changed(..)
+            | Self::Ledger(_)
+            | Self::Session(_) => None,
         }
     }
 }

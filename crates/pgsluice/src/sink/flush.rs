@@ -4,19 +4,25 @@ use super::copy::Lane;
 use super::failure::Failure;
 use crate::error::Result;
 use crate::failpoint::failpoint;
-use crate::pg::sql;
+use crate::pg::connect::BACKEND;
+use crate::pg::sql::FLUSH;
 
 impl Lane<'_> {
     /// Makes all that was committed durable, over the connection that has committed it: if the server has
-    /// crashed since, and lost what it had answered, this connection is gone as well.
+    /// crashed since, and lost what it had answered, this connection is gone as well; or, behind a pooler, has
+    /// another session.
     pub(crate) async fn flush(&self) -> Result<()> {
         if self.flow.control.is_stopped() {
             return Ok(());
         }
         failpoint("load::flushing");
         let flushing = async {
-            let flushed = self.link.client.batch_execute(sql::FLUSH).await;
-            self.judge(Some(flushed.map(Some).map_err(Failure::Begin)), &[]).map(drop)
+            let flush = [FLUSH, BACKEND].join(";");
+            let flushed = self.link.client.simple_query(&flush).await;
+            match self.judge(Some(flushed.map(Some).map_err(Failure::Begin)), &[])? {
+                Some(answers) => self.link.check_same(&answers),
+                None => Ok(()),
+            }
         };
         // A standby may be waited for.
         self.flow.control.unless_stopped(flushing).await

@@ -30,8 +30,10 @@ impl Lane<'_> {
             let ledger = self.writer.as_ref().map(|writer| writer.ledger);
             let fence = ledger.map_or_else(String::new, |ledger| ledger.fence());
             let immediate = self.flow.rejects.map_or("", |_| sql::IMMEDIATE);
-            let begin = format!("{}; {immediate}; {fence}", sql::BEGIN);
+            let begin =
+                format!("{}; {immediate}; {fence}; {}", sql::BEGIN, self.link.asks_session());
             let answers = client.simple_query(&begin).await?;
+            self.link.check_session(&answers)?;
             match ledger {
                 Some(ledger) if !is_held(&answers) => return Err(ledger.lost_turn(client).await),
                 Some(ledger) => ledger.check_current(client).await?,

@@ -7,8 +7,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio_postgres::{CancelToken, Client, Connection, Error, NoTls};
+use tokio_postgres::{CancelToken, Client, Connection, Error, NoTls, SimpleQueryMessage};
 
+use super::backend::{BACKEND, Backend};
+use super::told::told;
 use super::watch::Watched;
 use crate::Result;
 use crate::control::Control;
@@ -21,6 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub(crate) struct Link {
     pub(crate) client: Client,
     pub(crate) canceller: Canceller,
+    backend: Option<Backend>,
+    is_pooled: bool,
     ending: Arc<OnceLock<Error>>,
 }
 
@@ -43,7 +47,50 @@ impl Link {
             }
         });
         let canceller = Canceller { token: client.cancel_token(), tls };
-        Self { client, canceller, ending }
+        Self { client, canceller, backend: None, is_pooled: false, ending }
+    }
+
+    /// Notes which session of the server it has. That of a pooler is another one than was named at login.
+    pub(super) async fn identify(&mut self) -> Result<(), Error> {
+        self.backend = Backend::of(&self.client).await?;
+        let told = told(&self.canceller.token).await.map(|pid| pid.to_string());
+        self.is_pooled = self.backend.as_ref().map(Backend::pid) != told.as_deref();
+        Ok(())
+    }
+
+    /// Whether something lies between it and the server that may give its session to others.
+    pub(super) fn is_pooled(&self) -> bool {
+        self.is_pooled
+    }
+
+    /// Refuses that `other`, which is in a transaction, has the session of this one, or that this one has
+    /// another one by now.
+    pub(super) async fn check_apart(&self, other: &Self) -> Result<()> {
+        let (Some(own), Some(other)) = (&self.backend, &other.backend) else { return Ok(()) };
+        own.check_alone(other)?;
+        self.check_same(&self.client.simple_query(BACKEND).await?)
+    }
+
+    /// What a transaction asks last when it begins, for [`Self::check_session`], where sessions may be given to
+    /// others; empty where not.
+    pub(crate) fn asks_session(&self) -> &'static str {
+        if self.is_pooled { BACKEND } else { "" }
+    }
+
+    /// Refuses a transaction in another session than the one that it began with.
+    pub(crate) fn check_session(&self, answers: &[SimpleQueryMessage]) -> Result<()> {
+        if self.is_pooled { self.check_same(answers) } else { Ok(()) }
+    }
+
+    /// Refuses answers of another session than the one that it began with; the last of them is that to
+    /// [`BACKEND`].
+    pub(crate) fn check_same(&self, answers: &[SimpleQueryMessage]) -> Result<()> {
+        self.backend.as_ref().map_or(Ok(()), |backend| backend.check(answers))
+    }
+
+    /// What `error` means where sessions may be given to others; None if no more than it says.
+    pub(crate) fn explain(&self, error: &Error) -> Option<crate::Error> {
+        if self.is_pooled { Backend::without_statement(error) } else { None }
     }
 
     /// Whether the connection has ended, after giving it its turn: nobody else looks at it while

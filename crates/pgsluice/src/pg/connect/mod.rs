@@ -1,12 +1,15 @@
 //! Opens connections: each host in turn, each of its addresses, with and without TLS as `sslmode`
 //! says.
 //!
-//! `attempt` is one address, `watch` tells whether its TLS handshake began. What
+//! `attempt` is one address, `watch` tells whether its TLS handshake began; `backend` and `told` tell whether
+//! the session is the connection's own. What
 //! went wrong is worded in `super::failure`. The order of attempts, and what ends them, is libpq's `PQconnectPoll`
 //! (`src/interfaces/libpq/fe-connect.c`, 18).
 
 mod attempt;
+mod backend;
 mod link;
+mod told;
 mod watch;
 
 use std::hash::{BuildHasher, RandomState};
@@ -17,11 +20,12 @@ use tokio_postgres::Client;
 
 use super::conninfo::{Endpoint, Place, SessionAttrs, Target};
 use super::failure::Failure;
-use super::sql::OWN_NAMES;
-use crate::Result;
+use super::sql::{BEGIN, OWN_NAMES};
 use crate::backoff::Backoff;
 use crate::error::plain_io;
+use crate::{Error, Result};
 use attempt::Candidate;
+pub(crate) use backend::BACKEND;
 pub(crate) use link::Link;
 
 /// About the pause after the first failure.
@@ -29,8 +33,11 @@ const FIRST_PAUSE: Duration = Duration::from_millis(200);
 
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
+/// How long a pool may take to show that its sessions are shared: one that has none left keeps silent.
+const PROBE: Duration = Duration::from_secs(1);
+
 /// Connects and logs in; the connection then runs as a task of the current tokio runtime, which
-/// needs its timer enabled where the target has a `connect_timeout`.
+/// needs its timer enabled.
 ///
 /// # Errors What libpq says in the same case, with SQLSTATE where the server refused, and the next
 /// step. When several hosts were tried, the first failure is the message and the others are its
@@ -53,8 +60,13 @@ pub(crate) async fn open(target: &Target) -> Result<Link> {
     let began = Instant::now();
     let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
     loop {
-        let failures = match try_all(target).await {
-            Ok(link) => return Ok(link),
+        let failures = match login(target).await {
+            Ok(link) => {
+                return match is_shared(target, &link).await {
+                    Some(error) => Err(error),
+                    None => Ok(link),
+                };
+            }
             Err(failures) => failures,
         };
         if !failures.last().is_some_and(Failure::may_pass) {
@@ -66,6 +78,39 @@ pub(crate) async fn open(target: &Target) -> Result<Link> {
         }
         tokio::time::sleep(backoff.pause().min(left)).await;
     }
+}
+
+/// Logs in, and looks which session of the server that is.
+async fn login(target: &Target) -> Result<Link, Vec<Failure>> {
+    let mut link = try_all(target).await?;
+    link.identify().await.map_err(|error| vec![Failure::of_session(&error)])?;
+    Ok(link)
+}
+
+/// What speaks against the pool that the first of the connections to the target has come through.
+async fn is_shared(target: &Target, link: &Link) -> Option<Error> {
+    if let Some(known) = target.pool().get() {
+        return known.clone();
+    }
+    if !link.is_pooled() {
+        return None;
+    }
+    let found = probe(target, link).await.err();
+    target.pool().get_or_init(|| found).clone()
+}
+
+/// Refuses a pool whose sessions are handed out by the transaction, as far as that shows: it gives the one of
+/// `link`, which is in none, to the next who comes; or another one to `link`.
+async fn probe(target: &Target, link: &Link) -> Result<()> {
+    let probing = async {
+        let Ok(mut other) = try_all(target).await else { return Ok(()) };
+        other.client.batch_execute(BEGIN).await?;
+        other.identify().await?;
+        let checked = link.check_apart(&other).await;
+        other.client.batch_execute("COMMIT").await?;
+        checked
+    };
+    tokio::time::timeout(PROBE, probing).await.unwrap_or(Ok(()))
 }
 
 /// Tries each host once, or twice where a standby is preferred.

@@ -1,7 +1,7 @@
 //! A resolved target: every option read, checked and in the form that connecting needs.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio_postgres::Config;
@@ -11,8 +11,8 @@ use super::environment::Environment;
 use super::passfile::Passfile;
 use super::settings::{Settings, usage};
 use super::{config, gather, parse, sslmode};
-use crate::Result;
 use crate::pg::tls;
+use crate::{Error, Result};
 
 /// Where and how to connect; cheap to clone. It shows no password, not even in `Debug`.
 #[derive(Clone)]
@@ -31,6 +31,7 @@ struct Inner {
     timeout: Option<Duration>,
     tls: tls::Settings,
     warnings: Vec<String>,
+    pool: OnceLock<Option<Error>>,
 }
 
 /// Which of several servers will do: libpq's `target_session_attrs`.
@@ -93,6 +94,7 @@ impl Target {
             timeout,
             tls: sslmode::read(settings, env)?,
             warnings,
+            pool: OnceLock::new(),
         };
         Ok(Self { inner: Arc::new(inner), patience: Duration::ZERO })
     }
@@ -141,6 +143,11 @@ impl Target {
 
     pub(in crate::pg) fn timeout(&self) -> Option<Duration> {
         self.inner.timeout
+    }
+
+    /// What speaks against the pool that lies before the server, once it was tried.
+    pub(in crate::pg) fn pool(&self) -> &OnceLock<Option<Error>> {
+        &self.inner.pool
     }
 
     pub(in crate::pg) fn tls(&self) -> &tls::Settings {

@@ -1,0 +1,82 @@
+//! Which session of the server a connection has. Behind a pooler that hands sessions out by the transaction it
+//! has another one each time: what is set, locked or prepared in one is left to others, and a crash of the server, which
+//! takes back what was committed asynchronously, closes nothing here.
+
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, SimpleQueryMessage};
+
+use crate::error::{Error, Result};
+use crate::kind::Kind;
+
+/// What no other session of any server has: its process, and when the server and the session began. The
+/// latter a role may not always see.
+pub(crate) const BACKEND: &str = "
+SELECT pg_catalog.concat_ws(' ', pg_catalog.pg_backend_pid(),
+           pg_catalog.encode(pg_catalog.timestamptz_send(pg_catalog.pg_postmaster_start_time()), 'hex'),
+           pg_catalog.encode(pg_catalog.timestamptz_send(a.backend_start), 'hex'))
+FROM pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid()) AS a";
+
+/// A session of the server, as it calls itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Backend(String);
+
+impl Backend {
+    /// The one that `client` has now.
+    pub(super) async fn of(client: &Client) -> Result<Option<Self>, tokio_postgres::Error> {
+        Ok(Self::in_answers(&client.simple_query(BACKEND).await?))
+    }
+
+    fn in_answers(answers: &[SimpleQueryMessage]) -> Option<Self> {
+        answers.iter().rev().find_map(|answer| match answer {
+            SimpleQueryMessage::Row(row) => row.get(0).map(|text| Self(text.to_owned())),
+            _ => None,
+        })
+    }
+
+    /// Its process.
+    pub(super) fn pid(&self) -> &str {
+        self.0.split(' ').next().unwrap_or_default()
+    }
+
+    /// Refuses that the last of `answers`, which [`BACKEND`] has given, comes from another session.
+    pub(super) fn check(&self, answers: &[SimpleQueryMessage]) -> Result<()> {
+        match Self::in_answers(answers) {
+            Some(now) if now != *self => Err(shared(&format!(
+                "This connection had the server's process {} at first, and has {} now.",
+                self.pid(),
+                now.pid()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// The error for a session that does not know a statement which was prepared, if that is what `error` says.
+    pub(super) fn without_statement(error: &tokio_postgres::Error) -> Option<Error> {
+        let is_unknown = error.code() == Some(&SqlState::INVALID_SQL_STATEMENT_NAME);
+        is_unknown.then(|| shared("A statement that was prepared is not known any more."))
+    }
+
+    /// Refuses that another connection has it as well.
+    pub(super) fn check_alone(&self, other: &Self) -> Result<()> {
+        match self == other {
+            true => Err(shared(&format!(
+                "Two connections at once have the server's process {}.",
+                self.pid()
+            ))),
+            false => Ok(()),
+        }
+    }
+}
+
+/// The error for a connection whose session is not its own.
+fn shared(how: &str) -> Error {
+    Error::new(Kind::Server, "the connection goes through a pooler in transaction mode")
+        .sqlstate("0A000")
+        .detail(how)
+        .detail("Settings, locks and prepared statements need a session of their own.")
+        .hint(
+            "Connect to the server itself, or to a pool in session mode; in pgbouncer that is \
+             pool_mode=session of the database or the user.",
+        )
+        .lasting()
+}
