@@ -4,6 +4,7 @@
 //! What a leaf has is told by `pg_dump`: its output before and after must be the same text.
 
 mod carried;
+mod differing;
 mod refused;
 mod stopped;
 mod swapped;
@@ -41,6 +42,11 @@ on_each_server!(
         statistics,
         replica_identity,
         temporal_keys,
+        constraints_that_are_not_valid,
+        every_column_of_the_catalogue,
+        event_triggers_that_change_new_tables,
+        leaves_that_get_obstacles_meanwhile,
+        estimates,
         obstacles,
         what_nobody_foresaw,
         plain_tables,
@@ -71,7 +77,14 @@ type Test = fn(&Case);
 
 fn check(name: &str, server: Server) {
     let case = Case { bench: Bench::new(server), server };
-    let tests = [trees::TESTS, carried::TESTS, refused::TESTS, swapped::TESTS, stopped::TESTS];
+    let tests = [
+        trees::TESTS,
+        carried::TESTS,
+        differing::TESTS,
+        refused::TESTS,
+        swapped::TESTS,
+        stopped::TESTS,
+    ];
     let test = tests.into_iter().flatten().find(|(known, _)| *known == name);
     test.unwrap_or_else(|| panic!("no test has the name {name}")).1(&case);
 }

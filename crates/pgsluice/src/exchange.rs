@@ -13,6 +13,7 @@
 
 mod beside;
 mod build;
+mod difference;
 mod swap;
 
 use std::collections::BTreeMap;

@@ -13,13 +13,14 @@ use tokio_postgres::{Client, SimpleQueryMessage};
 
 use super::Exchange;
 use super::beside::Beside;
+use super::difference::{Difference, difference};
 use crate::backoff::Backoff;
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::failpoint::failpoint;
 use crate::kind::Kind;
 use crate::ledger::{Ledger, Statements};
-use crate::pg::exchange::{BOUND, Definition, Reader, Stage, find};
+use crate::pg::exchange::{BOUND, Reader, Stage, find, obstacles};
 use crate::pg::ledger::is_held;
 use crate::pg::{is_answer, sql};
 use crate::plan::Plan;
@@ -92,6 +93,12 @@ struct Swap<'a> {
     receipts: Option<(&'a Ledger, &'a Splits, Statements)>,
 }
 
+/// What is about a leaf that was not when its table was made.
+enum Differs {
+    Obstacle(String),
+    Thing(Difference),
+}
+
 /// A partition is attached before the DEFAULT beside it, whose rows would be read otherwise.
 fn in_order<'a>(plan: &Plan, leaves: &'a [(NodeId, Beside)]) -> Vec<&'a (NodeId, Beside)> {
     let defaults = |node: NodeId| {
@@ -158,19 +165,30 @@ impl Swap<'_> {
     async fn check_unaltered(&self) -> Result<()> {
         let oid = |(node, _): &&(NodeId, Beside)| self.plan.catalogue.facts[*node].oid;
         let oids: Vec<u32> = self.leaves.iter().map(oid).collect();
-        let now = self.reader.describe(self.client, &oids).await?;
-        for ((node, beside), now) in self.leaves.iter().zip(now) {
-            if let Some(thing) = difference(&beside.defined.itself, &now) {
-                let leaf = self.plan.tree.nodes[*node].relation.label();
-                let message = format!("table {leaf} was altered during the load");
-                let detail = format!("It is about its {} {}.", thing.kind, thing.name);
-                return Err(Error::new(Kind::Server, message)
-                    .sqlstate("55000")
-                    .detail(detail)
-                    .hint("Load again."));
+        let Some((node, what)) = self.differs(&oids).await? else { return Ok(()) };
+        let leaf = self.plan.tree.nodes[node].relation.label();
+        let message = format!("table {leaf} was altered during the load");
+        let error = Error::new(Kind::Server, message).sqlstate("55000").hint("Load again.");
+        Err(match what {
+            Differs::Obstacle(why) => error.detail(format!("Now {why}.")),
+            Differs::Thing(difference) => {
+                error.detail(format!("It is about its {} {}.", difference.kind, difference.name))
             }
+        })
+    }
+
+    /// The first of the leaves that is not what it was, where they now have `oids`.
+    async fn differs(&self, oids: &[u32]) -> Result<Option<(NodeId, Differs)>> {
+        let columns = &self.plan.catalogue.columns;
+        let obstacles = obstacles(self.client, oids, columns).await?;
+        if let Some((place, why)) = obstacles.into_iter().next() {
+            return Ok(Some((self.leaves[place].0, Differs::Obstacle(why))));
         }
-        Ok(())
+        let now = self.reader.describe(self.client, oids).await?;
+        Ok(self.leaves.iter().zip(now).find_map(|((node, beside), now)| {
+            let difference = difference(&beside.defined.itself, &now)?;
+            Some((*node, Differs::Thing(difference)))
+        }))
     }
 
     async fn move_rows(&self) -> Result<u64> {
@@ -226,21 +244,27 @@ impl Swap<'_> {
         let names =
             self.leaves.iter().map(|(node, _)| self.plan.tree.nodes[*node].relation.to_string());
         let oids = find(self.client, &names.collect::<Vec<_>>()).await?;
-        let now = self.reader.describe(self.client, &oids).await?;
-        for ((node, beside), now) in self.leaves.iter().zip(now) {
-            if let Some(thing) = difference(&beside.defined.itself, &now) {
-                let leaf = self.plan.tree.nodes[*node].relation.label();
-                let message = format!(
-                    "cannot exchange {leaf}: its {} {} would not be the same",
-                    thing.kind, thing.name
-                );
-                return Err(Error::new(Kind::Server, message)
-                    .sqlstate("0A000")
-                    .detail(format!("The difference is at: {}", thing.sql))
-                    .hint("Load without --exchange."));
+        let Some((node, what)) = self.differs(&oids).await? else { return Ok(()) };
+        let leaf = self.plan.tree.nodes[node].relation.label();
+        let (why, detail) = match what {
+            Differs::Obstacle(why) => (why, "The new table got that when it was made.".to_owned()),
+            Differs::Thing(it) => {
+                let Difference { kind, name, before, now } = it;
+                let none = || "nothing of the kind".to_owned();
+                (
+                    format!("its {kind} {name} would not be the same"),
+                    format!(
+                        "The leaf has {}, and the new table {}.",
+                        before.unwrap_or_else(none),
+                        now.unwrap_or_else(none)
+                    ),
+                )
             }
-        }
-        Ok(())
+        };
+        Err(Error::new(Kind::Server, format!("cannot exchange {leaf}: {why}"))
+            .sqlstate("0A000")
+            .detail(detail)
+            .hint("Disable the event trigger that changes new tables, or load without --exchange."))
     }
 
     async fn commit(&self) -> Result<()> {
@@ -257,17 +281,5 @@ impl Swap<'_> {
         outcome?;
         rows_loaded.fetch_add(rows, Relaxed);
         Ok(())
-    }
-}
-
-/// The first thing that is in one of two sorted lists only.
-fn difference<'d>(before: &'d [Definition], now: &'d [Definition]) -> Option<&'d Definition> {
-    let place = before.iter().zip(now).position(|(before, now)| before != now);
-    match place {
-        Some(place) => before.get(place).min(now.get(place)),
-        None => {
-            let shorter = before.len().min(now.len());
-            before.get(shorter).or(now.get(shorter))
-        }
     }
 }

@@ -2,6 +2,7 @@
 //! loads that have died left behind.
 
 mod definitions;
+mod harmless;
 mod obstacles;
 
 use std::collections::{HashMap, HashSet};

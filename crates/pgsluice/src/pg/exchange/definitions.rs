@@ -7,6 +7,8 @@
 //!
 //! To be run under [`crate::pg::sql::EXACT`], which makes the server qualify what it deparses.
 
+use super::harmless::HARMLESS;
+
 /// The leaves `$1` in their order, each once for every mode in `$2`: whether it is told of the table
 /// beside it, which has the comment `$3` and a name that ends in `$4`. So have its indexes: those of
 /// a schema cannot share a name.
@@ -14,7 +16,8 @@ const LEAVES: &str = "
 WITH leaf AS (
     SELECT o.place, m.beside, c.oid, c.relname, c.relowner, c.relam, c.reltablespace,
            c.reltoastrelid, c.relpersistence, c.relreplident, c.reloptions, c.relacl,
-           c.relpartbound, n.nspname, i.inhparent,
+           c.relpartbound, c.reltype, n.nspname, i.inhparent,
+           to_jsonb(c) - '{pg_class}'::text[] AS fields,
            c.relacl IS NOT NULL OR EXISTS (
                SELECT FROM pg_default_acl
                WHERE defaclobjtype = 'r' AND defaclrole = current_user::regrole) AS restated,
@@ -30,6 +33,7 @@ WITH leaf AS (
 ),
 column_ AS (
     SELECT l.place, l.beside, l.target, l.own, a.*,
+           to_jsonb(a) - '{pg_attribute}'::text[] AS fields,
            row_number() OVER (PARTITION BY l.place, l.beside ORDER BY a.attnum) AS position,
            COALESCE((to_jsonb(a) ->> 'attstattarget')::int4, -1) AS statistics
     FROM leaf l
@@ -37,6 +41,7 @@ column_ AS (
 ),
 index_ AS (
     SELECT l.place, l.beside, l.target, l.own, l.nspname, i.*, c.relname, c.reloptions, con.contype,
+           to_jsonb(i) - '{pg_index}'::text[] AS fields,
            COALESCE(con.contype = 'x' OR to_jsonb(con) ->> 'conperiod' = 'true', false) AS by_constraint,
            CASE WHEN l.beside THEN concat('pgsluice_new_', c.oid, '_', $4) ELSE c.relname END AS named,
            COALESCE((SELECT spcname FROM pg_tablespace t WHERE t.oid = c.reltablespace), '') AS space,
@@ -52,7 +57,8 @@ index_ AS (
 ),
 -- A foreign key to a partitioned table has further rows, one for each of its partitions.
 constraint_ AS (
-    SELECT l.place, l.beside, l.target, l.own, con.*, pg_get_constraintdef(con.oid) AS definition
+    SELECT l.place, l.beside, l.target, l.own, con.*, pg_get_constraintdef(con.oid) AS definition,
+           to_jsonb(con) - '{pg_constraint}'::text[] AS fields
     FROM leaf l
     JOIN pg_constraint con ON con.conrelid = l.oid
     LEFT JOIN pg_constraint above ON above.oid = con.conparentid
@@ -60,7 +66,8 @@ constraint_ AS (
 ),
 -- Those that users have made; the others belong to constraints.
 trigger_ AS (
-    SELECT l.place, l.beside, l.own, g.oid, g.tgname, g.tgenabled, g.tgparentid
+    SELECT l.place, l.beside, l.own, g.oid, g.tgname, g.tgenabled, g.tgparentid,
+           to_jsonb(g) - '{pg_trigger}'::text[] AS fields
     FROM leaf l
     JOIN pg_trigger g ON g.tgrelid = l.oid
     WHERE NOT EXISTS (SELECT FROM pg_constraint con
@@ -68,53 +75,50 @@ trigger_ AS (
 ),
 statistics_ AS (
     SELECT l.place, l.beside, l.own, s.*, format('%I.%I', n.nspname, s.stxname) AS named,
+           to_jsonb(s) - '{pg_statistic_ext}'::text[] AS fields,
            (to_jsonb(s) ->> 'stxstattarget')::int4 AS target
     FROM leaf l
     JOIN pg_statistic_ext s ON s.stxrelid = l.oid
     JOIN pg_namespace n ON n.oid = s.stxnamespace
 )";
 
-/// What `CREATE TABLE` and `ATTACH` make, told only to be compared. A constraint that was not
-/// valid is so after the exchange: every row was checked.
+/// What is told only to be compared: the rows of the catalogue, without what [`super::harmless`] lists,
+/// and the texts of what in them are numbers of another table.
 const DESCRIBED: &str = "
 SELECT place, beside, 'described' AS stage, 0 AS step, 'table' AS kind, relname::text AS name,
-       concat_ws(' ', own, 'partition of', inhparent::regclass, pg_get_expr(relpartbound, 0),
-                 'below', pg_partition_root(oid)::regclass,
-                 'owner', relowner::regrole, 'persistence', relpersistence,
-                 'replica identity', relreplident, 'options', reloptions,
+       concat_ws(', ', own, 'partition of ' || inhparent::regclass, pg_get_expr(relpartbound, 0),
+                 'below ' || pg_partition_root(oid)::regclass, 'owner ' || relowner::regrole,
                  (SELECT 'method ' || amname FROM pg_am WHERE pg_am.oid = relam),
                  (SELECT 'tablespace ' || spcname FROM pg_tablespace t WHERE t.oid = reltablespace),
-                 (SELECT 'toast ' || t.reloptions::text FROM pg_class t WHERE t.oid = leaf.reltoastrelid))
-       AS sql
+                 (SELECT 'toast ' || t.reloptions::text FROM pg_class t WHERE t.oid = leaf.reltoastrelid),
+                 (SELECT 'row type ' || typacl::text FROM pg_type t WHERE t.oid = leaf.reltype),
+                 'comment on row type ' || obj_description(reltype, 'pg_type'), fields) AS sql
 FROM leaf
 UNION ALL
 SELECT place, beside, 'described', 0, 'column', attname,
-       concat_ws(' ', position, format_type(atttypid, atttypmod), 'collation', attcollation,
-                 'not null', attnotnull, 'generated', attgenerated, 'identity', attidentity,
-                 'storage', attstorage, to_jsonb(c) ->> 'attcompression', 'statistics', statistics,
-                 'options', attoptions, 'local', attislocal, attinhcount,
+       concat_ws(', ', position, format_type(atttypid, atttypmod), 'statistics ' || statistics,
                  (SELECT 'default ' || pg_get_expr(d.adbin, d.adrelid) FROM pg_attrdef d
-                  WHERE d.adrelid = c.attrelid AND d.adnum = c.attnum))
+                  WHERE d.adrelid = c.attrelid AND d.adnum = c.attnum), fields)
 FROM column_ c
 UNION ALL
 SELECT place, beside, 'described', 0, 'constraint', conname,
-       concat_ws(' ', CASE WHEN contype = 'f' OR convalidated THEN definition
-                           ELSE regexp_replace(definition, ' NOT VALID$', '') END,
-                 'local', conislocal, coninhcount,
-                 CASE WHEN contype IN ('c', 'n') THEN connoinherit END,
+       concat_ws(', ', definition,
+                 CASE WHEN contype IN ('c', 'n') THEN 'no inherit ' || connoinherit END,
                  (SELECT format('part of %I on %s', above.conname, above.conrelid::regclass)
-                  FROM pg_constraint above WHERE above.oid = c.conparentid))
+                  FROM pg_constraint above WHERE above.oid = c.conparentid), fields)
 FROM constraint_ c
 UNION ALL
 SELECT place, beside, 'described', 0, 'index', relname,
-       concat_ws(' ', definition, 'tablespace', space, 'clustered', indisclustered,
-                 'replica identity', indisreplident, 'valid', indisvalid,
+       concat_ws(', ', definition, 'tablespace ' || space,
                  (SELECT 'part of ' || inhparent::regclass FROM pg_inherits
-                  WHERE inhrelid = indexrelid))
+                  WHERE inhrelid = indexrelid), fields)
 FROM index_
 UNION ALL
-SELECT place, beside, 'described', 0, 'trigger', tgname, pg_get_triggerdef(oid)
-FROM trigger_ WHERE tgparentid <> 0";
+SELECT place, beside, 'described', 0, 'trigger', tgname,
+       concat_ws(', ', pg_get_triggerdef(oid), 'part of another ' || (tgparentid <> 0), fields)
+FROM trigger_
+UNION ALL
+SELECT place, beside, 'described', 0, 'statistics', named, fields::text FROM statistics_";
 
 /// The table without indexes, which knows from the start which rows it takes, so that nobody has to
 /// read it when it is attached. An identity comes from the parent (17), or stands in the way.
@@ -147,6 +151,12 @@ SELECT place, beside, 'create', 3, 'options', attname,
               (SELECT string_agg(format('%I = %L', option_name, option_value), ', ')
                FROM pg_options_to_table(attoptions)))
 FROM column_ WHERE beside AND attoptions IS NOT NULL
+UNION ALL
+-- LIKE takes them for valid, and ATTACH does not mind.
+SELECT place, beside, 'create', 3, 'constraint', conname,
+       format('ALTER TABLE %s DROP CONSTRAINT %I; ALTER TABLE %1$s ADD CONSTRAINT %2$I %s', target, conname,
+              definition)
+FROM constraint_ WHERE beside AND contype IN ('c', 'n') AND definition LIKE '% NOT VALID'
 UNION ALL
 SELECT place, beside, 'create', 4, 'owner', relname, format('ALTER TABLE %s OWNER TO %s', target, relowner::regrole)
 FROM leaf WHERE beside AND relowner <> current_user::regrole";
@@ -225,7 +235,9 @@ SELECT place, beside, 'finish', 8, 'privileges', attname,
                          CASE WHEN is_grantable THEN ' WITH GRANT OPTION' END), '; ' ORDER BY nth)
 FROM column_, aclexplode(attacl)
               WITH ORDINALITY AS acl (grantor, grantee, privilege_type, is_grantable, nth)
-GROUP BY place, beside, attname";
+GROUP BY place, beside, attname
+UNION ALL
+SELECT place, beside, 'finish', 9, 'estimates', relname, format('ANALYZE %s', target) FROM leaf WHERE beside";
 
 /// What is done while the leaf is locked, and what only its own name can be given to.
 const SWAPPED: &str = "
@@ -239,10 +251,9 @@ SELECT place, beside, 'rename', 1, 'index', relname::text,
 FROM index_ WHERE beside
 UNION ALL
 -- Which the parent has as well: from ATTACH on it is the parent's only, until it is asked for again (18).
-SELECT c.place, c.beside, 'late', 1, 'not null', conname,
-       format('ALTER TABLE %s ADD CONSTRAINT %I NOT NULL %I', c.own, conname, attname)
-FROM constraint_ c JOIN column_ a USING (place, beside)
-WHERE contype = 'n' AND conislocal AND coninhcount > 0 AND attnum = conkey[1]
+SELECT place, beside, 'late', 1, 'not null', conname,
+       format('ALTER TABLE %s ADD CONSTRAINT %I %s', own, conname, definition)
+FROM constraint_ WHERE contype = 'n' AND conislocal AND coninhcount > 0
 UNION ALL
 SELECT place, beside, 'late', 1, 'trigger', tgname, pg_get_triggerdef(oid)
 FROM trigger_ WHERE tgparentid = 0
@@ -288,8 +299,12 @@ WHERE description IS NOT NULL";
 /// The whole query.
 pub(super) fn query() -> String {
     let all = [DESCRIBED, CREATED, BUILT, SWAPPED].join("\nUNION ALL\n");
-    format!(
+    let query = format!(
         "{LEAVES}\nSELECT place::int4, beside, stage, kind, name, sql FROM ({all}) AS thing\n\
          ORDER BY place, step, kind, name, sql"
-    )
+    );
+    HARMLESS.iter().fold(query, |query, (catalogue, columns)| {
+        let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+        query.replace(&format!("'{{{catalogue}}}'"), &format!("'{{{}}}'", names.join(",")))
+    })
 }

@@ -62,7 +62,9 @@ SELECT place::int4, why FROM (
     FROM leaf l JOIN pg_policy p ON p.polrelid = l.oid
     UNION ALL
     SELECT place, format('it has a security label of %s', provider)
-    FROM leaf l JOIN pg_seclabel s ON s.objoid = l.oid AND s.classoid = 'pg_class'::regclass
+    FROM leaf l JOIN pg_seclabel s
+      ON (s.objoid = l.oid AND s.classoid = 'pg_class'::regclass)
+      OR (s.objoid = l.reltype AND s.classoid = 'pg_type'::regclass)
     UNION ALL
     SELECT g.place, format('%s depends on %s', pg_describe_object(g.classid, g.objid, 0),
                            pg_describe_object(d.refclassid, d.refobjid, 0))
