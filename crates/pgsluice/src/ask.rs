@@ -55,7 +55,7 @@ impl<'a> Asker<'a> {
         let runtime = runtime()?;
         let opening = async {
             let link = connect::open(target).await?;
-            link.client.batch_execute(sql::PATIENT).await?;
+            link.set(sql::PATIENT).await?;
             link.client.batch_execute(sql::ASKING_SESSION).await?;
             Ok(link)
         };

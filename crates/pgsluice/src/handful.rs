@@ -203,8 +203,12 @@ async fn copy(
     let format = format_for(&config.format, table.version);
     let columns = config.columns.as_deref().unwrap_or(&table.columns);
     let copy = sql::copy_in(&table.relation, columns, Some(&format));
-    let begin = format!("{}; {}; {}", sql::PATIENT, sql::DURABLE, sql::BEGIN);
-    let (_, sink) = try_join(client.simple_query(&begin), client.copy_in(&copy)).await?;
+    let begin = format!("{}; {}; {}; {}", sql::PATIENT, sql::DURABLE, sql::BEGIN, sql::OWN_PID);
+    let beginning = async {
+        link.canceller.is(&client.simple_query(&begin).await?);
+        Ok(())
+    };
+    let ((), sink) = try_join(beginning, client.copy_in(&copy)).await?;
     let mut sink = Box::pin(sink);
     sink.feed(Bytes::copy_from_slice(&rows.text)).await?;
     control.rows_in_doubt.store(rows.count, Relaxed);

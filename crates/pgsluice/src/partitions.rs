@@ -125,7 +125,7 @@ fn in_session<T>(
     runtime()?.block_on(async {
         let Link { mut client, canceller, .. } = control.unless_stopped(open(target)).await?;
         let working = async {
-            client.batch_execute(steps::SESSION).await?;
+            canceller.identify(&client, steps::SESSION).await?;
             work(&mut client).await
         };
         canceller.unless_stopped(control, working).await

@@ -69,7 +69,7 @@ async fn work(
     let link = control.unless_stopped(connect::open(target)).await?;
     let doing = async {
         let session = [sql::PATIENT, sql::EXACT, BUILDING_SESSION].join(";");
-        link.client.batch_execute(&session).await?;
+        link.set(&session).await?;
         while let Some(task) = tasks.get(next.fetch_add(1, Relaxed)) {
             for step in &task.steps {
                 let made = link.client.batch_execute(&safe(step)).await;

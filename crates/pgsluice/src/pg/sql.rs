@@ -19,6 +19,9 @@ SET statement_timeout = 0;
 SET lock_timeout = 0;
 SET idle_in_transaction_session_timeout = 0";
 
+/// By which number the server knows the session.
+pub(crate) const OWN_PID: &str = "SELECT pg_catalog.pg_backend_pid()";
+
 /// Spares a flush for each payload, because [`FLUSH`] ends what a connection sends.
 pub(crate) const ASYNCHRONOUS: &str = "SET synchronous_commit = off";
 

@@ -74,7 +74,7 @@ impl<'a> Lane<'a> {
         let held = flow.atomic.map(Atomic::enter);
         let opening = async {
             let link = connect::open(target).await?;
-            link.client.batch_execute(sql::PATIENT).await?;
+            link.set(sql::PATIENT).await?;
             link.client.batch_execute(sql::ASYNCHRONOUS).await?;
             let still = Still::prepare(&link.client, flow.plan).await?;
             let writer = match flow.ledger {
@@ -189,6 +189,7 @@ impl<'a> Lane<'a> {
     /// Waits for a payload; None when there will be no more. Notices when the connection is lost.
     async fn next(&self) -> Result<Option<Payload>> {
         loop {
+            self.flow.control.unpaused().await;
             match self.queue.pop() {
                 Next::Payload(mut payload) => {
                     self.queue.sort(&mut payload);

@@ -7,11 +7,13 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio_postgres::{CancelToken, Client, Connection, Error, NoTls};
+use tokio_postgres::{CancelToken, Client, Connection, Error, NoTls, SimpleQueryMessage};
 
 use super::watch::Watched;
 use crate::Result;
+use crate::busy::Pid;
 use crate::control::Control;
+use crate::pg::sql::OWN_PID;
 
 /// How long a statement that was cancelled may take to say how it ended: whoever has pressed Ctrl-C
 /// waits for it.
@@ -42,8 +44,13 @@ impl Link {
                 let _ = end.set(error);
             }
         });
-        let canceller = Canceller { token: client.cancel_token(), tls };
+        let canceller = Canceller { token: client.cancel_token(), tls, pid: Arc::default() };
         Self { client, canceller, ending }
+    }
+
+    /// Runs `settings`, and asks by which number the server knows the session.
+    pub(crate) async fn set(&self, settings: &str) -> Result<()> {
+        self.canceller.identify(&self.client, settings).await
     }
 
     /// Whether the connection has ended, after giving it its turn: nobody else looks at it while
@@ -63,9 +70,28 @@ impl Link {
 pub(crate) struct Canceller {
     token: CancelToken,
     tls: Option<Watched>,
+    /// By which number the server knows the session, once it was asked.
+    pid: Pid,
 }
 
 impl Canceller {
+    /// Runs `settings` over `client`, which this is the canceller of, and asks for the session's number in
+    /// the same round trip: locks that it waits for are said from then on.
+    pub(crate) async fn identify(&self, client: &Client, settings: &str) -> Result<()> {
+        let sql = format!("{settings}; {OWN_PID}");
+        self.is(&client.simple_query(&sql).await?);
+        Ok(())
+    }
+
+    /// Notes the session's number, which is the last of `answers`.
+    pub(crate) fn is(&self, answers: &[SimpleQueryMessage]) {
+        let last = answers.iter().rev().find_map(|answer| match answer {
+            SimpleQueryMessage::Row(row) => row.get(0)?.parse().ok(),
+            _ => None,
+        });
+        last.into_iter().for_each(|pid| _ = self.pid.set(pid));
+    }
+
     /// The outcome of `work`. If the load is stopped meanwhile, the server is asked to cancel it;
     /// None if even so it does not end.
     pub(crate) async fn settle<T>(
@@ -74,6 +100,7 @@ impl Canceller {
         work: impl Future<Output = T>,
     ) -> Option<T> {
         let mut work = pin!(work);
+        let _busy = control.busy.enter(&self.pid);
         tokio::select! {
             biased;
             outcome = &mut work => return Some(outcome),
