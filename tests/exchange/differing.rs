@@ -120,7 +120,7 @@ const CHANGES: &[(&str, &[&str])] = &[
     ("CREATE STATISTICS public.s ON a, v FROM %1$s", &["t_1: its statistics public.s"]),
     ("COMMENT ON COLUMN %1$s.a IS ''new''", &["t_1: its comment a"]),
     ("CREATE SEQUENCE public.q OWNED BY %1$s.a", &["t_1: sequence public.q depends on it"]),
-    ("ALTER PUBLICATION p ADD TABLE %1$s", &["t_1: the publication p publishes it"]),
+    ("ALTER PUBLICATION p ADD TABLE %1$s", &["publication p depends on it"]),
     ("ALTER TABLE %1$s SET UNLOGGED", &["t_1: its table t_1", "relpersistence"]),
 ];
 

@@ -7,13 +7,14 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 
 use clap::Args;
-use pgsluice::config::{DEFAULT_LEDGER, DEFAULT_SWAP_PATIENCE, Load, Most, Rejects};
+use pgsluice::config::{DEFAULT_LEDGER, DEFAULT_SWAP_PATIENCE, Load, MaxLag, Most, Rejects};
 use pgsluice::control::Control;
 use pgsluice::report::fresh_id;
 use pgsluice::{Error, Kind, Result, ending, load};
 
-use crate::options::{InputArgs, parse_name};
+use crate::options::{InputArgs, parse_name, parse_size};
 use crate::output::{print, say};
+use crate::target::parse_time;
 use crate::{exit, progress, signals, summary};
 
 #[derive(Args, Debug)]
@@ -44,6 +45,14 @@ pub(crate) struct LoadArgs {
     /// How many rows may be rejected before the load ends: 100, or 1%
     #[arg(long, value_name = "N|P%", value_parser = parse_most, requires = "reject_file")]
     max_rejects: Option<Most>,
+    /// How long to wait for a lock that others hold, before the load ends and says who holds it: 30s, 5min
+    /// [default: for ever; who holds it is said after 2 s]
+    #[arg(long, value_name = "TIME", value_parser = parse_lock_timeout)]
+    lock_timeout: Option<Duration>,
+    /// Pause while a replica, a replication slot or the archiver is further behind, in bytes of WAL or in
+    /// time: 1GB, 30s
+    #[arg(long, value_name = "SIZE|TIME", value_parser = parse_max_lag)]
+    max_lag: Option<MaxLag>,
     /// Name the load; if the ledger has one of this name, load what of it is missing
     #[arg(long, value_name = "ID")]
     load_id: Option<String>,
@@ -70,6 +79,8 @@ pub(crate) fn run(args: &LoadArgs) -> Result<u8> {
         create_partitions: args.create_partitions,
         step: args.step.clone(),
         rejects: args.rejects(),
+        lock_timeout: args.lock_timeout,
+        max_lag: args.max_lag,
         load_id: Some(args.load_id.clone().unwrap_or_else(fresh_id)),
         ledger: (!args.no_ledger).then(|| args.ledger.clone()),
         ..args.input.config()?
@@ -122,6 +133,24 @@ fn parse_most(text: &str) -> std::result::Result<Most, String> {
             _ => Err("percent must be between 0 and 100".to_owned()),
         },
     }
+}
+
+/// A time to wait for a lock; 0 would be no time, and is for ever in PostgreSQL.
+fn parse_lock_timeout(text: &str) -> std::result::Result<Duration, String> {
+    match parse_time(text)? {
+        Duration::ZERO => Err("leave it out to wait for ever".to_owned()),
+        time => Ok(time),
+    }
+}
+
+/// Bytes of WAL, or a time; a number needs its unit, which says which of them it is.
+fn parse_max_lag(text: &str) -> std::result::Result<MaxLag, String> {
+    let both = || "a size or a time, with its unit: 1GB, 30s".to_owned();
+    if text.ends_with(|end: char| end.is_ascii_digit()) {
+        return Err(both());
+    }
+    let size = parse_size(text).map(|size| MaxLag::Bytes(size as u64));
+    size.or_else(|_| parse_time(text).map(MaxLag::Time)).map_err(|_| both())
 }
 
 /// Says by which name the load can be resumed, as long as there is somebody to read it.

@@ -115,6 +115,8 @@ impl InputArgs {
             atomic: false,
             swap_patience: config::DEFAULT_SWAP_PATIENCE,
             rejects: None,
+            lock_timeout: None,
+            max_lag: None,
             create_partitions: false,
             step: None,
             load_id: None,
@@ -230,7 +232,7 @@ fn quoted_name(mut text: &str) -> Option<(String, &str)> {
 }
 
 /// A size in PostgreSQL's units, or the same with an i: powers of two either way.
-fn parse_size(text: &str) -> Result<usize, String> {
+pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let shift = match unit.trim().to_ascii_lowercase().as_str() {
@@ -238,7 +240,8 @@ fn parse_size(text: &str) -> Result<usize, String> {
         "k" | "kb" | "kib" => 10,
         "m" | "mb" | "mib" => 20,
         "g" | "gb" | "gib" => 30,
-        _ => return Err("a size is a number with B, kB, MB or GB".to_owned()),
+        "t" | "tb" | "tib" => 40,
+        _ => return Err("a size is a number with B, kB, MB, GB or TB".to_owned()),
     };
     let number: usize = number.parse().map_err(|_| "a size begins with a number".to_owned())?;
     number.checked_mul(1 << shift).ok_or_else(|| "the size is too large".to_owned())

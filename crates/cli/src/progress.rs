@@ -37,16 +37,21 @@ fn bar(control: &Control, done: &AtomicBool, began: Instant) {
         bar.set_length(state.total);
         bar.set_position(state.bytes);
         bar.set_message(state.text());
+        for notice in control.take_notices() {
+            bar.suspend(|| say(&notice));
+        }
         bar.tick();
         thread::park_timeout(REDRAW);
     }
     bar.finish_and_clear();
+    control.take_notices().iter().for_each(|notice| say(notice));
 }
 
 fn lines(control: &Control, done: &AtomicBool, began: Instant) {
     let mut next = LINE;
     while !done.load(Relaxed) {
-        thread::park_timeout(next.saturating_sub(began.elapsed()));
+        thread::park_timeout(next.saturating_sub(began.elapsed()).min(REDRAW));
+        control.take_notices().iter().for_each(|notice| say(notice));
         if began.elapsed() >= next && !done.load(Relaxed) {
             let state = State::of(control, began);
             let percent = match state.total {

@@ -36,7 +36,7 @@ impl TargetArgs {
 }
 
 /// A time in PostgreSQL's units, or a number of seconds.
-fn parse_time(text: &str) -> Result<Duration, String> {
+pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let number: u64 = number.parse().map_err(|_| "a time begins with a number".to_owned())?;

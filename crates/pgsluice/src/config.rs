@@ -75,6 +75,10 @@ pub struct Load {
     pub rejects: Option<Rejects>,
     /// The width of new ranges: `month`, an interval, or a number; None for their siblings'.
     pub step: Option<String>,
+    /// How long a lock that others hold is waited for; None for ever.
+    pub lock_timeout: Option<Duration>,
+    /// How far replicas and the archiver may be behind before the load pauses; None for any.
+    pub max_lag: Option<MaxLag>,
     /// Names the load in the ledger; one that is there already is taken up. None for a fresh name.
     pub load_id: Option<String>,
     /// The schema of the target in which a ledger is kept, so that the load can be resumed; None for none.
@@ -106,6 +110,15 @@ pub enum Most {
     Rows(u64),
     /// Such a share of the rows that are read, in percent.
     Percent(f64),
+}
+
+/// How far what follows the server's WAL may be behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MaxLag {
+    /// So many bytes of WAL.
+    Bytes(u64),
+    /// So long.
+    Time(Duration),
 }
 
 /// Where rows go in the end.

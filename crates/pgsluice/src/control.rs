@@ -2,9 +2,10 @@
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use crate::busy::Busy;
 use crate::error::{Error, Result};
 
 /// How long a waiting task may overlook that the load was stopped.
@@ -44,6 +45,12 @@ pub struct Control {
     alone: OnceLock<String>,
     /// What the load waits for before it begins.
     waiting_for: Mutex<Option<String>>,
+    /// What the user is to read as soon as may be.
+    notices: Mutex<Vec<String>>,
+    /// Sessions that the server is to answer.
+    pub(crate) busy: Busy,
+    /// Whether no payload is to begin, because replicas are behind.
+    pub(crate) is_paused: AtomicBool,
     stopped: AtomicBool,
     is_interrupted: AtomicBool,
     failure: Mutex<Option<Error>>,
@@ -94,6 +101,26 @@ impl Control {
 
     pub(crate) fn wait_for(&self, what: Option<String>) {
         *self.waiting_for.lock().unwrap_or_else(PoisonError::into_inner) = what;
+    }
+
+    /// What the user is to read, and has not been given yet.
+    pub fn take_notices(&self) -> Vec<String> {
+        std::mem::take(&mut *self.notices())
+    }
+
+    pub(crate) fn notice(&self, text: String) {
+        self.notices().push(text);
+    }
+
+    fn notices(&self) -> MutexGuard<'_, Vec<String>> {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends when payloads may begin, or the load is stopped.
+    pub(crate) async fn unpaused(&self) {
+        while self.is_paused.load(Relaxed) && !self.is_stopped() {
+            tokio::time::sleep(PATIENCE).await;
+        }
     }
 
     /// By which name the load can be resumed, if it can.

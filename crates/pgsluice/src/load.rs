@@ -10,7 +10,7 @@
 //! One thread reads the inputs and finds the rows. The others take whole splits and whole payloads,
 //! so that no lock is taken for a row. Whoever fails first stops all the others.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, OnceLock};
 use std::thread;
@@ -32,10 +32,13 @@ use crate::flaw::flaw;
 use crate::flow::Flow;
 use crate::handful;
 use crate::kind::Kind;
+use crate::lag;
 use crate::ledger::{self, Begun, Ledger, Run, refuse, withdraw};
+use crate::lock_watch;
 use crate::opening::Opening;
 use crate::outcome::{Committed, Outcome, Tally};
 use crate::partitions;
+use crate::pg;
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::plan::Plan;
@@ -67,12 +70,15 @@ pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Su
     let by = Run::new();
     let attempt = || attempt(config, (&id, &by), target, control);
     let attempts = || again::until_settled(config, target, control, attempt);
-    let outcome = match attempts() {
+    let attempts = || match attempts() {
         Err(_) if control.alone().is_some() && config.is_lasting() && control.begin_again() => {
             attempts()
         }
         outcome => outcome,
     };
+    let outcome = beside(attempts, |over| {
+        lock_watch::watch(config.lock_timeout, target, control, over);
+    });
     if let (Err(error), Some(named)) = (&outcome, ledger::named(config, &id)) {
         runtime()?.block_on(withdraw((&named, &by), error, target, control));
     }
@@ -139,7 +145,15 @@ fn attempt(
     let flow =
         Flow::new(&plan, control, inputs, &opening, exchange, rejects.as_ref(), ledger.as_ref());
     let flow = Flow { atomic: atomic.as_ref(), ..flow };
-    let mut outcome = run(config, target, &flow, &header_row, &runtime);
+    let running = || run(config, target, &flow, &header_row, &runtime);
+    let mut outcome = match config.max_lag {
+        Some(most) => {
+            // Until it has looked once.
+            control.is_paused.store(true, Relaxed);
+            beside(running, |over| lag::watch(most, target, control, over))
+        }
+        None => running(),
+    };
     if let Some(error) = rejects.as_ref().and_then(|rejects| rejects.too_many(&outcome)) {
         control.fail(error);
     }
@@ -157,6 +171,18 @@ fn is_refused(error: &Error) -> bool {
     matches!(error.code(), Some("55000" | "0A000"))
 }
 
+/// The outcome of `work`, while `watch` looks on in a thread of its own until it is told that it is over.
+fn beside<T>(work: impl FnOnce() -> T, watch: impl FnOnce(&AtomicBool) + Send) -> T {
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let watch = scope.spawn(|| watch(&over));
+        let outcome = work();
+        over.store(true, Relaxed);
+        watch.thread().unpark();
+        outcome
+    })
+}
+
 /// The plan, and how the load begins in the ledger if one is kept.
 async fn begin(
     config: &Load,
@@ -167,6 +193,9 @@ async fn begin(
 ) -> Result<(Plan, Option<Begun>)> {
     let Link { mut client, canceller, .. } = control.unless_stopped(connect::open(target)).await?;
     let beginning = async {
+        if config.max_lag.is_some() {
+            pg::lag::check_rights(&client).await?;
+        }
         let mut plan = Plan::read(config, &mut client).await?;
         if let Some(why) = control.alone() {
             plan.one_connection.get_or_insert(why.to_owned());

@@ -4,6 +4,7 @@
 //! A leaf is written directly unless that would change what the server does; then its rows go
 //! through the root, still gathered by leaf, and the reason is said.
 
+mod connections;
 mod detours;
 mod steady;
 
@@ -54,6 +55,8 @@ pub struct Plan {
     pub one_statement: Option<String>,
     /// Why a load that is all or nothing has one connection only, if it was to have several.
     pub one_connection: Option<String>,
+    /// How many connections the server has room for, and why, if those are fewer than were to be.
+    pub fewer_connections: Option<(usize, String)>,
     /// Which leaves are exchanged, if any are to be.
     pub exchange: Option<Survey>,
     /// For each node, why its rows go through the root if they do.
@@ -81,6 +84,7 @@ impl Plan {
         if config.exchange {
             plan.exchange = Some(survey(client, &plan.catalogue, &plan.detours).await?);
         }
+        plan.fewer_connections = plan.find_room(config, client).await?;
         if config.atomic && plan.jobs(config) > 1 {
             plan.one_connection = obstacle(client, &plan.catalogue, config).await?;
         }
@@ -90,7 +94,8 @@ impl Plan {
     /// Connections that write at the same time.
     pub fn jobs(&self, config: &Load) -> usize {
         let why_one = self.one_statement.as_ref().or(self.one_connection.as_ref());
-        why_one.map_or(config.jobs, |_| 1)
+        let most = self.fewer_connections.as_ref().map_or(config.jobs, |(jobs, _)| *jobs);
+        why_one.map_or(most, |_| 1)
     }
 
     /// Threads that route: while one waits for the server's answers another one routes.
@@ -134,6 +139,7 @@ impl Plan {
             text_only,
             one_statement,
             one_connection: None,
+            fewer_connections: None,
             exchange: None,
             detours,
         }
@@ -303,6 +309,11 @@ impl Plan {
         known.extend(kept.into_iter().map(|(why, leaves)| (self.name(&leaves), why)));
         let of_load = self.one_statement.iter().chain(&self.one_connection);
         known.extend(of_load.map(|why| ("the load over one connection".to_owned(), why.clone())));
+        known.extend(
+            self.fewer_connections
+                .as_ref()
+                .map(|(jobs, why)| (format!("the load over {jobs} connections"), why.clone())),
+        );
         known.extend(self.text_only.clone());
         known
     }

@@ -8,7 +8,8 @@ use crate::config::Load;
 use crate::error::Result;
 
 /// Of the tables $1, the first of which is the root: what `PREPARE TRANSACTION` refuses, what one
-/// transaction cannot see of another, and whether readers can be held off for a moment.
+/// transaction cannot see of another, whether readers can be held off for a moment, and how many locks there
+/// are for all sessions, and one for each table and index.
 const OBSTACLES: &str = "
 SELECT pg_catalog.current_setting('max_prepared_transactions')::pg_catalog.int8,
        (SELECT pg_catalog.count(*) FROM pg_catalog.pg_prepared_xacts),
@@ -17,7 +18,12 @@ SELECT pg_catalog.current_setting('max_prepared_transactions')::pg_catalog.int8,
        (SELECT pg_catalog.min(conname::pg_catalog.text) FROM pg_catalog.pg_constraint
         WHERE contype OPERATOR(pg_catalog.=) 'f' AND conrelid OPERATOR(pg_catalog.=) ANY ($1)
           AND confrelid OPERATOR(pg_catalog.=) ANY ($1)),
-       pg_catalog.has_table_privilege(($1::pg_catalog.oid[])[1], 'UPDATE, DELETE, TRUNCATE')";
+       pg_catalog.has_table_privilege(($1::pg_catalog.oid[])[1], 'UPDATE, DELETE, TRUNCATE'),
+       pg_catalog.current_setting('max_locks_per_transaction')::pg_catalog.int8
+           OPERATOR(pg_catalog.*) (pg_catalog.current_setting('max_connections')::pg_catalog.int8
+               OPERATOR(pg_catalog.+) pg_catalog.current_setting('max_prepared_transactions')::pg_catalog.int8),
+       pg_catalog.cardinality($1) OPERATOR(pg_catalog.+)
+           (SELECT pg_catalog.count(*) FROM pg_catalog.pg_index WHERE indrelid OPERATOR(pg_catalog.=) ANY ($1))";
 
 /// Why the rows of a load cannot be in several transactions that become visible together; None if they
 /// can.
@@ -38,7 +44,9 @@ pub(crate) async fn obstacle(
         (!row.get::<_, bool>(4))
             .then(|| "this user may not lock the table against readers".to_owned()),
     ];
-    Ok(no_room(&row, config.jobs).or(of_tables.into_iter().flatten().next()))
+    Ok(no_room(&row, config.jobs)
+        .or(no_locks(&row, config.jobs))
+        .or(of_tables.into_iter().flatten().next()))
 }
 
 fn no_room(row: &Row, lanes: usize) -> Option<String> {
@@ -49,6 +57,18 @@ fn no_room(row: &Row, lanes: usize) -> Option<String> {
         0 => Some("max_prepared_transactions is 0".to_owned()),
         _ => Some(format!("max_prepared_transactions is {most}, of which {free} are free")),
     }
+}
+
+/// Each transaction may hold the locks of all tables and indexes, and half of the room is left to others.
+fn no_locks(row: &Row, lanes: usize) -> Option<String> {
+    let (room, each): (i64, i64) = (row.get(5), row.get(6));
+    let all = each.saturating_mul(i64::try_from(lanes).unwrap_or(i64::MAX));
+    (all > room / 2).then(|| {
+        format!(
+            "each connection may come to hold {each} locks, and the server has room for {room} \
+             (max_locks_per_transaction)"
+        )
+    })
 }
 
 /// The sessions $1 that wait for another one of them, be it by way of others. Who shares an advisory

@@ -188,6 +188,7 @@ impl<'a> Lane<'a> {
     /// Waits for a payload; None when there will be no more. Notices when the connection is lost.
     async fn next(&self) -> Result<Option<Payload>> {
         loop {
+            self.flow.control.unpaused().await;
             match self.queue.pop() {
                 Next::Payload(mut payload) => {
                     self.queue.sort(&mut payload);

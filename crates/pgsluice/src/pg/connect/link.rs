@@ -13,6 +13,7 @@ use super::backend::{BACKEND, Backend};
 use super::told::told;
 use super::watch::Watched;
 use crate::Result;
+use crate::busy::Pid;
 use crate::control::Control;
 
 /// How long a statement that was cancelled may take to say how it ended: whoever has pressed Ctrl-C
@@ -46,13 +47,15 @@ impl Link {
                 let _ = end.set(error);
             }
         });
-        let canceller = Canceller { token: client.cancel_token(), tls };
+        let canceller = Canceller { token: client.cancel_token(), tls, pid: Arc::default() };
         Self { client, canceller, backend: None, is_pooled: false, ending }
     }
 
     /// Notes which session of the server it has. That of a pooler is another one than was named at login.
     pub(super) async fn identify(&mut self) -> Result<(), Error> {
         self.backend = Backend::of(&self.client).await?;
+        let pid = self.backend.as_ref().and_then(|backend| backend.pid().parse().ok());
+        pid.into_iter().for_each(|pid| _ = self.canceller.pid.set(pid));
         let told = told(&self.canceller.token).await.map(|pid| pid.to_string());
         self.is_pooled = self.backend.as_ref().map(Backend::pid) != told.as_deref();
         Ok(())
@@ -110,6 +113,8 @@ impl Link {
 pub(crate) struct Canceller {
     token: CancelToken,
     tls: Option<Watched>,
+    /// By which number the server knows the session, once it was asked.
+    pid: Pid,
 }
 
 impl Canceller {
@@ -121,6 +126,7 @@ impl Canceller {
         work: impl Future<Output = T>,
     ) -> Option<T> {
         let mut work = pin!(work);
+        let _busy = control.busy.enter(&self.pid);
         tokio::select! {
             biased;
             outcome = &mut work => return Some(outcome),

@@ -1,0 +1,49 @@
+//! The sessions whose server is at work for a load, and since when: a payload at a time, so that nothing
+//! is noted for a row.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The number that the server knows a session by, once it was asked.
+pub(crate) type Pid = Arc<OnceLock<i32>>;
+
+/// The sessions at work.
+#[derive(Debug, Default)]
+pub(crate) struct Busy {
+    next: AtomicU64,
+    works: Mutex<HashMap<u64, (Pid, Instant)>>,
+}
+
+impl Busy {
+    /// Notes that the session `pid` is at work until the value is dropped.
+    pub(crate) fn enter(&self, pid: &Pid) -> Entered<'_> {
+        let work = self.next.fetch_add(1, Relaxed);
+        self.works().insert(work, (Arc::clone(pid), Instant::now()));
+        Entered { busy: self, work }
+    }
+
+    /// The sessions that have been at work for so long or longer, and how long.
+    pub(crate) fn longer_than(&self, time: Duration) -> Vec<(i32, Duration)> {
+        let works = self.works();
+        let works = works.values().filter_map(|(pid, since)| Some((*pid.get()?, since.elapsed())));
+        works.filter(|(_, busy)| *busy >= time).collect()
+    }
+
+    fn works(&self) -> MutexGuard<'_, HashMap<u64, (Pid, Instant)>> {
+        self.works.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A session at work.
+pub(crate) struct Entered<'a> {
+    busy: &'a Busy,
+    work: u64,
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        self.busy.works().remove(&self.work);
+    }
+}

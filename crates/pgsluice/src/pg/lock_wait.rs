@@ -1,0 +1,66 @@
+//! Who holds the locks that some sessions wait for. To be asked by a session of our own, whose names are
+//! those of `pg_catalog`.
+
+use std::time::Duration;
+
+use tokio_postgres::GenericClient;
+
+use crate::error::Result;
+
+/// Of the sessions $1, which wait: for how many milliseconds, for what, and by whom. A user without
+/// `pg_read_all_stats` does not see what others do. Those that only wait for each other are left out: their
+/// work ends by itself, or the server sees a deadlock. When the wait began is known from PostgreSQL 14 on.
+const LOCK_WAITS: &str = "
+SELECT w.pid,
+       (extract(epoch FROM clock_timestamp() - (to_jsonb(l) ->> 'waitstart')::timestamptz) * 1000)::int8,
+       CASE WHEN l.relation IS NULL THEN format('a lock (%s)', w.wait_event)
+            ELSE format('a lock on %s', l.relation::regclass) END,
+       b.pid,
+       CASE WHEN b.pid = 0 THEN 'a prepared transaction holds it' ELSE concat(
+           'process ', b.pid, ' of user \"', a.usename, '\"', ' (' || NULLIF(a.application_name, '') || ')',
+           ' holds it, or is before it', ', since ' || date_trunc('second', a.xact_start),
+           ', ' || a.state, ': ' || left(regexp_replace(NULLIF(a.query, ''), '[[:space:]]+', ' ', 'g'), 80)) END
+FROM pg_stat_activity w
+CROSS JOIN LATERAL unnest(pg_blocking_pids(w.pid)) AS b (pid)
+LEFT JOIN pg_stat_activity a ON a.pid = b.pid
+LEFT JOIN LATERAL (SELECT * FROM pg_locks WHERE pg_locks.pid = w.pid AND NOT granted LIMIT 1) AS l ON true
+WHERE w.pid = ANY ($1) AND w.wait_event_type = 'Lock' AND b.pid <> ALL ($1)
+ORDER BY w.pid, b.pid";
+
+/// A session that waits for a lock.
+pub(crate) struct LockWait {
+    pub(crate) pid: i32,
+    pub(crate) waited: Duration,
+    pub(crate) what: String,
+    /// The first of those who are in the way, in words.
+    pub(crate) holder: String,
+    /// 0 stands for a prepared transaction.
+    pub(crate) holder_pid: i32,
+}
+
+/// Those of the sessions, which have been at work for so long, that wait for locks of others.
+pub(crate) async fn lock_waits(
+    client: &impl GenericClient,
+    busy: &[(i32, Duration)],
+) -> Result<Vec<LockWait>> {
+    let pids: Vec<i32> = busy.iter().map(|(pid, _)| *pid).collect();
+    let mut waits: Vec<LockWait> = Vec::new();
+    for row in client.query(LOCK_WAITS, &[&pids]).await? {
+        let pid = row.get(0);
+        if waits.last().is_some_and(|wait| wait.pid == pid) {
+            continue;
+        }
+        let told = row
+            .get::<_, Option<i64>>(1)
+            .map(|time| Duration::from_millis(time.max(0).unsigned_abs()));
+        let busy = busy.iter().find(|(other, _)| *other == pid).map(|(_, time)| *time);
+        waits.push(LockWait {
+            pid,
+            waited: told.or(busy).unwrap_or_default(),
+            what: row.get(2),
+            holder_pid: row.get(3),
+            holder: row.get(4),
+        });
+    }
+    Ok(waits)
+}

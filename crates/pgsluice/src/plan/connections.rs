@@ -1,0 +1,33 @@
+//! How many connections a load opens at most: no more than the server has room for.
+
+use tokio_postgres::Client;
+
+use super::Plan;
+use crate::config::Load;
+use crate::error::Result;
+use crate::pg::room;
+
+/// Sessions besides those that write and those that ask: one keeps the load's lock, one looks at locks or
+/// replicas, one swaps or decides.
+const OWN_SESSIONS: usize = 3;
+
+impl Plan {
+    /// How many connections there is room for, if not for all: a load that asked for more would fail, or take
+    /// the last ones from others.
+    pub(super) async fn find_room(
+        &self,
+        config: &Load,
+        client: &Client,
+    ) -> Result<Option<(usize, String)>> {
+        let wanted = self.jobs(config);
+        if wanted == 1 {
+            return Ok(None);
+        }
+        let (free, why) = room::connections(client).await?;
+        // The session that asks goes before the others come.
+        let asking = if self.asks() { self.routers(config) } else { 0 };
+        let beside = asking + OWN_SESSIONS;
+        let jobs = (free + 1).saturating_sub(beside).max(1);
+        Ok((jobs < wanted).then_some((jobs, why)))
+    }
+}

@@ -1,0 +1,186 @@
+//! A standby that is promoted in the middle of a load. The ledger is replicated with the rows: whatever of
+//! them was lost, the load loads again, and nothing else.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use crate::failures::{Bench, program, wait_until};
+use crate::server::{Address, Session};
+
+const ROWS: usize = 400_000;
+
+/// A primary, and a standby that streams from it.
+struct Pair {
+    place: TempDir,
+    primary: String,
+    standby: String,
+}
+
+impl Pair {
+    fn start() -> Self {
+        let place = tempfile::Builder::new().prefix("pgsluice-pair").tempdir().unwrap();
+        fs::set_permissions(place.path(), Permissions::from_mode(0o755)).unwrap();
+        let mut pair = Self { place, primary: String::new(), standby: String::new() };
+        pair.primary = pair.server("start");
+        Session::open(&pair.primary).run(
+            "CREATE TABLE t (id int, v text) PARTITION BY HASH (id);
+             CREATE TABLE t0 PARTITION OF t FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+             CREATE TABLE t1 PARTITION OF t FOR VALUES WITH (MODULUS 2, REMAINDER 1)",
+        );
+        let programs = pair.programs();
+        pair.server("stop");
+        let (from, to) = (pair.place.path().join("primary"), pair.place.path().join("standby"));
+        assert!(Command::new("cp").arg("-a").args([&from, &to]).status().unwrap().success());
+        pair.primary = pair.server("start");
+        let Address { port, password, .. } = Address::of(&pair.primary);
+        let data = pair.data("standby");
+        fs::write(data.join("standby.signal"), "").unwrap();
+        fs::write(
+            data.join("postgresql.auto.conf"),
+            format!(
+                "primary_conninfo = 'host=127.0.0.1 port={port} user=postgres password={password} \
+                 application_name=second'\n"
+            ),
+        )
+        .unwrap();
+        let own = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        pair.standby = pair.primary.replace(&format!(":{port}/"), &format!(":{own}/"));
+        let options = format!("-p {own} -k '' -c listen_addresses=127.0.0.1");
+        let log = data.join("standby.log");
+        let start = ["start", "-o", &options, "-l", log.to_str().unwrap()];
+        pair.pg_ctl(&programs, &start);
+        let streams = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'";
+        let session = Session::open(&pair.primary);
+        wait_until("the streaming", || session.rows(streams)[0][0].as_deref() == Some("1"));
+        pair
+    }
+
+    fn data(&self, name: &str) -> PathBuf {
+        self.place.path().join(name).join("data")
+    }
+
+    /// Starts or stops the primary.
+    fn server(&self, verb: &str) -> String {
+        let mut command = program();
+        command.args(["server", verb, "--data"]).arg(self.place.path().join("primary"));
+        command.env("PGSLUICE_HOME", self.place.path().join("home"));
+        if verb == "start" {
+            let bin = std::env::var_os("PGSLUICE_TEST_BIN_18").expect("run by `make test`");
+            command.args(["--set", "fsync=off", "--set", "shared_buffers=32MB", "--bin"]).arg(bin);
+        }
+        String::from_utf8(command.output().unwrap().stdout).unwrap().trim().to_owned()
+    }
+
+    fn postmaster(&self, name: &str) -> String {
+        let file = self.data(name).join("postmaster.pid");
+        fs::read_to_string(file).unwrap().lines().next().unwrap().to_owned()
+    }
+
+    /// The directory of the programs that the primary runs, which its user may read.
+    fn programs(&self) -> PathBuf {
+        let server = fs::read_link(format!("/proc/{}/exe", self.postmaster("primary"))).unwrap();
+        server.parent().unwrap().to_owned()
+    }
+
+    /// Of the standby, as the user that its files belong to.
+    fn pg_ctl(&self, programs: &Path, arguments: &[&str]) {
+        let data = self.data("standby");
+        let owner = fs::metadata(self.data("primary")).unwrap();
+        let is_root = fs::metadata(self.place.path()).unwrap().uid() == 0;
+        if is_root {
+            for file in ["standby.signal", "postgresql.auto.conf"].map(|name| data.join(name)) {
+                if file.exists() {
+                    std::os::unix::fs::chown(&file, Some(owner.uid()), Some(owner.gid())).unwrap();
+                }
+            }
+        }
+        let mut command = Command::new(programs.join("pg_ctl"));
+        command.arg("-D").arg(data).arg("-w").args(arguments).current_dir("/");
+        if is_root {
+            command.gid(owner.gid()).uid(owner.uid());
+        }
+        let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+        assert!(status.success(), "pg_ctl {arguments:?}");
+    }
+
+    /// Both hosts, of which one can be written to.
+    fn url(&self) -> String {
+        let [own, other] = [&self.primary, &self.standby].map(|url| Address::of(url));
+        let hosts = format!("127.0.0.1:{},127.0.0.1:{}", own.port, other.port);
+        self.primary.replace(&format!("127.0.0.1:{}", own.port), &hosts)
+            + "?target_session_attrs=read-write"
+    }
+
+    /// The primary dies, and the standby takes its place; how many rows it has then.
+    fn fail_over(&self, programs: &Path) -> u64 {
+        let primary = self.postmaster("primary");
+        assert!(Command::new("kill").args(["-QUIT", &primary]).status().unwrap().success());
+        self.pg_ctl(programs, &["promote"]);
+        count(&Session::open(&self.standby))
+    }
+}
+
+impl Drop for Pair {
+    fn drop(&mut self) {
+        let standby = fs::read_to_string(self.data("standby").join("postmaster.pid"));
+        let pid = standby.ok().and_then(|text| text.lines().next().map(str::to_owned));
+        pid.iter().for_each(|pid| _ = Command::new("kill").args(["-QUIT", pid]).status());
+        self.server("stop");
+    }
+}
+
+fn count(session: &Session) -> u64 {
+    session.rows("SELECT count(*) FROM t")[0][0].as_ref().unwrap().parse().unwrap()
+}
+
+/// Loads while `before` is true of the primary, fails over, and compares.
+fn promoted(synchronous: bool, loses: bool) {
+    let pair = Pair::start();
+    let bench = Bench::of(&pair.primary);
+    let all: String = (0..ROWS).map(|id| format!("{id},{:030}\n", id)).collect();
+    bench.file("rows.csv", &all);
+    if synchronous {
+        bench.session.run("ALTER SYSTEM SET synchronous_standby_names = 'second'");
+        bench.session.run("SELECT pg_reload_conf()");
+    }
+    let programs = pair.programs();
+    let options =
+        ["rows.csv", "-t", "t", "-j", "2", "--memory=1MB", "--load-id=night", "--wait=2min"];
+    let load = bench.start_into(&pair.url(), options, Stdio::null());
+    wait_until("some rows", || count(&bench.session) > 0);
+    if loses {
+        // From here on it gets nothing.
+        let standby = Session::open(&pair.standby);
+        standby.run("ALTER SYSTEM SET primary_conninfo = ''");
+        standby.run("SELECT pg_reload_conf()");
+        let had = count(&bench.session);
+        wait_until("more rows", || count(&bench.session) > had);
+        thread::sleep(Duration::from_millis(200));
+    }
+    let had = count(&bench.session);
+    let has = pair.fail_over(&programs);
+    assert!(!loses || has < had, "{has} of {had} rows");
+    let ended = load.ended();
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    let now = Session::open(&pair.standby);
+    let sums = "SELECT count(*), count(DISTINCT id), sum(id) FROM t";
+    let expected = [ROWS, ROWS, (0..ROWS).sum()].map(|sum| Some(sum.to_string()));
+    assert_eq!(now.rows(sums)[0], expected);
+}
+
+#[test]
+fn a_standby_that_lacks_rows_is_promoted() {
+    promoted(false, true);
+}
+
+#[test]
+fn a_synchronous_standby_is_promoted() {
+    promoted(true, false);
+}
