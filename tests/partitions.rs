@@ -138,6 +138,35 @@ fn numbers_and_steps(server: Server) {
     );
 }
 
+/// Beyond the last value of a type there is no bound.
+fn ends_of_types(server: Server) {
+    for (ty, least, most) in [
+        ("smallint", i64::from(i16::MIN), i64::from(i16::MAX)),
+        ("integer", i32::MIN.into(), i32::MAX.into()),
+        ("bigint", i64::MIN, i64::MAX),
+    ] {
+        let tree = format!(
+            "CREATE TABLE t (id {ty}) PARTITION BY RANGE (id);
+             CREATE TABLE t_0 PARTITION OF t FOR VALUES FROM (0) TO (1000)"
+        );
+        let rows = format!("{least}\n1000\n{most}\n");
+        let last = most / 1000 * 1000;
+        let mut expected = [
+            format!("\"t_{least}\" FOR VALUES FROM ({least}) TO ({})", -last),
+            "t_1000 FOR VALUES FROM (1000) TO (2000)".to_owned(),
+            format!("t_{last} FOR VALUES FROM ({last}) TO (MAXVALUE)"),
+        ];
+        expected.sort_unstable();
+        // The server quotes some of the numbers.
+        let made = Case::new(server, &tree, &rows).made(&[]);
+        assert_eq!(
+            made.iter().map(|bound| bound.replace('\'', "")).collect::<Vec<_>>(),
+            expected,
+            "{ty}"
+        );
+    }
+}
+
 fn times(server: Server) {
     let tree = "CREATE TABLE t (at timestamptz) PARTITION BY RANGE (at);
                 CREATE TABLE t_20240325 PARTITION OF t
@@ -254,6 +283,7 @@ on_each_server! {
     lists,
     months_with_hashes_below,
     numbers_and_steps,
+    ends_of_types,
     says_what_cannot_be_made,
     standard_input_is_read_once,
     the_plan_can_be_run,

@@ -64,12 +64,19 @@ fn inputs_without_rows_load_nothing() {
         bench.make_table();
         bench.file("empty.csv", "");
         bench.file("header.csv", "id,v\n");
-        for files in [&["empty.csv"][..], &["header.csv"], &["empty.csv", "header.csv"]] {
-            let options = ["-t", "t", "--header=match", "--json", "-q"];
-            let ended = bench.load(files.iter().copied().chain(options));
+        for files in [
+            &["empty.csv", "--header"][..],
+            &["header.csv", "--header=match"],
+            &["empty.csv", "header.csv", "--header"],
+        ] {
+            let ended = bench.load(files.iter().chain(&["-t", "t", "--json", "-q"]));
             assert_eq!(ended.summary()["rows_read"], 0);
             assert_eq!(ended.stderr, "");
         }
+        // Its header does not match: COPY says so as well.
+        bench
+            .load(["header.csv", "empty.csv", "-t", "t", "--header=match"])
+            .fails(1, &["empty.csv:1:0: wrong number of fields in header line: got 1, expected 2"]);
         let ended = bench.load(["/dev/null", "-t", "t", "--json"]);
         let summary = ended.summary();
         assert_eq!((&summary["leaves"], &summary["first_row"]), (&0.into(), &Value::Null));

@@ -6,6 +6,8 @@
 //! must be sequential, while the rows that it finds can be parsed in any order.
 
 mod marker;
+#[cfg(test)]
+mod tests;
 
 use memchr::{memchr, memchr_iter, memchr2};
 
@@ -194,10 +196,13 @@ impl Splitter {
             Syntax::Text => self.step_text(bytes, start, last, marks),
             Syntax::Csv { quote, escape, end_marker } => {
                 if end_marker && bytes[start] == b'\\' {
-                    match end_marker_at(bytes, start, last) {
-                        Marker::Alone(next) if next == start + 2 => return unended_marker(),
+                    match end_marker_at(bytes, start, last, self.line_end) {
                         Marker::Alone(next) => return Step::End(next),
+                        Marker::Unended => return unended_marker(),
                         Marker::Unknown => return Step::More,
+                        // PostgreSQL takes it for data, and stumbles over the line end.
+                        Marker::Mismatched if self.line_end == Some(LineEnd::ReturnNewline) => {}
+                        Marker::Mismatched => return mismatched_marker(),
                         Marker::No | Marker::NotAlone => {}
                     }
                 }
@@ -219,10 +224,11 @@ impl Splitter {
                 return Step::Row(at, bytes.len(), hides);
             }
             hides = true;
-            match end_marker_at(bytes, at, last) {
+            match end_marker_at(bytes, at, last, self.line_end) {
                 Marker::No => at = (at + 2).min(bytes.len()),
                 Marker::Alone(next) if at == start => return Step::End(next),
-                Marker::Alone(_) | Marker::NotAlone => {
+                Marker::Mismatched if at == start => return mismatched_marker(),
+                Marker::Alone(_) | Marker::Mismatched | Marker::Unended | Marker::NotAlone => {
                     return Step::Bad("end-of-copy marker is not alone on its line", None);
                 }
                 Marker::Unknown => return Step::More,
@@ -337,6 +343,10 @@ pub(crate) fn quoted_end(bytes: &[u8], mut at: usize, quote: u8, escape: u8) -> 
     }
 }
 
+fn mismatched_marker() -> Step {
+    Step::Bad("end-of-copy marker does not match previous newline style", None)
+}
+
 /// The marker in CSV with no line end behind it: PostgreSQL takes it for data, but behind every row
 /// that is sent there is a line end.
 fn unended_marker() -> Step {
@@ -344,117 +354,4 @@ fn unended_marker() -> Step {
         "end-of-copy marker has no line end behind it",
         Some("Put a line end behind it, or quotes around it if it is data."),
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn split(format: &Format, bytes: &[u8]) -> Result<Vec<(String, u32)>, Malformed> {
-        let mut rows = Vec::new();
-        Splitter::new(format).scan(bytes, true, &mut rows)?;
-        let text = |row: &Row| String::from_utf8_lossy(row.of(bytes)).into_owned();
-        Ok(rows.iter().map(|row| (text(row), row.line)).collect())
-    }
-
-    fn rows(format: &Format, bytes: &[u8]) -> Vec<String> {
-        split(format, bytes).expect("well formed").into_iter().map(|(text, _)| text).collect()
-    }
-
-    #[test]
-    fn text_ends_lines_by_any_one_convention() {
-        for input in [&b"a\nb\n"[..], b"a\r\nb\r\n", b"a\rb\r", b"a\nb", b"a\r\nb"] {
-            assert_eq!(rows(&Format::text(), input), ["a", "b"]);
-        }
-    }
-
-    #[test]
-    fn mixed_line_ends_are_refused_as_postgresql_words_it() {
-        let refuse = |format: Format, bytes: &[u8]| split(&format, bytes).expect_err("mixed");
-        let malformed = refuse(Format::text(), b"a\nb\rc\n");
-        assert_eq!(malformed.message, "literal carriage return found in data");
-        assert_eq!((malformed.start, malformed.line), (2, 1));
-        assert_eq!(refuse(Format::csv(), b"a\r\nb\n").message, "unquoted newline found in data");
-        assert!(refuse(Format::csv(), b"a\r\nb\rc").message.starts_with("unquoted carriage"));
-    }
-
-    #[test]
-    fn text_backslash_hides_a_line_end() {
-        let lines = split(&Format::text(), b"a\\\nb\nc\\\\\nd").expect("rows");
-        let expected = [("a\\\nb", 0), ("c\\\\", 2), ("d", 3)];
-        assert_eq!(lines, expected.map(|(text, line)| (text.to_owned(), line)));
-    }
-
-    #[test]
-    fn text_backslash_at_the_very_end_is_no_part_of_the_row() {
-        assert_eq!(rows(&Format::text(), b"a\nb\\"), ["a", "b"]);
-        assert_eq!(rows(&Format::text(), b"a\n\\"), ["a", ""]);
-        assert_eq!(rows(&Format::text(), b"a\\\\"), ["a\\\\"]);
-    }
-
-    #[test]
-    fn text_marker_ends_the_data() {
-        for input in [&b"a\n\\.\njunk\n"[..], b"a\n\\.", b"a\n\\.\r\n"] {
-            assert_eq!(rows(&Format::text(), input), ["a"]);
-        }
-        let malformed = split(&Format::text(), b"a\\.\n").expect_err("not alone");
-        assert_eq!(malformed.message, "end-of-copy marker is not alone on its line");
-    }
-
-    #[test]
-    fn csv_marker_ends_the_data_before_18_only() {
-        let mut format = Format::csv();
-        assert_eq!(rows(&format, b"a\n\\.\nb\n"), ["a", "\\.", "b"]);
-        format.syntax = Syntax::Csv { quote: b'"', escape: b'"', end_marker: true };
-        assert_eq!(rows(&format, b"a\n\\.\nb\n"), ["a"]);
-        assert_eq!(rows(&format, b"\\.x\n\"\n\\.\n\"\nb"), ["\\.x", "\"\n\\.\n\"", "b"]);
-        let malformed = split(&format, b"a\n\\.").expect_err("data, but not to be sent as it is");
-        assert_eq!((malformed.start, malformed.line), (2, 1));
-    }
-
-    #[test]
-    fn csv_quotes_hide_line_ends() {
-        let lines = split(&Format::csv(), b"\"a\n\"\"\r\n\",1\nb\"\n\"c\n").expect("rows");
-        let expected = [("\"a\n\"\"\r\n\",1", 0), ("b\"\n\"c", 3)];
-        assert_eq!(lines, expected.map(|(text, line)| (text.to_owned(), line)));
-    }
-
-    #[test]
-    fn csv_escape_other_than_quote() {
-        let mut format = Format::csv();
-        format.syntax = Syntax::Csv { quote: b'"', escape: b'\\', end_marker: false };
-        assert_eq!(rows(&format, b"\"a\\\"\n\"\n\\\"b\n\"\n"), ["\"a\\\"\n\"", "\\\"b\n\""]);
-    }
-
-    #[test]
-    fn unterminated_quote_is_an_error_only_at_the_end() {
-        let mut splitter = Splitter::new(&Format::csv());
-        let mut rows = Vec::new();
-        let scan = splitter.scan(b"a\n\"b\n", false, &mut rows).expect("wants more");
-        assert_eq!((scan.consumed, rows.len()), (2, 1));
-        let malformed = splitter.scan(b"\"b\n", true, &mut rows).expect_err("unterminated");
-        assert_eq!(malformed.message, "unterminated CSV quoted field");
-        assert_eq!(malformed.quote, Some(OpenQuote { offset: 0, lines: 0 }));
-    }
-
-    #[test]
-    fn an_open_quote_is_found_where_it_begins() {
-        let open = |escape, row: &[u8]| {
-            let mut format = Format::csv();
-            format.syntax = Syntax::Csv { quote: b'"', escape, end_marker: false };
-            let quote = Splitter::new(&format).open_quote(row);
-            quote.map(|OpenQuote { offset, lines }| (offset, lines))
-        };
-        for (row, expected) in [
-            (&b"a,\"b\"\"\nc"[..], Some((2, 0))),
-            (b"\"a\n\",\"b\"\"\"\n,x\"", Some((13, 2))),
-            (b"\"a\n\n\",b\"c", Some((7, 2))),
-            (b"\"a\",\"\"", None),
-            (b"", None),
-        ] {
-            assert_eq!(open(b'"', row), expected, "{}", String::from_utf8_lossy(row));
-        }
-        assert_eq!(open(b'\\', b"\"a\\\"\n\",\"b\\\""), Some((7, 1)));
-        assert_eq!(Splitter::new(&Format::text()).open_quote(b"a\"b"), None);
-    }
 }

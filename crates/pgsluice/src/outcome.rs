@@ -221,8 +221,8 @@ pub(crate) struct Outcome {
     pub committed: Committed,
     /// What was exchanged.
     pub exchanged: Exchanged,
-    /// Bytes after an end-of-data marker, by input.
-    pub ignored: Vec<(String, u64)>,
+    /// What of an input is not data: its name, and what it was.
+    pub ignored: Vec<(String, String)>,
 }
 
 impl Outcome {

@@ -138,7 +138,7 @@ struct Gaps {
     keys: BTreeMap<NodeId, HashMap<Option<String>, u64>>,
     remembered: usize,
     seen: bool,
-    ranges: BTreeMap<NodeId, BTreeMap<(String, String), u64>>,
+    ranges: BTreeMap<NodeId, BTreeMap<(String, Option<String>), u64>>,
     lists: BTreeMap<NodeId, BTreeMap<(Option<String>, String), u64>>,
     impossible: BTreeMap<(String, String), u64>,
 }

@@ -18,7 +18,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
 pub(crate) struct Reading {
     splits: Mutex<Receiver<Split>>,
     used: Sender<Split>,
-    thread: JoinHandle<Vec<(String, u64)>>,
+    thread: JoinHandle<Vec<(String, String)>>,
 }
 
 impl Reading {
@@ -58,7 +58,7 @@ impl Reading {
 
     /// Waits for the thread, which notices that nobody takes splits any more. What was not data: input and
     /// bytes.
-    pub(crate) fn end(self) -> thread::Result<Vec<(String, u64)>> {
+    pub(crate) fn end(self) -> thread::Result<Vec<(String, String)>> {
         drop((self.splits, self.used));
         self.thread.join()
     }
@@ -70,7 +70,7 @@ fn read(
     mut takes: impl FnMut(&Split) -> bool,
     full: &SyncSender<Split>,
     empty: &Receiver<Split>,
-) -> Vec<(String, u64)> {
+) -> Vec<(String, String)> {
     while !control.is_stopped() {
         match reader.next(empty.try_recv().ok()) {
             Ok(Some(split)) => {

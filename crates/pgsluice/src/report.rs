@@ -245,10 +245,7 @@ fn fallbacks(plan: &Plan, config: &Load, outcome: &Outcome) -> Vec<Fallback> {
     } else if let Some(Fallback { what, why, rows }) = dropped(outcome.committed.rows_skipped()) {
         rows_by.insert((what, why), rows);
     }
-    for (input, bytes) in &outcome.ignored {
-        let why = format!("{bytes} bytes after the end-of-data marker \\. were not read");
-        rows_by.insert((input.clone(), why), 0);
-    }
+    rows_by.extend(outcome.ignored.iter().map(|ignored| (ignored.clone(), 0)));
     rows_by.into_iter().map(|((what, why), rows)| Fallback { what, why, rows }).collect()
 }
 

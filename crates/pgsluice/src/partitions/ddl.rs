@@ -58,7 +58,8 @@ async fn new_ranges(plan: &Plan, gaps: &Gaps, client: &Client, parent: NodeId) -
         let neighbour = like.map_or("", |like| &plan.tree.nodes[like].relation.name);
         let name = names::alike(neighbour, &near.spellings);
         let name = name.unwrap_or_else(|| names::after_value(&node.relation.name, Some(lower)));
-        let (from, to) = (literal(lower.as_bytes()), literal(upper.as_bytes()));
+        let from = literal(lower.as_bytes());
+        let to = upper.as_ref().map_or("MAXVALUE".to_owned(), |upper| literal(upper.as_bytes()));
         New { parent, like, name, bound: format!("FOR VALUES FROM ({from}) TO ({to})"), rows }
     });
     Ok(new.collect())

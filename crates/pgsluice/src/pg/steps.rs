@@ -25,7 +25,8 @@ pub(crate) type Range = (Option<String>, Option<String>);
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Wanted {
     pub(crate) lower: String,
-    pub(crate) upper: String,
+    /// None if the type has no value that is greater than all that belong to it.
+    pub(crate) upper: Option<String>,
     pub(crate) rows: u64,
 }
 
@@ -84,6 +85,16 @@ impl Counting {
             _ => return None,
         };
         Some(Self { ty, base })
+    }
+
+    /// The least and the greatest value of an integer type: a bound can be neither below nor above.
+    fn ends(&self) -> Option<(i64, i64)> {
+        match self.ty.as_str() {
+            "smallint" => Some((i16::MIN.into(), i16::MAX.into())),
+            "integer" => Some((i32::MIN.into(), i32::MAX.into())),
+            "bigint" => Some((i64::MIN, i64::MAX)),
+            _ => None,
+        }
     }
 
     fn is_time(&self) -> bool {
@@ -157,6 +168,10 @@ impl Counting {
         } else {
             ("numeric", "0", "value <> 'NaN'", "floor((value - anchor) / step)", "1")
         };
+        let (first, is_bound) = match self.ends() {
+            Some((least, most)) => (format!("greatest(lo, {least})"), format!("hi <= {most}")),
+            None => ("lo".to_owned(), "true".to_owned()),
+        };
         let sql = format!(
             "WITH s AS (SELECT l::{base} AS lo, h::{base} AS hi
                         FROM unnest($1::text[], $2::text[]) AS r (l, h)),
@@ -176,8 +191,8 @@ impl Counting {
              c AS (SELECT n, greatest(lo, max(ends) FILTER (WHERE ends <= value)) AS lo,
                           least(hi, min(begins) FILTER (WHERE begins > value)) AS hi
                    FROM k LEFT JOIN o USING (k) GROUP BY value, n, lo, hi)
-             SELECT lo::{ty}::text, hi::{ty}::text, sum(n)::int8 FROM c
-             GROUP BY lo, hi ORDER BY lo"
+             SELECT {first}::{ty}::text, CASE WHEN {is_bound} THEN hi::{ty}::text END, sum(n)::int8
+             FROM c GROUP BY lo, hi ORDER BY lo"
         );
         let (lower, upper): (Vec<_>, Vec<_>) = ranges.iter().cloned().unzip();
         let (values, rows): (Vec<&str>, Vec<i64>) =

@@ -21,11 +21,14 @@ const SPLIT_BYTES: usize = 1 << 20;
 /// a line, without the byte that ends it in memory.
 const LONGEST_ROW: usize = 0x3fff_ffff - 1;
 
+/// What some programs write in front of UTF-8.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// As PostgreSQL 18 words it of a string buffer.
 const TOO_LONG: &str = "row exceeds maximum allowed length (1073741823 bytes)";
 
 /// The longest row that is held before it is known that it can end.
-const LONG_ROW: usize = 64 << 20;
+const LONG_ROW: usize = 32 << 20;
 
 /// A range of one input that begins and ends at row ends, and its rows.
 #[derive(Debug)]
@@ -53,8 +56,8 @@ pub struct Reader {
     splits: u32,
     /// The first header that was met.
     pub header_row: Arc<OnceLock<Vec<u8>>>,
-    /// What was not data after an end-of-data marker: input name and bytes.
-    pub ignored: Vec<(String, u64)>,
+    /// What of an input is not data: its name, and what it was.
+    pub ignored: Vec<(String, String)>,
     /// Leaves out what can be read only once.
     pub(crate) skips_streams: bool,
 }
@@ -106,6 +109,12 @@ impl Reader {
             let (mut bytes, mut rows) =
                 used.take().map_or_else(Default::default, Split::into_buffers);
             let last = open.fill(&mut bytes, input)?;
+            if open.start.offset == 0 && bytes.starts_with(BYTE_ORDER_MARK) {
+                bytes.drain(..BYTE_ORDER_MARK.len());
+                open.start.offset += BYTE_ORDER_MARK.len() as u64;
+                let what = "the byte order mark that it begins with is no data";
+                self.ignored.push((input.name.clone(), what.to_owned()));
+            }
             let scan = open.splitter.scan(&bytes, last, &mut rows);
             let scan = scan.map_err(|malformed| open.malformed(malformed, input))?;
             let start = open.start;
@@ -114,22 +123,25 @@ impl Reader {
             open.start.line += u64::from(scan.lines);
             if open.header != Header::Absent && !rows.is_empty() {
                 let first = rows.remove(0);
-                if open.header == Header::Match {
-                    let names = Parser::new(&self.format, Vec::new()).all(first.of(&bytes));
-                    check_header(&names, &self.columns).map_err(|error| {
-                        error.at(Place { source: input.name.clone(), line: 1, offset: 0 })
-                    })?;
+                let header = std::mem::replace(&mut open.header, Header::Absent);
+                if header == Header::Match {
+                    check_header(&self.format, first.of(&bytes), &self.columns, input)?;
                 }
-                open.header = Header::Absent;
                 self.header_row.get_or_init(|| first.of(&bytes).to_vec());
             }
             if scan.ended {
                 let ignored = open.drain(input)?;
                 if ignored > 0 {
-                    self.ignored.push((input.name.clone(), ignored));
+                    let what =
+                        format!("{ignored} bytes after the end-of-data marker \\. were not read");
+                    self.ignored.push((input.name.clone(), what));
                 }
             }
             if last || scan.ended {
+                if open.header == Header::Match {
+                    // The server compares the line that is not there.
+                    check_header(&self.format, b"", &self.columns, input)?;
+                }
                 self.open = None;
             }
             if !rows.is_empty() {
@@ -260,8 +272,11 @@ pub(super) fn cannot_read(input: &Input, error: &std::io::Error) -> Error {
 }
 
 /// `HEADER MATCH`, in the words of `NextCopyFromRawFields` in `copyfromparse.c` (PostgreSQL 18).
-fn check_header(names: &[Option<Vec<u8>>], columns: &[String]) -> Result<()> {
-    let refuse = |message: String| Err(Error::new(Kind::Data, message).sqlstate("22P04"));
+fn check_header(format: &Format, header: &[u8], columns: &[String], input: &Input) -> Result<()> {
+    let place = || Place { source: input.name.clone(), line: 1, offset: 0 };
+    let refuse =
+        |message: String| Err(Error::new(Kind::Data, message).sqlstate("22P04").at(place()));
+    let names = Parser::new(format, Vec::new()).all(header);
     if names.len() != columns.len() {
         let (got, expected) = (names.len(), columns.len());
         return refuse(format!(
@@ -333,6 +348,23 @@ mod tests {
         assert!(message.contains("field 2: got \"c\", expected \"b\" (SQLSTATE 22P04)"));
         assert!(read("a\n", Header::Match).expect_err("one field").to_string().contains("got 1"));
         assert_eq!(read("x,y\n1,2\n", Header::Skip).expect("skipped").len(), 1);
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_data() {
+        let rows = read("\u{feff}a,b\n1,2\n", Header::Match).expect("rows");
+        assert_eq!(rows, [(7, 2, "1,2".to_owned())]);
+        let rows = read("\u{feff}\u{feff}1,2", Header::Absent).expect("rows");
+        assert_eq!(rows, [(3, 1, "\u{feff}1,2".to_owned())]);
+    }
+
+    #[test]
+    fn a_header_that_is_not_there_does_not_match() {
+        for content in ["", "\u{feff}"] {
+            let error = read(content, Header::Match).expect_err("no header").to_string();
+            assert!(error.contains("wrong number of fields in header line: got 1, expected 2"));
+            assert_eq!(read(content, Header::Skip).expect("no rows"), []);
+        }
     }
 
     #[test]
