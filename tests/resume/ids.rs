@@ -1,6 +1,6 @@
 //! The name of a load: what it finds, what it refuses, and who else may have it.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use super::{MONTHS, Twins, inputs, plain};
 use crate::failures::{Bench, Ended, Running, WAITS, on_both, program, rows, wait_until};
@@ -110,25 +110,72 @@ fn an_error_names_the_command_that_resumes() {
 }
 
 #[test]
-fn of_two_runs_the_later_one_goes_on() {
+fn of_two_runs_the_later_one_is_refused() {
     for server in [Server::PG15, Server::PG18] {
         let twins = twins(server);
         let Twins { bench, .. } = &twins;
         bench.session.run("BEGIN; LOCK TABLE t_3_1 IN SHARE MODE");
         let options = ["--memory", "1MiB", "-j", "2"];
         let first = twins.start("l", &options);
-        let waiting = |mode: &str| {
-            let sql = format!("SELECT count(*) FROM {WAITS} AND {mode}");
-            wait_until("waiting for a lock", || bench.value(&sql) != "0");
-        };
-        waiting("locktype = 'relation'");
-        let second = twins.start("l", &options);
-        waiting("locktype = 'advisory'");
+        wait_until("waiting for a lock", || {
+            bench.value(&format!("SELECT count(*) FROM {WAITS} AND locktype = 'relation'")) != "0"
+        });
+        let host = String::from_utf8(Command::new("hostname").output().unwrap().stdout).unwrap();
+        twins.start("l", &options).ended().fails(
+            1,
+            &[
+                "error: load l is run by another process (SQLSTATE 55006)\n",
+                "DETAIL:  User \"postgres\" has run it on \"",
+                host.trim(),
+                &format!("\", as process {}, since 20", first.child.id()),
+                "\nDETAIL:  It has the server's process ",
+                ", for 127.0.0.1, since 20",
+                "\nHINT:  Wait until it has ended.",
+                "--end-other",
+            ],
+        );
         bench.session.run("COMMIT");
-        let summary = second.ended().summary();
-        assert!(summary["rows_already_loaded"].as_u64() > Some(0), "{summary}");
-        let taken = "load l was taken over by another run, or forgotten (SQLSTATE 55006)";
-        first.ended().fails(1, &[taken]);
+        first.ended().summary();
+        twins.are_equal();
+    }
+}
+
+#[test]
+fn two_runs_that_begin_at_once_are_one() {
+    for server in [Server::PG15, Server::PG18] {
+        let twins = twins(server);
+        let runs = [(); 4].map(|()| twins.start("l", &["-j", "2"])).map(Running::ended);
+        for run in &runs {
+            match run.status.code() {
+                Some(0) => _ = run.summary(),
+                _ => _ = run.fails(1, &["load l is run by another process (SQLSTATE 55006)"]),
+            }
+        }
+        assert!(runs.iter().any(|run| run.status.code() == Some(0)), "{runs:?}");
+        twins.are_equal();
+    }
+}
+
+/// A run that is dead to who knows it, but has its sessions.
+#[test]
+fn another_run_is_ended_as_asked() {
+    for server in [Server::PG15, Server::PG18] {
+        let twins = twins(server);
+        let Twins { bench, .. } = &twins;
+        let options = ["--memory", "1MiB", "-j", "2"];
+        bench.session.run("BEGIN; LOCK TABLE t_3_1 IN SHARE MODE");
+        let first = twins.start("l", &options);
+        wait_until("waiting for a lock", || bench.count(WAITS) > 0);
+        let waiting = bench.value(&format!("SELECT min(pid) FROM {WAITS}"));
+        first.signal("-STOP");
+        let second = twins.start("l", &[&options[..], &["--end-other"]].concat());
+        wait_until("the end of its sessions", || {
+            bench.count(&format!("{WAITS} AND pid = {waiting}")) == 0
+        });
+        bench.session.run("COMMIT");
+        second.ended().summary();
+        first.signal("-CONT");
+        first.ended().fails(1, &["terminating connection due to administrator command"]);
         twins.are_equal();
     }
 }

@@ -56,6 +56,9 @@ pub(crate) struct LoadArgs {
     /// Name the load; if the ledger has one of this name, load what of it is missing
     #[arg(long, value_name = "ID")]
     load_id: Option<String>,
+    /// End the sessions of another run of the load, which is dead, and resume it
+    #[arg(long, requires = "load_id")]
+    end_other: bool,
     /// The schema in which the ledger is kept, for teams that do not trust each other
     #[arg(long, value_name = "SCHEMA", value_parser = parse_name, default_value = DEFAULT_LEDGER)]
     ledger: String,
@@ -82,6 +85,7 @@ pub(crate) fn run(args: &LoadArgs) -> Result<u8> {
         lock_timeout: args.lock_timeout,
         max_lag: args.max_lag,
         load_id: Some(args.load_id.clone().unwrap_or_else(fresh_id)),
+        end_other: args.end_other,
         ledger: (!args.no_ledger).then(|| args.ledger.clone()),
         ..args.input.config()?
     };

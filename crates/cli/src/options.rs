@@ -114,6 +114,7 @@ impl InputArgs {
             exchange: false,
             atomic: false,
             swap_patience: config::DEFAULT_SWAP_PATIENCE,
+            end_other: false,
             rejects: None,
             lock_timeout: None,
             max_lag: None,

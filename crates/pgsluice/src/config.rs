@@ -83,6 +83,8 @@ pub struct Load {
     pub load_id: Option<String>,
     /// The schema of the target in which a ledger is kept, so that the load can be resumed; None for none.
     pub ledger: Option<String>,
+    /// End the sessions of another run of the load, instead of leaving it alone.
+    pub end_other: bool,
 }
 
 /// Where the rows go that the server refuses, as they stand in the input.

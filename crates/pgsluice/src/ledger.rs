@@ -14,6 +14,7 @@ mod claimed;
 mod key;
 mod layout;
 pub mod lookup;
+mod others;
 mod past;
 mod receipts;
 mod run;
@@ -100,6 +101,15 @@ impl Ledger {
         Ok(())
     }
 
+    /// Marks the load as running, for the session, which has kept all others away until now if it `is_alone`.
+    async fn let_in(&self, client: &Client, is_alone: bool) -> Result<()> {
+        self.stay(client).await?;
+        match is_alone {
+            true => self.named.unlock_life(client).await,
+            false => Ok(()),
+        }
+    }
+
     /// Why a transaction may not go on whose fence was not held; it is rolled back. A COPY must have ended.
     pub(crate) async fn lost_turn(&self, client: &Client) -> Error {
         let _ = client.batch_execute("ROLLBACK").await;
@@ -140,7 +150,7 @@ impl Ledger {
 
     /// Ends what is prepared of it, as the ledger says.
     pub(crate) async fn settle(&self, client: &Client) -> Result<Settled> {
-        settle::settle(client, &self.named).await
+        settle::settle_own(client, &self.named).await
     }
 
     /// Whether the load is marked as finished, which another attempt must not have done.

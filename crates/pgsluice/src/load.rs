@@ -16,6 +16,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use tokio::runtime::Runtime;
+use tokio_postgres::Client;
 
 use crate::again;
 use crate::atomic::Atomic;
@@ -112,7 +113,8 @@ fn attempt(
         Vec::new()
     };
     let beginning = begin(config, (id, by), &inputs, target, control);
-    let (plan, begun) = runtime.block_on(beginning).map_err(early)?;
+    // By its session others know to the end that the load is alive.
+    let (plan, begun, _keeper) = runtime.block_on(beginning).map_err(early)?;
     failpoint("load::begun");
     let ledger = match begun {
         Some(Begun::Running(ledger)) => Some(ledger),
@@ -183,14 +185,14 @@ fn beside<T>(work: impl FnOnce() -> T, watch: impl FnOnce(&AtomicBool) + Send) -
     })
 }
 
-/// The plan, and how the load begins in the ledger if one is kept.
+/// The plan, and how the load begins in the ledger if one is kept, with the session that has begun it.
 async fn begin(
     config: &Load,
     (id, by): (&str, &Run),
     inputs: &[Input],
     target: &Target,
     control: &Control,
-) -> Result<(Plan, Option<Begun>)> {
+) -> Result<(Plan, Option<Begun>, Option<Client>)> {
     let Link { mut client, canceller, .. } = control.unless_stopped(connect::open(target)).await?;
     let beginning = async {
         if config.max_lag.is_some() {
@@ -207,7 +209,9 @@ async fn begin(
             ledger::begin(config, of_load, &plan, inputs, (&mut client, target), control).await?;
         Ok((plan, Some(begun)))
     };
-    canceller.unless_stopped(control, beginning).await
+    let (plan, begun) = canceller.unless_stopped(control, beginning).await?;
+    let keeper = begun.is_some().then_some(client);
+    Ok((plan, begun, keeper))
 }
 
 /// Reads the streams of a load that is finished: they must be what they were.

@@ -11,10 +11,11 @@ use super::Ledger;
 use super::blocks::{Block, Blocks};
 use super::claimed::{Claimed, Place, Receipt};
 use super::layout::Layout;
+use super::others::{self, keep_out};
 use super::past::Past;
 use super::receipts::Receipts;
 use super::run::Run;
-use super::settle::settle;
+use super::settle::{settle, settle_own};
 use crate::config::{Header, Load};
 use crate::control::Control;
 use crate::error::{Error, Result};
@@ -60,7 +61,9 @@ pub(crate) async fn begin(
     let now = sql::terms_now(client, &own, table, columns).await?;
     client.batch_execute(&format!("{OWN_NAMES}; {DURABLE}")).await?;
     named.schema.make(client, Access::Write).await?;
-    wait_for(named, client, target, control).await?;
+    let is_alone = keep_out((named, run), client, config.end_other, control).await?;
+    let end_other = config.end_other && is_alone;
+    wait_for((named, is_alone), end_other, client, target, control).await?;
     let Some(found) = named.find(client).await? else {
         let (sources_json, run) = (json(&sources)?, json(run)?);
         let terms = format!("{}::pg_catalog.jsonb", literal(now.as_bytes()));
@@ -78,7 +81,9 @@ pub(crate) async fn begin(
         }
         plant(client, named, 0, &Layout::of(plan)).await?;
         client.batch_execute("COMMIT").await?;
-        return Ok(Begun::Running(Ledger::new(named, 1, 0, sources)));
+        let ledger = Ledger::new(named, 1, 0, sources);
+        ledger.let_in(client, is_alone).await?;
+        return Ok(Begun::Running(ledger));
     };
     let id = &named.id;
     check(&found, plan, &now, &sources).map_err(|error| refuse(error, id))?;
@@ -87,18 +92,25 @@ pub(crate) async fn begin(
         let before = parse(&found.sources)?;
         return Ok(Begun::Finished(Ledger::new(named, 0, 0, before), found.rows));
     }
-    let ledger = resume((named, run), &found, plan, sources, client, control).await;
-    ledger.map(Begun::Running)
+    let ledger = resume((named, run), &found, plan, sources, client, control).await?;
+    ledger.let_in(client, is_alone).await?;
+    Ok(Begun::Running(ledger))
 }
 
 /// Begins a transaction in which no other run of the load has one, not even one that is prepared.
 async fn wait_for(
-    named: &Named,
+    (named, is_alone): (&Named, bool),
+    end_other: bool,
     client: &Client,
     target: &Target,
     control: &Control,
 ) -> Result<()> {
-    settle(client, named).await?;
+    let settle = async |client: &Client| match is_alone {
+        true => settle_own(client, named).await,
+        false => settle(client, named).await,
+    };
+    settle(client).await?;
+    let own: i32 = client.query_one("SELECT pg_catalog.pg_backend_pid()", &[]).await?.get(0);
     let turn = named.begin_alone();
     let waiting = client.batch_execute(&turn);
     tokio::pin!(waiting);
@@ -108,9 +120,6 @@ async fn wait_for(
             control.wait_for(None);
             return Ok(outcome?);
         }
-        let id = &named.id;
-        let what = format!("waiting for another run of load {id} to end its transactions");
-        control.wait_for(Some(what));
         let other = match &other {
             Some(client) => client,
             None => {
@@ -122,8 +131,14 @@ async fn wait_for(
         if let Some(stranger) = named.stranger(other).await? {
             return Err(named.held_up(&stranger));
         }
+        let mut holders = named.holders(other).await?;
+        holders.retain(|holder| holder.pid != own);
+        control.wait_for(Some(others::waiting(named, &holders)));
+        if end_other {
+            others::end(named, other, &holders).await?;
+        }
         // It may have prepared them meanwhile, and died.
-        settle(other, named).await?;
+        settle(other).await?;
     }
 }
 

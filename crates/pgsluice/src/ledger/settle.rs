@@ -42,6 +42,16 @@ pub(crate) async fn settle(client: &Client, named: &Named) -> Result<Settled> {
     settled
 }
 
+/// The same by the load itself, whose lock keeps others from it.
+pub(crate) async fn settle_own(client: &Client, named: &Named) -> Result<Settled> {
+    let found = named.prepared_of(&prepared::all(&named.schema, client).await?);
+    match found.iter().find(|prepared| !prepared.is_own) {
+        Some(other) => Err(of_another(named, other)),
+        None if found.is_empty() => Ok(Settled::Nothing),
+        None => end_all(client, named).await,
+    }
+}
+
 async fn end_all(client: &Client, named: &Named) -> Result<Settled> {
     named.outdate(client).await?;
     let found = named.find(client).await?;

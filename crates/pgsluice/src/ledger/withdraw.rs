@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio_postgres::Client;
 
+use super::begin::parse;
 use super::run::Run;
 use crate::control::Control;
 use crate::error::{Error, Result};
@@ -48,6 +49,11 @@ pub(crate) async fn withdraw(
 
 async fn take_out(named: &Named, run: &Run, client: &Client) -> Result<()> {
     if !named.schema.open(client, Access::Write).await? {
+        return Ok(());
+    }
+    // Another run is left alone.
+    let by: Option<Run> = named.run(client).await?.as_deref().map(parse).transpose()?;
+    if by.is_none_or(|by| by.token != run.token) {
         return Ok(());
     }
     // Rows of a transaction that is still under way, or prepared, must not outlive their receipts.

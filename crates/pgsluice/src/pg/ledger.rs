@@ -16,7 +16,7 @@ mod upgrade;
 use pgsluice_core::catalog::Relation;
 use tokio_postgres::{Client, SimpleQueryMessage};
 
-pub(crate) use self::locks::{Named, is_held, lives, lives_noted};
+pub(crate) use self::locks::{Holder, Named, is_held, lives, lives_noted};
 pub(crate) use self::schema::Schema;
 pub(crate) use self::trust::Access;
 use super::sql::literal;
@@ -202,6 +202,13 @@ impl Named {
             terms: row.get(4),
             rows: [5, 6, 7, 8].map(|place| count(row.get(place))),
         }))
+    }
+
+    /// Who runs it, as JSON, if it is in the ledger.
+    pub(crate) async fn run(&self, client: &Client) -> Result<Option<String>> {
+        let sql = "SELECT run::pg_catalog.text FROM ONLY {ledger}.load
+                   WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''";
+        Ok(client.query_opt(&self.sql(sql), &[&self.id]).await?.map(|row| row.get(0)))
     }
 
     /// Whether the load is in the ledger. An error if there is no ledger.

@@ -235,11 +235,7 @@ impl<'a> Lane<'a> {
                 false => Failure::Begin(error),
             }
         })?;
-        if let Err(error) = self.link.check_session(&answers) {
-            drop(sink);
-            let _ = client.batch_execute("ROLLBACK").await;
-            return Err(Failure::Session(error));
-        }
+        let sink = self.check_session(&answers, sink).await?;
         match changed {
             Some(changed) => Err(Failure::Changed(node, changed)),
             None if beside.is_some() || self.held.is_some() => Ok(Box::pin(sink)),
@@ -373,12 +369,9 @@ impl<'a> Lane<'a> {
         match outcome {
             Some(Ok(Some(committed))) => Ok(Some(committed)),
             Some(Ok(None)) | None => Ok(None),
-            Some(Err(
-                Failure::Unmade(error)
-                | Failure::Row(error)
-                | Failure::Ledger(error)
-                | Failure::Session(error),
-            )) => Err(error),
+            Some(Err(Failure::Unmade(error) | Failure::Row(error) | Failure::Ledger(error))) => {
+                Err(error)
+            }
             Some(Err(Failure::Receipts(error))) => Err(match &self.writer {
                 Some(writer) => writer.ledger.failed(&error),
                 None => unwelcome(&error),

@@ -19,10 +19,8 @@ pub(super) enum Failure {
     Row(Error),
     /// The table is not what it was when the load began.
     Changed(NodeId, Changed),
-    /// By the ledger, or another run of the load.
+    /// By the ledger, another run of the load, or a session that is another one than before.
     Ledger(Error),
-    /// The server's session is another one than before.
-    Session(Error),
     /// When its receipts were written.
     Receipts(tokio_postgres::Error),
 }
@@ -37,11 +35,7 @@ impl Failure {
     pub(super) fn answer(&self) -> Option<&tokio_postgres::Error> {
         match self {
             Self::Begin(error) | Self::Rows(error) | Self::Receipts(error) => Some(error),
-            Self::Unmade(_)
-            | Self::Row(_)
-            | Self::Changed(..)
-            | Self::Ledger(_)
-            | Self::Session(_) => None,
+            Self::Unmade(_) | Self::Row(_) | Self::Changed(..) | Self::Ledger(_) => None,
         }
     }
 }

@@ -1,4 +1,7 @@
-//! The end of a connection that has committed without waiting for the disk.
+//! The end of a connection that has committed without waiting for the disk, and whether its session is
+//! still its own.
+
+use tokio_postgres::SimpleQueryMessage;
 
 use super::copy::Lane;
 use super::failure::Failure;
@@ -8,6 +11,19 @@ use crate::pg::connect::BACKEND;
 use crate::pg::sql::FLUSH;
 
 impl Lane<'_> {
+    /// Takes back a transaction that has begun in another session than those before it, once `copy` is dropped;
+    /// `copy` if it has not.
+    pub(super) async fn check_session<T>(
+        &self,
+        answers: &[SimpleQueryMessage],
+        copy: T,
+    ) -> Result<T, Failure> {
+        let Err(error) = self.link.check_session(answers) else { return Ok(copy) };
+        drop(copy);
+        let _ = self.link.client.batch_execute("ROLLBACK").await;
+        Err(Failure::Ledger(error))
+    }
+
     /// Makes all that was committed durable, over the connection that has committed it: if the server has
     /// crashed since, and lost what it had answered, this connection is gone as well; or, behind a pooler, has
     /// another session.

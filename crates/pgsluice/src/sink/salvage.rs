@@ -85,10 +85,7 @@ impl Lane<'_> {
         let begin = format!("{begin}; {}", self.link.asks_session());
         let asking = self.still.ask(client, node, wire, false);
         let (answers, changed) = try_join(client.simple_query(&begin), asking).await?;
-        if let Err(error) = self.link.check_session(&answers) {
-            let _ = client.batch_execute("ROLLBACK").await;
-            return Err(Failure::Session(error));
-        }
+        self.check_session(&answers, ()).await?;
         if let Some(changed) = changed {
             return Err(Failure::Changed(node, changed));
         }

@@ -2,12 +2,14 @@
 //!
 //! Every transaction of a load takes its lock shared and then, in a later statement, looks whether the
 //! load is still at the same attempt. Whoever resumes takes the lock alone and begins the next
-//! attempt: after that nothing of an earlier one can be committed any more.
+//! attempt: after that nothing of an earlier one can be committed any more. As long as another run lives, which
+//! the second lock says, nobody does.
 //!
 //! Any role can take an advisory lock, and the numbers of these are public. So whoever does not get one
 //! looks who has it: a role that may not write to the ledger is no session of pgsluice, and is named.
 
 use std::collections::HashSet;
+use std::fmt;
 
 use pgsluice_core::hash::bytes_extended;
 use tokio_postgres::{Client, Row, SimpleQueryMessage};
@@ -51,6 +53,45 @@ LEFT JOIN pg_catalog.pg_prepared_xacts x ON x.transaction OPERATOR(pg_catalog.=)
 WHERE l.locktype OPERATOR(pg_catalog.=) 'advisory' AND l.objsubid OPERATOR(pg_catalog.=) 1::pg_catalog.int2
   AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()
   AND (l.pid IS NULL OR l.pid OPERATOR(pg_catalog.<>) pg_catalog.pg_backend_pid())";
+
+/// Sessions that have one of the advisory locks `{locks}` of this database, but not this one.
+const HOLDERS: &str = "
+SELECT l.pid, COALESCE(a.usename::pg_catalog.text, ''), pg_catalog.host(a.client_addr),
+       pg_catalog.min(a.backend_start)::pg_catalog.text
+FROM pg_catalog.pg_locks l
+JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) l.database
+LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid OPERATOR(pg_catalog.=) l.pid
+WHERE l.locktype OPERATOR(pg_catalog.=) 'advisory' AND l.objsubid OPERATOR(pg_catalog.=) 1::pg_catalog.int2
+  AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database() AND l.granted
+  AND l.pid OPERATOR(pg_catalog.<>) pg_catalog.pg_backend_pid()
+  AND {number} OPERATOR(pg_catalog.=) ANY (ARRAY[{locks}]::pg_catalog.int8[])
+GROUP BY l.pid, a.usename, a.client_addr ORDER BY l.pid";
+
+/// A session that works at a load.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Holder {
+    pub(crate) pid: i32,
+    pub(crate) role: String,
+    address: Option<String>,
+    since: Option<String>,
+}
+
+impl Holder {
+    /// Has the server end it.
+    pub(crate) async fn end(&self, client: &Client) -> Result<(), tokio_postgres::Error> {
+        let sql = format!("SELECT pg_catalog.pg_terminate_backend({})", self.pid);
+        client.batch_execute(&sql).await
+    }
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the server's process {}", self.pid)?;
+        // Of other roles not everybody may see it.
+        self.address.iter().try_for_each(|address| write!(f, ", for {address}"))?;
+        self.since.iter().try_for_each(|since| write!(f, ", since {since}"))
+    }
+}
 
 /// Who keeps a session of a load from a lock, and is none of pgsluice's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,6 +169,20 @@ impl Named {
         let found = others(&self.schema, client).await?;
         let mut of_load = found.iter().filter(|row| own.contains(&row.get(0)));
         Ok(of_load.find_map(Stranger::of))
+    }
+
+    /// The sessions of others that work at it.
+    pub(crate) async fn holders(&self, client: &Client) -> Result<Vec<Holder>> {
+        let locks = format!("{}, {}", self.turn(), self.life());
+        let sql = HOLDERS.replace("{number}", NUMBER).replace("{locks}", &locks);
+        let rows = client.query(&sql, &[]).await?;
+        let holder = |row: &Row| Holder {
+            pid: row.get(0),
+            role: row.get(1),
+            address: row.get(2),
+            since: row.get(3),
+        };
+        Ok(rows.iter().map(holder).collect())
     }
 
     /// The error for a load that a stranger holds up.

@@ -1,0 +1,107 @@
+//! Another run of the same load: it is let alone as long as it lives, and may be ended by who knows that it
+//! does not.
+
+use std::time::{Duration, Instant};
+
+use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
+
+use super::PAUSE;
+use super::begin::parse;
+use super::run::Run;
+use crate::control::Control;
+use crate::error::{Error, Result};
+use crate::kind::Kind;
+use crate::pg::ledger::{Holder, Named, is_held, lives};
+
+/// How long a run waits for the sessions of another one, which the server may not know to be dead yet.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Makes sure that nobody else works at the load. True if `client` keeps others from it by now, for the session;
+/// false if sessions of this very run are left, whose connections were lost.
+pub(super) async fn keep_out(
+    (named, run): (&Named, &Run),
+    client: &Client,
+    end_other: bool,
+    control: &Control,
+) -> Result<bool> {
+    let began = Instant::now();
+    while !named.lock_life(client).await? {
+        if !named.is_running(&lives(&named.schema, client).await?)
+            && let Some(stranger) = named.stranger(client).await?
+        {
+            // Who shares the lock is in nobody's way.
+            return match is_held(&client.simple_query(&named.stay()).await?) {
+                true => Ok(false),
+                false => Err(named.held_up(&stranger)),
+            };
+        }
+        let found = named.run(client).await?;
+        let other: Option<Run> = found.as_deref().map(parse).transpose()?;
+        if other.as_ref().is_some_and(|other| other.token == run.token) {
+            return Ok(false);
+        }
+        let holders = named.holders(client).await?;
+        if end_other {
+            end(named, client, &holders).await?;
+        }
+        if began.elapsed() > PATIENCE {
+            return Err(in_use(named, other.as_ref(), &holders));
+        }
+        control.wait_for(Some(waiting(named, &holders)));
+        tokio::time::sleep(PAUSE).await;
+    }
+    control.wait_for(None);
+    Ok(true)
+}
+
+/// What is waited for, in words.
+pub(super) fn waiting(named: &Named, holders: &[Holder]) -> String {
+    let sessions: Vec<String> = holders.iter().map(Holder::to_string).collect();
+    format!("waiting for another run of load {} to end: {}", named.id, sessions.join("; "))
+}
+
+/// Ends the sessions of another run.
+pub(super) async fn end(named: &Named, client: &Client, holders: &[Holder]) -> Result<()> {
+    for holder in holders {
+        match holder.end(client).await {
+            Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
+                return Err(may_not_end(named, holder));
+            }
+            outcome => outcome?,
+        }
+    }
+    Ok(())
+}
+
+fn may_not_end(named: &Named, holder: &Holder) -> Error {
+    let message = format!("permission denied to end the other run of load {}", named.id);
+    Error::new(Kind::Server, message)
+        .sqlstate("42501")
+        .detail(format!("It has {holder}, a session of role \"{}\".", holder.role))
+        .hint(format!(
+            "As that role, a member of pg_signal_backend or a superuser: SELECT \
+             pg_terminate_backend({});",
+            holder.pid
+        ))
+        .lasting()
+}
+
+fn in_use(named: &Named, other: Option<&Run>, holders: &[Holder]) -> Error {
+    let message = format!("load {} is run by another process", named.id);
+    let error = Error::new(Kind::Server, message).sqlstate("55006");
+    let error = match other {
+        Some(Run { user, host, pid, since, .. }) => error.detail(format!(
+            "User \"{user}\" has run it on \"{host}\", as process {pid}, since {since}."
+        )),
+        None => error,
+    };
+    let error =
+        holders.iter().fold(error, |error, holder| error.detail(format!("It has {holder}.")));
+    error
+        .hint(
+            "Wait until it has ended. If it is dead and has left its sessions behind, end these: run \
+             the same command with --end-other.",
+        )
+        .lasting()
+}
