@@ -22,6 +22,9 @@ use crate::runtime::runtime;
 /// Between two looks.
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// How long a look may overlook that the load is over.
+const NAP: Duration = Duration::from_millis(50);
+
 /// Pauses the load as long as one is further behind than `most`, until `over`. It goes on when all have
 /// come to within half of that, so that it does not stop at every payload.
 pub(crate) fn watch(most: MaxLag, target: &Target, control: &Control, over: &AtomicBool) {
@@ -37,7 +40,18 @@ pub(crate) fn watch(most: MaxLag, target: &Target, control: &Control, over: &Ato
                 };
                 followers(client).await
             };
-            let followers = runtime.block_on(control.unless_stopped(looking))?;
+            let ended = async {
+                while !over.load(Relaxed) {
+                    tokio::time::sleep(NAP).await;
+                }
+            };
+            let looking = async {
+                tokio::select! {
+                    followers = looking => followers.map(Some),
+                    () = ended => Ok(None),
+                }
+            };
+            let Some(followers) = runtime.block_on(control.unless_stopped(looking))? else { break };
             is_behind = pause(most, is_behind, &mut ends, &followers, control);
             thread::park_timeout(PAUSE);
         }
@@ -45,7 +59,9 @@ pub(crate) fn watch(most: MaxLag, target: &Target, control: &Control, over: &Ato
     });
     control.is_paused.store(false, Relaxed);
     control.wait_for(None);
-    if let Err(error) = watched {
+    if let Err(error) = watched
+        && !over.load(Relaxed)
+    {
         control.fail(error);
     }
 }

@@ -25,6 +25,12 @@ const UNSAID: Duration = Duration::from_secs(2);
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(500);
 
+/// How long one look may take: the end of a load waits for it.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long a session may take to end.
+const LEAVE: Duration = Duration::from_millis(10);
+
 /// What was said of each session that waits.
 type Said = BTreeMap<i32, String>;
 
@@ -46,18 +52,27 @@ pub(crate) fn watch(
         let waits = match busy.is_empty() || control.is_stopped() {
             true => Vec::new(),
             // Without a session nothing can be said; the wait itself goes on.
-            false => runtime.block_on(look(&mut client, target, &busy)).unwrap_or_else(|_| {
-                client = None;
-                Vec::new()
-            }),
+            false => {
+                let looking = async {
+                    let looking = look(&mut client, target, &busy);
+                    let looked = tokio::time::timeout(PATIENCE, looking).await;
+                    looked.unwrap_or_else(|_| Err(Error::interrupted()))
+                };
+                let waits = runtime.block_on(control.unless_stopped(looking));
+                waits.unwrap_or_else(|_| {
+                    client = None;
+                    Vec::new()
+                })
+            }
         };
         tell(&waits, &mut said, control);
         let ripe = |wait: &&LockWait| timeout.is_some_and(|timeout| wait.waited >= timeout);
         if let Some(wait) = waits.iter().find(ripe) {
             control.fail(timed_out(wait));
         }
-        if busy.is_empty() {
-            client = None;
+        if busy.is_empty() && client.take().is_some() {
+            // Its task takes leave of the server.
+            runtime.block_on(async { tokio::time::sleep(LEAVE).await });
         }
     }
 }
