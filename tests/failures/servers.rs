@@ -69,10 +69,15 @@ fn too_few_connections_leave_nothing_half_done() {
         ));
         let url = format!("postgresql://{role}:geheim@{}", bench.url.split_once('@').unwrap().1);
         bench.file("rows.csv", rows(200_000, 100));
-        let ended = bench.load_into(&url, ["rows.csv", "-t", "t", "-j", "20"]);
+        let load = ["rows.csv", "-t", "t", "-j", "20"];
+        let others = [bench.other(), bench.other()];
+        let ended = bench.load_into(&url, load);
         ended.fails(1, &["too many connections for database", "(SQLSTATE 53300)", "(-j)"]);
         assert!(!ended.stderr.contains("geheim"));
         assert_eq!(ended.committed(), bench.count("t"));
+        drop(others);
+        let ended = bench.load_into(&url, load);
+        assert_eq!((ended.status.code(), bench.count("t")), (Some(0), 200_000), "{ended:?}");
         bench.session.run(&format!("DROP OWNED BY {role}; DROP ROLE {role}"));
     });
 }

@@ -312,7 +312,7 @@ impl Plan {
         known.extend(
             self.fewer_connections
                 .as_ref()
-                .map(|(jobs, why)| (format!("the load over {jobs} connections"), why.clone())),
+                .map(|(jobs, why)| (format!("no more connections than {jobs}"), why.clone())),
         );
         known.extend(self.text_only.clone());
         known

@@ -231,7 +231,7 @@ fn fallbacks(plan: &Plan, config: &Load, outcome: &Outcome) -> Vec<Fallback> {
         rows_by.insert(("one connection".to_owned(), why.clone()), outcome.read());
     }
     if let Some((jobs, why)) = &plan.fewer_connections {
-        rows_by.insert((format!("{jobs} connections"), why.clone()), outcome.read());
+        rows_by.insert((format!("no more connections than {jobs}"), why.clone()), outcome.read());
     }
     if let Some((what, why)) = &plan.text_only {
         rows_by.insert((what.clone(), why.clone()), outcome.read());
