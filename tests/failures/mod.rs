@@ -6,6 +6,7 @@ mod asking;
 mod changes;
 mod few;
 mod inputs;
+mod locks;
 mod options;
 mod rows;
 mod servers;
