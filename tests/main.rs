@@ -22,6 +22,7 @@ mod expressions;
 mod failures;
 mod lanes;
 mod ledger;
+mod liveness;
 mod loader;
 mod names;
 mod oracle;

@@ -129,8 +129,3 @@ pub(crate) async fn cancel(client: &impl GenericClient, pid: i32) -> Result<()> 
     client.query_one("SELECT pg_catalog.pg_cancel_backend($1)", &[&pid]).await?;
     Ok(())
 }
-
-/// Lets no setting of a role end a transaction that is held for long; it is there from PostgreSQL 17 on.
-pub(crate) const HELD: &str = "
-SELECT pg_catalog.set_config(name, '0', false) FROM pg_catalog.pg_settings
-WHERE name OPERATOR(pg_catalog.=) 'transaction_timeout'";
