@@ -24,6 +24,7 @@ mod failover;
 mod failures;
 mod lanes;
 mod ledger;
+mod liveness;
 mod loader;
 mod locks;
 mod names;

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use self::pool::Pool;
 use crate::embedded::Place;
-use crate::failures::{Bench, Ended, Running, on_both, program, rows, wait_until, wait_within};
+use crate::failures::{
+    Bench, Ended, Running, WAITS, on_both, program, rows, wait_until, wait_within,
+};
 use crate::server::{Server, Session};
 
 const REFUSED: &str =
@@ -214,5 +216,23 @@ fn a_load_through_a_pool_by_the_session_goes_on_where_it_was_killed() {
             assert_eq!(ended.status.code(), Some(0), "{options:?}: {ended:?}");
             assert_eq!(bench.count("t"), 60_000, "{options:?}");
         }
+    });
+}
+
+#[test]
+fn what_a_load_waits_for_is_cancelled_through_a_pool() {
+    on_both(|bench| {
+        bench.make_table();
+        bench.file("rows.csv", rows(3000, 10));
+        let pool = Pool::before(&bench.url, "session", 20);
+        let other = bench.other();
+        other.run("BEGIN; LOCK TABLE t IN ACCESS EXCLUSIVE MODE");
+        let load = bench.start_into(&pool.url(), ["rows.csv", "-t", "t"], Stdio::null());
+        wait_until("the lock is waited for", || bench.count(WAITS) > 0);
+        load.signal("-INT");
+        load.ended().fails(130, &["interrupted"]);
+        // A pool may drop the request with the connection that brought it; the server looks for its client then.
+        wait_until("the statement is cancelled", || bench.count(WAITS) == 0);
+        other.run("ROLLBACK");
     });
 }

@@ -98,7 +98,6 @@ impl<'a> Exchange<'a> {
         let opening = async {
             let keeper = connect::open(target).await?;
             keeper.client.batch_execute(&[OWN_NAMES, PATIENT, DURABLE].join(";")).await?;
-            catalogue::stay(&keeper.client).await?;
             if !catalogue::lock(&keeper.client, root).await? {
                 return Err(in_use(plan, catalogue::holder(&keeper.client, root).await?));
             }

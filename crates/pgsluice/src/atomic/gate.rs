@@ -52,8 +52,7 @@ impl Gate<'_> {
     /// Does `work` while nobody begins to read.
     pub(crate) async fn behind<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
         let client = connect::connect_for_own(self.target).await?;
-        client.batch_execute(sql::PATIENT).await?;
-        two_phase::wait_while_connected(&client).await?;
+        client.batch_execute(&[sql::PATIENT, two_phase::LIMITED].join(";")).await?;
         let pid = client.query_one("SELECT pg_catalog.pg_backend_pid()", &[]).await?.get(0);
         let root = &self.plan.tree.nodes[ROOT].relation;
         let lock = format!("{}; LOCK TABLE ONLY {root} IN ACCESS EXCLUSIVE MODE", sql::BEGIN);

@@ -207,14 +207,6 @@ pub(crate) async fn find(client: &impl GenericClient, names: &[String]) -> Resul
     Ok(client.query(sql, &[&names]).await?.iter().map(|row| row.get(0)).collect())
 }
 
-/// Keeps a session that has nothing to do for long; the setting is there from PostgreSQL 14 on.
-pub(crate) async fn stay(client: &impl GenericClient) -> Result<()> {
-    let sql = "SELECT pg_catalog.set_config(name, '0', false) FROM pg_catalog.pg_settings
-               WHERE name = 'idle_session_timeout'";
-    client.execute(sql, &[]).await?;
-    Ok(())
-}
-
 /// Takes the lock of the exchange of `root`, which this session then holds to its end; whether nobody
 /// else has it.
 pub(crate) async fn lock(client: &impl GenericClient, root: Oid) -> Result<bool> {

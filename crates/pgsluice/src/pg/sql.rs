@@ -13,11 +13,9 @@ WHERE pg_catalog.current_setting('synchronous_commit') OPERATOR(pg_catalog.=) 'o
     };
 }
 
-/// Settings of a session that loads: nothing that a role has set may end a long COPY.
-pub(crate) const PATIENT: &str = "
-SET statement_timeout = 0;
-SET lock_timeout = 0;
-SET idle_in_transaction_session_timeout = 0";
+/// Settings of a session that loads: it waits for locks, whatever a role has set. No other time-out ends any
+/// session; see [`super::connect`].
+pub(crate) const PATIENT: &str = "SET lock_timeout = 0";
 
 /// Spares a flush for each payload, because [`FLUSH`] ends what a connection sends.
 pub(crate) const ASYNCHRONOUS: &str = "SET synchronous_commit = off";

@@ -150,27 +150,9 @@ pub(crate) async fn cancel(client: &impl GenericClient, pid: i32) -> Result<()> 
     Ok(())
 }
 
-/// Lets no setting of a role end a transaction that is held for long; it is there from PostgreSQL 17 on.
-pub(crate) const HELD: &str = "
-SELECT pg_catalog.set_config(name, '0', false) FROM pg_catalog.pg_settings
-WHERE name OPERATOR(pg_catalog.=) 'transaction_timeout'";
-
-/// Where the server can notice that nobody listens to a session any more, has it look while the session
-/// waits, and ask the network as well; from PostgreSQL 14 on, where its platform allows it.
-const CONNECTED: &str = "
-SET client_connection_check_interval = '1s';
-SET tcp_keepalives_idle = 5;
-SET tcp_keepalives_interval = 2;
-SET tcp_keepalives_count = 3";
-
-/// A session that waits in vain may outlive its program elsewhere, and hold others up: but not for ever.
-const LIMITED: &str = "SET lock_timeout = '10min'";
-
-/// Has a session wait for a lock for as long as its program is there.
-pub(crate) async fn wait_while_connected(client: &impl GenericClient) -> Result<()> {
-    client.batch_execute(HELD).await?;
-    if client.batch_execute(CONNECTED).await.is_err() {
-        client.batch_execute(LIMITED).await?;
-    }
-    Ok(())
-}
+/// A session that waits in vain may outlive its program, and hold others up: but not for ever, where the
+/// server does not look whether the program is there.
+pub(crate) const LIMITED: &str = "
+SELECT pg_catalog.set_config('lock_timeout', '10min', false)
+WHERE COALESCE(pg_catalog.current_setting('client_connection_check_interval', true), '0')
+      OPERATOR(pg_catalog.=) '0'";

@@ -17,7 +17,6 @@ use crate::outcome::Committed;
 use crate::pg::ledger::{is_held, prepared};
 use crate::pg::lost;
 use crate::pg::sql;
-use crate::pg::two_phase;
 
 impl Lane<'_> {
     /// Begins the transaction, if one is to be held.
@@ -25,7 +24,6 @@ impl Lane<'_> {
         let Some(mut part) = self.held.take() else { return Ok(self) };
         let client = &self.link.client;
         let holding = async {
-            client.batch_execute(two_phase::HELD).await?;
             let session = client.query_one(prepared::SESSION, &[]).await?;
             let ledger = self.writer.as_ref().map(|writer| writer.ledger);
             let fence = ledger.map_or_else(String::new, |ledger| ledger.fence());

@@ -9,7 +9,9 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_postgres::{CancelToken, Client, Connection, Error, NoTls, SimpleQueryMessage};
 
+use super::super::conninfo::Liveness;
 use super::backend::{BACKEND, Backend};
+use super::lasting;
 use super::told::told;
 use super::watch::Watched;
 use crate::Result;
@@ -26,6 +28,8 @@ pub(crate) struct Link {
     pub(crate) canceller: Canceller,
     backend: Option<Backend>,
     is_pooled: bool,
+    /// The server's major version.
+    version: u32,
     ending: Arc<OnceLock<Error>>,
 }
 
@@ -41,6 +45,7 @@ impl Link {
         T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let ending = Arc::new(OnceLock::new());
+        let version = connection.parameter("server_version").map_or(0, major);
         let end = Arc::clone(&ending);
         tokio::spawn(async move {
             if let Err(error) = connection.await {
@@ -48,7 +53,7 @@ impl Link {
             }
         });
         let canceller = Canceller { token: client.cancel_token(), tls, pid: Arc::default() };
-        Self { client, canceller, backend: None, is_pooled: false, ending }
+        Self { client, canceller, backend: None, is_pooled: false, version, ending }
     }
 
     /// Notes which session of the server it has. That of a pooler is another one than was named at login.
@@ -59,6 +64,11 @@ impl Link {
         let told = told(&self.canceller.token).await.map(|pid| pid.to_string());
         self.is_pooled = self.backend.as_ref().map(Backend::pid) != told.as_deref();
         Ok(())
+    }
+
+    /// Has no time-out of a role end it, and the server end it soon when this client is gone.
+    pub(super) async fn last(&self, liveness: &Liveness) -> Result<(), Error> {
+        lasting::set(&self.client, self.version, liveness).await
     }
 
     /// Whether something lies between it and the server that may give its session to others.
@@ -107,6 +117,12 @@ impl Link {
     pub(crate) fn ending(&self) -> Option<&Error> {
         self.ending.get()
     }
+}
+
+/// The major version that a server of this version has.
+fn major(version: &str) -> u32 {
+    let end = version.find(|c: char| !c.is_ascii_digit()).unwrap_or(version.len());
+    version[..end].parse().unwrap_or(0)
 }
 
 /// Cancels what a connection's server is at.

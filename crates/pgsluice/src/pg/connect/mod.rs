@@ -8,6 +8,7 @@
 
 mod attempt;
 mod backend;
+mod lasting;
 mod link;
 mod told;
 mod watch;
@@ -62,10 +63,11 @@ pub(crate) async fn open(target: &Target) -> Result<Link> {
     loop {
         let failures = match login(target).await {
             Ok(link) => {
-                return match is_shared(target, &link).await {
-                    Some(error) => Err(error),
-                    None => Ok(link),
-                };
+                if let Some(error) = is_shared(target, &link).await {
+                    return Err(error);
+                }
+                link.last(target.liveness()).await?;
+                return Ok(link);
             }
             Err(failures) => failures,
         };

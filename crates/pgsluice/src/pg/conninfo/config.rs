@@ -1,4 +1,4 @@
-//! The options that tokio-postgres takes itself: login, startup settings, keepalives, time limits.
+//! The options that tokio-postgres takes itself: login and startup settings.
 
 use std::time::Duration;
 
@@ -6,6 +6,7 @@ use tokio_postgres::Config;
 use tokio_postgres::config::ChannelBinding;
 
 use super::environment::Environment;
+use super::liveness::Liveness;
 use super::settings::Settings;
 use crate::Result;
 
@@ -15,6 +16,7 @@ pub(super) fn base(
     env: &Environment,
     user: &str,
     database: &str,
+    liveness: &Liveness,
 ) -> Result<Config> {
     let mut config = Config::new();
     config.user(user).dbname(database);
@@ -31,7 +33,7 @@ pub(super) fn base(
             ("require", ChannelBinding::Require),
         ],
     )?);
-    set_keepalives(&mut config, settings)?;
+    liveness.set(&mut config);
     Ok(config)
 }
 
@@ -64,25 +66,8 @@ fn escape_option(value: &str) -> String {
     escaped
 }
 
-fn set_keepalives(config: &mut Config, settings: &Settings) -> Result<()> {
-    config.keepalives(settings.integer("keepalives")?.unwrap_or(1) != 0);
-    if let Some(idle) = seconds(settings, "keepalives_idle")? {
-        config.keepalives_idle(idle);
-    }
-    if let Some(interval) = seconds(settings, "keepalives_interval")? {
-        config.keepalives_interval(interval);
-    }
-    if let Some(count) = positive(settings, "keepalives_count")? {
-        config.keepalives_retries(count);
-    }
-    if let Some(millis) = positive(settings, "tcp_user_timeout")? {
-        config.tcp_user_timeout(Duration::from_millis(millis.into()));
-    }
-    Ok(())
-}
-
 /// A number that asks for something: zero and less leave the default.
-fn positive(settings: &Settings, name: &str) -> Result<Option<u32>> {
+pub(super) fn positive(settings: &Settings, name: &str) -> Result<Option<u32>> {
     let value = settings.integer(name)?.filter(|value| *value > 0);
     Ok(value.map(i32::unsigned_abs))
 }

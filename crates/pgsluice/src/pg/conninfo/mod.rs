@@ -3,13 +3,14 @@
 //!
 //! `keywords` is the list of options, `settings` what one source gave, `parse` and `url` read
 //! connection strings, `service` and `passfile` read files, `environment` is the process's
-//! surroundings; `endpoint`, `config` and `sslmode` check and translate, and [`Target`] is what
+//! surroundings; `endpoint`, `config`, `liveness` and `sslmode` check and translate, and [`Target`] is what
 //! comes of it all. Kept here because no library reads all of libpq's sources.
 
 mod config;
 mod endpoint;
 mod environment;
 mod keywords;
+mod liveness;
 mod parse;
 mod passfile;
 mod service;
@@ -21,6 +22,7 @@ mod tests;
 mod url;
 
 pub(super) use endpoint::{Endpoint, Place};
+pub(super) use liveness::Liveness;
 pub(super) use target::SessionAttrs;
 pub use target::Target;
 

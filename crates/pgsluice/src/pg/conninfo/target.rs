@@ -8,6 +8,7 @@ use tokio_postgres::Config;
 
 use super::endpoint::{self, Endpoint};
 use super::environment::Environment;
+use super::liveness::Liveness;
 use super::passfile::Passfile;
 use super::settings::{Settings, usage};
 use super::{config, gather, parse, sslmode};
@@ -32,6 +33,7 @@ struct Inner {
     tls: tls::Settings,
     warnings: Vec<String>,
     pool: OnceLock<Option<Error>>,
+    liveness: Liveness,
 }
 
 /// Which of several servers will do: libpq's `target_session_attrs`.
@@ -83,8 +85,10 @@ impl Target {
         let mut endpoints = endpoint::list(settings, env)?;
         let warnings = give_passwords(&mut endpoints, settings, env, &database, &user);
         let timeout = config::seconds(settings, "connect_timeout")?;
+        let liveness = Liveness::read(settings)?;
         let inner = Inner {
-            config: config::base(settings, env, &user, &database)?,
+            config: config::base(settings, env, &user, &database, &liveness)?,
+            liveness,
             user,
             database,
             endpoints,
@@ -143,6 +147,11 @@ impl Target {
 
     pub(in crate::pg) fn timeout(&self) -> Option<Duration> {
         self.inner.timeout
+    }
+
+    /// How soon either side notices that the other is gone.
+    pub(in crate::pg) fn liveness(&self) -> &Liveness {
+        &self.inner.liveness
     }
 
     /// What speaks against the pool that lies before the server, once it was tried.

@@ -1,0 +1,56 @@
+//! What ends a session, and what does not: no time-out of a role ends one that works or waits for its turn; but
+//! the server ends one whose client is gone, so that its locks do not stay.
+
+use futures_util::future::join;
+use tokio_postgres::Client;
+
+use super::super::conninfo::Liveness;
+
+/// Settings that a role may have, each with the first version that has it.
+const TIME_OUTS: [(u32, &str); 4] = [
+    (0, "statement_timeout"),
+    (0, "idle_in_transaction_session_timeout"),
+    (14, "idle_session_timeout"),
+    (17, "transaction_timeout"),
+];
+
+/// How often the server looks, while it is at a statement, whether the client is still there (14 or later).
+const LOOK: &str = "
+SELECT pg_catalog.set_config('client_connection_check_interval', '5s', false)
+WHERE pg_catalog.current_setting('client_connection_check_interval') OPERATOR(pg_catalog.=) '0'";
+
+/// Makes the settings.
+pub(super) async fn set(
+    client: &Client,
+    version: u32,
+    liveness: &Liveness,
+) -> Result<(), tokio_postgres::Error> {
+    let known = TIME_OUTS.iter().filter(|(since, _)| version >= *since);
+    let never: Vec<String> = known.map(|(_, name)| format!("SET {name} = 0")).collect();
+    let never = never.join("; ");
+    let look = if version >= 14 { LOOK } else { "" };
+    let noticing = notice(liveness);
+    let noticing =
+        async { join(client.batch_execute(&noticing), client.batch_execute(look)).await };
+    // Not every platform has what these ask for.
+    let (set, _) = join(client.batch_execute(&never), noticing).await;
+    set
+}
+
+/// Has the server notice a client that does not answer, as soon as the client would notice it; or sooner, if
+/// the role has it so.
+fn notice(liveness: &Liveness) -> String {
+    let settings = liveness.of_server();
+    let settings: Vec<String> =
+        settings.iter().map(|(name, value)| format!("('{name}', {value})")).collect();
+    if settings.is_empty() {
+        return String::new();
+    }
+    format!(
+        "SELECT pg_catalog.set_config(s.name, s.value::pg_catalog.text, false)
+         FROM (VALUES {}) AS s (name, value)
+         WHERE pg_catalog.current_setting(s.name)::pg_catalog.int4 OPERATOR(pg_catalog.=) 0
+            OR pg_catalog.current_setting(s.name)::pg_catalog.int4 OPERATOR(pg_catalog.>) s.value",
+        settings.join(", ")
+    )
+}

@@ -1,0 +1,63 @@
+//! How soon either side notices that the other does not answer: libpq's options, and where they say nothing,
+//! half a minute. The system's own limits are hours, in which a dead load keeps its locks.
+
+use std::time::Duration;
+
+use tokio_postgres::Config;
+
+use super::config::{positive, seconds};
+use super::settings::Settings;
+use crate::Result;
+
+/// Until the first question, between two, and how many have no answer.
+const IDLE: Duration = Duration::from_secs(10);
+const INTERVAL: Duration = Duration::from_secs(5);
+const COUNT: u32 = 4;
+
+/// How long what was sent may be without an answer.
+const UNANSWERED: Duration = Duration::from_secs(30);
+
+/// The limits of one target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::pg) struct Liveness {
+    asks: bool,
+    idle: Duration,
+    interval: Duration,
+    count: u32,
+    unanswered: Duration,
+}
+
+impl Liveness {
+    pub(super) fn read(settings: &Settings) -> Result<Self> {
+        let unanswered = positive(settings, "tcp_user_timeout")?;
+        Ok(Self {
+            asks: settings.integer("keepalives")?.unwrap_or(1) != 0,
+            idle: seconds(settings, "keepalives_idle")?.unwrap_or(IDLE),
+            interval: seconds(settings, "keepalives_interval")?.unwrap_or(INTERVAL),
+            count: positive(settings, "keepalives_count")?.unwrap_or(COUNT),
+            unanswered: unanswered.map_or(UNANSWERED, |ms| Duration::from_millis(ms.into())),
+        })
+    }
+
+    /// Sets them for the client's side.
+    pub(super) fn set(&self, config: &mut Config) {
+        config.keepalives(self.asks);
+        config.keepalives_idle(self.idle);
+        config.keepalives_interval(self.interval);
+        config.keepalives_retries(self.count);
+        config.tcp_user_timeout(self.unanswered);
+    }
+
+    /// The settings of the server's side.
+    pub(in crate::pg) fn of_server(&self) -> Vec<(&'static str, u128)> {
+        let mut settings = vec![("tcp_user_timeout", self.unanswered.as_millis())];
+        if self.asks {
+            settings.extend([
+                ("tcp_keepalives_idle", self.idle.as_secs().into()),
+                ("tcp_keepalives_interval", self.interval.as_secs().into()),
+                ("tcp_keepalives_count", self.count.into()),
+            ]);
+        }
+        settings
+    }
+}

@@ -1,0 +1,119 @@
+//! What ends the sessions of a load: not the time-outs of a role, but the end of the client, however it goes.
+
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use crate::failures::{Bench, Running, WAITS, rows, wait_until};
+use crate::server::{Address, Server, on_each_server};
+
+on_each_server!(
+    crate::liveness::check,
+    [time_outs_of_a_role, a_killed_load_waits_for_nothing, both_sides_ask_whether_the_other_lives,]
+);
+
+fn check(name: &str, server: Server) {
+    let bench = Bench::with_table(server);
+    match name {
+        "time_outs_of_a_role" => time_outs_of_a_role(&bench, server),
+        // The server has looked for its client since version 14.
+        "a_killed_load_waits_for_nothing" if server.major() < 14 => {}
+        "a_killed_load_waits_for_nothing" => a_killed_load_waits_for_nothing(&bench),
+        _ => both_sides_ask_whether_the_other_lives(&bench),
+    }
+}
+
+/// Each is shorter than the input takes to come.
+fn time_outs_of_a_role(bench: &Bench, server: Server) {
+    let role = format!("hasty_{}", bench.value("SELECT current_database()"));
+    let time_outs = [
+        (13, "statement_timeout"),
+        (13, "lock_timeout"),
+        (13, "idle_in_transaction_session_timeout"),
+        (14, "idle_session_timeout"),
+        (17, "transaction_timeout"),
+    ];
+    bench.session.run(&format!("CREATE ROLE {role} LOGIN SUPERUSER PASSWORD 'x'"));
+    for (_, name) in time_outs.iter().filter(|(since, _)| server.major() >= *since) {
+        bench.session.run(&format!("ALTER ROLE {role} SET {name} = '200ms'"));
+    }
+    let url = format!("postgresql://{role}:x@{}", bench.url.split_once('@').unwrap().1);
+    let begin = ["-", "-t", "t", "--format=csv", "--json", "-q"];
+    for options in [
+        &[][..],
+        &["-j1", "--no-ledger", "--wire=text"],
+        &["-j3", "--atomic"],
+        &["-j1", "--atomic"],
+        &["--exchange"],
+        &["--reject-file=rejected", "--max-rejects=10"],
+    ] {
+        bench.session.run("TRUNCATE t");
+        let mut load = bench.start_into(&url, [&begin, options].concat(), Stdio::piped());
+        for _ in 0..3 {
+            load.feed(&rows(20_000, 100));
+            thread::sleep(Duration::from_millis(500));
+        }
+        drop(load.child.stdin.take());
+        assert_eq!(load.ended().summary()["rows_loaded"], 60_000, "{options:?}");
+        assert_eq!(bench.count("t"), 60_000, "{options:?}");
+    }
+    // A load that waits for a lock, is killed, and is resumed.
+    bench.file("rows.csv", rows(60_000, 100));
+    let all = ["rows.csv", "-t", "t", "--load-id", "l", "--json", "-q", "--few-rows=0"];
+    bench.session.run("TRUNCATE t");
+    let mut killed = Command::new(env!("CARGO_BIN_EXE_pgsluice"));
+    killed.args(["load", "-d", &url]).args(all).env("PGSLUICE_FAILPOINT", "payload::sent:3");
+    killed.current_dir(bench.folder.path()).stdin(Stdio::null());
+    assert_eq!(Running::start(&mut killed).ended().status.code(), None);
+    let other = bench.other();
+    other.run("BEGIN; LOCK TABLE t IN SHARE MODE");
+    let load = bench.start_into(&url, all, Stdio::null());
+    wait_until("the lock is waited for", || bench.count(WAITS) > 0);
+    thread::sleep(Duration::from_millis(500));
+    other.run("COMMIT");
+    load.ended().summary();
+    assert_eq!(bench.count("t"), 60_000);
+    bench.session.run(&format!("DROP OWNED BY {role}; DROP ROLE {role}"));
+}
+
+/// A session that waits for a lock does not look at its connection of itself.
+fn a_killed_load_waits_for_nothing(bench: &Bench) {
+    bench.file("rows.csv", rows(3000, 10));
+    let other = bench.other();
+    other.run("BEGIN; LOCK TABLE t IN SHARE MODE");
+    let options = ["rows.csv", "-t", "t", "--load-id", "l", "--json", "-q"];
+    let mut load = bench.start(options, Stdio::null());
+    wait_until("the lock is waited for", || bench.count(WAITS) > 0);
+    load.child.kill().unwrap();
+    assert_eq!(load.ended().status.code(), None);
+    wait_until("the end of its sessions", || bench.count(WAITS) == 0);
+    other.run("COMMIT");
+    assert_eq!(bench.load(options).summary()["rows_loaded"], 3000);
+}
+
+/// Whether the system asks soon after a silent connection, at its end with the port `own`.
+fn is_asked_after(own: u16, other: u16) -> bool {
+    let [own, other] = [own, other].map(|port| format!(":{port:04X}"));
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    table.lines().any(|line| {
+        let parts: Vec<&str> = line.split_whitespace().collect();
+        // A timer of the kind 2 is that, with what is left of it in hundredths of seconds.
+        let left = parts[5].strip_prefix("02:").map(|left| u64::from_str_radix(left, 16).unwrap());
+        parts[1].ends_with(&own) && parts[2].ends_with(&other) && left.is_some_and(|it| it <= 1_000)
+    })
+}
+
+fn both_sides_ask_whether_the_other_lives(bench: &Bench) {
+    let options = ["-", "-t", "t", "--format=csv", "-j1", "--no-ledger", "-q"];
+    let mut load = bench.start(options, Stdio::piped());
+    load.feed(&rows(120_000, 100));
+    wait_until("rows", || bench.count("t") > 0);
+    let client = "SELECT max(client_port) FROM pg_stat_activity
+                  WHERE datname = current_database() AND application_name = 'pgsluice'";
+    let client = bench.value(client).parse().unwrap();
+    let server = Address::of(&bench.url).port.parse().unwrap();
+    wait_until("questions of the client's side", || is_asked_after(client, server));
+    wait_until("questions of the server's side", || is_asked_after(server, client));
+    drop(load.child.stdin.take());
+    assert_eq!(load.ended().status.code(), Some(0));
+}
