@@ -5,11 +5,17 @@ use std::thread;
 use std::time::Duration;
 
 use crate::failures::{Bench, Running, WAITS, rows, wait_until};
+use crate::proxy::{Mode, Proxy};
 use crate::server::{Address, Server, on_each_server};
 
 on_each_server!(
     crate::liveness::check,
-    [time_outs_of_a_role, a_killed_load_waits_for_nothing, both_sides_ask_whether_the_other_lives,]
+    [
+        time_outs_of_a_role,
+        a_killed_load_waits_for_nothing,
+        both_sides_ask_whether_the_other_lives,
+        what_is_swallowed_is_sent_again,
+    ]
 );
 
 fn check(name: &str, server: Server) {
@@ -19,7 +25,8 @@ fn check(name: &str, server: Server) {
         // The server has looked for its client since version 14.
         "a_killed_load_waits_for_nothing" if server.major() < 14 => {}
         "a_killed_load_waits_for_nothing" => a_killed_load_waits_for_nothing(&bench),
-        _ => both_sides_ask_whether_the_other_lives(&bench),
+        "both_sides_ask_whether_the_other_lives" => both_sides_ask_whether_the_other_lives(&bench),
+        _ => what_is_swallowed_is_sent_again(&bench),
     }
 }
 
@@ -116,4 +123,36 @@ fn both_sides_ask_whether_the_other_lives(bench: &Bench) {
     wait_until("questions of the server's side", || is_asked_after(server, client));
     drop(load.child.stdin.take());
     assert_eq!(load.ended().status.code(), Some(0));
+}
+
+/// The network takes all that is sent, and brings nothing.
+fn what_is_swallowed_is_sent_again(bench: &Bench) {
+    bench.file("rows.csv", rows(60_000, 100));
+    let proxy = Proxy::before(&bench.url);
+    let options = ["rows.csv", "-t", "t", "--load-id", "l", "-j2", "--memory=1MiB", "--json", "-q"];
+    proxy.set_after(2_000_000, Mode::Swallow);
+    let load = bench.start_into(&proxy.url(), options, Stdio::null());
+    wait_until("all is swallowed", || proxy.mode() == Mode::Swallow);
+    load.signal("-INT");
+    load.ended().fails(130, &["--load-id l"]);
+    let before = bench.count("t");
+    let summary = bench.load(options).summary();
+    assert_eq!((before > 0, &summary["rows_already_loaded"]), (true, &before.into()));
+    assert_eq!(bench.count("t"), 60_000);
+}
+
+/// A server that takes no more rows for longer than it may be silent is not gone.
+#[test]
+fn a_server_that_is_busy_is_waited_for() {
+    let bench = Bench::with_table(Server::PG18);
+    bench.session.run(
+        "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$
+         BEGIN IF NEW.v = 'wait' THEN PERFORM pg_sleep(35); END IF; RETURN NEW; END $$;
+         CREATE TRIGGER f BEFORE INSERT ON t0 FOR EACH ROW EXECUTE FUNCTION f()",
+    );
+    // More than what the system takes for a server that reads nothing.
+    let long = format!("5,{}\n", "x".repeat(300));
+    bench.file("rows.csv", ["5,wait\n", &long.repeat(100_000)].concat());
+    bench.load(["rows.csv", "-t", "t", "-j1", "--json", "-q"]).summary();
+    assert_eq!(bench.count("t"), 100_001);
 }

@@ -14,7 +14,9 @@ const IDLE: Duration = Duration::from_secs(10);
 const INTERVAL: Duration = Duration::from_secs(5);
 const COUNT: u32 = 4;
 
-/// How long what was sent may be without an answer.
+/// How long what the server has sent may be without an answer. For the client there is no such limit unless
+/// it is given: to Linux, a server that is busy and takes no more rows has not answered either
+/// (`net/ipv4/tcp_timer.c`, `tcp_probe_timer`, 5.11 and later).
 const UNANSWERED: Duration = Duration::from_secs(30);
 
 /// The limits of one target.
@@ -24,7 +26,7 @@ pub(in crate::pg) struct Liveness {
     idle: Duration,
     interval: Duration,
     count: u32,
-    unanswered: Duration,
+    unanswered: Option<Duration>,
 }
 
 impl Liveness {
@@ -35,7 +37,7 @@ impl Liveness {
             idle: seconds(settings, "keepalives_idle")?.unwrap_or(IDLE),
             interval: seconds(settings, "keepalives_interval")?.unwrap_or(INTERVAL),
             count: positive(settings, "keepalives_count")?.unwrap_or(COUNT),
-            unanswered: unanswered.map_or(UNANSWERED, |ms| Duration::from_millis(ms.into())),
+            unanswered: unanswered.map(|ms| Duration::from_millis(ms.into())),
         })
     }
 
@@ -45,12 +47,13 @@ impl Liveness {
         config.keepalives_idle(self.idle);
         config.keepalives_interval(self.interval);
         config.keepalives_retries(self.count);
-        config.tcp_user_timeout(self.unanswered);
+        self.unanswered.into_iter().for_each(|limit| _ = config.tcp_user_timeout(limit));
     }
 
     /// The settings of the server's side.
     pub(in crate::pg) fn of_server(&self) -> Vec<(&'static str, u128)> {
-        let mut settings = vec![("tcp_user_timeout", self.unanswered.as_millis())];
+        let unanswered = self.unanswered.unwrap_or(UNANSWERED);
+        let mut settings = vec![("tcp_user_timeout", unanswered.as_millis())];
         if self.asks {
             settings.extend([
                 ("tcp_keepalives_idle", self.idle.as_secs().into()),
