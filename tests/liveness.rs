@@ -131,7 +131,7 @@ fn what_is_swallowed_is_sent_again(bench: &Bench) {
     let proxy = Proxy::before(&bench.url);
     let options = ["rows.csv", "-t", "t", "--load-id", "l", "-j2", "--memory=1MiB", "--json", "-q"];
     proxy.set_after(2_000_000, Mode::Swallow);
-    let load = bench.start_into(&proxy.url(), options, Stdio::null());
+    let load = bench.start_into(proxy.url(), options, Stdio::null());
     wait_until("all is swallowed", || proxy.mode() == Mode::Swallow);
     load.signal("-INT");
     load.ended().fails(130, &["--load-id l"]);
