@@ -105,7 +105,8 @@ fn crash_behind(mode: &str, options: &[&str]) {
     let pool = Pool::before(&bench.url, mode, 20);
     let mut load = program();
     load.args(["load", "-", "-t", "t", "--format=csv", "-j1", "-d", &pool.url()]).args(options);
-    load.env("PGSLUICE_FAILPOINT", "load::flushing").env("PGSLUICE_FAILPOINT_SLEEP", "8000");
+    let hold = bench.hold("load::flushing");
+    load.envs(hold.environment());
     let mut load = Running::start(load.stdin(Stdio::piped()));
     load.feed(&rows(120_000, 100));
     wait_for(&bench, &mut load, 1);
@@ -118,6 +119,9 @@ fn crash_behind(mode: &str, options: &[&str]) {
     place.stop_immediately();
     place.start();
     bench.come_back();
+    if bench.path("held").exists() {
+        hold.let_go();
+    }
     let ended = load.ended();
     let in_table = bench.count("t");
     assert_eq!(ended.status.code(), Some(1), "{mode}: {in_table} rows are in: {ended:?}");

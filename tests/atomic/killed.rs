@@ -2,6 +2,8 @@
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
 
 use super::{MEMORY, Own, ROWS, TABLE, Whole, prepared, sessions};
 use crate::failures::{Running, WAITS, program, wait_until};
@@ -127,9 +129,9 @@ fn another_load_touches_nothing() {
 fn a_load_that_was_overtaken_decides_nothing() {
     let whole = Whole::new(Server::PG18);
     let load = ["--atomic", "-j3", MEMORY, "--load-id=race"];
-    let stop = [("PGSLUICE_FAILPOINT", "atomic::deciding"), ("PGSLUICE_FAILPOINT_SLEEP", "6000")];
-    let first = whole.start(&load, &stop);
-    wait_until("transactions that are prepared", || prepared(&whole.bench) == 3);
+    let hold = whole.bench.hold("atomic::deciding");
+    let first = whole.start(&load, &hold.environment());
+    hold.wait();
     let waits = format!("{WAITS} AND mode = 'AccessExclusiveLock'");
     wait_until("a lock against readers", || whole.bench.count(&waits) > 0);
     whole.bench.session.run(
@@ -139,6 +141,7 @@ fn a_load_that_was_overtaken_decides_nothing() {
     wait_until("no session", || sessions(&whole.bench, "true") == 0);
     let second = whole.load(&load, &[]).summary();
     assert_eq!(second["rows_loaded"], ROWS, "{second}");
+    hold.let_go();
     first.ended().fails(1, &["error: "]);
     whole.is_whole();
 }
@@ -148,10 +151,13 @@ fn a_load_that_was_overtaken_decides_nothing() {
 fn two_runs_load_once() {
     let whole = Whole::new(Server::PG18);
     let load = ["--atomic", "-j3", MEMORY, "--load-id=twice"];
-    let stop = [("PGSLUICE_FAILPOINT", "atomic::deciding"), ("PGSLUICE_FAILPOINT_SLEEP", "4000")];
-    let first = whole.start(&load, &stop);
-    wait_until("transactions that are prepared", || prepared(&whole.bench) == 3);
-    let second = whole.load(&load, &[]).summary();
+    let hold = whole.bench.hold("atomic::deciding");
+    let first = whole.start(&load, &hold.environment());
+    hold.wait();
+    let second = whole.start(&load, &[]);
+    thread::sleep(Duration::from_secs(1));
+    hold.let_go();
+    let second = second.ended().summary();
     assert_eq!((&second["rows_loaded"], &second["rows_already_loaded"]), (&0.into(), &ROWS.into()));
     assert_eq!(first.ended().summary()["rows_loaded"], ROWS);
     whole.is_whole();

@@ -1,5 +1,8 @@
 //! Loads that fail or are stopped: nothing of them is in, and what is said is so.
 
+use std::thread;
+use std::time::Duration;
+
 use super::{MEMORY, ROWS, Whole, prepared, rows, sessions};
 use crate::failures::{WAITS, wait_until};
 use crate::server::Server;
@@ -77,17 +80,13 @@ fn an_interrupt_leaves_nothing() {
         let load = ["--atomic", jobs, MEMORY, &id];
         let points = ["payload::committed:2", "atomic::ready:1", "atomic::deciding"];
         for point in points.into_iter().take(if jobs == "-j1" { 2 } else { 3 }) {
-            let stop = [("PGSLUICE_FAILPOINT", point), ("PGSLUICE_FAILPOINT_SLEEP", "1500")];
-            let running = whole.start(&load, &stop);
-            match point {
-                "atomic::deciding" => {
-                    wait_until("transactions that are prepared", || prepared(&whole.bench) == 3);
-                }
-                _ => wait_until("a transaction", || {
-                    sessions(&whole.bench, "xact_start < now() - interval '0.5 s'") > 0
-                }),
-            }
+            let hold = whole.bench.hold(point);
+            let running = whole.start(&load, &hold.environment());
+            hold.wait();
             running.signal("-INT");
+            // Nobody outside sees when it is noticed.
+            thread::sleep(Duration::from_secs(1));
+            hold.let_go();
             let ended = running.ended();
             if point == "atomic::deciding" && ended.status.code() == Some(0) {
                 whole.is_whole();

@@ -95,6 +95,11 @@ impl Bench {
         }
     }
 
+    /// What holds a load up at the point `name` until it is let go.
+    pub(crate) fn hold(&self, name: &'static str) -> Hold {
+        Hold { name, file: self.path("held") }
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -146,6 +151,30 @@ impl Bench {
 
     pub(crate) fn count(&self, table: &str) -> u64 {
         self.value(&format!("SELECT count(*) FROM {table}")).parse().unwrap()
+    }
+}
+
+/// Holds a load up at a point.
+pub(crate) struct Hold {
+    name: &'static str,
+    file: PathBuf,
+}
+
+impl Hold {
+    /// What the load finds in its environment.
+    pub(crate) fn environment(&self) -> [(&str, &str); 2] {
+        let file = self.file.to_str().unwrap();
+        [("PGSLUICE_FAILPOINT", self.name), ("PGSLUICE_FAILPOINT_HOLD", file)]
+    }
+
+    /// Waits until it is held up.
+    #[track_caller]
+    pub(crate) fn wait(&self) {
+        wait_until(&format!("coming to {}", self.name), || self.file.exists());
+    }
+
+    pub(crate) fn let_go(&self) {
+        fs::remove_file(&self.file).unwrap();
     }
 }
 

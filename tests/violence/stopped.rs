@@ -10,7 +10,7 @@ use super::dirt::{Dirt, REJECTING};
 use super::ordeal::{Blow, Ordeal, Subject};
 use super::size;
 use crate::embedded::Place;
-use crate::failures::{Bench, Running, rows, wait_until};
+use crate::failures::{Bench, Running, rows};
 use crate::server::{Server, on_each_server};
 
 on_each_server!(
@@ -50,13 +50,16 @@ fn when_all_is_sent(place: &Place, mut bench: Bench) {
         // Only this program has failpoints.
         let mut load = Command::new(env!("CARGO_BIN_EXE_pgsluice"));
         load.args(["load", "rows.csv", "-t", "t", "-d", &bench.url, "-q", "-j1"]).args(options);
-        load.env("PGSLUICE_FAILPOINT", "load::flushing").env("PGSLUICE_FAILPOINT_SLEEP", "3000");
+        let hold = bench.hold("load::flushing");
+        load.envs(hold.environment());
         load.current_dir(bench.folder.path()).stdin(Stdio::null());
         let load = Running::start(&mut load);
-        wait_until("all rows are in", || bench.count("t") == 1000);
+        hold.wait();
+        assert_eq!(bench.count("t"), 1000);
         place.stop_immediately();
         place.start();
         bench.come_back();
+        hold.let_go();
         let ended = load.ended_within(size().patience);
         assert_eq!(ended.status.code(), Some(status), "{ended:?}");
         assert!(found.is_empty() || bench.value("SELECT count(*) FROM t") == found, "{ended:?}");

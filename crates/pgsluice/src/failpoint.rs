@@ -3,7 +3,7 @@
 //!
 //! `PGSLUICE_FAILPOINT=name:3` kills the process when it comes to the point for the third time, `name`
 //! alone for the first. With `PGSLUICE_FAILPOINT_SLEEP=200` it stays there for so many milliseconds
-//! instead. The crate `fail` has no action that ends a process as SIGKILL does.
+//! instead, with `PGSLUICE_FAILPOINT_HOLD=file` until the file that it makes there is removed. The crate `fail` has no action that ends a process as SIGKILL does.
 
 /// All points, in the order in which a load and its payloads come to them.
 pub const NAMES: [&str; 22] = [
@@ -49,9 +49,10 @@ pub(crate) fn failpoint(name: &'static str) {
 
 #[cfg(feature = "failpoints")]
 mod chosen {
+    use std::path::PathBuf;
     use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
     use std::time::Duration;
-    use std::{env, thread};
+    use std::{env, fs, thread};
 
     use nix::sys::signal::{Signal, raise};
 
@@ -63,6 +64,7 @@ mod chosen {
         /// How often it is still to be reached.
         left: AtomicU64,
         sleep: Option<Duration>,
+        hold: Option<PathBuf>,
     }
 
     impl Chosen {
@@ -79,6 +81,7 @@ mod chosen {
                 name: name.unwrap_or_else(|| panic!("there is no failpoint {asked}")),
                 left: AtomicU64::new(count.unwrap_or(1)),
                 sleep: sleep.map(Duration::from_millis),
+                hold: env::var_os("PGSLUICE_FAILPOINT_HOLD").map(PathBuf::from),
             })
         }
 
@@ -86,9 +89,15 @@ mod chosen {
             if self.left.fetch_sub(1, SeqCst) != 1 {
                 return;
             }
-            match self.sleep {
-                Some(time) => thread::sleep(time),
-                None => {
+            match (&self.hold, self.sleep) {
+                (Some(file), _) => {
+                    let made = fs::write(file, "");
+                    while made.is_ok() && file.exists() {
+                        thread::sleep(Duration::from_millis(5));
+                    }
+                }
+                (None, Some(time)) => thread::sleep(time),
+                (None, None) => {
                     let _ = raise(Signal::SIGKILL);
                 }
             }
