@@ -9,7 +9,7 @@ use crate::server::Server;
 fn what_makes_no_sense_is_a_usage_error() {
     let cases: [(&[&str], &str); 26] = [
         (&["--memory", "1kB"], "memory must be at least 1MiB"),
-        (&["--memory", "much"], "a size is a number with B, kB, MB or GB"),
+        (&["--memory", "much"], "a size is a number with B, kB, MB, GB or TB"),
         (&["--memory", "99999999999GB"], "the size is too large"),
         (&["-j", "0"], "number of jobs must be between 1 and 256"),
         (&["-j", "1000"], "number of jobs must be between 1 and 256"),
