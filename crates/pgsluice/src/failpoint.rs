@@ -3,7 +3,8 @@
 //!
 //! `PGSLUICE_FAILPOINT=name:3` kills the process when it comes to the point for the third time, `name`
 //! alone for the first. With `PGSLUICE_FAILPOINT_SLEEP=200` it stays there for so many milliseconds
-//! instead, with `PGSLUICE_FAILPOINT_HOLD=file` until the file that it makes there is removed. The crate `fail` has no action that ends a process as SIGKILL does.
+//! instead, with `PGSLUICE_FAILPOINT_HOLD=file` until the file that it makes there is removed. The crate
+//! `fail` has no action that ends a process as SIGKILL does.
 
 /// All points, in the order in which a load and its payloads come to them.
 pub const NAMES: [&str; 22] = [

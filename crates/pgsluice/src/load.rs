@@ -178,11 +178,22 @@ fn beside<T>(work: impl FnOnce() -> T, watch: impl FnOnce(&AtomicBool) + Send) -
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         let watch = scope.spawn(|| watch(&over));
-        let outcome = work();
-        over.store(true, Relaxed);
-        watch.thread().unpark();
-        outcome
+        let _told = Told { over: &over, watch: watch.thread() };
+        work()
     })
+}
+
+/// Tells a watch that it is over when it is dropped, also by a panic: the scope waits for its thread.
+struct Told<'a> {
+    over: &'a AtomicBool,
+    watch: &'a thread::Thread,
+}
+
+impl Drop for Told<'_> {
+    fn drop(&mut self) {
+        self.over.store(true, Relaxed);
+        self.watch.unpark();
+    }
 }
 
 /// The plan, and how the load begins in the ledger if one is kept, with the session that has begun it.
