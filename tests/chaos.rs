@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 
-use pgsluice::failpoint::NAMES;
+use pgsluice::testing::failpoint::NAMES;
 
 use crate::failures::{Bench, Ended, Running, program};
 use crate::proxy::{Mode, Proxy};

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use pgsluice::policy::{Policy, decided};
+use pgsluice::error::policy::{Policy, decided};
 
 use crate::server::{Server, on_each_server};
 

@@ -3,7 +3,7 @@
 
 use std::process::Stdio;
 
-use pgsluice::flaw::NAMES;
+use pgsluice::testing::fault::NAMES;
 
 use crate::failures::{Bench, Ended, Running, on_both, program, rows};
 use crate::server::Server;

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
-use pgsluice::failpoint::NAMES;
+use pgsluice::testing::failpoint::NAMES;
 
 /// Each crate and the crates of the workspace that it is built on; tests may use any lower one.
 const LAYERS: [(&str, &[&str]); 4] = [

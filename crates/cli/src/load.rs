@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::Args;
 use pgsluice::config::{DEFAULT_LEDGER, DEFAULT_SWAP_PATIENCE, Load, MaxLag, Most, Rejects};
 use pgsluice::control::Control;
-use pgsluice::report::fresh_id;
+use pgsluice::counts::summary::fresh_id;
 use pgsluice::{Error, Kind, Result, ending, load};
 
 use crate::options::{InputArgs, parse_name, parse_size};

@@ -1,8 +1,9 @@
 //! The options that `load`, `plan` and `verify` share: what is read, and how it is written.
 
 use clap::{Args, ValueEnum};
-use pgsluice::config::{self, Header, Load, Sink};
+use pgsluice::config::{self, Load, Sink};
 use pgsluice::core::format::{Format, Syntax};
+use pgsluice::source::Header;
 use pgsluice::{Error, Kind, Result};
 
 use crate::target::TargetArgs;

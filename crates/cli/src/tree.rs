@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use pgsluice::core::catalog::{NodeId, ROOT, label};
-use pgsluice::tree::Sizes;
+use pgsluice::inspect::tree::Sizes;
 use pgsluice::{Error, Result};
 
 use crate::output::{bytes, grouped, print};
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &TreeArgs) -> Result<()> {
     let target = args.target.resolve(false)?;
     let control = Arc::default();
     let _watch = signals::stop(&control, |_| Error::interrupted())?;
-    let sizes = pgsluice::runtime()?.block_on(Sizes::read(&target, &args.table, &control))?;
+    let sizes = pgsluice::pg::runtime()?.block_on(Sizes::read(&target, &args.table, &control))?;
     let mut lines = Vec::new();
     draw(&sizes, ROOT, "", "", args.depth.unwrap_or(usize::MAX), &mut lines);
     print(&aligned(&lines))

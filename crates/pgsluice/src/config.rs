@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use pgsluice_core::format::Format;
 
+use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::kind::Kind;
-use crate::source::{self, Input};
+use crate::source::{self, Header, Input};
 
 /// Memory for the rows that are waiting to be sent, in bytes.
 pub const DEFAULT_MEMORY: usize = 512 << 20;
@@ -131,18 +131,6 @@ pub enum Sink {
     Copy,
     /// Nowhere: what is measured is the client alone.
     Null,
-}
-
-/// COPY's `HEADER` option.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Header {
-    /// The first row is data.
-    #[default]
-    Absent,
-    /// The first row is dropped.
-    Skip,
-    /// The first row must name the columns in order.
-    Match,
 }
 
 impl Load {

@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 use pgsluice_core::catalog::ROOT;
 use tokio_postgres::Client;
 
-use crate::backoff::Backoff;
 use crate::control::Control;
+use crate::error::backoff::Backoff;
+use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::kind::Kind;
 use crate::ledger::Ledger;
 use crate::pg::connect;
 use crate::pg::conninfo::Target;

@@ -10,16 +10,17 @@ use tokio_postgres::Client;
 
 use super::gate::Gate;
 use super::{Atomic, Verdict};
+use crate::control::Control;
+use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::failpoint::failpoint;
-use crate::flow::Flow;
-use crate::kind::Kind;
 use crate::ledger::Ledger;
 use crate::ledger::settle::Settled;
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::ledger::prepared;
 use crate::pg::sql::BEGIN;
+use crate::plan::Plan;
+use crate::testing::failpoint::failpoint;
 
 /// How long it is tried to roll back what is prepared.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -32,17 +33,16 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// Commits all transactions, of so many rows read, loaded, skipped and rejected; or rolls them back.
 pub(crate) async fn commit(
-    flow: &Flow<'_>,
+    (plan, control): (&Plan, &Control),
     (atomic, ledger): (&Atomic, &Ledger),
     rows: [u64; 4],
     target: &Target,
     patience: Duration,
 ) -> Result<()> {
-    let control = flow.control;
     let committed = tokio::select! {
         biased;
-        committed = judge(flow, (atomic, ledger), rows, target, patience) => committed,
-        stopped = stopped(flow, atomic) => Err(stopped),
+        committed = judge((plan, control), (atomic, ledger), rows, target, patience) => committed,
+        stopped = stopped(control, atomic) => Err(stopped),
     };
     let committed = match committed {
         Err(error) if atomic.verdict() == Verdict::Asked => match find_out(ledger, target).await {
@@ -66,18 +66,17 @@ pub(crate) async fn commit(
 }
 
 async fn judge(
-    flow: &Flow<'_>,
+    (plan, control): (&Plan, &Control),
     (atomic, ledger): (&Atomic, &Ledger),
     rows: [u64; 4],
     target: &Target,
     patience: Duration,
 ) -> Result<()> {
-    let control = flow.control;
     let Some(client) = atomic.keeper.lock().take().filter(|_| atomic.is_prepared()) else {
         return Err(Error::new(Kind::Server, "internal error: a transaction is not prepared")
             .sqlstate("XX000"));
     };
-    let gate = Gate { plan: flow.plan, target, control, keeper: &client, ledger, patience };
+    let gate = Gate { plan, target, control, keeper: &client, ledger, patience };
     let committing = gate.behind(async {
         if let Some(stopped) = control.failure() {
             return Err(stopped);
@@ -97,13 +96,13 @@ async fn judge(
 }
 
 /// Why the load was stopped before it was judged; what is judged is carried out.
-async fn stopped(flow: &Flow<'_>, atomic: &Atomic) -> Error {
-    flow.control.stopped().await;
+async fn stopped(control: &Control, atomic: &Atomic) -> Error {
+    control.stopped().await;
     tokio::time::sleep(BRIEFLY).await;
     while atomic.verdict() == Verdict::Asked {
         tokio::time::sleep(PATIENCE).await;
     }
-    flow.control.failure().unwrap_or_else(Error::interrupted)
+    control.failure().unwrap_or_else(Error::interrupted)
 }
 
 async fn decide(ledger: &Ledger, rows: [u64; 4], client: &Client) -> Result<()> {

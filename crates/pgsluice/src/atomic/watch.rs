@@ -7,12 +7,12 @@ use tokio_postgres::Client;
 
 use super::Atomic;
 use crate::control::Control;
+use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::kind::Kind;
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
+use crate::pg::runtime::runtime;
 use crate::pg::two_phase;
-use crate::runtime::runtime;
 
 /// Between two looks.
 const PAUSE: Duration = Duration::from_secs(1);

@@ -8,13 +8,14 @@ use pgsluice_core::catalog::NodeId;
 
 use super::beside::Beside;
 use crate::control::Control;
+use crate::error::kind::Kind;
+use crate::error::sqlstate;
 use crate::error::{Error, Result};
-use crate::kind::Kind;
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::exchange::{Definition, Stage};
 use crate::pg::qualified::qualified;
-use crate::pg::{sql, sqlstate};
+use crate::pg::sql;
 use crate::plan::Plan;
 
 /// As values were deparsed, but functions find what they find in every session of this user.

@@ -14,18 +14,18 @@ use tokio_postgres::{Client, SimpleQueryMessage};
 use super::Exchange;
 use super::beside::Beside;
 use super::difference::{Difference, difference};
-use crate::backoff::Backoff;
 use crate::control::Control;
+use crate::error::backoff::Backoff;
+use crate::error::kind::Kind;
+use crate::error::policy::{self, Policy};
 use crate::error::{Error, Result};
-use crate::failpoint::failpoint;
-use crate::kind::Kind;
 use crate::ledger::{Ledger, Statements};
 use crate::pg::exchange::{BOUND, Reader, Stage, find, obstacles};
 use crate::pg::ledger::is_held;
 use crate::pg::{is_answer, sql};
 use crate::plan::Plan;
-use crate::policy::{self, Policy};
-use crate::splits::Splits;
+use crate::source::splits::Splits;
+use crate::testing::failpoint::failpoint;
 
 /// How long one attempt waits for a lock, and makes others wait behind it.
 const LOCK_WAIT: Duration = Duration::from_secs(2);

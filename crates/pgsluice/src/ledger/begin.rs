@@ -16,16 +16,16 @@ use super::past::Past;
 use super::receipts::Receipts;
 use super::run::Run;
 use super::settle::{settle, settle_own};
-use crate::config::{Header, Load};
+use crate::config::Load;
 use crate::control::Control;
+use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::kind::Kind;
 use crate::pg::connect::connect_for_own;
 use crate::pg::conninfo::Target;
 use crate::pg::ledger::{self as sql, Access, Found, Named, NewLoad};
 use crate::pg::sql::{DURABLE, OWN_NAMES, PATIENT, literal};
 use crate::plan::Plan;
-use crate::source::{Fingerprint, Input};
+use crate::source::{Fingerprint, Header, Input};
 
 /// The number of the rules by which rows are routed and read: another one refuses to resume a load. It is
 /// raised by hand, by whoever changes to which node any row is led, or how a layout is spelled.

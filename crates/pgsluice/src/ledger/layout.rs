@@ -6,8 +6,8 @@ use pgsluice_core::catalog::{Bound, Key, Node, NodeId, Relation, Tree};
 use serde::{Deserialize, Serialize};
 
 use super::key::OfKey;
+use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::kind::Kind;
 use crate::plan::Plan;
 
 /// A tree in text. Two are equal if they route all rows alike.

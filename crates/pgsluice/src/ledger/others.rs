@@ -10,8 +10,8 @@ use super::PAUSE;
 use super::begin::parse;
 use super::run::Run;
 use crate::control::Control;
+use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::kind::Kind;
 use crate::pg::ledger::{Holder, Named, is_held, lives};
 
 /// How long a run waits for the sessions of another one, which the server may not know to be dead yet.

@@ -11,7 +11,7 @@ use super::layout::Layout;
 use crate::error::Result;
 use crate::pg::introspect;
 use crate::plan::Plan;
-use crate::routing::Reached;
+use crate::route::routing::Reached;
 
 /// A tree of before, and the rows that are in by it.
 pub(crate) struct Past {

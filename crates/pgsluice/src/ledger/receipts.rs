@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use pgsluice_core::bucket::{Claim, Span};
 
 use super::claimed::{Place, Receipt};
-use crate::splits::Splits;
+use crate::source::splits::Splits;
 
 /// All receipts of a load that are known to be committed.
 #[derive(Debug, Default)]

@@ -7,7 +7,7 @@ use super::Ledger;
 use super::claimed::Place;
 use crate::error::Result;
 use crate::plan::Plan;
-use crate::routing::Reached;
+use crate::route::routing::Reached;
 use crate::source::Split;
 
 /// A table whose rows are in by receipts: the tree, 0 for that of now and then those of before, and its

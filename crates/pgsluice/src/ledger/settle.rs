@@ -6,8 +6,8 @@
 
 use tokio_postgres::Client;
 
+use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::kind::Kind;
 use crate::pg::ledger::Named;
 use crate::pg::ledger::prepared::{self, Prepared};
 

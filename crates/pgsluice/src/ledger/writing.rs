@@ -14,7 +14,7 @@ use super::receipts::Entries;
 use crate::error::Error;
 use crate::pg::ledger as sql;
 use crate::pg::lost;
-use crate::splits::Splits;
+use crate::source::splits::Splits;
 
 /// The statements that write it, planned.
 pub(crate) struct Statements {

@@ -9,8 +9,8 @@ use std::{fmt, io};
 use rustls::CertificateError;
 use tokio_postgres::error::DbError;
 
+use crate::error::policy::{self, Policy};
 use crate::error::{chain, plain_io};
-use crate::policy::{self, Policy};
 use crate::{Error, Kind};
 
 /// One failed attempt.

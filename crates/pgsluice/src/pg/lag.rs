@@ -3,8 +3,8 @@
 
 use tokio_postgres::GenericClient;
 
+use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::kind::Kind;
 
 /// What the server's WAL ends with, and for each follower its name and the end of what it has: what a
 /// replica has replayed, a slot's consumer no longer needs, and the archiver has stored as whole

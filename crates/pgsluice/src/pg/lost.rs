@@ -2,9 +2,9 @@
 
 use tokio_postgres::error::Severity;
 
-use super::sqlstate;
 use crate::error::Error;
-use crate::kind::Kind;
+use crate::error::kind::Kind;
+use crate::error::sqlstate;
 
 /// Whether the server says by `error` that the transaction is not committed. If it panics while it
 /// writes its log, it finds out itself when it comes up again.

@@ -1,5 +1,8 @@
 //! Everything that speaks to PostgreSQL: connections, the catalogue, and all SQL.
 
+pub(crate) mod caution;
+pub(crate) mod runtime;
+
 pub(crate) mod audit;
 pub(crate) mod bounds;
 pub mod connect;
@@ -19,7 +22,6 @@ pub(crate) mod question;
 pub(crate) mod raw;
 pub(crate) mod room;
 pub(crate) mod sql;
-pub(crate) mod sqlstate;
 pub(crate) mod steps;
 mod tls;
 pub(crate) mod two_phase;

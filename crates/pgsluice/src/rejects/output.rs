@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use crate::error::kind::Kind;
 use crate::error::{Error, Result, plain_io};
-use crate::kind::Kind;
 
 /// A file that grows, and whose ranges can be pulled together.
 pub(super) struct Output {

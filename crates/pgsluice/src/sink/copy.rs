@@ -25,18 +25,18 @@ use super::still::{Changed, Still};
 use super::stretch::Stretch;
 use super::writer::Writer;
 use crate::atomic::{Atomic, Part};
+use crate::bucket::queue::{Next, Queue};
 use crate::control::Control;
+use crate::counts::outcome::Committed;
 use crate::error::Result;
 use crate::exchange::{Destination, Maker};
-use crate::failpoint::failpoint;
-use crate::flow::Flow;
-use crate::outcome::Committed;
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::pg::ledger::is_held;
 use crate::pg::lost;
 use crate::pg::sql;
-use crate::queue::{Next, Queue};
+use crate::sink::flow::Flow;
+use crate::testing::failpoint::failpoint;
 
 /// Bytes of payloads that are remembered while one COPY takes them all, to name a refused row.
 const REMEMBERED_BYTES: usize = 16 << 20;

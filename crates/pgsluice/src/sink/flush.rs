@@ -6,9 +6,9 @@ use tokio_postgres::SimpleQueryMessage;
 use super::copy::Lane;
 use super::failure::Failure;
 use crate::error::Result;
-use crate::failpoint::failpoint;
 use crate::pg::connect::BACKEND;
 use crate::pg::sql::FLUSH;
+use crate::testing::failpoint::failpoint;
 
 impl Lane<'_> {
     /// Takes back a transaction that has begun in another session than those before it, once `copy` is dropped;

@@ -11,12 +11,12 @@ use super::copy::{Lane, Sink};
 use super::failure::Failure;
 use crate::atomic::watch::{WAITED, entangled};
 use crate::atomic::{Part, Verdict};
+use crate::counts::outcome::Committed;
 use crate::error::{Error, Result};
-use crate::failpoint::failpoint;
-use crate::outcome::Committed;
 use crate::pg::ledger::{is_held, prepared};
 use crate::pg::lost;
 use crate::pg::sql;
+use crate::testing::failpoint::failpoint;
 
 impl Lane<'_> {
     /// Begins the transaction, if one is to be held.

@@ -1,6 +1,8 @@
 //! Where payloads go: [`copy`], a COPY into the payload's node or into the table that is built for it, or
 //! [`null`].
 
+pub(crate) mod flow;
+
 mod context;
 pub(crate) mod copy;
 mod failure;

@@ -1,8 +1,8 @@
 //! The null sink: takes payloads and drops them, to see what the client alone takes.
 
-use crate::flow::Flow;
-use crate::outcome::Committed;
-use crate::queue::{Next, Queue};
+use crate::bucket::queue::{Next, Queue};
+use crate::counts::outcome::Committed;
+use crate::sink::flow::Flow;
 
 /// Takes payloads until there are no more. Nothing of them is stored.
 pub(crate) fn drain(flow: &Flow<'_>, queue: &Queue<'_>, committed: &mut Committed) {

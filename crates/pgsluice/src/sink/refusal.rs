@@ -14,10 +14,11 @@ use super::context::{Context, Entry};
 use super::key::Key;
 use super::lines;
 use crate::error::Error;
-use crate::flow::Flow;
-use crate::kind::Kind;
-use crate::pg::{lost, sqlstate};
+use crate::error::kind::Kind;
+use crate::error::sqlstate;
+use crate::pg::lost;
 use crate::rejects::Reason;
+use crate::sink::flow::Flow;
 
 /// A payload of the COPY that failed, and the lines that were sent before it.
 #[derive(Clone)]

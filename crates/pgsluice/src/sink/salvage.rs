@@ -24,13 +24,13 @@ use super::failure::Failure;
 use super::gap::Gap;
 use super::lines;
 use super::refusal::{Blame, blame};
+use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::failpoint::failpoint;
-use crate::flow::Flow;
-use crate::kind::Kind;
 use crate::pg::ledger::is_held;
 use crate::pg::sql;
 use crate::rejects::{Reject, Rejects};
+use crate::sink::flow::Flow;
+use crate::testing::failpoint::failpoint;
 
 /// Bytes of one message to the server.
 const MESSAGE_BYTES: usize = 64 << 10;

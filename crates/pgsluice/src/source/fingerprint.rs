@@ -9,8 +9,8 @@ use pgsluice_core::hash::bytes_extended;
 use serde::{Deserialize, Serialize};
 
 use super::{Input, reader};
+use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::kind::Kind;
 
 /// Bytes at each end of a file that are looked at.
 const BLOCK: u64 = 64 << 10;

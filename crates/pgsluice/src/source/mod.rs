@@ -1,19 +1,24 @@
 //! Where bytes come from: files, directories, glob patterns and standard input.
 
+pub(crate) mod reading;
+pub(crate) mod splits;
+
 mod ahead;
 mod fingerprint;
+mod header;
 mod original;
 mod reader;
 
 pub(crate) use fingerprint::{Fingerprint, OfStream, changed};
+pub use header::Header;
 pub use reader::{Reader, Split};
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use crate::error::kind::Kind;
 use crate::error::{Error, Result, plain_io};
-use crate::kind::Kind;
 
 /// One input, found but not yet opened.
 #[derive(Clone, Debug)]

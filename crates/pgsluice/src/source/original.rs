@@ -6,8 +6,8 @@ use pgsluice_core::format::Format;
 use pgsluice_core::split::Splitter;
 
 use super::Input;
+use crate::error::kind::Kind;
 use crate::error::{Error, Result, plain_io};
-use crate::kind::Kind;
 
 /// Bytes that are looked at first for the end of the row.
 const FIRST_BYTES: u64 = 4 << 10;

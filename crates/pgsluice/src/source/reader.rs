@@ -8,11 +8,10 @@ use pgsluice_core::parse::Parser;
 use pgsluice_core::position::Position;
 use pgsluice_core::split::{Malformed, OpenQuote, Row, Splitter};
 
-use super::Input;
 use super::ahead::Ahead;
-use crate::config::Header;
+use super::{Header, Input};
+use crate::error::kind::Kind;
 use crate::error::{Error, Place, Result, plain_io};
-use crate::kind::Kind;
 
 /// Bytes of a split, unless one row is longer.
 const SPLIT_BYTES: usize = 1 << 20;

@@ -5,8 +5,8 @@
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, SimpleQueryMessage};
 
+use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::kind::Kind;
 
 /// What no other session of any server has: its process, and when the server and the session began. The
 /// latter a role may not always see.

@@ -15,8 +15,8 @@ use super::lasting;
 use super::told::told;
 use super::watch::Watched;
 use crate::Result;
-use crate::busy::Pid;
 use crate::control::Control;
+use crate::control::busy::Pid;
 
 /// How long a statement that was cancelled may take to say how it ended: whoever has pressed Ctrl-C
 /// waits for it.

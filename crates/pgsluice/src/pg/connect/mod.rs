@@ -22,7 +22,7 @@ use tokio_postgres::Client;
 use super::conninfo::{Endpoint, Place, SessionAttrs, Target};
 use super::failure::Failure;
 use super::sql::{BEGIN, OWN_NAMES};
-use crate::backoff::Backoff;
+use crate::error::backoff::Backoff;
 use crate::error::plain_io;
 use crate::{Error, Result};
 use attempt::Candidate;

@@ -8,8 +8,8 @@ use tokio_postgres::types::Oid;
 
 use super::session::Session;
 use super::types::next_types;
-use crate::caution::Caution;
 use crate::error::Result;
+use crate::pg::caution::Caution;
 
 /// The cautions of a table's columns, by name.
 pub(super) type Cautions = HashMap<String, Caution>;

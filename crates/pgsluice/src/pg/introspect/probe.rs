@@ -11,10 +11,11 @@ use pgsluice_core::catalog::{Bound, KeyColumn, NodeId};
 use tokio_postgres::Client;
 
 use super::{Catalogue, Questions};
+use crate::error::sqlstate;
 use crate::error::{Error, Result};
 use crate::pg::constraint::Column;
 use crate::pg::question::Question;
-use crate::pg::{sql, sqlstate};
+use crate::pg::sql;
 
 /// What the server refuses to be asked about, with its reasons.
 #[derive(Debug, Default)]

@@ -11,8 +11,8 @@ use tokio_postgres::types::Oid;
 use super::cautions::Cautions;
 use super::questions::{Questions, read_columns};
 use super::session::Session;
-use crate::caution::Caution;
 use crate::error::Result;
+use crate::pg::caution::Caution;
 use crate::pg::question::spelling;
 
 /// Makes the question how the server spells the fields of native keys of `tree`, whose root is `root`, for

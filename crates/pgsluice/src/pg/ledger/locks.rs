@@ -15,8 +15,8 @@ use pgsluice_core::hash::bytes_extended;
 use tokio_postgres::{Client, Row, SimpleQueryMessage};
 
 use super::schema::Schema;
+use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::kind::Kind;
 use crate::pg::sql::{BEGIN, literal};
 
 /// The schema in which the locks of a load are numbered by its id alone, as they were in format 1.

@@ -9,8 +9,8 @@ use tokio_postgres::error::SqlState;
 
 use super::locks::Named;
 use super::schema::Schema;
+use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::kind::Kind;
 use crate::pg::sql::literal;
 
 /// Characters of a load's id that a name has room for.

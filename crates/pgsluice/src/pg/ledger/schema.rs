@@ -7,8 +7,8 @@ use tokio_postgres::error::SqlState;
 use super::tables::{FORMAT, create};
 use super::trust::{Access, check, local};
 use super::upgrade::upgrade;
+use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::kind::Kind;
 use crate::pg::sql::{BEGIN, OWN_NAMES, literal};
 
 /// How often the tables are looked for again where another session makes them at the same moment.

@@ -10,8 +10,8 @@ use tokio_postgres::{Client, SimpleQueryMessage};
 
 use super::schema::Schema;
 use super::tables::TABLES;
+use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::kind::Kind;
 use crate::pg::sql::{BEGIN, OWN_NAMES, literal};
 
 /// What a session does with the ledger.

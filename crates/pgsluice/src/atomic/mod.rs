@@ -1,0 +1,216 @@
+//! All or nothing: each connection holds one transaction for all of its rows, until all rows are there.
+//!
+//! ```text
+//!     lanes       rows, constraints  ->  ready      ->  COMMIT, or PREPARE TRANSACTION  ->  end
+//!     the load    all are ready, and every row is counted  ->  go
+//!     verdict     readers held off, the load marked as finished  ->  COMMIT PREPARED of each
+//! ```
+//!
+//! With one connection its own COMMIT also marks the load as finished. With several, nobody prepares before
+//! all are ready, so that whoever still waits for a lock waits for a session: `watch` sees it if that is
+//! one of the load's own.
+
+pub(crate) mod gate;
+pub(crate) mod verdict;
+pub(crate) mod watch;
+
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+use tokio_postgres::Client;
+
+use crate::control::Control;
+use crate::counts::outcome::Committed;
+use crate::error::Result;
+use crate::ledger::Ledger;
+use crate::pg::connect;
+use crate::pg::conninfo::Target;
+use crate::pg::sql::{DURABLE, PATIENT};
+
+/// How long a waiting thread may overlook that the load was stopped, or its connection lost.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// The transactions of one attempt of a load.
+#[derive(Default)]
+pub(crate) struct Atomic {
+    /// How many there are.
+    pub(crate) lanes: usize,
+    state: Mutex<State>,
+    changed: Condvar,
+    /// The session that judges over transactions that are prepared: while it is there, no other run of the
+    /// load does.
+    keeper: Mutex<Option<Client>>,
+}
+
+/// What is known of the commit of all rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It was not asked for, or refused.
+    #[default]
+    Open,
+    /// It was asked for, and nobody has answered.
+    Asked,
+    Committed,
+}
+
+#[derive(Default)]
+struct State {
+    /// Connections that are at work, by the server's number for each.
+    sessions: Vec<i32>,
+    /// How many connections have begun, have sent their rows, have ended as they should, and are gone.
+    begun: usize,
+    ready: usize,
+    ended: usize,
+    left: usize,
+    committed: Committed,
+    /// Rows read, loaded, skipped and rejected, once all are to end.
+    go: Option<[u64; 4]>,
+    /// The transactions that were to be prepared, perhaps without an answer.
+    prepared: Vec<String>,
+    verdict: Verdict,
+}
+
+impl Atomic {
+    pub(crate) fn new(lanes: usize) -> Self {
+        Self { lanes, ..Self::default() }
+    }
+
+    /// Notes, until it is dropped, that a connection is at work; its number.
+    pub(crate) fn enter(&self) -> Part<'_> {
+        let mut state = self.state.lock();
+        state.begun += 1;
+        Part { atomic: self, number: state.begun, database: 0 }
+    }
+
+    /// Waits until all connections have sent their rows; what these have done then. None if the load was
+    /// stopped, or one of them has ended before.
+    pub(crate) fn all_ready(&self, control: &Control) -> Option<Committed> {
+        let mut state = self.state.lock();
+        while state.ready < self.lanes {
+            if control.is_stopped() || state.left > 0 {
+                return None;
+            }
+            self.changed.wait_for(&mut state, PATIENCE);
+        }
+        Some(state.committed.clone())
+    }
+
+    /// Opens the session that judges over them, before any is prepared.
+    pub(crate) async fn keep(
+        &self,
+        ledger: Option<&Ledger>,
+        target: &Target,
+        control: &Control,
+    ) -> Result<()> {
+        let Some(ledger) = ledger.filter(|_| self.lanes > 1) else { return Ok(()) };
+        let keeping = async {
+            let client = connect::connect_for_own(target).await?;
+            client.batch_execute(&format!("{PATIENT}; {DURABLE}")).await?;
+            ledger.trust(&client).await?;
+            ledger.stay(&client).await?;
+            Ok(client)
+        };
+        *self.keeper.lock() = Some(control.unless_stopped(keeping).await?);
+        Ok(())
+    }
+
+    /// Has all transactions end, of so many rows read, loaded, skipped and rejected.
+    pub(crate) fn go(&self, rows: [u64; 4]) {
+        self.state.lock().go = Some(rows);
+        self.changed.notify_all();
+    }
+
+    /// The transactions that are prepared, or may be.
+    pub(crate) fn prepared(&self) -> Vec<String> {
+        self.state.lock().prepared.clone()
+    }
+
+    /// Whether every connection has prepared its transaction, if it had any row.
+    fn is_prepared(&self) -> bool {
+        self.state.lock().ended == self.lanes
+    }
+
+    pub(crate) fn verdict(&self) -> Verdict {
+        self.state.lock().verdict
+    }
+
+    fn set_verdict(&self, verdict: Verdict) {
+        self.state.lock().verdict = verdict;
+    }
+
+    /// Waits a while; false if there is nothing to watch any more.
+    fn is_at_work(&self, time: Duration, control: &Control) -> bool {
+        let mut state = self.state.lock();
+        let is_over = |state: &State| state.go.is_some() || state.left > 0;
+        if !is_over(&state) {
+            self.changed.wait_for(&mut state, time);
+        }
+        !is_over(&state) && !control.is_stopped()
+    }
+
+    fn sessions(&self) -> Vec<i32> {
+        self.state.lock().sessions.clone()
+    }
+}
+
+/// One connection's part in it.
+pub(crate) struct Part<'a> {
+    atomic: &'a Atomic,
+    /// From 1.
+    pub(crate) number: usize,
+    /// The database, as prepared transactions are named after it.
+    pub(crate) database: u32,
+}
+
+impl Part<'_> {
+    /// Whether it is the only one.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.atomic.lanes == 1
+    }
+
+    /// Notes by which numbers the server knows the session and its database.
+    pub(crate) fn is_session(&mut self, (pid, database): (i32, u32)) {
+        self.atomic.state.lock().sessions.push(pid);
+        self.database = database;
+    }
+
+    /// Notes that all rows are sent, and nothing is left that could refuse them.
+    pub(crate) fn is_ready(&self, committed: Committed) {
+        let mut state = self.atomic.state.lock();
+        state.ready += 1;
+        state.committed.add(committed);
+        drop(state);
+        self.atomic.changed.notify_all();
+    }
+
+    /// Waits a while for all connections; the rows of all when they are to end.
+    pub(crate) fn may_end(&self) -> Option<[u64; 4]> {
+        let mut state = self.atomic.state.lock();
+        if state.go.is_none() {
+            self.atomic.changed.wait_for(&mut state, PATIENCE);
+        }
+        state.go
+    }
+
+    /// Notes that a transaction is to be prepared.
+    pub(crate) fn prepares(&self, name: String) {
+        self.atomic.state.lock().prepared.push(name);
+    }
+
+    /// Notes that it is, or that there was nothing to prepare.
+    pub(crate) fn is_prepared(&self) {
+        self.atomic.state.lock().ended += 1;
+    }
+
+    /// Notes how the only transaction ends.
+    pub(crate) fn set_verdict(&self, verdict: Verdict) {
+        self.atomic.set_verdict(verdict);
+    }
+}
+
+impl Drop for Part<'_> {
+    fn drop(&mut self) {
+        self.atomic.state.lock().left += 1;
+        self.atomic.changed.notify_all();
+    }
+}

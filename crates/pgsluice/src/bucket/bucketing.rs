@@ -1,0 +1,123 @@
+//! Route, encode and bucket, for one thread: each row of a split to the bucket of its node, in binary
+//! if it can be, otherwise as it stands in the input.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+
+use pgsluice_core::bucket::{Mark, RowAt, Wire};
+use pgsluice_core::parse::Fields;
+use pgsluice_core::route::Scratch;
+
+use crate::bucket::queue::{Filler, Filling};
+use crate::counts::outcome::{Counts, Tally};
+use crate::error::{Error, Result};
+use crate::ledger::Ledger;
+use crate::plan::{Answered, Plan};
+use crate::route::routing::{Reached, Routing};
+use crate::source::Split;
+
+/// What one thread needs to put rows into buckets; reused from split to split.
+pub(crate) struct Bucketing<'p> {
+    plan: &'p Plan,
+    /// If earlier runs of the load have loaded rows.
+    resumed: Option<&'p Ledger>,
+    counts: Counts,
+    /// Of a row that the server was asked about.
+    fields: Fields,
+    scratch: Scratch,
+    /// Why it is not known of a row whether it is in.
+    doubt: Option<Error>,
+}
+
+impl<'p> Bucketing<'p> {
+    /// By `plan`; rows that `ledger` says are in are left out.
+    pub(crate) fn new(plan: &'p Plan, ledger: Option<&'p Ledger>) -> Self {
+        Self {
+            plan,
+            resumed: ledger.filter(|ledger| ledger.is_resumed()),
+            counts: Counts::new(plan.tree.nodes.len()),
+            fields: Fields::default(),
+            scratch: Scratch::default(),
+            doubt: None,
+        }
+    }
+
+    /// Adds all rows of a split. While the server is asked about some, others may take what is there.
+    pub(crate) fn split(
+        &mut self,
+        split: &Split,
+        routing: &mut Routing<'_>,
+        filling: &Filling<'_, '_>,
+    ) -> Result<()> {
+        let mut filler = filling.open();
+        let routed = routing.route(split, |reached| self.row(split, &reached, &mut filler));
+        filler.close();
+        let mut is_waiting = routed?;
+        while is_waiting {
+            routing.ask()?;
+            let mut filler = filling.open();
+            let routed = routing.resume(split, |reached| self.row(split, &reached, &mut filler));
+            filler.close();
+            is_waiting = routed?;
+        }
+        self.doubt.take().map_or(Ok(()), Err)
+    }
+
+    fn row(&mut self, split: &Split, reached: &Reached<'_>, filler: &mut Filler<'_, '_>) {
+        let Reached { index, at, asked, keys, waiting, .. } = *reached;
+        let row = &split.rows[index];
+        let (bytes, stands) = (row.of(&split.bytes), RowAt::new(split.number, row.start, row.line));
+        let node = at.unwrap_or_else(|(node, _)| node);
+        if let Some(ledger) = self.resumed {
+            match ledger.is_in(node, reached, split, &mut self.scratch) {
+                Ok(false) => {}
+                Ok(true) if ledger.was_rejected(reached, split) => {
+                    return self.counts.rejected_before(node);
+                }
+                Ok(true) => return self.counts.already(node),
+                Err(error) => return self.doubt = Some(error),
+            }
+        }
+        let mark = |index: usize| Mark { split: split.number, offset: split.rows[index].start };
+        filler.expect(waiting.map(mark));
+        let mut wire = Wire::Text;
+        if let Some(encoder) = &self.plan.encoder {
+            let fields = if asked {
+                // The keys may be in the server's spelling.
+                self.plan.parser.parse(bytes, &mut self.fields);
+                &self.fields
+            } else {
+                keys
+            };
+            let room = encoder.room_for(bytes.len());
+            let pushed = filler.push((node, Wire::Binary), stands, room, |block| {
+                encoder.encode(bytes, fields, block)
+            });
+            match pushed {
+                Ok(()) => wire = Wire::Binary,
+                Err(odd) => self.counts.odd(odd),
+            }
+        }
+        if wire == Wire::Text {
+            let Ok(()) = filler.push((node, wire), stands, bytes.len() + 1, |block| {
+                block.extend_from_slice(bytes);
+                block.push(b'\n');
+                Ok::<(), Infallible>(())
+            });
+        }
+        self.counts.count(at, asked);
+        if at.is_err_and(|(_, cause)| cause.is_likely_refused()) {
+            filler.hurry((node, wire));
+        }
+    }
+
+    /// Rows that were in, so far.
+    pub(crate) fn rows_already(&self) -> u64 {
+        self.counts.rows_already()
+    }
+
+    /// What was counted, with the rows that the server has answered about.
+    pub(crate) fn tally(self, answered: BTreeMap<Answered, u64>) -> Tally {
+        self.counts.tally(answered)
+    }
+}

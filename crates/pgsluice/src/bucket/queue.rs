@@ -1,0 +1,376 @@
+//! Between the threads that fill the buckets and the connections that empty them.
+//!
+//! Each thread that fills has a shelf of its own behind a lock, which it keeps for many rows and
+//! lends between them to whoever wants to take from it; no lock is taken for a row. Whoever fills
+//! waits while the memory is used up; whoever empties waits while no payload is worth a COPY.
+//!
+//! Locks are taken in this order: the buckets, the shelves by their numbers, the pool.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use pgsluice_core::bucket::{
+    Buckets, FEW_ROWS, Mark, Part, Payload, Pool, RowAt, SEALED_BYTES, Shelf, Wire, Worth,
+};
+use pgsluice_core::catalog::NodeId;
+
+use crate::config::Load;
+use crate::control::Control;
+use crate::plan::Plan;
+use crate::testing::fault::flaw;
+
+/// While input comes slowly a payload of so many bytes is sent.
+const WORTH_A_COPY: usize = 64 << 10;
+
+/// While input comes fast a payload of fewer bytes waits for more rows, until the cost of a COPY is
+/// known.
+const WORTH_WAITING_FOR: usize = 512 << 10;
+
+/// A payload that is sorted is no longer than this, however much memory there is.
+const MOST_SORTED_BYTES: usize = 64 << 20;
+
+/// How often the cost of a COPY is measured; the least counts.
+const PROBES: usize = 3;
+
+/// A payload is worth waiting for until its COPY costs an eighth of what its rows take, and one
+/// connection takes some 200 MB/s.
+const BYTES_A_MICROSECOND: usize = 8 * 200;
+
+/// The rows that travel together although they could have a COPY of their own: the server routes
+/// about one in each microsecond that beginning a COPY costs. The bounds are for a probe that was
+/// disturbed.
+const FEW_ROWS_AT_LEAST: usize = FEW_ROWS / 3;
+const FEW_ROWS_AT_MOST: usize = 100 * FEW_ROWS;
+
+/// How long a waiting thread may overlook that the load was stopped.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Rows that are written before the shelf is lent to whoever waits for it.
+const ROWS_AT_ONCE: usize = 128;
+
+/// Payloads that are sorted are as large as the memory allows: the more rows one has, the more of them
+/// go to the same page of the index.
+fn worth_sorting(memory: usize, share: usize) -> Worth {
+    let most = (memory / 16).clamp(SEALED_BYTES, MOST_SORTED_BYTES);
+    Worth { least: share.min(most), most }
+}
+
+/// The buckets, shared.
+pub(crate) struct Queue<'c> {
+    plan: &'c Plan,
+    control: &'c Control,
+    nodes: usize,
+    state: Mutex<State>,
+    shelves: Vec<Mutex<Shelf>>,
+    pool: Mutex<Pool>,
+    room: Condvar,
+    work: Condvar,
+    /// Threads that wait for memory.
+    waiting: AtomicUsize,
+    /// Threads that wait for input.
+    starving: AtomicUsize,
+    /// Measurements of what a COPY costs that are still to be made.
+    probes: AtomicUsize,
+    /// The bytes that a leaf may wait with while all others do.
+    share: usize,
+}
+
+struct State {
+    buckets: Buckets,
+    /// Threads that still fill.
+    fillers: usize,
+    worth: Worth,
+    /// What a COPY without rows costs, as far as it is known.
+    cost: Duration,
+    /// Buckets with rows that the server will refuse: the sooner it says so the better.
+    urgent: Vec<usize>,
+}
+
+/// What the queue has for a connection.
+pub(crate) enum Next {
+    /// Something to send.
+    Payload(Payload),
+    /// Nothing yet.
+    Nothing,
+    /// All is sent, or the load was stopped.
+    Done,
+}
+
+impl<'c> Queue<'c> {
+    /// A queue for the rows of a load that `fillers` threads fill. `claiming` says that payloads are to
+    /// claim their rows.
+    pub(crate) fn new(
+        plan: &'c Plan,
+        config: &Load,
+        fillers: usize,
+        control: &'c Control,
+        claiming: bool,
+    ) -> Self {
+        let (nodes, memory) = (plan.tree.nodes.len(), config.memory);
+        // What goes through the root would not go beside its leaf.
+        let few_rows = plan.exchange.as_ref().map(|_| 0).or(config.few_rows);
+        let buckets = Buckets::new(nodes, few_rows.unwrap_or(FEW_ROWS));
+        let buckets = if claiming { buckets.claiming() } else { buckets };
+        let shelf = || Mutex::new(Shelf::new(Buckets::count(nodes)));
+        // No leaf is waited for until the memory is full of the others.
+        let share = memory / 2 / plan.tree.leaves().count().max(1);
+        let share = share.max(WORTH_A_COPY);
+        let worth = match plan.sorts() {
+            true => worth_sorting(memory, share),
+            false => Worth { least: share.min(WORTH_WAITING_FOR), most: SEALED_BYTES },
+        };
+        Self {
+            plan,
+            control,
+            nodes,
+            state: Mutex::new(State {
+                buckets,
+                fillers,
+                worth,
+                cost: Duration::MAX,
+                urgent: Vec::new(),
+            }),
+            shelves: (0..fillers).map(|_| shelf()).collect(),
+            pool: Mutex::new(Pool::new(memory, nodes * fillers)),
+            room: Condvar::new(),
+            work: Condvar::new(),
+            waiting: AtomicUsize::new(0),
+            starving: AtomicUsize::new(0),
+            share,
+            probes: AtomicUsize::new(if few_rows.is_none() { PROBES } else { 0 }),
+        }
+    }
+
+    /// Marks a thread as filling, until the mark is dropped, however it ends; `number` is its own.
+    pub(crate) fn filling(&self, number: usize) -> Filling<'_, 'c> {
+        Filling { queue: self, number }
+    }
+
+    /// The next payload to send. Waits for it, but not for long, so that the caller can look at its
+    /// connection now and then.
+    pub(crate) fn pop(&self) -> Next {
+        let end = Instant::now() + PATIENCE;
+        let mut state = self.state.lock();
+        loop {
+            match self.look(&mut state, true) {
+                Next::Nothing if !self.work.wait_until(&mut state, end).timed_out() => {}
+                Next::Nothing => return self.look(&mut state, false),
+                Next::Payload(payload) if flaw("payload::lost") => {
+                    drop(state);
+                    self.recycle(payload);
+                    return Next::Nothing;
+                }
+                found => return found,
+            }
+        }
+    }
+
+    /// What there is now; `patient` says that the caller would rather wait for a larger payload.
+    fn look(&self, state: &mut State, patient: bool) -> Next {
+        let State { buckets, fillers, urgent, worth, .. } = state;
+        let mut shelves: Vec<_> = self.shelves.iter().map(Mutex::lock).collect();
+        // Whoever found no room when the load was stopped has left its row out.
+        if self.control.is_stopped() {
+            return Next::Done;
+        }
+        while let Some(bucket) = urgent.pop() {
+            if let Some(payload) = buckets.take_bucket(bucket, &mut shelves) {
+                return Next::Payload(payload);
+            }
+        }
+        let least = match () {
+            () if *fillers == 0 || self.waiting.load(Relaxed) > 0 => 0,
+            // While input comes fast, waiting costs nothing: it fills the memory in no time.
+            () if patient || self.starving.load(Relaxed) < *fillers => worth.least,
+            () => WORTH_A_COPY.min(worth.least),
+        };
+        match buckets.take(Worth { least, ..*worth }, &mut shelves) {
+            Some(payload) => Next::Payload(payload),
+            None if *fillers == 0 => Next::Done,
+            None => Next::Nothing,
+        }
+    }
+
+    /// A part for a row of `bytes` bytes, when there is room for it; None if the load was stopped.
+    fn part(&self, bytes: usize) -> Option<Part> {
+        if let Some(part) = self.pool.lock().take(bytes) {
+            return Some(part);
+        }
+        let _waiting = Waiting::new(&self.waiting);
+        while !self.control.is_stopped() {
+            // So that no connection begins to wait for work just now.
+            drop(self.state.lock());
+            self.work.notify_all();
+            let mut pool = self.pool.lock();
+            if let Some(part) = pool.take(bytes) {
+                return Some(part);
+            }
+            self.room.wait_for(&mut pool, PATIENCE);
+        }
+        None
+    }
+
+    /// Whether the caller is to measure what a COPY without rows costs, and to [`Self::learn`] it.
+    pub(crate) fn is_curious(&self) -> bool {
+        let take = |left: usize| left.checked_sub(1);
+        self.probes.fetch_update(Relaxed, Relaxed, take).is_ok()
+    }
+
+    /// Chooses which payloads are worth a COPY by what one costs on this server, over this connection.
+    pub(crate) fn learn(&self, cost: Duration) {
+        let mut state = self.state.lock();
+        state.cost = state.cost.min(cost);
+        let micros = usize::try_from(state.cost.as_micros()).unwrap_or(usize::MAX);
+        state.buckets.gather_below(micros.clamp(FEW_ROWS_AT_LEAST, FEW_ROWS_AT_MOST));
+        if !self.plan.sorts() {
+            let least = micros.saturating_mul(BYTES_A_MICROSECOND);
+            state.worth.least = least.clamp(WORTH_A_COPY, self.share.min(state.worth.most));
+        }
+    }
+
+    /// Puts the rows of a payload into the order of their node's index, if they are to be.
+    pub(crate) fn sort(&self, payload: &mut Payload) {
+        let [node] = payload.nodes() else { return };
+        let Some(columns) = self.plan.order(*node) else { return };
+        if payload.wire() == Wire::Text {
+            return;
+        }
+        let [needed, kept] = payload.sorting_memory();
+        self.pool.lock().grow(needed);
+        payload.sort(columns);
+        let held = if payload.is_sorted() { kept } else { 0 };
+        self.pool.lock().shrink(needed - held);
+    }
+
+    /// Gives back the memory of a payload that was sent.
+    pub(crate) fn recycle(&self, payload: Payload) {
+        self.state.lock().buckets.release(&payload);
+        let mut pool = self.pool.lock();
+        if payload.is_sorted() {
+            let [_, kept] = payload.sorting_memory();
+            pool.shrink(kept);
+        }
+        payload.into_parts().into_iter().for_each(|part| pool.give_back(part));
+        if pool.is_roomy() || pool.is_unused() {
+            self.room.notify_all();
+        }
+    }
+}
+
+/// A thread that fills the buckets.
+pub(crate) struct Filling<'q, 'c> {
+    queue: &'q Queue<'c>,
+    number: usize,
+}
+
+impl<'q, 'c> Filling<'q, 'c> {
+    /// Begins to add rows.
+    pub(crate) fn open(&self) -> Filler<'q, 'c> {
+        let shelf = self.queue.shelves[self.number].lock();
+        Filler { queue: self.queue, shelf, rows: 0, urgent: Vec::new() }
+    }
+
+    /// Notes that all rows of a split were added.
+    pub(crate) fn complete(&self, split: u32) {
+        self.queue.state.lock().buckets.complete(split);
+    }
+
+    /// Notes, until it is dropped, that the thread waits for input.
+    pub(crate) fn starving(&self) -> Waiting<'q> {
+        Waiting::new(&self.queue.starving)
+    }
+}
+
+impl Drop for Filling<'_, '_> {
+    fn drop(&mut self) {
+        self.queue.state.lock().fillers -= 1;
+        self.queue.work.notify_all();
+    }
+}
+
+/// Adds rows to the shelf of one thread.
+pub(crate) struct Filler<'q, 'c> {
+    queue: &'q Queue<'c>,
+    shelf: MutexGuard<'q, Shelf>,
+    rows: usize,
+    urgent: Vec<usize>,
+}
+
+impl Filler<'_, '_> {
+    /// Adds a row of `node` that `write` appends, some `bytes` bytes of it, or nothing if it fails.
+    /// Waits for memory.
+    #[inline]
+    pub(crate) fn push<E>(
+        &mut self,
+        (node, wire): (NodeId, Wire),
+        at: RowAt,
+        bytes: usize,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Self { queue, shelf, rows, .. } = self;
+        let bucket = Buckets::of(queue.nodes, node, wire);
+        let room = match shelf.room(bucket, bytes) {
+            Ok(room) => room,
+            Err(bytes) => {
+                // Whoever takes from the shelf meanwhile must not claim this row.
+                let expected = shelf.expect_also(at);
+                let part = MutexGuard::unlocked(shelf, || queue.part(bytes));
+                // Without one the load has failed, and nothing more is sent.
+                let Some(part) = part else { return Ok(()) };
+                shelf.expect(expected);
+                shelf.supply(bucket, part)
+            }
+        };
+        let pushed = room.push(at, write);
+        let grown = shelf.grown();
+        if grown > 0 {
+            queue.pool.lock().grow(grown);
+        }
+        if pushed.is_err()
+            && let Some(part) = shelf.take_empty(bucket)
+        {
+            queue.pool.lock().give_back(part);
+        }
+        *rows += 1;
+        if rows.is_multiple_of(ROWS_AT_ONCE) {
+            MutexGuard::bump(shelf);
+        }
+        pushed
+    }
+
+    /// Notes where in the split rows may still come before those that are added from now on.
+    #[inline]
+    pub(crate) fn expect(&mut self, mark: Option<Mark>) {
+        self.shelf.expect(mark);
+    }
+
+    /// Has the rows of a node sent soon, however few.
+    pub(crate) fn hurry(&mut self, (node, wire): (NodeId, Wire)) {
+        self.urgent.push(Buckets::of(self.queue.nodes, node, wire));
+    }
+
+    /// Ends adding rows, for a while.
+    pub(crate) fn close(self) {
+        let Self { queue, shelf, urgent, .. } = self;
+        drop(shelf);
+        queue.state.lock().urgent.extend(urgent);
+        queue.work.notify_all();
+    }
+}
+
+/// Counts a thread that waits, until it is dropped.
+pub(crate) struct Waiting<'q>(&'q AtomicUsize);
+
+impl<'q> Waiting<'q> {
+    fn new(count: &'q AtomicUsize) -> Self {
+        count.fetch_add(1, Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}

@@ -1,0 +1,244 @@
+//! What the threads of a load have done, added up, and whether it agrees.
+
+use std::collections::BTreeMap;
+
+use pgsluice_core::bucket::Payload;
+use pgsluice_core::catalog::NodeId;
+use pgsluice_core::encode::Odd;
+use pgsluice_core::route::Cause;
+
+use crate::exchange::Exchanged;
+use crate::plan::Answered;
+use crate::testing::fault::flaw;
+
+/// Where rows went.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally {
+    /// Rows by the leaf that was found for them natively.
+    pub native: BTreeMap<NodeId, u64>,
+    /// Rows by the leaf that was found for them with the server's answers.
+    pub server: BTreeMap<NodeId, u64>,
+    /// Rows by the node that they stopped at, and why.
+    pub stops: BTreeMap<(NodeId, Cause), u64>,
+    /// Rows that could not be encoded, by what was odd.
+    pub odd: BTreeMap<Odd, u64>,
+    /// Rows that the server was asked about, by what it was asked, once for each.
+    pub answered: BTreeMap<Answered, u64>,
+    /// Rows that an earlier run of the load had settled, by the node that they got to; they are in none
+    /// of the others.
+    pub before: BTreeMap<NodeId, u64>,
+    /// Those of them that it had committed.
+    pub already: u64,
+    /// Those of them that it had rejected.
+    pub rejected_before: u64,
+}
+
+impl Tally {
+    /// Adds what `other` has counted.
+    pub(crate) fn add(&mut self, other: Self) {
+        add(&mut self.native, other.native);
+        add(&mut self.server, other.server);
+        add(&mut self.stops, other.stops);
+        add(&mut self.odd, other.odd);
+        add(&mut self.answered, other.answered);
+        add(&mut self.before, other.before);
+        self.already += other.already;
+        self.rejected_before += other.rejected_before;
+    }
+
+    /// Rows by leaf, however it was found.
+    pub(crate) fn leaves(&self) -> BTreeMap<NodeId, u64> {
+        let mut leaves = self.native.clone();
+        self.server.iter().for_each(|(&leaf, rows)| *leaves.entry(leaf).or_default() += rows);
+        leaves
+    }
+
+    /// Rows that are to be sent, by the node that they got to.
+    pub(crate) fn by_node(&self) -> BTreeMap<NodeId, u64> {
+        let mut nodes = self.leaves();
+        let stops = self.stops.iter().map(|(&(node, _), rows)| (node, rows));
+        stops.for_each(|(node, rows)| *nodes.entry(node).or_default() += rows);
+        nodes
+    }
+
+    /// The same with those that an earlier run had settled.
+    pub(crate) fn settled(&self) -> BTreeMap<NodeId, u64> {
+        let mut nodes = self.by_node();
+        add(&mut nodes, self.before.clone());
+        nodes
+    }
+
+    /// All rows that are to be sent.
+    pub(crate) fn rows(&self) -> u64 {
+        let leaves = self.native.values().chain(self.server.values());
+        leaves.chain(self.stops.values()).sum()
+    }
+}
+
+fn add<K: Ord>(sum: &mut BTreeMap<K, u64>, other: BTreeMap<K, u64>) {
+    other.into_iter().for_each(|(key, rows)| *sum.entry(key).or_default() += rows);
+}
+
+/// A tally while it grows: arrays where every row counts.
+#[derive(Debug)]
+pub(crate) struct Counts {
+    native: Vec<u64>,
+    server: Vec<u64>,
+    stops: BTreeMap<(NodeId, Cause), u64>,
+    odd: BTreeMap<Odd, u64>,
+    before: Vec<u64>,
+    already: u64,
+    rejected_before: u64,
+}
+
+impl Counts {
+    /// Of a tree with so many nodes.
+    pub(crate) fn new(nodes: usize) -> Self {
+        Self {
+            native: vec![0; nodes],
+            server: vec![0; nodes],
+            stops: BTreeMap::new(),
+            odd: BTreeMap::new(),
+            before: vec![0; nodes],
+            already: 0,
+            rejected_before: 0,
+        }
+    }
+
+    /// Counts a row of `node` that is in.
+    pub(crate) fn already(&mut self, node: NodeId) {
+        self.before[node] += 1;
+        self.already += 1;
+    }
+
+    /// Counts a row of `node` that was rejected before.
+    pub(crate) fn rejected_before(&mut self, node: NodeId) {
+        self.before[node] += 1;
+        self.rejected_before += 1;
+    }
+
+    /// Rows that are in, so far.
+    pub(crate) fn rows_already(&self) -> u64 {
+        self.already
+    }
+
+    /// Counts a row by where it got, and whether the server was asked about it.
+    pub(crate) fn count(&mut self, at: Result<NodeId, (NodeId, Cause)>, asked: bool) {
+        match at {
+            Ok(leaf) if asked => self.server[leaf] += 1,
+            Ok(leaf) => self.native[leaf] += 1,
+            Err(stop) => *self.stops.entry(stop).or_default() += 1,
+        }
+    }
+
+    /// Counts a row that is sent as text by what was odd of it.
+    pub(crate) fn odd(&mut self, odd: Odd) {
+        *self.odd.entry(odd).or_default() += 1;
+    }
+
+    /// What was counted, with the rows that the server has answered about.
+    pub(crate) fn tally(self, answered: BTreeMap<Answered, u64>) -> Tally {
+        let counted = |rows: Vec<u64>| rows.into_iter().enumerate().filter(|(_, rows)| *rows > 0);
+        Tally {
+            native: counted(self.native).collect(),
+            server: counted(self.server).collect(),
+            stops: self.stops,
+            odd: self.odd,
+            answered,
+            before: counted(self.before).collect(),
+            already: self.already,
+            rejected_before: self.rejected_before,
+        }
+    }
+}
+
+/// What one connection has committed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Committed {
+    /// Rows that were sent, by the node that they belong to.
+    pub sent: BTreeMap<NodeId, u64>,
+    /// Rows of these that the server says it has stored.
+    pub stored: u64,
+    /// Rows of these that were refused and left out.
+    pub rejected: u64,
+    /// Rows that were neither stored nor refused, by the node that they were sent to.
+    pub skipped: BTreeMap<NodeId, u64>,
+    /// Rows that are stored or rejected and were never sent, likewise.
+    pub excess: BTreeMap<NodeId, u64>,
+}
+
+impl Committed {
+    /// Adds what `other` has committed.
+    pub(crate) fn add(&mut self, other: Self) {
+        let Self { sent, stored, rejected, skipped, excess } = other;
+        add(&mut self.sent, sent);
+        self.stored += stored;
+        self.rejected += rejected;
+        add(&mut self.skipped, skipped);
+        add(&mut self.excess, excess);
+    }
+
+    /// Adds the rows of a payload.
+    pub(crate) fn send(&mut self, payload: &Payload) {
+        let is_misplaced = flaw("payload::misplaced");
+        for (node, rows) in payload.rows_by_node() {
+            let node = if is_misplaced { node.checked_sub(1).unwrap_or(1) } else { node };
+            *self.sent.entry(node).or_default() += rows as u64;
+        }
+    }
+
+    /// Adds what has become of `rows` rows that were sent to `node`.
+    pub(crate) fn settle(&mut self, node: NodeId, rows: u64, stored: u64, rejected: u64) {
+        let stored = stored.saturating_sub(u64::from(flaw("payload::short")));
+        self.stored += stored;
+        self.rejected += rejected;
+        let (differing, difference) = match rows.checked_sub(stored + rejected) {
+            Some(skipped) => (&mut self.skipped, skipped),
+            None => (&mut self.excess, stored + rejected - rows),
+        };
+        if difference > 0 {
+            *differing.entry(node).or_default() += difference;
+        }
+    }
+
+    /// Rows that triggers have kept out.
+    pub(crate) fn rows_skipped(&self) -> u64 {
+        self.skipped.values().sum()
+    }
+
+    /// All rows that were sent.
+    pub(crate) fn rows_sent(&self) -> u64 {
+        self.sent.values().sum()
+    }
+}
+
+/// What all threads together have done.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    /// Where all rows went.
+    pub routed: Tally,
+    /// What all connections have committed.
+    pub committed: Committed,
+    /// What was exchanged.
+    pub exchanged: Exchanged,
+    /// What of an input is not data: its name, and what it was.
+    pub ignored: Vec<(String, String)>,
+}
+
+impl Outcome {
+    /// Rows of the inputs.
+    pub(crate) fn read(&self) -> u64 {
+        self.routed.rows() + self.routed.already + self.routed.rejected_before
+    }
+
+    /// Rows rejected, by any run.
+    pub(crate) fn rejected(&self) -> u64 {
+        self.committed.rejected + self.routed.rejected_before
+    }
+
+    /// Rows read, loaded by any run, kept out by triggers in this one, and rejected by any.
+    pub(crate) fn rows_in_all(&self) -> [u64; 4] {
+        let loaded = self.committed.stored + self.routed.already;
+        [self.read(), loaded, self.committed.rows_skipped(), self.rejected()]
+    }
+}

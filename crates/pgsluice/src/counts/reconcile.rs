@@ -1,0 +1,137 @@
+//! Reconciliation: at the end of a load each row that was read must be accounted for, node by node, or
+//! the load has failed.
+//!
+//! ```text
+//!     read                         by the thread that splits, in all
+//!      = routed                    by the threads that route: to send, or settled by an earlier run
+//!      = sent + settled before     by the connections: loaded + rejected + skipped
+//!      = receipts                  by the ledger, in the transactions that stored the rows
+//! ```
+//!
+//! Each line is counted apart from the others, by payload or by row where a row is touched anyway. A
+//! row that the server refused counts where it was sent to; one that it routes counts at the node
+//! where its keys stop.
+
+use std::collections::BTreeMap;
+
+use pgsluice_core::catalog::{NodeId, Relation};
+use tokio_postgres::Client;
+
+use crate::counts::outcome::Outcome;
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+use crate::pg::connect;
+use crate::pg::conninfo::Target;
+use crate::pg::droppers;
+use crate::plan::Plan;
+
+/// Tables that one error names.
+const NAMED: usize = 3;
+
+/// Rows by node.
+type Rows = BTreeMap<NodeId, u64>;
+
+/// Holds what was read and routed against what was sent and has become of it.
+pub(crate) fn check(plan: &Plan, outcome: &Outcome, read: u64) -> Result<()> {
+    let Outcome { routed, committed, .. } = outcome;
+    compare(plan, (&routed.by_node(), "routed"), (&committed.sent, "sent"))?;
+    let excess = committed.excess.iter();
+    refuse(
+        excess.map(|(&node, rows)| never_sent(&plan.tree.nodes[node].relation, *rows)).collect(),
+    )?;
+    match outcome.read() {
+        routed if routed == read => Ok(()),
+        routed => refuse(vec![format!("{} read, {routed} routed", count(read))]),
+    }
+}
+
+/// Rows of each node that were sent and are neither stored nor rejected: see [`check_dropped`].
+pub(crate) async fn check_skipped(plan: &Plan, skipped: &Rows, target: &Target) -> Result<()> {
+    if skipped.is_empty() {
+        return Ok(());
+    }
+    let relation = |node: NodeId| &plan.tree.nodes[node].relation;
+    let skipped: Vec<_> = skipped.iter().map(|(&node, &rows)| (relation(node), rows)).collect();
+    check_dropped(&skipped, &connect::connect_for_own(target).await?).await
+}
+
+/// A trigger must have dropped rows that are neither stored nor rejected, so there must be one.
+pub(crate) async fn check_dropped(dropped: &[(&Relation, u64)], client: &Client) -> Result<()> {
+    let tables: Vec<String> = dropped.iter().map(|(relation, _)| relation.to_string()).collect();
+    let unable = droppers::unable(client, &tables).await?;
+    let wrong = dropped.iter().filter(|(relation, _)| unable.contains(&relation.to_string()));
+    let said = wrong.map(|(relation, rows)| {
+        let (table, rows) = (relation.label(), count(*rows));
+        format!("Table {table}: {rows} not stored, and no trigger there can have dropped them")
+    });
+    refuse(said.collect())
+}
+
+/// Holds `settled`, the rows that this run and those before it have settled, against what the receipts
+/// say of them: of each node, or in all where rows were routed by `other_trees` as well.
+pub(crate) fn check_receipts(
+    plan: &Plan,
+    settled: &Rows,
+    receipts: &Rows,
+    other_trees: Option<u64>,
+) -> Result<()> {
+    let Some(others) = other_trees else {
+        return compare(plan, (settled, "routed"), (receipts, "in the ledger"));
+    };
+    let [settled, receipts] = [settled, receipts].map(|rows| rows.values().sum::<u64>());
+    match receipts + others {
+        known if known == settled => Ok(()),
+        known => refuse(vec![format!("{} routed, {known} in the ledger", count(settled))]),
+    }
+}
+
+/// The rows of `sent` that were sent to a table and are not among the `stored`.
+pub(crate) fn dropped(table: &Relation, sent: u64, stored: u64) -> Result<u64> {
+    let excess = stored.saturating_sub(sent);
+    let said = (excess > 0).then(|| never_sent(table, excess));
+    refuse(said.into_iter().collect()).map(|()| sent - stored)
+}
+
+fn never_sent(table: &Relation, rows: u64) -> String {
+    format!("Table {}: {} stored or rejected that were never sent", table.label(), count(rows))
+}
+
+/// Refuses the nodes of which the two sides say different numbers.
+fn compare(plan: &Plan, (one, does): (&Rows, &str), (other, did): (&Rows, &str)) -> Result<()> {
+    let nodes = one.keys().chain(other.keys().filter(|node| !one.contains_key(node)));
+    let differing = nodes.filter_map(|node| {
+        let [one, other] = [one, other].map(|rows| rows.get(node).copied().unwrap_or(0));
+        let differ = || format!("{}: {} {does}, {other} {did}", name(plan, *node), count(one));
+        (one != other).then(differ)
+    });
+    refuse(differing.collect())
+}
+
+/// The error for what differs, if anything does.
+fn refuse(differing: Vec<String>) -> Result<()> {
+    if differing.is_empty() {
+        return Ok(());
+    }
+    let mut error = Error::new(Kind::Internal, "the rows of the load do not add up")
+        .sqlstate("XX000")
+        .hint(
+            "This is a bug in pgsluice: please report it. Do not trust the table's content before you \
+             have compared it with the input: pgsluice verify.",
+        );
+    for difference in differing.iter().take(NAMED) {
+        error = error.detail(format!("{difference}."));
+    }
+    match differing.len().saturating_sub(NAMED) {
+        0 => Err(error),
+        1 => Err(error.detail("The rows of another table do not add up either.")),
+        more => Err(error.detail(format!("The rows of {more} others do not add up either."))),
+    }
+}
+
+fn name(plan: &Plan, node: NodeId) -> String {
+    format!("Table {}", plan.tree.nodes[node].relation.label())
+}
+
+fn count(rows: u64) -> String {
+    format!("{rows} {}", if rows == 1 { "row" } else { "rows" })
+}

@@ -1,0 +1,256 @@
+//! What a load says of itself at the end: for people, and as one JSON object.
+
+use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use pgsluice_core::catalog::{NodeId, ROOT};
+use serde::Serialize;
+
+use crate::config::{Load, Sink};
+pub use crate::counts::first_row::FirstRow;
+use crate::counts::first_row::Opening;
+use crate::counts::outcome::Outcome;
+use crate::plan::Plan;
+
+/// A finished load. The names of the fields are those of `--json`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// Names this load among all others.
+    pub load_id: String,
+    /// The table, qualified, and quoted where it must be.
+    pub table: String,
+    /// Rows in the inputs, headers left out.
+    pub rows_read: u64,
+    /// Rows that are committed.
+    pub rows_loaded: u64,
+    /// Rows that were refused and left out.
+    pub rows_rejected: u64,
+    /// Rows that a trigger of the table has dropped.
+    pub rows_skipped: u64,
+    /// Rows that an earlier run of the same load had committed.
+    pub rows_already_loaded: u64,
+    /// Bytes of the inputs.
+    pub bytes_read: u64,
+    /// Wall time.
+    pub seconds: f64,
+    /// The time until the first row was sent; None without rows.
+    pub first_row: Option<FirstRow>,
+    /// Connections that wrote.
+    pub jobs: usize,
+    /// Leaves that rows were sent to.
+    pub leaves: usize,
+    /// Leaves that were built beside the table and swapped in.
+    pub exchanged: usize,
+    /// Partitions that were made before the load.
+    pub partitions_created: Vec<String>,
+    /// The format of the payloads.
+    pub wire: &'static str,
+    /// Rows by how their leaf was found.
+    pub lanes: Lanes,
+    /// What did not go the fastest way, and why.
+    pub fallbacks: Vec<Fallback>,
+    /// Whether all was in before, so that nothing was done.
+    #[serde(skip)]
+    pub was_finished: bool,
+}
+
+/// Why a leaf is kept that could have been exchanged.
+const TOO_MANY: &str = "not exchanged: one transaction can lock no more tables \
+                        (max_locks_per_transaction)";
+
+/// Rows by how their leaf was found.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Lanes {
+    /// By pgsluice, and sent to the leaf itself.
+    pub native: u64,
+    /// By pgsluice from keys that the server evaluated.
+    pub server: u64,
+    /// By the server, below the root or another node.
+    pub slow: u64,
+}
+
+/// Something that did not go the fastest way.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Fallback {
+    /// A key, a table, or an input.
+    pub what: String,
+    /// The reason, for people.
+    pub why: String,
+    /// How many rows it was.
+    pub rows: u64,
+}
+
+impl Summary {
+    pub(crate) fn new(
+        id: &str,
+        plan: &Plan,
+        outcome: &Outcome,
+        config: &Load,
+        bytes_read: u64,
+        opening: &Opening,
+    ) -> Self {
+        let Outcome { routed, committed, .. } = outcome;
+        let direct = |leaves: &BTreeMap<NodeId, u64>| {
+            leaves
+                .iter()
+                .filter(|(leaf, _)| plan.detour(**leaf).is_none())
+                .map(|(_, rows)| rows)
+                .sum()
+        };
+        let (native, server): (u64, u64) = (direct(&routed.native), direct(&routed.server));
+        Self {
+            load_id: id.to_owned(),
+            table: plan.tree.nodes[ROOT].relation.label(),
+            rows_read: outcome.read(),
+            rows_loaded: committed.stored,
+            rows_rejected: outcome.rejected(),
+            rows_skipped: committed.rows_skipped(),
+            rows_already_loaded: routed.already,
+            bytes_read,
+            seconds: opening.elapsed().as_secs_f64(),
+            first_row: opening.first_row(),
+            jobs: plan.jobs(config),
+            leaves: routed.leaves().len(),
+            exchanged: outcome.exchanged.leaves,
+            partitions_created: Vec::new(),
+            wire: if plan.encoder.is_some() { "binary" } else { "text" },
+            lanes: Lanes { native, server, slow: routed.rows() - native - server },
+            fallbacks: fallbacks(plan, config, outcome),
+            was_finished: false,
+        }
+    }
+}
+
+impl Summary {
+    /// Of a load that was finished before it was begun again: `rows` were read, loaded, skipped and
+    /// rejected then.
+    pub(crate) fn of_finished(id: &str, plan: &Plan, rows: [u64; 4], opening: &Opening) -> Self {
+        let [read, loaded, skipped, rejected] = rows;
+        Self {
+            load_id: id.to_owned(),
+            table: plan.tree.nodes[ROOT].relation.label(),
+            rows_read: read,
+            rows_loaded: 0,
+            rows_rejected: rejected,
+            rows_skipped: skipped,
+            rows_already_loaded: loaded,
+            bytes_read: 0,
+            seconds: opening.elapsed().as_secs_f64(),
+            first_row: None,
+            jobs: 0,
+            leaves: 0,
+            exchanged: 0,
+            partitions_created: Vec::new(),
+            wire: if plan.encoder.is_some() { "binary" } else { "text" },
+            lanes: Lanes::default(),
+            fallbacks: Vec::new(),
+            was_finished: true,
+        }
+    }
+
+    /// Of rows that were so few that the tree was not read.
+    pub(crate) fn of_handful(
+        id: &str,
+        table: String,
+        rows: u64,
+        stored: u64,
+        bytes_read: u64,
+        opening: &Opening,
+    ) -> Self {
+        let left = Fallback {
+            what: "all rows are left to the server".to_owned(),
+            why: "so few are routed there sooner than the partitions are read".to_owned(),
+            rows,
+        };
+        Self {
+            load_id: id.to_owned(),
+            table,
+            rows_read: rows,
+            rows_loaded: stored,
+            rows_rejected: 0,
+            rows_skipped: rows - stored,
+            rows_already_loaded: 0,
+            bytes_read,
+            seconds: opening.elapsed().as_secs_f64(),
+            first_row: opening.first_row(),
+            jobs: 1,
+            leaves: 0,
+            exchanged: 0,
+            partitions_created: Vec::new(),
+            wire: "text",
+            lanes: Lanes { native: 0, server: 0, slow: rows },
+            fallbacks: [Some(left), dropped(rows - stored)].into_iter().flatten().collect(),
+            was_finished: false,
+        }
+    }
+}
+
+/// Rows that a trigger has kept out of the table, if there are any.
+fn dropped(rows: u64) -> Option<Fallback> {
+    let (what, why) = ("rows not stored", "a trigger of the table dropped them");
+    (rows > 0).then(|| Fallback { what: what.to_owned(), why: why.to_owned(), rows })
+}
+
+/// The rows whose leaf was found here, but that went through the root all the same, or into a leaf
+/// that was not exchanged, by reason.
+fn detours(plan: &Plan, outcome: &Outcome) -> BTreeMap<String, (Vec<NodeId>, u64)> {
+    let mut detours: BTreeMap<String, (Vec<NodeId>, u64)> = BTreeMap::new();
+    let too_many = |leaf| outcome.exchanged.kept.contains(&leaf).then(|| TOO_MANY.to_owned());
+    for (leaf, rows) in outcome.routed.leaves() {
+        let detour = plan.detour(leaf).map(str::to_owned);
+        for why in detour.into_iter().chain(plan.not_exchanged(leaf)).chain(too_many(leaf)) {
+            let (leaves, sum) = detours.entry(why).or_default();
+            leaves.push(leaf);
+            *sum += rows;
+        }
+    }
+    detours
+}
+
+fn fallbacks(plan: &Plan, config: &Load, outcome: &Outcome) -> Vec<Fallback> {
+    let mut rows_by: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for (&(node, cause), &rows) in &outcome.routed.stops {
+        *rows_by.entry(plan.explain(node, cause)).or_default() += rows;
+    }
+    for (&answered, &rows) in &outcome.routed.answered {
+        if let Some(asked) = plan.explain_answered(answered) {
+            *rows_by.entry(asked).or_default() += rows;
+        }
+    }
+    for (why, (leaves, rows)) in detours(plan, outcome) {
+        *rows_by.entry((plan.name(&leaves), why)).or_default() += rows;
+    }
+    if outcome.exchanged.moved > 0 {
+        let why = "they had come to leaves that were exchanged".to_owned();
+        rows_by.insert(("rows moved".to_owned(), why), outcome.exchanged.moved);
+    }
+    if let Some(why) = &plan.one_statement {
+        rows_by.insert(("one COPY on one connection".to_owned(), why.clone()), outcome.read());
+    }
+    if let Some(why) = &plan.one_connection {
+        rows_by.insert(("one connection".to_owned(), why.clone()), outcome.read());
+    }
+    if let Some((jobs, why)) = &plan.fewer_connections {
+        rows_by.insert((format!("no more connections than {jobs}"), why.clone()), outcome.read());
+    }
+    if let Some((what, why)) = &plan.text_only {
+        rows_by.insert((what.clone(), why.clone()), outcome.read());
+    }
+    for (&odd, &rows) in &outcome.routed.odd {
+        rows_by.insert(plan.explain_odd(odd), rows);
+    }
+    if config.sink == Sink::Null {
+        let sent = outcome.committed.rows_sent();
+        rows_by.insert(("nothing was sent".to_owned(), "as asked".to_owned()), sent);
+    } else if let Some(Fallback { what, why, rows }) = dropped(outcome.committed.rows_skipped()) {
+        rows_by.insert((what, why), rows);
+    }
+    rows_by.extend(outcome.ignored.iter().map(|ignored| (ignored.clone(), 0)));
+    rows_by.into_iter().map(|((what, why), rows)| Fallback { what, why, rows }).collect()
+}
+
+/// Different for every load: the time in nanoseconds, in base 16.
+pub fn fresh_id() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("{:x}", now.as_nanos())
+}

@@ -1,0 +1,226 @@
+//! The one error type: what, where, PostgreSQL's SQLSTATE, and the next step.
+
+pub mod backoff;
+pub(crate) mod kind;
+pub mod policy;
+pub(crate) mod sqlstate;
+
+use std::fmt;
+
+use tokio_postgres::error::DbError;
+
+use crate::error::kind::Kind;
+
+/// A result whose error is [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Where in the input an error lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The input, as the user named it.
+    pub source: String,
+    /// Physical line of the row's first byte, from 1.
+    pub line: u64,
+    /// Byte offset of the row's first byte, from 0.
+    pub offset: u64,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.source, self.line, self.offset)
+    }
+}
+
+/// Message, detail and hint as PostgreSQL words them, with the place in the input.
+#[derive(Clone, Debug)]
+pub struct Error(Box<Report>);
+
+#[derive(Clone, Debug)]
+struct Report {
+    kind: Kind,
+    message: String,
+    sqlstate: Option<String>,
+    place: Option<Place>,
+    column: Option<String>,
+    detail: Option<String>,
+    hint: Option<String>,
+    lasts: bool,
+}
+
+impl Error {
+    /// An error of `kind` with its one-line message, in lower case and without a full stop.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self(Box::new(Report {
+            kind,
+            message: message.into(),
+            sqlstate: None,
+            place: None,
+            column: None,
+            detail: None,
+            hint: None,
+            lasts: false,
+        }))
+    }
+
+    /// The error of work that was asked to end.
+    pub fn interrupted() -> Self {
+        Self::new(Kind::Interrupted, "interrupted")
+    }
+
+    /// Sets the kind.
+    #[must_use]
+    pub(crate) fn of_kind(mut self, kind: Kind) -> Self {
+        self.0.kind = kind;
+        self
+    }
+
+    /// Adds a sentence of detail; several are joined by new lines.
+    #[must_use]
+    pub fn detail(mut self, detail: impl Into<String>) -> Self {
+        append(&mut self.0.detail, detail.into());
+        self
+    }
+
+    /// Adds the next step to take.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        append(&mut self.0.hint, hint.into());
+        self
+    }
+
+    /// Sets the next step in place of any other.
+    #[must_use]
+    pub(crate) fn only_hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// Notes that another try would come to the same.
+    #[must_use]
+    pub(crate) fn lasting(mut self) -> Self {
+        self.0.lasts = true;
+        self
+    }
+
+    /// Whether another try is known to come to the same.
+    pub(crate) fn lasts(&self) -> bool {
+        self.0.lasts
+    }
+
+    /// Sets PostgreSQL's five-character code.
+    #[must_use]
+    pub fn sqlstate(mut self, code: impl Into<String>) -> Self {
+        self.0.sqlstate = Some(code.into());
+        self
+    }
+
+    /// Sets the row's place in the input.
+    #[must_use]
+    pub fn at(mut self, place: Place) -> Self {
+        self.0.place = Some(place);
+        self
+    }
+
+    /// Sets the column that the error is about.
+    #[must_use]
+    pub fn column(mut self, column: impl Into<String>) -> Self {
+        self.0.column = Some(column.into());
+        self
+    }
+
+    /// The kind of failure.
+    pub fn kind(&self) -> Kind {
+        self.0.kind
+    }
+
+    /// PostgreSQL's five-character code, where there is one.
+    pub fn code(&self) -> Option<&str> {
+        self.0.sqlstate.as_deref()
+    }
+
+    /// The row's place in the input, where one row is to blame.
+    pub fn place(&self) -> Option<&Place> {
+        self.0.place.as_ref()
+    }
+}
+
+fn append(slot: &mut Option<String>, text: String) {
+    match slot {
+        Some(old) => {
+            old.push('\n');
+            old.push_str(&text);
+        }
+        None => *slot = Some(text),
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Report { message, sqlstate, place, column, detail, hint, .. } = &*self.0;
+        if let Some(place) = place {
+            write!(f, "{place}: ")?;
+        }
+        if let Some(column) = column {
+            write!(f, "column {column}: ")?;
+        }
+        f.write_str(message)?;
+        if let Some(code) = sqlstate {
+            write!(f, " (SQLSTATE {code})")?;
+        }
+        for (label, text) in [("DETAIL", detail), ("HINT", hint)] {
+            for line in text.iter().flat_map(|text| text.lines()) {
+                write!(f, "\n{label}:  {line}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<tokio_postgres::Error> for Error {
+    fn from(error: tokio_postgres::Error) -> Self {
+        let Some(db) = error.as_db_error() else {
+            return Self::new(Kind::Connection, chain(&error));
+        };
+        Self::from(db)
+    }
+}
+
+impl From<&DbError> for Error {
+    fn from(db: &DbError) -> Self {
+        let code = db.code().code();
+        let mut report = Self::new(sqlstate::kind(code), db.message()).sqlstate(code);
+        if let Some(detail) = db.detail() {
+            report = report.detail(detail);
+        }
+        match db.hint().or(sqlstate::next_step(code)) {
+            Some(hint) => report.hint(hint),
+            None => report,
+        }
+    }
+}
+
+/// The operating system's text, without Rust's number after it.
+pub(crate) fn plain_io(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error ") {
+        Some((plain, _)) => plain.to_owned(),
+        None => text,
+    }
+}
+
+/// The error and its causes on one line, each cause once.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let inner_text = inner.to_string();
+        if !text.contains(&inner_text) {
+            text.push_str(": ");
+            text.push_str(&inner_text);
+        }
+        cause = inner.source();
+    }
+    text
+}

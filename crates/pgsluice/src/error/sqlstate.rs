@@ -1,0 +1,60 @@
+//! What an SQLSTATE means for people: what kind of failure it is, whether a row is to blame, and
+//! what to do next. What the load does is in [`crate::error::policy`].
+
+use crate::error::kind::Kind;
+use crate::error::policy::{self, Policy};
+
+/// The kind of failure that the server reports as `code` for a statement.
+pub(crate) fn kind(code: &str) -> Kind {
+    if code.starts_with("08") || matches!(code, "57P01" | "57P02" | "57P03" | "57P05") {
+        Kind::Connection
+    } else {
+        Kind::Server
+    }
+}
+
+/// Whether `code`, reported while rows are copied, is about what one of them says. Other errors
+/// come at any row: the one that COPY was at has nothing to do with them.
+pub(crate) fn blames_row(code: &str) -> bool {
+    policy::of(code) == Policy::Reject
+}
+
+/// Whether `code` is about a privilege, or a name that means something else than before, and not about
+/// a value: where the server reads a text of its own languages, that has a syntax as well.
+pub(crate) fn is_about_names(code: &str) -> bool {
+    code.starts_with("3F") || code.starts_with("42") && !matches!(code, "42601" | "42602")
+}
+
+/// The next step where the server gives none, for a statement.
+pub(crate) fn next_step(code: &str) -> Option<&'static str> {
+    Some(match code {
+        "26000" | "42P05" => {
+            "Connect to the server itself, or to a pool in session mode: a pooler has given the \
+             session, and what was prepared in it, to others."
+        }
+        "25006" => {
+            "Connect to the primary server, or see default_transaction_read_only of this user and \
+             database."
+        }
+        "42501" => "The user needs INSERT on the table and USAGE on its schema: see GRANT.",
+        "42P01" => {
+            "The table was dropped, renamed or moved after the load had begun: begin it again."
+        }
+        "55P03" => "Another session holds a lock on the table: pg_locks says which.",
+        _ if kind(code) == Kind::Connection => {
+            "Begin the load again when the server is up; its log says what happened to it."
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_connection_has_a_next_step() {
+        assert_eq!(["57P01", "08006", "57014"].map(kind)[..2], [Kind::Connection; 2]);
+        assert!(next_step("57P02").is_some() && next_step("57014").is_none());
+    }
+}

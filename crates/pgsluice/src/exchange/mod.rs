@@ -1,0 +1,216 @@
+//! Exchange: a leaf that is empty is built anew beside the table, without indexes, and swapped in.
+//!
+//! ```text
+//!     survey  ->  beside  ->  build    ->  swap
+//!     which       table       indexes,     one transaction of
+//!     leaves      and rows    keys         milliseconds
+//! ```
+//!
+//! Until the swap is committed the table is as it was, whatever happens. What a load has built has
+//! a name and a comment that say so; one that is stopped drops it, and what one that died has left
+//! behind, the next one drops. While a load lives, a session of it holds an advisory lock on the
+//! table, so that nobody takes its work for a leftover.
+
+mod beside;
+mod build;
+mod difference;
+mod swap;
+
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use pgsluice_core::catalog::{NodeId, ROOT, Relation};
+use tokio_postgres::Client;
+
+use self::beside::Beside;
+pub(crate) use self::beside::{Destination, Maker};
+use crate::config::Load;
+use crate::control::Control;
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+use crate::ledger::Ledger;
+use crate::pg::connect::{self, Link};
+use crate::pg::conninfo::Target;
+use crate::pg::exchange as catalogue;
+use crate::pg::sql::{DURABLE, OWN_NAMES, PATIENT};
+use crate::plan::Plan;
+use crate::plan::eligible::Survey;
+use crate::source::splits::Splits;
+
+/// The sessions that were building may still hold locks.
+const DROPPING: &str = "ROLLBACK; SET lock_timeout = '10s'";
+
+/// How long the dropping may take before it is left to the next load.
+const DROPPING_PATIENCE: Duration = Duration::from_secs(15);
+
+/// The same where somebody has pressed Ctrl-C and waits.
+const DROPPING_BRIEFLY: Duration = Duration::from_millis(500);
+
+/// The exchange of one load.
+pub(crate) struct Exchange<'a> {
+    plan: &'a Plan,
+    survey: &'a Survey,
+    /// Tells its tables from those of other loads.
+    load: String,
+    /// Holds the lock of the table, and swaps.
+    keeper: Link,
+    /// How many leaves one transaction can swap.
+    most: usize,
+    leaves: Mutex<BTreeMap<NodeId, Claim>>,
+    moved: AtomicU64,
+}
+
+/// What becomes of a leaf that has rows.
+enum Claim {
+    /// Its table is being made, with the first of its rows.
+    Making,
+    /// Its table is there.
+    Made(Beside),
+    /// It is one too many.
+    Kept,
+}
+
+/// What was exchanged, and what was not.
+#[derive(Debug, Default)]
+pub(crate) struct Exchanged {
+    /// How many leaves were swapped.
+    pub(crate) leaves: usize,
+    /// Rows that were in them by then, and are now with the others.
+    pub(crate) moved: u64,
+    /// Leaves that were too many for one transaction.
+    pub(crate) kept: Vec<NodeId>,
+}
+
+impl<'a> Exchange<'a> {
+    /// Makes sure that nobody else exchanges this table, and drops what died loads have left.
+    pub(crate) async fn begin(
+        plan: &'a Plan,
+        survey: &'a Survey,
+        target: &Target,
+        control: &Control,
+    ) -> Result<Self> {
+        let facts = &plan.catalogue.facts;
+        let root = facts[ROOT].oid;
+        let leaves: Vec<u32> = survey.leaves.iter().map(|&leaf| facts[leaf].oid).collect();
+        let opening = async {
+            let keeper = connect::open(target).await?;
+            keeper.client.batch_execute(&[OWN_NAMES, PATIENT, DURABLE].join(";")).await?;
+            if !catalogue::lock(&keeper.client, root).await? {
+                return Err(in_use(plan, catalogue::holder(&keeper.client, root).await?));
+            }
+            catalogue::drop_leftovers(&keeper.client).await?;
+            let most = catalogue::most_leaves(&keeper.client, &leaves).await?;
+            Ok(Self {
+                plan,
+                survey,
+                load: format!("{:x}", RandomState::new().hash_one(root)),
+                keeper,
+                most,
+                leaves: Mutex::default(),
+                moved: AtomicU64::new(0),
+            })
+        };
+        control.unless_stopped(opening).await
+    }
+
+    /// The table that is built for `node`, once it is there.
+    pub(crate) fn relation(&self, node: NodeId) -> Option<Relation> {
+        match self.claims().get(&node) {
+            Some(Claim::Making | Claim::Made(_)) => Some(self.name_beside(node)),
+            _ => None,
+        }
+    }
+
+    /// Builds what the tables lack, and puts them in the places of their leaves.
+    pub(crate) async fn finish(
+        &self,
+        config: &Load,
+        target: &Target,
+        control: &Control,
+        receipts: Option<(&Ledger, &Splits)>,
+    ) -> Result<()> {
+        let leaves = self.made();
+        if leaves.is_empty() {
+            return Ok(());
+        }
+        build::build(self.plan, &leaves, config.jobs, target, control).await?;
+        let swapping = swap::swap(self, &leaves, config.swap_patience, control, receipts);
+        let moved = self.keeper.canceller.unless_stopped(control, swapping).await?;
+        self.moved.store(moved, Relaxed);
+        Ok(())
+    }
+
+    /// What came of it.
+    pub(crate) fn done(&self) -> Exchanged {
+        let claims = self.claims();
+        let kept = claims.iter().filter(|(_, claim)| matches!(claim, Claim::Kept));
+        Exchanged {
+            leaves: claims.values().filter(|claim| matches!(claim, Claim::Made(_))).count(),
+            moved: self.moved.load(Relaxed),
+            kept: kept.map(|(node, _)| *node).collect(),
+        }
+    }
+
+    /// Drops what a load that has failed had built; adds to its error what could not be dropped.
+    pub(crate) async fn abandon(&self, target: &Target, error: Error) -> Error {
+        if self.claims().is_empty() {
+            return error;
+        }
+        let dropping = async {
+            if !self.keeper.is_closed().await {
+                return dropped(&self.keeper.client).await;
+            }
+            dropped(&connect::connect_for_own(target).await?).await
+        };
+        let patience = match error.kind() {
+            Kind::Interrupted => DROPPING_BRIEFLY,
+            _ => DROPPING_PATIENCE,
+        };
+        match tokio::time::timeout(patience, dropping).await {
+            Ok(Ok(())) => error,
+            _ => error.detail(
+                "Tables named pgsluice_new_ and a number may be left: the next load --exchange \
+                 drops them.",
+            ),
+        }
+    }
+
+    fn name_beside(&self, leaf: NodeId) -> Relation {
+        let schema = self.plan.tree.nodes[leaf].relation.schema.clone();
+        let name = catalogue::name_beside(self.plan.catalogue.facts[leaf].oid, &self.load);
+        Relation { schema, name }
+    }
+
+    /// The leaves whose tables are there, those with the most rows first.
+    fn made(&self) -> Vec<(NodeId, Beside)> {
+        let claims = self.claims();
+        let made = claims.iter().filter_map(|(node, claim)| match claim {
+            Claim::Made(beside) => Some((*node, beside.clone())),
+            _ => None,
+        });
+        let mut made: Vec<_> = made.collect();
+        made.sort_by_key(|(_, beside)| std::cmp::Reverse(beside.rows));
+        made
+    }
+
+    fn claims(&self) -> MutexGuard<'_, BTreeMap<NodeId, Claim>> {
+        self.leaves.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn dropped(client: &Client) -> Result<()> {
+    client.batch_execute(DROPPING).await?;
+    catalogue::drop_leftovers(client).await
+}
+
+fn in_use(plan: &Plan, holder: Option<String>) -> Error {
+    let table = plan.tree.nodes[ROOT].relation.label();
+    let error = Error::new(Kind::Server, format!("another load exchanges partitions of {table}"))
+        .sqlstate("55006")
+        .hint("Wait until it has ended, or load without --exchange.");
+    let said = holder.map(|holder| format!("{holder} holds the advisory lock of the exchange."));
+    said.into_iter().fold(error, Error::detail)
+}

@@ -1,0 +1,6 @@
+//! Commands that look and load nothing: what a load would do, what a tree and its rows are, whether routing agrees with the server.
+
+pub mod preview;
+pub mod selftest;
+pub mod tree;
+pub mod verify;

@@ -1,0 +1,110 @@
+//! A plan tried on a sample of the input: where the rows would go, and why.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use pgsluice_core::catalog::NodeId;
+use pgsluice_core::encode::Odd;
+use pgsluice_core::parse::Fields;
+use pgsluice_core::route::Cause;
+
+use crate::config::{Load, SAMPLE_ROWS};
+use crate::control::Control;
+use crate::error::Result;
+use crate::inspect::selftest::Samples;
+use crate::pg::conninfo::Target;
+use crate::plan::{Answered, Plan};
+use crate::route::routing::{Reached, Routing};
+use crate::source::{self, Reader, Split};
+
+/// Where the rows of a sample would go.
+#[derive(Clone, Debug, Default)]
+pub struct Preview {
+    /// Rows looked at.
+    pub rows: u64,
+    /// Rows by the leaf found for them.
+    pub leaves: BTreeMap<NodeId, u64>,
+    /// Rows that the server was asked about, by what it was asked, once for each.
+    pub answered: BTreeMap<Answered, u64>,
+    /// Rows by the node that they stop at, and why.
+    pub stops: BTreeMap<(NodeId, Cause), u64>,
+    /// Rows that would be sent as text although others are not, and why.
+    pub odd: BTreeMap<Odd, u64>,
+    /// Rows for the self-test.
+    pub samples: Samples,
+}
+
+impl Preview {
+    /// Routes the first [`SAMPLE_ROWS`] rows of each input. Sends nothing but keys that the server
+    /// must evaluate.
+    pub fn of(config: &Load, plan: &Plan, target: &Target, control: &Control) -> Result<Self> {
+        Self::read(config, plan, target, control, SAMPLE_ROWS, |_, _, _, _| Ok(()))
+    }
+
+    /// Routes the first `limit` rows of each input, and shows `stopped` those that reach no leaf.
+    pub(crate) fn read(
+        config: &Load,
+        plan: &Plan,
+        target: &Target,
+        control: &Control,
+        limit: usize,
+        mut stopped: impl FnMut(&[u8], &Fields, NodeId, Cause) -> Result<()>,
+    ) -> Result<Self> {
+        let mut preview = Self::default();
+        let mut routing = Routing::new(plan, control, target);
+        for input in source::resolve(&config.files)? {
+            let columns = &plan.catalogue.columns;
+            let mut reader = Reader::new(Arc::from([input]), &plan.format, config.header, columns);
+            let mut left = limit;
+            let mut used = None;
+            while left > 0 {
+                if let Some(stopped) = control.failure() {
+                    return Err(stopped);
+                }
+                let Some(mut split) = reader.next(used.take())? else { break };
+                split.rows.truncate(left);
+                left -= split.rows.len();
+                preview.add(plan, &mut routing, &split, &mut stopped)?;
+                used = Some(split);
+            }
+        }
+        preview.answered = routing.answered();
+        Ok(preview)
+    }
+
+    fn add(
+        &mut self,
+        plan: &Plan,
+        routing: &mut Routing<'_>,
+        split: &Split,
+        stopped: &mut impl FnMut(&[u8], &Fields, NodeId, Cause) -> Result<()>,
+    ) -> Result<()> {
+        let mut outcome = Ok(());
+        let (mut fields, mut encoded) = (Fields::default(), Vec::new());
+        routing.route_all(split, |Reached { index, row, keys, at, .. }| {
+            self.rows += 1;
+            if let Some(encoder) = &plan.encoder {
+                // The keys may be in the server's spelling.
+                let row = split.rows[index].of(&split.bytes);
+                plan.parser.parse(row, &mut fields);
+                encoded.clear();
+                if let Err(odd) = encoder.encode(row, &fields, &mut encoded) {
+                    *self.odd.entry(odd).or_default() += 1;
+                }
+            }
+            match at {
+                Ok(leaf) => {
+                    *self.leaves.entry(leaf).or_default() += 1;
+                    self.samples.consider(plan, row, keys, leaf);
+                }
+                Err((node, cause)) => {
+                    *self.stops.entry((node, cause)).or_default() += 1;
+                    if outcome.is_ok() {
+                        outcome = stopped(row, keys, node, cause);
+                    }
+                }
+            }
+        })?;
+        outcome
+    }
+}

@@ -1,0 +1,334 @@
+//! The audit of a finished load: does the table hold the rows of the input, each in its leaf?
+//!
+//! The router has no say in it. The server reads the input into a temporary table, counts and
+//! hashes both sides, and checks the rows of each leaf against the leaf's partition constraint.
+//! Bounds do not overlap: when both sides hold the same rows, and each leaf only rows that it may
+//! hold, every row is where it belongs. Only when they differ are rows compared one by one.
+
+use std::collections::{BTreeMap, HashMap};
+use std::pin::pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::SinkExt;
+use futures_util::future::try_join_all;
+use pgsluice_core::catalog::{NodeId, ROOT};
+use serde::Serialize;
+use tokio_postgres::types::Oid;
+use tokio_postgres::{Client, IsolationLevel, Transaction};
+
+use crate::config::Load;
+use crate::control::Control;
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+use crate::pg::audit;
+use crate::pg::connect::{Link, open};
+use crate::pg::conninfo::Target;
+use crate::pg::constraint::{self, everywhere};
+use crate::pg::sql;
+use crate::plan::Plan;
+use crate::source::{self, Reader};
+
+/// Different missing rows whose leaves are looked for.
+const LOCATED: usize = 1_000;
+/// Statements that are on their way at once.
+const AT_ONCE: usize = 100;
+
+/// What was compared, and how it differs. The names of the fields are those of `--json`.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Audit {
+    /// The table, qualified, and quoted where it must be.
+    pub table: String,
+    /// The table holds what it should.
+    pub equal: bool,
+    /// The table may hold other rows as well.
+    pub subset: bool,
+    /// Rows of the input.
+    pub rows_input: u64,
+    /// Rows of the table.
+    pub rows_table: u64,
+    /// Sum of the input's row hashes.
+    pub checksum_input: String,
+    /// Sum of the table's row hashes.
+    pub checksum_table: String,
+    /// Rows of the input that the table lacks and that were not looked up in the tree.
+    pub missing_unlocated: u64,
+    /// Leaves with rows that this user may not read by name, or whose constraint cannot be evaluated by
+    /// names that are safe under any search_path: the place of their rows is not checked.
+    pub leaves_unchecked: u64,
+    /// The leaves that have rows, or should have.
+    pub leaves: Vec<Leaf>,
+}
+
+/// One leaf of an audit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Leaf {
+    /// Its name, qualified, and quoted where it must be.
+    pub leaf: String,
+    /// Its rows.
+    pub rows: u64,
+    /// Sum of their hashes.
+    pub checksum: String,
+    /// Rows that the input does not have.
+    pub surplus: u64,
+    /// Rows of the input that it should have.
+    pub missing: u64,
+    /// Rows that belong elsewhere.
+    pub misplaced: u64,
+}
+
+/// Compares the table with the inputs: exactly these rows, or with `subset` at least these.
+pub async fn verify(
+    config: &Load,
+    target: &Target,
+    subset: bool,
+    control: &Control,
+) -> Result<Audit> {
+    let inputs: Arc<[source::Input]> = source::resolve(&config.files)?.into();
+    let plan = Plan::make(config, target, control).await?;
+    let Link { mut client, canceller, .. } = control.unless_stopped(open(target)).await?;
+    let comparing = compare(config, &plan, inputs, &mut client, subset);
+    canceller.unless_stopped(control, comparing).await
+}
+
+async fn compare(
+    config: &Load,
+    plan: &Plan,
+    inputs: Arc<[source::Input]>,
+    client: &mut Client,
+    subset: bool,
+) -> Result<Audit> {
+    client.batch_execute(audit::SESSION).await?;
+    let transaction =
+        client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).start().await?;
+    let reader = Reader::new(inputs, &plan.format, config.header, &plan.catalogue.columns);
+    copy_input(plan, &transaction, reader).await?;
+    let mut comparison = Comparison::new(plan, &transaction);
+    let audit = comparison.run(subset).await?;
+    transaction.rollback().await?;
+    Ok(audit)
+}
+
+/// Reads the input into a temporary table: by the server, so that it judges the spellings.
+async fn copy_input(plan: &Plan, transaction: &Transaction<'_>, mut reader: Reader) -> Result<()> {
+    let columns = &plan.catalogue.columns;
+    let create = audit::create_input(&plan.tree.nodes[ROOT].relation.to_string(), columns);
+    transaction.batch_execute(&create).await.map_err(|error| {
+        Error::from(error).hint(
+            "verify reads the input into a temporary table: it needs the privileges SELECT on the \
+             table and TEMPORARY on the database.",
+        )
+    })?;
+    let copy = audit::copy_input(columns, &plan.format);
+    let refused = |error: tokio_postgres::Error| {
+        let context = error.as_db_error().and_then(|db| db.where_()).unwrap_or_default().to_owned();
+        let error = Error::from(error);
+        if context.is_empty() {
+            return error;
+        }
+        error
+            .detail(format!("The server was at: {context}"))
+            .detail("Lines are counted over all inputs, without headers.")
+    };
+    let mut sink = pin!(transaction.copy_in::<_, Bytes>(&copy).await.map_err(refused)?);
+    let mut used = None;
+    while let Some(split) = reader.next(used.take())? {
+        let mut rows = Vec::with_capacity(split.bytes.len() + 1);
+        for row in &split.rows {
+            rows.extend_from_slice(row.of(&split.bytes));
+            rows.push(b'\n');
+        }
+        sink.feed(Bytes::from(rows)).await.map_err(refused)?;
+        used = Some(split);
+    }
+    sink.finish().await.map_err(refused)?;
+    Ok(())
+}
+
+/// Two sides in one snapshot.
+struct Comparison<'a> {
+    plan: &'a Plan,
+    transaction: &'a Transaction<'a>,
+    /// The table as a query names it.
+    table: String,
+    nodes: HashMap<Oid, NodeId>,
+    leaves: BTreeMap<String, Leaf>,
+}
+
+impl<'a> Comparison<'a> {
+    fn new(plan: &'a Plan, transaction: &'a Transaction<'a>) -> Self {
+        let facts = plan.catalogue.facts.iter().enumerate();
+        let nodes = facts.map(|(node, facts)| (facts.oid, node)).collect();
+        let root = &plan.tree.nodes[ROOT];
+        let table = audit::rows_of(&root.relation, root.key.is_some());
+        Self { plan, transaction, table, nodes, leaves: BTreeMap::new() }
+    }
+
+    async fn run(&mut self, subset: bool) -> Result<Audit> {
+        let table = self.table.clone();
+        let columns = &self.plan.catalogue.columns;
+        let input = self.transaction.query_one(&audit::sum_input(columns), &[]).await?;
+        let mut audit = Audit {
+            table: self.plan.tree.nodes[ROOT].relation.label(),
+            subset,
+            rows_input: count(input.get(0)),
+            checksum_input: input.get(1),
+            ..Audit::default()
+        };
+        let mut checksum: i128 = 0;
+        let mut filled = Vec::new();
+        for row in self.transaction.query(&audit::sum_leaves(&table, columns), &[]).await? {
+            let (oid, rows, sum): (Oid, i64, String) = (row.get(0), row.get(1), row.get(2));
+            audit.rows_table += count(rows);
+            checksum += sum.parse::<i128>().unwrap_or_default();
+            let leaf = self.leaf(oid);
+            (leaf.rows, leaf.checksum) = (count(rows), sum);
+            filled.extend(self.nodes.get(&oid).copied());
+        }
+        audit.checksum_table = checksum.to_string();
+        audit.leaves_unchecked = self.check_places(&filled).await?;
+        let same =
+            audit.rows_input == audit.rows_table && audit.checksum_input == audit.checksum_table;
+        if !same {
+            audit.missing_unlocated = self.find_missing(columns).await?;
+            if !subset {
+                self.find_surplus(columns).await?;
+            }
+        }
+        audit.leaves = std::mem::take(&mut self.leaves).into_values().collect();
+        let differs = |leaf: &Leaf| leaf.surplus + leaf.missing + leaf.misplaced > 0;
+        let as_it_should = same || (subset && audit.missing_unlocated == 0);
+        audit.equal = as_it_should && !audit.leaves.iter().any(differs);
+        Ok(audit)
+    }
+
+    /// The entry of a leaf. One that is younger than the plan is named by its number.
+    fn leaf(&mut self, oid: Oid) -> &mut Leaf {
+        let name = match self.nodes.get(&oid) {
+            Some(&node) => self.plan.tree.nodes[node].relation.label(),
+            None => format!("table {oid}"),
+        };
+        let leaf = || Leaf { leaf: name.clone(), checksum: "0".to_owned(), ..Leaf::default() };
+        self.leaves.entry(name.clone()).or_insert_with(leaf)
+    }
+
+    /// Counts the rows that their leaf's own constraint refuses; how many leaves cannot be asked.
+    async fn check_places(&mut self, filled: &[NodeId]) -> Result<u64> {
+        let oid = |&node: &NodeId| self.plan.catalogue.facts[node].oid;
+        let oids: Vec<Oid> = filled.iter().map(oid).collect();
+        let sql = "SELECT c.oid FROM pg_catalog.pg_class c
+                   WHERE c.oid OPERATOR(pg_catalog.=) ANY ($1) AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
+                     AND pg_catalog.has_schema_privilege(c.relnamespace, 'USAGE')
+                     AND NOT pg_catalog.row_security_active(c.oid)";
+        let readable = self.transaction.query(sql, &[&oids]).await?;
+        let readable: Vec<Oid> = readable.iter().map(|row| row.get(0)).collect();
+        let constraints = self.constraints(&readable).await?;
+        let unsafe_to_ask = constraints.values().filter(|constraint| constraint.is_none()).count();
+        let asked: Vec<(Oid, String)> = constraints
+            .into_iter()
+            .filter_map(|(oid, constraint)| {
+                let leaf = &self.plan.tree.nodes[self.nodes[&oid]].relation;
+                Some((oid, audit::misplaced(leaf, &constraint?)))
+            })
+            .collect();
+        for asked in asked.chunks(AT_ONCE) {
+            let transaction = self.transaction;
+            let ask = |(_, sql): &'_ (Oid, String)| {
+                let sql = sql.clone();
+                async move { transaction.query_one(&sql, &[]).await }
+            };
+            let answers = try_join_all(asked.iter().map(ask)).await?;
+            for ((oid, _), row) in asked.iter().zip(answers) {
+                self.leaf(*oid).misplaced = count(row.get(0));
+            }
+        }
+        Ok((oids.len() - readable.len() + unsafe_to_ask) as u64)
+    }
+
+    /// The partition constraints of the tables `oids`, for the session as it is; None where a name in one
+    /// cannot be qualified. A table without an entry takes every row.
+    async fn constraints(&self, oids: &[Oid]) -> Result<HashMap<Oid, Option<String>>> {
+        self.transaction.batch_execute(sql::EXACT).await?;
+        let found = constraint::constraints(self.transaction, oids).await?;
+        self.transaction.batch_execute(&audit::as_before()).await?;
+        Ok(found.into_iter().map(|(oid, constraint)| (oid, everywhere(&constraint))).collect())
+    }
+
+    async fn find_surplus(&mut self, columns: &[String]) -> Result<()> {
+        let surplus = audit::surplus(&self.table, columns);
+        for row in self.transaction.query(&surplus, &[]).await? {
+            self.leaf(row.get(0)).surplus = count(row.get(1));
+        }
+        Ok(())
+    }
+
+    /// Finds the leaves of missing rows; the number of those that were not looked for.
+    async fn find_missing(&mut self, columns: &[String]) -> Result<u64> {
+        let located = if self.omits_keys() { 0 } else { LOCATED };
+        let gather = audit::gather_missing(&self.table, columns, located);
+        self.transaction.batch_execute(&gather).await?;
+        let mut unlocated = 0;
+        // A parent stands before its children, so one pass goes down the whole tree.
+        let mut found = self.missing_by_node().await?;
+        for node in 0..self.plan.tree.nodes.len() {
+            if self.plan.tree.nodes[node].key.is_some() && found.contains_key(&Some(node)) {
+                self.descend(node).await?;
+                found = self.missing_by_node().await?;
+            }
+        }
+        for (node, rows) in found {
+            match node.filter(|&node| self.plan.tree.nodes[node].key.is_none()) {
+                Some(leaf) => self.leaf(self.plan.catalogue.facts[leaf].oid).missing = rows,
+                None => unlocated += rows,
+            }
+        }
+        Ok(unlocated)
+    }
+
+    /// Whether the input lacks a column that some key may need: its leaf is then not to be told.
+    fn omits_keys(&self) -> bool {
+        self.plan.catalogue.omits_columns && self.plan.tree.nodes[ROOT].key.is_some()
+    }
+
+    async fn missing_by_node(&self) -> Result<BTreeMap<Option<NodeId>, u64>> {
+        let rows = self.transaction.query(&audit::missing_by_node(), &[]).await?;
+        let node = |row: &tokio_postgres::Row| {
+            row.get::<_, Option<i32>>(0).and_then(|node| NodeId::try_from(node).ok())
+        };
+        Ok(rows.iter().map(|row| (node(row), count(row.get(1)))).collect())
+    }
+
+    /// Moves the missing rows of `node` to its partitions.
+    async fn descend(&self, node: NodeId) -> Result<()> {
+        let children = &self.plan.tree.nodes[node].children;
+        let oid = |child: NodeId| self.plan.catalogue.facts[child].oid;
+        let oids: Vec<Oid> = children.iter().map(|&child| oid(child)).collect();
+        let constraints = self.constraints(&oids).await?;
+        for children in children.chunks(AT_ONCE) {
+            // The rows of one that cannot be asked stay here, and are counted without a leaf.
+            let moves = children.iter().filter_map(|&child| {
+                let constraint = match constraints.get(&oid(child)) {
+                    Some(constraint) => constraint.as_deref()?,
+                    None => "true",
+                };
+                Some(audit::descend(node, child, constraint))
+            });
+            let moves: Vec<String> = moves.collect();
+            self.transaction.batch_execute(&moves.join(";\n")).await?;
+        }
+        Ok(())
+    }
+}
+
+fn count(number: i64) -> u64 {
+    number.unsigned_abs()
+}
+
+impl Audit {
+    /// The error that stands for a difference.
+    pub fn difference(&self) -> Error {
+        let what =
+            if self.subset { "all rows of the input" } else { "exactly the rows of the input" };
+        Error::new(Kind::Data, format!("{} does not hold {what}", self.table))
+    }
+}

@@ -1,0 +1,278 @@
+//! The ledger: which rows of a load are in the table, kept in the target by the transactions that put
+//! them there. So a load that has ended in any way is taken up where it was.
+//!
+//! ```text
+//!     begin         the load and its tree, or what earlier attempts have claimed
+//!     entries       a payload's claims as receipts, in its own transaction
+//!     is_in         whether a row is claimed: then it is not sent again
+//!     finish        the last commit
+//! ```
+
+mod begin;
+mod blocks;
+mod claimed;
+mod key;
+mod layout;
+pub mod lookup;
+mod others;
+mod past;
+mod receipts;
+mod run;
+mod seen;
+pub(crate) mod settle;
+mod withdraw;
+mod writing;
+
+use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
+
+use pgsluice_core::catalog::NodeId;
+use tokio_postgres::Client;
+use tokio_postgres::types::ToSql;
+
+pub(crate) use self::begin::{Begun, begin, new_handful, refuse};
+use self::blocks::Blocks;
+use self::claimed::Claimed;
+pub(crate) use self::claimed::Place;
+use self::past::Past;
+use self::receipts::Receipts;
+pub use self::run::Run;
+pub(crate) use self::seen::Claimant;
+use self::settle::Settled;
+pub(crate) use self::withdraw::withdraw;
+pub(crate) use self::writing::{Statements, Writing};
+use crate::config::Load;
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+use crate::pg::connect;
+use crate::pg::conninfo::Target;
+use crate::pg::ledger::{self as sql, Access, Named, Schema, trust};
+use crate::pg::sql::{BEGIN, DURABLE, PATIENT};
+use crate::source::{Fingerprint, Input, Split};
+use crate::testing::failpoint::failpoint;
+
+/// Between two tries to take a lock that is held for a moment.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// The load `id` in the ledger, if one is kept.
+pub(crate) fn named(config: &Load, id: &str) -> Option<Named> {
+    let schema = config.ledger.as_deref().filter(|_| config.keeps_ledger())?;
+    Some(Named::new(&Schema::new(schema), id))
+}
+
+/// One attempt of a load, as the ledger knows it.
+pub(crate) struct Ledger {
+    named: Named,
+    /// What the inputs are; of a load that is finished, what they were.
+    sources: Vec<Fingerprint>,
+    attempt: i32,
+    /// The number of the tree by which rows are routed.
+    tree: i32,
+    /// What earlier attempts have claimed by this tree, and by others.
+    claimed: Claimed,
+    past: Vec<Past>,
+    /// What they have rejected.
+    rejected: HashSet<Place>,
+    receipts: Receipts,
+    blocks: Blocks,
+}
+
+impl Ledger {
+    /// What a transaction begins with, besides what it needs for its rows; [`sql::is_held`] tells from the
+    /// answers whether it may go on, and [`Self::lost_turn`] why not.
+    pub(crate) fn fence(&self) -> String {
+        self.named.fence()
+    }
+
+    /// Looks whether the session may use the ledger's tables, before it does for the first time.
+    pub(crate) async fn trust(&self, client: &Client) -> Result<()> {
+        trust::check(&self.named.schema, client, Access::Write).await
+    }
+
+    /// Marks the load as running, for the session.
+    pub(crate) async fn stay(&self, client: &Client) -> Result<()> {
+        while !sql::is_held(&client.simple_query(&self.named.stay()).await?) {
+            // Another run looks for transactions that are prepared, for a moment.
+            if let Some(stranger) = self.named.stranger(client).await? {
+                return Err(self.named.held_up(&stranger));
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        Ok(())
+    }
+
+    /// Marks the load as running, for the session, which has kept all others away until now if it `is_alone`.
+    async fn let_in(&self, client: &Client, is_alone: bool) -> Result<()> {
+        self.stay(client).await?;
+        match is_alone {
+            true => self.named.unlock_life(client).await,
+            false => Ok(()),
+        }
+    }
+
+    /// Why a transaction may not go on whose fence was not held; it is rolled back. A COPY must have ended.
+    pub(crate) async fn lost_turn(&self, client: &Client) -> Error {
+        let _ = client.batch_execute("ROLLBACK").await;
+        match self.named.stranger(client).await {
+            Ok(Some(stranger)) => self.named.held_up(&stranger),
+            _ => self.overtaken(),
+        }
+    }
+
+    /// The schema that it is in.
+    pub(crate) fn schema(&self) -> &Schema {
+        &self.named.schema
+    }
+
+    /// The error for a load that somebody else has begun again, or has forgotten.
+    pub(crate) fn overtaken(&self) -> Error {
+        let message = format!("load {} was taken over by another run, or forgotten", self.id());
+        Error::new(Kind::Server, message).sqlstate("55006").detail(
+            "Nothing that this run had under way is committed; what it committed before, the other \
+             one knows.",
+        )
+    }
+
+    /// Whether no run of the load was before this one.
+    pub(crate) fn is_first(&self) -> bool {
+        self.attempt == 1
+    }
+
+    /// What the transaction of one connection is called when it is prepared.
+    pub(crate) fn name_of(&self, database: u32, lane: usize) -> String {
+        self.named.name_of(database, self.attempt, lane)
+    }
+
+    /// The load's name.
+    pub(crate) fn id(&self) -> &str {
+        &self.named.id
+    }
+
+    /// Ends what is prepared of it, as the ledger says.
+    pub(crate) async fn settle(&self, client: &Client) -> Result<Settled> {
+        settle::settle_own(client, &self.named).await
+    }
+
+    /// Whether the load is marked as finished, which another attempt must not have done.
+    pub(crate) async fn is_finished(&self, client: &Client) -> Result<bool> {
+        match self.named.find(client).await?.filter(|found| found.is_finished) {
+            Some(found) if found.attempt != self.attempt => Err(self.overtaken()),
+            found => Ok(found.is_some()),
+        }
+    }
+
+    /// Whether no transaction of the load is under way, not even one that is prepared.
+    pub(crate) async fn is_over(&self, client: &Client) -> Result<bool> {
+        Ok(sql::is_held(&client.simple_query(&self.named.is_over()).await?))
+    }
+
+    /// Those of this attempt that are prepared.
+    pub(crate) async fn prepared(&self, client: &Client) -> Result<Vec<String>> {
+        let prepared = self.named.prepared(client).await?;
+        let own = prepared.into_iter().filter(|prepared| prepared.attempt == self.attempt);
+        Ok(own.map(|prepared| prepared.name).collect())
+    }
+
+    /// Refuses, in a later statement than [`Self::fence`], a transaction of an attempt that is over.
+    pub(crate) async fn check_current(&self, client: &Client) -> Result<()> {
+        match client
+            .query_one(&self.named.sql(sql::IS_CURRENT), &[&self.named.id, &self.attempt])
+            .await?
+            .get(0)
+        {
+            true => Ok(()),
+            false => Err(self.overtaken()),
+        }
+    }
+
+    /// Whether earlier attempts have loaded rows.
+    pub(crate) fn is_resumed(&self) -> bool {
+        !self.claimed.is_empty() || !self.past.is_empty()
+    }
+
+    /// The rows that earlier attempts have rejected.
+    pub(crate) fn rejected(&self) -> &HashSet<Place> {
+        &self.rejected
+    }
+
+    /// Notes a split before its rows are routed. One of a stream must be what it was.
+    pub(crate) fn meet(&self, split: &Split, inputs: &[Input]) -> Result<()> {
+        self.blocks.meet(split, inputs).map_err(|error| refuse(error, self.id()))
+    }
+
+    /// Refuses streams, all of which were read again, that are not those of the load that is finished.
+    pub(crate) fn check_finished(&self) -> Result<()> {
+        Fingerprint::check_streams(&self.sources, &self.blocks.whole(&self.sources))
+    }
+
+    /// Refuses streams that have ended before what earlier attempts have read of them.
+    pub(crate) fn check_end(&self, inputs: &[Input]) -> Result<()> {
+        self.blocks.check_end(inputs)
+    }
+
+    /// The same, with the way out.
+    pub(crate) fn check_whole(&self, inputs: &[Input]) -> Result<()> {
+        self.check_end(inputs).map_err(|error| refuse(error, self.id()))
+    }
+
+    /// The error for a load that is to be all or nothing, and was not.
+    pub(crate) fn begun_otherwise(&self) -> Error {
+        let message =
+            format!("load {} was begun without --atomic, and has rows in the table", self.id());
+        Error::new(Kind::Usage, message).hint("Resume it without --atomic.")
+    }
+
+    /// Marks the load as finished, in the transaction that `client` is in: all rows are in when that is
+    /// committed.
+    pub(crate) async fn close(&self, client: &Client, rows: [u64; 4]) -> Result<()> {
+        let sources = begin::json(&self.blocks.whole(&self.sources))?;
+        let [read, loaded, dropped, rejected] = rows.map(u64::cast_signed);
+        let parameters: [&(dyn ToSql + Sync); 7] =
+            [&self.named.id, &self.attempt, &read, &loaded, &dropped, &rejected, &sources];
+        let closed = client.query_one(&self.named.sql(sql::FINISH), &parameters).await?;
+        match closed.get::<_, i64>(0) {
+            1 => Ok(()),
+            _ => Err(self.overtaken()),
+        }
+    }
+
+    /// The rows that receipts speak of, by node; and those of other trees than that of now, if there are
+    /// any.
+    async fn sums(&self, client: &Client) -> Result<(BTreeMap<NodeId, u64>, Option<u64>)> {
+        let (mut by_node, mut others) = (BTreeMap::new(), None);
+        for row in client.query(&self.named.sql(sql::SUMS), &[&self.named.id, &self.tree]).await? {
+            let (node, rows) = (row.get::<_, i32>(1), row.get::<_, i64>(2).unsigned_abs());
+            match row.get(0) {
+                true => _ = by_node.insert(node.unsigned_abs() as usize, rows),
+                false => *others.get_or_insert(0) += rows,
+            }
+        }
+        Ok((by_node, others))
+    }
+
+    /// Ends the load, of so many rows read, loaded, skipped and rejected, with the synchronous commit that
+    /// makes all before it durable; unless `check` says that what [`Self::sums`] tells cannot be.
+    pub(crate) async fn finish(
+        &self,
+        inputs: &[Input],
+        rows: [u64; 4],
+        check: impl FnOnce(&BTreeMap<NodeId, u64>, Option<u64>) -> Result<()>,
+        target: &Target,
+    ) -> Result<()> {
+        failpoint("load::closing");
+        self.check_whole(inputs)?;
+        let client = connect::connect_for_own(target).await?;
+        client.batch_execute(&format!("{PATIENT}; {DURABLE}")).await?;
+        self.trust(&client).await?;
+        let answers = client.simple_query(&format!("{BEGIN}; {}", self.fence())).await?;
+        if !sql::is_held(&answers) {
+            return Err(self.lost_turn(&client).await);
+        }
+        let (by_node, others) = self.sums(&client).await?;
+        check(&by_node, others)?;
+        self.close(&client, rows).await?;
+        client.batch_execute("COMMIT").await?;
+        failpoint("load::closed");
+        Ok(())
+    }
+}

@@ -1,0 +1,121 @@
+//! Closing: the end of a load whose rows are all sent. What was built is swapped in, what was held is
+//! committed, and the load is marked as finished.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use tokio::runtime::Runtime;
+
+use crate::atomic::{Atomic, Verdict, verdict};
+use crate::config::{Load, Sink};
+use crate::counts::outcome::{Outcome, Tally};
+use crate::counts::reconcile;
+use crate::error::{Error, Result};
+use crate::pg::conninfo::Target;
+use crate::sink::flow::Flow;
+
+/// Ends a load that has gone well so far.
+pub(crate) async fn finish(
+    config: &Load,
+    target: &Target,
+    flow: &Flow<'_>,
+    outcome: &Outcome,
+) -> Result<()> {
+    if let Some(atomic) = flow.atomic {
+        return finish_at_once(config, target, (flow, atomic), outcome).await;
+    }
+    let swapping = async {
+        flow.control.failure().map_or(Ok(()), Err)?;
+        check(flow, outcome, target).await?;
+        let Some(exchange) = flow.exchange else { return Ok(()) };
+        let receipts = flow.ledger.map(|ledger| (ledger, &flow.splits));
+        exchange.finish(config, target, flow.control, receipts).await
+    };
+    if let Err(error) = swapping.await {
+        return Err(match flow.exchange {
+            Some(exchange) => exchange.abandon(target, error).await,
+            None => error,
+        });
+    }
+    match flow.ledger {
+        _ if config.sink == Sink::Null => Ok(()),
+        Some(ledger) => {
+            let check = |receipts: &_, others| match flow.plan.one_statement {
+                // Then all rows are in by one statement, which writes no receipts.
+                Some(_) => Ok(()),
+                None => {
+                    let settled = outcome.routed.settled();
+                    reconcile::check_receipts(flow.plan, &settled, receipts, others)
+                }
+            };
+            let rows = outcome.rows_in_all();
+            let finishing = ledger.finish(&flow.inputs, rows, check, target);
+            flow.control.unless_stopped(finishing).await
+        }
+        // What each connection has committed is durable.
+        None => Ok(()),
+    }
+}
+
+/// Each row that was read must be accounted for.
+async fn check(flow: &Flow<'_>, outcome: &Outcome, target: &Target) -> Result<()> {
+    let Flow { plan, control, .. } = flow;
+    reconcile::check(plan, outcome, control.rows_read.load(Relaxed))?;
+    let skipped = &outcome.committed.skipped;
+    control.unless_stopped(reconcile::check_skipped(plan, skipped, target)).await
+}
+
+/// Of rows that one connection has committed as a whole, or several have prepared.
+async fn finish_at_once(
+    config: &Load,
+    target: &Target,
+    (flow, atomic): (&Flow<'_>, &Atomic),
+    outcome: &Outcome,
+) -> Result<()> {
+    let failure = flow.control.failure();
+    let finished = match (atomic.verdict(), failure, flow.ledger) {
+        (Verdict::Committed, ..) => Ok(()),
+        (Verdict::Open, None, Some(ledger)) => {
+            let rows = outcome.rows_in_all();
+            let of_load = (atomic, ledger);
+            verdict::commit((flow.plan, flow.control), of_load, rows, target, config.swap_patience)
+                .await
+        }
+        (Verdict::Open, Some(error), Some(ledger)) => {
+            Err(verdict::abandon(atomic, ledger, target, error).await)
+        }
+        (_, failure, _) => Err(failure.unwrap_or_else(Error::interrupted)),
+    };
+    if let (Err(_), Verdict::Open, Some(rejects)) = (&finished, atomic.verdict(), flow.rejects) {
+        rejects.withdraw_all();
+    }
+    finished
+}
+
+/// Has the transactions of a load end once all of its rows are sent; nothing of them is visible before.
+pub(crate) fn let_end(
+    flow: &Flow<'_>,
+    atomic: &Atomic,
+    routed: &Tally,
+    target: &Target,
+    runtime: &Runtime,
+) {
+    let Some(committed) = atomic.all_ready(flow.control) else { return };
+    let outcome = Outcome { routed: routed.clone(), committed, ..Outcome::default() };
+    let checking = async {
+        check(flow, &outcome, target).await?;
+        may_commit(flow, &outcome)?;
+        atomic.keep(flow.ledger, target, flow.control).await
+    };
+    let keeper = runtime.block_on(checking);
+    match keeper {
+        Ok(()) => atomic.go(outcome.rows_in_all()),
+        Err(error) => flow.control.fail(error),
+    }
+}
+
+/// What else must hold before any row is committed.
+fn may_commit(flow: &Flow<'_>, outcome: &Outcome) -> Result<()> {
+    flow.ledger.map_or(Ok(()), |ledger| ledger.check_whole(&flow.inputs))?;
+    let too_many = flow.rejects.and_then(|rejects| rejects.too_many(outcome));
+    too_many.map_or(Ok(()), Err)
+}

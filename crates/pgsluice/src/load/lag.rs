@@ -1,0 +1,139 @@
+//! Lag: payloads wait while a replica, a slot or the archiver is too far behind.
+//!
+//! One measure for all: the place in the WAL that each has come to. Behind in time is since when the WAL
+//! has ended beyond that place, as it was noted second by second; so a replica that stands still is behind
+//! as well.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tokio_postgres::Client;
+
+use crate::config::MaxLag;
+use crate::control::Control;
+use crate::error::Result;
+use crate::pg::connect;
+use crate::pg::conninfo::Target;
+use crate::pg::lag::{Follower, followers};
+use crate::pg::runtime::runtime;
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// How long a look may overlook that the load is over.
+const NAP: Duration = Duration::from_millis(50);
+
+/// Pauses the load as long as one is further behind than `most`, until `over`. It goes on when all have
+/// come to within half of that, so that it does not stop at every payload.
+pub(crate) fn watch(most: MaxLag, target: &Target, control: &Control, over: &AtomicBool) {
+    let mut ends = Ends::default();
+    let mut is_behind = false;
+    let watched = runtime().and_then(|runtime| {
+        let mut client: Option<Client> = None;
+        while !over.load(Relaxed) && !control.is_stopped() {
+            let looking = async {
+                let client = match &client {
+                    Some(client) => client,
+                    None => client.insert(connect::connect_for_own(target).await?),
+                };
+                followers(client).await
+            };
+            let ended = async {
+                while !over.load(Relaxed) {
+                    tokio::time::sleep(NAP).await;
+                }
+            };
+            let looking = async {
+                tokio::select! {
+                    followers = looking => followers.map(Some),
+                    () = ended => Ok(None),
+                }
+            };
+            let Some(followers) = runtime.block_on(control.unless_stopped(looking))? else { break };
+            is_behind = pause(most, is_behind, &mut ends, &followers, control);
+            thread::park_timeout(PAUSE);
+        }
+        Result::Ok(())
+    });
+    control.is_paused.store(false, Relaxed);
+    control.wait_for(None);
+    if let Err(error) = watched
+        && !over.load(Relaxed)
+    {
+        control.fail(error);
+    }
+}
+
+/// Pauses the load if one is too far behind, or lets it go on; whether it is paused.
+fn pause(
+    most: MaxLag,
+    was_behind: bool,
+    ends: &mut Ends,
+    followers: &[Follower],
+    control: &Control,
+) -> bool {
+    ends.note(followers);
+    let most = if was_behind { half(most) } else { most };
+    let behind = followers.iter().find_map(|follower| ends.behind(follower, most));
+    control.is_paused.store(behind.is_some(), Relaxed);
+    match &behind {
+        Some(behind) if !was_behind => control.notice(format!("paused: {behind}")),
+        None if was_behind => control.notice("the load goes on: all have caught up".to_owned()),
+        _ => {}
+    }
+    let is_behind = behind.is_some();
+    if is_behind || was_behind {
+        control.wait_for(behind.map(|behind| format!("paused: {behind}")));
+    }
+    is_behind
+}
+
+fn half(most: MaxLag) -> MaxLag {
+    match most {
+        MaxLag::Bytes(bytes) => MaxLag::Bytes(bytes / 2),
+        MaxLag::Time(time) => MaxLag::Time(time / 2),
+    }
+}
+
+/// Where the WAL has ended, and when that was seen.
+#[derive(Default)]
+struct Ends(VecDeque<(Instant, u64)>);
+
+impl Ends {
+    fn note(&mut self, followers: &[Follower]) {
+        let Some(end) = followers.iter().map(|follower| follower.end).max() else { return };
+        if self.0.back().is_none_or(|(_, last)| *last < end) {
+            self.0.push_back((Instant::now(), end));
+        }
+        let least = followers.iter().map(|follower| self.place(follower)).min();
+        // The first of them stands for the beginning, which one without a place is measured from.
+        while self.0.len() > 2 && self.0.get(1).is_some_and(|(_, end)| Some(*end) <= least) {
+            self.0.remove(1);
+        }
+    }
+
+    fn place(&self, follower: &Follower) -> u64 {
+        follower.place.unwrap_or_else(|| self.0.front().map_or(0, |(_, end)| *end))
+    }
+
+    /// Says how far it is behind, if that is more than `most`.
+    fn behind(&self, follower: &Follower, most: MaxLag) -> Option<String> {
+        let place = self.place(follower);
+        let bytes = follower.end.saturating_sub(place);
+        let megabytes = bytes as f64 / f64::from(1 << 20);
+        match most {
+            MaxLag::Bytes(most) => (bytes > most)
+                .then(|| format!("{} is {megabytes:.1} MB of WAL behind", follower.name)),
+            MaxLag::Time(most) => {
+                let (since, _) = self.0.iter().find(|(_, end)| *end > place && bytes > 0)?;
+                let time = since.elapsed();
+                (time > most).then(|| {
+                    let seconds = time.as_secs();
+                    format!("{} is {seconds} s ({megabytes:.1} MB of WAL) behind", follower.name)
+                })
+            }
+        }
+    }
+}

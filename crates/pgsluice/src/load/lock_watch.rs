@@ -1,0 +1,124 @@
+//! The lock watch: says who holds a lock that the load waits for, and ends the load where it has waited
+//! longer than it may.
+//!
+//! It sleeps until a session has been at work for two seconds. Only then it opens a session of its own,
+//! and asks the server whether that work is a wait for a lock.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::Duration;
+
+use tokio_postgres::Client;
+
+use crate::control::Control;
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+use crate::pg::connect;
+use crate::pg::conninfo::Target;
+use crate::pg::lock_wait::{LockWait, lock_waits};
+use crate::pg::runtime::runtime;
+
+/// How long a wait may be before it is said.
+const UNSAID: Duration = Duration::from_secs(2);
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// How long one look may take: the end of a load waits for it.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long a session may take to end.
+const LEAVE: Duration = Duration::from_millis(10);
+
+/// What was said of each session that waits.
+type Said = BTreeMap<i32, String>;
+
+/// Watches the sessions of a load until `over`; `timeout` is how long one of them may wait for a lock.
+pub(crate) fn watch(
+    timeout: Option<Duration>,
+    target: &Target,
+    control: &Control,
+    over: &AtomicBool,
+) {
+    let Ok(runtime) = runtime() else { return };
+    let after = timeout.map_or(UNSAID, |timeout| timeout.min(UNSAID));
+    let pause = PAUSE.min(after.max(Duration::from_millis(20)));
+    let mut client: Option<Client> = None;
+    let mut said = Said::new();
+    while !over.load(Relaxed) {
+        thread::park_timeout(pause);
+        let busy = control.busy.longer_than(after);
+        let waits = match busy.is_empty() || control.is_stopped() {
+            true => Vec::new(),
+            // Without a session nothing can be said; the wait itself goes on.
+            false => {
+                let looking = async {
+                    let looking = look(&mut client, target, &busy);
+                    let looked = tokio::time::timeout(PATIENCE, looking).await;
+                    looked.unwrap_or_else(|_| Err(Error::interrupted()))
+                };
+                let waits = runtime.block_on(control.unless_stopped(looking));
+                waits.unwrap_or_else(|_| {
+                    client = None;
+                    Vec::new()
+                })
+            }
+        };
+        tell(&waits, &mut said, control);
+        let ripe = |wait: &&LockWait| timeout.is_some_and(|timeout| wait.waited >= timeout);
+        if let Some(wait) = waits.iter().find(ripe) {
+            control.fail(timed_out(wait));
+        }
+        if busy.is_empty() && client.take().is_some() {
+            // Its task takes leave of the server.
+            runtime.block_on(async { tokio::time::sleep(LEAVE).await });
+        }
+    }
+}
+
+async fn look(
+    client: &mut Option<Client>,
+    target: &Target,
+    busy: &[(i32, Duration)],
+) -> Result<Vec<LockWait>> {
+    let client = match client {
+        Some(client) => client,
+        None => client.insert(connect::connect_for_own(target).await?),
+    };
+    lock_waits(client, busy).await
+}
+
+/// Says what is new: who holds a lock, and that the load goes on.
+fn tell(waits: &[LockWait], said: &mut Said, control: &Control) {
+    let had = !said.is_empty();
+    said.retain(|pid, _| waits.iter().any(|wait| wait.pid == *pid));
+    for wait in waits.iter().filter(|wait| wait.waited >= UNSAID) {
+        let text = format!("waiting for {}: {}", wait.what, wait.holder);
+        // Several connections mostly wait for the same.
+        let is_new = said.values().all(|other| *other != text);
+        if is_new {
+            control.notice(text.clone());
+        }
+        said.insert(wait.pid, text);
+    }
+    if had && said.is_empty() && !control.is_stopped() {
+        control.notice("the load goes on: it has the lock that it waited for".to_owned());
+    }
+}
+
+fn timed_out(wait: &LockWait) -> Error {
+    let seconds = wait.waited.as_secs_f64();
+    Error::new(Kind::Server, "canceling statement due to lock timeout")
+        .sqlstate("55P03")
+        .detail(format!("The load waited for {} for {seconds:.1} s: {}", wait.what, wait.holder))
+        .hint(match wait.holder_pid {
+            0 => "See pg_prepared_xacts for the transaction: COMMIT PREPARED or ROLLBACK PREPARED ends it."
+                .to_owned(),
+            pid => format!(
+                "Wait until it has ended, end it by SELECT pg_terminate_backend({pid}), or give a longer \
+                 --lock-timeout."
+            ),
+        })
+        .lasting()
+}

@@ -1,0 +1,89 @@
+//! Again: an attempt of a load that ended for a reason that passes is followed by another, which takes
+//! the load up where it was. The ledger says where, also after a COMMIT that nobody answered.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::config::Load;
+use crate::control::Control;
+use crate::error::backoff::Backoff;
+use crate::error::kind::Kind;
+use crate::error::policy::{self, Policy};
+use crate::error::{Error, Result};
+use crate::load::failed::with_committed;
+use crate::pg::conninfo::Target;
+
+/// About the first pause, and the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// How long a load tries again whose transactions were rolled back for the sake of others, whatever the
+/// patience: these end soon.
+const LEAST_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How often the patience begins anew with a load that is all or nothing.
+const MOST_RESTARTS: u32 = 5;
+
+/// How long a pause may overlook that the load was stopped.
+const NAP: Duration = Duration::from_millis(50);
+
+/// Makes attempts until one succeeds, or fails for good. They must be of one load.
+pub(crate) fn until_settled<T>(
+    config: &Load,
+    target: &Target,
+    control: &Control,
+    mut attempt: impl FnMut() -> Result<T>,
+) -> Result<T> {
+    let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
+    // Since when nothing has been loaded.
+    let mut idle_since = Instant::now();
+    let mut restarts = 0;
+    loop {
+        let error = match attempt() {
+            Err(error) if config.keeps_ledger() && config.is_lasting() => error,
+            outcome => return outcome,
+        };
+        let patience = match policy(&error) {
+            Policy::Retry => target.patience().max(LEAST_PATIENCE),
+            Policy::Wait => target.patience(),
+            Policy::Reject | Policy::Stop => return Err(error),
+        };
+        // What is rolled back as a whole does not come nearer to its end, however much it was.
+        let had_rows = config.atomic && control.rows_beside.load(Relaxed) > 0;
+        if control.rows_loaded.load(Relaxed) > 0 || (had_rows && restarts < MOST_RESTARTS) {
+            restarts += u32::from(had_rows);
+            idle_since = Instant::now();
+            backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
+        }
+        let left = patience.saturating_sub(idle_since.elapsed());
+        if left.is_zero() || !control.begin_again() {
+            return Err(error);
+        }
+        let why = error.to_string();
+        let why = why.lines().next().unwrap_or_default();
+        control.wait_for(Some(format!("{why}: trying again")));
+        pause(backoff.pause().min(left), control);
+        control.wait_for(None);
+        if let Some(stopped) = control.failure() {
+            return Err(with_committed(stopped, control));
+        }
+    }
+}
+
+/// A row that is refused is not better the next time.
+fn policy(error: &Error) -> Policy {
+    match (error.code(), error.kind()) {
+        _ if error.lasts() => Policy::Stop,
+        (Some(code), Kind::Connection | Kind::Server) => policy::of(code).without_rows(),
+        (None, Kind::Connection) => Policy::Wait,
+        _ => Policy::Stop,
+    }
+}
+
+fn pause(time: Duration, control: &Control) {
+    let end = Instant::now() + time;
+    while !control.is_stopped() && Instant::now() < end {
+        thread::sleep(NAP.min(end.saturating_duration_since(Instant::now())));
+    }
+}

@@ -1,0 +1,241 @@
+//! A handful of rows: the server routes them sooner than the partition tree is read.
+//!
+//! They go into the root in one COPY, as psql sends them. Whatever is wrong with them is left to the
+//! whole load, which begins anew and says it in full: nothing of them is in the table then.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use bytes::Bytes;
+use futures_util::SinkExt;
+use futures_util::future::{join, try_join};
+use pgsluice_core::catalog::Relation;
+use tokio_postgres::Client;
+use tokio_postgres::error::Severity;
+use tokio_postgres::types::ToSql;
+
+use crate::config::{Load, Sink};
+use crate::control::Control;
+use crate::counts::first_row::Opening;
+use crate::counts::reconcile;
+use crate::counts::summary::Summary;
+use crate::error::{Error, Result};
+use crate::ledger::{Run, named, new_handful};
+use crate::pg::connect::{self, Link};
+use crate::pg::conninfo::Target;
+use crate::pg::ledger::{self, Access, Named, trust};
+use crate::pg::{is_answer, lost, sql};
+use crate::plan::format_for;
+use crate::source::{Input, Reader};
+
+/// Rows that are more than a handful. With fewer no leaf can have enough for a COPY of its own.
+const MANY_ROWS: usize = pgsluice_core::bucket::FEW_ROWS;
+
+/// Bytes of inputs that may hold a handful.
+const FEW_BYTES: u64 = 64 << 10;
+
+/// What one query tells of the table.
+struct Table {
+    relation: Relation,
+    version: u32,
+    columns: Vec<String>,
+}
+
+/// Rows that are read.
+#[derive(Default)]
+struct Rows {
+    count: u64,
+    /// Each with a newline behind it.
+    text: Vec<u8>,
+    bytes_read: u64,
+}
+
+/// Loads the inputs if they hold no more than a handful of rows and the server takes them.
+///
+/// None if not: then no row is in the table.
+pub(crate) async fn load(
+    config: &Load,
+    (id, run): (&str, &Run),
+    inputs: &Arc<[Input]>,
+    target: &Target,
+    control: &Arc<Control>,
+    opening: &Opening,
+) -> Result<Option<Summary>> {
+    if !may_be(config, inputs) {
+        return Ok(None);
+    }
+    let link = control.unless_stopped(connect::open(target)).await?;
+    let named = named(config, id);
+    let loading = async {
+        let Some(table) = look(&link, config, named.as_ref()).await? else { return Ok(None) };
+        let Some(rows) = read(config, inputs, &table) else { return Ok(None) };
+        let of_load = named.as_ref().map(|named| (named, run));
+        let Some(receipt) = receipt(config, of_load, inputs, &table, &rows) else {
+            return Ok(None);
+        };
+        control.bytes_read.store(rows.bytes_read, Relaxed);
+        control.rows_read.store(rows.count, Relaxed);
+        opening.row_sent();
+        let stored = copy(&link, config, &table, (&rows, &receipt), control).await?;
+        Ok(Some((table, rows, stored)))
+    };
+    let outcome: Result<_, tokio_postgres::Error> =
+        match link.canceller.settle(control, loading).await {
+            Some(outcome) => outcome,
+            None => return Err(control.failure().unwrap_or_else(Error::interrupted)),
+        };
+    match outcome {
+        Ok(Some((table, rows, stored))) => {
+            control.rows_loaded.store(stored, Relaxed);
+            control.payloads.store(1, Relaxed);
+            if stored != rows.count {
+                note_dropped(&link, named.as_ref(), &table, [rows.count, stored]).await?;
+            }
+            let label = table.relation.label();
+            Ok(Some(Summary::of_handful(id, label, rows.count, stored, rows.bytes_read, opening)))
+        }
+        Ok(None) => Ok(None),
+        Err(error) if is_refusal(&error) => {
+            control.bytes_read.store(0, Relaxed);
+            control.rows_read.store(0, Relaxed);
+            Ok(None)
+        }
+        Err(error) => Err(lost(Some(&error))),
+    }
+}
+
+fn may_be(config: &Load, inputs: &[Input]) -> bool {
+    let as_usual = config.native
+        && config.few_rows.is_none()
+        && !config.create_partitions
+        && !config.exchange
+        && config.sink == Sink::Copy;
+    let bytes = inputs.iter().map(|input| input.size).sum::<Option<u64>>();
+    as_usual && bytes.is_some_and(|bytes| bytes <= FEW_BYTES)
+}
+
+/// None if there is no such table; or if the load is in the ledger, or there can be none: then there is
+/// more to be done or said. The first load makes the ledger.
+async fn look(
+    link: &Link,
+    config: &Load,
+    named: Option<&Named>,
+) -> Result<Option<Table>, tokio_postgres::Error> {
+    let client = &link.client;
+    let names: [&(dyn ToSql + Sync); 1] = [&config.table];
+    let known = async {
+        match named {
+            Some(named) => may_be_known(named, client).await,
+            None => Ok(false),
+        }
+    };
+    let (rows, known) = join(client.query(sql::TABLE, &names), known).await;
+    let known = known?;
+    let rows = match rows {
+        // It may have come in between where there was no ledger yet.
+        Err(error) if is_refusal(&error) => client.query(sql::TABLE, &names).await?,
+        rows => rows?,
+    };
+    Ok(rows.first().filter(|_| !known).map(|row| Table {
+        relation: Relation { schema: row.get(0), name: row.get(1) },
+        version: row.get::<_, i32>(2).unsigned_abs(),
+        columns: row.get(3),
+    }))
+}
+
+/// Whether the ledger has the load, or may not be used: what that is, the whole load says.
+async fn may_be_known(named: &Named, client: &Client) -> Result<bool, tokio_postgres::Error> {
+    let look = trust::look(&named.schema, Access::Write);
+    let (trusted, known) = join(client.simple_query(&look), named.is_known(client)).await;
+    match (trusted, known) {
+        (Ok(answers), Ok(known)) => Ok(known || !trust::is_sound(&answers)),
+        (Err(error), _) | (_, Err(error)) if is_refusal(&error) => {
+            client.batch_execute("ROLLBACK").await?;
+            Ok(named.schema.make(client, Access::Write).await.is_err())
+        }
+        (Err(error), _) | (_, Err(error)) => Err(error),
+    }
+}
+
+/// The statement that keeps the load in the ledger, or does nothing if none is kept. None if the inputs
+/// cannot be read.
+fn receipt(
+    config: &Load,
+    of_load: Option<(&Named, &Run)>,
+    inputs: &[Input],
+    table: &Table,
+    rows: &Rows,
+) -> Option<String> {
+    let Some(of_load) = of_load else { return Some(String::new()) };
+    let format = format_for(&config.format, table.version);
+    let columns = config.columns.as_ref().unwrap_or(&table.columns);
+    let new = (&table.relation, &columns[..]);
+    new_handful(config, of_load, new, (&format, table.version), inputs, rows.count).ok()
+}
+
+/// None if the inputs are more than a handful, or not well formed.
+fn read(config: &Load, inputs: &Arc<[Input]>, table: &Table) -> Option<Rows> {
+    let columns = config.columns.as_ref().unwrap_or(&table.columns);
+    let format = format_for(&config.format, table.version);
+    let mut reader = Reader::new(Arc::clone(inputs), &format, config.header, columns);
+    let mut rows = Rows::default();
+    while let Some(split) = reader.next(None).ok()? {
+        rows.count += split.rows.len() as u64;
+        rows.bytes_read += split.length as u64;
+        for row in &split.rows {
+            rows.text.extend_from_slice(row.of(&split.bytes));
+            rows.text.push(b'\n');
+        }
+    }
+    let is_handful = (1..MANY_ROWS as u64).contains(&rows.count);
+    (is_handful && reader.ignored.is_empty()).then_some(rows)
+}
+
+/// The number of rows that are stored and durable.
+async fn copy(
+    link: &Link,
+    config: &Load,
+    table: &Table,
+    (rows, receipt): (&Rows, &str),
+    control: &Control,
+) -> Result<u64, tokio_postgres::Error> {
+    let client = &link.client;
+    let format = format_for(&config.format, table.version);
+    let columns = config.columns.as_deref().unwrap_or(&table.columns);
+    let copy = sql::copy_in(&table.relation, columns, Some(&format));
+    let begin = format!("{}; {}; {}", sql::PATIENT, sql::DURABLE, sql::BEGIN);
+    let (_, sink) = try_join(client.simple_query(&begin), client.copy_in(&copy)).await?;
+    let mut sink = Box::pin(sink);
+    sink.feed(Bytes::copy_from_slice(&rows.text)).await?;
+    control.rows_in_doubt.store(rows.count, Relaxed);
+    let ending = format!("{receipt}; COMMIT");
+    let outcome = try_join(sink.as_mut().finish(), client.batch_execute(&ending)).await;
+    if outcome.as_ref().map_or_else(is_answer, |_| true) {
+        control.rows_in_doubt.store(0, Relaxed);
+    }
+    Ok(outcome?.0)
+}
+
+/// Notes in the ledger that of the rows that were read some were not stored; a trigger must have dropped
+/// them.
+async fn note_dropped(
+    link: &Link,
+    named: Option<&Named>,
+    table: &Table,
+    [read, stored]: [u64; 2],
+) -> Result<()> {
+    let dropped = reconcile::dropped(&table.relation, read, stored)?;
+    reconcile::check_dropped(&[(&table.relation, dropped)], &link.client).await?;
+    if let Some(named) = named {
+        let [stored, dropped] = [stored, dropped].map(u64::cast_signed);
+        let note = named.sql(ledger::NOTE_DROPPED);
+        link.client.execute(&note, &[&named.id, &stored, &dropped]).await?;
+    }
+    Ok(())
+}
+
+/// Whether the server has refused something, and the session goes on: then nothing is in the table.
+fn is_refusal(error: &tokio_postgres::Error) -> bool {
+    let severity = error.as_db_error().map(|error| error.parsed_severity());
+    matches!(severity, Some(Some(Severity::Error)))
+}

@@ -1,0 +1,199 @@
+//! Walk: before a resumed load sends anything, the rows that receipts claim are looked for in the input.
+//!
+//! A claim speaks of the rows of a node, and the next run computes each row's node again. If it finds
+//! exactly as many rows of each node as the receipts count, rows are led where they were led before.
+//! Otherwise something has changed that nobody noticed, and the load is refused.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::thread;
+
+use pgsluice_core::route::Scratch;
+
+use crate::config::Load;
+use crate::control::Control;
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+use crate::ledger::{Claimant, Ledger, refuse};
+use crate::pg::conninfo::Target;
+use crate::plan::Plan;
+use crate::route::routing::Routing;
+use crate::source::reading::Reading;
+use crate::source::{Input, Reader, Split};
+
+/// Tables that one error names.
+const NAMED: usize = 3;
+
+/// Rows of the input that receipts claim.
+#[derive(Debug, Default)]
+struct Found {
+    /// By whose receipts, with those that no other receipts claim as well.
+    of: BTreeMap<Claimant, Rows>,
+    /// Each row once.
+    rows: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Rows {
+    all: u64,
+    alone: u64,
+}
+
+/// Refuses a load whose receipts are not found in its inputs, as far as these can be read again.
+pub(crate) fn check(
+    config: &Load,
+    plan: &Plan,
+    inputs: &Arc<[Input]>,
+    ledger: &Ledger,
+    target: &Target,
+    control: &Arc<Control>,
+) -> Result<()> {
+    if !ledger.is_resumed() || !inputs.iter().any(Input::is_lasting) {
+        return Ok(());
+    }
+    control.wait_for(Some("looking in the input for the rows that are in the table".to_owned()));
+    let found = walk(config, plan, inputs, ledger, target, control);
+    control.wait_for(None);
+    let is_whole = inputs.iter().all(Input::is_lasting);
+    let compared = found?.compare(ledger, plan, is_whole);
+    compared.map_err(|error| refuse(error, ledger.id()))
+}
+
+fn walk(
+    config: &Load,
+    plan: &Plan,
+    inputs: &Arc<[Input]>,
+    ledger: &Ledger,
+    target: &Target,
+    control: &Arc<Control>,
+) -> Result<Found> {
+    let columns = &plan.catalogue.columns;
+    let mut reader = Reader::new(Arc::clone(inputs), &plan.format, config.header, columns);
+    reader.skips_streams = true;
+    let (routers, reach) = (plan.routers(config), ledger.reach());
+    let is_within = move |split: &Split| (split.start.source, split.start.offset) < reach;
+    let reading = Reading::begin(reader, control, routers, is_within);
+    let outcomes: Vec<thread::Result<Result<Found>>> = thread::scope(|scope| {
+        let look = || look(plan, ledger, &reading, target, control);
+        let threads: Vec<_> = (0..routers).map(|_| scope.spawn(look)).collect();
+        threads.into_iter().map(|thread| thread.join()).collect()
+    });
+    let ended = reading.end();
+    // Nothing is known if not all was read.
+    control.failure().map_or(Ok(()), Err)?;
+    let lost =
+        || Error::new(Kind::Server, "internal error: a thread of the load ended unexpectedly");
+    let mut found = Found::default();
+    for outcome in outcomes {
+        found.add(outcome.unwrap_or_else(|_| Err(lost().sqlstate("XX000")))?);
+    }
+    ended.map(|_| found).map_err(|_| lost().sqlstate("XX000"))
+}
+
+/// One thread: routes, and sends nothing.
+fn look(
+    plan: &Plan,
+    ledger: &Ledger,
+    reading: &Reading,
+    target: &Target,
+    control: &Control,
+) -> Result<Found> {
+    let mut found = Found::default();
+    let looking = look_on(plan, ledger, reading, target, control, &mut found);
+    if let Err(error) = &looking {
+        control.fail(error.clone());
+    }
+    looking.map(|()| found)
+}
+
+fn look_on(
+    plan: &Plan,
+    ledger: &Ledger,
+    reading: &Reading,
+    target: &Target,
+    control: &Control,
+    found: &mut Found,
+) -> Result<()> {
+    let mut routing = Routing::new(plan, control, target);
+    let (mut scratch, mut claimants) = (Scratch::default(), Vec::new());
+    while let Some(split) = reading.next(control) {
+        let mut doubt = None;
+        routing.route_all(&split, |reached| {
+            let node = reached.at.unwrap_or_else(|(node, _)| node);
+            claimants.clear();
+            let looked = ledger.claimants(node, &reached, &split, &mut scratch, |claimant| {
+                claimants.push(claimant);
+            });
+            match looked {
+                Ok(()) => found.count(&claimants),
+                Err(error) => doubt = Some(error),
+            }
+        })?;
+        if let Some(error) = doubt {
+            return Err(refuse(error, ledger.id()));
+        }
+        reading.give_back(split);
+    }
+    Ok(())
+}
+
+impl Found {
+    fn count(&mut self, claimants: &[Claimant]) {
+        self.rows += u64::from(!claimants.is_empty());
+        for claimant in claimants {
+            let rows = self.of.entry(*claimant).or_default();
+            rows.all += 1;
+            rows.alone += u64::from(claimants.len() == 1);
+        }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.rows += other.rows;
+        for (claimant, rows) in other.of {
+            let sum = self.of.entry(claimant).or_default();
+            sum.all += rows.all;
+            sum.alone += rows.alone;
+        }
+    }
+
+    /// Holds what was found against the receipts. Of what was not read nobody knows how much there is.
+    fn compare(self, ledger: &Ledger, plan: &Plan, is_whole: bool) -> Result<()> {
+        let mut receipts: BTreeMap<Claimant, u64> = ledger.claimed_rows().collect();
+        let known: u64 = receipts.values().sum();
+        for claimant in self.of.keys() {
+            receipts.entry(*claimant).or_default();
+        }
+        let differing = receipts.iter().filter_map(|(claimant, &rows)| {
+            let Rows { all, alone } = self.of.get(claimant).copied().unwrap_or_default();
+            let is_possible = alone <= rows && (rows <= all || !is_whole);
+            (!is_possible).then(|| {
+                let table = ledger.label_of(*claimant, plan);
+                format!("Table {table}: {} found, {rows} in the ledger.", count(all))
+            })
+        });
+        let mut differing: Vec<String> = differing.collect();
+        let is_sum = self.rows == known || (self.rows < known && !is_whole);
+        if differing.is_empty() && !is_sum {
+            differing.push(format!("{} found, {known} in the ledger.", count(self.rows)));
+        }
+        if differing.is_empty() {
+            return Ok(());
+        }
+        let message = "the rows that are in the table are not found where the ledger has them";
+        let mut error = Error::new(Kind::Server, message).sqlstate("55000");
+        for difference in differing.iter().take(NAMED) {
+            error = error.detail(difference);
+        }
+        let error = match differing.len().saturating_sub(NAMED) {
+            0 => error,
+            more => error.detail(format!("{more} more do not agree either.")),
+        };
+        Err(error.detail(
+            "What leads a row to its partition has changed since the load was begun: nothing was sent.",
+        ))
+    }
+}
+
+fn count(rows: u64) -> String {
+    format!("{rows} {}", if rows == 1 { "row" } else { "rows" })
+}

@@ -1,0 +1,273 @@
+//! Partitions that the rows of an input need and the table does not have: found by reading all
+//! keys, described as DDL, and made when asked.
+//!
+//! Keys are read and routed here, because that is quick and sends nothing; which bounds a new
+//! partition gets is for the server to say (`pg::steps`). What lies below a new
+//! partition is like what lies below its neighbour.
+
+mod ddl;
+mod names;
+
+use std::collections::{BTreeMap, HashMap};
+
+use pgsluice_core::catalog::{KeyColumn, NodeId, Relation, Strategy};
+use pgsluice_core::parse::{Fields, Value};
+use pgsluice_core::route::Cause;
+use tokio_postgres::Client;
+
+use crate::config::Load;
+use crate::control::Control;
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+use crate::inspect::preview::Preview;
+use crate::pg::bounds::{self, Literal, Literals};
+use crate::pg::connect::{Link, open};
+use crate::pg::conninfo::Target;
+use crate::pg::runtime::runtime;
+use crate::pg::steps::{self, Counting, Range, Wanted};
+use crate::plan::Plan;
+use crate::source;
+
+/// Different keys that are remembered before the server turns them into bounds.
+const REMEMBERED: usize = 100_000;
+
+/// What the rows of an input need.
+#[derive(Debug, Default)]
+pub struct Missing {
+    /// Where all rows of the input would go as the table is.
+    pub preview: Preview,
+    /// Partitions to make, in the order in which they can be made.
+    pub partitions: Vec<Partition>,
+    /// What cannot be made: which key, why, and how many rows need it.
+    pub impossible: Vec<(String, String, u64)>,
+}
+
+/// A partition to make.
+#[derive(Clone, Debug)]
+pub struct Partition {
+    /// Its name.
+    pub relation: Relation,
+    /// Rows that need it.
+    pub rows: u64,
+    /// The statements that make it, and what is below it.
+    pub ddl: Vec<String>,
+    /// Below it are partitions that rows may still lack.
+    pub may_lack: bool,
+}
+
+/// Reads all keys of the inputs. Sends nothing but those that have no partition.
+pub fn find(config: &Load, plan: &Plan, target: &Target, control: &Control) -> Result<Missing> {
+    let mut gaps = Gaps::default();
+    let stopped = |row: &[u8], keys: &Fields, node, cause| {
+        if cause == Cause::NoPartition {
+            gaps.add(plan, row, keys, node);
+        }
+        if gaps.remembered < REMEMBERED {
+            return Ok(());
+        }
+        let settling = async |client: &mut Client| gaps.settle(config, plan, client).await;
+        in_session(target, control, settling)
+    };
+    let preview = Preview::read(config, plan, target, control, usize::MAX, stopped)?;
+    let mut missing = Missing { preview, ..Missing::default() };
+    if gaps.seen {
+        in_session(target, control, async |client| {
+            gaps.settle(config, plan, client).await?;
+            ddl::write(plan, &gaps, client, &mut missing).await
+        })?;
+    }
+    let impossible = gaps.impossible.into_iter();
+    missing.impossible = impossible.map(|((what, why), rows)| (what, why, rows)).collect();
+    Ok(missing)
+}
+
+/// Makes the partitions that the inputs need, in one transaction; their names.
+pub(crate) fn create(config: &Load, target: &Target, control: &Control) -> Result<Vec<String>> {
+    if source::resolve(&config.files)?.iter().any(|input| input.size.is_none()) {
+        let message = "--create-partitions reads the input twice, which a pipe does not allow";
+        return Err(Error::new(Kind::Usage, message)
+            .hint("Write the input to a file, or make the partitions that plan --full lists."));
+    }
+    let mut created = Vec::new();
+    loop {
+        let plan = runtime()?.block_on(Plan::make(config, target, control))?;
+        let missing = find(config, &plan, target, control)?;
+        if let Some((what, why, rows)) = missing.impossible.first() {
+            let message = format!("partitions of {what} cannot be made: {why}");
+            return Err(Error::new(Kind::Data, message)
+                .sqlstate("23514")
+                .detail(format!("{rows} rows need them. No row of this load is in the table.")));
+        }
+        let statements: Vec<&str> =
+            missing.partitions.iter().flat_map(|p| &p.ddl).map(String::as_str).collect();
+        in_session(target, control, async |client| {
+            let transaction = client.transaction().await?;
+            transaction.batch_execute(&statements.join(";\n")).await.map_err(|error| {
+                Error::from(error).detail("The partitions that the input needs were not made.")
+            })?;
+            transaction.commit().await.map_err(Error::from)
+        })?;
+        let made = missing.partitions.iter().map(|partition| partition.relation.label());
+        created.extend(made);
+        // What was made like its neighbour may lack partitions of its own; each round goes down.
+        if !missing.partitions.iter().any(|partition| partition.may_lack) {
+            return Ok(created);
+        }
+    }
+}
+
+/// The outcome of `work` in a session of its own, unless the load is stopped.
+fn in_session<T>(
+    target: &Target,
+    control: &Control,
+    work: impl AsyncFnOnce(&mut Client) -> Result<T>,
+) -> Result<T> {
+    runtime()?.block_on(async {
+        let Link { mut client, canceller, .. } = control.unless_stopped(open(target)).await?;
+        let working = async {
+            client.batch_execute(steps::SESSION).await?;
+            work(&mut client).await
+        };
+        canceller.unless_stopped(control, working).await
+    })
+}
+
+/// The keys without a partition, and what the server made of them.
+#[derive(Debug, Default)]
+struct Gaps {
+    keys: BTreeMap<NodeId, HashMap<Option<String>, u64>>,
+    remembered: usize,
+    seen: bool,
+    ranges: BTreeMap<NodeId, BTreeMap<(String, Option<String>), u64>>,
+    lists: BTreeMap<NodeId, BTreeMap<(Option<String>, String), u64>>,
+    impossible: BTreeMap<(String, String), u64>,
+}
+
+impl Gaps {
+    fn add(&mut self, plan: &Plan, row: &[u8], keys: &Fields, node: NodeId) {
+        self.seen = true;
+        match key_value(plan, row, keys, node) {
+            Ok(value) => {
+                let counts = self.keys.entry(node).or_default();
+                let count = counts.entry(value).or_default();
+                self.remembered += usize::from(*count == 0);
+                *count += 1;
+            }
+            Err(why) => self.refuse(plan, node, why, 1),
+        }
+    }
+
+    fn refuse(&mut self, plan: &Plan, node: NodeId, why: &str, rows: u64) {
+        if rows > 0 {
+            let what = plan.tree.nodes[node].relation.label();
+            *self.impossible.entry((what, why.to_owned())).or_default() += rows;
+        }
+    }
+
+    /// Has the server turn the remembered keys into bounds.
+    async fn settle(&mut self, config: &Load, plan: &Plan, client: &Client) -> Result<()> {
+        self.remembered = 0;
+        for (node, keys) in std::mem::take(&mut self.keys) {
+            let Some(key) = &plan.tree.nodes[node].key else { continue };
+            let Some(KeyColumn::Native { column, .. }) = key.columns.first() else { continue };
+            let ty = steps::column_type(client, plan.catalogue.facts[node].oid, column).await?;
+            let keys: Vec<(Option<String>, u64)> = keys.into_iter().collect();
+            if key.strategy == Strategy::List {
+                let lists = self.lists.entry(node).or_default();
+                for (value, literal, rows) in steps::values(client, &ty, &keys).await? {
+                    *lists.entry((value, literal)).or_default() += rows;
+                }
+            } else {
+                self.settle_range(config, plan, client, node, ty, keys).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn settle_range(
+        &mut self,
+        config: &Load,
+        plan: &Plan,
+        client: &Client,
+        node: NodeId,
+        ty: String,
+        keys: Vec<(Option<String>, u64)>,
+    ) -> Result<()> {
+        let nulls = keys.iter().filter(|(key, _)| key.is_none()).map(|(_, rows)| rows).sum();
+        self.refuse(plan, node, "only a DEFAULT partition takes NULL", nulls);
+        let keys: Vec<(String, u64)> =
+            keys.into_iter().filter_map(|(key, rows)| Some((key?, rows))).collect();
+        let all: u64 = keys.iter().map(|(_, rows)| rows).sum();
+        let Some(counting) = Counting::of(ty) else {
+            self.refuse(plan, node, "its range key is neither a number nor a date", all);
+            return Ok(());
+        };
+        let siblings = ranges(plan, node);
+        let step = match &config.step {
+            Some(given) => Some(counting.step(given)),
+            None => counting.usual_step(client, &siblings).await?,
+        };
+        let Some(step) = step else {
+            let why = "it has no partitions of one step to go by; give --step";
+            self.refuse(plan, node, why, all);
+            return Ok(());
+        };
+        let wanted = counting.wanted(client, &siblings, &step, &keys).await?;
+        let settled: u64 = wanted.iter().map(|wanted| wanted.rows).sum();
+        self.refuse(
+            plan,
+            node,
+            "its values are infinite, or the step is not positive",
+            all - settled.min(all),
+        );
+        let ranges = self.ranges.entry(node).or_default();
+        for Wanted { lower, upper, rows } in wanted {
+            *ranges.entry((lower, upper)).or_default() += rows;
+        }
+        Ok(())
+    }
+}
+
+/// The value of the one key column of `node`, or why no partition can be made for it.
+fn key_value(
+    plan: &Plan,
+    row: &[u8],
+    keys: &Fields,
+    node: NodeId,
+) -> Result<Option<String>, &'static str> {
+    let key = plan.tree.nodes[node].key.as_ref().ok_or("it is a leaf")?;
+    if key.strategy == Strategy::Hash {
+        return Err("its set of hash partitions has a gap");
+    }
+    let [KeyColumn::Native { field, .. }] = &key.columns[..] else {
+        return Err("its key is not one column that is read natively");
+    };
+    let Some(field) = field else { return Ok(None) };
+    let slot = plan.router.wanted().binary_search(field).map_err(|_| "its key was not read")?;
+    match keys.get(slot, row) {
+        Value::Missing => Err("rows have too few fields"),
+        Value::Null => Ok(None),
+        Value::Text(text) => match std::str::from_utf8(text) {
+            Ok(text) => Ok(Some(text.to_owned())),
+            Err(_) => Err("its key is not UTF-8"),
+        },
+    }
+}
+
+/// The partitions of `node` that are ranges of one column, in the order of its children; both
+/// ends are None for another kind of partition.
+fn ranges(plan: &Plan, node: NodeId) -> Vec<Range> {
+    let end = |edge: &[Literal]| match edge {
+        [Literal::Value(text)] => Some(text.clone()),
+        _ => None,
+    };
+    let range = |&child: &NodeId| match plan.catalogue.facts[child]
+        .bound
+        .as_deref()
+        .and_then(bounds::parse)?
+    {
+        Literals::Range { lower, upper } => Some((end(&lower), end(&upper))),
+        _ => None,
+    };
+    plan.tree.nodes[node].children.iter().filter_map(range).collect()
+}

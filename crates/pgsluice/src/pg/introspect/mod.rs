@@ -1,0 +1,386 @@
+//! The catalogue: the partition tree read in one consistent snapshot.
+//!
+//! What the server knows is asked, not guessed: bounds are deparsed by it, and their literals are
+//! cast by it and read back in binary format. What a session may do on each table (privileges,
+//! row security) and what a table does besides storing rows (triggers, defaults) is read in the
+//! same transaction, because the plan needs it to say where a leaf may be written directly.
+//!
+//! Queries about many tables take their oids through a subquery: a plain array would be weighed
+//! by the planner element by element, which takes longer than the query.
+
+mod cautions;
+mod codecs;
+mod definitions;
+mod expressions;
+mod indexes;
+mod keys;
+mod native;
+mod probe;
+mod questions;
+mod reads;
+mod session;
+mod spellings;
+mod types;
+mod values;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use futures_util::future::try_join;
+use pgsluice_core::bucket::Column;
+use pgsluice_core::catalog::{Bound, Key, Node, NodeId, Relation, Strategy, Tree};
+use pgsluice_core::types::Codec;
+use tokio_postgres::types::Oid;
+use tokio_postgres::{Client, IsolationLevel, Row, Transaction};
+
+pub(crate) use self::questions::Questions;
+pub(crate) use self::values::fill_bounds;
+use super::bounds::{self, Literals};
+use super::sql;
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+
+/// Everything about a table that a load is planned from.
+#[derive(Debug)]
+pub struct Catalogue {
+    /// The tree, its keys in terms of the input's fields.
+    pub tree: Tree,
+    /// Facts about each node of the tree, in the same order.
+    pub facts: Vec<Facts>,
+    /// What the server is asked about keys that are not native.
+    pub(crate) questions: Questions,
+    /// The columns that the input has, in its order.
+    pub columns: Vec<String>,
+    /// How the values of each of these are encoded, or in words for the user why they are not.
+    pub codecs: Vec<std::result::Result<Codec, String>>,
+    /// The types that they are for.
+    pub(crate) types: Vec<Oid>,
+    /// Whether the input leaves out columns that could be written.
+    pub omits_columns: bool,
+    /// `server_version_num`, such as 180006.
+    pub version: u32,
+}
+
+/// What the server does, and allows, when rows are sent to a node by name.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// `pg_class.oid`.
+    pub oid: u32,
+    /// `pg_class.relkind`.
+    pub kind: char,
+    /// `pg_get_partkeydef`: strategy and key, for the user; see [`Catalogue::define_keys`].
+    pub key: Option<String>,
+    /// The bound as the server deparses it, for the user.
+    pub bound: Option<String>,
+    /// `pg_class.reltuples`; negative if never counted.
+    pub estimated_rows: f32,
+    /// Enabled INSERT triggers for each statement exist.
+    pub statement_triggers: bool,
+    /// Row security applies to this session.
+    pub row_security: bool,
+    /// This session may insert into the table, by its name.
+    pub may_insert: bool,
+    /// It computes a column that the input has and the root does not compute.
+    pub computes_input: bool,
+    /// Defaults of the columns that the input omits are not the root's.
+    pub other_defaults: bool,
+    /// The columns of its primary key, or else of the index that it is replicated or clustered by, as
+    /// far as rows in binary can be sorted by them.
+    pub(crate) order: Option<Arc<[Column]>>,
+    /// How its key is read, line by line; see [`Catalogue::read_reads`].
+    pub(crate) reads: Option<Vec<String>>,
+}
+
+/// The bound is deparsed without naming its table: it has no column in it, and with the name the
+/// server would open and lock every partition.
+const NODES: &str = "
+WITH RECURSIVE tree (oid, parent, level, schema, relname, relkind, reltuples, relhasindex, bound)
+AS (
+    SELECT oid, NULL::pg_catalog.oid, 0, relnamespace, relname, relkind, reltuples, relhasindex,
+           pg_catalog.pg_get_expr(relpartbound, 0)
+    FROM pg_catalog.pg_class
+    WHERE oid = $1
+    UNION ALL
+    SELECT c.oid, tree.oid, tree.level + 1, c.relnamespace, c.relname, c.relkind, c.reltuples,
+           c.relhasindex, pg_catalog.pg_get_expr(c.relpartbound, 0)
+    FROM tree
+    JOIN pg_catalog.pg_inherits i ON i.inhparent = tree.oid
+    JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid
+    WHERE tree.relkind = 'p' AND c.relispartition
+      AND pg_catalog.to_jsonb(i) ->> 'inhdetachpending' IS DISTINCT FROM 'true'
+)
+SELECT tree.oid, parent, n.nspname, relname, relkind::pg_catalog.text AS relkind,
+       p.partstrat::pg_catalog.text AS strategy,
+       CASE WHEN parent IS NOT NULL THEN bound END AS bound,
+       reltuples, relhasindex,
+       pg_catalog.row_security_active(tree.oid) AS row_security,
+       pg_catalog.has_table_privilege(tree.oid, 'INSERT')
+           AND pg_catalog.has_schema_privilege(n.oid, 'USAGE') AS may_insert,
+       EXISTS (SELECT FROM pg_catalog.pg_trigger g
+               WHERE g.tgrelid = tree.oid AND NOT g.tgisinternal AND g.tgenabled <> 'D'
+                 AND g.tgtype & 1 = 0 AND g.tgtype & 4 <> 0) AS statement_triggers
+FROM tree
+JOIN pg_catalog.pg_namespace n ON n.oid = tree.schema
+LEFT JOIN pg_catalog.pg_partitioned_table p ON p.partrelid = tree.oid
+ORDER BY level, parent, n.nspname, relname";
+
+const COLUMNS: &str = "
+SELECT attname, attgenerated::pg_catalog.text <> '' AS generated
+FROM pg_catalog.pg_attribute
+WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped
+ORDER BY attnum";
+
+const OTHER_DEFAULTS: &str = "
+WITH defaults AS (
+    SELECT a.attrelid, a.attname, a.attidentity,
+           pg_catalog.pg_get_expr(d.adbin, d.adrelid) AS expression
+    FROM pg_catalog.pg_attribute a
+    LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+    WHERE a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+      AND a.attrelid = ANY (ARRAY(SELECT pg_catalog.unnest($2::pg_catalog.oid[])))
+      AND NOT a.attname = ANY ($3)
+)
+SELECT DISTINCT leaf.attrelid
+FROM defaults leaf
+JOIN defaults root ON root.attrelid = $1 AND root.attname = leaf.attname
+WHERE (leaf.attidentity, leaf.expression) IS DISTINCT FROM (root.attidentity, root.expression)
+   OR ($4 AND leaf.attidentity <> '' AND leaf.attrelid <> root.attrelid)";
+
+/// Before PostgreSQL 16 a table could be attached that computes what its parent does not.
+const COMPUTES_INPUT: &str = "
+SELECT DISTINCT attrelid
+FROM pg_catalog.pg_attribute
+WHERE attnum > 0 AND NOT attisdropped AND attgenerated <> ''
+  AND attrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::pg_catalog.oid[])))
+  AND attname = ANY ($2)";
+
+impl Catalogue {
+    /// Reads the tree of `table`, a name as SQL takes it, for an input with `columns`.
+    pub async fn read(
+        client: &mut Client,
+        table: &str,
+        columns: Option<&[String]>,
+    ) -> Result<Self> {
+        let root = find(client, table).await?;
+        let transaction = client
+            .build_transaction()
+            .isolation_level(IsolationLevel::RepeatableRead)
+            .read_only(true)
+            .start()
+            .await?;
+        // The server guesses far more rows than there are, and would compile some of the queries.
+        transaction.batch_execute(&[sql::OWN_NAMES, "SET LOCAL jit = off"].join("; ")).await?;
+        let session = session::Session::read(&transaction).await?;
+        // Literals must read back as they were written, whatever the session's settings.
+        transaction.batch_execute(sql::EXACT).await?;
+        let catalogue = Self::read_in(&transaction, &session, root, columns).await?;
+        let mut catalogue = catalogue.ok_or_else(|| no_such_table(table))?;
+        transaction.commit().await?;
+        // The questions are tried under the user's settings, in the same round trip.
+        let tried = try_join(
+            async { Ok(client.batch_execute(sql::AS_CONNECTED).await?) },
+            probe::refused(client, &catalogue.questions),
+        );
+        let (_, refused) = tried.await?;
+        catalogue.leave(refused, session.iso);
+        Ok(catalogue)
+    }
+
+    /// None if the table is not there any more.
+    async fn read_in(
+        transaction: &Transaction<'_>,
+        session: &session::Session,
+        root: Oid,
+        columns: Option<&[String]>,
+    ) -> Result<Option<Self>> {
+        let rows = transaction.query(NODES, &[&root]).await?;
+        let Some(first) = rows.first() else { return Ok(None) };
+        check_kind(first)?;
+        let oids: Vec<Oid> = rows.iter().map(|row| row.get("oid")).collect();
+        let (columns, omits_columns) = input_columns(transaction, root, columns).await?;
+        let keys = keys::read(transaction, session, &partitioned(&rows), &columns).await?;
+        let literals: Vec<Option<Literals>> = rows
+            .iter()
+            .map(|row| row.get::<_, Option<&str>>("bound").and_then(bounds::parse))
+            .collect();
+        let mut tree = assemble(&rows, &oids, keys);
+        let (mut questions, places) =
+            questions::find(transaction, session, &mut tree, &oids, &columns, &literals).await?;
+        values::fill(transaction, &mut tree, &literals, &places).await?;
+        spellings::find(transaction, session, &mut questions, &tree, root, &columns).await?;
+
+        let codecs = codecs::read(transaction, session, root, &columns).await?;
+        let (types, codecs): (Vec<Oid>, Vec<_>) = codecs.into_iter().unzip();
+        let mut facts: Vec<Facts> = rows.iter().map(Facts::from_row).collect();
+        let version = transaction
+            .query_one("SELECT pg_catalog.current_setting('server_version_num')::int4", &[])
+            .await?
+            .get::<_, i32>(0)
+            .unsigned_abs();
+        if omits_columns {
+            // Before PostgreSQL 17 each identity column has a sequence of its own.
+            let own_identity = version < 170_000;
+            let other =
+                transaction.query(OTHER_DEFAULTS, &[&root, &oids, &columns, &own_identity]).await?;
+            mark(&mut facts, &other, |facts| facts.other_defaults = true);
+        }
+        if version < 160_000 {
+            let computing = transaction.query(COMPUTES_INPUT, &[&oids, &columns]).await?;
+            mark(&mut facts, &computing, |facts| facts.computes_input = true);
+        }
+        let indexed: Vec<Oid> = rows
+            .iter()
+            .filter(|row| row.get::<_, bool>("relhasindex"))
+            .map(|row| row.get("oid"))
+            .collect();
+        if !indexed.is_empty() {
+            let mut orders = indexes::read(transaction, &indexed, &columns, &codecs).await?;
+            facts.iter_mut().for_each(|facts| facts.order = orders.remove(&facts.oid));
+        }
+        Ok(Some(Self { tree, facts, questions, columns, codecs, types, omits_columns, version }))
+    }
+}
+
+impl Facts {
+    /// Whether it is its parent's DEFAULT partition.
+    pub(crate) fn is_default(&self) -> bool {
+        self.bound.as_deref() == Some("DEFAULT")
+    }
+
+    fn from_row(row: &Row) -> Self {
+        Self {
+            oid: row.get("oid"),
+            kind: row.get::<_, &str>("relkind").chars().next().unwrap_or('r'),
+            key: None,
+            bound: row.get("bound"),
+            estimated_rows: row.get("reltuples"),
+            statement_triggers: row.get("statement_triggers"),
+            row_security: row.get("row_security"),
+            may_insert: row.get("may_insert"),
+            computes_input: false,
+            other_defaults: false,
+            order: None,
+            reads: None,
+        }
+    }
+}
+
+/// The tables among `rows` that have a partition key.
+fn partitioned(rows: &[Row]) -> Vec<Oid> {
+    let has_key = |row: &&Row| row.get::<_, Option<&str>>("strategy").is_some();
+    rows.iter().filter(has_key).map(|row| row.get("oid")).collect()
+}
+
+/// Sets a fact about the tables whose oids are in `rows`.
+fn mark(facts: &mut [Facts], rows: &[Row], set: impl Fn(&mut Facts)) {
+    let found: HashSet<Oid> = rows.iter().map(|row| row.get(0)).collect();
+    facts.iter_mut().filter(|facts| found.contains(&facts.oid)).for_each(set);
+}
+
+async fn find(client: &Client, table: &str) -> Result<Oid> {
+    // to_regclass takes an OID as well.
+    let query = "SELECT CASE WHEN $1::pg_catalog.text OPERATOR(pg_catalog.!~) '^[0-9]*$'
+                            THEN pg_catalog.to_regclass($1)::pg_catalog.oid END";
+    let found = client.query_one(query, &[&table]).await.map_err(|error| {
+        let error = Error::from(error);
+        // Not a name at all.
+        let syntax = error.code().is_some_and(|code| code.starts_with("426"));
+        if syntax { error.hint(NAMING) } else { error }
+    })?;
+    found.get::<_, Option<Oid>>(0).ok_or_else(|| no_such_table(table))
+}
+
+fn no_such_table(table: &str) -> Error {
+    Error::new(Kind::Server, format!("relation \"{table}\" does not exist"))
+        .sqlstate("42P01")
+        .hint(NAMING)
+}
+
+const NAMING: &str = "Write the table as in SQL: with its schema if that is not in search_path, \
+                      in double quotes if its name is not lower case.";
+
+/// Refuses, as COPY would, what cannot take rows. What the server may refuse only when it is asked,
+/// it is asked for: privileges, and views without a trigger.
+fn check_kind(row: &Row) -> Result<()> {
+    let what = match row.get("relkind") {
+        "S" => "sequence",
+        "i" | "I" => "index",
+        "c" => "composite type",
+        "m" => "materialized view",
+        "t" => "TOAST table",
+        _ => return Ok(()),
+    };
+    let name: &str = row.get("relname");
+    Err(Error::new(Kind::Server, format!("cannot copy to {what} \"{name}\""))
+        .sqlstate("42809")
+        .hint("Name a table, or a view that has an INSTEAD OF INSERT trigger."))
+}
+
+/// The input's columns in order, and whether it leaves out any that could be written.
+async fn input_columns(
+    transaction: &Transaction<'_>,
+    root: Oid,
+    asked: Option<&[String]>,
+) -> Result<(Vec<String>, bool)> {
+    let rows = transaction.query(COLUMNS, &[&root]).await?;
+    let writable: Vec<String> =
+        rows.iter().filter(|row| !row.get::<_, bool>(1)).map(|row| row.get(0)).collect();
+    let Some(asked) = asked else { return Ok((writable, false)) };
+    let exists = |name: &String| rows.iter().any(|row| row.get::<_, &str>(0) == name);
+    if let Some(unknown) = asked.iter().find(|name| !exists(name)) {
+        let known: Vec<&str> = rows.iter().map(|row| row.get(0)).collect();
+        return Err(Error::new(Kind::Server, format!("column \"{unknown}\" does not exist"))
+            .sqlstate("42703")
+            .hint(format!("The columns are: {}.", known.join(", "))));
+    }
+    check_columns(asked, &writable)?;
+    let omits = writable.iter().any(|name| !asked.contains(name));
+    Ok((asked.to_vec(), omits))
+}
+
+/// Refuses, as COPY would, a column that is named twice or is generated.
+fn check_columns(asked: &[String], writable: &[String]) -> Result<()> {
+    for (index, name) in asked.iter().enumerate() {
+        if asked[..index].contains(name) {
+            let message = format!("column \"{name}\" specified more than once");
+            return Err(Error::new(Kind::Server, message).sqlstate("42701"));
+        }
+        if !writable.contains(name) {
+            let message = format!("column \"{name}\" is a generated column");
+            return Err(Error::new(Kind::Server, message)
+                .sqlstate("42P10")
+                .detail("Generated columns cannot be used in COPY."));
+        }
+    }
+    Ok(())
+}
+
+/// The tree without the values of its bounds.
+fn assemble(rows: &[Row], oids: &[Oid], mut keys: HashMap<Oid, keys::Columns>) -> Tree {
+    let ids: HashMap<Oid, NodeId> = oids.iter().enumerate().map(|(id, oid)| (*oid, id)).collect();
+    let mut nodes: Vec<Node> = Vec::with_capacity(rows.len());
+    for (row, oid) in rows.iter().zip(oids) {
+        let parent = row.get::<_, Option<Oid>>("parent").and_then(|oid| ids.get(&oid)).copied();
+        if let Some(parent) = parent {
+            let id = nodes.len();
+            nodes[parent].children.push(id);
+        }
+        let strategy = row.get::<_, Option<&str>>("strategy").map(|letter| match letter {
+            "h" => Strategy::Hash,
+            "l" => Strategy::List,
+            _ => Strategy::Range,
+        });
+        let key = strategy.map(|strategy| {
+            let columns = keys.remove(oid).unwrap_or_default();
+            Key { strategy, columns }
+        });
+        nodes.push(Node {
+            relation: Relation { schema: row.get("nspname"), name: row.get("relname") },
+            parent,
+            bound: parent.map(|_| Bound::Opaque),
+            key,
+            children: Vec::new(),
+        });
+    }
+    Tree { nodes }
+}

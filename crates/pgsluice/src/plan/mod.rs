@@ -1,0 +1,387 @@
+//! The plan: the catalogue turned into a router and, for each node, the table that its rows are
+//! really sent to.
+//!
+//! A leaf is written directly unless that would change what the server does; then its rows go
+//! through the root, still gathered by leaf, and the reason is said.
+
+pub mod eligible;
+
+mod connections;
+mod detours;
+mod steady;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use pgsluice_core::bucket::{Column, Wire};
+use pgsluice_core::catalog::{KeyColumn, Node, NodeId, ROOT, Relation, Tree, label};
+use pgsluice_core::encode::{Encoder, Odd};
+use pgsluice_core::format::{Format, Syntax};
+use pgsluice_core::parse::Parser;
+use pgsluice_core::route::{Cause, Router};
+use tokio_postgres::Client;
+
+use self::detours::detours;
+use crate::config::Load;
+use crate::control::Control;
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+use crate::pg::connect::{Link, open};
+use crate::pg::conninfo::Target;
+use crate::pg::introspect::Catalogue;
+use crate::pg::sql;
+use crate::pg::two_phase::obstacle;
+use crate::plan::eligible::{Survey, survey};
+
+/// What the server has answered about: the key of a node, or the spelling of one of its columns.
+pub type Answered = (NodeId, Option<usize>);
+
+/// What will happen to the rows of a load; immutable once made.
+#[derive(Debug)]
+pub struct Plan {
+    /// What the server told.
+    pub catalogue: Catalogue,
+    /// The partition tree.
+    pub tree: Arc<Tree>,
+    /// Finds a row's leaf.
+    pub router: Router,
+    /// Finds a row's keys.
+    pub parser: Parser,
+    /// How the input's rows are written, as this server's version reads them.
+    pub format: Format,
+    /// Writes rows in binary; None if all are sent as text.
+    pub encoder: Option<Encoder>,
+    /// Why all rows are sent as text, if they are: what it is about, and the reason.
+    pub text_only: Option<(String, String)>,
+    /// Why the whole load must be one statement on one connection, if it must.
+    pub one_statement: Option<String>,
+    /// Why a load that is all or nothing has one connection only, if it was to have several.
+    pub one_connection: Option<String>,
+    /// How many connections the server has room for, and why, if those are fewer than were to be.
+    pub fewer_connections: Option<(usize, String)>,
+    /// Which leaves are exchanged, if any are to be.
+    pub exchange: Option<Survey>,
+    /// For each node, why its rows go through the root if they do.
+    detours: Vec<Option<String>>,
+}
+
+impl Plan {
+    /// Reads the catalogue of `target` and plans the load.
+    pub async fn make(config: &Load, target: &Target, control: &Control) -> Result<Self> {
+        config.check()?;
+        let Link { mut client, canceller, .. } = control.unless_stopped(open(target)).await?;
+        let making = async {
+            let mut plan = Self::read(config, &mut client).await?;
+            plan.catalogue.define_keys(&client).await?;
+            Ok(plan)
+        };
+        canceller.unless_stopped(control, making).await
+    }
+
+    /// As [`Self::make`], over a connection that is there, without the definitions of keys.
+    pub(crate) async fn read(config: &Load, client: &mut Client) -> Result<Self> {
+        let columns = config.columns.as_deref();
+        let catalogue = Catalogue::read(client, &config.table, columns).await?;
+        let mut plan = Self::new(config, catalogue);
+        if config.exchange {
+            plan.exchange = Some(survey(client, &plan.catalogue, &plan.detours).await?);
+        }
+        plan.fewer_connections = plan.find_room(config, client).await?;
+        if config.atomic && plan.jobs(config) > 1 {
+            plan.one_connection = obstacle(client, &plan.catalogue, config).await?;
+        }
+        Ok(plan)
+    }
+
+    /// Connections that write at the same time.
+    pub fn jobs(&self, config: &Load) -> usize {
+        let why_one = self.one_statement.as_ref().or(self.one_connection.as_ref());
+        let most = self.fewer_connections.as_ref().map_or(config.jobs, |(jobs, _)| *jobs);
+        why_one.map_or(most, |_| 1)
+    }
+
+    /// Threads that route: while one waits for the server's answers another one routes.
+    pub(crate) fn routers(&self, config: &Load) -> usize {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let routers = config.threads.unwrap_or(self.jobs(config).min(processors));
+        routers + usize::from(self.asks())
+    }
+
+    fn new(config: &Load, catalogue: Catalogue) -> Self {
+        let mut tree = catalogue.tree.clone();
+        if !config.native {
+            make_opaque(&mut tree);
+        }
+        let tree = Arc::new(tree);
+        let root = &catalogue.facts[ROOT];
+        let one_statement = root.statement_triggers.then(|| {
+            let root = tree.nodes[ROOT].relation.label();
+            format!("a trigger for each statement on {root} must fire once")
+        });
+        let encoder = encoder(config, &catalogue, one_statement.as_deref());
+        let (encoder, text_only) = match encoder {
+            Ok(encoder) => (Some(encoder), None),
+            Err(why) => (None, Some(why)),
+        };
+        let router = match encoder {
+            // Then every field is looked at anyway.
+            Some(_) => Router::over(Arc::clone(&tree), (0..catalogue.columns.len()).collect()),
+            None => Router::new(Arc::clone(&tree)),
+        };
+        let format = format_for(&config.format, catalogue.version);
+        let parser = Parser::new(&format, router.wanted().to_vec());
+        let detours = detours(&tree, &catalogue.facts);
+        Self {
+            catalogue,
+            tree,
+            router,
+            parser,
+            format,
+            encoder,
+            text_only,
+            one_statement,
+            one_connection: None,
+            fewer_connections: None,
+            exchange: None,
+            detours,
+        }
+    }
+
+    /// The COPY statement that takes the rows of `node`.
+    pub fn copy_statement(&self, node: NodeId, wire: Wire) -> String {
+        let target = if self.detours[node].is_some() { ROOT } else { node };
+        self.copy_into(&self.tree.nodes[target].relation, wire)
+    }
+
+    /// The same into another table.
+    pub(crate) fn copy_into(&self, relation: &Relation, wire: Wire) -> String {
+        let format = (wire == Wire::Text).then_some(&self.format);
+        sql::copy_in(relation, &self.catalogue.columns, format)
+    }
+
+    /// What begins the transaction in which the rows of `node` are sent.
+    pub(crate) fn begin(&self, node: NodeId, wire: Wire) -> String {
+        let lock = self.lock(node, wire);
+        lock.map_or_else(|| sql::BEGIN.to_owned(), |lock| format!("{}; {lock}", sql::BEGIN))
+    }
+
+    /// What locks the tables on which the rows of `node` rely, if any can be locked.
+    pub(crate) fn lock(&self, node: NodeId, wire: Wire) -> Option<String> {
+        let above = |node: &NodeId| self.tree.nodes[*node].parent;
+        let node = match (self.is_direct(node), wire) {
+            (true, _) => node,
+            (false, Wire::Binary) => ROOT,
+            (false, Wire::Text) => return None,
+        };
+        // A table that this user may not insert into cannot be locked either; COPY into the root
+        // does without as well.
+        let mut path: Vec<&Relation> = std::iter::successors(Some(node), above)
+            .filter(|&node| self.catalogue.facts[node].may_insert)
+            .map(|node| &self.tree.nodes[node].relation)
+            .collect();
+        path.reverse();
+        Some(sql::lock(&path))
+    }
+
+    /// Whether the rows of `node` are sent to it by its own name, and it is not the root.
+    pub(crate) fn is_direct(&self, node: NodeId) -> bool {
+        node != ROOT && self.detours[node].is_none()
+    }
+
+    /// The error for a node that is not in the tree any more.
+    pub(crate) fn moved(&self, node: NodeId) -> Error {
+        let [relation, root] = [node, ROOT].map(|node| self.tree.nodes[node].relation.label());
+        let message = format!("table {relation} is no longer a partition of {root}");
+        Error::new(Kind::Server, message)
+            .hint("It was detached, dropped, renamed or replaced after the load had begun: begin the load again.")
+    }
+
+    /// The error for columns whose types have changed.
+    pub(crate) fn retyped(&self) -> Error {
+        let root = self.tree.nodes[ROOT].relation.label();
+        Error::new(Kind::Server, format!("the columns of table {root} are not what they were"))
+            .hint("A column was altered, dropped or renamed after the load had begun: begin the load again.")
+    }
+
+    /// Why the rows of `node` go through the root, if they do and the node is not the root.
+    pub fn detour(&self, node: NodeId) -> Option<&str> {
+        self.detours[node].as_deref()
+    }
+
+    /// The columns by which the rows of `node` are sorted before they are sent, if they are.
+    pub(crate) fn order(&self, node: NodeId) -> Option<&[Column]> {
+        self.catalogue.facts[node].order.as_deref()
+    }
+
+    /// Whether the rows of any leaf are sorted.
+    pub(crate) fn sorts(&self) -> bool {
+        self.encoder.is_some() && self.tree.leaves().any(|leaf| self.order(leaf).is_some())
+    }
+
+    /// Why rows stop at `node` because of `cause`: what it is about, and the reason.
+    pub fn explain(&self, node: NodeId, cause: Cause) -> (String, String) {
+        let relation = self.tree.nodes[node].relation.label();
+        let columns = self.tree.nodes[node].key.as_ref().map_or(&[][..], |key| &key.columns);
+        let name = |column: usize| columns.get(column).map_or("", KeyColumn::name);
+        let key = |column: usize| format!("key {} of {relation}", name(column));
+        match cause {
+            Cause::Opaque => {
+                let why = |column: &KeyColumn| match column {
+                    KeyColumn::Opaque { why, .. } => Some(why.clone()),
+                    _ => None,
+                };
+                let place = columns.iter().position(|column| why(column).is_some()).unwrap_or(0);
+                (key(place), columns.get(place).and_then(why).unwrap_or_default())
+            }
+            Cause::Unanswered => (key(0), "the server could not evaluate it".to_owned()),
+            Cause::Spelling(column) => {
+                let left = match columns.get(column) {
+                    Some(KeyColumn::Expression { .. }) => "the value is left to the server",
+                    _ => "the value's spelling is left to the server",
+                };
+                let refused = self.catalogue.questions.unspelled.as_ref();
+                let refused = refused.map(|why| format!(", which cannot be asked: {why}"));
+                (key(column), format!("{left}{}", refused.unwrap_or_default()))
+            }
+            Cause::Clock(column) => (key(column), "the value depends on the clock".to_owned()),
+            Cause::Missing(column) => (key(column), "the row has too few fields".to_owned()),
+            Cause::NoPartition => {
+                (format!("partitions of {relation}"), "no partition takes the row".to_owned())
+            }
+        }
+    }
+
+    /// Whether the server is asked about the key of any node.
+    pub(crate) fn asks(&self) -> bool {
+        self.catalogue.questions.is_about_keys()
+    }
+
+    /// What of the key of `node` the server is asked about, and why; None if there is nothing.
+    pub fn asked(&self, node: NodeId) -> Option<(String, String)> {
+        let Node { key, relation, .. } = &self.tree.nodes[node];
+        key.as_ref()?.columns.iter().find_map(|column| match column {
+            KeyColumn::Asked { column, why, .. } => Some((
+                format!("key {column} of {}", relation.label()),
+                format!("{why}; the server is asked"),
+            )),
+            _ => None,
+        })
+    }
+
+    /// What rows the server has answered about, and why it was asked; None if it was not.
+    pub fn explain_answered(&self, (node, column): Answered) -> Option<(String, String)> {
+        let Some(column) = column else { return self.asked(node) };
+        let (what, why) = self.explain(node, Cause::Spelling(column));
+        Some((what, format!("{why}, which is asked")))
+    }
+
+    /// Why rows are sent as text although the others are not.
+    pub fn explain_odd(&self, odd: Odd) -> (String, String) {
+        let column = |slot: usize| self.catalogue.columns.get(slot).map_or("", String::as_str);
+        match odd {
+            Odd::Fields => {
+                ("rows sent as text".to_owned(), "too few fields or too many".to_owned())
+            }
+            Odd::Value(slot) => (
+                format!("rows sent as text for column {}", label(column(slot))),
+                "the value's spelling is left to the server".to_owned(),
+            ),
+        }
+    }
+
+    /// Keys that are not routed natively, and detours, before any row is read: what, why.
+    pub fn known_fallbacks(&self) -> Vec<(String, String)> {
+        let mut known = Vec::new();
+        for (node, facts) in self.tree.nodes.iter().enumerate() {
+            let columns = facts.key.as_ref().map_or(&[][..], |key| &key.columns);
+            if columns.iter().any(|column| matches!(column, KeyColumn::Opaque { .. })) {
+                known.push(self.explain(node, Cause::Opaque));
+            }
+            known.extend(self.asked(node));
+        }
+        known.sort();
+        known.dedup();
+        let mut kept: BTreeMap<String, Vec<NodeId>> = BTreeMap::new();
+        for leaf in self.tree.leaves() {
+            let detour = self.detour(leaf).map(str::to_owned);
+            for why in detour.into_iter().chain(self.not_exchanged(leaf)) {
+                kept.entry(why).or_default().push(leaf);
+            }
+        }
+        known.extend(kept.into_iter().map(|(why, leaves)| (self.name(&leaves), why)));
+        let of_load = self.one_statement.iter().chain(&self.one_connection);
+        known.extend(of_load.map(|why| ("the load over one connection".to_owned(), why.clone())));
+        known.extend(
+            self.fewer_connections
+                .as_ref()
+                .map(|(jobs, why)| (format!("no more connections than {jobs}"), why.clone())),
+        );
+        known.extend(self.text_only.clone());
+        known
+    }
+
+    /// Why a leaf is not exchanged, if it was to be.
+    pub fn not_exchanged(&self, leaf: NodeId) -> Option<String> {
+        self.exchange.as_ref()?.why_kept(leaf)
+    }
+
+    /// One table by its name, several by their number.
+    pub fn name(&self, nodes: &[NodeId]) -> String {
+        match nodes {
+            [one] => format!("table {}", self.tree.nodes[*one].relation.label()),
+            several => format!("{} tables", several.len()),
+        }
+    }
+}
+
+/// What encodes the rows; or what they are sent as text for, and why.
+fn encoder(
+    config: &Load,
+    catalogue: &Catalogue,
+    one_statement: Option<&str>,
+) -> Result<Encoder, (String, String)> {
+    let all = |why: &str| Err(("all rows are sent as text".to_owned(), why.to_owned()));
+    if !config.binary {
+        return all("as asked");
+    }
+    if config.rejects.is_some() && !config.is_lasting() {
+        return all("a pipe cannot be read again for rows that are rejected");
+    }
+    // A row that cannot be encoded needs a COPY of its own.
+    if one_statement.is_some() {
+        return all("the load is one statement");
+    }
+    let mut codecs = Vec::new();
+    for (column, codec) in catalogue.columns.iter().zip(&catalogue.codecs) {
+        match codec {
+            Ok(codec) => codecs.push(codec.clone()),
+            Err(why) => return all(&format!("column {}: {why}", label(column))),
+        }
+    }
+    let root = &catalogue.facts[ROOT];
+    if !matches!(root.kind, 'r' | 'p') || !root.may_insert {
+        // Then it cannot be locked, and its columns may change while rows are sent.
+        return all("the table cannot be locked");
+    }
+    match codecs.len() {
+        0 => all("they have no columns"),
+        _ => Ok(Encoder::new(codecs)),
+    }
+}
+
+/// Before PostgreSQL 18 an unquoted line `\.` ends CSV data; from then on it is data.
+pub(crate) fn format_for(format: &Format, version: u32) -> Format {
+    let mut format = format.clone();
+    if let Syntax::Csv { end_marker, .. } = &mut format.syntax {
+        *end_marker = version < 180_000;
+    }
+    format
+}
+
+/// Leaves every key to the server.
+fn make_opaque(tree: &mut Tree) {
+    let keys = tree.nodes.iter_mut().filter_map(|node| node.key.as_mut());
+    for column in keys.flat_map(|key| &mut key.columns) {
+        column.make_opaque(|| "leaves are not found natively, as asked".to_owned());
+    }
+}

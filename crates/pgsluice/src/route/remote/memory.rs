@@ -1,0 +1,297 @@
+//! What the server has answered to one question, by key, and what it is still to be asked.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+use std::ops::Range;
+
+use futures_util::future::{join_all, join3};
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use pgsluice_core::parse::Value;
+use tokio_postgres::error::Severity;
+use tokio_postgres::types::{FromSqlOwned, ToSql};
+use tokio_postgres::{Row, Statement};
+
+use crate::error::sqlstate;
+use crate::error::{Error, Result};
+use crate::pg::connect::Link;
+use crate::pg::question::Question;
+use crate::pg::raw::Text;
+use crate::pg::sql;
+
+/// Keys of one question that are remembered; beyond that it begins anew.
+const REMEMBERED: usize = 1 << 16;
+/// Bytes that these keys may have.
+const REMEMBERED_BYTES: usize = 16 << 20;
+/// Where the server refuses a batch, it is asked about so many pieces of it at once.
+const PIECES: usize = 16;
+
+/// A remembered key: its place, and how often the memory had been cleared before.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Key {
+    era: usize,
+    place: usize,
+}
+
+/// The answers to one question, by key: its fields one after the other, with their lengths.
+pub(super) struct Memory<'a, A> {
+    question: &'a Question,
+    statement: Option<Statement>,
+    /// Whether it is asked under [`sql::EXACT_OUTPUT`].
+    is_spelling: bool,
+    /// The question's fields among those that the parser finds.
+    slots: Vec<usize>,
+    /// The keys' places, found by the keys' hashes.
+    places: HashTable<usize>,
+    hasher: RandomState,
+    /// All keys behind one another, and where each ends.
+    keys: Vec<u8>,
+    ends: Vec<usize>,
+    /// How often it was cleared: what was noted before has no answer any more.
+    era: usize,
+    /// As many for each key as an answer has values.
+    answers: Vec<Option<A>>,
+    /// The places of keys that the server refuses to evaluate.
+    refused: HashSet<usize>,
+    /// The fields of the keys that have no answer yet, as ranges of all keys; None is NULL.
+    texts: Vec<Option<Range<usize>>>,
+}
+
+impl<'a, A: FromSqlOwned> Memory<'a, A> {
+    pub(super) fn of(question: &'a Question, wanted: &[usize]) -> Self {
+        let slots = question.fields.iter().map(|field| wanted.partition_point(|slot| slot < field));
+        Self {
+            question,
+            statement: None,
+            is_spelling: false,
+            slots: slots.collect(),
+            places: HashTable::new(),
+            hasher: RandomState::new(),
+            keys: Vec::new(),
+            ends: Vec::new(),
+            era: 0,
+            answers: Vec::new(),
+            refused: HashSet::new(),
+            texts: Vec::new(),
+        }
+    }
+
+    /// For the question how values are spelled: the answers are read back here, so they must not depend
+    /// on how the user likes to see values. Keys are evaluated as COPY evaluates them.
+    pub(super) fn of_spellings(question: &'a Question, wanted: &[usize]) -> Self {
+        Self { is_spelling: true, ..Self::of(question, wanted) }
+    }
+
+    /// The question's fields among those that the parser finds.
+    pub(super) fn slots(&self) -> &[usize] {
+        &self.slots
+    }
+
+    pub(super) fn begin(&mut self) {
+        if self.ends.len() > REMEMBERED || self.keys.len() > REMEMBERED_BYTES {
+            self.clear();
+        }
+    }
+
+    fn clear(&mut self) {
+        self.era += 1;
+        self.places.clear();
+        self.keys.clear();
+        self.ends.clear();
+        self.answers.clear();
+        self.refused.clear();
+    }
+
+    /// The place of a key, which will be asked about if it is new. `value` gives its fields, by their
+    /// places in the question and among the wanted fields.
+    pub(super) fn note<'r>(&mut self, value: impl FnMut(usize, usize) -> Value<'r>) -> Key {
+        let begin = self.push(value);
+        self.settle(begin)
+    }
+
+    /// As [`Self::note`]; None if there is no value to ask about.
+    pub(super) fn note_any<'r>(
+        &mut self,
+        value: impl FnMut(usize, usize) -> Value<'r>,
+    ) -> Option<Key> {
+        let (begin, texts) = self.push(value);
+        if self.texts[texts..].iter().all(Option::is_none) {
+            self.keys.truncate(begin);
+            self.texts.truncate(texts);
+            return None;
+        }
+        Some(self.settle((begin, texts)))
+    }
+
+    /// Adds the fields of a key; where they begin among the bytes of all keys, and among the texts.
+    fn push<'r>(&mut self, mut value: impl FnMut(usize, usize) -> Value<'r>) -> (usize, usize) {
+        let begin = (self.keys.len(), self.texts.len());
+        for (index, &slot) in self.slots.iter().enumerate() {
+            let text = match value(index, slot) {
+                Value::Text(text) => {
+                    self.keys.extend((text.len() + 1).to_ne_bytes());
+                    self.keys.extend(text);
+                    Some(self.keys.len() - text.len()..self.keys.len())
+                }
+                Value::Null | Value::Missing => {
+                    self.keys.extend(0_usize.to_ne_bytes());
+                    None
+                }
+            };
+            self.texts.push(text);
+        }
+        begin
+    }
+
+    /// The place of the key that was added last, which is taken away again if it is known.
+    fn settle(&mut self, (begin, texts): (usize, usize)) -> Key {
+        let Self { keys, ends, hasher, .. } = self;
+        let key = |place: usize| {
+            let begin = place.checked_sub(1).map_or(0, |before| ends[before]);
+            &keys[begin..ends[place]]
+        };
+        let new = &keys[begin..];
+        let equal = |place: &usize| key(*place) == new;
+        let rehash = |place: &usize| hasher.hash_one(key(*place));
+        let place = match self.places.entry(hasher.hash_one(new), equal, rehash) {
+            Entry::Occupied(known) => {
+                let place = *known.get();
+                self.keys.truncate(begin);
+                self.texts.truncate(texts);
+                place
+            }
+            Entry::Vacant(free) => {
+                let place = self.ends.len();
+                free.insert(place);
+                self.ends.push(self.keys.len());
+                place
+            }
+        };
+        Key { era: self.era, place }
+    }
+
+    pub(super) fn answer(&self, key: Key) -> Option<&[Option<A>]> {
+        let width = self.question.width;
+        let is_known = key.era == self.era && !self.refused.contains(&key.place);
+        self.answers.get(key.place * width..(key.place + 1) * width).filter(|_| is_known)
+    }
+
+    /// If the server refuses a batch, it is asked again about pieces of it, down to the keys that it
+    /// refuses: where a row goes must not depend on the rows that it is asked about with, or another
+    /// run would send it elsewhere.
+    pub(super) async fn ask(&mut self, link: &Link) -> Result<()> {
+        if self.texts.is_empty() {
+            return Ok(());
+        }
+        let known = self.answers.len() / self.question.width;
+        self.answers.resize_with(self.ends.len() * self.question.width, || None);
+        match self.prepare(link).await {
+            Ok(statement) => self.ask_all(link, &statement, known).await?,
+            // It was not refused when the load was planned.
+            Err(error) => return Err(unasked(error)),
+        }
+        self.texts.clear();
+        Ok(())
+    }
+
+    /// Asks about all keys from `known` on, in as few pieces as it takes.
+    async fn ask_all(&mut self, link: &Link, statement: &Statement, known: usize) -> Result<()> {
+        let all = known..self.ends.len();
+        let mut batches = Vec::from([all]);
+        while !batches.is_empty() {
+            let queries = batches.iter().map(|keys| self.query(link, statement, known, keys));
+            let outcomes = join_all(queries).await;
+            let mut pieces = Vec::new();
+            for (keys, outcome) in batches.into_iter().zip(outcomes) {
+                match outcome {
+                    Ok(row) => self.learn(&keys, &row)?,
+                    Err(error) if !is_refusal(&error) => return Err(unasked(error)),
+                    Err(_) if keys.len() == 1 => _ = self.refused.insert(keys.start),
+                    Err(_) => {
+                        let piece = keys.len().div_ceil(PIECES);
+                        let begins = keys.clone().step_by(piece);
+                        pieces.extend(begins.map(|begin| begin..keys.end.min(begin + piece)));
+                    }
+                }
+            }
+            batches = pieces;
+        }
+        Ok(())
+    }
+
+    async fn prepare(&mut self, link: &Link) -> Result<Statement, tokio_postgres::Error> {
+        if let Some(statement) = &self.statement {
+            return Ok(statement.clone());
+        }
+        let statement = link.client.prepare(&self.question.sql).await?;
+        Ok(self.statement.insert(statement).clone())
+    }
+
+    /// Asks about `keys`, by their places; the first that has no answer yet is `known`.
+    async fn query(
+        &self,
+        link: &Link,
+        statement: &Statement,
+        known: usize,
+        keys: &Range<usize>,
+    ) -> Result<Row, tokio_postgres::Error> {
+        let text = |range: &Option<Range<usize>>| {
+            range.as_ref().map(|range| Text(&self.keys[range.clone()]))
+        };
+        let slots = self.slots.len();
+        let texts = &self.texts[(keys.start - known) * slots..(keys.end - known) * slots];
+        let column = |field: usize| -> Vec<Option<Text<'_>>> {
+            texts.iter().skip(field).step_by(slots).map(text).collect()
+        };
+        let columns: Vec<Vec<Option<Text<'_>>>> = (0..slots).map(column).collect();
+        let fields = columns.iter().map(|column| column as &(dyn ToSql + Sync));
+        let bounds = self.question.bounds.iter().map(|bounds| bounds as &(dyn ToSql + Sync));
+        let parameters: Vec<_> = fields.chain(bounds).collect();
+        let asking = link.client.query_one(statement, &parameters);
+        if !self.is_spelling {
+            return asking.await;
+        }
+        // They are sent in this order, with nothing between them.
+        let (set, row, reset) = join3(
+            link.client.batch_execute(sql::EXACT_OUTPUT),
+            asking,
+            link.client.batch_execute(sql::OWN_OUTPUT),
+        )
+        .await;
+        set.and(reset).and(row)
+    }
+
+    /// Remembers what the server has answered about `keys`.
+    fn learn(&mut self, keys: &Range<usize>, row: &Row) -> Result<(), tokio_postgres::Error> {
+        let width = self.question.width;
+        let places: Vec<i64> = row.try_get(0)?;
+        for index in 0..width {
+            let answers: Vec<Option<A>> = row.try_get(index + 1)?;
+            for (place, answer) in places.iter().zip(answers) {
+                self.answers[(keys.start + *place as usize - 1) * width + index] = answer;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether an error is about the keys that are asked, and ends the statement only.
+fn is_refusal(error: &tokio_postgres::Error) -> bool {
+    error.as_db_error().is_some_and(|error| {
+        let severity = error.parsed_severity();
+        let is_fatal = matches!(severity, Some(Severity::Fatal | Severity::Panic));
+        let code = error.code().code();
+        !is_fatal && sqlstate::blames_row(code) && !sqlstate::is_about_names(code)
+    })
+}
+
+/// The error for a question that the server does not answer whatever the keys. If its rows went to the
+/// slow lane instead, a run that is answered would look for them elsewhere.
+fn unasked(error: tokio_postgres::Error) -> Error {
+    match error.as_db_error() {
+        Some(refusal) if sqlstate::is_about_names(refusal.code().code()) => Error::from(refusal)
+            .detail("The server was asked to evaluate keys, which it had agreed to when the load began.")
+            .only_hint("Undo what was revoked or changed meanwhile, and run the same command again."),
+        _ => error.into(),
+    }
+}

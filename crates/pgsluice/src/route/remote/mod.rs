@@ -1,0 +1,145 @@
+//! Ask: the server evaluates the keys of a batch of rows, on a connection of its own.
+//!
+//! One query for each question that a batch has, all of them under way at once. Keys that were
+//! asked about before are remembered, so that a key of few values costs next to nothing.
+
+mod memory;
+
+use futures_util::future::{try_join, try_join_all};
+use pgsluice_core::catalog::NodeId;
+use pgsluice_core::parse::{Fields, Value};
+use pgsluice_core::route::Answers;
+use pgsluice_core::types::KeyType;
+use tokio::runtime::Runtime;
+
+use self::memory::{Key, Memory};
+use crate::control::Control;
+use crate::error::{Error, Result};
+use crate::pg::caution::Caution;
+use crate::pg::connect::{self, Link};
+use crate::pg::conninfo::Target;
+use crate::pg::runtime::runtime;
+use crate::pg::sql;
+use crate::plan::Plan;
+
+/// One connection that answers, with what it has answered.
+pub(crate) struct Asker<'a> {
+    plan: &'a Plan,
+    control: &'a Control,
+    // Before the runtime, on which it runs.
+    link: Link,
+    runtime: Runtime,
+    /// By the question's number; None where nothing was asked yet.
+    memories: Vec<Option<Memory<'a, i64>>>,
+    spellings: Option<Memory<'a, String>>,
+    /// Of each field of a spelling: its type, where it is one column's alone, and what is not asked.
+    fields: Vec<(Option<&'a KeyType>, Caution)>,
+    /// For values that are read.
+    scratch: Vec<u8>,
+}
+
+/// Where an answer is remembered, until the next split.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    question: usize,
+    key: Key,
+}
+
+/// Where the server's spelling of a row's keys is remembered, until the next split.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spelled(Key);
+
+impl<'a> Asker<'a> {
+    /// Connects.
+    pub(crate) fn open(plan: &'a Plan, control: &'a Control, target: &Target) -> Result<Self> {
+        let runtime = runtime()?;
+        let opening = async {
+            let link = connect::open(target).await?;
+            link.client.batch_execute(sql::PATIENT).await?;
+            link.client.batch_execute(sql::ASKING_SESSION).await?;
+            Ok(link)
+        };
+        let link = runtime.block_on(control.unless_stopped(opening))?;
+        let wanted = plan.router.wanted();
+        let questions = &plan.catalogue.questions;
+        let spelling = questions.spelling.as_ref();
+        let spellings = spelling.map(|spelling| Memory::of_spellings(spelling, wanted));
+        let fields = spelling.map_or(&[][..], |spelling| &spelling.fields);
+        let known = |&field: &usize| (plan.tree.key_type(field), questions.caution(field));
+        let fields = fields.iter().map(known).collect();
+        Ok(Self {
+            plan,
+            control,
+            link,
+            runtime,
+            memories: Vec::new(),
+            spellings,
+            fields,
+            scratch: Vec::new(),
+        })
+    }
+
+    /// Forgets what has grown too large. The places of the split before are void.
+    pub(crate) fn begin(&mut self) {
+        self.memories.iter_mut().flatten().for_each(Memory::begin);
+        self.spellings.iter_mut().for_each(Memory::begin);
+    }
+
+    /// Notes a row that is at `node`; where its answer will be. None if nothing can be asked.
+    pub(crate) fn note(&mut self, node: NodeId, row: &[u8], keys: &Fields) -> Option<Place> {
+        let (number, question) = self.plan.catalogue.questions.of(node)?;
+        if self.memories.len() <= number {
+            self.memories.resize_with(number + 1, || None);
+        }
+        let wanted = self.plan.router.wanted();
+        let memory = self.memories[number].get_or_insert_with(|| Memory::of(question, wanted));
+        Some(Place { question: number, key: memory.note(|_, slot| keys.get(slot, row)) })
+    }
+
+    /// Notes a row with a value whose spelling is not read natively; where the server's will be. Values
+    /// that are read natively are not asked about, nor those that depend on the clock. None if no other
+    /// is left.
+    pub(crate) fn note_spelling(&mut self, row: &[u8], keys: &Fields) -> Option<Spelled> {
+        let Self { spellings, fields, scratch, .. } = self;
+        let unread = |index: usize, slot: usize| match keys.get(slot, row) {
+            Value::Text(text) => {
+                let (ty, caution) = fields[index];
+                let is_read = ty.is_some_and(|ty| ty.parse(text, scratch).is_some());
+                let is_left_out = is_read || !caution.admits(text, scratch);
+                if is_left_out { Value::Null } else { Value::Text(text) }
+            }
+            other => other,
+        };
+        spellings.as_mut()?.note_any(unread).map(Spelled)
+    }
+
+    /// Asks about all keys that were noted and are not known yet.
+    pub(crate) fn ask(&mut self) -> Result<()> {
+        let Self { control, link, runtime, memories, spellings, .. } = self;
+        let asking = async {
+            let memories = memories.iter_mut().flatten().map(|memory| memory.ask(link));
+            let spellings = spellings.iter_mut().map(|memory| memory.ask(link));
+            try_join(try_join_all(memories), try_join_all(spellings)).await
+        };
+        match runtime.block_on(link.canceller.settle(control, asking)) {
+            Some(asked) => asked.map(|_| ()),
+            None => Err(control.failure().unwrap_or_else(Error::interrupted)),
+        }
+    }
+
+    /// The answer; None if the server refused to evaluate the key.
+    pub(crate) fn answer(&self, place: Place) -> Option<Answers<'_>> {
+        self.memories.get(place.question)?.as_ref()?.answer(place.key)
+    }
+
+    /// The server's spellings of a row's keys, each with its place among the wanted fields; None if
+    /// it refused. What was not asked about has none.
+    pub(crate) fn spelling(
+        &self,
+        place: Spelled,
+    ) -> Option<impl Iterator<Item = (usize, Option<&str>)>> {
+        let memory = self.spellings.as_ref()?;
+        let texts = memory.answer(place.0)?.iter().map(Option::as_deref);
+        Some(memory.slots().iter().copied().zip(texts))
+    }
+}

@@ -1,0 +1,262 @@
+//! Parse and route, for one thread: a split's rows to their leaves, or as far as they get.
+//!
+//! Rows that stop where the server must evaluate a key, or read a value that is spelled in a way
+//! of its own, are asked about together, once the rest of the split is routed, and go on from there.
+
+use std::collections::BTreeMap;
+
+use pgsluice_core::catalog::NodeId;
+use pgsluice_core::format::Format;
+use pgsluice_core::parse::{self, Fields, Parser, Value};
+use pgsluice_core::route::{Cause, Route, Scratch};
+
+use crate::control::Control;
+use crate::error::Result;
+use crate::pg::conninfo::Target;
+use crate::plan::{Answered, Plan};
+use crate::route::remote::{Asker, Place, Spelled};
+use crate::source::Split;
+
+/// What one thread needs for routing; reused from split to split.
+pub(crate) struct Routing<'a> {
+    plan: &'a Plan,
+    control: &'a Control,
+    target: &'a Target,
+    keys: Fields,
+    scratch: Scratch,
+    asked: Vec<Asked>,
+    answered: BTreeMap<Answered, u64>,
+    /// Finds the keys of a row in the server's spelling, and the row.
+    respelled: Parser,
+    text: Vec<u8>,
+    /// Opened when the first row needs it.
+    asker: Option<Asker<'a>>,
+    /// See [`Reached::waiting`].
+    waiting: Option<usize>,
+}
+
+/// A row that the server is asked about.
+#[derive(Clone, Copy)]
+struct Asked {
+    index: usize,
+    /// Where its keys are in the server's spelling, if its own is not read natively.
+    spelled: Option<Spelled>,
+    about: About,
+}
+
+#[derive(Clone, Copy)]
+enum About {
+    Key(NodeId, Option<Place>),
+    Spelling(NodeId, usize),
+}
+
+/// A row that is as far as it gets.
+pub(crate) struct Reached<'r> {
+    /// Its place in the split.
+    pub index: usize,
+    /// Its bytes, or a row of COPY text with the same keys as the server spells them.
+    pub row: &'r [u8],
+    /// Its keys.
+    pub keys: &'r Fields,
+    /// Where it is: at a leaf, or at a node that it does not get beyond.
+    pub at: Result<NodeId, (NodeId, Cause)>,
+    /// Whether the server was asked about it.
+    pub asked: bool,
+    /// The first row of the split, by its place, that still waits for the server, or may again.
+    pub waiting: Option<usize>,
+}
+
+impl<'a> Routing<'a> {
+    /// Routing by `plan`; the server that is asked is `target`.
+    pub(crate) fn new(plan: &'a Plan, control: &'a Control, target: &'a Target) -> Self {
+        Self {
+            plan,
+            control,
+            target,
+            keys: Fields::default(),
+            scratch: Scratch::default(),
+            asked: Vec::new(),
+            answered: BTreeMap::new(),
+            respelled: Parser::new(&Format::text(), plan.router.wanted().to_vec()),
+            text: Vec::new(),
+            asker: None,
+            waiting: None,
+        }
+    }
+
+    /// The rows that the server has answered about, by what it was asked.
+    pub(crate) fn answered(self) -> BTreeMap<Answered, u64> {
+        self.answered
+    }
+
+    /// Routes all rows of `split`, and hands over each when it is as far as it gets. Rows that the
+    /// server was asked about come after the others.
+    pub(crate) fn route_all(
+        &mut self,
+        split: &Split,
+        mut reached: impl FnMut(Reached<'_>),
+    ) -> Result<()> {
+        let mut is_waiting = self.route(split, &mut reached)?;
+        while is_waiting {
+            self.ask()?;
+            is_waiting = self.resume(split, &mut reached)?;
+        }
+        Ok(())
+    }
+
+    /// Routes the rows of `split` that the server need not be asked about, and hands over each. Whether
+    /// there are others: then comes [`Self::ask`].
+    pub(crate) fn route(
+        &mut self,
+        split: &Split,
+        mut reached: impl FnMut(Reached<'_>),
+    ) -> Result<bool> {
+        let Plan { parser, router, .. } = self.plan;
+        if let Some(asker) = &mut self.asker {
+            asker.begin();
+        }
+        for (index, row) in split.rows.iter().enumerate() {
+            let row = row.of(&split.bytes);
+            parser.parse(row, &mut self.keys);
+            let route = router.route(row, &self.keys, &mut self.scratch);
+            self.waiting = self.asked.first().map(|asked| asked.index);
+            self.reach(index, row, route, None, &mut reached)?;
+        }
+        Ok(!self.asked.is_empty())
+    }
+
+    /// Asks the server about the rows that wait. Then comes [`Self::resume`].
+    pub(crate) fn ask(&mut self) -> Result<()> {
+        self.asker.as_mut().map_or(Ok(()), Asker::ask)
+    }
+
+    /// Goes on with the rows of `split` that the server was asked about, and hands over each that is as
+    /// far as it gets. Whether it must be asked about others, as on each level of the tree.
+    pub(crate) fn resume(
+        &mut self,
+        split: &Split,
+        mut reached: impl FnMut(Reached<'_>),
+    ) -> Result<bool> {
+        let mut text = std::mem::take(&mut self.text);
+        let rows = self.asked.len();
+        for place in 0..rows {
+            let asked = self.asked[place];
+            let mut row = split.rows[asked.index].of(&split.bytes);
+            self.plan.parser.parse(row, &mut self.keys);
+            let is_spelled = self.spell(asked, row, &mut text);
+            if is_spelled {
+                row = &text;
+                self.respelled.parse(row, &mut self.keys);
+            }
+            let route = self.answered_route(asked.about, is_spelled, row);
+            // Those that wait again come before those whose turn is still to come.
+            let waiting = self.asked.get(rows).or(self.asked[..rows].get(place + 1));
+            self.waiting = waiting.map(|asked| asked.index);
+            self.reach(asked.index, row, route, Some(asked), &mut reached)?;
+        }
+        self.asked.drain(..rows);
+        self.text = text;
+        Ok(!self.asked.is_empty())
+    }
+
+    /// Hands a row over, or notes what the server is to be asked about it; `before` is what it was
+    /// asked before.
+    fn reach(
+        &mut self,
+        index: usize,
+        row: &[u8],
+        route: Route,
+        before: Option<Asked>,
+        reached: &mut impl FnMut(Reached<'_>),
+    ) -> Result<()> {
+        let spelled = before.and_then(|asked| asked.spelled);
+        let at = match route {
+            Route::Leaf(leaf) => Ok(leaf),
+            Route::Node(node, Cause::Spelling(column)) => {
+                if spelled.is_none() && self.plan.catalogue.questions.spelling.is_some() {
+                    let asker = opened(&mut self.asker, self.plan, self.control, self.target)?;
+                    if let Some(spelled) = asker.note_spelling(row, &self.keys) {
+                        let (spelled, about) = (Some(spelled), About::Spelling(node, column));
+                        self.asked.push(Asked { index, spelled, about });
+                        return Ok(());
+                    }
+                }
+                let clock = self.plan.clock_at(node, Some(column), row, &self.keys);
+                Err((node, clock.unwrap_or(Cause::Spelling(column))))
+            }
+            Route::Ask(node) => match self.plan.clock_at(node, None, row, &self.keys) {
+                Some(clock) => Err((node, clock)),
+                None => {
+                    let asker = opened(&mut self.asker, self.plan, self.control, self.target)?;
+                    let about = About::Key(node, asker.note(node, row, &self.keys));
+                    self.asked.push(Asked { index, spelled, about });
+                    return Ok(());
+                }
+            },
+            Route::Node(node, cause) => Err((node, cause)),
+        };
+        reached(Reached {
+            index,
+            row,
+            keys: &self.keys,
+            at,
+            asked: before.is_some(),
+            waiting: self.waiting,
+        });
+        Ok(())
+    }
+
+    /// Writes the row's keys as the server spells them, if it was asked to and did.
+    fn spell(&self, asked: Asked, row: &[u8], text: &mut Vec<u8>) -> bool {
+        let asker = self.asker.as_ref().zip(asked.spelled);
+        let Some(mut spelled) = asker.and_then(|(asker, place)| asker.spelling(place)) else {
+            return false;
+        };
+        let mut next = spelled.next();
+        let values = self.plan.router.wanted().iter().enumerate().map(|(slot, &field)| {
+            let value = match next {
+                Some((place, value)) if place == slot => {
+                    next = spelled.next();
+                    let own = self.keys.get(slot, row);
+                    value.map_or(own, |value| Value::Text(value.as_bytes()))
+                }
+                _ => self.keys.get(slot, row),
+            };
+            (field, value)
+        });
+        parse::text_row(values, text);
+        true
+    }
+
+    /// Goes on from where the server was asked.
+    fn answered_route(&mut self, about: About, is_spelled: bool, row: &[u8]) -> Route {
+        let Plan { router, .. } = self.plan;
+        match about {
+            About::Key(node, place) => {
+                let asker = self.asker.as_ref().zip(place);
+                let Some(answers) = asker.and_then(|(asker, place)| asker.answer(place)) else {
+                    return Route::Node(node, Cause::Unanswered);
+                };
+                *self.answered.entry((node, None)).or_default() += 1;
+                router.resume(node, answers, row, &self.keys, &mut self.scratch)
+            }
+            About::Spelling(node, column) if is_spelled => {
+                *self.answered.entry((node, Some(column))).or_default() += 1;
+                router.route(row, &self.keys, &mut self.scratch)
+            }
+            About::Spelling(node, column) => Route::Node(node, Cause::Spelling(column)),
+        }
+    }
+}
+
+fn opened<'s, 'a>(
+    asker: &'s mut Option<Asker<'a>>,
+    plan: &'a Plan,
+    control: &'a Control,
+    target: &Target,
+) -> Result<&'s mut Asker<'a>> {
+    match asker {
+        Some(asker) => Ok(asker),
+        none => Ok(none.insert(Asker::open(plan, control, target)?)),
+    }
+}

@@ -1,0 +1,55 @@
+//! What every stage of one load sees, and nothing that changes except through [`Control`].
+
+use std::sync::Arc;
+
+use pgsluice_core::bucket::RowAt;
+use pgsluice_core::position::Position;
+
+use crate::atomic::Atomic;
+use crate::control::Control;
+use crate::counts::first_row::Opening;
+use crate::error::Place;
+use crate::exchange::Exchange;
+use crate::ledger::Ledger;
+use crate::plan::Plan;
+use crate::rejects::Rejects;
+use crate::source::Input;
+use crate::source::splits::Splits;
+
+/// One load: its plan, its inputs, and how it is watched and stopped.
+pub(crate) struct Flow<'a> {
+    pub plan: &'a Plan,
+    pub control: &'a Arc<Control>,
+    pub inputs: Arc<[Input]>,
+    pub opening: &'a Opening,
+    pub exchange: Option<&'a Exchange<'a>>,
+    pub rejects: Option<&'a Rejects>,
+    /// The transactions of a load that is all or nothing.
+    pub atomic: Option<&'a Atomic>,
+    /// None if none is kept.
+    pub ledger: Option<&'a Ledger>,
+    pub splits: Splits,
+}
+
+impl<'a> Flow<'a> {
+    /// A load that is about to begin.
+    pub(crate) fn new(
+        plan: &'a Plan,
+        control: &'a Arc<Control>,
+        inputs: Arc<[Input]>,
+        opening: &'a Opening,
+        exchange: Option<&'a Exchange<'a>>,
+        rejects: Option<&'a Rejects>,
+        ledger: Option<&'a Ledger>,
+    ) -> Self {
+        let splits = Splits::default();
+        Self { plan, control, inputs, opening, exchange, rejects, atomic: None, ledger, splits }
+    }
+
+    /// Where a row stands, in the words of the user.
+    pub(crate) fn place_of(&self, at: RowAt) -> Option<Place> {
+        let Position { source, offset, line } = self.splits.position_of(at)?;
+        let source = self.inputs.get(source as usize)?.name.clone();
+        Some(Place { source, line, offset })
+    }
+}
