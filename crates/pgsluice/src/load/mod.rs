@@ -10,52 +10,46 @@
 //! One thread reads the inputs and finds the rows. The others take whole splits and whole payloads,
 //! so that no lock is taken for a row. Whoever fails first stops all the others.
 
+mod attempt;
 pub mod failed;
-pub(crate) mod finish;
-pub(crate) mod lag;
-pub(crate) mod lock_watch;
-pub(crate) mod retry;
-pub(crate) mod small;
-pub(crate) mod walk;
+mod finish;
+mod finished;
+mod lag;
+mod lock_watch;
+mod retry;
+mod small;
+mod walk;
+mod watched;
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use tokio::runtime::Runtime;
-use tokio_postgres::Client;
 
-use crate::atomic::Atomic;
 use crate::atomic::watch::watch;
 use crate::bucket::bucketing::Bucketing;
 use crate::bucket::queue::{Filling, Queue};
 use crate::config::{Load, Sink};
 use crate::control::Control;
-use crate::counts::first_row::Opening;
 use crate::counts::outcome::{Committed, Outcome, Tally};
 use crate::counts::summary::{Summary, fresh_id};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::exchange::Exchange;
 use crate::inspect::selftest::{self, Samples};
-use crate::ledger::{self, Begun, Ledger, Run, refuse, withdraw};
-use crate::load::failed::with_committed;
-use crate::partitions;
-use crate::pg;
-use crate::pg::connect::{self, Link};
+use crate::ledger::{self, Run, withdraw};
 use crate::pg::conninfo::Target;
 use crate::pg::runtime::runtime;
-use crate::plan::Plan;
-use crate::rejects::{self, Rejects};
+use crate::rejects;
 use crate::route::routing::Routing;
 use crate::sink::copy::Lane;
 use crate::sink::flow::Flow;
 use crate::sink::null;
-use crate::source::reading::{PATIENCE, Reading};
-use crate::source::{self, Input, Reader, Split};
-use crate::testing::failpoint::failpoint;
+use crate::source::reading::Reading;
+use crate::source::{Input, Reader, Split};
 use crate::testing::fault::flaw;
+use attempt::attempt;
+use watched::watched;
 
 /// Loads the inputs into the table. Blocks until all rows are committed or the load has failed;
 /// watch and stop it through `control`.
@@ -79,187 +73,13 @@ pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Su
         }
         outcome => outcome,
     };
-    let outcome = beside(attempts, |over| {
+    let outcome = watched(attempts, |over| {
         lock_watch::watch(config.lock_timeout, target, control, over);
     });
     if let (Err(error), Some(named)) = (&outcome, ledger::named(config, &id)) {
         runtime()?.block_on(withdraw((&named, &by), error, target, control));
     }
     outcome
-}
-
-fn attempt(
-    config: &Load,
-    (id, by): (&str, &Run),
-    target: &Target,
-    control: &Arc<Control>,
-) -> Result<Summary> {
-    let opening = Opening::new();
-    let inputs: Arc<[Input]> = source::resolve(&config.files)?.into();
-    let runtime = runtime()?;
-    if config.keeps_ledger() {
-        control.set_resume(id);
-    }
-    // Nobody asks of any other error before the first row whether there are rows in the table.
-    let early = |error: Error| {
-        let asks = control.may_have_rows() || error.kind() == Kind::Interrupted;
-        if asks { with_committed(error, control) } else { error }
-    };
-    let handful = small::load(config, (id, by), &inputs, target, control, &opening);
-    if let Some(summary) = runtime.block_on(handful).map_err(early)? {
-        return Ok(summary);
-    }
-    let created = if config.create_partitions {
-        partitions::create(config, target, control).map_err(early)?
-    } else {
-        Vec::new()
-    };
-    let beginning = begin(config, (id, by), &inputs, target, control);
-    // By its session others know to the end that the load is alive.
-    let (plan, begun, _keeper) = runtime.block_on(beginning).map_err(early)?;
-    failpoint("load::begun");
-    let ledger = match begun {
-        Some(Begun::Running(ledger)) => Some(ledger),
-        Some(Begun::Finished(ledger, rows)) => {
-            let read = read_again(config, &plan, &inputs, ledger, control);
-            read.map_err(|error| refuse(error, id))?;
-            return Ok(Summary::of_finished(id, &plan, rows, &opening));
-        }
-        None => None,
-    };
-    if let Some(ledger) = ledger.as_ref().filter(|it| config.atomic && it.is_resumed()) {
-        return Err(with_committed(ledger.begun_otherwise(), control));
-    }
-    if let Some(ledger) = &ledger {
-        let walked = walk::check(config, &plan, &inputs, ledger, target, control);
-        walked.map_err(|error| if is_refused(&error) { error } else { early(error) })?;
-    }
-    let atomic = (config.atomic && config.sink == Sink::Copy && plan.one_statement.is_none())
-        .then(|| Atomic::new(plan.jobs(config)));
-    let exchange = plan.exchange.as_ref().map(|survey| {
-        runtime.block_on(Exchange::begin(&plan, survey, target, control)).map_err(early)
-    });
-    let exchange = exchange.transpose()?;
-    let total = inputs.iter().map(|input| input.size).sum::<Option<u64>>();
-    control.bytes_total.store(total.unwrap_or(0), Relaxed);
-
-    let exchange = exchange.as_ref();
-    let header_row = Arc::default();
-    let rejects = rejects::begin(config, id, &plan, &inputs, ledger.as_ref(), &header_row)?;
-    let flow =
-        Flow::new(&plan, control, inputs, &opening, exchange, rejects.as_ref(), ledger.as_ref());
-    let flow = Flow { atomic: atomic.as_ref(), ..flow };
-    let running = || run(config, target, &flow, &header_row, &runtime);
-    let mut outcome = match config.max_lag {
-        Some(most) => {
-            // Until it has looked once.
-            control.is_paused.store(true, Relaxed);
-            beside(running, |over| lag::watch(most, target, control, over))
-        }
-        None => running(),
-    };
-    if let Some(error) = rejects.as_ref().and_then(|rejects| rejects.too_many(&outcome)) {
-        control.fail(error);
-    }
-    let finished = runtime.block_on(finish::finish(config, target, &flow, &outcome));
-    let kept = rejects.as_ref().map_or(Ok(()), Rejects::finish);
-    finished.and(kept).map_err(|error| with_committed(error, control))?;
-    outcome.exchanged = exchange.map(Exchange::done).unwrap_or_default();
-    let bytes = control.bytes_read.load(Relaxed);
-    let summary = Summary::new(id, &plan, &outcome, config, bytes, &opening);
-    Ok(Summary { partitions_created: created, ..summary })
-}
-
-/// Whether the load cannot be resumed as it is: there is no use in saying how to.
-fn is_refused(error: &Error) -> bool {
-    matches!(error.code(), Some("55000" | "0A000"))
-}
-
-/// The outcome of `work`, while `watch` looks on in a thread of its own until it is told that it is over.
-fn beside<T>(work: impl FnOnce() -> T, watch: impl FnOnce(&AtomicBool) + Send) -> T {
-    let over = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let watch = scope.spawn(|| watch(&over));
-        let _told = Told { over: &over, watch: watch.thread() };
-        work()
-    })
-}
-
-/// Tells a watch that it is over when it is dropped, also by a panic: the scope waits for its thread.
-struct Told<'a> {
-    over: &'a AtomicBool,
-    watch: &'a thread::Thread,
-}
-
-impl Drop for Told<'_> {
-    fn drop(&mut self) {
-        self.over.store(true, Relaxed);
-        self.watch.unpark();
-    }
-}
-
-/// The plan, and how the load begins in the ledger if one is kept, with the session that has begun it.
-async fn begin(
-    config: &Load,
-    (id, by): (&str, &Run),
-    inputs: &[Input],
-    target: &Target,
-    control: &Control,
-) -> Result<(Plan, Option<Begun>, Option<Client>)> {
-    let Link { mut client, canceller, .. } = control.unless_stopped(connect::open(target)).await?;
-    let beginning = async {
-        if config.max_lag.is_some() {
-            pg::lag::check_rights(&client).await?;
-        }
-        let mut plan = Plan::read(config, &mut client).await?;
-        if let Some(why) = control.alone() {
-            plan.one_connection.get_or_insert(why.to_owned());
-        }
-        let Some(named) = ledger::named(config, id) else { return Ok((plan, None)) };
-        let of_load = (&named, by);
-        plan.catalogue.read_reads(&client).await?;
-        let begun =
-            ledger::begin(config, of_load, &plan, inputs, (&mut client, target), control).await?;
-        Ok((plan, Some(begun)))
-    };
-    let (plan, begun) = canceller.unless_stopped(control, beginning).await?;
-    let keeper = begun.is_some().then_some(client);
-    Ok((plan, begun, keeper))
-}
-
-/// Reads the streams of a load that is finished: they must be what they were.
-fn read_again(
-    config: &Load,
-    plan: &Plan,
-    inputs: &Arc<[Input]>,
-    ledger: Ledger,
-    control: &Control,
-) -> Result<()> {
-    if inputs.iter().all(|input| input.size.is_some()) {
-        return Ok(());
-    }
-    let columns = &plan.catalogue.columns;
-    let mut reader = Reader::new(Arc::clone(inputs), &plan.format, config.header, columns);
-    let inputs = Arc::clone(inputs);
-    let mut reading = move || {
-        let mut used = None;
-        while let Some(split) = reader.next(used)? {
-            ledger.meet(&split, &inputs)?;
-            used = Some(split);
-        }
-        ledger.check_finished()
-    };
-    // It may wait for its input when the load was stopped.
-    let (done, outcome) = channel();
-    thread::spawn(move || done.send(reading()));
-    while !control.is_stopped() {
-        match outcome.recv_timeout(PATIENCE) {
-            Ok(outcome) => return outcome,
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => break,
-        }
-    }
-    Err(control.failure().unwrap_or_else(Error::interrupted))
 }
 
 /// Runs all threads to their end. Failures are in `flow.control`.

@@ -1,0 +1,146 @@
+//! One attempt at a load: what comes before its rows, and after them.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use tokio_postgres::Client;
+
+use super::failed::with_committed;
+use super::watched::watched;
+use super::{finish, finished, lag, run, small, walk};
+use crate::atomic::Atomic;
+use crate::config::{Load, Sink};
+use crate::control::Control;
+use crate::counts::first_row::Opening;
+use crate::counts::summary::Summary;
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+use crate::exchange::Exchange;
+use crate::ledger::{self, Begun, Run, refuse};
+use crate::partitions;
+use crate::pg;
+use crate::pg::connect::{self, Link};
+use crate::pg::conninfo::Target;
+use crate::pg::runtime::runtime;
+use crate::plan::Plan;
+use crate::rejects::{self, Rejects};
+use crate::sink::flow::Flow;
+use crate::source::{self, Input};
+use crate::testing::failpoint::failpoint;
+
+/// Makes one attempt: opens, plans and begins, runs the flow, and finishes.
+pub(super) fn attempt(
+    config: &Load,
+    (id, by): (&str, &Run),
+    target: &Target,
+    control: &Arc<Control>,
+) -> Result<Summary> {
+    let opening = Opening::new();
+    let inputs: Arc<[Input]> = source::resolve(&config.files)?.into();
+    let runtime = runtime()?;
+    if config.keeps_ledger() {
+        control.set_resume(id);
+    }
+    // Nobody asks of any other error before the first row whether there are rows in the table.
+    let early = |error: Error| {
+        let asks = control.may_have_rows() || error.kind() == Kind::Interrupted;
+        if asks { with_committed(error, control) } else { error }
+    };
+    let handful = small::load(config, (id, by), &inputs, target, control, &opening);
+    if let Some(summary) = runtime.block_on(handful).map_err(early)? {
+        return Ok(summary);
+    }
+    let created = if config.create_partitions {
+        partitions::create(config, target, control).map_err(early)?
+    } else {
+        Vec::new()
+    };
+    let beginning = begin(config, (id, by), &inputs, target, control);
+    // By its session others know to the end that the load is alive.
+    let (plan, begun, _keeper) = runtime.block_on(beginning).map_err(early)?;
+    failpoint("load::begun");
+    let ledger = match begun {
+        Some(Begun::Running(ledger)) => Some(ledger),
+        Some(Begun::Finished(ledger, rows)) => {
+            let read = finished::check_streams(config, &plan, &inputs, ledger, control);
+            read.map_err(|error| refuse(error, id))?;
+            return Ok(Summary::of_finished(id, &plan, rows, &opening));
+        }
+        None => None,
+    };
+    if let Some(ledger) = ledger.as_ref().filter(|it| config.atomic && it.is_resumed()) {
+        return Err(with_committed(ledger.begun_otherwise(), control));
+    }
+    if let Some(ledger) = &ledger {
+        let walked = walk::check(config, &plan, &inputs, ledger, target, control);
+        walked.map_err(|error| if is_refused(&error) { error } else { early(error) })?;
+    }
+    let atomic = (config.atomic && config.sink == Sink::Copy && plan.one_statement.is_none())
+        .then(|| Atomic::new(plan.jobs(config)));
+    let exchange = plan.exchange.as_ref().map(|survey| {
+        runtime.block_on(Exchange::begin(&plan, survey, target, control)).map_err(early)
+    });
+    let exchange = exchange.transpose()?;
+    let total = inputs.iter().map(|input| input.size).sum::<Option<u64>>();
+    control.bytes_total.store(total.unwrap_or(0), Relaxed);
+
+    let exchange = exchange.as_ref();
+    let header_row = Arc::default();
+    let rejects = rejects::begin(config, id, &plan, &inputs, ledger.as_ref(), &header_row)?;
+    let flow =
+        Flow::new(&plan, control, inputs, &opening, exchange, rejects.as_ref(), ledger.as_ref());
+    let flow = Flow { atomic: atomic.as_ref(), ..flow };
+    let running = || run(config, target, &flow, &header_row, &runtime);
+    let mut outcome = match config.max_lag {
+        Some(most) => {
+            // Until it has looked once.
+            control.is_paused.store(true, Relaxed);
+            watched(running, |over| lag::watch(most, target, control, over))
+        }
+        None => running(),
+    };
+    if let Some(error) = rejects.as_ref().and_then(|rejects| rejects.too_many(&outcome)) {
+        control.fail(error);
+    }
+    let finished = runtime.block_on(finish::finish(config, target, &flow, &outcome));
+    let kept = rejects.as_ref().map_or(Ok(()), Rejects::finish);
+    finished.and(kept).map_err(|error| with_committed(error, control))?;
+    outcome.exchanged = exchange.map(Exchange::done).unwrap_or_default();
+    let bytes = control.bytes_read.load(Relaxed);
+    let summary = Summary::new(id, &plan, &outcome, config, bytes, &opening);
+    Ok(Summary { partitions_created: created, ..summary })
+}
+
+/// Whether the load cannot be resumed as it is: there is no use in saying how to.
+fn is_refused(error: &Error) -> bool {
+    matches!(error.code(), Some("55000" | "0A000"))
+}
+
+/// The plan, and how the load begins in the ledger if one is kept, with the session that has begun it.
+async fn begin(
+    config: &Load,
+    (id, by): (&str, &Run),
+    inputs: &[Input],
+    target: &Target,
+    control: &Control,
+) -> Result<(Plan, Option<Begun>, Option<Client>)> {
+    let Link { mut client, canceller, .. } = control.unless_stopped(connect::open(target)).await?;
+    let beginning = async {
+        if config.max_lag.is_some() {
+            pg::lag::check_rights(&client).await?;
+        }
+        let mut plan = Plan::read(config, &mut client).await?;
+        if let Some(why) = control.alone() {
+            plan.one_connection.get_or_insert(why.to_owned());
+        }
+        let Some(named) = ledger::named(config, id) else { return Ok((plan, None)) };
+        let of_load = (&named, by);
+        plan.catalogue.read_reads(&client).await?;
+        let begun =
+            ledger::begin(config, of_load, &plan, inputs, (&mut client, target), control).await?;
+        Ok((plan, Some(begun)))
+    };
+    let (plan, begun) = canceller.unless_stopped(control, beginning).await?;
+    let keeper = begun.is_some().then_some(client);
+    Ok((plan, begun, keeper))
+}

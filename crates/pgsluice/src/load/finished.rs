@@ -1,0 +1,48 @@
+//! A load that is finished is not loaded again: its streams are only compared with what they were.
+
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+
+use crate::config::Load;
+use crate::control::Control;
+use crate::error::{Error, Result};
+use crate::ledger::Ledger;
+use crate::plan::Plan;
+use crate::source::reading::PATIENCE;
+use crate::source::{Input, Reader};
+
+/// Reads the streams of a load that is finished: they must be what they were.
+pub(super) fn check_streams(
+    config: &Load,
+    plan: &Plan,
+    inputs: &Arc<[Input]>,
+    ledger: Ledger,
+    control: &Control,
+) -> Result<()> {
+    if inputs.iter().all(|input| input.size.is_some()) {
+        return Ok(());
+    }
+    let columns = &plan.catalogue.columns;
+    let mut reader = Reader::new(Arc::clone(inputs), &plan.format, config.header, columns);
+    let inputs = Arc::clone(inputs);
+    let mut reading = move || {
+        let mut used = None;
+        while let Some(split) = reader.next(used)? {
+            ledger.meet(&split, &inputs)?;
+            used = Some(split);
+        }
+        ledger.check_finished()
+    };
+    // It may wait for its input when the load was stopped.
+    let (done, outcome) = channel();
+    thread::spawn(move || done.send(reading()));
+    while !control.is_stopped() {
+        match outcome.recv_timeout(PATIENCE) {
+            Ok(outcome) => return outcome,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    Err(control.failure().unwrap_or_else(Error::interrupted))
+}
