@@ -40,6 +40,7 @@ mod random;
 mod reconcile;
 mod rejects;
 mod resume;
+mod rooms;
 mod rules;
 mod selftest;
 mod server;

@@ -76,7 +76,7 @@ enum Command {
 
 /// Carries out `pgsluice ledger`.
 pub(crate) fn run(args: &LedgerArgs) -> Result<()> {
-    let runtime = pgsluice::pg::runtime()?;
+    let runtime = pgsluice::runtime()?;
     match &args.command {
         Command::List { table: of, place, json } => {
             let filter = Filter { table: of.clone(), older_than: None };

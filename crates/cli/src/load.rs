@@ -10,7 +10,8 @@ use clap::Args;
 use pgsluice::config::{DEFAULT_LEDGER, DEFAULT_SWAP_PATIENCE, Load, MaxLag, Most, Rejects};
 use pgsluice::control::Control;
 use pgsluice::counts::summary::fresh_id;
-use pgsluice::{Error, Kind, Result, ending, load};
+use pgsluice::load::{self, failed};
+use pgsluice::{Error, Kind, Result};
 
 use crate::options::{InputArgs, parse_name, parse_size};
 use crate::output::{print, say};
@@ -94,7 +95,7 @@ pub(crate) fn run(args: &LoadArgs) -> Result<u8> {
         say_id(&config);
     }
     let control = Arc::new(Control::default());
-    let _watch = signals::stop(&control, ending::interrupted)?;
+    let _watch = signals::stop(&control, failed::interrupted)?;
 
     let done = AtomicBool::new(false);
     let summary = thread::scope(|scope| {

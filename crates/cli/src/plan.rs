@@ -49,7 +49,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<()> {
     let target = args.input.target.resolve(false)?;
     let control = Arc::default();
     let _watch = signals::stop(&control, |_| Error::interrupted())?;
-    let plan = pgsluice::pg::runtime()?.block_on(Plan::make(&config, &target, &control))?;
+    let plan = pgsluice::runtime()?.block_on(Plan::make(&config, &target, &control))?;
     let missing = if args.full {
         partitions::find(&config, &plan, &target, &control)?
     } else {
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<()> {
     describe_fallbacks(&plan, preview, args.full, &mut lines);
     if config.self_test {
         let ask = selftest::ask(&plan, &preview.samples, &target, &control);
-        lines.push(describe_self_test(pgsluice::pg::runtime()?.block_on(ask)?));
+        lines.push(describe_self_test(pgsluice::runtime()?.block_on(ask)?));
     }
     describe_missing(&missing, &mut lines);
     print(&lines.join("\n"))

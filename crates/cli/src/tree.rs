@@ -28,7 +28,7 @@ pub(crate) fn run(args: &TreeArgs) -> Result<()> {
     let target = args.target.resolve(false)?;
     let control = Arc::default();
     let _watch = signals::stop(&control, |_| Error::interrupted())?;
-    let sizes = pgsluice::pg::runtime()?.block_on(Sizes::read(&target, &args.table, &control))?;
+    let sizes = pgsluice::runtime()?.block_on(Sizes::read(&target, &args.table, &control))?;
     let mut lines = Vec::new();
     draw(&sizes, ROOT, "", "", args.depth.unwrap_or(usize::MAX), &mut lines);
     print(&aligned(&lines))

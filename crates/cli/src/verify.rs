@@ -29,7 +29,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<()> {
     let control = Arc::default();
     let _watch = signals::stop(&control, |_| Error::interrupted())?;
     let audit = verify(&config, &target, args.subset, &control);
-    let audit = pgsluice::pg::runtime()?.block_on(audit)?;
+    let audit = pgsluice::runtime()?.block_on(audit)?;
     if args.json {
         let json = serde_json::to_string(&audit).map_err(|error| {
             Error::new(Kind::Input, format!("could not write the result: {error}"))

@@ -53,9 +53,9 @@ impl Gate<'_> {
     pub(crate) async fn behind<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
         let client = connect::connect_for_own(self.target).await?;
         client.batch_execute(&[sql::PATIENT, two_phase::LIMITED].join(";")).await?;
-        let pid = client.query_one("SELECT pg_catalog.pg_backend_pid()", &[]).await?.get(0);
+        let pid = client.query_one(sql::PID, &[]).await?.get(0);
         let root = &self.plan.tree.nodes[ROOT].relation;
-        let lock = format!("{}; LOCK TABLE ONLY {root} IN ACCESS EXCLUSIVE MODE", sql::BEGIN);
+        let lock = [sql::BEGIN, &sql::lock_exclusively(std::iter::once(root))].join("; ");
         let began = Instant::now();
         let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
         loop {
@@ -78,7 +78,7 @@ impl Gate<'_> {
             }
             two_phase::cancel(self.keeper, pid).await?;
             let _ = locking.await;
-            client.batch_execute("ROLLBACK").await?;
+            client.batch_execute(sql::ROLLBACK).await?;
             let pause = backoff.pause();
             if began.elapsed() + pause >= self.patience {
                 return Err(self.held());

@@ -18,7 +18,7 @@ use crate::ledger::settle::Settled;
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::ledger::prepared;
-use crate::pg::sql::BEGIN;
+use crate::pg::sql::{BEGIN, COMMIT};
 use crate::plan::Plan;
 use crate::testing::failpoint::failpoint;
 
@@ -108,7 +108,7 @@ async fn stopped(control: &Control, atomic: &Atomic) -> Error {
 async fn decide(ledger: &Ledger, rows: [u64; 4], client: &Client) -> Result<()> {
     client.batch_execute(BEGIN).await?;
     ledger.close(client, rows).await?;
-    client.batch_execute("COMMIT").await?;
+    client.batch_execute(COMMIT).await?;
     Ok(())
 }
 

@@ -18,9 +18,6 @@ use crate::pg::qualified::qualified;
 use crate::pg::sql;
 use crate::plan::Plan;
 
-/// As values were deparsed, but functions find what they find in every session of this user.
-const BUILDING_SESSION: &str = "RESET search_path";
-
 /// Some statements, one after the other, for one leaf.
 struct Task<'a> {
     node: NodeId,
@@ -69,7 +66,7 @@ async fn work(
 ) -> Result<()> {
     let link = control.unless_stopped(connect::open(target)).await?;
     let doing = async {
-        let session = [sql::PATIENT, sql::EXACT, BUILDING_SESSION].join(";");
+        let session = [sql::PATIENT, sql::EXACT, sql::USER_NAMES].join(";");
         link.client.batch_execute(&session).await?;
         while let Some(task) = tasks.get(next.fetch_add(1, Relaxed)) {
             for step in &task.steps {
@@ -89,7 +86,7 @@ async fn work(
 fn safe(step: &Definition) -> String {
     match qualified(&step.sql) {
         Some(qualified) => qualified,
-        None => format!("{}; {}; {BUILDING_SESSION}", sql::OWN_NAMES, step.sql),
+        None => [sql::OWN_NAMES, &step.sql, sql::USER_NAMES].join("; "),
     }
 }
 

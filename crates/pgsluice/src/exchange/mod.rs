@@ -40,9 +40,6 @@ use crate::plan::Plan;
 use crate::plan::eligible::Survey;
 use crate::source::splits::Splits;
 
-/// The sessions that were building may still hold locks.
-const DROPPING: &str = "ROLLBACK; SET lock_timeout = '10s'";
-
 /// How long the dropping may take before it is left to the next load.
 const DROPPING_PATIENCE: Duration = Duration::from_secs(15);
 
@@ -202,7 +199,7 @@ impl<'a> Exchange<'a> {
 }
 
 async fn dropped(client: &Client) -> Result<()> {
-    client.batch_execute(DROPPING).await?;
+    client.batch_execute(catalogue::DROPPING).await?;
     catalogue::drop_leftovers(client).await
 }
 

@@ -8,7 +8,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use pgsluice_core::catalog::{NodeId, ROOT, Relation, quoted};
+use pgsluice_core::catalog::{NodeId, ROOT, Relation};
 use tokio_postgres::{Client, SimpleQueryMessage};
 
 use super::Exchange;
@@ -20,7 +20,7 @@ use crate::error::kind::Kind;
 use crate::error::policy::{self, Policy};
 use crate::error::{Error, Result};
 use crate::ledger::{Ledger, Statements};
-use crate::pg::exchange::{BOUND, Reader, Stage, find, obstacles};
+use crate::pg::exchange::{self as catalogue, Reader, Stage, find, obstacles};
 use crate::pg::ledger::is_held;
 use crate::pg::{is_answer, sql};
 use crate::plan::Plan;
@@ -75,7 +75,7 @@ pub(super) async fn swap(
                 patience.as_secs()
             )));
         }
-        client.batch_execute("ROLLBACK").await?;
+        client.batch_execute(sql::ROLLBACK).await?;
         tokio::time::sleep(pause).await;
         if control.is_stopped() {
             return Err(control.failure().unwrap_or_else(Error::interrupted));
@@ -114,14 +114,14 @@ fn in_order<'a>(plan: &Plan, leaves: &'a [(NodeId, Beside)]) -> Vec<&'a (NodeId,
 impl Swap<'_> {
     async fn attempt(&self, wait: Duration) -> Result<u64> {
         // Rows must not wait for the commit to be checked: a table with such rows cannot be altered.
-        let begin = format!(
-            "{}; SET LOCAL lock_timeout = {}; {}; {}; {}",
+        let begin = [
             sql::BEGIN,
-            wait.as_millis().max(1),
+            &sql::lock_timeout(wait),
             sql::IMMEDIATE,
-            self.lock(),
-            self.exchange.keeper.asks_session()
-        );
+            &self.lock(),
+            self.exchange.keeper.asks_session(),
+        ]
+        .join("; ");
         let answers = self.client.simple_query(&begin).await?;
         self.exchange.keeper.check_session(&answers)?;
         self.check_turn().await?;
@@ -157,9 +157,7 @@ impl Swap<'_> {
         nodes.extend(self.leaves.iter().filter_map(|(node, _)| self.plan.tree.nodes[*node].parent));
         nodes.sort_unstable();
         nodes.dedup();
-        let tables = nodes.iter().map(|&node| self.plan.tree.nodes[node].relation.to_string());
-        let tables = tables.collect::<Vec<_>>().join(", ONLY ");
-        format!("LOCK TABLE ONLY {tables} IN ACCESS EXCLUSIVE MODE")
+        sql::lock_exclusively(nodes.iter().map(|&node| &self.plan.tree.nodes[node].relation))
     }
 
     async fn check_unaltered(&self) -> Result<()> {
@@ -194,7 +192,7 @@ impl Swap<'_> {
     async fn move_rows(&self) -> Result<u64> {
         // Functions find what they find in every session of this user.
         let moving = self.statements(Stage::Move).collect::<Vec<_>>().join("; ");
-        let moving = format!("RESET search_path; {moving}; {}", sql::OWN_NAMES);
+        let moving = [sql::USER_NAMES, &moving, sql::OWN_NAMES].join("; ");
         let answers = self.client.simple_query(&moving).await?;
         let rows = answers.iter().map(|answer| match answer {
             SimpleQueryMessage::CommandComplete(rows) => *rows,
@@ -212,11 +210,11 @@ impl Swap<'_> {
     fn leave(&self) -> impl Iterator<Item = String> {
         let gone = self.leaves.iter().flat_map(|(node, _)| {
             let (parent, old) = self.place(*node);
-            [format!("ALTER TABLE {parent} DETACH PARTITION {old}"), format!("DROP TABLE {old}")]
+            catalogue::leave(parent, old)
         });
         let named = self.leaves.iter().map(|(node, _)| {
-            let name = quoted(&self.plan.tree.nodes[*node].relation.name);
-            format!("ALTER TABLE {} RENAME TO {name}", self.exchange.name_beside(*node))
+            let leaf = &self.plan.tree.nodes[*node].relation;
+            catalogue::rename(&self.exchange.name_beside(*node), leaf)
         });
         gone.chain(named).chain(self.statements(Stage::Rename))
     }
@@ -226,10 +224,7 @@ impl Swap<'_> {
         let attached = self.leaves.iter().flat_map(|(node, _)| {
             let (parent, new) = self.place(*node);
             let bound = self.plan.catalogue.facts[*node].bound.as_deref().unwrap_or_default();
-            [
-                format!("ALTER TABLE {parent} ATTACH PARTITION {new} {bound}"),
-                format!("ALTER TABLE {new} DROP CONSTRAINT IF EXISTS {BOUND}"),
-            ]
+            catalogue::enter(parent, new, bound)
         });
         attached.chain(self.statements(Stage::Late))
     }
@@ -272,7 +267,7 @@ impl Swap<'_> {
         let rows = rows_beside.swap(0, Relaxed);
         rows_in_doubt.fetch_add(rows, Relaxed);
         failpoint("exchange::committing");
-        let outcome = self.client.batch_execute("COMMIT").await;
+        let outcome = self.client.batch_execute(sql::COMMIT).await;
         failpoint("exchange::committed");
         let answered = outcome.as_ref().map_or_else(is_answer, |()| true);
         if answered {

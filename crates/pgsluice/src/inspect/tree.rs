@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
 use crate::pg::introspect::{Catalogue, Facts};
+use crate::pg::sql::SIZES;
 
 /// A table, its partitions, and how large they are.
 #[derive(Debug)]
@@ -34,9 +35,7 @@ impl Sizes {
         catalogue.define_keys(client).await?;
         let Catalogue { tree, facts, .. } = catalogue;
         let oids: Vec<u32> = facts.iter().map(|facts| facts.oid).collect();
-        let sql = "SELECT oid, pg_catalog.pg_total_relation_size(oid)
-                   FROM pg_catalog.pg_class WHERE oid OPERATOR(pg_catalog.=) ANY ($1)";
-        let rows = client.query(sql, &[&oids]).await?;
+        let rows = client.query(SIZES, &[&oids]).await?;
         let sizes: HashMap<u32, i64> = rows
             .iter()
             .filter_map(|row| Some((row.get(0), row.get::<_, Option<i64>>(1)?)))

@@ -216,11 +216,7 @@ impl<'a> Comparison<'a> {
     async fn check_places(&mut self, filled: &[NodeId]) -> Result<u64> {
         let oid = |&node: &NodeId| self.plan.catalogue.facts[node].oid;
         let oids: Vec<Oid> = filled.iter().map(oid).collect();
-        let sql = "SELECT c.oid FROM pg_catalog.pg_class c
-                   WHERE c.oid OPERATOR(pg_catalog.=) ANY ($1) AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
-                     AND pg_catalog.has_schema_privilege(c.relnamespace, 'USAGE')
-                     AND NOT pg_catalog.row_security_active(c.oid)";
-        let readable = self.transaction.query(sql, &[&oids]).await?;
+        let readable = self.transaction.query(audit::READABLE, &[&oids]).await?;
         let readable: Vec<Oid> = readable.iter().map(|row| row.get(0)).collect();
         let constraints = self.constraints(&readable).await?;
         let unsafe_to_ask = constraints.values().filter(|constraint| constraint.is_none()).count();

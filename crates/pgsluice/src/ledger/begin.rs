@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::pg::connect::connect_for_own;
 use crate::pg::conninfo::Target;
 use crate::pg::ledger::{self as sql, Access, Found, Named, NewLoad};
-use crate::pg::sql::{DURABLE, OWN_NAMES, PATIENT, literal};
+use crate::pg::sql::{COMMIT, DURABLE, OWN_NAMES, PATIENT, PID, literal};
 use crate::plan::Plan;
 use crate::source::{Fingerprint, Header, Input};
 
@@ -80,7 +80,7 @@ pub(crate) async fn begin(
             return Err(named.schema.refused(client, error).await);
         }
         plant(client, named, 0, &Layout::of(plan)).await?;
-        client.batch_execute("COMMIT").await?;
+        client.batch_execute(COMMIT).await?;
         let ledger = Ledger::new(named, 1, 0, sources);
         ledger.let_in(client, is_alone).await?;
         return Ok(Begun::Running(ledger));
@@ -88,7 +88,7 @@ pub(crate) async fn begin(
     let id = &named.id;
     check(&found, plan, &now, &sources).map_err(|error| refuse(error, id))?;
     if found.is_finished {
-        client.batch_execute("COMMIT").await?;
+        client.batch_execute(COMMIT).await?;
         let before = parse(&found.sources)?;
         return Ok(Begun::Finished(Ledger::new(named, 0, 0, before), found.rows));
     }
@@ -110,7 +110,7 @@ async fn wait_for(
         false => settle(client, named).await,
     };
     settle(client).await?;
-    let own: i32 = client.query_one("SELECT pg_catalog.pg_backend_pid()", &[]).await?.get(0);
+    let own: i32 = client.query_one(PID, &[]).await?.get(0);
     let turn = named.begin_alone();
     let waiting = client.batch_execute(&turn);
     tokio::pin!(waiting);
@@ -209,7 +209,7 @@ async fn resume(
             next
         }
     };
-    client.batch_execute("COMMIT").await?;
+    client.batch_execute(COMMIT).await?;
     let of = |number: i32| receipts.iter().filter(move |receipt| receipt.tree == number);
     let mut past = Vec::new();
     for (number, layout) in others {

@@ -17,7 +17,7 @@ use crate::pg::conninfo::Target;
 use crate::pg::exchange;
 use crate::pg::ledger::prepared::{self, Transaction};
 use crate::pg::ledger::{self as sql, Access, Named, Schema};
-use crate::pg::sql::OWN_NAMES;
+use crate::pg::sql::{COMMIT, OID, OWN_NAMES, ROLLBACK, SEARCH_PATH, SET_SEARCH_PATH};
 use crate::source::Fingerprint;
 
 /// A load, as the ledger has it.
@@ -199,8 +199,7 @@ impl Session {
     /// None if there is no ledger.
     async fn open(target: &Target, schema: &str, access: Access) -> Result<Option<Self>> {
         let (client, schema) = (connect(target).await?, Schema::new(schema));
-        let path = "SELECT pg_catalog.current_setting('search_path')";
-        let search_path = client.query_one(path, &[]).await?.get(0);
+        let search_path = client.query_one(SEARCH_PATH, &[]).await?.get(0);
         client.batch_execute(OWN_NAMES).await?;
         let is_there = schema.open(&client, access).await?;
         Ok(is_there.then_some(Self { client, schema, search_path }))
@@ -226,10 +225,8 @@ impl Session {
 
     /// The table of this name, if it is still there.
     async fn find(&self, table: &str) -> Result<Option<u32>> {
-        let sql = "SELECT pg_catalog.set_config('search_path', $1, false)";
-        self.client.query_one(sql, &[&self.search_path]).await?;
-        let sql = "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid";
-        let found = self.client.query_one(sql, &[&table]).await?.get(0);
+        self.client.query_one(SET_SEARCH_PATH, &[&self.search_path]).await?;
+        let found = self.client.query_one(OID, &[&table]).await?.get(0);
         self.client.batch_execute(OWN_NAMES).await?;
         Ok(found)
     }
@@ -274,14 +271,14 @@ impl Session {
         let settled = settle(client, &named).await?;
         let begun = client.simple_query(&named.begin_unless_running()).await?;
         if settled == Settled::Busy || !sql::is_held(&begun) {
-            client.batch_execute("ROLLBACK").await?;
+            client.batch_execute(ROLLBACK).await?;
             return match named.stranger(client).await? {
                 Some(stranger) => Err(named.held_up(&stranger)),
                 None => Ok(None),
             };
         }
         match client.batch_execute(&named.forget()).await {
-            Ok(()) => client.batch_execute("COMMIT").await?,
+            Ok(()) => client.batch_execute(COMMIT).await?,
             Err(error) => return Err(schema.refused(client, error).await),
         }
         Ok(Some(settled))

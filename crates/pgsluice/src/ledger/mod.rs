@@ -47,7 +47,7 @@ use crate::error::{Error, Result};
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::ledger::{self as sql, Access, Named, Schema, trust};
-use crate::pg::sql::{BEGIN, DURABLE, PATIENT};
+use crate::pg::sql::{BEGIN, COMMIT, DURABLE, PATIENT, ROLLBACK};
 use crate::source::{Fingerprint, Input, Split};
 use crate::testing::failpoint::failpoint;
 
@@ -112,7 +112,7 @@ impl Ledger {
 
     /// Why a transaction may not go on whose fence was not held; it is rolled back. A COPY must have ended.
     pub(crate) async fn lost_turn(&self, client: &Client) -> Error {
-        let _ = client.batch_execute("ROLLBACK").await;
+        let _ = client.batch_execute(ROLLBACK).await;
         match self.named.stranger(client).await {
             Ok(Some(stranger)) => self.named.held_up(&stranger),
             _ => self.overtaken(),
@@ -271,7 +271,7 @@ impl Ledger {
         let (by_node, others) = self.sums(&client).await?;
         check(&by_node, others)?;
         self.close(&client, rows).await?;
-        client.batch_execute("COMMIT").await?;
+        client.batch_execute(COMMIT).await?;
         failpoint("load::closed");
         Ok(())
     }

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::ledger::{self as sql, Access, Named};
-use crate::pg::sql::BEGIN;
+use crate::pg::sql::{BEGIN, COMMIT, ROLLBACK};
 
 /// How long it may take; then the load stays in the ledger, as one that was killed.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -59,12 +59,12 @@ async fn take_out(named: &Named, run: &Run, client: &Client) -> Result<()> {
     // Rows of a transaction that is still under way, or prepared, must not outlive their receipts.
     let begin = format!("{BEGIN}; {}", named.is_over());
     while !sql::is_held(&client.simple_query(&begin).await?) {
-        client.batch_execute("ROLLBACK").await?;
+        client.batch_execute(ROLLBACK).await?;
         tokio::time::sleep(PAUSE).await;
     }
     let taken = client.execute(&named.sql(sql::WITHDRAW), &[&named.id, &run.token]).await?;
     if taken == 1 {
         client.batch_execute(&named.forget_parts()).await?;
     }
-    Ok(client.batch_execute("COMMIT").await?)
+    Ok(client.batch_execute(COMMIT).await?)
 }

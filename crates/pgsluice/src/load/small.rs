@@ -150,7 +150,7 @@ async fn may_be_known(named: &Named, client: &Client) -> Result<bool, tokio_post
     match (trusted, known) {
         (Ok(answers), Ok(known)) => Ok(known || !trust::is_sound(&answers)),
         (Err(error), _) | (_, Err(error)) if is_refusal(&error) => {
-            client.batch_execute("ROLLBACK").await?;
+            client.batch_execute(sql::ROLLBACK).await?;
             Ok(named.schema.make(client, Access::Write).await.is_err())
         }
         (Err(error), _) | (_, Err(error)) => Err(error),
@@ -208,7 +208,7 @@ async fn copy(
     let mut sink = Box::pin(sink);
     sink.feed(Bytes::copy_from_slice(&rows.text)).await?;
     control.rows_in_doubt.store(rows.count, Relaxed);
-    let ending = format!("{receipt}; COMMIT");
+    let ending = [receipt, sql::COMMIT].join("; ");
     let outcome = try_join(sink.as_mut().finish(), client.batch_execute(&ending)).await;
     if outcome.as_ref().map_or_else(is_answer, |_| true) {
         control.rows_in_doubt.store(0, Relaxed);

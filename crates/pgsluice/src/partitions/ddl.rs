@@ -7,7 +7,7 @@ use super::names::{self, Names};
 use super::{Gaps, Missing, Partition, ranges};
 use crate::error::Result;
 use crate::pg::bounds::{self, Literals};
-use crate::pg::sql::{literal, portable};
+use crate::pg::sql::{create_partition, literal, portable};
 use crate::pg::steps::{self, Counting};
 use crate::plan::Plan;
 
@@ -115,8 +115,8 @@ fn statements(
     partition: &mut Partition,
 ) {
     let key = like.and_then(|like| plan.catalogue.facts[like].key.as_deref());
-    let by = key.map(|key| format!(" PARTITION BY {}", portable(key))).unwrap_or_default();
-    partition.ddl.push(format!("CREATE TABLE {relation} PARTITION OF {parent} {bound}{by}"));
+    let by = key.map(portable);
+    partition.ddl.push(create_partition(relation, parent, bound, by.as_deref()));
     let (Some(like), Some(_)) = (like, key) else { return };
     let node = &plan.tree.nodes[like];
     partition.may_lack |= node.key.as_ref().is_some_and(|key| key.strategy != Strategy::Hash);

@@ -27,6 +27,13 @@ pub(crate) fn as_before() -> String {
     format!("{}; {SESSION}", sql::AS_CONNECTED)
 }
 
+/// Those of some tables of which every row can be read.
+pub(crate) const READABLE: &str = "
+SELECT c.oid FROM pg_catalog.pg_class c
+WHERE c.oid OPERATOR(pg_catalog.=) ANY ($1) AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
+  AND pg_catalog.has_schema_privilege(c.relnamespace, 'USAGE')
+  AND NOT pg_catalog.row_security_active(c.oid)";
+
 const INPUT: &str = "pgsluice_input";
 const MISSING: &str = "pgsluice_missing";
 

@@ -1,5 +1,7 @@
 //! The statements of a load. Identifiers are always quoted, literals always escaped.
 
+use std::time::Duration;
+
 use pgsluice_core::catalog::{Relation, quoted};
 use pgsluice_core::format::{Format, Syntax};
 
@@ -85,6 +87,28 @@ pub(crate) const FLUSH: &str =
 /// are.
 pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
+pub(crate) const COMMIT: &str = "COMMIT";
+
+pub(crate) const ROLLBACK: &str = "ROLLBACK";
+
+/// The server's process of a session.
+pub(crate) const PID: &str = "SELECT pg_catalog.pg_backend_pid()";
+
+/// Where a session looks names up, and how it looks them up elsewhere.
+pub(crate) const SEARCH_PATH: &str = "SELECT pg_catalog.current_setting('search_path')";
+pub(crate) const SET_SEARCH_PATH: &str = "SELECT pg_catalog.set_config('search_path', $1, false)";
+
+/// The table that a name stands for.
+pub(crate) const OID: &str = "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid";
+
+/// The bytes of tables, with their indexes.
+pub(crate) const SIZES: &str = "
+SELECT oid, pg_catalog.pg_total_relation_size(oid)
+FROM pg_catalog.pg_class WHERE oid OPERATOR(pg_catalog.=) ANY ($1)";
+
+/// Names mean what they mean in every other session of this user.
+pub(crate) const USER_NAMES: &str = "RESET search_path";
+
 /// What would be looked at only in the end is looked at now, and behind each statement from now on.
 pub(crate) const IMMEDIATE: &str = "SET CONSTRAINTS ALL IMMEDIATE";
 
@@ -108,6 +132,28 @@ pub(crate) const BACK_TO_SAVEPOINT: &str = "ROLLBACK TO SAVEPOINT pgsluice";
 
 /// Keeps the last few, as far as the transaction is.
 pub(crate) const NEXT_SAVEPOINT: &str = "RELEASE SAVEPOINT pgsluice; SAVEPOINT pgsluice";
+
+/// How long a transaction waits for a lock.
+pub(crate) fn lock_timeout(wait: Duration) -> String {
+    format!("SET LOCAL lock_timeout = {}", wait.as_millis().max(1))
+}
+
+/// Keeps all others from the tables, but not from what inherits from them.
+pub(crate) fn lock_exclusively<'r>(tables: impl Iterator<Item = &'r Relation>) -> String {
+    let tables: Vec<String> = tables.map(Relation::to_string).collect();
+    format!("LOCK TABLE ONLY {} IN ACCESS EXCLUSIVE MODE", tables.join(", ONLY "))
+}
+
+/// Makes a partition; `by` is its own key, if it has one.
+pub(crate) fn create_partition(
+    relation: &Relation,
+    parent: &Relation,
+    bound: &str,
+    by: Option<&str>,
+) -> String {
+    let by = by.map(|key| format!(" PARTITION BY {key}")).unwrap_or_default();
+    format!("CREATE TABLE {relation} PARTITION OF {parent} {bound}{by}")
+}
 
 /// Locks that hold the tables `path` as they are until the rows are committed.
 ///

@@ -308,7 +308,7 @@ impl<'a> Lane<'a> {
             }
             Ok(stored)
         };
-        let committed = async { client.batch_execute("COMMIT").await.map_err(Failure::Rows) };
+        let committed = async { client.batch_execute(sql::COMMIT).await.map_err(Failure::Rows) };
         let outcome = try_join3(copied, receipts, committed).await;
         in_doubt.settle(&outcome);
         let (stored, ..) = outcome?;
@@ -327,7 +327,7 @@ impl<'a> Lane<'a> {
         let closing = writer.ledger.close(client, [rows, stored, rows - stored, 0]);
         closing.await.map_err(Failure::Ledger)?;
         let in_doubt = self.in_doubt(rows);
-        let outcome = client.batch_execute("COMMIT").await.map_err(Failure::Rows);
+        let outcome = client.batch_execute(sql::COMMIT).await.map_err(Failure::Rows);
         in_doubt.settle(&outcome);
         outcome.map(|()| Some(stored))
     }

@@ -7,7 +7,7 @@ use super::copy::Lane;
 use super::failure::Failure;
 use crate::error::Result;
 use crate::pg::connect::BACKEND;
-use crate::pg::sql::FLUSH;
+use crate::pg::sql::{FLUSH, ROLLBACK};
 use crate::testing::failpoint::failpoint;
 
 impl Lane<'_> {
@@ -20,7 +20,7 @@ impl Lane<'_> {
     ) -> Result<T, Failure> {
         let Err(error) = self.link.check_session(answers) else { return Ok(copy) };
         drop(copy);
-        let _ = self.link.client.batch_execute("ROLLBACK").await;
+        let _ = self.link.client.batch_execute(ROLLBACK).await;
         Err(Failure::Ledger(error))
     }
 

@@ -74,7 +74,7 @@ impl Lane<'_> {
         let begin = match (&self.held, self.flow.plan.lock(node, wire)) {
             (None, _) => {
                 let here = self.begin_here(node, wire);
-                format!("ROLLBACK; {here}; {}; {}", sql::IMMEDIATE, sql::SALVAGE)
+                [sql::ROLLBACK, &here, sql::IMMEDIATE, sql::SALVAGE].join("; ")
             }
             (Some(_), lock) => {
                 let part = if was_tried { sql::BACK_TO_PART } else { sql::PART };
@@ -327,7 +327,7 @@ impl Salvage<'_, '_> {
             try_join(rejecting, writing).await.map(|_| ()).map_err(Failure::Receipts)
         };
         let in_doubt = self.lane.in_doubt(self.stored);
-        let committed = async { client.batch_execute("COMMIT").await.map_err(Failure::Rows) };
+        let committed = async { client.batch_execute(sql::COMMIT).await.map_err(Failure::Rows) };
         let outcome = try_join(receipts, committed).await;
         in_doubt.settle(&outcome);
         outcome?;

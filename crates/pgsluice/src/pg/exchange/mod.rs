@@ -7,6 +7,7 @@ mod obstacles;
 
 use std::collections::{HashMap, HashSet};
 
+use pgsluice_core::catalog::{Relation, quoted};
 use tokio_postgres::types::{Oid, ToSql};
 use tokio_postgres::{Client, GenericClient, Statement};
 
@@ -32,6 +33,28 @@ fn mark(root: &str) -> String {
         "pgsluice exchange: to take the place of leaf %s of table {root}. If no load is running, \
          the next load --exchange drops it."
     )
+}
+
+/// Ends what a session was at, before it drops tables: the sessions that were building may still hold
+/// locks.
+pub(crate) const DROPPING: &str = "ROLLBACK; SET lock_timeout = '10s'";
+
+/// Takes a leaf out of its parent, and drops it.
+pub(crate) fn leave(parent: &Relation, leaf: &Relation) -> [String; 2] {
+    [format!("ALTER TABLE {parent} DETACH PARTITION {leaf}"), format!("DROP TABLE {leaf}")]
+}
+
+/// Gives the table that was built for a leaf its name.
+pub(crate) fn rename(built: &Relation, leaf: &Relation) -> String {
+    format!("ALTER TABLE {built} RENAME TO {}", quoted(&leaf.name))
+}
+
+/// Puts a table into a leaf's place, where the parent's bounds take that of [`BOUND`].
+pub(crate) fn enter(parent: &Relation, leaf: &Relation, bound: &str) -> [String; 2] {
+    [
+        format!("ALTER TABLE {parent} ATTACH PARTITION {leaf} {bound}"),
+        format!("ALTER TABLE {leaf} DROP CONSTRAINT IF EXISTS {BOUND}"),
+    ]
 }
 
 /// When something is made.
