@@ -2,11 +2,9 @@
 //! there is no circle, and a reader can begin at either end. Whatever is said to the server stands in one of them.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 
-use regex::Regex;
+use crate::rules::{imported, read, root, rust_files, show, tokens};
 
 /// From the ground up.
 const ROOMS: [&str; 19] = [
@@ -34,78 +32,68 @@ const ROOMS: [&str; 19] = [
 /// What the crate gives out by a shorter name, and the room where it stands.
 const SHORT: [(&str, &str); 3] = [("Error", "error"), ("Kind", "error"), ("Result", "error")];
 
-/// A path that begins at the crate, or several that share this beginning.
-static USE: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\bcrate::(?:(\w+)|\{([^;]*)\};)").expect("a pattern"));
+/// How a literal begins that is sent to the server.
+const SQL: [&str; 18] = [
+    "ALTER",
+    "ANALYZE",
+    "BEGIN",
+    "COMMIT",
+    "CREATE",
+    "DELETE",
+    "DROP",
+    "INSERT",
+    "LOCK",
+    "MERGE",
+    "RELEASE",
+    "ROLLBACK",
+    "SAVEPOINT",
+    "SELECT",
+    "SET",
+    "TRUNCATE",
+    "UPDATE",
+    "WITH",
+];
 
-/// A literal that is sent to the server.
-static SQL: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(concat!(
-        r#""(?:[^"]*; )?\s*(?:SELECT|INSERT|UPDATE|DELETE|MERGE|WITH|LOCK|CREATE|ALTER|DROP|TRUNCATE|SET|"#,
-        r"ANALYZE|BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b"
-    ))
-    .expect("a pattern")
-});
-
-fn sources() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../pgsluice/src")
+/// The rooms' sources, each with its path among them.
+fn sources() -> Vec<(PathBuf, PathBuf)> {
+    let folder = root().join("crates/pgsluice/src");
+    let files = rust_files(&folder).into_iter();
+    files.map(|file| (file.strip_prefix(&folder).expect("a source").to_owned(), file)).collect()
 }
 
-/// The files of a folder and of all below it.
-fn files_of(folder: &Path) -> Vec<PathBuf> {
-    let entries =
-        fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
-    let (folders, files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
-    files.into_iter().chain(folders.iter().flat_map(|folder| files_of(folder))).collect()
+fn room_of(place: &Path) -> String {
+    let first = place.iter().next().map(Path::new).and_then(Path::file_stem);
+    first.expect("a name").to_string_lossy().into_owned()
 }
 
-/// A source without its comments and unit tests.
+/// A source without its unit tests.
 fn code_of(file: &Path) -> String {
-    let text = fs::read_to_string(file).expect("a source");
-    let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-    code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+    let text = read(file);
+    text.split("#[cfg(test)]\nmod ").next().unwrap_or_default().to_owned()
 }
 
 /// The rooms that a source names.
 fn used_in(code: &str) -> BTreeSet<String> {
-    let first = |path: &str| {
-        let name = path.trim().split("::").next().unwrap_or_default().to_owned();
-        SHORT.iter().find(|(short, _)| *short == name).map_or(name, |(_, room)| (*room).to_owned())
-    };
-    let mut used = BTreeSet::new();
-    for found in USE.captures_iter(code) {
-        match (found.get(1), found.get(2)) {
-            (Some(path), _) => _ = used.insert(first(path.as_str())),
-            (None, Some(paths)) => used.extend(top_level(paths.as_str()).map(|path| first(&path))),
-            (None, None) => {}
-        }
-    }
-    used
+    let tokens = tokens(code);
+    let paths = (0..tokens.len()).filter(|&at| tokens[at..].starts_with(&["crate", "::"]));
+    let names = paths.flat_map(|at| imported(&tokens[at + 2..]));
+    let short = |name: &str| SHORT.iter().find(|(short, _)| *short == name).map(|(_, room)| *room);
+    names.map(|name| short(name).unwrap_or(name).to_owned()).collect()
 }
 
-/// The parts of a list with commas that stand in no braces of their own.
-fn top_level(list: &str) -> impl Iterator<Item = String> {
-    let (mut depth, mut parts) = (0, vec![String::new()]);
-    for letter in list.chars() {
-        match letter {
-            ',' if depth == 0 => parts.push(String::new()),
-            _ => {
-                depth += i32::from(letter == '{') - i32::from(letter == '}');
-                parts.last_mut().expect("a part").push(letter);
-            }
-        }
-    }
-    parts.into_iter().filter(|part| !part.trim().is_empty())
+/// The first words of the statements in a source, comments apart.
+fn sql_in(code: &str) -> Vec<&str> {
+    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let texts = lines.flat_map(|line| line.split('"').skip(1)).flat_map(|text| text.split("; "));
+    let words = texts.filter_map(|text| text.split([' ', ';']).next());
+    words.filter(|word| SQL.contains(word)).collect()
 }
 
 #[test]
 fn each_room_uses_only_those_before_it() {
-    let mut seen = BTreeSet::new();
-    let mut wrong = Vec::new();
-    for file in files_of(&sources()) {
-        let place = file.strip_prefix(sources()).expect("a source").to_owned();
-        let room = place.iter().next().map(Path::new).and_then(Path::file_stem).expect("a name");
-        let room = room.to_string_lossy();
+    let (mut seen, mut wrong) = (BTreeSet::new(), Vec::new());
+    for (place, file) in sources() {
+        let room = room_of(&place);
         if room == "lib" {
             continue;
         }
@@ -114,36 +102,31 @@ fn each_room_uses_only_those_before_it() {
             continue;
         };
         seen.insert(own);
-        let later = |used: &String| ROOMS[own + 1..].contains(&used.as_str());
-        let unknown = |used: &String| !ROOMS.contains(&used.as_str());
-        for used in used_in(&code_of(&file)).iter().filter(|used| later(used) || unknown(used)) {
-            wrong.push(format!("{} uses {used}", place.display()));
-        }
+        let used = used_in(&code_of(&file));
+        let not_below = used.iter().filter(|used| !ROOMS[..=own].contains(&used.as_str()));
+        wrong.extend(not_below.map(|used| format!("{} uses {used}", place.display())));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    let empty: Vec<_> = (0..ROOMS.len()).filter(|room| !seen.contains(room)).collect();
-    assert!(empty.is_empty(), "there is nothing in the rooms {empty:?}");
+    assert_eq!(seen, (0..ROOMS.len()).collect(), "rooms with something in them");
 }
 
 #[test]
 fn all_sql_stands_in_one_room() {
-    let files =
-        files_of(&sources()).into_iter().filter(|file| !file.starts_with(sources().join("pg")));
-    let with_sql: Vec<_> = files
-        .flat_map(|file| {
-            let lines = code_of(&file);
-            let found = SQL.find_iter(&lines).map(|found| found.as_str().to_owned());
-            found.map(|sql| format!("{}: {sql}", file.display())).collect::<Vec<_>>()
+    let outside = sources().into_iter().filter(|(place, _)| room_of(place) != "pg");
+    let found: Vec<_> = outside
+        .map(|(_, file)| (show(&file), code_of(&file)))
+        .flat_map(|(name, code)| {
+            sql_in(&code).iter().map(|word| format!("{name}: {word}")).collect::<Vec<_>>()
         })
         .collect();
-    assert!(with_sql.is_empty(), "SQL outside of pg:\n{}", with_sql.join("\n"));
+    assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
 #[test]
 fn what_a_source_uses_is_found() {
-    let code = "use crate::{\n    Result,\n    pg::{sql, connect::{self}},\n};\nfn f() { crate::plan::g(); }";
+    let code =
+        "use crate::{\n Result,\n pg::{sql, connect::{self}},\n};\nfn f() { crate::plan::g(); }";
     assert_eq!(used_in(code), ["error", "pg", "plan"].map(str::to_owned).into());
-    assert!(SQL.is_match("client.execute(\"SELECT 1\")"));
-    assert!(SQL.is_match("format!(\"{begin}; LOCK TABLE {table}\")"));
-    assert!(!SQL.is_match("hint(\"Run it: SELECT 1\")"));
+    assert_eq!(sql_in("f(\"SELECT 1\", \"{begin}; LOCK TABLE {table}\")"), ["SELECT", "LOCK"]);
+    assert!(sql_in("hint(\"Run it: SELECT 1\")\n// \"SELECT\"").is_empty());
 }

@@ -177,7 +177,7 @@ fn effects(source: &str) -> Vec<String> {
 }
 
 /// The names that follow `std::` directly: one, or those of a `{...}` list at its first level.
-fn imported<'a>(tokens: &[&'a str]) -> Vec<&'a str> {
+pub(crate) fn imported<'a>(tokens: &[&'a str]) -> Vec<&'a str> {
     if tokens.first() != Some(&"{") {
         return tokens.first().copied().into_iter().collect();
     }
@@ -198,7 +198,7 @@ fn imported<'a>(tokens: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// Words, `::` and single signs of the source, without line comments and blanks.
-fn tokens(source: &str) -> Vec<&str> {
+pub(crate) fn tokens(source: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     for line in source.lines() {
         let mut rest = line.split("//").next().unwrap_or_default().trim_start();
@@ -246,7 +246,7 @@ fn all_rust_files() -> Vec<PathBuf> {
     ["crates", "tests"].iter().flat_map(|folder| rust_files(&root().join(folder))).collect()
 }
 
-fn rust_files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -260,14 +260,14 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-fn read(path: &Path) -> String {
+pub(crate) fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-fn show(path: &Path) -> String {
+pub(crate) fn show(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).display().to_string()
 }
