@@ -1,4 +1,4 @@
-//! No stage allocates for a row: once its buffers are warm, what a stage allocates depends on the parts
+//! No stage allocates for a row: once its buffers are warm, what a stage allocates depends on the blocks
 //! that it fills, not on the rows.
 
 #[path = "../benches/stages/inputs.rs"]
@@ -6,7 +6,7 @@ mod inputs;
 
 use allocation_counter::measure;
 use inputs::Input;
-use pgsluice_core::bucket::{Buckets, Payload, Pool, RowAt, Shelf, Wire, Worth};
+use pgsluice_core::bucket::{Payload, Pool, RowAt, Scheduler, Shard, Wire, Worth};
 use pgsluice_core::encode::{Encoder, Odd};
 use pgsluice_core::parse::{Fields, Parser};
 use pgsluice_core::route::{Route, Router, Scratch};
@@ -22,9 +22,9 @@ struct Flow {
     fields: Fields,
     scratch: Scratch,
     nodes: usize,
-    shelf: Shelf,
+    shard: Shard,
     pool: Pool,
-    buckets: Buckets,
+    scheduler: Scheduler,
     splits: u32,
 }
 
@@ -41,9 +41,9 @@ impl Flow {
             fields: Fields::default(),
             scratch: Scratch::default(),
             nodes,
-            shelf: Shelf::new(Buckets::count(nodes)),
+            shard: Shard::new(Scheduler::count(nodes)),
             pool: Pool::new(64 << 20, nodes),
-            buckets: Buckets::new(nodes, 0).claiming(),
+            scheduler: Scheduler::new(nodes, 0).claiming(),
             splits: 0,
             input,
         }
@@ -60,41 +60,41 @@ impl Flow {
             self.parser.parse(bytes, &mut self.fields);
             let route = self.router.route(bytes, &self.fields, &mut self.scratch);
             let Route::Leaf(leaf) = route else { panic!("{route:?}") };
-            let bucket = Buckets::of(self.nodes, leaf, Wire::Binary);
-            let room = match self.shelf.room(bucket, self.encoder.room_for(bytes.len())) {
+            let bucket = Scheduler::of(self.nodes, leaf, Wire::Binary);
+            let room = match self.shard.room(bucket, self.encoder.room_for(bytes.len())) {
                 Ok(room) => room,
                 Err(bytes) => {
-                    self.shelf.supply(bucket, self.pool.take(bytes).expect("within the budget"))
+                    self.shard.add_block(bucket, self.pool.take(bytes).expect("within the budget"))
                 }
             };
             let pushed: Result<(), Odd> =
                 room.push(at, |block| self.encoder.encode(bytes, &self.fields, block));
-            assert_eq!((pushed, self.shelf.grown()), (Ok(()), 0));
+            assert_eq!((pushed, self.shard.grown()), (Ok(()), 0));
         }
         self.splits += 1;
         self.rows.len() as u64
     }
 
     /// Takes all payloads as they would be sent, and gives them back; their number, and that of their
-    /// parts.
+    /// blocks.
     fn send(&mut self) -> (u64, u64) {
-        let (mut payloads, mut parts) = (0, 0);
+        let (mut payloads, mut blocks) = (0, 0);
         while let Some(payload) = self.take() {
             assert!(
-                (0..payload.pieces()).map(|piece| payload.piece(piece).len()).sum::<usize>() > 0
+                (0..payload.slices()).map(|slice| payload.slice(slice).len()).sum::<usize>() > 0
             );
-            self.buckets.release(&payload);
+            self.scheduler.release(&payload);
             payloads += 1;
-            for part in payload.into_parts() {
-                parts += 1;
-                self.pool.give_back(part);
+            for block in payload.into_blocks() {
+                blocks += 1;
+                self.pool.give_back(block);
             }
         }
-        (payloads, parts)
+        (payloads, blocks)
     }
 
     fn take(&mut self) -> Option<Payload> {
-        self.buckets.take(Worth { least: 0, most: 1 << 20 }, &mut [&mut self.shelf])
+        self.scheduler.take(Worth { least: 0, most: 1 << 20 }, &mut [&mut self.shard])
     }
 }
 
@@ -105,21 +105,21 @@ fn no_row_is_allocated_for() {
         let mut flow = Flow::of(input);
         for _ in 0..3 {
             flow.split();
-            flow.buckets.complete(flow.splits - 1);
+            flow.scheduler.complete(flow.splits - 1);
             flow.send();
         }
-        let (mut rows, mut payloads, mut parts) = (0, 0, 0);
+        let (mut rows, mut payloads, mut blocks) = (0, 0, 0);
         let filled = measure(|| rows = flow.split());
-        flow.buckets.complete(flow.splits - 1);
-        let sent = measure(|| (payloads, parts) = flow.send());
+        flow.scheduler.complete(flow.splits - 1);
+        let sent = measure(|| (payloads, blocks) = flow.send());
         assert_eq!(rows, flow.input.rows().len() as u64, "{name}");
         assert_eq!(filled.count_total, 0, "{name}: {filled:?} for {rows} rows");
-        // Lists of the parts of a payload, of its pieces and claims, and of the payloads to come.
-        let most = 8 * (payloads + parts);
+        // Lists of the blocks of a payload, of its slices and claims, and of the payloads to come.
+        let most = 8 * (payloads + blocks);
         assert!(
             sent.count_total <= most,
-            "{name}: {sent:?} for {payloads} payloads, {parts} parts"
+            "{name}: {sent:?} for {payloads} payloads, {blocks} blocks"
         );
-        assert!(payloads + parts < rows / 2, "{name}");
+        assert!(payloads + blocks < rows / 2, "{name}");
     }
 }

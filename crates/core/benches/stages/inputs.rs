@@ -151,11 +151,11 @@ pub(crate) fn accounts() -> Input {
 pub(crate) fn uuids() -> Input {
     let bytes = written(|row, text| {
         let (high, low) = (scattered(row), scattered(row + ROWS));
-        let parts = (high >> 32, high >> 16 & 0xffff, high & 0xffff, low >> 48, low << 16 >> 16);
+        let blocks = (high >> 32, high >> 16 & 0xffff, high & 0xffff, low >> 48, low << 16 >> 16);
         writeln!(
             text,
             "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
-            parts.0, parts.1, parts.2, parts.3, parts.4
+            blocks.0, blocks.1, blocks.2, blocks.3, blocks.4
         )
     });
     let levels = vec![hashed(0, 16)];
@@ -195,7 +195,7 @@ fn hashed(field: usize, modulus: u64) -> Level {
     Level { strategy: Strategy::Hash, field, bounds }
 }
 
-/// Seven years in pieces of 31 days: as many as there are months, which is what counts here.
+/// Seven years in slices of 31 days: as many as there are months, which is what counts here.
 fn months() -> Vec<Bound> {
     let edge = |month: i64| vec![Edge::Datum(OwnedDatum::Int(FIRST_DAY + month * DAYS_A_MONTH))];
     (0..MONTHS).map(|month| Bound::Range { lower: edge(month), upper: edge(month + 1) }).collect()

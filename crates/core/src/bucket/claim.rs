@@ -5,13 +5,13 @@
 //! closed, from what is known of the node's other rows at that moment:
 //!
 //! ```text
-//!     committed | on shelves, or in payloads under way | not routed yet
+//!     committed | on shards, or in payloads under way | not routed yet
 //!      claimed  |        never in a range              | never in a range
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::part::{Part, RowAt};
+use super::block::{Block, RowAt};
 use crate::catalog::NodeId;
 
 /// A place in the input: a split by its number, and an offset in it.
@@ -66,7 +66,7 @@ pub struct Claim {
 /// What must be known for claims: what is routed, and what is under way.
 #[derive(Debug, Default)]
 pub(super) struct Reckoning {
-    /// All rows of all splits before this one are on shelves, or further on.
+    /// All rows of all splits before this one are on shards, or further on.
     frontier: u32,
     /// Splits after it of which that is so as well.
     beyond: BTreeSet<u32>,
@@ -82,36 +82,36 @@ struct Flight {
     spans: Vec<Span>,
 }
 
-/// The rows of one split in one part.
+/// The rows of one split in one block.
 struct Run<'p> {
     span: Span,
     rows: &'p [RowAt],
 }
 
-fn runs(part: &Part) -> impl Iterator<Item = Run<'_>> {
-    part.rows().chunk_by(|one, next| one.split == next.split).filter_map(|rows| {
+fn runs(block: &Block) -> impl Iterator<Item = Run<'_>> {
+    block.rows().chunk_by(|one, next| one.split == next.split).filter_map(|rows| {
         let first = rows.iter().map(Mark::of).min()?;
         let last = rows.iter().map(Mark::of).max()?;
         Some(Run { span: Span { first, last }, rows })
     })
 }
 
-/// The rows of the parts that follow one another in a bucket, up to those that begin after `last`; those
+/// The rows of the blocks that follow one another in a bucket, up to those that begin after `last`; those
 /// of the first split in any case. As long as they are no more than `few` each is told apart: where
 /// only the first and the last are known, no range of others can lie between them.
 pub(super) fn left_behind<'p>(
-    parts: impl Iterator<Item = &'p Part>,
+    blocks: impl Iterator<Item = &'p Block>,
     last: u32,
     mut few: usize,
 ) -> Vec<Span> {
     let mut end = None;
     let mut spans = Vec::new();
-    for part in parts {
-        let Some(first) = part.rows().first() else { continue };
+    for block in blocks {
+        let Some(first) = block.rows().first() else { continue };
         if first.split > *end.get_or_insert(last.max(first.split)) {
             break;
         }
-        for Run { span, rows } in runs(part) {
+        for Run { span, rows } in runs(block) {
             match few.checked_sub(rows.len()) {
                 Some(left) => {
                     spans.extend(rows.iter().map(Span::of));
@@ -133,17 +133,17 @@ impl Reckoning {
         }
     }
 
-    /// What a payload of the rows of `node` in `parts` claims. `others` are its rows that nobody has
+    /// What a payload of the rows of `node` in `blocks` claims. `others` are its rows that nobody has
     /// taken yet; `pending` says of splits that are being routed where rows may still come between
     /// those that have.
     pub(super) fn claim(
         &mut self,
         node: NodeId,
-        parts: &[Part],
+        blocks: &[Block],
         mut others: Vec<Span>,
         pending: &[Mark],
     ) -> Claim {
-        let runs: Vec<Run<'_>> = parts.iter().flat_map(runs).collect();
+        let runs: Vec<Run<'_>> = blocks.iter().flat_map(runs).collect();
         let flights = self.flights.entry(node).or_default();
         others.extend(flights.iter().flat_map(|flight| &flight.spans));
         let number = self.next;

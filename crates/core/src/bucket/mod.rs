@@ -1,30 +1,30 @@
 //! Bucket: gathers the rows of each node into payloads, within a memory budget.
 //!
-//! A bucket takes the rows of one node in one format. Each thread that routes has a [`Shelf`] with
+//! A bucket takes the rows of one node in one format. Each thread that routes has a [`Shard`] with
 //! its share of every bucket, and writes rows to it without waiting for the others; their memory
-//! comes from one [`Pool`]. Who takes which payload when is decided by [`Buckets`]: the fullest first.
+//! comes from one [`Pool`]. Who takes which payload when is decided by [`Scheduler`]: the fullest first.
 //! What is left of many leaves at the end travels together ([`FEW_ROWS`]). What is in once a payload is
 //! committed, its [`Claim`]s say.
 
+mod block;
 mod claim;
-mod part;
 mod payload;
 mod pool;
-mod shelf;
+mod shard;
 mod sort;
 
 use std::ops::DerefMut;
 
 use crate::catalog::NodeId;
+pub use block::{Block, RowAt};
 pub use claim::{Claim, Mark, Span};
 use claim::{Reckoning, left_behind};
-pub use part::{Part, RowAt};
 pub use payload::Payload;
 pub use pool::Pool;
-pub use shelf::{Room, Shelf};
+pub use shard::{Room, Shard};
 pub use sort::{Column, Order};
 
-/// A payload takes parts until it has so many bytes, if it is not sorted.
+/// A payload takes blocks until it has so many bytes, if it is not sorted.
 pub const SEALED_BYTES: usize = 4 << 20;
 
 /// Fewer rows than this are not worth a COPY of their own: the remainders of several leaves then
@@ -54,9 +54,9 @@ pub enum Wire {
 
 /// Which payload is sent when, and who is sending to which node.
 #[derive(Debug)]
-pub struct Buckets {
+pub struct Scheduler {
     nodes: usize,
-    /// Buckets that are to be taken next, the fullest last. Ranked once for many payloads, so some
+    /// Scheduler that are to be taken next, the fullest last. Ranked once for many payloads, so some
     /// may be empty by now, or too small.
     ranked: Vec<usize>,
     /// How many connections are writing to each node.
@@ -76,21 +76,21 @@ pub struct Worth {
     pub most: usize,
 }
 
-impl Buckets {
-    /// Buckets for `nodes` nodes. Remainders of fewer than `few_rows` rows travel together; with 0 each
+impl Scheduler {
+    /// Scheduler for `nodes` nodes. Remainders of fewer than `few_rows` rows travel together; with 0 each
     /// node has its own payloads.
     pub fn new(nodes: usize, few_rows: usize) -> Self {
         Self { nodes, ranked: Vec::new(), writers: vec![0; nodes], few_rows, reckoning: None }
     }
 
     /// Has each payload claim its rows: see [`Payload::claims`]. Then [`Self::complete`] must be told of
-    /// each split, and [`Shelf::expect`] of rows that come later than others of theirs.
+    /// each split, and [`Shard::expect`] of rows that come later than others of theirs.
     #[must_use]
     pub fn claiming(self) -> Self {
         Self { reckoning: Some(Reckoning::default()), ..self }
     }
 
-    /// Notes that all rows of a split are on a shelf, or were taken from there.
+    /// Notes that all rows of a split are on a shard, or were taken from there.
     pub fn complete(&mut self, split: u32) {
         self.reckoning.iter_mut().for_each(|reckoning| reckoning.complete(split));
     }
@@ -119,26 +119,26 @@ impl Buckets {
     pub fn take(
         &mut self,
         worth: Worth,
-        shelves: &mut [impl DerefMut<Target = Shelf>],
+        shards: &mut [impl DerefMut<Target = Shard>],
     ) -> Option<Payload> {
-        let bucket = match self.fullest(worth.least, true, shelves) {
-            Some(bucket) if self.is_small(bucket, shelves) => {
-                return Some(self.gather(bucket, shelves));
+        let bucket = match self.fullest(worth.least, true, shards) {
+            Some(bucket) if self.is_small(bucket, shards) => {
+                return Some(self.gather(bucket, shards));
             }
             Some(bucket) => bucket,
-            None => self.fullest(worth.least, false, shelves)?,
+            None => self.fullest(worth.least, false, shards)?,
         };
-        Some(self.close(bucket, worth.most, shelves))
+        Some(self.close(bucket, worth.most, shards))
     }
 
     /// What is in `bucket`, however small, if nobody writes to its node.
     pub fn take_bucket(
         &mut self,
         bucket: usize,
-        shelves: &mut [impl DerefMut<Target = Shelf>],
+        shards: &mut [impl DerefMut<Target = Shard>],
     ) -> Option<Payload> {
-        let has_rows = weight(bucket, shelves).rows > 0;
-        (has_rows && self.is_idle(bucket)).then(|| self.close(bucket, SEALED_BYTES, shelves))
+        let has_rows = weight(bucket, shards).rows > 0;
+        (has_rows && self.is_idle(bucket)).then(|| self.close(bucket, SEALED_BYTES, shards))
     }
 
     /// Notes that a payload is committed.
@@ -167,16 +167,16 @@ impl Buckets {
         &mut self,
         least: usize,
         idle: bool,
-        shelves: &mut [impl DerefMut<Target = Shelf>],
+        shards: &mut [impl DerefMut<Target = Shard>],
     ) -> Option<usize> {
-        self.next_ranked(least, idle, shelves).or_else(|| {
+        self.next_ranked(least, idle, shards).or_else(|| {
             // Of many buckets it takes long to look at each, for nothing where all have few rows.
-            let bound: usize = shelves.iter().map(|shelf| shelf.fullest()).sum();
+            let bound: usize = shards.iter().map(|shard| shard.fullest()).sum();
             if bound < least {
                 return None;
             }
-            self.rank(least, shelves);
-            self.next_ranked(least, idle, shelves)
+            self.rank(least, shards);
+            self.next_ranked(least, idle, shards)
         })
     }
 
@@ -184,19 +184,19 @@ impl Buckets {
         &mut self,
         least: usize,
         idle: bool,
-        shelves: &[impl DerefMut<Target = Shelf>],
+        shards: &[impl DerefMut<Target = Shard>],
     ) -> Option<usize> {
         while let Some(bucket) = self.ranked.pop() {
-            if weight(bucket, shelves).is_worth(least) && (!idle || self.is_idle(bucket)) {
+            if weight(bucket, shards).is_worth(least) && (!idle || self.is_idle(bucket)) {
                 return Some(bucket);
             }
         }
         None
     }
 
-    fn rank(&mut self, least: usize, shelves: &mut [impl DerefMut<Target = Shelf>]) {
-        shelves.iter_mut().for_each(|shelf| shelf.bound());
-        let weights = (0..Self::count(self.nodes)).map(|bucket| (bucket, weight(bucket, shelves)));
+    fn rank(&mut self, least: usize, shards: &mut [impl DerefMut<Target = Shard>]) {
+        shards.iter_mut().for_each(|shard| shard.bound());
+        let weights = (0..Self::count(self.nodes)).map(|bucket| (bucket, weight(bucket, shards)));
         let mut full: Vec<(usize, Weight)> =
             weights.filter(|(_, weight)| weight.is_worth(least)).collect();
         full.sort_unstable_by_key(|(_, weight)| weight.bytes);
@@ -204,29 +204,29 @@ impl Buckets {
     }
 
     /// Whether what is in `bucket` is not worth a COPY of its own.
-    fn is_small(&self, bucket: usize, shelves: &[impl DerefMut<Target = Shelf>]) -> bool {
-        let Weight { bytes, rows } = weight(bucket, shelves);
+    fn is_small(&self, bucket: usize, shards: &[impl DerefMut<Target = Shard>]) -> bool {
+        let Weight { bytes, rows } = weight(bucket, shards);
         rows < self.few_rows && bytes < FEW_BYTES
     }
 
     /// What is in `bucket` and in other small ones of idle nodes, by way of the root; that of `bucket`
     /// alone if there is no other.
-    fn gather(&mut self, bucket: usize, shelves: &mut [impl DerefMut<Target = Shelf>]) -> Payload {
+    fn gather(&mut self, bucket: usize, shards: &mut [impl DerefMut<Target = Shard>]) -> Payload {
         let wire = self.wire(bucket);
-        let first = self.close(bucket, usize::MAX, shelves);
+        let first = self.close(bucket, usize::MAX, shards);
         let mut bytes = first.bytes();
         let mut small = vec![first];
         for node in 0..self.nodes {
             let other = Self::of(self.nodes, node, wire);
-            let weight = weight(other, shelves);
-            if weight.rows == 0 || !self.is_small(other, shelves) || !self.is_idle(other) {
+            let weight = weight(other, shards);
+            if weight.rows == 0 || !self.is_small(other, shards) || !self.is_idle(other) {
                 continue;
             }
             bytes += weight.bytes;
             if bytes > GATHERED_BYTES || small.len() == GATHERED_NODES {
                 break;
             }
-            small.push(self.close(other, usize::MAX, shelves));
+            small.push(self.close(other, usize::MAX, shards));
         }
         match small.len() {
             1 => small.remove(0),
@@ -234,51 +234,51 @@ impl Buckets {
         }
     }
 
-    /// The parts of `bucket` up to `most` bytes, the oldest first.
+    /// The blocks of `bucket` up to `most` bytes, the oldest first.
     fn close(
         &mut self,
         bucket: usize,
         most: usize,
-        shelves: &mut [impl DerefMut<Target = Shelf>],
+        shards: &mut [impl DerefMut<Target = Shard>],
     ) -> Payload {
-        let mut parts = Vec::new();
+        let mut blocks = Vec::new();
         let mut bytes = 0;
         while bytes < most {
-            let oldest = shelves.iter_mut().filter_map(|shelf| {
-                let part = shelf.pile(bucket).first()?;
-                Some((part.rows().first().map(|row| row.split), shelf))
+            let oldest = shards.iter_mut().filter_map(|shard| {
+                let block = shard.bucket(bucket).first()?;
+                Some((block.rows().first().map(|row| row.split), shard))
             });
-            let Some((_, shelf)) = oldest.min_by_key(|(split, _)| *split) else { break };
-            let Some(part) = shelf.take(bucket) else { break };
-            bytes += part.bytes();
-            parts.push(part);
+            let Some((_, shard)) = oldest.min_by_key(|(split, _)| *split) else { break };
+            let Some(block) = shard.take(bucket) else { break };
+            bytes += block.bytes();
+            blocks.push(block);
         }
         let node = self.node(bucket);
         self.writers[node] += 1;
-        let claim = self.claim(node, &parts, shelves);
-        Payload::new(vec![node], self.wire(bucket), parts).claiming(claim)
+        let claim = self.claim(node, &blocks, shards);
+        Payload::new(vec![node], self.wire(bucket), blocks).claiming(claim)
     }
 
-    /// What a payload of `parts`, which were taken from the shelves, claims of `node`.
+    /// What a payload of `blocks`, which were taken from the shards, claims of `node`.
     fn claim(
         &mut self,
         node: NodeId,
-        parts: &[Part],
-        shelves: &[impl DerefMut<Target = Shelf>],
+        blocks: &[Block],
+        shards: &[impl DerefMut<Target = Shard>],
     ) -> Option<Claim> {
         let reckoning = self.reckoning.as_mut()?;
-        let last = parts.iter().filter_map(|part| Some(part.rows().last()?.split)).max()?;
+        let last = blocks.iter().filter_map(|block| Some(block.rows().last()?.split)).max()?;
         let both = [Wire::Text, Wire::Binary].map(|wire| Self::of(self.nodes, node, wire));
-        let piles = shelves.iter().flat_map(|shelf| both.map(|bucket| shelf.pile(bucket)));
+        let buckets = shards.iter().flat_map(|shard| both.map(|bucket| shard.bucket(bucket)));
         // No more work than the payload's own rows make.
-        let few = parts.iter().map(|part| part.rows().len()).sum();
-        let others = piles.flat_map(|pile| left_behind(pile.parts(), last, few)).collect();
-        let pending: Vec<Mark> = shelves.iter().filter_map(|shelf| shelf.expected()).collect();
-        Some(reckoning.claim(node, parts, others, &pending))
+        let few = blocks.iter().map(|block| block.rows().len()).sum();
+        let others = buckets.flat_map(|bucket| left_behind(bucket.blocks(), last, few)).collect();
+        let pending: Vec<Mark> = shards.iter().filter_map(|shard| shard.expected()).collect();
+        Some(reckoning.claim(node, blocks, others, &pending))
     }
 }
 
-/// What is in a bucket, on all shelves.
+/// What is in a bucket, on all shards.
 #[derive(Clone, Copy, Debug, Default)]
 struct Weight {
     bytes: usize,
@@ -291,10 +291,10 @@ impl Weight {
     }
 }
 
-fn weight(bucket: usize, shelves: &[impl DerefMut<Target = Shelf>]) -> Weight {
-    shelves.iter().fold(Weight::default(), |sum, shelf| {
-        let pile = shelf.pile(bucket);
-        Weight { bytes: sum.bytes + pile.bytes, rows: sum.rows + pile.rows }
+fn weight(bucket: usize, shards: &[impl DerefMut<Target = Shard>]) -> Weight {
+    shards.iter().fold(Weight::default(), |sum, shard| {
+        let bucket = shard.bucket(bucket);
+        Weight { bytes: sum.bytes + bucket.bytes, rows: sum.rows + bucket.rows }
     })
 }
 

@@ -1,9 +1,9 @@
-//! Payload: the rows of one COPY, in pieces that are sent one after the other, and where each row
+//! Payload: the rows of one COPY, in slices that are sent one after the other, and where each row
 //! stands in the input.
 
 use super::Wire;
+use super::block::{Block, RowAt};
 use super::claim::Claim;
-use super::part::{Part, RowAt};
 use crate::catalog::{NodeId, ROOT};
 
 /// What COPY BINARY begins with: `BinarySignature`, no flags, no extension
@@ -13,10 +13,10 @@ const BINARY_HEADER: &[u8] = b"PGCOPY\n\xFF\r\n\0\0\0\0\0\0\0\0\0";
 /// What ends it: a row of -1 fields.
 const BINARY_TRAILER: &[u8] = &(-1_i16).to_be_bytes();
 
-/// Rows of a part that are sent one behind the other: where they lie.
+/// Rows of a block that are sent one behind the other: where they lie.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Piece {
-    pub(super) part: u32,
+pub(super) struct Slice {
+    pub(super) block: u32,
     pub(super) start: u32,
     pub(super) end: u32,
 }
@@ -30,8 +30,8 @@ pub struct Payload {
     /// How many of the rows belong to each of them.
     shares: Vec<usize>,
     wire: Wire,
-    pub(super) parts: Vec<Part>,
-    pub(super) pieces: Vec<Piece>,
+    pub(super) blocks: Vec<Block>,
+    pub(super) slices: Vec<Slice>,
     pub(super) is_sorted: bool,
     bytes: usize,
     rows: usize,
@@ -39,25 +39,25 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// The rows of `parts` in the order of the input, as far as splits tell it: within one, rows
+    /// The rows of `blocks` in the order of the input, as far as splits tell it: within one, rows
     /// stand as they were added.
-    pub(super) fn new(nodes: Vec<NodeId>, wire: Wire, parts: Vec<Part>) -> Self {
-        let bytes = parts.iter().map(Part::bytes).sum();
-        let rows = parts.iter().map(|part| part.rows().len()).sum();
+    pub(super) fn new(nodes: Vec<NodeId>, wire: Wire, blocks: Vec<Block>) -> Self {
+        let bytes = blocks.iter().map(Block::bytes).sum();
+        let rows = blocks.iter().map(|block| block.rows().len()).sum();
         let mut payload = Self {
             shares: vec![rows; nodes.len().min(1)],
             nodes,
             wire,
-            parts,
-            pieces: Vec::new(),
+            blocks,
+            slices: Vec::new(),
             is_sorted: false,
             bytes,
             rows,
             claims: Vec::new(),
         };
-        let mut pieces = payload.pieces_by_split();
-        pieces.sort_by_key(|(split, _)| *split);
-        payload.pieces.extend(pieces.into_iter().map(|(_, piece)| piece));
+        let mut slices = payload.slices_by_split();
+        slices.sort_by_key(|(split, _)| *split);
+        payload.slices.extend(slices.into_iter().map(|(_, slice)| slice));
         payload
     }
 
@@ -71,12 +71,12 @@ impl Payload {
     pub(super) fn joined(payloads: Vec<Self>, wire: Wire) -> Self {
         let mut joined = Self::new(Vec::new(), wire, Vec::new());
         for payload in payloads {
-            let before = joined.parts.len() as u32;
-            let pieces = payload.pieces.iter().map(|at| Piece { part: before + at.part, ..*at });
-            joined.pieces.extend(pieces);
+            let before = joined.blocks.len() as u32;
+            let slices = payload.slices.iter().map(|at| Slice { block: before + at.block, ..*at });
+            joined.slices.extend(slices);
             joined.nodes.extend(payload.nodes);
             joined.shares.extend(payload.shares);
-            joined.parts.extend(payload.parts);
+            joined.blocks.extend(payload.blocks);
             joined.bytes += payload.bytes;
             joined.rows += payload.rows;
             joined.claims.extend(payload.claims);
@@ -84,18 +84,18 @@ impl Payload {
         joined
     }
 
-    /// The rows of each part that are of one split, which follow one another there.
-    fn pieces_by_split(&self) -> Vec<(u32, Piece)> {
-        let mut pieces = Vec::new();
-        for (part, rows) in self.parts.iter().enumerate() {
+    /// The rows of each block that are of one split, which follow one another there.
+    fn slices_by_split(&self) -> Vec<(u32, Slice)> {
+        let mut slices = Vec::new();
+        for (block, rows) in self.blocks.iter().enumerate() {
             let mut start = 0;
             for run in rows.rows().chunk_by(|one, next| one.split == next.split) {
                 let Some(last) = run.last() else { continue };
-                pieces.push((last.split, Piece { part: part as u32, start, end: last.end }));
+                slices.push((last.split, Slice { block: block as u32, start, end: last.end }));
                 start = last.end;
             }
         }
-        pieces
+        slices
     }
 
     /// The nodes that the rows belong to; more than one only where small remainders travel
@@ -109,7 +109,7 @@ impl Payload {
         self.nodes.iter().copied().zip(self.shares.iter().copied())
     }
 
-    /// What is in each of the nodes once the payload is committed, if [`super::Buckets::claiming`].
+    /// What is in each of the nodes once the payload is committed, if [`super::Scheduler::claiming`].
     pub fn claims(&self) -> &[Claim] {
         &self.claims
     }
@@ -158,29 +158,29 @@ impl Payload {
         }
     }
 
-    /// The number of pieces.
-    pub fn pieces(&self) -> usize {
-        self.pieces.len()
+    /// The number of slices.
+    pub fn slices(&self) -> usize {
+        self.slices.len()
     }
 
-    /// The bytes of piece `index`: whole rows, to be sent in the order of the pieces.
+    /// The bytes of slice `index`: whole rows, to be sent in the order of the slices.
     #[inline]
-    pub fn piece(&self, index: usize) -> &[u8] {
-        let Piece { part, start, end } = self.pieces[index];
-        self.parts[part as usize].of(start, end)
+    pub fn slice(&self, index: usize) -> &[u8] {
+        let Slice { block, start, end } = self.slices[index];
+        self.blocks[block as usize].of(start, end)
     }
 
     /// The rows as they are sent: where each stands in the input, and its bytes.
     pub fn in_order(&self) -> impl Iterator<Item = (RowAt, &[u8])> {
-        self.pieces.iter().flat_map(|piece| {
-            let part = &self.parts[piece.part as usize];
-            let rows = part.rows_in(piece.start, piece.end);
-            rows.map(|(at, start, end)| (at, part.of(start, end)))
+        self.slices.iter().flat_map(|slice| {
+            let block = &self.blocks[slice.block as usize];
+            let rows = block.rows_in(slice.start, slice.end);
+            rows.map(|(at, start, end)| (at, block.of(start, end)))
         })
     }
 
-    /// Its parts, to be used again.
-    pub fn into_parts(self) -> Vec<Part> {
-        self.parts
+    /// Its blocks, to be used again.
+    pub fn into_blocks(self) -> Vec<Block> {
+        self.blocks
     }
 }

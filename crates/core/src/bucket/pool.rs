@@ -1,6 +1,6 @@
-//! Pool: the memory of all parts, within a budget.
+//! Pool: the memory of all blocks, within a budget.
 
-use super::part::Part;
+use super::block::Block;
 
 const SMALLEST_PART: usize = 4 << 10;
 const LARGEST_PART: usize = 64 << 10;
@@ -10,33 +10,33 @@ const LARGEST_PART: usize = 64 << 10;
 pub struct Pool {
     budget: usize,
     used: usize,
-    /// Bytes of rows in each part, but for rows that are longer.
+    /// Bytes of rows in each block, but for rows that are longer.
     size: usize,
-    free: Vec<Part>,
+    free: Vec<Block>,
 }
 
 impl Pool {
     /// `budget` bytes of memory, of which so many `buckets` are filled at a time.
     pub fn new(budget: usize, buckets: usize) -> Self {
-        // A quarter of the budget may be lost in parts that have only begun to fill.
+        // A quarter of the budget may be lost in blocks that have only begun to fill.
         let size = (budget / 4 / buckets.max(1)).clamp(SMALLEST_PART, LARGEST_PART);
         Self { budget, used: 0, size, free: Vec::new() }
     }
 
-    /// An empty part for rows of `bytes` bytes; None while there is no room for it. If nothing is in use
+    /// An empty block for rows of `bytes` bytes; None while there is no room for it. If nothing is in use
     /// there always is, however long the row.
-    pub fn take(&mut self, bytes: usize) -> Option<Part> {
+    pub fn take(&mut self, bytes: usize) -> Option<Block> {
         let size = self.size.max(bytes);
-        let memory = Part::memory_for(size);
+        let memory = Block::memory_for(size);
         if self.used > 0 && self.used + memory > self.budget {
             return None;
         }
-        let part = self.free.pop_if(|_| size == self.size).unwrap_or_else(|| Part::new(size));
-        self.used += part.memory();
-        Some(part)
+        let block = self.free.pop_if(|_| size == self.size).unwrap_or_else(|| Block::new(size));
+        self.used += block.memory();
+        Some(block)
     }
 
-    /// Counts memory by which a part has grown, or that is needed to send one.
+    /// Counts memory by which a block has grown, or that is needed to send one.
     pub fn grow(&mut self, bytes: usize) {
         self.used += bytes;
     }
@@ -46,13 +46,13 @@ impl Pool {
         self.used -= bytes;
     }
 
-    /// Takes a part back.
-    pub fn give_back(&mut self, mut part: Part) {
-        self.used -= part.memory();
+    /// Takes a block back.
+    pub fn give_back(&mut self, mut block: Block) {
+        self.used -= block.memory();
         // One that a long row has grown is not kept.
-        if part.memory() <= Part::memory_for(self.size) {
-            part.clear();
-            self.free.push(part);
+        if block.memory() <= Block::memory_for(self.size) {
+            block.clear();
+            self.free.push(block);
         }
     }
 
@@ -61,7 +61,7 @@ impl Pool {
         self.used <= self.budget / 16 * 15
     }
 
-    /// Whether no part is in use.
+    /// Whether no block is in use.
     pub fn is_unused(&self) -> bool {
         self.used == 0
     }
@@ -74,11 +74,11 @@ mod tests {
     #[test]
     fn parts_are_used_again_within_the_budget() {
         let mut pool = Pool::new(64 << 20, 1);
-        let mut parts: Vec<Part> = std::iter::from_fn(|| pool.take(1)).collect();
-        let count = (64 << 20) / Part::memory_for(LARGEST_PART);
-        assert_eq!(parts.len(), count);
+        let mut blocks: Vec<Block> = std::iter::from_fn(|| pool.take(1)).collect();
+        let count = (64 << 20) / Block::memory_for(LARGEST_PART);
+        assert_eq!(blocks.len(), count);
         assert!(!pool.is_roomy());
-        parts.drain(..).for_each(|part| pool.give_back(part));
+        blocks.drain(..).for_each(|block| pool.give_back(block));
         assert!(pool.is_unused() && pool.is_roomy());
         assert!(pool.take(1).is_some() && pool.free.len() == count - 1);
     }
@@ -89,9 +89,9 @@ mod tests {
         let small = pool.take(1).expect("room");
         assert!(pool.take(8 << 20).is_none());
         pool.give_back(small);
-        let part = pool.take(8 << 20).expect("nothing else is there");
+        let block = pool.take(8 << 20).expect("nothing else is there");
         assert!(pool.take(1).is_none());
-        pool.give_back(part);
+        pool.give_back(block);
         assert_eq!((pool.is_unused(), pool.free.len()), (true, 1));
     }
 }

@@ -3,7 +3,7 @@
 //! Rows that go into an index in its order touch each of its pages once. Nothing depends on the order
 //! being exact, so keys are compared by sixteen bytes that sort as they do, or nearly so.
 
-use super::payload::{Payload, Piece};
+use super::payload::{Payload, Slice};
 use crate::encode::field;
 
 /// How the bytes of a column in COPY BINARY become bytes that sort as its values do.
@@ -61,7 +61,7 @@ fn prefix(row: &[u8], columns: &[Column]) -> u128 {
 /// Where a row lies, in the lower half of what is sorted: so nothing is looked up for it afterwards.
 #[derive(Clone, Copy)]
 struct Place {
-    part: u16,
+    block: u16,
     start: u32,
     /// [`LONG`] if it is so long or longer.
     length: u16,
@@ -70,33 +70,33 @@ struct Place {
 const LONG: u16 = u16::MAX;
 
 impl Place {
-    fn of(part: usize, start: u32, end: u32) -> Self {
+    fn of(block: usize, start: u32, end: u32) -> Self {
         let length = u16::try_from(end - start).unwrap_or(LONG);
-        Self { part: part as u16, start, length }
+        Self { block: block as u16, start, length }
     }
 
     fn bits(self) -> u128 {
-        u128::from(self.part) << 48 | u128::from(self.start) << 16 | u128::from(self.length)
+        u128::from(self.block) << 48 | u128::from(self.start) << 16 | u128::from(self.length)
     }
 
     fn read(bits: u128) -> Self {
-        Self { part: (bits >> 48) as u16, start: (bits >> 16) as u32, length: bits as u16 }
+        Self { block: (bits >> 48) as u16, start: (bits >> 16) as u32, length: bits as u16 }
     }
 }
 
-/// More parts than a [`Place`] can number are not sorted.
+/// More blocks than a [`Place`] can number are not sorted.
 const MOST_PARTS: usize = 1 << 16;
 
 impl Payload {
     /// The memory that [`Self::sort`] takes while it runs, and what of it the order needs from then on.
     pub fn sorting_memory(&self) -> [usize; 2] {
-        let order = self.rows() * size_of::<Piece>();
+        let order = self.rows() * size_of::<Slice>();
         [self.rows() * size_of::<u128>() + order, order]
     }
 
     /// Puts the rows into the order of an index on `columns`.
     pub fn sort(&mut self, columns: &[Column]) {
-        if self.parts.len() > MOST_PARTS {
+        if self.blocks.len() > MOST_PARTS {
             return;
         }
         // Bits that all have in common do not matter; of the others the first 64 are enough.
@@ -110,35 +110,35 @@ impl Payload {
         let mut rows: Vec<u128> = Vec::with_capacity(self.rows());
         rows.extend(keyed);
         rows.sort_unstable();
-        let pieces = rows.into_iter().map(|row| {
-            let Place { part, start, length } = Place::read(row);
-            let part = u32::from(part);
+        let slices = rows.into_iter().map(|row| {
+            let Place { block, start, length } = Place::read(row);
+            let block = u32::from(block);
             let end = match length {
-                LONG => self.end_of_row(part, start),
+                LONG => self.end_of_row(block, start),
                 _ => start + u32::from(length),
             };
-            Piece { part, start, end }
+            Slice { block, start, end }
         });
-        self.pieces = pieces.collect();
+        self.slices = slices.collect();
         self.is_sorted = true;
     }
 
     fn rows_by_part(&self) -> impl Iterator<Item = (Place, &[u8])> {
-        self.parts.iter().enumerate().flat_map(|(number, part)| {
-            let rows = part.rows_in(0, u32::MAX);
-            rows.map(move |(_, start, end)| (Place::of(number, start, end), part.of(start, end)))
+        self.blocks.iter().enumerate().flat_map(|(number, block)| {
+            let rows = block.rows_in(0, u32::MAX);
+            rows.map(move |(_, start, end)| (Place::of(number, start, end), block.of(start, end)))
         })
     }
 
-    fn end_of_row(&self, part: u32, start: u32) -> u32 {
-        let mut rows = self.parts[part as usize].rows_in(start, u32::MAX);
+    fn end_of_row(&self, block: u32, start: u32) -> u32 {
+        let mut rows = self.blocks[block as usize].rows_in(start, u32::MAX);
         rows.next().map_or(start, |(_, _, end)| end)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Part, RowAt, Wire};
+    use super::super::{Block, RowAt, Wire};
     use super::*;
 
     fn row(fields: &[Option<&[u8]>]) -> Vec<u8> {
@@ -180,28 +180,29 @@ mod tests {
         // The bits that differ lie below the first 64.
         let keys = [3_i64, 1, 2, 1, 3, i64::MAX, 0];
         let long = vec![b'x'; 70_000];
-        let mut parts = Vec::new();
+        let mut blocks = Vec::new();
         for keys in keys.chunks(3) {
-            let mut part = Part::new(200);
+            let mut block = Block::new(200);
             for key in keys {
                 let more = if *key == 2 { &long[..] } else { b"" };
                 let row = row(&[Some(b"samesame"), Some(&key.to_be_bytes()), Some(more)]);
-                let at = RowAt::new(0, part.rows().len() as u32 + 10 * parts.len() as u32, 0);
-                part.push(at, |block| {
-                    block.extend_from_slice(&row);
-                    Ok::<(), ()>(())
-                })
-                .unwrap();
+                let at = RowAt::new(0, block.rows().len() as u32 + 10 * blocks.len() as u32, 0);
+                block
+                    .push(at, |block| {
+                        block.extend_from_slice(&row);
+                        Ok::<(), ()>(())
+                    })
+                    .unwrap();
             }
-            parts.push(part);
+            blocks.push(block);
         }
-        let mut payload = Payload::new(vec![0], Wire::Binary, parts);
+        let mut payload = Payload::new(vec![0], Wire::Binary, blocks);
         payload.sort(&[column(0, Order::Bytes), column(1, Order::Signed)]);
         let rows: Vec<_> = payload
             .in_order()
             .map(|(at, row)| (i64::from_be_bytes(row[18..26].try_into().unwrap()), at.offset))
             .collect();
         assert_eq!(rows, [(0, 20), (1, 1), (1, 10), (2, 2), (3, 0), (3, 11), (i64::MAX, 12)]);
-        assert_eq!((payload.pieces(), payload.rows()), (7, 7));
+        assert_eq!((payload.slices(), payload.rows()), (7, 7));
     }
 }

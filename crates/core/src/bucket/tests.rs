@@ -3,10 +3,10 @@
 use super::*;
 use crate::catalog::ROOT;
 
-/// Buckets, and the shelf of one thread.
+/// Scheduler, and the shard of one thread.
 struct House {
-    buckets: Buckets,
-    shelf: Shelf,
+    buckets: Scheduler,
+    shard: Shard,
     nodes: usize,
     split: u32,
 }
@@ -15,26 +15,26 @@ const ANY: Worth = Worth { least: 0, most: SEALED_BYTES };
 
 impl House {
     fn new(nodes: usize, few_rows: usize) -> Self {
-        let shelf = Shelf::new(Buckets::count(nodes));
-        Self { buckets: Buckets::new(nodes, few_rows), shelf, nodes, split: 0 }
+        let shard = Shard::new(Scheduler::count(nodes));
+        Self { buckets: Scheduler::new(nodes, few_rows), shard, nodes, split: 0 }
     }
 
     fn push(&mut self, rows: &[(NodeId, &[u8])]) {
         for (line, (node, bytes)) in rows.iter().enumerate() {
-            let bucket = Buckets::of(self.nodes, *node, Wire::Text);
-            let room = match self.shelf.room(bucket, bytes.len()) {
+            let bucket = Scheduler::of(self.nodes, *node, Wire::Text);
+            let room = match self.shard.room(bucket, bytes.len()) {
                 Ok(room) => room,
-                Err(bytes) => self.shelf.supply(bucket, Part::new(bytes)),
+                Err(bytes) => self.shard.add_block(bucket, Block::new(bytes)),
             };
             let at = RowAt::new(self.split, 10 * line as u32, line as u32);
             let pushed = room.push(at, |block| written(block, &[*bytes, b"\n"].concat()));
-            assert_eq!((pushed, self.shelf.grown()), (Ok(()), 0));
+            assert_eq!((pushed, self.shard.grown()), (Ok(()), 0));
         }
         self.split += 1;
     }
 
     fn take(&mut self, worth: Worth) -> Option<Payload> {
-        self.buckets.take(worth, &mut [&mut self.shelf])
+        self.buckets.take(worth, &mut [&mut self.shard])
     }
 
     fn taken(&mut self) -> Vec<NodeId> {
@@ -48,7 +48,7 @@ fn written(block: &mut Vec<u8>, row: &[u8]) -> Result<(), ()> {
 }
 
 fn text(payload: &Payload) -> Vec<u8> {
-    (0..payload.pieces()).flat_map(|index| payload.piece(index)).copied().collect()
+    (0..payload.slices()).flat_map(|index| payload.slice(index)).copied().collect()
 }
 
 #[test]
@@ -70,8 +70,8 @@ fn rows_of_two_threads_are_in_the_order_of_the_input() {
     other.push(&[(0, b"3"), (0, b"4")]);
     house.split = 2;
     house.push(&[(0, b"5")]);
-    let mut shelves = [&mut other.shelf, &mut house.shelf];
-    let payload = house.buckets.take(ANY, &mut shelves).expect("five rows");
+    let mut shards = [&mut other.shard, &mut house.shard];
+    let payload = house.buckets.take(ANY, &mut shards).expect("five rows");
     assert_eq!(text(&payload), b"1\n2\n3\n4\n5\n");
     let rows: Vec<_> = payload.in_order().map(|(at, row)| (at.split, row[0])).collect();
     assert_eq!(rows, [(0, b'1'), (0, b'2'), (1, b'3'), (1, b'4'), (2, b'5')]);
@@ -79,24 +79,24 @@ fn rows_of_two_threads_are_in_the_order_of_the_input() {
 
 #[test]
 fn a_row_that_cannot_be_written_leaves_nothing_behind() {
-    let mut shelf = Shelf::new(Buckets::count(1));
-    assert_eq!(shelf.room(1, 9).err(), Some(265));
-    let written = shelf.supply(1, Part::new(265)).push(RowAt::new(0, 0, 0), |block| {
+    let mut shard = Shard::new(Scheduler::count(1));
+    assert_eq!(shard.room(1, 9).err(), Some(265));
+    let written = shard.add_block(1, Block::new(265)).push(RowAt::new(0, 0, 0), |block| {
         block.push(b'x');
         Err("not a number")
     });
-    assert_eq!((written, shelf.bytes(), shelf.grown()), (Err("not a number"), 0, 0));
-    assert!(shelf.room(1, 9).is_ok());
-    let mut buckets = Buckets::new(1, 0);
-    assert!(buckets.take(ANY, &mut [&mut shelf]).is_none());
+    assert_eq!((written, shard.bytes(), shard.grown()), (Err("not a number"), 0, 0));
+    assert!(shard.room(1, 9).is_ok());
+    let mut buckets = Scheduler::new(1, 0);
+    assert!(buckets.take(ANY, &mut [&mut shard]).is_none());
 }
 
 #[test]
 fn one_node_has_one_writer_unless_nothing_else_is_left() {
     let mut house = House::new(2, 0);
     house.push(&[(0, b"long"), (1, b"b")]);
-    let bucket = Buckets::of(2, 0, Wire::Text);
-    let take = |house: &mut House| house.buckets.take_bucket(bucket, &mut [&mut house.shelf]);
+    let bucket = Scheduler::of(2, 0, Wire::Text);
+    let take = |house: &mut House| house.buckets.take_bucket(bucket, &mut [&mut house.shard]);
     let first = take(&mut house).expect("the longer");
     house.push(&[(0, b"long")]);
     assert!(first.node() == 0 && take(&mut house).is_none());
@@ -131,8 +131,8 @@ fn few_nodes_of_many_travel_together() {
 fn text_and_binary_do_not_travel_together() {
     let mut house = House::new(2, FEW_ROWS);
     house.push(&[(0, b"a"), (1, b"b")]);
-    let bucket = Buckets::of(2, 1, Wire::Binary);
-    let room = house.shelf.supply(bucket, Part::new(100));
+    let bucket = Scheduler::of(2, 1, Wire::Binary);
+    let room = house.shard.add_block(bucket, Block::new(100));
     assert_eq!(room.push(RowAt::new(0, 5, 5), |block| written(block, b"x")), Ok(()));
     let wires = std::iter::from_fn(|| house.take(ANY)).map(|it| (it.wire(), it.rows()));
     let mut wires: Vec<_> = wires.collect();
@@ -161,20 +161,20 @@ fn a_payload_takes_no_more_than_it_may() {
 
 #[test]
 fn each_row_that_is_left_behind_ends_one_range() {
-    let mut shelf = Shelf::new(Buckets::count(1));
-    let mut buckets = Buckets::new(1, 0).claiming();
+    let mut shard = Shard::new(Scheduler::count(1));
+    let mut buckets = Scheduler::new(1, 0).claiming();
     for row in 0..1000 {
         let wire = if row % 100 == 50 { Wire::Text } else { Wire::Binary };
-        let bucket = Buckets::of(1, 0, wire);
-        let room = match shelf.room(bucket, 1) {
+        let bucket = Scheduler::of(1, 0, wire);
+        let room = match shard.room(bucket, 1) {
             Ok(room) => room,
-            Err(bytes) => shelf.supply(bucket, Part::new(bytes)),
+            Err(bytes) => shard.add_block(bucket, Block::new(bytes)),
         };
         let pushed = room.push(RowAt::new(0, row, row), |block| written(block, b"x"));
         assert_eq!(pushed, Ok(()));
     }
     buckets.complete(0);
-    let binary = buckets.take_bucket(Buckets::of(1, 0, Wire::Binary), &mut [&mut shelf]);
+    let binary = buckets.take_bucket(Scheduler::of(1, 0, Wire::Binary), &mut [&mut shard]);
     let binary = binary.expect("rows");
     let [claim] = binary.claims() else { panic!("one node") };
     let ends: Vec<_> =

@@ -3,18 +3,18 @@
 
 use std::collections::BTreeMap;
 
-use pgsluice_core::bucket::{Buckets, Payload, Pool, RowAt, SEALED_BYTES, Shelf, Wire, Worth};
+use pgsluice_core::bucket::{Payload, Pool, RowAt, SEALED_BYTES, Scheduler, Shard, Wire, Worth};
 use pgsluice_core::catalog::NodeId;
 
 use crate::choices::Choices;
 
 const THREADS: usize = 2;
 
-/// The buckets with their shelves, and what they should hold, row by row.
+/// The buckets with their shards, and what they should hold, row by row.
 struct House {
     nodes: usize,
-    buckets: Buckets,
-    shelves: [Shelf; THREADS],
+    scheduler: Scheduler,
+    shards: [Shard; THREADS],
     pool: Pool,
     /// By the row's number, which its bytes begin with.
     waiting: BTreeMap<u32, Waiting>,
@@ -39,8 +39,8 @@ pub fn check(bytes: &[u8]) {
     let few_rows = choices.pick(&[0, 3, 300]);
     let mut house = House {
         nodes,
-        buckets: Buckets::new(nodes, few_rows),
-        shelves: [(); THREADS].map(|()| Shelf::new(Buckets::count(nodes))),
+        scheduler: Scheduler::new(nodes, few_rows),
+        shards: [(); THREADS].map(|()| Shard::new(Scheduler::count(nodes))),
         pool: Pool::new(budget, nodes * THREADS),
         waiting: BTreeMap::new(),
         next: 0,
@@ -67,7 +67,7 @@ pub fn check(bytes: &[u8]) {
     while !house.in_flight.is_empty() {
         house.give_back(0);
     }
-    assert!(house.shelves.iter().all(|shelf| shelf.bytes() == 0) && house.pool.is_unused());
+    assert!(house.shards.iter().all(|shard| shard.bytes() == 0) && house.pool.is_unused());
 }
 
 impl House {
@@ -107,35 +107,35 @@ impl House {
         at: RowAt,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), ()>,
     ) -> Result<(), ()> {
-        let bucket = Buckets::of(self.nodes, node, wire);
-        let part = match self.shelves[thread].room(bucket, bytes) {
+        let bucket = Scheduler::of(self.nodes, node, wire);
+        let block = match self.shards[thread].room(bucket, bytes) {
             Ok(_) => None,
             Err(room) => Some(self.pool.take(room).unwrap_or_else(|| {
                 // Whoever finds no room waits until the others have been sent; here it goes on.
-                let part = pgsluice_core::bucket::Part::new(room);
-                self.pool.grow(part.memory());
-                part
+                let block = pgsluice_core::bucket::Block::new(room);
+                self.pool.grow(block.memory());
+                block
             })),
         };
-        let shelf = &mut self.shelves[thread];
-        let room = match part {
-            Some(part) => shelf.supply(bucket, part),
-            None => shelf.room(bucket, bytes).expect("room"),
+        let shard = &mut self.shards[thread];
+        let room = match block {
+            Some(block) => shard.add_block(bucket, block),
+            None => shard.room(bucket, bytes).expect("room"),
         };
         let pushed = room.push(at, write);
-        self.pool.grow(shelf.grown());
+        self.pool.grow(shard.grown());
         if pushed.is_err()
-            && let Some(part) = shelf.take_empty(bucket)
+            && let Some(block) = shard.take_empty(bucket)
         {
-            self.pool.give_back(part);
+            self.pool.give_back(block);
         }
         pushed
     }
 
     fn take(&mut self, least: usize) -> bool {
         let worth = Worth { least, most: SEALED_BYTES };
-        let [one, other] = &mut self.shelves;
-        let Some(payload) = self.buckets.take(worth, &mut [one, other]) else {
+        let [one, other] = &mut self.shards;
+        let Some(payload) = self.scheduler.take(worth, &mut [one, other]) else {
             assert!(self.waiting.is_empty() || least > 0, "rows are left, and none is given out");
             return false;
         };
@@ -151,9 +151,9 @@ impl House {
     fn take_bucket(&mut self, choices: &mut Choices<'_>) {
         let node = choices.below(self.nodes);
         let wire = choices.pick(&[Wire::Text, Wire::Binary]);
-        let [one, other] = &mut self.shelves;
-        let bucket = Buckets::of(self.nodes, node, wire);
-        let Some(payload) = self.buckets.take_bucket(bucket, &mut [one, other]) else { return };
+        let [one, other] = &mut self.shards;
+        let bucket = Scheduler::of(self.nodes, node, wire);
+        let Some(payload) = self.scheduler.take_bucket(bucket, &mut [one, other]) else { return };
         assert_eq!((payload.node(), payload.wire()), (node, wire));
         assert!(!self.is_written(node));
         self.receive(payload);
@@ -165,11 +165,11 @@ impl House {
 
     /// Strikes the rows of `payload` out.
     fn receive(&mut self, payload: Payload) {
-        let pieces: Vec<u8> =
-            (0..payload.pieces()).flat_map(|index| payload.piece(index)).copied().collect();
-        assert_eq!(pieces.len(), payload.bytes());
+        let slices: Vec<u8> =
+            (0..payload.slices()).flat_map(|index| payload.slice(index)).copied().collect();
+        assert_eq!(slices.len(), payload.bytes());
         let rows: Vec<&[u8]> = payload.in_order().map(|(_, row)| row).collect();
-        assert_eq!((rows.len(), rows.concat()), (payload.rows(), pieces));
+        assert_eq!((rows.len(), rows.concat()), (payload.rows(), slices));
         let mut last: BTreeMap<NodeId, u32> = BTreeMap::new();
         for (at, row) in payload.in_order() {
             let digits = row.split(|&byte| byte == b';').next().expect("a number");
@@ -190,7 +190,7 @@ impl House {
 
     fn give_back(&mut self, index: usize) {
         let payload = self.in_flight.swap_remove(index);
-        self.buckets.release(&payload);
-        payload.into_parts().into_iter().for_each(|part| self.pool.give_back(part));
+        self.scheduler.release(&payload);
+        payload.into_blocks().into_iter().for_each(|block| self.pool.give_back(block));
     }
 }

@@ -4,21 +4,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pgsluice_core::bucket::{Buckets, Claim, Mark, Part, Payload, RowAt, Shelf, Wire, Worth};
+use pgsluice_core::bucket::{Block, Claim, Mark, Payload, RowAt, Scheduler, Shard, Wire, Worth};
 use pgsluice_core::catalog::NodeId;
 
 use crate::choices::Choices;
 
 const THREADS: usize = 3;
 
-/// Room for a few rows, so that buckets have many parts.
-const PART: usize = 300;
+/// Room for a few rows, so that buckets have many blocks.
+const BLOCK: usize = 300;
 
 /// A load, and what is true of it.
 struct House {
     nodes: usize,
-    buckets: Buckets,
-    shelves: [Shelf; THREADS],
+    scheduler: Scheduler,
+    shards: [Shard; THREADS],
     threads: [Option<Routing>; THREADS],
     splits: u32,
     /// The node of every row that was ever read.
@@ -51,8 +51,8 @@ pub fn check(bytes: &[u8]) {
     let few_rows = choices.pick(&[0, 0, 3, 300]);
     let mut house = House {
         nodes,
-        buckets: Buckets::new(nodes, few_rows).claiming(),
-        shelves: [(); THREADS].map(|()| Shelf::new(Buckets::count(nodes))),
+        scheduler: Scheduler::new(nodes, few_rows).claiming(),
+        shards: [(); THREADS].map(|()| Shard::new(Scheduler::count(nodes))),
         threads: [const { None }; THREADS],
         splits: 0,
         rows: BTreeMap::new(),
@@ -99,13 +99,13 @@ impl House {
                 continue;
             }
             let wire = choices.pick(&[Wire::Binary, Wire::Binary, Wire::Binary, Wire::Text]);
-            self.shelves[thread].expect(routing.expected(*asks));
+            self.shards[thread].expect(routing.expected(*asks));
             self.push(thread, row, wire, choices);
         }
         if routing.next < routing.rows.len() {
             self.threads[thread] = Some(routing);
         } else if routing.waiting.is_empty() {
-            self.buckets.complete(routing.split);
+            self.scheduler.complete(routing.split);
         } else {
             let Routing { split, waiting, .. } = routing;
             let (rows, waiting) = (waiting, Vec::new());
@@ -130,20 +130,20 @@ impl House {
     }
 
     fn push(&mut self, thread: usize, row: Mark, wire: Wire, choices: &mut Choices<'_>) {
-        let bucket = Buckets::of(self.nodes, self.rows[&row], wire);
+        let bucket = Scheduler::of(self.nodes, self.rows[&row], wire);
         let at = RowAt::new(row.split, row.offset, 0);
-        if let Err(bytes) = self.shelves[thread].room(bucket, 8) {
-            let expected = self.shelves[thread].expect_also(at);
+        if let Err(bytes) = self.shards[thread].room(bucket, 8) {
+            let expected = self.shards[thread].expect_also(at);
             // While it waits for room others take what is there, and commit it.
             while choices.once_in(3) {
                 if self.take(Worth { least: 0, most: usize::MAX }) {
                     self.commit(self.in_flight.len() - 1);
                 }
             }
-            self.shelves[thread].expect(expected);
-            let _ = self.shelves[thread].supply(bucket, Part::new(PART.max(bytes)));
+            self.shards[thread].expect(expected);
+            let _ = self.shards[thread].add_block(bucket, Block::new(BLOCK.max(bytes)));
         }
-        let room = self.shelves[thread].room(bucket, 8).expect("room");
+        let room = self.shards[thread].room(bucket, 8).expect("room");
         let pushed = room.push(at, |block| {
             block.extend_from_slice(b"12345678");
             Ok::<(), ()>(())
@@ -152,8 +152,8 @@ impl House {
     }
 
     fn take(&mut self, worth: Worth) -> bool {
-        let [one, two, three] = &mut self.shelves;
-        let payload = self.buckets.take(worth, &mut [one, two, three]);
+        let [one, two, three] = &mut self.shards;
+        let payload = self.scheduler.take(worth, &mut [one, two, three]);
         let taken = payload.is_some();
         self.in_flight.extend(payload);
         taken
@@ -162,9 +162,9 @@ impl House {
     fn take_bucket(&mut self, choices: &mut Choices<'_>) {
         let node = choices.below(self.nodes);
         let wire = choices.pick(&[Wire::Text, Wire::Binary]);
-        let bucket = Buckets::of(self.nodes, node, wire);
-        let [one, two, three] = &mut self.shelves;
-        self.in_flight.extend(self.buckets.take_bucket(bucket, &mut [one, two, three]));
+        let bucket = Scheduler::of(self.nodes, node, wire);
+        let [one, two, three] = &mut self.shards;
+        self.in_flight.extend(self.scheduler.take_bucket(bucket, &mut [one, two, three]));
     }
 
     fn commit(&mut self, index: usize) {
@@ -182,7 +182,7 @@ impl House {
             assert!(ranges.is_sorted_by(|one, next| one.last < next.first), "{ranges:?}");
         }
         self.claims.extend_from_slice(claims);
-        self.buckets.release(&payload);
+        self.scheduler.release(&payload);
         self.check();
     }
 

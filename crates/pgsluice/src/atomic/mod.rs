@@ -1,7 +1,7 @@
 //! All or nothing: each connection holds one transaction for all of its rows, until all rows are there.
 //!
 //! ```text
-//!     lanes       rows, constraints  ->  ready      ->  COMMIT, or PREPARE TRANSACTION  ->  end
+//!     connections       rows, constraints  ->  ready      ->  COMMIT, or PREPARE TRANSACTION  ->  end
 //!     the load    all are ready, and every row is counted  ->  go
 //!     verdict     readers held off, the load marked as finished  ->  COMMIT PREPARED of each
 //! ```
@@ -34,7 +34,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 #[derive(Default)]
 pub(crate) struct Atomic {
     /// How many there are.
-    pub(crate) lanes: usize,
+    pub(crate) connections: usize,
     state: Mutex<State>,
     changed: Condvar,
     /// The session that judges over transactions that are prepared: while it is there, no other run of the
@@ -71,8 +71,8 @@ struct State {
 }
 
 impl Atomic {
-    pub(crate) fn new(lanes: usize) -> Self {
-        Self { lanes, ..Self::default() }
+    pub(crate) fn new(connections: usize) -> Self {
+        Self { connections, ..Self::default() }
     }
 
     /// Notes, until it is dropped, that a connection is at work; its number.
@@ -86,7 +86,7 @@ impl Atomic {
     /// stopped, or one of them has ended before.
     pub(crate) fn all_ready(&self, control: &Control) -> Option<Committed> {
         let mut state = self.state.lock();
-        while state.ready < self.lanes {
+        while state.ready < self.connections {
             if control.is_stopped() || state.left > 0 {
                 return None;
             }
@@ -102,7 +102,7 @@ impl Atomic {
         target: &Target,
         control: &Control,
     ) -> Result<()> {
-        let Some(ledger) = ledger.filter(|_| self.lanes > 1) else { return Ok(()) };
+        let Some(ledger) = ledger.filter(|_| self.connections > 1) else { return Ok(()) };
         let keeping = async {
             let client = connect::connect_for_own(target).await?;
             client.batch_execute(&format!("{PATIENT}; {DURABLE}")).await?;
@@ -127,7 +127,7 @@ impl Atomic {
 
     /// Whether every connection has prepared its transaction, if it had any row.
     fn is_prepared(&self) -> bool {
-        self.state.lock().ended == self.lanes
+        self.state.lock().ended == self.connections
     }
 
     pub(crate) fn verdict(&self) -> Verdict {
@@ -165,7 +165,7 @@ pub(crate) struct Part<'a> {
 impl Part<'_> {
     /// Whether it is the only one.
     pub(crate) fn is_alone(&self) -> bool {
-        self.atomic.lanes == 1
+        self.atomic.connections == 1
     }
 
     /// Notes by which numbers the server knows the session and its database.

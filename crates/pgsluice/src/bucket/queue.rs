@@ -1,17 +1,17 @@
 //! Between the threads that fill the buckets and the connections that empty them.
 //!
-//! Each thread that fills has a shelf of its own behind a lock, which it keeps for many rows and
+//! Each thread that fills has a shard of its own behind a lock, which it keeps for many rows and
 //! lends between them to whoever wants to take from it; no lock is taken for a row. Whoever fills
 //! waits while the memory is used up; whoever empties waits while no payload is worth a COPY.
 //!
-//! Locks are taken in this order: the buckets, the shelves by their numbers, the pool.
+//! Locks are taken in this order: the buckets, the shards by their numbers, the pool.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use pgsluice_core::bucket::{
-    Buckets, FEW_ROWS, Mark, Part, Payload, Pool, RowAt, SEALED_BYTES, Shelf, Wire, Worth,
+    Block, FEW_ROWS, Mark, Payload, Pool, RowAt, SEALED_BYTES, Scheduler, Shard, Wire, Worth,
 };
 use pgsluice_core::catalog::NodeId;
 
@@ -46,7 +46,7 @@ const FEW_ROWS_AT_MOST: usize = 100 * FEW_ROWS;
 /// How long a waiting thread may overlook that the load was stopped.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// Rows that are written before the shelf is lent to whoever waits for it.
+/// Rows that are written before the shard is lent to whoever waits for it.
 const ROWS_AT_ONCE: usize = 128;
 
 /// Payloads that are sorted are as large as the memory allows: the more rows one has, the more of them
@@ -62,7 +62,7 @@ pub(crate) struct Queue<'c> {
     control: &'c Control,
     nodes: usize,
     state: Mutex<State>,
-    shelves: Vec<Mutex<Shelf>>,
+    shards: Vec<Mutex<Shard>>,
     pool: Mutex<Pool>,
     room: Condvar,
     work: Condvar,
@@ -77,13 +77,13 @@ pub(crate) struct Queue<'c> {
 }
 
 struct State {
-    buckets: Buckets,
+    scheduler: Scheduler,
     /// Threads that still fill.
     fillers: usize,
     worth: Worth,
     /// What a COPY without rows costs, as far as it is known.
     cost: Duration,
-    /// Buckets with rows that the server will refuse: the sooner it says so the better.
+    /// Scheduler with rows that the server will refuse: the sooner it says so the better.
     urgent: Vec<usize>,
 }
 
@@ -110,9 +110,9 @@ impl<'c> Queue<'c> {
         let (nodes, memory) = (plan.tree.nodes.len(), config.memory);
         // What goes through the root would not go beside its leaf.
         let few_rows = plan.exchange.as_ref().map(|_| 0).or(config.few_rows);
-        let buckets = Buckets::new(nodes, few_rows.unwrap_or(FEW_ROWS));
-        let buckets = if claiming { buckets.claiming() } else { buckets };
-        let shelf = || Mutex::new(Shelf::new(Buckets::count(nodes)));
+        let scheduler = Scheduler::new(nodes, few_rows.unwrap_or(FEW_ROWS));
+        let scheduler = if claiming { scheduler.claiming() } else { scheduler };
+        let shard = || Mutex::new(Shard::new(Scheduler::count(nodes)));
         // No leaf is waited for until the memory is full of the others.
         let share = memory / 2 / plan.tree.leaves().count().max(1);
         let share = share.max(WORTH_A_COPY);
@@ -125,13 +125,13 @@ impl<'c> Queue<'c> {
             control,
             nodes,
             state: Mutex::new(State {
-                buckets,
+                scheduler,
                 fillers,
                 worth,
                 cost: Duration::MAX,
                 urgent: Vec::new(),
             }),
-            shelves: (0..fillers).map(|_| shelf()).collect(),
+            shards: (0..fillers).map(|_| shard()).collect(),
             pool: Mutex::new(Pool::new(memory, nodes * fillers)),
             room: Condvar::new(),
             work: Condvar::new(),
@@ -168,14 +168,14 @@ impl<'c> Queue<'c> {
 
     /// What there is now; `patient` says that the caller would rather wait for a larger payload.
     fn look(&self, state: &mut State, patient: bool) -> Next {
-        let State { buckets, fillers, urgent, worth, .. } = state;
-        let mut shelves: Vec<_> = self.shelves.iter().map(Mutex::lock).collect();
+        let State { scheduler, fillers, urgent, worth, .. } = state;
+        let mut shards: Vec<_> = self.shards.iter().map(Mutex::lock).collect();
         // Whoever found no room when the load was stopped has left its row out.
         if self.control.is_stopped() {
             return Next::Done;
         }
         while let Some(bucket) = urgent.pop() {
-            if let Some(payload) = buckets.take_bucket(bucket, &mut shelves) {
+            if let Some(payload) = scheduler.take_bucket(bucket, &mut shards) {
                 return Next::Payload(payload);
             }
         }
@@ -185,17 +185,17 @@ impl<'c> Queue<'c> {
             () if patient || self.starving.load(Relaxed) < *fillers => worth.least,
             () => WORTH_A_COPY.min(worth.least),
         };
-        match buckets.take(Worth { least, ..*worth }, &mut shelves) {
+        match scheduler.take(Worth { least, ..*worth }, &mut shards) {
             Some(payload) => Next::Payload(payload),
             None if *fillers == 0 => Next::Done,
             None => Next::Nothing,
         }
     }
 
-    /// A part for a row of `bytes` bytes, when there is room for it; None if the load was stopped.
-    fn part(&self, bytes: usize) -> Option<Part> {
-        if let Some(part) = self.pool.lock().take(bytes) {
-            return Some(part);
+    /// A block for a row of `bytes` bytes, when there is room for it; None if the load was stopped.
+    fn block(&self, bytes: usize) -> Option<Block> {
+        if let Some(block) = self.pool.lock().take(bytes) {
+            return Some(block);
         }
         let _waiting = Waiting::new(&self.waiting);
         while !self.control.is_stopped() {
@@ -203,8 +203,8 @@ impl<'c> Queue<'c> {
             drop(self.state.lock());
             self.work.notify_all();
             let mut pool = self.pool.lock();
-            if let Some(part) = pool.take(bytes) {
-                return Some(part);
+            if let Some(block) = pool.take(bytes) {
+                return Some(block);
             }
             self.room.wait_for(&mut pool, PATIENCE);
         }
@@ -222,7 +222,7 @@ impl<'c> Queue<'c> {
         let mut state = self.state.lock();
         state.cost = state.cost.min(cost);
         let micros = usize::try_from(state.cost.as_micros()).unwrap_or(usize::MAX);
-        state.buckets.gather_below(micros.clamp(FEW_ROWS_AT_LEAST, FEW_ROWS_AT_MOST));
+        state.scheduler.gather_below(micros.clamp(FEW_ROWS_AT_LEAST, FEW_ROWS_AT_MOST));
         if !self.plan.sorts() {
             let least = micros.saturating_mul(BYTES_A_MICROSECOND);
             state.worth.least = least.clamp(WORTH_A_COPY, self.share.min(state.worth.most));
@@ -245,13 +245,13 @@ impl<'c> Queue<'c> {
 
     /// Gives back the memory of a payload that was sent.
     pub(crate) fn recycle(&self, payload: Payload) {
-        self.state.lock().buckets.release(&payload);
+        self.state.lock().scheduler.release(&payload);
         let mut pool = self.pool.lock();
         if payload.is_sorted() {
             let [_, kept] = payload.sorting_memory();
             pool.shrink(kept);
         }
-        payload.into_parts().into_iter().for_each(|part| pool.give_back(part));
+        payload.into_blocks().into_iter().for_each(|block| pool.give_back(block));
         if pool.is_roomy() || pool.is_unused() {
             self.room.notify_all();
         }
@@ -267,13 +267,13 @@ pub(crate) struct Filling<'q, 'c> {
 impl<'q, 'c> Filling<'q, 'c> {
     /// Begins to add rows.
     pub(crate) fn open(&self) -> Filler<'q, 'c> {
-        let shelf = self.queue.shelves[self.number].lock();
-        Filler { queue: self.queue, shelf, rows: 0, urgent: Vec::new() }
+        let shard = self.queue.shards[self.number].lock();
+        Filler { queue: self.queue, shard, rows: 0, urgent: Vec::new() }
     }
 
     /// Notes that all rows of a split were added.
     pub(crate) fn complete(&self, split: u32) {
-        self.queue.state.lock().buckets.complete(split);
+        self.queue.state.lock().scheduler.complete(split);
     }
 
     /// Notes, until it is dropped, that the thread waits for input.
@@ -289,10 +289,10 @@ impl Drop for Filling<'_, '_> {
     }
 }
 
-/// Adds rows to the shelf of one thread.
+/// Adds rows to the shard of one thread.
 pub(crate) struct Filler<'q, 'c> {
     queue: &'q Queue<'c>,
-    shelf: MutexGuard<'q, Shelf>,
+    shard: MutexGuard<'q, Shard>,
     rows: usize,
     urgent: Vec<usize>,
 }
@@ -308,33 +308,33 @@ impl Filler<'_, '_> {
         bytes: usize,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let Self { queue, shelf, rows, .. } = self;
-        let bucket = Buckets::of(queue.nodes, node, wire);
-        let room = match shelf.room(bucket, bytes) {
+        let Self { queue, shard, rows, .. } = self;
+        let bucket = Scheduler::of(queue.nodes, node, wire);
+        let room = match shard.room(bucket, bytes) {
             Ok(room) => room,
             Err(bytes) => {
-                // Whoever takes from the shelf meanwhile must not claim this row.
-                let expected = shelf.expect_also(at);
-                let part = MutexGuard::unlocked(shelf, || queue.part(bytes));
+                // Whoever takes from the shard meanwhile must not claim this row.
+                let expected = shard.expect_also(at);
+                let block = MutexGuard::unlocked(shard, || queue.block(bytes));
                 // Without one the load has failed, and nothing more is sent.
-                let Some(part) = part else { return Ok(()) };
-                shelf.expect(expected);
-                shelf.supply(bucket, part)
+                let Some(block) = block else { return Ok(()) };
+                shard.expect(expected);
+                shard.add_block(bucket, block)
             }
         };
         let pushed = room.push(at, write);
-        let grown = shelf.grown();
+        let grown = shard.grown();
         if grown > 0 {
             queue.pool.lock().grow(grown);
         }
         if pushed.is_err()
-            && let Some(part) = shelf.take_empty(bucket)
+            && let Some(block) = shard.take_empty(bucket)
         {
-            queue.pool.lock().give_back(part);
+            queue.pool.lock().give_back(block);
         }
         *rows += 1;
         if rows.is_multiple_of(ROWS_AT_ONCE) {
-            MutexGuard::bump(shelf);
+            MutexGuard::bump(shard);
         }
         pushed
     }
@@ -342,18 +342,18 @@ impl Filler<'_, '_> {
     /// Notes where in the split rows may still come before those that are added from now on.
     #[inline]
     pub(crate) fn expect(&mut self, mark: Option<Mark>) {
-        self.shelf.expect(mark);
+        self.shard.expect(mark);
     }
 
     /// Has the rows of a node sent soon, however few.
     pub(crate) fn hurry(&mut self, (node, wire): (NodeId, Wire)) {
-        self.urgent.push(Buckets::of(self.queue.nodes, node, wire));
+        self.urgent.push(Scheduler::of(self.queue.nodes, node, wire));
     }
 
     /// Ends adding rows, for a while.
     pub(crate) fn close(self) {
-        let Self { queue, shelf, urgent, .. } = self;
-        drop(shelf);
+        let Self { queue, shard, urgent, .. } = self;
+        drop(shard);
         queue.state.lock().urgent.extend(urgent);
         queue.work.notify_all();
     }

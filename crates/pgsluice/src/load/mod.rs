@@ -42,7 +42,7 @@ use crate::pg::conninfo::Target;
 use crate::pg::runtime::runtime;
 use crate::rejects;
 use crate::route::routing::Routing;
-use crate::sink::copy::Lane;
+use crate::sink::copy::Connection;
 use crate::sink::flow::Flow;
 use crate::sink::null;
 use crate::source::reading::Reading;
@@ -117,10 +117,10 @@ fn run(
                 scope.spawn(move || bucket(flow, first, read, &filling, target))
             })
             .collect();
-        let lanes: Vec<_> =
+        let connections: Vec<_> =
             (0..jobs).map(|_| scope.spawn(move || send(config, flow, queue, target))).collect();
 
-        if let Some(atomic) = flow.atomic.filter(|atomic| atomic.lanes > 1) {
+        if let Some(atomic) = flow.atomic.filter(|atomic| atomic.connections > 1) {
             scope.spawn(move || watch(atomic, control, target));
         }
         let mut outcome = Outcome::default();
@@ -130,8 +130,8 @@ fn run(
         if let Some(atomic) = flow.atomic {
             finish::let_end(flow, atomic, &outcome.routed, target, runtime);
         }
-        for lane in lanes {
-            outcome.committed.add(ended(control, lane.join()));
+        for connection in connections {
+            outcome.committed.add(ended(control, connection.join()));
         }
         outcome
     });
@@ -189,13 +189,13 @@ fn send(config: &Load, flow: &Flow<'_>, queue: &Queue<'_>, target: &Target) -> C
     }
     let sent = runtime().and_then(|runtime| {
         runtime.block_on(async {
-            let lane = Lane::open(flow, queue, target).await?;
+            let connection = Connection::open(flow, queue, target).await?;
             match (&flow.plan.one_statement, flow.atomic) {
-                (Some(_), _) => lane.copy_as_one(&mut committed).await?,
-                (None, None) => lane.copy(&mut committed).await?,
-                (None, Some(_)) => return lane.copy_all(&mut committed).await,
+                (Some(_), _) => connection.copy_as_one(&mut committed).await?,
+                (None, None) => connection.copy(&mut committed).await?,
+                (None, Some(_)) => return connection.copy_all(&mut committed).await,
             }
-            lane.flush().await
+            connection.flush().await
         })
     });
     if let Err(error) = sent {

@@ -171,7 +171,7 @@ pub(crate) fn lock(path: &[&Relation]) -> String {
 /// is detached, or another one has its name, COPY would take the rows all the same. $5 are the types of
 /// the root's columns $4, by name, or NULL: in binary, COPY would take the bytes of one type for
 /// those of another.
-pub(crate) const STILL: &str = "
+pub(crate) const RECHECK: &str = "
 SELECT CASE
     WHEN $1::pg_catalog.text IS NOT NULL
          AND NOT ($1::pg_catalog.text::pg_catalog.regclass OPERATOR(pg_catalog.=) $2::pg_catalog.oid
@@ -190,10 +190,10 @@ SELECT CASE
     ELSE 'same'
 END";
 
-/// What [`STILL`] answers if a leaf is not where it was.
+/// What [`RECHECK`] answers if a leaf is not where it was.
 pub(crate) const MOVED: &str = "moved";
 
-/// What [`STILL`] answers if the columns are of other types.
+/// What [`RECHECK`] answers if the columns are of other types.
 pub(crate) const RETYPED: &str = "retyped";
 
 /// `COPY relation (columns) FROM STDIN` in the input's own format, or in binary if there is none.

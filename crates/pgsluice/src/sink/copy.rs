@@ -2,7 +2,7 @@
 //! and one transaction for each.
 //!
 //! Where a statement trigger must fire once, all payloads are one COPY instead
-//! ([`Lane::copy_as_one`]).
+//! ([`Connection::copy_as_one`]).
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -17,12 +17,12 @@ use pgsluice_core::catalog::{NodeId, ROOT};
 use tokio_postgres::CopyInSink;
 use tokio_postgres::error::SqlState;
 
+use super::chunk_size::ChunkSizes;
 use super::failure::{Failure, InDoubt};
-use super::gap::Gaps;
 use super::lines;
-use super::refusal::{Sent, blame, refusal, unwelcome};
-use super::still::{Changed, Still};
-use super::stretch::Stretch;
+use super::message::Message;
+use super::recheck::{Changed, Recheck};
+use super::refusal::{Sent, blame, refusal, statement_error};
 use super::writer::Writer;
 use crate::atomic::{Atomic, Part};
 use crate::bucket::queue::{Next, Queue};
@@ -42,14 +42,14 @@ use crate::testing::failpoint::failpoint;
 const REMEMBERED_BYTES: usize = 16 << 20;
 
 /// One connection, and what it works on.
-pub(crate) struct Lane<'a> {
+pub(crate) struct Connection<'a> {
     pub(super) flow: &'a Flow<'a>,
     queue: &'a Queue<'a>,
     pub(super) link: Link,
-    pub(super) still: Still<'a>,
+    pub(super) recheck: Recheck<'a>,
     pub(super) writer: Option<Writer<'a>>,
     maker: Option<Maker<'a>>,
-    pub(super) gaps: Gaps,
+    pub(super) chunk_sizes: ChunkSizes,
     /// Of a load that is all or nothing.
     pub(super) held: Option<Part<'a>>,
 }
@@ -62,9 +62,9 @@ pub(super) struct Loaded {
     pub(super) destination: Option<Destination>,
 }
 
-pub(super) type Sink = Pin<Box<CopyInSink<Stretch>>>;
+pub(super) type Sink = Pin<Box<CopyInSink<Message>>>;
 
-impl<'a> Lane<'a> {
+impl<'a> Connection<'a> {
     /// Connects.
     pub(crate) async fn open(
         flow: &'a Flow<'a>,
@@ -75,16 +75,18 @@ impl<'a> Lane<'a> {
         let opening = async {
             let link = connect::open(target).await?;
             link.client.batch_execute(&[sql::PATIENT, sql::ASYNCHRONOUS].join(";")).await?;
-            let still = Still::prepare(&link.client, flow.plan).await?;
+            let recheck = Recheck::prepare(&link.client, flow.plan).await?;
             let writer = match flow.ledger {
                 Some(ledger) => Some(Writer::open(ledger, &link.client).await?),
                 None => None,
             };
-            Ok((link, still, writer))
+            Ok((link, recheck, writer))
         };
-        let (link, still, writer) = flow.control.unless_stopped(opening).await?;
+        let (link, recheck, writer) = flow.control.unless_stopped(opening).await?;
         let maker = flow.exchange.map(Maker::new);
-        Self { flow, queue, link, still, writer, maker, gaps: Gaps::default(), held }.hold().await
+        Self { flow, queue, link, recheck, writer, maker, chunk_sizes: ChunkSizes::default(), held }
+            .hold()
+            .await
     }
 
     /// Sends payloads until there are no more, each in a transaction of its own.
@@ -95,7 +97,8 @@ impl<'a> Lane<'a> {
             failpoint("payload::closed");
             let loading = async {
                 let rejects = self.flow.rejects;
-                if let Some(rejects) = rejects.filter(|_| self.gaps.is_expected_in(&payload)) {
+                if let Some(rejects) = rejects.filter(|_| self.chunk_sizes.is_expected_in(&payload))
+                {
                     return self.salvage(&payload, rejects, false).await;
                 }
                 match (self.load(&payload, is_warm).await, rejects) {
@@ -225,7 +228,7 @@ impl<'a> Lane<'a> {
         };
         let begin = format!("{begin}; {}", self.link.asks_session());
         let beginning = client.simple_query(&begin);
-        let asking = self.still.ask(client, node, wire, beside.is_some());
+        let asking = self.recheck.changed(client, node, wire, beside.is_some());
         let begun = try_join3(beginning, asking, client.copy_in(&copy)).await;
         let (answers, changed, sink) = begun.map_err(|error| {
             // The server names the schema that is not there any more, but not the table.
@@ -263,11 +266,11 @@ impl<'a> Lane<'a> {
 
     async fn send(&self, sink: &mut Sink, payload: &Arc<Payload>) -> Result<(), Failure> {
         self.flow.opening.row_sent();
-        for stretch in Stretch::all(payload) {
+        for message in Message::all(payload) {
             if self.flow.control.is_stopped() {
                 break;
             }
-            sink.feed(stretch).await?;
+            sink.feed(message).await?;
         }
         failpoint("payload::sent");
         Ok(())
@@ -374,7 +377,7 @@ impl<'a> Lane<'a> {
             }
             Some(Err(Failure::Receipts(error))) => Err(match &self.writer {
                 Some(writer) => writer.ledger.failed(&error),
-                None => unwelcome(&error),
+                None => statement_error(&error),
             }),
             // Why the server has ended the session is known where the session is.
             Some(Err(Failure::Begin(error) | Failure::Rows(error)))
@@ -382,7 +385,7 @@ impl<'a> Lane<'a> {
             {
                 Err(lost(self.link.ending().or(Some(&error))))
             }
-            Some(Err(Failure::Begin(error))) => Err(unwelcome(&error)),
+            Some(Err(Failure::Begin(error))) => Err(statement_error(&error)),
             Some(Err(Failure::Rows(error))) => Err(refusal(self.flow, &error, sent)),
             Some(Err(Failure::Changed(node, changed))) => Err(match changed {
                 Changed::Moved => self.flow.plan.moved(node),

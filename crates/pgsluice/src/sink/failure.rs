@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use pgsluice_core::catalog::NodeId;
 
-use super::still::Changed;
+use super::recheck::Changed;
 use crate::error::Error;
 use crate::pg::is_answer;
 

@@ -3,14 +3,14 @@
 
 use tokio_postgres::SimpleQueryMessage;
 
-use super::copy::Lane;
+use super::copy::Connection;
 use super::failure::Failure;
 use crate::error::Result;
 use crate::pg::connect::BACKEND;
 use crate::pg::sql::{FLUSH, ROLLBACK};
 use crate::testing::failpoint::failpoint;
 
-impl Lane<'_> {
+impl Connection<'_> {
     /// Takes back a transaction that has begun in another session than those before it, once `copy` is dropped;
     /// `copy` if it has not.
     pub(super) async fn check_session<T>(

@@ -7,7 +7,7 @@ use pgsluice_core::bucket::Wire;
 use pgsluice_core::catalog::NodeId;
 use tokio_postgres::error::SqlState;
 
-use super::copy::{Lane, Sink};
+use super::copy::{Connection, Sink};
 use super::failure::Failure;
 use crate::atomic::watch::{WAITED, entangled};
 use crate::atomic::{Part, Verdict};
@@ -18,7 +18,7 @@ use crate::pg::lost;
 use crate::pg::sql;
 use crate::testing::failpoint::failpoint;
 
-impl Lane<'_> {
+impl Connection<'_> {
     /// Begins the transaction, if one is to be held.
     pub(super) async fn hold(mut self) -> Result<Self> {
         let Some(mut part) = self.held.take() else { return Ok(self) };

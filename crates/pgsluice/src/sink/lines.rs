@@ -50,13 +50,13 @@ pub(super) fn of_rows<'r>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pgsluice_core::bucket::{Buckets, Part, Shelf, Worth};
+    use pgsluice_core::bucket::{Block, Scheduler, Shard, Worth};
 
     fn payload(rows: &[&[u8]]) -> Payload {
-        let mut shelf = Shelf::new(Buckets::count(1));
+        let mut shard = Shard::new(Scheduler::count(1));
         for (line, row) in rows.iter().enumerate() {
             let row = [row, &b"\n"[..]].concat();
-            let room = shelf.supply(0, Part::new(row.len()));
+            let room = shard.add_block(0, Block::new(row.len()));
             let written: Result<(), ()> = room.push(RowAt::new(0, 0, line as u32), |block| {
                 block.extend_from_slice(&row);
                 Ok(())
@@ -64,7 +64,7 @@ mod tests {
             assert_eq!(written, Ok(()));
         }
         let worth = Worth { least: 0, most: usize::MAX };
-        Buckets::new(1, 0).take(worth, &mut [&mut shelf]).expect("rows")
+        Scheduler::new(1, 0).take(worth, &mut [&mut shard]).expect("rows")
     }
 
     fn line(row: Option<RowAt>) -> Option<u32> {

@@ -3,17 +3,17 @@
 
 pub(crate) mod flow;
 
+mod chunk_size;
 mod context;
 pub(crate) mod copy;
 mod failure;
 mod flush;
-mod gap;
 mod held;
 mod key;
 mod lines;
+mod message;
 pub(crate) mod null;
+mod recheck;
 pub(crate) mod refusal;
 mod salvage;
-mod still;
-mod stretch;
 mod writer;

@@ -75,7 +75,7 @@ pub(super) fn blame(flow: &Flow<'_>, error: &tokio_postgres::Error, node: NodeId
 pub(super) fn refusal(flow: &Flow<'_>, error: &tokio_postgres::Error, sent: &[Sent]) -> Error {
     let node = sent.last().map_or(ROOT, |sent| sent.payload.node());
     let Some(Blame { report, context, .. }) = blame(flow, error, node) else {
-        return unwelcome(error);
+        return statement_error(error);
     };
     let row = context.likely().and_then(|entry| row(flow, entry, sent));
     if let Some(place) = row.and_then(|row| flow.place_of(row)) {
@@ -98,7 +98,7 @@ fn no_longer_its_row(flow: &Flow<'_>, db: &DbError, node: NodeId) -> Option<&'st
 }
 
 /// The error for `error`, which is about no row.
-pub(super) fn unwelcome(error: &tokio_postgres::Error) -> Error {
+pub(super) fn statement_error(error: &tokio_postgres::Error) -> Error {
     error.as_db_error().map_or_else(|| lost(Some(error)), Error::from)
 }
 

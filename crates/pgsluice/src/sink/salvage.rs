@@ -4,7 +4,7 @@
 //! savepoint. Where the server says at which row it was, that one is rejected, and the others are
 //! sent once more, with those that follow; where a row's own text may have said it, or only its key is
 //! said, the rows before that one are stored and it is tried alone. Otherwise the rows are halved until
-//! one is left. How many are sent together follows from how many were good in a row ([`Gap`]), so that few are
+//! one is left. How many are sent together follows from how many were good in a row ([`ChunkSize`]), so that few are
 //! sent for nothing.
 //!
 //! What keeps the last few or takes them back goes with the beginning of the next COPY.
@@ -19,9 +19,9 @@ use pgsluice_core::parse::Fields;
 use pgsluice_core::position::Position;
 use tokio_postgres::{CopyInSink, Statement};
 
-use super::copy::{Lane, Loaded};
+use super::chunk_size::ChunkSize;
+use super::copy::{Connection, Loaded};
 use super::failure::Failure;
-use super::gap::Gap;
 use super::lines;
 use super::refusal::{Blame, blame};
 use crate::error::kind::Kind;
@@ -37,7 +37,7 @@ const MESSAGE_BYTES: usize = 64 << 10;
 
 /// A payload row by row, and what has become of the rows.
 struct Salvage<'s, 'l> {
-    lane: &'s Lane<'l>,
+    connection: &'s Connection<'l>,
     rejects: &'s Rejects,
     payload: &'s Payload,
     rows: Vec<(RowAt, &'s [u8])>,
@@ -46,7 +46,7 @@ struct Salvage<'s, 'l> {
     copy: Statement,
     /// What the next COPY begins with: it keeps what the last one has stored, or takes it back.
     before: Option<&'static str>,
-    gap: Gap,
+    chunk_size: ChunkSize,
     stored: u64,
     rejected: Vec<Reject>,
 }
@@ -59,7 +59,7 @@ enum Suspects {
     Some(Vec<usize>),
 }
 
-impl Lane<'_> {
+impl Connection<'_> {
     /// Stores what is good of a payload that the server has refused, or is expected to, if it was not
     /// tried. None if the load was stopped.
     pub(super) async fn salvage(
@@ -83,7 +83,7 @@ impl Lane<'_> {
             }
         };
         let begin = format!("{begin}; {}", self.link.asks_session());
-        let asking = self.still.ask(client, node, wire, false);
+        let asking = self.recheck.changed(client, node, wire, false);
         let (answers, changed) = try_join(client.simple_query(&begin), asking).await?;
         self.check_session(&answers, ()).await?;
         if let Some(changed) = changed {
@@ -97,19 +97,19 @@ impl Lane<'_> {
         let copy = client.prepare(&self.flow.plan.copy_statement(node, wire)).await?;
         let rows: Vec<_> = payload.in_order().collect();
         let mut salvage = Salvage {
-            lane: self,
+            connection: self,
             rejects,
             payload,
             settled: vec![false; rows.len()],
             rows,
             copy,
             before: None,
-            gap: self.gaps.begin(wire),
+            chunk_size: self.chunk_sizes.begin(wire),
             stored: 0,
             rejected: Vec::new(),
         };
         let outcome = salvage.settle_all().await;
-        self.gaps.end(wire, salvage.gap);
+        self.chunk_sizes.end(wire, salvage.chunk_size);
         let outcome = match outcome {
             Ok(true) => salvage.commit().await.map(Some),
             Ok(false) => Ok(None),
@@ -129,18 +129,18 @@ impl Salvage<'_, '_> {
         // A bad row that is not known lies before this one.
         let mut bad_before = None;
         while from < self.rows.len() {
-            if self.lane.flow.control.is_stopped() {
+            if self.connection.flow.control.is_stopped() {
                 return Ok(false);
             }
             let to = match bad_before {
                 Some(end) => from + usize::max((end - from) / 2, 1),
-                None => self.rows.len().min(from + self.gap.rows()),
+                None => self.rows.len().min(from + self.chunk_size.rows()),
             };
             match self.store(from, to).await? {
                 None => {
                     from = to;
                     bad_before = bad_before.filter(|end| *end > to);
-                    self.gap.good_before(to);
+                    self.chunk_size.good_before(to);
                 }
                 Some((Suspects::One(at), blame)) => {
                     self.reject(at, blame)?;
@@ -176,7 +176,7 @@ impl Salvage<'_, '_> {
                 self.stored += stored;
                 Ok(None)
             }
-            Err(error) => match blame(self.lane.flow, &error, self.payload.node()) {
+            Err(error) => match blame(self.connection.flow, &error, self.payload.node()) {
                 Some(blame) => Ok(Some((self.suspects(&open, &blame), blame))),
                 None => Err(Failure::Rows(error)),
             },
@@ -206,7 +206,7 @@ impl Salvage<'_, '_> {
     /// The row with a line of what was sent.
     fn at_line(&self, open: &[usize], line: u64) -> Option<usize> {
         let sent = open.iter().map(|&at| self.rows[at]);
-        let format = &self.lane.flow.plan.format;
+        let format = &self.connection.flow.plan.format;
         let mut lines = lines::of_rows(sent, self.payload.wire(), format, true);
         let row = lines::at_line(&mut lines, line)?;
         open.iter().copied().find(|&at| self.rows[at].0 == row)
@@ -215,13 +215,13 @@ impl Salvage<'_, '_> {
     /// The first row with the key that the server names.
     fn with_key(&self, open: &[usize], blame: &Blame) -> Option<usize> {
         let key = blame.key.as_ref()?;
-        let mut finder = key.finder(self.lane.flow.plan, self.payload.wire())?;
+        let mut finder = key.finder(self.connection.flow.plan, self.payload.wire())?;
         open.iter().copied().find(|&at| finder.has_key(self.rows[at].1))
     }
 
     /// Sends rows in one COPY; the number of those that were stored.
     async fn copy(&self, rows: &[usize]) -> Result<u64, tokio_postgres::Error> {
-        let client = &self.lane.link.client;
+        let client = &self.connection.link.client;
         let beginning = client.copy_in::<_, Bytes>(&self.copy);
         let sink: CopyInSink<Bytes> = match self.before {
             Some(before) => try_join(client.batch_execute(before), beginning).await?.1,
@@ -258,20 +258,20 @@ impl Salvage<'_, '_> {
                 self.reject(row, blame)?;
                 return Ok((begin, None));
             }
-            self.gap.good_before(begin);
+            self.chunk_size.good_before(begin);
         }
         Ok((begin, Some(to)))
     }
 
     /// Rejects a row, if one more may be.
     fn reject(&mut self, row: usize, blame: Blame) -> Result<(), Failure> {
-        let flow = self.lane.flow;
+        let flow = self.connection.flow;
         let (at, bytes) = self.rows[row];
         if !self.rejects.admit(flow.control) {
             return Err(Failure::Row(too_many(flow, at, blame, self.rejects)));
         }
         self.settled[row] = true;
-        self.gap.bad_at(row);
+        self.chunk_size.bad_at(row);
         let row = match bytes.split_last() {
             Some((_, row)) if self.payload.wire() == Wire::Text => Ok(row.to_vec()),
             _ => original(flow, at, bytes),
@@ -308,13 +308,13 @@ impl Salvage<'_, '_> {
 
     /// Commits, with receipts for all rows.
     async fn commit_rows(&self) -> Result<(), Failure> {
-        let Lane { flow, link, writer, held, .. } = self.lane;
+        let Connection { flow, link, writer, held, .. } = self.connection;
         let client = &link.client;
         if let Some(before) = self.before {
             client.batch_execute(before).await?;
         }
         if held.is_some() {
-            return self.lane.keep_part().await;
+            return self.connection.keep_part().await;
         }
         let writing = writer
             .as_ref()
@@ -326,7 +326,7 @@ impl Salvage<'_, '_> {
             let writing = writer.write(client, writing);
             try_join(rejecting, writing).await.map(|_| ()).map_err(Failure::Receipts)
         };
-        let in_doubt = self.lane.in_doubt(self.stored);
+        let in_doubt = self.connection.in_doubt(self.stored);
         let committed = async { client.batch_execute(sql::COMMIT).await.map_err(Failure::Rows) };
         let outcome = try_join(receipts, committed).await;
         in_doubt.settle(&outcome);

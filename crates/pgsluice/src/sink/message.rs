@@ -1,55 +1,55 @@
-//! Stretch: what of a payload is sent to the server as one message.
+//! The messages to the server that carry a payload.
 
 use std::sync::Arc;
 
 use bytes::Buf;
 use pgsluice_core::bucket::Payload;
 
-/// Bytes of one message at most, but for the last of many short pieces.
+/// A message is at most as long, or ends with the first short slice behind that.
 const MESSAGE_BYTES: usize = 64 << 10;
 
-/// A part of a long piece, where it lies; or short pieces that are put together, because to hand over
+/// A part of a long slice, where it lies; or short slices that are put together, because to hand over
 /// each takes longer than to copy it.
-pub(super) struct Stretch {
+pub(super) struct Message {
     bytes: Bytes,
     at: usize,
     end: usize,
 }
 
 enum Bytes {
-    OfPiece(Arc<Payload>, usize),
+    OfSlice(Arc<Payload>, usize),
     Together(Vec<u8>),
 }
 
-impl Stretch {
+impl Message {
     /// All of a payload, its header and trailer included.
     pub(super) fn all(payload: &Arc<Payload>) -> impl Iterator<Item = Self> {
-        // The piece that is next, and what of it has gone.
+        // The slice that is next, and what of it has gone.
         let (mut next, mut gone) = (0, 0);
         let mut header = Some(payload.header());
         let mut trailer = Some(payload.trailer());
         std::iter::from_fn(move || {
             let mut together = Vec::new();
             together.extend_from_slice(header.take().unwrap_or_default());
-            while next < payload.pieces() && together.len() < MESSAGE_BYTES {
-                let piece = payload.piece(next);
-                if piece.len() < MESSAGE_BYTES / 2 {
+            while next < payload.slices() && together.len() < MESSAGE_BYTES {
+                let slice = payload.slice(next);
+                if slice.len() < MESSAGE_BYTES / 2 {
                     if together.capacity() < MESSAGE_BYTES {
                         together.reserve_exact(MESSAGE_BYTES + MESSAGE_BYTES / 2);
                     }
-                    together.extend_from_slice(piece);
+                    together.extend_from_slice(slice);
                     next += 1;
                     continue;
                 }
                 if !together.is_empty() {
                     break;
                 }
-                let (at, end) = (gone, piece.len().min(gone + MESSAGE_BYTES));
-                let bytes = Bytes::OfPiece(Arc::clone(payload), next);
-                (next, gone) = if end == piece.len() { (next + 1, 0) } else { (next, end) };
+                let (at, end) = (gone, slice.len().min(gone + MESSAGE_BYTES));
+                let bytes = Bytes::OfSlice(Arc::clone(payload), next);
+                (next, gone) = if end == slice.len() { (next + 1, 0) } else { (next, end) };
                 return Some(Self { bytes, at, end });
             }
-            if next == payload.pieces() {
+            if next == payload.slices() {
                 together.extend_from_slice(trailer.take().unwrap_or_default());
             }
             let end = together.len();
@@ -58,14 +58,14 @@ impl Stretch {
     }
 }
 
-impl Buf for Stretch {
+impl Buf for Message {
     fn remaining(&self) -> usize {
         self.end - self.at
     }
 
     fn chunk(&self) -> &[u8] {
         let bytes = match &self.bytes {
-            Bytes::OfPiece(payload, index) => payload.piece(*index),
+            Bytes::OfSlice(payload, index) => payload.slice(*index),
             Bytes::Together(bytes) => bytes,
         };
         &bytes[self.at..self.end]
@@ -78,15 +78,15 @@ impl Buf for Stretch {
 
 #[cfg(test)]
 mod tests {
-    use pgsluice_core::bucket::{Buckets, Part, RowAt, Shelf, Wire, Worth};
+    use pgsluice_core::bucket::{Block, RowAt, Scheduler, Shard, Wire, Worth};
 
     use super::*;
 
-    /// A payload with a piece for each row.
+    /// A payload with a slice for each row.
     fn payload(wire: Wire, rows: &[usize]) -> Arc<Payload> {
-        let mut shelf = Shelf::new(Buckets::count(1));
+        let mut shard = Shard::new(Scheduler::count(1));
         for (split, bytes) in rows.iter().enumerate() {
-            let room = shelf.supply(Buckets::of(1, 0, wire), Part::new(*bytes));
+            let room = shard.add_block(Scheduler::of(1, 0, wire), Block::new(*bytes));
             let pushed: Result<(), ()> = room.push(RowAt::new(split as u32, 0, 0), |block| {
                 block.extend((0..*bytes).map(|at| (at + split) as u8));
                 Ok(())
@@ -94,7 +94,7 @@ mod tests {
             assert_eq!(pushed, Ok(()));
         }
         let worth = Worth { least: 0, most: usize::MAX };
-        Arc::new(Buckets::new(1, 0).take(worth, &mut [&mut shelf]).expect("rows"))
+        Arc::new(Scheduler::new(1, 0).take(worth, &mut [&mut shard]).expect("rows"))
     }
 
     #[test]
@@ -102,16 +102,16 @@ mod tests {
         for rows in [&[1][..], &[70_000], &[10, 40_000, 7, 200_000, 3, 3, 65_536], &[900; 300]] {
             for wire in [Wire::Text, Wire::Binary] {
                 let payload = payload(wire, rows);
-                let pieces = (0..payload.pieces()).map(|index| payload.piece(index));
-                let pieces: Vec<&[u8]> = pieces.collect();
-                let all = [payload.header(), &pieces.concat(), payload.trailer()].concat();
+                let slices = (0..payload.slices()).map(|index| payload.slice(index));
+                let slices: Vec<&[u8]> = slices.collect();
+                let all = [payload.header(), &slices.concat(), payload.trailer()].concat();
                 let mut sent = Vec::new();
-                for mut stretch in Stretch::all(&payload) {
-                    assert!((1..=MESSAGE_BYTES * 3 / 2).contains(&stretch.remaining()));
-                    while stretch.has_remaining() {
-                        let count = stretch.chunk().len().min(1000);
-                        sent.extend_from_slice(&stretch.chunk()[..count]);
-                        stretch.advance(count);
+                for mut message in Message::all(&payload) {
+                    assert!((1..=MESSAGE_BYTES * 3 / 2).contains(&message.remaining()));
+                    while message.has_remaining() {
+                        let count = message.chunk().len().min(1000);
+                        sent.extend_from_slice(&message.chunk()[..count]);
+                        message.advance(count);
                     }
                 }
                 assert!(sent == all, "{wire:?} {rows:?}");

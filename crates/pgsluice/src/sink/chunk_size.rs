@@ -1,4 +1,4 @@
-//! Gap: about how many rows of a payload are good between two that are bad.
+//! ChunkSize: about how many rows of a payload are good between two that are bad.
 //!
 //! So many are sent together. With more, one more of them would be bad, and those before it sent for
 //! nothing; with fewer, more COPYs would be begun. Where half as many are good as before, half as many
@@ -15,13 +15,13 @@ const MOST_ROWS: usize = 8192;
 
 /// What one connection knows of the payloads in each format.
 #[derive(Debug, Default)]
-pub(super) struct Gaps {
-    text: Cell<Option<Gap>>,
-    binary: Cell<Option<Gap>>,
+pub(super) struct ChunkSizes {
+    text: Cell<Option<ChunkSize>>,
+    binary: Cell<Option<ChunkSize>>,
 }
 
-impl Gaps {
-    fn of(&self, wire: Wire) -> &Cell<Option<Gap>> {
+impl ChunkSizes {
+    fn of(&self, wire: Wire) -> &Cell<Option<ChunkSize>> {
         match wire {
             Wire::Text => &self.text,
             Wire::Binary => &self.binary,
@@ -30,31 +30,31 @@ impl Gaps {
 
     /// Whether a payload has many rows for all of them to be good.
     pub(super) fn is_expected_in(&self, payload: &Payload) -> bool {
-        let gap = self.of(payload.wire()).get();
-        gap.is_some_and(|gap| 2 * gap.rows < payload.rows())
+        let chunk_size = self.of(payload.wire()).get();
+        chunk_size.is_some_and(|chunk_size| 2 * chunk_size.rows < payload.rows())
     }
 
     /// What a payload begins with.
-    pub(super) fn begin(&self, wire: Wire) -> Gap {
-        let rows = self.of(wire).get().map_or(FIRST_ROWS, |gap| gap.rows);
-        Gap { rows, since: 0 }
+    pub(super) fn begin(&self, wire: Wire) -> ChunkSize {
+        let rows = self.of(wire).get().map_or(FIRST_ROWS, |chunk_size| chunk_size.rows);
+        ChunkSize { rows, since: 0 }
     }
 
     /// What it ends with.
-    pub(super) fn end(&self, wire: Wire, gap: Gap) {
-        self.of(wire).set(Some(gap));
+    pub(super) fn end(&self, wire: Wire, chunk_size: ChunkSize) {
+        self.of(wire).set(Some(chunk_size));
     }
 }
 
 /// What is known of one payload, whose rows are settled from the first to the last.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Gap {
+pub(super) struct ChunkSize {
     rows: usize,
     /// Behind the last bad row.
     since: usize,
 }
 
-impl Gap {
+impl ChunkSize {
     /// The rows to send together.
     pub(super) fn rows(&self) -> usize {
         self.rows.clamp(1, MOST_ROWS)
@@ -78,22 +78,22 @@ mod tests {
 
     /// How many COPYs the rows take of which these are bad, and how many rows these have together.
     fn copies(rows: usize, is_bad: impl Fn(usize) -> bool) -> (usize, usize) {
-        let mut gap = Gaps::default().begin(Wire::Text);
+        let mut chunk_size = ChunkSizes::default().begin(Wire::Text);
         let (mut from, mut settled) = (0, vec![false; rows]);
         let (mut copies, mut sent) = (0, 0);
         while from < rows {
-            let to = rows.min(from + gap.rows());
+            let to = rows.min(from + chunk_size.rows());
             let open = settled[from..to].iter().filter(|settled| !**settled).count();
             copies += usize::from(open > 0);
             sent += open;
             match (from..to).find(|&at| !settled[at] && is_bad(at)) {
                 Some(bad) => {
                     settled[bad] = true;
-                    gap.bad_at(bad);
+                    chunk_size.bad_at(bad);
                 }
                 None => {
                     from = to;
-                    gap.good_before(to);
+                    chunk_size.good_before(to);
                 }
             }
         }

@@ -1,12 +1,12 @@
-//! Part: rows of one bucket in one block of memory, each with its place in the input.
+//! A block of memory: rows of one bucket, each with its place in the input.
 //!
-//! All parts of a load have the same size, so that memory is counted by the part and used again: a
+//! All blocks of a load have the same size, so that memory is counted by the block and used again: a
 //! fresh page costs more than the row that is written to it.
 
-/// Rows that are shorter than this on average fill a part's places before its block.
+/// Rows that are shorter than this on average fill a block's list of places before its bytes.
 const BYTES_A_ROW: usize = 24;
 
-/// Where a row stands in the input, and where it ends in its part.
+/// Where a row stands in the input, and where it ends in its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowAt {
     /// The number of the split that it is of.
@@ -27,31 +27,31 @@ impl RowAt {
 
 /// Rows one behind the other.
 #[derive(Debug, Default)]
-pub struct Part {
-    block: Vec<u8>,
+pub struct Block {
+    data: Vec<u8>,
     rows: Vec<RowAt>,
 }
 
-impl Part {
+impl Block {
     /// An empty one with room for so many bytes of rows.
     pub fn new(bytes: usize) -> Self {
         let rows = Vec::with_capacity((bytes / BYTES_A_ROW).max(1));
-        Self { block: Vec::with_capacity(bytes), rows }
+        Self { data: Vec::with_capacity(bytes), rows }
     }
 
-    /// The memory that a part for so many bytes of rows takes.
+    /// The memory that a block for so many bytes of rows takes.
     pub fn memory_for(bytes: usize) -> usize {
         bytes + (bytes / BYTES_A_ROW).max(1) * size_of::<RowAt>()
     }
 
     /// The memory that it takes.
     pub fn memory(&self) -> usize {
-        self.block.capacity() + self.rows.capacity() * size_of::<RowAt>()
+        self.data.capacity() + self.rows.capacity() * size_of::<RowAt>()
     }
 
     /// Forgets its rows.
     pub fn clear(&mut self) {
-        self.block.clear();
+        self.data.clear();
         self.rows.clear();
     }
 
@@ -62,13 +62,13 @@ impl Part {
 
     /// The bytes of its rows.
     pub fn bytes(&self) -> usize {
-        self.block.len()
+        self.data.len()
     }
 
     /// The bytes from `start` on and before `end`.
     #[inline]
     pub(super) fn of(&self, start: u32, end: u32) -> &[u8] {
-        &self.block[start as usize..end as usize]
+        &self.data[start as usize..end as usize]
     }
 
     /// The rows that lie in these bytes: where each stands, and where it lies.
@@ -80,23 +80,23 @@ impl Part {
 
     /// Whether a row of `bytes` bytes fits in without growing it.
     pub(super) fn has_room(&self, bytes: usize) -> bool {
-        self.rows.len() < self.rows.capacity() && self.block.capacity() - self.block.len() >= bytes
+        self.rows.len() < self.rows.capacity() && self.data.capacity() - self.data.len() >= bytes
     }
 
-    /// Adds a row that `write` appends to the block; if it cannot, it is as if nothing was.
+    /// Adds a row that `write` appends to the data; if it cannot, it is as if nothing was.
     #[inline]
     pub(super) fn push<E>(
         &mut self,
         at: RowAt,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let begin = self.block.len();
-        if let Err(error) = write(&mut self.block) {
-            self.block.truncate(begin);
+        let begin = self.data.len();
+        if let Err(error) = write(&mut self.data) {
+            self.data.truncate(begin);
             return Err(error);
         }
-        // Splits are shorter than 4 GiB, and a block that is not empty takes no long row.
-        self.rows.push(RowAt { end: self.block.len() as u32, ..at });
+        // Splits are shorter than 4 GiB, and a data that is not empty takes no long row.
+        self.rows.push(RowAt { end: self.data.len() as u32, ..at });
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Still: under the locks of its transaction a payload's table must be what the plan has seen.
+//! A recheck: under the locks of its transaction a payload's table must be what the plan has seen.
 
 use pgsluice_core::bucket::Wire;
 use pgsluice_core::catalog::{NodeId, ROOT};
@@ -7,8 +7,8 @@ use tokio_postgres::{Client, Error, Statement};
 use crate::pg::sql;
 use crate::plan::Plan;
 
-/// Asks, on one connection.
-pub(super) struct Still<'p> {
+/// The statement that checks, on one connection.
+pub(super) struct Recheck<'p> {
     plan: &'p Plan,
     statement: Statement,
     /// The columns by name, and their types.
@@ -25,10 +25,10 @@ pub(super) enum Changed {
     Retyped,
 }
 
-impl<'p> Still<'p> {
-    /// Has the question planned once for all payloads.
+impl<'p> Recheck<'p> {
+    /// Plans the statement once for all payloads.
     pub(super) async fn prepare(client: &Client, plan: &'p Plan) -> Result<Self, Error> {
-        let statement = client.prepare(sql::STILL).await?;
+        let statement = client.prepare(sql::RECHECK).await?;
         let names = plan.catalogue.columns.iter().map(String::as_str);
         let mut pairs: Vec<(&str, u32)> = names.zip(plan.catalogue.types.iter().copied()).collect();
         pairs.sort_unstable();
@@ -38,7 +38,7 @@ impl<'p> Still<'p> {
 
     /// What has changed since the plan was made, of what the rows of `node` rely on. Those that go
     /// `beside` a leaf do not need it to be there.
-    pub(super) async fn ask(
+    pub(super) async fn changed(
         &self,
         client: &Client,
         node: NodeId,

@@ -1,0 +1,173 @@
+//! Shard: the rows that one thread has put into buckets and that nobody has taken yet.
+
+use std::collections::VecDeque;
+
+use super::block::{Block, RowAt};
+use super::claim::Mark;
+
+/// A row may grow by so much when it is encoded, before its block must grow with it.
+const ROOM_A_ROW: usize = 256;
+
+/// One thread's share of all buckets.
+#[derive(Debug)]
+pub struct Shard {
+    buckets: Vec<Bucket>,
+    /// No index has more bytes than this.
+    fullest: usize,
+    grown: usize,
+    expected: Option<Mark>,
+}
+
+/// One thread's share of one index.
+#[derive(Debug, Default)]
+pub(super) struct Bucket {
+    /// What is being filled; before the first row it has no room. It lies here, next to the sums, because
+    /// whatever else a row touches is fetched from far away.
+    open: Block,
+    pub(super) bytes: usize,
+    pub(super) rows: usize,
+    full: VecDeque<Block>,
+}
+
+impl Bucket {
+    /// The block that was begun first, if there are rows.
+    pub(super) fn first(&self) -> Option<&Block> {
+        self.blocks().next()
+    }
+
+    /// The blocks with rows in the order in which they were begun.
+    pub(super) fn blocks(&self) -> impl Iterator<Item = &Block> {
+        let open = (!self.open.rows().is_empty()).then_some(&self.open);
+        self.full.iter().chain(open)
+    }
+}
+
+impl Shard {
+    /// A shard for so many buckets.
+    pub fn new(buckets: usize) -> Self {
+        Self {
+            buckets: (0..buckets).map(|_| Bucket::default()).collect(),
+            fullest: 0,
+            grown: 0,
+            expected: None,
+        }
+    }
+
+    /// The bytes of all rows.
+    pub fn bytes(&self) -> usize {
+        self.buckets.iter().map(|bucket| bucket.bytes).sum()
+    }
+
+    /// Room for a row of some `bytes` bytes in `index`; an error is the bytes that a block must have room
+    /// for that is to be supplied first: see [`Self::add_block`].
+    #[inline]
+    pub fn room(&mut self, index: usize, bytes: usize) -> Result<Room<'_>, usize> {
+        let room = bytes + ROOM_A_ROW;
+        let Self { buckets, fullest, grown, .. } = self;
+        let bucket = &mut buckets[index];
+        match bucket.open.has_room(room) {
+            true => Ok(Room { bucket, fullest, grown }),
+            false => Err(room),
+        }
+    }
+
+    /// Gives `index` an empty block to fill.
+    pub fn add_block(&mut self, index: usize, block: Block) -> Room<'_> {
+        let Self { buckets, fullest, grown, .. } = self;
+        let bucket = &mut buckets[index];
+        let before = std::mem::replace(&mut bucket.open, block);
+        if before.memory() > 0 {
+            bucket.full.push_back(before);
+        }
+        Room { bucket, fullest, grown }
+    }
+
+    /// A bound for the bytes of its fullest index.
+    pub(super) fn fullest(&self) -> usize {
+        self.fullest
+    }
+
+    /// Looks anew for the bound, which does not shrink by itself.
+    pub(super) fn bound(&mut self) {
+        self.fullest = self.buckets.iter().map(|bucket| bucket.bytes).max().unwrap_or(0);
+    }
+
+    /// What `index` is filling, if nothing is in it: for a row that could not be written it may have
+    /// been supplied, or have grown, beyond measure.
+    pub fn take_empty(&mut self, index: usize) -> Option<Block> {
+        let open = &mut self.buckets[index].open;
+        let is_empty = open.rows().is_empty() && open.memory() > 0;
+        is_empty.then(|| std::mem::take(open))
+    }
+
+    /// Notes that of the split that is being routed rows from this one on may still come, although others
+    /// behind them have; with None, only those behind all that have come.
+    #[inline]
+    pub fn expect(&mut self, mark: Option<Mark>) {
+        self.expected = mark;
+    }
+
+    /// Notes that this row may still come as well, for which there is no room yet. What was expected before
+    /// is to be noted again when there is.
+    pub fn expect_also(&mut self, row: RowAt) -> Option<Mark> {
+        let (row, before) = (Mark::of(&row), self.expected);
+        self.expected = Some(before.map_or(row, |before| before.min(row)));
+        before
+    }
+
+    pub(super) fn expected(&self) -> Option<Mark> {
+        self.expected
+    }
+
+    /// The memory by which blocks had to grow since this was asked last.
+    #[inline]
+    pub fn grown(&mut self) -> usize {
+        std::mem::take(&mut self.grown)
+    }
+
+    pub(super) fn bucket(&self, index: usize) -> &Bucket {
+        &self.buckets[index]
+    }
+
+    /// Takes the first block of a index.
+    pub(super) fn take(&mut self, index: usize) -> Option<Block> {
+        let bucket = &mut self.buckets[index];
+        let block = match bucket.full.pop_front() {
+            Some(block) => block,
+            None if bucket.rows > 0 => std::mem::take(&mut bucket.open),
+            None => return None,
+        };
+        bucket.bytes -= block.bytes();
+        bucket.rows -= block.rows().len();
+        Some(block)
+    }
+}
+
+/// Room for a row.
+#[derive(Debug)]
+pub struct Room<'s> {
+    bucket: &'s mut Bucket,
+    fullest: &'s mut usize,
+    grown: &'s mut usize,
+}
+
+impl Room<'_> {
+    /// Adds a row that `write` appends, or nothing if it fails.
+    #[inline]
+    pub fn push<E>(
+        self,
+        at: RowAt,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Self { bucket, fullest, grown } = self;
+        let (memory, before) = (bucket.open.memory(), bucket.open.bytes());
+        let pushed = bucket.open.push(at, write);
+        *grown += bucket.open.memory() - memory;
+        pushed?;
+        let written = bucket.open.bytes() - before;
+        bucket.bytes += written;
+        bucket.rows += 1;
+        *fullest = bucket.bytes.max(*fullest);
+        Ok(())
+    }
+}
