@@ -6,7 +6,6 @@
 
 #![allow(clippy::unwrap_used)] // a test that fails panics
 
-mod again;
 mod atomic;
 mod changes;
 mod chaos;
@@ -40,6 +39,7 @@ mod random;
 mod reconcile;
 mod rejects;
 mod resume;
+mod retry;
 mod rooms;
 mod rules;
 mod selftest;

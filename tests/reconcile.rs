@@ -1,5 +1,5 @@
 //! Rows that go astray within pgsluice, or are counted wrong: the load says so and fails, and names the
-//! tables. `PGSLUICE_FLAW` breaks it on purpose.
+//! tables. `PGSLUICE_FAULT` breaks it on purpose.
 
 use std::process::Stdio;
 
@@ -40,7 +40,7 @@ fn make(bench: &Bench) {
 fn load(bench: &Bench, flaw: &str, options: &[&str]) -> Ended {
     let mut load = program();
     load.args(["load", "rows.csv", "-t", "t", "-d", &bench.url, "--memory", "1MiB", "-q"]);
-    load.args(options).env("PGSLUICE_FLAW", flaw).current_dir(bench.folder.path());
+    load.args(options).env("PGSLUICE_FAULT", flaw).current_dir(bench.folder.path());
     Running::start(load.stdin(Stdio::null())).ended()
 }
 

@@ -64,7 +64,7 @@ fn kill_at_each(jobs: &str, points: &[&str]) {
 }
 
 #[test]
-fn one_connection() {
+fn single_connection() {
     kill_at_each("-j1", &ALONE);
 }
 

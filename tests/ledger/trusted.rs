@@ -18,7 +18,7 @@ END $$;
 GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO PUBLIC";
 
 /// What a role does to a ledger of its own, and what is said of it.
-fn flaw(name: &str) -> (&'static str, &'static str) {
+fn fault(name: &str) -> (&'static str, &'static str) {
     match name {
         "triggers" => (
             "CREATE TRIGGER t BEFORE INSERT ON pgsluice.load EXECUTE FUNCTION trace()",
@@ -107,7 +107,7 @@ fn what_its_owner_puts_on_it_is_refused(name: &str, server: Server) {
     // The tables are this role's by now, but somebody else has made them as they are.
     bench.load(["many.csv", "-t", "t"]);
     bench.session.run("TRUNCATE t");
-    let (change, said) = flaw(name);
+    let (change, said) = fault(name);
     bench.session.run(change);
     bench.session.run("ALTER SEQUENCE traces RESTART");
     all_refuse(&bench, said);

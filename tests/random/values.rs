@@ -84,7 +84,7 @@ pub(crate) enum Spelling {
     /// As PostgreSQL itself writes it.
     Canonical,
     /// Otherwise.
-    Odd,
+    NotEncodable,
     /// In any way, for the value is not read natively.
     Unread,
 }
@@ -95,7 +95,7 @@ impl Kind {
         let pick = |from: &[&str]| Some(which.get(from).to_string());
         let (text, spelling) = match choice {
             7..=11 if !self.others.is_empty() => (pick(self.others), Spelling::Canonical),
-            12..=14 if !self.odd.is_empty() => (pick(self.odd), Spelling::Odd),
+            12..=14 if !self.odd.is_empty() => (pick(self.odd), Spelling::NotEncodable),
             15 if !self.unread.is_empty() => (pick(self.unread), Spelling::Unread),
             CHOICES.. => (None, Spelling::Canonical),
             _ => (pick(self.plain.ladder), Spelling::Canonical),

@@ -169,10 +169,13 @@ fn describe_fallbacks(plan: &Plan, preview: &Preview, full: bool, lines: &mut Ve
         plan.known_fallbacks().into_iter().map(|(what, why)| format!("{what}: {why}")).collect();
     let stops =
         preview.stops.iter().map(|(&(node, cause), &rows)| (plan.explain(node, cause), rows));
-    let odd = preview.odd.iter().map(|(&odd, &rows)| (plan.explain_odd(odd), rows));
+    let not_encodable = preview
+        .not_encodable
+        .iter()
+        .map(|(&not_encodable, &rows)| (plan.explain_not_encodable(not_encodable), rows));
     let asked = preview.answered.iter();
     let asked = asked.filter_map(|(&asked, &rows)| Some((plan.explain_answered(asked)?, rows)));
-    for ((what, why), rows) in asked.chain(stops).chain(odd) {
+    for ((what, why), rows) in asked.chain(stops).chain(not_encodable) {
         let rows = count(rows, "row", "rows");
         match fallbacks.iter_mut().find(|known| **known == format!("{what}: {why}")) {
             Some(known) => known.push_str(&format!(": {rows}{of}")),

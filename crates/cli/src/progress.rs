@@ -80,7 +80,7 @@ impl State {
     fn of(control: &Control, began: Instant) -> Self {
         let get = |number: &AtomicU64| number.load(Relaxed);
         let read = get(&control.rows_read);
-        let rows = [&control.rows_loaded, &control.rows_beside, &control.rows_already];
+        let rows = [&control.rows_loaded, &control.rows_unseen, &control.rows_already];
         let rows = rows.map(get).iter().sum::<u64>();
         let share = if read == 0 { 0.0 } else { rows.min(read) as f64 / read as f64 };
         Self {

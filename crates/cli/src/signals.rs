@@ -13,7 +13,7 @@ use crate::exit;
 use crate::output::say;
 
 /// How long work that was told to end may take until the program ends without it.
-const PATIENCE: Duration = Duration::from_millis(1_800);
+const END_TIMEOUT: Duration = Duration::from_millis(1_800);
 
 /// What a signal does. A process has one handler, however often Python runs the command line.
 static ACTION: Mutex<Option<Action>> = Mutex::new(None);
@@ -46,7 +46,7 @@ pub(crate) fn stop(control: &Arc<Control>, last_words: fn(&Control) -> Error) ->
 }
 
 fn give_up(control: &Control, last_words: fn(&Control) -> Error) {
-    thread::sleep(PATIENCE);
+    thread::sleep(END_TIMEOUT);
     // Held to the end: who has something else to say waits for it.
     let action = action();
     if action.is_some() {

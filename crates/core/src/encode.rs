@@ -11,7 +11,7 @@ pub struct Encoder {
 
 /// Why a row is not encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Odd {
+pub enum NotEncodable {
     /// It has too few fields, or too many.
     Fields,
     /// The spelling of the value in this field is not proven to mean what it seems to.
@@ -30,12 +30,17 @@ impl Encoder {
         row + 8 * self.codecs.len()
     }
 
-    /// Appends `row`, whose fields are `fields`. What is odd is left to the server; then a part of the
+    /// Appends `row`, whose fields are `fields`. What is not encodable is left to the server; then a part of the
     /// row may have been written.
     #[inline]
-    pub fn encode(&self, row: &[u8], fields: &Fields, out: &mut Vec<u8>) -> Result<(), Odd> {
+    pub fn encode(
+        &self,
+        row: &[u8],
+        fields: &Fields,
+        out: &mut Vec<u8>,
+    ) -> Result<(), NotEncodable> {
         if !fields.is_exact() {
-            return Err(Odd::Fields);
+            return Err(NotEncodable::Fields);
         }
         // A table has at most 1,600 columns.
         out.extend_from_slice(&(self.codecs.len() as u16).to_be_bytes());
@@ -48,9 +53,9 @@ impl Encoder {
                     wire::put_null(out);
                     continue;
                 }
-                Field::Missing => return Err(Odd::Fields),
+                Field::Missing => return Err(NotEncodable::Fields),
             };
-            codec.encode(text, out).ok_or(Odd::Value(slot))?;
+            codec.encode(text, out).ok_or(NotEncodable::Value(slot))?;
         }
         Ok(())
     }
@@ -71,12 +76,12 @@ pub fn field(row: &[u8], index: usize) -> Option<&[u8]> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Encoder, Odd};
+    use super::{Encoder, NotEncodable};
     use crate::format::Format;
     use crate::parse::{Fields, Parser};
     use crate::types::Codec;
 
-    fn encoded(row: &[u8]) -> Result<Vec<u8>, Odd> {
+    fn encoded(row: &[u8]) -> Result<Vec<u8>, NotEncodable> {
         let parser = Parser::new(&Format::csv(), vec![0, 1]);
         let (mut fields, mut out) = (Fields::default(), Vec::new());
         parser.parse(row, &mut fields);
@@ -93,8 +98,8 @@ mod tests {
     #[test]
     fn what_is_not_certain_is_left_to_the_server() {
         for row in [&b"7"[..], b"7,a,b", b"7,a,"] {
-            assert_eq!(encoded(row), Err(Odd::Fields), "{row:?}");
+            assert_eq!(encoded(row), Err(NotEncodable::Fields), "{row:?}");
         }
-        assert_eq!(encoded(b"0x7,a"), Err(Odd::Value(0)));
+        assert_eq!(encoded(b"0x7,a"), Err(NotEncodable::Value(0)));
     }
 }

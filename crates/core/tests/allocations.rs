@@ -7,7 +7,7 @@ mod inputs;
 use allocation_counter::measure;
 use inputs::Input;
 use pgsluice_core::bucket::{Payload, Pool, RowAt, Scheduler, Shard, Wire, Worth};
-use pgsluice_core::encode::{Encoder, Odd};
+use pgsluice_core::encode::{Encoder, NotEncodable};
 use pgsluice_core::parse::{Fields, Parser};
 use pgsluice_core::route::{Route, Router, Scratch};
 use pgsluice_core::split::{Row, Splitter};
@@ -67,7 +67,7 @@ impl Flow {
                     self.shard.add_block(bucket, self.pool.take(bytes).expect("within the budget"))
                 }
             };
-            let pushed: Result<(), Odd> =
+            let pushed: Result<(), NotEncodable> =
                 room.push(at, |block| self.encoder.encode(bytes, &self.fields, block));
             assert_eq!((pushed, self.shard.grown()), (Ok(()), 0));
         }

@@ -3,16 +3,16 @@
 //! ```text
 //!     connections       rows, constraints  ->  ready      ->  COMMIT, or PREPARE TRANSACTION  ->  end
 //!     the load    all are ready, and every row is counted  ->  go
-//!     verdict     readers held off, the load marked as finished  ->  COMMIT PREPARED of each
+//!     decision     readers held off, the load marked as finished  ->  COMMIT PREPARED of each
 //! ```
 //!
 //! With one connection its own COMMIT also marks the load as finished. With several, nobody prepares before
-//! all are ready, so that whoever still waits for a lock waits for a session: `watch` sees it if that is
+//! all are ready, so that whoever still waits for a lock waits for a session: `deadlock_watch` sees it if that is
 //! one of the load's own.
 
-pub(crate) mod gate;
-pub(crate) mod verdict;
-pub(crate) mod watch;
+pub(crate) mod deadlock_watch;
+pub(crate) mod decision;
+pub(crate) mod reader_barrier;
 
 use std::time::Duration;
 
@@ -25,10 +25,10 @@ use crate::error::Result;
 use crate::ledger::Ledger;
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
-use crate::pg::sql::{DURABLE, PATIENT};
+use crate::pg::sql::{DURABLE, NO_LOCK_TIMEOUT};
 
 /// How long a waiting thread may overlook that the load was stopped, or its connection lost.
-const PATIENCE: Duration = Duration::from_millis(50);
+const STOP_POLL: Duration = Duration::from_millis(50);
 
 /// The transactions of one attempt of a load.
 #[derive(Default)]
@@ -39,12 +39,12 @@ pub(crate) struct Atomic {
     changed: Condvar,
     /// The session that judges over transactions that are prepared: while it is there, no other run of the
     /// load does.
-    keeper: Mutex<Option<Client>>,
+    lock_session: Mutex<Option<Client>>,
 }
 
 /// What is known of the commit of all rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum Decision {
     /// It was not asked for, or refused.
     #[default]
     Open,
@@ -67,7 +67,7 @@ struct State {
     go: Option<[u64; 4]>,
     /// The transactions that were to be prepared, perhaps without an answer.
     prepared: Vec<String>,
-    verdict: Verdict,
+    decision: Decision,
 }
 
 impl Atomic {
@@ -90,7 +90,7 @@ impl Atomic {
             if control.is_stopped() || state.left > 0 {
                 return None;
             }
-            self.changed.wait_for(&mut state, PATIENCE);
+            self.changed.wait_for(&mut state, STOP_POLL);
         }
         Some(state.committed.clone())
     }
@@ -103,14 +103,14 @@ impl Atomic {
         control: &Control,
     ) -> Result<()> {
         let Some(ledger) = ledger.filter(|_| self.connections > 1) else { return Ok(()) };
-        let keeping = async {
+        let locking_session = async {
             let client = connect::connect_for_own(target).await?;
-            client.batch_execute(&format!("{PATIENT}; {DURABLE}")).await?;
+            client.batch_execute(&format!("{NO_LOCK_TIMEOUT}; {DURABLE}")).await?;
             ledger.trust(&client).await?;
-            ledger.stay(&client).await?;
+            ledger.hold_alive_lock(&client).await?;
             Ok(client)
         };
-        *self.keeper.lock() = Some(control.unless_stopped(keeping).await?);
+        *self.lock_session.lock() = Some(control.unless_stopped(locking_session).await?);
         Ok(())
     }
 
@@ -130,12 +130,12 @@ impl Atomic {
         self.state.lock().ended == self.connections
     }
 
-    pub(crate) fn verdict(&self) -> Verdict {
-        self.state.lock().verdict
+    pub(crate) fn decision(&self) -> Decision {
+        self.state.lock().decision
     }
 
-    fn set_verdict(&self, verdict: Verdict) {
-        self.state.lock().verdict = verdict;
+    fn set_decision(&self, decision: Decision) {
+        self.state.lock().decision = decision;
     }
 
     /// Waits a while; false if there is nothing to watch any more.
@@ -164,7 +164,7 @@ pub(crate) struct Part<'a> {
 
 impl Part<'_> {
     /// Whether it is the only one.
-    pub(crate) fn is_alone(&self) -> bool {
+    pub(crate) fn is_only(&self) -> bool {
         self.atomic.connections == 1
     }
 
@@ -187,7 +187,7 @@ impl Part<'_> {
     pub(crate) fn may_end(&self) -> Option<[u64; 4]> {
         let mut state = self.atomic.state.lock();
         if state.go.is_none() {
-            self.atomic.changed.wait_for(&mut state, PATIENCE);
+            self.atomic.changed.wait_for(&mut state, STOP_POLL);
         }
         state.go
     }
@@ -203,8 +203,8 @@ impl Part<'_> {
     }
 
     /// Notes how the only transaction ends.
-    pub(crate) fn set_verdict(&self, verdict: Verdict) {
-        self.atomic.set_verdict(verdict);
+    pub(crate) fn set_decision(&self, decision: Decision) {
+        self.atomic.set_decision(decision);
     }
 }
 

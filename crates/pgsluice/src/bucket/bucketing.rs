@@ -95,7 +95,7 @@ impl<'p> Bucketing<'p> {
             });
             match pushed {
                 Ok(()) => wire = Wire::Binary,
-                Err(odd) => self.counts.odd(odd),
+                Err(not_encodable) => self.counts.not_encodable(not_encodable),
             }
         }
         if wire == Wire::Text {
@@ -107,7 +107,7 @@ impl<'p> Bucketing<'p> {
         }
         self.counts.count(at, asked);
         if at.is_err_and(|(_, cause)| cause.is_likely_refused()) {
-            filler.hurry((node, wire));
+            filler.flush_soon((node, wire));
         }
     }
 

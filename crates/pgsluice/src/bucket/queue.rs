@@ -18,7 +18,7 @@ use pgsluice_core::catalog::NodeId;
 use crate::config::Load;
 use crate::control::Control;
 use crate::plan::Plan;
-use crate::testing::fault::flaw;
+use crate::testing::fault::fault;
 
 /// While input comes slowly a payload of so many bytes is sent.
 const WORTH_A_COPY: usize = 64 << 10;
@@ -44,7 +44,7 @@ const FEW_ROWS_AT_LEAST: usize = FEW_ROWS / 3;
 const FEW_ROWS_AT_MOST: usize = 100 * FEW_ROWS;
 
 /// How long a waiting thread may overlook that the load was stopped.
-const PATIENCE: Duration = Duration::from_millis(100);
+const STOP_POLL: Duration = Duration::from_millis(100);
 
 /// Rows that are written before the shard is lent to whoever waits for it.
 const ROWS_AT_ONCE: usize = 128;
@@ -150,13 +150,13 @@ impl<'c> Queue<'c> {
     /// The next payload to send. Waits for it, but not for long, so that the caller can look at its
     /// connection now and then.
     pub(crate) fn pop(&self) -> Next {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + STOP_POLL;
         let mut state = self.state.lock();
         loop {
             match self.look(&mut state, true) {
                 Next::Nothing if !self.work.wait_until(&mut state, end).timed_out() => {}
                 Next::Nothing => return self.look(&mut state, false),
-                Next::Payload(payload) if flaw("payload::lost") => {
+                Next::Payload(payload) if fault("payload::lost") => {
                     drop(state);
                     self.recycle(payload);
                     return Next::Nothing;
@@ -206,19 +206,19 @@ impl<'c> Queue<'c> {
             if let Some(block) = pool.take(bytes) {
                 return Some(block);
             }
-            self.room.wait_for(&mut pool, PATIENCE);
+            self.room.wait_for(&mut pool, STOP_POLL);
         }
         None
     }
 
-    /// Whether the caller is to measure what a COPY without rows costs, and to [`Self::learn`] it.
-    pub(crate) fn is_curious(&self) -> bool {
+    /// Whether the caller is to measure what a COPY without rows costs, and to [`Self::record_cost`] it.
+    pub(crate) fn wants_probe(&self) -> bool {
         let take = |left: usize| left.checked_sub(1);
         self.probes.fetch_update(Relaxed, Relaxed, take).is_ok()
     }
 
     /// Chooses which payloads are worth a COPY by what one costs on this server, over this connection.
-    pub(crate) fn learn(&self, cost: Duration) {
+    pub(crate) fn record_cost(&self, cost: Duration) {
         let mut state = self.state.lock();
         state.cost = state.cost.min(cost);
         let micros = usize::try_from(state.cost.as_micros()).unwrap_or(usize::MAX);
@@ -346,7 +346,7 @@ impl Filler<'_, '_> {
     }
 
     /// Has the rows of a node sent soon, however few.
-    pub(crate) fn hurry(&mut self, (node, wire): (NodeId, Wire)) {
+    pub(crate) fn flush_soon(&mut self, (node, wire): (NodeId, Wire)) {
         self.urgent.push(Scheduler::of(self.queue.nodes, node, wire));
     }
 

@@ -11,7 +11,7 @@ use crate::control::busy::Busy;
 use crate::error::{Error, Result};
 
 /// How long a waiting task may overlook that the load was stopped.
-const PATIENCE: Duration = Duration::from_millis(50);
+const STOP_POLL: Duration = Duration::from_millis(50);
 
 /// Progress and cancellation of one load; read it from any thread.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ pub struct Control {
     pub rows_already: AtomicU64,
     /// Rows that nobody sees yet: committed in tables which are to be exchanged for their leaves, or in
     /// transactions that are held until all rows are there.
-    pub rows_beside: AtomicU64,
+    pub rows_unseen: AtomicU64,
     /// Indexes that these tables need.
     pub indexes_total: AtomicU64,
     /// Indexes that they have.
@@ -44,7 +44,7 @@ pub struct Control {
     /// By which name the load can be resumed, as soon as it can.
     resume: OnceLock<String>,
     /// Why the next attempt must make do with one connection.
-    alone: OnceLock<String>,
+    single_connection: OnceLock<String>,
     /// What the load waits for before it begins.
     waiting_for: Mutex<Option<String>>,
     /// What the user is to read as soon as may be.
@@ -75,7 +75,7 @@ impl Control {
             &self.rows_rejected,
             &self.rows_loaded,
             &self.rows_already,
-            &self.rows_beside,
+            &self.rows_unseen,
             &self.indexes_total,
             &self.indexes_built,
         ];
@@ -121,7 +121,7 @@ impl Control {
     /// Ends when payloads may begin, or the load is stopped.
     pub(crate) async fn unpaused(&self) {
         while self.is_paused.load(Relaxed) && !self.is_stopped() {
-            tokio::time::sleep(PATIENCE).await;
+            tokio::time::sleep(STOP_POLL).await;
         }
     }
 
@@ -132,17 +132,17 @@ impl Control {
 
     /// Counts the rows that were held as committed.
     pub(crate) fn show_held(&self) {
-        self.rows_loaded.fetch_add(self.rows_beside.swap(0, Relaxed), Relaxed);
+        self.rows_loaded.fetch_add(self.rows_unseen.swap(0, Relaxed), Relaxed);
     }
 
     /// Why the load must make do with one connection, if an attempt with several has failed for that.
-    pub(crate) fn alone(&self) -> Option<&str> {
-        self.alone.get().map(String::as_str)
+    pub(crate) fn single_connection(&self) -> Option<&str> {
+        self.single_connection.get().map(String::as_str)
     }
 
     /// Notes that several connections cannot do it.
-    pub(crate) fn go_alone(&self, why: &str) {
-        self.alone.get_or_init(|| why.to_owned());
+    pub(crate) fn use_single_connection(&self, why: &str) {
+        self.single_connection.get_or_init(|| why.to_owned());
     }
 
     pub(crate) fn set_resume(&self, id: &str) {
@@ -173,7 +173,7 @@ impl Control {
     /// Ends when the load is stopped.
     pub(crate) async fn stopped(&self) {
         while !self.is_stopped() {
-            tokio::time::sleep(PATIENCE).await;
+            tokio::time::sleep(STOP_POLL).await;
         }
     }
 

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use pgsluice_core::bucket::Payload;
 use pgsluice_core::catalog::NodeId;
-use pgsluice_core::encode::Odd;
+use pgsluice_core::encode::NotEncodable;
 use pgsluice_core::route::Cause;
 
 use crate::exchange::Exchanged;
 use crate::plan::Answered;
-use crate::testing::fault::flaw;
+use crate::testing::fault::fault;
 
 /// Where rows went.
 #[derive(Clone, Debug, Default)]
@@ -20,8 +20,8 @@ pub(crate) struct Tally {
     pub server: BTreeMap<NodeId, u64>,
     /// Rows by the node that they stopped at, and why.
     pub stops: BTreeMap<(NodeId, Cause), u64>,
-    /// Rows that could not be encoded, by what was odd.
-    pub odd: BTreeMap<Odd, u64>,
+    /// Rows that could not be encoded, by what is not encodable.
+    pub not_encodable: BTreeMap<NotEncodable, u64>,
     /// Rows that the server was asked about, by what it was asked, once for each.
     pub answered: BTreeMap<Answered, u64>,
     /// Rows that an earlier run of the load had settled, by the node that they got to; they are in none
@@ -39,7 +39,7 @@ impl Tally {
         add(&mut self.native, other.native);
         add(&mut self.server, other.server);
         add(&mut self.stops, other.stops);
-        add(&mut self.odd, other.odd);
+        add(&mut self.not_encodable, other.not_encodable);
         add(&mut self.answered, other.answered);
         add(&mut self.before, other.before);
         self.already += other.already;
@@ -85,7 +85,7 @@ pub(crate) struct Counts {
     native: Vec<u64>,
     server: Vec<u64>,
     stops: BTreeMap<(NodeId, Cause), u64>,
-    odd: BTreeMap<Odd, u64>,
+    not_encodable: BTreeMap<NotEncodable, u64>,
     before: Vec<u64>,
     already: u64,
     rejected_before: u64,
@@ -98,7 +98,7 @@ impl Counts {
             native: vec![0; nodes],
             server: vec![0; nodes],
             stops: BTreeMap::new(),
-            odd: BTreeMap::new(),
+            not_encodable: BTreeMap::new(),
             before: vec![0; nodes],
             already: 0,
             rejected_before: 0,
@@ -131,9 +131,9 @@ impl Counts {
         }
     }
 
-    /// Counts a row that is sent as text by what was odd of it.
-    pub(crate) fn odd(&mut self, odd: Odd) {
-        *self.odd.entry(odd).or_default() += 1;
+    /// Counts a row that is sent as text by why it is not encodable.
+    pub(crate) fn not_encodable(&mut self, not_encodable: NotEncodable) {
+        *self.not_encodable.entry(not_encodable).or_default() += 1;
     }
 
     /// What was counted, with the rows that the server has answered about.
@@ -143,7 +143,7 @@ impl Counts {
             native: counted(self.native).collect(),
             server: counted(self.server).collect(),
             stops: self.stops,
-            odd: self.odd,
+            not_encodable: self.not_encodable,
             answered,
             before: counted(self.before).collect(),
             already: self.already,
@@ -180,7 +180,7 @@ impl Committed {
 
     /// Adds the rows of a payload.
     pub(crate) fn send(&mut self, payload: &Payload) {
-        let is_misplaced = flaw("payload::misplaced");
+        let is_misplaced = fault("payload::misplaced");
         for (node, rows) in payload.rows_by_node() {
             let node = if is_misplaced { node.checked_sub(1).unwrap_or(1) } else { node };
             *self.sent.entry(node).or_default() += rows as u64;
@@ -189,7 +189,7 @@ impl Committed {
 
     /// Adds what has become of `rows` rows that were sent to `node`.
     pub(crate) fn settle(&mut self, node: NodeId, rows: u64, stored: u64, rejected: u64) {
-        let stored = stored.saturating_sub(u64::from(flaw("payload::short")));
+        let stored = stored.saturating_sub(u64::from(fault("payload::short")));
         self.stored += stored;
         self.rejected += rejected;
         let (differing, difference) = match rows.checked_sub(stored + rejected) {

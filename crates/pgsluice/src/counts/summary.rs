@@ -227,7 +227,7 @@ fn fallbacks(plan: &Plan, config: &Load, outcome: &Outcome) -> Vec<Fallback> {
     if let Some(why) = &plan.one_statement {
         rows_by.insert(("one COPY on one connection".to_owned(), why.clone()), outcome.read());
     }
-    if let Some(why) = &plan.one_connection {
+    if let Some(why) = &plan.single_connection {
         rows_by.insert(("one connection".to_owned(), why.clone()), outcome.read());
     }
     if let Some((jobs, why)) = &plan.fewer_connections {
@@ -236,8 +236,8 @@ fn fallbacks(plan: &Plan, config: &Load, outcome: &Outcome) -> Vec<Fallback> {
     if let Some((what, why)) = &plan.text_only {
         rows_by.insert((what.clone(), why.clone()), outcome.read());
     }
-    for (&odd, &rows) in &outcome.routed.odd {
-        rows_by.insert(plan.explain_odd(odd), rows);
+    for (&not_encodable, &rows) in &outcome.routed.not_encodable {
+        rows_by.insert(plan.explain_not_encodable(not_encodable), rows);
     }
     if config.sink == Sink::Null {
         let sent = outcome.committed.rows_sent();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use futures_util::future::join_all;
 use pgsluice_core::catalog::NodeId;
 
-use super::beside::Beside;
+use super::shadow::Shadow;
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::sqlstate;
@@ -27,7 +27,7 @@ struct Task<'a> {
 /// Makes `leaves` complete, over up to `jobs` connections.
 pub(super) async fn build(
     plan: &Plan,
-    leaves: &[(NodeId, Beside)],
+    leaves: &[(NodeId, Shadow)],
     jobs: usize,
     target: &Target,
     control: &Control,
@@ -35,14 +35,14 @@ pub(super) async fn build(
     // Indexes of one table can be built at once; what comes after them locks it.
     let indexes: Vec<Task> = leaves
         .iter()
-        .flat_map(|(node, beside)| {
-            let indexes = beside.steps(Stage::Index);
+        .flat_map(|(node, shadow)| {
+            let indexes = shadow.steps(Stage::Index);
             indexes.map(|index| Task { node: *node, steps: vec![index] })
         })
         .collect();
     let rest: Vec<Task> = leaves
         .iter()
-        .map(|(node, beside)| Task { node: *node, steps: beside.steps(Stage::Finish).collect() })
+        .map(|(node, shadow)| Task { node: *node, steps: shadow.steps(Stage::Finish).collect() })
         .filter(|task| !task.steps.is_empty())
         .collect();
     control.indexes_total.store(indexes.len() as u64, Relaxed);
@@ -66,7 +66,8 @@ async fn work(
 ) -> Result<()> {
     let link = control.unless_stopped(connect::open(target)).await?;
     let doing = async {
-        let session = [sql::PATIENT, sql::EXACT, sql::USER_NAMES].join(";");
+        let session =
+            [sql::NO_LOCK_TIMEOUT, sql::DEPARSE_SETTINGS, sql::RESET_SEARCH_PATH].join(";");
         link.client.batch_execute(&session).await?;
         while let Some(task) = tasks.get(next.fetch_add(1, Relaxed)) {
             for step in &task.steps {
@@ -86,7 +87,7 @@ async fn work(
 fn safe(step: &Definition) -> String {
     match qualified(&step.sql) {
         Some(qualified) => qualified,
-        None => [sql::OWN_NAMES, &step.sql, sql::USER_NAMES].join("; "),
+        None => [sql::PG_CATALOG_ONLY, &step.sql, sql::RESET_SEARCH_PATH].join("; "),
     }
 }
 

@@ -1,7 +1,7 @@
-//! Exchange: a leaf that is empty is built anew beside the table, without indexes, and swapped in.
+//! Exchange: a leaf that is empty is built anew shadow the table, without indexes, and swapped in.
 //!
 //! ```text
-//!     survey  ->  beside  ->  build    ->  swap
+//!     eligible  ->  shadow  ->  build    ->  swap
 //!     which       table       indexes,     one transaction of
 //!     leaves      and rows    keys         milliseconds
 //! ```
@@ -11,9 +11,9 @@
 //! behind, the next one drops. While a load lives, a session of it holds an advisory lock on the
 //! table, so that nobody takes its work for a leftover.
 
-mod beside;
 mod build;
 mod difference;
+mod shadow;
 mod swap;
 
 use std::collections::BTreeMap;
@@ -25,8 +25,8 @@ use std::time::Duration;
 use pgsluice_core::catalog::{NodeId, ROOT, Relation};
 use tokio_postgres::Client;
 
-use self::beside::Beside;
-pub(crate) use self::beside::{Destination, Maker};
+use self::shadow::Shadow;
+pub(crate) use self::shadow::{Destination, Maker};
 use crate::config::Load;
 use crate::control::Control;
 use crate::error::kind::Kind;
@@ -35,9 +35,9 @@ use crate::ledger::Ledger;
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::pg::exchange as catalogue;
-use crate::pg::sql::{DURABLE, OWN_NAMES, PATIENT};
+use crate::pg::sql::{DURABLE, NO_LOCK_TIMEOUT, PG_CATALOG_ONLY};
 use crate::plan::Plan;
-use crate::plan::eligible::Survey;
+use crate::plan::eligible::Eligible;
 use crate::source::splits::Splits;
 
 /// How long the dropping may take before it is left to the next load.
@@ -49,11 +49,11 @@ const DROPPING_BRIEFLY: Duration = Duration::from_millis(500);
 /// The exchange of one load.
 pub(crate) struct Exchange<'a> {
     plan: &'a Plan,
-    survey: &'a Survey,
+    eligible: &'a Eligible,
     /// Tells its tables from those of other loads.
     load: String,
     /// Holds the lock of the table, and swaps.
-    keeper: Link,
+    lock_session: Link,
     /// How many leaves one transaction can swap.
     most: usize,
     leaves: Mutex<BTreeMap<NodeId, Claim>>,
@@ -65,7 +65,7 @@ enum Claim {
     /// Its table is being made, with the first of its rows.
     Making,
     /// Its table is there.
-    Made(Beside),
+    Made(Shadow),
     /// It is one too many.
     Kept,
 }
@@ -85,26 +85,29 @@ impl<'a> Exchange<'a> {
     /// Makes sure that nobody else exchanges this table, and drops what died loads have left.
     pub(crate) async fn begin(
         plan: &'a Plan,
-        survey: &'a Survey,
+        eligible: &'a Eligible,
         target: &Target,
         control: &Control,
     ) -> Result<Self> {
         let facts = &plan.catalogue.facts;
         let root = facts[ROOT].oid;
-        let leaves: Vec<u32> = survey.leaves.iter().map(|&leaf| facts[leaf].oid).collect();
+        let leaves: Vec<u32> = eligible.leaves.iter().map(|&leaf| facts[leaf].oid).collect();
         let opening = async {
-            let keeper = connect::open(target).await?;
-            keeper.client.batch_execute(&[OWN_NAMES, PATIENT, DURABLE].join(";")).await?;
-            if !catalogue::lock(&keeper.client, root).await? {
-                return Err(in_use(plan, catalogue::holder(&keeper.client, root).await?));
+            let lock_session = connect::open(target).await?;
+            lock_session
+                .client
+                .batch_execute(&[PG_CATALOG_ONLY, NO_LOCK_TIMEOUT, DURABLE].join(";"))
+                .await?;
+            if !catalogue::lock(&lock_session.client, root).await? {
+                return Err(in_use(plan, catalogue::holder(&lock_session.client, root).await?));
             }
-            catalogue::drop_leftovers(&keeper.client).await?;
-            let most = catalogue::most_leaves(&keeper.client, &leaves).await?;
+            catalogue::drop_leftovers(&lock_session.client).await?;
+            let most = catalogue::most_leaves(&lock_session.client, &leaves).await?;
             Ok(Self {
                 plan,
-                survey,
+                eligible,
                 load: format!("{:x}", RandomState::new().hash_one(root)),
-                keeper,
+                lock_session,
                 most,
                 leaves: Mutex::default(),
                 moved: AtomicU64::new(0),
@@ -116,7 +119,7 @@ impl<'a> Exchange<'a> {
     /// The table that is built for `node`, once it is there.
     pub(crate) fn relation(&self, node: NodeId) -> Option<Relation> {
         match self.claims().get(&node) {
-            Some(Claim::Making | Claim::Made(_)) => Some(self.name_beside(node)),
+            Some(Claim::Making | Claim::Made(_)) => Some(self.shadow_name(node)),
             _ => None,
         }
     }
@@ -135,7 +138,7 @@ impl<'a> Exchange<'a> {
         }
         build::build(self.plan, &leaves, config.jobs, target, control).await?;
         let swapping = swap::swap(self, &leaves, config.swap_patience, control, receipts);
-        let moved = self.keeper.canceller.unless_stopped(control, swapping).await?;
+        let moved = self.lock_session.canceller.unless_stopped(control, swapping).await?;
         self.moved.store(moved, Relaxed);
         Ok(())
     }
@@ -157,8 +160,8 @@ impl<'a> Exchange<'a> {
             return error;
         }
         let dropping = async {
-            if !self.keeper.is_closed().await {
-                return dropped(&self.keeper.client).await;
+            if !self.lock_session.is_closed().await {
+                return dropped(&self.lock_session.client).await;
             }
             dropped(&connect::connect_for_own(target).await?).await
         };
@@ -175,21 +178,21 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    fn name_beside(&self, leaf: NodeId) -> Relation {
+    fn shadow_name(&self, leaf: NodeId) -> Relation {
         let schema = self.plan.tree.nodes[leaf].relation.schema.clone();
-        let name = catalogue::name_beside(self.plan.catalogue.facts[leaf].oid, &self.load);
+        let name = catalogue::shadow_name(self.plan.catalogue.facts[leaf].oid, &self.load);
         Relation { schema, name }
     }
 
     /// The leaves whose tables are there, those with the most rows first.
-    fn made(&self) -> Vec<(NodeId, Beside)> {
+    fn made(&self) -> Vec<(NodeId, Shadow)> {
         let claims = self.claims();
         let made = claims.iter().filter_map(|(node, claim)| match claim {
-            Claim::Made(beside) => Some((*node, beside.clone())),
+            Claim::Made(shadow) => Some((*node, shadow.clone())),
             _ => None,
         });
         let mut made: Vec<_> = made.collect();
-        made.sort_by_key(|(_, beside)| std::cmp::Reverse(beside.rows));
+        made.sort_by_key(|(_, shadow)| std::cmp::Reverse(shadow.rows));
         made
     }
 

@@ -1,5 +1,5 @@
 //! The swap: one transaction, in which each leaf gives its place, its name and its bound to the table
-//! that was built beside it.
+//! that was built shadow it.
 //!
 //! Under the lock each leaf must still be what it was when its table was made; rows that it has
 //! got meanwhile, from other sessions or from the slow lane, are moved. At the end each new leaf must
@@ -12,8 +12,8 @@ use pgsluice_core::catalog::{NodeId, ROOT, Relation};
 use tokio_postgres::{Client, SimpleQueryMessage};
 
 use super::Exchange;
-use super::beside::Beside;
 use super::difference::{Difference, difference};
+use super::shadow::Shadow;
 use crate::control::Control;
 use crate::error::backoff::Backoff;
 use crate::error::kind::Kind;
@@ -38,14 +38,14 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// Swaps the tables in; the rows that were moved. Tries again for `patience` where others hold locks.
 pub(super) async fn swap(
     exchange: &Exchange<'_>,
-    leaves: &[(NodeId, Beside)],
+    leaves: &[(NodeId, Shadow)],
     patience: Duration,
     control: &Control,
     receipts: Option<(&Ledger, &Splits)>,
 ) -> Result<u64> {
     let plan = exchange.plan;
-    let client = &exchange.keeper.client;
-    client.batch_execute(sql::EXACT).await?;
+    let client = &exchange.lock_session.client;
+    client.batch_execute(sql::DEPARSE_SETTINGS).await?;
     let reader = Reader::prepare(client, plan.catalogue.facts[ROOT].oid, &exchange.load).await?;
     let receipts = match receipts {
         Some((ledger, splits)) => {
@@ -88,7 +88,7 @@ struct Swap<'a> {
     plan: &'a Plan,
     client: &'a Client,
     reader: Reader,
-    leaves: Vec<&'a (NodeId, Beside)>,
+    leaves: Vec<&'a (NodeId, Shadow)>,
     control: &'a Control,
     receipts: Option<(&'a Ledger, &'a Splits, Statements)>,
 }
@@ -99,8 +99,8 @@ enum Differs {
     Thing(Difference),
 }
 
-/// A partition is attached before the DEFAULT beside it, whose rows would be read otherwise.
-fn in_order<'a>(plan: &Plan, leaves: &'a [(NodeId, Beside)]) -> Vec<&'a (NodeId, Beside)> {
+/// A partition is attached before the DEFAULT shadow it, whose rows would be read otherwise.
+fn in_order<'a>(plan: &Plan, leaves: &'a [(NodeId, Shadow)]) -> Vec<&'a (NodeId, Shadow)> {
     let defaults = |node: NodeId| {
         std::iter::successors(Some(node), |&node| plan.tree.nodes[node].parent)
             .filter(|&node| plan.catalogue.facts[node].is_default())
@@ -119,12 +119,12 @@ impl Swap<'_> {
             &sql::lock_timeout(wait),
             sql::IMMEDIATE,
             &self.lock(),
-            self.exchange.keeper.asks_session(),
+            self.exchange.lock_session.asks_session(),
         ]
         .join("; ");
         let answers = self.client.simple_query(&begin).await?;
-        self.exchange.keeper.check_session(&answers)?;
-        self.check_turn().await?;
+        self.exchange.lock_session.check_session(&answers)?;
+        self.check_attempt().await?;
         self.check_unaltered().await?;
         let moved = self.move_rows().await?;
         let statements: Vec<String> = self.leave().chain(self.enter()).collect();
@@ -136,16 +136,16 @@ impl Swap<'_> {
     }
 
     /// No other run of the load may have begun.
-    async fn check_turn(&self) -> Result<()> {
+    async fn check_attempt(&self) -> Result<()> {
         let Some((ledger, ..)) = &self.receipts else { return Ok(()) };
         let answers = self.client.simple_query(&ledger.fence()).await?;
-        if is_held(&answers) { Ok(()) } else { Err(ledger.lost_turn(self.client).await) }
+        if is_held(&answers) { Ok(()) } else { Err(ledger.lost_attempt(self.client).await) }
     }
 
     /// All rows of the leaves are in when this is committed.
     async fn write_receipts(&self) -> Result<()> {
         let Some((ledger, splits, statements)) = &self.receipts else { return Ok(()) };
-        let leaves = self.leaves.iter().map(|(node, beside)| (*node, beside.rows));
+        let leaves = self.leaves.iter().map(|(node, shadow)| (*node, shadow.rows));
         let writing = ledger.writing_all(splits, leaves);
         let written = ledger.write(self.client, statements, &writing).await;
         written.map_err(|error| ledger.failed(&error))
@@ -161,7 +161,7 @@ impl Swap<'_> {
     }
 
     async fn check_unaltered(&self) -> Result<()> {
-        let oid = |(node, _): &&(NodeId, Beside)| self.plan.catalogue.facts[*node].oid;
+        let oid = |(node, _): &&(NodeId, Shadow)| self.plan.catalogue.facts[*node].oid;
         let oids: Vec<u32> = self.leaves.iter().map(oid).collect();
         let Some((node, what)) = self.differs(&oids).await? else { return Ok(()) };
         let leaf = self.plan.tree.nodes[node].relation.label();
@@ -183,8 +183,8 @@ impl Swap<'_> {
             return Ok(Some((self.leaves[place].0, Differs::Obstacle(why))));
         }
         let now = self.reader.describe(self.client, oids).await?;
-        Ok(self.leaves.iter().zip(now).find_map(|((node, beside), now)| {
-            let difference = difference(&beside.defined.itself, &now)?;
+        Ok(self.leaves.iter().zip(now).find_map(|((node, shadow), now)| {
+            let difference = difference(&shadow.defined.itself, &now)?;
             Some((*node, Differs::Thing(difference)))
         }))
     }
@@ -192,7 +192,7 @@ impl Swap<'_> {
     async fn move_rows(&self) -> Result<u64> {
         // Functions find what they find in every session of this user.
         let moving = self.statements(Stage::Move).collect::<Vec<_>>().join("; ");
-        let moving = [sql::USER_NAMES, &moving, sql::OWN_NAMES].join("; ");
+        let moving = [sql::RESET_SEARCH_PATH, &moving, sql::PG_CATALOG_ONLY].join("; ");
         let answers = self.client.simple_query(&moving).await?;
         let rows = answers.iter().map(|answer| match answer {
             SimpleQueryMessage::CommandComplete(rows) => *rows,
@@ -202,7 +202,7 @@ impl Swap<'_> {
     }
 
     fn statements(&self, stage: Stage) -> impl Iterator<Item = String> {
-        let all = self.leaves.iter().flat_map(move |(_, beside)| beside.steps(stage));
+        let all = self.leaves.iter().flat_map(move |(_, shadow)| shadow.steps(stage));
         all.map(|step| step.sql.clone())
     }
 
@@ -214,7 +214,7 @@ impl Swap<'_> {
         });
         let named = self.leaves.iter().map(|(node, _)| {
             let leaf = &self.plan.tree.nodes[*node].relation;
-            catalogue::rename(&self.exchange.name_beside(*node), leaf)
+            catalogue::rename(&self.exchange.shadow_name(*node), leaf)
         });
         gone.chain(named).chain(self.statements(Stage::Rename))
     }
@@ -263,8 +263,8 @@ impl Swap<'_> {
     }
 
     async fn commit(&self) -> Result<()> {
-        let Control { rows_beside, rows_in_doubt, rows_loaded, .. } = self.control;
-        let rows = rows_beside.swap(0, Relaxed);
+        let Control { rows_unseen, rows_in_doubt, rows_loaded, .. } = self.control;
+        let rows = rows_unseen.swap(0, Relaxed);
         rows_in_doubt.fetch_add(rows, Relaxed);
         failpoint("exchange::committing");
         let outcome = self.client.batch_execute(sql::COMMIT).await;

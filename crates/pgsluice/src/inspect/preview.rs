@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pgsluice_core::catalog::NodeId;
-use pgsluice_core::encode::Odd;
+use pgsluice_core::encode::NotEncodable;
 use pgsluice_core::parse::Fields;
 use pgsluice_core::route::Cause;
 
@@ -29,7 +29,7 @@ pub struct Preview {
     /// Rows by the node that they stop at, and why.
     pub stops: BTreeMap<(NodeId, Cause), u64>,
     /// Rows that would be sent as text although others are not, and why.
-    pub odd: BTreeMap<Odd, u64>,
+    pub not_encodable: BTreeMap<NotEncodable, u64>,
     /// Rows for the self-test.
     pub samples: Samples,
 }
@@ -88,8 +88,8 @@ impl Preview {
                 let row = split.rows[index].of(&split.bytes);
                 plan.parser.parse(row, &mut fields);
                 encoded.clear();
-                if let Err(odd) = encoder.encode(row, &fields, &mut encoded) {
-                    *self.odd.entry(odd).or_default() += 1;
+                if let Err(not_encodable) = encoder.encode(row, &fields, &mut encoded) {
+                    *self.not_encodable.entry(not_encodable).or_default() += 1;
                 }
             }
             match at {

@@ -215,10 +215,10 @@ pub async fn ask(
     let asked = async {
         let leaves: Vec<_> = keys.keys().map(|&leaf| plan.catalogue.facts[leaf].oid).collect();
         // The values are read as the session reads them, the bounds exactly.
-        client.batch_execute(sql::EXACT).await?;
+        client.batch_execute(sql::DEPARSE_SETTINGS).await?;
         let constraints = constraint::constraints(&client, &leaves).await?;
         let columns = Column::of(&client, plan.catalogue.facts[ROOT].oid).await?;
-        client.batch_execute(sql::AS_CONNECTED).await?;
+        client.batch_execute(sql::RESET_SETTINGS).await?;
         let leaves = keys.iter().map(|(&leaf, keys)| {
             // A leaf without one takes every row, or is no longer a partition.
             let constraint = constraints.get(&plan.catalogue.facts[leaf].oid);

@@ -244,7 +244,7 @@ impl<'a> Comparison<'a> {
     /// The partition constraints of the tables `oids`, for the session as it is; None where a name in one
     /// cannot be qualified. A table without an entry takes every row.
     async fn constraints(&self, oids: &[Oid]) -> Result<HashMap<Oid, Option<String>>> {
-        self.transaction.batch_execute(sql::EXACT).await?;
+        self.transaction.batch_execute(sql::DEPARSE_SETTINGS).await?;
         let found = constraint::constraints(self.transaction, oids).await?;
         self.transaction.batch_execute(&audit::as_before()).await?;
         Ok(found.into_iter().map(|(oid, constraint)| (oid, everywhere(&constraint))).collect())

@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::pg::connect::connect_for_own;
 use crate::pg::conninfo::Target;
 use crate::pg::ledger::{self as sql, Access, Found, Named, NewLoad};
-use crate::pg::sql::{COMMIT, DURABLE, OWN_NAMES, PATIENT, PID, literal};
+use crate::pg::sql::{COMMIT, DURABLE, NO_LOCK_TIMEOUT, PG_CATALOG_ONLY, PID, literal};
 use crate::plan::Plan;
 use crate::source::{Fingerprint, Header, Input};
 
@@ -32,7 +32,7 @@ use crate::source::{Fingerprint, Header, Input};
 const RULES: u32 = 1;
 
 /// How long a run waits for those before it until it says so, and looks who they are.
-const PATIENCE: Duration = Duration::from_secs(2);
+const QUIET_WAIT: Duration = Duration::from_secs(2);
 
 /// How a load begins.
 pub(crate) enum Begun {
@@ -53,17 +53,17 @@ pub(crate) async fn begin(
     control: &Control,
 ) -> Result<Begun> {
     let sources = Fingerprint::of_all(inputs)?;
-    client.batch_execute(PATIENT).await?;
+    client.batch_execute(NO_LOCK_TIMEOUT).await?;
     let table = &plan.tree.nodes[ROOT].relation;
     let columns = &plan.catalogue.columns;
     let own = own_terms(config, &plan.format, plan.catalogue.version)?;
     // The user's search_path is one of the terms, and of no use for anything else.
     let now = sql::terms_now(client, &own, table, columns).await?;
-    client.batch_execute(&format!("{OWN_NAMES}; {DURABLE}")).await?;
+    client.batch_execute(&format!("{PG_CATALOG_ONLY}; {DURABLE}")).await?;
     named.schema.make(client, Access::Write).await?;
-    let is_alone = keep_out((named, run), client, config.end_other, control).await?;
-    let end_other = config.end_other && is_alone;
-    wait_for((named, is_alone), end_other, client, target, control).await?;
+    let is_exclusive = keep_out((named, run), client, config.end_other, control).await?;
+    let end_other = config.end_other && is_exclusive;
+    wait_for((named, is_exclusive), end_other, client, target, control).await?;
     let Some(found) = named.find(client).await? else {
         let (sources_json, run) = (json(&sources)?, json(run)?);
         let terms = format!("{}::pg_catalog.jsonb", literal(now.as_bytes()));
@@ -79,10 +79,10 @@ pub(crate) async fn begin(
         if let Err(error) = written {
             return Err(named.schema.refused(client, error).await);
         }
-        plant(client, named, 0, &Layout::of(plan)).await?;
+        insert_tree(client, named, 0, &Layout::of(plan)).await?;
         client.batch_execute(COMMIT).await?;
         let ledger = Ledger::new(named, 1, 0, sources);
-        ledger.let_in(client, is_alone).await?;
+        ledger.let_in(client, is_exclusive).await?;
         return Ok(Begun::Running(ledger));
     };
     let id = &named.id;
@@ -93,30 +93,30 @@ pub(crate) async fn begin(
         return Ok(Begun::Finished(Ledger::new(named, 0, 0, before), found.rows));
     }
     let ledger = resume((named, run), &found, plan, sources, client, control).await?;
-    ledger.let_in(client, is_alone).await?;
+    ledger.let_in(client, is_exclusive).await?;
     Ok(Begun::Running(ledger))
 }
 
 /// Begins a transaction in which no other run of the load has one, not even one that is prepared.
 async fn wait_for(
-    (named, is_alone): (&Named, bool),
+    (named, is_exclusive): (&Named, bool),
     end_other: bool,
     client: &Client,
     target: &Target,
     control: &Control,
 ) -> Result<()> {
-    let settle = async |client: &Client| match is_alone {
+    let settle = async |client: &Client| match is_exclusive {
         true => settle_own(client, named).await,
         false => settle(client, named).await,
     };
     settle(client).await?;
     let own: i32 = client.query_one(PID, &[]).await?.get(0);
-    let turn = named.begin_alone();
-    let waiting = client.batch_execute(&turn);
+    let begin = named.begin_exclusive();
+    let waiting = client.batch_execute(&begin);
     tokio::pin!(waiting);
     let mut other = None;
     loop {
-        if let Ok(outcome) = tokio::time::timeout(PATIENCE, &mut waiting).await {
+        if let Ok(outcome) = tokio::time::timeout(QUIET_WAIT, &mut waiting).await {
             control.wait_for(None);
             return Ok(outcome?);
         }
@@ -205,7 +205,7 @@ async fn resume(
         Some(tree) => tree,
         None => {
             let next = layouts.iter().map(|row| row.get::<_, i32>(0) + 1).max().unwrap_or(0);
-            plant(client, named, next, &now).await?;
+            insert_tree(client, named, next, &now).await?;
             next
         }
     };
@@ -253,7 +253,7 @@ fn emptied() -> Error {
         .detail("What was loaded into it is gone, and no receipt says so.")
 }
 
-async fn plant(client: &Client, named: &Named, number: i32, layout: &Layout) -> Result<()> {
+async fn insert_tree(client: &Client, named: &Named, number: i32, layout: &Layout) -> Result<()> {
     client.execute(&named.sql(sql::PLANT), &[&named.id, &number, &json(layout)?]).await?;
     Ok(())
 }

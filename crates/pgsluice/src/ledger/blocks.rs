@@ -48,7 +48,7 @@ impl Blocks {
     }
 
     /// Notes a split of a stream; refuses one that is not what an earlier run has read.
-    pub(super) fn meet(&self, split: &Split, inputs: &[Input]) -> Result<()> {
+    pub(super) fn verify_block(&self, split: &Split, inputs: &[Input]) -> Result<()> {
         let (source, start) = (split.start.source, split.start.offset);
         let Some(Input { size: None, name, .. }) = inputs.get(source as usize) else {
             return Ok(());

@@ -17,7 +17,7 @@ use crate::pg::conninfo::Target;
 use crate::pg::exchange;
 use crate::pg::ledger::prepared::{self, Transaction};
 use crate::pg::ledger::{self as sql, Access, Named, Schema};
-use crate::pg::sql::{COMMIT, OID, OWN_NAMES, ROLLBACK, SEARCH_PATH, SET_SEARCH_PATH};
+use crate::pg::sql::{COMMIT, OID, PG_CATALOG_ONLY, ROLLBACK, SEARCH_PATH, SET_SEARCH_PATH};
 use crate::source::Fingerprint;
 
 /// A load, as the ledger has it.
@@ -200,7 +200,7 @@ impl Session {
     async fn open(target: &Target, schema: &str, access: Access) -> Result<Option<Self>> {
         let (client, schema) = (connect(target).await?, Schema::new(schema));
         let search_path = client.query_one(SEARCH_PATH, &[]).await?.get(0);
-        client.batch_execute(OWN_NAMES).await?;
+        client.batch_execute(PG_CATALOG_ONLY).await?;
         let is_there = schema.open(&client, access).await?;
         Ok(is_there.then_some(Self { client, schema, search_path }))
     }
@@ -227,7 +227,7 @@ impl Session {
     async fn find(&self, table: &str) -> Result<Option<u32>> {
         self.client.query_one(SET_SEARCH_PATH, &[&self.search_path]).await?;
         let found = self.client.query_one(OID, &[&table]).await?.get(0);
-        self.client.batch_execute(OWN_NAMES).await?;
+        self.client.batch_execute(PG_CATALOG_ONLY).await?;
         Ok(found)
     }
 

@@ -47,7 +47,7 @@ use crate::error::{Error, Result};
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::ledger::{self as sql, Access, Named, Schema, trust};
-use crate::pg::sql::{BEGIN, COMMIT, DURABLE, PATIENT, ROLLBACK};
+use crate::pg::sql::{BEGIN, COMMIT, DURABLE, NO_LOCK_TIMEOUT, ROLLBACK};
 use crate::source::{Fingerprint, Input, Split};
 use crate::testing::failpoint::failpoint;
 
@@ -90,8 +90,8 @@ impl Ledger {
     }
 
     /// Marks the load as running, for the session.
-    pub(crate) async fn stay(&self, client: &Client) -> Result<()> {
-        while !sql::is_held(&client.simple_query(&self.named.stay()).await?) {
+    pub(crate) async fn hold_alive_lock(&self, client: &Client) -> Result<()> {
+        while !sql::is_held(&client.simple_query(&self.named.hold_alive_lock()).await?) {
             // Another run looks for transactions that are prepared, for a moment.
             if let Some(stranger) = self.named.stranger(client).await? {
                 return Err(self.named.held_up(&stranger));
@@ -101,17 +101,17 @@ impl Ledger {
         Ok(())
     }
 
-    /// Marks the load as running, for the session, which has kept all others away until now if it `is_alone`.
-    async fn let_in(&self, client: &Client, is_alone: bool) -> Result<()> {
-        self.stay(client).await?;
-        match is_alone {
-            true => self.named.unlock_life(client).await,
+    /// Marks the load as running, for the session, which has kept all others away until now if it `is_exclusive`.
+    async fn let_in(&self, client: &Client, is_exclusive: bool) -> Result<()> {
+        self.hold_alive_lock(client).await?;
+        match is_exclusive {
+            true => self.named.release_alive_lock(client).await,
             false => Ok(()),
         }
     }
 
     /// Why a transaction may not go on whose fence was not held; it is rolled back. A COPY must have ended.
-    pub(crate) async fn lost_turn(&self, client: &Client) -> Error {
+    pub(crate) async fn lost_attempt(&self, client: &Client) -> Error {
         let _ = client.batch_execute(ROLLBACK).await;
         match self.named.stranger(client).await {
             Ok(Some(stranger)) => self.named.held_up(&stranger),
@@ -196,8 +196,8 @@ impl Ledger {
     }
 
     /// Notes a split before its rows are routed. One of a stream must be what it was.
-    pub(crate) fn meet(&self, split: &Split, inputs: &[Input]) -> Result<()> {
-        self.blocks.meet(split, inputs).map_err(|error| refuse(error, self.id()))
+    pub(crate) fn verify_block(&self, split: &Split, inputs: &[Input]) -> Result<()> {
+        self.blocks.verify_block(split, inputs).map_err(|error| refuse(error, self.id()))
     }
 
     /// Refuses streams, all of which were read again, that are not those of the load that is finished.
@@ -262,11 +262,11 @@ impl Ledger {
         failpoint("load::closing");
         self.check_whole(inputs)?;
         let client = connect::connect_for_own(target).await?;
-        client.batch_execute(&format!("{PATIENT}; {DURABLE}")).await?;
+        client.batch_execute(&format!("{NO_LOCK_TIMEOUT}; {DURABLE}")).await?;
         self.trust(&client).await?;
         let answers = client.simple_query(&format!("{BEGIN}; {}", self.fence())).await?;
         if !sql::is_held(&answers) {
-            return Err(self.lost_turn(&client).await);
+            return Err(self.lost_attempt(&client).await);
         }
         let (by_node, others) = self.sums(&client).await?;
         check(&by_node, others)?;

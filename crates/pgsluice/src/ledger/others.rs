@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::pg::ledger::{Holder, Named, is_held, lives};
 
 /// How long a run waits for the sessions of another one, which the server may not know to be dead yet.
-const PATIENCE: Duration = Duration::from_secs(10);
+const OTHER_RUN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Makes sure that nobody else works at the load. True if `client` keeps others from it by now, for the session;
 /// false if sessions of this very run are left, whose connections were lost.
@@ -26,12 +26,12 @@ pub(super) async fn keep_out(
     control: &Control,
 ) -> Result<bool> {
     let began = Instant::now();
-    while !named.lock_life(client).await? {
+    while !named.take_alive_lock(client).await? {
         if !named.is_running(&lives(&named.schema, client).await?)
             && let Some(stranger) = named.stranger(client).await?
         {
             // Who shares the lock is in nobody's way.
-            return match is_held(&client.simple_query(&named.stay()).await?) {
+            return match is_held(&client.simple_query(&named.hold_alive_lock()).await?) {
                 true => Ok(false),
                 false => Err(named.held_up(&stranger)),
             };
@@ -45,7 +45,7 @@ pub(super) async fn keep_out(
         if end_other {
             end(named, client, &holders).await?;
         }
-        if began.elapsed() > PATIENCE {
+        if began.elapsed() > OTHER_RUN_TIMEOUT {
             return Err(in_use(named, other.as_ref(), &holders));
         }
         control.wait_for(Some(waiting(named, &holders)));

@@ -34,11 +34,11 @@ pub(crate) async fn settle(client: &Client, named: &Named) -> Result<Settled> {
     if let Some(other) = found.iter().find(|prepared| !prepared.is_own) {
         return Err(of_another(named, other));
     }
-    if !named.lock_life(client).await? {
+    if !named.take_alive_lock(client).await? {
         return Ok(Settled::Busy);
     }
     let settled = end_all(client, named).await;
-    named.unlock_life(client).await?;
+    named.release_alive_lock(client).await?;
     settled
 }
 

@@ -15,7 +15,7 @@ use crate::pg::ledger::{self as sql, Access, Named};
 use crate::pg::sql::{BEGIN, COMMIT, ROLLBACK};
 
 /// How long it may take; then the load stays in the ledger, as one that was killed.
-const PATIENCE: Duration = Duration::from_secs(2);
+const WITHDRAW_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The same where somebody has pressed Ctrl-C and waits.
 const BRIEFLY: Duration = Duration::from_millis(300);
@@ -34,7 +34,7 @@ pub(crate) async fn withdraw(
     let patience = match error.kind() {
         Kind::Connection => return,
         Kind::Interrupted => BRIEFLY,
-        _ => PATIENCE,
+        _ => WITHDRAW_TIMEOUT,
     };
     if control.may_have_rows() {
         return;

@@ -57,7 +57,7 @@ pub(super) fn attempt(
     };
     let beginning = begin(config, (id, by), &inputs, target, control);
     // By its session others know to the end that the load is alive.
-    let (plan, begun, _keeper) = runtime.block_on(beginning).map_err(early)?;
+    let (plan, begun, _lock_session) = runtime.block_on(beginning).map_err(early)?;
     failpoint("load::begun");
     let ledger = match begun {
         Some(Begun::Running(ledger)) => Some(ledger),
@@ -77,8 +77,8 @@ pub(super) fn attempt(
     }
     let atomic = (config.atomic && config.sink == Sink::Copy && plan.one_statement.is_none())
         .then(|| Atomic::new(plan.jobs(config)));
-    let exchange = plan.exchange.as_ref().map(|survey| {
-        runtime.block_on(Exchange::begin(&plan, survey, target, control)).map_err(early)
+    let exchange = plan.exchange.as_ref().map(|eligible| {
+        runtime.block_on(Exchange::begin(&plan, eligible, target, control)).map_err(early)
     });
     let exchange = exchange.transpose()?;
     let total = inputs.iter().map(|input| input.size).sum::<Option<u64>>();
@@ -130,8 +130,8 @@ async fn begin(
             pg::lag::check_rights(&client).await?;
         }
         let mut plan = Plan::read(config, &mut client).await?;
-        if let Some(why) = control.alone() {
-            plan.one_connection.get_or_insert(why.to_owned());
+        if let Some(why) = control.single_connection() {
+            plan.single_connection.get_or_insert(why.to_owned());
         }
         let Some(named) = ledger::named(config, id) else { return Ok((plan, None)) };
         let of_load = (&named, by);
@@ -141,6 +141,6 @@ async fn begin(
         Ok((plan, Some(begun)))
     };
     let (plan, begun) = canceller.unless_stopped(control, beginning).await?;
-    let keeper = begun.is_some().then_some(client);
-    Ok((plan, begun, keeper))
+    let lock_session = begun.is_some().then_some(client);
+    Ok((plan, begun, lock_session))
 }

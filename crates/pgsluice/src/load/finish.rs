@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use tokio::runtime::Runtime;
 
-use crate::atomic::{Atomic, Verdict, verdict};
+use crate::atomic::{Atomic, Decision, decision};
 use crate::config::{Load, Sink};
 use crate::counts::outcome::{Outcome, Tally};
 use crate::counts::reconcile;
@@ -72,20 +72,20 @@ async fn finish_at_once(
     outcome: &Outcome,
 ) -> Result<()> {
     let failure = flow.control.failure();
-    let finished = match (atomic.verdict(), failure, flow.ledger) {
-        (Verdict::Committed, ..) => Ok(()),
-        (Verdict::Open, None, Some(ledger)) => {
+    let finished = match (atomic.decision(), failure, flow.ledger) {
+        (Decision::Committed, ..) => Ok(()),
+        (Decision::Open, None, Some(ledger)) => {
             let rows = outcome.rows_in_all();
             let of_load = (atomic, ledger);
-            verdict::commit((flow.plan, flow.control), of_load, rows, target, config.swap_patience)
+            decision::commit((flow.plan, flow.control), of_load, rows, target, config.swap_patience)
                 .await
         }
-        (Verdict::Open, Some(error), Some(ledger)) => {
-            Err(verdict::abandon(atomic, ledger, target, error).await)
+        (Decision::Open, Some(error), Some(ledger)) => {
+            Err(decision::abandon(atomic, ledger, target, error).await)
         }
         (_, failure, _) => Err(failure.unwrap_or_else(Error::interrupted)),
     };
-    if let (Err(_), Verdict::Open, Some(rejects)) = (&finished, atomic.verdict(), flow.rejects) {
+    if let (Err(_), Decision::Open, Some(rejects)) = (&finished, atomic.decision(), flow.rejects) {
         rejects.withdraw_all();
     }
     finished
@@ -106,8 +106,8 @@ pub(crate) fn let_end(
         may_commit(flow, &outcome)?;
         atomic.keep(flow.ledger, target, flow.control).await
     };
-    let keeper = runtime.block_on(checking);
-    match keeper {
+    let lock_session = runtime.block_on(checking);
+    match lock_session {
         Ok(()) => atomic.go(outcome.rows_in_all()),
         Err(error) => flow.control.fail(error),
     }

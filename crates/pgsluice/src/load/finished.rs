@@ -9,7 +9,7 @@ use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::ledger::Ledger;
 use crate::plan::Plan;
-use crate::source::reading::PATIENCE;
+use crate::source::reading::STOP_POLL;
 use crate::source::{Input, Reader};
 
 /// Reads the streams of a load that is finished: they must be what they were.
@@ -29,7 +29,7 @@ pub(super) fn check_streams(
     let mut reading = move || {
         let mut used = None;
         while let Some(split) = reader.next(used)? {
-            ledger.meet(&split, &inputs)?;
+            ledger.verify_block(&split, &inputs)?;
             used = Some(split);
         }
         ledger.check_finished()
@@ -38,7 +38,7 @@ pub(super) fn check_streams(
     let (done, outcome) = channel();
     thread::spawn(move || done.send(reading()));
     while !control.is_stopped() {
-        match outcome.recv_timeout(PATIENCE) {
+        match outcome.recv_timeout(STOP_POLL) {
             Ok(outcome) => return outcome,
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,

@@ -26,7 +26,7 @@ const UNSAID: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// How long one look may take: the end of a load waits for it.
-const PATIENCE: Duration = Duration::from_secs(1);
+const LOOK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long a session may take to end.
 const LEAVE: Duration = Duration::from_millis(10);
@@ -55,7 +55,7 @@ pub(crate) fn watch(
             false => {
                 let looking = async {
                     let looking = look(&mut client, target, &busy);
-                    let looked = tokio::time::timeout(PATIENCE, looking).await;
+                    let looked = tokio::time::timeout(LOOK_TIMEOUT, looking).await;
                     looked.unwrap_or_else(|_| Err(Error::interrupted()))
                 };
                 let waits = runtime.block_on(control.unless_stopped(looking));

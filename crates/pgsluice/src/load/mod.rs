@@ -27,7 +27,7 @@ use std::thread;
 
 use tokio::runtime::Runtime;
 
-use crate::atomic::watch::watch;
+use crate::atomic::deadlock_watch::watch;
 use crate::bucket::bucketing::Bucketing;
 use crate::bucket::queue::{Filling, Queue};
 use crate::config::{Load, Sink};
@@ -47,7 +47,7 @@ use crate::sink::flow::Flow;
 use crate::sink::null;
 use crate::source::reading::Reading;
 use crate::source::{Input, Reader, Split};
-use crate::testing::fault::flaw;
+use crate::testing::fault::fault;
 use attempt::attempt;
 use watched::watched;
 
@@ -68,7 +68,11 @@ pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Su
     let attempt = || attempt(config, (&id, &by), target, control);
     let attempts = || retry::until_settled(config, target, control, attempt);
     let attempts = || match attempts() {
-        Err(_) if control.alone().is_some() && config.is_lasting() && control.begin_again() => {
+        Err(_)
+            if control.single_connection().is_some()
+                && config.is_lasting()
+                && control.begin_again() =>
+        {
             attempts()
         }
         outcome => outcome,
@@ -163,13 +167,14 @@ fn bucket(
         let _starving = filling.starving();
         reading.next(flow.control)
     }) {
-        if flaw("split::lost") {
+        if fault("split::lost") {
             continue;
         }
         flow.splits.begin(&split);
-        let met = flow.ledger.map_or(Ok(()), |ledger| ledger.meet(&split, &flow.inputs));
+        let verified =
+            flow.ledger.map_or(Ok(()), |ledger| ledger.verify_block(&split, &flow.inputs));
         let already = bucketing.rows_already();
-        if let Err(error) = met.and_then(|()| bucketing.split(&split, &mut routing, filling)) {
+        if let Err(error) = verified.and_then(|()| bucketing.split(&split, &mut routing, filling)) {
             flow.control.fail(error);
             break;
         }

@@ -50,7 +50,7 @@ pub(crate) fn until_settled<T>(
             Policy::Reject | Policy::Stop => return Err(error),
         };
         // What is rolled back as a whole does not come nearer to its end, however much it was.
-        let had_rows = config.atomic && control.rows_beside.load(Relaxed) > 0;
+        let had_rows = config.atomic && control.rows_unseen.load(Relaxed) > 0;
         if control.rows_loaded.load(Relaxed) > 0 || (had_rows && restarts < MOST_RESTARTS) {
             restarts += u32::from(had_rows);
             idle_since = Instant::now();

@@ -203,7 +203,7 @@ async fn copy(
     let format = format_for(&config.format, table.version);
     let columns = config.columns.as_deref().unwrap_or(&table.columns);
     let copy = sql::copy_in(&table.relation, columns, Some(&format));
-    let begin = format!("{}; {}; {}", sql::PATIENT, sql::DURABLE, sql::BEGIN);
+    let begin = format!("{}; {}; {}", sql::NO_LOCK_TIMEOUT, sql::DURABLE, sql::BEGIN);
     let (_, sink) = try_join(client.simple_query(&begin), client.copy_in(&copy)).await?;
     let mut sink = Box::pin(sink);
     sink.feed(Bytes::copy_from_slice(&rows.text)).await?;

@@ -22,9 +22,9 @@ SET row_security = off;
 SET constraint_exclusion = off;
 SET extra_float_digits = 1";
 
-/// Ends [`sql::EXACT`] in such a session.
+/// Ends [`sql::DEPARSE_SETTINGS`] in such a session.
 pub(crate) fn as_before() -> String {
-    format!("{}; {SESSION}", sql::AS_CONNECTED)
+    format!("{}; {SESSION}", sql::RESET_SETTINGS)
 }
 
 /// Those of some tables of which every row can be read.

@@ -5,7 +5,7 @@
 //! values of a row it says whether the row belongs there, without anything being inserted, for
 //! any user, and without a second opinion of ours on bounds or hashes.
 //!
-//! What is read here is to be read under [`super::sql::EXACT`], and evaluated as COPY would, under the
+//! What is read here is to be read under [`super::sql::DEPARSE_SETTINGS`], and evaluated as COPY would, under the
 //! user's search_path: so every name in it is qualified.
 
 use std::collections::HashMap;

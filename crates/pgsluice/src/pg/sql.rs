@@ -17,7 +17,7 @@ WHERE pg_catalog.current_setting('synchronous_commit') OPERATOR(pg_catalog.=) 'o
 
 /// Settings of a session that loads: it waits for locks, whatever a role has set. No other time-out ends any
 /// session; see [`super::connect`].
-pub(crate) const PATIENT: &str = "SET lock_timeout = 0";
+pub(crate) const NO_LOCK_TIMEOUT: &str = "SET lock_timeout = 0";
 
 /// Spares a flush for each payload, because [`FLUSH`] ends what a connection sends.
 pub(crate) const ASYNCHRONOUS: &str = "SET synchronous_commit = off";
@@ -35,7 +35,7 @@ WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)
   AND $1 OPERATOR(pg_catalog.!~) '^[0-9]*$'
   AND c.relkind OPERATOR(pg_catalog.=) ANY (ARRAY['r', 'p']::pg_catalog.\"char\"[])";
 
-/// Settings of a session that evaluates keys, besides [`PATIENT`]: each statement is planned
+/// Settings of a session that evaluates keys, besides [`NO_LOCK_TIMEOUT`]: each statement is planned
 /// once, and not compiled for the number of rows that the server guesses.
 pub(crate) const ASKING_SESSION: &str = "
 SET plan_cache_mode = force_generic_plan;
@@ -53,11 +53,11 @@ RESET extra_float_digits;
 RESET bytea_output";
 
 /// Names and operators without a schema are those of the system, whatever the user's schemas have.
-pub(crate) const OWN_NAMES: &str = "SET search_path = pg_catalog, pg_temp";
+pub(crate) const PG_CATALOG_ONLY: &str = "SET search_path = pg_catalog, pg_temp";
 
 /// Settings under which what the server deparses reads back as exactly what it was; it begins with
-/// [`OWN_NAMES`].
-pub(crate) const EXACT: &str = "
+/// [`PG_CATALOG_ONLY`].
+pub(crate) const DEPARSE_SETTINGS: &str = "
 SET search_path = pg_catalog, pg_temp;
 SET datestyle = 'ISO';
 SET timezone = 'UTC';
@@ -65,9 +65,9 @@ SET intervalstyle = 'postgres';
 SET extra_float_digits = 3;
 SET standard_conforming_strings = on";
 
-/// Ends [`OWN_NAMES`] and [`EXACT`]: the settings that the session began with. From here on nothing may
+/// Ends [`PG_CATALOG_ONLY`] and [`DEPARSE_SETTINGS`]: the settings that the session began with. From here on nothing may
 /// look a name up that others may own: see [`super::qualified`].
-pub(crate) const AS_CONNECTED: &str = "
+pub(crate) const RESET_SETTINGS: &str = "
 RESET search_path;
 RESET datestyle;
 RESET timezone;
@@ -107,7 +107,7 @@ SELECT oid, pg_catalog.pg_total_relation_size(oid)
 FROM pg_catalog.pg_class WHERE oid OPERATOR(pg_catalog.=) ANY ($1)";
 
 /// Names mean what they mean in every other session of this user.
-pub(crate) const USER_NAMES: &str = "RESET search_path";
+pub(crate) const RESET_SEARCH_PATH: &str = "RESET search_path";
 
 /// What would be looked at only in the end is looked at now, and behind each statement from now on.
 pub(crate) const IMMEDIATE: &str = "SET CONSTRAINTS ALL IMMEDIATE";
@@ -226,7 +226,7 @@ pub(crate) fn literal(bytes: &[u8]) -> String {
     format!("E'{text}'")
 }
 
-/// What the server has deparsed under [`EXACT`], so that it reads the same in every session: as E'...'
+/// What the server has deparsed under [`DEPARSE_SETTINGS`], so that it reads the same in every session: as E'...'
 /// where there is a backslash in a literal, which `simple_quote_literal` in
 /// `src/backend/utils/adt/ruleutils.c`, PostgreSQL 13 to 18, leaves to standard_conforming_strings.
 pub(crate) fn portable(deparsed: &str) -> String {

@@ -26,8 +26,8 @@ impl Plan {
         let (free, why) = room::connections(client).await?;
         // The session that asks goes before the others come.
         let asking = if self.asks() { self.routers(config) } else { 0 };
-        let beside = asking + OWN_SESSIONS;
-        let jobs = (free + 1).saturating_sub(beside).max(1);
+        let others = asking + OWN_SESSIONS;
+        let jobs = (free + 1).saturating_sub(others).max(1);
         Ok((jobs < wanted).then_some((jobs, why)))
     }
 }

@@ -1,4 +1,4 @@
-//! Survey: which leaves can be exchanged, before any row is read.
+//! Eligible: which leaves can be exchanged, before any row is read.
 //!
 //! A leaf that has rows is loaded as ever, and that is said. One that is empty, but is more than
 //! could be carried over, is refused by name: nothing is lost silently.
@@ -18,14 +18,14 @@ const NAMED: usize = 5;
 
 /// What happens to each leaf if it gets rows.
 #[derive(Debug, Default)]
-pub struct Survey {
+pub struct Eligible {
     /// Leaves that are exchanged.
     pub leaves: BTreeSet<NodeId>,
     /// Leaves that are not, and why.
     pub kept: BTreeMap<NodeId, String>,
 }
 
-impl Survey {
+impl Eligible {
     /// Why the leaf is not exchanged.
     pub fn why_kept(&self, leaf: NodeId) -> Option<String> {
         self.kept.get(&leaf).map(|why| format!("not exchanged: {why}"))
@@ -34,11 +34,11 @@ impl Survey {
 
 /// Looks at all leaves; an error if one of those that are to be exchanged cannot be. `detours` says
 /// of each node why its rows go through the root, if they do.
-pub(crate) async fn survey(
+pub(crate) async fn find(
     client: &Client,
     catalogue: &Catalogue,
     detours: &[Option<String>],
-) -> Result<Survey> {
+) -> Result<Eligible> {
     let Catalogue { tree, facts, .. } = catalogue;
     if tree.nodes[ROOT].key.is_none() {
         let table = tree.nodes[ROOT].relation.label();
@@ -47,13 +47,13 @@ pub(crate) async fn survey(
     }
     let named = |leaf: NodeId| (facts[leaf].oid, tree.nodes[leaf].relation.to_string());
     let own: Vec<NodeId> = tree.leaves().filter(|leaf| facts[*leaf].kind == 'r').collect();
-    client.batch_execute(sql::EXACT).await?;
+    client.batch_execute(sql::DEPARSE_SETTINGS).await?;
     let tables: Vec<_> = own.iter().copied().map(named).collect();
     let filled = exchange::not_empty(client, &tables).await?;
     let is_empty = |leaf: NodeId| facts[leaf].kind == 'r' && !filled.contains(&facts[leaf].oid);
 
     let scanned = filled_defaults(catalogue, is_empty);
-    let mut survey = Survey::default();
+    let mut eligible = Eligible::default();
     for leaf in tree.leaves() {
         let default = tree.nodes[leaf].parent.and_then(|parent| scanned.get(&parent));
         let why = match (&detours[leaf], default) {
@@ -64,15 +64,15 @@ pub(crate) async fn survey(
                 tree.nodes[default].relation.label()
             ),
             (None, None) => {
-                survey.leaves.insert(leaf);
+                eligible.leaves.insert(leaf);
                 continue;
             }
         };
-        survey.kept.insert(leaf, why);
+        eligible.kept.insert(leaf, why);
     }
-    refuse_obstacles(client, catalogue, &survey).await?;
-    client.batch_execute(sql::AS_CONNECTED).await?;
-    Ok(survey)
+    refuse_obstacles(client, catalogue, &eligible).await?;
+    client.batch_execute(sql::RESET_SETTINGS).await?;
+    Ok(eligible)
 }
 
 /// The DEFAULT partitions that have rows, by their parents: ATTACH looks through them, because a row
@@ -90,9 +90,13 @@ fn filled_defaults(
     defaults.filter_map(|default| Some((nodes[default].parent?, default))).collect()
 }
 
-async fn refuse_obstacles(client: &Client, catalogue: &Catalogue, survey: &Survey) -> Result<()> {
+async fn refuse_obstacles(
+    client: &Client,
+    catalogue: &Catalogue,
+    eligible: &Eligible,
+) -> Result<()> {
     let Catalogue { tree, facts, columns, .. } = catalogue;
-    let leaves: Vec<NodeId> = survey.leaves.iter().copied().collect();
+    let leaves: Vec<NodeId> = eligible.leaves.iter().copied().collect();
     let oids: Vec<u32> = leaves.iter().map(|&leaf| facts[leaf].oid).collect();
     let obstacles = exchange::obstacles(client, &oids, columns).await?;
     let mut said = obstacles.iter().map(|(place, why)| {

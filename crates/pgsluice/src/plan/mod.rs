@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use pgsluice_core::bucket::{Column, Wire};
 use pgsluice_core::catalog::{KeyColumn, Node, NodeId, ROOT, Relation, Tree, label};
-use pgsluice_core::encode::{Encoder, Odd};
+use pgsluice_core::encode::{Encoder, NotEncodable};
 use pgsluice_core::format::{Format, Syntax};
 use pgsluice_core::parse::Parser;
 use pgsluice_core::route::{Cause, Router};
@@ -31,7 +31,7 @@ use crate::pg::conninfo::Target;
 use crate::pg::introspect::Catalogue;
 use crate::pg::sql;
 use crate::pg::two_phase::obstacle;
-use crate::plan::eligible::{Survey, survey};
+use crate::plan::eligible::Eligible;
 
 /// What the server has answered about: the key of a node, or the spelling of one of its columns.
 pub type Answered = (NodeId, Option<usize>);
@@ -56,11 +56,11 @@ pub struct Plan {
     /// Why the whole load must be one statement on one connection, if it must.
     pub one_statement: Option<String>,
     /// Why a load that is all or nothing has one connection only, if it was to have several.
-    pub one_connection: Option<String>,
+    pub single_connection: Option<String>,
     /// How many connections the server has room for, and why, if those are fewer than were to be.
     pub fewer_connections: Option<(usize, String)>,
     /// Which leaves are exchanged, if any are to be.
-    pub exchange: Option<Survey>,
+    pub exchange: Option<Eligible>,
     /// For each node, why its rows go through the root if they do.
     detours: Vec<Option<String>>,
 }
@@ -84,18 +84,18 @@ impl Plan {
         let catalogue = Catalogue::read(client, &config.table, columns).await?;
         let mut plan = Self::new(config, catalogue);
         if config.exchange {
-            plan.exchange = Some(survey(client, &plan.catalogue, &plan.detours).await?);
+            plan.exchange = Some(eligible::find(client, &plan.catalogue, &plan.detours).await?);
         }
         plan.fewer_connections = plan.find_room(config, client).await?;
         if config.atomic && plan.jobs(config) > 1 {
-            plan.one_connection = obstacle(client, &plan.catalogue, config).await?;
+            plan.single_connection = obstacle(client, &plan.catalogue, config).await?;
         }
         Ok(plan)
     }
 
     /// Connections that write at the same time.
     pub fn jobs(&self, config: &Load) -> usize {
-        let why_one = self.one_statement.as_ref().or(self.one_connection.as_ref());
+        let why_one = self.one_statement.as_ref().or(self.single_connection.as_ref());
         let most = self.fewer_connections.as_ref().map_or(config.jobs, |(jobs, _)| *jobs);
         why_one.map_or(most, |_| 1)
     }
@@ -140,7 +140,7 @@ impl Plan {
             encoder,
             text_only,
             one_statement,
-            one_connection: None,
+            single_connection: None,
             fewer_connections: None,
             exchange: None,
             detours,
@@ -276,13 +276,13 @@ impl Plan {
     }
 
     /// Why rows are sent as text although the others are not.
-    pub fn explain_odd(&self, odd: Odd) -> (String, String) {
+    pub fn explain_not_encodable(&self, not_encodable: NotEncodable) -> (String, String) {
         let column = |slot: usize| self.catalogue.columns.get(slot).map_or("", String::as_str);
-        match odd {
-            Odd::Fields => {
+        match not_encodable {
+            NotEncodable::Fields => {
                 ("rows sent as text".to_owned(), "too few fields or too many".to_owned())
             }
-            Odd::Value(slot) => (
+            NotEncodable::Value(slot) => (
                 format!("rows sent as text for column {}", label(column(slot))),
                 "the value's spelling is left to the server".to_owned(),
             ),
@@ -309,7 +309,7 @@ impl Plan {
             }
         }
         known.extend(kept.into_iter().map(|(why, leaves)| (self.name(&leaves), why)));
-        let of_load = self.one_statement.iter().chain(&self.one_connection);
+        let of_load = self.one_statement.iter().chain(&self.single_connection);
         known.extend(of_load.map(|why| ("the load over one connection".to_owned(), why.clone())));
         known.extend(
             self.fewer_connections

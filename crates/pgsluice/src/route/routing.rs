@@ -14,7 +14,7 @@ use crate::control::Control;
 use crate::error::Result;
 use crate::pg::conninfo::Target;
 use crate::plan::{Answered, Plan};
-use crate::route::remote::{Asker, Place, Spelled};
+use crate::route::remote::{Place, RemoteKeys, Spelled};
 use crate::source::Split;
 
 /// What one thread needs for routing; reused from split to split.
@@ -30,7 +30,7 @@ pub(crate) struct Routing<'a> {
     respelled: Parser,
     text: Vec<u8>,
     /// Opened when the first row needs it.
-    asker: Option<Asker<'a>>,
+    remote: Option<RemoteKeys<'a>>,
     /// See [`Reached::waiting`].
     waiting: Option<usize>,
 }
@@ -79,7 +79,7 @@ impl<'a> Routing<'a> {
             answered: BTreeMap::new(),
             respelled: Parser::new(&Format::text(), plan.router.wanted().to_vec()),
             text: Vec::new(),
-            asker: None,
+            remote: None,
             waiting: None,
         }
     }
@@ -112,8 +112,8 @@ impl<'a> Routing<'a> {
         mut reached: impl FnMut(Reached<'_>),
     ) -> Result<bool> {
         let Plan { parser, router, .. } = self.plan;
-        if let Some(asker) = &mut self.asker {
-            asker.begin();
+        if let Some(remote) = &mut self.remote {
+            remote.begin();
         }
         for (index, row) in split.rows.iter().enumerate() {
             let row = row.of(&split.bytes);
@@ -127,7 +127,7 @@ impl<'a> Routing<'a> {
 
     /// Asks the server about the rows that wait. Then comes [`Self::resume`].
     pub(crate) fn ask(&mut self) -> Result<()> {
-        self.asker.as_mut().map_or(Ok(()), Asker::ask)
+        self.remote.as_mut().map_or(Ok(()), RemoteKeys::ask)
     }
 
     /// Goes on with the rows of `split` that the server was asked about, and hands over each that is as
@@ -174,8 +174,8 @@ impl<'a> Routing<'a> {
             Route::Leaf(leaf) => Ok(leaf),
             Route::Node(node, Cause::Spelling(column)) => {
                 if spelled.is_none() && self.plan.catalogue.questions.spelling.is_some() {
-                    let asker = opened(&mut self.asker, self.plan, self.control, self.target)?;
-                    if let Some(spelled) = asker.note_spelling(row, &self.keys) {
+                    let remote = opened(&mut self.remote, self.plan, self.control, self.target)?;
+                    if let Some(spelled) = remote.note_spelling(row, &self.keys) {
                         let (spelled, about) = (Some(spelled), About::Spelling(node, column));
                         self.asked.push(Asked { index, spelled, about });
                         return Ok(());
@@ -187,8 +187,8 @@ impl<'a> Routing<'a> {
             Route::Ask(node) => match self.plan.clock_at(node, None, row, &self.keys) {
                 Some(clock) => Err((node, clock)),
                 None => {
-                    let asker = opened(&mut self.asker, self.plan, self.control, self.target)?;
-                    let about = About::Key(node, asker.note(node, row, &self.keys));
+                    let remote = opened(&mut self.remote, self.plan, self.control, self.target)?;
+                    let about = About::Key(node, remote.note(node, row, &self.keys));
                     self.asked.push(Asked { index, spelled, about });
                     return Ok(());
                 }
@@ -208,8 +208,8 @@ impl<'a> Routing<'a> {
 
     /// Writes the row's keys as the server spells them, if it was asked to and did.
     fn spell(&self, asked: Asked, row: &[u8], text: &mut Vec<u8>) -> bool {
-        let asker = self.asker.as_ref().zip(asked.spelled);
-        let Some(mut spelled) = asker.and_then(|(asker, place)| asker.spelling(place)) else {
+        let remote = self.remote.as_ref().zip(asked.spelled);
+        let Some(mut spelled) = remote.and_then(|(remote, place)| remote.spelling(place)) else {
             return false;
         };
         let mut next = spelled.next();
@@ -233,8 +233,8 @@ impl<'a> Routing<'a> {
         let Plan { router, .. } = self.plan;
         match about {
             About::Key(node, place) => {
-                let asker = self.asker.as_ref().zip(place);
-                let Some(answers) = asker.and_then(|(asker, place)| asker.answer(place)) else {
+                let remote = self.remote.as_ref().zip(place);
+                let Some(answers) = remote.and_then(|(remote, place)| remote.answer(place)) else {
                     return Route::Node(node, Cause::Unanswered);
                 };
                 *self.answered.entry((node, None)).or_default() += 1;
@@ -250,13 +250,13 @@ impl<'a> Routing<'a> {
 }
 
 fn opened<'s, 'a>(
-    asker: &'s mut Option<Asker<'a>>,
+    remote: &'s mut Option<RemoteKeys<'a>>,
     plan: &'a Plan,
     control: &'a Control,
     target: &Target,
-) -> Result<&'s mut Asker<'a>> {
-    match asker {
-        Some(asker) => Ok(asker),
-        none => Ok(none.insert(Asker::open(plan, control, target)?)),
+) -> Result<&'s mut RemoteKeys<'a>> {
+    match remote {
+        Some(remote) => Ok(remote),
+        none => Ok(none.insert(RemoteKeys::open(plan, control, target)?)),
     }
 }

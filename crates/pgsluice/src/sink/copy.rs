@@ -74,7 +74,7 @@ impl<'a> Connection<'a> {
         let held = flow.atomic.map(Atomic::enter);
         let opening = async {
             let link = connect::open(target).await?;
-            link.client.batch_execute(&[sql::PATIENT, sql::ASYNCHRONOUS].join(";")).await?;
+            link.client.batch_execute(&[sql::NO_LOCK_TIMEOUT, sql::ASYNCHRONOUS].join(";")).await?;
             let recheck = Recheck::prepare(&link.client, flow.plan).await?;
             let writer = match flow.ledger {
                 Some(ledger) => Some(Writer::open(ledger, &link.client).await?),
@@ -130,7 +130,7 @@ impl<'a> Connection<'a> {
         let node = payload.node();
         let destination = self.destination(node).await?;
         // The first COPY of a session takes much longer.
-        if is_warm && destination.is_none() && self.queue.is_curious() {
+        if is_warm && destination.is_none() && self.queue.wants_probe() {
             self.probe(node).await?;
         }
         let mut sink = self.begin(node, payload.wire(), destination.as_ref()).await?;
@@ -150,7 +150,7 @@ impl<'a> Connection<'a> {
         let began = Instant::now();
         let sink = self.begin(node, Wire::Text, None).await?;
         self.commit(sink, 0, None).await?;
-        self.queue.learn(began.elapsed());
+        self.queue.record_cost(began.elapsed());
         Ok(())
     }
 
@@ -206,7 +206,7 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Where the rows of `node` go if not as planned: beside a leaf that is exchanged.
+    /// Where the rows of `node` go if not as planned: to the shadow of a leaf that is exchanged.
     async fn destination(&self, node: NodeId) -> Result<Option<Destination>, Failure> {
         let Some(maker) = &self.maker else { return Ok(None) };
         let found = maker.destination(&self.link.client, self.flow.control, node).await;
@@ -218,17 +218,17 @@ impl<'a> Connection<'a> {
         &self,
         node: NodeId,
         wire: Wire,
-        beside: Option<&Destination>,
+        shadow: Option<&Destination>,
     ) -> Result<Sink, Failure> {
         let client = &self.link.client;
         let plan = self.flow.plan;
-        let (begin, copy) = match beside {
-            Some(beside) => (beside.begin.clone(), plan.copy_into(&beside.relation, wire)),
+        let (begin, copy) = match shadow {
+            Some(shadow) => (shadow.begin.clone(), plan.copy_into(&shadow.relation, wire)),
             None => (self.begin_here(node, wire), plan.copy_statement(node, wire)),
         };
         let begin = format!("{begin}; {}", self.link.asks_session());
         let beginning = client.simple_query(&begin);
-        let asking = self.recheck.changed(client, node, wire, beside.is_some());
+        let asking = self.recheck.changed(client, node, wire, shadow.is_some());
         let begun = try_join3(beginning, asking, client.copy_in(&copy)).await;
         let (answers, changed, sink) = begun.map_err(|error| {
             // The server names the schema that is not there any more, but not the table.
@@ -241,11 +241,11 @@ impl<'a> Connection<'a> {
         let sink = self.check_session(&answers, sink).await?;
         match changed {
             Some(changed) => Err(Failure::Changed(node, changed)),
-            None if beside.is_some() || self.held.is_some() => Ok(Box::pin(sink)),
+            None if shadow.is_some() || self.held.is_some() => Ok(Box::pin(sink)),
             None => match &self.writer {
                 Some(writer) if !is_held(&answers) => {
                     drop(sink);
-                    Err(Failure::Ledger(writer.ledger.lost_turn(client).await))
+                    Err(Failure::Ledger(writer.ledger.lost_attempt(client).await))
                 }
                 _ => Ok(Box::pin(sink)),
             },
@@ -343,16 +343,16 @@ impl<'a> Connection<'a> {
 
     /// Counts rows that are committed.
     fn count(&self, node: NodeId, Loaded { stored, rejected, destination }: Loaded) {
-        let Control { rows_loaded, rows_rejected, rows_beside, payloads, .. } =
+        let Control { rows_loaded, rows_rejected, rows_unseen, payloads, .. } =
             &**self.flow.control;
         payloads.fetch_add(1, Relaxed);
         rows_rejected.fetch_add(rejected, Relaxed);
         match (destination, &self.maker) {
-            (Some(beside), Some(maker)) => {
-                rows_beside.fetch_add(stored, Relaxed);
-                maker.committed(node, beside, stored);
+            (Some(shadow), Some(maker)) => {
+                rows_unseen.fetch_add(stored, Relaxed);
+                maker.committed(node, shadow, stored);
             }
-            _ if self.held.is_some() => _ = rows_beside.fetch_add(stored, Relaxed),
+            _ if self.held.is_some() => _ = rows_unseen.fetch_add(stored, Relaxed),
             _ => _ = rows_loaded.fetch_add(stored, Relaxed),
         }
     }

@@ -9,8 +9,8 @@ use tokio_postgres::error::SqlState;
 
 use super::copy::{Connection, Sink};
 use super::failure::Failure;
-use crate::atomic::watch::{WAITED, entangled};
-use crate::atomic::{Part, Verdict};
+use crate::atomic::deadlock_watch::{WAITED, entangled};
+use crate::atomic::{Decision, Part};
 use crate::counts::outcome::Committed;
 use crate::error::{Error, Result};
 use crate::pg::ledger::{is_held, prepared};
@@ -33,7 +33,9 @@ impl Connection<'_> {
             let answers = client.simple_query(&begin).await?;
             self.link.check_session(&answers)?;
             match ledger {
-                Some(ledger) if !is_held(&answers) => return Err(ledger.lost_turn(client).await),
+                Some(ledger) if !is_held(&answers) => {
+                    return Err(ledger.lost_attempt(client).await);
+                }
                 Some(ledger) => ledger.check_current(client).await?,
                 None => {}
             }
@@ -99,7 +101,7 @@ impl Connection<'_> {
             }
         };
         let ending = async {
-            match part.is_alone() {
+            match part.is_only() {
                 true => self.commit_whole(part, rows).await,
                 false => self.prepare(part, committed).await,
             }
@@ -116,13 +118,13 @@ impl Connection<'_> {
             writer.ledger.close(client, rows).await.map_err(Failure::Ledger)?;
         }
         failpoint("atomic::committing");
-        part.set_verdict(Verdict::Asked);
+        part.set_decision(Decision::Asked);
         let in_doubt = self.in_doubt(rows[1]);
         let outcome = client.batch_execute(sql::COMMIT_DURABLY).await.map_err(Failure::Rows);
         in_doubt.settle(&outcome);
         match &outcome {
-            Ok(()) => part.set_verdict(Verdict::Committed),
-            Err(failure) if failure.is_answer() => part.set_verdict(Verdict::Open),
+            Ok(()) => part.set_decision(Decision::Committed),
+            Err(failure) if failure.is_answer() => part.set_decision(Decision::Open),
             Err(_) => {}
         }
         outcome?;
@@ -152,7 +154,7 @@ impl Connection<'_> {
             }
             _ => return Failure::Begin(error),
         };
-        self.flow.control.go_alone(why);
+        self.flow.control.use_single_connection(why);
         Failure::Ledger(Error::from(error).hint("Load with -j 1.").lasting())
     }
 
@@ -160,8 +162,8 @@ impl Connection<'_> {
     fn apart(&self, part: &Part<'_>, error: Error) -> Error {
         match error.code() {
             // As several transactions do that write to the same rows; one alone may do better.
-            Some("40P01") if !part.is_alone() && !self.flow.control.is_stopped() => {
-                self.flow.control.go_alone(WAITED);
+            Some("40P01") if !part.is_only() && !self.flow.control.is_stopped() => {
+                self.flow.control.use_single_connection(WAITED);
                 entangled()
             }
             // More patience does not help.

@@ -37,16 +37,16 @@ impl<'p> Recheck<'p> {
     }
 
     /// What has changed since the plan was made, of what the rows of `node` rely on. Those that go
-    /// `beside` a leaf do not need it to be there.
+    /// to the `shadow` of a leaf do not need it to be there.
     pub(super) async fn changed(
         &self,
         client: &Client,
         node: NodeId,
         wire: Wire,
-        beside: bool,
+        shadow: bool,
     ) -> Result<Option<Changed>, Error> {
         let Plan { tree, catalogue, .. } = self.plan;
-        let by_name = self.plan.is_direct(node) && !beside;
+        let by_name = self.plan.is_direct(node) && !shadow;
         let name = by_name.then(|| tree.nodes[node].relation.to_string());
         let types = (wire == Wire::Binary).then_some(&self.types);
         if name.is_none() && types.is_none() {

@@ -47,15 +47,15 @@ pub(super) fn blame(flow: &Flow<'_>, error: &tokio_postgres::Error, node: NodeId
         return None;
     }
     let mut report = Error::from(db).of_kind(Kind::Data);
-    let beside = beside(flow, node);
-    if let Some(beside) = &beside {
+    let shadow = shadow(flow, node);
+    if let Some(shadow) = &shadow {
         let leaf = flow.plan.tree.nodes[node].relation.label();
-        report = report.detail(format!("Table {} was being built for {leaf}.", beside.name));
+        report = report.detail(format!("Table {} was being built for {leaf}.", shadow.name));
     }
     if let Some(hint) = no_longer_its_row(flow, db, node) {
         report = report.hint(hint);
     }
-    let context = context(flow, db, node, beside.as_ref());
+    let context = context(flow, db, node, shadow.as_ref());
     let column = context.column().map(String::as_str).or_else(|| db.column()).map(str::to_owned);
     if let Some(column) = &column {
         report = report.column(column);
@@ -103,7 +103,7 @@ pub(super) fn statement_error(error: &tokio_postgres::Error) -> Error {
 }
 
 /// The table that is built for the leaf in whose place the rows were sent to it.
-fn beside(flow: &Flow<'_>, node: NodeId) -> Option<Relation> {
+fn shadow(flow: &Flow<'_>, node: NodeId) -> Option<Relation> {
     flow.exchange?.relation(node)
 }
 
@@ -122,11 +122,11 @@ fn range(flow: &Flow<'_>, sent: &[Sent]) -> Option<String> {
 }
 
 /// What COPY may have said of rows that were sent to `node`, or beside it.
-fn context(flow: &Flow<'_>, db: &DbError, node: NodeId, beside: Option<&Relation>) -> Context {
+fn context(flow: &Flow<'_>, db: &DbError, node: NodeId, shadow: Option<&Relation>) -> Context {
     // Rows are sent to their node, or through the root; of a tree of many nodes it takes long to look
     // for the name of each.
     let nodes = [ROOT, node].into_iter().map(|node| &flow.plan.tree.nodes[node].relation);
-    let relations = nodes.chain(beside).map(|relation| relation.name.as_str());
+    let relations = nodes.chain(shadow).map(|relation| relation.name.as_str());
     Context::parse(db.where_().unwrap_or_default(), relations, &flow.plan.catalogue.columns)
 }
 

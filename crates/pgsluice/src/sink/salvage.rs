@@ -92,7 +92,7 @@ impl Connection<'_> {
         if let (None, Some(writer)) = (&self.held, &self.writer)
             && !is_held(&answers)
         {
-            return Err(Failure::Ledger(writer.ledger.lost_turn(client).await));
+            return Err(Failure::Ledger(writer.ledger.lost_attempt(client).await));
         }
         let copy = client.prepare(&self.flow.plan.copy_statement(node, wire)).await?;
         let rows: Vec<_> = payload.in_order().collect();

@@ -19,7 +19,7 @@ impl<'a> Writer<'a> {
     pub(super) async fn open(ledger: &'a Ledger, client: &Client) -> Result<Self> {
         let looking = async {
             ledger.trust(client).await?;
-            ledger.stay(client).await
+            ledger.hold_alive_lock(client).await
         };
         let planning = async { Ok(ledger.prepare(client).await?) };
         let rejecting = async { Ok(ledger.prepare_rejecting(client).await?) };

@@ -12,7 +12,7 @@ use crate::control::Control;
 use crate::source::{Reader, Split};
 
 /// How long a thread without input may overlook that the load was stopped.
-pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
+pub(crate) const STOP_POLL: Duration = Duration::from_millis(100);
 
 /// A thread that reads.
 pub(crate) struct Reading {
@@ -41,7 +41,7 @@ impl Reading {
     pub(crate) fn next(&self, control: &Control) -> Option<Split> {
         while !control.is_stopped() {
             let splits = self.splits.lock().unwrap_or_else(PoisonError::into_inner);
-            match splits.recv_timeout(PATIENCE) {
+            match splits.recv_timeout(STOP_POLL) {
                 Ok(split) => return Some(split),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,

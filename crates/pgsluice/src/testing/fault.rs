@@ -1,7 +1,7 @@
 //! Flaws that a test puts into a load, to see that the load notices. Nothing is compiled of them without
 //! the feature `failpoints`.
 //!
-//! `PGSLUICE_FLAW=payload::lost:3` has the third payload go astray, and nothing else.
+//! `PGSLUICE_FAULT=payload::lost:3` has the third payload go astray, and nothing else.
 
 /// All flaws.
 pub const NAMES: [&str; 4] = [
@@ -15,27 +15,27 @@ pub const NAMES: [&str; 4] = [
     "payload::short",
 ];
 
-/// Whether the flaw `name` is wanted here.
+/// Whether the fault `name` is wanted here.
 #[cfg(not(feature = "failpoints"))]
 #[inline(always)]
-pub(crate) fn flaw(_name: &'static str) -> bool {
+pub(crate) fn fault(_name: &'static str) -> bool {
     false
 }
 
-/// Whether the flaw `name` is wanted here.
+/// Whether the fault `name` is wanted here.
 #[cfg(feature = "failpoints")]
-pub(crate) fn flaw(name: &'static str) -> bool {
+pub(crate) fn fault(name: &'static str) -> bool {
     use std::sync::LazyLock;
     use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
     static CHOSEN: LazyLock<Option<(String, AtomicU64)>> = LazyLock::new(|| {
-        let asked = std::env::var("PGSLUICE_FLAW").ok()?;
+        let asked = std::env::var("PGSLUICE_FAULT").ok()?;
         let (name, count) = match asked.rsplit_once(':') {
             Some((name, count)) if count.parse::<u64>().is_ok() => (name, count.parse().ok()),
             _ => (&*asked, None),
         };
-        // A test that waits for a flaw that is not there must not succeed.
-        assert!(NAMES.contains(&name), "there is no flaw {asked}");
+        // A test that waits for a fault that is not there must not succeed.
+        assert!(NAMES.contains(&name), "there is no fault {asked}");
         Some((name.to_owned(), AtomicU64::new(count.unwrap_or(1))))
     });
     let chosen = CHOSEN.as_ref().filter(|(chosen, _)| chosen == name);

@@ -20,7 +20,7 @@ use crate::control::busy::Pid;
 
 /// How long a statement that was cancelled may take to say how it ended: whoever has pressed Ctrl-C
 /// waits for it.
-const PATIENCE: Duration = Duration::from_secs(1);
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A connection, logged in.
 pub(crate) struct Link {
@@ -158,7 +158,7 @@ impl Canceller {
                 never = cancelled => never,
             }
         };
-        tokio::time::timeout(PATIENCE, outcome).await.ok()
+        tokio::time::timeout(CANCEL_TIMEOUT, outcome).await.ok()
     }
 
     /// The outcome of `work`, or why the load was stopped: as [`Self::settle`] otherwise.

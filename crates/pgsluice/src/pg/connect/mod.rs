@@ -21,7 +21,7 @@ use tokio_postgres::Client;
 
 use super::conninfo::{Endpoint, Place, SessionAttrs, Target};
 use super::failure::Failure;
-use super::sql::{BEGIN, OWN_NAMES};
+use super::sql::{BEGIN, PG_CATALOG_ONLY};
 use crate::error::backoff::Backoff;
 use crate::error::plain_io;
 use crate::{Error, Result};
@@ -51,7 +51,7 @@ pub async fn connect(target: &Target) -> Result<Client> {
 /// in `pg_catalog`, whatever lies in the schemas of the user's search_path.
 pub(crate) async fn connect_for_own(target: &Target) -> Result<Client> {
     let client = connect(target).await?;
-    client.batch_execute(OWN_NAMES).await?;
+    client.batch_execute(PG_CATALOG_ONLY).await?;
     Ok(client)
 }
 

@@ -21,9 +21,9 @@ pub(crate) const BOUND: &str = "pgsluice_bound";
 /// The first key of the advisory lock that a table's exchange holds; the second is the root's oid.
 const LOCK: i32 = i32::from_be_bytes(*b"pgsl");
 
-/// The name of the table that `load` builds beside a leaf. No other load has it: one that has lost its
+/// The name of the table that `load` builds shadow a leaf. No other load has it: one that has lost its
 /// lock must not find what the next one builds.
-pub(crate) fn name_beside(leaf: Oid, load: &str) -> String {
+pub(crate) fn shadow_name(leaf: Oid, load: &str) -> String {
     format!("pgsluice_new_{leaf}_{load}")
 }
 
@@ -85,11 +85,11 @@ pub(crate) struct Definition {
     pub(crate) sql: String,
 }
 
-/// A leaf as it is, and what makes a table beside it the same.
+/// A leaf as it is, and what makes its shadow the same.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Defined {
     pub(crate) itself: Vec<Definition>,
-    pub(crate) beside: Vec<Definition>,
+    pub(crate) shadow: Vec<Definition>,
 }
 
 /// Reads what leaves are, on one connection.
@@ -101,7 +101,7 @@ pub(crate) struct Reader {
 
 impl Reader {
     /// For the partitions of `root`, and the tables of `load`. This and all that is read is to be done
-    /// under [`crate::pg::sql::EXACT`].
+    /// under [`crate::pg::sql::DEPARSE_SETTINGS`].
     pub(crate) async fn prepare(client: &Client, root: Oid, load: &str) -> Result<Self> {
         client.batch_execute(ASKING_SESSION).await?;
         let statement = client.prepare(&definitions::query()).await?;
@@ -111,8 +111,8 @@ impl Reader {
     /// What `leaf` is, and how to make another.
     pub(crate) async fn define(&self, client: &Client, leaf: Oid) -> Result<Defined> {
         let mut defined = Defined::default();
-        for (_, beside, definition) in self.read(client, &[leaf], &[false, true]).await? {
-            let side = if beside { &mut defined.beside } else { &mut defined.itself };
+        for (_, shadow, definition) in self.read(client, &[leaf], &[false, true]).await? {
+            let side = if shadow { &mut defined.shadow } else { &mut defined.itself };
             side.push(definition);
         }
         defined.itself.sort();
@@ -170,7 +170,7 @@ impl Stage {
 }
 
 /// What stands in the way of exchanging each of `leaves` for an input with `columns`: its place
-/// among them, and why. To be asked under [`crate::pg::sql::EXACT`].
+/// among them, and why. To be asked under [`crate::pg::sql::DEPARSE_SETTINGS`].
 pub(crate) async fn obstacles(
     client: &impl GenericClient,
     leaves: &[Oid],

@@ -3,7 +3,7 @@
 //! Each is a row: the leaf's place among those asked about, and why. What is not known to be
 //! carried over is an obstacle: whatever depends on a leaf, and is not a part of it, is one.
 
-/// Takes the leaves `$1`, and the columns of the input `$2`. To be run under [`crate::pg::sql::EXACT`].
+/// Takes the leaves `$1`, and the columns of the input `$2`. To be run under [`crate::pg::sql::DEPARSE_SETTINGS`].
 pub(super) const OBSTACLES: &str = "
 WITH RECURSIVE leaf AS (
     SELECT o.place, c.*, i.inhparent, n.nspname

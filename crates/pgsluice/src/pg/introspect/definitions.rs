@@ -20,9 +20,9 @@ impl Catalogue {
     pub async fn define_keys(&mut self, client: &Client) -> Result<()> {
         let keyed = self.tree.nodes.iter().zip(&self.facts).filter(|(node, _)| node.key.is_some());
         let oids: Vec<Oid> = keyed.map(|(_, facts)| facts.oid).collect();
-        client.batch_execute(sql::EXACT).await?;
+        client.batch_execute(sql::DEPARSE_SETTINGS).await?;
         let rows = client.query(DEFINITIONS, &[&oids]).await?;
-        client.batch_execute(sql::AS_CONNECTED).await?;
+        client.batch_execute(sql::RESET_SETTINGS).await?;
         let mut keys: HashMap<Oid, String> =
             rows.iter().map(|row| (row.get(0), row.get(1))).collect();
         self.facts.iter_mut().for_each(|facts| facts.key = keys.remove(&facts.oid));

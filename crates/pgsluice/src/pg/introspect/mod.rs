@@ -169,16 +169,18 @@ impl Catalogue {
             .start()
             .await?;
         // The server guesses far more rows than there are, and would compile some of the queries.
-        transaction.batch_execute(&[sql::OWN_NAMES, "SET LOCAL jit = off"].join("; ")).await?;
+        transaction
+            .batch_execute(&[sql::PG_CATALOG_ONLY, "SET LOCAL jit = off"].join("; "))
+            .await?;
         let session = session::Session::read(&transaction).await?;
         // Literals must read back as they were written, whatever the session's settings.
-        transaction.batch_execute(sql::EXACT).await?;
+        transaction.batch_execute(sql::DEPARSE_SETTINGS).await?;
         let catalogue = Self::read_in(&transaction, &session, root, columns).await?;
         let mut catalogue = catalogue.ok_or_else(|| no_such_table(table))?;
         transaction.commit().await?;
         // The questions are tried under the user's settings, in the same round trip.
         let tried = try_join(
-            async { Ok(client.batch_execute(sql::AS_CONNECTED).await?) },
+            async { Ok(client.batch_execute(sql::RESET_SETTINGS).await?) },
             probe::refused(client, &catalogue.questions),
         );
         let (_, refused) = tried.await?;

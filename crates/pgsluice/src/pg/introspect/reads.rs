@@ -199,8 +199,8 @@ impl Catalogue {
         let parameters: [(&(dyn ToSql + Sync), Type); 2] =
             [(&oids, Type::OID_ARRAY), (&self.columns, Type::TEXT_ARRAY)];
         // The server guesses far more rows than there are, and would compile the query.
-        let before = [sql::EXACT, "SET jit = off"].join("; ");
-        let after = [sql::AS_CONNECTED, "RESET jit"].join("; ");
+        let before = [sql::DEPARSE_SETTINGS, "SET jit = off"].join("; ");
+        let after = [sql::RESET_SETTINGS, "RESET jit"].join("; ");
         let (_, rows, _) = try_join3(
             client.batch_execute(&before),
             client.query_typed(READS, &parameters),

@@ -67,10 +67,10 @@ pub(crate) async fn fill_bounds(
     let literals: Vec<Option<Literals>> =
         bounds.iter().map(|bound| bound.and_then(parse)).collect();
     let transaction = client.build_transaction().read_only(true).start().await?;
-    transaction.batch_execute(sql::EXACT).await?;
+    transaction.batch_execute(sql::DEPARSE_SETTINGS).await?;
     fill(&transaction, &mut tree, &literals, &HashMap::new()).await?;
     transaction.commit().await?;
-    client.batch_execute(sql::AS_CONNECTED).await?;
+    client.batch_execute(sql::RESET_SETTINGS).await?;
     Ok(tree)
 }
 

@@ -113,12 +113,12 @@ impl Named {
     }
 
     /// The lock by which an attempt ends all earlier ones; see [`Self::fence`].
-    pub(super) fn turn(&self) -> i64 {
+    pub(super) fn attempt_lock(&self) -> i64 {
         self.lock(*b"pgsluice")
     }
 
-    /// The lock that a load holds while it runs; see [`Self::stay`].
-    pub(super) fn life(&self) -> i64 {
+    /// The lock that a load holds while it runs; see [`Self::hold_alive_lock`].
+    pub(super) fn alive_lock(&self) -> i64 {
         self.lock(*b"sluicing")
     }
 
@@ -134,38 +134,38 @@ impl Named {
     /// Takes the load's lock for a transaction of its rows; [`is_held`] tells from the answers whether it
     /// did.
     pub(crate) fn fence(&self) -> String {
-        format!("SELECT pg_catalog.pg_try_advisory_xact_lock_shared({})", self.turn())
+        format!("SELECT pg_catalog.pg_try_advisory_xact_lock_shared({})", self.attempt_lock())
     }
 
     /// Marks, for the session, the load as running; [`is_held`] tells from the answers whether it could.
-    pub(crate) fn stay(&self) -> String {
-        format!("SELECT pg_catalog.pg_try_advisory_lock_shared({})", self.life())
+    pub(crate) fn hold_alive_lock(&self) -> String {
+        format!("SELECT pg_catalog.pg_try_advisory_lock_shared({})", self.alive_lock())
     }
 
     /// Whether the load is one of those that hold these locks.
     pub(crate) fn is_running(&self, lives: &HashSet<i64>) -> bool {
-        lives.contains(&self.life())
+        lives.contains(&self.alive_lock())
     }
 
     /// Begins a transaction that has the load for itself; it waits for those of earlier attempts.
-    pub(crate) fn begin_alone(&self) -> String {
-        format!("{BEGIN}; SELECT pg_catalog.pg_advisory_xact_lock({})", self.turn())
+    pub(crate) fn begin_exclusive(&self) -> String {
+        format!("{BEGIN}; SELECT pg_catalog.pg_advisory_xact_lock({})", self.attempt_lock())
     }
 
     /// Takes the load's lock alone, until the transaction ends; [`is_held`] tells from the answers
     /// whether it could.
     pub(crate) fn is_over(&self) -> String {
-        format!("SELECT pg_catalog.pg_try_advisory_xact_lock({})", self.turn())
+        format!("SELECT pg_catalog.pg_try_advisory_xact_lock({})", self.attempt_lock())
     }
 
     /// Begins a transaction that holds the lock that the load has while it runs, unless it does.
     pub(crate) fn begin_unless_running(&self) -> String {
-        format!("{BEGIN}; SELECT pg_catalog.pg_try_advisory_xact_lock({})", self.life())
+        format!("{BEGIN}; SELECT pg_catalog.pg_try_advisory_xact_lock({})", self.alive_lock())
     }
 
     /// Who keeps this load's sessions from its locks and is none of them; None if nobody does.
     pub(crate) async fn stranger(&self, client: &Client) -> Result<Option<Stranger>> {
-        let own = [self.turn(), self.life()];
+        let own = [self.attempt_lock(), self.alive_lock()];
         let found = others(&self.schema, client).await?;
         let mut of_load = found.iter().filter(|row| own.contains(&row.get(0)));
         Ok(of_load.find_map(Stranger::of))
@@ -173,7 +173,7 @@ impl Named {
 
     /// The sessions of others that work at it.
     pub(crate) async fn holders(&self, client: &Client) -> Result<Vec<Holder>> {
-        let locks = format!("{}, {}", self.turn(), self.life());
+        let locks = format!("{}, {}", self.attempt_lock(), self.alive_lock());
         let sql = HOLDERS.replace("{number}", NUMBER).replace("{locks}", &locks);
         let rows = client.query(&sql, &[]).await?;
         let holder = |row: &Row| Holder {
@@ -223,7 +223,7 @@ pub(crate) fn is_held(answers: &[SimpleQueryMessage]) -> bool {
 pub(crate) async fn lives_noted(schema: &Schema, client: &Client) -> Result<Vec<i64>> {
     let sql = "SELECT id FROM ONLY {ledger}.load WHERE state OPERATOR(pg_catalog.=) 'running'";
     let rows = client.query(&schema.sql(sql), &[]).await?;
-    Ok(rows.iter().map(|row| Named::new(schema, row.get(0)).life()).collect())
+    Ok(rows.iter().map(|row| Named::new(schema, row.get(0)).alive_lock()).collect())
 }
 
 /// The locks of running loads in this database, as [`Named::is_running`] reads them. Those of roles that
@@ -240,9 +240,9 @@ mod tests {
     #[test]
     fn loads_of_two_ledgers_have_other_locks() {
         let named = |schema: &str| Named::new(&Schema::new(schema), "l");
-        assert_ne!(named("pgsluice").turn(), named("other").turn());
-        assert_ne!(named("pgsluice").turn(), named("pgsluice").life());
+        assert_ne!(named("pgsluice").attempt_lock(), named("other").attempt_lock());
+        assert_ne!(named("pgsluice").attempt_lock(), named("pgsluice").alive_lock());
         let seed = u64::from_be_bytes(*b"pgsluice");
-        assert_eq!(named("pgsluice").turn(), bytes_extended(b"l", seed).cast_signed());
+        assert_eq!(named("pgsluice").attempt_lock(), bytes_extended(b"l", seed).cast_signed());
     }
 }

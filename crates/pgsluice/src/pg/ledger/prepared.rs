@@ -59,7 +59,7 @@ pub(crate) struct Prepared {
 
 impl Named {
     fn prefix(&self, database: u32) -> String {
-        format!("pgsluice {database} {:016x} ", self.turn().cast_unsigned())
+        format!("pgsluice {database} {:016x} ", self.attempt_lock().cast_unsigned())
     }
 
     /// What the transaction of one connection is called when it is prepared.
@@ -89,14 +89,14 @@ impl Named {
     }
 
     /// Takes, for the session, the lock that the load holds while it runs; false if it runs.
-    pub(crate) async fn lock_life(&self, client: &Client) -> Result<bool> {
-        let sql = format!("SELECT pg_catalog.pg_try_advisory_lock({})", self.life());
+    pub(crate) async fn take_alive_lock(&self, client: &Client) -> Result<bool> {
+        let sql = format!("SELECT pg_catalog.pg_try_advisory_lock({})", self.alive_lock());
         Ok(client.query_one(&sql, &[]).await?.get(0))
     }
 
     /// Gives it back.
-    pub(crate) async fn unlock_life(&self, client: &Client) -> Result<()> {
-        let sql = format!("SELECT pg_catalog.pg_advisory_unlock({})", self.life());
+    pub(crate) async fn release_alive_lock(&self, client: &Client) -> Result<()> {
+        let sql = format!("SELECT pg_catalog.pg_advisory_unlock({})", self.alive_lock());
         client.query_one(&sql, &[]).await?;
         Ok(())
     }

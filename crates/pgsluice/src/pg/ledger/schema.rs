@@ -9,7 +9,7 @@ use super::trust::{Access, check, local};
 use super::upgrade::upgrade;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::pg::sql::{BEGIN, OWN_NAMES, literal};
+use crate::pg::sql::{BEGIN, PG_CATALOG_ONLY, literal};
 
 /// How often the tables are looked for again where another session makes them at the same moment.
 const TRIES: usize = 10;
@@ -113,7 +113,7 @@ impl Schema {
 
     /// Makes the tables, on which nobody may put triggers whom the role's default privileges would let.
     async fn create(&self, client: &Client, statements: &str) -> Result<(), tokio_postgres::Error> {
-        let begin = format!("{BEGIN}; {}; {statements}", local(OWN_NAMES));
+        let begin = format!("{BEGIN}; {}; {statements}", local(PG_CATALOG_ONLY));
         client.batch_execute(&begin).await?;
         let revoke: Option<String> = client.query_one(REVOKE, &[&self.0]).await?.get(0);
         client.batch_execute(&format!("{}; COMMIT", revoke.unwrap_or_default())).await

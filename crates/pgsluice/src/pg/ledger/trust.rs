@@ -12,7 +12,7 @@ use super::schema::Schema;
 use super::tables::TABLES;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::pg::sql::{BEGIN, OWN_NAMES, literal};
+use crate::pg::sql::{BEGIN, PG_CATALOG_ONLY, literal};
 
 /// What a session does with the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub(crate) enum Access {
 }
 
 /// What a session looks at: a row for each of the ledger's tables `{names}` in the schema `{schema}`. To be run
-/// under [`OWN_NAMES`]. It is asked by every session, so it is content with what `pg_class` says of triggers,
+/// under [`PG_CATALOG_ONLY`]. It is asked by every session, so it is content with what `pg_class` says of triggers,
 /// rules and children, which may be too much: then [`FLAWS`] has the last word.
 const LOOK: &str = "
 SELECT c.relname,
@@ -63,7 +63,7 @@ const INDEXES: &str = "(
         FROM pg_index WHERE indrelid = {table})";
 
 /// The first thing that is not as it must be, of tables of any format, and what mends it; to be run under
-/// [`OWN_NAMES`]. `{values}` are the tables, `{schema}` the name of the schema. A table's columns are only
+/// [`PG_CATALOG_ONLY`]. `{values}` are the tables, `{schema}` the name of the schema. A table's columns are only
 /// looked at where the list has them.
 const FLAWS: &str = "
 WITH expected (name, persistence, columns, indexes) AS (VALUES {values}),
@@ -174,7 +174,7 @@ fn in_lock(schema: &Schema, access: Access, query: &str) -> String {
     let tables = TABLES.iter().map(|table| format!("{{ledger}}.{}", table.name));
     let tables = tables.collect::<Vec<_>>().join(", ");
     let lock = schema.sql(&format!("LOCK TABLE {tables} IN {mode} MODE"));
-    format!("{BEGIN}; {}; {lock}; {query}; COMMIT", local(OWN_NAMES))
+    format!("{BEGIN}; {}; {lock}; {query}; COMMIT", local(PG_CATALOG_ONLY))
 }
 
 /// [`FLAWS`], with the columns and indexes of format 2 or whatever they are.

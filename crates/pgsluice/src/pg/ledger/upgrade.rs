@@ -6,7 +6,7 @@ use super::schema::{Presence, Schema};
 use super::tables::{TABLES, comments};
 use super::trust::{local, old_flaws, refuse};
 use crate::error::{Error, Result};
-use crate::pg::sql::{BEGIN, OWN_NAMES};
+use crate::pg::sql::{BEGIN, PG_CATALOG_ONLY};
 
 /// Loads of format 1 named the program's version as a term; all that wrote it route by the rules 1. Of a
 /// finished load only what was read of its streams is kept, in the words of `ledger::blocks`.
@@ -54,7 +54,7 @@ pub(super) async fn upgrade(schema: &Schema, client: &Client) -> Result<()> {
     let tables = tables.collect::<Vec<_>>().join(", ");
     let begin = schema.sql(&format!(
         "{BEGIN}; {}; LOCK TABLE {tables} IN ACCESS EXCLUSIVE MODE",
-        local(OWN_NAMES)
+        local(PG_CATALOG_ONLY)
     ));
     let refused = async |error: tokio_postgres::Error| {
         Error::from(error)

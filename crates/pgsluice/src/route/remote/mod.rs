@@ -23,7 +23,7 @@ use crate::pg::sql;
 use crate::plan::Plan;
 
 /// One connection that answers, with what it has answered.
-pub(crate) struct Asker<'a> {
+pub(crate) struct RemoteKeys<'a> {
     plan: &'a Plan,
     control: &'a Control,
     // Before the runtime, on which it runs.
@@ -49,13 +49,13 @@ pub(crate) struct Place {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spelled(Key);
 
-impl<'a> Asker<'a> {
+impl<'a> RemoteKeys<'a> {
     /// Connects.
     pub(crate) fn open(plan: &'a Plan, control: &'a Control, target: &Target) -> Result<Self> {
         let runtime = runtime()?;
         let opening = async {
             let link = connect::open(target).await?;
-            link.client.batch_execute(sql::PATIENT).await?;
+            link.client.batch_execute(sql::NO_LOCK_TIMEOUT).await?;
             link.client.batch_execute(sql::ASKING_SESSION).await?;
             Ok(link)
         };

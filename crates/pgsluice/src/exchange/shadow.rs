@@ -1,4 +1,4 @@
-//! The table beside a leaf: made by the connection that has the first rows for it, in the same
+//! The table shadow a leaf: made by the connection that has the first rows for it, in the same
 //! transaction, so that they need no WAL where `wal_level` is `minimal`.
 
 use std::cell::OnceCell;
@@ -14,19 +14,19 @@ use crate::pg::exchange::{Defined, Definition, Reader, Stage};
 use crate::pg::sql;
 
 /// How often a connection looks whether another one has made the table that it needs.
-const PATIENCE: Duration = Duration::from_millis(5);
+const CREATE_POLL: Duration = Duration::from_millis(5);
 
-/// A table beside a leaf.
+/// A table shadow a leaf.
 #[derive(Clone)]
-pub(super) struct Beside {
+pub(super) struct Shadow {
     pub(super) defined: Defined,
     pub(super) rows: u64,
 }
 
-impl Beside {
+impl Shadow {
     /// The statements of one stage, in order.
     pub(super) fn steps(&self, stage: Stage) -> impl Iterator<Item = &Definition> {
-        self.defined.beside.iter().filter(move |made| made.stage == stage)
+        self.defined.shadow.iter().filter(move |made| made.stage == stage)
     }
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Destination {
     made: Option<Defined>,
 }
 
-/// Makes the tables beside leaves, on one connection.
+/// Makes the tables shadow leaves, on one connection.
 pub(crate) struct Maker<'a> {
     exchange: &'a Exchange<'a>,
     reader: OnceCell<Reader>,
@@ -65,7 +65,7 @@ impl<'a> Maker<'a> {
         control: &Control,
         node: NodeId,
     ) -> Result<Option<Destination>> {
-        let relation = self.exchange.name_beside(node);
+        let relation = self.exchange.shadow_name(node);
         loop {
             return match self.exchange.claim(node) {
                 Turn::Kept => Ok(None),
@@ -81,7 +81,7 @@ impl<'a> Maker<'a> {
                     Err(control.failure().unwrap_or_else(Error::interrupted))
                 }
                 Turn::Anothers => {
-                    tokio::time::sleep(PATIENCE).await;
+                    tokio::time::sleep(CREATE_POLL).await;
                     continue;
                 }
             };
@@ -92,16 +92,16 @@ impl<'a> Maker<'a> {
     pub(crate) fn committed(&self, node: NodeId, destination: Destination, rows: u64) {
         let mut claims = self.exchange.claims();
         if let Some(defined) = destination.made {
-            claims.insert(node, Claim::Made(Beside { defined, rows: 0 }));
+            claims.insert(node, Claim::Made(Shadow { defined, rows: 0 }));
         }
-        if let Some(Claim::Made(beside)) = claims.get_mut(&node) {
-            beside.rows += rows;
+        if let Some(Claim::Made(shadow)) = claims.get_mut(&node) {
+            shadow.rows += rows;
         }
     }
 
     async fn define(&self, client: &Client, node: NodeId) -> Result<Defined> {
         let facts = &self.exchange.plan.catalogue.facts;
-        client.batch_execute(sql::EXACT).await?;
+        client.batch_execute(sql::DEPARSE_SETTINGS).await?;
         let reader = match self.reader.get() {
             Some(reader) => reader,
             None => {
@@ -119,7 +119,7 @@ impl<'a> Maker<'a> {
 
 impl Exchange<'_> {
     fn claim(&self, node: NodeId) -> Turn {
-        if !self.survey.leaves.contains(&node) {
+        if !self.eligible.leaves.contains(&node) {
             return Turn::Kept;
         }
         let mut claims = self.claims();
@@ -141,7 +141,7 @@ impl Exchange<'_> {
 
 /// Begins a transaction with the making of the table, and gives the session its settings back.
 fn making(defined: &Defined) -> String {
-    let statements = defined.beside.iter().filter(|made| made.stage == Stage::Create);
+    let statements = defined.shadow.iter().filter(|made| made.stage == Stage::Create);
     let statements: Vec<&str> = statements.map(|made| made.sql.as_str()).collect();
-    [sql::BEGIN, &statements.join("; "), sql::AS_CONNECTED].join("; ")
+    [sql::BEGIN, &statements.join("; "), sql::RESET_SETTINGS].join("; ")
 }

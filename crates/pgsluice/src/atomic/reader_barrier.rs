@@ -1,4 +1,4 @@
-//! The gate: while the transactions of a load are committed one after the other, nobody begins to read
+//! The reader_barrier: while the transactions of a load are committed one after the other, nobody begins to read
 //! its table.
 //!
 //! A session asks for the table for itself. It cannot get it while transactions are prepared, which
@@ -37,22 +37,22 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// Who asks for the table, and who looks whether that is enough.
-pub(crate) struct Gate<'a> {
+pub(crate) struct ReaderBarrier<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) target: &'a Target,
     pub(crate) control: &'a Control,
     /// In no transaction.
-    pub(crate) keeper: &'a Client,
+    pub(crate) lock_session: &'a Client,
     pub(crate) ledger: &'a Ledger,
     /// How long it is tried.
     pub(crate) patience: Duration,
 }
 
-impl Gate<'_> {
+impl ReaderBarrier<'_> {
     /// Does `work` while nobody begins to read.
     pub(crate) async fn behind<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
         let client = connect::connect_for_own(self.target).await?;
-        client.batch_execute(&[sql::PATIENT, two_phase::LIMITED].join(";")).await?;
+        client.batch_execute(&[sql::NO_LOCK_TIMEOUT, two_phase::LIMITED].join(";")).await?;
         let pid = client.query_one(sql::PID, &[]).await?.get(0);
         let root = &self.plan.tree.nodes[ROOT].relation;
         let lock = [sql::BEGIN, &sql::lock_exclusively(std::iter::once(root))].join("; ");
@@ -72,11 +72,11 @@ impl Gate<'_> {
                 let outcome = work.await;
                 // Others that load keep it from being locked, and it need not be any more.
                 if !is_locked {
-                    let _ = two_phase::cancel(self.keeper, pid).await;
+                    let _ = two_phase::cancel(self.lock_session, pid).await;
                 }
                 return outcome;
             }
-            two_phase::cancel(self.keeper, pid).await?;
+            two_phase::cancel(self.lock_session, pid).await?;
             let _ = locking.await;
             client.batch_execute(sql::ROLLBACK).await?;
             let pause = backoff.pause();
@@ -95,9 +95,9 @@ impl Gate<'_> {
     /// Whether the session `pid` comes to wait for prepared transactions only, soon enough.
     async fn is_closed(&self, pid: i32) -> Result<bool> {
         let began = Instant::now();
-        let loads = lives_noted(self.ledger.schema(), self.keeper).await?;
+        let loads = lives_noted(self.ledger.schema(), self.lock_session).await?;
         loop {
-            if two_phase::blocked(self.keeper, pid, &loads).await? == Blocked::ByLoads {
+            if two_phase::blocked(self.lock_session, pid, &loads).await? == Blocked::ByLoads {
                 return Ok(true);
             }
             if began.elapsed() >= LOCK_WAIT.min(self.patience) || self.control.is_stopped() {

@@ -1,4 +1,4 @@
-//! The verdict on prepared transactions: all are committed, or all are rolled back.
+//! The decision on prepared transactions: all are committed, or all are rolled back.
 //!
 //! It is the mark in the ledger that the load is finished. From then on whoever finds one of them
 //! commits it: this run, or the next of the same load.
@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use tokio_postgres::Client;
 
-use super::gate::Gate;
-use super::{Atomic, Verdict};
+use super::reader_barrier::ReaderBarrier;
+use super::{Atomic, Decision};
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
@@ -23,7 +23,7 @@ use crate::plan::Plan;
 use crate::testing::failpoint::failpoint;
 
 /// How long it is tried to roll back what is prepared.
-const PATIENCE: Duration = Duration::from_secs(15);
+const ROLLBACK_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The same where somebody has pressed Ctrl-C and waits.
 const BRIEFLY: Duration = Duration::from_millis(500);
@@ -45,20 +45,22 @@ pub(crate) async fn commit(
         stopped = stopped(control, atomic) => Err(stopped),
     };
     let committed = match committed {
-        Err(error) if atomic.verdict() == Verdict::Asked => match find_out(ledger, target).await {
-            Ok(true) => Ok(()),
-            Ok(false) => {
-                atomic.set_verdict(Verdict::Open);
-                control.rows_in_doubt.store(0, Relaxed);
-                Err(error)
+        Err(error) if atomic.decision() == Decision::Asked => {
+            match find_out(ledger, target).await {
+                Ok(true) => Ok(()),
+                Ok(false) => {
+                    atomic.set_decision(Decision::Open);
+                    control.rows_in_doubt.store(0, Relaxed);
+                    Err(error)
+                }
+                Err(_) => Err(error),
             }
-            Err(_) => Err(error),
-        },
+        }
         Err(error) => Err(abandon(atomic, ledger, target, error).await),
         Ok(()) => Ok(()),
     };
     if committed.is_ok() {
-        atomic.set_verdict(Verdict::Committed);
+        atomic.set_decision(Decision::Committed);
         control.rows_in_doubt.store(0, Relaxed);
         control.show_held();
     }
@@ -72,17 +74,18 @@ async fn judge(
     target: &Target,
     patience: Duration,
 ) -> Result<()> {
-    let Some(client) = atomic.keeper.lock().take().filter(|_| atomic.is_prepared()) else {
+    let Some(client) = atomic.lock_session.lock().take().filter(|_| atomic.is_prepared()) else {
         return Err(Error::new(Kind::Server, "internal error: a transaction is not prepared")
             .sqlstate("XX000"));
     };
-    let gate = Gate { plan, target, control, keeper: &client, ledger, patience };
-    let committing = gate.behind(async {
+    let reader_barrier =
+        ReaderBarrier { plan, target, control, lock_session: &client, ledger, patience };
+    let committing = reader_barrier.behind(async {
         if let Some(stopped) = control.failure() {
             return Err(stopped);
         }
         failpoint("atomic::deciding");
-        atomic.set_verdict(Verdict::Asked);
+        atomic.set_decision(Decision::Asked);
         control.rows_in_doubt.store(rows[1], Relaxed);
         decide(ledger, rows, &client).await?;
         failpoint("atomic::decided");
@@ -99,8 +102,8 @@ async fn judge(
 async fn stopped(control: &Control, atomic: &Atomic) -> Error {
     control.stopped().await;
     tokio::time::sleep(BRIEFLY).await;
-    while atomic.verdict() == Verdict::Asked {
-        tokio::time::sleep(PATIENCE).await;
+    while atomic.decision() == Decision::Asked {
+        tokio::time::sleep(ROLLBACK_TIMEOUT).await;
     }
     control.failure().unwrap_or_else(Error::interrupted)
 }
@@ -120,7 +123,7 @@ async fn find_out(ledger: &Ledger, target: &Target) -> Result<bool> {
     let began = Instant::now();
     // The session that was lost may not be, for the server.
     while ledger.settle(&client).await? == Settled::Busy {
-        if began.elapsed() > PATIENCE {
+        if began.elapsed() > ROLLBACK_TIMEOUT {
             return Err(ledger.overtaken());
         }
         tokio::time::sleep(PAUSE).await;
@@ -139,7 +142,7 @@ pub(crate) async fn abandon(
     if atomic.prepared().is_empty() {
         return error;
     }
-    let patience = if error.kind() == Kind::Interrupted { BRIEFLY } else { PATIENCE };
+    let patience = if error.kind() == Kind::Interrupted { BRIEFLY } else { ROLLBACK_TIMEOUT };
     match tokio::time::timeout(patience, roll_back(atomic, ledger, target)).await {
         Ok(Ok(())) => error,
         _ => error.detail(format!(

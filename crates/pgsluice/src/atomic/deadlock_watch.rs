@@ -33,7 +33,7 @@ pub(crate) fn watch(atomic: &Atomic, control: &Control, target: &Target) {
                 two_phase::are_entangled(client, &atomic.sessions()).await
             };
             if runtime.block_on(control.unless_stopped(looking))? {
-                control.go_alone(WAITED);
+                control.use_single_connection(WAITED);
                 return Err(entangled());
             }
         }
