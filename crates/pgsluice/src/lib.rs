@@ -10,6 +10,7 @@ pub mod counts;
 pub mod embedded;
 pub mod error;
 pub mod exchange;
+mod fate;
 pub mod inspect;
 pub mod ledger;
 pub mod load;

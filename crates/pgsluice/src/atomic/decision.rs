@@ -13,6 +13,7 @@ use super::{Atomic, Decision};
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
+use crate::fate::Fate;
 use crate::ledger::Ledger;
 use crate::ledger::settle::Settled;
 use crate::pg::connect;
@@ -31,17 +32,17 @@ const BRIEFLY: Duration = Duration::from_millis(500);
 /// Between two tries.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Commits all transactions, of so many rows read, loaded, skipped and rejected; or rolls them back.
+/// Commits all transactions, which have stored the rows as `fate` says; or rolls them back.
 pub(crate) async fn commit(
     (plan, control): (&Plan, &Control),
     (atomic, ledger): (&Atomic, &Ledger),
-    rows: [u64; 4],
+    fate: Fate,
     target: &Target,
     patience: Duration,
 ) -> Result<()> {
     let committed = tokio::select! {
         biased;
-        committed = judge((plan, control), (atomic, ledger), rows, target, patience) => committed,
+        committed = judge((plan, control), (atomic, ledger), fate, target, patience) => committed,
         stopped = stopped(control, atomic) => Err(stopped),
     };
     let committed = match committed {
@@ -70,7 +71,7 @@ pub(crate) async fn commit(
 async fn judge(
     (plan, control): (&Plan, &Control),
     (atomic, ledger): (&Atomic, &Ledger),
-    rows: [u64; 4],
+    fate: Fate,
     target: &Target,
     patience: Duration,
 ) -> Result<()> {
@@ -86,8 +87,8 @@ async fn judge(
         }
         failpoint("atomic::deciding");
         atomic.set_decision(Decision::Asked);
-        control.rows_in_doubt.store(rows[1], Relaxed);
-        decide(ledger, rows, &client).await?;
+        control.rows_in_doubt.store(fate.inserted, Relaxed);
+        decide(ledger, fate, &client).await?;
         failpoint("atomic::decided");
         for name in atomic.prepared() {
             prepared::end(&client, &name, true).await?;
@@ -108,9 +109,9 @@ async fn stopped(control: &Control, atomic: &Atomic) -> Error {
     control.failure().unwrap_or_else(Error::interrupted)
 }
 
-async fn decide(ledger: &Ledger, rows: [u64; 4], client: &Client) -> Result<()> {
+async fn decide(ledger: &Ledger, fate: Fate, client: &Client) -> Result<()> {
     client.batch_execute(BEGIN).await?;
-    ledger.close(client, rows).await?;
+    ledger.close(client, fate).await?;
     client.batch_execute(COMMIT).await?;
     Ok(())
 }

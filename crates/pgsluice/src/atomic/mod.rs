@@ -22,6 +22,7 @@ use tokio_postgres::Client;
 use crate::control::Control;
 use crate::counts::outcome::Committed;
 use crate::error::Result;
+use crate::fate::Fate;
 use crate::ledger::Ledger;
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
@@ -63,8 +64,8 @@ struct State {
     ended: usize,
     left: usize,
     committed: Committed,
-    /// Rows read, loaded, skipped and rejected, once all are to end.
-    go: Option<[u64; 4]>,
+    /// What became of all rows, once the transactions are to end.
+    go: Option<Fate>,
     /// The transactions that were to be prepared, perhaps without an answer.
     prepared: Vec<String>,
     decision: Decision,
@@ -114,9 +115,9 @@ impl Atomic {
         Ok(())
     }
 
-    /// Has all transactions end, of so many rows read, loaded, skipped and rejected.
-    pub(crate) fn go(&self, rows: [u64; 4]) {
-        self.state.lock().go = Some(rows);
+    /// Has all transactions end, which have stored the rows as `fate` says.
+    pub(crate) fn go(&self, fate: Fate) {
+        self.state.lock().go = Some(fate);
         self.changed.notify_all();
     }
 
@@ -183,8 +184,8 @@ impl Part<'_> {
         self.atomic.changed.notify_all();
     }
 
-    /// Waits a while for all connections; the rows of all when they are to end.
-    pub(crate) fn may_end(&self) -> Option<[u64; 4]> {
+    /// Waits a while for all connections; what became of all rows when they are to end.
+    pub(crate) fn may_end(&self) -> Option<Fate> {
         let mut state = self.atomic.state.lock();
         if state.go.is_none() {
             self.atomic.changed.wait_for(&mut state, STOP_POLL);

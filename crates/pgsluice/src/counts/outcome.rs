@@ -8,6 +8,7 @@ use pgsluice_core::encode::NotEncodable;
 use pgsluice_core::route::Cause;
 
 use crate::exchange::Exchanged;
+use crate::fate::Fate;
 use crate::plan::Answered;
 use crate::testing::fault::fault;
 
@@ -236,9 +237,13 @@ impl Outcome {
         self.committed.rejected + self.routed.rejected_before
     }
 
-    /// Rows read, loaded by any run, kept out by triggers in this one, and rejected by any.
-    pub(crate) fn rows_in_all(&self) -> [u64; 4] {
-        let loaded = self.committed.stored + self.routed.already;
-        [self.read(), loaded, self.committed.rows_skipped(), self.rejected()]
+    /// What became of all rows by any run; those that triggers have dropped are known of this one only.
+    pub(crate) fn fate(&self) -> Fate {
+        Fate {
+            read: self.read(),
+            inserted: self.committed.stored + self.routed.already,
+            dropped: self.committed.rows_skipped(),
+            rejected: self.rejected(),
+        }
     }
 }

@@ -10,6 +10,7 @@ use crate::config::{Load, Sink};
 pub use crate::counts::first_row::FirstRow;
 use crate::counts::first_row::Opening;
 use crate::counts::outcome::Outcome;
+use crate::fate::Fate;
 use crate::plan::Plan;
 
 /// A finished load. The names of the fields are those of `--json`.
@@ -122,18 +123,16 @@ impl Summary {
 }
 
 impl Summary {
-    /// Of a load that was finished before it was begun again: `rows` were read, loaded, skipped and
-    /// rejected then.
-    pub(crate) fn of_finished(id: &str, plan: &Plan, rows: [u64; 4], opening: &Opening) -> Self {
-        let [read, loaded, skipped, rejected] = rows;
+    /// Of a load that was finished before it was begun again: `fate` is what became of the rows then.
+    pub(crate) fn of_finished(id: &str, plan: &Plan, fate: Fate, opening: &Opening) -> Self {
         Self {
             load_id: id.to_owned(),
             table: plan.tree.nodes[ROOT].relation.label(),
-            rows_read: read,
+            rows_read: fate.read,
             rows_loaded: 0,
-            rows_rejected: rejected,
-            rows_skipped: skipped,
-            rows_already_loaded: loaded,
+            rows_rejected: fate.rejected,
+            rows_skipped: fate.dropped,
+            rows_already_loaded: fate.inserted,
             bytes_read: 0,
             seconds: opening.elapsed().as_secs_f64(),
             first_row: None,

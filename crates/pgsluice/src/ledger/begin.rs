@@ -20,6 +20,7 @@ use crate::config::Load;
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
+use crate::fate::Fate;
 use crate::pg::connect::connect_for_own;
 use crate::pg::conninfo::Target;
 use crate::pg::ledger::{self as sql, Access, Found, Named, NewLoad};
@@ -38,8 +39,8 @@ const QUIET_WAIT: Duration = Duration::from_secs(2);
 pub(crate) enum Begun {
     /// It runs, perhaps not for the first time.
     Running(Ledger),
-    /// It is all in: rows read, loaded, skipped and rejected.
-    Finished(Ledger, [u64; 4]),
+    /// It is all in, and this became of its rows.
+    Finished(Ledger, Fate),
 }
 
 /// Begins a load, or takes it up. That is durable before any row of this attempt: a server that has lost it
@@ -90,7 +91,7 @@ pub(crate) async fn begin(
     if found.is_finished {
         client.batch_execute(COMMIT).await?;
         let before = parse(&found.sources)?;
-        return Ok(Begun::Finished(Ledger::new(named, 0, 0, before), found.rows));
+        return Ok(Begun::Finished(Ledger::new(named, 0, 0, before), found.fate));
     }
     let ledger = resume((named, run), &found, plan, sources, client, control).await?;
     ledger.let_in(client, is_exclusive).await?;

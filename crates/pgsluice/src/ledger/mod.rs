@@ -44,6 +44,7 @@ pub(crate) use self::writing::{Statements, Writing};
 use crate::config::Load;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
+use crate::fate::Fate;
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::ledger::{self as sql, Access, Named, Schema, trust};
@@ -224,11 +225,13 @@ impl Ledger {
 
     /// Marks the load as finished, in the transaction that `client` is in: all rows are in when that is
     /// committed.
-    pub(crate) async fn close(&self, client: &Client, rows: [u64; 4]) -> Result<()> {
+    pub(crate) async fn close(&self, client: &Client, fate: Fate) -> Result<()> {
         let sources = begin::json(&self.blocks.whole(&self.sources))?;
-        let [read, loaded, dropped, rejected] = rows.map(u64::cast_signed);
+        let Fate { read, inserted, dropped, rejected } = fate;
+        let [read, inserted, dropped, rejected] =
+            [read, inserted, dropped, rejected].map(u64::cast_signed);
         let parameters: [&(dyn ToSql + Sync); 7] =
-            [&self.named.id, &self.attempt, &read, &loaded, &dropped, &rejected, &sources];
+            [&self.named.id, &self.attempt, &read, &inserted, &dropped, &rejected, &sources];
         let closed = client.query_one(&self.named.sql(sql::FINISH), &parameters).await?;
         match closed.get::<_, i64>(0) {
             1 => Ok(()),
@@ -250,12 +253,12 @@ impl Ledger {
         Ok((by_node, others))
     }
 
-    /// Ends the load, of so many rows read, loaded, skipped and rejected, with the synchronous commit that
-    /// makes all before it durable; unless `check` says that what [`Self::sums`] tells cannot be.
+    /// Ends the load, of whose rows `fate` tells, with the synchronous commit that makes all before it
+    /// durable; unless `check` says that what [`Self::sums`] tells cannot be.
     pub(crate) async fn finish(
         &self,
         inputs: &[Input],
-        rows: [u64; 4],
+        fate: Fate,
         check: impl FnOnce(&BTreeMap<NodeId, u64>, Option<u64>) -> Result<()>,
         target: &Target,
     ) -> Result<()> {
@@ -270,7 +273,7 @@ impl Ledger {
         }
         let (by_node, others) = self.sums(&client).await?;
         check(&by_node, others)?;
-        self.close(&client, rows).await?;
+        self.close(&client, fate).await?;
         client.batch_execute(COMMIT).await?;
         failpoint("load::closed");
         Ok(())

@@ -61,10 +61,10 @@ pub(super) fn attempt(
     failpoint("load::begun");
     let ledger = match begun {
         Some(Begun::Running(ledger)) => Some(ledger),
-        Some(Begun::Finished(ledger, rows)) => {
+        Some(Begun::Finished(ledger, fate)) => {
             let read = finished::check_streams(config, &plan, &inputs, ledger, control);
             read.map_err(|error| refuse(error, id))?;
-            return Ok(Summary::of_finished(id, &plan, rows, &opening));
+            return Ok(Summary::of_finished(id, &plan, fate, &opening));
         }
         None => None,
     };

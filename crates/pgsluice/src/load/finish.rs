@@ -47,8 +47,8 @@ pub(crate) async fn finish(
                     reconcile::check_receipts(flow.plan, &settled, receipts, others)
                 }
             };
-            let rows = outcome.rows_in_all();
-            let finishing = ledger.finish(&flow.inputs, rows, check, target);
+            let fate = outcome.fate();
+            let finishing = ledger.finish(&flow.inputs, fate, check, target);
             flow.control.unless_stopped(finishing).await
         }
         // What each connection has committed is durable.
@@ -75,9 +75,9 @@ async fn finish_at_once(
     let finished = match (atomic.decision(), failure, flow.ledger) {
         (Decision::Committed, ..) => Ok(()),
         (Decision::Open, None, Some(ledger)) => {
-            let rows = outcome.rows_in_all();
+            let fate = outcome.fate();
             let of_load = (atomic, ledger);
-            decision::commit((flow.plan, flow.control), of_load, rows, target, config.swap_patience)
+            decision::commit((flow.plan, flow.control), of_load, fate, target, config.swap_patience)
                 .await
         }
         (Decision::Open, Some(error), Some(ledger)) => {
@@ -108,7 +108,7 @@ pub(crate) fn let_end(
     };
     let lock_session = runtime.block_on(checking);
     match lock_session {
-        Ok(()) => atomic.go(outcome.rows_in_all()),
+        Ok(()) => atomic.go(outcome.fate()),
         Err(error) => flow.control.fail(error),
     }
 }

@@ -30,6 +30,7 @@ use crate::control::Control;
 use crate::counts::outcome::Committed;
 use crate::error::Result;
 use crate::exchange::{Destination, Maker};
+use crate::fate::Fate;
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::pg::ledger::is_held;
@@ -327,7 +328,8 @@ impl<'a> Connection<'a> {
         }
         let client = &self.link.client;
         let stored = sink.as_mut().finish().await.map_err(Failure::Rows)?;
-        let closing = writer.ledger.close(client, [rows, stored, rows - stored, 0]);
+        let fate = Fate { read: rows, inserted: stored, dropped: rows - stored, rejected: 0 };
+        let closing = writer.ledger.close(client, fate);
         closing.await.map_err(Failure::Ledger)?;
         let in_doubt = self.in_doubt(rows);
         let outcome = client.batch_execute(sql::COMMIT).await.map_err(Failure::Rows);

@@ -13,6 +13,7 @@ use crate::atomic::deadlock_watch::{WAITED, entangled};
 use crate::atomic::{Decision, Part};
 use crate::counts::outcome::Committed;
 use crate::error::{Error, Result};
+use crate::fate::Fate;
 use crate::pg::ledger::{is_held, prepared};
 use crate::pg::lost;
 use crate::pg::sql;
@@ -89,20 +90,20 @@ impl Connection<'_> {
         let Some(()) = self.judge(checked, &[])? else { return Ok(()) };
         failpoint("atomic::ready");
         part.is_ready(committed.clone());
-        let rows = loop {
+        let fate = loop {
             if self.flow.control.is_stopped() {
                 return Ok(());
             }
             if self.link.is_closed().await {
                 return Err(lost(self.link.ending()));
             }
-            if let Some(rows) = part.may_end() {
-                break rows;
+            if let Some(fate) = part.may_end() {
+                break fate;
             }
         };
         let ending = async {
             match part.is_only() {
-                true => self.commit_whole(part, rows).await,
+                true => self.commit_whole(part, fate).await,
                 false => self.prepare(part, committed).await,
             }
             .map(Some)
@@ -112,14 +113,14 @@ impl Connection<'_> {
     }
 
     /// Commits all rows of the load, and that it is finished.
-    async fn commit_whole(&self, part: &Part<'_>, rows: [u64; 4]) -> Result<(), Failure> {
+    async fn commit_whole(&self, part: &Part<'_>, fate: Fate) -> Result<(), Failure> {
         let client = &self.link.client;
         if let Some(writer) = &self.writer {
-            writer.ledger.close(client, rows).await.map_err(Failure::Ledger)?;
+            writer.ledger.close(client, fate).await.map_err(Failure::Ledger)?;
         }
         failpoint("atomic::committing");
         part.set_decision(Decision::Asked);
-        let in_doubt = self.in_doubt(rows[1]);
+        let in_doubt = self.in_doubt(fate.inserted);
         let outcome = client.batch_execute(sql::COMMIT_DURABLY).await.map_err(Failure::Rows);
         in_doubt.settle(&outcome);
         match &outcome {

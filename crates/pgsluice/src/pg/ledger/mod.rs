@@ -14,13 +14,14 @@ pub(crate) mod trust;
 mod upgrade;
 
 use pgsluice_core::catalog::Relation;
-use tokio_postgres::{Client, SimpleQueryMessage};
+use tokio_postgres::{Client, Row, SimpleQueryMessage};
 
 pub(crate) use self::locks::{Holder, Named, is_held, lives, lives_noted};
 pub(crate) use self::schema::Schema;
 pub(crate) use self::trust::Access;
 use super::sql::literal;
 use crate::error::Result;
+use crate::fate::Fate;
 
 /// What is known of a load, and what its terms would be now.
 const FIND: &str = "
@@ -182,8 +183,8 @@ pub(crate) struct Found {
     pub(crate) relation: u32,
     pub(crate) sources: String,
     pub(crate) terms: String,
-    /// Rows read, loaded, dropped by triggers and rejected, of one that is finished.
-    pub(crate) rows: [u64; 4],
+    /// What became of the rows of one that is finished.
+    pub(crate) fate: Fate,
 }
 
 impl Named {
@@ -193,14 +194,20 @@ impl Named {
             Ok(row) => row,
             Err(error) => return Err(self.schema.refused(client, error).await),
         };
-        let count = |value: Option<i64>| value.unwrap_or_default().unsigned_abs();
+        let count =
+            |row: &Row, at| row.get::<_, Option<i64>>(at).unwrap_or_default().unsigned_abs();
         Ok(row.map(|row| Found {
             is_finished: row.get::<_, &str>(0) == "finished",
             attempt: row.get(1),
             relation: row.get(2),
             sources: row.get(3),
             terms: row.get(4),
-            rows: [5, 6, 7, 8].map(|place| count(row.get(place))),
+            fate: Fate {
+                read: count(&row, 5),
+                inserted: count(&row, 6),
+                dropped: count(&row, 7),
+                rejected: count(&row, 8),
+            },
         }))
     }
 

@@ -1,0 +1,14 @@
+//! What became of rows, from the server's answers to the summary.
+
+/// What became of the rows of a load, or of a part of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Fate {
+    /// Rows of the inputs.
+    pub(crate) read: u64,
+    /// Rows that the server has stored.
+    pub(crate) inserted: u64,
+    /// Rows that a trigger kept out of the table.
+    pub(crate) dropped: u64,
+    /// Rows that were refused and left out.
+    pub(crate) rejected: u64,
+}
