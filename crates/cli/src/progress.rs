@@ -37,21 +37,21 @@ fn bar(control: &Control, done: &AtomicBool, began: Instant) {
         bar.set_length(state.total);
         bar.set_position(state.bytes);
         bar.set_message(state.text());
-        for notice in control.take_notices() {
+        for notice in control.progress.take_notices() {
             bar.suspend(|| say(&notice));
         }
         bar.tick();
         thread::park_timeout(REDRAW);
     }
     bar.finish_and_clear();
-    control.take_notices().iter().for_each(|notice| say(notice));
+    control.progress.take_notices().iter().for_each(|notice| say(notice));
 }
 
 fn lines(control: &Control, done: &AtomicBool, began: Instant) {
     let mut next = LINE;
     while !done.load(Relaxed) {
         thread::park_timeout(next.saturating_sub(began.elapsed()).min(REDRAW));
-        control.take_notices().iter().for_each(|notice| say(notice));
+        control.progress.take_notices().iter().for_each(|notice| say(notice));
         if began.elapsed() >= next && !done.load(Relaxed) {
             let state = State::of(control, began);
             let percent = match state.total {
@@ -79,16 +79,20 @@ struct State {
 impl State {
     fn of(control: &Control, began: Instant) -> Self {
         let get = |number: &AtomicU64| number.load(Relaxed);
-        let read = get(&control.rows_read);
-        let rows = [&control.rows_loaded, &control.rows_unseen, &control.rows_already];
+        let read = get(&control.progress.rows_read);
+        let rows = [
+            &control.progress.rows_loaded,
+            &control.progress.rows_unseen,
+            &control.progress.rows_already,
+        ];
         let rows = rows.map(get).iter().sum::<u64>();
         let share = if read == 0 { 0.0 } else { rows.min(read) as f64 / read as f64 };
         Self {
-            total: get(&control.bytes_total),
-            bytes: (get(&control.bytes_read) as f64 * share) as u64,
+            total: get(&control.progress.bytes_total),
+            bytes: (get(&control.progress.bytes_read) as f64 * share) as u64,
             rows,
-            indexes: (get(&control.indexes_built), get(&control.indexes_total)),
-            waiting_for: control.waiting_for(),
+            indexes: (get(&control.progress.indexes_built), get(&control.progress.indexes_total)),
+            waiting_for: control.progress.waiting_for(),
             seconds: began.elapsed().as_secs_f64().max(0.001),
         }
     }

@@ -39,7 +39,7 @@ pub(crate) fn stop(control: &Arc<Control>, last_words: fn(&Control) -> Error) ->
             process::exit(exit::INTERRUPTED.into());
         }
         asked = true;
-        control.interrupt();
+        control.stop.interrupt();
         let control = Arc::clone(&control);
         thread::spawn(move || give_up(&control, last_words));
     })

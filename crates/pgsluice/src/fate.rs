@@ -12,3 +12,10 @@ pub(crate) struct Fate {
     /// Rows that were refused and left out.
     pub(crate) rejected: u64,
 }
+
+impl Fate {
+    /// That of `read` rows of which COPY has stored so many, and refused none.
+    pub(crate) fn of_copy(read: u64, inserted: u64) -> Self {
+        Self { read, inserted, dropped: read.saturating_sub(inserted), rejected: 0 }
+    }
+}

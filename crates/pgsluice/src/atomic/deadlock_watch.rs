@@ -32,8 +32,8 @@ pub(crate) fn watch(atomic: &Atomic, control: &Control, target: &Target) {
                 };
                 two_phase::are_entangled(client, &atomic.sessions()).await
             };
-            if runtime.block_on(control.unless_stopped(looking))? {
-                control.use_single_connection(WAITED);
+            if runtime.block_on(control.stop.unless_stopped(looking))? {
+                control.attempts.use_single_connection(WAITED);
                 return Err(entangled());
             }
         }
@@ -44,7 +44,7 @@ pub(crate) fn watch(atomic: &Atomic, control: &Control, target: &Target) {
 
 fn report(watched: Result<()>, control: &Control) {
     if let Err(error) = watched {
-        control.fail(error);
+        control.stop.fail(error);
     }
 }
 

@@ -51,7 +51,7 @@ pub(crate) async fn commit(
                 Ok(true) => Ok(()),
                 Ok(false) => {
                     atomic.set_decision(Decision::Open);
-                    control.rows_in_doubt.store(0, Relaxed);
+                    control.progress.rows_in_doubt.store(0, Relaxed);
                     Err(error)
                 }
                 Err(_) => Err(error),
@@ -62,8 +62,8 @@ pub(crate) async fn commit(
     };
     if committed.is_ok() {
         atomic.set_decision(Decision::Committed);
-        control.rows_in_doubt.store(0, Relaxed);
-        control.show_held();
+        control.progress.rows_in_doubt.store(0, Relaxed);
+        control.progress.show_held();
     }
     committed
 }
@@ -82,12 +82,12 @@ async fn judge(
     let reader_barrier =
         ReaderBarrier { plan, target, control, lock_session: &client, ledger, patience };
     let committing = reader_barrier.behind(async {
-        if let Some(stopped) = control.failure() {
+        if let Some(stopped) = control.stop.failure() {
             return Err(stopped);
         }
         failpoint("atomic::deciding");
         atomic.set_decision(Decision::Asked);
-        control.rows_in_doubt.store(fate.inserted, Relaxed);
+        control.progress.rows_in_doubt.store(fate.inserted, Relaxed);
         decide(ledger, fate, &client).await?;
         failpoint("atomic::decided");
         for name in atomic.prepared() {
@@ -101,12 +101,12 @@ async fn judge(
 
 /// Why the load was stopped before it was judged; what is judged is carried out.
 async fn stopped(control: &Control, atomic: &Atomic) -> Error {
-    control.stopped().await;
+    control.stop.stopped().await;
     tokio::time::sleep(BRIEFLY).await;
     while atomic.decision() == Decision::Asked {
         tokio::time::sleep(ROLLBACK_TIMEOUT).await;
     }
-    control.failure().unwrap_or_else(Error::interrupted)
+    control.stop.failure().unwrap_or_else(Error::interrupted)
 }
 
 async fn decide(ledger: &Ledger, fate: Fate, client: &Client) -> Result<()> {

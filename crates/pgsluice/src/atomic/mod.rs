@@ -88,7 +88,7 @@ impl Atomic {
     pub(crate) fn all_ready(&self, control: &Control) -> Option<Committed> {
         let mut state = self.state.lock();
         while state.ready < self.connections {
-            if control.is_stopped() || state.left > 0 {
+            if control.stop.is_stopped() || state.left > 0 {
                 return None;
             }
             self.changed.wait_for(&mut state, STOP_POLL);
@@ -111,7 +111,7 @@ impl Atomic {
             ledger.hold_alive_lock(&client).await?;
             Ok(client)
         };
-        *self.lock_session.lock() = Some(control.unless_stopped(locking_session).await?);
+        *self.lock_session.lock() = Some(control.stop.unless_stopped(locking_session).await?);
         Ok(())
     }
 
@@ -146,7 +146,7 @@ impl Atomic {
         if !is_over(&state) {
             self.changed.wait_for(&mut state, time);
         }
-        !is_over(&state) && !control.is_stopped()
+        !is_over(&state) && !control.stop.is_stopped()
     }
 
     fn sessions(&self) -> Vec<i32> {

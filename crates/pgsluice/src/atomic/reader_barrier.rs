@@ -83,10 +83,10 @@ impl ReaderBarrier<'_> {
             if began.elapsed() + pause >= self.patience {
                 return Err(self.held());
             }
-            if !self.control.is_stopped() {
+            if !self.control.stop.is_stopped() {
                 tokio::time::sleep(pause).await;
             }
-            if let Some(stopped) = self.control.failure() {
+            if let Some(stopped) = self.control.stop.failure() {
                 return Err(stopped);
             }
         }
@@ -100,7 +100,7 @@ impl ReaderBarrier<'_> {
             if two_phase::blocked(self.lock_session, pid, &loads).await? == Blocked::ByLoads {
                 return Ok(true);
             }
-            if began.elapsed() >= LOCK_WAIT.min(self.patience) || self.control.is_stopped() {
+            if began.elapsed() >= LOCK_WAIT.min(self.patience) || self.control.stop.is_stopped() {
                 return Ok(false);
             }
             tokio::time::sleep(LOOK).await;

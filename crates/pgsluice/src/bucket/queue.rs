@@ -171,7 +171,7 @@ impl<'c> Queue<'c> {
         let State { scheduler, fillers, urgent, worth, .. } = state;
         let mut shards: Vec<_> = self.shards.iter().map(Mutex::lock).collect();
         // Whoever found no room when the load was stopped has left its row out.
-        if self.control.is_stopped() {
+        if self.control.stop.is_stopped() {
             return Next::Done;
         }
         while let Some(bucket) = urgent.pop() {
@@ -198,7 +198,7 @@ impl<'c> Queue<'c> {
             return Some(block);
         }
         let _waiting = Waiting::new(&self.waiting);
-        while !self.control.is_stopped() {
+        while !self.control.stop.is_stopped() {
             // So that no connection begins to wait for work just now.
             drop(self.state.lock());
             self.work.notify_all();

@@ -45,7 +45,7 @@ pub(super) async fn build(
         .map(|(node, shadow)| Task { node: *node, steps: shadow.steps(Stage::Finish).collect() })
         .filter(|task| !task.steps.is_empty())
         .collect();
-    control.indexes_total.store(indexes.len() as u64, Relaxed);
+    control.progress.indexes_total.store(indexes.len() as u64, Relaxed);
     for tasks in [indexes, rest] {
         let next = AtomicUsize::new(0);
         let workers =
@@ -64,7 +64,7 @@ async fn work(
     target: &Target,
     control: &Control,
 ) -> Result<()> {
-    let link = control.unless_stopped(connect::open(target)).await?;
+    let link = control.stop.unless_stopped(connect::open(target)).await?;
     let doing = async {
         let session =
             [sql::NO_LOCK_TIMEOUT, sql::DEPARSE_SETTINGS, sql::RESET_SEARCH_PATH].join(";");
@@ -73,13 +73,16 @@ async fn work(
             for step in &task.steps {
                 let made = link.client.batch_execute(&safe(step)).await;
                 made.map_err(|error| refused(plan, task.node, step, error))?;
-                control.indexes_built.fetch_add(u64::from(step.stage == Stage::Index), Relaxed);
+                control
+                    .progress
+                    .indexes_built
+                    .fetch_add(u64::from(step.stage == Stage::Index), Relaxed);
             }
         }
         Ok(())
     };
     let done = link.canceller.unless_stopped(control, doing).await;
-    done.inspect_err(|error| control.fail(error.clone()))
+    done.inspect_err(|error| control.stop.fail(error.clone()))
 }
 
 /// The statement of `step`, with its names qualified: they were deparsed under another search_path. Where

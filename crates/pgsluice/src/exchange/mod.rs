@@ -113,7 +113,7 @@ impl<'a> Exchange<'a> {
                 moved: AtomicU64::new(0),
             })
         };
-        control.unless_stopped(opening).await
+        control.stop.unless_stopped(opening).await
     }
 
     /// The table that is built for `node`, once it is there.

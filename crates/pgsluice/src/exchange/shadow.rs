@@ -77,8 +77,8 @@ impl<'a> Maker<'a> {
                     let begin = making(&defined);
                     Ok(Some(Destination { begin, relation, made: Some(defined) }))
                 }
-                Turn::Anothers if control.is_stopped() => {
-                    Err(control.failure().unwrap_or_else(Error::interrupted))
+                Turn::Anothers if control.stop.is_stopped() => {
+                    Err(control.stop.failure().unwrap_or_else(Error::interrupted))
                 }
                 Turn::Anothers => {
                     tokio::time::sleep(CREATE_POLL).await;

@@ -14,7 +14,7 @@ use tokio_postgres::{Client, SimpleQueryMessage};
 use super::Exchange;
 use super::difference::{Difference, difference};
 use super::shadow::Shadow;
-use crate::control::Control;
+use crate::control::{Control, Progress};
 use crate::error::backoff::Backoff;
 use crate::error::kind::Kind;
 use crate::error::policy::{self, Policy};
@@ -77,8 +77,8 @@ pub(super) async fn swap(
         }
         client.batch_execute(sql::ROLLBACK).await?;
         tokio::time::sleep(pause).await;
-        if control.is_stopped() {
-            return Err(control.failure().unwrap_or_else(Error::interrupted));
+        if control.stop.is_stopped() {
+            return Err(control.stop.failure().unwrap_or_else(Error::interrupted));
         }
     }
 }
@@ -263,7 +263,7 @@ impl Swap<'_> {
     }
 
     async fn commit(&self) -> Result<()> {
-        let Control { rows_unseen, rows_in_doubt, rows_loaded, .. } = self.control;
+        let Progress { rows_unseen, rows_in_doubt, rows_loaded, .. } = &self.control.progress;
         let rows = rows_unseen.swap(0, Relaxed);
         rows_in_doubt.fetch_add(rows, Relaxed);
         failpoint("exchange::committing");

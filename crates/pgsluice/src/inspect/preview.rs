@@ -58,7 +58,7 @@ impl Preview {
             let mut left = limit;
             let mut used = None;
             while left > 0 {
-                if let Some(stopped) = control.failure() {
+                if let Some(stopped) = control.stop.failure() {
                     return Err(stopped);
                 }
                 let Some(mut split) = reader.next(used.take())? else { break };

@@ -210,7 +210,7 @@ pub async fn ask(
     if keys.is_empty() {
         return Ok(SelfTest::default());
     }
-    let opening = control.unless_stopped(connect::open(target));
+    let opening = control.stop.unless_stopped(connect::open(target));
     let Link { client, canceller, .. } = opening.await.map_err(unable)?;
     let asked = async {
         let leaves: Vec<_> = keys.keys().map(|&leaf| plan.catalogue.facts[leaf].oid).collect();

@@ -26,7 +26,7 @@ pub struct Sizes {
 impl Sizes {
     /// Reads the tree of `table`, a name as SQL takes it.
     pub async fn read(target: &Target, table: &str, control: &Control) -> Result<Self> {
-        let Link { mut client, canceller, .. } = control.unless_stopped(open(target)).await?;
+        let Link { mut client, canceller, .. } = control.stop.unless_stopped(open(target)).await?;
         canceller.unless_stopped(control, Self::of(&mut client, table)).await
     }
 

@@ -86,7 +86,7 @@ pub async fn verify(
 ) -> Result<Audit> {
     let inputs: Arc<[source::Input]> = source::resolve(&config.files)?.into();
     let plan = Plan::make(config, target, control).await?;
-    let Link { mut client, canceller, .. } = control.unless_stopped(open(target)).await?;
+    let Link { mut client, canceller, .. } = control.stop.unless_stopped(open(target)).await?;
     let comparing = compare(config, &plan, inputs, &mut client, subset);
     canceller.unless_stopped(control, comparing).await
 }

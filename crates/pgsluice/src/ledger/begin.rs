@@ -118,7 +118,7 @@ async fn wait_for(
     let mut other = None;
     loop {
         if let Ok(outcome) = tokio::time::timeout(QUIET_WAIT, &mut waiting).await {
-            control.wait_for(None);
+            control.progress.wait_for(None);
             return Ok(outcome?);
         }
         let other = match &other {
@@ -134,7 +134,7 @@ async fn wait_for(
         }
         let mut holders = named.holders(other).await?;
         holders.retain(|holder| holder.pid != own);
-        control.wait_for(Some(others::waiting(named, &holders)));
+        control.progress.wait_for(Some(others::waiting(named, &holders)));
         if end_other {
             others::end(named, other, &holders).await?;
         }

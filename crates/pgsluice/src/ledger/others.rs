@@ -48,10 +48,10 @@ pub(super) async fn keep_out(
         if began.elapsed() > OTHER_RUN_TIMEOUT {
             return Err(in_use(named, other.as_ref(), &holders));
         }
-        control.wait_for(Some(waiting(named, &holders)));
+        control.progress.wait_for(Some(waiting(named, &holders)));
         tokio::time::sleep(PAUSE).await;
     }
-    control.wait_for(None);
+    control.progress.wait_for(None);
     Ok(true)
 }
 

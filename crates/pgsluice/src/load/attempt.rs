@@ -39,7 +39,7 @@ pub(super) fn attempt(
     let inputs: Arc<[Input]> = source::resolve(&config.files)?.into();
     let runtime = runtime()?;
     if config.keeps_ledger() {
-        control.set_resume(id);
+        control.attempts.set_resume(id);
     }
     // Nobody asks of any other error before the first row whether there are rows in the table.
     let early = |error: Error| {
@@ -82,7 +82,7 @@ pub(super) fn attempt(
     });
     let exchange = exchange.transpose()?;
     let total = inputs.iter().map(|input| input.size).sum::<Option<u64>>();
-    control.bytes_total.store(total.unwrap_or(0), Relaxed);
+    control.progress.bytes_total.store(total.unwrap_or(0), Relaxed);
 
     let exchange = exchange.as_ref();
     let header_row = Arc::default();
@@ -100,13 +100,13 @@ pub(super) fn attempt(
         None => running(),
     };
     if let Some(error) = rejects.as_ref().and_then(|rejects| rejects.too_many(&outcome)) {
-        control.fail(error);
+        control.stop.fail(error);
     }
     let finished = runtime.block_on(finish::finish(config, target, &flow, &outcome));
     let kept = rejects.as_ref().map_or(Ok(()), Rejects::finish);
     finished.and(kept).map_err(|error| with_committed(error, control))?;
     outcome.exchanged = exchange.map(Exchange::done).unwrap_or_default();
-    let bytes = control.bytes_read.load(Relaxed);
+    let bytes = control.progress.bytes_read.load(Relaxed);
     let summary = Summary::new(id, &plan, &outcome, config, bytes, &opening);
     Ok(Summary { partitions_created: created, ..summary })
 }
@@ -124,13 +124,14 @@ async fn begin(
     target: &Target,
     control: &Control,
 ) -> Result<(Plan, Option<Begun>, Option<Client>)> {
-    let Link { mut client, canceller, .. } = control.unless_stopped(connect::open(target)).await?;
+    let Link { mut client, canceller, .. } =
+        control.stop.unless_stopped(connect::open(target)).await?;
     let beginning = async {
         if config.max_lag.is_some() {
             pg::lag::check_rights(&client).await?;
         }
         let mut plan = Plan::read(config, &mut client).await?;
-        if let Some(why) = control.single_connection() {
+        if let Some(why) = control.attempts.single_connection() {
             plan.single_connection.get_or_insert(why.to_owned());
         }
         let Some(named) = ledger::named(config, id) else { return Ok((plan, None)) };

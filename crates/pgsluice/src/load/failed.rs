@@ -14,14 +14,14 @@ pub fn interrupted(control: &Control) -> Error {
 /// Says what a load that failed has left in the table, and how it is resumed.
 pub(crate) fn with_committed(error: Error, control: &Control) -> Error {
     let rows = control.rows_in();
-    let in_doubt = control.rows_in_doubt.load(Relaxed);
+    let in_doubt = control.progress.rows_in_doubt.load(Relaxed);
     let error = match rows {
         0 => error.detail("No row of this load is in the table."),
         rows => error.detail(format!(
             "{rows} rows of this load were committed before and are in the table."
         )),
     };
-    let error = match control.resume() {
+    let error = match control.attempts.resume() {
         // What does not add up now will not when it is resumed.
         _ if rows + in_doubt == 0 || error.kind() == Kind::Internal => error,
         Some(id) => error.hint(format!(

@@ -24,7 +24,7 @@ pub(crate) async fn finish(
         return finish_at_once(config, target, (flow, atomic), outcome).await;
     }
     let swapping = async {
-        flow.control.failure().map_or(Ok(()), Err)?;
+        flow.control.stop.failure().map_or(Ok(()), Err)?;
         check(flow, outcome, target).await?;
         let Some(exchange) = flow.exchange else { return Ok(()) };
         let receipts = flow.ledger.map(|ledger| (ledger, &flow.splits));
@@ -49,7 +49,7 @@ pub(crate) async fn finish(
             };
             let fate = outcome.fate();
             let finishing = ledger.finish(&flow.inputs, fate, check, target);
-            flow.control.unless_stopped(finishing).await
+            flow.control.stop.unless_stopped(finishing).await
         }
         // What each connection has committed is durable.
         None => Ok(()),
@@ -59,9 +59,9 @@ pub(crate) async fn finish(
 /// Each row that was read must be accounted for.
 async fn check(flow: &Flow<'_>, outcome: &Outcome, target: &Target) -> Result<()> {
     let Flow { plan, control, .. } = flow;
-    reconcile::check(plan, outcome, control.rows_read.load(Relaxed))?;
+    reconcile::check(plan, outcome, control.progress.rows_read.load(Relaxed))?;
     let skipped = &outcome.committed.skipped;
-    control.unless_stopped(reconcile::check_skipped(plan, skipped, target)).await
+    control.stop.unless_stopped(reconcile::check_skipped(plan, skipped, target)).await
 }
 
 /// Of rows that one connection has committed as a whole, or several have prepared.
@@ -71,7 +71,7 @@ async fn finish_at_once(
     (flow, atomic): (&Flow<'_>, &Atomic),
     outcome: &Outcome,
 ) -> Result<()> {
-    let failure = flow.control.failure();
+    let failure = flow.control.stop.failure();
     let finished = match (atomic.decision(), failure, flow.ledger) {
         (Decision::Committed, ..) => Ok(()),
         (Decision::Open, None, Some(ledger)) => {
@@ -109,7 +109,7 @@ pub(crate) fn let_end(
     let lock_session = runtime.block_on(checking);
     match lock_session {
         Ok(()) => atomic.go(outcome.fate()),
-        Err(error) => flow.control.fail(error),
+        Err(error) => flow.control.stop.fail(error),
     }
 }
 

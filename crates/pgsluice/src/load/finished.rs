@@ -37,12 +37,12 @@ pub(super) fn check_streams(
     // It may wait for its input when the load was stopped.
     let (done, outcome) = channel();
     thread::spawn(move || done.send(reading()));
-    while !control.is_stopped() {
+    while !control.stop.is_stopped() {
         match outcome.recv_timeout(STOP_POLL) {
             Ok(outcome) => return outcome,
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }
-    Err(control.failure().unwrap_or_else(Error::interrupted))
+    Err(control.stop.failure().unwrap_or_else(Error::interrupted))
 }

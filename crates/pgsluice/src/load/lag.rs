@@ -32,7 +32,7 @@ pub(crate) fn watch(most: MaxLag, target: &Target, control: &Control, over: &Ato
     let mut is_behind = false;
     let watched = runtime().and_then(|runtime| {
         let mut client: Option<Client> = None;
-        while !over.load(Relaxed) && !control.is_stopped() {
+        while !over.load(Relaxed) && !control.stop.is_stopped() {
             let looking = async {
                 let client = match &client {
                     Some(client) => client,
@@ -51,18 +51,20 @@ pub(crate) fn watch(most: MaxLag, target: &Target, control: &Control, over: &Ato
                     () = ended => Ok(None),
                 }
             };
-            let Some(followers) = runtime.block_on(control.unless_stopped(looking))? else { break };
+            let Some(followers) = runtime.block_on(control.stop.unless_stopped(looking))? else {
+                break;
+            };
             is_behind = pause(most, is_behind, &mut ends, &followers, control);
             thread::park_timeout(PAUSE);
         }
         Result::Ok(())
     });
     control.is_paused.store(false, Relaxed);
-    control.wait_for(None);
+    control.progress.wait_for(None);
     if let Err(error) = watched
         && !over.load(Relaxed)
     {
-        control.fail(error);
+        control.stop.fail(error);
     }
 }
 
@@ -79,13 +81,15 @@ fn pause(
     let behind = followers.iter().find_map(|follower| ends.behind(follower, most));
     control.is_paused.store(behind.is_some(), Relaxed);
     match &behind {
-        Some(behind) if !was_behind => control.notice(format!("paused: {behind}")),
-        None if was_behind => control.notice("the load goes on: all have caught up".to_owned()),
+        Some(behind) if !was_behind => control.progress.notice(format!("paused: {behind}")),
+        None if was_behind => {
+            control.progress.notice("the load goes on: all have caught up".to_owned())
+        }
         _ => {}
     }
     let is_behind = behind.is_some();
     if is_behind || was_behind {
-        control.wait_for(behind.map(|behind| format!("paused: {behind}")));
+        control.progress.wait_for(behind.map(|behind| format!("paused: {behind}")));
     }
     is_behind
 }

@@ -49,7 +49,7 @@ pub(crate) fn watch(
     while !over.load(Relaxed) {
         thread::park_timeout(pause);
         let busy = control.busy.longer_than(after);
-        let waits = match busy.is_empty() || control.is_stopped() {
+        let waits = match busy.is_empty() || control.stop.is_stopped() {
             true => Vec::new(),
             // Without a session nothing can be said; the wait itself goes on.
             false => {
@@ -58,7 +58,7 @@ pub(crate) fn watch(
                     let looked = tokio::time::timeout(LOOK_TIMEOUT, looking).await;
                     looked.unwrap_or_else(|_| Err(Error::interrupted()))
                 };
-                let waits = runtime.block_on(control.unless_stopped(looking));
+                let waits = runtime.block_on(control.stop.unless_stopped(looking));
                 waits.unwrap_or_else(|_| {
                     client = None;
                     Vec::new()
@@ -68,7 +68,7 @@ pub(crate) fn watch(
         tell(&waits, &mut said, control);
         let ripe = |wait: &&LockWait| timeout.is_some_and(|timeout| wait.waited >= timeout);
         if let Some(wait) = waits.iter().find(ripe) {
-            control.fail(timed_out(wait));
+            control.stop.fail(timed_out(wait));
         }
         if busy.is_empty() && client.take().is_some() {
             // Its task takes leave of the server.
@@ -98,12 +98,12 @@ fn tell(waits: &[LockWait], said: &mut Said, control: &Control) {
         // Several connections mostly wait for the same.
         let is_new = said.values().all(|other| *other != text);
         if is_new {
-            control.notice(text.clone());
+            control.progress.notice(text.clone());
         }
         said.insert(wait.pid, text);
     }
-    if had && said.is_empty() && !control.is_stopped() {
-        control.notice("the load goes on: it has the lock that it waited for".to_owned());
+    if had && said.is_empty() && !control.stop.is_stopped() {
+        control.progress.notice("the load goes on: it has the lock that it waited for".to_owned());
     }
 }
 

@@ -69,7 +69,7 @@ pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Su
     let attempts = || retry::until_settled(config, target, control, attempt);
     let attempts = || match attempts() {
         Err(_)
-            if control.single_connection().is_some()
+            if control.attempts.single_connection().is_some()
                 && config.is_lasting()
                 && control.begin_again() =>
         {
@@ -104,15 +104,15 @@ fn run(
     reader.header_row = Arc::clone(header_row);
     let counted = Arc::clone(control);
     let reading = Reading::begin(reader, control, routers, move |split| {
-        counted.bytes_read.fetch_add(split.length as u64, Relaxed);
-        counted.rows_read.fetch_add(split.rows.len() as u64, Relaxed);
+        counted.progress.bytes_read.fetch_add(split.length as u64, Relaxed);
+        counted.progress.rows_read.fetch_add(split.rows.len() as u64, Relaxed);
         true
     });
     let (mut first, read) = (reading.next(control), &reading);
     if let Some(split) = first.as_ref().filter(|_| config.self_test)
         && let Err(error) = self_test(flow, split, target)
     {
-        control.fail(error);
+        control.stop.fail(error);
     }
     let mut outcome = thread::scope(|scope| {
         let routers: Vec<_> = (0..routers)
@@ -140,7 +140,7 @@ fn run(
         outcome
     });
     // A silent stream is not waited for.
-    if !control.is_stopped() || inputs.iter().all(Input::is_lasting) {
+    if !control.stop.is_stopped() || inputs.iter().all(Input::is_lasting) {
         outcome.ignored = ended(control, reading.end());
     }
     outcome
@@ -175,11 +175,11 @@ fn bucket(
             flow.ledger.map_or(Ok(()), |ledger| ledger.verify_block(&split, &flow.inputs));
         let already = bucketing.rows_already();
         if let Err(error) = verified.and_then(|()| bucketing.split(&split, &mut routing, filling)) {
-            flow.control.fail(error);
+            flow.control.stop.fail(error);
             break;
         }
         filling.complete(split.number);
-        flow.control.rows_already.fetch_add(bucketing.rows_already() - already, Relaxed);
+        flow.control.progress.rows_already.fetch_add(bucketing.rows_already() - already, Relaxed);
         reading.give_back(split);
     }
     bucketing.tally(routing.answered())
@@ -204,7 +204,7 @@ fn send(config: &Load, flow: &Flow<'_>, queue: &Queue<'_>, target: &Target) -> C
         })
     });
     if let Err(error) = sent {
-        flow.control.fail(error);
+        flow.control.stop.fail(error);
     }
     committed
 }
@@ -212,7 +212,7 @@ fn send(config: &Load, flow: &Flow<'_>, queue: &Queue<'_>, target: &Target) -> C
 /// What a thread returned; one that panicked fails the load.
 fn ended<T: Default>(control: &Control, outcome: thread::Result<T>) -> T {
     outcome.unwrap_or_else(|_| {
-        control.fail(
+        control.stop.fail(
             Error::new(Kind::Server, "internal error: a thread of the load ended unexpectedly")
                 .sqlstate("XX000"),
         );

@@ -50,8 +50,9 @@ pub(crate) fn until_settled<T>(
             Policy::Reject | Policy::Stop => return Err(error),
         };
         // What is rolled back as a whole does not come nearer to its end, however much it was.
-        let had_rows = config.atomic && control.rows_unseen.load(Relaxed) > 0;
-        if control.rows_loaded.load(Relaxed) > 0 || (had_rows && restarts < MOST_RESTARTS) {
+        let had_rows = config.atomic && control.progress.rows_unseen.load(Relaxed) > 0;
+        if control.progress.rows_loaded.load(Relaxed) > 0 || (had_rows && restarts < MOST_RESTARTS)
+        {
             restarts += u32::from(had_rows);
             idle_since = Instant::now();
             backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
@@ -62,10 +63,10 @@ pub(crate) fn until_settled<T>(
         }
         let why = error.to_string();
         let why = why.lines().next().unwrap_or_default();
-        control.wait_for(Some(format!("{why}: trying again")));
+        control.progress.wait_for(Some(format!("{why}: trying again")));
         pause(backoff.pause().min(left), control);
-        control.wait_for(None);
-        if let Some(stopped) = control.failure() {
+        control.progress.wait_for(None);
+        if let Some(stopped) = control.stop.failure() {
             return Err(with_committed(stopped, control));
         }
     }
@@ -83,7 +84,7 @@ fn policy(error: &Error) -> Policy {
 
 fn pause(time: Duration, control: &Control) {
     let end = Instant::now() + time;
-    while !control.is_stopped() && Instant::now() < end {
+    while !control.stop.is_stopped() && Instant::now() < end {
         thread::sleep(NAP.min(end.saturating_duration_since(Instant::now())));
     }
 }

@@ -64,7 +64,7 @@ pub(crate) async fn load(
     if !may_be(config, inputs) {
         return Ok(None);
     }
-    let link = control.unless_stopped(connect::open(target)).await?;
+    let link = control.stop.unless_stopped(connect::open(target)).await?;
     let named = named(config, id);
     let loading = async {
         let Some(table) = look(&link, config, named.as_ref()).await? else { return Ok(None) };
@@ -73,8 +73,8 @@ pub(crate) async fn load(
         let Some(receipt) = receipt(config, of_load, inputs, &table, &rows) else {
             return Ok(None);
         };
-        control.bytes_read.store(rows.bytes_read, Relaxed);
-        control.rows_read.store(rows.count, Relaxed);
+        control.progress.bytes_read.store(rows.bytes_read, Relaxed);
+        control.progress.rows_read.store(rows.count, Relaxed);
         opening.row_sent();
         let stored = copy(&link, config, &table, (&rows, &receipt), control).await?;
         Ok(Some((table, rows, stored)))
@@ -82,12 +82,12 @@ pub(crate) async fn load(
     let outcome: Result<_, tokio_postgres::Error> =
         match link.canceller.settle(control, loading).await {
             Some(outcome) => outcome,
-            None => return Err(control.failure().unwrap_or_else(Error::interrupted)),
+            None => return Err(control.stop.failure().unwrap_or_else(Error::interrupted)),
         };
     match outcome {
         Ok(Some((table, rows, stored))) => {
-            control.rows_loaded.store(stored, Relaxed);
-            control.payloads.store(1, Relaxed);
+            control.progress.rows_loaded.store(stored, Relaxed);
+            control.progress.payloads.store(1, Relaxed);
             if stored != rows.count {
                 note_dropped(&link, named.as_ref(), &table, [rows.count, stored]).await?;
             }
@@ -96,8 +96,8 @@ pub(crate) async fn load(
         }
         Ok(None) => Ok(None),
         Err(error) if is_refusal(&error) => {
-            control.bytes_read.store(0, Relaxed);
-            control.rows_read.store(0, Relaxed);
+            control.progress.bytes_read.store(0, Relaxed);
+            control.progress.rows_read.store(0, Relaxed);
             Ok(None)
         }
         Err(error) => Err(lost(Some(&error))),
@@ -207,11 +207,11 @@ async fn copy(
     let (_, sink) = try_join(client.simple_query(&begin), client.copy_in(&copy)).await?;
     let mut sink = Box::pin(sink);
     sink.feed(Bytes::copy_from_slice(&rows.text)).await?;
-    control.rows_in_doubt.store(rows.count, Relaxed);
+    control.progress.rows_in_doubt.store(rows.count, Relaxed);
     let ending = [receipt, sql::COMMIT].join("; ");
     let outcome = try_join(sink.as_mut().finish(), client.batch_execute(&ending)).await;
     if outcome.as_ref().map_or_else(is_answer, |_| true) {
-        control.rows_in_doubt.store(0, Relaxed);
+        control.progress.rows_in_doubt.store(0, Relaxed);
     }
     Ok(outcome?.0)
 }

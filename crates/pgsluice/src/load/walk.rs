@@ -51,9 +51,11 @@ pub(crate) fn check(
     if !ledger.is_resumed() || !inputs.iter().any(Input::is_lasting) {
         return Ok(());
     }
-    control.wait_for(Some("looking in the input for the rows that are in the table".to_owned()));
+    control
+        .progress
+        .wait_for(Some("looking in the input for the rows that are in the table".to_owned()));
     let found = walk(config, plan, inputs, ledger, target, control);
-    control.wait_for(None);
+    control.progress.wait_for(None);
     let is_whole = inputs.iter().all(Input::is_lasting);
     let compared = found?.compare(ledger, plan, is_whole);
     compared.map_err(|error| refuse(error, ledger.id()))
@@ -80,7 +82,7 @@ fn walk(
     });
     let ended = reading.end();
     // Nothing is known if not all was read.
-    control.failure().map_or(Ok(()), Err)?;
+    control.stop.failure().map_or(Ok(()), Err)?;
     let lost =
         || Error::new(Kind::Server, "internal error: a thread of the load ended unexpectedly");
     let mut found = Found::default();
@@ -101,7 +103,7 @@ fn look(
     let mut found = Found::default();
     let looking = look_on(plan, ledger, reading, target, control, &mut found);
     if let Err(error) = &looking {
-        control.fail(error.clone());
+        control.stop.fail(error.clone());
     }
     looking.map(|()| found)
 }

@@ -123,7 +123,7 @@ fn in_session<T>(
     work: impl AsyncFnOnce(&mut Client) -> Result<T>,
 ) -> Result<T> {
     runtime()?.block_on(async {
-        let Link { mut client, canceller, .. } = control.unless_stopped(open(target)).await?;
+        let Link { mut client, canceller, .. } = control.stop.unless_stopped(open(target)).await?;
         let working = async {
             client.batch_execute(steps::SESSION).await?;
             work(&mut client).await

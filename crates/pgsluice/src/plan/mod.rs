@@ -69,7 +69,7 @@ impl Plan {
     /// Reads the catalogue of `target` and plans the load.
     pub async fn make(config: &Load, target: &Target, control: &Control) -> Result<Self> {
         config.check()?;
-        let Link { mut client, canceller, .. } = control.unless_stopped(open(target)).await?;
+        let Link { mut client, canceller, .. } = control.stop.unless_stopped(open(target)).await?;
         let making = async {
             let mut plan = Self::read(config, &mut client).await?;
             plan.catalogue.define_keys(&client).await?;

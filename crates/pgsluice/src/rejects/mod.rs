@@ -133,7 +133,7 @@ impl Rejects {
     pub(crate) fn admit(&self, control: &Control) -> bool {
         let most = match self.most {
             Most::Rows(rows) => rows,
-            Most::Percent(percent) => (control.rows_expected() * percent / 100.0) as u64,
+            Most::Percent(percent) => (control.progress.rows_expected() * percent / 100.0) as u64,
         };
         let admit = |count| (count < most).then_some(count + 1);
         self.count.fetch_update(Relaxed, Relaxed, admit).is_ok()
@@ -369,9 +369,11 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let rejects = self::rejects(folder.path(), Most::Percent(1.0), None);
         assert!(!rejects.admit(&control));
-        for (number, value) in
-            [(&control.rows_read, 100), (&control.bytes_read, 10), (&control.bytes_total, 20)]
-        {
+        for (number, value) in [
+            (&control.progress.rows_read, 100),
+            (&control.progress.bytes_read, 10),
+            (&control.progress.bytes_total, 20),
+        ] {
             number.store(value, Relaxed);
         }
         assert_eq!([(); 3].map(|()| rejects.admit(&control)), [true, true, false]);

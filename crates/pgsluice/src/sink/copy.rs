@@ -22,11 +22,11 @@ use super::failure::{Failure, InDoubt};
 use super::lines;
 use super::message::Message;
 use super::recheck::{Changed, Recheck};
-use super::refusal::{Sent, blame, refusal, statement_error};
+use super::refusal::{Sent, blame};
 use super::writer::Writer;
 use crate::atomic::{Atomic, Part};
 use crate::bucket::queue::{Next, Queue};
-use crate::control::Control;
+use crate::control::Progress;
 use crate::counts::outcome::Committed;
 use crate::error::Result;
 use crate::exchange::{Destination, Maker};
@@ -83,7 +83,7 @@ impl<'a> Connection<'a> {
             };
             Ok((link, recheck, writer))
         };
-        let (link, recheck, writer) = flow.control.unless_stopped(opening).await?;
+        let (link, recheck, writer) = flow.control.stop.unless_stopped(opening).await?;
         let maker = flow.exchange.map(Maker::new);
         Self { flow, queue, link, recheck, writer, maker, chunk_sizes: ChunkSizes::default(), held }
             .hold()
@@ -268,7 +268,7 @@ impl<'a> Connection<'a> {
     async fn send(&self, sink: &mut Sink, payload: &Arc<Payload>) -> Result<(), Failure> {
         self.flow.opening.row_sent();
         for message in Message::all(payload) {
-            if self.flow.control.is_stopped() {
+            if self.flow.control.stop.is_stopped() {
                 break;
             }
             sink.feed(message).await?;
@@ -286,7 +286,7 @@ impl<'a> Connection<'a> {
         rows: u64,
         payload: Option<&Payload>,
     ) -> Result<Option<u64>, Failure> {
-        if self.flow.control.is_stopped() {
+        if self.flow.control.stop.is_stopped() {
             return Ok(None);
         }
         if self.held.is_some() {
@@ -323,13 +323,12 @@ impl<'a> Connection<'a> {
     /// Commits all `rows` rows of the load, which is over then: there is nothing in between.
     async fn commit_all(&self, mut sink: Sink, rows: u64) -> Result<Option<u64>, Failure> {
         let Some(writer) = &self.writer else { return self.commit(sink, rows, None).await };
-        if self.flow.control.is_stopped() {
+        if self.flow.control.stop.is_stopped() {
             return Ok(None);
         }
         let client = &self.link.client;
         let stored = sink.as_mut().finish().await.map_err(Failure::Rows)?;
-        let fate = Fate { read: rows, inserted: stored, dropped: rows - stored, rejected: 0 };
-        let closing = writer.ledger.close(client, fate);
+        let closing = writer.ledger.close(client, Fate::of_copy(rows, stored));
         closing.await.map_err(Failure::Ledger)?;
         let in_doubt = self.in_doubt(rows);
         let outcome = client.batch_execute(sql::COMMIT).await.map_err(Failure::Rows);
@@ -340,13 +339,13 @@ impl<'a> Connection<'a> {
     /// Notes that the commit of `rows` rows is asked for.
     pub(super) fn in_doubt(&self, rows: u64) -> InDoubt<'_> {
         let asked = if self.link.client.is_closed() { 0 } else { rows };
-        InDoubt::new(&self.flow.control.rows_in_doubt, asked)
+        InDoubt::new(&self.flow.control.progress.rows_in_doubt, asked)
     }
 
     /// Counts rows that are committed.
     fn count(&self, node: NodeId, Loaded { stored, rejected, destination }: Loaded) {
-        let Control { rows_loaded, rows_rejected, rows_unseen, payloads, .. } =
-            &**self.flow.control;
+        let Progress { rows_loaded, rows_rejected, rows_unseen, payloads, .. } =
+            &self.flow.control.progress;
         payloads.fetch_add(1, Relaxed);
         rows_rejected.fetch_add(rejected, Relaxed);
         match (destination, &self.maker) {
@@ -356,43 +355,6 @@ impl<'a> Connection<'a> {
             }
             _ if self.held.is_some() => _ = rows_unseen.fetch_add(stored, Relaxed),
             _ => _ = rows_loaded.fetch_add(stored, Relaxed),
-        }
-    }
-
-    /// What was committed, in the words of an error if it was not; None if the load was stopped
-    /// before.
-    pub(super) fn judge<T>(
-        &self,
-        outcome: Option<Result<Option<T>, Failure>>,
-        sent: &[Sent],
-    ) -> Result<Option<T>> {
-        if let Some(Err(failure)) = &outcome
-            && let Some(error) = failure.answer().and_then(|error| self.link.explain(error))
-        {
-            return Err(error);
-        }
-        match outcome {
-            Some(Ok(Some(committed))) => Ok(Some(committed)),
-            Some(Ok(None)) | None => Ok(None),
-            Some(Err(Failure::Unmade(error) | Failure::Row(error) | Failure::Ledger(error))) => {
-                Err(error)
-            }
-            Some(Err(Failure::Receipts(error))) => Err(match &self.writer {
-                Some(writer) => writer.ledger.failed(&error),
-                None => statement_error(&error),
-            }),
-            // Why the server has ended the session is known where the session is.
-            Some(Err(Failure::Begin(error) | Failure::Rows(error)))
-                if error.as_db_error().is_none() =>
-            {
-                Err(lost(self.link.ending().or(Some(&error))))
-            }
-            Some(Err(Failure::Begin(error))) => Err(statement_error(&error)),
-            Some(Err(Failure::Rows(error))) => Err(refusal(self.flow, &error, sent)),
-            Some(Err(Failure::Changed(node, changed))) => Err(match changed {
-                Changed::Moved => self.flow.plan.moved(node),
-                Changed::Retyped => self.flow.plan.retyped(),
-            }),
         }
     }
 

@@ -28,7 +28,7 @@ impl Connection<'_> {
     /// crashed since, and lost what it had answered, this connection is gone as well; or, behind a pooler, has
     /// another session.
     pub(crate) async fn flush(&self) -> Result<()> {
-        if self.flow.control.is_stopped() {
+        if self.flow.control.stop.is_stopped() {
             return Ok(());
         }
         failpoint("load::flushing");
@@ -41,6 +41,6 @@ impl Connection<'_> {
             }
         };
         // A standby may be waited for.
-        self.flow.control.unless_stopped(flushing).await
+        self.flow.control.stop.unless_stopped(flushing).await
     }
 }

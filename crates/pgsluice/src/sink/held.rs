@@ -42,7 +42,7 @@ impl Connection<'_> {
             }
             Ok((session.get(0), session.get(1)))
         };
-        part.is_session(self.flow.control.unless_stopped(holding).await?);
+        part.is_session(self.flow.control.stop.unless_stopped(holding).await?);
         self.held = Some(part);
         Ok(self)
     }
@@ -52,7 +52,7 @@ impl Connection<'_> {
     pub(crate) async fn copy_all(&self, committed: &mut Committed) -> Result<()> {
         let Some(part) = &self.held else { return Ok(()) };
         let outcome = match self.copy(committed).await {
-            Ok(()) if !self.flow.control.is_stopped() => self.end(part, committed).await,
+            Ok(()) if !self.flow.control.stop.is_stopped() => self.end(part, committed).await,
             outcome => outcome,
         };
         outcome.map_err(|error| self.apart(part, error))
@@ -91,7 +91,7 @@ impl Connection<'_> {
         failpoint("atomic::ready");
         part.is_ready(committed.clone());
         let fate = loop {
-            if self.flow.control.is_stopped() {
+            if self.flow.control.stop.is_stopped() {
                 return Ok(());
             }
             if self.link.is_closed().await {
@@ -130,7 +130,7 @@ impl Connection<'_> {
         }
         outcome?;
         failpoint("atomic::committed");
-        self.flow.control.show_held();
+        self.flow.control.progress.show_held();
         Ok(())
     }
 
@@ -155,7 +155,7 @@ impl Connection<'_> {
             }
             _ => return Failure::Begin(error),
         };
-        self.flow.control.use_single_connection(why);
+        self.flow.control.attempts.use_single_connection(why);
         Failure::Ledger(Error::from(error).hint("Load with -j 1.").lasting())
     }
 
@@ -163,8 +163,8 @@ impl Connection<'_> {
     fn apart(&self, part: &Part<'_>, error: Error) -> Error {
         match error.code() {
             // As several transactions do that write to the same rows; one alone may do better.
-            Some("40P01") if !part.is_only() && !self.flow.control.is_stopped() => {
-                self.flow.control.use_single_connection(WAITED);
+            Some("40P01") if !part.is_only() && !self.flow.control.stop.is_stopped() => {
+                self.flow.control.attempts.use_single_connection(WAITED);
                 entangled()
             }
             // More patience does not help.

@@ -129,7 +129,7 @@ impl Salvage<'_, '_> {
         // A bad row that is not known lies before this one.
         let mut bad_before = None;
         while from < self.rows.len() {
-            if self.connection.flow.control.is_stopped() {
+            if self.connection.flow.control.stop.is_stopped() {
                 return Ok(false);
             }
             let to = match bad_before {

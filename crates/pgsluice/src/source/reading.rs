@@ -39,7 +39,7 @@ impl Reading {
 
     /// The next split; None when there will be none or the load was stopped.
     pub(crate) fn next(&self, control: &Control) -> Option<Split> {
-        while !control.is_stopped() {
+        while !control.stop.is_stopped() {
             let splits = self.splits.lock().unwrap_or_else(PoisonError::into_inner);
             match splits.recv_timeout(STOP_POLL) {
                 Ok(split) => return Some(split),
@@ -71,7 +71,7 @@ fn read(
     full: &SyncSender<Split>,
     empty: &Receiver<Split>,
 ) -> Vec<(String, String)> {
-    while !control.is_stopped() {
+    while !control.stop.is_stopped() {
         match reader.next(empty.try_recv().ok()) {
             Ok(Some(split)) => {
                 if !takes(&split) || full.send(split).is_err() {
@@ -79,7 +79,7 @@ fn read(
                 }
             }
             Ok(None) => break,
-            Err(error) => control.fail(error),
+            Err(error) => control.stop.fail(error),
         }
     }
     reader.ignored

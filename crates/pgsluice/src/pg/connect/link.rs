@@ -146,7 +146,7 @@ impl Canceller {
         tokio::select! {
             biased;
             outcome = &mut work => return Some(outcome),
-            () = control.stopped() => {}
+            () = control.stop.stopped() => {}
         }
         let cancelled = async {
             self.cancel().await;
@@ -168,7 +168,7 @@ impl Canceller {
         work: impl Future<Output = Result<T>>,
     ) -> Result<T> {
         let outcome = self.settle(control, work).await;
-        match (control.failure(), outcome) {
+        match (control.stop.failure(), outcome) {
             (None, Some(outcome)) => outcome,
             (failure, _) => Err(failure.unwrap_or_else(crate::Error::interrupted)),
         }

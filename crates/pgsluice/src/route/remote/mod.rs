@@ -59,7 +59,7 @@ impl<'a> RemoteKeys<'a> {
             link.client.batch_execute(sql::ASKING_SESSION).await?;
             Ok(link)
         };
-        let link = runtime.block_on(control.unless_stopped(opening))?;
+        let link = runtime.block_on(control.stop.unless_stopped(opening))?;
         let wanted = plan.router.wanted();
         let questions = &plan.catalogue.questions;
         let spelling = questions.spelling.as_ref();
@@ -123,7 +123,7 @@ impl<'a> RemoteKeys<'a> {
         };
         match runtime.block_on(link.canceller.settle(control, asking)) {
             Some(asked) => asked.map(|_| ()),
-            None => Err(control.failure().unwrap_or_else(Error::interrupted)),
+            None => Err(control.stop.failure().unwrap_or_else(Error::interrupted)),
         }
     }
 

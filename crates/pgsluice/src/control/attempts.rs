@@ -1,0 +1,61 @@
+//! What one attempt at a load leaves to the next.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What is known of a load besides the attempt that is being made.
+#[derive(Debug, Default)]
+pub struct Attempts {
+    /// Rows that earlier attempts of the load had committed.
+    rows_before: AtomicU64,
+    names: Mutex<Names>,
+}
+
+#[derive(Debug, Default)]
+struct Names {
+    /// By which name the load can be resumed, as soon as it can.
+    resume: Option<String>,
+    /// Why the next attempt must make do with one connection.
+    single_connection: Option<String>,
+}
+
+impl Attempts {
+    /// Rows that earlier attempts had committed.
+    pub(super) fn rows_before(&self) -> u64 {
+        self.rows_before.load(Relaxed)
+    }
+
+    pub(super) fn set_rows_before(&self, rows: u64) {
+        self.rows_before.store(rows, Relaxed);
+    }
+
+    /// By which name the load can be resumed, if it can.
+    pub(crate) fn resume(&self) -> Option<String> {
+        self.names().resume.clone()
+    }
+
+    /// Notes that the load can be resumed.
+    pub(crate) fn set_resume(&self, id: &str) {
+        self.names().resume.get_or_insert_with(|| id.to_owned());
+    }
+
+    /// Why the load must make do with one connection, if an attempt with several has failed for that.
+    pub(crate) fn single_connection(&self) -> Option<String> {
+        self.names().single_connection.clone()
+    }
+
+    /// Notes that several connections cannot do it.
+    pub(crate) fn use_single_connection(&self, why: &str) {
+        self.names().single_connection.get_or_insert_with(|| why.to_owned());
+    }
+
+    /// Begins with another load.
+    pub(super) fn reset(&self) {
+        self.set_rows_before(0);
+        *self.names() = Names::default();
+    }
+
+    fn names(&self) -> MutexGuard<'_, Names> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,96 @@
+//! How far a load is.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// How far a load is; read it from any thread.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Bytes of the inputs, once known; 0 while or if unknown.
+    pub bytes_total: AtomicU64,
+    /// Bytes read from the inputs.
+    pub bytes_read: AtomicU64,
+    /// Rows found in the inputs.
+    pub rows_read: AtomicU64,
+    /// Rows that were refused and left out.
+    pub rows_rejected: AtomicU64,
+    /// Rows that are committed.
+    pub rows_loaded: AtomicU64,
+    /// Rows that earlier runs of the load had committed, as far as they were met again.
+    pub rows_already: AtomicU64,
+    /// Rows that nobody sees yet: committed in tables which are to be exchanged for their leaves, or in
+    /// transactions that are held until all rows are there.
+    pub rows_unseen: AtomicU64,
+    /// Indexes that these tables need.
+    pub indexes_total: AtomicU64,
+    /// Indexes that they have.
+    pub indexes_built: AtomicU64,
+    /// Rows whose commit was asked for without an answer.
+    pub rows_in_doubt: AtomicU64,
+    /// Payloads that are committed.
+    pub payloads: AtomicU64,
+    /// What the load waits for before it begins.
+    waiting_for: Mutex<Option<String>>,
+    /// What the user is to read as soon as may be.
+    notices: Mutex<Vec<String>>,
+}
+
+impl Progress {
+    /// The rows of all inputs, as far as it can be told from those that were read.
+    pub(crate) fn rows_expected(&self) -> f64 {
+        let [rows, read, total] = [&self.rows_read, &self.bytes_read, &self.bytes_total]
+            .map(|number| number.load(Relaxed) as f64);
+        if read > 0.0 { rows * (total / read).max(1.0) } else { rows }
+    }
+
+    /// What the load waits for, if it does so before it begins.
+    pub fn waiting_for(&self) -> Option<String> {
+        self.waiting_for.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn wait_for(&self, what: Option<String>) {
+        *self.waiting_for.lock().unwrap_or_else(PoisonError::into_inner) = what;
+    }
+
+    /// What the user is to read, and has not been given yet.
+    pub fn take_notices(&self) -> Vec<String> {
+        std::mem::take(&mut *self.notices())
+    }
+
+    pub(crate) fn notice(&self, text: String) {
+        self.notices().push(text);
+    }
+
+    fn notices(&self) -> MutexGuard<'_, Vec<String>> {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts the rows that were held as committed.
+    pub(crate) fn show_held(&self) {
+        self.rows_loaded.fetch_add(self.rows_unseen.swap(0, Relaxed), Relaxed);
+    }
+
+    /// Begins to count anew.
+    pub(super) fn restart(&self) {
+        let counts = [
+            &self.bytes_read,
+            &self.rows_read,
+            &self.rows_rejected,
+            &self.rows_loaded,
+            &self.rows_already,
+            &self.rows_unseen,
+            &self.indexes_total,
+            &self.indexes_built,
+        ];
+        counts.into_iter().for_each(|count| count.store(0, Relaxed));
+    }
+
+    /// Begins with another load.
+    pub(super) fn reset(&self) {
+        self.restart();
+        let of_load = [&self.bytes_total, &self.rows_in_doubt, &self.payloads];
+        of_load.into_iter().for_each(|count| count.store(0, Relaxed));
+        self.wait_for(None);
+        self.notices().clear();
+    }
+}
