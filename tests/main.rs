@@ -23,6 +23,7 @@ mod failover;
 mod failures;
 mod lanes;
 mod ledger;
+mod library;
 mod liveness;
 mod loader;
 mod locks;

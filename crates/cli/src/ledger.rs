@@ -1,7 +1,7 @@
 //! `pgsluice ledger`: which loads the target knows, and what is in of them.
 
 use clap::{Args, Subcommand};
-use pgsluice::config::DEFAULT_LEDGER;
+use pgsluice::job::DEFAULT_LEDGER;
 use pgsluice::ledger::Run;
 use pgsluice::ledger::lookup::{self, Details, Entry, Filter, Forgotten, Settled};
 use pgsluice::{Error, Kind, Result};

@@ -7,11 +7,11 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 
 use clap::Args;
-use pgsluice::config::{DEFAULT_LEDGER, DEFAULT_SWAP_PATIENCE, Load, MaxLag, Most, Rejects};
 use pgsluice::control::Control;
 use pgsluice::counts::summary::fresh_id;
-use pgsluice::load::{self, failed};
-use pgsluice::{Error, Kind, Result};
+use pgsluice::job::{DEFAULT_LEDGER, DEFAULT_SWAP_PATIENCE, Job, MaxLag, Most, Rejects};
+use pgsluice::load::failed;
+use pgsluice::{Error, Kind, Loader, Result};
 
 use crate::options::{InputArgs, parse_name, parse_size};
 use crate::output::{print, say};
@@ -76,38 +76,27 @@ pub(crate) struct LoadArgs {
 
 /// Carries out `pgsluice load`; its exit status.
 pub(crate) fn run(args: &LoadArgs) -> Result<u8> {
-    let config = Load {
-        exchange: args.exchange,
-        atomic: args.atomic,
-        swap_patience: args.swap_patience.map_or(DEFAULT_SWAP_PATIENCE, Duration::from_secs),
-        create_partitions: args.create_partitions,
-        step: args.step.clone(),
-        rejects: args.rejects(),
-        lock_timeout: args.lock_timeout,
-        max_lag: args.max_lag,
-        load_id: Some(args.load_id.clone().unwrap_or_else(fresh_id)),
-        end_other: args.end_other,
-        ledger: (!args.no_ledger).then(|| args.ledger.clone()),
-        ..args.input.config()?
-    };
+    let job = args.job()?;
     let target = args.input.target.resolve(args.quiet)?;
     if !args.quiet {
-        say_id(&config);
+        say_id(&job);
     }
     let control = Arc::new(Control::default());
     let _watch = signals::stop(&control, failed::interrupted)?;
 
+    let rejects = job.safety.rejects.clone();
+    let loader = Loader::new(job, target);
     let done = AtomicBool::new(false);
     let summary = thread::scope(|scope| {
         let watcher = (!args.quiet).then(|| scope.spawn(|| progress::watch(&control, &done)));
         let ending = Ending { done: &done, watcher: watcher.as_ref().map(|it| it.thread()) };
-        let summary = load::load(&config, &target, &control);
+        let summary = loader.run(&control);
         drop(ending);
         summary
     })?;
 
     if !args.quiet {
-        say(&summary::text(&summary, config.rejects.as_ref()));
+        say(&summary::text(&summary, rejects.as_ref()));
     }
     if args.json {
         let json = serde_json::to_string(&summary).map_err(|error| {
@@ -120,6 +109,25 @@ pub(crate) fn run(args: &LoadArgs) -> Result<u8> {
 }
 
 impl LoadArgs {
+    /// What was built of what was typed.
+    fn job(&self) -> Result<Job> {
+        let mut job = self.input.job()?;
+        job.target.create_partitions = self.create_partitions;
+        job.target.step.clone_from(&self.step);
+        let safety = &mut job.safety;
+        safety.exchange = self.exchange;
+        safety.atomic = self.atomic;
+        safety.swap_patience =
+            self.swap_patience.map_or(DEFAULT_SWAP_PATIENCE, Duration::from_secs);
+        safety.rejects = self.rejects();
+        safety.lock_timeout = self.lock_timeout;
+        safety.max_lag = self.max_lag;
+        safety.load_id = Some(self.load_id.clone().unwrap_or_else(fresh_id));
+        safety.end_other = self.end_other;
+        safety.ledger = (!self.no_ledger).then(|| self.ledger.clone());
+        Ok(job)
+    }
+
     fn rejects(&self) -> Option<Rejects> {
         let file = self.reject_file.clone()?;
         Some(Rejects { file, most: self.max_rejects? })
@@ -159,12 +167,12 @@ fn parse_max_lag(text: &str) -> std::result::Result<MaxLag, String> {
 }
 
 /// Says by which name the load can be resumed, as long as there is somebody to read it.
-fn say_id(config: &Load) {
-    match &config.load_id {
-        Some(id) if config.keeps_ledger() => {
+fn say_id(job: &Job) {
+    match &job.safety.load_id {
+        Some(id) if job.keeps_ledger() => {
             say(&format!("load {id}: if it is stopped, --load-id {id} resumes it"));
         }
-        _ if config.ledger.is_none() => {
+        _ if job.safety.ledger.is_none() => {
             say("no ledger is kept, as asked: if the load is stopped, it cannot be resumed");
         }
         _ => {}

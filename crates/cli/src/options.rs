@@ -1,8 +1,8 @@
 //! The options that `load`, `plan` and `verify` share: what is read, and how it is written.
 
 use clap::{Args, ValueEnum};
-use pgsluice::config::{self, Load, Sink};
 use pgsluice::core::format::{Format, Syntax};
+use pgsluice::job::{Job, Sink};
 use pgsluice::source::Header;
 use pgsluice::{Error, Kind, Result};
 
@@ -93,39 +93,27 @@ enum HeaderName {
 
 impl InputArgs {
     /// What was built of what was typed.
-    pub(crate) fn config(&self) -> Result<Load> {
-        let config = Load {
-            files: self.files.clone(),
-            table: self.table.clone(),
-            format: self.format()?,
-            header: match self.header {
-                None | Some(HeaderName::False) => Header::Absent,
-                Some(HeaderName::True) => Header::Skip,
-                Some(HeaderName::Match) => Header::Match,
-            },
-            columns: self.columns.as_deref().map(parse_columns).transpose()?,
-            jobs: self.jobs.unwrap_or_else(Load::default_jobs),
-            memory: self.memory.unwrap_or(config::DEFAULT_MEMORY),
-            few_rows: self.few_rows,
-            binary: self.wire != Some(WireName::Text),
-            sink: if self.sink == Some(SinkName::Null) { Sink::Null } else { Sink::Copy },
-            threads: self.threads,
-            native: !self.no_native,
-            self_test: !self.no_self_test,
-            exchange: false,
-            atomic: false,
-            swap_patience: config::DEFAULT_SWAP_PATIENCE,
-            end_other: false,
-            rejects: None,
-            lock_timeout: None,
-            max_lag: None,
-            create_partitions: false,
-            step: None,
-            load_id: None,
-            ledger: Some(config::DEFAULT_LEDGER.to_owned()),
+    pub(crate) fn job(&self) -> Result<Job> {
+        let mut job = Job::new(&self.table);
+        job.input.files.clone_from(&self.files);
+        job.input.format = self.format()?;
+        job.input.header = match self.header {
+            None | Some(HeaderName::False) => Header::Absent,
+            Some(HeaderName::True) => Header::Skip,
+            Some(HeaderName::Match) => Header::Match,
         };
-        config.check()?;
-        Ok(config)
+        job.input.columns = self.columns.as_deref().map(parse_columns).transpose()?;
+        job.target.sink = if self.sink == Some(SinkName::Null) { Sink::Null } else { Sink::Copy };
+        let speed = &mut job.speed;
+        speed.jobs = self.jobs.unwrap_or(speed.jobs);
+        speed.memory = self.memory.unwrap_or(speed.memory);
+        speed.few_rows = self.few_rows;
+        speed.binary = self.wire != Some(WireName::Text);
+        speed.threads = self.threads;
+        speed.native = !self.no_native;
+        job.safety.self_test = !self.no_self_test;
+        job.check()?;
+        Ok(job)
     }
 
     fn format(&self) -> Result<Format> {
@@ -154,7 +142,7 @@ impl InputArgs {
                 for (name, given) in [("QUOTE", &self.quote), ("ESCAPE", &self.escape)] {
                     if given.is_some() {
                         let message = format!("COPY {name} requires CSV mode");
-                        return Err(Error::new(Kind::Usage, message).hint("Add --format csv."));
+                        return Err(Error::new(Kind::Usage, message).with_hint("Add --format csv."));
                     }
                 }
             }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use clap::Args;
-use pgsluice::config::Load;
 use pgsluice::core::catalog::{KeyColumn, NodeId, Tree};
 use pgsluice::core::format::{Format, Syntax};
 use pgsluice::inspect::preview::Preview;
 use pgsluice::inspect::selftest::{self, SelfTest};
+use pgsluice::job::Job;
 use pgsluice::partitions::{self, Missing};
 use pgsluice::plan::Plan;
 use pgsluice::{Error, Result};
@@ -39,30 +39,28 @@ pub(crate) struct PlanArgs {
 
 /// Carries out `pgsluice plan`.
 pub(crate) fn run(args: &PlanArgs) -> Result<()> {
-    let config = Load {
-        step: args.step.clone(),
-        exchange: args.exchange,
-        atomic: args.atomic,
-        ..args.input.config()?
-    };
-    pgsluice::source::resolve(&config.files)?;
+    let mut job = args.input.job()?;
+    job.target.step.clone_from(&args.step);
+    job.safety.exchange = args.exchange;
+    job.safety.atomic = args.atomic;
+    pgsluice::source::resolve(&job.input.files)?;
     let target = args.input.target.resolve(false)?;
     let control = Arc::default();
     let _watch = signals::stop(&control, |_| Error::interrupted())?;
-    let plan = pgsluice::runtime()?.block_on(Plan::make(&config, &target, &control))?;
+    let plan = pgsluice::runtime()?.block_on(Plan::make(&job, &target, &control))?;
     let missing = if args.full {
-        partitions::find(&config, &plan, &target, &control)?
+        partitions::find(&job, &plan, &target, &control)?
     } else {
-        let preview = Preview::of(&config, &plan, &target, &control)?;
+        let preview = Preview::of(&job, &plan, &target, &control)?;
         Missing { preview, ..Missing::default() }
     };
     let preview = &missing.preview;
     let mut lines = Vec::new();
     describe_table(&plan, &mut lines);
-    describe_input(&config, &plan, &mut lines);
+    describe_input(&job, &plan, &mut lines);
     describe_sample(&plan, preview, args.full, &mut lines);
     describe_fallbacks(&plan, preview, args.full, &mut lines);
-    if config.self_test {
+    if job.safety.self_test {
         let ask = selftest::ask(&plan, &preview.samples, &target, &control);
         lines.push(describe_self_test(pgsluice::runtime()?.block_on(ask)?));
     }
@@ -103,7 +101,7 @@ fn keys(tree: &Tree, plan: &Plan) -> Vec<(String, u64)> {
     keys
 }
 
-fn describe_input(config: &Load, plan: &Plan, lines: &mut Vec<String>) {
+fn describe_input(job: &Job, plan: &Plan, lines: &mut Vec<String>) {
     let Format { delimiter, null, syntax } = &plan.format;
     let name = match syntax {
         Syntax::Text => "text",
@@ -115,14 +113,14 @@ fn describe_input(config: &Load, plan: &Plan, lines: &mut Vec<String>) {
     lines.push(format!("columns  {}", plan.catalogue.columns.join(", ")));
     let wire = if plan.encoder.is_some() { "binary" } else { "text" };
     lines.push(format!("wire     {wire}"));
-    let jobs = plan.jobs(config);
+    let jobs = plan.jobs(job);
     lines.push(format!(
         "load     {}, {} of memory",
         count(jobs as u64, "connection", "connections"),
-        bytes(config.memory as u64)
+        bytes(job.speed.memory as u64)
     ));
     lines.push("ledger   receipts in schema pgsluice, which the first load makes".to_owned());
-    if config.atomic {
+    if job.safety.atomic {
         let how =
             if jobs > 1 { "prepared transactions, committed together" } else { "one transaction" };
         lines.push(format!("atomic   {how}"));

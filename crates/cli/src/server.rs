@@ -105,7 +105,8 @@ fn url(args: PlaceArgs) -> Result<()> {
         None => {
             let directory = server.directory().display();
             let message = format!("the embedded PostgreSQL in \"{directory}\" is not running");
-            Err(Error::new(Kind::Connection, message).hint("Start it with: pgsluice server start"))
+            Err(Error::new(Kind::Connection, message)
+                .with_hint("Start it with: pgsluice server start"))
         }
     }
 }
@@ -130,7 +131,10 @@ fn watch(server: &Embedded, stopped: &Receiver<()>) -> Result<()> {
     while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(WATCH) {
         if server.has_crashed() {
             return Err(Error::new(Kind::Connection, "the embedded PostgreSQL ended by itself")
-                .hint(format!("Its log is \"{}\".", server.directory().join("log").display())));
+                .with_hint(format!(
+                    "Its log is \"{}\".",
+                    server.directory().join("log").display()
+                )));
         }
         if !server.is_running() {
             say("the embedded PostgreSQL was stopped");

@@ -1,7 +1,7 @@
 //! The end of a load for people: what went where, and what did not go the fastest way.
 
-use pgsluice::config::Rejects;
 use pgsluice::counts::summary::{Fallback, Summary};
+use pgsluice::job::Rejects;
 
 use crate::output::{bytes, count, grouped};
 

@@ -24,11 +24,11 @@ pub(crate) struct VerifyArgs {
 
 /// Carries out `pgsluice verify`; a difference is an error.
 pub(crate) fn run(args: &VerifyArgs) -> Result<()> {
-    let config = args.input.config()?;
+    let job = args.input.job()?;
     let target = args.input.target.resolve(args.json)?;
     let control = Arc::default();
     let _watch = signals::stop(&control, |_| Error::interrupted())?;
-    let audit = verify(&config, &target, args.subset, &control);
+    let audit = verify(&job, &target, args.subset, &control);
     let audit = pgsluice::runtime()?.block_on(audit)?;
     if args.json {
         let json = serde_json::to_string(&audit).map_err(|error| {

@@ -1,10 +1,9 @@
 //! The Rust API of pgsluice: plan and load, the partition tree, and the embedded server.
 //!
-//! [`load::load`] is the whole flow; [`config`] says what can be asked of it.
+//! [`Loader::run`] is the whole flow; a [`Job`] says what can be asked of it.
 
 mod atomic;
 mod bucket;
-pub mod config;
 pub mod control;
 pub mod counts;
 pub mod embedded;
@@ -12,6 +11,7 @@ pub mod error;
 pub mod exchange;
 mod fate;
 pub mod inspect;
+pub mod job;
 pub mod ledger;
 pub mod load;
 pub mod partitions;
@@ -23,7 +23,13 @@ mod sink;
 pub mod source;
 pub mod testing;
 
+pub use control::Control;
+pub use counts::summary::Summary;
 pub use error::kind::Kind;
 pub use error::{Error, Result};
+pub use job::Job;
+pub use load::Loader;
+pub use pg::conninfo::Target;
 pub use pg::runtime::runtime;
 pub use pgsluice_core as core;
+pub use source::Header;

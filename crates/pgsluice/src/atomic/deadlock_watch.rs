@@ -52,11 +52,11 @@ fn report(watched: Result<()>, control: &Control) {
 pub(crate) fn entangled() -> Error {
     let message = "connections of this load wait for each other's rows";
     Error::new(Kind::Server, message)
-        .sqlstate("40P01")
-        .detail(
+        .with_sqlstate("40P01")
+        .with_detail(
             "Rows with the same unique key, or a trigger that writes to one row for all, are in several \
              of its transactions.",
         )
-        .hint("Load with -j 1.")
+        .with_hint("Load with -j 1.")
         .lasting()
 }

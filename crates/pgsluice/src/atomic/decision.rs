@@ -77,7 +77,7 @@ async fn judge(
 ) -> Result<()> {
     let Some(client) = atomic.lock_session.lock().take().filter(|_| atomic.is_prepared()) else {
         return Err(Error::new(Kind::Server, "internal error: a transaction is not prepared")
-            .sqlstate("XX000"));
+            .with_sqlstate("XX000"));
     };
     let reader_barrier =
         ReaderBarrier { plan, target, control, lock_session: &client, ledger, patience };
@@ -146,7 +146,7 @@ pub(crate) async fn abandon(
     let patience = if error.kind() == Kind::Interrupted { BRIEFLY } else { ROLLBACK_TIMEOUT };
     match tokio::time::timeout(patience, roll_back(atomic, ledger, target)).await {
         Ok(Ok(())) => error,
-        _ => error.detail(format!(
+        _ => error.with_detail(format!(
             "Transactions of this load may be left prepared, and keep their locks: to run it again \
              with --load-id {0}, or pgsluice ledger forget {0}, rolls them back.",
             ledger.id()

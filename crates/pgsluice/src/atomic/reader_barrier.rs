@@ -111,12 +111,14 @@ impl ReaderBarrier<'_> {
         let table = self.plan.tree.nodes[ROOT].relation.label();
         let message = format!("others held locks on table {table} for too long");
         Error::new(Kind::Server, message)
-            .sqlstate("55P03")
-            .detail(format!(
+            .with_sqlstate("55P03")
+            .with_detail(format!(
                 "The rows were not committed: for {} s there was no moment without a reader.",
                 self.patience.as_secs()
             ))
-            .hint("Load with a longer --swap-patience, or with -j 1, which needs no such moment.")
+            .with_hint(
+                "Load with a longer --swap-patience, or with -j 1, which needs no such moment.",
+            )
             .lasting()
     }
 }

@@ -15,8 +15,8 @@ use pgsluice_core::bucket::{
 };
 use pgsluice_core::catalog::NodeId;
 
-use crate::config::Load;
 use crate::control::Control;
+use crate::job::Job;
 use crate::plan::Plan;
 use crate::testing::fault::fault;
 
@@ -102,14 +102,14 @@ impl<'c> Queue<'c> {
     /// claim their rows.
     pub(crate) fn new(
         plan: &'c Plan,
-        config: &Load,
+        job: &Job,
         fillers: usize,
         control: &'c Control,
         claiming: bool,
     ) -> Self {
-        let (nodes, memory) = (plan.tree.nodes.len(), config.memory);
+        let (nodes, memory) = (plan.tree.nodes.len(), job.speed.memory);
         // What goes through the root would not go beside its leaf.
-        let few_rows = plan.exchange.as_ref().map(|_| 0).or(config.few_rows);
+        let few_rows = plan.exchange.as_ref().map(|_| 0).or(job.speed.few_rows);
         let scheduler = Scheduler::new(nodes, few_rows.unwrap_or(FEW_ROWS));
         let scheduler = if claiming { scheduler.claiming() } else { scheduler };
         let shard = || Mutex::new(Shard::new(Scheduler::count(nodes)));

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What is known of a load besides the attempt that is being made.
 #[derive(Debug, Default)]
-pub struct Attempts {
+pub(crate) struct Attempts {
     /// Rows that earlier attempts of the load had committed.
     rows_before: AtomicU64,
     names: Mutex<Names>,

@@ -113,18 +113,18 @@ fn refuse(differing: Vec<String>) -> Result<()> {
         return Ok(());
     }
     let mut error = Error::new(Kind::Internal, "the rows of the load do not add up")
-        .sqlstate("XX000")
-        .hint(
+        .with_sqlstate("XX000")
+        .with_hint(
             "This is a bug in pgsluice: please report it. Do not trust the table's content before you \
              have compared it with the input: pgsluice verify.",
         );
     for difference in differing.iter().take(NAMED) {
-        error = error.detail(format!("{difference}."));
+        error = error.with_detail(format!("{difference}."));
     }
     match differing.len().saturating_sub(NAMED) {
         0 => Err(error),
-        1 => Err(error.detail("The rows of another table do not add up either.")),
-        more => Err(error.detail(format!("The rows of {more} others do not add up either."))),
+        1 => Err(error.with_detail("The rows of another table do not add up either.")),
+        more => Err(error.with_detail(format!("The rows of {more} others do not add up either."))),
     }
 }
 

@@ -6,11 +6,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use pgsluice_core::catalog::{NodeId, ROOT};
 use serde::Serialize;
 
-use crate::config::{Load, Sink};
 pub use crate::counts::first_row::FirstRow;
 use crate::counts::first_row::Opening;
 use crate::counts::outcome::Outcome;
 use crate::fate::Fate;
+use crate::job::{Job, Sink};
 use crate::plan::Plan;
 
 /// A finished load. The names of the fields are those of `--json`.
@@ -86,7 +86,7 @@ impl Summary {
         id: &str,
         plan: &Plan,
         outcome: &Outcome,
-        config: &Load,
+        job: &Job,
         bytes_read: u64,
         opening: &Opening,
     ) -> Self {
@@ -110,13 +110,13 @@ impl Summary {
             bytes_read,
             seconds: opening.elapsed().as_secs_f64(),
             first_row: opening.first_row(),
-            jobs: plan.jobs(config),
+            jobs: plan.jobs(job),
             leaves: routed.leaves().len(),
             exchanged: outcome.exchanged.leaves,
             partitions_created: Vec::new(),
             wire: if plan.encoder.is_some() { "binary" } else { "text" },
             lanes: Lanes { native, server, slow: routed.rows() - native - server },
-            fallbacks: fallbacks(plan, config, outcome),
+            fallbacks: fallbacks(plan, job, outcome),
             was_finished: false,
         }
     }
@@ -206,7 +206,7 @@ fn detours(plan: &Plan, outcome: &Outcome) -> BTreeMap<String, (Vec<NodeId>, u64
     detours
 }
 
-fn fallbacks(plan: &Plan, config: &Load, outcome: &Outcome) -> Vec<Fallback> {
+fn fallbacks(plan: &Plan, job: &Job, outcome: &Outcome) -> Vec<Fallback> {
     let mut rows_by: BTreeMap<(String, String), u64> = BTreeMap::new();
     for (&(node, cause), &rows) in &outcome.routed.stops {
         *rows_by.entry(plan.explain(node, cause)).or_default() += rows;
@@ -238,7 +238,7 @@ fn fallbacks(plan: &Plan, config: &Load, outcome: &Outcome) -> Vec<Fallback> {
     for (&not_encodable, &rows) in &outcome.routed.not_encodable {
         rows_by.insert(plan.explain_not_encodable(not_encodable), rows);
     }
-    if config.sink == Sink::Null {
+    if job.target.sink == Sink::Null {
         let sent = outcome.committed.rows_sent();
         rows_by.insert(("nothing was sent".to_owned(), "as asked".to_owned()), sent);
     } else if let Some(Fallback { what, why, rows }) = dropped(outcome.committed.rows_skipped()) {

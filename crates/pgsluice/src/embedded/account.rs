@@ -35,7 +35,7 @@ impl Account {
             .map(|User { uid, gid, name, .. }| Self(Some(Ids { uid, gid, name })))
             .ok_or_else(|| {
                 Error::new(Kind::Server, "PostgreSQL does not run as root, and there is no user \"postgres\" or \"nobody\" to run it as")
-                    .hint("Run pgsluice as an ordinary user, or add a user: useradd --system postgres")
+                    .with_hint("Run pgsluice as an ordinary user, or add a user: useradd --system postgres")
             })
     }
 

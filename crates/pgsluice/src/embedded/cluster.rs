@@ -65,7 +65,7 @@ impl Initdb<'_> {
         }
         let said = output.map(|output| output.stderr).unwrap_or_default();
         Err(Error::new(Kind::Server, "initdb could not make the embedded server's cluster")
-            .detail(String::from_utf8_lossy(&said).trim()))
+            .with_detail(String::from_utf8_lossy(&said).trim()))
     }
 
     fn attempt(&self, locale: &[&str]) -> Result<Output> {
@@ -141,5 +141,5 @@ fn append(path: &Path, text: &str) -> Result<()> {
 fn unreachable(path: &Path, account: &Account) -> Error {
     let name = account.name().unwrap_or("this user");
     Error::new(Kind::Server, format!("the server would run as {name}, who cannot enter \"{}\"", path.display()))
-        .hint("Name another directory with --data or PGSLUICE_HOME, or allow others to pass (chmod o+x) each directory above it.")
+        .with_hint("Name another directory with --data or PGSLUICE_HOME, or allow others to pass (chmod o+x) each directory above it.")
 }

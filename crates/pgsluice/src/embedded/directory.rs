@@ -64,7 +64,7 @@ impl Directory {
                     self.0.display()
                 ),
             )
-            .hint("Name a directory that is new or that pgsluice made."));
+            .with_hint("Name a directory that is new or that pgsluice made."));
         }
         let owner = fs::metadata(&self.0).map_err(failed("read", &self.0))?.uid();
         // Root writes files in here, which is safe only where nobody else can plant links.
@@ -73,7 +73,7 @@ impl Directory {
                 Kind::Usage,
                 format!("\"{}\" belongs to another user (uid {owner})", self.0.display()),
             )
-            .hint("Run pgsluice as that user, or name another directory."));
+            .with_hint("Run pgsluice as that user, or name another directory."));
         }
         Ok(())
     }
@@ -131,7 +131,7 @@ impl Directory {
                 Kind::Server,
                 format!("\"{}\" is not a private directory of the server's user", path.display()),
             )
-            .hint("Remove it, or set PGSLUICE_HOME to a shorter path."));
+            .with_hint("Remove it, or set PGSLUICE_HOME to a shorter path."));
         }
         Ok(path)
     }
@@ -163,7 +163,7 @@ pub(super) fn home() -> Result<PathBuf> {
         .map(|share| share.join("pgsluice"))
         .ok_or_else(|| {
             Error::new(Kind::Server, "no place for the embedded server: HOME is not set")
-                .hint("Set PGSLUICE_HOME to a directory of your own.")
+                .with_hint("Set PGSLUICE_HOME to a directory of your own.")
         })
 }
 

@@ -47,8 +47,8 @@ impl Launch<'_> {
             sleep(10 * POLL);
         }
         Err(Error::new(Kind::Server, format!("PostgreSQL {} did not start", self.binaries.version))
-            .detail(last_lines(&said, 12))
-            .hint(format!("The whole log is \"{}\".", self.directory.log().display())))
+            .with_detail(last_lines(&said, 12))
+            .with_hint(format!("The whole log is \"{}\".", self.directory.log().display())))
     }
 
     /// One start; the inner error is what the server wrote to its log before it gave up.

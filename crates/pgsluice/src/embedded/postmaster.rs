@@ -84,7 +84,7 @@ impl Postmaster {
                     Kind::Server,
                     format!("could not stop the embedded server (pid {}): {errno}", self.pid),
                 )
-                .hint("Stop it as the user who started it."));
+                .with_hint("Stop it as the user who started it."));
             }
         }
         let begin = Instant::now();
@@ -94,7 +94,7 @@ impl Postmaster {
                     Kind::Server,
                     format!("the embedded server (pid {}) is still shutting down", self.pid),
                 )
-                .hint("Look into its log, beside its data directory, and try again."));
+                .with_hint("Look into its log, beside its data directory, and try again."));
             }
             sleep(POLL);
         }

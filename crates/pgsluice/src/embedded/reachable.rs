@@ -22,7 +22,7 @@ pub(super) fn reach(binaries: Binaries, account: &Account) -> Result<Binaries> {
             Kind::Server,
             format!("the programs in \"{}\" do not run", binaries.bin.display()),
         )
-        .hint("Try them: postgres --version; initdb --version"));
+        .with_hint("Try them: postgres --version; initdb --version"));
     };
     let copy = copied(&binaries)?;
     if runs(&copy, account) {
@@ -32,7 +32,7 @@ pub(super) fn reach(binaries: Binaries, account: &Account) -> Result<Binaries> {
         Kind::Server,
         format!("the user {name} cannot run the programs in \"{}\"", copy.bin.display()),
     )
-    .hint(format!("Set PGSLUICE_HOME to a directory that {name} can reach.")))
+    .with_hint(format!("Set PGSLUICE_HOME to a directory that {name} can reach.")))
 }
 
 fn runs(binaries: &Binaries, account: &Account) -> bool {

@@ -76,14 +76,14 @@ impl Error {
 
     /// Adds a sentence of detail; several are joined by new lines.
     #[must_use]
-    pub fn detail(mut self, detail: impl Into<String>) -> Self {
+    pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
         append(&mut self.0.detail, detail.into());
         self
     }
 
     /// Adds the next step to take.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         append(&mut self.0.hint, hint.into());
         self
     }
@@ -109,7 +109,7 @@ impl Error {
 
     /// Sets PostgreSQL's five-character code.
     #[must_use]
-    pub fn sqlstate(mut self, code: impl Into<String>) -> Self {
+    pub fn with_sqlstate(mut self, code: impl Into<String>) -> Self {
         self.0.sqlstate = Some(code.into());
         self
     }
@@ -123,7 +123,7 @@ impl Error {
 
     /// Sets the column that the error is about.
     #[must_use]
-    pub fn column(mut self, column: impl Into<String>) -> Self {
+    pub fn with_column(mut self, column: impl Into<String>) -> Self {
         self.0.column = Some(column.into());
         self
     }
@@ -133,9 +133,29 @@ impl Error {
         self.0.kind
     }
 
+    /// What went wrong, on one line.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// Sentences that say more, one in each line.
+    pub fn detail(&self) -> Option<&str> {
+        self.0.detail.as_deref()
+    }
+
+    /// The next step to take.
+    pub fn hint(&self) -> Option<&str> {
+        self.0.hint.as_deref()
+    }
+
     /// PostgreSQL's five-character code, where there is one.
-    pub fn code(&self) -> Option<&str> {
+    pub fn sqlstate(&self) -> Option<&str> {
         self.0.sqlstate.as_deref()
+    }
+
+    /// The column that the error is about, if it is about one.
+    pub fn column(&self) -> Option<&str> {
+        self.0.column.as_deref()
     }
 
     /// The row's place in the input, where one row is to blame.
@@ -190,12 +210,12 @@ impl From<tokio_postgres::Error> for Error {
 impl From<&DbError> for Error {
     fn from(db: &DbError) -> Self {
         let code = db.code().code();
-        let mut report = Self::new(sqlstate::kind(code), db.message()).sqlstate(code);
+        let mut report = Self::new(sqlstate::kind(code), db.message()).with_sqlstate(code);
         if let Some(detail) = db.detail() {
-            report = report.detail(detail);
+            report = report.with_detail(detail);
         }
         match db.hint().or(sqlstate::next_step(code)) {
-            Some(hint) => report.hint(hint),
+            Some(hint) => report.with_hint(hint),
             None => report,
         }
     }

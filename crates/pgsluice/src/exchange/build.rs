@@ -97,7 +97,7 @@ fn safe(step: &Definition) -> String {
 fn refused(plan: &Plan, node: NodeId, step: &Definition, error: tokio_postgres::Error) -> Error {
     let leaf = plan.tree.nodes[node].relation.label();
     let blames_row = error.code().is_some_and(|code| sqlstate::blames_row(code.code()));
-    let error =
-        Error::from(error).detail(format!("It was to be {} {} of {leaf}.", step.kind, step.name));
+    let error = Error::from(error)
+        .with_detail(format!("It was to be {} {} of {leaf}.", step.kind, step.name));
     if blames_row { error.of_kind(Kind::Data) } else { error }
 }

@@ -27,10 +27,10 @@ use tokio_postgres::Client;
 
 use self::shadow::Shadow;
 pub(crate) use self::shadow::{Destination, Maker};
-use crate::config::Load;
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
+use crate::job::Job;
 use crate::ledger::Ledger;
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
@@ -127,7 +127,7 @@ impl<'a> Exchange<'a> {
     /// Builds what the tables lack, and puts them in the places of their leaves.
     pub(crate) async fn finish(
         &self,
-        config: &Load,
+        job: &Job,
         target: &Target,
         control: &Control,
         receipts: Option<(&Ledger, &Splits)>,
@@ -136,8 +136,8 @@ impl<'a> Exchange<'a> {
         if leaves.is_empty() {
             return Ok(());
         }
-        build::build(self.plan, &leaves, config.jobs, target, control).await?;
-        let swapping = swap::swap(self, &leaves, config.swap_patience, control, receipts);
+        build::build(self.plan, &leaves, job.speed.jobs, target, control).await?;
+        let swapping = swap::swap(self, &leaves, job.safety.swap_patience, control, receipts);
         let moved = self.lock_session.canceller.unless_stopped(control, swapping).await?;
         self.moved.store(moved, Relaxed);
         Ok(())
@@ -171,7 +171,7 @@ impl<'a> Exchange<'a> {
         };
         match tokio::time::timeout(patience, dropping).await {
             Ok(Ok(())) => error,
-            _ => error.detail(
+            _ => error.with_detail(
                 "Tables named pgsluice_new_ and a number may be left: the next load --exchange \
                  drops them.",
             ),
@@ -209,8 +209,8 @@ async fn dropped(client: &Client) -> Result<()> {
 fn in_use(plan: &Plan, holder: Option<String>) -> Error {
     let table = plan.tree.nodes[ROOT].relation.label();
     let error = Error::new(Kind::Server, format!("another load exchanges partitions of {table}"))
-        .sqlstate("55006")
-        .hint("Wait until it has ended, or load without --exchange.");
+        .with_sqlstate("55006")
+        .with_hint("Wait until it has ended, or load without --exchange.");
     let said = holder.map(|holder| format!("{holder} holds the advisory lock of the exchange."));
-    said.into_iter().fold(error, Error::detail)
+    said.into_iter().fold(error, Error::with_detail)
 }

@@ -65,12 +65,12 @@ pub(super) async fn swap(
             Ok(moved) => return Ok(moved),
             Err(error) => error,
         };
-        if error.code().map(policy::of) != Some(Policy::Retry) {
+        if error.sqlstate().map(policy::of) != Some(Policy::Retry) {
             return Err(error);
         }
         let pause = backoff.pause();
         if began.elapsed() + pause >= patience {
-            return Err(error.detail(format!(
+            return Err(error.with_detail(format!(
                 "The new partitions were not swapped in: others held locks on the table for {} s.",
                 patience.as_secs()
             )));
@@ -166,12 +166,12 @@ impl Swap<'_> {
         let Some((node, what)) = self.differs(&oids).await? else { return Ok(()) };
         let leaf = self.plan.tree.nodes[node].relation.label();
         let message = format!("table {leaf} was altered during the load");
-        let error = Error::new(Kind::Server, message).sqlstate("55000").hint("Load again.");
+        let error =
+            Error::new(Kind::Server, message).with_sqlstate("55000").with_hint("Load again.");
         Err(match what {
-            Differs::Obstacle(why) => error.detail(format!("Now {why}.")),
-            Differs::Thing(difference) => {
-                error.detail(format!("It is about its {} {}.", difference.kind, difference.name))
-            }
+            Differs::Obstacle(why) => error.with_detail(format!("Now {why}.")),
+            Differs::Thing(difference) => error
+                .with_detail(format!("It is about its {} {}.", difference.kind, difference.name)),
         })
     }
 
@@ -257,9 +257,11 @@ impl Swap<'_> {
             }
         };
         Err(Error::new(Kind::Server, format!("cannot exchange {leaf}: {why}"))
-            .sqlstate("0A000")
-            .detail(detail)
-            .hint("Disable the event trigger that changes new tables, or load without --exchange."))
+            .with_sqlstate("0A000")
+            .with_detail(detail)
+            .with_hint(
+                "Disable the event trigger that changes new tables, or load without --exchange.",
+            ))
     }
 
     async fn commit(&self) -> Result<()> {

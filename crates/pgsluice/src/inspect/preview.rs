@@ -8,10 +8,10 @@ use pgsluice_core::encode::NotEncodable;
 use pgsluice_core::parse::Fields;
 use pgsluice_core::route::Cause;
 
-use crate::config::{Load, SAMPLE_ROWS};
 use crate::control::Control;
 use crate::error::Result;
 use crate::inspect::selftest::Samples;
+use crate::job::{Job, SAMPLE_ROWS};
 use crate::pg::conninfo::Target;
 use crate::plan::{Answered, Plan};
 use crate::route::routing::{Reached, Routing};
@@ -37,13 +37,13 @@ pub struct Preview {
 impl Preview {
     /// Routes the first [`SAMPLE_ROWS`] rows of each input. Sends nothing but keys that the server
     /// must evaluate.
-    pub fn of(config: &Load, plan: &Plan, target: &Target, control: &Control) -> Result<Self> {
-        Self::read(config, plan, target, control, SAMPLE_ROWS, |_, _, _, _| Ok(()))
+    pub fn of(job: &Job, plan: &Plan, target: &Target, control: &Control) -> Result<Self> {
+        Self::read(job, plan, target, control, SAMPLE_ROWS, |_, _, _, _| Ok(()))
     }
 
     /// Routes the first `limit` rows of each input, and shows `stopped` those that reach no leaf.
     pub(crate) fn read(
-        config: &Load,
+        job: &Job,
         plan: &Plan,
         target: &Target,
         control: &Control,
@@ -52,9 +52,10 @@ impl Preview {
     ) -> Result<Self> {
         let mut preview = Self::default();
         let mut routing = Routing::new(plan, control, target);
-        for input in source::resolve(&config.files)? {
+        for input in source::resolve(&job.input.files)? {
             let columns = &plan.catalogue.columns;
-            let mut reader = Reader::new(Arc::from([input]), &plan.format, config.header, columns);
+            let mut reader =
+                Reader::new(Arc::from([input]), &plan.format, job.input.header, columns);
             let mut left = limit;
             let mut used = None;
             while left > 0 {

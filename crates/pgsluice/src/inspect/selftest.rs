@@ -277,8 +277,8 @@ fn is_about_a_value(error: &tokio_postgres::Error) -> bool {
 
 fn unable(error: Error) -> Error {
     error
-        .detail("The self-test could not ask the server where keys belong.")
-        .hint("--no-self-test loads without; the server still checks every row's partition.")
+        .with_detail("The self-test could not ask the server where keys belong.")
+        .with_hint("--no-self-test loads without; the server still checks every row's partition.")
 }
 
 fn disagreement(
@@ -299,11 +299,11 @@ fn disagreement(
     let relation = plan.tree.nodes[leaf].relation.label();
     let message = format!("self-test: {relation} is not the partition of {}", key.join(", "));
     Error::new(Kind::Server, message)
-        .sqlstate("XX000")
-        .detail(format!("Its partition constraint is: {constraint}"))
-        .detail("No row was sent.")
-        .hint("This is a bug in pgsluice: please report it with the detail above.")
-        .hint("--no-native leaves every row to the server, and loads.")
+        .with_sqlstate("XX000")
+        .with_detail(format!("Its partition constraint is: {constraint}"))
+        .with_detail("No row was sent.")
+        .with_hint("This is a bug in pgsluice: please report it with the detail above.")
+        .with_hint("--no-native leaves every row to the server, and loads.")
 }
 
 #[cfg(test)]

@@ -17,10 +17,10 @@ use serde::Serialize;
 use tokio_postgres::types::Oid;
 use tokio_postgres::{Client, IsolationLevel, Transaction};
 
-use crate::config::Load;
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
+use crate::job::Job;
 use crate::pg::audit;
 use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
@@ -78,21 +78,16 @@ pub struct Leaf {
 }
 
 /// Compares the table with the inputs: exactly these rows, or with `subset` at least these.
-pub async fn verify(
-    config: &Load,
-    target: &Target,
-    subset: bool,
-    control: &Control,
-) -> Result<Audit> {
-    let inputs: Arc<[source::Input]> = source::resolve(&config.files)?.into();
-    let plan = Plan::make(config, target, control).await?;
+pub async fn verify(job: &Job, target: &Target, subset: bool, control: &Control) -> Result<Audit> {
+    let inputs: Arc<[source::Input]> = source::resolve(&job.input.files)?.into();
+    let plan = Plan::make(job, target, control).await?;
     let Link { mut client, canceller, .. } = control.stop.unless_stopped(open(target)).await?;
-    let comparing = compare(config, &plan, inputs, &mut client, subset);
+    let comparing = compare(job, &plan, inputs, &mut client, subset);
     canceller.unless_stopped(control, comparing).await
 }
 
 async fn compare(
-    config: &Load,
+    job: &Job,
     plan: &Plan,
     inputs: Arc<[source::Input]>,
     client: &mut Client,
@@ -101,7 +96,7 @@ async fn compare(
     client.batch_execute(audit::SESSION).await?;
     let transaction =
         client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).start().await?;
-    let reader = Reader::new(inputs, &plan.format, config.header, &plan.catalogue.columns);
+    let reader = Reader::new(inputs, &plan.format, job.input.header, &plan.catalogue.columns);
     copy_input(plan, &transaction, reader).await?;
     let mut comparison = Comparison::new(plan, &transaction);
     let audit = comparison.run(subset).await?;
@@ -114,7 +109,7 @@ async fn copy_input(plan: &Plan, transaction: &Transaction<'_>, mut reader: Read
     let columns = &plan.catalogue.columns;
     let create = audit::create_input(&plan.tree.nodes[ROOT].relation.to_string(), columns);
     transaction.batch_execute(&create).await.map_err(|error| {
-        Error::from(error).hint(
+        Error::from(error).with_hint(
             "verify reads the input into a temporary table: it needs the privileges SELECT on the \
              table and TEMPORARY on the database.",
         )
@@ -127,8 +122,8 @@ async fn copy_input(plan: &Plan, transaction: &Transaction<'_>, mut reader: Read
             return error;
         }
         error
-            .detail(format!("The server was at: {context}"))
-            .detail("Lines are counted over all inputs, without headers.")
+            .with_detail(format!("The server was at: {context}"))
+            .with_detail("Lines are counted over all inputs, without headers.")
     };
     let mut sink = pin!(transaction.copy_in::<_, Bytes>(&copy).await.map_err(refused)?);
     let mut used = None;

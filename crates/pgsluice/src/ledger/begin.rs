@@ -16,11 +16,11 @@ use super::past::Past;
 use super::receipts::Receipts;
 use super::run::Run;
 use super::settle::{settle, settle_own};
-use crate::config::Load;
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::fate::Fate;
+use crate::job::Job;
 use crate::pg::connect::connect_for_own;
 use crate::pg::conninfo::Target;
 use crate::pg::ledger::{self as sql, Access, Found, Named, NewLoad};
@@ -46,7 +46,7 @@ pub(crate) enum Begun {
 /// Begins a load, or takes it up. That is durable before any row of this attempt: a server that has lost it
 /// when it comes up again would take the rows for those of another one.
 pub(crate) async fn begin(
-    config: &Load,
+    job: &Job,
     (named, run): (&Named, &Run),
     plan: &Plan,
     inputs: &[Input],
@@ -57,13 +57,13 @@ pub(crate) async fn begin(
     client.batch_execute(NO_LOCK_TIMEOUT).await?;
     let table = &plan.tree.nodes[ROOT].relation;
     let columns = &plan.catalogue.columns;
-    let own = own_terms(config, &plan.format, plan.catalogue.version)?;
+    let own = own_terms(job, &plan.format, plan.catalogue.version)?;
     // The user's search_path is one of the terms, and of no use for anything else.
     let now = sql::terms_now(client, &own, table, columns).await?;
     client.batch_execute(&format!("{PG_CATALOG_ONLY}; {DURABLE}")).await?;
     named.schema.make(client, Access::Write).await?;
-    let is_exclusive = keep_out((named, run), client, config.end_other, control).await?;
-    let end_other = config.end_other && is_exclusive;
+    let is_exclusive = keep_out((named, run), client, job.safety.end_other, control).await?;
+    let end_other = job.safety.end_other && is_exclusive;
     wait_for((named, is_exclusive), end_other, client, target, control).await?;
     let Some(found) = named.find(client).await? else {
         let (sources_json, run) = (json(&sources)?, json(run)?);
@@ -145,7 +145,7 @@ async fn wait_for(
 
 /// Refuses what is not the load that was begun.
 fn check(found: &Found, plan: &Plan, now: &str, sources: &[Fingerprint]) -> Result<()> {
-    let refuse = |message: String| Err(Error::new(Kind::Server, message).sqlstate("55000"));
+    let refuse = |message: String| Err(Error::new(Kind::Server, message).with_sqlstate("55000"));
     if found.relation != plan.catalogue.facts[ROOT].oid {
         return refuse("this load was begun into another table".to_owned());
     }
@@ -162,7 +162,7 @@ fn check(found: &Found, plan: &Plan, now: &str, sources: &[Fingerprint]) -> Resu
 
 /// What to do about a load that cannot be taken up.
 pub(crate) fn refuse(error: Error, id: &str) -> Error {
-    error.hint(format!(
+    error.with_hint(format!(
         "Resume it as it was begun; or end it by: pgsluice ledger forget {id}. Its rows stay in the \
          table."
     ))
@@ -250,8 +250,8 @@ impl Ledger {
 fn emptied() -> Error {
     let message = "a partition is unlogged, and the server has crashed since this load was begun";
     Error::new(Kind::Server, message)
-        .sqlstate("55000")
-        .detail("What was loaded into it is gone, and no receipt says so.")
+        .with_sqlstate("55000")
+        .with_detail("What was loaded into it is gone, and no receipt says so.")
 }
 
 async fn insert_tree(client: &Client, named: &Named, number: i32, layout: &Layout) -> Result<()> {
@@ -288,7 +288,7 @@ pub(super) fn receipt(row: &Row) -> Receipt {
 }
 
 /// What decides how the input is read and routed, as far as the server does not know it; as JSON.
-fn own_terms(config: &Load, format: &Format, version: u32) -> Result<String> {
+fn own_terms(job: &Job, format: &Format, version: u32) -> Result<String> {
     let Format { delimiter, null, syntax } = format;
     let byte = |byte: u8| match char::from(byte) {
         plain if byte.is_ascii_graphic() => plain.to_string(),
@@ -297,8 +297,8 @@ fn own_terms(config: &Load, format: &Format, version: u32) -> Result<String> {
     let mut terms = BTreeMap::from([
         ("delimiter", byte(*delimiter)),
         ("null", String::from_utf8_lossy(null).into_owned()),
-        ("header", (config.header != Header::Absent).to_string()),
-        ("native", config.native.to_string()),
+        ("header", (job.input.header != Header::Absent).to_string()),
+        ("native", job.speed.native.to_string()),
         ("rules", RULES.to_string()),
         ("PostgreSQL", (version / 10_000).to_string()),
     ]);
@@ -317,7 +317,7 @@ fn own_terms(config: &Load, format: &Format, version: u32) -> Result<String> {
 
 /// The statement that writes a load of a handful of rows, which is over when it is committed.
 pub(crate) fn new_handful(
-    config: &Load,
+    job: &Job,
     (named, run): (&Named, &Run),
     (table, columns): (&Relation, &[String]),
     (format, version): (&Format, u32),
@@ -325,7 +325,7 @@ pub(crate) fn new_handful(
     rows: u64,
 ) -> Result<String> {
     let sources = json(&Fingerprint::of_all(inputs)?)?;
-    let (own, run) = (own_terms(config, format, version)?, json(run)?);
+    let (own, run) = (own_terms(job, format, version)?, json(run)?);
     let terms = sql::terms(&own, table, columns);
     let new =
         NewLoad { named, table, terms: &terms, sources: &sources, run: &run, finished: Some(rows) };
@@ -341,5 +341,5 @@ pub(super) fn parse<T: serde::de::DeserializeOwned>(text: &str) -> Result<T> {
 }
 
 fn unreadable(error: &serde_json::Error) -> Error {
-    Error::new(Kind::Server, format!("the ledger cannot be read: {error}")).sqlstate("XX001")
+    Error::new(Kind::Server, format!("the ledger cannot be read: {error}")).with_sqlstate("XX001")
 }

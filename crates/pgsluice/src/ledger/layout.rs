@@ -125,7 +125,7 @@ impl Layout {
         let message = format!(
             "the partitions have changed, and which rows are in is not known: of {relation}, {why}"
         );
-        Error::new(Kind::Server, message).sqlstate("0A000")
+        Error::new(Kind::Server, message).with_sqlstate("0A000")
     }
 }
 

@@ -145,8 +145,8 @@ pub async fn forget(target: &Target, schema: &str, id: &str) -> Result<Settled> 
     }
     let settled = session.forget(id).await?.ok_or_else(|| {
         Error::new(Kind::Server, format!("load {id} is running"))
-            .sqlstate("55006")
-            .hint("Stop it first, or wait until it has ended.")
+            .with_sqlstate("55006")
+            .with_hint("Stop it first, or wait until it has ended.")
     })?;
     exchange::drop_leftovers(&session.client).await?;
     Ok(settled)
@@ -287,6 +287,6 @@ impl Session {
 
 fn unknown(id: &str) -> Error {
     Error::new(Kind::Server, format!("load {id} is not in the ledger"))
-        .sqlstate("02000")
-        .hint("pgsluice ledger list says which are.")
+        .with_sqlstate("02000")
+        .with_hint("pgsluice ledger list says which are.")
 }

@@ -41,10 +41,10 @@ pub(crate) use self::seen::Claimant;
 use self::settle::Settled;
 pub(crate) use self::withdraw::withdraw;
 pub(crate) use self::writing::{Statements, Writing};
-use crate::config::Load;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::fate::Fate;
+use crate::job::Job;
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::ledger::{self as sql, Access, Named, Schema, trust};
@@ -56,8 +56,8 @@ use crate::testing::failpoint::failpoint;
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The load `id` in the ledger, if one is kept.
-pub(crate) fn named(config: &Load, id: &str) -> Option<Named> {
-    let schema = config.ledger.as_deref().filter(|_| config.keeps_ledger())?;
+pub(crate) fn named(job: &Job, id: &str) -> Option<Named> {
+    let schema = job.safety.ledger.as_deref().filter(|_| job.keeps_ledger())?;
     Some(Named::new(&Schema::new(schema), id))
 }
 
@@ -128,7 +128,7 @@ impl Ledger {
     /// The error for a load that somebody else has begun again, or has forgotten.
     pub(crate) fn overtaken(&self) -> Error {
         let message = format!("load {} was taken over by another run, or forgotten", self.id());
-        Error::new(Kind::Server, message).sqlstate("55006").detail(
+        Error::new(Kind::Server, message).with_sqlstate("55006").with_detail(
             "Nothing that this run had under way is committed; what it committed before, the other \
              one knows.",
         )
@@ -220,7 +220,7 @@ impl Ledger {
     pub(crate) fn begun_otherwise(&self) -> Error {
         let message =
             format!("load {} was begun without --atomic, and has rows in the table", self.id());
-        Error::new(Kind::Usage, message).hint("Resume it without --atomic.")
+        Error::new(Kind::Usage, message).with_hint("Resume it without --atomic.")
     }
 
     /// Marks the load as finished, in the transaction that `client` is in: all rows are in when that is

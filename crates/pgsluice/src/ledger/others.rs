@@ -77,9 +77,9 @@ pub(super) async fn end(named: &Named, client: &Client, holders: &[Holder]) -> R
 fn may_not_end(named: &Named, holder: &Holder) -> Error {
     let message = format!("permission denied to end the other run of load {}", named.id);
     Error::new(Kind::Server, message)
-        .sqlstate("42501")
-        .detail(format!("It has {holder}, a session of role \"{}\".", holder.role))
-        .hint(format!(
+        .with_sqlstate("42501")
+        .with_detail(format!("It has {holder}, a session of role \"{}\".", holder.role))
+        .with_hint(format!(
             "As that role, a member of pg_signal_backend or a superuser: SELECT \
              pg_terminate_backend({});",
             holder.pid
@@ -89,17 +89,17 @@ fn may_not_end(named: &Named, holder: &Holder) -> Error {
 
 fn in_use(named: &Named, other: Option<&Run>, holders: &[Holder]) -> Error {
     let message = format!("load {} is run by another process", named.id);
-    let error = Error::new(Kind::Server, message).sqlstate("55006");
+    let error = Error::new(Kind::Server, message).with_sqlstate("55006");
     let error = match other {
-        Some(Run { user, host, pid, since, .. }) => error.detail(format!(
+        Some(Run { user, host, pid, since, .. }) => error.with_detail(format!(
             "User \"{user}\" has run it on \"{host}\", as process {pid}, since {since}."
         )),
         None => error,
     };
     let error =
-        holders.iter().fold(error, |error, holder| error.detail(format!("It has {holder}.")));
+        holders.iter().fold(error, |error, holder| error.with_detail(format!("It has {holder}.")));
     error
-        .hint(
+        .with_hint(
             "Wait until it has ended. If it is dead and has left its sessions behind, end these: run \
              the same command with --end-other.",
         )

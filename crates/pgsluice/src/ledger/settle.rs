@@ -66,9 +66,11 @@ async fn end_all(client: &Client, named: &Named) -> Result<Settled> {
 fn of_another(named: &Named, Prepared { name, owner, .. }: &Prepared) -> Error {
     let message = format!("load {} has transactions that role \"{owner}\" has prepared", named.id);
     Error::new(Kind::Server, message)
-        .sqlstate("42501")
-        .detail(format!("Only that role may end \"{name}\", by what the ledger says of the load."))
-        .hint(format!(
+        .with_sqlstate("42501")
+        .with_detail(format!(
+            "Only that role may end \"{name}\", by what the ledger says of the load."
+        ))
+        .with_hint(format!(
             "Resume the load as that role; or end it: pgsluice ledger forget {}, as that role.",
             named.id
         ))

@@ -176,7 +176,9 @@ impl Ledger {
         match error.as_db_error() {
             // There is no load of this attempt any more.
             Some(error) if *error.code() == SqlState::NOT_NULL_VIOLATION => self.overtaken(),
-            Some(error) => Error::from(error).detail("The server refused a row of the ledger."),
+            Some(error) => {
+                Error::from(error).with_detail("The server refused a row of the ledger.")
+            }
             None => lost(Some(error)),
         }
     }

@@ -9,13 +9,13 @@ use super::failed::with_committed;
 use super::watched::watched;
 use super::{finish, finished, lag, run, small, walk};
 use crate::atomic::Atomic;
-use crate::config::{Load, Sink};
 use crate::control::Control;
 use crate::counts::first_row::Opening;
 use crate::counts::summary::Summary;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::exchange::Exchange;
+use crate::job::{Job, Sink};
 use crate::ledger::{self, Begun, Run, refuse};
 use crate::partitions;
 use crate::pg;
@@ -30,15 +30,15 @@ use crate::testing::failpoint::failpoint;
 
 /// Makes one attempt: opens, plans and begins, runs the flow, and finishes.
 pub(super) fn attempt(
-    config: &Load,
+    job: &Job,
     (id, by): (&str, &Run),
     target: &Target,
     control: &Arc<Control>,
 ) -> Result<Summary> {
     let opening = Opening::new();
-    let inputs: Arc<[Input]> = source::resolve(&config.files)?.into();
+    let inputs: Arc<[Input]> = source::resolve(&job.input.files)?.into();
     let runtime = runtime()?;
-    if config.keeps_ledger() {
+    if job.keeps_ledger() {
         control.attempts.set_resume(id);
     }
     // Nobody asks of any other error before the first row whether there are rows in the table.
@@ -46,37 +46,38 @@ pub(super) fn attempt(
         let asks = control.may_have_rows() || error.kind() == Kind::Interrupted;
         if asks { with_committed(error, control) } else { error }
     };
-    let handful = small::load(config, (id, by), &inputs, target, control, &opening);
+    let handful = small::load(job, (id, by), &inputs, target, control, &opening);
     if let Some(summary) = runtime.block_on(handful).map_err(early)? {
         return Ok(summary);
     }
-    let created = if config.create_partitions {
-        partitions::create(config, target, control).map_err(early)?
+    let created = if job.target.create_partitions {
+        partitions::create(job, target, control).map_err(early)?
     } else {
         Vec::new()
     };
-    let beginning = begin(config, (id, by), &inputs, target, control);
+    let beginning = begin(job, (id, by), &inputs, target, control);
     // By its session others know to the end that the load is alive.
     let (plan, begun, _lock_session) = runtime.block_on(beginning).map_err(early)?;
     failpoint("load::begun");
     let ledger = match begun {
         Some(Begun::Running(ledger)) => Some(ledger),
         Some(Begun::Finished(ledger, fate)) => {
-            let read = finished::check_streams(config, &plan, &inputs, ledger, control);
+            let read = finished::check_streams(job, &plan, &inputs, ledger, control);
             read.map_err(|error| refuse(error, id))?;
             return Ok(Summary::of_finished(id, &plan, fate, &opening));
         }
         None => None,
     };
-    if let Some(ledger) = ledger.as_ref().filter(|it| config.atomic && it.is_resumed()) {
+    if let Some(ledger) = ledger.as_ref().filter(|it| job.safety.atomic && it.is_resumed()) {
         return Err(with_committed(ledger.begun_otherwise(), control));
     }
     if let Some(ledger) = &ledger {
-        let walked = walk::check(config, &plan, &inputs, ledger, target, control);
+        let walked = walk::check(job, &plan, &inputs, ledger, target, control);
         walked.map_err(|error| if is_refused(&error) { error } else { early(error) })?;
     }
-    let atomic = (config.atomic && config.sink == Sink::Copy && plan.one_statement.is_none())
-        .then(|| Atomic::new(plan.jobs(config)));
+    let atomic =
+        (job.safety.atomic && job.target.sink == Sink::Copy && plan.one_statement.is_none())
+            .then(|| Atomic::new(plan.jobs(job)));
     let exchange = plan.exchange.as_ref().map(|eligible| {
         runtime.block_on(Exchange::begin(&plan, eligible, target, control)).map_err(early)
     });
@@ -86,12 +87,12 @@ pub(super) fn attempt(
 
     let exchange = exchange.as_ref();
     let header_row = Arc::default();
-    let rejects = rejects::begin(config, id, &plan, &inputs, ledger.as_ref(), &header_row)?;
+    let rejects = rejects::begin(job, id, &plan, &inputs, ledger.as_ref(), &header_row)?;
     let flow =
         Flow::new(&plan, control, inputs, &opening, exchange, rejects.as_ref(), ledger.as_ref());
     let flow = Flow { atomic: atomic.as_ref(), ..flow };
-    let running = || run(config, target, &flow, &header_row, &runtime);
-    let mut outcome = match config.max_lag {
+    let running = || run(job, target, &flow, &header_row, &runtime);
+    let mut outcome = match job.safety.max_lag {
         Some(most) => {
             // Until it has looked once.
             control.is_paused.store(true, Relaxed);
@@ -102,23 +103,23 @@ pub(super) fn attempt(
     if let Some(error) = rejects.as_ref().and_then(|rejects| rejects.too_many(&outcome)) {
         control.stop.fail(error);
     }
-    let finished = runtime.block_on(finish::finish(config, target, &flow, &outcome));
+    let finished = runtime.block_on(finish::finish(job, target, &flow, &outcome));
     let kept = rejects.as_ref().map_or(Ok(()), Rejects::finish);
     finished.and(kept).map_err(|error| with_committed(error, control))?;
     outcome.exchanged = exchange.map(Exchange::done).unwrap_or_default();
     let bytes = control.progress.bytes_read.load(Relaxed);
-    let summary = Summary::new(id, &plan, &outcome, config, bytes, &opening);
+    let summary = Summary::new(id, &plan, &outcome, job, bytes, &opening);
     Ok(Summary { partitions_created: created, ..summary })
 }
 
 /// Whether the load cannot be resumed as it is: there is no use in saying how to.
 fn is_refused(error: &Error) -> bool {
-    matches!(error.code(), Some("55000" | "0A000"))
+    matches!(error.sqlstate(), Some("55000" | "0A000"))
 }
 
 /// The plan, and how the load begins in the ledger if one is kept, with the session that has begun it.
 async fn begin(
-    config: &Load,
+    job: &Job,
     (id, by): (&str, &Run),
     inputs: &[Input],
     target: &Target,
@@ -127,18 +128,18 @@ async fn begin(
     let Link { mut client, canceller, .. } =
         control.stop.unless_stopped(connect::open(target)).await?;
     let beginning = async {
-        if config.max_lag.is_some() {
+        if job.safety.max_lag.is_some() {
             pg::lag::check_rights(&client).await?;
         }
-        let mut plan = Plan::read(config, &mut client).await?;
+        let mut plan = Plan::read(job, &mut client).await?;
         if let Some(why) = control.attempts.single_connection() {
             plan.single_connection.get_or_insert(why.to_owned());
         }
-        let Some(named) = ledger::named(config, id) else { return Ok((plan, None)) };
+        let Some(named) = ledger::named(job, id) else { return Ok((plan, None)) };
         let of_load = (&named, by);
         plan.catalogue.read_reads(&client).await?;
         let begun =
-            ledger::begin(config, of_load, &plan, inputs, (&mut client, target), control).await?;
+            ledger::begin(job, of_load, &plan, inputs, (&mut client, target), control).await?;
         Ok((plan, Some(begun)))
     };
     let (plan, begun) = canceller.unless_stopped(control, beginning).await?;

@@ -16,25 +16,24 @@ pub(crate) fn with_committed(error: Error, control: &Control) -> Error {
     let rows = control.rows_in();
     let in_doubt = control.progress.rows_in_doubt.load(Relaxed);
     let error = match rows {
-        0 => error.detail("No row of this load is in the table."),
-        rows => error.detail(format!(
+        0 => error.with_detail("No row of this load is in the table."),
+        rows => error.with_detail(format!(
             "{rows} rows of this load were committed before and are in the table."
         )),
     };
     let error = match control.attempts.resume() {
         // What does not add up now will not when it is resumed.
         _ if rows + in_doubt == 0 || error.kind() == Kind::Internal => error,
-        Some(id) => error.hint(format!(
+        Some(id) => error.with_hint(format!(
             "To load the others, run the same command with --load-id {id}: pgsluice load ... \
              --load-id {id}"
         )),
-        None => {
-            error.hint("Remove them before you load the same input again, or it will double them.")
-        }
+        None => error
+            .with_hint("Remove them before you load the same input again, or it will double them."),
     };
     match in_doubt {
         0 => error,
-        rows => error.detail(format!(
+        rows => error.with_detail(format!(
             "Whether {rows} more are there is not known: the server did not answer their COMMIT."
         )),
     }

@@ -6,29 +6,29 @@ use std::sync::atomic::Ordering::Relaxed;
 use tokio::runtime::Runtime;
 
 use crate::atomic::{Atomic, Decision, decision};
-use crate::config::{Load, Sink};
 use crate::counts::outcome::{Outcome, Tally};
 use crate::counts::reconcile;
 use crate::error::{Error, Result};
+use crate::job::{Job, Sink};
 use crate::pg::conninfo::Target;
 use crate::sink::flow::Flow;
 
 /// Ends a load that has gone well so far.
 pub(crate) async fn finish(
-    config: &Load,
+    job: &Job,
     target: &Target,
     flow: &Flow<'_>,
     outcome: &Outcome,
 ) -> Result<()> {
     if let Some(atomic) = flow.atomic {
-        return finish_at_once(config, target, (flow, atomic), outcome).await;
+        return finish_at_once(job, target, (flow, atomic), outcome).await;
     }
     let swapping = async {
         flow.control.stop.failure().map_or(Ok(()), Err)?;
         check(flow, outcome, target).await?;
         let Some(exchange) = flow.exchange else { return Ok(()) };
         let receipts = flow.ledger.map(|ledger| (ledger, &flow.splits));
-        exchange.finish(config, target, flow.control, receipts).await
+        exchange.finish(job, target, flow.control, receipts).await
     };
     if let Err(error) = swapping.await {
         return Err(match flow.exchange {
@@ -37,7 +37,7 @@ pub(crate) async fn finish(
         });
     }
     match flow.ledger {
-        _ if config.sink == Sink::Null => Ok(()),
+        _ if job.target.sink == Sink::Null => Ok(()),
         Some(ledger) => {
             let check = |receipts: &_, others| match flow.plan.one_statement {
                 // Then all rows are in by one statement, which writes no receipts.
@@ -66,7 +66,7 @@ async fn check(flow: &Flow<'_>, outcome: &Outcome, target: &Target) -> Result<()
 
 /// Of rows that one connection has committed as a whole, or several have prepared.
 async fn finish_at_once(
-    config: &Load,
+    job: &Job,
     target: &Target,
     (flow, atomic): (&Flow<'_>, &Atomic),
     outcome: &Outcome,
@@ -77,8 +77,14 @@ async fn finish_at_once(
         (Decision::Open, None, Some(ledger)) => {
             let fate = outcome.fate();
             let of_load = (atomic, ledger);
-            decision::commit((flow.plan, flow.control), of_load, fate, target, config.swap_patience)
-                .await
+            decision::commit(
+                (flow.plan, flow.control),
+                of_load,
+                fate,
+                target,
+                job.safety.swap_patience,
+            )
+            .await
         }
         (Decision::Open, Some(error), Some(ledger)) => {
             Err(decision::abandon(atomic, ledger, target, error).await)

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 
-use crate::config::Load;
 use crate::control::Control;
 use crate::error::{Error, Result};
+use crate::job::Job;
 use crate::ledger::Ledger;
 use crate::plan::Plan;
 use crate::source::reading::STOP_POLL;
@@ -14,7 +14,7 @@ use crate::source::{Input, Reader};
 
 /// Reads the streams of a load that is finished: they must be what they were.
 pub(super) fn check_streams(
-    config: &Load,
+    job: &Job,
     plan: &Plan,
     inputs: &Arc<[Input]>,
     ledger: Ledger,
@@ -24,7 +24,7 @@ pub(super) fn check_streams(
         return Ok(());
     }
     let columns = &plan.catalogue.columns;
-    let mut reader = Reader::new(Arc::clone(inputs), &plan.format, config.header, columns);
+    let mut reader = Reader::new(Arc::clone(inputs), &plan.format, job.input.header, columns);
     let inputs = Arc::clone(inputs);
     let mut reading = move || {
         let mut used = None;

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use tokio_postgres::Client;
 
-use crate::config::MaxLag;
 use crate::control::Control;
 use crate::error::Result;
+use crate::job::MaxLag;
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::lag::{Follower, followers};

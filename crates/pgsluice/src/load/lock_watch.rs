@@ -110,9 +110,9 @@ fn tell(waits: &[LockWait], said: &mut Said, control: &Control) {
 fn timed_out(wait: &LockWait) -> Error {
     let seconds = wait.waited.as_secs_f64();
     Error::new(Kind::Server, "canceling statement due to lock timeout")
-        .sqlstate("55P03")
-        .detail(format!("The load waited for {} for {seconds:.1} s: {}", wait.what, wait.holder))
-        .hint(match wait.holder_pid {
+        .with_sqlstate("55P03")
+        .with_detail(format!("The load waited for {} for {seconds:.1} s: {}", wait.what, wait.holder))
+        .with_hint(match wait.holder_pid {
             0 => "See pg_prepared_xacts for the transaction: COMMIT PREPARED or ROLLBACK PREPARED ends it."
                 .to_owned(),
             pid => format!(

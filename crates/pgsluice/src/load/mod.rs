@@ -30,13 +30,13 @@ use tokio::runtime::Runtime;
 use crate::atomic::deadlock_watch::watch;
 use crate::bucket::bucketing::Bucketing;
 use crate::bucket::queue::{Filling, Queue};
-use crate::config::{Load, Sink};
 use crate::control::Control;
 use crate::counts::outcome::{Committed, Outcome, Tally};
 use crate::counts::summary::{Summary, fresh_id};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::inspect::selftest::{self, Samples};
+use crate::job::{Job, Sink};
 use crate::ledger::{self, Run, withdraw};
 use crate::pg::conninfo::Target;
 use crate::pg::runtime::runtime;
@@ -51,56 +51,93 @@ use crate::testing::fault::fault;
 use attempt::attempt;
 use watched::watched;
 
-/// Loads the inputs into the table. Blocks until all rows are committed or the load has failed;
-/// watch and stop it through `control`.
+/// Loads what a [`Job`] says into a server.
 ///
-/// On an error the rows of payloads that were committed before it stay in the table, and the
-/// error's detail says how many there are. A load that is stopped does not wait for its input: a
-/// thread that reads from a silent one ends when there is something to read.
+/// ```no_run
+/// use std::sync::Arc;
 ///
-/// What passes, the server's absence for instance, is waited for as long as `target` has patience; then
-/// the load is taken up where it was, as far as its inputs can be read again.
-pub fn load(config: &Load, target: &Target, control: &Arc<Control>) -> Result<Summary> {
-    config.check()?;
-    config.rejects.as_ref().map_or(Ok(()), rejects::check_files)?;
-    let id = config.load_id.clone().unwrap_or_else(fresh_id);
-    let by = Run::new();
-    let attempt = || attempt(config, (&id, &by), target, control);
-    let attempts = || retry::until_settled(config, target, control, attempt);
-    let attempts = || match attempts() {
-        Err(_)
-            if control.attempts.single_connection().is_some()
-                && config.is_lasting()
-                && control.begin_again() =>
-        {
-            attempts()
-        }
-        outcome => outcome,
-    };
-    let outcome = watched(attempts, |over| {
-        lock_watch::watch(config.lock_timeout, target, control, over);
-    });
-    if let (Err(error), Some(named)) = (&outcome, ledger::named(config, &id)) {
-        runtime()?.block_on(withdraw((&named, &by), error, target, control));
+/// use pgsluice::{Control, Job, Loader, Target};
+///
+/// let mut job = Job::new("measurements");
+/// job.input.files = vec!["measurements.txt".to_owned()];
+/// let target = Target::from_url("postgresql://localhost/weather")?;
+/// match Loader::new(job, target).run(&Arc::new(Control::default())) {
+///     Ok(summary) => println!("{} rows are in", summary.rows_loaded),
+///     Err(error) => eprintln!("{}: {:?} {:?}", error.message(), error.sqlstate(), error.place()),
+/// }
+/// # Ok::<(), pgsluice::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Loader {
+    job: Job,
+    target: Target,
+}
+
+impl Loader {
+    /// A loader that has not begun.
+    pub fn new(job: Job, target: Target) -> Self {
+        Self { job, target }
     }
-    outcome
+
+    /// Blocks until all rows are committed or the load has failed; watch and stop it through `control`.
+    ///
+    /// On an error the rows of payloads that were committed before it stay in the table, and the
+    /// error's detail says how many there are. A load that is stopped does not wait for its input: a
+    /// thread that reads from a silent one ends when there is something to read.
+    ///
+    /// What passes, the server's absence for instance, is waited for as long as the target has patience;
+    /// then the load is taken up where it was, as far as its inputs can be read again.
+    pub fn run(&self, control: &Arc<Control>) -> Result<Summary> {
+        control.begin();
+        let outcome = self.attempts(control);
+        control.end();
+        outcome
+    }
+
+    /// Makes attempts until one succeeds, or none can.
+    fn attempts(&self, control: &Arc<Control>) -> Result<Summary> {
+        let Self { job, target } = self;
+        job.check()?;
+        job.safety.rejects.as_ref().map_or(Ok(()), rejects::check_files)?;
+        let id = job.safety.load_id.clone().unwrap_or_else(fresh_id);
+        let by = Run::new();
+        let attempt = || attempt(job, (&id, &by), target, control);
+        let attempts = || retry::until_settled(job, target, control, attempt);
+        let attempts = || match attempts() {
+            Err(_)
+                if control.attempts.single_connection().is_some()
+                    && job.is_lasting()
+                    && control.begin_again() =>
+            {
+                attempts()
+            }
+            outcome => outcome,
+        };
+        let outcome = watched(attempts, |over| {
+            lock_watch::watch(job.safety.lock_timeout, target, control, over);
+        });
+        if let (Err(error), Some(named)) = (&outcome, ledger::named(job, &id)) {
+            runtime()?.block_on(withdraw((&named, &by), error, target, control));
+        }
+        outcome
+    }
 }
 
 /// Runs all threads to their end. Failures are in `flow.control`.
 fn run(
-    config: &Load,
+    job: &Job,
     target: &Target,
     flow: &Flow<'_>,
     header_row: &Arc<OnceLock<Vec<u8>>>,
     runtime: &Runtime,
 ) -> Outcome {
     let Flow { plan, control, inputs, .. } = flow;
-    let jobs = plan.jobs(config);
-    let routers = plan.routers(config);
-    let queue = &Queue::new(plan, config, routers, control, flow.ledger.is_some());
+    let jobs = plan.jobs(job);
+    let routers = plan.routers(job);
+    let queue = &Queue::new(plan, job, routers, control, flow.ledger.is_some());
 
     let columns = &plan.catalogue.columns;
-    let mut reader = Reader::new(Arc::clone(inputs), &plan.format, config.header, columns);
+    let mut reader = Reader::new(Arc::clone(inputs), &plan.format, job.input.header, columns);
     reader.header_row = Arc::clone(header_row);
     let counted = Arc::clone(control);
     let reading = Reading::begin(reader, control, routers, move |split| {
@@ -109,7 +146,7 @@ fn run(
         true
     });
     let (mut first, read) = (reading.next(control), &reading);
-    if let Some(split) = first.as_ref().filter(|_| config.self_test)
+    if let Some(split) = first.as_ref().filter(|_| job.safety.self_test)
         && let Err(error) = self_test(flow, split, target)
     {
         control.stop.fail(error);
@@ -122,7 +159,7 @@ fn run(
             })
             .collect();
         let connections: Vec<_> =
-            (0..jobs).map(|_| scope.spawn(move || send(config, flow, queue, target))).collect();
+            (0..jobs).map(|_| scope.spawn(move || send(job, flow, queue, target))).collect();
 
         if let Some(atomic) = flow.atomic.filter(|atomic| atomic.connections > 1) {
             scope.spawn(move || watch(atomic, control, target));
@@ -186,9 +223,9 @@ fn bucket(
 }
 
 /// Sink: one connection.
-fn send(config: &Load, flow: &Flow<'_>, queue: &Queue<'_>, target: &Target) -> Committed {
+fn send(job: &Job, flow: &Flow<'_>, queue: &Queue<'_>, target: &Target) -> Committed {
     let mut committed = Committed::default();
-    if config.sink == Sink::Null {
+    if job.target.sink == Sink::Null {
         null::drain(flow, queue, &mut committed);
         return committed;
     }
@@ -214,7 +251,7 @@ fn ended<T: Default>(control: &Control, outcome: thread::Result<T>) -> T {
     outcome.unwrap_or_else(|_| {
         control.stop.fail(
             Error::new(Kind::Server, "internal error: a thread of the load ended unexpectedly")
-                .sqlstate("XX000"),
+                .with_sqlstate("XX000"),
         );
         T::default()
     })

@@ -5,12 +5,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::config::Load;
 use crate::control::Control;
 use crate::error::backoff::Backoff;
 use crate::error::kind::Kind;
 use crate::error::policy::{self, Policy};
 use crate::error::{Error, Result};
+use crate::job::Job;
 use crate::load::failed::with_committed;
 use crate::pg::conninfo::Target;
 
@@ -30,7 +30,7 @@ const NAP: Duration = Duration::from_millis(50);
 
 /// Makes attempts until one succeeds, or fails for good. They must be of one load.
 pub(crate) fn until_settled<T>(
-    config: &Load,
+    job: &Job,
     target: &Target,
     control: &Control,
     mut attempt: impl FnMut() -> Result<T>,
@@ -41,7 +41,7 @@ pub(crate) fn until_settled<T>(
     let mut restarts = 0;
     loop {
         let error = match attempt() {
-            Err(error) if config.keeps_ledger() && config.is_lasting() => error,
+            Err(error) if job.keeps_ledger() && job.is_lasting() => error,
             outcome => return outcome,
         };
         let patience = match policy(&error) {
@@ -50,7 +50,7 @@ pub(crate) fn until_settled<T>(
             Policy::Reject | Policy::Stop => return Err(error),
         };
         // What is rolled back as a whole does not come nearer to its end, however much it was.
-        let had_rows = config.atomic && control.progress.rows_unseen.load(Relaxed) > 0;
+        let had_rows = job.safety.atomic && control.progress.rows_unseen.load(Relaxed) > 0;
         if control.progress.rows_loaded.load(Relaxed) > 0 || (had_rows && restarts < MOST_RESTARTS)
         {
             restarts += u32::from(had_rows);
@@ -74,7 +74,7 @@ pub(crate) fn until_settled<T>(
 
 /// A row that is refused is not better the next time.
 fn policy(error: &Error) -> Policy {
-    match (error.code(), error.kind()) {
+    match (error.sqlstate(), error.kind()) {
         _ if error.lasts() => Policy::Stop,
         (Some(code), Kind::Connection | Kind::Server) => policy::of(code).without_rows(),
         (None, Kind::Connection) => Policy::Wait,

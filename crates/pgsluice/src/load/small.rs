@@ -14,12 +14,12 @@ use tokio_postgres::Client;
 use tokio_postgres::error::Severity;
 use tokio_postgres::types::ToSql;
 
-use crate::config::{Load, Sink};
 use crate::control::Control;
 use crate::counts::first_row::Opening;
 use crate::counts::reconcile;
 use crate::counts::summary::Summary;
 use crate::error::{Error, Result};
+use crate::job::{Job, Sink};
 use crate::ledger::{Run, named, new_handful};
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
@@ -54,29 +54,29 @@ struct Rows {
 ///
 /// None if not: then no row is in the table.
 pub(crate) async fn load(
-    config: &Load,
+    job: &Job,
     (id, run): (&str, &Run),
     inputs: &Arc<[Input]>,
     target: &Target,
     control: &Arc<Control>,
     opening: &Opening,
 ) -> Result<Option<Summary>> {
-    if !may_be(config, inputs) {
+    if !may_be(job, inputs) {
         return Ok(None);
     }
     let link = control.stop.unless_stopped(connect::open(target)).await?;
-    let named = named(config, id);
+    let named = named(job, id);
     let loading = async {
-        let Some(table) = look(&link, config, named.as_ref()).await? else { return Ok(None) };
-        let Some(rows) = read(config, inputs, &table) else { return Ok(None) };
+        let Some(table) = look(&link, job, named.as_ref()).await? else { return Ok(None) };
+        let Some(rows) = read(job, inputs, &table) else { return Ok(None) };
         let of_load = named.as_ref().map(|named| (named, run));
-        let Some(receipt) = receipt(config, of_load, inputs, &table, &rows) else {
+        let Some(receipt) = receipt(job, of_load, inputs, &table, &rows) else {
             return Ok(None);
         };
         control.progress.bytes_read.store(rows.bytes_read, Relaxed);
         control.progress.rows_read.store(rows.count, Relaxed);
         opening.row_sent();
-        let stored = copy(&link, config, &table, (&rows, &receipt), control).await?;
+        let stored = copy(&link, job, &table, (&rows, &receipt), control).await?;
         Ok(Some((table, rows, stored)))
     };
     let outcome: Result<_, tokio_postgres::Error> =
@@ -104,12 +104,12 @@ pub(crate) async fn load(
     }
 }
 
-fn may_be(config: &Load, inputs: &[Input]) -> bool {
-    let as_usual = config.native
-        && config.few_rows.is_none()
-        && !config.create_partitions
-        && !config.exchange
-        && config.sink == Sink::Copy;
+fn may_be(job: &Job, inputs: &[Input]) -> bool {
+    let as_usual = job.speed.native
+        && job.speed.few_rows.is_none()
+        && !job.target.create_partitions
+        && !job.safety.exchange
+        && job.target.sink == Sink::Copy;
     let bytes = inputs.iter().map(|input| input.size).sum::<Option<u64>>();
     as_usual && bytes.is_some_and(|bytes| bytes <= FEW_BYTES)
 }
@@ -118,11 +118,11 @@ fn may_be(config: &Load, inputs: &[Input]) -> bool {
 /// more to be done or said. The first load makes the ledger.
 async fn look(
     link: &Link,
-    config: &Load,
+    job: &Job,
     named: Option<&Named>,
 ) -> Result<Option<Table>, tokio_postgres::Error> {
     let client = &link.client;
-    let names: [&(dyn ToSql + Sync); 1] = [&config.table];
+    let names: [&(dyn ToSql + Sync); 1] = [&job.target.table];
     let known = async {
         match named {
             Some(named) => may_be_known(named, client).await,
@@ -160,24 +160,24 @@ async fn may_be_known(named: &Named, client: &Client) -> Result<bool, tokio_post
 /// The statement that keeps the load in the ledger, or does nothing if none is kept. None if the inputs
 /// cannot be read.
 fn receipt(
-    config: &Load,
+    job: &Job,
     of_load: Option<(&Named, &Run)>,
     inputs: &[Input],
     table: &Table,
     rows: &Rows,
 ) -> Option<String> {
     let Some(of_load) = of_load else { return Some(String::new()) };
-    let format = format_for(&config.format, table.version);
-    let columns = config.columns.as_ref().unwrap_or(&table.columns);
+    let format = format_for(&job.input.format, table.version);
+    let columns = job.input.columns.as_ref().unwrap_or(&table.columns);
     let new = (&table.relation, &columns[..]);
-    new_handful(config, of_load, new, (&format, table.version), inputs, rows.count).ok()
+    new_handful(job, of_load, new, (&format, table.version), inputs, rows.count).ok()
 }
 
 /// None if the inputs are more than a handful, or not well formed.
-fn read(config: &Load, inputs: &Arc<[Input]>, table: &Table) -> Option<Rows> {
-    let columns = config.columns.as_ref().unwrap_or(&table.columns);
-    let format = format_for(&config.format, table.version);
-    let mut reader = Reader::new(Arc::clone(inputs), &format, config.header, columns);
+fn read(job: &Job, inputs: &Arc<[Input]>, table: &Table) -> Option<Rows> {
+    let columns = job.input.columns.as_ref().unwrap_or(&table.columns);
+    let format = format_for(&job.input.format, table.version);
+    let mut reader = Reader::new(Arc::clone(inputs), &format, job.input.header, columns);
     let mut rows = Rows::default();
     while let Some(split) = reader.next(None).ok()? {
         rows.count += split.rows.len() as u64;
@@ -194,14 +194,14 @@ fn read(config: &Load, inputs: &Arc<[Input]>, table: &Table) -> Option<Rows> {
 /// The number of rows that are stored and durable.
 async fn copy(
     link: &Link,
-    config: &Load,
+    job: &Job,
     table: &Table,
     (rows, receipt): (&Rows, &str),
     control: &Control,
 ) -> Result<u64, tokio_postgres::Error> {
     let client = &link.client;
-    let format = format_for(&config.format, table.version);
-    let columns = config.columns.as_deref().unwrap_or(&table.columns);
+    let format = format_for(&job.input.format, table.version);
+    let columns = job.input.columns.as_deref().unwrap_or(&table.columns);
     let copy = sql::copy_in(&table.relation, columns, Some(&format));
     let begin = format!("{}; {}; {}", sql::NO_LOCK_TIMEOUT, sql::DURABLE, sql::BEGIN);
     let (_, sink) = try_join(client.simple_query(&begin), client.copy_in(&copy)).await?;

@@ -10,10 +10,10 @@ use std::thread;
 
 use pgsluice_core::route::Scratch;
 
-use crate::config::Load;
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
+use crate::job::Job;
 use crate::ledger::{Claimant, Ledger, refuse};
 use crate::pg::conninfo::Target;
 use crate::plan::Plan;
@@ -41,7 +41,7 @@ struct Rows {
 
 /// Refuses a load whose receipts are not found in its inputs, as far as these can be read again.
 pub(crate) fn check(
-    config: &Load,
+    job: &Job,
     plan: &Plan,
     inputs: &Arc<[Input]>,
     ledger: &Ledger,
@@ -54,7 +54,7 @@ pub(crate) fn check(
     control
         .progress
         .wait_for(Some("looking in the input for the rows that are in the table".to_owned()));
-    let found = walk(config, plan, inputs, ledger, target, control);
+    let found = walk(job, plan, inputs, ledger, target, control);
     control.progress.wait_for(None);
     let is_whole = inputs.iter().all(Input::is_lasting);
     let compared = found?.compare(ledger, plan, is_whole);
@@ -62,7 +62,7 @@ pub(crate) fn check(
 }
 
 fn walk(
-    config: &Load,
+    job: &Job,
     plan: &Plan,
     inputs: &Arc<[Input]>,
     ledger: &Ledger,
@@ -70,9 +70,9 @@ fn walk(
     control: &Arc<Control>,
 ) -> Result<Found> {
     let columns = &plan.catalogue.columns;
-    let mut reader = Reader::new(Arc::clone(inputs), &plan.format, config.header, columns);
+    let mut reader = Reader::new(Arc::clone(inputs), &plan.format, job.input.header, columns);
     reader.skips_streams = true;
-    let (routers, reach) = (plan.routers(config), ledger.reach());
+    let (routers, reach) = (plan.routers(job), ledger.reach());
     let is_within = move |split: &Split| (split.start.source, split.start.offset) < reach;
     let reading = Reading::begin(reader, control, routers, is_within);
     let outcomes: Vec<thread::Result<Result<Found>>> = thread::scope(|scope| {
@@ -87,9 +87,9 @@ fn walk(
         || Error::new(Kind::Server, "internal error: a thread of the load ended unexpectedly");
     let mut found = Found::default();
     for outcome in outcomes {
-        found.add(outcome.unwrap_or_else(|_| Err(lost().sqlstate("XX000")))?);
+        found.add(outcome.unwrap_or_else(|_| Err(lost().with_sqlstate("XX000")))?);
     }
-    ended.map(|_| found).map_err(|_| lost().sqlstate("XX000"))
+    ended.map(|_| found).map_err(|_| lost().with_sqlstate("XX000"))
 }
 
 /// One thread: routes, and sends nothing.
@@ -182,15 +182,15 @@ impl Found {
             return Ok(());
         }
         let message = "the rows that are in the table are not found where the ledger has them";
-        let mut error = Error::new(Kind::Server, message).sqlstate("55000");
+        let mut error = Error::new(Kind::Server, message).with_sqlstate("55000");
         for difference in differing.iter().take(NAMED) {
-            error = error.detail(difference);
+            error = error.with_detail(difference);
         }
         let error = match differing.len().saturating_sub(NAMED) {
             0 => error,
-            more => error.detail(format!("{more} more do not agree either.")),
+            more => error.with_detail(format!("{more} more do not agree either.")),
         };
-        Err(error.detail(
+        Err(error.with_detail(
             "What leads a row to its partition has changed since the load was begun: nothing was sent.",
         ))
     }

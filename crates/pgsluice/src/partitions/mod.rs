@@ -15,11 +15,11 @@ use pgsluice_core::parse::{Fields, Value};
 use pgsluice_core::route::Cause;
 use tokio_postgres::Client;
 
-use crate::config::Load;
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::inspect::preview::Preview;
+use crate::job::Job;
 use crate::pg::bounds::{self, Literal, Literals};
 use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
@@ -56,7 +56,7 @@ pub struct Partition {
 }
 
 /// Reads all keys of the inputs. Sends nothing but those that have no partition.
-pub fn find(config: &Load, plan: &Plan, target: &Target, control: &Control) -> Result<Missing> {
+pub fn find(job: &Job, plan: &Plan, target: &Target, control: &Control) -> Result<Missing> {
     let mut gaps = Gaps::default();
     let stopped = |row: &[u8], keys: &Fields, node, cause| {
         if cause == Cause::NoPartition {
@@ -65,14 +65,14 @@ pub fn find(config: &Load, plan: &Plan, target: &Target, control: &Control) -> R
         if gaps.remembered < REMEMBERED {
             return Ok(());
         }
-        let settling = async |client: &mut Client| gaps.settle(config, plan, client).await;
+        let settling = async |client: &mut Client| gaps.settle(job, plan, client).await;
         in_session(target, control, settling)
     };
-    let preview = Preview::read(config, plan, target, control, usize::MAX, stopped)?;
+    let preview = Preview::read(job, plan, target, control, usize::MAX, stopped)?;
     let mut missing = Missing { preview, ..Missing::default() };
     if gaps.seen {
         in_session(target, control, async |client| {
-            gaps.settle(config, plan, client).await?;
+            gaps.settle(job, plan, client).await?;
             ddl::write(plan, &gaps, client, &mut missing).await
         })?;
     }
@@ -82,28 +82,29 @@ pub fn find(config: &Load, plan: &Plan, target: &Target, control: &Control) -> R
 }
 
 /// Makes the partitions that the inputs need, in one transaction; their names.
-pub(crate) fn create(config: &Load, target: &Target, control: &Control) -> Result<Vec<String>> {
-    if source::resolve(&config.files)?.iter().any(|input| input.size.is_none()) {
+pub(crate) fn create(job: &Job, target: &Target, control: &Control) -> Result<Vec<String>> {
+    if source::resolve(&job.input.files)?.iter().any(|input| input.size.is_none()) {
         let message = "--create-partitions reads the input twice, which a pipe does not allow";
-        return Err(Error::new(Kind::Usage, message)
-            .hint("Write the input to a file, or make the partitions that plan --full lists."));
+        return Err(Error::new(Kind::Usage, message).with_hint(
+            "Write the input to a file, or make the partitions that plan --full lists.",
+        ));
     }
     let mut created = Vec::new();
     loop {
-        let plan = runtime()?.block_on(Plan::make(config, target, control))?;
-        let missing = find(config, &plan, target, control)?;
+        let plan = runtime()?.block_on(Plan::make(job, target, control))?;
+        let missing = find(job, &plan, target, control)?;
         if let Some((what, why, rows)) = missing.impossible.first() {
             let message = format!("partitions of {what} cannot be made: {why}");
-            return Err(Error::new(Kind::Data, message)
-                .sqlstate("23514")
-                .detail(format!("{rows} rows need them. No row of this load is in the table.")));
+            return Err(Error::new(Kind::Data, message).with_sqlstate("23514").with_detail(
+                format!("{rows} rows need them. No row of this load is in the table."),
+            ));
         }
         let statements: Vec<&str> =
             missing.partitions.iter().flat_map(|p| &p.ddl).map(String::as_str).collect();
         in_session(target, control, async |client| {
             let transaction = client.transaction().await?;
             transaction.batch_execute(&statements.join(";\n")).await.map_err(|error| {
-                Error::from(error).detail("The partitions that the input needs were not made.")
+                Error::from(error).with_detail("The partitions that the input needs were not made.")
             })?;
             transaction.commit().await.map_err(Error::from)
         })?;
@@ -165,7 +166,7 @@ impl Gaps {
     }
 
     /// Has the server turn the remembered keys into bounds.
-    async fn settle(&mut self, config: &Load, plan: &Plan, client: &Client) -> Result<()> {
+    async fn settle(&mut self, job: &Job, plan: &Plan, client: &Client) -> Result<()> {
         self.remembered = 0;
         for (node, keys) in std::mem::take(&mut self.keys) {
             let Some(key) = &plan.tree.nodes[node].key else { continue };
@@ -178,7 +179,7 @@ impl Gaps {
                     *lists.entry((value, literal)).or_default() += rows;
                 }
             } else {
-                self.settle_range(config, plan, client, node, ty, keys).await?;
+                self.settle_range(job, plan, client, node, ty, keys).await?;
             }
         }
         Ok(())
@@ -186,7 +187,7 @@ impl Gaps {
 
     async fn settle_range(
         &mut self,
-        config: &Load,
+        job: &Job,
         plan: &Plan,
         client: &Client,
         node: NodeId,
@@ -203,7 +204,7 @@ impl Gaps {
             return Ok(());
         };
         let siblings = ranges(plan, node);
-        let step = match &config.step {
+        let step = match &job.target.step {
             Some(given) => Some(counting.step(given)),
             None => counting.usual_step(client, &siblings).await?,
         };

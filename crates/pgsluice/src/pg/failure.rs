@@ -38,12 +38,12 @@ impl Failure {
         }
     }
 
-    pub(in crate::pg) fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub(in crate::pg) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into()).filter(|hint| !hint.is_empty());
         self
     }
 
-    pub(in crate::pg) fn detail(mut self, detail: impl Into<String>) -> Self {
+    pub(in crate::pg) fn with_detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into());
         self
     }
@@ -86,20 +86,20 @@ impl Failure {
     pub(in crate::pg) fn into_error(self, later: Vec<Failure>) -> Error {
         let mut error = Error::new(Kind::Connection, &*self.text);
         if let Some(code) = self.sqlstate {
-            error = error.sqlstate(code);
+            error = error.with_sqlstate(code);
         }
         if let Some(detail) = self.detail {
-            error = error.detail(detail);
+            error = error.with_detail(detail);
         }
         if let Some(hint) = &self.hint {
-            error = error.hint(hint);
+            error = error.with_hint(hint);
         }
         for other in later {
             if other.text != self.text {
-                error = error.detail(other.text);
+                error = error.with_detail(other.text);
             }
             if let Some(hint) = other.hint.filter(|hint| Some(hint) != self.hint.as_ref()) {
-                error = error.hint(hint);
+                error = error.with_hint(hint);
             }
         }
         error
@@ -150,7 +150,7 @@ impl Failure {
         };
         let (reason, hint) = match why {
             Other(other) => match other.0.downcast_ref::<Refusal>() {
-                Some(refusal) => return Self::new(&refusal.text).hint(refusal.hint),
+                Some(refusal) => return Self::new(&refusal.text).with_hint(refusal.hint),
                 None => (other.to_string(), ""),
             },
             UnknownIssuer => (
@@ -168,7 +168,7 @@ impl Failure {
             ),
             other => (other.to_string(), ""),
         };
-        Self::new(format!("SSL error: certificate verify failed: {reason}")).hint(hint)
+        Self::new(format!("SSL error: certificate verify failed: {reason}")).with_hint(hint)
     }
 }
 

@@ -61,7 +61,9 @@ pub(crate) async fn check_rights(client: &impl GenericClient) -> Result<()> {
     }
     let role: String = row.get(1);
     Err(Error::new(Kind::Server, "permission denied for view pg_stat_replication")
-        .sqlstate("42501")
-        .detail("--max-lag looks at how far replicas are, which only pg_read_all_stats may see.")
-        .hint(format!("GRANT pg_read_all_stats TO {role}; or leave out --max-lag.")))
+        .with_sqlstate("42501")
+        .with_detail(
+            "--max-lag looks at how far replicas are, which only pg_read_all_stats may see.",
+        )
+        .with_hint(format!("GRANT pg_read_all_stats TO {role}; or leave out --max-lag.")))
 }

@@ -20,7 +20,7 @@ pub(crate) fn lost(error: Option<&tokio_postgres::Error>) -> Error {
     let lost = Error::new(Kind::Connection, "server closed the connection unexpectedly");
     // 08006 stands for every broken connection; the server itself had no chance to say so.
     match sqlstate::next_step("08006") {
-        Some(hint) => lost.hint(hint),
+        Some(hint) => lost.with_hint(hint),
         None => lost,
     }
 }

@@ -4,8 +4,8 @@ use tokio_postgres::types::Oid;
 use tokio_postgres::{GenericClient, Row};
 
 use super::introspect::Catalogue;
-use crate::config::Load;
 use crate::error::Result;
+use crate::job::Job;
 
 /// Of the tables $1, the first of which is the root: what `PREPARE TRANSACTION` refuses, what one
 /// transaction cannot see of another, whether readers can be held off for a moment, and how many locks there
@@ -30,9 +30,9 @@ SELECT pg_catalog.current_setting('max_prepared_transactions')::pg_catalog.int8,
 pub(crate) async fn obstacle(
     client: &impl GenericClient,
     catalogue: &Catalogue,
-    config: &Load,
+    job: &Job,
 ) -> Result<Option<String>> {
-    if config.ledger.is_none() {
+    if job.safety.ledger.is_none() {
         return Ok(Some("no ledger is kept, which would decide over several".to_owned()));
     }
     let oids: Vec<Oid> = catalogue.facts.iter().map(|facts| facts.oid).collect();
@@ -44,8 +44,8 @@ pub(crate) async fn obstacle(
         (!row.get::<_, bool>(4))
             .then(|| "this user may not lock the table against readers".to_owned()),
     ];
-    Ok(no_room(&row, config.jobs)
-        .or(no_locks(&row, config.jobs))
+    Ok(no_room(&row, job.speed.jobs)
+        .or(no_locks(&row, job.speed.jobs))
         .or(of_tables.into_iter().flatten().next()))
 }
 

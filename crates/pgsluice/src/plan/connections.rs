@@ -3,8 +3,8 @@
 use tokio_postgres::Client;
 
 use super::Plan;
-use crate::config::Load;
 use crate::error::Result;
+use crate::job::Job;
 use crate::pg::room;
 
 /// Sessions besides those that write and those that ask: one keeps the load's lock, one looks at locks or
@@ -16,16 +16,16 @@ impl Plan {
     /// the last ones from others.
     pub(super) async fn find_room(
         &self,
-        config: &Load,
+        job: &Job,
         client: &Client,
     ) -> Result<Option<(usize, String)>> {
-        let wanted = self.jobs(config);
+        let wanted = self.jobs(job);
         if wanted == 1 {
             return Ok(None);
         }
         let (free, why) = room::connections(client).await?;
         // The session that asks goes before the others come.
-        let asking = if self.asks() { self.routers(config) } else { 0 };
+        let asking = if self.asks() { self.routers(job) } else { 0 };
         let others = asking + OWN_SESSIONS;
         let jobs = (free + 1).saturating_sub(others).max(1);
         Ok((jobs < wanted).then_some((jobs, why)))

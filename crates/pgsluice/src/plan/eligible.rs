@@ -43,7 +43,7 @@ pub(crate) async fn find(
     if tree.nodes[ROOT].key.is_none() {
         let table = tree.nodes[ROOT].relation.label();
         let message = format!("table {table} is not partitioned: it has no leaves to exchange");
-        return Err(Error::new(Kind::Usage, message).hint("Load without --exchange."));
+        return Err(Error::new(Kind::Usage, message).with_hint("Load without --exchange."));
     }
     let named = |leaf: NodeId| (facts[leaf].oid, tree.nodes[leaf].relation.to_string());
     let own: Vec<NodeId> = tree.leaves().filter(|leaf| facts[*leaf].kind == 'r').collect();
@@ -104,11 +104,11 @@ async fn refuse_obstacles(
         format!("cannot exchange {leaf}: {why}")
     });
     let Some(first) = said.next() else { return Ok(()) };
-    let error = Error::new(Kind::Server, first).sqlstate("0A000");
-    let error = said.by_ref().take(NAMED - 1).fold(error, Error::detail);
+    let error = Error::new(Kind::Server, first).with_sqlstate("0A000");
+    let error = said.by_ref().take(NAMED - 1).fold(error, Error::with_detail);
     let error = match said.count() {
         0 => error,
-        more => error.detail(format!("And {more} more.")),
+        more => error.with_detail(format!("And {more} more.")),
     };
-    Err(error.hint("Remove what stands in the way, or load without --exchange."))
+    Err(error.with_hint("Remove what stands in the way, or load without --exchange."))
 }

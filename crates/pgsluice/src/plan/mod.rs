@@ -22,10 +22,10 @@ use pgsluice_core::route::{Cause, Router};
 use tokio_postgres::Client;
 
 use self::detours::detours;
-use crate::config::Load;
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
+use crate::job::Job;
 use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
 use crate::pg::introspect::Catalogue;
@@ -67,11 +67,11 @@ pub struct Plan {
 
 impl Plan {
     /// Reads the catalogue of `target` and plans the load.
-    pub async fn make(config: &Load, target: &Target, control: &Control) -> Result<Self> {
-        config.check()?;
+    pub async fn make(job: &Job, target: &Target, control: &Control) -> Result<Self> {
+        job.check()?;
         let Link { mut client, canceller, .. } = control.stop.unless_stopped(open(target)).await?;
         let making = async {
-            let mut plan = Self::read(config, &mut client).await?;
+            let mut plan = Self::read(job, &mut client).await?;
             plan.catalogue.define_keys(&client).await?;
             Ok(plan)
         };
@@ -79,37 +79,37 @@ impl Plan {
     }
 
     /// As [`Self::make`], over a connection that is there, without the definitions of keys.
-    pub(crate) async fn read(config: &Load, client: &mut Client) -> Result<Self> {
-        let columns = config.columns.as_deref();
-        let catalogue = Catalogue::read(client, &config.table, columns).await?;
-        let mut plan = Self::new(config, catalogue);
-        if config.exchange {
+    pub(crate) async fn read(job: &Job, client: &mut Client) -> Result<Self> {
+        let columns = job.input.columns.as_deref();
+        let catalogue = Catalogue::read(client, &job.target.table, columns).await?;
+        let mut plan = Self::new(job, catalogue);
+        if job.safety.exchange {
             plan.exchange = Some(eligible::find(client, &plan.catalogue, &plan.detours).await?);
         }
-        plan.fewer_connections = plan.find_room(config, client).await?;
-        if config.atomic && plan.jobs(config) > 1 {
-            plan.single_connection = obstacle(client, &plan.catalogue, config).await?;
+        plan.fewer_connections = plan.find_room(job, client).await?;
+        if job.safety.atomic && plan.jobs(job) > 1 {
+            plan.single_connection = obstacle(client, &plan.catalogue, job).await?;
         }
         Ok(plan)
     }
 
     /// Connections that write at the same time.
-    pub fn jobs(&self, config: &Load) -> usize {
+    pub fn jobs(&self, job: &Job) -> usize {
         let why_one = self.one_statement.as_ref().or(self.single_connection.as_ref());
-        let most = self.fewer_connections.as_ref().map_or(config.jobs, |(jobs, _)| *jobs);
+        let most = self.fewer_connections.as_ref().map_or(job.speed.jobs, |(jobs, _)| *jobs);
         why_one.map_or(most, |_| 1)
     }
 
     /// Threads that route: while one waits for the server's answers another one routes.
-    pub(crate) fn routers(&self, config: &Load) -> usize {
+    pub(crate) fn routers(&self, job: &Job) -> usize {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let routers = config.threads.unwrap_or(self.jobs(config).min(processors));
+        let routers = job.speed.threads.unwrap_or(self.jobs(job).min(processors));
         routers + usize::from(self.asks())
     }
 
-    fn new(config: &Load, catalogue: Catalogue) -> Self {
+    fn new(job: &Job, catalogue: Catalogue) -> Self {
         let mut tree = catalogue.tree.clone();
-        if !config.native {
+        if !job.speed.native {
             make_opaque(&mut tree);
         }
         let tree = Arc::new(tree);
@@ -118,7 +118,7 @@ impl Plan {
             let root = tree.nodes[ROOT].relation.label();
             format!("a trigger for each statement on {root} must fire once")
         });
-        let encoder = encoder(config, &catalogue, one_statement.as_deref());
+        let encoder = encoder(job, &catalogue, one_statement.as_deref());
         let (encoder, text_only) = match encoder {
             Ok(encoder) => (Some(encoder), None),
             Err(why) => (None, Some(why)),
@@ -128,7 +128,7 @@ impl Plan {
             Some(_) => Router::over(Arc::clone(&tree), (0..catalogue.columns.len()).collect()),
             None => Router::new(Arc::clone(&tree)),
         };
-        let format = format_for(&config.format, catalogue.version);
+        let format = format_for(&job.input.format, catalogue.version);
         let parser = Parser::new(&format, router.wanted().to_vec());
         let detours = detours(&tree, &catalogue.facts);
         Self {
@@ -193,14 +193,14 @@ impl Plan {
         let [relation, root] = [node, ROOT].map(|node| self.tree.nodes[node].relation.label());
         let message = format!("table {relation} is no longer a partition of {root}");
         Error::new(Kind::Server, message)
-            .hint("It was detached, dropped, renamed or replaced after the load had begun: begin the load again.")
+            .with_hint("It was detached, dropped, renamed or replaced after the load had begun: begin the load again.")
     }
 
     /// The error for columns whose types have changed.
     pub(crate) fn retyped(&self) -> Error {
         let root = self.tree.nodes[ROOT].relation.label();
         Error::new(Kind::Server, format!("the columns of table {root} are not what they were"))
-            .hint("A column was altered, dropped or renamed after the load had begun: begin the load again.")
+            .with_hint("A column was altered, dropped or renamed after the load had begun: begin the load again.")
     }
 
     /// Why the rows of `node` go through the root, if they do and the node is not the root.
@@ -336,15 +336,15 @@ impl Plan {
 
 /// What encodes the rows; or what they are sent as text for, and why.
 fn encoder(
-    config: &Load,
+    job: &Job,
     catalogue: &Catalogue,
     one_statement: Option<&str>,
 ) -> Result<Encoder, (String, String)> {
     let all = |why: &str| Err(("all rows are sent as text".to_owned(), why.to_owned()));
-    if !config.binary {
+    if !job.speed.binary {
         return all("as asked");
     }
-    if config.rejects.is_some() && !config.is_lasting() {
+    if job.safety.rejects.is_some() && !job.is_lasting() {
         return all("a pipe cannot be read again for rows that are rejected");
     }
     // A row that cannot be encoded needs a COPY of its own.

@@ -15,11 +15,11 @@ use serde::Serialize;
 
 pub(crate) use self::before::Before;
 use self::output::Output;
-use crate::config::{self, Load, Most};
 use crate::control::Control;
 use crate::counts::outcome::Outcome;
 use crate::error::kind::Kind;
 use crate::error::{Error, Place, Result};
+use crate::job::{self, Job, Most};
 use crate::ledger::Ledger;
 use crate::plan::Plan;
 use crate::source::{Header, Input};
@@ -82,28 +82,28 @@ struct Batch {
 }
 
 /// Refuses names of what can only be written to, since rows must be read again and taken out.
-pub(crate) fn check_files(config: &config::Rejects) -> Result<()> {
-    [&config.file, &config.log()].into_iter().try_for_each(|path| output::check_regular(path))
+pub(crate) fn check_files(job: &job::Rejects) -> Result<()> {
+    [&job.file, &job.log()].into_iter().try_for_each(|path| output::check_regular(path))
 }
 
 /// Where the rejects of the load `id` go, if there may be any; `header` is set when it is read.
 pub(crate) fn begin(
-    config: &Load,
+    job: &Job,
     id: &str,
     plan: &Plan,
     inputs: &[Input],
     ledger: Option<&Ledger>,
     header: &Arc<OnceLock<Vec<u8>>>,
 ) -> Result<Option<Rejects>> {
-    let Some(rejects) = &config.rejects else { return Ok(None) };
+    let Some(rejects) = &job.safety.rejects else { return Ok(None) };
     if let Some(why) = &plan.one_statement {
         return Err(Error::new(Kind::Usage, "rows of this table cannot be rejected")
-            .detail(format!("The load is one COPY, which takes all rows or none: {why}.")));
+            .with_detail(format!("The load is one COPY, which takes all rows or none: {why}.")));
     }
     let before = ledger.filter(|ledger| !ledger.is_first()).map(|ledger| Before {
         inputs,
         format: &plan.format,
-        has_header: config.header != Header::Absent,
+        has_header: job.input.header != Header::Absent,
         rejected: ledger.rejected(),
     });
     Rejects::open(id, rejects, Arc::clone(header), before.as_ref()).map(Some)
@@ -114,18 +114,18 @@ impl Rejects {
     /// written them. In front of the first row comes what will be in `header`.
     pub(crate) fn open(
         id: &str,
-        config: &config::Rejects,
+        job: &job::Rejects,
         header: Arc<OnceLock<Vec<u8>>>,
         before: Option<&Before<'_>>,
     ) -> Result<Self> {
-        let (rows, log) = (Output::open(config.file.clone())?, Output::open(config.log())?);
+        let (rows, log) = (Output::open(job.file.clone())?, Output::open(job.log())?);
         let mut written = Written { rows, log, batches: Vec::new() };
         match before {
             Some(before) => written.take_up(id, before)?,
             None => written.check_empty()?,
         }
         let count = before.map_or(0, |before| before.rejected.len() as u64);
-        let (id, most, written) = (id.to_owned(), config.most, Mutex::new(written));
+        let (id, most, written) = (id.to_owned(), job.most, Mutex::new(written));
         Ok(Self { id, most, header, written, count: count.into() })
     }
 
@@ -263,10 +263,10 @@ mod tests {
     }
 
     fn rejects(folder: &Path, most: Most, header: Option<&str>) -> Rejects {
-        let config = config::Rejects { file: folder.join("bad.csv"), most };
+        let job = job::Rejects { file: folder.join("bad.csv"), most };
         let cell = Arc::new(OnceLock::new());
         header.into_iter().for_each(|header| _ = cell.set(header.as_bytes().to_vec()));
-        Rejects::open("id", &config, cell, None).expect("files")
+        Rejects::open("id", &job, cell, None).expect("files")
     }
 
     #[test]
@@ -293,8 +293,7 @@ mod tests {
         std::fs::write(&input, "").expect("a file");
         let source = input.display().to_string();
         let rejects = |rejected: &HashSet<(u32, u64)>, header: bool| {
-            let config =
-                config::Rejects { file: folder.path().join("bad.csv"), most: Most::Rows(9) };
+            let job = job::Rejects { file: folder.path().join("bad.csv"), most: Most::Rows(9) };
             let inputs = crate::source::resolve(std::slice::from_ref(&source)).expect("inputs");
             let before =
                 Before { inputs: &inputs, format: &Format::csv(), has_header: header, rejected };
@@ -302,7 +301,7 @@ mod tests {
             if header {
                 let _ = cell.set(b"a,b".to_vec());
             }
-            Rejects::open("id", &config, cell, Some(&before))
+            Rejects::open("id", &job, cell, Some(&before))
         };
         let reject = |offset: u64, row: &str| {
             let mut reject = reject(row);
@@ -352,8 +351,8 @@ mod tests {
     fn rows_of_another_load_are_not_written_over() {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join("bad.csv"), "1\n").expect("a file");
-        let config = config::Rejects { file: folder.path().join("bad.csv"), most: Most::Rows(1) };
-        let error = Rejects::open("id", &config, Arc::default(), None).err().expect("not empty");
+        let job = job::Rejects { file: folder.path().join("bad.csv"), most: Most::Rows(1) };
+        let error = Rejects::open("id", &job, Arc::default(), None).err().expect("not empty");
         assert!(error.to_string().contains("is not empty\nHINT"), "{error}");
     }
 

@@ -38,7 +38,7 @@ impl Output {
             return Ok(());
         }
         let message = format!("file \"{}\" is not empty", self.path.display());
-        Err(Error::new(Kind::Input, message).hint(
+        Err(Error::new(Kind::Input, message).with_hint(
             "Rows that another load has rejected may be in it: see to them first, or name another \
              file.",
         ))
@@ -101,11 +101,11 @@ pub(super) fn check_regular(path: &Path) -> Result<()> {
     }
     let message = format!("\"{}\" is not a regular file", path.display());
     Err(Error::new(Kind::Usage, message)
-        .detail(
+        .with_detail(
             "Rows are written to it before the others are committed, and are taken out again if \
              that fails.",
         )
-        .hint("Name a file that is not there yet, and remove it afterwards."))
+        .with_hint("Name a file that is not there yet, and remove it afterwards."))
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> Error {

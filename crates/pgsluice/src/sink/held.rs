@@ -156,12 +156,12 @@ impl Connection<'_> {
             _ => return Failure::Begin(error),
         };
         self.flow.control.attempts.use_single_connection(why);
-        Failure::Ledger(Error::from(error).hint("Load with -j 1.").lasting())
+        Failure::Ledger(Error::from(error).with_hint("Load with -j 1.").lasting())
     }
 
     /// The error of a connection, with what holding a transaction has to do with it.
     fn apart(&self, part: &Part<'_>, error: Error) -> Error {
-        match error.code() {
+        match error.sqlstate() {
             // As several transactions do that write to the same rows; one alone may do better.
             Some("40P01") if !part.is_only() && !self.flow.control.stop.is_stopped() => {
                 self.flow.control.attempts.use_single_connection(WAITED);
@@ -169,7 +169,7 @@ impl Connection<'_> {
             }
             // More patience does not help.
             Some("53200") if !error.lasts() => error
-                .detail(
+                .with_detail(
                     "With --atomic each leaf and index that was written stays locked to the end.",
                 )
                 .lasting(),

@@ -50,15 +50,15 @@ pub(super) fn blame(flow: &Flow<'_>, error: &tokio_postgres::Error, node: NodeId
     let shadow = shadow(flow, node);
     if let Some(shadow) = &shadow {
         let leaf = flow.plan.tree.nodes[node].relation.label();
-        report = report.detail(format!("Table {} was being built for {leaf}.", shadow.name));
+        report = report.with_detail(format!("Table {} was being built for {leaf}.", shadow.name));
     }
     if let Some(hint) = no_longer_its_row(flow, db, node) {
-        report = report.hint(hint);
+        report = report.with_hint(hint);
     }
     let context = context(flow, db, node, shadow.as_ref());
     let column = context.column().map(String::as_str).or_else(|| db.column()).map(str::to_owned);
     if let Some(column) = &column {
-        report = report.column(column);
+        report = report.with_column(column);
     }
     let reason = Reason {
         table: flow.plan.tree.nodes[node].relation.label(),
@@ -83,7 +83,7 @@ pub(super) fn refusal(flow: &Flow<'_>, error: &tokio_postgres::Error, sent: &[Se
     }
     let context = error.as_db_error().and_then(DbError::where_);
     let at = context.map(|context| format!("The server was at: {context}"));
-    at.into_iter().chain(range(flow, sent)).fold(report, Error::detail)
+    at.into_iter().chain(range(flow, sent)).fold(report, Error::with_detail)
 }
 
 /// A hint where a partition refuses a row because of its bounds: the row is another's by now.

@@ -351,7 +351,7 @@ fn original(flow: &Flow<'_>, at: RowAt, bytes: &[u8]) -> Result<Vec<u8>> {
 }
 
 fn lost_place() -> Error {
-    Error::new(Kind::Server, "internal error: a row has lost its place").sqlstate("XX000")
+    Error::new(Kind::Server, "internal error: a row has lost its place").with_sqlstate("XX000")
 }
 
 fn too_many(flow: &Flow<'_>, at: RowAt, blame: Blame, rejects: &Rejects) -> Error {
@@ -359,7 +359,7 @@ fn too_many(flow: &Flow<'_>, at: RowAt, blame: Blame, rejects: &Rejects) -> Erro
         "1" => "1 row".to_owned(),
         limit => format!("{limit} rows"),
     };
-    let report = blame.report.detail(format!("No more than {rows} may be rejected."));
+    let report = blame.report.with_detail(format!("No more than {rows} may be rejected."));
     match flow.place_of(at) {
         Some(place) => report.at(place),
         None => report,

@@ -113,8 +113,8 @@ impl Fingerprint {
 /// The error for an input that is not what it was.
 pub(crate) fn changed(how: impl AsRef<str>) -> Error {
     Error::new(Kind::Input, "the input is not the one that this load began with")
-        .sqlstate("55000")
-        .detail(format!("{}.", how.as_ref()))
+        .with_sqlstate("55000")
+        .with_detail(format!("{}.", how.as_ref()))
 }
 
 impl OfFile {

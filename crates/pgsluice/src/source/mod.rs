@@ -88,8 +88,8 @@ fn directory(path: &Path) -> Result<Vec<Input>> {
     if paths.is_empty() {
         let message = format!("directory \"{}\" has no files", path.display());
         return Err(Error::new(Kind::Input, message)
-            .detail("Subdirectories and hidden files are not looked at.")
-            .hint("Name the files, or use a pattern such as 'dir/**/*.csv'."));
+            .with_detail("Subdirectories and hidden files are not looked at.")
+            .with_hint("Name the files, or use a pattern such as 'dir/**/*.csv'."));
     }
     paths.sort();
     paths.iter().map(|path| file(path)).collect()
@@ -118,7 +118,7 @@ fn cannot_open(path: &Path, error: &io::Error) -> Error {
     let message = format!("could not open file \"{}\" for reading: {reason}", path.display());
     match error.kind() {
         io::ErrorKind::NotFound => Error::new(Kind::Input, message)
-            .hint("Relative names are looked up in the current directory."),
+            .with_hint("Relative names are looked up in the current directory."),
         _ => Error::new(Kind::Input, message),
     }
 }

@@ -220,7 +220,7 @@ impl Open {
             Ahead::End if quote.is_some() => ("unterminated CSV quoted field", "22P04"),
             Ahead::Found | Ahead::End => return Ok(()),
         };
-        let error = Error::new(Kind::Data, message).sqlstate(sqlstate);
+        let error = Error::new(Kind::Data, message).with_sqlstate(sqlstate);
         Err(self.with_quote(error, self.start, quote, input).at(self.place(self.start, input)))
     }
 
@@ -236,10 +236,11 @@ impl Open {
         let mut at = self.start;
         at.offset += u64::from(start);
         at.line += u64::from(line);
-        let error = Error::new(Kind::Data, message).sqlstate("22P04").at(self.place(at, input));
+        let error =
+            Error::new(Kind::Data, message).with_sqlstate("22P04").at(self.place(at, input));
         let error = self.with_quote(error, at, quote, input);
         match hint {
-            Some(hint) => error.hint(hint),
+            Some(hint) => error.with_hint(hint),
             None => error,
         }
     }
@@ -255,7 +256,7 @@ impl Open {
         let Some(OpenQuote { offset, lines }) = quote else { return error };
         let (offset, line) = (at.offset + u64::from(offset), at.line + u64::from(lines));
         let opened = self.place(Position { offset, line, ..at }, input);
-        error.detail(format!("The quote that is not closed is at {opened}.")).hint(
+        error.with_detail(format!("The quote that is not closed is at {opened}.")).with_hint(
             "An unbalanced quote makes one field of all that follows: close it, or double it.",
         )
     }
@@ -274,7 +275,7 @@ pub(super) fn cannot_read(input: &Input, error: &std::io::Error) -> Error {
 fn check_header(format: &Format, header: &[u8], columns: &[String], input: &Input) -> Result<()> {
     let place = || Place { source: input.name.clone(), line: 1, offset: 0 };
     let refuse =
-        |message: String| Err(Error::new(Kind::Data, message).sqlstate("22P04").at(place()));
+        |message: String| Err(Error::new(Kind::Data, message).with_sqlstate("22P04").at(place()));
     let names = Parser::new(format, Vec::new()).all(header);
     if names.len() != columns.len() {
         let (got, expected) = (names.len(), columns.len());

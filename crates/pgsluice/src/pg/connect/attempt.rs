@@ -38,7 +38,7 @@ pub(super) async fn connect(
         None => work.await,
         Some(limit) => tokio::time::timeout(limit, work).await.unwrap_or_else(|_| {
             let step = "Check host and port, or allow more time with connect_timeout.";
-            Err(vec![Failure::new("timeout expired").hint(step).moving_on()])
+            Err(vec![Failure::new("timeout expired").with_hint(step).moving_on()])
         }),
     };
     let server = candidate.describe();
@@ -93,7 +93,7 @@ async fn encrypted(
         let mut failure = candidate.explain(&error, tls.stage(), mode == SslMode::Require);
         let direct = target.tls().negotiation == SslNegotiation::Direct;
         if direct && tls.stage() == Stage::Begun && !failure.has_hint() {
-            failure = failure.hint("sslnegotiation=direct needs PostgreSQL 17 or later.");
+            failure = failure.with_hint("sslnegotiation=direct needs PostgreSQL 17 or later.");
         }
         let retry = match tls.stage() {
             Stage::Unused => false,
@@ -196,7 +196,7 @@ impl Candidate<'_> {
         let cause = error.source();
         match cause.and_then(|cause| cause.downcast_ref::<io::Error>()) {
             Some(io) if error.to_string() == "error connecting to server" => {
-                Failure::from_network(io).hint(self.unreachable())
+                Failure::from_network(io).with_hint(self.unreachable())
             }
             // Of a client's certificate the server speaks when the handshake is over.
             Some(io) if io.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) => {
@@ -207,11 +207,11 @@ impl Candidate<'_> {
             None if error.is_closed() => closed(),
             None if cause.is_some_and(|cause| cause.to_string() == "password missing") => {
                 Failure::new("no password supplied")
-                    .hint("Give it in PGPASSWORD, in ~/.pgpass, or in the connection string.")
+                    .with_hint("Give it in PGPASSWORD, in ~/.pgpass, or in the connection string.")
             }
             None if required && stage == Stage::Unused => {
                 Failure::new("server does not support SSL, but SSL was required")
-                    .hint("Turn on ssl in the server, or change sslmode.")
+                    .with_hint("Turn on ssl in the server, or change sslmode.")
             }
             None => Failure::new(chain(error)),
         }
@@ -220,7 +220,7 @@ impl Candidate<'_> {
     fn name_passfile(&self, failure: Failure) -> Failure {
         match &self.endpoint.passfile {
             Some(file) if failure.has_code("28P01") => {
-                failure.detail(format!("password retrieved from file \"{}\"", file.display()))
+                failure.with_detail(format!("password retrieved from file \"{}\"", file.display()))
             }
             _ => failure,
         }
@@ -235,7 +235,7 @@ impl Candidate<'_> {
 }
 
 fn closed() -> Failure {
-    Failure::new("server closed the connection unexpectedly").hint(
+    Failure::new("server closed the connection unexpectedly").with_hint(
         "This probably means the server terminated abnormally before or while processing the request.",
     )
     .passing()

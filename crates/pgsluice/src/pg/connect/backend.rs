@@ -71,10 +71,10 @@ impl Backend {
 /// The error for a connection whose session is not its own.
 fn shared(how: &str) -> Error {
     Error::new(Kind::Server, "the connection goes through a pooler in transaction mode")
-        .sqlstate("0A000")
-        .detail(how)
-        .detail("Settings, locks and prepared statements need a session of their own.")
-        .hint(
+        .with_sqlstate("0A000")
+        .with_detail(how)
+        .with_detail("Settings, locks and prepared statements need a session of their own.")
+        .with_hint(
             "Connect to the server itself, or to a pool in session mode; in pgbouncer that is \
              pool_mode=session of the database or the user.",
         )

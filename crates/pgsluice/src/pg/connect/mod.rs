@@ -181,7 +181,7 @@ async fn addresses(endpoint: &Endpoint, shuffle: bool) -> Result<Vec<Option<IpAd
             let why = plain_io(&error);
             let why = why.strip_prefix("failed to lookup address information: ").unwrap_or(&why);
             Err(Failure::new(format!("could not translate host name \"{host}\" to address: {why}"))
-                .hint("Check the host name: host= in the connection string, or PGHOST.")
+                .with_hint("Check the host name: host= in the connection string, or PGHOST.")
                 .moving_on())
         }
     }

@@ -74,7 +74,7 @@ fn read_place(host: &str, address: &str, port: u16, env: &Environment) -> Result
     if !address.is_empty() {
         let ip = address.parse().map_err(|_| {
             usage(format!("could not parse network address \"{address}\""))
-                .hint("hostaddr takes an IP address; a name belongs in host.")
+                .with_hint("hostaddr takes an IP address; a name belongs in host.")
         })?;
         return Ok(Place::Address(ip, Some(host.to_owned()).filter(|host| !host.is_empty())));
     }
@@ -83,7 +83,7 @@ fn read_place(host: &str, address: &str, port: u16, env: &Environment) -> Result
         Some(b'/') => Ok(Place::Socket(host.into())),
         Some(b'@') => {
             Err(usage(format!("abstract Unix-domain socket address \"{host}\" is not supported"))
-                .hint("Name the socket's directory, or a host."))
+                .with_hint("Name the socket's directory, or a host."))
         }
         Some(_) => Ok(host.parse().map_or_else(
             |_| Place::Host(host.to_owned()),

@@ -122,6 +122,6 @@ impl Keyword {
         if !self.variable.is_empty() {
             step.push_str(&format!(", or unset {}", self.variable));
         }
-        Err(Error::new(Kind::Usage, what).hint(step + "."))
+        Err(Error::new(Kind::Usage, what).with_hint(step + "."))
     }
 }

@@ -55,8 +55,9 @@ fn gather(conninfo: Option<&str>, env: &Environment) -> Result<Option<Settings>>
 /// The variable is shared with other programs, so it may name another kind of database.
 fn database_url(text: &str) -> Result<Settings> {
     let Some(rest) = url::strip_scheme(text) else {
-        return Err(usage("DATABASE_URL is not a PostgreSQL URL")
-            .hint("It begins with postgresql://. Unset it, or say where to connect to with -d."));
+        return Err(usage("DATABASE_URL is not a PostgreSQL URL").with_hint(
+            "It begins with postgresql://. Unset it, or say where to connect to with -d.",
+        ));
     };
     url::parse(rest)
 }

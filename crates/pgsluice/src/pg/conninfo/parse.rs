@@ -53,7 +53,7 @@ fn parse_pairs(text: &str) -> Result<Settings> {
 /// shown.
 fn misplaced(before: Option<&str>, open: impl FnOnce() -> Error) -> Error {
     match before.filter(|name| keywords::find(name).is_some_and(keywords::Keyword::is_secret)) {
-        Some(secret) => usage(format!("invalid connection info string after \"{secret}\"")).hint(
+        Some(secret) => usage(format!("invalid connection info string after \"{secret}\"")).with_hint(
             "A value with spaces stands in single quotes; ' and \\ within it are written \\' and \\\\.",
         ),
         None => open(),

@@ -23,13 +23,15 @@ pub(super) fn load(service: &str, file: Option<&str>, env: &Environment) -> Resu
             return Ok(settings);
         }
     }
-    Err(usage(format!("definition of service \"{service}\" not found"))
-        .hint("Services stand in ~/.pg_service.conf, or in the file that PGSERVICEFILE names."))
+    Err(usage(format!("definition of service \"{service}\" not found")).with_hint(
+        "Services stand in ~/.pg_service.conf, or in the file that PGSERVICEFILE names.",
+    ))
 }
 
 fn read_file(service: &str, path: &Path) -> Result<Option<Settings>> {
     let text = fs::read_to_string(path).map_err(|error| {
-        usage(format!("service file \"{}\" not found", path.display())).detail(error.to_string())
+        usage(format!("service file \"{}\" not found", path.display()))
+            .with_detail(error.to_string())
     })?;
     find_group(service, &text, path)
 }

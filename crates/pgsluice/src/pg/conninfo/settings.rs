@@ -30,7 +30,7 @@ impl Settings {
             || {
                 let known: Vec<&str> = choices.iter().map(|(known, _)| *known).collect();
                 usage(format!("invalid {name} value: \"{value}\""))
-                    .hint(format!("It is one of: {}.", known.join(", ")))
+                    .with_hint(format!("It is one of: {}.", known.join(", ")))
             },
         )
     }

@@ -79,7 +79,7 @@ impl Target {
         check_encoding(settings)?;
         let user = settings.get("user").map(str::to_owned).or_else(|| env.user.clone());
         let user = user.ok_or_else(|| {
-            usage("could not look up the operating-system user's name").hint("Set PGUSER.")
+            usage("could not look up the operating-system user's name").with_hint("Set PGUSER.")
         })?;
         let database = settings.get("dbname").unwrap_or(&user).to_owned();
         let mut endpoints = endpoint::list(settings, env)?;
@@ -198,7 +198,7 @@ fn check_encoding(settings: &Settings) -> Result<()> {
         return Ok(());
     }
     Err(usage(format!("client_encoding \"{encoding}\" is not supported"))
-        .hint("Set it to UTF8, or unset PGCLIENTENCODING, and give the input in UTF-8."))
+        .with_hint("Set it to UTF8, or unset PGCLIENTENCODING, and give the input in UTF-8."))
 }
 
 /// Returns the warning about a password file that must not be used.

@@ -146,7 +146,7 @@ impl Reader {
             let sql: Option<String> = row.get(5);
             let sql = sql.ok_or_else(|| {
                 let message = format!("the definition of {kind} {name} cannot be read");
-                Error::new(Kind::Server, message).hint("Load without --exchange.")
+                Error::new(Kind::Server, message).with_hint("Load without --exchange.")
             })?;
             let place = row.get::<_, i32>(0).unsigned_abs() as usize - 1;
             Ok((place, row.get(1), Definition { stage: Stage::of(row.get(2)), kind, name, sql }))

@@ -286,16 +286,16 @@ async fn find(client: &Client, table: &str) -> Result<Oid> {
     let found = client.query_one(query, &[&table]).await.map_err(|error| {
         let error = Error::from(error);
         // Not a name at all.
-        let syntax = error.code().is_some_and(|code| code.starts_with("426"));
-        if syntax { error.hint(NAMING) } else { error }
+        let syntax = error.sqlstate().is_some_and(|code| code.starts_with("426"));
+        if syntax { error.with_hint(NAMING) } else { error }
     })?;
     found.get::<_, Option<Oid>>(0).ok_or_else(|| no_such_table(table))
 }
 
 fn no_such_table(table: &str) -> Error {
     Error::new(Kind::Server, format!("relation \"{table}\" does not exist"))
-        .sqlstate("42P01")
-        .hint(NAMING)
+        .with_sqlstate("42P01")
+        .with_hint(NAMING)
 }
 
 const NAMING: &str = "Write the table as in SQL: with its schema if that is not in search_path, \
@@ -314,8 +314,8 @@ fn check_kind(row: &Row) -> Result<()> {
     };
     let name: &str = row.get("relname");
     Err(Error::new(Kind::Server, format!("cannot copy to {what} \"{name}\""))
-        .sqlstate("42809")
-        .hint("Name a table, or a view that has an INSTEAD OF INSERT trigger."))
+        .with_sqlstate("42809")
+        .with_hint("Name a table, or a view that has an INSTEAD OF INSERT trigger."))
 }
 
 /// The input's columns in order, and whether it leaves out any that could be written.
@@ -332,8 +332,8 @@ async fn input_columns(
     if let Some(unknown) = asked.iter().find(|name| !exists(name)) {
         let known: Vec<&str> = rows.iter().map(|row| row.get(0)).collect();
         return Err(Error::new(Kind::Server, format!("column \"{unknown}\" does not exist"))
-            .sqlstate("42703")
-            .hint(format!("The columns are: {}.", known.join(", "))));
+            .with_sqlstate("42703")
+            .with_hint(format!("The columns are: {}.", known.join(", "))));
     }
     check_columns(asked, &writable)?;
     let omits = writable.iter().any(|name| !asked.contains(name));
@@ -345,13 +345,13 @@ fn check_columns(asked: &[String], writable: &[String]) -> Result<()> {
     for (index, name) in asked.iter().enumerate() {
         if asked[..index].contains(name) {
             let message = format!("column \"{name}\" specified more than once");
-            return Err(Error::new(Kind::Server, message).sqlstate("42701"));
+            return Err(Error::new(Kind::Server, message).with_sqlstate("42701"));
         }
         if !writable.contains(name) {
             let message = format!("column \"{name}\" is a generated column");
             return Err(Error::new(Kind::Server, message)
-                .sqlstate("42P10")
-                .detail("Generated columns cannot be used in COPY."));
+                .with_sqlstate("42P10")
+                .with_detail("Generated columns cannot be used in COPY."));
         }
     }
     Ok(())

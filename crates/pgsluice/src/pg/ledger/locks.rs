@@ -191,9 +191,9 @@ impl Named {
         let message =
             format!("role \"{role}\" holds the advisory lock of load {} ({what})", self.id);
         Error::new(Kind::Server, message)
-            .sqlstate("55006")
-            .detail("That role may not write to the ledger: it is no session of pgsluice.")
-            .hint(format!("End it: {end} or load under another --load-id."))
+            .with_sqlstate("55006")
+            .with_detail("That role may not write to the ledger: it is no session of pgsluice.")
+            .with_hint(format!("End it: {end} or load under another --load-id."))
             .lasting()
     }
 }

@@ -133,7 +133,7 @@ pub(crate) async fn end(client: &Client, name: &str, commit: bool) -> Result<()>
     match client.batch_execute(&sql).await {
         Err(error) if error.code() == Some(&SqlState::UNDEFINED_OBJECT) => Ok(()),
         Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
-            Err(Error::from(error).of_kind(Kind::Server).detail(format!(
+            Err(Error::from(error).of_kind(Kind::Server).with_detail(format!(
                 "An earlier run of this load has left the prepared transaction \"{name}\"."
             )))
         }

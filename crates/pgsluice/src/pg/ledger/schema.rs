@@ -108,7 +108,7 @@ impl Schema {
             }
         }
         Err(Error::new(Kind::Server, format!("the ledger in schema {} cannot be made", self.0))
-            .sqlstate("55000"))
+            .with_sqlstate("55000"))
     }
 
     /// Makes the tables, on which nobody may put triggers whom the role's default privileges would let.
@@ -130,7 +130,7 @@ impl Schema {
     /// The error for `error`, with the way out where it is a lack of privileges.
     pub(crate) async fn refused(&self, client: &Client, error: tokio_postgres::Error) -> Error {
         let error = Error::from(error);
-        if error.code() != Some("42501") {
+        if error.sqlstate() != Some("42501") {
             return error;
         }
         let who = format!(
@@ -159,9 +159,9 @@ impl Schema {
     fn unknown_format(&self, comment: &str) -> Error {
         let message = format!("the ledger in schema {} is not of this version of pgsluice", self.0);
         Error::new(Kind::Server, message)
-            .sqlstate("55000")
-            .detail(format!("It says \"{comment}\", not \"{MARK}{FORMAT}\"."))
-            .hint("Keep another ledger by --ledger SCHEMA, or none by --no-ledger.")
+            .with_sqlstate("55000")
+            .with_detail(format!("It says \"{comment}\", not \"{MARK}{FORMAT}\"."))
+            .with_hint("Keep another ledger by --ledger SCHEMA, or none by --no-ledger.")
     }
 }
 

@@ -219,11 +219,11 @@ pub(super) fn refuse(schema: &Schema, answers: &[SimpleQueryMessage]) -> Result<
     let other = "Keep another ledger: --ledger SCHEMA; or none: --no-ledger.";
     let hint = mend.map_or_else(|| other.to_owned(), |mend| format!("Mend it: {mend} {other}"));
     Err(Error::new(Kind::Server, message)
-        .sqlstate("42501")
-        .detail(
+        .with_sqlstate("42501")
+        .with_detail(
             "What others can put on its tables would run with the rights of this role. They must be as \
              pgsluice makes them, and belong to this role, a superuser or the owner of the database.",
         )
-        .hint(hint)
+        .with_hint(hint)
         .lasting())
 }

@@ -58,8 +58,8 @@ pub(super) async fn upgrade(schema: &Schema, client: &Client) -> Result<()> {
     ));
     let refused = async |error: tokio_postgres::Error| {
         Error::from(error)
-            .detail(format!("The ledger in schema {} is of an older format.", schema.name()))
-            .hint("Whoever owns its tables upgrades it by: pgsluice ledger list")
+            .with_detail(format!("The ledger in schema {} is of an older format.", schema.name()))
+            .with_hint("Whoever owns its tables upgrades it by: pgsluice ledger list")
     };
     if let Err(error) = client.batch_execute(&begin).await {
         return Err(refused(error).await);

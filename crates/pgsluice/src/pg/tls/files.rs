@@ -47,12 +47,12 @@ pub(super) fn identity(certificate: &Path, key: Option<&Path>) -> Result<Identit
     let chain = read_all(certificate, "certificate")?;
     let Some(key) = key else {
         return Err(Failure::new("certificate present, but not private key file")
-            .hint("Name it in sslkey or PGSSLKEY."));
+            .with_hint("Name it in sslkey or PGSSLKEY."));
     };
     check_key_file(key)?;
     let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| {
         Failure::new(format!("could not load private key file \"{}\": {error}", key.display()))
-            .hint("It must be in PEM form and not encrypted; keys with a passphrase are not supported.")
+            .with_hint("It must be in PEM form and not encrypted; keys with a passphrase are not supported.")
     })?;
     Ok((chain, secret, key.to_owned()))
 }

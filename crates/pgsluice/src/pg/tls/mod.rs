@@ -79,7 +79,7 @@ pub(super) fn versions(
         spoken.into_iter().filter(|(v, _)| (least..=most).contains(v)).map(|(_, v)| v).collect();
     if versions.is_empty() {
         return Err(Error::new(Kind::Usage, "invalid SSL protocol version range")
-            .hint("TLSv1.2 and TLSv1.3 are supported."));
+            .with_hint("TLSv1.2 and TLSv1.3 are supported."));
     }
     Ok(versions)
 }
@@ -130,7 +130,7 @@ fn build_verifier(
     let host = match (settings.mode, host) {
         (Mode::VerifyFull, None) => {
             return Err(Failure::new("host name must be specified for a verified SSL connection")
-                .hint("Give host as well as hostaddr, or use sslmode=verify-ca."));
+                .with_hint("Give host as well as hostaddr, or use sslmode=verify-ca."));
         }
         (Mode::VerifyFull, host) => host.map(str::to_owned),
         _ => None,
@@ -152,10 +152,10 @@ fn trusted_certificates(
             "root certificate file \"{}\" does not exist",
             path.display()
         ))
-        .hint(NO_ROOT)),
+        .with_hint(NO_ROOT)),
         Root::Unknown => {
             let text = "could not get home directory to locate root certificate file";
-            Err(Failure::new(text).hint(NO_ROOT))
+            Err(Failure::new(text).with_hint(NO_ROOT))
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Every knob of a load, once: name, default and range. The command line and Python fill it in.
+//! A job: what to load from where into which table, how fast, and how carefully. Every setting stands
+//! here once, with its default and range; the command line and Python fill it in.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -32,20 +33,74 @@ pub const LONGEST_LOAD_ID: usize = 200;
 pub const SAMPLE_ROWS: usize = 10_000;
 
 /// What to load, from where, into which table, and within which bounds.
+///
+/// ```
+/// use pgsluice::core::format::Format;
+/// use pgsluice::{Header, Job};
+///
+/// let mut job = Job::new("public.measurements");
+/// job.input.files = vec!["2026-*.csv".to_owned()];
+/// job.input.format = Format::csv();
+/// job.input.header = Header::Skip;
+/// job.safety.atomic = true;
+/// job.check()?;
+/// # Ok::<(), pgsluice::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Job {
+    /// Where the rows come from.
+    pub input: InputOptions,
+    /// Where they go.
+    pub target: TargetOptions,
+    /// How fast, and with what.
+    pub speed: SpeedOptions,
+    /// How carefully.
+    pub safety: SafetyOptions,
+}
+
+/// Where rows come from, and how they are written there.
 #[derive(Clone, Debug)]
-pub struct Load {
+#[non_exhaustive]
+pub struct InputOptions {
     /// Files, directories, glob patterns, or `-` for standard input.
     pub files: Vec<String>,
-    /// The table's name as SQL takes it: perhaps qualified, perhaps quoted.
-    pub table: String,
-    /// How rows are written.
+    /// How rows are written; text as COPY has it by default.
     pub format: Format,
     /// What to do with the first row of each input.
     pub header: Header,
     /// The columns that the input has, in its order; None for all that can be written.
     pub columns: Option<Vec<String>>,
+}
+
+impl Default for InputOptions {
+    fn default() -> Self {
+        Self { files: Vec::new(), format: Format::text(), header: Header::default(), columns: None }
+    }
+}
+
+/// Where rows go.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct TargetOptions {
+    /// The table's name as SQL takes it: perhaps qualified, perhaps quoted.
+    pub table: String,
+    /// Whether partitions that rows need and the table lacks are made before the load.
+    pub create_partitions: bool,
+    /// The width of new ranges: `month`, an interval, or a number; None for their siblings'.
+    pub step: Option<String>,
+    /// Where rows go in the end.
+    pub sink: Sink,
+}
+
+/// How fast a load may be, and with what.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SpeedOptions {
     /// Connections that write at the same time.
     pub jobs: usize,
+    /// Threads that parse, route and encode; None for one a connection, and a processor.
+    pub threads: Option<usize>,
     /// Bytes for the rows that are waiting to be sent.
     pub memory: usize,
     /// Fewer rows of a leaf than this travel with those of others through the root, at the end; None for
@@ -54,12 +109,27 @@ pub struct Load {
     /// Whether rows are sent in binary where every column has a codec; otherwise all go as they stand in
     /// the input.
     pub binary: bool,
-    /// Where rows go in the end.
-    pub sink: Sink,
-    /// Threads that parse, route and encode; None for one a connection, and a processor.
-    pub threads: Option<usize>,
     /// Whether leaves are found here at all; otherwise every row is left to the server.
     pub native: bool,
+}
+
+impl Default for SpeedOptions {
+    fn default() -> Self {
+        Self {
+            jobs: default_jobs(),
+            threads: None,
+            memory: DEFAULT_MEMORY,
+            few_rows: None,
+            binary: true,
+            native: true,
+        }
+    }
+}
+
+/// How carefully a load is done.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SafetyOptions {
     /// Whether the server is asked about a handful of keys before rows are sent.
     pub self_test: bool,
     /// Whether leaves that are empty are built anew and swapped in.
@@ -69,22 +139,35 @@ pub struct Load {
     /// How long the swap of an exchange, and the commit of several transactions at once, are tried while
     /// others hold locks.
     pub swap_patience: Duration,
-    /// Whether partitions that rows need and the table lacks are made before the load.
-    pub create_partitions: bool,
-    /// Where the rows go that the server refuses; None if the first of them ends the load.
-    pub rejects: Option<Rejects>,
-    /// The width of new ranges: `month`, an interval, or a number; None for their siblings'.
-    pub step: Option<String>,
     /// How long a lock that others hold is waited for; None for ever.
     pub lock_timeout: Option<Duration>,
     /// How far replicas and the archiver may be behind before the load pauses; None for any.
     pub max_lag: Option<MaxLag>,
+    /// Where the rows go that the server refuses; None if the first of them ends the load.
+    pub rejects: Option<Rejects>,
     /// Names the load in the ledger; one that is there already is taken up. None for a fresh name.
     pub load_id: Option<String>,
     /// The schema of the target in which a ledger is kept, so that the load can be resumed; None for none.
     pub ledger: Option<String>,
     /// End the sessions of another run of the load, instead of leaving it alone.
     pub end_other: bool,
+}
+
+impl Default for SafetyOptions {
+    fn default() -> Self {
+        Self {
+            self_test: true,
+            exchange: false,
+            atomic: false,
+            swap_patience: DEFAULT_SWAP_PATIENCE,
+            lock_timeout: None,
+            max_lag: None,
+            rejects: None,
+            load_id: None,
+            ledger: Some(DEFAULT_LEDGER.to_owned()),
+            end_other: false,
+        }
+    }
 }
 
 /// Where the rows go that the server refuses, as they stand in the input.
@@ -133,51 +216,58 @@ pub enum Sink {
     Null,
 }
 
-impl Load {
-    /// Connections that a load opens unless told otherwise: one for each processor, up to 8.
-    pub fn default_jobs() -> usize {
-        std::thread::available_parallelism().map_or(1, usize::from).min(8)
+/// Connections that a load opens unless told otherwise: one for each processor, up to 8.
+fn default_jobs() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).min(8)
+}
+
+impl Job {
+    /// A job for a table, whose name is given as SQL takes it. It has no input yet.
+    pub fn new(table: impl Into<String>) -> Self {
+        let mut job = Self::default();
+        job.target.table = table.into();
+        job
     }
 
     /// Whether all inputs can be read again.
     pub(crate) fn is_lasting(&self) -> bool {
-        let inputs = source::resolve(&self.files);
+        let inputs = source::resolve(&self.input.files);
         inputs.is_ok_and(|inputs| inputs.iter().all(Input::is_lasting))
     }
 
     /// Whether there is anything that a ledger could be kept of.
     pub fn keeps_ledger(&self) -> bool {
-        self.ledger.is_some() && self.sink == Sink::Copy
+        self.safety.ledger.is_some() && self.target.sink == Sink::Copy
     }
 
     /// Refuses what makes no sense, before anything is opened.
     pub fn check(&self) -> Result<()> {
         let usage = |message: String| Err(Error::new(Kind::Usage, message));
-        if self.files.is_empty() {
+        if self.input.files.is_empty() {
             return usage("no input file given".to_owned());
         }
-        if !(1..=MOST_JOBS).contains(&self.jobs) {
+        if !(1..=MOST_JOBS).contains(&self.speed.jobs) {
             return usage(format!("number of jobs must be between 1 and {MOST_JOBS}"));
         }
-        if self.threads.is_some_and(|threads| !(1..=MOST_JOBS).contains(&threads)) {
+        if self.speed.threads.is_some_and(|threads| !(1..=MOST_JOBS).contains(&threads)) {
             return usage(format!("number of threads must be between 1 and {MOST_JOBS}"));
         }
-        if self.memory < LEAST_MEMORY {
+        if self.speed.memory < LEAST_MEMORY {
             return usage("memory must be at least 1MiB".to_owned());
         }
-        if self.rejects.is_some() && self.exchange {
+        if self.safety.rejects.is_some() && self.safety.exchange {
             return usage("rows cannot be rejected in an exchange".to_owned());
         }
-        if self.atomic && self.exchange {
+        if self.safety.atomic && self.safety.exchange {
             let message = "rows of an exchange cannot be all or nothing with the others";
-            return Err(Error::new(Kind::Usage, message).hint(
+            return Err(Error::new(Kind::Usage, message).with_hint(
                 "Leave out --atomic: all leaves that are exchanged are swapped in at once; or --exchange.",
             ));
         }
-        if self.columns.as_ref().is_some_and(Vec::is_empty) {
+        if self.input.columns.as_ref().is_some_and(Vec::is_empty) {
             return usage("the list of columns is empty".to_owned());
         }
-        if let Some(id) = &self.load_id
+        if let Some(id) = &self.safety.load_id
             && (id.is_empty()
                 || id.chars().count() > LONGEST_LOAD_ID
                 || id.chars().any(char::is_control))
@@ -186,6 +276,6 @@ impl Load {
                 "a load id has 1 to {LONGEST_LOAD_ID} characters, no control characters among them"
             ));
         }
-        self.format.check().map_err(|refused| Error::new(Kind::Usage, refused.0))
+        self.input.format.check().map_err(|refused| Error::new(Kind::Usage, refused.0))
     }
 }

@@ -1,0 +1,106 @@
+//! The Rust library, as a program uses it: a job, a loader, a handle, and an error that can be read.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use pgsluice::core::format::Format;
+use pgsluice::{Control, Header, Job, Kind, Loader, Summary, Target};
+use tempfile::TempDir;
+
+use crate::server::{Scratch, Server, on_each_server};
+
+on_each_server!(
+    crate::library::check,
+    [a_file_is_loaded, an_error_is_read, a_handle_is_used_again, a_stop_comes_before_the_load,]
+);
+
+const TREE: &str = "
+CREATE TABLE t (id int NOT NULL CHECK (id > 0), name text) PARTITION BY LIST (id);
+CREATE TABLE t_1 PARTITION OF t FOR VALUES IN (1);
+CREATE TABLE t_d PARTITION OF t DEFAULT";
+
+struct Case {
+    scratch: Scratch,
+    folder: TempDir,
+}
+
+impl Case {
+    fn new(server: Server) -> Self {
+        let scratch = server.scratch();
+        scratch.session().run(TREE);
+        Self { scratch, folder: tempfile::tempdir().expect("a folder") }
+    }
+
+    /// A job that loads these rows.
+    fn job(&self, rows: &str) -> Job {
+        let file = self.folder.path().join("rows.csv");
+        std::fs::write(&file, rows).expect("the rows are written");
+        let mut job = Job::new("t");
+        job.input.files = vec![file.display().to_string()];
+        job.input.format = Format::csv();
+        job.input.header = Header::Match;
+        job
+    }
+
+    fn run(&self, job: Job, control: &Arc<Control>) -> pgsluice::Result<Summary> {
+        let target = Target::from_url(self.scratch.url()).expect("a target");
+        Loader::new(job, target).run(control)
+    }
+
+    fn rows(&self) -> usize {
+        self.scratch.session().rows("SELECT FROM t").len()
+    }
+}
+
+fn a_file_is_loaded(case: &Case) {
+    let control = Arc::default();
+    let summary = case.run(case.job("id,name\n1,a\n2,b\n"), &control).expect("a summary");
+    assert_eq!((summary.rows_read, summary.rows_loaded, case.rows()), (2, 2, 2));
+    assert_eq!(control.progress.rows_loaded.load(Relaxed), 2);
+}
+
+fn an_error_is_read(case: &Case) {
+    let error = case.run(case.job("id,name\n1,a\n-2,b\n"), &Arc::default()).expect_err("an error");
+    assert_eq!((error.kind(), error.sqlstate()), (Kind::Data, Some("23514")), "{error}");
+    assert!(error.message().contains("violates check constraint"), "{error}");
+    assert!(error.detail().is_some_and(|detail| detail.contains("(-2, b)")), "{error}");
+    let place = error.place().expect("a place");
+    assert_eq!((place.line, place.offset), (3, 12), "{error}");
+    assert!(place.source.ends_with("rows.csv"), "{error}");
+    let error = case.run(Job::new("t"), &Arc::default()).expect_err("no input");
+    assert_eq!((error.kind(), error.message()), (Kind::Usage, "no input file given"));
+}
+
+/// Neither the rows nor the failure of one load count for the next.
+fn a_handle_is_used_again(case: &Case) {
+    let control = Arc::default();
+    let bad = case.run(case.job("id,name\nx,a\n"), &control).expect_err("an error");
+    assert_eq!(bad.sqlstate(), Some("22P02"), "{bad}");
+    for _ in 0..2 {
+        let summary = case.run(case.job("id,name\n1,a\n2,b\n"), &control).expect("a summary");
+        assert_eq!((summary.rows_loaded, control.progress.rows_loaded.load(Relaxed)), (2, 2));
+        assert_eq!(control.progress.rows_read.load(Relaxed), 2);
+    }
+    assert_eq!(case.rows(), 4);
+}
+
+/// A wish to stop that came before a load ends that one, and no other.
+fn a_stop_comes_before_the_load(case: &Case) {
+    let control = Arc::<Control>::default();
+    control.stop.interrupt();
+    let stopped = case.run(case.job("id,name\n1,a\n"), &control).expect_err("stopped");
+    assert_eq!((stopped.kind(), case.rows()), (Kind::Interrupted, 0), "{stopped}");
+    case.run(case.job("id,name\n1,a\n"), &control).expect("a summary");
+    assert_eq!(case.rows(), 1);
+}
+
+fn check(name: &str, server: Server) {
+    let test = match name {
+        "a_file_is_loaded" => a_file_is_loaded,
+        "an_error_is_read" => an_error_is_read,
+        "a_handle_is_used_again" => a_handle_is_used_again,
+        "a_stop_comes_before_the_load" => a_stop_comes_before_the_load,
+        _ => unreachable!("a test with this name"),
+    };
+    test(&Case::new(server));
+}
