@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use pgsluice::core::format::Format;
-use pgsluice::{Control, Header, Job, Kind, Loader, Summary, Target};
+use pgsluice::{Control, Header, Inputs, Job, Kind, Loader, Summary, Target};
 use tempfile::TempDir;
 
 use crate::server::{Scratch, Server, on_each_server};
@@ -36,7 +36,7 @@ impl Case {
         let file = self.folder.path().join("rows.csv");
         std::fs::write(&file, rows).expect("the rows are written");
         let mut job = Job::new("t");
-        job.input.files = vec![file.display().to_string()];
+        job.input.files = Inputs::resolve([file.display().to_string()]).expect("inputs");
         job.input.format = Format::csv();
         job.input.header = Header::Match;
         job

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use pgsluice::core::format::{Format, Syntax};
 use pgsluice::job::{Job, Sink};
-use pgsluice::source::Header;
+use pgsluice::source::{Header, Input, Inputs};
 use pgsluice::{Error, Kind, Result};
 
 use crate::target::TargetArgs;
@@ -95,8 +95,8 @@ impl InputArgs {
     /// What was built of what was typed.
     pub(crate) fn job(&self) -> Result<Job> {
         let mut job = Job::new(&self.table);
-        job.input.files.clone_from(&self.files);
-        job.input.format = self.format()?;
+        let files = Inputs::resolve(&self.files);
+        job.input.format = self.format(files.as_deref().ok())?;
         job.input.header = match self.header {
             None | Some(HeaderName::False) => Header::Absent,
             Some(HeaderName::True) => Header::Skip,
@@ -112,14 +112,19 @@ impl InputArgs {
         speed.threads = self.threads;
         speed.native = !self.no_native;
         job.safety.self_test = !self.no_self_test;
+        job.input.files = files?;
         job.check()?;
         Ok(job)
     }
 
-    fn format(&self) -> Result<Format> {
-        let csv = match self.format {
-            Some(name) => name == FormatName::Csv,
-            None => all_are_csv(&self.files),
+    /// As it was typed, or as the names of all files say. What is wrong with a name is said after what is
+    /// wrong with these options.
+    fn format(&self, files: Option<&[Input]>) -> Result<Format> {
+        let is_csv = |name: &str| name.to_ascii_lowercase().ends_with(".csv");
+        let csv = match (self.format, files) {
+            (Some(name), _) => name == FormatName::Csv,
+            (None, Some(files)) => files.iter().all(|file| is_csv(&file.name)),
+            (None, None) => self.files.iter().all(|name| is_csv(name)),
         };
         let mut format = if csv { Format::csv() } else { Format::text() };
         if let Some(delimiter) = &self.delimiter {
@@ -148,16 +153,6 @@ impl InputArgs {
             }
         }
         Ok(format)
-    }
-}
-
-/// Whether all files that `names` stand for are CSV by their own names. What is wrong with a name
-/// is said when it is opened, after what is wrong with the options.
-fn all_are_csv(names: &[String]) -> bool {
-    let is_csv = |name: &str| name.to_ascii_lowercase().ends_with(".csv");
-    match pgsluice::source::resolve(names) {
-        Ok(inputs) => inputs.iter().all(|input| is_csv(&input.name)),
-        Err(_) => names.iter().all(|name| is_csv(name)),
     }
 }
 

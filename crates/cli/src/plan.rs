@@ -43,7 +43,6 @@ pub(crate) fn run(args: &PlanArgs) -> Result<()> {
     job.target.step.clone_from(&args.step);
     job.safety.exchange = args.exchange;
     job.safety.atomic = args.atomic;
-    pgsluice::source::resolve(&job.input.files)?;
     let target = args.input.target.resolve(false)?;
     let control = Arc::default();
     let _watch = signals::stop(&control, |_| Error::interrupted())?;

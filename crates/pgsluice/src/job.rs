@@ -8,7 +8,7 @@ use pgsluice_core::format::Format;
 
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::source::{self, Header, Input};
+use crate::source::{Header, Inputs};
 
 /// Memory for the rows that are waiting to be sent, in bytes.
 pub const DEFAULT_MEMORY: usize = 512 << 20;
@@ -36,10 +36,10 @@ pub const SAMPLE_ROWS: usize = 10_000;
 ///
 /// ```
 /// use pgsluice::core::format::Format;
-/// use pgsluice::{Header, Job};
+/// use pgsluice::{Header, Inputs, Job};
 ///
 /// let mut job = Job::new("public.measurements");
-/// job.input.files = vec!["2026-*.csv".to_owned()];
+/// job.input.files = Inputs::resolve(["-"])?;
 /// job.input.format = Format::csv();
 /// job.input.header = Header::Skip;
 /// job.safety.atomic = true;
@@ -63,8 +63,8 @@ pub struct Job {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct InputOptions {
-    /// Files, directories, glob patterns, or `-` for standard input.
-    pub files: Vec<String>,
+    /// What is read, in this order.
+    pub files: Inputs,
     /// How rows are written; text as COPY has it by default.
     pub format: Format,
     /// What to do with the first row of each input.
@@ -75,7 +75,12 @@ pub struct InputOptions {
 
 impl Default for InputOptions {
     fn default() -> Self {
-        Self { files: Vec::new(), format: Format::text(), header: Header::default(), columns: None }
+        Self {
+            files: Inputs::default(),
+            format: Format::text(),
+            header: Header::default(),
+            columns: None,
+        }
     }
 }
 
@@ -227,12 +232,6 @@ impl Job {
         let mut job = Self::default();
         job.target.table = table.into();
         job
-    }
-
-    /// Whether all inputs can be read again.
-    pub(crate) fn is_lasting(&self) -> bool {
-        let inputs = source::resolve(&self.input.files);
-        inputs.is_ok_and(|inputs| inputs.iter().all(Input::is_lasting))
     }
 
     /// Whether there is anything that a ledger could be kept of.

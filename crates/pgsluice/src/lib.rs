@@ -32,4 +32,4 @@ pub use load::Loader;
 pub use pg::conninfo::Target;
 pub use pg::runtime::runtime;
 pub use pgsluice_core as core;
-pub use source::Header;
+pub use source::{Header, Inputs};

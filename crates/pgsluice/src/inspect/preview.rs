@@ -1,7 +1,6 @@
 //! A plan tried on a sample of the input: where the rows would go, and why.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use pgsluice_core::catalog::NodeId;
 use pgsluice_core::encode::NotEncodable;
@@ -15,7 +14,7 @@ use crate::job::{Job, SAMPLE_ROWS};
 use crate::pg::conninfo::Target;
 use crate::plan::{Answered, Plan};
 use crate::route::routing::{Reached, Routing};
-use crate::source::{self, Reader, Split};
+use crate::source::{Inputs, Reader, Split};
 
 /// Where the rows of a sample would go.
 #[derive(Clone, Debug, Default)]
@@ -52,10 +51,10 @@ impl Preview {
     ) -> Result<Self> {
         let mut preview = Self::default();
         let mut routing = Routing::new(plan, control, target);
-        for input in source::resolve(&job.input.files)? {
+        for input in job.input.files.iter() {
             let columns = &plan.catalogue.columns;
             let mut reader =
-                Reader::new(Arc::from([input]), &plan.format, job.input.header, columns);
+                Reader::new(Inputs::from(input.clone()), &plan.format, job.input.header, columns);
             let mut left = limit;
             let mut used = None;
             while left > 0 {

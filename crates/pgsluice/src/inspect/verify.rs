@@ -7,7 +7,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::pin::pin;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::SinkExt;
@@ -27,7 +26,7 @@ use crate::pg::conninfo::Target;
 use crate::pg::constraint::{self, everywhere};
 use crate::pg::sql;
 use crate::plan::Plan;
-use crate::source::{self, Reader};
+use crate::source::{Inputs, Reader};
 
 /// Different missing rows whose leaves are looked for.
 const LOCATED: usize = 1_000;
@@ -79,7 +78,7 @@ pub struct Leaf {
 
 /// Compares the table with the inputs: exactly these rows, or with `subset` at least these.
 pub async fn verify(job: &Job, target: &Target, subset: bool, control: &Control) -> Result<Audit> {
-    let inputs: Arc<[source::Input]> = source::resolve(&job.input.files)?.into();
+    let inputs = job.input.files.clone();
     let plan = Plan::make(job, target, control).await?;
     let Link { mut client, canceller, .. } = control.stop.unless_stopped(open(target)).await?;
     let comparing = compare(job, &plan, inputs, &mut client, subset);
@@ -89,7 +88,7 @@ pub async fn verify(job: &Job, target: &Target, subset: bool, control: &Control)
 async fn compare(
     job: &Job,
     plan: &Plan,
-    inputs: Arc<[source::Input]>,
+    inputs: Inputs,
     client: &mut Client,
     subset: bool,
 ) -> Result<Audit> {

@@ -50,7 +50,8 @@ impl Blocks {
     /// Notes a split of a stream; refuses one that is not what an earlier run has read.
     pub(super) fn verify_block(&self, split: &Split, inputs: &[Input]) -> Result<()> {
         let (source, start) = (split.start.source, split.start.offset);
-        let Some(Input { size: None, name, .. }) = inputs.get(source as usize) else {
+        let Some(Input { name, .. }) = inputs.get(source as usize).filter(|it| !it.is_rereadable())
+        else {
             return Ok(());
         };
         let bytes = &split.bytes[..split.length];

@@ -25,7 +25,7 @@ use crate::pg::runtime::runtime;
 use crate::plan::Plan;
 use crate::rejects::{self, Rejects};
 use crate::sink::flow::Flow;
-use crate::source::{self, Input};
+use crate::source::Input;
 use crate::testing::failpoint::failpoint;
 
 /// Makes one attempt: opens, plans and begins, runs the flow, and finishes.
@@ -36,7 +36,7 @@ pub(super) fn attempt(
     control: &Arc<Control>,
 ) -> Result<Summary> {
     let opening = Opening::new();
-    let inputs: Arc<[Input]> = source::resolve(&job.input.files)?.into();
+    let inputs = &job.input.files;
     let runtime = runtime()?;
     if job.keeps_ledger() {
         control.attempts.set_resume(id);
@@ -46,7 +46,7 @@ pub(super) fn attempt(
         let asks = control.may_have_rows() || error.kind() == Kind::Interrupted;
         if asks { with_committed(error, control) } else { error }
     };
-    let handful = small::load(job, (id, by), &inputs, target, control, &opening);
+    let handful = small::load(job, (id, by), inputs, target, control, &opening);
     if let Some(summary) = runtime.block_on(handful).map_err(early)? {
         return Ok(summary);
     }
@@ -55,14 +55,14 @@ pub(super) fn attempt(
     } else {
         Vec::new()
     };
-    let beginning = begin(job, (id, by), &inputs, target, control);
+    let beginning = begin(job, (id, by), inputs, target, control);
     // By its session others know to the end that the load is alive.
     let (plan, begun, _lock_session) = runtime.block_on(beginning).map_err(early)?;
     failpoint("load::begun");
     let ledger = match begun {
         Some(Begun::Running(ledger)) => Some(ledger),
         Some(Begun::Finished(ledger, fate)) => {
-            let read = finished::check_streams(job, &plan, &inputs, ledger, control);
+            let read = finished::check_streams(job, &plan, inputs, ledger, control);
             read.map_err(|error| refuse(error, id))?;
             return Ok(Summary::of_finished(id, &plan, fate, &opening));
         }
@@ -72,7 +72,7 @@ pub(super) fn attempt(
         return Err(with_committed(ledger.begun_otherwise(), control));
     }
     if let Some(ledger) = &ledger {
-        let walked = walk::check(job, &plan, &inputs, ledger, target, control);
+        let walked = walk::check(job, &plan, inputs, ledger, target, control);
         walked.map_err(|error| if is_refused(&error) { error } else { early(error) })?;
     }
     let atomic =
@@ -82,14 +82,20 @@ pub(super) fn attempt(
         runtime.block_on(Exchange::begin(&plan, eligible, target, control)).map_err(early)
     });
     let exchange = exchange.transpose()?;
-    let total = inputs.iter().map(|input| input.size).sum::<Option<u64>>();
-    control.progress.bytes_total.store(total.unwrap_or(0), Relaxed);
+    control.progress.bytes_total.store(inputs.size().unwrap_or(0), Relaxed);
 
     let exchange = exchange.as_ref();
     let header_row = Arc::default();
-    let rejects = rejects::begin(job, id, &plan, &inputs, ledger.as_ref(), &header_row)?;
-    let flow =
-        Flow::new(&plan, control, inputs, &opening, exchange, rejects.as_ref(), ledger.as_ref());
+    let rejects = rejects::begin(job, id, &plan, inputs, ledger.as_ref(), &header_row)?;
+    let flow = Flow::new(
+        &plan,
+        control,
+        inputs.clone(),
+        &opening,
+        exchange,
+        rejects.as_ref(),
+        ledger.as_ref(),
+    );
     let flow = Flow { atomic: atomic.as_ref(), ..flow };
     let running = || run(job, target, &flow, &header_row, &runtime);
     let mut outcome = match job.safety.max_lag {

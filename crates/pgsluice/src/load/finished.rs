@@ -1,6 +1,5 @@
 //! A load that is finished is not loaded again: its streams are only compared with what they were.
 
-use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 
@@ -10,22 +9,22 @@ use crate::job::Job;
 use crate::ledger::Ledger;
 use crate::plan::Plan;
 use crate::source::reading::STOP_POLL;
-use crate::source::{Input, Reader};
+use crate::source::{Inputs, Reader};
 
 /// Reads the streams of a load that is finished: they must be what they were.
 pub(super) fn check_streams(
     job: &Job,
     plan: &Plan,
-    inputs: &Arc<[Input]>,
+    inputs: &Inputs,
     ledger: Ledger,
     control: &Control,
 ) -> Result<()> {
-    if inputs.iter().all(|input| input.size.is_some()) {
+    if inputs.are_rereadable() {
         return Ok(());
     }
     let columns = &plan.catalogue.columns;
-    let mut reader = Reader::new(Arc::clone(inputs), &plan.format, job.input.header, columns);
-    let inputs = Arc::clone(inputs);
+    let mut reader = Reader::new(inputs.clone(), &plan.format, job.input.header, columns);
+    let inputs = inputs.clone();
     let mut reading = move || {
         let mut used = None;
         while let Some(split) = reader.next(used)? {

@@ -46,7 +46,7 @@ use crate::sink::copy::Connection;
 use crate::sink::flow::Flow;
 use crate::sink::null;
 use crate::source::reading::Reading;
-use crate::source::{Input, Reader, Split};
+use crate::source::{Reader, Split};
 use crate::testing::fault::fault;
 use attempt::attempt;
 use watched::watched;
@@ -56,10 +56,10 @@ use watched::watched;
 /// ```no_run
 /// use std::sync::Arc;
 ///
-/// use pgsluice::{Control, Job, Loader, Target};
+/// use pgsluice::{Control, Inputs, Job, Loader, Target};
 ///
 /// let mut job = Job::new("measurements");
-/// job.input.files = vec!["measurements.txt".to_owned()];
+/// job.input.files = Inputs::resolve(["measurements.txt"])?;
 /// let target = Target::from_url("postgresql://localhost/weather")?;
 /// match Loader::new(job, target).run(&Arc::new(Control::default())) {
 ///     Ok(summary) => println!("{} rows are in", summary.rows_loaded),
@@ -106,7 +106,7 @@ impl Loader {
         let attempts = || match attempts() {
             Err(_)
                 if control.attempts.single_connection().is_some()
-                    && job.is_lasting()
+                    && job.input.files.are_rereadable()
                     && control.begin_again() =>
             {
                 attempts()
@@ -137,7 +137,7 @@ fn run(
     let queue = &Queue::new(plan, job, routers, control, flow.ledger.is_some());
 
     let columns = &plan.catalogue.columns;
-    let mut reader = Reader::new(Arc::clone(inputs), &plan.format, job.input.header, columns);
+    let mut reader = Reader::new(inputs.clone(), &plan.format, job.input.header, columns);
     reader.header_row = Arc::clone(header_row);
     let counted = Arc::clone(control);
     let reading = Reading::begin(reader, control, routers, move |split| {
@@ -177,7 +177,7 @@ fn run(
         outcome
     });
     // A silent stream is not waited for.
-    if !control.stop.is_stopped() || inputs.iter().all(Input::is_lasting) {
+    if !control.stop.is_stopped() || inputs.are_rereadable() {
         outcome.ignored = ended(control, reading.end());
     }
     outcome

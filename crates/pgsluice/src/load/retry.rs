@@ -41,7 +41,7 @@ pub(crate) fn until_settled<T>(
     let mut restarts = 0;
     loop {
         let error = match attempt() {
-            Err(error) if job.keeps_ledger() && job.is_lasting() => error,
+            Err(error) if job.keeps_ledger() && job.input.files.are_rereadable() => error,
             outcome => return outcome,
         };
         let patience = match policy(&error) {

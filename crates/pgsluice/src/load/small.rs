@@ -26,7 +26,7 @@ use crate::pg::conninfo::Target;
 use crate::pg::ledger::{self, Access, Named, trust};
 use crate::pg::{is_answer, lost, sql};
 use crate::plan::format_for;
-use crate::source::{Input, Reader};
+use crate::source::{Input, Inputs, Reader};
 
 /// Rows that are more than a handful. With fewer no leaf can have enough for a COPY of its own.
 const MANY_ROWS: usize = pgsluice_core::bucket::FEW_ROWS;
@@ -56,7 +56,7 @@ struct Rows {
 pub(crate) async fn load(
     job: &Job,
     (id, run): (&str, &Run),
-    inputs: &Arc<[Input]>,
+    inputs: &Inputs,
     target: &Target,
     control: &Arc<Control>,
     opening: &Opening,
@@ -104,13 +104,13 @@ pub(crate) async fn load(
     }
 }
 
-fn may_be(job: &Job, inputs: &[Input]) -> bool {
+fn may_be(job: &Job, inputs: &Inputs) -> bool {
     let as_usual = job.speed.native
         && job.speed.few_rows.is_none()
         && !job.target.create_partitions
         && !job.safety.exchange
         && job.target.sink == Sink::Copy;
-    let bytes = inputs.iter().map(|input| input.size).sum::<Option<u64>>();
+    let bytes = inputs.size();
     as_usual && bytes.is_some_and(|bytes| bytes <= FEW_BYTES)
 }
 
@@ -174,10 +174,10 @@ fn receipt(
 }
 
 /// None if the inputs are more than a handful, or not well formed.
-fn read(job: &Job, inputs: &Arc<[Input]>, table: &Table) -> Option<Rows> {
+fn read(job: &Job, inputs: &Inputs, table: &Table) -> Option<Rows> {
     let columns = job.input.columns.as_ref().unwrap_or(&table.columns);
     let format = format_for(&job.input.format, table.version);
-    let mut reader = Reader::new(Arc::clone(inputs), &format, job.input.header, columns);
+    let mut reader = Reader::new(inputs.clone(), &format, job.input.header, columns);
     let mut rows = Rows::default();
     while let Some(split) = reader.next(None).ok()? {
         rows.count += split.rows.len() as u64;

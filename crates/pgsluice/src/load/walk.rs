@@ -19,7 +19,7 @@ use crate::pg::conninfo::Target;
 use crate::plan::Plan;
 use crate::route::routing::Routing;
 use crate::source::reading::Reading;
-use crate::source::{Input, Reader, Split};
+use crate::source::{Input, Inputs, Reader, Split};
 
 /// Tables that one error names.
 const NAMED: usize = 3;
@@ -43,12 +43,12 @@ struct Rows {
 pub(crate) fn check(
     job: &Job,
     plan: &Plan,
-    inputs: &Arc<[Input]>,
+    inputs: &Inputs,
     ledger: &Ledger,
     target: &Target,
     control: &Arc<Control>,
 ) -> Result<()> {
-    if !ledger.is_resumed() || !inputs.iter().any(Input::is_lasting) {
+    if !ledger.is_resumed() || !inputs.iter().any(Input::is_rereadable) {
         return Ok(());
     }
     control
@@ -56,7 +56,7 @@ pub(crate) fn check(
         .wait_for(Some("looking in the input for the rows that are in the table".to_owned()));
     let found = walk(job, plan, inputs, ledger, target, control);
     control.progress.wait_for(None);
-    let is_whole = inputs.iter().all(Input::is_lasting);
+    let is_whole = inputs.are_rereadable();
     let compared = found?.compare(ledger, plan, is_whole);
     compared.map_err(|error| refuse(error, ledger.id()))
 }
@@ -64,13 +64,13 @@ pub(crate) fn check(
 fn walk(
     job: &Job,
     plan: &Plan,
-    inputs: &Arc<[Input]>,
+    inputs: &Inputs,
     ledger: &Ledger,
     target: &Target,
     control: &Arc<Control>,
 ) -> Result<Found> {
     let columns = &plan.catalogue.columns;
-    let mut reader = Reader::new(Arc::clone(inputs), &plan.format, job.input.header, columns);
+    let mut reader = Reader::new(inputs.clone(), &plan.format, job.input.header, columns);
     reader.skips_streams = true;
     let (routers, reach) = (plan.routers(job), ledger.reach());
     let is_within = move |split: &Split| (split.start.source, split.start.offset) < reach;

@@ -26,7 +26,6 @@ use crate::pg::conninfo::Target;
 use crate::pg::runtime::runtime;
 use crate::pg::steps::{self, Counting, Range, Wanted};
 use crate::plan::Plan;
-use crate::source;
 
 /// Different keys that are remembered before the server turns them into bounds.
 const REMEMBERED: usize = 100_000;
@@ -83,7 +82,7 @@ pub fn find(job: &Job, plan: &Plan, target: &Target, control: &Control) -> Resul
 
 /// Makes the partitions that the inputs need, in one transaction; their names.
 pub(crate) fn create(job: &Job, target: &Target, control: &Control) -> Result<Vec<String>> {
-    if source::resolve(&job.input.files)?.iter().any(|input| input.size.is_none()) {
+    if !job.input.files.are_rereadable() {
         let message = "--create-partitions reads the input twice, which a pipe does not allow";
         return Err(Error::new(Kind::Usage, message).with_hint(
             "Write the input to a file, or make the partitions that plan --full lists.",

@@ -344,7 +344,7 @@ fn encoder(
     if !job.speed.binary {
         return all("as asked");
     }
-    if job.safety.rejects.is_some() && !job.is_lasting() {
+    if job.safety.rejects.is_some() && !job.input.files.are_rereadable() {
         return all("a pipe cannot be read again for rows that are rejected");
     }
     // A row that cannot be encoded needs a COPY of its own.

@@ -294,7 +294,7 @@ mod tests {
         let source = input.display().to_string();
         let rejects = |rejected: &HashSet<(u32, u64)>, header: bool| {
             let job = job::Rejects { file: folder.path().join("bad.csv"), most: Most::Rows(9) };
-            let inputs = crate::source::resolve(std::slice::from_ref(&source)).expect("inputs");
+            let inputs = crate::source::Inputs::resolve([&source]).expect("inputs");
             let before =
                 Before { inputs: &inputs, format: &Format::csv(), has_header: header, rejected };
             let cell = Arc::new(OnceLock::new());

@@ -13,14 +13,14 @@ use crate::exchange::Exchange;
 use crate::ledger::Ledger;
 use crate::plan::Plan;
 use crate::rejects::Rejects;
-use crate::source::Input;
+use crate::source::Inputs;
 use crate::source::splits::Splits;
 
 /// One load: its plan, its inputs, and how it is watched and stopped.
 pub(crate) struct Flow<'a> {
     pub plan: &'a Plan,
     pub control: &'a Arc<Control>,
-    pub inputs: Arc<[Input]>,
+    pub inputs: Inputs,
     pub opening: &'a Opening,
     pub exchange: Option<&'a Exchange<'a>>,
     pub rejects: Option<&'a Rejects>,
@@ -36,7 +36,7 @@ impl<'a> Flow<'a> {
     pub(crate) fn new(
         plan: &'a Plan,
         control: &'a Arc<Control>,
-        inputs: Arc<[Input]>,
+        inputs: Inputs,
         opening: &'a Opening,
         exchange: Option<&'a Exchange<'a>>,
         rejects: Option<&'a Rejects>,

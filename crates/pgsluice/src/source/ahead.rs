@@ -25,9 +25,7 @@ pub(super) enum Ahead {
 impl Input {
     /// What comes first within `most` bytes from `offset` on.
     pub(super) fn ahead(&self, offset: u64, most: u64, bytes: [u8; 2]) -> Result<Ahead> {
-        let Some(path) = self.path.as_ref().filter(|_| self.is_lasting()) else {
-            return Ok(Ahead::Found);
-        };
+        let Some(path) = self.file() else { return Ok(Ahead::Found) };
         let look = || {
             let mut file = File::open(path)?;
             file.seek(SeekFrom::Start(offset))?;
@@ -58,7 +56,8 @@ mod tests {
         let path = folder.path().join("rows.csv");
         let text = format!("\"{}\"", "x".repeat(2 * BLOCK_BYTES));
         std::fs::write(&path, &text).expect("a file");
-        let [input] = &super::super::resolve(&[path.display().to_string()]).expect("inputs")[..]
+        let [input] =
+            &super::super::Inputs::resolve([path.display().to_string()]).expect("inputs")[..]
         else {
             panic!("one input")
         };

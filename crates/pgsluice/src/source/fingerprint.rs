@@ -56,15 +56,10 @@ impl Fingerprint {
 
     fn of(input: &Input) -> Result<Self> {
         let name = input.name.clone();
-        let absolute = input.path.as_ref().and_then(|path| std::path::absolute(path).ok());
+        let absolute = input.path().and_then(|path| std::path::absolute(path).ok());
         let path = absolute.map(|path| path.display().to_string());
-        let file = match (input.size, &input.path) {
-            (Some(_), Some(path)) => {
-                let file = File::open(path).and_then(OfFile::read);
-                Some(file.map_err(|error| reader::cannot_read(input, &error))?)
-            }
-            _ => None,
-        };
+        let file = input.file().map(|path| File::open(path).and_then(OfFile::read)).transpose();
+        let file = file.map_err(|error| reader::cannot_read(input, &error))?;
         Ok(Self { name, path, file, stream: None })
     }
 
@@ -153,7 +148,7 @@ mod tests {
                 .open(&path)
                 .and_then(|file| file.set_modified(time))
                 .expect("a time");
-            Fingerprint::of_all(&super::super::resolve(&[path.display().to_string()])?)
+            Fingerprint::of_all(&super::super::Inputs::resolve([path.display().to_string()])?)
         };
         let before = look(&long).expect("a fingerprint");
         assert!(Fingerprint::check(&before, &look(&long).expect("the same")).is_ok());

@@ -13,12 +13,7 @@ use crate::error::{Error, Result, plain_io};
 const FIRST_BYTES: u64 = 4 << 10;
 
 impl Input {
-    /// Whether it can be read again: a file can, a pipe cannot.
-    pub fn is_lasting(&self) -> bool {
-        self.size.is_some()
-    }
-
-    /// The row that begins at `offset`, without its line end; the input must be lasting.
+    /// The row that begins at `offset`, without its line end; the input must be one that can be read again.
     pub(crate) fn row_at(&self, offset: u64, format: &Format) -> Result<Vec<u8>> {
         let mut want = FIRST_BYTES;
         loop {
@@ -41,7 +36,7 @@ impl Input {
 
     fn bytes_at(&self, offset: u64, most: u64) -> Result<Vec<u8>> {
         let read = || {
-            let Some(path) = &self.path else { return Ok(Vec::new()) };
+            let Some(path) = self.file() else { return Ok(Vec::new()) };
             let mut file = std::fs::File::open(path)?;
             file.seek(SeekFrom::Start(offset))?;
             // With room for all of it, it is one read, and not one for each time that the room grows.
@@ -69,7 +64,8 @@ mod tests {
         let long = "x".repeat(FIRST_BYTES as usize * 20);
         let rows = ["a,\"1\n2\"", "b", &long, "", "last"];
         std::fs::write(&path, rows.join("\r\n")).expect("a file");
-        let [input] = &super::super::resolve(&[path.display().to_string()]).expect("inputs")[..]
+        let [input] =
+            &super::super::Inputs::resolve([path.display().to_string()]).expect("inputs")[..]
         else {
             panic!("one input")
         };

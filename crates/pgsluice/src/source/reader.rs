@@ -9,7 +9,7 @@ use pgsluice_core::position::Position;
 use pgsluice_core::split::{Malformed, OpenQuote, Row, Splitter};
 
 use super::ahead::Ahead;
-use super::{Header, Input};
+use super::{Header, Input, Inputs};
 use crate::error::kind::Kind;
 use crate::error::{Error, Place, Result, plain_io};
 
@@ -46,7 +46,7 @@ pub struct Split {
 
 /// Reads inputs one after the other and hands out their splits.
 pub struct Reader {
-    inputs: Arc<[Input]>,
+    inputs: Inputs,
     format: Format,
     header: Header,
     columns: Vec<String>,
@@ -73,7 +73,7 @@ struct Open {
 
 impl Reader {
     /// A reader of `inputs`, whose rows have the fields `columns`.
-    pub fn new(inputs: Arc<[Input]>, format: &Format, header: Header, columns: &[String]) -> Self {
+    pub fn new(inputs: Inputs, format: &Format, header: Header, columns: &[String]) -> Self {
         Self {
             inputs,
             format: format.clone(),
@@ -97,7 +97,7 @@ impl Reader {
                 None => {
                     let Some(input) = self.inputs.get(self.next) else { return Ok(None) };
                     self.next += 1;
-                    if self.skips_streams && !input.is_lasting() {
+                    if self.skips_streams && !input.is_rereadable() {
                         continue;
                     }
                     let open = Open::new(input, &self.format, self.header, self.next - 1)?;
@@ -313,9 +313,9 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("rows.csv");
         std::fs::write(&path, content).expect("a file");
-        let inputs = super::super::resolve(&[path.display().to_string()])?;
+        let inputs = super::super::Inputs::resolve([path.display().to_string()])?;
         let columns = ["a".to_owned(), "b".to_owned()];
-        let mut reader = Reader::new(inputs.into(), &Format::csv(), header, &columns);
+        let mut reader = Reader::new(inputs, &Format::csv(), header, &columns);
         let mut rows = Vec::new();
         while let Some(split) = reader.next(None)? {
             rows.extend(split.rows.iter().map(|row| {
