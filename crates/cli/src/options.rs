@@ -120,7 +120,6 @@ impl InputArgs {
     /// As it was typed, or as the names of all files say. What is wrong with a name is said after what is
     /// wrong with these options.
     fn format(&self, files: Option<&[Input]>) -> Result<Format> {
-        let is_csv = |name: &str| name.to_ascii_lowercase().ends_with(".csv");
         let csv = match (self.format, files) {
             (Some(name), _) => name == FormatName::Csv,
             (None, Some(files)) => files.iter().all(|file| is_csv(&file.name)),
@@ -154,6 +153,10 @@ impl InputArgs {
         }
         Ok(format)
     }
+}
+
+fn is_csv(name: &str) -> bool {
+    name.to_ascii_lowercase().ends_with(".csv")
 }
 
 fn one_byte(name: &str, given: &str) -> Result<u8> {
@@ -239,11 +242,15 @@ mod tests {
     #[test]
     fn the_files_of_a_directory_tell_the_format() {
         let folder = tempfile::tempdir().unwrap();
-        let names = [folder.path().display().to_string()];
+        let name = folder.path().display().to_string();
+        let all_are_csv = || {
+            let files = Inputs::resolve([&name]).expect("files");
+            files.iter().all(|file| is_csv(&file.name))
+        };
         std::fs::write(folder.path().join("a.csv"), "").unwrap();
-        assert!(all_are_csv(&names));
+        assert!(all_are_csv());
         std::fs::write(folder.path().join("b.txt"), "").unwrap();
-        assert!(!all_are_csv(&names));
+        assert!(!all_are_csv());
     }
 
     #[test]
