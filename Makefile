@@ -100,7 +100,7 @@ bench: build ## Time loads against psql and the floor, and the stages alone (CAS
 	@for case in $(CASE); do echo "$$case"; python -m bench.$$case $(ARGS) || exit; done
 	@python -m bench.goals $(CASE)
 
-bench-report: $(TOOLS) ## Put the newest figures of bench/records into README.md and its chart
+bench-report: $(TOOLS) ## Put the newest figures of bench/records into README.md, docs/benchmarks.md, bench/GOALS.md and the chart
 	@python -m bench.report
 
 lab: build ## Run every experiment of the lab at small, on several servers where that matters, and write its report
