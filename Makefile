@@ -91,7 +91,7 @@ fuzz: ## Run every fuzz target for FUZZ_SECONDS (60) each, on nightly Rust
 	cargo +nightly fuzz build
 	for target in $(FUZZ_TARGETS); do cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit; done
 
-lanes: $(TOOLS) ## Write docs/LANES.md: the lane of each type and expression, and what proves it
+lanes: $(TOOLS) ## Write docs/manual/routing.md: the lane of each type and expression, and what proves it
 	cargo build --locked -p pgsluice-cli
 	PGSLUICE_WRITE_LANES=1 PGSLUICE_TEST_MAJORS="15 18" PGSLUICE_PROGRAM=$(TARGET)/debug/pgsluice scripts/with_servers.sh \
 	    cargo test --locked --quiet -p pgsluice-cli --test integration lanes:: -- --test-threads=1

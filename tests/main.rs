@@ -16,6 +16,7 @@ mod command;
 mod connect;
 mod copy_options;
 mod ddl;
+mod docs;
 mod edges;
 mod embedded;
 mod exchange;

@@ -1,4 +1,4 @@
-//! The tables of docs/LANES.md as Markdown.
+//! The tables of docs/manual/routing.md as Markdown.
 
 use super::Line;
 use super::planned::Lane;
