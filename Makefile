@@ -36,7 +36,7 @@ export PATH := $(VENV)/bin:$(PATH)
 unexport CONDA_PREFIX PYTHONHOME PYTHONPATH
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-matrix violence check audit fuzz lanes bench bench-report lab lab-report format clean
+.PHONY: help build demo test test-matrix violence check audit fuzz lanes command-line bench bench-report lab lab-report format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -95,6 +95,9 @@ lanes: $(TOOLS) ## Write docs/manual/routing.md: the lane of each type and expre
 	cargo build --locked -p pgsluice-cli
 	PGSLUICE_WRITE_LANES=1 PGSLUICE_TEST_MAJORS="15 18" PGSLUICE_PROGRAM=$(TARGET)/debug/pgsluice scripts/with_servers.sh \
 	    cargo test --locked --quiet -p pgsluice-cli --test integration lanes:: -- --test-threads=1
+
+command-line: ## Write docs/manual/command-line.md: all commands and options
+	PGSLUICE_WRITE_COMMAND_LINE=1 cargo test --locked --quiet -p pgsluice-cli --test integration command_line::the_page
 
 bench: build ## Time loads against psql and the floor, and the stages alone (CASE="hash800 lineitem")
 	@for case in $(CASE); do echo "$$case"; python -m bench.$$case $(ARGS) || exit; done

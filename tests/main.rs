@@ -13,6 +13,7 @@ mod chaos;
 mod claims;
 mod codecs;
 mod command;
+mod command_line;
 mod connect;
 mod copy_options;
 mod ddl;
