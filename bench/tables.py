@@ -29,9 +29,14 @@ def readme(records: dict[str, dict]) -> str:
         if record := records.get(bench):
             runs = record["runs"]
             psql, us = PSQL + state, ours(record["case"]["jobs"], option) + state
-            spent = (f"{median(runs, 'seconds', how=how):.3g}" for how in (psql, us))
+            spent = (brief(median(runs, "seconds", how=how)) for how in (psql, us))
             lines.append(row(what, *spent, f"{faster(runs, us, psql):.1f}"))
     return "\n".join(lines)
+
+
+def brief(seconds: float) -> str:
+    """Return seconds with the digits that are worth reading."""
+    return f"{seconds:.2f}" if seconds >= 1 else f"{seconds:.3f}"
 
 
 def goals(records: dict[str, dict]) -> str:

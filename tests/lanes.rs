@@ -12,11 +12,12 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
-use self::document::{code, lanes, plain, splice, table};
+use self::document::{lanes, plain, splice, table};
 use self::planned::{Database, Lane};
 use self::proofs::Proofs;
 use self::subjects::{Keys, Subject};
 use crate::expressions::list;
+use crate::markdown::code;
 use crate::server::{Server, say};
 
 /// Set, it has the document written in place of compared.

@@ -29,6 +29,7 @@ mod ledger;
 mod liveness;
 mod loader;
 mod locks;
+mod markdown;
 mod names;
 mod oracle;
 mod partitions;

@@ -46,7 +46,7 @@ class Readme(unittest.TestCase):
     def test_readme_says_how_much_faster_each_load_is(self):
         record = {"case": {"jobs": 2}, "runs": [run(PSQL, 10), run("pgsluice load -j 2", 2.5)]}
         lines = tables.readme({"hash800": record}).splitlines()
-        self.assertEqual(lines[2:], ["| 5 M pgbench rows, 800 hash leaves | 10 | 2.5 | 4.0 |"])
+        self.assertEqual(lines[2:], ["| 5 M pgbench rows, 800 hash leaves | 10.00 | 2.50 | 4.0 |"])
 
 
 class Committed(unittest.TestCase):

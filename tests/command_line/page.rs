@@ -2,6 +2,8 @@
 
 use clap::{Arg, Command};
 
+use crate::markdown::{code, text};
+
 const OPENING: &str = "\
 # Command line
 
@@ -56,7 +58,7 @@ fn row(argument: &Arg) -> String {
             meaning += &format!("; one of {}", values.join(", "));
         }
     }
-    format!("| `{}` | {meaning} |\n", name(argument).replace('|', "\\|"))
+    format!("| {} | {meaning} |\n", code(&name(argument)))
 }
 
 fn name(argument: &Arg) -> String {
@@ -75,9 +77,4 @@ fn value(argument: &Arg) -> String {
     let name = argument.get_value_names().unwrap_or_default().join(" ");
     let is_optional = argument.get_num_args().is_some_and(|range| range.min_values() == 0);
     if is_optional { format!("[={name}]") } else { format!(" {name}") }
-}
-
-/// Words with what Markdown would take for its own.
-fn text(words: &str) -> String {
-    words.replace('|', "\\|").replace('*', "\\*").replace('<', "&lt;")
 }

@@ -22,10 +22,6 @@ pub(super) fn plain(name: &str) -> String {
     name.to_owned()
 }
 
-pub(super) fn code(name: &str) -> String {
-    format!("`{}`", name.replace('|', "\\|"))
-}
-
 fn row(line: &Line, name: fn(&str) -> String) -> String {
     let lanes =
         lanes(&line.keys).map(|lane| lane.map_or("—".to_owned(), |lane| lane.to_string()));
