@@ -36,7 +36,7 @@ export PATH := $(VENV)/bin:$(PATH)
 unexport CONDA_PREFIX PYTHONHOME PYTHONPATH
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-matrix violence check audit fuzz lanes command-line bench bench-report lab lab-report format clean
+.PHONY: help build demo test test-matrix violence check audit fuzz docs lanes command-line bench bench-report lab lab-report format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -67,7 +67,7 @@ test-matrix: $(TOOLS) ## Run the tests against PostgreSQL as the judge on 13 to 
 	        scripts/with_servers.sh cargo test --locked --quiet -p pgsluice-cli --test integration pg$$major || exit 1; \
 	done
 
-check: $(TOOLS) ## Check format, lints, documentation, and the licences and origins of libraries
+check: $(TOOLS) docs ## Check format, lints, documentation and its links, and the licences and origins of libraries
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
@@ -90,6 +90,11 @@ fuzz: ## Run every fuzz target for FUZZ_SECONDS (60) each, on nightly Rust
 	cargo fuzz --version >/dev/null 2>&1 || cargo install cargo-fuzz --locked
 	cargo +nightly fuzz build
 	for target in $(FUZZ_TARGETS); do cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit; done
+
+docs: $(TOOLS) ## Build the site of the documentation, with search, in .cache/site/html
+	python scripts/links.py
+	python scripts/site.py .cache/site/pages
+	NO_MKDOCS_2_WARNING=1 mkdocs build --strict --quiet
 
 lanes: $(TOOLS) ## Write docs/manual/routing.md: the lane of each type and expression, and what proves it
 	cargo build --locked -p pgsluice-cli
