@@ -36,7 +36,7 @@ export PATH := $(VENV)/bin:$(PATH)
 unexport CONDA_PREFIX PYTHONHOME PYTHONPATH
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-matrix violence check audit fuzz lanes bench bench-report lab lab-report format clean
+.PHONY: help build demo test test-matrix violence check audit fuzz docs lanes command-line bench bench-report lab lab-report format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -67,7 +67,7 @@ test-matrix: $(TOOLS) ## Run the tests against PostgreSQL as the judge on 13 to 
 	        scripts/with_servers.sh cargo test --locked --quiet -p pgsluice-cli --test integration pg$$major || exit 1; \
 	done
 
-check: $(TOOLS) ## Check format, lints, documentation, and the licences and origins of libraries
+check: $(TOOLS) docs ## Check format, lints, documentation and its links, and the licences and origins of libraries
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
@@ -91,16 +91,24 @@ fuzz: ## Run every fuzz target for FUZZ_SECONDS (60) each, on nightly Rust
 	cargo +nightly fuzz build
 	for target in $(FUZZ_TARGETS); do cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit; done
 
-lanes: $(TOOLS) ## Write docs/LANES.md: the lane of each type and expression, and what proves it
+docs: $(TOOLS) ## Build the site of the documentation, with search, in .cache/site/html
+	python scripts/links.py
+	python scripts/site.py .cache/site/pages
+	NO_MKDOCS_2_WARNING=1 mkdocs build --strict --quiet
+
+lanes: $(TOOLS) ## Write docs/manual/routing.md: the lane of each type and expression, and what proves it
 	cargo build --locked -p pgsluice-cli
 	PGSLUICE_WRITE_LANES=1 PGSLUICE_TEST_MAJORS="15 18" PGSLUICE_PROGRAM=$(TARGET)/debug/pgsluice scripts/with_servers.sh \
 	    cargo test --locked --quiet -p pgsluice-cli --test integration lanes:: -- --test-threads=1
+
+command-line: ## Write docs/manual/command-line.md: all commands and options
+	PGSLUICE_WRITE_COMMAND_LINE=1 cargo test --locked --quiet -p pgsluice-cli --test integration command_line::the_page
 
 bench: build ## Time loads against psql and the floor, and the stages alone (CASE="hash800 lineitem")
 	@for case in $(CASE); do echo "$$case"; python -m bench.$$case $(ARGS) || exit; done
 	@python -m bench.goals $(CASE)
 
-bench-report: $(TOOLS) ## Put the newest figures of bench/records into README.md and its chart
+bench-report: $(TOOLS) ## Put the newest figures of bench/records into README.md, docs/benchmarks.md, bench/GOALS.md and the chart
 	@python -m bench.report
 
 lab: build ## Run every experiment of the lab at small, on several servers where that matters, and write its report

@@ -79,7 +79,7 @@ def conclude(case: str, measured: Callable[[], dict], options: argparse.Namespac
         print("\nnot the whole benchmark, so no record is written")
         return 0
     file = record.write(case, {**result, "goals": judged})
-    print(f"\nrecord: {file.relative_to(ROOT)}; `make bench-report` puts it into README.md")
+    print(f"\nrecord: {file.relative_to(ROOT)}; `make bench-report` puts it into the documentation")
     return 0
 
 

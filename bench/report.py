@@ -1,16 +1,20 @@
-"""Put the newest figures of each benchmark into README.md, between its two markers, and a chart.
+"""Put the newest figures of each benchmark into its pages, between two markers, and a chart.
 
 Figures are never typed by hand: a record is measured, this program copies it.
 """
 
 import re
 import sys
+from pathlib import Path
 
 from bench import tables
 from bench.chart import chart
 from bench.place import ROOT
 from bench.record import newest
 
+README = ROOT / "README.md"
+BENCHMARKS = ROOT / "docs" / "benchmarks.md"
+GOALS = ROOT / "bench" / "GOALS.md"
 CHART = ROOT / "docs" / "figures.svg"
 TABLES = {
     "hash800": tables.hash800,
@@ -32,29 +36,37 @@ TITLES = {
 
 
 def main() -> int:
-    """Rewrite README.md and the chart, and return the exit status."""
+    """Rewrite the pages and the chart, and return the exit status."""
     records = {bench: record for bench in TABLES if (record := newest(bench))}
     if not records:
         sys.exit("bench-report: no record; measure one by `make bench`")
-    readme = ROOT / "README.md"
-    everywhere = {tables.place(record) for record in records.values() if "postgresql" in record}
-    shared = everywhere if len(everywhere) == 1 else ()
-    text = splice(readme.read_text(), "goals", tables.goals(records), *shared)
-    for bench, record in records.items():
-        own = [tables.place(record)] if not shared and "postgresql" in record else []
-        text = splice(text, bench, TABLES[bench](record), " ".join([tables.date(record), *own]))
-    readme.write_text(text)
+    rewrite(README, {"readme": tables.readme(records)})
+    rewrite(BENCHMARKS, {bench: measured(bench, record) for bench, record in records.items()})
+    rewrite(GOALS, {"goals": tables.goals(records)})
     if panels := [(title, records[bench]) for bench, title in TITLES.items() if bench in records]:
         CHART.write_text(chart(panels))
     return 0
 
 
-def splice(document: str, bench: str, *paragraphs: str) -> str:
-    """Replace what is between the markers of a benchmark."""
-    text = "\n\n".join(paragraphs)
-    markers = re.compile(rf"(<!-- bench:{bench} -->\n).*?(<!-- /bench -->)", re.DOTALL)
+def measured(bench: str, record: dict) -> str:
+    """Return a benchmark's table, and when and on what it was measured."""
+    place = [tables.place(record)] if "postgresql" in record else []
+    return tables.paragraphs(TABLES[bench](record), " ".join([tables.date(record), *place]))
+
+
+def rewrite(page: Path, texts: dict[str, str]) -> None:
+    """Replace what is between the markers of each name."""
+    document = page.read_text()
+    for name, text in texts.items():
+        document = splice(document, name, text)
+    page.write_text(document)
+
+
+def splice(document: str, name: str, text: str) -> str:
+    """Replace what is between the markers of a name."""
+    markers = re.compile(rf"(<!-- bench:{name} -->\n).*?(<!-- /bench -->)", re.DOTALL)
     if not markers.search(document):
-        sys.exit(f"bench-report: README.md has no <!-- bench:{bench} --> ... <!-- /bench -->")
+        sys.exit(f"bench-report: no page has <!-- bench:{name} --> ... <!-- /bench -->")
     return markers.sub(lambda found: f"{found[1]}{text}\n{found[2]}", document)
 
 

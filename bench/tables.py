@@ -1,12 +1,42 @@
-"""Records as Markdown: the table of goals, and a short table for each benchmark."""
+"""Records as Markdown: README's table, the table of goals, and a short table for each benchmark."""
 
 from collections.abc import Callable
 
 from bench.goals import GOALS, judge, limit, shown, verdict
-from bench.rounds import faster, median, ours, ways
+from bench.rounds import PSQL, faster, median, ours, ways
 
 SETTINGS = ["shared_buffers", "max_wal_size", "fsync", "synchronous_commit"]
 Column = tuple[str, Callable[[list[dict], dict], str]]
+
+
+# README's rows: the benchmark, its load in words, and what is added to the names of the two ways.
+README = [
+    ("hash800", "5 M pgbench rows, 800 hash leaves", "", ""),
+    ("lineitem", "TPC-H lineitem, months x 4 hash leaves", "", ""),
+    ("uuids", "9 M uuids, 16 hash leaves, primary key", "", ""),
+    ("uuids", "the same into empty leaves, `--exchange`", "--exchange", ", empty leaves"),
+    ("few", "100 rows, 800 hash leaves", "", ""),
+]
+
+
+def readme(records: dict[str, dict]) -> str:
+    """Return a line for each of README's loads that was measured."""
+    lines = [
+        row("load", r"psql `\copy`, seconds", "pgsluice, seconds", "times as fast"),
+        "|---|--:|--:|--:|",
+    ]
+    for bench, what, option, state in README:
+        if record := records.get(bench):
+            runs = record["runs"]
+            psql, us = PSQL + state, ours(record["case"]["jobs"], option) + state
+            spent = (brief(median(runs, "seconds", how=how)) for how in (psql, us))
+            lines.append(row(what, *spent, f"{faster(runs, us, psql):.1f}"))
+    return "\n".join(lines)
+
+
+def brief(seconds: float) -> str:
+    """Return seconds with the digits that are worth reading."""
+    return f"{seconds:.2f}" if seconds >= 1 else f"{seconds:.3f}"
 
 
 def goals(records: dict[str, dict]) -> str:

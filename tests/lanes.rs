@@ -1,5 +1,5 @@
-//! The proof of docs/LANES.md: which key takes which lane is asked of the catalogue of a live
-//! server, and what proves it of the other tests. The document's tables are what is found here.
+//! The proof of docs/manual/routing.md: which key takes which lane is asked of the catalogue of a
+//! live server, and what proves it of the other tests. The document's tables are what is found here.
 //!
 //! Only on the newest server, which has all types. `make lanes` writes the document.
 
@@ -12,11 +12,12 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
-use self::document::{code, lanes, plain, splice, table};
+use self::document::{lanes, plain, splice, table};
 use self::planned::{Database, Lane};
 use self::proofs::Proofs;
 use self::subjects::{Keys, Subject};
 use crate::expressions::list;
+use crate::markdown::code;
 use crate::server::{Server, say};
 
 /// Set, it has the document written in place of compared.
@@ -70,7 +71,7 @@ fn check(server: Server) {
 fn check_icu(server: Server) {
     let mut database = Database::new(server, Some("C.UTF-8"));
     if !subjects::has_icu(&database.session) {
-        say("skipped: docs/LANES.md: the server is built without ICU");
+        say("skipped: docs/manual/routing.md: the server is built without ICU");
         return;
     }
     let collations = subjects::of_icu(&mut database);
@@ -137,13 +138,16 @@ fn must_be_tried(expressions: &[Subject], tried: &[String]) {
 
 /// Compares the tables with those of the same names in the document.
 fn compare(tables: &[(&str, String)]) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/LANES.md");
-    let text = fs::read_to_string(&file).expect("docs/LANES.md is read");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/manual/routing.md");
+    let text = fs::read_to_string(&file).expect("docs/manual/routing.md is read");
     let right = tables.iter().fold(text.clone(), |text, (name, table)| splice(&text, name, table));
     if std::env::var_os(WRITE).is_some() {
-        fs::write(&file, right).expect("docs/LANES.md is written");
+        fs::write(&file, right).expect("docs/manual/routing.md is written");
         return;
     }
     let differs = text.lines().zip(right.lines()).find(|(written, found)| written != found);
-    assert!(text == right, "docs/LANES.md differs, first in {differs:?}; `make lanes` writes it");
+    assert!(
+        text == right,
+        "docs/manual/routing.md differs, first in {differs:?}; `make lanes` writes it"
+    );
 }

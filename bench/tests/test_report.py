@@ -1,4 +1,4 @@
-"""README's tables and the chart, from every record that was ever written."""
+"""The pages' tables and the chart, from every record that was ever written."""
 
 import json
 import unittest
@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 from bench import tables
 from bench.chart import chart
 from bench.goals import judge
-from bench.record import RECORDS
-from bench.report import TABLES, splice
+from bench.record import RECORDS, newest
+from bench.report import BENCHMARKS, GOALS, README, TABLES, measured, splice
 from bench.rounds import PSQL
 
 NAME = "{http://www.w3.org/2000/svg}"
@@ -42,11 +42,28 @@ class Tables(unittest.TestCase):
         self.assertTrue(lines[2].endswith("|  | at least 4 | not measured |"))
 
 
+class Readme(unittest.TestCase):
+    def test_readme_says_how_much_faster_each_load_is(self):
+        record = {"case": {"jobs": 2}, "runs": [run(PSQL, 10), run("pgsluice load -j 2", 2.5)]}
+        lines = tables.readme({"hash800": record}).splitlines()
+        self.assertEqual(lines[2:], ["| 5 M pgbench rows, 800 hash leaves | 10.00 | 2.50 | 4.0 |"])
+
+
+class Committed(unittest.TestCase):
+    def test_the_pages_hold_the_newest_records(self):
+        records = {bench: newest(bench) for bench in TABLES}
+        self.assertIn(tables.readme(records), README.read_text())
+        self.assertIn(tables.goals(records), GOALS.read_text())
+        for bench, record in records.items():
+            with self.subTest(bench=bench):
+                self.assertIn(measured(bench, record), BENCHMARKS.read_text())
+
+
 class Splice(unittest.TestCase):
     def test_only_what_is_between_the_markers_changes(self):
         text = "a\n<!-- bench:x -->\nold\n<!-- /bench -->\n<!-- bench:y -->\n<!-- /bench -->\n"
         expected = text.replace("old", "one\n\ntwo \\1")
-        self.assertEqual(splice(text, "x", "one", r"two \1"), expected)
+        self.assertEqual(splice(text, "x", "one\n\ntwo \\1"), expected)
 
     def test_a_document_without_markers_is_an_error(self):
         self.assertRaises(SystemExit, splice, "nothing", "x", "text")

@@ -1,4 +1,4 @@
-//! The tables of docs/LANES.md as Markdown.
+//! The tables of docs/manual/routing.md as Markdown.
 
 use super::Line;
 use super::planned::Lane;
@@ -20,10 +20,6 @@ pub(super) fn table(what: &str, lines: &[Line], name: fn(&str) -> String) -> Str
 
 pub(super) fn plain(name: &str) -> String {
     name.to_owned()
-}
-
-pub(super) fn code(name: &str) -> String {
-    format!("`{}`", name.replace('|', "\\|"))
 }
 
 fn row(line: &Line, name: fn(&str) -> String) -> String {

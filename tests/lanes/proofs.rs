@@ -133,7 +133,7 @@ fn vectors(key: &Planned) -> Option<String> {
     column.key_type.as_ref()?;
     let file = format!("tests/vectors/{}.tsv", column.name);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    root.join(&file).exists().then(|| format!("[vectors](../{file})"))
+    root.join(&file).exists().then(|| format!("[vectors](../../{file})"))
 }
 
 fn is_spelled(key: &Planned) -> bool {

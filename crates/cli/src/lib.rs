@@ -2,6 +2,7 @@
 
 mod conceal;
 mod exit;
+mod generate;
 mod ledger;
 mod load;
 mod options;
@@ -17,7 +18,7 @@ mod verify;
 
 use std::ffi::OsString;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use pgsluice::{Error, Kind};
 
 use crate::conceal::conceal;
@@ -44,6 +45,15 @@ enum Command {
     Ledger(ledger::LedgerArgs),
     /// Start or stop the embedded PostgreSQL, or print its URL
     Server(server::ServerArgs),
+    /// Print what a shell needs to complete commands and options
+    Completions(generate::CompletionsArgs),
+    /// Write man pages, one for each command
+    Man(generate::ManArgs),
+}
+
+/// The command line as clap knows it, for what is written about it.
+pub fn command() -> clap::Command {
+    Cli::command()
 }
 
 /// Runs the program with `args`, its own name first, and returns its exit status.
@@ -63,6 +73,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Tree(args) => tree::run(&args).map(done),
         Command::Ledger(args) => ledger::run(&args).map(done),
         Command::Server(args) => server::run(args).map(done),
+        Command::Completions(args) => generate::completions(&args, command()).map(done),
+        Command::Man(args) => generate::man(&args, command()).map(done),
     };
     match status {
         Ok(status) => status,

@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+"""Gather the pages of the site: those of the documentation, and the files that they link to.
+
+They lie in several directories here, and mkdocs takes one. Each keeps its path, so that its links
+lead to the same files.
+"""
+
+import shutil
+import sys
+from pathlib import Path
+
+from links import ROOT, links, pages, target
+
+
+def main(place: Path) -> None:
+    """Copy all of them below this directory, in place of what is there."""
+    shutil.rmtree(place, ignore_errors=True)
+    for file in files():
+        copy = place / file.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, copy)
+
+
+def files() -> set[Path]:
+    """Return the pages and what they link to."""
+    found = pages(ROOT)
+    linked = {target(page, link)[0] for page in found for link in links(page)}
+    return {*found, *(file for file in linked if file.is_file())}
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,96 @@
+//! What is written about the command line: the manual's page, completions, and man pages. None of it
+//! needs a server.
+
+mod page;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::command::run;
+use crate::failures::program;
+
+/// Set, it has the page written in place of compared.
+const WRITE: &str = "PGSLUICE_WRITE_COMMAND_LINE";
+
+#[test]
+fn the_page_is_what_the_program_takes() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/manual/command-line.md");
+    let page = page::page(pgsluice_cli::command());
+    if std::env::var_os(WRITE).is_some() {
+        fs::write(&file, &page).expect("docs/manual/command-line.md is written");
+        return;
+    }
+    let text = fs::read_to_string(&file).expect("docs/manual/command-line.md is read");
+    let differs = text.lines().zip(page.lines()).find(|(written, right)| written != right);
+    assert!(
+        text == page,
+        "docs/manual/command-line.md differs, first in {differs:?}; `make command-line` writes it"
+    );
+}
+
+#[test]
+fn bash_completes_commands_and_options() {
+    for (line, expected) in [
+        ("pgsluice lo", "load"),
+        ("pgsluice load --exch", "--exchange"),
+        ("pgsluice load --format t", "text"),
+        ("pgsluice server st", "start stop"),
+        ("pgsluice completions f", "fish"),
+    ] {
+        assert_eq!(completed(line), expected, "{line}");
+    }
+}
+
+#[test]
+fn each_shell_gets_a_script_and_another_is_refused() {
+    for shell in ["bash", "zsh", "fish"] {
+        let outcome = run(&["completions", shell], None);
+        assert_eq!(outcome.status, Some(0), "{shell}: {}", outcome.stderr);
+        assert!(outcome.stdout.contains("exchange"), "{shell}");
+    }
+    let outcome = run(&["completions", "tcsh"], None);
+    assert_eq!(outcome.status, Some(2), "{}", outcome.stderr);
+}
+
+#[test]
+fn man_pages_are_written_for_each_command() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().join("man1");
+    let outcome = run(&["man", directory.to_str().unwrap()], None);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    for (name, says) in [
+        ("pgsluice.1", "pgsluice\\-load(1)"),
+        ("pgsluice-load.1", "\\-\\-exchange"),
+        ("pgsluice-server-start.1", "\\-\\-foreground"),
+    ] {
+        let page = fs::read_to_string(directory.join(name)).expect(name);
+        assert!(page.contains(says), "{name}: {page}");
+    }
+}
+
+#[test]
+fn man_pages_that_cannot_be_written_are_an_error() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("file");
+    fs::write(&file, "").unwrap();
+    let outcome = run(&["man", file.to_str().unwrap()], None);
+    assert_eq!(outcome.status, Some(1));
+    assert!(outcome.stderr.contains("could not write man pages to"), "{}", outcome.stderr);
+}
+
+/// What bash makes of the line at its end.
+fn completed(line: &str) -> String {
+    let script = r#"
+        source <("$1" completions bash)
+        read -ra COMP_WORDS <<< "$2"
+        COMP_CWORD=$(( ${#COMP_WORDS[@]} - 1 ))
+        _pgsluice pgsluice "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+        echo "${COMPREPLY[*]}"
+    "#;
+    let path = program().get_program().to_owned();
+    let output = Command::new("bash").args(["-c", script, "bash"]).arg(path).arg(line).output();
+    let output = output.expect("bash runs");
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
