@@ -1,4 +1,9 @@
 //! Encode: a row of the input as COPY BINARY has it, written once, into the payload that is sent.
+//!
+//! If every column has a codec, rows are sent in binary. A codec gives what the server's receive function
+//! takes for exactly the datum that its input function would make of the text. The server applies the
+//! modifier either way. A row with a value in any other spelling is sent as text, alone. If a column has no
+//! codec, all rows go as text: their own bytes with one newline behind each.
 
 use crate::parse::{Field, Fields};
 use crate::types::{Codec, wire};

@@ -1,10 +1,31 @@
 //! Bucket: gathers the rows of each node into payloads, within a memory budget.
 //!
-//! A bucket takes the rows of one node in one format. Each thread that routes has a [`Shard`] with
-//! its share of every bucket, and writes rows to it without waiting for the others; their memory
-//! comes from one [`Pool`]. Who takes which payload when is decided by [`Scheduler`]: the fullest first.
-//! What is left of many leaves at the end travels together ([`FEW_ROWS`]). What is in once a payload is
-//! committed, its [`Claim`]s say.
+//! ```text
+//!     routers       Shard 0    Shard 1    Shard 2        one lock each, held for many rows
+//!     node 7 text   [blocks]   [blocks]   [blocks]  \
+//!     node 7 binary [blocks]   [blocks]   [blocks]   >   Scheduler: the fullest -> Payload -> connection
+//!     node 8 text   [blocks]   [blocks]   [blocks]  /
+//!                         Pool of blocks  <---------------------- used again ------'
+//! ```
+//!
+//! 1. A bucket takes the rows of one node in one format. Each router has a [`Shard`] with its share of
+//!    every bucket. Memory comes in blocks of one size from one [`Pool`].
+//! 2. A connection that is free takes the fullest bucket that is worth a COPY. Under memory pressure, or at
+//!    the end of the input, it takes any.
+//! 3. A node has one writer at a time, unless no other work is left. So one leaf alone keeps all
+//!    connections busy.
+//! 4. At the end, remainders of few rows travel together through the root, ordered by leaf ([`FEW_ROWS`]).
+//!    They come from at most 256 leaves, because the server keeps a lock on each.
+//! 5. A payload's [`Claim`]s say which rows are in once it is committed.
+//!
+//! The threshold is measured: each load times three empty COPYs. A payload waits until that cost is at most
+//! an eighth of what its rows take. Waiting costs nothing while input is fast. While it is slow, 64 KiB are
+//! enough. Payloads that are not sorted grow to 4 MiB as the server falls behind.
+//!
+//! A payload is sorted if its leaf has a primary key, or an index that it is replicated or clustered by.
+//! Only binary rows are: by the first sixteen bytes of the key, in payloads of up to a sixteenth of the
+//! memory. More rows then share a page of the index. Only speed depends on this order: without it, rows
+//! keep that of the input.
 
 mod block;
 mod claim;

@@ -1,14 +1,30 @@
-//! All or nothing: each connection holds one transaction for all of its rows, until all rows are there.
+//! All or nothing: each connection holds one transaction for all of its rows, until all rows are sent.
 //!
 //! ```text
-//!     connections       rows, constraints  ->  ready      ->  COMMIT, or PREPARE TRANSACTION  ->  end
-//!     the load    all are ready, and every row is counted  ->  go
-//!     decision     readers held off, the load marked as finished  ->  COMMIT PREPARED of each
+//!     connections   rows, constraints -> ready           PREPARE TRANSACTION
+//!     the load                 all ready, rows counted -> go
+//!     decision           readers held off -> load marked as finished -> COMMIT PREPARED
 //! ```
 //!
-//! With one connection its own COMMIT also marks the load as finished. With several, nobody prepares before
-//! all are ready, so that whoever still waits for a lock waits for a session: `deadlock_watch` sees it if that is
-//! one of the load's own.
+//! 1. Each connection sends its payloads in one transaction (`sink::held`), each behind a savepoint where
+//!    rows may be rejected. It writes no receipts: the mark that the load is finished says all.
+//! 2. A connection is ready when its rows are sent and no constraint is left to check.
+//! 3. When all are ready and the sums agree, the load says *go*. With one connection, its COMMIT also marks
+//!    the load as finished. With several, each prepares its transaction.
+//! 4. A session asks for ACCESS EXCLUSIVE on the root, which holds off new readers (`reader_barrier`).
+//! 5. The mark in the ledger is the decision, in a transaction of its own (`decision`). From then on any
+//!    run that finds one of the load's prepared transactions commits it.
+//! 6. Rollback first ends the attempt in the ledger (`ledger::settle`). Commit is an UPDATE conditional on
+//!    that attempt. Exactly one of the two can succeed.
+//!
+//! Prepared transactions keep the fence's lock. The next run takes it exclusively, so by then it has
+//! settled all of them, and those that were about to prepare. A living load holds a lock that keeps other
+//! runs away, but correctness does not depend on it.
+//!
+//! No connection prepares before all are ready. So one that waits for a lock waits for a session, and
+//! `deadlock_watch` asks the server once a second whether that is one of this load's own, directly or
+//! through others. The server cannot see this deadlock, because one of the two waits in the client. Then
+//! the next attempt uses one connection.
 
 pub(crate) mod deadlock_watch;
 pub(crate) mod decision;

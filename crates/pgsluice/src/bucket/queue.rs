@@ -1,10 +1,14 @@
-//! Between the threads that fill the buckets and the connections that empty them.
+//! Queue: between the threads that fill the buckets and the connections that empty them.
 //!
-//! Each thread that fills has a shard of its own behind a lock, which it keeps for many rows and
-//! lends between them to whoever wants to take from it; no lock is taken for a row. Whoever fills
-//! waits while the memory is used up; whoever empties waits while no payload is worth a COPY.
+//! 1. Each thread that fills has a shard of its own behind a lock. It keeps the lock for many rows and
+//!    lends it between them to a connection that takes a payload. No lock is taken for a row.
+//! 2. Rows wait in blocks of one size, which count against `--memory` and are used again. Splits, buffers
+//!    of connections and the program itself are outside of that, a few tens of MiB.
+//! 3. A thread that fills waits while the memory is used up. It lends its shard meanwhile, so that every
+//!    row that waits can be sent. A row longer than all of the memory goes when nothing else is there.
+//! 4. A connection waits while no payload is worth a COPY.
 //!
-//! Locks are taken in this order: the buckets, the shards by their numbers, the pool.
+//! Locks are taken in this order: the scheduler, the shards by their numbers, the pool.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};

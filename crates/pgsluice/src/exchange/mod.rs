@@ -1,4 +1,4 @@
-//! Exchange: a leaf that is empty is built anew shadow the table, without indexes, and swapped in.
+//! Exchange: an empty leaf is built anew in a shadow table, without indexes, and swapped in.
 //!
 //! ```text
 //!     eligible  ->  shadow  ->  build    ->  swap
@@ -6,10 +6,22 @@
 //!     leaves      and rows    keys         milliseconds
 //! ```
 //!
-//! Until the swap is committed the table is as it was, whatever happens. What a load has built has
-//! a name and a comment that say so; one that is stopped drops it, and what one that died has left
-//! behind, the next one drops. While a load lives, a session of it holds an advisory lock on the
-//! table, so that nobody takes its work for a leftover.
+//! 1. `plan::eligible` finds the leaves that can be exchanged. One query (`pg::exchange::definitions`) says
+//!    what a leaf is: each thing as the statement that makes it. `pg::exchange::obstacles` refuses anything
+//!    that is not known to be carried over.
+//! 2. A session takes an advisory lock on the root, before the first table and until after the swap. It
+//!    also does the swap, so a load that has lost the lock cannot swap.
+//! 3. The connection with the first rows of a leaf makes its shadow in the same transaction (`shadow`).
+//! 4. When all rows are sent, `build` makes what the shadows lack: indexes, keys, foreign keys, privileges.
+//! 5. `swap` locks the tables and asks again. Each leaf must be what it was, and neither it nor its shadow
+//!    may have an obstacle. Rows that it has got meanwhile are moved.
+//! 6. Each shadow takes the place, name and bound of its leaf. Then it must be, thing by thing, what the
+//!    old leaf was: all columns of the catalogue but those in `pg::exchange::harmless`, which a test holds
+//!    against the server.
+//! 7. Receipts are written, and the swap is committed.
+//!
+//! Until then the table is as it was. A shadow has a name and a comment that say what it is. A load that is
+//! stopped drops its shadows. The next load drops those of one that died.
 
 mod build;
 mod difference;

@@ -1,12 +1,46 @@
-//! The ledger: which rows of a load are in the table, kept in the target by the transactions that put
-//! them there. So a load that has ended in any way is taken up where it was.
+//! The ledger: which rows of a load are in the table, kept in the target by the transactions that store
+//! them. So a load that ended in any way is resumed where it was.
 //!
 //! ```text
-//!     begin         the load and its tree, or what earlier attempts have claimed
-//!     entries       a payload's claims as receipts, in its own transaction
-//!     is_in         whether a row is claimed: then it is not sent again
-//!     finish        the last commit
+//!     begin ---------> payload --------------------> payload ... ------> finish
+//!     the load,        BEGIN, fence, COPY,                               sums agree,
+//!     its terms,       receipts, COMMIT                                  marked as finished
+//!     its tree            ^
+//!        |                | is this row claimed?  then it is not sent again
+//!        '-> claims of earlier attempts: walked before the first row is sent
 //! ```
+//!
+//! **Receipts.**
+//!
+//! 1. A claim speaks of one node: all its rows before a place of the input are in, and so are those in some
+//!    ranges behind it. It never counts rows, so the next run may cut its payloads differently.
+//! 2. `pgsluice_core::bucket` computes the claim when a payload is closed.
+//! 3. The payload's transaction writes the claim as receipts and deletes the receipts that they cover, in
+//!    the round trip that ends COPY.
+//! 4. An exchange writes all of its receipts with the swap. A load of one statement, a small load and an
+//!    atomic load write none: the mark that they are finished says all.
+//!
+//! **What makes a claim mean the same rows later.** "The rows of a node" are those that the recorded tree
+//! leads there (`layout`). If the tree has changed, a resumed load keeps the old one as well and looks each
+//! row up in all of them (`past`). The way of a row depends only on its bytes, the tree and the recorded
+//! terms. With each key the layout keeps how it is read (`key`): types, defaults, collations, operator
+//! classes, digests of functions. A tree whose keys are read differently now is refused. Rows stop at a key
+//! that was opaque, whatever it is now. The version of the routing rules is kept by hand (`begin::RULES`).
+//!
+//! **Fencing.**
+//!
+//! 1. Each transaction takes the load's advisory lock, shared. A later statement checks that the load is
+//!    still at the same attempt.
+//! 2. A run that resumes takes the *alive lock* exclusively. The run before it holds that lock, shared, as
+//!    long as it lives: then the new run waits for 10 s and is refused (`others`), unless the ledger shows
+//!    that the other run is itself.
+//! 3. It takes the load's lock exclusively, which waits for all transactions, and begins the next attempt.
+//!    From then on nothing of an earlier attempt is committed, from whichever client or session.
+//! 4. Any role can take an advisory lock. A session that does not get one asks who holds it: a role that
+//!    may not write to the ledger is named, and the load ends.
+//!
+//! **Tables.** `pg::ledger::tables` lists them. Before a session uses them, `pg::ledger::trust` checks that
+//! nothing on them would run with its rights. When a load is finished, only its row in `load` is kept.
 
 mod begin;
 mod blocks;

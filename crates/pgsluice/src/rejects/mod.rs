@@ -1,7 +1,7 @@
 //! Rejects: the rows that the server refuses, kept with its reasons in place of ending the load.
 //!
-//! A row stands in the file before the rows around it are committed, and is taken out again if they
-//! were not: so none is lost, and in the end none is both in the file and in the table.
+//! A row is either in the table or in the file. Rejects are written before COMMIT and removed if it fails.
+//! If the outcome of a COMMIT is unknown, they are reconciled on resume.
 
 mod before;
 mod output;

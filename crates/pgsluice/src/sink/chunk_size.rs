@@ -1,9 +1,9 @@
 //! ChunkSize: about how many rows of a payload are good between two that are bad.
 //!
-//! So many are sent together. With more, one more of them would be bad, and those before it sent for
-//! nothing; with fewer, more COPYs would be begun. Where half as many are good as before, half as many
-//! are sent; where all are bad, one. A connection remembers it from one payload to the next, and does
-//! not send a payload as a whole that must be expected to be refused.
+//! That many are sent together. With more, one more of them would be bad, and those before it sent for
+//! nothing; with fewer, more COPYs would be begun. Where half as many are good as before, half as many are
+//! sent; where all are bad, one. So if all rows are bad, each costs one COPY, and a few bad rows cost
+//! little. A connection remembers the size, and sends a payload in chunks at once if it expects a refusal.
 
 use std::cell::Cell;
 
