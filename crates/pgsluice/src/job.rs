@@ -108,8 +108,8 @@ pub struct SpeedOptions {
     pub threads: Option<usize>,
     /// Bytes for the rows that are waiting to be sent.
     pub memory: usize,
-    /// Fewer rows of a leaf than this travel with those of others through the root, at the end; None for
-    /// as many as the server routes while it begins a COPY.
+    /// A leaf's last rows, if fewer than this, travel with those of others through the root. None lets
+    /// the loader measure it: as many as the server routes in the time of an empty COPY.
     pub few_rows: Option<usize>,
     /// Whether rows are sent in binary where every column has a codec; otherwise all go as they stand in
     /// the input.
@@ -196,16 +196,16 @@ impl Rejects {
 /// How many rows may be rejected before the load ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Most {
-    /// So many.
+    /// This many rows.
     Rows(u64),
-    /// Such a share of the rows that are read, in percent.
+    /// This share of the rows that are read, in percent.
     Percent(f64),
 }
 
 /// How far what follows the server's WAL may be behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MaxLag {
-    /// So many bytes of WAL.
+    /// This many bytes of WAL.
     Bytes(u64),
     /// So long.
     Time(Duration),

@@ -21,10 +21,10 @@
 //! settled all of them, and those that were about to prepare. A living load holds a lock that keeps other
 //! runs away, but correctness does not depend on it.
 //!
-//! No connection prepares before all are ready. So one that waits for a lock waits for a session, and
-//! `deadlock_watch` asks the server once a second whether that is one of this load's own, directly or
-//! through others. The server cannot see this deadlock, because one of the two waits in the client. Then
-//! the next attempt uses one connection.
+//! No connection prepares before all are ready. So one that waits for a lock waits for a session. Once
+//! a second `deadlock_watch` asks the server whether that is one of this load's own, directly or
+//! through others. The server cannot see this deadlock, because one of the two waits in the client.
+//! Then the next attempt uses one connection.
 
 pub(crate) mod deadlock_watch;
 pub(crate) mod decision;
@@ -65,7 +65,7 @@ pub(crate) enum Decision {
     /// It was not asked for, or refused.
     #[default]
     Open,
-    /// It was asked for, and nobody has answered.
+    /// It was asked for, and there is no answer yet.
     Asked,
     Committed,
 }
@@ -92,7 +92,7 @@ impl Atomic {
         Self { connections, ..Self::default() }
     }
 
-    /// Notes, until it is dropped, that a connection is at work; its number.
+    /// Counts a connection as at work until the returned value, its place in the load, is dropped.
     pub(crate) fn enter(&self) -> Part<'_> {
         let mut state = self.state.lock();
         state.begun += 1;
@@ -173,7 +173,7 @@ impl Atomic {
 /// One connection's part in it.
 pub(crate) struct Part<'a> {
     atomic: &'a Atomic,
-    /// From 1.
+    /// Its number among the connections, from 1.
     pub(crate) number: usize,
     /// The database, as prepared transactions are named after it.
     pub(crate) database: u32,
@@ -185,13 +185,13 @@ impl Part<'_> {
         self.atomic.connections == 1
     }
 
-    /// Notes by which numbers the server knows the session and its database.
+    /// Records by which numbers the server knows the session and its database.
     pub(crate) fn is_session(&mut self, (pid, database): (i32, u32)) {
         self.atomic.state.lock().sessions.push(pid);
         self.database = database;
     }
 
-    /// Notes that all rows are sent, and nothing is left that could refuse them.
+    /// Marks this connection as ready: all rows are sent, and no check is left that could refuse them.
     pub(crate) fn is_ready(&self, committed: Committed) {
         let mut state = self.atomic.state.lock();
         state.ready += 1;
@@ -209,17 +209,17 @@ impl Part<'_> {
         state.go
     }
 
-    /// Notes that a transaction is to be prepared.
+    /// Records the name of a transaction before it is prepared.
     pub(crate) fn prepares(&self, name: String) {
         self.atomic.state.lock().prepared.push(name);
     }
 
-    /// Notes that it is, or that there was nothing to prepare.
+    /// Marks this connection as ended: its transaction is prepared, or there was nothing to prepare.
     pub(crate) fn is_prepared(&self) {
         self.atomic.state.lock().ended += 1;
     }
 
-    /// Notes how the only transaction ends.
+    /// Records how the only transaction ends.
     pub(crate) fn set_decision(&self, decision: Decision) {
         self.atomic.set_decision(decision);
     }

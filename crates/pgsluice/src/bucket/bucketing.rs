@@ -1,5 +1,5 @@
-//! Route, encode and bucket, for one thread: each row of a split to the bucket of its node, in binary
-//! if it can be, otherwise as it stands in the input.
+//! Routes, encodes and buckets, for one thread. Each row of a split goes to the bucket of its node, in
+//! binary if it can be, otherwise as it stands in the input.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -22,7 +22,7 @@ pub(crate) struct Bucketing<'p> {
     /// If earlier runs of the load have loaded rows.
     resumed: Option<&'p Ledger>,
     counts: Counts,
-    /// Of a row that the server was asked about.
+    /// The fields of a row that the server was asked about.
     fields: Fields,
     scratch: Scratch,
     /// Why it is not known of a row whether it is in.
@@ -116,7 +116,7 @@ impl<'p> Bucketing<'p> {
         self.counts.rows_already()
     }
 
-    /// What was counted, with the rows that the server has answered about.
+    /// Returns the counts, with the rows that the server has answered about.
     pub(crate) fn tally(self, answered: BTreeMap<Answered, u64>) -> Tally {
         self.counts.tally(answered)
     }

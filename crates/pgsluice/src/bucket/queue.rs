@@ -24,7 +24,7 @@ use crate::job::Job;
 use crate::plan::Plan;
 use crate::testing::fault::fault;
 
-/// While input comes slowly a payload of so many bytes is sent.
+/// While input comes slowly a payload of this many bytes is sent.
 const WORTH_A_COPY: usize = 64 << 10;
 
 /// While input comes fast a payload of fewer bytes waits for more rows, until the cost of a COPY is
@@ -41,19 +41,19 @@ const PROBES: usize = 3;
 /// connection takes some 200 MB/s.
 const BYTES_A_MICROSECOND: usize = 8 * 200;
 
-/// The rows that travel together although they could have a COPY of their own: the server routes
-/// about one in each microsecond that beginning a COPY costs. The bounds are for a probe that was
-/// disturbed.
+/// The bounds of how many rows travel together although they could have a COPY of their own. The server
+/// routes about one in each microsecond that beginning a COPY costs. The bounds are for a probe that
+/// was disturbed.
 const FEW_ROWS_AT_LEAST: usize = FEW_ROWS / 3;
 const FEW_ROWS_AT_MOST: usize = 100 * FEW_ROWS;
 
 /// How long a waiting thread may overlook that the load was stopped.
 const STOP_POLL: Duration = Duration::from_millis(100);
 
-/// Rows that are written before the shard is lent to whoever waits for it.
+/// Rows that are written before the shard is lent to a thread that waits for it.
 const ROWS_AT_ONCE: usize = 128;
 
-/// Payloads that are sorted are as large as the memory allows: the more rows one has, the more of them
+/// Payloads that are sorted are as large as the memory allows. The more rows one has, the more of them
 /// go to the same page of the index.
 fn worth_sorting(memory: usize, share: usize) -> Worth {
     let most = (memory / 16).clamp(SEALED_BYTES, MOST_SORTED_BYTES);
@@ -275,12 +275,12 @@ impl<'q, 'c> Filling<'q, 'c> {
         Filler { queue: self.queue, shard, rows: 0, urgent: Vec::new() }
     }
 
-    /// Notes that all rows of a split were added.
+    /// Marks a split as complete: all of its rows were added.
     pub(crate) fn complete(&self, split: u32) {
         self.queue.state.lock().scheduler.complete(split);
     }
 
-    /// Notes, until it is dropped, that the thread waits for input.
+    /// Counts the thread as waiting for input until the returned value is dropped.
     pub(crate) fn starving(&self) -> Waiting<'q> {
         Waiting::new(&self.queue.starving)
     }
@@ -343,7 +343,7 @@ impl Filler<'_, '_> {
         pushed
     }
 
-    /// Notes where in the split rows may still come before those that are added from now on.
+    /// Records the place in the split from which earlier rows than those to be added may still come.
     #[inline]
     pub(crate) fn expect(&mut self, mark: Option<Mark>) {
         self.shard.expect(mark);

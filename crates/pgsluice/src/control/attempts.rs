@@ -34,7 +34,7 @@ impl Attempts {
         self.names().resume.clone()
     }
 
-    /// Notes that the load can be resumed.
+    /// Records that the load can be resumed, and by which id.
     pub(crate) fn set_resume(&self, id: &str) {
         self.names().resume.get_or_insert_with(|| id.to_owned());
     }
@@ -44,7 +44,7 @@ impl Attempts {
         self.names().single_connection.clone()
     }
 
-    /// Notes that several connections cannot do it.
+    /// Makes all further attempts use one connection, and records why.
     pub(crate) fn use_single_connection(&self, why: &str) {
         self.names().single_connection.get_or_insert_with(|| why.to_owned());
     }

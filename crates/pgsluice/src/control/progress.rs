@@ -18,8 +18,8 @@ pub struct Progress {
     pub rows_loaded: AtomicU64,
     /// Rows that earlier runs of the load had committed, as far as they were met again.
     pub rows_already: AtomicU64,
-    /// Rows that nobody sees yet: committed in tables which are to be exchanged for their leaves, or in
-    /// transactions that are held until all rows are there.
+    /// Rows that no other session sees yet: in tables that wait to be exchanged, or in transactions
+    /// that wait for all rows.
     pub rows_unseen: AtomicU64,
     /// Indexes that these tables need.
     pub indexes_total: AtomicU64,

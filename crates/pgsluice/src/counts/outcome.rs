@@ -93,7 +93,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Of a tree with so many nodes.
+    /// Makes counts for a tree with `nodes` nodes.
     pub(crate) fn new(nodes: usize) -> Self {
         Self {
             native: vec![0; nodes],
@@ -137,7 +137,7 @@ impl Counts {
         *self.not_encodable.entry(not_encodable).or_default() += 1;
     }
 
-    /// What was counted, with the rows that the server has answered about.
+    /// Returns the counts, with the rows that the server has answered about.
     pub(crate) fn tally(self, answered: BTreeMap<Answered, u64>) -> Tally {
         let counted = |rows: Vec<u64>| rows.into_iter().enumerate().filter(|(_, rows)| *rows > 0);
         Tally {
@@ -220,7 +220,7 @@ pub(crate) struct Outcome {
     pub routed: Tally,
     /// What all connections have committed.
     pub committed: Committed,
-    /// What was exchanged.
+    /// The leaves that were exchanged, and those that were not.
     pub exchanged: Exchanged,
     /// What of an input is not data: its name, and what it was.
     pub ignored: Vec<(String, String)>,

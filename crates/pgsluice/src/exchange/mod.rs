@@ -15,9 +15,9 @@
 //! 4. When all rows are sent, `build` makes what the shadows lack: indexes, keys, foreign keys, privileges.
 //! 5. `swap` locks the tables and asks again. Each leaf must be what it was, and neither it nor its shadow
 //!    may have an obstacle. Rows that it has got meanwhile are moved.
-//! 6. Each shadow takes the place, name and bound of its leaf. Then it must be, thing by thing, what the
-//!    old leaf was: all columns of the catalogue but those in `pg::exchange::harmless`, which a test holds
-//!    against the server.
+//! 6. Each shadow takes the place, name and bound of its leaf. Then it must be, thing by thing, what
+//!    the old leaf was: in all columns of the catalogue but the harmless ones
+//!    (`pg::exchange::harmless`). A test holds that list against the server.
 //! 7. Receipts are written, and the swap is committed.
 //!
 //! Until then the table is as it was. A shadow has a name and a comment that say what it is. A load that is
@@ -55,7 +55,7 @@ use crate::source::splits::Splits;
 /// How long the dropping may take before it is left to the next load.
 const DROPPING_PATIENCE: Duration = Duration::from_secs(15);
 
-/// The same where somebody has pressed Ctrl-C and waits.
+/// How long it may take after Ctrl-C, when a person waits.
 const DROPPING_BRIEFLY: Duration = Duration::from_millis(500);
 
 /// The exchange of one load.
@@ -78,11 +78,11 @@ enum Claim {
     Making,
     /// Its table is there.
     Made(Shadow),
-    /// It is one too many.
+    /// Its leaf is more than one transaction can swap: its rows go there directly.
     Kept,
 }
 
-/// What was exchanged, and what was not.
+/// The leaves that were exchanged, and those that were not.
 #[derive(Debug, Default)]
 pub(crate) struct Exchanged {
     /// How many leaves were swapped.
@@ -94,7 +94,7 @@ pub(crate) struct Exchanged {
 }
 
 impl<'a> Exchange<'a> {
-    /// Makes sure that nobody else exchanges this table, and drops what died loads have left.
+    /// Makes sure that no other load exchanges this table, and drops what died loads have left.
     pub(crate) async fn begin(
         plan: &'a Plan,
         eligible: &'a Eligible,

@@ -1,9 +1,9 @@
 //! The audit of a finished load: does the table hold the rows of the input, each in its leaf?
 //!
-//! The router has no say in it. The server reads the input into a temporary table, counts and
-//! hashes both sides, and checks the rows of each leaf against the leaf's partition constraint.
-//! Bounds do not overlap: when both sides hold the same rows, and each leaf only rows that it may
-//! hold, every row is where it belongs. Only when they differ are rows compared one by one.
+//! The router has no say in it. The server reads the input into a temporary table and counts and hashes
+//! both sides. It checks the rows of each leaf against the leaf's partition constraint. Bounds do not
+//! overlap. So when both sides hold the same rows, and each leaf only rows that it may hold, every row
+//! is where it belongs. Only when they differ are rows compared one by one.
 
 use std::collections::{BTreeMap, HashMap};
 use std::pin::pin;
@@ -33,7 +33,7 @@ const LOCATED: usize = 1_000;
 /// Statements that are on their way at once.
 const AT_ONCE: usize = 100;
 
-/// What was compared, and how it differs. The names of the fields are those of `--json`.
+/// The result of comparing the two sides. The names of the fields are those of `--json`.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Audit {
     /// The table, qualified, and quoted where it must be.
@@ -52,8 +52,8 @@ pub struct Audit {
     pub checksum_table: String,
     /// Rows of the input that the table lacks and that were not looked up in the tree.
     pub missing_unlocated: u64,
-    /// Leaves with rows that this user may not read by name, or whose constraint cannot be evaluated by
-    /// names that are safe under any search_path: the place of their rows is not checked.
+    /// Leaves in which the place of rows was not checked. This user may not read them by name, or their
+    /// constraint cannot be evaluated by names that are safe under any search_path.
     pub leaves_unchecked: u64,
     /// The leaves that have rows, or should have.
     pub leaves: Vec<Leaf>,

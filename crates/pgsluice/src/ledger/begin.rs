@@ -28,8 +28,9 @@ use crate::pg::sql::{COMMIT, DURABLE, NO_LOCK_TIMEOUT, PG_CATALOG_ONLY, PID, lit
 use crate::plan::Plan;
 use crate::source::{Fingerprint, Header, Input};
 
-/// The number of the rules by which rows are routed and read: another one refuses to resume a load. It is
-/// raised by hand, by whoever changes to which node any row is led, or how a layout is spelled.
+/// The number of the rules by which rows are routed and read: another one refuses to resume a load.
+/// Raise it by hand with each change to the node that any row is led to, or to the spelling of a
+/// layout.
 const RULES: u32 = 1;
 
 /// How long a run waits for those before it until it says so, and looks who they are.
@@ -43,8 +44,8 @@ pub(crate) enum Begun {
     Finished(Ledger, Fate),
 }
 
-/// Begins a load, or takes it up. That is durable before any row of this attempt: a server that has lost it
-/// when it comes up again would take the rows for those of another one.
+/// Begins a load, or takes it up. That is durable before any row of this attempt. Otherwise a server
+/// that has lost it in a crash would take these rows for those of another attempt.
 pub(crate) async fn begin(
     job: &Job,
     (named, run): (&Named, &Run),

@@ -1,6 +1,7 @@
-//! Blocks: what was read of streams, which have no fingerprint. The hash of each split is kept with the
-//! first receipt that speaks of its rows; when the load is resumed, a split must be what it was before
-//! its rows go on. Of a finished load one hash over all of a stream's blocks is left.
+//! Blocks: the ledger's record of streams, which have no fingerprint. The hash of each split is kept
+//! with the first receipt that speaks of its rows. When the load is resumed, a split must have the same
+//! hash before its rows go on. When a load is finished, only one hash over all blocks of a stream is
+//! kept.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,7 +11,7 @@ use pgsluice_core::hash::bytes_extended;
 use crate::error::{Error, Result};
 use crate::source::{Fingerprint, Input, OfStream, Split, changed};
 
-/// What was read of a stream.
+/// A block that was read of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) source: u32,
@@ -36,7 +37,7 @@ struct State {
 }
 
 impl Blocks {
-    /// With those that earlier runs have kept.
+    /// Makes blocks that begin with those of earlier runs.
     pub(super) fn of(earlier: Vec<Block>) -> Self {
         let mut state = State::default();
         for block in earlier {
@@ -47,7 +48,7 @@ impl Blocks {
         Self(Mutex::new(state))
     }
 
-    /// Notes a split of a stream; refuses one that is not what an earlier run has read.
+    /// Records a split of a stream; refuses one that is not what an earlier run has read.
     pub(super) fn verify_block(&self, split: &Split, inputs: &[Input]) -> Result<()> {
         let (source, start) = (split.start.source, split.start.offset);
         let Some(Input { name, .. }) = inputs.get(source as usize).filter(|it| !it.is_rereadable())
@@ -84,7 +85,7 @@ impl Blocks {
         self.0.lock().new.range(..=last).map(|(_, block)| *block).collect()
     }
 
-    /// Notes that `blocks` are in the ledger.
+    /// Marks `blocks` as written to the ledger.
     pub(super) fn written(&self, blocks: &[Block]) {
         self.0.lock().new.retain(|_, block| !blocks.contains(block));
     }

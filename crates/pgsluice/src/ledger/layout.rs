@@ -1,6 +1,6 @@
 //! Layout: a partition tree as the ledger keeps it. By it each row's node is found again, even when
-//! partitions were split, attached, detached, dropped or renamed meanwhile: what is in, was counted
-//! by the nodes of the tree that it was loaded by.
+//! partitions were split, attached, detached, dropped or renamed meanwhile. The rows that are in were
+//! counted by the nodes of the tree that they were loaded by.
 
 use pgsluice_core::catalog::{Bound, Key, Node, NodeId, Relation, Tree};
 use serde::{Deserialize, Serialize};

@@ -56,7 +56,7 @@ pub struct Filter {
 /// What has become of loads that were to be forgotten.
 #[derive(Clone, Debug, Default)]
 pub struct Forgotten {
-    /// Those that are, with what was in doubt of them.
+    /// Loads that are forgotten, with what was in doubt of each.
     pub loads: Vec<(String, Settled)>,
     /// Those that run, and stay.
     pub running: Vec<String>,
@@ -152,8 +152,8 @@ pub async fn forget(target: &Target, schema: &str, id: &str) -> Result<Settled> 
     Ok(settled)
 }
 
-/// Takes all loads out of the ledger that `filter` says, or those of them that are not finished; with what
-/// exchanges that have died left behind.
+/// Takes all loads that `filter` names out of the ledger, or only those that are not finished. It also
+/// drops what exchanges that have died left behind.
 pub async fn forget_all(
     target: &Target,
     schema: &str,
@@ -188,7 +188,7 @@ struct Session {
     search_path: String,
 }
 
-/// What is known of the loads beside their rows.
+/// What is known of the loads besides their rows.
 struct Known {
     /// The keys of the locks of those that run.
     lives: HashSet<i64>,
@@ -264,7 +264,7 @@ impl Session {
         })
     }
 
-    /// Takes a load out of the ledger; what was in doubt of it, or None if it runs.
+    /// Takes a load out of the ledger. Returns what was in doubt of it, or None if it runs.
     async fn forget(&self, id: &str) -> Result<Option<Settled>> {
         let Self { client, schema, .. } = self;
         let named = Named::new(schema, id);

@@ -31,13 +31,13 @@
 //!
 //! 1. Each transaction takes the load's advisory lock, shared. A later statement checks that the load is
 //!    still at the same attempt.
-//! 2. A run that resumes takes the *alive lock* exclusively. The run before it holds that lock, shared, as
-//!    long as it lives: then the new run waits for 10 s and is refused (`others`), unless the ledger shows
-//!    that the other run is itself.
+//! 2. A run that resumes takes the *alive lock* exclusively. The run before it holds that lock, shared,
+//!    as long as it lives. Then the new run waits for 10 s and is refused (`others`), unless the ledger
+//!    shows that the other run is itself.
 //! 3. It takes the load's lock exclusively, which waits for all transactions, and begins the next attempt.
 //!    From then on nothing of an earlier attempt is committed, from whichever client or session.
-//! 4. Any role can take an advisory lock. A session that does not get one asks who holds it: a role that
-//!    may not write to the ledger is named, and the load ends.
+//! 4. Any role can take an advisory lock. A session that does not get one asks who holds it. A role
+//!    that may not write to the ledger is named, and the load ends.
 //!
 //! **Tables.** `pg::ledger::tables` lists them. Before a session uses them, `pg::ledger::trust` checks that
 //! nothing on them would run with its rights. When a load is finished, only its row in `load` is kept.
@@ -113,8 +113,8 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// What a transaction begins with, besides what it needs for its rows; [`sql::is_held`] tells from the
-    /// answers whether it may go on, and [`Self::lost_turn`] why not.
+    /// Returns what a transaction begins with, besides what it needs for its rows. [`sql::is_held`]
+    /// tells from the answers whether it may go on, and [`Self::lost_attempt`] why not.
     pub(crate) fn fence(&self) -> String {
         self.named.fence()
     }
@@ -159,7 +159,7 @@ impl Ledger {
         &self.named.schema
     }
 
-    /// The error for a load that somebody else has begun again, or has forgotten.
+    /// Returns the error for a load that another run has begun again, or has forgotten.
     pub(crate) fn overtaken(&self) -> Error {
         let message = format!("load {} was taken over by another run, or forgotten", self.id());
         Error::new(Kind::Server, message).with_sqlstate("55006").with_detail(
@@ -230,7 +230,7 @@ impl Ledger {
         &self.rejected
     }
 
-    /// Notes a split before its rows are routed. One of a stream must be what it was.
+    /// Records a split before its rows are routed. One of a stream must be what it was.
     pub(crate) fn verify_block(&self, split: &Split, inputs: &[Input]) -> Result<()> {
         self.blocks.verify_block(split, inputs).map_err(|error| refuse(error, self.id()))
     }
@@ -245,7 +245,7 @@ impl Ledger {
         self.blocks.check_end(inputs)
     }
 
-    /// The same, with the way out.
+    /// Checks the same as [`Self::check_end`]; its error has the way out.
     pub(crate) fn check_whole(&self, inputs: &[Input]) -> Result<()> {
         self.check_end(inputs).map_err(|error| refuse(error, self.id()))
     }
@@ -287,8 +287,8 @@ impl Ledger {
         Ok((by_node, others))
     }
 
-    /// Ends the load, of whose rows `fate` tells, with the synchronous commit that makes all before it
-    /// durable; unless `check` says that what [`Self::sums`] tells cannot be.
+    /// Marks the load as finished, with `fate` of its rows, by a synchronous commit that makes all
+    /// before it durable. It does not if `check` refuses the sums of [`Self::sums`].
     pub(crate) async fn finish(
         &self,
         inputs: &[Input],

@@ -37,14 +37,16 @@ pub(crate) struct Entries {
 }
 
 impl Receipts {
-    /// With those that earlier runs have written for the same tree; all are numbered from `next` on.
+    /// Makes receipts that begin with those of earlier runs for the same tree; new ones are numbered
+    /// from `next` on.
     pub(super) fn of<'r>(next: i64, earlier: impl Iterator<Item = &'r Receipt>) -> Self {
         let mut state = State { next, by_node: HashMap::new() };
         earlier.for_each(|receipt| state.hold(receipt));
         Self(Mutex::new(state))
     }
 
-    /// What is to be written for `claims`. The receipts that go are nobody else's to delete from now on.
+    /// What is to be written for `claims`. From now on only this payload may delete the receipts that
+    /// it covers.
     pub(super) fn entries(&self, splits: &Splits, tree: i32, claims: &[Claim]) -> Entries {
         let claims = claims.iter().map(|claim| Receipt {
             number: 0,
@@ -73,7 +75,7 @@ impl Receipts {
         }
     }
 
-    /// Notes that receipts are committed.
+    /// Marks receipts as committed.
     pub(super) fn committed(&self, entries: &Entries) {
         let mut state = self.0.lock();
         entries.receipts.iter().for_each(|receipt| state.hold(receipt));

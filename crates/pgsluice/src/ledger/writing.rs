@@ -38,7 +38,7 @@ impl Ledger {
         client.prepare(&self.named.sql(sql::REJECT)).await
     }
 
-    /// Notes rows that are rejected, in the transaction that `client` is in.
+    /// Writes rejected rows to the ledger, in the transaction that `client` is in.
     pub(crate) async fn reject(
         &self,
         client: &Client,
@@ -183,7 +183,7 @@ impl Ledger {
         }
     }
 
-    /// Notes that what was written is committed.
+    /// Marks `writing` as committed.
     pub(crate) fn committed(&self, writing: &Writing) {
         self.receipts.committed(&writing.entries);
         self.blocks.written(&writing.blocks);

@@ -1,4 +1,4 @@
-//! Closing: the end of a load whose rows are all sent. What was built is swapped in, what was held is
+//! Closing: the end of a load whose rows are all sent. Shadows are swapped in, held transactions are
 //! committed, and the load is marked as finished.
 
 use std::sync::atomic::Ordering::Relaxed;
@@ -64,7 +64,7 @@ async fn check(flow: &Flow<'_>, outcome: &Outcome, target: &Target) -> Result<()
     control.stop.unless_stopped(reconcile::check_skipped(plan, skipped, target)).await
 }
 
-/// Of rows that one connection has committed as a whole, or several have prepared.
+/// Finishes a load whose rows one connection has committed as a whole, or several have prepared.
 async fn finish_at_once(
     job: &Job,
     target: &Target,

@@ -31,7 +31,7 @@ const LOOK_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a session may take to end.
 const LEAVE: Duration = Duration::from_millis(10);
 
-/// What was said of each session that waits.
+/// The last notice about each session that waits.
 type Said = BTreeMap<i32, String>;
 
 /// Watches the sessions of a load until `over`; `timeout` is how long one of them may wait for a lock.

@@ -1,5 +1,5 @@
 //! Again: an attempt of a load that ended for a reason that passes is followed by another, which takes
-//! the load up where it was. The ledger says where, also after a COMMIT that nobody answered.
+//! the load up where it was. The ledger says where, also after a COMMIT without an answer.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;

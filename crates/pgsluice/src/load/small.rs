@@ -1,7 +1,7 @@
 //! A handful of rows: the server routes them sooner than the partition tree is read.
 //!
-//! They go into the root in one COPY, as psql sends them. Whatever is wrong with them is left to the
-//! whole load, which begins anew and says it in full: nothing of them is in the table then.
+//! They go into the root in one COPY, as psql sends them. If anything is wrong with them, none of them
+//! is in the table. Then the whole load begins, and reports the error in full.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -28,7 +28,8 @@ use crate::pg::{is_answer, lost, sql};
 use crate::plan::format_for;
 use crate::source::{Input, Inputs, Reader};
 
-/// Rows that are more than a handful. With fewer no leaf can have enough for a COPY of its own.
+/// Rows that are more than a handful. If there are fewer, no leaf can have enough for a COPY of its
+/// own.
 const MANY_ROWS: usize = pgsluice_core::bucket::FEW_ROWS;
 
 /// Bytes of inputs that may hold a handful.
@@ -114,8 +115,8 @@ fn may_be(job: &Job, inputs: &Inputs) -> bool {
     as_usual && bytes.is_some_and(|bytes| bytes <= FEW_BYTES)
 }
 
-/// None if there is no such table; or if the load is in the ledger, or there can be none: then there is
-/// more to be done or said. The first load makes the ledger.
+/// Returns None if the whole load must follow: there is no such table, or the load is in the ledger
+/// already, or there can be no ledger. The first load makes the ledger.
 async fn look(
     link: &Link,
     job: &Job,
@@ -216,8 +217,8 @@ async fn copy(
     Ok(outcome?.0)
 }
 
-/// Notes in the ledger that of the rows that were read some were not stored; a trigger must have dropped
-/// them.
+/// Records in the ledger that some of the rows that were read were not stored; a trigger must have
+/// dropped them.
 async fn note_dropped(
     link: &Link,
     named: Option<&Named>,

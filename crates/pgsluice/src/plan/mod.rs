@@ -1,8 +1,8 @@
 //! The plan: the catalogue turned into a router and, for each node, the table that its rows are
 //! really sent to.
 //!
-//! A leaf is written directly unless that would change what the server does; then its rows go
-//! through the root, still gathered by leaf, and the reason is said.
+//! A leaf is written directly unless that would change what the server does. Otherwise its rows go
+//! through the root, still gathered by leaf, and the plan says why.
 
 pub mod eligible;
 
@@ -61,7 +61,7 @@ pub struct Plan {
     pub fewer_connections: Option<(usize, String)>,
     /// Which leaves are exchanged, if any are to be.
     pub exchange: Option<Eligible>,
-    /// For each node, why its rows go through the root if they do.
+    /// Why the rows of each node go through the root, if they do.
     detours: Vec<Option<String>>,
 }
 

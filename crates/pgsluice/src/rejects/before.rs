@@ -27,8 +27,8 @@ struct Known {
 }
 
 impl Before<'_> {
-    /// Each row with its reason, as far as there are both: of what was written last there may be a part.
-    /// None if the files are not those of the load `id`.
+    /// Pairs each row with its reason, as far as both are whole: the last one written may be torn. None
+    /// if the files are not those of the load `id`.
     pub(super) fn batches(&self, id: &str, rows: &[u8], log: &[u8]) -> Option<Vec<Batch>> {
         let mut found = Vec::new();
         // What is behind a torn row is not looked at.

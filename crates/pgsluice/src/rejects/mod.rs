@@ -139,7 +139,7 @@ impl Rejects {
         self.count.fetch_update(Relaxed, Relaxed, admit).is_ok()
     }
 
-    /// Takes back what was counted of a transaction that was not committed.
+    /// Takes back the count of a transaction that was not committed.
     pub(crate) fn dismiss(&self, rows: u64) {
         self.count.fetch_sub(rows, Relaxed);
     }
@@ -189,8 +189,8 @@ impl Rejects {
         Ok(batches.len() - 1)
     }
 
-    /// The transaction of a batch was not committed, for certain. Where nobody knows, its rows stay: when
-    /// the load is resumed the ledger says.
+    /// The transaction of a batch was not committed, for certain. If the outcome is unknown, its rows
+    /// stay, and are reconciled on resume.
     pub(crate) fn withdraw(&self, batch: usize) {
         self.written.lock().batches[batch].is_kept = false;
     }
@@ -200,7 +200,8 @@ impl Rejects {
         self.written.lock().batches.iter_mut().for_each(|batch| batch.is_kept = false);
     }
 
-    /// Takes out what was not committed, and makes the files durable; removes them if they are empty.
+    /// Removes rejects of transactions that were not committed, and makes the files durable; removes
+    /// the files if they are empty.
     pub(crate) fn finish(&self) -> Result<()> {
         let mut written = self.written.lock();
         written.keep_committed()?;
@@ -225,7 +226,7 @@ impl Written {
         self.keep_committed()
     }
 
-    /// Takes out what was not committed.
+    /// Removes rejects of transactions that were not committed.
     fn keep_committed(&mut self) -> Result<()> {
         let Self { rows, log, batches } = self;
         let header = batches.first().map_or(0, |batch| batch.rows.start);

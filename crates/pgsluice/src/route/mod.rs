@@ -17,14 +17,14 @@
 //!    there.
 //!
 //! Whether a question can be asked is known before the load: each is put once without keys
-//! (`pg::introspect::probe`), and a key that the server refuses is opaque. Later only a single key can be
-//! refused. The server is then asked in smaller batches. If a privilege or a name is gone by then, the load
-//! fails.
+//! (`pg::introspect::probe`). A key that the server refuses is opaque. Later only a single key can be
+//! refused. The server is then asked in smaller batches. If a privilege or a name is gone by then, the
+//! load fails.
 //!
 //! Keys are evaluated under the settings that COPY has. Spellings are read back, so they come under fixed
 //! output settings. Values that the server may read differently tomorrow are not asked about
-//! (`pg::caution`): words such as `now`, times with a named zone, and types whose input functions look into
-//! the catalogue.
+//! (`pg::caution`). These are words such as `now`, times with a named zone, and types whose input
+//! functions look into the catalogue.
 
 pub(crate) mod remote;
 pub(crate) mod routing;

@@ -1,7 +1,7 @@
 //! Parse and route, for one thread: a split's rows to their leaves, or as far as they get.
 //!
-//! Rows that stop where the server must evaluate a key, or read a value that is spelled in a way
-//! of its own, are asked about together, once the rest of the split is routed, and go on from there.
+//! Some rows stop where the server must evaluate a key, or read a value whose spelling is not native.
+//! The server is asked about them together, once the rest of the split is routed.
 
 use std::collections::BTreeMap;
 
@@ -159,7 +159,7 @@ impl<'a> Routing<'a> {
         Ok(!self.asked.is_empty())
     }
 
-    /// Hands a row over, or notes what the server is to be asked about it; `before` is what it was
+    /// Hands a row over, or records what the server must be asked about it; `before` is what it was
     /// asked before.
     fn reach(
         &mut self,

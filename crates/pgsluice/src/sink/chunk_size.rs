@@ -1,9 +1,10 @@
 //! ChunkSize: about how many rows of a payload are good between two that are bad.
 //!
-//! That many are sent together. With more, one more of them would be bad, and those before it sent for
-//! nothing; with fewer, more COPYs would be begun. Where half as many are good as before, half as many are
-//! sent; where all are bad, one. So if all rows are bad, each costs one COPY, and a few bad rows cost
-//! little. A connection remembers the size, and sends a payload in chunks at once if it expects a refusal.
+//! That many are sent together. With more rows, one more of them would be bad, and those before it sent
+//! for nothing. With fewer, more COPYs would be begun. Where half as many are good as before, half as
+//! many are sent; where all are bad, one. So if all rows are bad, each costs one COPY, and a few bad
+//! rows cost little. A connection remembers the size, and sends a payload in chunks at once if it
+//! expects a refusal.
 
 use std::cell::Cell;
 
@@ -60,12 +61,12 @@ impl ChunkSize {
         self.rows.clamp(1, MOST_ROWS)
     }
 
-    /// Notes that all rows before this one are settled.
+    /// Marks all rows before this one as settled.
     pub(super) fn good_before(&mut self, row: usize) {
         self.rows = self.rows.max(row.saturating_sub(self.since));
     }
 
-    /// Notes that this row is bad, and those between it and the last one are not.
+    /// Marks this row as bad, and those between it and the last bad one as good.
     pub(super) fn bad_at(&mut self, row: usize) {
         self.rows = usize::midpoint(self.rows(), row.saturating_sub(self.since));
         self.since = self.since.max(row + 1);

@@ -1,9 +1,9 @@
-//! The CONTEXT of a server's error: at which lines of what was sent COPY may have been.
+//! Reads the CONTEXT of a server's error: the lines of the data that COPY may have been at.
 //!
 //! It ends with what `CopyFromErrorCallback` of `src/backend/commands/copyfrom.c` says (PostgreSQL 13 to
 //! 18), in the server's language: `COPY relation, line N, column name: "value"`. The value is printed
-//! as it is, line ends included; before it come functions and statements, in which values are printed as
-//! well; and where a trigger runs at the end of COPY, nothing of COPY comes at all. So what looks like
+//! as it is, line ends included. Functions and statements come before it, with values printed in the
+//! same way. Where a trigger runs at the end of COPY, COPY is not mentioned at all. So what looks like
 //! COPY at the beginning of a line may be a row's own text.
 
 /// What COPY may have said.

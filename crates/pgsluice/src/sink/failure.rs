@@ -1,4 +1,4 @@
-//! Why a COPY did not end well, and whether what it sent may be committed all the same.
+//! Why a COPY did not end well, and whether its rows may have been committed nevertheless.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -12,7 +12,7 @@ use crate::pg::{is_answer, lost};
 
 /// Why a COPY did not end well.
 pub(super) enum Failure {
-    /// The table beside a leaf was not made.
+    /// The shadow of a leaf was not made.
     Unmade(Error),
     /// Before any row was sent.
     Begin(tokio_postgres::Error),
@@ -70,7 +70,7 @@ impl<'a> InDoubt<'a> {
 }
 
 impl Connection<'_> {
-    /// What was committed, in the words of an error if it was not; None if the load was stopped
+    /// Returns what was committed, or an error in the user's words; None if the load was stopped
     /// before.
     pub(super) fn judge<T>(
         &self,

@@ -72,7 +72,7 @@ impl Connection<'_> {
         Ok(stored)
     }
 
-    /// Keeps what was stored since the part was begun, as far as the transaction is kept.
+    /// Keeps the rows of this part if the transaction is committed.
     pub(super) async fn keep_part(&self) -> Result<(), Failure> {
         if self.flow.rejects.is_some() {
             self.link.client.batch_execute(sql::KEEP_PART).await?;

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! 1. A payload is one transaction. It locks from the root down to the leaf, and checks that the leaf is
-//!    still the table that it was. For binary rows it also checks that the columns still have the types
-//!    (`recheck`).
+//!    still the table that it was. If the rows are binary, it also checks that the columns still have
+//!    the types (`recheck`).
 //! 2. Rows count as loaded when COMMIT has answered, because constraints may be deferred to it.
 //! 3. Sessions commit asynchronously, and each ends with one synchronous commit on the same connection. If
 //!    the server has crashed meanwhile, that connection is lost too, and the load is resumed.

@@ -10,8 +10,8 @@
 //! 1. All is one transaction, as the payload was. Rows are sent in chunks, each behind a savepoint. What
 //!    keeps a chunk or takes it back goes with the beginning of the next COPY.
 //! 2. The server's CONTEXT says at which row it was (`context`). A row's own text may look like it, because
-//!    values are printed as they are. For a foreign key the server names only the key. Such rows are only
-//!    suspects.
+//!    values are printed as they are. If a foreign key is violated, the server names only the key. Such
+//!    rows are only suspects.
 //! 3. A chunk has as many rows as were good between two bad ones ([`ChunkSize`]).
 //! 4. A row that was sent in binary is read from its input again, and must encode to the same bytes.
 
@@ -160,8 +160,8 @@ impl Salvage<'_, '_> {
         Ok(true)
     }
 
-    /// Stores the rows from `from` on and before `to` that are not settled; or, if the server refuses
-    /// them, which of them may be to blame, and what the server says.
+    /// Stores the rows from `from` on and before `to` that are not settled. If the server refuses them,
+    /// returns the suspects and what the server says.
     async fn store(
         &mut self,
         from: usize,
@@ -209,7 +209,7 @@ impl Salvage<'_, '_> {
         Suspects::Some(rows)
     }
 
-    /// The row with a line of what was sent.
+    /// Returns the row with a line of the data that was sent.
     fn at_line(&self, open: &[usize], line: u64) -> Option<usize> {
         let sent = open.iter().map(|&at| self.rows[at]);
         let format = &self.connection.flow.plan.format;

@@ -49,7 +49,7 @@ struct OfFile {
 }
 
 impl Fingerprint {
-    /// Of all inputs.
+    /// Reads the fingerprints of all inputs.
     pub(crate) fn of_all(inputs: &[Input]) -> Result<Vec<Self>> {
         inputs.iter().map(Self::of).collect()
     }
@@ -84,7 +84,7 @@ impl Fingerprint {
 }
 
 impl Fingerprint {
-    /// The same of what a stream was as a whole.
+    /// Returns this fingerprint with what a stream was as a whole.
     pub(crate) fn of_stream(&self, stream: Option<OfStream>) -> Self {
         Self { stream, ..self.clone() }
     }
@@ -124,7 +124,7 @@ impl OfFile {
     }
 }
 
-/// Of the next block.
+/// Hashes the next block.
 fn hash(file: &mut File) -> std::io::Result<String> {
     let mut block = Vec::new();
     file.take(BLOCK).read_to_end(&mut block)?;

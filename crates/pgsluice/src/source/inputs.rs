@@ -33,7 +33,7 @@ enum Place {
 enum Reread {
     /// It is gone when it was read, as with a pipe.
     Never,
-    /// From any place on.
+    /// It can be read again from any place.
     Seek,
 }
 

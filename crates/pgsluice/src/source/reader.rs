@@ -176,7 +176,8 @@ impl Open {
         })
     }
 
-    /// Fills `bytes` with what was left and what follows; true at the end of the input.
+    /// Fills `bytes` with the rest of the split before and what follows it; true at the end of the
+    /// input.
     fn fill(&mut self, bytes: &mut Vec<u8>, input: &Input) -> Result<bool> {
         // What is left is less than one row: a long one is neither copied nor held twice.
         match self.rest.len() > SPLIT_BYTES {

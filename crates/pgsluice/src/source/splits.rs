@@ -18,7 +18,7 @@ struct Extent {
 }
 
 impl Splits {
-    /// Notes where a split lies.
+    /// Records where a split lies.
     pub(crate) fn begin(&self, split: &Split) {
         let extent = Extent { start: split.start, length: split.length as u64 };
         let mut splits = self.0.lock();

@@ -2,9 +2,9 @@
 //! compiled of them without the feature `failpoints`.
 //!
 //! `PGSLUICE_FAILPOINT=name:3` kills the process when it comes to the point for the third time, `name`
-//! alone for the first. With `PGSLUICE_FAILPOINT_SLEEP=200` it stays there for so many milliseconds
-//! instead, with `PGSLUICE_FAILPOINT_HOLD=file` until the file that it makes there is removed. The crate
-//! `fail` has no action that ends a process as SIGKILL does.
+//! alone for the first. With `PGSLUICE_FAILPOINT_SLEEP=200` it sleeps there for 200 ms instead. With
+//! `PGSLUICE_FAILPOINT_HOLD=file` it makes that file and waits there until the file is removed. The
+//! crate `fail` has no action that ends a process as SIGKILL does.
 
 /// All points, in the order in which a load and its payloads come to them.
 pub const NAMES: [&str; 22] = [
