@@ -92,7 +92,7 @@ enum HeaderName {
 }
 
 impl InputArgs {
-    /// What was built of what was typed.
+    /// Builds the job from the options as they were typed.
     pub(crate) fn job(&self) -> Result<Job> {
         let mut job = Job::new(&self.table);
         let files = Inputs::resolve(&self.files);

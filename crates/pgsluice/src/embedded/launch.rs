@@ -104,9 +104,9 @@ impl Launch<'_> {
 /// Removes what a server that ended without a shutdown left behind and PostgreSQL would stumble on.
 ///
 /// It removes lock files of dead processes itself. It refuses to start next to any living one of its
-/// own user (`CreateLockFile` in miscinit.c): a zombie, or any process that got the pid after a reboot.
-/// If a server of `data` did run, the shared memory block of its data directory would still stop the
-/// start.
+/// own user (`CreateLockFile` in miscinit.c). That may be a zombie, or any process that got the pid
+/// after a reboot. If a server of `data` did run, the shared memory block of its data directory would
+/// still stop the start.
 fn remove_leftovers(data: &Path, socket_directory: &Path) -> Result<()> {
     if let Some(found) = Postmaster::read(data)? {
         let process = Path::new("/proc").join(found.pid.to_string());

@@ -1,10 +1,9 @@
 //! The embedded PostgreSQL: the default target when no other is given.
 //!
 //! This file is the API and reads as the life of a server: open, start, url, stop. Each question that
-//! it asks has a file: `binaries` (which PostgreSQL), `reachable` (a copy of it that the server's
-//! account can run), `account` (who runs it), `directory` (where its files lie). Then come `cluster`
-//! (initdb), `settings` (values for loading), `launch` (start it) and `postmaster` (the running
-//! process).
+//! it asks has a file: `binaries` (which PostgreSQL), `reachable` (a copy that the server's account can
+//! run), `account` (who runs it), `directory` (where its files lie). Then come `cluster` (initdb),
+//! `settings` (values for loading), `launch` (start it) and `postmaster` (the running process).
 
 mod account;
 mod binaries;

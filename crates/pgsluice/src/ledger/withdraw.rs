@@ -23,7 +23,7 @@ const BRIEFLY: Duration = Duration::from_millis(300);
 /// Between two looks whether the load's transactions have ended.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Takes the load of this run, which has failed by `error`, out of the ledger, if none of its rows is
+/// Takes the load of this run, which has failed by `error`, out of the ledger. It stays if any row is
 /// in the table or may still get there.
 pub(crate) async fn withdraw(
     (named, run): (&Named, &Run),

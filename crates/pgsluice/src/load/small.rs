@@ -115,8 +115,8 @@ fn may_be(job: &Job, inputs: &Inputs) -> bool {
     as_usual && bytes.is_some_and(|bytes| bytes <= FEW_BYTES)
 }
 
-/// Returns None if the whole load must follow: there is no such table, or the load is in the ledger
-/// already, or there can be no ledger. The first load makes the ledger.
+/// Returns None if the whole load must follow. Either there is no such table, or the load is in the
+/// ledger, or there can be no ledger. The first load makes the ledger.
 async fn look(
     link: &Link,
     job: &Job,

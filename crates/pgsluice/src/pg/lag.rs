@@ -6,8 +6,8 @@ use tokio_postgres::GenericClient;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 
-/// What the server's WAL ends with, and for each follower its name and the end of what it has: what a
-/// replica has replayed, a slot's consumer no longer needs, and the archiver has stored as whole
+/// Reads the end of the server's WAL, and each follower's name and place in it. The place is what a
+/// replica has replayed, a slot's consumer no longer needs, or the archiver has stored as whole
 /// segments. An archiver that has stored none, and failed, has no place.
 const FOLLOWERS: &str = "
 WITH wal AS (

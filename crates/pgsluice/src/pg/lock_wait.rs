@@ -7,9 +7,10 @@ use tokio_postgres::GenericClient;
 
 use crate::error::Result;
 
-/// Of the sessions $1, which wait: for how many milliseconds, for what, and by whom. A user without
-/// `pg_read_all_stats` does not see what others do. Those that only wait for each other are left out: their
-/// work ends by itself, or the server sees a deadlock. When the wait began is known from PostgreSQL 14 on.
+/// Says of the sessions $1, which wait, for how many milliseconds, for what, and by whom they are
+/// blocked. A user without `pg_read_all_stats` does not see what others do. Those that only wait for
+/// each other are left out: their work ends by itself, or the server sees a deadlock. When the wait
+/// began is known from PostgreSQL 14 on.
 const LOCK_WAITS: &str = "
 SELECT w.pid,
        (extract(epoch FROM clock_timestamp() - (to_jsonb(l) ->> 'waitstart')::timestamptz) * 1000)::int8,

@@ -1,9 +1,9 @@
 //! A question: the query by which the server evaluates a key for a batch of rows.
 //!
 //! The rows' fields go there as the text of the input, so that the server's own input functions
-//! read them. What comes back for each row and column of the key is one integer: for a hash key
-//! the hash of the value, for others the place of the value among those of the bounds. It is asked
-//! under the user's search_path, so that functions of the key find what they find under COPY.
+//! read them. Each row and column of the key gets one integer. For a hash key it is the hash of the
+//! value, for others the place of the value among those of the bounds. It is asked under the user's
+//! search_path, so that functions of the key find what they find under COPY.
 
 use pgsluice_core::catalog::quoted;
 use pgsluice_core::hash::PARTITION_SEED;
@@ -157,8 +157,8 @@ pub(crate) fn question(
     Some(Question { sql, fields, bounds, width: terms.len() })
 }
 
-/// The rows of a batch, as a part of FROM: their places, and the `count` expressions that `keys`
-/// lists, by the names `k0` and so on. None if a column cannot be read.
+/// Returns the rows of a batch as an item of FROM. Its columns are their places, and the `count`
+/// expressions that `keys` lists, named `k0` and so on. None if a column cannot be read.
 fn rows(
     columns: &[Column],
     fields: &[(usize, &str)],

@@ -107,7 +107,7 @@ fn shadow(flow: &Flow<'_>, node: NodeId) -> Option<Relation> {
     flow.exchange?.relation(node)
 }
 
-/// Names all rows that were sent, if the server does not say which one it refused: triggers and
+/// Names all rows that were sent, if the server does not say which one it refused. Triggers and
 /// constraints that are checked at the end have no row.
 fn range(flow: &Flow<'_>, sent: &[Sent]) -> Option<String> {
     let rows: usize = sent.iter().map(|sent| sent.payload.rows()).sum();

@@ -1,5 +1,5 @@
-//! A connection that may have to be stopped or may be lost while it works: the client, the means
-//! to cancel what the server is at, and how the connection ended.
+//! A connection that may have to be stopped, or may be lost, while it works. It holds the client, the
+//! means to cancel a statement, and how the connection ended.
 
 use std::future::Future;
 use std::pin::pin;
@@ -18,8 +18,8 @@ use crate::Result;
 use crate::control::Control;
 use crate::control::busy::Pid;
 
-/// How long a statement that was cancelled may take to say how it ended: whoever has pressed Ctrl-C
-/// waits for it.
+/// How long a statement that was cancelled may take to say how it ended, while a person who pressed
+/// Ctrl-C waits.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A connection, logged in.
@@ -56,7 +56,8 @@ impl Link {
         Self { client, canceller, backend: None, is_pooled: false, version, ending }
     }
 
-    /// Notes which session of the server it has. That of a pooler is another one than was named at login.
+    /// Records which session of the server it has. That of a pooler is another one than was named at
+    /// login.
     pub(super) async fn identify(&mut self) -> Result<(), Error> {
         self.backend = Backend::of(&self.client).await?;
         let pid = self.backend.as_ref().and_then(|backend| backend.pid().parse().ok());
@@ -106,8 +107,8 @@ impl Link {
         if self.is_pooled { Backend::without_statement(error) } else { None }
     }
 
-    /// Whether the connection has ended, after giving it its turn: nobody else looks at it while
-    /// its thread waits for something else.
+    /// Whether the connection has ended. It is polled first, because nothing else polls it while its
+    /// thread waits for something else.
     pub(crate) async fn is_closed(&self) -> bool {
         tokio::task::yield_now().await;
         self.client.is_closed()

@@ -1,4 +1,4 @@
-//! The pieces of deparsed SQL: calls, constants, and the names of types, collations and zones.
+//! The elements of deparsed SQL: calls, constants, and the names of types, collations and zones.
 
 use pgsluice_core::expr::{Expr, Operator};
 use pgsluice_core::types::{Datum, KeyType};

@@ -2,7 +2,7 @@
 //!
 //! Privileges on schemas are checked when a statement is parsed, and those on functions when it is
 //! begun. A key that cannot be asked about is opaque from the first row on, and so in the layout that
-//! the ledger keeps: where a row goes must not depend on when somebody was granted something.
+//! the ledger keeps. Where a row goes must not depend on when a privilege was granted.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Which keys that are not native the server can be asked about, and what the questions are.
 //!
-//! A key of a list or of ranges is asked for its place among the bounds, which `width_bucket` finds
-//! by the default order of the key's type; a hash key for its hash. What cannot be asked stays
+//! A key of a list or of ranges is asked for its place among the bounds. `width_bucket` finds it by the
+//! default order of the key's type. A hash key is asked for its hash. What cannot be asked stays
 //! opaque.
 
 use std::collections::{BTreeSet, HashMap};
@@ -79,12 +79,11 @@ impl Questions {
     }
 }
 
-/// A type is compared by `width_bucket` if its operator class is the default, and if there are
-/// arrays of it; and it must go there and back in binary format. A hash function can be called if
-/// it takes the type itself, and not one that merely looks the same in memory. What a polymorphic
-/// class compares is the column's own type; that of an expression is not in the catalogue. A
-/// column's collation says nothing where it is compared as a type that has none, as pg_ndistinct is
-/// as bytea.
+/// A type is compared by `width_bucket` if its operator class is the default, and if there are arrays
+/// of it. It must also go there and back in binary format. A hash function can be called if it takes
+/// the type itself, and not one that merely looks the same in memory. What a polymorphic class compares
+/// is the column's own type; that of an expression is not in the catalogue. A column's collation says
+/// nothing where it is compared as a type that has none, as pg_ndistinct is as bytea.
 const TERMS: &str = with_base_types!(
     "
 SELECT p.partrelid, NOT COALESCE(pg_catalog.has_schema_privilege(t.typnamespace, 'USAGE'), true)
@@ -247,8 +246,8 @@ struct Found {
 }
 
 impl<'r> AskedKey<'r> {
-    /// An error if there is a column that cannot be asked about, with the reason if that is worth a word;
-    /// with one unknown the others are of no use.
+    /// Returns an error if there is a column that cannot be asked about, with the reason if it is worth
+    /// saying. If one column is unknown, the others are of no use.
     fn of(
         tree: &Tree,
         node: NodeId,

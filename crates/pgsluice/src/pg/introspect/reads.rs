@@ -1,6 +1,6 @@
-//! How each key is read, in the server's own words: what it is made of, down to the labels of enums, the
-//! clauses of domains and the bodies of functions. The ledger keeps it, so that a load which is resumed
-//! after any of that has changed does not look for its rows where they never were.
+//! Says how each key is read, in the server's own words. It goes down to the labels of enums, the
+//! clauses of domains and the bodies of functions. The ledger keeps it. So a load that is resumed after
+//! a change to any of it does not look for its rows where they never were.
 
 use std::collections::HashMap;
 

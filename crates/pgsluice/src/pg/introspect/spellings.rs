@@ -15,8 +15,8 @@ use crate::error::Result;
 use crate::pg::caution::Caution;
 use crate::pg::question::spelling;
 
-/// Makes the question how the server spells the fields of native keys of `tree`, whose root is `root`, for
-/// an input with `columns`, if there are any that it might spell otherwise.
+/// Makes the question how the server spells the native keys' fields of `tree`, whose root is `root`,
+/// for an input with `columns`. Makes none if no field might be spelled otherwise.
 pub(super) async fn find(
     transaction: &Transaction<'_>,
     session: &Session,

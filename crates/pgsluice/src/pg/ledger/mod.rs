@@ -1,7 +1,7 @@
 //! The ledger in the target, in a schema of its own: a receipt must be committed with the rows that it
-//! is for. The statements that write and read it; `tables` are its tables, `schema` makes them, `upgrade`
-//! brings those of an older format up to date, `trust` looks whether they may be used; `locks` are those of
-//! a load, `prepared` its transactions that are neither committed nor rolled back.
+//! is for. These are the statements that write and read it. `tables` has its tables, `schema` makes
+//! them, `upgrade` brings an older format up to date, and `trust` checks whether they may be used.
+//! `locks` are those of a load, `prepared` its transactions that are neither committed nor rolled back.
 //!
 //! Each is qualified throughout, because it may run in a session with the user's own search_path. In the
 //! texts `{ledger}` stands for the schema.
@@ -262,7 +262,7 @@ WITH done AS (
 )
 SELECT pg_catalog.count(*) FROM done";
 
-/// Notes of a finished load that triggers have dropped $3 of its rows, and $2 are stored.
+/// Records of a finished load that $2 rows are stored, and that triggers have dropped $3.
 pub(crate) const NOTE_DROPPED: &str = "
 UPDATE ONLY {ledger}.load SET rows_inserted = $2, rows_dropped = $3
 WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''";
@@ -308,7 +308,7 @@ pub(crate) const SUMS: &str = "
 SELECT tree OPERATOR(pg_catalog.=) $2, node, pg_catalog.sum(rows)::pg_catalog.int8
 FROM ONLY {ledger}.receipt WHERE load OPERATOR(pg_catalog.=) $1 GROUP BY 1, 2";
 
-/// Notes rows that are rejected.
+/// Records rejected rows.
 pub(crate) const REJECT: &str = "
 INSERT INTO {ledger}.reject (load, participant, source, start)
 SELECT $1, '', r.source, r.start

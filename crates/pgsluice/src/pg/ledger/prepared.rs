@@ -1,8 +1,8 @@
 //! The prepared transactions of a load: how they are named, which there are, and how they end.
 //!
-//! A name is one of the whole cluster and may have 199 bytes: it holds the database and the load's
-//! number, by which it is found, the attempt and the connection; what it has of the load's id is for
-//! people. Any role can prepare a transaction under such a name, so only those of this role are ended.
+//! A name is one of the whole cluster and may have 199 bytes. It holds the database and the load's
+//! number, by which it is found, the attempt and the connection. The load's id in it is for people. Any
+//! role can prepare a transaction under a name like it, so only those of this role are ended.
 
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
@@ -126,7 +126,7 @@ pub(crate) fn prepare(name: &str) -> String {
     format!("PREPARE TRANSACTION {}", literal(name.as_bytes()))
 }
 
-/// Ends a prepared transaction, unless somebody else has.
+/// Ends a prepared transaction, unless another session has.
 pub(crate) async fn end(client: &Client, name: &str, commit: bool) -> Result<()> {
     let verb = if commit { "COMMIT" } else { "ROLLBACK" };
     let sql = format!("{verb} PREPARED {}", literal(name.as_bytes()));
