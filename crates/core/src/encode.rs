@@ -24,12 +24,12 @@ pub enum NotEncodable {
 }
 
 impl Encoder {
-    /// For rows with a field for each of `codecs`.
+    /// Makes an encoder for rows with a field for each of `codecs`.
     pub fn new(codecs: Vec<Codec>) -> Self {
         Self { codecs }
     }
 
-    /// The bytes that a row of so many bytes will hardly exceed.
+    /// Returns the bytes that the encoding of a row of `row` bytes will hardly exceed.
     #[must_use]
     pub fn room_for(&self, row: usize) -> usize {
         row + 8 * self.codecs.len()

@@ -2,8 +2,8 @@
 
 /// The place of a row's first byte.
 ///
-/// `source` is the input's index in the order of the command line, `offset` counts bytes from 0
-/// and `line` counts physical lines from 1, as an editor shows them.
+/// `source` is the input's index in the order of the command line. `offset` counts bytes from 0, and
+/// `line` counts physical lines from 1, as an editor shows them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Position {
     /// Index of the input, in the order given.

@@ -1,9 +1,9 @@
 //! Split: where rows begin and end, in one sequential pass over the bytes of an input.
 //!
 //! This is the line reader of COPY, `CopyReadLineText` in `src/backend/commands/copyfromparse.c`
-//! (PostgreSQL 18): the first line decides how all lines end, quotes hide line ends in CSV, a
-//! backslash hides them in text, and `\.` ends the data. It is apart from the parser because it
-//! must be sequential, while the rows that it finds can be parsed in any order.
+//! (PostgreSQL 18). The first line decides how all lines end. Quotes hide line ends in CSV, a backslash
+//! hides them in text, and `\.` ends the data. It is apart from the parser because it must be
+//! sequential, while the rows that it finds can be parsed in any order.
 
 mod marker;
 #[cfg(test)]
@@ -90,7 +90,7 @@ enum Step {
     /// The row ends at the first offset, the next one begins at the second; the flag says that
     /// there may be line ends inside.
     Row(usize, usize, bool),
-    /// The marker `\.`: the data ends here, after so many bytes.
+    /// The marker `\.`: the data ends here, after this many bytes.
     End(usize),
     /// The bytes ran out inside the row.
     More,
@@ -347,8 +347,8 @@ fn mismatched_marker() -> Step {
     Step::Bad("end-of-copy marker does not match previous newline style", None)
 }
 
-/// The marker in CSV with no line end behind it: PostgreSQL takes it for data, but behind every row
-/// that is sent there is a line end.
+/// The marker in CSV with no line end behind it. PostgreSQL takes it for data, but every row that is
+/// sent has a line end behind it.
 fn unended_marker() -> Step {
     Step::Bad(
         "end-of-copy marker has no line end behind it",

@@ -3,7 +3,7 @@
 use super::*;
 use crate::catalog::ROOT;
 
-/// Scheduler, and the shard of one thread.
+/// A scheduler, and the shard of one thread.
 struct House {
     buckets: Scheduler,
     shard: Shard,

@@ -89,7 +89,7 @@ mod tests {
         Ints::of(&ranges).expect("integers")
     }
 
-    /// Every value around an end against each range in turn.
+    /// Checks every value around an end against each range.
     fn check(ends: &[(Option<i64>, Option<i64>)]) {
         let ints = ints(ends);
         let around = |end: i64| [end.saturating_sub(1), end, end.saturating_add(1)];

@@ -11,7 +11,7 @@ use crate::types::{Datum, OwnedDatum};
 /// `PARTITION_MAX_KEYS` in `src/include/pg_config_manual.h`.
 pub(super) const MAX_KEYS: usize = 32;
 
-/// The largest table of hash slots that is laid out; beyond it the children are asked in turn.
+/// The largest table of hash slots that is laid out; beyond it the children are asked one by one.
 const MAX_SLOTS: u64 = 1 << 20;
 
 /// The partitions of one node, made ready for looking up.

@@ -95,9 +95,9 @@ struct Known<'a> {
 /// A key column or expression in the terms of the parsed row.
 #[derive(Clone, Debug)]
 enum Part {
-    /// Of the row.
+    /// A value of the row.
     Value { source: Source, ty: KeyType },
-    /// Of the server's answers.
+    /// One of the server's answers.
     Answer { index: usize },
 }
 
@@ -118,7 +118,8 @@ impl Router {
         Self::over(tree, wanted)
     }
 
-    /// The same where the parser gives the fields `wanted`, ascending: those needed and perhaps more.
+    /// Makes a router for a parser that gives the fields `wanted`, ascending: those needed and perhaps
+    /// more.
     pub fn over(tree: Arc<Tree>, wanted: Vec<usize>) -> Self {
         let levels = tree.nodes.iter().map(|_| OnceLock::new()).collect();
         let leaves = tree.nodes.iter().map(|node| node.key.is_none()).collect();

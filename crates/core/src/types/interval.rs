@@ -1,5 +1,5 @@
-//! interval: its fields in the order of their size, spelled as IntervalStyle `postgres` does, where
-//! neither that setting nor rounding can matter; as one span of time.
+//! interval, as one span of time. Its fields stand in the order of their size, spelled as IntervalStyle
+//! `postgres` does, where neither that setting nor rounding can matter.
 
 use super::datetime::{ALL_DIGITS, USECS_PER_DAY, USECS_PER_SECOND, parse_fraction};
 use super::{integer, wire};

@@ -88,13 +88,13 @@ pub enum KeyType {
     },
     /// `timestamp with time zone`
     ///
-    /// The caller vouches for the session reading `Z` as UTC, as it does under every
-    /// `timezone_abbreviations` that PostgreSQL ships (unless, from version 18 on, its own time zone
-    /// is abbreviated so).
+    /// The caller vouches for the session reading `Z` as UTC. It does under every
+    /// `timezone_abbreviations` that PostgreSQL ships, unless, from version 18 on, its own time zone is
+    /// abbreviated so.
     Timestamptz {
         /// Digits of a second's fraction, 0 to 6; 6 where none are declared.
         precision: u8,
-        /// The session's time zone in seconds east of UTC, if its offset is one and always the same.
+        /// The session's time zone in seconds east of UTC, if its offset is constant.
         zone: Option<i32>,
     },
     /// `jsonb`; its order is that of a database whose collation sorts by bytes.

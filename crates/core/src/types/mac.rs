@@ -43,7 +43,7 @@ pub(super) fn encode8(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     wire::put_with(field, |field| parse8(text, field))
 }
 
-/// Groups of so many digits, all parted by the same sign.
+/// Decodes groups of these numbers of digits, all parted by the same sign.
 fn decode_groups(mut text: &[u8], groups: &[usize], bytes: &mut Vec<u8>) -> Option<()> {
     let separator = text.get(groups[0]).copied();
     if groups.len() > 1 && !matches!(separator, Some(b':' | b'-' | b'.')) {

@@ -203,8 +203,8 @@ fn infinite(side: Side) -> u8 {
     (side == Side::Upper).into()
 }
 
-/// Behind the value of a bound: of two with the same value the wider is the lower one of lower bounds,
-/// the upper one of upper bounds.
+/// Returns the byte behind the value of a bound. Of two bounds with the same value the wider is the
+/// lower one of lower bounds, the upper one of upper bounds.
 fn bracket(side: Side, inclusive: bool) -> u8 {
     (inclusive == (side == Side::Upper)).into()
 }

@@ -87,7 +87,7 @@ struct State {
     worth: Worth,
     /// What a COPY without rows costs, as far as it is known.
     cost: Duration,
-    /// Scheduler with rows that the server will refuse: the sooner it says so the better.
+    /// Buckets with rows that the server will probably refuse: the sooner it says so the better.
     urgent: Vec<usize>,
 }
 
