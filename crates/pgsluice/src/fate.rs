@@ -1,6 +1,6 @@
 //! What became of rows, from the server's answers to the summary.
 
-/// What became of the rows of a load, or of a part of it.
+/// The numbers of what became of the rows of a load, or of some of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fate {
     /// Rows of the inputs.

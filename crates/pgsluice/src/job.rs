@@ -135,11 +135,11 @@ impl Default for SpeedOptions {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SafetyOptions {
-    /// Whether the server is asked about a handful of keys before rows are sent.
+    /// Whether the server is asked about some keys before rows are sent.
     pub self_test: bool,
-    /// Whether leaves that are empty are built anew and swapped in.
+    /// Whether empty leaves are built anew and swapped in.
     pub exchange: bool,
-    /// Whether all rows become visible at once, or none does.
+    /// Whether all rows become visible together, or none does.
     pub atomic: bool,
     /// How long the swap of an exchange, and the commit of several transactions at once, are tried while
     /// others hold locks.
@@ -150,7 +150,7 @@ pub struct SafetyOptions {
     pub max_lag: Option<MaxLag>,
     /// Where the rows go that the server refuses; None if the first of them ends the load.
     pub rejects: Option<Rejects>,
-    /// Names the load in the ledger; one that is there already is taken up. None for a fresh name.
+    /// Names the load in the ledger; a load of that name is resumed. None for a fresh name.
     pub load_id: Option<String>,
     /// The schema of the target in which a ledger is kept, so that the load can be resumed; None for none.
     pub ledger: Option<String>,
@@ -207,7 +207,7 @@ pub enum Most {
 pub enum MaxLag {
     /// This many bytes of WAL.
     Bytes(u64),
-    /// So long.
+    /// This long.
     Time(Duration),
 }
 

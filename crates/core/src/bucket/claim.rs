@@ -97,9 +97,9 @@ fn runs(block: &Block) -> impl Iterator<Item = Run<'_>> {
 }
 
 /// Returns the rows of the blocks that follow one another in a bucket, up to those that begin after
-/// `last`; those of the first split in any case. As long as they are no more than `few`, each has a
-/// span of its own. Where only the first and the last are known, no range of others can lie between
-/// them.
+/// `last`. Those of the first split are always among them. As long as they are no more than `few`, each
+/// has a span of its own. Where only the first and the last are known, no range of others can lie
+/// between them.
 pub(super) fn left_behind<'p>(
     blocks: impl Iterator<Item = &'p Block>,
     last: u32,

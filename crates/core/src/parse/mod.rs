@@ -1,6 +1,6 @@
 //! Parse: the fields of a row.
 //!
-//! If rows are passed through as they stand, only the partition keys are looked at, so there is no
+//! If rows are passed through as they stand, only the partition keys are looked at. So there is no
 //! second parser for the rest to get wrong. Rows that are encoded are read whole. The field reader of
 //! each syntax has a file of its own.
 

@@ -1,6 +1,6 @@
-//! date, timestamp and timestamptz, as the server reads them under every DateStyle: the infinities as
-//! it writes them, and the ISO spellings with a four-digit year. Source: `DecodeDateTime` and what it
-//! calls, `src/backend/utils/adt/datetime.c`, PostgreSQL 13 to 18.
+//! date, timestamp and timestamptz, as the server reads them under every DateStyle. These are the
+//! infinities as it writes them, and the ISO spellings with a four-digit year. Source: `DecodeDateTime`
+//! and what it calls, `src/backend/utils/adt/datetime.c`, PostgreSQL 13 to 18.
 //!
 //! The server keeps values that it would round, roll over or look up: more digits than the type has,
 //! second 60, hour 24, zone names.

@@ -5,8 +5,8 @@
 use super::wire;
 use crate::hash;
 
-/// Reads what `float8in` (`src/backend/utils/adt/float.c`, PostgreSQL 13 to 18) takes: blanks, a sign
-/// and a decimal number, or the words for no number and for the infinities.
+/// Reads what `float8in` (`src/backend/utils/adt/float.c`, PostgreSQL 13 to 18) takes. That is blanks,
+/// a sign and a decimal number, or the words for no number and for the infinities.
 ///
 /// Hexadecimal digits, subnormal numbers and what does not fit are left to the server.
 pub(super) fn parse_float8(text: &[u8]) -> Option<i64> {

@@ -227,7 +227,7 @@ impl KeyType {
     /// `hashint8extended`, `hashoidextended`, `hashnameextended` of
     /// `src/backend/access/hash/hashfunc.c`, `time_hash_extended`, `timestamp_hash_extended`,
     /// `uuid_hash_extended`, `hashtextextended`, `hashbpcharextended`, `hashvarlenaextended`,
-    /// `hashmacaddrextended` and `hashmacaddr8extended`, PostgreSQL 13 to 18; in 18 boolean, date,
+    /// `hashmacaddrextended` and `hashmacaddr8extended`, PostgreSQL 13 to 18. In 18 boolean, date,
     /// timestamptz and bytea have functions of their own that give the same. The strings' are those of
     /// a deterministic collation. The others are named where they stand.
     #[inline]

@@ -1,7 +1,8 @@
 //! The built-in range types: in bytes that sort as ranges do.
 //!
-//! Whether there is anything in it; whether it has a lower bound, its value, whether that is exclusive;
-//! whether it has no upper bound, its value, whether that is inclusive.
+//! They say whether it is empty, and describe its bounds. For the lower bound: whether there is one,
+//! its value, whether it is exclusive. For the upper one: whether there is none, its value, whether it
+//! is inclusive.
 
 use std::cmp::Ordering;
 use std::ops::Range;

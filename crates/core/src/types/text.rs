@@ -4,7 +4,7 @@
 use super::{digits, wire};
 
 /// The text itself, for `textrecv`, `varcharrecv`, `bpcharrecv`, `json_recv`, `enum_recv` and the like,
-/// PostgreSQL 13 to 18. They treat it as their input functions do: they check its encoding, its length
+/// PostgreSQL 13 to 18. They treat it as their input functions do. They check its encoding, its length
 /// and other demands of the type, and cut it or fill it up.
 #[inline(never)]
 pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {

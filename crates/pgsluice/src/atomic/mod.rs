@@ -59,7 +59,7 @@ pub(crate) struct Atomic {
     lock_session: Mutex<Option<Client>>,
 }
 
-/// What is known of the commit of all rows.
+/// How far the commit of all rows has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Decision {
     /// It was not asked for, or refused.
@@ -74,7 +74,7 @@ pub(crate) enum Decision {
 struct State {
     /// Connections that are at work, by the server's number for each.
     sessions: Vec<i32>,
-    /// How many connections have begun, have sent their rows, have ended as they should, and are gone.
+    /// How many connections have begun, are ready, have ended their transactions, and have left.
     begun: usize,
     ready: usize,
     ended: usize,
@@ -170,7 +170,7 @@ impl Atomic {
     }
 }
 
-/// One connection's part in it.
+/// One connection's place in it.
 pub(crate) struct Part<'a> {
     atomic: &'a Atomic,
     /// Its number among the connections, from 1.

@@ -36,12 +36,12 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// Who asks for the table, and who looks whether that is enough.
+/// Holds new readers off: what it needs to ask for the table, and to see whether that is enough.
 pub(crate) struct ReaderBarrier<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) target: &'a Target,
     pub(crate) control: &'a Control,
-    /// In no transaction.
+    /// It is in no transaction.
     pub(crate) lock_session: &'a Client,
     pub(crate) ledger: &'a Ledger,
     /// How long it is tried.

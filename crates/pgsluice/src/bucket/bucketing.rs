@@ -30,7 +30,7 @@ pub(crate) struct Bucketing<'p> {
 }
 
 impl<'p> Bucketing<'p> {
-    /// By `plan`; rows that `ledger` says are in are left out.
+    /// Makes the bucketing of `plan`, which leaves out rows that `ledger` says are in.
     pub(crate) fn new(plan: &'p Plan, ledger: Option<&'p Ledger>) -> Self {
         Self {
             plan,
@@ -42,7 +42,8 @@ impl<'p> Bucketing<'p> {
         }
     }
 
-    /// Adds all rows of a split. While the server is asked about some, others may take what is there.
+    /// Adds all rows of a split. While the server is asked about some rows, connections may take the
+    /// others.
     pub(crate) fn split(
         &mut self,
         split: &Split,
@@ -111,7 +112,7 @@ impl<'p> Bucketing<'p> {
         }
     }
 
-    /// Rows that were in, so far.
+    /// Returns how many rows were in, so far.
     pub(crate) fn rows_already(&self) -> u64 {
         self.counts.rows_already()
     }

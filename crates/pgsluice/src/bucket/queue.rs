@@ -170,7 +170,8 @@ impl<'c> Queue<'c> {
         }
     }
 
-    /// What there is now; `patient` says that the caller would rather wait for a larger payload.
+    /// Returns what there is now; `patient` says that the caller would rather wait for a larger
+    /// payload.
     fn look(&self, state: &mut State, patient: bool) -> Next {
         let State { scheduler, fillers, urgent, worth, .. } = state;
         let mut shards: Vec<_> = self.shards.iter().map(Mutex::lock).collect();
@@ -233,7 +234,7 @@ impl<'c> Queue<'c> {
         }
     }
 
-    /// Puts the rows of a payload into the order of their node's index, if they are to be.
+    /// Sorts the rows of a payload by their node's index, if the plan says so.
     pub(crate) fn sort(&self, payload: &mut Payload) {
         let [node] = payload.nodes() else { return };
         let Some(columns) = self.plan.order(*node) else { return };

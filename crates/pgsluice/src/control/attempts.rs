@@ -13,7 +13,7 @@ pub(crate) struct Attempts {
 
 #[derive(Debug, Default)]
 struct Names {
-    /// By which name the load can be resumed, as soon as it can.
+    /// The id by which the load can be resumed, as soon as it can.
     resume: Option<String>,
     /// Why the next attempt must make do with one connection.
     single_connection: Option<String>,
@@ -29,7 +29,7 @@ impl Attempts {
         self.rows_before.store(rows, Relaxed);
     }
 
-    /// By which name the load can be resumed, if it can.
+    /// Returns the id by which the load can be resumed, if it can.
     pub(crate) fn resume(&self) -> Option<String> {
         self.names().resume.clone()
     }

@@ -10,7 +10,7 @@ use serde::Serialize;
 #[derive(Debug)]
 pub(crate) struct Opening {
     began: Instant,
-    /// What the process had used by then.
+    /// The processor time that the process had used by then.
     cpu: Duration,
     first_row: OnceLock<FirstRow>,
 }

@@ -62,11 +62,11 @@ const TOO_MANY: &str = "not exchanged: one transaction can lock no more tables \
 /// Rows by how their leaf was found.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Lanes {
-    /// By pgsluice, and sent to the leaf itself.
+    /// Rows routed by pgsluice, and sent to the leaf itself.
     pub native: u64,
-    /// By pgsluice from keys that the server evaluated.
+    /// Rows routed by pgsluice from keys that the server evaluated.
     pub server: u64,
-    /// By the server, below the root or another node.
+    /// Rows routed by the server, below the root or another node.
     pub slow: u64,
 }
 
@@ -190,7 +190,7 @@ fn dropped(rows: u64) -> Option<Fallback> {
     (rows > 0).then(|| Fallback { what: what.to_owned(), why: why.to_owned(), rows })
 }
 
-/// Returns, by reason, the rows that took a detour although their leaf was found here: they went
+/// Returns, by reason, the rows that took a detour although their leaf was found here. They went
 /// through the root, or into a leaf that was not exchanged.
 fn detours(plan: &Plan, outcome: &Outcome) -> BTreeMap<String, (Vec<NodeId>, u64)> {
     let mut detours: BTreeMap<String, (Vec<NodeId>, u64)> = BTreeMap::new();

@@ -19,7 +19,7 @@ use crate::{Error, Kind, Result};
 
 const ATTEMPTS: usize = 10;
 
-/// All that starting takes.
+/// Everything that starting a server takes.
 pub(super) struct Launch<'a> {
     pub(super) directory: &'a Directory,
     pub(super) binaries: &'a Binaries,

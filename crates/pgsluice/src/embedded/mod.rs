@@ -140,7 +140,7 @@ impl Embedded {
 /// Starts the default server if it is not running, and says where it listens.
 ///
 /// # Errors
-/// As [`Embedded::open`] and [`Embedded::start`].
+/// Opens and starts the default server: see [`Embedded::open`] and [`Embedded::start`].
 pub fn default_url() -> Result<Url> {
     Embedded::open(Options::default())?.start()
 }

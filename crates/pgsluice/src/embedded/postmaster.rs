@@ -48,7 +48,7 @@ impl Postmaster {
         }
     }
 
-    /// What the lock file says, true or not.
+    /// Reads the lock file, which may not be true.
     pub(super) fn read(data: &Path) -> Result<Option<Self>> {
         let path = lock_file(data);
         match fs::read_to_string(&path) {

@@ -62,7 +62,7 @@ impl Error {
         }))
     }
 
-    /// The error of work that was asked to end.
+    /// Returns the error of work that was asked to end.
     pub fn interrupted() -> Self {
         Self::new(Kind::Interrupted, "interrupted")
     }
@@ -133,7 +133,7 @@ impl Error {
         self.0.kind
     }
 
-    /// What went wrong, on one line.
+    /// Returns what went wrong, on one line.
     pub fn message(&self) -> &str {
         &self.0.message
     }

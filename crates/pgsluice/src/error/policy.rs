@@ -11,16 +11,16 @@ use Policy::{Reject, Retry, Stop, Wait};
 pub enum Policy {
     /// The same again after a pause: another transaction was in the way, and nothing else.
     Retry,
-    /// The same again for as long as there is patience: the server is away, or has no room.
+    /// Try the same again for as long as there is patience: the server is away, or has no room.
     Wait,
     /// A row is to blame, and the others may go in without it.
     Reject,
-    /// Nothing that is tried again will help.
+    /// Stop: another try will not help.
     Stop,
 }
 
 impl Policy {
-    /// What to do where no row was sent that could be to blame.
+    /// Returns what to do if no row was sent that could be to blame.
     pub fn without_rows(self) -> Self {
         if self == Reject { Stop } else { self }
     }
@@ -100,8 +100,8 @@ const CLASSES: [Class; 44] = [
     ("XX", Stop, &[]),
 ];
 
-/// What to do after an error of this SQLSTATE. One that PostgreSQL does not know was made up by a
-/// function, which was called for a row.
+/// Returns what to do after an error of this SQLSTATE. If PostgreSQL does not know it, a function made
+/// it up, and was called for a row.
 pub fn of(sqlstate: &str) -> Policy {
     decided(sqlstate).unwrap_or(Reject)
 }

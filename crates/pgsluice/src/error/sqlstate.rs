@@ -1,5 +1,5 @@
 //! What an SQLSTATE means for people: what kind of failure it is, whether a row is to blame, and
-//! what to do next. What the load does is in [`crate::error::policy`].
+//! what to do next. For what the load does, see [`crate::error::policy`].
 
 use crate::error::kind::Kind;
 use crate::error::policy::{self, Policy};

@@ -155,7 +155,7 @@ impl<'a> Exchange<'a> {
         Ok(())
     }
 
-    /// What came of it.
+    /// Returns the outcome of the exchange.
     pub(crate) fn done(&self) -> Exchanged {
         let claims = self.claims();
         let kept = claims.iter().filter(|(_, claim)| matches!(claim, Claim::Kept));

@@ -32,10 +32,10 @@ impl Shadow {
 
 /// Where the rows of a payload go in place of the table that the plan names.
 pub(crate) struct Destination {
-    /// What begins the transaction.
+    /// The statements that begin the transaction.
     pub(crate) begin: String,
     pub(crate) relation: Relation,
-    /// What the leaf is, if its table is made by this transaction.
+    /// The leaf's definition, if its table is made by this transaction.
     made: Option<Defined>,
 }
 

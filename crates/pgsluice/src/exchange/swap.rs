@@ -92,7 +92,7 @@ struct Swap<'a> {
     receipts: Option<(&'a Ledger, &'a Splits, Statements)>,
 }
 
-/// What is about a leaf that was not when its table was made.
+/// How a leaf differs from what it was when its table was made.
 enum Differs {
     Obstacle(String),
     Thing(Difference),

@@ -17,7 +17,7 @@ use crate::pg::sql::SIZES;
 pub struct Sizes {
     /// The tree.
     pub tree: Tree,
-    /// What the server told of each node.
+    /// What the server said of each node.
     pub facts: Vec<Facts>,
     /// Bytes of each node's own storage, indexes and TOAST included.
     own_bytes: Vec<u64>,

@@ -196,7 +196,7 @@ impl<'a> Comparison<'a> {
         Ok(audit)
     }
 
-    /// The entry of a leaf. One that is younger than the plan is named by its number.
+    /// The entry of a leaf. A leaf that is younger than the plan is named by its number.
     fn leaf(&mut self, oid: Oid) -> &mut Leaf {
         let name = match self.nodes.get(&oid) {
             Some(&node) => self.plan.tree.nodes[node].relation.label(),
@@ -206,7 +206,8 @@ impl<'a> Comparison<'a> {
         self.leaves.entry(name.clone()).or_insert_with(leaf)
     }
 
-    /// Counts the rows that their leaf's own constraint refuses; how many leaves cannot be asked.
+    /// Counts the rows that their leaf's own constraint refuses. Returns how many leaves cannot be
+    /// asked.
     async fn check_places(&mut self, filled: &[NodeId]) -> Result<u64> {
         let oid = |&node: &NodeId| self.plan.catalogue.facts[node].oid;
         let oids: Vec<Oid> = filled.iter().map(oid).collect();
@@ -315,7 +316,7 @@ fn count(number: i64) -> u64 {
 }
 
 impl Audit {
-    /// The error that stands for a difference.
+    /// Returns the error for a difference.
     pub fn difference(&self) -> Error {
         let what =
             if self.subset { "all rows of the input" } else { "exactly the rows of the input" };

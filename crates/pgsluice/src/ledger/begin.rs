@@ -1,4 +1,4 @@
-//! How a load begins in the ledger, or is taken up again: it must then be the same load.
+//! How a load begins in the ledger, or is resumed: it must then be the same load.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
@@ -161,7 +161,7 @@ fn check(found: &Found, plan: &Plan, now: &str, sources: &[Fingerprint]) -> Resu
     Fingerprint::check(&before, sources)
 }
 
-/// What to do about a load that cannot be taken up.
+/// Adds to an error what to do about a load that cannot be resumed.
 pub(crate) fn refuse(error: Error, id: &str) -> Error {
     error.with_hint(format!(
         "Resume it as it was begun; or end it by: pgsluice ledger forget {id}. Its rows stay in the \
@@ -288,7 +288,7 @@ pub(super) fn receipt(row: &Row) -> Receipt {
     }
 }
 
-/// What decides how the input is read and routed, as far as the server does not know it; as JSON.
+/// Returns the terms of the input and its routing that the server does not know, as JSON.
 fn own_terms(job: &Job, format: &Format, version: u32) -> Result<String> {
     let Format { delimiter, null, syntax } = format;
     let byte = |byte: u8| match char::from(byte) {
@@ -316,7 +316,7 @@ fn own_terms(job: &Job, format: &Format, version: u32) -> Result<String> {
     json(&terms)
 }
 
-/// The statement that writes a load of a handful of rows, which is over when it is committed.
+/// Returns the statement that writes a small load, which is over when it is committed.
 pub(crate) fn new_handful(
     job: &Job,
     (named, run): (&Named, &Run),

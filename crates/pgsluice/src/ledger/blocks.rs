@@ -26,13 +26,13 @@ pub(super) struct Blocks(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// Those of earlier runs that were not met again yet, by source and start.
+    /// Blocks of earlier runs that this run has not read again yet, by source and start.
     known: HashMap<(u32, u64), Block>,
     /// How far earlier runs had read each source.
     ends: HashMap<u32, u64>,
-    /// Those that are not known to be in the ledger, by split.
+    /// Blocks that are not known to be in the ledger, by split.
     new: BTreeMap<u32, Block>,
-    /// All that this run has met, by source and start.
+    /// All blocks that this run has read, by source and start.
     met: BTreeMap<(u32, u64), Block>,
 }
 
@@ -80,7 +80,7 @@ impl Blocks {
         (0..).zip(sources).map(whole).collect()
     }
 
-    /// Those up to the split `last` that are to be written before a receipt speaks of them.
+    /// Returns the blocks up to the split `last` that must be written before a receipt speaks of them.
     pub(super) fn unwritten(&self, last: u32) -> Vec<Block> {
         self.0.lock().new.range(..=last).map(|(_, block)| *block).collect()
     }

@@ -24,14 +24,14 @@ struct OfNode {
     schema: String,
     name: String,
     parent: Option<NodeId>,
-    /// As the server deparses it.
+    /// The bound as the server deparses it.
     bound: Option<String>,
     /// Its place among the keys.
     key: Option<usize>,
 }
 
 impl Layout {
-    /// That of the tree that a plan routes by.
+    /// Returns the layout of the tree that a plan routes by.
     pub(super) fn of(plan: &Plan) -> Self {
         let mut keys: Vec<OfKey> = Vec::new();
         let mut place = |key: OfKey| {
@@ -149,7 +149,7 @@ impl<'p> Now<'p> {
         Self { plan, keys }
     }
 
-    /// That of a table, if it has one.
+    /// Returns the key of a table, if it has one.
     fn key_of(&self, relation: Relation) -> Option<OfKey> {
         let nodes = &self.plan.tree.nodes;
         let node = nodes.iter().position(|node| node.relation == relation)?;

@@ -40,16 +40,17 @@ pub struct Entry {
     pub rows: u64,
     /// The inputs.
     pub sources: Vec<String>,
-    /// Who works at it, or did last.
+    /// The run that works at it, or did last.
     pub run: Run,
 }
 
 /// Which loads.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Those of this table, written as in SQL; one that is gone by the name that it had.
+    /// Loads into this table, written as in SQL; a table that is gone is found by the name that it had.
     pub table: Option<String>,
-    /// Those that ended so long ago, or began then if they have not ended: an interval, as SQL takes it.
+    /// Loads that ended this long ago, or began then if they have not ended: an interval, as SQL takes
+    /// it.
     pub older_than: Option<String>,
 }
 
@@ -58,21 +59,21 @@ pub struct Filter {
 pub struct Forgotten {
     /// Loads that are forgotten, with what was in doubt of each.
     pub loads: Vec<(String, Settled)>,
-    /// Those that run, and stay.
+    /// Loads that run, and stay.
     pub running: Vec<String>,
 }
 
 /// A load in full.
 #[derive(Clone, Debug, Serialize)]
 pub struct Details {
-    /// What [`list`] says of it.
+    /// The load as [`list`] shows it.
     #[serde(flatten)]
     pub entry: Entry,
     /// How its input is read and routed.
     pub terms: BTreeMap<String, String>,
     /// Transactions that are prepared, and neither committed nor rolled back.
     pub prepared: Vec<String>,
-    /// What is in, by the tables that rows were routed to.
+    /// The rows that are in, by the tables that they were routed to.
     pub receipts: Vec<OfTable>,
 }
 
@@ -85,7 +86,7 @@ pub struct OfTable {
     pub rows: u64,
     /// All of its rows that begin before this byte of this source, counted from 0, are in.
     pub upto: (u32, u64),
-    /// So are those that begin in these: source, first byte, the byte behind the last.
+    /// So are those that begin in these ranges: source, first byte, the byte behind the last.
     pub ranges: Vec<(u32, u64, u64)>,
 }
 

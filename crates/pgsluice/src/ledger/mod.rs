@@ -98,15 +98,15 @@ pub(crate) fn named(job: &Job, id: &str) -> Option<Named> {
 /// One attempt of a load, as the ledger knows it.
 pub(crate) struct Ledger {
     named: Named,
-    /// What the inputs are; of a load that is finished, what they were.
+    /// The fingerprints of the inputs; if the load is finished, those that they had then.
     sources: Vec<Fingerprint>,
     attempt: i32,
     /// The number of the tree by which rows are routed.
     tree: i32,
-    /// What earlier attempts have claimed by this tree, and by others.
+    /// What earlier attempts have claimed by this tree, and by other trees.
     claimed: Claimed,
     past: Vec<Past>,
-    /// What they have rejected.
+    /// The rows that they have rejected.
     rejected: HashSet<Place>,
     receipts: Receipts,
     blocks: Blocks,
@@ -145,7 +145,8 @@ impl Ledger {
         }
     }
 
-    /// Why a transaction may not go on whose fence was not held; it is rolled back. A COPY must have ended.
+    /// Returns why a transaction may not go on whose fence was not held, and rolls it back. A COPY must
+    /// have ended.
     pub(crate) async fn lost_attempt(&self, client: &Client) -> Error {
         let _ = client.batch_execute(ROLLBACK).await;
         match self.named.stranger(client).await {
@@ -173,7 +174,7 @@ impl Ledger {
         self.attempt == 1
     }
 
-    /// What the transaction of one connection is called when it is prepared.
+    /// Returns the name of one connection's transaction when it is prepared.
     pub(crate) fn name_of(&self, database: u32, lane: usize) -> String {
         self.named.name_of(database, self.attempt, lane)
     }
@@ -201,7 +202,7 @@ impl Ledger {
         Ok(sql::is_held(&client.simple_query(&self.named.is_over()).await?))
     }
 
-    /// Those of this attempt that are prepared.
+    /// Returns the transactions of this attempt that are prepared.
     pub(crate) async fn prepared(&self, client: &Client) -> Result<Vec<String>> {
         let prepared = self.named.prepared(client).await?;
         let own = prepared.into_iter().filter(|prepared| prepared.attempt == self.attempt);
@@ -230,7 +231,7 @@ impl Ledger {
         &self.rejected
     }
 
-    /// Records a split before its rows are routed. One of a stream must be what it was.
+    /// Records a split before its rows are routed. A split of a stream must be the same as before.
     pub(crate) fn verify_block(&self, split: &Split, inputs: &[Input]) -> Result<()> {
         self.blocks.verify_block(split, inputs).map_err(|error| refuse(error, self.id()))
     }
@@ -250,7 +251,7 @@ impl Ledger {
         self.check_end(inputs).map_err(|error| refuse(error, self.id()))
     }
 
-    /// The error for a load that is to be all or nothing, and was not.
+    /// Returns the error for a load that must be all or nothing now, but was begun otherwise.
     pub(crate) fn begun_otherwise(&self) -> Error {
         let message =
             format!("load {} was begun without --atomic, and has rows in the table", self.id());

@@ -55,7 +55,7 @@ pub(super) async fn keep_out(
     Ok(true)
 }
 
-/// What is waited for, in words.
+/// Says what the load waits for.
 pub(super) fn waiting(named: &Named, holders: &[Holder]) -> String {
     let sessions: Vec<String> = holders.iter().map(Holder::to_string).collect();
     format!("waiting for another run of load {} to end: {}", named.id, sessions.join("; "))

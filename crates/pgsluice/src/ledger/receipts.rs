@@ -1,5 +1,5 @@
-//! Receipts: the claims of a payload as rows of the ledger. One that a new one covers is deleted by the
-//! same transaction, so that there are never many.
+//! Receipts: the claims of a payload as rows of the ledger. A receipt that a new one covers is deleted
+//! by the same transaction, so there are never many.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ struct State {
     by_node: HashMap<usize, Vec<Held>>,
 }
 
-/// What must be known of a receipt to know whether another covers it.
+/// What of a receipt decides whether another covers it.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     number: i64,
@@ -28,7 +28,7 @@ struct Held {
     rows: u64,
 }
 
-/// Receipts that are to be written by one transaction.
+/// Receipts that one transaction must write.
 #[derive(Debug, Default)]
 pub(crate) struct Entries {
     pub(super) receipts: Vec<Receipt>,
@@ -45,8 +45,8 @@ impl Receipts {
         Self(Mutex::new(state))
     }
 
-    /// What is to be written for `claims`. From now on only this payload may delete the receipts that
-    /// it covers.
+    /// Returns what must be written for `claims`. From now on only this payload may delete the receipts
+    /// that it covers.
     pub(super) fn entries(&self, splits: &Splits, tree: i32, claims: &[Claim]) -> Entries {
         let claims = claims.iter().map(|claim| Receipt {
             number: 0,

@@ -24,8 +24,8 @@ pub enum Settled {
     Busy,
 }
 
-/// Ends the prepared transactions of a load, over a session that is in no transaction. Those of other roles
-/// are left alone, and are an error.
+/// Ends the prepared transactions of a load, over a session that is in no transaction. Transactions of
+/// other roles are left alone, and are an error.
 pub(crate) async fn settle(client: &Client, named: &Named) -> Result<Settled> {
     let found = named.prepared_of(&prepared::all(&named.schema, client).await?);
     if found.is_empty() {

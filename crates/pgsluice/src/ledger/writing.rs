@@ -51,7 +51,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// What is to be written with a payload's rows.
+    /// Returns what must be written with a payload's rows.
     pub(crate) fn writing(&self, splits: &Splits, payload: &Payload) -> Writing {
         let claims = payload.claims();
         let entries = self.receipts.entries(splits, self.tree, claims);
@@ -59,7 +59,7 @@ impl Ledger {
         Writing { entries, blocks: self.blocks.unwritten(last) }
     }
 
-    /// What is to be written when all rows of `nodes` become visible, as many as they have.
+    /// Returns what must be written when all rows of `nodes` become visible.
     pub(crate) fn writing_all(
         &self,
         splits: &Splits,

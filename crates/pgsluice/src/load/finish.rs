@@ -13,7 +13,7 @@ use crate::job::{Job, Sink};
 use crate::pg::conninfo::Target;
 use crate::sink::flow::Flow;
 
-/// Ends a load that has gone well so far.
+/// Ends a load whose rows were all sent without an error.
 pub(crate) async fn finish(
     job: &Job,
     target: &Target,
@@ -119,7 +119,7 @@ pub(crate) fn let_end(
     }
 }
 
-/// What else must hold before any row is committed.
+/// Checks what else must hold before any row is committed.
 fn may_commit(flow: &Flow<'_>, outcome: &Outcome) -> Result<()> {
     flow.ledger.map_or(Ok(()), |ledger| ledger.check_whole(&flow.inputs))?;
     let too_many = flow.rejects.and_then(|rejects| rejects.too_many(outcome));

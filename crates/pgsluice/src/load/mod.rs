@@ -195,7 +195,7 @@ fn run(
     outcome
 }
 
-/// Asks the server about a handful of keys of the first split.
+/// Asks the server about some keys of the first split.
 fn self_test(flow: &Flow<'_>, split: &Split, target: &Target) -> Result<()> {
     let samples = Samples::of(flow.plan, split);
     let asking = selftest::ask(flow.plan, &samples, target, flow.control);
@@ -258,7 +258,7 @@ fn send(job: &Job, flow: &Flow<'_>, queue: &Queue<'_>, target: &Target) -> Commi
     committed
 }
 
-/// What a thread returned; one that panicked fails the load.
+/// Returns what a thread returned; one that panicked fails the load.
 fn ended<T: Default>(control: &Control, outcome: thread::Result<T>) -> T {
     outcome.unwrap_or_else(|_| {
         control.stop.fail(

@@ -27,7 +27,7 @@ const NAMED: usize = 3;
 /// Rows of the input that receipts claim.
 #[derive(Debug, Default)]
 struct Found {
-    /// By whose receipts, with those that no other receipts claim as well.
+    /// The rows that each claimant's receipts claim, and how many of them no other receipts claim.
     of: BTreeMap<Claimant, Rows>,
     /// Each row once.
     rows: u64,

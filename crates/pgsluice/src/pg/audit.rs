@@ -27,7 +27,7 @@ pub(crate) fn as_before() -> String {
     format!("{}; {SESSION}", sql::RESET_SETTINGS)
 }
 
-/// Those of some tables of which every row can be read.
+/// Selects from some tables those of which every row can be read.
 pub(crate) const READABLE: &str = "
 SELECT c.oid FROM pg_catalog.pg_class c
 WHERE c.oid OPERATOR(pg_catalog.=) ANY ($1) AND pg_catalog.has_table_privilege(c.oid, 'SELECT')

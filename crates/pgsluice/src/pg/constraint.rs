@@ -1,4 +1,4 @@
-//! What the server itself says of a partition: which rows it takes, in SQL.
+//! Reads what the server itself says of a partition: which rows it takes, in SQL.
 //!
 //! `pg_get_partition_constraintdef` deparses the check that the server makes of every row that is sent
 //! to a partition by name. It includes the bounds of all levels above. Evaluated over the values of a

@@ -22,7 +22,7 @@ WHERE t.oid IS NOT NULL AND NOT EXISTS (
                     AND g.tgtype OPERATOR(pg_catalog.&) 66::pg_catalog.int2
                         OPERATOR(pg_catalog.<>) 0::pg_catalog.int2))";
 
-/// Those of `tables` in which nothing can drop a row.
+/// Returns those of `tables` that cannot drop a row.
 pub(crate) async fn unable(client: &Client, tables: &[String]) -> Result<Vec<String>, Error> {
     let rows = client.query(UNABLE, &[&tables]).await?;
     Ok(rows.iter().map(|row| row.get(0)).collect())

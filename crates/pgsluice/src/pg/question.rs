@@ -11,7 +11,7 @@ use pgsluice_core::hash::PARTITION_SEED;
 use super::constraint::{Column, everywhere};
 use super::raw::Raw;
 
-/// What the server is asked about keys; nodes whose questions are equal share one.
+/// One query about keys; nodes whose questions are equal share it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Question {
     /// The query; a parameter for each field, then one for each array of bounds. It gives one row of
@@ -39,11 +39,11 @@ pub(crate) struct Term {
 /// What is asked about the value of a term.
 #[derive(Clone, Debug)]
 pub(crate) enum Answer {
-    /// What this function gives, the extended hash function of the key's operator class.
+    /// The result of this function, the extended hash function of the key's operator class.
     Hash(String),
     /// Its place among the bounds.
     Place {
-        /// What tells equal values, such as `OPERATOR(pg_catalog.=)`.
+        /// The operator that tells equal values, such as `OPERATOR(pg_catalog.=)`.
         equal: String,
         /// The values of the bounds.
         bounds: Raw,

@@ -41,8 +41,8 @@ pub(crate) const ASKING_SESSION: &str = "
 SET plan_cache_mode = force_generic_plan;
 SET jit = off";
 
-/// How the server writes what is read back here, whatever the user likes to see. How it reads values is
-/// left as it is.
+/// How the server writes what is read back here, whatever the user likes to see. It does not change how
+/// values are read.
 pub(crate) const EXACT_OUTPUT: &str = "
 SET extra_float_digits = 3;
 SET bytea_output = 'hex'";
@@ -110,16 +110,16 @@ FROM pg_catalog.pg_class WHERE oid OPERATOR(pg_catalog.=) ANY ($1)";
 /// Names mean what they mean in every other session of this user.
 pub(crate) const RESET_SEARCH_PATH: &str = "RESET search_path";
 
-/// What would be looked at only in the end is looked at now, and behind each statement from now on.
+/// Checks all constraints now, and from now on behind each statement.
 pub(crate) const IMMEDIATE: &str = "SET CONSTRAINTS ALL IMMEDIATE";
 
 /// Behind [`BEGIN`] and [`IMMEDIATE`], where rows are stored a few at a time: these can be taken back.
 pub(crate) const SALVAGE: &str = "SAVEPOINT pgsluice";
 
-/// Begins a part of a transaction that can be taken back.
+/// Begins a part of a transaction that can be rolled back.
 pub(crate) const PART: &str = "SAVEPOINT pgsluice_part";
 
-/// Takes it back, to begin it anew.
+/// Rolls the part back, to begin it again.
 pub(crate) const BACK_TO_PART: &str = "ROLLBACK TO SAVEPOINT pgsluice_part";
 
 /// Keeps it.
@@ -131,7 +131,7 @@ pub(crate) const COMMIT_DURABLY: &str = concat!(durable!(), "; COMMIT");
 /// Takes back the last few, which were refused.
 pub(crate) const BACK_TO_SAVEPOINT: &str = "ROLLBACK TO SAVEPOINT pgsluice";
 
-/// Keeps the last few, as far as the transaction is.
+/// Keeps the rows since the last savepoint, if the transaction is committed.
 pub(crate) const NEXT_SAVEPOINT: &str = "RELEASE SAVEPOINT pgsluice; SAVEPOINT pgsluice";
 
 /// How long a transaction waits for a lock.
@@ -191,10 +191,10 @@ SELECT CASE
     ELSE 'same'
 END";
 
-/// What [`RECHECK`] answers if a leaf is not where it was.
+/// The answer of [`RECHECK`] if a leaf is not where it was.
 pub(crate) const MOVED: &str = "moved";
 
-/// What [`RECHECK`] answers if the columns are of other types.
+/// The answer of [`RECHECK`] if the columns have other types.
 pub(crate) const RETYPED: &str = "retyped";
 
 /// `COPY relation (columns) FROM STDIN` in the input's own format, or in binary if there is none.

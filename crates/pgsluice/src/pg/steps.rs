@@ -30,7 +30,7 @@ pub(crate) struct Wanted {
     pub(crate) rows: u64,
 }
 
-/// What names partitions after their lower bounds, the most exact first.
+/// How partitions are named after their lower bounds, the most exact first.
 const PATTERNS: [&str; 13] = [
     "YYYY_MM_DD_HH24",
     "YYYYMMDDHH24",
@@ -288,7 +288,7 @@ pub(crate) async fn values(
     Ok(rows.iter().map(value).collect())
 }
 
-/// The names that are taken in the schemas. To be asked under [`SESSION`], as all that is above.
+/// The names that are taken in the schemas. It must be asked under [`SESSION`], as everything above.
 pub(crate) async fn taken(
     client: &impl GenericClient,
     schemas: &[&str],

@@ -1,4 +1,4 @@
-//! What stands against loading in several transactions that are prepared and then committed together.
+//! What prevents loading in several transactions that are prepared and then committed together.
 
 use tokio_postgres::types::Oid;
 use tokio_postgres::{GenericClient, Row};
@@ -7,7 +7,7 @@ use super::introspect::Catalogue;
 use crate::error::Result;
 use crate::job::Job;
 
-/// Reads what stands against it in the tables $1, the first of which is the root. It says what `PREPARE
+/// Reads what prevents it in the tables $1, the first of which is the root. It says what `PREPARE
 /// TRANSACTION` refuses, what one transaction cannot see of another, and whether readers can be held
 /// off. It also counts the server's locks, and those that each table and index needs.
 const OBSTACLES: &str = "

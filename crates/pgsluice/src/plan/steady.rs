@@ -7,8 +7,8 @@ use pgsluice_core::route::Cause;
 use super::Plan;
 
 impl Plan {
-    /// Returns the cause if it is the clock that keeps a row at `node` from being asked about: the
-    /// spelling of the key's `column`, or the key itself.
+    /// Returns the cause if the clock keeps a row at `node` from being asked about, for the spelling of
+    /// the key's `column` or for the key itself.
     pub(crate) fn clock_at(
         &self,
         node: NodeId,

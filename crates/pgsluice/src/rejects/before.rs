@@ -1,4 +1,4 @@
-//! What an earlier run of a load has left in the files: the ledger says which of it was committed.
+//! What an earlier run of a load has left in the files. The ledger says which of it was committed.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ pub(crate) struct Before<'b> {
     pub rejected: &'b HashSet<(u32, u64)>,
 }
 
-/// What matters of a line of the log.
+/// The fields of a line of the log that matter here.
 #[derive(Deserialize)]
 struct Known {
     load: String,

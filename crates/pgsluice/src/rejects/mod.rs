@@ -74,7 +74,7 @@ struct Written {
     batches: Vec<Batch>,
 }
 
-/// The rejects of one transaction: where they stand in both files.
+/// The rejects of one transaction: their places in both files.
 struct Batch {
     rows: Range<u64>,
     log: Range<u64>,
@@ -111,7 +111,7 @@ pub(crate) fn begin(
 
 impl Rejects {
     /// Makes the files, which must not be there or be empty, unless an earlier run of the load has
-    /// written them. In front of the first row comes what will be in `header`.
+    /// written them. The text in `header` comes in front of the first row.
     pub(crate) fn open(
         id: &str,
         job: &job::Rejects,
@@ -189,13 +189,13 @@ impl Rejects {
         Ok(batches.len() - 1)
     }
 
-    /// The transaction of a batch was not committed, for certain. If the outcome is unknown, its rows
-    /// stay, and are reconciled on resume.
+    /// Marks the transaction of a batch as one that was certainly not committed. If the outcome is
+    /// unknown, its rows stay, and are reconciled on resume.
     pub(crate) fn withdraw(&self, batch: usize) {
         self.written.lock().batches[batch].is_kept = false;
     }
 
-    /// Nothing was committed, for certain: see [`Self::withdraw`].
+    /// Marks all batches as certainly not committed: see [`Self::withdraw`].
     pub(crate) fn withdraw_all(&self) {
         self.written.lock().batches.iter_mut().for_each(|batch| batch.is_kept = false);
     }
@@ -217,7 +217,7 @@ impl Written {
         self.log.check_empty()
     }
 
-    /// Takes up what an earlier run has written, as far as it was committed.
+    /// Takes over what an earlier run has written, as far as it was committed.
     fn take_up(&mut self, id: &str, before: &Before<'_>) -> Result<()> {
         match before.batches(id, &self.rows.read()?, &self.log.read()?) {
             Some(batches) => self.batches = batches,

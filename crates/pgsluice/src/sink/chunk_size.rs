@@ -35,19 +35,19 @@ impl ChunkSizes {
         chunk_size.is_some_and(|chunk_size| 2 * chunk_size.rows < payload.rows())
     }
 
-    /// What a payload begins with.
+    /// Returns the chunk size that a payload begins with.
     pub(super) fn begin(&self, wire: Wire) -> ChunkSize {
         let rows = self.of(wire).get().map_or(FIRST_ROWS, |chunk_size| chunk_size.rows);
         ChunkSize { rows, since: 0 }
     }
 
-    /// What it ends with.
+    /// Keeps the chunk size that it ends with.
     pub(super) fn end(&self, wire: Wire, chunk_size: ChunkSize) {
         self.of(wire).set(Some(chunk_size));
     }
 }
 
-/// What is known of one payload, whose rows are settled from the first to the last.
+/// The chunk size of one payload, whose rows are settled from the first to the last.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ChunkSize {
     rows: usize,

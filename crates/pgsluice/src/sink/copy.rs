@@ -253,7 +253,8 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// What begins a transaction of rows that go into the table itself, or their part of one that is held.
+    /// Returns what begins a transaction of rows that go into the table itself, or their part of one
+    /// that is held.
     pub(super) fn begin_here(&self, node: NodeId, wire: Wire) -> String {
         if self.held.is_some() {
             return self.begin_part(node, wire);

@@ -21,7 +21,8 @@ pub(super) enum Failure {
     Row(Error),
     /// The table is not what it was when the load began.
     Changed(NodeId, Changed),
-    /// By the ledger, another run of the load, or a session that is another one than before.
+    /// Refused by the ledger, by another run of the load, or because the session is another one than
+    /// before.
     Ledger(Error),
     /// When its receipts were written.
     Receipts(tokio_postgres::Error),

@@ -29,7 +29,7 @@ pub(super) struct Sent {
 
 /// What the server says of a row that it refuses.
 pub(super) struct Blame {
-    /// As an error, without the row's place.
+    /// The report as an error, without the row's place.
     pub report: Error,
     pub reason: Reason,
     /// The lines of the data that it may have been at.
@@ -38,8 +38,8 @@ pub(super) struct Blame {
     pub key: Option<Key>,
 }
 
-/// What `error`, which came while rows of `node` were copied, says of one of them; None if it is about
-/// something else.
+/// Returns what `error`, which came while rows of `node` were copied, says of one of them; None if it
+/// is about something else.
 pub(super) fn blame(flow: &Flow<'_>, error: &tokio_postgres::Error, node: NodeId) -> Option<Blame> {
     let db = error.as_db_error()?;
     let sqlstate = db.code().code();
@@ -130,7 +130,7 @@ fn context(flow: &Flow<'_>, db: &DbError, node: NodeId, shadow: Option<&Relation
     Context::parse(db.where_().unwrap_or_default(), relations, &flow.plan.catalogue.columns)
 }
 
-/// The row of all that was sent that `entry` is about, as far as it says what stands there.
+/// Returns the row that `entry` is about, as far as it says what the row holds.
 fn row(flow: &Flow<'_>, entry: &Entry, sent: &[Sent]) -> Option<RowAt> {
     let after = sent.partition_point(|sent| sent.lines_before < entry.line);
     let Sent { lines_before, payload } = &sent[after.checked_sub(1)?];

@@ -342,7 +342,8 @@ impl Salvage<'_, '_> {
     }
 }
 
-/// A row that was sent as `bytes`, in binary, as it stands in the input: the same bytes must come of it.
+/// Reads a row that was sent as `bytes`, in binary, from its input again: encoding it must give the
+/// same bytes.
 fn original(flow: &Flow<'_>, at: RowAt, bytes: &[u8]) -> Result<Vec<u8>> {
     let Position { source, offset, .. } = flow.splits.position_of(at).ok_or_else(lost_place)?;
     let input = flow.inputs.get(source as usize).ok_or_else(lost_place)?;

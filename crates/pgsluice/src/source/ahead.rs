@@ -23,7 +23,7 @@ pub(super) enum Ahead {
 }
 
 impl Input {
-    /// What comes first within `most` bytes from `offset` on.
+    /// Returns what comes first within `most` bytes from `offset` on.
     pub(super) fn ahead(&self, offset: u64, most: u64, bytes: [u8; 2]) -> Result<Ahead> {
         let Some(path) = self.file() else { return Ok(Ahead::Found) };
         let look = || {

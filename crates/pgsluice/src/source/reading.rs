@@ -1,7 +1,7 @@
 //! Source and split, on a thread of their own: it reads the inputs and finds the rows, for the threads
 //! that take whole splits.
 //!
-//! It must be one thread, because where a row ends depends on all that stands before it.
+//! It must be one thread, because where a row ends depends on everything before it.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -52,7 +52,7 @@ impl Splits {
         self.behind(Mark::start(splits as u32))
     }
 
-    /// Where a row stands.
+    /// Returns the position of a row.
     pub(crate) fn position_of(&self, at: RowAt) -> Option<Position> {
         let Position { source, offset, line } = self.0.lock().get(at.split as usize)?.start;
         let (offset, line) = (offset + u64::from(at.offset), line + u64::from(at.line));

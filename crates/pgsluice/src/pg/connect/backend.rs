@@ -56,7 +56,7 @@ impl Backend {
         is_unknown.then(|| shared("A statement that was prepared is not known any more."))
     }
 
-    /// Refuses that another connection has it as well.
+    /// Refuses a session that another connection has as well.
     pub(super) fn check_alone(&self, other: &Self) -> Result<()> {
         match self == other {
             true => Err(shared(&format!(

@@ -89,7 +89,7 @@ async fn login(target: &Target) -> Result<Link, Vec<Failure>> {
     Ok(link)
 }
 
-/// What speaks against the pool that the first of the connections to the target has come through.
+/// Returns why the target's pool cannot be used, if so; the first connection through it finds out.
 async fn is_shared(target: &Target, link: &Link) -> Option<Error> {
     if let Some(known) = target.pool().get() {
         return known.clone();

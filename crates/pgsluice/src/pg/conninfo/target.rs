@@ -154,7 +154,7 @@ impl Target {
         &self.inner.liveness
     }
 
-    /// What speaks against the pool that lies before the server, once it was tried.
+    /// Why the pool in front of the server cannot be used, once it was tried.
     pub(in crate::pg) fn pool(&self) -> &OnceLock<Option<Error>> {
         &self.inner.pool
     }

@@ -3,7 +3,7 @@
 //! `pg_get_expr` writes SQL with every cast and every pair of parentheses, so sqlparser reads it and
 //! nothing is left to precedence. It must have been deparsed with a search_path of `pg_catalog` only.
 //! Then a bare name is that of the server's own function, operator, type or collation, and all others
-//! are qualified. What is not known here by name and by types is no expression to us.
+//! are qualified. An expression with a name or type that is not known here is left to the server.
 
 mod syntax;
 #[cfg(test)]

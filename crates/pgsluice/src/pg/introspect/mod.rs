@@ -301,8 +301,8 @@ fn no_such_table(table: &str) -> Error {
 const NAMING: &str = "Write the table as in SQL: with its schema if that is not in search_path, \
                       in double quotes if its name is not lower case.";
 
-/// Refuses, as COPY would, what cannot take rows. What the server may refuse only when it is asked,
-/// it is asked for: privileges, and views without a trigger.
+/// Refuses, as COPY would, what cannot take rows. The server is asked about what it may refuse only
+/// later: privileges, and views without a trigger.
 fn check_kind(row: &Row) -> Result<()> {
     let what = match row.get("relkind") {
         "S" => "sequence",

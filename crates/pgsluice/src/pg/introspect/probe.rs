@@ -17,7 +17,7 @@ use crate::pg::constraint::Column;
 use crate::pg::question::Question;
 use crate::pg::sql;
 
-/// What the server refuses to be asked about, with its reasons.
+/// The questions that the server refuses, with its reasons.
 #[derive(Debug, Default)]
 pub(super) struct Refused {
     keys: Vec<(NodeId, String)>,
@@ -73,7 +73,7 @@ async fn put(client: &Client, number: usize, question: &Question) -> Result<Opti
 }
 
 impl Catalogue {
-    /// Leaves to the server what it refuses to be asked about.
+    /// Leaves the keys that the server refuses to be asked about to the server.
     pub(super) fn leave(&mut self, refused: Refused, iso: bool) {
         let Self { tree, questions, columns, .. } = self;
         let Refused { keys, spelling } = refused;

@@ -1,8 +1,8 @@
 //! Which keys that are not native the server can be asked about, and what the questions are.
 //!
 //! A key of a list or of ranges is asked for its place among the bounds. `width_bucket` finds it by the
-//! default order of the key's type. A hash key is asked for its hash. What cannot be asked stays
-//! opaque.
+//! default order of the key's type. A hash key is asked for its hash. A key that cannot be asked about
+//! stays opaque.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -35,7 +35,7 @@ pub(crate) struct Questions {
     /// How the server spells the fields of native keys; None if there are none that it might spell
     /// otherwise.
     pub(crate) spelling: Option<Question>,
-    /// Why there is no such question although there was to be one.
+    /// Why there is no question about spellings although one is needed.
     pub(crate) unspelled: Option<String>,
     /// How far each field of the input may go into a question.
     pub(super) cautions: Vec<Caution>,
@@ -135,7 +135,7 @@ WHERE p.partrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::pg_catalog.oid[])))
 ORDER BY p.partrelid, k.place"
 );
 
-/// Makes what can be asked about of the tree's opaque columns, for an input with `columns`.
+/// Makes the questions about the tree's opaque columns, for an input with `columns`.
 pub(super) async fn find(
     transaction: &Transaction<'_>,
     session: &Session,
@@ -214,7 +214,7 @@ fn leave_opaque(tree: &mut Tree, node: NodeId, more: &str) {
 
 /// What is known of the table's columns.
 struct KnownColumns<'a> {
-    /// Those that the input has.
+    /// The columns that the input has.
     columns: &'a [String],
     table: &'a [Column],
     cautions: &'a Cautions,
@@ -236,7 +236,7 @@ struct AskedColumn {
     places: HashMap<String, i64>,
 }
 
-/// What one node's key comes to.
+/// The result of looking at one node's key.
 struct Found {
     node: NodeId,
     /// None if it cannot be asked.
@@ -369,7 +369,7 @@ impl KnownColumns<'_> {
     }
 }
 
-/// Says of a column why the server is not asked about it.
+/// Marks a column as one that the server is not asked about, and why.
 fn not_asked(column: &mut KeyColumn) {
     if let KeyColumn::Opaque { why, .. } = column {
         why.push_str(", and cannot be asked about by names that are safe under any search_path");

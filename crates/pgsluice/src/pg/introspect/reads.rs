@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::pg::sql;
 
 /// Lines about each key column of the tables $1, for an input with the columns $2; tables that have the
-/// same lines share a row. What is the system's own is not looked into.
+/// same lines share a row. Types and functions of the system itself are not described.
 const READS: &str = concat!(
     r"
 WITH RECURSIVE core AS (

@@ -62,8 +62,8 @@ impl Session {
 }
 
 /// Whether a collation sorts by bytes. These are `C` and `POSIX` of libc, and all of the built-in
-/// provider (PostgreSQL 17), whose order is that of code points. So it is with the case of ASCII's
-/// letters.
+/// provider (PostgreSQL 17), whose order is that of code points. The case of ASCII's letters is the
+/// same there.
 pub(super) fn is_c(provider: &str, locale: &str) -> bool {
     provider == "b" || (provider == "c" && matches!(locale, "C" | "POSIX"))
 }

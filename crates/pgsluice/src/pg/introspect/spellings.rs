@@ -55,7 +55,7 @@ impl Questions {
     }
 }
 
-/// The fields of native keys that can be spelled in several ways, as far as they are looked at.
+/// Returns the fields of native keys that can be spelled in several ways, if they are looked at.
 fn spelled_fields(tree: &Tree) -> BTreeSet<usize> {
     let wanted = wanted_fields(tree);
     let mut native = native_fields(tree);

@@ -94,7 +94,7 @@ impl fmt::Display for Holder {
     }
 }
 
-/// Who keeps a session of a load from a lock, and is none of pgsluice's.
+/// A session that keeps one of a load from a lock, and is none of pgsluice's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stranger {
     role: String,
@@ -228,8 +228,8 @@ pub(crate) async fn lives_noted(schema: &Schema, client: &Client) -> Result<Vec<
     Ok(rows.iter().map(|row| Named::new(schema, row.get(0)).alive_lock()).collect())
 }
 
-/// The locks of running loads in this database, as [`Named::is_running`] reads them. Those of roles that
-/// may not write to the ledger do not count.
+/// The locks of running loads in this database, as [`Named::is_running`] reads them. Locks of roles
+/// that may not write to the ledger do not count.
 pub(crate) async fn lives(schema: &Schema, client: &Client) -> Result<HashSet<i64>> {
     let found = others(schema, client).await?;
     Ok(found.iter().filter(|row| Stranger::of(row).is_none()).map(|row| row.get(0)).collect())

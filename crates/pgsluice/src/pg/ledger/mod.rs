@@ -46,7 +46,7 @@ FROM ROWS FROM (
     pg_catalog.unnest($10::pg_catalog.text[]), pg_catalog.unnest($11::pg_catalog.int8[])
 ) AS r (number, node, source, upto, sources, starts, stops, rows)";
 
-/// Deletes receipts that others stand instead of.
+/// Deletes receipts that others replace.
 pub(crate) const REPLACE: &str = "
 DELETE FROM ONLY {ledger}.receipt
 WHERE load OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''
@@ -123,15 +123,15 @@ pub(crate) async fn terms_now(
     Ok(text.unwrap_or_default().to_owned())
 }
 
-/// What is to be written of a load that begins.
+/// What the ledger must know of a load that begins.
 pub(crate) struct NewLoad<'l> {
     pub(crate) named: &'l Named,
     pub(crate) table: &'l Relation,
     /// Its terms, an expression of type jsonb.
     pub(crate) terms: &'l str,
-    /// As JSON.
+    /// The inputs, as JSON.
     pub(crate) sources: &'l str,
-    /// Who works at it, as far as the server does not know it, as JSON.
+    /// The run that works at it, as far as the server does not know it, as JSON.
     pub(crate) run: &'l str,
     /// The rows of one that is over when it is written.
     pub(crate) finished: Option<u64>,
@@ -183,7 +183,7 @@ pub(crate) struct Found {
     pub(crate) relation: u32,
     pub(crate) sources: String,
     pub(crate) terms: String,
-    /// What became of the rows of one that is finished.
+    /// What became of the rows, if the load is finished.
     pub(crate) fate: Fate,
 }
 
@@ -211,7 +211,7 @@ impl Named {
         }))
     }
 
-    /// Who runs it, as JSON, if it is in the ledger.
+    /// Returns the run that works at it, as JSON, if it is in the ledger.
     pub(crate) async fn run(&self, client: &Client) -> Result<Option<String>> {
         let sql = "SELECT run::pg_catalog.text FROM ONLY {ledger}.load
                    WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''";
@@ -355,7 +355,7 @@ impl Named {
         format!("{parts}DELETE FROM ONLY {ledger}.load WHERE id OPERATOR(pg_catalog.=) {id}")
     }
 
-    /// Those for what else there is than its own row.
+    /// Returns the statements that delete all of it but its own row.
     pub(crate) fn forget_parts(&self) -> String {
         let id = literal(self.id.as_bytes());
         let ledger = self.sql("{ledger}");

@@ -16,7 +16,7 @@ use crate::pg::sql::literal;
 /// Characters of a load's id that a name has room for.
 const OF_ID: usize = 100;
 
-/// Those of roles that may write to the ledger, with the role, and whether it is this one.
+/// Selects those of roles that may write to the ledger, with the role, and whether it is this one.
 const NAMES: &str = "
 SELECT x.gid, d.oid, x.owner::pg_catalog.text, x.owner OPERATOR(pg_catalog.=) CURRENT_USER
 FROM pg_catalog.pg_prepared_xacts x
@@ -26,7 +26,7 @@ WHERE x.database OPERATOR(pg_catalog.=) pg_catalog.current_database()
   AND pg_catalog.has_table_privilege(x.owner, {table}, 'UPDATE')
 ORDER BY x.gid";
 
-/// Who this session is, and where: `prepared` names need the database.
+/// Selects this session's role and database: the names of prepared transactions need the database.
 pub(crate) const SESSION: &str = "
 SELECT pg_catalog.pg_backend_pid(), oid FROM pg_catalog.pg_database
 WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()";
@@ -62,7 +62,7 @@ impl Named {
         format!("pgsluice {database} {:016x} ", self.attempt_lock().cast_unsigned())
     }
 
-    /// What the transaction of one connection is called when it is prepared.
+    /// Returns the name of one connection's transaction when it is prepared.
     pub(crate) fn name_of(&self, database: u32, attempt: i32, lane: usize) -> String {
         // Every database of the cluster shows it, whatever its encoding.
         let plain = |c: char| if c.is_ascii_graphic() || c == ' ' { c } else { '?' };
@@ -70,7 +70,7 @@ impl Named {
         format!("{}{attempt} {lane} {id}", self.prefix(database))
     }
 
-    /// Those of `all` that are of this load.
+    /// Returns those of `all` that belong to this load.
     pub(crate) fn prepared_of(&self, all: &[Transaction]) -> Vec<Prepared> {
         let of_load = all.iter().filter_map(|Transaction { name, database, owner, is_own }| {
             let attempt = name.strip_prefix(&self.prefix(*database))?.split(' ').next()?;

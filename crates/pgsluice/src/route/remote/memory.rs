@@ -1,4 +1,4 @@
-//! What the server has answered to one question, by key, and what it is still to be asked.
+//! The server's answers to one question, by key, and the keys that it must be asked about.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -19,7 +19,7 @@ use crate::pg::question::Question;
 use crate::pg::raw::Text;
 use crate::pg::sql;
 
-/// Keys of one question that are remembered; beyond that it begins anew.
+/// The number of keys of one question that are remembered; beyond that the memory is cleared.
 const REMEMBERED: usize = 1 << 16;
 /// Bytes that these keys may have.
 const REMEMBERED_BYTES: usize = 16 << 20;
@@ -49,7 +49,7 @@ pub(super) struct Memory<'a, A> {
     ends: Vec<usize>,
     /// How often it was cleared. Keys that were added before that have no answer any more.
     era: usize,
-    /// As many for each key as an answer has values.
+    /// The answers: for each key as many as it has values.
     answers: Vec<Option<A>>,
     /// The places of keys that the server refuses to evaluate.
     refused: HashSet<usize>,
@@ -103,14 +103,14 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
         self.refused.clear();
     }
 
-    /// The place of a key, which will be asked about if it is new. `value` gives its fields, by their
-    /// places in the question and among the wanted fields.
+    /// Returns the place of a key, which will be asked about if it is new. `value` gives its fields, by
+    /// their places in the question and among the wanted fields.
     pub(super) fn note<'r>(&mut self, value: impl FnMut(usize, usize) -> Value<'r>) -> Key {
         let begin = self.push(value);
         self.settle(begin)
     }
 
-    /// As [`Self::note`]; None if there is no value to ask about.
+    /// Does as [`Self::note`]; None if there is no value to ask about.
     pub(super) fn note_any<'r>(
         &mut self,
         value: impl FnMut(usize, usize) -> Value<'r>,

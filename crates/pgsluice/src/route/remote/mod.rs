@@ -29,7 +29,7 @@ pub(crate) struct RemoteKeys<'a> {
     // Before the runtime, on which it runs.
     link: Link,
     runtime: Runtime,
-    /// By the question's number; None where nothing was asked yet.
+    /// The memories by the question's number; None where nothing was asked yet.
     memories: Vec<Option<Memory<'a, i64>>>,
     spellings: Option<Memory<'a, String>>,
     /// For each field of a spelling, its type if it belongs to one column, and which values are not
