@@ -35,8 +35,8 @@ impl Encoder {
         row + 8 * self.codecs.len()
     }
 
-    /// Appends `row`, whose fields are `fields`. What is not encodable is left to the server; then a part of the
-    /// row may have been written.
+    /// Appends `row`, whose fields are `fields`. A row that is not encodable is left to the server;
+    /// then a part of it may have been written.
     #[inline]
     pub fn encode(
         &self,

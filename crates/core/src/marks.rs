@@ -1,7 +1,7 @@
 //! Marks: where certain bytes stand, found 64 bytes at a time.
 //!
-//! Rows and fields are short: to look for the end of each anew takes longer than to look through all of
-//! them.
+//! Rows and fields are short: looking for the end of each again takes longer than looking through all
+//! of them.
 
 use wide::u8x16;
 

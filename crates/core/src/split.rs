@@ -33,14 +33,14 @@ impl Row {
     }
 }
 
-/// What a scan used up.
+/// How much a scan has read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scan {
     /// Bytes of whole rows, their line ends included; the rest wants more input.
     pub consumed: usize,
     /// Physical lines in the bytes consumed.
     pub lines: u32,
-    /// The end-of-data marker was met: what follows is not data.
+    /// The end-of-data marker was read: the rest is not data.
     pub ended: bool,
 }
 
@@ -96,12 +96,12 @@ enum Step {
     More,
     /// The bytes have ended within quotes.
     Unterminated,
-    /// Not a row.
+    /// It is not a row.
     Bad(&'static str, Option<&'static str>),
 }
 
 impl Splitter {
-    /// A splitter for one input; the first line end that it meets binds the rest.
+    /// Makes a splitter for one input; the first line end that it reads binds the rest.
     pub fn new(format: &Format) -> Self {
         Self { syntax: format.syntax, line_end: None }
     }
@@ -324,7 +324,7 @@ impl Splitter {
     }
 }
 
-/// The offset after the quote that closes a quoted part, `at` being inside it.
+/// Returns the offset after the quote that closes a quoted part, `at` being inside it.
 pub(crate) fn quoted_end(bytes: &[u8], mut at: usize, quote: u8, escape: u8) -> Option<usize> {
     if escape == quote {
         // A doubled quote closes and opens again: for line ends that is the same.

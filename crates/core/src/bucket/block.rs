@@ -71,7 +71,7 @@ impl Block {
         &self.data[start as usize..end as usize]
     }
 
-    /// The rows that lie in these bytes: where each stands, and where it lies.
+    /// Returns the rows that lie in these bytes: the place of each in the input, and in the block.
     pub(super) fn rows_in(&self, start: u32, end: u32) -> impl Iterator<Item = (RowAt, u32, u32)> {
         let first = self.rows.partition_point(|row| row.end <= start);
         let rows = self.rows[first..].iter().take_while(move |row| row.end <= end);

@@ -17,7 +17,7 @@ use crate::catalog::NodeId;
 /// A place in the input: a split by its number, and an offset in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mark {
-    /// The split. One that follows the last one stands for its end.
+    /// The split. The split behind the last one stands for its end.
     pub split: u32,
     /// The offset in the split.
     pub offset: u32,
@@ -134,9 +134,9 @@ impl Reckoning {
         }
     }
 
-    /// What a payload of the rows of `node` in `blocks` claims. `others` are its rows that no payload
-    /// has taken yet. `pending` says where rows of splits that are being routed may still come between
-    /// the others.
+    /// Returns what a payload of the rows of `node` in `blocks` claims. `others` are its rows that no
+    /// payload has taken yet. `pending` says where rows of splits that are being routed may still come
+    /// between the others.
     pub(super) fn claim(
         &mut self,
         node: NodeId,

@@ -280,7 +280,7 @@ impl Scheduler {
         Payload::new(vec![node], self.wire(bucket), blocks).claiming(claim)
     }
 
-    /// What a payload of `blocks`, which were taken from the shards, claims of `node`.
+    /// Returns what a payload of `blocks`, which were taken from the shards, claims of `node`.
     fn claim(
         &mut self,
         node: NodeId,
@@ -299,7 +299,7 @@ impl Scheduler {
     }
 }
 
-/// What is in a bucket, on all shards.
+/// The contents of a bucket, on all shards.
 #[derive(Clone, Copy, Debug, Default)]
 struct Weight {
     bytes: usize,

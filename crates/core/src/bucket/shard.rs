@@ -21,8 +21,8 @@ pub struct Shard {
 /// One thread's share of one index.
 #[derive(Debug, Default)]
 pub(super) struct Bucket {
-    /// What is being filled; before the first row it has no room. It lies here, next to the sums, because
-    /// whatever else a row touches is fetched from far away.
+    /// The block that is being filled; before the first row it has no room. It lies here, next to the
+    /// sums, because whatever else a row touches is fetched from far away.
     open: Block,
     pub(super) bytes: usize,
     pub(super) rows: usize,
@@ -87,7 +87,7 @@ impl Shard {
         self.fullest
     }
 
-    /// Looks anew for the bound, which does not shrink by itself.
+    /// Computes the bound again, which does not shrink by itself.
     pub(super) fn bound(&mut self) {
         self.fullest = self.buckets.iter().map(|bucket| bucket.bytes).max().unwrap_or(0);
     }
@@ -119,7 +119,7 @@ impl Shard {
         self.expected
     }
 
-    /// The memory by which blocks had to grow since this was asked last.
+    /// Returns the memory by which blocks had to grow since the last call.
     #[inline]
     pub fn grown(&mut self) -> usize {
         std::mem::take(&mut self.grown)

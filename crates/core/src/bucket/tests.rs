@@ -1,4 +1,4 @@
-//! Who takes which payload when, and what is in it.
+//! Which payload is taken when, and what it holds.
 
 use super::*;
 use crate::catalog::ROOT;

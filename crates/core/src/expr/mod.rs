@@ -58,8 +58,8 @@ enum Node {
 }
 
 impl Expr {
-    /// The column at `place` of the input, whose values are read as `ty` says. None of a type that
-    /// expressions do not know.
+    /// The column at `place` of the input, whose values are read as `ty` says. Returns None if
+    /// expressions do not know the type.
     #[must_use]
     pub fn column(place: usize, ty: KeyType) -> Option<Self> {
         Some(Self { ty: unmodified(&ty)?, node: Node::Column { place, ty } })

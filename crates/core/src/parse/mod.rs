@@ -107,7 +107,7 @@ pub struct Parser {
     first: bool,
     /// The byte that begins a quote or an escape.
     special: u8,
-    /// That is a quote, and stands for itself only where it is doubled.
+    /// Whether it is a quote, which stands for itself only where it is doubled.
     quotes: bool,
 }
 
@@ -201,7 +201,7 @@ impl Parser {
         }
     }
 
-    /// Whether what stands at `start`, as long as NULL is, is NULL.
+    /// Whether the text at `start`, as long as NULL is, is NULL.
     #[inline(never)]
     fn is_null(&self, row: &[u8], start: usize) -> bool {
         row[start..].starts_with(&self.format.null)

@@ -28,7 +28,7 @@ struct Int {
 }
 
 impl Ints {
-    /// `ranges` must be sorted and not overlap. None if they are not such.
+    /// `ranges` must be sorted and not overlap. Returns None if they are not of this kind.
     pub(super) fn of(ranges: &[(Vec<Edge>, Vec<Edge>, NodeId)]) -> Option<Self> {
         let ranges = ranges.iter().map(|(lower, upper, child)| {
             let lower = match lower[..] {

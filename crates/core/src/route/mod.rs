@@ -111,8 +111,8 @@ enum Source {
 }
 
 impl Router {
-    /// A router for `tree`, to which the parser gives the fields that it needs; no level is built
-    /// before a row meets it.
+    /// Makes a router for `tree`, for a parser that gives the fields that it needs. A level is built
+    /// when a row reaches it.
     pub fn new(tree: Arc<Tree>) -> Self {
         let wanted = wanted_fields(&tree);
         Self::over(tree, wanted)
@@ -136,7 +136,7 @@ impl Router {
         self.descend(ROOT, None, row, keys, scratch)
     }
 
-    /// Goes on from `node`, where the server was asked, with its answers about `row`.
+    /// Continues from `node`, where the server was asked, with its answers about `row`.
     pub fn resume(
         &self,
         node: NodeId,

@@ -102,7 +102,7 @@ pub enum Codec {
     Array {
         /// The type of the elements.
         oid: u32,
-        /// What parts them.
+        /// The sign between them.
         delimiter: u8,
         /// How they are encoded.
         element: Box<Codec>,

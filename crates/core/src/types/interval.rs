@@ -33,7 +33,7 @@ pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// What an interval keeps apart.
+/// The fields of an interval.
 #[derive(Default)]
 struct Fields {
     months: i32,
@@ -99,7 +99,7 @@ impl Unit {
     }
 }
 
-/// So few digits that no field can overflow.
+/// It has so few digits that no field can overflow.
 fn parse_number(word: &[u8]) -> Option<i32> {
     let digits = (1..=7).contains(&word.len()) && word.iter().all(u8::is_ascii_digit);
     digits.then(|| word.iter().fold(0, |value, digit| value * 10 + i32::from(digit - b'0')))

@@ -2,7 +2,7 @@
 //!
 //! Each value is its kind and its content. A string ends with a zero. An array or object says how many
 //! values or pairs there are, and these follow, a pair's key first, as a string. A value that is
-//! neither stands in an array that says so.
+//! neither an array nor an object stands in an array with a mark for that.
 
 use std::cmp::Ordering;
 

@@ -66,7 +66,7 @@ mod tests {
 
     type Parse = fn(&[u8], &mut Vec<u8>) -> Option<()>;
 
-    /// What is read behind a byte that is there already.
+    /// Reads a text behind a byte that is there already.
     fn read(parse: Parse, text: &str) -> Option<Vec<u8>> {
         let mut bytes = vec![7];
         parse(text.as_bytes(), &mut bytes)?;

@@ -4,8 +4,8 @@
 //!
 //! A text becomes a datum only where this is proven to be what the server's own input function gives,
 //! under any DateStyle, IntervalStyle, locale or version. Everything else is `None`: also what the
-//! server will refuse, because it is the server that words the error. What is encoded the server may
-//! refuse yet, where its receive function looks at it as its input function does.
+//! server will refuse, because it is the server that words the error. The server may refuse an encoded
+//! value yet, if its receive function checks it as its input function does.
 
 mod array;
 mod bit;

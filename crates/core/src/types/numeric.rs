@@ -1,8 +1,8 @@
 //! numeric: in bytes that sort as the numbers do, whatever their scale.
 //!
 //! It is a kind, the weight of the first digit, the digits of base 10,000 without zeros at either end,
-//! and an end. For a negative number all but the kind are inverted. The end also parts it from what
-//! stands behind it.
+//! and an end. For a negative number all but the kind are inverted. The end also separates it from the
+//! bytes behind it.
 
 mod binary;
 
