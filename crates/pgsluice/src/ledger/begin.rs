@@ -9,7 +9,7 @@ use tokio_postgres::{Client, Row};
 
 use super::Ledger;
 use super::blocks::{Block, Blocks};
-use super::claimed::{Claimed, Place, Receipt};
+use super::claimed::{Claimed, Receipt};
 use super::layout::Layout;
 use super::others::{self, keep_out};
 use super::past::Past;
@@ -27,6 +27,7 @@ use crate::pg::ledger::{self as sql, Access, Found, Named, NewLoad};
 use crate::pg::sql::{COMMIT, DURABLE, NO_LOCK_TIMEOUT, PG_CATALOG_ONLY, PID, literal};
 use crate::plan::Plan;
 use crate::source::{Fingerprint, Header, Input};
+use pgsluice_core::position::Origin;
 
 /// The number of the rules by which rows are routed and read: another one refuses to resume a load. It is
 /// raised by hand, by whoever changes to which node any row is led, or how a layout is spelled.
@@ -187,10 +188,7 @@ async fn resume(
         client.query(&named.sql(sql::RECEIPTS), &[id]).await?.iter().map(receipt).collect();
     let blocks = blocks(client, named).await?;
     let rejected = client.query(&named.sql(sql::REJECTS), &[id]).await?;
-    let rejected = rejected
-        .iter()
-        .map(|row| (row.get::<_, i32>(0).unsigned_abs(), row.get::<_, i64>(1).unsigned_abs()));
-    let rejected: HashSet<Place> = rejected.collect();
+    let rejected: HashSet<Origin> = rejected.iter().map(|row| origin(row, 0)).collect();
     let now = Layout::of(plan);
     let mut tree = None;
     let mut others = Vec::new();
@@ -281,10 +279,16 @@ pub(super) fn receipt(row: &Row) -> Receipt {
         number: row.get(0),
         tree: row.get(1),
         node: row.get::<_, i32>(2).unsigned_abs() as usize,
-        upto: (row.get::<_, i32>(3).unsigned_abs(), row.get::<_, i64>(4).unsigned_abs()),
+        upto: origin(row, 3),
         ranges: ranges.collect(),
         rows: row.get::<_, i64>(8).unsigned_abs(),
     }
+}
+
+/// The origin in two columns, of which the first is at `column`.
+fn origin(row: &Row, column: usize) -> Origin {
+    let (input, at) = (row.get::<_, i32>(column), row.get::<_, i64>(column + 1));
+    Origin { input: input.unsigned_abs(), at: at.unsigned_abs() }
 }
 
 /// What decides how the input is read and routed, as far as the server does not know it; as JSON.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use pgsluice_core::position::Origin;
 use serde::Serialize;
 use tokio_postgres::{Client, Row};
 
@@ -117,7 +118,8 @@ pub async fn show(target: &Target, schema: &str, id: &str) -> Result<Details> {
             ranges: Vec::new(),
         });
         of_table.rows += receipt.rows;
-        of_table.upto = of_table.upto.max(receipt.upto);
+        let Origin { input, at } = receipt.upto;
+        of_table.upto = of_table.upto.max((input, at));
         of_table.ranges.extend(receipt.ranges);
     }
     for of_table in receipts.values_mut() {

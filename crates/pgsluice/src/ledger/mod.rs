@@ -33,7 +33,6 @@ use tokio_postgres::types::ToSql;
 pub(crate) use self::begin::{Begun, begin, new_handful, refuse};
 use self::blocks::Blocks;
 use self::claimed::Claimed;
-pub(crate) use self::claimed::Place;
 use self::past::Past;
 use self::receipts::Receipts;
 pub use self::run::Run;
@@ -51,6 +50,7 @@ use crate::pg::ledger::{self as sql, Access, Named, Schema, trust};
 use crate::pg::sql::{BEGIN, COMMIT, DURABLE, NO_LOCK_TIMEOUT, ROLLBACK};
 use crate::source::{Fingerprint, Input, Split};
 use crate::testing::failpoint::failpoint;
+use pgsluice_core::position::Origin;
 
 /// Between two tries to take a lock that is held for a moment.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -73,7 +73,7 @@ pub(crate) struct Ledger {
     claimed: Claimed,
     past: Vec<Past>,
     /// What they have rejected.
-    rejected: HashSet<Place>,
+    rejected: HashSet<Origin>,
     receipts: Receipts,
     blocks: Blocks,
 }
@@ -192,7 +192,7 @@ impl Ledger {
     }
 
     /// The rows that earlier attempts have rejected.
-    pub(crate) fn rejected(&self) -> &HashSet<Place> {
+    pub(crate) fn rejected(&self) -> &HashSet<Origin> {
         &self.rejected
     }
 
