@@ -10,6 +10,7 @@ use tokio_postgres::{Client, Row};
 use super::Ledger;
 use super::blocks::{Block, Blocks};
 use super::claimed::{Claimed, Receipt};
+use super::json::{json, parse};
 use super::layout::Layout;
 use super::others::{self, keep_out};
 use super::past::Past;
@@ -334,16 +335,4 @@ pub(crate) fn new_handful(
     let new =
         NewLoad { named, table, terms: &terms, sources: &sources, run: &run, finished: Some(rows) };
     Ok(new.insert())
-}
-
-pub(super) fn json(value: &impl serde::Serialize) -> Result<String> {
-    serde_json::to_string(value).map_err(|error| unreadable(&error))
-}
-
-pub(super) fn parse<T: serde::de::DeserializeOwned>(text: &str) -> Result<T> {
-    serde_json::from_str(text).map_err(|error| unreadable(&error))
-}
-
-fn unreadable(error: &serde_json::Error) -> Error {
-    Error::new(Kind::Server, format!("the ledger cannot be read: {error}")).with_sqlstate("XX001")
 }

@@ -6,7 +6,8 @@ use pgsluice_core::position::Origin;
 use serde::Serialize;
 use tokio_postgres::{Client, Row};
 
-use super::begin::{parse, receipt};
+use super::begin::receipt;
+use super::json::parse;
 use super::layout::Layout;
 use super::run::Run;
 pub use super::settle::Settled;

@@ -11,6 +11,7 @@
 mod begin;
 mod blocks;
 mod claimed;
+mod json;
 mod key;
 mod layout;
 pub mod lookup;
@@ -226,7 +227,7 @@ impl Ledger {
     /// Marks the load as finished, in the transaction that `client` is in: all rows are in when that is
     /// committed.
     pub(crate) async fn close(&self, client: &Client, fate: Fate) -> Result<()> {
-        let sources = begin::json(&self.blocks.whole(&self.sources))?;
+        let sources = json::json(&self.blocks.whole(&self.sources))?;
         let Fate { read, inserted, dropped, rejected } = fate;
         let [read, inserted, dropped, rejected] =
             [read, inserted, dropped, rejected].map(u64::cast_signed);

@@ -7,7 +7,7 @@ use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::PAUSE;
-use super::begin::parse;
+use super::json::parse;
 use super::run::Run;
 use crate::control::Control;
 use crate::error::kind::Kind;

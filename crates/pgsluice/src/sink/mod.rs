@@ -9,6 +9,7 @@ pub(crate) mod copy;
 mod failure;
 mod flush;
 mod held;
+mod judge;
 mod key;
 mod lines;
 mod message;

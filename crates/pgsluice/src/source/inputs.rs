@@ -51,6 +51,13 @@ impl Input {
         }
     }
 
+    /// The error for bytes that cannot be read.
+    pub(super) fn cannot_read(&self, error: &io::Error) -> Error {
+        let reason = plain_io(error);
+        let message = format!("could not read from file \"{}\": {reason}", self.name);
+        Error::new(Kind::Input, message)
+    }
+
     /// Whether it can be read again: a file can, a pipe cannot.
     pub fn is_rereadable(&self) -> bool {
         self.reread == Reread::Seek

@@ -11,7 +11,7 @@ use pgsluice_core::split::{Malformed, OpenQuote, Row, Splitter};
 use super::ahead::Ahead;
 use super::{Header, Input, Inputs};
 use crate::error::kind::Kind;
-use crate::error::{Error, Location, Result, plain_io};
+use crate::error::{Error, Location, Result};
 
 /// Bytes of a split, unless one row is longer.
 const SPLIT_BYTES: usize = 1 << 20;
@@ -189,7 +189,7 @@ impl Open {
         let want = room - bytes.len();
         bytes.reserve_exact(want);
         let got = (&mut self.stream).take(want as u64).read_to_end(bytes);
-        Ok(got.map_err(|error| cannot_read(input, &error))? < want)
+        Ok(got.map_err(|error| input.cannot_read(&error))? < want)
     }
 
     /// Keeps what a scan has not consumed.
@@ -228,7 +228,7 @@ impl Open {
     fn drain(&mut self, input: &Input) -> Result<u64> {
         let left = self.rest.len() as u64;
         let read = std::io::copy(&mut self.stream, &mut std::io::sink());
-        Ok(left + read.map_err(|error| cannot_read(input, &error))?)
+        Ok(left + read.map_err(|error| input.cannot_read(&error))?)
     }
 
     fn malformed(&self, malformed: Malformed, input: &Input) -> Error {
@@ -264,11 +264,6 @@ impl Open {
     fn place(&self, at: Position, input: &Input) -> Location {
         Location { source: input.name.clone(), line: at.line, offset: at.origin.at }
     }
-}
-
-pub(super) fn cannot_read(input: &Input, error: &std::io::Error) -> Error {
-    let reason = plain_io(error);
-    Error::new(Kind::Input, format!("could not read from file \"{}\": {reason}", input.name))
 }
 
 /// `HEADER MATCH`, in the words of `NextCopyFromRawFields` in `copyfromparse.c` (PostgreSQL 18).
