@@ -44,7 +44,7 @@ struct Report {
     column: Option<String>,
     detail: Option<String>,
     hint: Option<String>,
-    lasts: bool,
+    is_permanent: bool,
 }
 
 impl Error {
@@ -58,7 +58,7 @@ impl Error {
             column: None,
             detail: None,
             hint: None,
-            lasts: false,
+            is_permanent: false,
         }))
     }
 
@@ -97,14 +97,14 @@ impl Error {
 
     /// Notes that another try would come to the same.
     #[must_use]
-    pub(crate) fn lasting(mut self) -> Self {
-        self.0.lasts = true;
+    pub(crate) fn permanent(mut self) -> Self {
+        self.0.is_permanent = true;
         self
     }
 
     /// Whether another try is known to come to the same.
-    pub(crate) fn lasts(&self) -> bool {
-        self.0.lasts
+    pub(crate) fn is_permanent(&self) -> bool {
+        self.0.is_permanent
     }
 
     /// Sets PostgreSQL's five-character code.
