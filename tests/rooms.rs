@@ -13,7 +13,7 @@ const ROOMS: [&str; 20] = [
     "testing",
     "control",
     "source",
-    "config",
+    "job",
     "pg",
     "plan",
     "route",

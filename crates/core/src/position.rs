@@ -1,15 +1,27 @@
-//! Where a row begins in its source: what rejects, receipts and error messages all speak of.
+//! Where a row begins in its input: what rejects, receipts and error messages all speak of.
 
-/// The place of a row's first byte.
-///
-/// `source` is the input's index in the order of the command line. `offset` counts bytes from 0, and
-/// `line` counts physical lines from 1, as an editor shows them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Position {
+/// The first byte of a row; ordered as the inputs are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Origin {
     /// Index of the input, in the order given.
-    pub source: u32,
-    /// Byte offset of the row's first byte, from 0.
-    pub offset: u64,
-    /// Physical line of the row's first byte, from 1.
+    pub input: u32,
+    /// Byte offset in the input, from 0.
+    pub at: u64,
+}
+
+impl Origin {
+    /// The byte that lies `bytes` bytes behind.
+    #[must_use]
+    pub fn plus(self, bytes: u64) -> Self {
+        Self { at: self.at + bytes, ..self }
+    }
+}
+
+/// An origin with its line, as an editor shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// The row's first byte.
+    pub origin: Origin,
+    /// Physical line of that byte, from 1.
     pub line: u64,
 }

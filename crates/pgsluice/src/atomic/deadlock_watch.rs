@@ -58,5 +58,5 @@ pub(crate) fn entangled() -> Error {
              of its transactions.",
         )
         .with_hint("Load with -j 1.")
-        .lasting()
+        .permanent()
 }

@@ -119,6 +119,6 @@ impl ReaderBarrier<'_> {
             .with_hint(
                 "Load with a longer --swap-patience, or with -j 1, which needs no such moment.",
             )
-            .lasting()
+            .permanent()
     }
 }

@@ -16,7 +16,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Where in the input an error lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// The input, as the user named it.
     pub source: String,
     /// Physical line of the row's first byte, from 1.
@@ -25,7 +25,7 @@ pub struct Place {
     pub offset: u64,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.source, self.line, self.offset)
     }
@@ -40,11 +40,11 @@ struct Report {
     kind: Kind,
     message: String,
     sqlstate: Option<String>,
-    place: Option<Place>,
+    place: Option<Location>,
     column: Option<String>,
     detail: Option<String>,
     hint: Option<String>,
-    lasts: bool,
+    is_permanent: bool,
 }
 
 impl Error {
@@ -58,7 +58,7 @@ impl Error {
             column: None,
             detail: None,
             hint: None,
-            lasts: false,
+            is_permanent: false,
         }))
     }
 
@@ -97,14 +97,14 @@ impl Error {
 
     /// Marks the error as one that another try would only repeat.
     #[must_use]
-    pub(crate) fn lasting(mut self) -> Self {
-        self.0.lasts = true;
+    pub(crate) fn permanent(mut self) -> Self {
+        self.0.is_permanent = true;
         self
     }
 
-    /// Returns whether another try is known to end in the same error.
-    pub(crate) fn lasts(&self) -> bool {
-        self.0.lasts
+    /// Whether another try is known to come to the same.
+    pub(crate) fn is_permanent(&self) -> bool {
+        self.0.is_permanent
     }
 
     /// Sets PostgreSQL's five-character code.
@@ -116,7 +116,7 @@ impl Error {
 
     /// Sets the row's place in the input.
     #[must_use]
-    pub fn at(mut self, place: Place) -> Self {
+    pub fn at(mut self, place: Location) -> Self {
         self.0.place = Some(place);
         self
     }
@@ -159,7 +159,7 @@ impl Error {
     }
 
     /// The row's place in the input, where one row is to blame.
-    pub fn place(&self) -> Option<&Place> {
+    pub fn place(&self) -> Option<&Location> {
         self.0.place.as_ref()
     }
 }

@@ -23,6 +23,7 @@ use crate::pg::bounds::{self, Literal, Literals};
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::pg::constraint::{self, Column};
+use crate::pg::runtime::runtime;
 use crate::pg::sql;
 use crate::plan::Plan;
 use crate::source::Split;
@@ -195,6 +196,12 @@ fn variant(
         Route::Leaf(leaf) => Some((leaf, values)),
         Route::Ask(_) | Route::Node(..) => None,
     }
+}
+
+/// Asks the server about a handful of keys of a load's first split.
+pub(crate) fn check(plan: &Plan, split: &Split, target: &Target, control: &Control) -> Result<()> {
+    let samples = Samples::of(plan, split);
+    runtime()?.block_on(ask(plan, &samples, target, control)).map(|_| ())
 }
 
 /// Asks the server about the samples, unless `control` stops it. An error if it puts a key

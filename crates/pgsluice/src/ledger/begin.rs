@@ -9,7 +9,8 @@ use tokio_postgres::{Client, Row};
 
 use super::Ledger;
 use super::blocks::{Block, Blocks};
-use super::claimed::{Claimed, Place, Receipt};
+use super::claimed::{Claimed, Receipt};
+use super::json::{json, parse};
 use super::layout::Layout;
 use super::others::{self, keep_out};
 use super::past::Past;
@@ -27,6 +28,7 @@ use crate::pg::ledger::{self as sql, Access, Found, Named, NewLoad};
 use crate::pg::sql::{COMMIT, DURABLE, NO_LOCK_TIMEOUT, PG_CATALOG_ONLY, PID, literal};
 use crate::plan::Plan;
 use crate::source::{Fingerprint, Header, Input};
+use pgsluice_core::position::Origin;
 
 /// The number of the rules by which rows are routed and read: another one refuses to resume a load.
 /// Raise it by hand with each change to the node that any row is led to, or to the spelling of a
@@ -188,10 +190,7 @@ async fn resume(
         client.query(&named.sql(sql::RECEIPTS), &[id]).await?.iter().map(receipt).collect();
     let blocks = blocks(client, named).await?;
     let rejected = client.query(&named.sql(sql::REJECTS), &[id]).await?;
-    let rejected = rejected
-        .iter()
-        .map(|row| (row.get::<_, i32>(0).unsigned_abs(), row.get::<_, i64>(1).unsigned_abs()));
-    let rejected: HashSet<Place> = rejected.collect();
+    let rejected: HashSet<Origin> = rejected.iter().map(|row| origin(row, 0)).collect();
     let now = Layout::of(plan);
     let mut tree = None;
     let mut others = Vec::new();
@@ -282,13 +281,19 @@ pub(super) fn receipt(row: &Row) -> Receipt {
         number: row.get(0),
         tree: row.get(1),
         node: row.get::<_, i32>(2).unsigned_abs() as usize,
-        upto: (row.get::<_, i32>(3).unsigned_abs(), row.get::<_, i64>(4).unsigned_abs()),
+        upto: origin(row, 3),
         ranges: ranges.collect(),
         rows: row.get::<_, i64>(8).unsigned_abs(),
     }
 }
 
-/// Returns the terms of the input and its routing that the server does not know, as JSON.
+/// The origin in two columns, of which the first is at `column`.
+fn origin(row: &Row, column: usize) -> Origin {
+    let (input, at) = (row.get::<_, i32>(column), row.get::<_, i64>(column + 1));
+    Origin { input: input.unsigned_abs(), at: at.unsigned_abs() }
+}
+
+/// What decides how the input is read and routed, as far as the server does not know it; as JSON.
 fn own_terms(job: &Job, format: &Format, version: u32) -> Result<String> {
     let Format { delimiter, null, syntax } = format;
     let byte = |byte: u8| match char::from(byte) {
@@ -331,16 +336,4 @@ pub(crate) fn new_handful(
     let new =
         NewLoad { named, table, terms: &terms, sources: &sources, run: &run, finished: Some(rows) };
     Ok(new.insert())
-}
-
-pub(super) fn json(value: &impl serde::Serialize) -> Result<String> {
-    serde_json::to_string(value).map_err(|error| unreadable(&error))
-}
-
-pub(super) fn parse<T: serde::de::DeserializeOwned>(text: &str) -> Result<T> {
-    serde_json::from_str(text).map_err(|error| unreadable(&error))
-}
-
-fn unreadable(error: &serde_json::Error) -> Error {
-    Error::new(Kind::Server, format!("the ledger cannot be read: {error}")).with_sqlstate("XX001")
 }

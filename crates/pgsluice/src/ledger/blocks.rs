@@ -10,6 +10,7 @@ use pgsluice_core::hash::bytes_extended;
 
 use crate::error::{Error, Result};
 use crate::source::{Fingerprint, Input, OfStream, Split, changed};
+use pgsluice_core::position::Origin;
 
 /// A block that was read of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +51,7 @@ impl Blocks {
 
     /// Records a split of a stream; refuses one that is not what an earlier run has read.
     pub(super) fn verify_block(&self, split: &Split, inputs: &[Input]) -> Result<()> {
-        let (source, start) = (split.start.source, split.start.offset);
+        let Origin { input: source, at: start } = split.start.origin;
         let Some(Input { name, .. }) = inputs.get(source as usize).filter(|it| !it.is_rereadable())
         else {
             return Ok(());

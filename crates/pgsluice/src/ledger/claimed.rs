@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-/// A place in the inputs: a source by its number, and the offset of a byte.
-pub(crate) type Place = (u32, u64);
+use pgsluice_core::position::Origin;
 
 /// One receipt, as it is read.
 #[derive(Clone, Debug)]
@@ -12,16 +11,16 @@ pub(crate) struct Receipt {
     pub(crate) tree: i32,
     pub(crate) node: usize,
     /// All rows of the node that begin before it are in.
-    pub(crate) upto: Place,
-    /// So are those that begin in these ranges: the source, the first byte, the one behind the last.
+    pub(crate) upto: Origin,
+    /// And those that begin in these: the source, the first byte, the one behind the last.
     pub(crate) ranges: Vec<(u32, u64, u64)>,
     pub(crate) rows: u64,
 }
 
 impl Receipt {
     /// The place from which on it says nothing.
-    pub(crate) fn reach(&self) -> Place {
-        let stops = self.ranges.iter().map(|&(source, _, stop)| (source, stop));
+    pub(crate) fn reach(&self) -> Origin {
+        let stops = self.ranges.iter().map(|&(input, _, at)| Origin { input, at });
         stops.chain([self.upto]).max().unwrap_or(self.upto)
     }
 }
@@ -30,13 +29,13 @@ impl Receipt {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Claimed {
     nodes: HashMap<usize, OfNode>,
-    reach: Place,
+    reach: Origin,
 }
 
 #[derive(Clone, Debug, Default)]
 struct OfNode {
-    upto: Place,
-    /// The ranges, in order and apart from one another.
+    upto: Origin,
+    /// In order, and apart from one another.
     ranges: Vec<(u32, u64, u64)>,
     /// The number of rows that the receipts say.
     rows: u64,
@@ -63,7 +62,7 @@ impl Claimed {
     }
 
     /// The place from which on nothing is claimed.
-    pub(crate) fn reach(&self) -> Place {
+    pub(crate) fn reach(&self) -> Origin {
         self.reach
     }
 
@@ -74,7 +73,7 @@ impl Claimed {
 
     /// Whether a row of `node` that begins at `at` is in.
     #[inline]
-    pub(crate) fn has(&self, node: usize, at: Place) -> bool {
+    pub(crate) fn has(&self, node: usize, at: Origin) -> bool {
         self.nodes.get(&node).is_some_and(|node| node.has(at))
     }
 }
@@ -82,7 +81,7 @@ impl Claimed {
 impl OfNode {
     fn tidy(&mut self) {
         let mut ranges = std::mem::take(&mut self.ranges);
-        ranges.retain(|&(source, _, stop)| (source, stop) > self.upto);
+        ranges.retain(|&(input, _, at)| Origin { input, at } > self.upto);
         ranges.sort_unstable();
         for range in ranges {
             match self.ranges.last_mut() {
@@ -94,13 +93,14 @@ impl OfNode {
         }
     }
 
-    fn has(&self, at: Place) -> bool {
+    fn has(&self, at: Origin) -> bool {
         if at < self.upto {
             return true;
         }
-        let after = self.ranges.partition_point(|&(source, start, _)| (source, start) <= at);
+        let after =
+            self.ranges.partition_point(|&(input, start, _)| Origin { input, at: start } <= at);
         let range = after.checked_sub(1).map(|index| self.ranges[index]);
-        range.is_some_and(|(source, _, stop)| source == at.0 && at.1 < stop)
+        range.is_some_and(|(source, _, stop)| source == at.input && at.at < stop)
     }
 }
 
@@ -108,8 +108,12 @@ impl OfNode {
 mod tests {
     use super::*;
 
-    fn receipt(node: usize, upto: Place, ranges: &[(u32, u64, u64)]) -> Receipt {
-        Receipt { number: 0, tree: 0, node, upto, ranges: ranges.to_vec(), rows: 0 }
+    fn origin((input, at): (u32, u64)) -> Origin {
+        Origin { input, at }
+    }
+
+    fn receipt(node: usize, upto: (u32, u64), ranges: &[(u32, u64, u64)]) -> Receipt {
+        Receipt { number: 0, tree: 0, node, upto: origin(upto), ranges: ranges.to_vec(), rows: 0 }
     }
 
     #[test]
@@ -121,15 +125,19 @@ mod tests {
         ];
         let claimed = Claimed::of(receipts.iter());
         let within = [(0, 0), (0, 19), (0, 30), (0, 31), (0, 39), (1, 5), (1, 8)];
-        assert!(within.iter().all(|&at| claimed.has(1, at)));
+        assert!(within.iter().all(|&at| claimed.has(1, origin(at))));
         let beyond = [(0, 20), (0, 29), (0, 40), (1, 4), (1, 9), (2, 6)];
-        assert!(!beyond.iter().any(|&at| claimed.has(1, at)));
-        assert!(claimed.has(2, (0, 999)) && !claimed.has(2, (1, 0)) && !claimed.has(3, (0, 0)));
+        assert!(!beyond.iter().any(|&at| claimed.has(1, origin(at))));
+        assert!(
+            claimed.has(2, origin((0, 999)))
+                && !claimed.has(2, origin((1, 0)))
+                && !claimed.has(3, origin((0, 0)))
+        );
     }
 
     #[test]
     fn a_receipt_reaches_to_the_end_of_its_last_range() {
-        assert_eq!(receipt(0, (0, 10), &[(0, 30, 31), (0, 12, 13)]).reach(), (0, 31));
-        assert_eq!(receipt(0, (1, 0), &[(0, 30, 31)]).reach(), (1, 0));
+        assert_eq!(receipt(0, (0, 10), &[(0, 30, 31), (0, 12, 13)]).reach(), origin((0, 31)));
+        assert_eq!(receipt(0, (1, 0), &[(0, 30, 31)]).reach(), origin((1, 0)));
     }
 }

@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use pgsluice_core::position::Origin;
 use serde::Serialize;
 use tokio_postgres::{Client, Row};
 
-use super::begin::{parse, receipt};
+use super::begin::receipt;
+use super::json::parse;
 use super::layout::Layout;
 use super::run::Run;
 pub use super::settle::Settled;
@@ -118,7 +120,8 @@ pub async fn show(target: &Target, schema: &str, id: &str) -> Result<Details> {
             ranges: Vec::new(),
         });
         of_table.rows += receipt.rows;
-        of_table.upto = of_table.upto.max(receipt.upto);
+        let Origin { input, at } = receipt.upto;
+        of_table.upto = of_table.upto.max((input, at));
         of_table.ranges.extend(receipt.ranges);
     }
     for of_table in receipts.values_mut() {

@@ -45,6 +45,7 @@
 mod begin;
 mod blocks;
 mod claimed;
+mod json;
 mod key;
 mod layout;
 pub mod lookup;
@@ -67,7 +68,6 @@ use tokio_postgres::types::ToSql;
 pub(crate) use self::begin::{Begun, begin, new_handful, refuse};
 use self::blocks::Blocks;
 use self::claimed::Claimed;
-pub(crate) use self::claimed::Place;
 use self::past::Past;
 use self::receipts::Receipts;
 pub use self::run::Run;
@@ -85,6 +85,7 @@ use crate::pg::ledger::{self as sql, Access, Named, Schema, trust};
 use crate::pg::sql::{BEGIN, COMMIT, DURABLE, NO_LOCK_TIMEOUT, ROLLBACK};
 use crate::source::{Fingerprint, Input, Split};
 use crate::testing::failpoint::failpoint;
+use pgsluice_core::position::Origin;
 
 /// Between two tries to take a lock that is held for a moment.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -106,8 +107,8 @@ pub(crate) struct Ledger {
     /// What earlier attempts have claimed by this tree, and by other trees.
     claimed: Claimed,
     past: Vec<Past>,
-    /// The rows that they have rejected.
-    rejected: HashSet<Place>,
+    /// What they have rejected.
+    rejected: HashSet<Origin>,
     receipts: Receipts,
     blocks: Blocks,
 }
@@ -227,7 +228,7 @@ impl Ledger {
     }
 
     /// The rows that earlier attempts have rejected.
-    pub(crate) fn rejected(&self) -> &HashSet<Place> {
+    pub(crate) fn rejected(&self) -> &HashSet<Origin> {
         &self.rejected
     }
 
@@ -261,7 +262,7 @@ impl Ledger {
     /// Marks the load as finished, in the transaction that `client` is in: all rows are in when that is
     /// committed.
     pub(crate) async fn close(&self, client: &Client, fate: Fate) -> Result<()> {
-        let sources = begin::json(&self.blocks.whole(&self.sources))?;
+        let sources = json::json(&self.blocks.whole(&self.sources))?;
         let Fate { read, inserted, dropped, rejected } = fate;
         let [read, inserted, dropped, rejected] =
             [read, inserted, dropped, rejected].map(u64::cast_signed);

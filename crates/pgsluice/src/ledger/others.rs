@@ -7,7 +7,7 @@ use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::PAUSE;
-use super::begin::parse;
+use super::json::parse;
 use super::run::Run;
 use crate::control::Control;
 use crate::error::kind::Kind;
@@ -84,7 +84,7 @@ fn may_not_end(named: &Named, holder: &Holder) -> Error {
              pg_terminate_backend({});",
             holder.pid
         ))
-        .lasting()
+        .permanent()
 }
 
 fn in_use(named: &Named, other: Option<&Run>, holders: &[Holder]) -> Error {
@@ -103,5 +103,5 @@ fn in_use(named: &Named, other: Option<&Run>, holders: &[Holder]) -> Error {
             "Wait until it has ended. If it is dead and has left its sessions behind, end these: run \
              the same command with --end-other.",
         )
-        .lasting()
+        .permanent()
 }

@@ -6,12 +6,13 @@ use pgsluice_core::catalog::{NodeId, ROOT};
 use pgsluice_core::route::{Cause, Route, Router, Scratch, wanted_fields};
 use tokio_postgres::Client;
 
-use super::claimed::{Claimed, Place};
+use super::claimed::Claimed;
 use super::layout::Layout;
 use crate::error::Result;
 use crate::pg::introspect;
 use crate::plan::Plan;
 use crate::route::routing::Reached;
+use pgsluice_core::position::Origin;
 
 /// A tree of before, and the rows that are in by it.
 pub(crate) struct Past {
@@ -52,7 +53,7 @@ impl Past {
     pub(crate) fn claimant(
         &self,
         reached: &Reached<'_>,
-        at: Place,
+        at: Origin,
         scratch: &mut Scratch,
     ) -> Result<Option<NodeId>> {
         let node = match self.router.route(reached.row, reached.keys, scratch) {

@@ -6,8 +6,9 @@ use std::collections::HashMap;
 use parking_lot::Mutex;
 use pgsluice_core::bucket::{Claim, Span};
 
-use super::claimed::{Place, Receipt};
+use super::claimed::Receipt;
 use crate::source::splits::Splits;
+use pgsluice_core::position::Origin;
 
 /// All receipts of a load that are known to be committed.
 #[derive(Debug, Default)]
@@ -24,7 +25,7 @@ struct State {
 #[derive(Clone, Copy, Debug)]
 struct Held {
     number: i64,
-    reach: Place,
+    reach: Origin,
     rows: u64,
 }
 
@@ -93,9 +94,9 @@ impl State {
 /// The bytes from a row to another; one range for each source that they lie in.
 fn ranges(splits: &Splits, Span { first, last }: Span) -> impl Iterator<Item = (u32, u64, u64)> {
     let (begin, end) = (splits.row_at(first), splits.row_at(last));
-    (begin.0..=end.0).map(move |source| {
-        let start = if source == begin.0 { begin.1 } else { 0 };
-        let stop = if source == end.0 { end.1 + 1 } else { i64::MAX.unsigned_abs() };
+    (begin.input..=end.input).map(move |source| {
+        let start = if source == begin.input { begin.at } else { 0 };
+        let stop = if source == end.input { end.at + 1 } else { i64::MAX.unsigned_abs() };
         (source, start, stop)
     })
 }

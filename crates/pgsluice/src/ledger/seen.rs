@@ -4,11 +4,11 @@ use pgsluice_core::catalog::NodeId;
 use pgsluice_core::route::Scratch;
 
 use super::Ledger;
-use super::claimed::Place;
 use crate::error::Result;
 use crate::plan::Plan;
 use crate::route::routing::Reached;
 use crate::source::Split;
+use pgsluice_core::position::Origin;
 
 /// A table whose rows are in by receipts: the tree, 0 for that of now and then those of before, and its
 /// node.
@@ -24,7 +24,7 @@ impl Ledger {
         split: &Split,
         scratch: &mut Scratch,
     ) -> Result<bool> {
-        let at = place(split, reached);
+        let at = origin(split, reached);
         if self.claimed.has(node, at) {
             return Ok(true);
         }
@@ -46,7 +46,7 @@ impl Ledger {
         scratch: &mut Scratch,
         mut found: impl FnMut(Claimant),
     ) -> Result<()> {
-        let at = place(split, reached);
+        let at = origin(split, reached);
         if self.claimed.has(node, at) {
             found((0, node));
         }
@@ -67,9 +67,9 @@ impl Ledger {
     }
 
     /// The place from which on no receipt says anything.
-    pub(crate) fn reach(&self) -> Place {
+    pub(crate) fn reach(&self) -> Origin {
         let past = self.past.iter().map(|past| past.claimed.reach());
-        past.fold(self.claimed.reach(), Place::max)
+        past.fold(self.claimed.reach(), Origin::max)
     }
 
     /// The name of a table whose rows are in, for people.
@@ -82,12 +82,11 @@ impl Ledger {
 
     /// Whether a row that is in was rejected.
     pub(crate) fn was_rejected(&self, reached: &Reached<'_>, split: &Split) -> bool {
-        !self.rejected.is_empty() && self.rejected.contains(&place(split, reached))
+        !self.rejected.is_empty() && self.rejected.contains(&origin(split, reached))
     }
 }
 
 /// Where a row begins.
-fn place(split: &Split, reached: &Reached<'_>) -> Place {
-    let start = split.start;
-    (start.source, start.offset + u64::from(split.rows[reached.index].start))
+fn origin(split: &Split, reached: &Reached<'_>) -> Origin {
+    split.start.origin.plus(split.rows[reached.index].start.into())
 }

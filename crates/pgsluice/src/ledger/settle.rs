@@ -74,5 +74,5 @@ fn of_another(named: &Named, Prepared { name, owner, .. }: &Prepared) -> Error {
             "Resume the load as that role; or end it: pgsluice ledger forget {}, as that role.",
             named.id
         ))
-        .lasting()
+        .permanent()
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio_postgres::Client;
 
-use super::begin::parse;
+use super::json::parse;
 use super::run::Run;
 use crate::control::Control;
 use crate::error::kind::Kind;

@@ -9,12 +9,13 @@ use tokio_postgres::{Client, Statement};
 
 use super::Ledger;
 use super::blocks::Block;
-use super::claimed::{Place, Receipt};
+use super::claimed::Receipt;
 use super::receipts::Entries;
 use crate::error::Error;
 use crate::pg::ledger as sql;
 use crate::pg::lost;
 use crate::source::splits::Splits;
+use pgsluice_core::position::Origin;
 
 /// The statements that write it, planned.
 pub(crate) struct Statements {
@@ -43,10 +44,10 @@ impl Ledger {
         &self,
         client: &Client,
         statement: &Statement,
-        rows: &[Place],
+        rows: &[Origin],
     ) -> Result<(), tokio_postgres::Error> {
         let (sources, starts): (Vec<i32>, Vec<i64>) =
-            rows.iter().map(|&(source, start)| (source as i32, start as i64)).unzip();
+            rows.iter().map(|row| (row.input as i32, row.at as i64)).unzip();
         client.execute(statement, &[&self.named.id, &sources, &starts]).await?;
         Ok(())
     }
@@ -129,8 +130,8 @@ impl Ledger {
     ) -> Result<u64, tokio_postgres::Error> {
         let numbers: Vec<i64> = receipts.iter().map(|receipt| receipt.number).collect();
         let nodes: Vec<i32> = receipts.iter().map(|receipt| receipt.node as i32).collect();
-        let sources: Vec<i32> = receipts.iter().map(|receipt| receipt.upto.0 as i32).collect();
-        let uptos: Vec<i64> = receipts.iter().map(|receipt| receipt.upto.1 as i64).collect();
+        let sources: Vec<i32> = receipts.iter().map(|receipt| receipt.upto.input as i32).collect();
+        let uptos: Vec<i64> = receipts.iter().map(|receipt| receipt.upto.at as i64).collect();
         let rows: Vec<i64> = receipts.iter().map(|receipt| receipt.rows as i64).collect();
         let list = |part: fn(&(u32, u64, u64)) -> u64| -> Vec<String> {
             let list = |receipt: &Receipt| {

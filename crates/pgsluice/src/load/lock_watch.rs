@@ -120,5 +120,5 @@ fn timed_out(wait: &LockWait) -> Error {
                  --lock-timeout."
             ),
         })
-        .lasting()
+        .permanent()
 }

@@ -27,6 +27,7 @@ pub mod failed;
 mod finish;
 mod finished;
 mod lag;
+mod loader;
 mod lock_watch;
 mod retry;
 mod small;
@@ -44,15 +45,12 @@ use crate::bucket::bucketing::Bucketing;
 use crate::bucket::queue::{Filling, Queue};
 use crate::control::Control;
 use crate::counts::outcome::{Committed, Outcome, Tally};
-use crate::counts::summary::{Summary, fresh_id};
+use crate::error::Error;
 use crate::error::kind::Kind;
-use crate::error::{Error, Result};
-use crate::inspect::selftest::{self, Samples};
+use crate::inspect::selftest;
 use crate::job::{Job, Sink};
-use crate::ledger::{self, Run, withdraw};
 use crate::pg::conninfo::Target;
 use crate::pg::runtime::runtime;
-use crate::rejects;
 use crate::route::routing::Routing;
 use crate::sink::copy::Connection;
 use crate::sink::flow::Flow;
@@ -60,80 +58,7 @@ use crate::sink::null;
 use crate::source::reading::Reading;
 use crate::source::{Reader, Split};
 use crate::testing::fault::fault;
-use attempt::attempt;
-use watched::watched;
-
-/// Loads what a [`Job`] says into a server.
-///
-/// ```no_run
-/// use std::sync::Arc;
-///
-/// use pgsluice::{Control, Inputs, Job, Loader, Target};
-///
-/// let mut job = Job::new("measurements");
-/// job.input.files = Inputs::resolve(["measurements.txt"])?;
-/// let target = Target::from_url("postgresql://localhost/weather")?;
-/// match Loader::new(job, target).run(&Arc::new(Control::default())) {
-///     Ok(summary) => println!("{} rows are in", summary.rows_loaded),
-///     Err(error) => eprintln!("{}: {:?} {:?}", error.message(), error.sqlstate(), error.place()),
-/// }
-/// # Ok::<(), pgsluice::Error>(())
-/// ```
-#[derive(Debug)]
-pub struct Loader {
-    job: Job,
-    target: Target,
-}
-
-impl Loader {
-    /// A loader that has not begun.
-    pub fn new(job: Job, target: Target) -> Self {
-        Self { job, target }
-    }
-
-    /// Blocks until all rows are committed or the load has failed; watch and stop it through `control`.
-    ///
-    /// On an error the rows of payloads that were committed before it stay in the table, and the
-    /// error's detail says how many there are. A load that is stopped does not wait for its input. A
-    /// thread that reads from a silent one ends when there is something to read.
-    ///
-    /// If an error passes, such as the server's absence, the load waits as long as the target's
-    /// patience lasts. Then it is resumed where it was, as far as its inputs can be read again.
-    pub fn run(&self, control: &Arc<Control>) -> Result<Summary> {
-        control.begin();
-        let outcome = self.attempts(control);
-        control.end();
-        outcome
-    }
-
-    /// Makes attempts until one succeeds, or none can.
-    fn attempts(&self, control: &Arc<Control>) -> Result<Summary> {
-        let Self { job, target } = self;
-        job.check()?;
-        job.safety.rejects.as_ref().map_or(Ok(()), rejects::check_files)?;
-        let id = job.safety.load_id.clone().unwrap_or_else(fresh_id);
-        let by = Run::new();
-        let attempt = || attempt(job, (&id, &by), target, control);
-        let attempts = || retry::until_settled(job, target, control, attempt);
-        let attempts = || match attempts() {
-            Err(_)
-                if control.attempts.single_connection().is_some()
-                    && job.input.files.are_rereadable()
-                    && control.begin_again() =>
-            {
-                attempts()
-            }
-            outcome => outcome,
-        };
-        let outcome = watched(attempts, |over| {
-            lock_watch::watch(job.safety.lock_timeout, target, control, over);
-        });
-        if let (Err(error), Some(named)) = (&outcome, ledger::named(job, &id)) {
-            runtime()?.block_on(withdraw((&named, &by), error, target, control));
-        }
-        outcome
-    }
-}
+pub use loader::Loader;
 
 /// Runs all threads to their end. Failures are in `flow.control`.
 fn run(
@@ -148,27 +73,17 @@ fn run(
     let routers = plan.routers(job);
     let queue = &Queue::new(plan, job, routers, control, flow.ledger.is_some());
 
-    let columns = &plan.catalogue.columns;
-    let mut reader = Reader::new(inputs.clone(), &plan.format, job.input.header, columns);
-    reader.header_row = Arc::clone(header_row);
-    let counted = Arc::clone(control);
-    let reading = Reading::begin(reader, control, routers, move |split| {
-        counted.progress.bytes_read.fetch_add(split.length as u64, Relaxed);
-        counted.progress.rows_read.fetch_add(split.rows.len() as u64, Relaxed);
-        true
-    });
+    let reading = read(job, flow, routers, header_row);
     let (mut first, read) = (reading.next(control), &reading);
     if let Some(split) = first.as_ref().filter(|_| job.safety.self_test)
-        && let Err(error) = self_test(flow, split, target)
+        && let Err(error) = selftest::check(plan, split, target, control)
     {
         control.stop.fail(error);
     }
     let mut outcome = thread::scope(|scope| {
         let routers: Vec<_> = (0..routers)
             .map(|number| (queue.filling(number), first.take()))
-            .map(|(filling, first)| {
-                scope.spawn(move || bucket(flow, first, read, &filling, target))
-            })
+            .map(|(filling, first)| scope.spawn(move || route(flow, first, read, &filling, target)))
             .collect();
         let connections: Vec<_> =
             (0..jobs).map(|_| scope.spawn(move || send(job, flow, queue, target))).collect();
@@ -195,15 +110,27 @@ fn run(
     outcome
 }
 
-/// Asks the server about some keys of the first split.
-fn self_test(flow: &Flow<'_>, split: &Split, target: &Target) -> Result<()> {
-    let samples = Samples::of(flow.plan, split);
-    let asking = selftest::ask(flow.plan, &samples, target, flow.control);
-    runtime()?.block_on(asking).map(|_| ())
+/// Source and split: one thread.
+fn read(
+    job: &Job,
+    flow: &Flow<'_>,
+    routers: usize,
+    header_row: &Arc<OnceLock<Vec<u8>>>,
+) -> Reading {
+    let (inputs, plan) = (flow.inputs.clone(), flow.plan);
+    let columns = &plan.catalogue.columns;
+    let mut reader = Reader::new(inputs, &plan.format, job.input.header, columns);
+    reader.header_row = Arc::clone(header_row);
+    let control = Arc::clone(flow.control);
+    Reading::begin(reader, flow.control, routers, move |split| {
+        control.progress.bytes_read.fetch_add(split.length as u64, Relaxed);
+        control.progress.rows_read.fetch_add(split.rows.len() as u64, Relaxed);
+        true
+    })
 }
 
-/// Parse, route, encode and bucket.
-fn bucket(
+/// Parse, route, encode and bucket: one of the threads.
+fn route(
     flow: &Flow<'_>,
     mut first: Option<Split>,
     reading: &Reading,
@@ -234,7 +161,7 @@ fn bucket(
     bucketing.tally(routing.answered())
 }
 
-/// Sink: one connection.
+/// Sink: one connection, and its thread.
 fn send(job: &Job, flow: &Flow<'_>, queue: &Queue<'_>, target: &Target) -> Committed {
     let mut committed = Committed::default();
     if job.target.sink == Sink::Null {

@@ -75,7 +75,7 @@ pub(crate) fn until_settled<T>(
 /// A row that is refused is not better the next time.
 fn policy(error: &Error) -> Policy {
     match (error.sqlstate(), error.kind()) {
-        _ if error.lasts() => Policy::Stop,
+        _ if error.is_permanent() => Policy::Stop,
         (Some(code), Kind::Connection | Kind::Server) => policy::of(code).without_rows(),
         (None, Kind::Connection) => Policy::Wait,
         _ => Policy::Stop,

@@ -73,7 +73,7 @@ fn walk(
     let mut reader = Reader::new(inputs.clone(), &plan.format, job.input.header, columns);
     reader.skips_streams = true;
     let (routers, reach) = (plan.routers(job), ledger.reach());
-    let is_within = move |split: &Split| (split.start.source, split.start.offset) < reach;
+    let is_within = move |split: &Split| split.start.origin < reach;
     let reading = Reading::begin(reader, control, routers, is_within);
     let outcomes: Vec<thread::Result<Result<Found>>> = thread::scope(|scope| {
         let look = || look(plan, ledger, &reading, target, control);

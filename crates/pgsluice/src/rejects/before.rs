@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::Batch;
 use crate::source::Input;
+use pgsluice_core::position::Origin;
 
 /// An earlier run.
 pub(crate) struct Before<'b> {
@@ -15,7 +16,7 @@ pub(crate) struct Before<'b> {
     pub format: &'b Format,
     pub has_header: bool,
     /// The rows that are rejected: source and first byte.
-    pub rejected: &'b HashSet<(u32, u64)>,
+    pub rejected: &'b HashSet<Origin>,
 }
 
 /// The fields of a line of the log that matter here.
@@ -47,7 +48,8 @@ impl Before<'_> {
                 return None;
             }
             let source = self.inputs.iter().position(|input| input.name == source);
-            let is_kept = source.is_some_and(|source| left.remove(&(source as u32, offset)));
+            let origin = |input| Origin { input: input as u32, at: offset };
+            let is_kept = source.is_some_and(|input| left.remove(&origin(input)));
             let Some(rows) = whole.next() else { break };
             batches.push(Batch { rows, log, is_kept });
         }

@@ -18,18 +18,19 @@ use self::output::Output;
 use crate::control::Control;
 use crate::counts::outcome::Outcome;
 use crate::error::kind::Kind;
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Location, Result};
 use crate::job::{self, Job, Most};
 use crate::ledger::Ledger;
 use crate::plan::Plan;
 use crate::source::{Header, Input};
+use pgsluice_core::position::Origin;
 
 /// One row, and why the server refuses it.
 #[derive(Clone, Debug)]
 pub(crate) struct Reject {
     /// The number of its source, and its first byte.
-    pub at: (u32, u64),
-    pub place: Place,
+    pub origin: Origin,
+    pub place: Location,
     pub reason: Reason,
     /// As it stands in the input.
     pub row: Vec<u8>,
@@ -171,7 +172,7 @@ impl Rejects {
         let mut written = self.written.lock();
         let Written { rows, log, batches } = &mut *written;
         let (mut bytes, mut lines) = (Vec::new(), Vec::new());
-        for Reject { place: Place { source, line, offset }, reason, row, .. } in rejects {
+        for Reject { place: Location { source, line, offset }, reason, row, .. } in rejects {
             bytes.extend_from_slice(row);
             bytes.push(b'\n');
             let line = Line { load: &self.id, source, line: *line, offset: *offset, reason };
@@ -252,7 +253,7 @@ mod tests {
     use super::*;
 
     fn reject(row: &str) -> Reject {
-        let place = Place { source: "rows.csv".to_owned(), line: 7, offset: 70 };
+        let place = Location { source: "rows.csv".to_owned(), line: 7, offset: 70 };
         let reason = Reason {
             table: "public.t".to_owned(),
             column: None,
@@ -260,7 +261,7 @@ mod tests {
             message: "duplicate \"key\"".to_owned(),
             detail: None,
         };
-        Reject { at: (0, 70), place, reason, row: row.as_bytes().to_vec() }
+        Reject { origin: Origin { input: 0, at: 70 }, place, reason, row: row.as_bytes().to_vec() }
     }
 
     fn rejects(folder: &Path, most: Most, header: Option<&str>) -> Rejects {
@@ -293,7 +294,7 @@ mod tests {
         let input = folder.path().join("rows.csv");
         std::fs::write(&input, "").expect("a file");
         let source = input.display().to_string();
-        let rejects = |rejected: &HashSet<(u32, u64)>, header: bool| {
+        let rejects = |rejected: &HashSet<Origin>, header: bool| {
             let job = job::Rejects { file: folder.path().join("bad.csv"), most: Most::Rows(9) };
             let inputs = crate::source::Inputs::resolve([&source]).expect("inputs");
             let before =
@@ -316,7 +317,7 @@ mod tests {
         killed.write(&[reject(1, "one,1"), reject(2, "\"two\n\",2")]).expect("written");
         killed.write(&[reject(3, "three,3")]).expect("written");
         killed.write(&[reject(4, "four,4")]).expect("written");
-        known.extend([(0, 1), (0, 2), (0, 4)]);
+        known.extend([1, 2, 4].map(|at| Origin { input: 0, at }));
         drop(killed);
         for (name, torn) in [("bad.csv", "\"torn"), ("bad.csv.log", "{\"source\"")] {
             let text = read(name) + torn;

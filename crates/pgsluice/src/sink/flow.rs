@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use pgsluice_core::bucket::RowAt;
-use pgsluice_core::position::Position;
 
 use crate::atomic::Atomic;
 use crate::control::Control;
 use crate::counts::first_row::Opening;
-use crate::error::Place;
+use crate::error::Location;
 use crate::exchange::Exchange;
 use crate::ledger::Ledger;
 use crate::plan::Plan;
@@ -46,10 +45,8 @@ impl<'a> Flow<'a> {
         Self { plan, control, inputs, opening, exchange, rejects, atomic: None, ledger, splits }
     }
 
-    /// Returns where a row is, in the words of the user.
-    pub(crate) fn place_of(&self, at: RowAt) -> Option<Place> {
-        let Position { source, offset, line } = self.splits.position_of(at)?;
-        let source = self.inputs.get(source as usize)?.name.clone();
-        Some(Place { source, line, offset })
+    /// Where a row stands, in the words of the user.
+    pub(crate) fn place_of(&self, at: RowAt) -> Option<Location> {
+        self.inputs.locate(self.splits.position_of(at)?)
     }
 }

@@ -156,7 +156,7 @@ impl Connection<'_> {
             _ => return Failure::Begin(error),
         };
         self.flow.control.attempts.use_single_connection(why);
-        Failure::Ledger(Error::from(error).with_hint("Load with -j 1.").lasting())
+        Failure::Ledger(Error::from(error).with_hint("Load with -j 1.").permanent())
     }
 
     /// The error of a connection, with what holding a transaction has to do with it.
@@ -168,11 +168,11 @@ impl Connection<'_> {
                 entangled()
             }
             // More patience does not help.
-            Some("53200") if !error.lasts() => error
+            Some("53200") if !error.is_permanent() => error
                 .with_detail(
                     "With --atomic each leaf and index that was written stays locked to the end.",
                 )
-                .lasting(),
+                .permanent(),
             _ => error,
         }
     }

@@ -26,6 +26,7 @@ pub(crate) mod copy;
 mod failure;
 mod flush;
 mod held;
+mod judge;
 mod key;
 mod lines;
 mod message;

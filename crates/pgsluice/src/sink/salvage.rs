@@ -283,10 +283,9 @@ impl Salvage<'_, '_> {
             _ => original(flow, at, bytes),
         };
         let reject = row.and_then(|row| {
-            let Position { source, offset, .. } =
-                flow.splits.position_of(at).ok_or_else(lost_place)?;
-            let place = flow.place_of(at).ok_or_else(lost_place)?;
-            Ok(Reject { at: (source, offset), place, reason: blame.reason, row })
+            let position = flow.splits.position_of(at).ok_or_else(lost_place)?;
+            let place = flow.inputs.locate(position).ok_or_else(lost_place)?;
+            Ok(Reject { origin: position.origin, place, reason: blame.reason, row })
         });
         if reject.is_err() {
             self.rejects.dismiss(1);
@@ -327,7 +326,7 @@ impl Salvage<'_, '_> {
             .map(|writer| (writer, writer.ledger.writing(&flow.splits, self.payload)));
         let receipts = async {
             let Some((writer, writing)) = &writing else { return Ok(()) };
-            let rejected = self.rejected.iter().map(|reject| reject.at).collect::<Vec<_>>();
+            let rejected = self.rejected.iter().map(|reject| reject.origin).collect::<Vec<_>>();
             let rejecting = writer.reject(client, &rejected);
             let writing = writer.write(client, writing);
             try_join(rejecting, writing).await.map(|_| ()).map_err(Failure::Receipts)
@@ -345,9 +344,9 @@ impl Salvage<'_, '_> {
 /// Reads a row that was sent as `bytes`, in binary, from its input again: encoding it must give the
 /// same bytes.
 fn original(flow: &Flow<'_>, at: RowAt, bytes: &[u8]) -> Result<Vec<u8>> {
-    let Position { source, offset, .. } = flow.splits.position_of(at).ok_or_else(lost_place)?;
-    let input = flow.inputs.get(source as usize).ok_or_else(lost_place)?;
-    let original = input.row_at(offset, &flow.plan.format)?;
+    let Position { origin, .. } = flow.splits.position_of(at).ok_or_else(lost_place)?;
+    let input = flow.inputs.get(origin.input as usize).ok_or_else(lost_place)?;
+    let original = input.row_at(origin.at, &flow.plan.format)?;
     let (mut fields, mut encoded) = (Fields::default(), Vec::new());
     flow.plan.parser.parse(&original, &mut fields);
     let encoder = flow.plan.encoder.as_ref();

@@ -4,7 +4,8 @@ use futures_util::future::try_join3;
 use tokio_postgres::{Client, Error, Statement};
 
 use crate::error::Result;
-use crate::ledger::{Ledger, Place, Statements, Writing};
+use crate::ledger::{Ledger, Statements, Writing};
+use pgsluice_core::position::Origin;
 
 /// Writes receipts on one connection. Its statements are planned beforehand. Planning one takes a round
 /// trip, and COMMIT is sent without waiting for it, so it would come too early.
@@ -40,7 +41,7 @@ impl<'a> Writer<'a> {
     pub(super) async fn reject(
         &self,
         client: &Client,
-        rows: &[Place],
+        rows: &[Origin],
     ) -> std::result::Result<(), Error> {
         self.ledger.reject(client, &self.rejecting, rows).await
     }

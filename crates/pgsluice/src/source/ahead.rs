@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
 use super::Input;
-use super::reader::cannot_read;
 use crate::error::Result;
 
 /// Bytes that are looked at together.
@@ -42,7 +41,7 @@ impl Input {
                 }
             }
         };
-        look().map_err(|error| cannot_read(self, &error))
+        look().map_err(|error| self.cannot_read(&error))
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::UNIX_EPOCH;
 use pgsluice_core::hash::bytes_extended;
 use serde::{Deserialize, Serialize};
 
-use super::{Input, reader};
+use super::Input;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 
@@ -59,7 +59,7 @@ impl Fingerprint {
         let absolute = input.path().and_then(|path| std::path::absolute(path).ok());
         let path = absolute.map(|path| path.display().to_string());
         let file = input.file().map(|path| File::open(path).and_then(OfFile::read)).transpose();
-        let file = file.map_err(|error| reader::cannot_read(input, &error))?;
+        let file = file.map_err(|error| input.cannot_read(&error))?;
         Ok(Self { name, path, file, stream: None })
     }
 

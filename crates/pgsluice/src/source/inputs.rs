@@ -6,8 +6,10 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use pgsluice_core::position::Position;
+
 use crate::error::kind::Kind;
-use crate::error::{Error, Result, plain_io};
+use crate::error::{Error, Location, Result, plain_io};
 
 /// One input, found but not yet opened.
 #[derive(Clone, Debug)]
@@ -47,6 +49,13 @@ impl Input {
                 Err(error) => Err(cannot_open(path, &error)),
             },
         }
+    }
+
+    /// The error for bytes that cannot be read.
+    pub(super) fn cannot_read(&self, error: &io::Error) -> Error {
+        let reason = plain_io(error);
+        let message = format!("could not read from file \"{}\": {reason}", self.name);
+        Error::new(Kind::Input, message)
     }
 
     /// Whether it can be read again: a file can, a pipe cannot.
@@ -114,6 +123,12 @@ impl Inputs {
     /// Whether all of them can be read again.
     pub fn are_rereadable(&self) -> bool {
         self.iter().all(Input::is_rereadable)
+    }
+
+    /// What users are told of where a row begins.
+    pub(crate) fn locate(&self, Position { origin, line }: Position) -> Option<Location> {
+        let source = self.get(origin.input as usize)?.name.clone();
+        Some(Location { source, line, offset: origin.at })
     }
 
     /// The bytes of all of them, where that is known beforehand.

@@ -7,7 +7,7 @@ use pgsluice_core::split::Splitter;
 
 use super::Input;
 use crate::error::kind::Kind;
-use crate::error::{Error, Result, plain_io};
+use crate::error::{Error, Result};
 
 /// Bytes that are looked at first for the end of the row.
 const FIRST_BYTES: u64 = 4 << 10;
@@ -44,10 +44,7 @@ impl Input {
             file.take(most).read_to_end(&mut bytes)?;
             Ok(bytes)
         };
-        read().map_err(|error: std::io::Error| {
-            let reason = plain_io(&error);
-            Error::new(Kind::Input, format!("could not read from file \"{}\": {reason}", self.name))
-        })
+        read().map_err(|error| self.cannot_read(&error))
     }
 }
 

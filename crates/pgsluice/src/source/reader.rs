@@ -5,13 +5,13 @@ use std::sync::{Arc, OnceLock};
 
 use pgsluice_core::format::Format;
 use pgsluice_core::parse::Parser;
-use pgsluice_core::position::Position;
+use pgsluice_core::position::{Origin, Position};
 use pgsluice_core::split::{Malformed, OpenQuote, Row, Splitter};
 
 use super::ahead::Ahead;
 use super::{Header, Input, Inputs};
 use crate::error::kind::Kind;
-use crate::error::{Error, Place, Result, plain_io};
+use crate::error::{Error, Location, Result};
 
 /// Bytes of a split, unless one row is longer.
 const SPLIT_BYTES: usize = 1 << 20;
@@ -108,9 +108,9 @@ impl Reader {
             let (mut bytes, mut rows) =
                 used.take().map_or_else(Default::default, Split::into_buffers);
             let last = open.fill(&mut bytes, input)?;
-            if open.start.offset == 0 && bytes.starts_with(BYTE_ORDER_MARK) {
+            if open.start.origin.at == 0 && bytes.starts_with(BYTE_ORDER_MARK) {
                 bytes.drain(..BYTE_ORDER_MARK.len());
-                open.start.offset += BYTE_ORDER_MARK.len() as u64;
+                open.start.origin.at += BYTE_ORDER_MARK.len() as u64;
                 let what = "the byte order mark that it begins with is no data";
                 self.ignored.push((input.name.clone(), what.to_owned()));
             }
@@ -118,7 +118,7 @@ impl Reader {
             let scan = scan.map_err(|malformed| open.malformed(malformed, input))?;
             let start = open.start;
             open.keep(&mut bytes, scan.consumed);
-            open.start.offset += scan.consumed as u64;
+            open.start.origin.at += scan.consumed as u64;
             open.start.line += u64::from(scan.lines);
             if open.header != Header::Absent && !rows.is_empty() {
                 let first = rows.remove(0);
@@ -169,7 +169,7 @@ impl Open {
         Ok(Self {
             stream: input.open()?,
             splitter: Splitter::new(format),
-            start: Position { source: source as u32, offset: 0, line: 1 },
+            start: Position { origin: Origin { input: source as u32, at: 0 }, line: 1 },
             rest: Vec::new(),
             header,
             looked: false,
@@ -190,7 +190,7 @@ impl Open {
         let want = room - bytes.len();
         bytes.reserve_exact(want);
         let got = (&mut self.stream).take(want as u64).read_to_end(bytes);
-        Ok(got.map_err(|error| cannot_read(input, &error))? < want)
+        Ok(got.map_err(|error| input.cannot_read(&error))? < want)
     }
 
     /// Keeps what a scan has not consumed.
@@ -214,7 +214,7 @@ impl Open {
         let quote = self.splitter.open_quote(row);
         let most = LONGEST_ROW.saturating_sub(row.len()) as u64;
         let enders = self.splitter.enders(quote.is_some());
-        let ahead = input.ahead(self.start.offset + row.len() as u64, most, enders)?;
+        let ahead = input.ahead(self.start.origin.at + row.len() as u64, most, enders)?;
         let (message, sqlstate) = match ahead {
             _ if row.len() > LONGEST_ROW => (TOO_LONG, "54000"),
             Ahead::Nothing => (TOO_LONG, "54000"),
@@ -229,13 +229,13 @@ impl Open {
     fn drain(&mut self, input: &Input) -> Result<u64> {
         let left = self.rest.len() as u64;
         let read = std::io::copy(&mut self.stream, &mut std::io::sink());
-        Ok(left + read.map_err(|error| cannot_read(input, &error))?)
+        Ok(left + read.map_err(|error| input.cannot_read(&error))?)
     }
 
     fn malformed(&self, malformed: Malformed, input: &Input) -> Error {
         let Malformed { message, hint, start, line, quote } = malformed;
         let mut at = self.start;
-        at.offset += u64::from(start);
+        at.origin.at += u64::from(start);
         at.line += u64::from(line);
         let error =
             Error::new(Kind::Data, message).with_sqlstate("22P04").at(self.place(at, input));
@@ -255,26 +255,21 @@ impl Open {
         input: &Input,
     ) -> Error {
         let Some(OpenQuote { offset, lines }) = quote else { return error };
-        let (offset, line) = (at.offset + u64::from(offset), at.line + u64::from(lines));
-        let opened = self.place(Position { offset, line, ..at }, input);
+        let (origin, line) = (at.origin.plus(offset.into()), at.line + u64::from(lines));
+        let opened = self.place(Position { origin, line }, input);
         error.with_detail(format!("The quote that is not closed is at {opened}.")).with_hint(
             "An unbalanced quote makes one field of all that follows: close it, or double it.",
         )
     }
 
-    fn place(&self, at: Position, input: &Input) -> Place {
-        Place { source: input.name.clone(), line: at.line, offset: at.offset }
+    fn place(&self, at: Position, input: &Input) -> Location {
+        Location { source: input.name.clone(), line: at.line, offset: at.origin.at }
     }
-}
-
-pub(super) fn cannot_read(input: &Input, error: &std::io::Error) -> Error {
-    let reason = plain_io(error);
-    Error::new(Kind::Input, format!("could not read from file \"{}\": {reason}", input.name))
 }
 
 /// `HEADER MATCH`, in the words of `NextCopyFromRawFields` in `copyfromparse.c` (PostgreSQL 18).
 fn check_header(format: &Format, header: &[u8], columns: &[String], input: &Input) -> Result<()> {
-    let place = || Place { source: input.name.clone(), line: 1, offset: 0 };
+    let place = || Location { source: input.name.clone(), line: 1, offset: 0 };
     let refuse =
         |message: String| Err(Error::new(Kind::Data, message).with_sqlstate("22P04").at(place()));
     let names = Parser::new(format, Vec::new()).all(header);
@@ -321,7 +316,7 @@ mod tests {
         while let Some(split) = reader.next(None)? {
             rows.extend(split.rows.iter().map(|row| {
                 let text = String::from_utf8_lossy(row.of(&split.bytes)).into_owned();
-                let offset = split.start.offset + u64::from(row.start);
+                let offset = split.start.origin.at + u64::from(row.start);
                 (offset, split.start.line + u64::from(row.line), text)
             }));
         }

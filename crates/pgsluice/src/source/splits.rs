@@ -2,7 +2,7 @@
 
 use parking_lot::Mutex;
 use pgsluice_core::bucket::{Mark, RowAt};
-use pgsluice_core::position::Position;
+use pgsluice_core::position::{Origin, Position};
 
 use crate::source::Split;
 
@@ -28,34 +28,33 @@ impl Splits {
         splits[number] = extent;
     }
 
-    /// The source and the byte at which a row begins.
-    pub(crate) fn row_at(&self, mark: Mark) -> (u32, u64) {
-        let start = self.0.lock()[mark.split as usize].start;
-        (start.source, start.offset + u64::from(mark.offset))
+    /// Where a row begins.
+    pub(crate) fn row_at(&self, mark: Mark) -> Origin {
+        self.0.lock()[mark.split as usize].start.origin.plus(mark.offset.into())
     }
 
     /// A place behind all rows before `mark`, and not behind it. Its split may not have begun.
-    pub(crate) fn behind(&self, mark: Mark) -> (u32, u64) {
+    pub(crate) fn behind(&self, mark: Mark) -> Origin {
         match (mark.offset, mark.split.checked_sub(1)) {
-            (0, None) => (0, 0),
+            (0, None) => Origin::default(),
             (0, Some(before)) => {
                 let Extent { start, length } = self.0.lock()[before as usize];
-                (start.source, start.offset + length)
+                start.origin.plus(length)
             }
             _ => self.row_at(mark),
         }
     }
 
     /// The end of all splits.
-    pub(crate) fn end(&self) -> (u32, u64) {
+    pub(crate) fn end(&self) -> Origin {
         let splits = self.0.lock().len();
         self.behind(Mark::start(splits as u32))
     }
 
     /// Returns the position of a row.
     pub(crate) fn position_of(&self, at: RowAt) -> Option<Position> {
-        let Position { source, offset, line } = self.0.lock().get(at.split as usize)?.start;
-        let (offset, line) = (offset + u64::from(at.offset), line + u64::from(at.line));
-        Some(Position { source, offset, line })
+        let start = self.0.lock().get(at.split as usize)?.start;
+        let (origin, line) = (start.origin.plus(at.offset.into()), start.line + u64::from(at.line));
+        Some(Position { origin, line })
     }
 }

@@ -78,5 +78,5 @@ fn shared(how: &str) -> Error {
             "Connect to the server itself, or to a pool in session mode; in pgbouncer that is \
              pool_mode=session of the database or the user.",
         )
-        .lasting()
+        .permanent()
 }

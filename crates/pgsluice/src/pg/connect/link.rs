@@ -11,7 +11,7 @@ use tokio_postgres::{CancelToken, Client, Connection, Error, NoTls, SimpleQueryM
 
 use super::super::conninfo::Liveness;
 use super::backend::{BACKEND, Backend};
-use super::lasting;
+use super::timeouts;
 use super::told::told;
 use super::watch::Watched;
 use crate::Result;
@@ -70,7 +70,7 @@ impl Link {
     /// Makes sure that no time-out of a role ends the session, and that the server ends it soon when
     /// this client is gone.
     pub(super) async fn last(&self, liveness: &Liveness) -> Result<(), Error> {
-        lasting::set(&self.client, self.version, liveness).await
+        timeouts::set(&self.client, self.version, liveness).await
     }
 
     /// Whether something lies between it and the server that may give its session to others.

@@ -8,8 +8,8 @@
 
 mod attempt;
 mod backend;
-mod lasting;
 mod link;
+mod timeouts;
 mod told;
 mod watch;
 
@@ -72,7 +72,7 @@ pub(crate) async fn open(target: &Target) -> Result<Link> {
             Err(failures) => failures,
         };
         if !failures.last().is_some_and(Failure::may_pass) {
-            return Err(summarize(failures).lasting());
+            return Err(summarize(failures).permanent());
         }
         let left = target.patience().saturating_sub(began.elapsed());
         if left.is_zero() {

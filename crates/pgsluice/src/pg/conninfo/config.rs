@@ -1,7 +1,5 @@
 //! The options that tokio-postgres takes itself: login and startup settings.
 
-use std::time::Duration;
-
 use tokio_postgres::Config;
 use tokio_postgres::config::ChannelBinding;
 
@@ -64,15 +62,4 @@ fn escape_option(value: &str) -> String {
         escaped.push(c);
     }
     escaped
-}
-
-/// A number that asks for something: zero and less leave the default.
-pub(super) fn positive(settings: &Settings, name: &str) -> Result<Option<u32>> {
-    let value = settings.integer(name)?.filter(|value| *value > 0);
-    Ok(value.map(i32::unsigned_abs))
-}
-
-/// A positive number of seconds; zero and less mean the default.
-pub(super) fn seconds(settings: &Settings, name: &str) -> Result<Option<Duration>> {
-    Ok(positive(settings, name)?.map(|value| Duration::from_secs(value.into())))
 }

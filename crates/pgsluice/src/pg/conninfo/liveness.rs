@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use tokio_postgres::Config;
 
-use super::config::{positive, seconds};
 use super::settings::Settings;
 use crate::Result;
 
@@ -31,12 +30,12 @@ pub(in crate::pg) struct Liveness {
 
 impl Liveness {
     pub(super) fn read(settings: &Settings) -> Result<Self> {
-        let unanswered = positive(settings, "tcp_user_timeout")?;
+        let unanswered = settings.positive("tcp_user_timeout")?;
         Ok(Self {
             asks: settings.integer("keepalives")?.unwrap_or(1) != 0,
-            idle: seconds(settings, "keepalives_idle")?.unwrap_or(IDLE),
-            interval: seconds(settings, "keepalives_interval")?.unwrap_or(INTERVAL),
-            count: positive(settings, "keepalives_count")?.unwrap_or(COUNT),
+            idle: settings.seconds("keepalives_idle")?.unwrap_or(IDLE),
+            interval: settings.seconds("keepalives_interval")?.unwrap_or(INTERVAL),
+            count: settings.positive("keepalives_count")?.unwrap_or(COUNT),
             unanswered: unanswered.map(|ms| Duration::from_millis(ms.into())),
         })
     }

@@ -1,6 +1,7 @@
 //! The options that one source gave, and how a later source fills what an earlier one left open.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::keywords;
 use crate::{Error, Kind, Result};
@@ -21,6 +22,17 @@ impl Settings {
         value.trim().parse().map(Some).map_err(|_| {
             usage(format!("invalid integer value \"{value}\" for connection option \"{name}\""))
         })
+    }
+
+    /// A number that asks for something: zero and less leave the default.
+    pub(super) fn positive(&self, name: &str) -> Result<Option<u32>> {
+        let value = self.integer(name)?.filter(|value| *value > 0);
+        Ok(value.map(i32::unsigned_abs))
+    }
+
+    /// A positive number of seconds; zero and less mean the default.
+    pub(super) fn seconds(&self, name: &str) -> Result<Option<Duration>> {
+        Ok(self.positive(name)?.map(|value| Duration::from_secs(value.into())))
     }
 
     /// The position of an option's value in `choices`, the first being the default.

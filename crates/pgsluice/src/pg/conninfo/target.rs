@@ -84,7 +84,7 @@ impl Target {
         let database = settings.get("dbname").unwrap_or(&user).to_owned();
         let mut endpoints = endpoint::list(settings, env)?;
         let warnings = give_passwords(&mut endpoints, settings, env, &database, &user);
-        let timeout = config::seconds(settings, "connect_timeout")?;
+        let timeout = settings.seconds("connect_timeout")?;
         let liveness = Liveness::read(settings)?;
         let inner = Inner {
             config: config::base(settings, env, &user, &database, &liveness)?,

@@ -196,7 +196,7 @@ impl Named {
             .with_sqlstate("55006")
             .with_detail("That role may not write to the ledger: it is no session of pgsluice.")
             .with_hint(format!("End it: {end} or load under another --load-id."))
-            .lasting()
+            .permanent()
     }
 }
 

@@ -7,6 +7,7 @@
 //! texts `{ledger}` stands for the schema.
 
 pub(crate) mod locks;
+mod make;
 pub(crate) mod prepared;
 mod schema;
 mod tables;

@@ -2,22 +2,18 @@
 
 use pgsluice_core::catalog::quoted;
 use tokio_postgres::Client;
-use tokio_postgres::error::SqlState;
 
-use super::tables::{FORMAT, create};
-use super::trust::{Access, check, local};
-use super::upgrade::upgrade;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::pg::sql::{BEGIN, PG_CATALOG_ONLY, literal};
-
-/// How often the tables are looked for again where another session makes them at the same moment.
-const TRIES: usize = 10;
+use crate::pg::sql::literal;
 
 /// The beginning of the comment on the table `load`; the format's number follows.
 pub(super) const MARK: &str = "pgsluice ledger, format ";
 
-/// It does not use `obj_description`, whose body looks for operators in the user's search_path (13).
+/// The number of the format.
+pub(super) const FORMAT: &str = "2";
+
+/// Not by `obj_description`, the body of which looks for operators in the user's search_path (13).
 const EXISTING: &str = "
 SELECT pg_catalog.to_regnamespace({name}) IS NOT NULL,
        pg_catalog.to_regclass({table}) IS NOT NULL,
@@ -25,15 +21,6 @@ SELECT pg_catalog.to_regnamespace({name}) IS NOT NULL,
         WHERE objoid OPERATOR(pg_catalog.=) pg_catalog.to_regclass({table})::pg_catalog.oid
           AND classoid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass::pg_catalog.oid
           AND objsubid OPERATOR(pg_catalog.=) 0)";
-
-/// The statements that take back what ALTER DEFAULT PRIVILEGES has granted on new tables in the schema $1.
-const REVOKE: &str = "
-SELECT string_agg(format('REVOKE TRIGGER ON %I.%I FROM %s', $1::text, c.relname,
-                         CASE a.grantee WHEN 0 THEN 'PUBLIC'
-                                        ELSE quote_ident(pg_get_userbyid(a.grantee)) END), '; ')
-FROM pg_namespace n JOIN pg_class c ON c.relnamespace = n.oid
-CROSS JOIN LATERAL aclexplode(c.relacl) AS a
-WHERE n.nspname = $1::text AND c.relkind = 'r' AND a.privilege_type = 'TRIGGER' AND a.grantee <> c.relowner";
 
 /// A schema that a ledger is kept in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,47 +74,6 @@ impl Schema {
         }
     }
 
-    /// Makes the tables that are not there, and upgrades those of format 1; then the session may use them
-    /// for `access`. If several sessions begin together, one of them makes the tables.
-    pub(crate) async fn make(&self, client: &Client, access: Access) -> Result<()> {
-        for _ in 0..TRIES {
-            let statements = match self.look(client).await? {
-                Presence::Whole => return check(self, client, access).await,
-                Presence::Old => {
-                    upgrade(self, client).await?;
-                    continue;
-                }
-                Presence::Schema => create(self),
-                Presence::Nothing => self.sql("CREATE SCHEMA {ledger}; ") + &create(self),
-            };
-            match self.create(client, &statements).await {
-                Ok(()) => {}
-                // Another session was faster.
-                Err(error) if is_there(&error) => client.batch_execute("ROLLBACK").await?,
-                Err(error) => return Err(self.refused(client, error).await),
-            }
-        }
-        Err(Error::new(Kind::Server, format!("the ledger in schema {} cannot be made", self.0))
-            .with_sqlstate("55000"))
-    }
-
-    /// Makes the tables, and revokes the role's default privileges on them, which would let others put
-    /// triggers on them.
-    async fn create(&self, client: &Client, statements: &str) -> Result<(), tokio_postgres::Error> {
-        let begin = format!("{BEGIN}; {}; {statements}", local(PG_CATALOG_ONLY));
-        client.batch_execute(&begin).await?;
-        let revoke: Option<String> = client.query_one(REVOKE, &[&self.0]).await?.get(0);
-        client.batch_execute(&format!("{}; COMMIT", revoke.unwrap_or_default())).await
-    }
-
-    /// Makes the tables usable for `access`, if there are any: whether there are.
-    pub(crate) async fn open(&self, client: &Client, access: Access) -> Result<bool> {
-        match self.look(client).await? {
-            Presence::Nothing | Presence::Schema => Ok(false),
-            Presence::Whole | Presence::Old => self.make(client, access).await.map(|()| true),
-        }
-    }
-
     /// The error for `error`, with the way out where it is a lack of privileges.
     pub(crate) async fn refused(&self, client: &Client, error: tokio_postgres::Error) -> Error {
         let error = Error::from(error);
@@ -164,19 +110,6 @@ impl Schema {
             .with_detail(format!("It says \"{comment}\", not \"{MARK}{FORMAT}\"."))
             .with_hint("Keep another ledger by --ledger SCHEMA, or none by --no-ledger.")
     }
-}
-
-/// Whether another session has made it already.
-fn is_there(error: &tokio_postgres::Error) -> bool {
-    error.code().is_some_and(|code| {
-        [
-            SqlState::DUPLICATE_SCHEMA,
-            SqlState::DUPLICATE_TABLE,
-            SqlState::DUPLICATE_OBJECT,
-            SqlState::UNIQUE_VIOLATION,
-        ]
-        .contains(code)
-    })
 }
 
 #[cfg(test)]

@@ -12,11 +12,8 @@
 //! A `participant` is a share of a load with receipts, an attempt and locks of its own. The load as a
 //! whole is the one without a name. Only the row in `load` outlives the end of a load.
 
-use super::schema::{MARK, Schema};
+use super::schema::{FORMAT, MARK, Schema};
 use crate::pg::sql::literal;
-
-/// The number of the format.
-pub(super) const FORMAT: &str = "2";
 
 /// A table as it must be.
 pub(super) struct Table {

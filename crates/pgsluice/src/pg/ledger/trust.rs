@@ -225,5 +225,5 @@ pub(super) fn refuse(schema: &Schema, answers: &[SimpleQueryMessage]) -> Result<
              pgsluice makes them, and belong to this role, a superuser or the owner of the database.",
         )
         .with_hint(hint)
-        .lasting())
+        .permanent())
 }

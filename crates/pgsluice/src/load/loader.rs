@@ -1,0 +1,87 @@
+//! A load as a whole: attempts, until one succeeds or none can.
+
+use std::sync::Arc;
+
+use super::attempt::attempt;
+use super::watched::watched;
+use super::{lock_watch, retry};
+use crate::control::Control;
+use crate::counts::summary::{Summary, fresh_id};
+use crate::error::Result;
+use crate::job::Job;
+use crate::ledger::{self, Run, withdraw};
+use crate::pg::conninfo::Target;
+use crate::pg::runtime::runtime;
+use crate::rejects;
+
+/// Loads what a [`Job`] says into a server.
+///
+/// ```no_run
+/// use std::sync::Arc;
+///
+/// use pgsluice::{Control, Inputs, Job, Loader, Target};
+///
+/// let mut job = Job::new("measurements");
+/// job.input.files = Inputs::resolve(["measurements.txt"])?;
+/// let target = Target::from_url("postgresql://localhost/weather")?;
+/// match Loader::new(job, target).run(&Arc::new(Control::default())) {
+///     Ok(summary) => println!("{} rows are in", summary.rows_loaded),
+///     Err(error) => eprintln!("{}: {:?} {:?}", error.message(), error.sqlstate(), error.place()),
+/// }
+/// # Ok::<(), pgsluice::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Loader {
+    job: Job,
+    target: Target,
+}
+
+impl Loader {
+    /// A loader that has not begun.
+    pub fn new(job: Job, target: Target) -> Self {
+        Self { job, target }
+    }
+
+    /// Blocks until all rows are committed or the load has failed; watch and stop it through `control`.
+    ///
+    /// On an error the rows of payloads that were committed before it stay in the table, and the
+    /// error's detail says how many there are. A load that is stopped does not wait for its input: a
+    /// thread that reads from a silent one ends when there is something to read.
+    ///
+    /// What passes, the server's absence for instance, is waited for as long as the target has patience;
+    /// then the load is taken up where it was, as far as its inputs can be read again.
+    pub fn run(&self, control: &Arc<Control>) -> Result<Summary> {
+        control.begin();
+        let outcome = self.attempts(control);
+        control.end();
+        outcome
+    }
+
+    /// Makes attempts until one succeeds, or none can.
+    fn attempts(&self, control: &Arc<Control>) -> Result<Summary> {
+        let Self { job, target } = self;
+        job.check()?;
+        job.safety.rejects.as_ref().map_or(Ok(()), rejects::check_files)?;
+        let id = job.safety.load_id.clone().unwrap_or_else(fresh_id);
+        let by = Run::new();
+        let attempt = || attempt(job, (&id, &by), target, control);
+        let attempts = || retry::until_settled(job, target, control, attempt);
+        let attempts = || match attempts() {
+            Err(_)
+                if control.attempts.single_connection().is_some()
+                    && job.input.files.are_rereadable()
+                    && control.begin_again() =>
+            {
+                attempts()
+            }
+            outcome => outcome,
+        };
+        let outcome = watched(attempts, |over| {
+            lock_watch::watch(job.safety.lock_timeout, target, control, over);
+        });
+        if let (Err(error), Some(named)) = (&outcome, ledger::named(job, &id)) {
+            runtime()?.block_on(withdraw((&named, &by), error, target, control));
+        }
+        outcome
+    }
+}

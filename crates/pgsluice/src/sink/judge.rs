@@ -1,0 +1,47 @@
+//! A failure in the words of an error.
+
+use super::copy::Connection;
+use super::failure::Failure;
+use super::recheck::Changed;
+use super::refusal::{Sent, refusal, statement_error};
+use crate::error::Result;
+use crate::pg::lost;
+
+impl Connection<'_> {
+    /// What was committed, in the words of an error if it was not; None if the load was stopped
+    /// before.
+    pub(super) fn judge<T>(
+        &self,
+        outcome: Option<Result<Option<T>, Failure>>,
+        sent: &[Sent],
+    ) -> Result<Option<T>> {
+        if let Some(Err(failure)) = &outcome
+            && let Some(error) = failure.answer().and_then(|error| self.link.explain(error))
+        {
+            return Err(error);
+        }
+        match outcome {
+            Some(Ok(Some(committed))) => Ok(Some(committed)),
+            Some(Ok(None)) | None => Ok(None),
+            Some(Err(Failure::Unmade(error) | Failure::Row(error) | Failure::Ledger(error))) => {
+                Err(error)
+            }
+            Some(Err(Failure::Receipts(error))) => Err(match &self.writer {
+                Some(writer) => writer.ledger.failed(&error),
+                None => statement_error(&error),
+            }),
+            // Why the server has ended the session is known where the session is.
+            Some(Err(Failure::Begin(error) | Failure::Rows(error)))
+                if error.as_db_error().is_none() =>
+            {
+                Err(lost(self.link.ending().or(Some(&error))))
+            }
+            Some(Err(Failure::Begin(error))) => Err(statement_error(&error)),
+            Some(Err(Failure::Rows(error))) => Err(refusal(self.flow, &error, sent)),
+            Some(Err(Failure::Changed(node, changed))) => Err(match changed {
+                Changed::Moved => self.flow.plan.moved(node),
+                Changed::Retyped => self.flow.plan.retyped(),
+            }),
+        }
+    }
+}
