@@ -10,7 +10,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The byte that lies `bytes` bytes behind.
+    /// Returns the origin `bytes` bytes behind this one.
     #[must_use]
     pub fn plus(self, bytes: u64) -> Self {
         Self { at: self.at + bytes, ..self }

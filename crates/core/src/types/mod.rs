@@ -2,10 +2,10 @@
 //! text and binary to datum, order and hash ([`KeyType`]), as columns from text to binary ([`Codec`]).
 //! One file for each family of types; here the types' common face.
 //!
-//! A text becomes a datum only where this is proven to be what the server's own input function gives,
-//! under any DateStyle, IntervalStyle, locale or version. Everything else is `None`: also what the
-//! server will refuse, because it is the server that words the error. The server may refuse an encoded
-//! value yet, if its receive function checks it as its input function does.
+//! A text becomes a datum only where this is proven to be what the server's own input function gives.
+//! The proof holds under any DateStyle, IntervalStyle, locale or version. Everything else is `None`:
+//! also what the server will refuse, because it is the server that words the error. The server may
+//! refuse an encoded value yet, if its receive function checks it as its input function does.
 
 mod array;
 mod bit;
@@ -47,10 +47,10 @@ pub use numeric::Scale;
 /// Only datums of one and the same type are comparable. The order of `Bytes` is that of C collation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Datum<'a> {
-    /// `boolean` (0 or 1), the integers, `oid`, `"char"`, `date` (days from 2000-01-01), `timestamp` with
-    /// or without time zone (microseconds from 2000-01-01, in UTC for the former), `time`
-    /// (microseconds); the place of an enum's label; the floating-point types and `pg_lsn` as integers
-    /// of the same order.
+    /// `boolean` (0 or 1), the integers, `oid`, `"char"`, `date` (days from 2000-01-01), `timestamp`
+    /// with or without time zone (microseconds from 2000-01-01, in UTC for the former), `time`
+    /// (microseconds). Also the place of an enum's label, and the floating-point types and `pg_lsn` as
+    /// integers of the same order.
     Int(i64),
     /// `interval` (microseconds, a month being 30 days) and `timetz` (by UTC, then by zone).
     Wide(i128),

@@ -11,6 +11,9 @@
 //! Each line is counted apart from the others, by payload or by row where a row is touched anyway. A
 //! row that the server refused counts where it was sent to; one that it routes counts at the node
 //! where its keys stop.
+//!
+//! Rows that were neither stored nor rejected need a trigger that can have dropped them. Before the sums
+//! agree, no leaf is swapped in and no load is marked as finished.
 
 use std::collections::BTreeMap;
 

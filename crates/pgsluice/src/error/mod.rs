@@ -102,7 +102,7 @@ impl Error {
         self
     }
 
-    /// Whether another try is known to come to the same.
+    /// Returns whether another try is known to end in the same error.
     pub(crate) fn is_permanent(&self) -> bool {
         self.0.is_permanent
     }

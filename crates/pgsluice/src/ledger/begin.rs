@@ -287,13 +287,13 @@ pub(super) fn receipt(row: &Row) -> Receipt {
     }
 }
 
-/// The origin in two columns, of which the first is at `column`.
+/// Reads an origin from two columns, of which the first is at `column`.
 fn origin(row: &Row, column: usize) -> Origin {
     let (input, at) = (row.get::<_, i32>(column), row.get::<_, i64>(column + 1));
     Origin { input: input.unsigned_abs(), at: at.unsigned_abs() }
 }
 
-/// What decides how the input is read and routed, as far as the server does not know it; as JSON.
+/// Returns the terms of the input and its routing that the server does not know, as JSON.
 fn own_terms(job: &Job, format: &Format, version: u32) -> Result<String> {
     let Format { delimiter, null, syntax } = format;
     let byte = |byte: u8| match char::from(byte) {

@@ -107,7 +107,7 @@ pub(crate) struct Ledger {
     /// What earlier attempts have claimed by this tree, and by other trees.
     claimed: Claimed,
     past: Vec<Past>,
-    /// What they have rejected.
+    /// The rows that they have rejected.
     rejected: HashSet<Origin>,
     receipts: Receipts,
     blocks: Blocks,

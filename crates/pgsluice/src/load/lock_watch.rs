@@ -3,6 +3,8 @@
 //!
 //! It sleeps until a session has been at work for two seconds. Only then it opens a session of its own,
 //! and asks the server whether that work is a wait for a lock.
+//!
+//! `--lock-timeout` is kept here, so that it is one limit for payloads, DDL, the ledger and the swap.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

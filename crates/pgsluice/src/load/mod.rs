@@ -1,18 +1,16 @@
 //! The load: the flow from bytes to committed rows, wired.
 //!
 //! ```text
-//!     source -> split -> parse -> route -> encode -> bucket -> sink -> the server
-//!     bytes     ranges   fields   node     row       payload   COPY    rows and receipts
-//!     \_______________/  \__________________________________/  \______/
-//!       one thread          one thread a processor              one a connection
-//!
-//!     And back:
-//!     source                      route    encode              sink    the server
-//!       ^                           ^        ^                  |        |     |
-//!       |                           |        '-- 1. ledger: is this row in? ---'
-//!       |                           '----------- 2. what is this key? ---'
-//!       '------ 3. the bytes of a bad row, once more -----------'
+//!     |- one thread -|   |----- one thread a processor ------|  |- one a connection
+//!     source -> split -> parse -> route -> encode -> bucket -> sink -> server
+//!     bytes     ranges   fields   node     row       payload   COPY    rows, receipts
+//!       ^                           ^        ^                   |       |       |
+//!       |                           |        '-- 1. is it in? ---|-------|-------'
+//!       |                           '-- 2. what is its key? -----|-------'
+//!       '-- 3. the bytes of a bad row ---------------------------'
 //! ```
+//!
+//! Three arrows run back:
 //!
 //! 1. The ledger is asked about each row of a resumed load: a row that is in is not sent again.
 //! 2. The server is asked about keys that are not native, in batches.

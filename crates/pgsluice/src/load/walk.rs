@@ -3,6 +3,9 @@
 //! A claim speaks of the rows of a node, and the next run computes each row's node again. If it finds
 //! exactly as many rows of each node as the receipts count, rows are led where they were led before.
 //! Otherwise something has changed unnoticed, and the load is refused.
+//!
+//! Of pipes nothing is known beforehand. Receipts of several trees may claim one row: then the sum must agree,
+//! and the count of each tree lies between the rows that only it claims and all rows that it claims.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -7,8 +7,8 @@ use pgsluice_core::route::Cause;
 use super::Plan;
 
 impl Plan {
-    /// Returns the cause if the clock keeps a row at `node` from being asked about, for the spelling of
-    /// the key's `column` or for the key itself.
+    /// Returns the cause if the clock keeps a row at `node` from being asked about: the value of the
+    /// key's `column`, or the whole key.
     pub(crate) fn clock_at(
         &self,
         node: NodeId,

@@ -13,7 +13,7 @@ pub(super) const MARK: &str = "pgsluice ledger, format ";
 /// The number of the format.
 pub(super) const FORMAT: &str = "2";
 
-/// Not by `obj_description`, the body of which looks for operators in the user's search_path (13).
+/// It does not use `obj_description`, whose body looks for operators in the user's search_path (13).
 const EXISTING: &str = "
 SELECT pg_catalog.to_regnamespace({name}) IS NOT NULL,
        pg_catalog.to_regclass({table}) IS NOT NULL,
