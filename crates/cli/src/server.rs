@@ -119,7 +119,7 @@ fn open(args: PlaceArgs) -> Result<Embedded> {
 fn signals() -> Result<(Watch, Receiver<()>)> {
     let (sender, receiver) = channel();
     let watch = on_signal(move || {
-        // Nobody receives any more where the program is about to end.
+        // There is no receiver any more if the program is about to end.
         let _ = sender.send(());
     })?;
     Ok((watch, receiver))

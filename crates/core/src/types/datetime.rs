@@ -180,7 +180,7 @@ static YEARS: [i32; 10_001] = {
         years[year] = days_of(year as u32, 1, 1) as i32;
         year += 1;
     }
-    // Nobody asks for what lies before the year 1, but its length must be that of a year.
+    // The days before the year 1 are never asked for, but its length must be that of a year.
     years[0] = years[1] - 366;
     years
 };

@@ -101,7 +101,7 @@ pub(super) fn without_trailing_blanks(text: &[u8]) -> &[u8] {
 
 #[inline(never)]
 fn trimmed(mut text: &[u8]) -> &[u8] {
-    // A column of such a type may be blanks for the most part.
+    // A column of this type may be blanks for the most part.
     while let Some((rest, b"        ")) = text.split_last_chunk() {
         text = rest;
     }

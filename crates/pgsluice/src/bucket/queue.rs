@@ -112,7 +112,7 @@ impl<'c> Queue<'c> {
         claiming: bool,
     ) -> Self {
         let (nodes, memory) = (plan.tree.nodes.len(), job.speed.memory);
-        // What goes through the root would not go beside its leaf.
+        // Rows that go through the root would miss the shadow of their leaf.
         let few_rows = plan.exchange.as_ref().map(|_| 0).or(job.speed.few_rows);
         let scheduler = Scheduler::new(nodes, few_rows.unwrap_or(FEW_ROWS));
         let scheduler = if claiming { scheduler.claiming() } else { scheduler };
@@ -175,7 +175,7 @@ impl<'c> Queue<'c> {
     fn look(&self, state: &mut State, patient: bool) -> Next {
         let State { scheduler, fillers, urgent, worth, .. } = state;
         let mut shards: Vec<_> = self.shards.iter().map(Mutex::lock).collect();
-        // Whoever found no room when the load was stopped has left its row out.
+        // A thread that found no room when the load was stopped has left its row out.
         if self.control.stop.is_stopped() {
             return Next::Done;
         }
@@ -318,7 +318,7 @@ impl Filler<'_, '_> {
         let room = match shard.room(bucket, bytes) {
             Ok(room) => room,
             Err(bytes) => {
-                // Whoever takes from the shard meanwhile must not claim this row.
+                // A connection that takes from the shard meanwhile must not claim this row.
                 let expected = shard.expect_also(at);
                 let block = MutexGuard::unlocked(shard, || queue.block(bytes));
                 // Without one the load has failed, and nothing more is sent.

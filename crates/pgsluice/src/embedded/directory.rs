@@ -67,7 +67,7 @@ impl Directory {
             .with_hint("Name a directory that is new or that pgsluice made."));
         }
         let owner = fs::metadata(&self.0).map_err(failed("read", &self.0))?.uid();
-        // Root writes files in here, which is safe only where nobody else can plant links.
+        // Root writes files in here, which is safe only where no other user can plant links.
         if owner != Uid::effective().as_raw() {
             return Err(Error::new(
                 Kind::Usage,

@@ -55,7 +55,7 @@ fn copied(binaries: &Binaries) -> Result<Binaries> {
         copy_into(&layout, &new).map_err(failed("copy PostgreSQL to", &new))?;
         if let Err(error) = fs::rename(&new, &target) {
             let _ = fs::remove_dir_all(&new);
-            // Somebody else was faster, and made the same copy.
+            // Another process was faster, and made the same copy.
             if !target.is_dir() {
                 return Err(failed("create", &target)(error));
             }

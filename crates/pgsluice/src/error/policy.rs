@@ -60,7 +60,7 @@ const CLASSES: [Class; 44] = [
     // The session is not as it must be: read only, or in no transaction. One that was idle for too
     // long is ended by the server, which takes the next.
     ("25", Stop, &[("25P03", Wait)]),
-    // A pooler has given the session to somebody else.
+    // A pooler has given the session to another client.
     ("26", Stop, &[]),
     ("27", Reject, &[]),
     // The login.
@@ -80,14 +80,14 @@ const CLASSES: [Class; 44] = [
     // A policy of row security refuses a row by 42501.
     ("42", Reject, &[]),
     ("44", Reject, &[]),
-    // No disk, memory or connections left, until somebody gives some back. A limit that was set stays.
+    // No disk, memory or connections left, until others give some back. A limit that was set stays.
     ("53", Wait, &[("53400", Stop)]),
     // A row that is too long for its index, or nested too deeply.
     ("54", Reject, &[]),
     // A lock that was not waited for any longer.
     ("55", Stop, &[("55P03", Retry)]),
     // The server goes down, comes up, or has ended the session; but a statement that was cancelled was
-    // cancelled by somebody who wanted that, and a database that was dropped does not come back.
+    // cancelled by a user who wanted that, and a database that was dropped does not come back.
     ("57", Stop, &[("57P01", Wait), ("57P02", Wait), ("57P03", Wait), ("57P05", Wait)]),
     // Files that are not there, and disks that fail.
     ("58", Stop, &[]),

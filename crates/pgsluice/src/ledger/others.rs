@@ -30,7 +30,7 @@ pub(super) async fn keep_out(
         if !named.is_running(&lives(&named.schema, client).await?)
             && let Some(stranger) = named.stranger(client).await?
         {
-            // Who shares the lock is in nobody's way.
+            // A shared lock keeps no other session out.
             return match is_held(&client.simple_query(&named.hold_alive_lock()).await?) {
                 true => Ok(false),
                 false => Err(named.held_up(&stranger)),

@@ -41,7 +41,7 @@ pub(super) fn attempt(
     if job.keeps_ledger() {
         control.attempts.set_resume(id);
     }
-    // Nobody asks of any other error before the first row whether there are rows in the table.
+    // Any other error before the first row needs no word on rows in the table.
     let early = |error: Error| {
         let asks = control.may_have_rows() || error.kind() == Kind::Interrupted;
         if asks { with_committed(error, control) } else { error }

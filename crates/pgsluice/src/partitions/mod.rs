@@ -109,7 +109,7 @@ pub(crate) fn create(job: &Job, target: &Target, control: &Control) -> Result<Ve
         })?;
         let made = missing.partitions.iter().map(|partition| partition.relation.label());
         created.extend(made);
-        // What was made like its neighbour may lack partitions of its own; each round goes down.
+        // A new partition like its neighbour may lack partitions of its own; each round goes down.
         if !missing.partitions.iter().any(|partition| partition.may_lack) {
             return Ok(created);
         }

@@ -20,7 +20,7 @@ impl Output {
     /// Opens a file, or makes it.
     pub(super) fn open(path: PathBuf) -> Result<Self> {
         let mut options = OpenOptions::new();
-        // Rows may hold what is nobody else's business.
+        // Rows may be confidential.
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
         let opened = options.open(&path);
         let opened = opened.and_then(|file| Ok((file.metadata()?.len(), file)));

@@ -149,7 +149,7 @@ impl<'a> Routing<'a> {
                 self.respelled.parse(row, &mut self.keys);
             }
             let route = self.answered_route(asked.about, is_spelled, row);
-            // Those that wait again come before those whose turn is still to come.
+            // Rows that wait again come before those that are asked about later.
             let waiting = self.asked.get(rows).or(self.asked[..rows].get(place + 1));
             self.waiting = waiting.map(|asked| asked.index);
             self.reach(asked.index, row, route, Some(asked), &mut reached)?;

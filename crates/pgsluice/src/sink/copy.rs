@@ -138,7 +138,7 @@ impl<'a> Connection<'a> {
         failpoint("payload::begun");
         self.send(&mut sink, payload).await?;
         failpoint("payload::committing");
-        // What goes beside the table is not in it yet.
+        // Rows in a shadow are not in the table yet.
         let stored = match destination {
             Some(_) => self.commit(sink, 0, None).await?,
             None => self.commit(sink, payload.rows() as u64, Some(payload)).await?,
@@ -360,7 +360,7 @@ impl<'a> Connection<'a> {
     }
 
     fn give_back(&self, sent: Sent) {
-        // Once COPY is finished the connection holds no piece of it.
+        // Once COPY is finished the connection holds nothing of it.
         if let Some(payload) = Arc::into_inner(sent.payload) {
             self.queue.recycle(payload);
         }

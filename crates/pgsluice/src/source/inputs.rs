@@ -145,7 +145,7 @@ fn stdin() -> Input {
 fn file(path: &Path) -> Result<Input> {
     let metadata = path.metadata().and_then(|metadata| match metadata.is_file() {
         true => File::open(path).map(|_| metadata),
-        // Whoever writes into a pipe would find it closed, were it opened only to look.
+        // A process that writes into a pipe would find it closed if it were opened only to look.
         false => Ok(metadata),
     });
     let metadata = metadata.map_err(|error| cannot_open(path, &error))?;

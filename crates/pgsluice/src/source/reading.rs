@@ -52,7 +52,7 @@ impl Reading {
 
     /// Gives back a split that is done with, so that its memory is used again.
     pub(crate) fn give_back(&self, split: Split) {
-        // At the end of the input nobody wants it.
+        // At the end of the input it is not needed.
         let _ = self.used.send(split);
     }
 

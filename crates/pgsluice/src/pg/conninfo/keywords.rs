@@ -79,7 +79,7 @@ pub(super) const KEYWORDS: &[Keyword] = &[
     keyword("sslkeylogfile", "", Only(&[])),
     keyword("sslmode", "PGSSLMODE", Honoured),
     keyword("sslnegotiation", "PGSSLNEGOTIATION", Honoured),
-    // Only an encrypted key needs it, and such a key is refused by name.
+    // Only an encrypted key needs it, and an encrypted key is refused by name.
     keyword("sslpassword", "", Harmless),
     keyword("sslrootcert", "PGSSLROOTCERT", Honoured),
     keyword("sslsni", "PGSSLSNI", Honoured),

@@ -59,7 +59,7 @@ impl Questions {
 fn spelled_fields(tree: &Tree) -> BTreeSet<usize> {
     let wanted = wanted_fields(tree);
     let mut native = native_fields(tree);
-    // Nobody finds the others in the input, nor asks about them.
+    // The others are not looked for in the input, nor asked about.
     native.retain(|field| wanted.binary_search(field).is_ok());
     native
 }
