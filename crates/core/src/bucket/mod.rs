@@ -14,8 +14,9 @@
 //!    the end of the input, it takes any.
 //! 3. A node has one writer at a time, unless no other work is left. So one leaf alone keeps all
 //!    connections busy.
-//! 4. At the end, remainders of few rows travel together through the root, ordered by leaf ([`FEW_ROWS`]).
-//!    They come from at most 256 leaves, because the server keeps a lock on each.
+//! 4. Under memory pressure and at the end, remainders of few rows travel together through the root,
+//!    ordered by leaf ([`FEW_ROWS`]). They come from at most 256 leaves, because the server keeps a
+//!    lock on each.
 //! 5. A payload's [`Claim`]s say which rows are in once it is committed.
 //!
 //! The threshold is measured: each load times three empty COPYs. A payload waits until that cost is at most
