@@ -1,5 +1,5 @@
-//! What is said of an argument, without the password in it: a connection string that stands where it
-//! should not is repeated by whoever complains of it.
+//! Removes the password from an argument that is repeated to the user: a connection string in the wrong
+//! place appears in the error about it.
 
 /// What stands in the place of a password.
 const CONCEALED: &str = "***";

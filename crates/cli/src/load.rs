@@ -109,7 +109,7 @@ pub(crate) fn run(args: &LoadArgs) -> Result<u8> {
 }
 
 impl LoadArgs {
-    /// What was built of what was typed.
+    /// Builds the job from the options as they were typed.
     fn job(&self) -> Result<Job> {
         let mut job = self.input.job()?;
         job.target.create_partitions = self.create_partitions;
@@ -166,7 +166,7 @@ fn parse_max_lag(text: &str) -> std::result::Result<MaxLag, String> {
     size.or_else(|_| parse_time(text).map(MaxLag::Time)).map_err(|_| both())
 }
 
-/// Says by which name the load can be resumed, as long as there is somebody to read it.
+/// Says, before the load begins, by which id it can be resumed.
 fn say_id(job: &Job) {
     match &job.safety.load_id {
         Some(id) if job.keeps_ledger() => {

@@ -92,7 +92,7 @@ enum HeaderName {
 }
 
 impl InputArgs {
-    /// What was built of what was typed.
+    /// Builds the job from the options as they were typed.
     pub(crate) fn job(&self) -> Result<Job> {
         let mut job = Job::new(&self.table);
         let files = Inputs::resolve(&self.files);
@@ -117,8 +117,8 @@ impl InputArgs {
         Ok(job)
     }
 
-    /// As it was typed, or as the names of all files say. What is wrong with a name is said after what is
-    /// wrong with these options.
+    /// Returns the format as it was typed, or as the names of all files say. An error in these options
+    /// comes before an error in a name.
     fn format(&self, files: Option<&[Input]>) -> Result<Format> {
         let csv = match (self.format, files) {
             (Some(name), _) => name == FormatName::Csv,

@@ -69,7 +69,7 @@ struct State {
     total: u64,
     bytes: u64,
     rows: u64,
-    /// Those that are built, and all, once they are begun.
+    /// Indexes that are built, and all, once they are begun.
     indexes: (u64, u64),
     /// Before it begins.
     waiting_for: Option<String>,

@@ -1,6 +1,6 @@
 //! `pgsluice server start|stop|url`: the embedded PostgreSQL by hand.
 //!
-//! stdout gets the URL, password included, since that is what was asked for; stderr never does.
+//! stdout gets the URL, password included, because the user asked for it; stderr never does.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -125,7 +125,7 @@ fn signals() -> Result<(Watch, Receiver<()>)> {
     Ok((watch, receiver))
 }
 
-/// Stays until a signal stops the server or somebody else does.
+/// Stays until a signal or another process stops the server.
 fn watch(server: &Embedded, stopped: &Receiver<()>) -> Result<()> {
     say("press Ctrl-C to stop it");
     while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(WATCH) {

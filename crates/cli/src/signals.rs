@@ -1,5 +1,5 @@
-//! Ctrl-C, SIGTERM and SIGHUP: the first one ends the work in order, the second one at once, and so
-//! does time, because what the work waits for may never answer.
+//! Ctrl-C, SIGTERM and SIGHUP. The first one ends the work in order, and the second one at once. So
+//! does time, because the work may wait for something that never answers.
 
 use std::process;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -59,7 +59,7 @@ pub(crate) fn text(summary: &Summary, rejects: Option<&Rejects>) -> String {
     text
 }
 
-/// Of a load that was finished before: what the ledger says of it.
+/// Returns what the ledger says of a load that was finished before.
 fn of_finished(summary: &Summary) -> String {
     let rows = count(summary.rows_already_loaded, "row", "rows");
     let mut text = format!(

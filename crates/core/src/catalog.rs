@@ -145,11 +145,11 @@ pub enum KeyColumn {
         /// The same over the fields of the input.
         expr: Expr,
     },
-    /// A column or an expression that the server evaluates for batches of rows: it says the place of
+    /// A column or an expression that the server evaluates for batches of rows. It returns the place of
     /// the value among the bounds, or its hash.
     ///
-    /// A place is a [`crate::types::Datum::Int`]: that of the bounds' `n`th value is `2 * n`, from 2
-    /// on, and what lies between two values has the odd number between theirs.
+    /// A place is a [`crate::types::Datum::Int`]. That of the bounds' `n`th value is `2 * n`, from 2
+    /// on; a value between two of them has the odd number between theirs.
     Asked {
         /// The column's name or the expression.
         column: String,
@@ -224,7 +224,7 @@ pub enum Bound {
         /// One edge for each key column.
         upper: Vec<Edge>,
     },
-    /// Its key is opaque, so nobody will compare it.
+    /// Its key is opaque, so it is never compared.
     Opaque,
 }
 

@@ -1,4 +1,9 @@
 //! Encode: a row of the input as COPY BINARY has it, written once, into the payload that is sent.
+//!
+//! If every column has a codec, rows are sent in binary. A codec gives what the server's receive function
+//! takes for exactly the datum that its input function would make of the text. The server applies the
+//! modifier either way. A row with a value in any other spelling is sent as text, alone. If a column has no
+//! codec, all rows go as text: their own bytes with one newline behind each.
 
 use crate::parse::{Field, Fields};
 use crate::types::{Codec, wire};
@@ -19,19 +24,19 @@ pub enum NotEncodable {
 }
 
 impl Encoder {
-    /// For rows with a field for each of `codecs`.
+    /// Makes an encoder for rows with a field for each of `codecs`.
     pub fn new(codecs: Vec<Codec>) -> Self {
         Self { codecs }
     }
 
-    /// The bytes that a row of so many bytes will hardly exceed.
+    /// Returns the bytes that the encoding of a row of `row` bytes will hardly exceed.
     #[must_use]
     pub fn room_for(&self, row: usize) -> usize {
         row + 8 * self.codecs.len()
     }
 
-    /// Appends `row`, whose fields are `fields`. What is not encodable is left to the server; then a part of the
-    /// row may have been written.
+    /// Appends `row`, whose fields are `fields`. A row that is not encodable is left to the server;
+    /// then a part of it may have been written.
     #[inline]
     pub fn encode(
         &self,

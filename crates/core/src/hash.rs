@@ -1,5 +1,5 @@
-//! PostgreSQL's 64-bit hash, bit for bit: Bob Jenkins' lookup3 as `src/common/hashfn.c` has it
-//! (unchanged from version 13 to 18), and the combination of a row's key hashes.
+//! PostgreSQL's 64-bit hash, bit for bit, and the combination of a row's key hashes. It is Bob Jenkins'
+//! lookup3 as `src/common/hashfn.c` has it (unchanged from version 13 to 18).
 //!
 //! Apart from the types because every type's hash ends here. The word order is that of a
 //! little-endian server (x86, ARM); a big-endian server hashes bytes to other values.

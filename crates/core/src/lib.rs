@@ -1,9 +1,8 @@
 //! The pure part of pgsluice: bytes in, bytes out. No files, sockets, threads, clock, async or SQL.
 //!
-//! The modules in the order of the flow: [`split`], [`parse`], [`route`], [`encode`], [`bucket`]; beside them
-//! what they share: the [`catalog`] that rows are routed by, the input's [`mod@format`], the native key
-//! [`types`] with their [`hash`], the [`expr`]essions over them, and the [`position`] that travels with
-//! every row.
+//! The modules in the order of the flow: [`split`], [`parse`], [`route`], [`encode`], [`bucket`]. They
+//! share the [`catalog`] that rows are routed by, the input's [`mod@format`], the native key [`types`]
+//! with their [`hash`], and the [`expr`]essions over them. The [`position`] travels with every row.
 
 pub mod bucket;
 pub mod catalog;

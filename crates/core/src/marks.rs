@@ -1,7 +1,7 @@
 //! Marks: where certain bytes stand, found 64 bytes at a time.
 //!
-//! Rows and fields are short: to look for the end of each anew takes longer than to look through all of
-//! them.
+//! Rows and fields are short: looking for the end of each again takes longer than looking through all
+//! of them.
 
 use wide::u8x16;
 
@@ -10,7 +10,7 @@ const LANES: usize = 16;
 /// How far one look goes.
 pub(crate) const REACH: usize = 4 * LANES;
 
-/// What `find` finds in the [`REACH`] bytes from `from` on, or in as many as there are: a bit for each
+/// Runs `find` over the [`REACH`] bytes from `from` on, or as many as there are. Returns a bit for each
 /// byte, the first one lowest.
 #[inline(always)]
 pub(crate) fn look<const N: usize>(
@@ -44,7 +44,7 @@ pub(crate) fn marked(chunk: &[u8; REACH], is: impl Fn(u8x16) -> u8x16) -> u64 {
 pub(crate) struct Marks<'b> {
     bytes: &'b [u8],
     wanted: [u8x16; 3],
-    /// What was seen in the last look, from here on.
+    /// The marks of the last look, from here on.
     from: usize,
     seen: u64,
 }
@@ -56,7 +56,7 @@ impl<'b> Marks<'b> {
         marks
     }
 
-    /// The first one at `at` or behind it; `at` must not be before what was asked for last.
+    /// Returns the first mark at `at` or behind it; `at` must never go back.
     #[inline]
     pub(crate) fn next(&mut self, mut at: usize) -> Option<usize> {
         while at < self.bytes.len() {

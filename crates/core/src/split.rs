@@ -1,9 +1,9 @@
 //! Split: where rows begin and end, in one sequential pass over the bytes of an input.
 //!
 //! This is the line reader of COPY, `CopyReadLineText` in `src/backend/commands/copyfromparse.c`
-//! (PostgreSQL 18): the first line decides how all lines end, quotes hide line ends in CSV, a
-//! backslash hides them in text, and `\.` ends the data. It is apart from the parser because it
-//! must be sequential, while the rows that it finds can be parsed in any order.
+//! (PostgreSQL 18). The first line decides how all lines end. Quotes hide line ends in CSV, a backslash
+//! hides them in text, and `\.` ends the data. It is apart from the parser because it must be
+//! sequential, while the rows that it finds can be parsed in any order.
 
 mod marker;
 #[cfg(test)]
@@ -33,14 +33,14 @@ impl Row {
     }
 }
 
-/// What a scan used up.
+/// How much a scan has read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scan {
     /// Bytes of whole rows, their line ends included; the rest wants more input.
     pub consumed: usize,
     /// Physical lines in the bytes consumed.
     pub lines: u32,
-    /// The end-of-data marker was met: what follows is not data.
+    /// The end-of-data marker was read: the rest is not data.
     pub ended: bool,
 }
 
@@ -90,18 +90,18 @@ enum Step {
     /// The row ends at the first offset, the next one begins at the second; the flag says that
     /// there may be line ends inside.
     Row(usize, usize, bool),
-    /// The marker `\.`: the data ends here, after so many bytes.
+    /// The marker `\.`: the data ends here, after this many bytes.
     End(usize),
     /// The bytes ran out inside the row.
     More,
     /// The bytes have ended within quotes.
     Unterminated,
-    /// Not a row.
+    /// It is not a row.
     Bad(&'static str, Option<&'static str>),
 }
 
 impl Splitter {
-    /// A splitter for one input; the first line end that it meets binds the rest.
+    /// Makes a splitter for one input; the first line end that it reads binds the rest.
     pub fn new(format: &Format) -> Self {
         Self { syntax: format.syntax, line_end: None }
     }
@@ -324,7 +324,7 @@ impl Splitter {
     }
 }
 
-/// The offset after the quote that closes a quoted part, `at` being inside it.
+/// Returns the offset after the quote that closes a quoted part, `at` being inside it.
 pub(crate) fn quoted_end(bytes: &[u8], mut at: usize, quote: u8, escape: u8) -> Option<usize> {
     if escape == quote {
         // A doubled quote closes and opens again: for line ends that is the same.
@@ -347,8 +347,8 @@ fn mismatched_marker() -> Step {
     Step::Bad("end-of-copy marker does not match previous newline style", None)
 }
 
-/// The marker in CSV with no line end behind it: PostgreSQL takes it for data, but behind every row
-/// that is sent there is a line end.
+/// The marker in CSV with no line end behind it. PostgreSQL takes it for data, but every row that is
+/// sent has a line end behind it.
 fn unended_marker() -> Step {
     Step::Bad(
         "end-of-copy marker has no line end behind it",

@@ -1,6 +1,6 @@
 //! What became of rows, from the server's answers to the summary.
 
-/// What became of the rows of a load, or of a part of it.
+/// The numbers of what became of the rows of a load, or of some of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fate {
     /// Rows of the inputs.
@@ -14,7 +14,7 @@ pub(crate) struct Fate {
 }
 
 impl Fate {
-    /// That of `read` rows of which COPY has stored so many, and refused none.
+    /// Returns the fate of `read` rows of which COPY stored `inserted` and refused none.
     pub(crate) fn of_copy(read: u64, inserted: u64) -> Self {
         Self { read, inserted, dropped: read.saturating_sub(inserted), rejected: 0 }
     }

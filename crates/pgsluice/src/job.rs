@@ -108,8 +108,8 @@ pub struct SpeedOptions {
     pub threads: Option<usize>,
     /// Bytes for the rows that are waiting to be sent.
     pub memory: usize,
-    /// Fewer rows of a leaf than this travel with those of others through the root, at the end; None for
-    /// as many as the server routes while it begins a COPY.
+    /// A leaf's last rows, if fewer than this, travel with those of others through the root. None lets
+    /// the loader measure it: as many as the server routes in the time of an empty COPY.
     pub few_rows: Option<usize>,
     /// Whether rows are sent in binary where every column has a codec; otherwise all go as they stand in
     /// the input.
@@ -135,11 +135,11 @@ impl Default for SpeedOptions {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SafetyOptions {
-    /// Whether the server is asked about a handful of keys before rows are sent.
+    /// Whether the server is asked about some keys before rows are sent.
     pub self_test: bool,
-    /// Whether leaves that are empty are built anew and swapped in.
+    /// Whether empty leaves are built anew and swapped in.
     pub exchange: bool,
-    /// Whether all rows become visible at once, or none does.
+    /// Whether all rows become visible together, or none does.
     pub atomic: bool,
     /// How long the swap of an exchange, and the commit of several transactions at once, are tried while
     /// others hold locks.
@@ -150,7 +150,7 @@ pub struct SafetyOptions {
     pub max_lag: Option<MaxLag>,
     /// Where the rows go that the server refuses; None if the first of them ends the load.
     pub rejects: Option<Rejects>,
-    /// Names the load in the ledger; one that is there already is taken up. None for a fresh name.
+    /// Names the load in the ledger; a load of that name is resumed. None for a fresh name.
     pub load_id: Option<String>,
     /// The schema of the target in which a ledger is kept, so that the load can be resumed; None for none.
     pub ledger: Option<String>,
@@ -196,18 +196,18 @@ impl Rejects {
 /// How many rows may be rejected before the load ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Most {
-    /// So many.
+    /// This many rows.
     Rows(u64),
-    /// Such a share of the rows that are read, in percent.
+    /// This share of the rows that are read, in percent.
     Percent(f64),
 }
 
 /// How far what follows the server's WAL may be behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MaxLag {
-    /// So many bytes of WAL.
+    /// This many bytes of WAL.
     Bytes(u64),
-    /// So long.
+    /// This long.
     Time(Duration),
 }
 

@@ -1,6 +1,6 @@
 //! A block of memory: rows of one bucket, each with its place in the input.
 //!
-//! All blocks of a load have the same size, so that memory is counted by the block and used again: a
+//! All blocks of a load have the same size, so that memory is counted by the block and used again. A
 //! fresh page costs more than the row that is written to it.
 
 /// Rows that are shorter than this on average fill a block's list of places before its bytes.
@@ -33,13 +33,13 @@ pub struct Block {
 }
 
 impl Block {
-    /// An empty one with room for so many bytes of rows.
+    /// Makes an empty block with room for `bytes` bytes of rows.
     pub fn new(bytes: usize) -> Self {
         let rows = Vec::with_capacity((bytes / BYTES_A_ROW).max(1));
         Self { data: Vec::with_capacity(bytes), rows }
     }
 
-    /// The memory that a block for so many bytes of rows takes.
+    /// Returns the memory that a block for `bytes` bytes of rows takes.
     pub fn memory_for(bytes: usize) -> usize {
         bytes + (bytes / BYTES_A_ROW).max(1) * size_of::<RowAt>()
     }
@@ -71,7 +71,7 @@ impl Block {
         &self.data[start as usize..end as usize]
     }
 
-    /// The rows that lie in these bytes: where each stands, and where it lies.
+    /// Returns the rows that lie in these bytes: the place of each in the input, and in the block.
     pub(super) fn rows_in(&self, start: u32, end: u32) -> impl Iterator<Item = (RowAt, u32, u32)> {
         let first = self.rows.partition_point(|row| row.end <= start);
         let rows = self.rows[first..].iter().take_while(move |row| row.end <= end);

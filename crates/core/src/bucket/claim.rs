@@ -17,7 +17,7 @@ use crate::catalog::NodeId;
 /// A place in the input: a split by its number, and an offset in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mark {
-    /// The split. One that follows the last one stands for its end.
+    /// The split. The split behind the last one stands for its end.
     pub split: u32,
     /// The offset in the split.
     pub offset: u32,
@@ -39,7 +39,7 @@ impl Mark {
 pub struct Span {
     /// The first row.
     pub first: Mark,
-    /// The last row, perhaps the same.
+    /// The last row, which may be the first.
     pub last: Mark,
 }
 
@@ -96,9 +96,10 @@ fn runs(block: &Block) -> impl Iterator<Item = Run<'_>> {
     })
 }
 
-/// The rows of the blocks that follow one another in a bucket, up to those that begin after `last`; those
-/// of the first split in any case. As long as they are no more than `few` each is told apart: where
-/// only the first and the last are known, no range of others can lie between them.
+/// Returns the rows of the blocks that follow one another in a bucket, up to those that begin after
+/// `last`. Those of the first split are always among them. As long as they are no more than `few`, each
+/// has a span of its own. Where only the first and the last are known, no range of others can lie
+/// between them.
 pub(super) fn left_behind<'p>(
     blocks: impl Iterator<Item = &'p Block>,
     last: u32,
@@ -125,7 +126,7 @@ pub(super) fn left_behind<'p>(
 }
 
 impl Reckoning {
-    /// Notes that all rows of a split are routed.
+    /// Marks a split as complete: all of its rows are routed.
     pub(super) fn complete(&mut self, split: u32) {
         self.beyond.insert(split);
         while self.beyond.remove(&self.frontier) {
@@ -133,9 +134,9 @@ impl Reckoning {
         }
     }
 
-    /// What a payload of the rows of `node` in `blocks` claims. `others` are its rows that nobody has
-    /// taken yet; `pending` says of splits that are being routed where rows may still come between
-    /// those that have.
+    /// Returns what a payload of the rows of `node` in `blocks` claims. `others` are its rows that no
+    /// payload has taken yet. `pending` says where rows of splits that are being routed may still come
+    /// between the others.
     pub(super) fn claim(
         &mut self,
         node: NodeId,
@@ -173,7 +174,7 @@ impl Reckoning {
         })
     }
 
-    /// Notes that what a payload claims is known to be so.
+    /// Marks the claim of a payload as known to be committed.
     pub(super) fn land(&mut self, claim: &Claim) {
         if let Some(flights) = self.flights.get_mut(&claim.node) {
             flights.retain(|flight| flight.number != claim.flight);

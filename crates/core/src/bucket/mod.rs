@@ -1,10 +1,31 @@
 //! Bucket: gathers the rows of each node into payloads, within a memory budget.
 //!
-//! A bucket takes the rows of one node in one format. Each thread that routes has a [`Shard`] with
-//! its share of every bucket, and writes rows to it without waiting for the others; their memory
-//! comes from one [`Pool`]. Who takes which payload when is decided by [`Scheduler`]: the fullest first.
-//! What is left of many leaves at the end travels together ([`FEW_ROWS`]). What is in once a payload is
-//! committed, its [`Claim`]s say.
+//! ```text
+//!     routers       Shard 0    Shard 1    Shard 2        one lock each, held for many rows
+//!     node 7 text   [blocks]   [blocks]   [blocks]  \
+//!     node 7 binary [blocks]   [blocks]   [blocks]   >   Scheduler: the fullest -> Payload -> connection
+//!     node 8 text   [blocks]   [blocks]   [blocks]  /
+//!                         Pool of blocks  <---------------------- used again ------'
+//! ```
+//!
+//! 1. A bucket takes the rows of one node in one format. Each router has a [`Shard`] with its share of
+//!    every bucket. Memory comes in blocks of one size from one [`Pool`].
+//! 2. A connection that is free takes the fullest bucket that is worth a COPY. Under memory pressure, or at
+//!    the end of the input, it takes any.
+//! 3. A node has one writer at a time, unless no other work is left. So one leaf alone keeps all
+//!    connections busy.
+//! 4. At the end, remainders of few rows travel together through the root, ordered by leaf ([`FEW_ROWS`]).
+//!    They come from at most 256 leaves, because the server keeps a lock on each.
+//! 5. A payload's [`Claim`]s say which rows are in once it is committed.
+//!
+//! The threshold is measured: each load times three empty COPYs. A payload waits until that cost is at most
+//! an eighth of what its rows take. Waiting costs nothing while input is fast. While it is slow, 64 KiB are
+//! enough. Payloads that are not sorted grow to 4 MiB as the server falls behind.
+//!
+//! A payload is sorted if its leaf has a primary key, or an index that it is replicated or clustered by.
+//! Only binary rows are: by the first sixteen bytes of the key, in payloads of up to a sixteenth of the
+//! memory. More rows then share a page of the index. Only speed depends on this order: without it, rows
+//! keep that of the input.
 
 mod block;
 mod claim;
@@ -24,23 +45,23 @@ pub use pool::Pool;
 pub use shard::{Room, Shard};
 pub use sort::{Column, Order};
 
-/// A payload takes blocks until it has so many bytes, if it is not sorted.
+/// A payload takes blocks until it has this many bytes, if it is not sorted.
 pub const SEALED_BYTES: usize = 4 << 20;
 
 /// Fewer rows than this are not worth a COPY of their own: the remainders of several leaves then
 /// travel through the root, ordered by leaf. Measured with rows of 100 bytes in 800 leaves on two
-/// levels, by the processor time of client and server: 50 rows a leaf take half of it so, 200 take
-/// four fifths, from 400 on it is the same.
+/// levels, by the processor time of client and server. With 50 rows a leaf it takes half, with 200 four
+/// fifths, from 400 on the same.
 pub const FEW_ROWS: usize = 300;
 
-/// However few the rows, so many bytes are worth a COPY of their own.
+/// This many bytes are worth a COPY of their own, however few the rows.
 const FEW_BYTES: usize = 64 << 10;
 
 /// Remainders that travel together are no more than this many bytes.
 const GATHERED_BYTES: usize = 1 << 20;
 
-/// Nor are they of more nodes than this: the server keeps a lock on each until they are committed,
-/// and its table of locks has room for a few thousand.
+/// Nor are they of more nodes than this. The server keeps a lock on each until they are committed, and
+/// its table of locks has room for a few thousand.
 const GATHERED_NODES: usize = 256;
 
 /// How rows are written.
@@ -56,8 +77,8 @@ pub enum Wire {
 #[derive(Debug)]
 pub struct Scheduler {
     nodes: usize,
-    /// Scheduler that are to be taken next, the fullest last. Ranked once for many payloads, so some
-    /// may be empty by now, or too small.
+    /// Buckets that are to be taken next, the fullest last. Ranked once for many payloads, so some may
+    /// be empty by now, or too small.
     ranked: Vec<usize>,
     /// How many connections are writing to each node.
     writers: Vec<u32>,
@@ -70,15 +91,15 @@ pub struct Scheduler {
 /// How large a payload must be, and may become, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Worth {
-    /// With fewer it waits for more rows.
+    /// With fewer bytes it waits for more rows.
     pub least: usize,
-    /// With so many it takes no more.
+    /// With this many it takes no more.
     pub most: usize,
 }
 
 impl Scheduler {
-    /// Scheduler for `nodes` nodes. Remainders of fewer than `few_rows` rows travel together; with 0 each
-    /// node has its own payloads.
+    /// Makes a scheduler for `nodes` nodes. Remainders of fewer than `few_rows` rows travel together;
+    /// with 0 each node has its own payloads.
     pub fn new(nodes: usize, few_rows: usize) -> Self {
         Self { nodes, ranked: Vec::new(), writers: vec![0; nodes], few_rows, reckoning: None }
     }
@@ -90,7 +111,7 @@ impl Scheduler {
         Self { reckoning: Some(Reckoning::default()), ..self }
     }
 
-    /// Notes that all rows of a split are on a shard, or were taken from there.
+    /// Marks a split as complete: all of its rows are on a shard, or were taken from there.
     pub fn complete(&mut self, split: u32) {
         self.reckoning.iter_mut().for_each(|reckoning| reckoning.complete(split));
     }
@@ -100,7 +121,7 @@ impl Scheduler {
         self.few_rows = few_rows;
     }
 
-    /// The number of buckets of so many nodes.
+    /// Returns the number of buckets for `nodes` nodes.
     pub fn count(nodes: usize) -> usize {
         2 * nodes
     }
@@ -131,7 +152,7 @@ impl Scheduler {
         Some(self.close(bucket, worth.most, shards))
     }
 
-    /// What is in `bucket`, however small, if nobody writes to its node.
+    /// Takes the rows of `bucket`, however few, if no connection writes to its node.
     pub fn take_bucket(
         &mut self,
         bucket: usize,
@@ -141,7 +162,7 @@ impl Scheduler {
         (has_rows && self.is_idle(bucket)).then(|| self.close(bucket, SEALED_BYTES, shards))
     }
 
-    /// Notes that a payload is committed.
+    /// Marks a payload as committed.
     pub fn release(&mut self, payload: &Payload) {
         payload.nodes().iter().for_each(|&node| self.writers[node] -= 1);
         if let Some(reckoning) = &mut self.reckoning {
@@ -161,8 +182,8 @@ impl Scheduler {
         self.writers[self.node(bucket)] == 0
     }
 
-    /// A bucket of at least `least` bytes; of several one of the fullest. If `idle`, one whose node
-    /// nobody writes to.
+    /// A bucket of at least `least` bytes; of several one of the fullest. If `idle`, its node has no
+    /// writer.
     fn fullest(
         &mut self,
         least: usize,
@@ -209,8 +230,8 @@ impl Scheduler {
         rows < self.few_rows && bytes < FEW_BYTES
     }
 
-    /// What is in `bucket` and in other small ones of idle nodes, by way of the root; that of `bucket`
-    /// alone if there is no other.
+    /// Takes the rows of `bucket`, and of other small buckets of idle nodes, as one payload through the
+    /// root. If there are no others, it is a payload of `bucket` alone.
     fn gather(&mut self, bucket: usize, shards: &mut [impl DerefMut<Target = Shard>]) -> Payload {
         let wire = self.wire(bucket);
         let first = self.close(bucket, usize::MAX, shards);
@@ -259,7 +280,7 @@ impl Scheduler {
         Payload::new(vec![node], self.wire(bucket), blocks).claiming(claim)
     }
 
-    /// What a payload of `blocks`, which were taken from the shards, claims of `node`.
+    /// Returns what a payload of `blocks`, which were taken from the shards, claims of `node`.
     fn claim(
         &mut self,
         node: NodeId,
@@ -278,7 +299,7 @@ impl Scheduler {
     }
 }
 
-/// What is in a bucket, on all shards.
+/// The contents of a bucket, on all shards.
 #[derive(Clone, Copy, Debug, Default)]
 struct Weight {
     bytes: usize,

@@ -39,7 +39,7 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// The rows of `blocks` in the order of the input, as far as splits tell it: within one, rows
+    /// Makes a payload of the rows of `blocks` in the order of their splits. Within one split they
     /// stand as they were added.
     pub(super) fn new(nodes: Vec<NodeId>, wire: Wire, blocks: Vec<Block>) -> Self {
         let bytes = blocks.iter().map(Block::bytes).sum();
@@ -109,7 +109,8 @@ impl Payload {
         self.nodes.iter().copied().zip(self.shares.iter().copied())
     }
 
-    /// What is in each of the nodes once the payload is committed, if [`super::Scheduler::claiming`].
+    /// Returns the rows of each node that are in once the payload is committed, if
+    /// [`super::Scheduler::claiming`].
     pub fn claims(&self) -> &[Claim] {
         &self.claims
     }
@@ -142,7 +143,7 @@ impl Payload {
         self.rows
     }
 
-    /// What is sent before the rows.
+    /// Returns what is sent before the rows.
     pub fn header(&self) -> &'static [u8] {
         match self.wire {
             Wire::Text => b"",
@@ -150,7 +151,7 @@ impl Payload {
         }
     }
 
-    /// What is sent behind the rows.
+    /// Returns what is sent behind the rows.
     pub fn trailer(&self) -> &'static [u8] {
         match self.wire {
             Wire::Text => b"",

@@ -16,7 +16,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// `budget` bytes of memory, of which so many `buckets` are filled at a time.
+    /// Makes a pool of `budget` bytes for `buckets` buckets that are filled at a time.
     pub fn new(budget: usize, buckets: usize) -> Self {
         // A quarter of the budget may be lost in blocks that have only begun to fill.
         let size = (budget / 4 / buckets.max(1)).clamp(SMALLEST_PART, LARGEST_PART);
@@ -56,7 +56,7 @@ impl Pool {
         }
     }
 
-    /// Whether so much is free that whoever waits for memory may go on.
+    /// Whether enough is free for a thread that waits for memory to go on.
     pub fn is_roomy(&self) -> bool {
         self.used <= self.budget / 16 * 15
     }

@@ -1,4 +1,4 @@
-//! Shard: the rows that one thread has put into buckets and that nobody has taken yet.
+//! Shard: the rows that one thread has put into buckets, until a payload takes them.
 
 use std::collections::VecDeque;
 
@@ -21,8 +21,8 @@ pub struct Shard {
 /// One thread's share of one index.
 #[derive(Debug, Default)]
 pub(super) struct Bucket {
-    /// What is being filled; before the first row it has no room. It lies here, next to the sums, because
-    /// whatever else a row touches is fetched from far away.
+    /// The block that is being filled; before the first row it has no room. It lies here, next to the
+    /// sums, because whatever else a row touches is fetched from far away.
     open: Block,
     pub(super) bytes: usize,
     pub(super) rows: usize,
@@ -43,7 +43,7 @@ impl Bucket {
 }
 
 impl Shard {
-    /// A shard for so many buckets.
+    /// Makes a shard for `buckets` buckets.
     pub fn new(buckets: usize) -> Self {
         Self {
             buckets: (0..buckets).map(|_| Bucket::default()).collect(),
@@ -58,8 +58,8 @@ impl Shard {
         self.buckets.iter().map(|bucket| bucket.bytes).sum()
     }
 
-    /// Room for a row of some `bytes` bytes in `index`; an error is the bytes that a block must have room
-    /// for that is to be supplied first: see [`Self::add_block`].
+    /// Returns room for a row of about `bytes` bytes in `index`. An error is the size of the block that
+    /// must be supplied first: see [`Self::add_block`].
     #[inline]
     pub fn room(&mut self, index: usize, bytes: usize) -> Result<Room<'_>, usize> {
         let room = bytes + ROOM_A_ROW;
@@ -87,28 +87,28 @@ impl Shard {
         self.fullest
     }
 
-    /// Looks anew for the bound, which does not shrink by itself.
+    /// Computes the bound again, which does not shrink by itself.
     pub(super) fn bound(&mut self) {
         self.fullest = self.buckets.iter().map(|bucket| bucket.bytes).max().unwrap_or(0);
     }
 
-    /// What `index` is filling, if nothing is in it: for a row that could not be written it may have
-    /// been supplied, or have grown, beyond measure.
+    /// Takes the open block of `index` if it is empty. It may have been supplied for a row that could
+    /// not be written, or have grown beyond measure for it.
     pub fn take_empty(&mut self, index: usize) -> Option<Block> {
         let open = &mut self.buckets[index].open;
         let is_empty = open.rows().is_empty() && open.memory() > 0;
         is_empty.then(|| std::mem::take(open))
     }
 
-    /// Notes that of the split that is being routed rows from this one on may still come, although others
-    /// behind them have; with None, only those behind all that have come.
+    /// Sets the first place of the current split from which rows may still come, although others behind
+    /// them have. With None, only rows behind all that have come may follow.
     #[inline]
     pub fn expect(&mut self, mark: Option<Mark>) {
         self.expected = mark;
     }
 
-    /// Notes that this row may still come as well, for which there is no room yet. What was expected before
-    /// is to be noted again when there is.
+    /// Marks `row` as pending while we wait for memory. Returns the mark before. It must be set again
+    /// when there is memory.
     pub fn expect_also(&mut self, row: RowAt) -> Option<Mark> {
         let (row, before) = (Mark::of(&row), self.expected);
         self.expected = Some(before.map_or(row, |before| before.min(row)));
@@ -119,7 +119,7 @@ impl Shard {
         self.expected
     }
 
-    /// The memory by which blocks had to grow since this was asked last.
+    /// Returns the memory by which blocks had to grow since the last call.
     #[inline]
     pub fn grown(&mut self) -> usize {
         std::mem::take(&mut self.grown)

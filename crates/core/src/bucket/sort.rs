@@ -1,4 +1,4 @@
-//! Sort: the rows of a payload in the order of an index, as far as the first bytes of its key tell.
+//! Sort: the rows of a payload in the order of an index, by the first bytes of its key.
 //!
 //! Rows that go into an index in its order touch each of its pages once. Nothing depends on the order
 //! being exact, so keys are compared by sixteen bytes that sort as they do, or nearly so.

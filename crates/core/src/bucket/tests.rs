@@ -1,9 +1,9 @@
-//! Who takes which payload when, and what is in it.
+//! Which payload is taken when, and what it holds.
 
 use super::*;
 use crate::catalog::ROOT;
 
-/// Scheduler, and the shard of one thread.
+/// A scheduler, and the shard of one thread.
 struct House {
     buckets: Scheduler,
     shard: Shard,

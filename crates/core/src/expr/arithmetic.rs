@@ -1,7 +1,7 @@
 //! Integers: their limits, and `+ - * / %` over any two widths.
 //!
-//! `int2pl` to `int8mod` of `src/backend/utils/adt/int.c` and `int8.c`, PostgreSQL 13 to 18. What
-//! does not fit, and a division by zero, are errors there, and None here.
+//! `int2pl` to `int8mod` of `src/backend/utils/adt/int.c` and `int8.c`, PostgreSQL 13 to 18. A result
+//! that does not fit, and a division by zero, are errors there, and None here.
 
 use crate::types::KeyType;
 

@@ -14,7 +14,7 @@ pub(super) struct Date {
 const FROM_MARCH: i64 = 730_425;
 
 impl Date {
-    /// The date so many days after 2000-01-01: `j2date`, `src/backend/utils/adt/datetime.c`,
+    /// Returns the date `days` days after 2000-01-01: `j2date`, `src/backend/utils/adt/datetime.c`,
     /// PostgreSQL 13 to 18. None before the year 1 and after the year 9999.
     ///
     /// A year begins in March here, so that a leap day ends it; 400 of them have 146,097 days.

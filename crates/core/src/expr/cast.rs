@@ -1,7 +1,7 @@
 //! Casts among the types that expressions know, without modifiers.
 //!
-//! What the server would refuse (a number that does not fit, text that is no number) is None, and so
-//! are casts to text whose result a setting decides.
+//! A value that the server would refuse is None, such as a number that does not fit or text that is no
+//! number. So are casts to text whose result a setting decides.
 
 use std::io::Write;
 

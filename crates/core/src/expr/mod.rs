@@ -1,10 +1,10 @@
 //! Expressions over the columns of a row, evaluated as PostgreSQL would: what a partition key may
 //! have in place of a column.
 //!
-//! An expression is typed as it is built, and cannot be built of what is not known exactly. What
-//! only some values make doubtful (text that is not ASCII in `lower`), and all that the server
-//! would refuse (an overflow, a division by zero), is left to the server for that row. A function of
-//! each family has its own file; all of them are strict but COALESCE.
+//! An expression is typed as it is built, and cannot be built of what is not known exactly. Some values
+//! are left to the server, for that row. They are doubtful (text that is not ASCII in `lower`), or the
+//! server would refuse them (an overflow, a division by zero). A function of each family has its own
+//! file; all of them are strict but COALESCE.
 
 mod arithmetic;
 mod calendar;
@@ -47,19 +47,19 @@ enum Node {
     Abs(Box<Expr>),
     Truncate(Unit, Box<Expr>),
     Part(Field, Box<Expr>),
-    /// Steps of so many microseconds from an origin.
+    /// Steps of this many microseconds from an origin.
     Bin {
         stride: i64,
         origin: i64,
         of: Box<Expr>,
     },
-    /// A timestamp moved by so many microseconds.
+    /// A timestamp moved by this many microseconds.
     Shift(i64, Box<Expr>),
 }
 
 impl Expr {
-    /// The column at `place` of the input, whose values are read as `ty` says. None of a type that
-    /// expressions do not know.
+    /// The column at `place` of the input, whose values are read as `ty` says. Returns None if
+    /// expressions do not know the type.
     #[must_use]
     pub fn column(place: usize, ty: KeyType) -> Option<Self> {
         Some(Self { ty: unmodified(&ty)?, node: Node::Column { place, ty } })
@@ -100,8 +100,8 @@ impl Expr {
         }
     }
 
-    /// `lower` or `upper` of text in a collation that has no letters but ASCII's, or of text that
-    /// has the same form under every collation.
+    /// Makes `lower` or `upper` of text. Its collation must have no letters but ASCII's, or the text
+    /// must have the same form under every collation.
     #[must_use]
     pub fn case(self, case: Case, ascii_collation: bool) -> Option<Self> {
         let known = ascii_collation || self.is_common_ascii();
@@ -169,7 +169,7 @@ impl Expr {
         self.over(TIMESTAMP, TIMESTAMP, |of| Node::Bin { stride, origin, of }).filter(|_| known)
     }
 
-    /// `AT TIME ZONE` so many seconds east of UTC.
+    /// Makes `AT TIME ZONE`, `east` seconds east of UTC.
     #[must_use]
     pub fn at_time_zone(self, east: i32) -> Option<Self> {
         let (east, to) = match self.ty {
@@ -262,8 +262,8 @@ impl Expr {
         }
     }
 
-    /// Whether its text is made of digits, hyphens and the letters of hexadecimal digits, `true` and
-    /// `false`, whose other case is the same in every language (that of an `i` is not).
+    /// Whether the other case of its text is the same in every language (that of an `i` is not). Such
+    /// texts are digits, hyphens, the letters of hexadecimal digits, `true` and `false`.
     fn is_common_ascii(&self) -> bool {
         match &self.node {
             Node::Cast(_, of) => {

@@ -1,4 +1,4 @@
-//! Functions of text: its case, and pieces of it, counted in the characters of UTF-8.
+//! Functions of text: its case, and substrings of it, counted in the characters of UTF-8.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -42,14 +42,14 @@ pub(super) fn change<'a>(case: Case, text: Value<'a>, scratch: &mut Vec<u8>) -> 
     Some(made)
 }
 
-/// Which piece of a text is cut out.
+/// Which substring of a text is cut out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// `left(text, number)`
     Left,
     /// `right(text, number)`
     Right,
-    /// `substr(text, from)`, `substr(text, from, number)`, and the same as `substring`
+    /// `substr(text, from)`, `substr(text, from, number)`, and both as `substring`
     Substring,
 }
 
@@ -62,7 +62,7 @@ impl Cut {
         }
     }
 
-    /// Where the piece stands; None where the server would refuse it, or its versions differ.
+    /// Returns where the substring is; None where the server would refuse it, or its versions differ.
     pub(super) fn find(self, text: &[u8], first: i64, second: Option<i64>) -> Option<Range<usize>> {
         match self {
             Self::Left => left(text, first),
@@ -104,7 +104,7 @@ fn characters(text: &[u8]) -> i64 {
     text.iter().filter(|byte| begins(byte)).count() as i64
 }
 
-/// Where the character with so many before it begins, or the text ends.
+/// Returns where the character with `characters` before it begins, or the text ends.
 fn offset(text: &[u8], characters: i64) -> usize {
     let Ok(characters) = usize::try_from(characters) else { return 0 };
     // As many bytes are characters at most.
@@ -157,7 +157,7 @@ mod tests {
     }
 
     proptest! {
-        /// The slow twin numbers the characters and asks each whether it is in the piece.
+        /// The slow twin numbers the characters and asks each whether it is in the substring.
         #[test]
         fn pieces_are_made_of_their_characters(
             text in "[a-cä€😀 ]{0,8}",

@@ -183,8 +183,8 @@ pub(super) fn part<'a>(
     }
 }
 
-/// `digits` with the last `scale` of them behind the decimal point; 60 seconds or fewer with a
-/// fraction are told apart from others, because as a float they are a sum.
+/// `digits` with the last `scale` of them behind the decimal point. Up to 60 seconds with a fraction
+/// are told apart from others, because as a float they are a sum.
 struct Number {
     digits: i64,
     scale: u8,
@@ -211,7 +211,7 @@ impl Number {
     }
 }
 
-/// Of the microseconds since midnight, or of a whole day of them.
+/// Takes a field of the microseconds since midnight, or of a whole day of them.
 fn of_clock(field: Field, usecs: i64) -> Option<Number> {
     let seconds = |scale| Number { digits: usecs % USECS_PER_MINUTE, scale, seconds: true };
     Some(match field {

@@ -1,8 +1,8 @@
 //! A value on its way through an expression. Text stays where it is, in the row or in the scratch, as
 //! long as it is only cut.
 //!
-//! The scratch holds one value at a time: whatever puts text there begins it anew. So no function
-//! may keep one operand in it while it evaluates another.
+//! The scratch holds one value at a time: whatever puts text there begins it anew. So no function may
+//! keep one operand there while it evaluates another.
 
 use std::ops::Range;
 
@@ -62,7 +62,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// None of a type that expressions do not know.
+    /// Returns None if expressions do not know the type.
     pub(super) fn of(datum: Datum<'a>) -> Option<Self> {
         match datum {
             Datum::Int(value) => Some(Self::Int(value)),
@@ -72,13 +72,13 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// What `scratch` holds now.
+    /// Returns the text that `scratch` holds now.
     pub(super) fn made(scratch: &[u8]) -> Self {
         Self::Made { start: 0, end: scratch.len() }
     }
 }
 
-/// What `text` is of the type `ty`, if that is certain.
+/// Reads `text` as the type `ty`; None if the value is not certain.
 pub(super) fn read<'a>(ty: &KeyType, text: &'a [u8], scratch: &mut Vec<u8>) -> Option<Value<'a>> {
     let length = match ty.parse(text, scratch)? {
         Datum::Int(value) => return Some(Value::Int(value)),

@@ -1,8 +1,8 @@
 //! Parse: the fields of a row.
 //!
-//! Of rows that are passed through as they stand only the partition keys are looked at, so there
-//! is no second parser for the rest to get wrong; rows that are encoded are read whole. The field
-//! reader of each syntax has a file of its own.
+//! If rows are passed through as they stand, only the partition keys are looked at. So there is no
+//! second parser for the rest to get wrong. Rows that are encoded are read whole. The field reader of
+//! each syntax has a file of its own.
 
 mod csv;
 mod text;
@@ -21,8 +21,8 @@ pub enum Field {
     Null,
     /// The value stands at these offsets of the row as it is.
     Plain(usize, usize),
-    /// The value stands at these offsets of the row, with escapes or quotes in it; once it is decoded,
-    /// at these offsets of the decoded values.
+    /// The value is at these offsets of the row, with escapes or quotes in it. Once it is decoded, it
+    /// is at these offsets of the decoded values.
     Coded(usize, usize),
 }
 
@@ -105,9 +105,9 @@ pub struct Parser {
     wanted: Vec<usize>,
     /// The first fields are wanted, without a gap between them.
     first: bool,
-    /// With this byte begins what does not stand for itself.
+    /// The byte that begins a quote or an escape.
     special: u8,
-    /// That is a quote, and stands for itself only where it is doubled.
+    /// Whether it is a quote, which stands for itself only where it is doubled.
     quotes: bool,
 }
 
@@ -126,8 +126,8 @@ impl Parser {
 
     /// Finds and decodes the wanted fields of `row`, in the order wanted.
     ///
-    /// Their ends are looked for in many bytes at once, and those of the fields before them as well;
-    /// whatever holds a quote or a backslash is read as it is there.
+    /// Their ends are looked for in many bytes together, and those of the fields before them as well. A
+    /// field with a quote or a backslash is read by itself.
     pub fn parse(&self, row: &[u8], into: &mut Fields) {
         self.parse_first(row, into);
         if !self.first {
@@ -178,8 +178,9 @@ impl Parser {
         places.for_each(|place| *place = Field::Missing);
     }
 
-    /// The field that begins at `start` and where the next one begins, if there are quotes around all of
-    /// it and none within it: then the first two of `specials`, counted from `from`, are its own.
+    /// Returns the field that begins at `start` and where the next one begins, if there are quotes
+    /// around all of it and none within it. Then the first two of `specials`, counted from `from`, are
+    /// its own.
     #[inline]
     fn quoted_field(
         &self,
@@ -200,13 +201,13 @@ impl Parser {
         }
     }
 
-    /// Whether what stands at `start`, as long as NULL is, is NULL.
+    /// Whether the text at `start`, as long as NULL is, is NULL.
     #[inline(never)]
     fn is_null(&self, row: &[u8], start: usize) -> bool {
         row[start..].starts_with(&self.format.null)
     }
 
-    /// All fields of `row`, decoded; None is NULL. For header lines.
+    /// All fields of `row`, decoded; None is NULL. Decodes all fields, as header lines need.
     pub fn all(&self, row: &[u8]) -> Vec<Option<Vec<u8>>> {
         let mut values = Vec::new();
         let mut next = Some(0);

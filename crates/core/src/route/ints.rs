@@ -28,7 +28,7 @@ struct Int {
 }
 
 impl Ints {
-    /// `ranges` must be sorted and not overlap. None if they are not such.
+    /// `ranges` must be sorted and not overlap. Returns None if they are not of this kind.
     pub(super) fn of(ranges: &[(Vec<Edge>, Vec<Edge>, NodeId)]) -> Option<Self> {
         let ranges = ranges.iter().map(|(lower, upper, child)| {
             let lower = match lower[..] {
@@ -89,7 +89,7 @@ mod tests {
         Ints::of(&ranges).expect("integers")
     }
 
-    /// Every value around an end against each range in turn.
+    /// Checks every value around an end against each range.
     fn check(ends: &[(Option<i64>, Option<i64>)]) {
         let ints = ints(ends);
         let around = |end: i64| [end.saturating_sub(1), end, end.saturating_add(1)];

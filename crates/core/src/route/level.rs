@@ -11,7 +11,7 @@ use crate::types::{Datum, OwnedDatum};
 /// `PARTITION_MAX_KEYS` in `src/include/pg_config_manual.h`.
 pub(super) const MAX_KEYS: usize = 32;
 
-/// The largest table of hash slots that is laid out; beyond it the children are asked in turn.
+/// The largest table of hash slots that is laid out; beyond it the children are asked one by one.
 const MAX_SLOTS: u64 = 1 << 20;
 
 /// The partitions of one node, made ready for looking up.
@@ -20,7 +20,7 @@ pub(super) enum Level {
     Hash(Hash),
     List(List),
     Range(Range),
-    /// The server must be asked first.
+    /// The server must be asked before the lookup.
     Asked(Box<Level>),
     /// The key has a column that neither side can evaluate for the other.
     Opaque,
@@ -35,7 +35,7 @@ pub(super) struct Hash {
     children: Vec<(u64, u64, NodeId)>,
 }
 
-/// `values` is sorted; each stands with its child.
+/// `values` is sorted; each has its child next to it.
 #[derive(Debug)]
 pub(super) struct List {
     part: Part,

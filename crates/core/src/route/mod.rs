@@ -95,9 +95,9 @@ struct Known<'a> {
 /// A key column or expression in the terms of the parsed row.
 #[derive(Clone, Debug)]
 enum Part {
-    /// Of the row.
+    /// A value of the row.
     Value { source: Source, ty: KeyType },
-    /// Of the server's answers.
+    /// One of the server's answers.
     Answer { index: usize },
 }
 
@@ -111,14 +111,15 @@ enum Source {
 }
 
 impl Router {
-    /// A router for `tree`, to which the parser gives the fields that it needs; no level is built
-    /// before a row meets it.
+    /// Makes a router for `tree`, for a parser that gives the fields that it needs. A level is built
+    /// when a row reaches it.
     pub fn new(tree: Arc<Tree>) -> Self {
         let wanted = wanted_fields(&tree);
         Self::over(tree, wanted)
     }
 
-    /// The same where the parser gives the fields `wanted`, ascending: those needed and perhaps more.
+    /// Makes a router for a parser that gives the fields `wanted`, ascending: those needed and perhaps
+    /// more.
     pub fn over(tree: Arc<Tree>, wanted: Vec<usize>) -> Self {
         let levels = tree.nodes.iter().map(|_| OnceLock::new()).collect();
         let leaves = tree.nodes.iter().map(|node| node.key.is_none()).collect();
@@ -135,7 +136,7 @@ impl Router {
         self.descend(ROOT, None, row, keys, scratch)
     }
 
-    /// Goes on from `node`, where the server was asked, with its answers about `row`.
+    /// Continues from `node`, where the server was asked, with its answers about `row`.
     pub fn resume(
         &self,
         node: NodeId,

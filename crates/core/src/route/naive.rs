@@ -1,7 +1,7 @@
-//! The router's slow and obvious twin: asks every partition in turn whether it takes the key.
+//! The router's slow and obvious twin: asks every partition, one by one, whether it takes the key.
 //!
-//! For tests only in purpose, public so that integration tests and fuzz targets can hold it
-//! against [`super::Router`].
+//! It is for tests only, and public so that integration tests and fuzz targets can compare it with
+//! [`super::Router`].
 
 use crate::catalog::{Bound, Edge, NodeId, Tree};
 use crate::hash::{PARTITION_SEED, combine64};

@@ -1,6 +1,6 @@
 //! Arrays of one dimension: in bytes that sort as arrays do.
 //!
-//! Before each element stands what follows, and so behind the last; a shorter array is below a longer
+//! A mark before each element, and after the last, says what follows. A shorter array is below a longer
 //! one that begins like it, and NULL is above all values.
 
 use super::unquoted::Unquoted;
@@ -27,9 +27,9 @@ pub(super) fn parse(ty: &KeyType, text: &[u8], bytes: &mut Vec<u8>) -> Option<()
     Some(())
 }
 
-/// [`read`] to what `array_recv` takes, in the same file, for elements of the type `oid`: the
-/// dimensions, whether there are NULLs, the type; the length of the dimension and its first place;
-/// the elements.
+/// Encodes what [`read`] reads as `array_recv` takes it, in the same file, for elements of the type
+/// `oid`. It writes the dimensions, whether there are NULLs, the type; the length of the dimension and
+/// its first place; the elements.
 pub(super) fn encode(
     (oid, delimiter): (u32, u8),
     codec: &Codec,

@@ -2,9 +2,9 @@
 
 use super::{bytea, wire};
 
-/// `bit_in` to what `bit_recv` takes, and the same of `varbit`, `src/backend/utils/adt/varbit.c`,
-/// PostgreSQL 13 to 18: the number of bits, and these from the highest on. The server compares the number
-/// with the column's.
+/// Turns what `bit_in` takes into what `bit_recv` takes, and the same for `varbit`:
+/// `src/backend/utils/adt/varbit.c`, PostgreSQL 13 to 18. That is the number of bits, and these from
+/// the highest on. The server compares the number with the column's.
 pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     wire::put_with(field, |field| match text {
         [b'x' | b'X', digits @ ..] => {

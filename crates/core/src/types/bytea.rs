@@ -5,8 +5,8 @@ use super::wire;
 /// `byteain`, `src/backend/utils/adt/varlena.c`, PostgreSQL 13 to 18. The bytes are appended to
 /// `bytes`.
 ///
-/// The blanks that it allows among hexadecimal digits are left to it, and so are escaped spellings
-/// that are not ASCII, because the server's encoding decides on their bytes.
+/// The blanks that it allows among hexadecimal digits are left to it. So are escaped spellings that are
+/// not ASCII, because the server's encoding decides on their bytes.
 pub(super) fn parse(text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
     match text {
         [b'\\', b'x', digits @ ..] => decode_hex(digits, bytes),

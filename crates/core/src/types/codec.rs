@@ -102,7 +102,7 @@ pub enum Codec {
     Array {
         /// The type of the elements.
         oid: u32,
-        /// What parts them.
+        /// The sign between them.
         delimiter: u8,
         /// How they are encoded.
         element: Box<Codec>,
@@ -116,8 +116,8 @@ pub enum Codec {
 }
 
 impl Codec {
-    /// Appends the field as COPY BINARY has it: its length in four bytes, then its value. None where
-    /// it is not proven that this is what the server's input function makes of `text`: then `field`
+    /// Appends the field as COPY BINARY has it: its length in four bytes, then its value. Returns None
+    /// where this is not proven to be what the server's input function makes of `text`. Then `field`
     /// may hold a part of it behind its old end.
     ///
     /// `text` need not be valid in UTF-8, the server's encoding: the server looks.

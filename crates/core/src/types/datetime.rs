@@ -1,9 +1,9 @@
-//! date, timestamp and timestamptz: the infinities as the server writes them, and the ISO spellings
-//! with a four-digit year, which the server reads the same under every DateStyle (`DecodeDateTime` and what it calls,
-//! `src/backend/utils/adt/datetime.c`, PostgreSQL 13 to 18).
+//! date, timestamp and timestamptz, as the server reads them under every DateStyle. These are the
+//! infinities as it writes them, and the ISO spellings with a four-digit year. Source: `DecodeDateTime`
+//! and what it calls, `src/backend/utils/adt/datetime.c`, PostgreSQL 13 to 18.
 //!
-//! What the server would round, roll over or look up (more digits than the type keeps, second 60,
-//! hour 24, zone names) is left to the server.
+//! The server keeps values that it would round, roll over or look up: more digits than the type has,
+//! second 60, hour 24, zone names.
 
 use super::{digits, wire};
 
@@ -19,8 +19,8 @@ pub(super) fn parse_date(text: &[u8]) -> Option<i64> {
     }
 }
 
-/// The microseconds from 2000-01-01 of a date, or of a date and a time without a zone; the infinities
-/// are the ends of the 64-bit range.
+/// Returns the microseconds from 2000-01-01 of a date, or of a date and a time without a zone. The
+/// infinities are the ends of the 64-bit range.
 pub(super) fn parse_timestamp(text: &[u8], precision: u8) -> Option<i64> {
     if let Some(end) = infinity(text) {
         return Some(end);
@@ -58,7 +58,7 @@ pub(super) fn encode_timestamp(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// The same for `timestamptz_recv`.
+/// Encodes for `timestamptz_recv` in the same way.
 #[inline(never)]
 pub(super) fn encode_timestamptz(
     text: &[u8],

@@ -65,8 +65,8 @@ pub(super) fn word(text: &[u8]) -> u64 {
     u64::from(*first) << (8 * (text.len() - 1)) | middle | u64::from(*last)
 }
 
-/// The highest bit of each byte of a word that is `byte`, up to the lowest such byte; above that others
-/// may be set as well.
+/// Returns the highest bit of each byte of a word that is `byte`, up to the lowest such byte. Above
+/// that, other bits may be set as well.
 #[inline]
 pub(super) fn lowest(byte: u8, word: u64) -> u64 {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);

@@ -1,8 +1,8 @@
-//! The values within arrays and ranges, other than such that hold values themselves: in bytes that
-//! stand one behind the other, and that sort as the values do, one after the other.
+//! The values within arrays and ranges, except values that hold values themselves. Their bytes follow
+//! one another, and sort as the values do.
 //!
-//! Integers are as wide as their datums, the sign bit turned around; strings end with two zeros, and a
-//! zero within them is followed by [`ESCAPED`]; all else knows where it ends.
+//! Integers are as wide as their datums, with the sign bit inverted. Strings end with two zeros, and a
+//! zero within them is followed by [`ESCAPED`]. All others know where they end.
 
 use super::unquoted::Unquoted;
 use super::{Datum, KeyType, Network, bytea, mac, numeric};
@@ -105,7 +105,7 @@ pub(super) fn take_int(bytes: &mut &[u8]) -> i64 {
     i64::from_be_bytes(take(bytes)) ^ i64::MIN
 }
 
-/// Takes so many bytes; zeros, where there are fewer.
+/// Takes `N` bytes; zeros, where there are fewer.
 pub(super) fn take<const N: usize>(bytes: &mut &[u8]) -> [u8; N] {
     match bytes.split_first_chunk() {
         Some((value, rest)) => {

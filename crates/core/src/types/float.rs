@@ -5,8 +5,8 @@
 use super::wire;
 use crate::hash;
 
-/// What `float8in` (`src/backend/utils/adt/float.c`, PostgreSQL 13 to 18) makes of blanks, a sign and
-/// a decimal number, or of the words for no number and for the infinities.
+/// Reads what `float8in` (`src/backend/utils/adt/float.c`, PostgreSQL 13 to 18) takes. That is blanks,
+/// a sign and a decimal number, or the words for no number and for the infinities.
 ///
 /// Hexadecimal digits, subnormal numbers and what does not fit are left to the server.
 pub(super) fn parse_float8(text: &[u8]) -> Option<i64> {
@@ -48,7 +48,7 @@ pub(super) fn encode8(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// The same for `float4recv`.
+/// Encodes for `float4recv` in the same way.
 pub(super) fn encode4(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     let value = read_float4(text)?;
     wire::put4(if value.is_nan() { NAN4 } else { value.to_bits() }, field);

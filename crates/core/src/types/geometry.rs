@@ -1,6 +1,6 @@
-//! The geometric types, spelled as the server writes them: to the coordinates that their receive
-//! functions take, `src/backend/utils/adt/geo_ops.c`, PostgreSQL 13 to 18, which order and refuse as the
-//! input functions do.
+//! The geometric types, spelled as the server writes them, as the coordinates that their receive
+//! functions take. These order and refuse as the input functions do: `src/backend/utils/adt/geo_ops.c`,
+//! PostgreSQL 13 to 18.
 
 use super::{float, wire};
 

@@ -38,7 +38,7 @@ pub(super) fn encode2(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// The same for `int4recv`.
+/// Encodes for `int4recv` in the same way.
 #[inline(never)]
 pub(super) fn encode4(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     let value = parse(text, i32::MIN.into(), i32::MAX.into())?;
@@ -46,7 +46,7 @@ pub(super) fn encode4(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// The same for `int8recv` (`src/backend/utils/adt/int8.c`).
+/// Encodes for `int8recv` (`src/backend/utils/adt/int8.c`) in the same way.
 #[inline(never)]
 pub(super) fn encode8(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     wire::put8(parse(text, i64::MIN, i64::MAX)? as u64, field);
@@ -61,7 +61,7 @@ pub(super) fn encode_oid(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
 
 /// What `oidin` (`src/backend/utils/adt/oid.c`, PostgreSQL 13 to 18) makes of blanks and plain digits.
 ///
-/// With a sign it may wrap around, and from version 16 on a zero in front means octal.
+/// A number with a sign may wrap around, and from version 16 on a zero in front means octal.
 pub(super) fn parse_oid(text: &[u8]) -> Option<i64> {
     match text.trim_ascii() {
         digits @ ([b'0'] | [b'1'..=b'9', ..]) => parse(digits, 0, u32::MAX.into()),
@@ -89,8 +89,8 @@ fn magnitude(mut digits: &[u8]) -> Option<u64> {
 
 /// `hashint8extended`, `src/backend/access/hash/hashfunc.c`, PostgreSQL 13 to 18.
 ///
-/// Made to give what `hashint2extended`, `hashint4extended` and (for 0 and 1) `hashcharextended`
-/// give for an equal value, so it serves them all; `hashoidextended` too, of an unsigned value.
+/// Gives what `hashint2extended`, `hashint4extended` and (for 0 and 1) `hashcharextended` give for an
+/// equal value, so it serves them all. It also serves `hashoidextended`, of an unsigned value.
 #[inline]
 pub(super) fn hash_extended(value: i64, seed: u64) -> u64 {
     let low = value as u32;

@@ -1,5 +1,5 @@
-//! interval: its fields in the order of their size, spelled as IntervalStyle `postgres` does, where
-//! neither that setting nor rounding can matter; as one span of time.
+//! interval, as one span of time. Its fields stand in the order of their size, spelled as IntervalStyle
+//! `postgres` does, where neither that setting nor rounding can matter.
 
 use super::datetime::{ALL_DIGITS, USECS_PER_DAY, USECS_PER_SECOND, parse_fraction};
 use super::{integer, wire};
@@ -33,7 +33,7 @@ pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// What an interval keeps apart.
+/// The fields of an interval.
 #[derive(Default)]
 struct Fields {
     months: i32,
@@ -99,7 +99,7 @@ impl Unit {
     }
 }
 
-/// So few digits that no field can overflow.
+/// It has so few digits that no field can overflow.
 fn parse_number(word: &[u8]) -> Option<i32> {
     let digits = (1..=7).contains(&word.len()) && word.iter().all(u8::is_ascii_digit);
     digits.then(|| word.iter().fold(0, |value, digit| value * 10 + i32::from(digit - b'0')))

@@ -25,13 +25,14 @@ impl<'a> Json<'a> {
         found
     }
 
-    /// Reads `word`, which stands here or not at all.
+    /// Reads `word`, which must be next.
     pub(super) fn word(&mut self, word: &[u8]) -> Option<()> {
         self.0 = self.0.strip_prefix(word)?;
         Some(())
     }
 
-    /// Reads a number: `json_lex_number`. What may not stand behind it no value's end accepts.
+    /// Reads a number: `json_lex_number`. A character that must not follow it is refused where the
+    /// value ends.
     pub(super) fn number(&mut self) -> Option<&'a [u8]> {
         let text = self.0;
         let rest = text.strip_prefix(b"-").unwrap_or(text);

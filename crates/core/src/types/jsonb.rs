@@ -1,8 +1,8 @@
 //! jsonb: in bytes that sort as the server sorts them where strings sort by their bytes.
 //!
-//! Each value is its kind and what it holds: a string ends with a zero; an array or object tells how many
-//! values or pairs there are, and these follow, a pair's key first, as a string. A value that is neither
-//! stands in an array that says so.
+//! Each value is its kind and its content. A string ends with a zero. An array or object says how many
+//! values or pairs there are, and these follow, a pair's key first, as a string. A value that is
+//! neither an array nor an object stands in an array with a mark for that.
 
 use std::cmp::Ordering;
 
@@ -26,7 +26,7 @@ const NO_SCALAR: u8 = 1;
 const ARRAY_FLAG: u64 = 0x4000_0000;
 const OBJECT_FLAG: u64 = 0x2000_0000;
 
-/// Of the binary form.
+/// The version of the binary form.
 const VERSION: u8 = 1;
 
 /// Limits on the work for one row; what is beyond them is left to the server.

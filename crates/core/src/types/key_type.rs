@@ -88,13 +88,13 @@ pub enum KeyType {
     },
     /// `timestamp with time zone`
     ///
-    /// The caller vouches for the session reading `Z` as UTC, as it does under every
-    /// `timezone_abbreviations` that PostgreSQL ships (unless, from version 18 on, its own time zone
-    /// is abbreviated so).
+    /// The caller vouches for the session reading `Z` as UTC. It does under every
+    /// `timezone_abbreviations` that PostgreSQL ships, unless, from version 18 on, its own time zone is
+    /// abbreviated so.
     Timestamptz {
         /// Digits of a second's fraction, 0 to 6; 6 where none are declared.
         precision: u8,
-        /// The session's time zone in seconds east of UTC, if its offset is one and always the same.
+        /// The session's time zone in seconds east of UTC, if its offset is constant.
         zone: Option<i32>,
     },
     /// `jsonb`; its order is that of a database whose collation sorts by bytes.
@@ -227,7 +227,7 @@ impl KeyType {
     /// `hashint8extended`, `hashoidextended`, `hashnameextended` of
     /// `src/backend/access/hash/hashfunc.c`, `time_hash_extended`, `timestamp_hash_extended`,
     /// `uuid_hash_extended`, `hashtextextended`, `hashbpcharextended`, `hashvarlenaextended`,
-    /// `hashmacaddrextended` and `hashmacaddr8extended`, PostgreSQL 13 to 18; in 18 boolean, date,
+    /// `hashmacaddrextended` and `hashmacaddr8extended`, PostgreSQL 13 to 18. In 18 boolean, date,
     /// timestamptz and bytea have functions of their own that give the same. The strings' are those of
     /// a deterministic collation. The others are named where they stand.
     #[inline]

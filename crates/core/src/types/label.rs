@@ -17,7 +17,7 @@ struct Table {
     oids: Vec<u32>,
 }
 
-/// The same for the same labels.
+/// Shows equal tables alike, whatever the order of the map.
 impl fmt::Debug for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut labels: Vec<_> = self.places.iter().collect();

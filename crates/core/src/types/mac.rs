@@ -43,7 +43,7 @@ pub(super) fn encode8(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     wire::put_with(field, |field| parse8(text, field))
 }
 
-/// Groups of so many digits, all parted by the same sign.
+/// Decodes groups of these numbers of digits, all parted by the same sign.
 fn decode_groups(mut text: &[u8], groups: &[usize], bytes: &mut Vec<u8>) -> Option<()> {
     let separator = text.get(groups[0]).copied();
     if groups.len() > 1 && !matches!(separator, Some(b':' | b'-' | b'.')) {
@@ -66,7 +66,7 @@ mod tests {
 
     type Parse = fn(&[u8], &mut Vec<u8>) -> Option<()>;
 
-    /// What is read behind a byte that is there already.
+    /// Reads a text behind a byte that is there already.
     fn read(parse: Parse, text: &str) -> Option<Vec<u8>> {
         let mut bytes = vec![7];
         parse(text.as_bytes(), &mut bytes)?;

@@ -1,11 +1,11 @@
-//! The types that are understood natively, as PostgreSQL 13 to 18 has them: as keys, from text and
-//! binary to datum, order and hash ([`KeyType`]), and as columns, from text to binary ([`Codec`]). One file
-//! for each family of types; here the types' common face.
+//! The types that are understood natively, as PostgreSQL 13 to 18 has them. As keys they are read from
+//! text and binary to datum, order and hash ([`KeyType`]), as columns from text to binary ([`Codec`]).
+//! One file for each family of types; here the types' common face.
 //!
-//! A text is turned into a datum only where the result is proven to be what the server's own input
-//! function gives, whatever DateStyle, IntervalStyle, locale or version. Everything else is `None`:
-//! also what the server will refuse, because it is the server that words the error. What is encoded the
-//! server may refuse yet, where its receive function looks at it as its input function does.
+//! A text becomes a datum only where this is proven to be what the server's own input function gives,
+//! under any DateStyle, IntervalStyle, locale or version. Everything else is `None`: also what the
+//! server will refuse, because it is the server that words the error. The server may refuse an encoded
+//! value yet, if its receive function checks it as its input function does.
 
 mod array;
 mod bit;

@@ -12,8 +12,8 @@ const FAMILY_4: u8 = 2;
 const FAMILY_6: u8 = 3;
 
 /// An `inet` or `cidr`, in the order of `network_cmp_internal`, `src/backend/utils/adt/network.c`,
-/// PostgreSQL 13 to 18: version 4 first, then by the bits that both networks have, then the wider
-/// network first, then by all bits.
+/// PostgreSQL 13 to 18. That is version 4 first, then by the bits that both networks have, then the
+/// wider network first, then by all bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
     v6: bool,

@@ -1,7 +1,8 @@
 //! numeric: in bytes that sort as the numbers do, whatever their scale.
 //!
-//! A kind, the weight of the first digit, the digits of base 10,000 without zeros at either end, an end;
-//! all but the kind inverted for a negative number. The end also parts it from what stands behind it.
+//! It is a kind, the weight of the first digit, the digits of base 10,000 without zeros at either end,
+//! and an end. For a negative number all but the kind are inverted. The end also separates it from the
+//! bytes behind it.
 
 mod binary;
 
@@ -40,8 +41,9 @@ struct Decimal<'a> {
     exponent: i32,
 }
 
-/// `numeric_in`, `src/backend/utils/adt/numeric.c`, PostgreSQL 13 to 18: a decimal number with or without
-/// an exponent, `NaN`, or an infinity (from version 14 on; before, the server refuses it anywhere).
+/// Reads what `numeric_in` takes, `src/backend/utils/adt/numeric.c`, PostgreSQL 13 to 18. That is a
+/// decimal number with or without an exponent, `NaN`, or an infinity (from version 14 on; before, the
+/// server refuses it anywhere).
 ///
 /// The number is appended to `bytes`. What would have to be rounded, and what does not fit, is left
 /// to the server. `trim_ascii` takes all that C's `isspace` takes but the vertical tab.

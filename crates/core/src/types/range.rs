@@ -1,7 +1,8 @@
 //! The built-in range types: in bytes that sort as ranges do.
 //!
-//! Whether there is anything in it; whether it has a lower bound, its value, whether that is exclusive;
-//! whether it has no upper bound, its value, whether that is inclusive.
+//! They say whether it is empty, and describe its bounds. For the lower bound: whether there is one,
+//! its value, whether it is exclusive. For the upper one: whether there is none, its value, whether it
+//! is inclusive.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -203,8 +204,8 @@ fn infinite(side: Side) -> u8 {
     (side == Side::Upper).into()
 }
 
-/// Behind the value of a bound: of two with the same value the wider is the lower one of lower bounds,
-/// the upper one of upper bounds.
+/// Returns the byte behind the value of a bound. Of two bounds with the same value the wider is the
+/// lower one of lower bounds, the upper one of upper bounds.
 fn bracket(side: Side, inclusive: bool) -> u8 {
     (inclusive == (side == Side::Upper)).into()
 }

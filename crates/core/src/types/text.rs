@@ -1,11 +1,11 @@
-//! text, varchar, bpchar, name and "char": lengths in characters or bytes, and the blanks at the end of
-//! a bpchar that count neither in its order nor in its hash.
+//! text, varchar, bpchar, name and "char". Lengths are in characters or bytes, and the blanks at the
+//! end of a bpchar count neither in its order nor in its hash.
 
 use super::{digits, wire};
 
-/// The text itself, which `textrecv`, `varcharrecv`, `bpcharrecv`, `json_recv`, `enum_recv` and the
-/// like, PostgreSQL 13 to 18, do with what their input functions do: they check its encoding, its length
-/// and what else the type demands, and cut it or fill it up.
+/// The text itself, for `textrecv`, `varcharrecv`, `bpcharrecv`, `json_recv`, `enum_recv` and the like,
+/// PostgreSQL 13 to 18. They treat it as their input functions do. They check its encoding, its length
+/// and other demands of the type, and cut it or fill it up.
 #[inline(never)]
 pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     if text.len() > 8 {
@@ -21,9 +21,9 @@ pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// What `bpcharrecv` takes for a type with a length, `src/backend/utils/adt/varchar.c`, PostgreSQL 13 to 18:
-/// the text without its trailing blanks, which the server adds again up to the length. Where it is
-/// too long it is so without them as well: only blanks are cut off.
+/// Encodes for `bpcharrecv` of a type with a length, `src/backend/utils/adt/varchar.c`, PostgreSQL 13
+/// to 18: the text without its trailing blanks. The server adds them again up to the length. Where it
+/// is too long it is so without them as well: only blanks are cut off.
 #[inline]
 pub(super) fn encode_padded(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     encode(without_trailing_blanks(text), field)
@@ -38,8 +38,8 @@ pub(super) fn encode_xml(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     encode(text, field)
 }
 
-/// Whether there is a zero in it, which no text of the server has: looked for in eight bytes at a time, as
-/// texts are short.
+/// Whether there is a zero in it, which no text of the server has. It looks at eight bytes at a time,
+/// as texts are short.
 #[inline]
 pub(super) fn has_zero(text: &[u8]) -> bool {
     let Some(last) = text.last_chunk() else { return text.contains(&0) };
@@ -69,8 +69,8 @@ pub(super) fn parse_name(text: &[u8]) -> Option<&[u8]> {
 
 /// `charin`, `src/backend/utils/adt/char.c`, PostgreSQL 13 to 18, for at most one ASCII character.
 ///
-/// Of more it takes the first byte, or from version 16 on an octal number. The sign of other bytes,
-/// and with it their hash, depends on the server's machine.
+/// It takes the first byte of more, or from version 16 on an octal number. The sign of other bytes, and
+/// with it their hash, depends on the server's machine.
 pub(super) fn parse_char(text: &[u8]) -> Option<i64> {
     match *text {
         [] => Some(0),

@@ -41,8 +41,8 @@ fn parse_of_day(text: &[u8], precision: u8) -> Option<(i64, &[u8])> {
     (usecs <= USECS_PER_DAY).then_some((usecs, rest))
 }
 
-/// A time in a zone so many seconds west of UTC, in the order of `timetz_cmp_internal`: by the time
-/// in UTC, then by the zone.
+/// Returns a time in a zone `west` seconds west of UTC, in the order of `timetz_cmp_internal`: by the
+/// time in UTC, then by the zone.
 pub(super) fn zoned(usecs: i64, west: i32) -> i128 {
     let utc = i128::from(usecs) + i128::from(west) * i128::from(USECS_PER_SECOND);
     utc << 32 | i128::from(west as u32 ^ 1 << 31)

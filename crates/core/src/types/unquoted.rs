@@ -1,5 +1,5 @@
-//! What remains of a string without its quotes and escapes. Short ones, nearly all, need no memory of
-//! their own.
+//! The rest of a string without its quotes and escapes. Short ones, nearly all, need no memory of their
+//! own.
 
 /// A string of bytes, on the stack while it is short.
 pub(super) struct Unquoted {

@@ -100,7 +100,7 @@ const fn hex_table() -> [u32; 256] {
 mod tests {
     use super::parse;
 
-    /// Each byte at each place, beside the slow reader.
+    /// Compares each byte at each place with the slow reader.
     #[test]
     fn as_written_is_read_as_any_other() {
         let text = *b"a0eebc99-9C0B-4ef8-bb6d-6bb9bd380a11";

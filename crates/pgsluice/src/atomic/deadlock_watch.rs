@@ -1,5 +1,5 @@
-//! The watch: a connection that waits for rows of another one of the same load would wait for ever, since
-//! that one waits for it in the client, of which the server knows nothing.
+//! Looks for deadlocks that the server cannot see. A connection may wait for a row of another
+//! connection of the same load, which in turn waits for it in the client.
 
 use std::time::Duration;
 

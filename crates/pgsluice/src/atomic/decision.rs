@@ -1,6 +1,6 @@
 //! The decision on prepared transactions: all are committed, or all are rolled back.
 //!
-//! It is the mark in the ledger that the load is finished. From then on whoever finds one of them
+//! It is the mark in the ledger that the load is finished. From then on any run that finds one of them
 //! commits it: this run, or the next of the same load.
 
 use std::sync::atomic::Ordering::Relaxed;
@@ -26,7 +26,7 @@ use crate::testing::failpoint::failpoint;
 /// How long it is tried to roll back what is prepared.
 const ROLLBACK_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// The same where somebody has pressed Ctrl-C and waits.
+/// How long it is tried after Ctrl-C, when a person waits.
 const BRIEFLY: Duration = Duration::from_millis(500);
 
 /// Between two tries.

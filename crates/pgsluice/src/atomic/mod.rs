@@ -1,14 +1,30 @@
-//! All or nothing: each connection holds one transaction for all of its rows, until all rows are there.
+//! All or nothing: each connection holds one transaction for all of its rows, until all rows are sent.
 //!
 //! ```text
-//!     connections       rows, constraints  ->  ready      ->  COMMIT, or PREPARE TRANSACTION  ->  end
-//!     the load    all are ready, and every row is counted  ->  go
-//!     decision     readers held off, the load marked as finished  ->  COMMIT PREPARED of each
+//!     connections   rows, constraints -> ready           PREPARE TRANSACTION
+//!     the load                 all ready, rows counted -> go
+//!     decision           readers held off -> load marked as finished -> COMMIT PREPARED
 //! ```
 //!
-//! With one connection its own COMMIT also marks the load as finished. With several, nobody prepares before
-//! all are ready, so that whoever still waits for a lock waits for a session: `deadlock_watch` sees it if that is
-//! one of the load's own.
+//! 1. Each connection sends its payloads in one transaction (`sink::held`), each behind a savepoint where
+//!    rows may be rejected. It writes no receipts: the mark that the load is finished says all.
+//! 2. A connection is ready when its rows are sent and no constraint is left to check.
+//! 3. When all are ready and the sums agree, the load says *go*. With one connection, its COMMIT also marks
+//!    the load as finished. With several, each prepares its transaction.
+//! 4. A session asks for ACCESS EXCLUSIVE on the root, which holds off new readers (`reader_barrier`).
+//! 5. The mark in the ledger is the decision, in a transaction of its own (`decision`). From then on any
+//!    run that finds one of the load's prepared transactions commits it.
+//! 6. Rollback first ends the attempt in the ledger (`ledger::settle`). Commit is an UPDATE conditional on
+//!    that attempt. Exactly one of the two can succeed.
+//!
+//! Prepared transactions keep the fence's lock. The next run takes it exclusively, so by then it has
+//! settled all of them, and those that were about to prepare. A living load holds a lock that keeps other
+//! runs away, but correctness does not depend on it.
+//!
+//! No connection prepares before all are ready. So one that waits for a lock waits for a session. Once
+//! a second `deadlock_watch` asks the server whether that is one of this load's own, directly or
+//! through others. The server cannot see this deadlock, because one of the two waits in the client.
+//! Then the next attempt uses one connection.
 
 pub(crate) mod deadlock_watch;
 pub(crate) mod decision;
@@ -43,13 +59,13 @@ pub(crate) struct Atomic {
     lock_session: Mutex<Option<Client>>,
 }
 
-/// What is known of the commit of all rows.
+/// How far the commit of all rows has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Decision {
     /// It was not asked for, or refused.
     #[default]
     Open,
-    /// It was asked for, and nobody has answered.
+    /// It was asked for, and there is no answer yet.
     Asked,
     Committed,
 }
@@ -58,7 +74,7 @@ pub(crate) enum Decision {
 struct State {
     /// Connections that are at work, by the server's number for each.
     sessions: Vec<i32>,
-    /// How many connections have begun, have sent their rows, have ended as they should, and are gone.
+    /// How many connections have begun, are ready, have ended their transactions, and have left.
     begun: usize,
     ready: usize,
     ended: usize,
@@ -76,7 +92,7 @@ impl Atomic {
         Self { connections, ..Self::default() }
     }
 
-    /// Notes, until it is dropped, that a connection is at work; its number.
+    /// Counts a connection as at work until the returned value, its place in the load, is dropped.
     pub(crate) fn enter(&self) -> Part<'_> {
         let mut state = self.state.lock();
         state.begun += 1;
@@ -154,10 +170,10 @@ impl Atomic {
     }
 }
 
-/// One connection's part in it.
+/// One connection's place in it.
 pub(crate) struct Part<'a> {
     atomic: &'a Atomic,
-    /// From 1.
+    /// Its number among the connections, from 1.
     pub(crate) number: usize,
     /// The database, as prepared transactions are named after it.
     pub(crate) database: u32,
@@ -169,13 +185,13 @@ impl Part<'_> {
         self.atomic.connections == 1
     }
 
-    /// Notes by which numbers the server knows the session and its database.
+    /// Records by which numbers the server knows the session and its database.
     pub(crate) fn is_session(&mut self, (pid, database): (i32, u32)) {
         self.atomic.state.lock().sessions.push(pid);
         self.database = database;
     }
 
-    /// Notes that all rows are sent, and nothing is left that could refuse them.
+    /// Marks this connection as ready: all rows are sent, and no check is left that could refuse them.
     pub(crate) fn is_ready(&self, committed: Committed) {
         let mut state = self.atomic.state.lock();
         state.ready += 1;
@@ -193,17 +209,17 @@ impl Part<'_> {
         state.go
     }
 
-    /// Notes that a transaction is to be prepared.
+    /// Records the name of a transaction before it is prepared.
     pub(crate) fn prepares(&self, name: String) {
         self.atomic.state.lock().prepared.push(name);
     }
 
-    /// Notes that it is, or that there was nothing to prepare.
+    /// Marks this connection as ended: its transaction is prepared, or there was nothing to prepare.
     pub(crate) fn is_prepared(&self) {
         self.atomic.state.lock().ended += 1;
     }
 
-    /// Notes how the only transaction ends.
+    /// Records how the only transaction ends.
     pub(crate) fn set_decision(&self, decision: Decision) {
         self.atomic.set_decision(decision);
     }

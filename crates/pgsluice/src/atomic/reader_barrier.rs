@@ -1,11 +1,11 @@
-//! The reader_barrier: while the transactions of a load are committed one after the other, nobody begins to read
-//! its table.
+//! The reader barrier: while the transactions of a load are committed one after the other, no other
+//! session begins to read its table.
 //!
 //! A session asks for the table for itself. It cannot get it while transactions are prepared, which
-//! keep their locks; but whoever comes after waits behind it. Once it waits for nobody else but loads,
-//! all who could still read are held off. Until then it makes others wait, and must not do so for long.
-//! From then on it stays for as long as the commits take, since a part of the rows would be seen without
-//! it; only if this program dies does the server let readers pass.
+//! keep their locks; but sessions that come later wait behind it. Once it waits only for loads, all
+//! sessions that could still read are held off. Until then it makes others wait, and must not do so for
+//! long. From then on it stays for as long as the commits take, because without it readers would see a
+//! part of the rows. Only if this program dies does the server let readers pass.
 
 use std::pin::pin;
 use std::time::{Duration, Instant};
@@ -36,12 +36,12 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// Who asks for the table, and who looks whether that is enough.
+/// Holds new readers off: what it needs to ask for the table, and to see whether that is enough.
 pub(crate) struct ReaderBarrier<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) target: &'a Target,
     pub(crate) control: &'a Control,
-    /// In no transaction.
+    /// It is in no transaction.
     pub(crate) lock_session: &'a Client,
     pub(crate) ledger: &'a Ledger,
     /// How long it is tried.
@@ -49,7 +49,7 @@ pub(crate) struct ReaderBarrier<'a> {
 }
 
 impl ReaderBarrier<'_> {
-    /// Does `work` while nobody begins to read.
+    /// Does `work` while no other session begins to read.
     pub(crate) async fn behind<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
         let client = connect::connect_for_own(self.target).await?;
         client.batch_execute(&[sql::NO_LOCK_TIMEOUT, two_phase::LIMITED].join(";")).await?;

@@ -1,5 +1,5 @@
-//! Route, encode and bucket, for one thread: each row of a split to the bucket of its node, in binary
-//! if it can be, otherwise as it stands in the input.
+//! Routes, encodes and buckets, for one thread. Each row of a split goes to the bucket of its node, in
+//! binary if it can be, otherwise as it stands in the input.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -22,7 +22,7 @@ pub(crate) struct Bucketing<'p> {
     /// If earlier runs of the load have loaded rows.
     resumed: Option<&'p Ledger>,
     counts: Counts,
-    /// Of a row that the server was asked about.
+    /// The fields of a row that the server was asked about.
     fields: Fields,
     scratch: Scratch,
     /// Why it is not known of a row whether it is in.
@@ -30,7 +30,7 @@ pub(crate) struct Bucketing<'p> {
 }
 
 impl<'p> Bucketing<'p> {
-    /// By `plan`; rows that `ledger` says are in are left out.
+    /// Makes the bucketing of `plan`, which leaves out rows that `ledger` says are in.
     pub(crate) fn new(plan: &'p Plan, ledger: Option<&'p Ledger>) -> Self {
         Self {
             plan,
@@ -42,7 +42,8 @@ impl<'p> Bucketing<'p> {
         }
     }
 
-    /// Adds all rows of a split. While the server is asked about some, others may take what is there.
+    /// Adds all rows of a split. While the server is asked about some rows, connections may take the
+    /// others.
     pub(crate) fn split(
         &mut self,
         split: &Split,
@@ -111,12 +112,12 @@ impl<'p> Bucketing<'p> {
         }
     }
 
-    /// Rows that were in, so far.
+    /// Returns how many rows were in, so far.
     pub(crate) fn rows_already(&self) -> u64 {
         self.counts.rows_already()
     }
 
-    /// What was counted, with the rows that the server has answered about.
+    /// Returns the counts, with the rows that the server has answered about.
     pub(crate) fn tally(self, answered: BTreeMap<Answered, u64>) -> Tally {
         self.counts.tally(answered)
     }

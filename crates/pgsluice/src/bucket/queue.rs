@@ -1,10 +1,14 @@
-//! Between the threads that fill the buckets and the connections that empty them.
+//! Queue: between the threads that fill the buckets and the connections that empty them.
 //!
-//! Each thread that fills has a shard of its own behind a lock, which it keeps for many rows and
-//! lends between them to whoever wants to take from it; no lock is taken for a row. Whoever fills
-//! waits while the memory is used up; whoever empties waits while no payload is worth a COPY.
+//! 1. Each thread that fills has a shard of its own behind a lock. It keeps the lock for many rows and
+//!    lends it between them to a connection that takes a payload. No lock is taken for a row.
+//! 2. Rows wait in blocks of one size, which count against `--memory` and are used again. Splits, buffers
+//!    of connections and the program itself are outside of that, a few tens of MiB.
+//! 3. A thread that fills waits while the memory is used up. It lends its shard meanwhile, so that every
+//!    row that waits can be sent. A row longer than all of the memory goes when nothing else is there.
+//! 4. A connection waits while no payload is worth a COPY.
 //!
-//! Locks are taken in this order: the buckets, the shards by their numbers, the pool.
+//! Locks are taken in this order: the scheduler, the shards by their numbers, the pool.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -20,7 +24,7 @@ use crate::job::Job;
 use crate::plan::Plan;
 use crate::testing::fault::fault;
 
-/// While input comes slowly a payload of so many bytes is sent.
+/// While input comes slowly a payload of this many bytes is sent.
 const WORTH_A_COPY: usize = 64 << 10;
 
 /// While input comes fast a payload of fewer bytes waits for more rows, until the cost of a COPY is
@@ -37,19 +41,19 @@ const PROBES: usize = 3;
 /// connection takes some 200 MB/s.
 const BYTES_A_MICROSECOND: usize = 8 * 200;
 
-/// The rows that travel together although they could have a COPY of their own: the server routes
-/// about one in each microsecond that beginning a COPY costs. The bounds are for a probe that was
-/// disturbed.
+/// The bounds of how many rows travel together although they could have a COPY of their own. The server
+/// routes about one in each microsecond that beginning a COPY costs. The bounds are for a probe that
+/// was disturbed.
 const FEW_ROWS_AT_LEAST: usize = FEW_ROWS / 3;
 const FEW_ROWS_AT_MOST: usize = 100 * FEW_ROWS;
 
 /// How long a waiting thread may overlook that the load was stopped.
 const STOP_POLL: Duration = Duration::from_millis(100);
 
-/// Rows that are written before the shard is lent to whoever waits for it.
+/// Rows that are written before the shard is lent to a thread that waits for it.
 const ROWS_AT_ONCE: usize = 128;
 
-/// Payloads that are sorted are as large as the memory allows: the more rows one has, the more of them
+/// Payloads that are sorted are as large as the memory allows. The more rows one has, the more of them
 /// go to the same page of the index.
 fn worth_sorting(memory: usize, share: usize) -> Worth {
     let most = (memory / 16).clamp(SEALED_BYTES, MOST_SORTED_BYTES);
@@ -83,7 +87,7 @@ struct State {
     worth: Worth,
     /// What a COPY without rows costs, as far as it is known.
     cost: Duration,
-    /// Scheduler with rows that the server will refuse: the sooner it says so the better.
+    /// Buckets with rows that the server will probably refuse: the sooner it says so the better.
     urgent: Vec<usize>,
 }
 
@@ -166,7 +170,8 @@ impl<'c> Queue<'c> {
         }
     }
 
-    /// What there is now; `patient` says that the caller would rather wait for a larger payload.
+    /// Returns what there is now; `patient` says that the caller would rather wait for a larger
+    /// payload.
     fn look(&self, state: &mut State, patient: bool) -> Next {
         let State { scheduler, fillers, urgent, worth, .. } = state;
         let mut shards: Vec<_> = self.shards.iter().map(Mutex::lock).collect();
@@ -229,7 +234,7 @@ impl<'c> Queue<'c> {
         }
     }
 
-    /// Puts the rows of a payload into the order of their node's index, if they are to be.
+    /// Sorts the rows of a payload by their node's index, if the plan says so.
     pub(crate) fn sort(&self, payload: &mut Payload) {
         let [node] = payload.nodes() else { return };
         let Some(columns) = self.plan.order(*node) else { return };
@@ -271,12 +276,12 @@ impl<'q, 'c> Filling<'q, 'c> {
         Filler { queue: self.queue, shard, rows: 0, urgent: Vec::new() }
     }
 
-    /// Notes that all rows of a split were added.
+    /// Marks a split as complete: all of its rows were added.
     pub(crate) fn complete(&self, split: u32) {
         self.queue.state.lock().scheduler.complete(split);
     }
 
-    /// Notes, until it is dropped, that the thread waits for input.
+    /// Counts the thread as waiting for input until the returned value is dropped.
     pub(crate) fn starving(&self) -> Waiting<'q> {
         Waiting::new(&self.queue.starving)
     }
@@ -339,7 +344,7 @@ impl Filler<'_, '_> {
         pushed
     }
 
-    /// Notes where in the split rows may still come before those that are added from now on.
+    /// Records the place in the split from which earlier rows than those to be added may still come.
     #[inline]
     pub(crate) fn expect(&mut self, mark: Option<Mark>) {
         self.shard.expect(mark);

@@ -13,7 +13,7 @@ pub(crate) struct Attempts {
 
 #[derive(Debug, Default)]
 struct Names {
-    /// By which name the load can be resumed, as soon as it can.
+    /// The id by which the load can be resumed, as soon as it can.
     resume: Option<String>,
     /// Why the next attempt must make do with one connection.
     single_connection: Option<String>,
@@ -29,12 +29,12 @@ impl Attempts {
         self.rows_before.store(rows, Relaxed);
     }
 
-    /// By which name the load can be resumed, if it can.
+    /// Returns the id by which the load can be resumed, if it can.
     pub(crate) fn resume(&self) -> Option<String> {
         self.names().resume.clone()
     }
 
-    /// Notes that the load can be resumed.
+    /// Records that the load can be resumed, and by which id.
     pub(crate) fn set_resume(&self, id: &str) {
         self.names().resume.get_or_insert_with(|| id.to_owned());
     }
@@ -44,7 +44,7 @@ impl Attempts {
         self.names().single_connection.clone()
     }
 
-    /// Notes that several connections cannot do it.
+    /// Makes all further attempts use one connection, and records why.
     pub(crate) fn use_single_connection(&self, why: &str) {
         self.names().single_connection.get_or_insert_with(|| why.to_owned());
     }

@@ -1,5 +1,4 @@
-//! The sessions whose server is at work for a load, and since when: a payload at a time, so that nothing
-//! is noted for a row.
+//! Records which sessions work for a load, and since when. It does so by payload, never by row.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -17,7 +16,7 @@ pub(crate) struct Busy {
 }
 
 impl Busy {
-    /// Notes that the session `pid` is at work until the value is dropped.
+    /// Marks the session `pid` as working until the returned value is dropped.
     pub(crate) fn enter(&self, pid: &Pid) -> Entered<'_> {
         let work = self.next.fetch_add(1, Relaxed);
         self.works().insert(work, (Arc::clone(pid), Instant::now()));

@@ -1,5 +1,5 @@
-//! What the threads of a load and its caller share: how far it is, the wish to stop, and what one attempt
-//! leaves to the next.
+//! What the threads of a load and its caller share: its progress, the wish to stop, and what one
+//! attempt leaves to the next.
 
 mod attempts;
 pub(crate) mod busy;
@@ -49,7 +49,7 @@ impl Control {
         self.stop.forgive()
     }
 
-    /// Notes how many rows earlier runs of the load have committed: nothing of them is in doubt any more.
+    /// Sets how many rows earlier runs of the load have committed: none of them is in doubt any more.
     pub(crate) fn set_rows_before(&self, rows: u64) {
         self.progress.rows_in_doubt.store(0, Relaxed);
         self.attempts.set_rows_before(rows);

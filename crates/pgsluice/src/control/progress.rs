@@ -16,10 +16,10 @@ pub struct Progress {
     pub rows_rejected: AtomicU64,
     /// Rows that are committed.
     pub rows_loaded: AtomicU64,
-    /// Rows that earlier runs of the load had committed, as far as they were met again.
+    /// Rows that earlier runs of the load had committed, as far as this run has read them again.
     pub rows_already: AtomicU64,
-    /// Rows that nobody sees yet: committed in tables which are to be exchanged for their leaves, or in
-    /// transactions that are held until all rows are there.
+    /// Rows that no other session sees yet: in tables that wait to be exchanged, or in transactions
+    /// that wait for all rows.
     pub rows_unseen: AtomicU64,
     /// Indexes that these tables need.
     pub indexes_total: AtomicU64,
@@ -31,19 +31,19 @@ pub struct Progress {
     pub payloads: AtomicU64,
     /// What the load waits for before it begins.
     waiting_for: Mutex<Option<String>>,
-    /// What the user is to read as soon as may be.
+    /// Notices that the user should read soon.
     notices: Mutex<Vec<String>>,
 }
 
 impl Progress {
-    /// The rows of all inputs, as far as it can be told from those that were read.
+    /// Estimates the rows of all inputs from those that were read.
     pub(crate) fn rows_expected(&self) -> f64 {
         let [rows, read, total] = [&self.rows_read, &self.bytes_read, &self.bytes_total]
             .map(|number| number.load(Relaxed) as f64);
         if read > 0.0 { rows * (total / read).max(1.0) } else { rows }
     }
 
-    /// What the load waits for, if it does so before it begins.
+    /// Returns what the load waits for before it begins, if it does.
     pub fn waiting_for(&self) -> Option<String> {
         self.waiting_for.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -52,7 +52,7 @@ impl Progress {
         *self.waiting_for.lock().unwrap_or_else(PoisonError::into_inner) = what;
     }
 
-    /// What the user is to read, and has not been given yet.
+    /// Returns the notices that the user has not read yet.
     pub fn take_notices(&self) -> Vec<String> {
         std::mem::take(&mut *self.notices())
     }

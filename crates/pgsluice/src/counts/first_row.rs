@@ -10,7 +10,7 @@ use serde::Serialize;
 #[derive(Debug)]
 pub(crate) struct Opening {
     began: Instant,
-    /// What the process had used by then.
+    /// The processor time that the process had used by then.
     cpu: Duration,
     first_row: OnceLock<FirstRow>,
 }
@@ -35,7 +35,7 @@ impl Opening {
         self.began.elapsed()
     }
 
-    /// Notes that a row is being sent; only the first time counts.
+    /// Records the time when the first row is sent; later calls change nothing.
     pub(crate) fn row_sent(&self) {
         self.first_row.get_or_init(|| FirstRow {
             seconds: self.elapsed().as_secs_f64(),

@@ -28,9 +28,9 @@ pub(crate) struct Tally {
     /// Rows that an earlier run of the load had settled, by the node that they got to; they are in none
     /// of the others.
     pub before: BTreeMap<NodeId, u64>,
-    /// Those of them that it had committed.
+    /// Rows among them that it had committed.
     pub already: u64,
-    /// Those of them that it had rejected.
+    /// Rows among them that it had rejected.
     pub rejected_before: u64,
 }
 
@@ -54,7 +54,7 @@ impl Tally {
         leaves
     }
 
-    /// Rows that are to be sent, by the node that they got to.
+    /// Returns the rows that are to be sent, by the node that they got to.
     pub(crate) fn by_node(&self) -> BTreeMap<NodeId, u64> {
         let mut nodes = self.leaves();
         let stops = self.stops.iter().map(|(&(node, _), rows)| (node, rows));
@@ -69,7 +69,7 @@ impl Tally {
         nodes
     }
 
-    /// All rows that are to be sent.
+    /// Returns the number of all rows that are to be sent.
     pub(crate) fn rows(&self) -> u64 {
         let leaves = self.native.values().chain(self.server.values());
         leaves.chain(self.stops.values()).sum()
@@ -93,7 +93,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Of a tree with so many nodes.
+    /// Makes counts for a tree with `nodes` nodes.
     pub(crate) fn new(nodes: usize) -> Self {
         Self {
             native: vec![0; nodes],
@@ -118,7 +118,7 @@ impl Counts {
         self.rejected_before += 1;
     }
 
-    /// Rows that are in, so far.
+    /// Returns how many rows were in, so far.
     pub(crate) fn rows_already(&self) -> u64 {
         self.already
     }
@@ -137,7 +137,7 @@ impl Counts {
         *self.not_encodable.entry(not_encodable).or_default() += 1;
     }
 
-    /// What was counted, with the rows that the server has answered about.
+    /// Returns the counts, with the rows that the server has answered about.
     pub(crate) fn tally(self, answered: BTreeMap<Answered, u64>) -> Tally {
         let counted = |rows: Vec<u64>| rows.into_iter().enumerate().filter(|(_, rows)| *rows > 0);
         Tally {
@@ -220,9 +220,9 @@ pub(crate) struct Outcome {
     pub routed: Tally,
     /// What all connections have committed.
     pub committed: Committed,
-    /// What was exchanged.
+    /// The leaves that were exchanged, and those that were not.
     pub exchanged: Exchanged,
-    /// What of an input is not data: its name, and what it was.
+    /// Bytes of an input that are not data: its name, and what they were.
     pub ignored: Vec<(String, String)>,
 }
 
@@ -237,7 +237,8 @@ impl Outcome {
         self.committed.rejected + self.routed.rejected_before
     }
 
-    /// What became of all rows by any run; those that triggers have dropped are known of this one only.
+    /// Returns what became of all rows by any run. Rows that triggers have dropped are known of this
+    /// run only.
     pub(crate) fn fate(&self) -> Fate {
         Fate {
             read: self.read(),

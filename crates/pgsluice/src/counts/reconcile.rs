@@ -31,7 +31,7 @@ const NAMED: usize = 3;
 /// Rows by node.
 type Rows = BTreeMap<NodeId, u64>;
 
-/// Holds what was read and routed against what was sent and has become of it.
+/// Compares the rows that were read and routed with those that were sent, node by node.
 pub(crate) fn check(plan: &Plan, outcome: &Outcome, read: u64) -> Result<()> {
     let Outcome { routed, committed, .. } = outcome;
     compare(plan, (&routed.by_node(), "routed"), (&committed.sent, "sent"))?;
@@ -67,8 +67,8 @@ pub(crate) async fn check_dropped(dropped: &[(&Relation, u64)], client: &Client)
     refuse(said.collect())
 }
 
-/// Holds `settled`, the rows that this run and those before it have settled, against what the receipts
-/// say of them: of each node, or in all where rows were routed by `other_trees` as well.
+/// Compares `settled`, the rows that this run and those before it have settled, with what the receipts
+/// say. It compares node by node, or the totals if some rows were routed by `other_trees`.
 pub(crate) fn check_receipts(
     plan: &Plan,
     settled: &Rows,

@@ -40,7 +40,7 @@ pub struct Summary {
     pub jobs: usize,
     /// Leaves that rows were sent to.
     pub leaves: usize,
-    /// Leaves that were built beside the table and swapped in.
+    /// Leaves that were built as shadows and swapped in.
     pub exchanged: usize,
     /// Partitions that were made before the load.
     pub partitions_created: Vec<String>,
@@ -62,11 +62,11 @@ const TOO_MANY: &str = "not exchanged: one transaction can lock no more tables \
 /// Rows by how their leaf was found.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Lanes {
-    /// By pgsluice, and sent to the leaf itself.
+    /// Rows routed by pgsluice, and sent to the leaf itself.
     pub native: u64,
-    /// By pgsluice from keys that the server evaluated.
+    /// Rows routed by pgsluice from keys that the server evaluated.
     pub server: u64,
-    /// By the server, below the root or another node.
+    /// Rows routed by the server, below the root or another node.
     pub slow: u64,
 }
 
@@ -123,7 +123,7 @@ impl Summary {
 }
 
 impl Summary {
-    /// Of a load that was finished before it was begun again: `fate` is what became of the rows then.
+    /// Returns the summary of a load that was already finished; `fate` is what became of its rows then.
     pub(crate) fn of_finished(id: &str, plan: &Plan, fate: Fate, opening: &Opening) -> Self {
         Self {
             load_id: id.to_owned(),
@@ -147,7 +147,7 @@ impl Summary {
         }
     }
 
-    /// Of rows that were so few that the tree was not read.
+    /// Returns the summary of a load of so few rows that the tree was not read.
     pub(crate) fn of_handful(
         id: &str,
         table: String,
@@ -190,8 +190,8 @@ fn dropped(rows: u64) -> Option<Fallback> {
     (rows > 0).then(|| Fallback { what: what.to_owned(), why: why.to_owned(), rows })
 }
 
-/// The rows whose leaf was found here, but that went through the root all the same, or into a leaf
-/// that was not exchanged, by reason.
+/// Returns, by reason, the rows that took a detour although their leaf was found here. They went
+/// through the root, or into a leaf that was not exchanged.
 fn detours(plan: &Plan, outcome: &Outcome) -> BTreeMap<String, (Vec<NodeId>, u64)> {
     let mut detours: BTreeMap<String, (Vec<NodeId>, u64)> = BTreeMap::new();
     let too_many = |leaf| outcome.exchanged.kept.contains(&leaf).then(|| TOO_MANY.to_owned());

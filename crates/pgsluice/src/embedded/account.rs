@@ -23,7 +23,7 @@ struct Ids {
 }
 
 impl Account {
-    /// `postgres` or else `nobody` for root, oneself for anybody else.
+    /// Returns `postgres` or else `nobody` for root, and the current user otherwise.
     pub(super) fn of_server() -> Result<Self> {
         if !is_root() {
             return Ok(Self(None));

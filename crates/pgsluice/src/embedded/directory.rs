@@ -78,7 +78,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Waits until nobody else starts or stops this server, and keeps others waiting.
+    /// Waits until no other process starts or stops this server, and keeps others waiting.
     pub(super) fn lock(&self) -> Result<Flock<File>> {
         let path = self.0.join("lock");
         let file = create_private(&path).map_err(failed("open", &path))?;

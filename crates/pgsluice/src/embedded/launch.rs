@@ -19,7 +19,7 @@ use crate::{Error, Kind, Result};
 
 const ATTEMPTS: usize = 10;
 
-/// All that starting takes.
+/// Everything that starting a server takes.
 pub(super) struct Launch<'a> {
     pub(super) directory: &'a Directory,
     pub(super) binaries: &'a Binaries,
@@ -103,10 +103,10 @@ impl Launch<'_> {
 
 /// Removes what a server that ended without a shutdown left behind and PostgreSQL would stumble on.
 ///
-/// It removes lock files of dead processes itself but refuses to start beside any living one of
-/// its own user (`CreateLockFile` in miscinit.c): a zombie, or whatever got the pid after a reboot.
-/// If a server of `data` did run, the shared memory block of its data directory would still stop
-/// the start.
+/// It removes lock files of dead processes itself. It refuses to start next to any living one of its
+/// own user (`CreateLockFile` in miscinit.c). That may be a zombie, or any process that got the pid
+/// after a reboot. If a server of `data` did run, the shared memory block of its data directory would
+/// still stop the start.
 fn remove_leftovers(data: &Path, socket_directory: &Path) -> Result<()> {
     if let Some(found) = Postmaster::read(data)? {
         let process = Path::new("/proc").join(found.pid.to_string());

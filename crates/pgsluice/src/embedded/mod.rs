@@ -1,10 +1,9 @@
 //! The embedded PostgreSQL: the default target when no other is given.
 //!
-//! This file is the API and reads as the life of a server: open, start, url, stop. Each question
-//! that it asks has a file: `binaries` (which PostgreSQL), `reachable` (a copy of it that the
-//! server's account can run), `account` (who runs it), `directory` (where its files lie),
-//! `cluster` (initdb), `settings` (values for loading), `launch` (start it), `postmaster` (the
-//! running process).
+//! This file is the API and reads as the life of a server: open, start, url, stop. Each question that
+//! it asks has a file: `binaries` (which PostgreSQL), `reachable` (a copy that the server's account can
+//! run), `account` (who runs it), `directory` (where its files lie). Then come `cluster` (initdb),
+//! `settings` (values for loading), `launch` (start it) and `postmaster` (the running process).
 
 mod account;
 mod binaries;
@@ -48,8 +47,8 @@ pub struct Embedded {
 impl Embedded {
     /// Names a server without starting it or touching the disk.
     ///
-    /// With neither a directory nor binaries given, a server that runs below the data home is
-    /// the one that is meant, whichever version it is.
+    /// If neither a directory nor binaries are given, it opens a server that runs below the data home,
+    /// whichever version it is.
     ///
     /// # Errors
     /// The directory is not given and cannot be derived: no home directory, or no PostgreSQL.
@@ -141,7 +140,7 @@ impl Embedded {
 /// Starts the default server if it is not running, and says where it listens.
 ///
 /// # Errors
-/// As [`Embedded::open`] and [`Embedded::start`].
+/// Opens and starts the default server: see [`Embedded::open`] and [`Embedded::start`].
 pub fn default_url() -> Result<Url> {
     Embedded::open(Options::default())?.start()
 }

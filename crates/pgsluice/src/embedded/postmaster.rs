@@ -2,7 +2,7 @@
 //!
 //! `postmaster.pid` (PostgreSQL's `src/include/utils/pidfile.h`, lines: pid, data directory, start
 //! time, port, socket directory, listen address, shared memory, status) says where the server is.
-//! It outlives a crash and its pid may be somebody else's by then, so only an answer on the socket
+//! It outlives a crash, and another process may have its pid by then. So only an answer on the socket
 //! in the server's private directory counts as running.
 
 use std::fs;
@@ -38,7 +38,7 @@ impl Postmaster {
         Ok(Self::read(data)?.filter(|found| found.answers(data)))
     }
 
-    /// The same, waiting while it still starts or recovers.
+    /// Returns the server that runs in `data`, and waits while it starts or recovers.
     pub(super) fn wait_ready(data: &Path) -> Result<Option<Self>> {
         loop {
             match Self::running(data)? {
@@ -48,7 +48,7 @@ impl Postmaster {
         }
     }
 
-    /// What the lock file says, true or not.
+    /// Reads the lock file, which may not be true.
     pub(super) fn read(data: &Path) -> Result<Option<Self>> {
         let path = lock_file(data);
         match fs::read_to_string(&path) {

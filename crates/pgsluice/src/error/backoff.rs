@@ -1,5 +1,5 @@
-//! The pauses between tries: each twice as long as the one before, up to a limit, and none as long as
-//! anybody else's, so that those who failed together do not come back together.
+//! Computes the pauses between tries. Each is twice as long as the one before, up to a limit, with a
+//! random share: so clients that failed together come back apart.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
@@ -21,7 +21,7 @@ impl Backoff {
 }
 
 impl<S: BuildHasher> Backoff<S> {
-    /// The same, with hashes for chance.
+    /// Returns pauses that take their random share from `chance`.
     fn with(first: Duration, longest: Duration, chance: S) -> Self {
         Self { next: first.min(longest), longest, chance, count: 0 }
     }

@@ -62,7 +62,7 @@ impl Error {
         }))
     }
 
-    /// The error of work that was asked to end.
+    /// Returns the error of work that was asked to end.
     pub fn interrupted() -> Self {
         Self::new(Kind::Interrupted, "interrupted")
     }
@@ -95,14 +95,14 @@ impl Error {
         self
     }
 
-    /// Notes that another try would come to the same.
+    /// Marks the error as one that another try would only repeat.
     #[must_use]
     pub(crate) fn permanent(mut self) -> Self {
         self.0.is_permanent = true;
         self
     }
 
-    /// Whether another try is known to come to the same.
+    /// Returns whether another try is known to end in the same error.
     pub(crate) fn is_permanent(&self) -> bool {
         self.0.is_permanent
     }
@@ -133,7 +133,7 @@ impl Error {
         self.0.kind
     }
 
-    /// What went wrong, on one line.
+    /// Returns what went wrong, on one line.
     pub fn message(&self) -> &str {
         &self.0.message
     }

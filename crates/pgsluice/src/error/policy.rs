@@ -1,8 +1,8 @@
 //! What becomes of an error: one table from SQLSTATE to whether it is worth another try, is about a
 //! row, or is the end.
 //!
-//! It is about errors of a load's own transactions, each of which is a BEGIN, a COPY and a COMMIT. Of
-//! those that come before any row is sent [`Policy::without_rows`] tells.
+//! It is about errors of a load's own transactions, each of which is a BEGIN, a COPY and a COMMIT. For
+//! errors that come before any row is sent, see [`Policy::without_rows`].
 
 use Policy::{Reject, Retry, Stop, Wait};
 
@@ -11,16 +11,16 @@ use Policy::{Reject, Retry, Stop, Wait};
 pub enum Policy {
     /// The same again after a pause: another transaction was in the way, and nothing else.
     Retry,
-    /// The same again for as long as there is patience: the server is away, or has no room.
+    /// Try the same again for as long as there is patience: the server is away, or has no room.
     Wait,
     /// A row is to blame, and the others may go in without it.
     Reject,
-    /// Nothing that is tried again will help.
+    /// Stop: another try will not help.
     Stop,
 }
 
 impl Policy {
-    /// What to do where no row was sent that could be to blame.
+    /// Returns what to do if no row was sent that could be to blame.
     pub fn without_rows(self) -> Self {
         if self == Reject { Stop } else { self }
     }
@@ -30,8 +30,8 @@ impl Policy {
 /// not decided as it is.
 type Class = (&'static str, Policy, &'static [(&'static str, Policy)]);
 
-/// All classes. What a trigger may raise is about its row, and so is what PostgreSQL raises for what a
-/// row holds; what comes at any row, whatever it holds, is not.
+/// All classes. An error that a trigger may raise, or that the content of a row may cause, is about the
+/// row. An error that comes at any row is not.
 const CLASSES: [Class; 44] = [
     // Success and warnings are no errors.
     ("00", Stop, &[]),
@@ -100,13 +100,13 @@ const CLASSES: [Class; 44] = [
     ("XX", Stop, &[]),
 ];
 
-/// What to do after an error of this SQLSTATE. One that PostgreSQL does not know was made up by a
-/// function, which was called for a row.
+/// Returns what to do after an error of this SQLSTATE. If PostgreSQL does not know it, a function made
+/// it up, and was called for a row.
 pub fn of(sqlstate: &str) -> Policy {
     decided(sqlstate).unwrap_or(Reject)
 }
 
-/// The same for the classes that PostgreSQL has; None for others.
+/// Returns what is decided for an SQLSTATE of the classes that PostgreSQL has; None for others.
 pub fn decided(sqlstate: &str) -> Option<Policy> {
     let class = sqlstate.get(..2)?;
     let at = CLASSES.binary_search_by_key(&class, |(class, ..)| class).ok()?;

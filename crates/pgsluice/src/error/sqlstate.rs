@@ -1,5 +1,5 @@
 //! What an SQLSTATE means for people: what kind of failure it is, whether a row is to blame, and
-//! what to do next. What the load does is in [`crate::error::policy`].
+//! what to do next. For what the load does, see [`crate::error::policy`].
 
 use crate::error::kind::Kind;
 use crate::error::policy::{self, Policy};
@@ -19,8 +19,8 @@ pub(crate) fn blames_row(code: &str) -> bool {
     policy::of(code) == Policy::Reject
 }
 
-/// Whether `code` is about a privilege, or a name that means something else than before, and not about
-/// a value: where the server reads a text of its own languages, that has a syntax as well.
+/// Whether `code` is about a privilege or a name that has changed its meaning, and not about a value.
+/// Syntax errors are about values: some input functions parse a language of their own.
 pub(crate) fn is_about_names(code: &str) -> bool {
     code.starts_with("3F") || code.starts_with("42") && !matches!(code, "42601" | "42602")
 }

@@ -2,7 +2,7 @@
 
 use crate::pg::exchange::Definition;
 
-/// One thing that is not the same, and how it differs: what is None is not there.
+/// One difference between what a leaf was and what it is. None means that the thing is absent.
 pub(super) struct Difference {
     pub(super) kind: String,
     pub(super) name: String,

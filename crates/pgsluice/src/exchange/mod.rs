@@ -1,4 +1,4 @@
-//! Exchange: a leaf that is empty is built anew shadow the table, without indexes, and swapped in.
+//! Exchange: an empty leaf is built anew in a shadow table, without indexes, and swapped in.
 //!
 //! ```text
 //!     eligible  ->  shadow  ->  build    ->  swap
@@ -6,10 +6,22 @@
 //!     leaves      and rows    keys         milliseconds
 //! ```
 //!
-//! Until the swap is committed the table is as it was, whatever happens. What a load has built has
-//! a name and a comment that say so; one that is stopped drops it, and what one that died has left
-//! behind, the next one drops. While a load lives, a session of it holds an advisory lock on the
-//! table, so that nobody takes its work for a leftover.
+//! 1. `plan::eligible` finds the leaves that can be exchanged. One query (`pg::exchange::definitions`) says
+//!    what a leaf is: each thing as the statement that makes it. `pg::exchange::obstacles` refuses anything
+//!    that is not known to be carried over.
+//! 2. A session takes an advisory lock on the root, before the first table and until after the swap. It
+//!    also does the swap, so a load that has lost the lock cannot swap.
+//! 3. The connection with the first rows of a leaf makes its shadow in the same transaction (`shadow`).
+//! 4. When all rows are sent, `build` makes what the shadows lack: indexes, keys, foreign keys, privileges.
+//! 5. `swap` locks the tables and asks again. Each leaf must be what it was, and neither it nor its shadow
+//!    may have an obstacle. Rows that it has got meanwhile are moved.
+//! 6. Each shadow takes the place, name and bound of its leaf. Then it must be, thing by thing, what
+//!    the old leaf was: in all columns of the catalogue but the harmless ones
+//!    (`pg::exchange::harmless`). A test holds that list against the server.
+//! 7. Receipts are written, and the swap is committed.
+//!
+//! Until then the table is as it was. A shadow has a name and a comment that say what it is. A load that is
+//! stopped drops its shadows. The next load drops those of one that died.
 
 mod build;
 mod difference;
@@ -43,7 +55,7 @@ use crate::source::splits::Splits;
 /// How long the dropping may take before it is left to the next load.
 const DROPPING_PATIENCE: Duration = Duration::from_secs(15);
 
-/// The same where somebody has pressed Ctrl-C and waits.
+/// How long it may take after Ctrl-C, when a person waits.
 const DROPPING_BRIEFLY: Duration = Duration::from_millis(500);
 
 /// The exchange of one load.
@@ -66,11 +78,11 @@ enum Claim {
     Making,
     /// Its table is there.
     Made(Shadow),
-    /// It is one too many.
+    /// Its leaf is more than one transaction can swap: its rows go there directly.
     Kept,
 }
 
-/// What was exchanged, and what was not.
+/// The leaves that were exchanged, and those that were not.
 #[derive(Debug, Default)]
 pub(crate) struct Exchanged {
     /// How many leaves were swapped.
@@ -82,7 +94,7 @@ pub(crate) struct Exchanged {
 }
 
 impl<'a> Exchange<'a> {
-    /// Makes sure that nobody else exchanges this table, and drops what died loads have left.
+    /// Makes sure that no other load exchanges this table, and drops what died loads have left.
     pub(crate) async fn begin(
         plan: &'a Plan,
         eligible: &'a Eligible,
@@ -143,7 +155,7 @@ impl<'a> Exchange<'a> {
         Ok(())
     }
 
-    /// What came of it.
+    /// Returns the outcome of the exchange.
     pub(crate) fn done(&self) -> Exchanged {
         let claims = self.claims();
         let kept = claims.iter().filter(|(_, claim)| matches!(claim, Claim::Kept));

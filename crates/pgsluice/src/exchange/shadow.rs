@@ -1,5 +1,5 @@
-//! The table shadow a leaf: made by the connection that has the first rows for it, in the same
-//! transaction, so that they need no WAL where `wal_level` is `minimal`.
+//! The shadow of a leaf: the table that is built to take its place. The connection with the first rows
+//! makes it in the same transaction, so that they need no WAL where `wal_level` is `minimal`.
 
 use std::cell::OnceCell;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::pg::sql;
 /// How often a connection looks whether another one has made the table that it needs.
 const CREATE_POLL: Duration = Duration::from_millis(5);
 
-/// A table shadow a leaf.
+/// A table that is built for a leaf.
 #[derive(Clone)]
 pub(super) struct Shadow {
     pub(super) defined: Defined,
@@ -32,10 +32,10 @@ impl Shadow {
 
 /// Where the rows of a payload go in place of the table that the plan names.
 pub(crate) struct Destination {
-    /// What begins the transaction.
+    /// The statements that begin the transaction.
     pub(crate) begin: String,
     pub(crate) relation: Relation,
-    /// What the leaf is, if its table is made by this transaction.
+    /// The leaf's definition, if its table is made by this transaction.
     made: Option<Defined>,
 }
 
@@ -88,7 +88,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Notes that `rows` rows are committed there.
+    /// Counts `rows` rows that are committed there.
     pub(crate) fn committed(&self, node: NodeId, destination: Destination, rows: u64) {
         let mut claims = self.exchange.claims();
         if let Some(defined) = destination.made {

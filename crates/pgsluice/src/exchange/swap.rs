@@ -1,9 +1,8 @@
-//! The swap: one transaction, in which each leaf gives its place, its name and its bound to the table
-//! that was built shadow it.
+//! The swap: one transaction, in which each leaf gives its place, its name and its bound to its shadow.
 //!
-//! Under the lock each leaf must still be what it was when its table was made; rows that it has
-//! got meanwhile, from other sessions or from the slow lane, are moved. At the end each new leaf must
-//! be, thing by thing, what the old one was. Otherwise nothing happens.
+//! Under the lock each leaf must be what it was when its shadow was made. Rows that it has got
+//! meanwhile, from other sessions or from the slow lane, are moved. At the end each new leaf must be,
+//! thing by thing, what the old one was. Otherwise nothing happens.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -93,13 +92,14 @@ struct Swap<'a> {
     receipts: Option<(&'a Ledger, &'a Splits, Statements)>,
 }
 
-/// What is about a leaf that was not when its table was made.
+/// How a leaf differs from what it was when its table was made.
 enum Differs {
     Obstacle(String),
     Thing(Difference),
 }
 
-/// A partition is attached before the DEFAULT shadow it, whose rows would be read otherwise.
+/// Orders the leaves so that a partition is attached before the DEFAULT next to it, whose rows would be
+/// read otherwise.
 fn in_order<'a>(plan: &Plan, leaves: &'a [(NodeId, Shadow)]) -> Vec<&'a (NodeId, Shadow)> {
     let defaults = |node: NodeId| {
         std::iter::successors(Some(node), |&node| plan.tree.nodes[node].parent)

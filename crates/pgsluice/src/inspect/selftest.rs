@@ -1,11 +1,10 @@
-//! The self-test: before any row is sent the server says of a handful of keys where they belong,
-//! and the router must say the same.
+//! The self-test: before any row is sent, the server says where some keys belong, and the router must
+//! agree.
 //!
-//! The keys are those of the first rows that reach a new leaf or are spelled in a new way, and
-//! variants of them with values at the bounds of the levels that they meet. They go to the server
-//! as the text of the input, so that its own input functions read the spelling. A key that
-//! disagrees refuses the load: which other keys are wrong nobody could say then, and to leave the
-//! level to the server would hide the bug.
+//! The keys are those of the first rows that reach a new leaf or have a new spelling. Variants of them
+//! have values at the bounds of the levels that they meet. They go to the server as the text of the
+//! input, so that its own input functions read the spelling. A key that disagrees refuses the load.
+//! Which other keys are wrong is unknown then, and leaving the level to the server would hide the bug.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -50,7 +49,7 @@ pub struct Samples {
     shapes: HashSet<Vec<Option<String>>>,
 }
 
-/// What was compared, and was equal.
+/// The keys that were compared and agreed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SelfTest {
     /// Keys that the server and the router put into the same leaf.

@@ -17,7 +17,7 @@ use crate::pg::sql::SIZES;
 pub struct Sizes {
     /// The tree.
     pub tree: Tree,
-    /// What the server told of each node.
+    /// What the server said of each node.
     pub facts: Vec<Facts>,
     /// Bytes of each node's own storage, indexes and TOAST included.
     own_bytes: Vec<u64>,
@@ -51,8 +51,8 @@ impl Sizes {
         self.own_bytes[node] + below.sum::<u64>()
     }
 
-    /// Rows of `node` and all below it as the server estimates them, and whether every leaf was
-    /// ever counted by VACUUM or ANALYZE; those that were not add nothing.
+    /// Returns the server's estimate of the rows of `node` and all below it, and whether VACUUM or
+    /// ANALYZE has ever counted every leaf. Leaves that were never counted add nothing.
     pub fn estimated_rows(&self, node: NodeId) -> (u64, bool) {
         let children = &self.tree.nodes[node].children;
         if self.tree.nodes[node].key.is_none() {

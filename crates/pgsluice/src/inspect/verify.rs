@@ -1,9 +1,9 @@
 //! The audit of a finished load: does the table hold the rows of the input, each in its leaf?
 //!
-//! The router has no say in it. The server reads the input into a temporary table, counts and
-//! hashes both sides, and checks the rows of each leaf against the leaf's partition constraint.
-//! Bounds do not overlap: when both sides hold the same rows, and each leaf only rows that it may
-//! hold, every row is where it belongs. Only when they differ are rows compared one by one.
+//! The router has no say in it. The server reads the input into a temporary table and counts and hashes
+//! both sides. It checks the rows of each leaf against the leaf's partition constraint. Bounds do not
+//! overlap. So when both sides hold the same rows, and each leaf only rows that it may hold, every row
+//! is where it belongs. Only when they differ are rows compared one by one.
 
 use std::collections::{BTreeMap, HashMap};
 use std::pin::pin;
@@ -33,7 +33,7 @@ const LOCATED: usize = 1_000;
 /// Statements that are on their way at once.
 const AT_ONCE: usize = 100;
 
-/// What was compared, and how it differs. The names of the fields are those of `--json`.
+/// The result of comparing the two sides. The names of the fields are those of `--json`.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Audit {
     /// The table, qualified, and quoted where it must be.
@@ -52,8 +52,8 @@ pub struct Audit {
     pub checksum_table: String,
     /// Rows of the input that the table lacks and that were not looked up in the tree.
     pub missing_unlocated: u64,
-    /// Leaves with rows that this user may not read by name, or whose constraint cannot be evaluated by
-    /// names that are safe under any search_path: the place of their rows is not checked.
+    /// Leaves in which the place of rows was not checked. This user may not read them by name, or their
+    /// constraint cannot be evaluated by names that are safe under any search_path.
     pub leaves_unchecked: u64,
     /// The leaves that have rows, or should have.
     pub leaves: Vec<Leaf>,
@@ -196,7 +196,7 @@ impl<'a> Comparison<'a> {
         Ok(audit)
     }
 
-    /// The entry of a leaf. One that is younger than the plan is named by its number.
+    /// The entry of a leaf. A leaf that is younger than the plan is named by its number.
     fn leaf(&mut self, oid: Oid) -> &mut Leaf {
         let name = match self.nodes.get(&oid) {
             Some(&node) => self.plan.tree.nodes[node].relation.label(),
@@ -206,7 +206,8 @@ impl<'a> Comparison<'a> {
         self.leaves.entry(name.clone()).or_insert_with(leaf)
     }
 
-    /// Counts the rows that their leaf's own constraint refuses; how many leaves cannot be asked.
+    /// Counts the rows that their leaf's own constraint refuses. Returns how many leaves cannot be
+    /// asked.
     async fn check_places(&mut self, filled: &[NodeId]) -> Result<u64> {
         let oid = |&node: &NodeId| self.plan.catalogue.facts[node].oid;
         let oids: Vec<Oid> = filled.iter().map(oid).collect();
@@ -315,7 +316,7 @@ fn count(number: i64) -> u64 {
 }
 
 impl Audit {
-    /// The error that stands for a difference.
+    /// Returns the error for a difference.
     pub fn difference(&self) -> Error {
         let what =
             if self.subset { "all rows of the input" } else { "exactly the rows of the input" };

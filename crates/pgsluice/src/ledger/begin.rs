@@ -1,4 +1,4 @@
-//! How a load begins in the ledger, or is taken up again: it must then be the same load.
+//! How a load begins in the ledger, or is resumed: it must then be the same load.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
@@ -30,8 +30,9 @@ use crate::plan::Plan;
 use crate::source::{Fingerprint, Header, Input};
 use pgsluice_core::position::Origin;
 
-/// The number of the rules by which rows are routed and read: another one refuses to resume a load. It is
-/// raised by hand, by whoever changes to which node any row is led, or how a layout is spelled.
+/// The number of the rules by which rows are routed and read: another one refuses to resume a load.
+/// Raise it by hand with each change to the node that any row is led to, or to the spelling of a
+/// layout.
 const RULES: u32 = 1;
 
 /// How long a run waits for those before it until it says so, and looks who they are.
@@ -45,8 +46,8 @@ pub(crate) enum Begun {
     Finished(Ledger, Fate),
 }
 
-/// Begins a load, or takes it up. That is durable before any row of this attempt: a server that has lost it
-/// when it comes up again would take the rows for those of another one.
+/// Begins a load, or takes it up. That is durable before any row of this attempt. Otherwise a server
+/// that has lost it in a crash would take these rows for those of another attempt.
 pub(crate) async fn begin(
     job: &Job,
     (named, run): (&Named, &Run),
@@ -162,7 +163,7 @@ fn check(found: &Found, plan: &Plan, now: &str, sources: &[Fingerprint]) -> Resu
     Fingerprint::check(&before, sources)
 }
 
-/// What to do about a load that cannot be taken up.
+/// Adds to an error what to do about a load that cannot be resumed.
 pub(crate) fn refuse(error: Error, id: &str) -> Error {
     error.with_hint(format!(
         "Resume it as it was begun; or end it by: pgsluice ledger forget {id}. Its rows stay in the \
@@ -286,13 +287,13 @@ pub(super) fn receipt(row: &Row) -> Receipt {
     }
 }
 
-/// The origin in two columns, of which the first is at `column`.
+/// Reads the origin in two columns, the first of which is at `column`.
 fn origin(row: &Row, column: usize) -> Origin {
     let (input, at) = (row.get::<_, i32>(column), row.get::<_, i64>(column + 1));
     Origin { input: input.unsigned_abs(), at: at.unsigned_abs() }
 }
 
-/// What decides how the input is read and routed, as far as the server does not know it; as JSON.
+/// Returns the terms of the input and its routing that the server does not know, as JSON.
 fn own_terms(job: &Job, format: &Format, version: u32) -> Result<String> {
     let Format { delimiter, null, syntax } = format;
     let byte = |byte: u8| match char::from(byte) {
@@ -320,7 +321,7 @@ fn own_terms(job: &Job, format: &Format, version: u32) -> Result<String> {
     json(&terms)
 }
 
-/// The statement that writes a load of a handful of rows, which is over when it is committed.
+/// Returns the statement that writes a small load, which is over when it is committed.
 pub(crate) fn new_handful(
     job: &Job,
     (named, run): (&Named, &Run),

@@ -1,6 +1,7 @@
-//! Blocks: what was read of streams, which have no fingerprint. The hash of each split is kept with the
-//! first receipt that speaks of its rows; when the load is resumed, a split must be what it was before
-//! its rows go on. Of a finished load one hash over all of a stream's blocks is left.
+//! Blocks: the ledger's record of streams, which have no fingerprint. The hash of each split is kept
+//! with the first receipt that speaks of its rows. When the load is resumed, a split must have the same
+//! hash before its rows go on. When a load is finished, only one hash over all blocks of a stream is
+//! kept.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::source::{Fingerprint, Input, OfStream, Split, changed};
 use pgsluice_core::position::Origin;
 
-/// What was read of a stream.
+/// A block that was read of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) source: u32,
@@ -26,18 +27,18 @@ pub(super) struct Blocks(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// Those of earlier runs that were not met again yet, by source and start.
+    /// Blocks of earlier runs that this run has not read again yet, by source and start.
     known: HashMap<(u32, u64), Block>,
     /// How far earlier runs had read each source.
     ends: HashMap<u32, u64>,
-    /// Those that are not known to be in the ledger, by split.
+    /// Blocks that are not known to be in the ledger, by split.
     new: BTreeMap<u32, Block>,
-    /// All that this run has met, by source and start.
+    /// All blocks that this run has read, by source and start.
     met: BTreeMap<(u32, u64), Block>,
 }
 
 impl Blocks {
-    /// With those that earlier runs have kept.
+    /// Makes blocks that begin with those of earlier runs.
     pub(super) fn of(earlier: Vec<Block>) -> Self {
         let mut state = State::default();
         for block in earlier {
@@ -48,7 +49,7 @@ impl Blocks {
         Self(Mutex::new(state))
     }
 
-    /// Notes a split of a stream; refuses one that is not what an earlier run has read.
+    /// Records a split of a stream; refuses one that is not what an earlier run has read.
     pub(super) fn verify_block(&self, split: &Split, inputs: &[Input]) -> Result<()> {
         let Origin { input: source, at: start } = split.start.origin;
         let Some(Input { name, .. }) = inputs.get(source as usize).filter(|it| !it.is_rereadable())
@@ -80,12 +81,12 @@ impl Blocks {
         (0..).zip(sources).map(whole).collect()
     }
 
-    /// Those up to the split `last` that are to be written before a receipt speaks of them.
+    /// Returns the blocks up to the split `last` that must be written before a receipt speaks of them.
     pub(super) fn unwritten(&self, last: u32) -> Vec<Block> {
         self.0.lock().new.range(..=last).map(|(_, block)| *block).collect()
     }
 
-    /// Notes that `blocks` are in the ledger.
+    /// Marks `blocks` as written to the ledger.
     pub(super) fn written(&self, blocks: &[Block]) {
         self.0.lock().new.retain(|_, block| !blocks.contains(block));
     }

@@ -12,7 +12,7 @@ pub(crate) struct Receipt {
     pub(crate) node: usize,
     /// All rows of the node that begin before it are in.
     pub(crate) upto: Origin,
-    /// And those that begin in these: the source, the first byte, the one behind the last.
+    /// So are those that begin in these ranges: the source, the first byte, the one behind the last.
     pub(crate) ranges: Vec<(u32, u64, u64)>,
     pub(crate) rows: u64,
 }
@@ -35,14 +35,14 @@ pub(crate) struct Claimed {
 #[derive(Clone, Debug, Default)]
 struct OfNode {
     upto: Origin,
-    /// In order, and apart from one another.
+    /// The ranges, in order and apart from one another.
     ranges: Vec<(u32, u64, u64)>,
-    /// As many as the receipts say.
+    /// The number of rows that the receipts say.
     rows: u64,
 }
 
 impl Claimed {
-    /// What all of `receipts` say together.
+    /// Adds all of `receipts` up.
     pub(crate) fn of<'r>(receipts: impl Iterator<Item = &'r Receipt>) -> Self {
         let mut claimed = Self::default();
         for receipt in receipts {

@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct OfKey {
     strategy: String,
-    /// As they are read here.
+    /// The columns as they are read here.
     columns: Vec<String>,
-    /// What they are made of, in the server's words; loads that an older program has begun lack it.
+    /// Their types and functions in the server's words; loads that an older program has begun lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reads: Option<Vec<String>>,
 }
 
-/// What only one side knows is no difference.
+/// Compares only what both sides know.
 impl PartialEq for OfKey {
     fn eq(&self, other: &Self) -> bool {
         let Self { strategy, columns, reads } = self;

@@ -1,6 +1,6 @@
 //! Layout: a partition tree as the ledger keeps it. By it each row's node is found again, even when
-//! partitions were split, attached, detached, dropped or renamed meanwhile: what is in, was counted
-//! by the nodes of the tree that it was loaded by.
+//! partitions were split, attached, detached, dropped or renamed meanwhile. The rows that are in were
+//! counted by the nodes of the tree that they were loaded by.
 
 use pgsluice_core::catalog::{Bound, Key, Node, NodeId, Relation, Tree};
 use serde::{Deserialize, Serialize};
@@ -24,14 +24,14 @@ struct OfNode {
     schema: String,
     name: String,
     parent: Option<NodeId>,
-    /// As the server deparses it.
+    /// The bound as the server deparses it.
     bound: Option<String>,
     /// Its place among the keys.
     key: Option<usize>,
 }
 
 impl Layout {
-    /// That of the tree that a plan routes by.
+    /// Returns the layout of the tree that a plan routes by.
     pub(super) fn of(plan: &Plan) -> Self {
         let mut keys: Vec<OfKey> = Vec::new();
         let mut place = |key: OfKey| {
@@ -149,7 +149,7 @@ impl<'p> Now<'p> {
         Self { plan, keys }
     }
 
-    /// That of a table, if it has one.
+    /// Returns the key of a table, if it has one.
     fn key_of(&self, relation: Relation) -> Option<OfKey> {
         let nodes = &self.plan.tree.nodes;
         let node = nodes.iter().position(|node| node.relation == relation)?;

@@ -42,39 +42,40 @@ pub struct Entry {
     pub rows: u64,
     /// The inputs.
     pub sources: Vec<String>,
-    /// Who works at it, or did last.
+    /// The run that works at it, or did last.
     pub run: Run,
 }
 
 /// Which loads.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Those of this table, written as in SQL; one that is gone by the name that it had.
+    /// Loads into this table, written as in SQL; a table that is gone is found by the name that it had.
     pub table: Option<String>,
-    /// Those that ended so long ago, or began then if they have not ended: an interval, as SQL takes it.
+    /// Loads that ended this long ago, or began then if they have not ended: an interval, as SQL takes
+    /// it.
     pub older_than: Option<String>,
 }
 
 /// What has become of loads that were to be forgotten.
 #[derive(Clone, Debug, Default)]
 pub struct Forgotten {
-    /// Those that are, with what was in doubt of them.
+    /// Loads that are forgotten, with what was in doubt of each.
     pub loads: Vec<(String, Settled)>,
-    /// Those that run, and stay.
+    /// Loads that run, and stay.
     pub running: Vec<String>,
 }
 
 /// A load in full.
 #[derive(Clone, Debug, Serialize)]
 pub struct Details {
-    /// What [`list`] says of it.
+    /// The load as [`list`] shows it.
     #[serde(flatten)]
     pub entry: Entry,
     /// How its input is read and routed.
     pub terms: BTreeMap<String, String>,
     /// Transactions that are prepared, and neither committed nor rolled back.
     pub prepared: Vec<String>,
-    /// What is in, by the tables that rows were routed to.
+    /// The rows that are in, by the tables that they were routed to.
     pub receipts: Vec<OfTable>,
 }
 
@@ -87,7 +88,7 @@ pub struct OfTable {
     pub rows: u64,
     /// All of its rows that begin before this byte of this source, counted from 0, are in.
     pub upto: (u32, u64),
-    /// So are those that begin in these: source, first byte, the byte behind the last.
+    /// So are those that begin in these ranges: source, first byte, the byte behind the last.
     pub ranges: Vec<(u32, u64, u64)>,
 }
 
@@ -155,8 +156,8 @@ pub async fn forget(target: &Target, schema: &str, id: &str) -> Result<Settled> 
     Ok(settled)
 }
 
-/// Takes all loads out of the ledger that `filter` says, or those of them that are not finished; with what
-/// exchanges that have died left behind.
+/// Takes all loads that `filter` names out of the ledger, or only those that are not finished. It also
+/// drops what exchanges that have died left behind.
 pub async fn forget_all(
     target: &Target,
     schema: &str,
@@ -191,7 +192,7 @@ struct Session {
     search_path: String,
 }
 
-/// What is known of the loads beside their rows.
+/// What is known of the loads besides their rows.
 struct Known {
     /// The keys of the locks of those that run.
     lives: HashSet<i64>,
@@ -267,7 +268,7 @@ impl Session {
         })
     }
 
-    /// Takes a load out of the ledger; what was in doubt of it, or None if it runs.
+    /// Takes a load out of the ledger. Returns what was in doubt of it, or None if it runs.
     async fn forget(&self, id: &str) -> Result<Option<Settled>> {
         let Self { client, schema, .. } = self;
         let named = Named::new(schema, id);

@@ -1,12 +1,46 @@
-//! The ledger: which rows of a load are in the table, kept in the target by the transactions that put
-//! them there. So a load that has ended in any way is taken up where it was.
+//! The ledger: which rows of a load are in the table, kept in the target by the transactions that store
+//! them. So a load that ended in any way is resumed where it was.
 //!
 //! ```text
-//!     begin         the load and its tree, or what earlier attempts have claimed
-//!     entries       a payload's claims as receipts, in its own transaction
-//!     is_in         whether a row is claimed: then it is not sent again
-//!     finish        the last commit
+//!     begin ---------> payload --------------------> payload ... ------> finish
+//!     the load,        BEGIN, fence, COPY,                               sums agree,
+//!     its terms,       receipts, COMMIT                                  marked as finished
+//!     its tree            ^
+//!        |                | is this row claimed?  then it is not sent again
+//!        '-> claims of earlier attempts: walked before the first row is sent
 //! ```
+//!
+//! **Receipts.**
+//!
+//! 1. A claim speaks of one node: all its rows before a place of the input are in, and so are those in some
+//!    ranges behind it. It never counts rows, so the next run may cut its payloads differently.
+//! 2. `pgsluice_core::bucket` computes the claim when a payload is closed.
+//! 3. The payload's transaction writes the claim as receipts and deletes the receipts that they cover, in
+//!    the round trip that ends COPY.
+//! 4. An exchange writes all of its receipts with the swap. A load of one statement, a small load and an
+//!    atomic load write none: the mark that they are finished says all.
+//!
+//! **What makes a claim mean the same rows later.** "The rows of a node" are those that the recorded tree
+//! leads there (`layout`). If the tree has changed, a resumed load keeps the old one as well and looks each
+//! row up in all of them (`past`). The way of a row depends only on its bytes, the tree and the recorded
+//! terms. With each key the layout keeps how it is read (`key`): types, defaults, collations, operator
+//! classes, digests of functions. A tree whose keys are read differently now is refused. Rows stop at a key
+//! that was opaque, whatever it is now. The version of the routing rules is kept by hand (`begin::RULES`).
+//!
+//! **Fencing.**
+//!
+//! 1. Each transaction takes the load's advisory lock, shared. A later statement checks that the load is
+//!    still at the same attempt.
+//! 2. A run that resumes takes the *alive lock* exclusively. The run before it holds that lock, shared,
+//!    as long as it lives. Then the new run waits for 10 s and is refused (`others`), unless the ledger
+//!    shows that the other run is itself.
+//! 3. It takes the load's lock exclusively, which waits for all transactions, and begins the next attempt.
+//!    From then on nothing of an earlier attempt is committed, from whichever client or session.
+//! 4. Any role can take an advisory lock. A session that does not get one asks who holds it. A role
+//!    that may not write to the ledger is named, and the load ends.
+//!
+//! **Tables.** `pg::ledger::tables` lists them. Before a session uses them, `pg::ledger::trust` checks that
+//! nothing on them would run with its rights. When a load is finished, only its row in `load` is kept.
 
 mod begin;
 mod blocks;
@@ -65,23 +99,23 @@ pub(crate) fn named(job: &Job, id: &str) -> Option<Named> {
 /// One attempt of a load, as the ledger knows it.
 pub(crate) struct Ledger {
     named: Named,
-    /// What the inputs are; of a load that is finished, what they were.
+    /// The fingerprints of the inputs; if the load is finished, those that they had then.
     sources: Vec<Fingerprint>,
     attempt: i32,
     /// The number of the tree by which rows are routed.
     tree: i32,
-    /// What earlier attempts have claimed by this tree, and by others.
+    /// What earlier attempts have claimed by this tree, and by other trees.
     claimed: Claimed,
     past: Vec<Past>,
-    /// What they have rejected.
+    /// The rows that they have rejected.
     rejected: HashSet<Origin>,
     receipts: Receipts,
     blocks: Blocks,
 }
 
 impl Ledger {
-    /// What a transaction begins with, besides what it needs for its rows; [`sql::is_held`] tells from the
-    /// answers whether it may go on, and [`Self::lost_turn`] why not.
+    /// Returns what a transaction begins with, besides what it needs for its rows. [`sql::is_held`]
+    /// tells from the answers whether it may go on, and [`Self::lost_attempt`] why not.
     pub(crate) fn fence(&self) -> String {
         self.named.fence()
     }
@@ -112,7 +146,8 @@ impl Ledger {
         }
     }
 
-    /// Why a transaction may not go on whose fence was not held; it is rolled back. A COPY must have ended.
+    /// Returns why a transaction may not go on whose fence was not held, and rolls it back. A COPY must
+    /// have ended.
     pub(crate) async fn lost_attempt(&self, client: &Client) -> Error {
         let _ = client.batch_execute(ROLLBACK).await;
         match self.named.stranger(client).await {
@@ -126,7 +161,7 @@ impl Ledger {
         &self.named.schema
     }
 
-    /// The error for a load that somebody else has begun again, or has forgotten.
+    /// Returns the error for a load that another run has begun again, or has forgotten.
     pub(crate) fn overtaken(&self) -> Error {
         let message = format!("load {} was taken over by another run, or forgotten", self.id());
         Error::new(Kind::Server, message).with_sqlstate("55006").with_detail(
@@ -140,7 +175,7 @@ impl Ledger {
         self.attempt == 1
     }
 
-    /// What the transaction of one connection is called when it is prepared.
+    /// Returns the name of one connection's transaction when it is prepared.
     pub(crate) fn name_of(&self, database: u32, lane: usize) -> String {
         self.named.name_of(database, self.attempt, lane)
     }
@@ -168,7 +203,7 @@ impl Ledger {
         Ok(sql::is_held(&client.simple_query(&self.named.is_over()).await?))
     }
 
-    /// Those of this attempt that are prepared.
+    /// Returns the transactions of this attempt that are prepared.
     pub(crate) async fn prepared(&self, client: &Client) -> Result<Vec<String>> {
         let prepared = self.named.prepared(client).await?;
         let own = prepared.into_iter().filter(|prepared| prepared.attempt == self.attempt);
@@ -197,7 +232,7 @@ impl Ledger {
         &self.rejected
     }
 
-    /// Notes a split before its rows are routed. One of a stream must be what it was.
+    /// Records a split before its rows are routed. A split of a stream must be the same as before.
     pub(crate) fn verify_block(&self, split: &Split, inputs: &[Input]) -> Result<()> {
         self.blocks.verify_block(split, inputs).map_err(|error| refuse(error, self.id()))
     }
@@ -212,12 +247,12 @@ impl Ledger {
         self.blocks.check_end(inputs)
     }
 
-    /// The same, with the way out.
+    /// Checks the same as [`Self::check_end`]; its error has the way out.
     pub(crate) fn check_whole(&self, inputs: &[Input]) -> Result<()> {
         self.check_end(inputs).map_err(|error| refuse(error, self.id()))
     }
 
-    /// The error for a load that is to be all or nothing, and was not.
+    /// Returns the error for a load that must be all or nothing now, but was begun otherwise.
     pub(crate) fn begun_otherwise(&self) -> Error {
         let message =
             format!("load {} was begun without --atomic, and has rows in the table", self.id());
@@ -254,8 +289,8 @@ impl Ledger {
         Ok((by_node, others))
     }
 
-    /// Ends the load, of whose rows `fate` tells, with the synchronous commit that makes all before it
-    /// durable; unless `check` says that what [`Self::sums`] tells cannot be.
+    /// Marks the load as finished, with `fate` of its rows, by a synchronous commit that makes all
+    /// before it durable. It does not if `check` refuses the sums of [`Self::sums`].
     pub(crate) async fn finish(
         &self,
         inputs: &[Input],

@@ -1,5 +1,5 @@
-//! Another run of the same load: it is let alone as long as it lives, and may be ended by who knows that it
-//! does not.
+//! Another run of the same load. It is left alone as long as it lives; a user who knows that it does
+//! not may end it.
 
 use std::time::{Duration, Instant};
 
@@ -17,8 +17,8 @@ use crate::pg::ledger::{Holder, Named, is_held, lives};
 /// How long a run waits for the sessions of another one, which the server may not know to be dead yet.
 const OTHER_RUN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Makes sure that nobody else works at the load. True if `client` keeps others from it by now, for the session;
-/// false if sessions of this very run are left, whose connections were lost.
+/// Makes sure that no other run works at the load. True if `client` keeps others from it by now, for
+/// the session; false if sessions of this very run are left, whose connections were lost.
 pub(super) async fn keep_out(
     (named, run): (&Named, &Run),
     client: &Client,
@@ -55,7 +55,7 @@ pub(super) async fn keep_out(
     Ok(true)
 }
 
-/// What is waited for, in words.
+/// Says what the load waits for.
 pub(super) fn waiting(named: &Named, holders: &[Holder]) -> String {
     let sessions: Vec<String> = holders.iter().map(Holder::to_string).collect();
     format!("waiting for another run of load {} to end: {}", named.id, sessions.join("; "))

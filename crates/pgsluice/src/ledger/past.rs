@@ -24,7 +24,7 @@ pub(crate) struct Past {
 }
 
 impl Past {
-    /// Builds the router anew; an error if that cannot be done exactly.
+    /// Builds the router again; an error if that cannot be done exactly.
     pub(super) async fn build(
         layout: Layout,
         claimed: Claimed,

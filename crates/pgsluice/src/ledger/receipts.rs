@@ -1,5 +1,5 @@
-//! Receipts: the claims of a payload as rows of the ledger. One that a new one covers is deleted by the
-//! same transaction, so that there are never many.
+//! Receipts: the claims of a payload as rows of the ledger. A receipt that a new one covers is deleted
+//! by the same transaction, so there are never many.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ struct State {
     by_node: HashMap<usize, Vec<Held>>,
 }
 
-/// What must be known of a receipt to know whether another covers it.
+/// What of a receipt decides whether another covers it.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     number: i64,
@@ -29,7 +29,7 @@ struct Held {
     rows: u64,
 }
 
-/// Receipts that are to be written by one transaction.
+/// Receipts that one transaction must write.
 #[derive(Debug, Default)]
 pub(crate) struct Entries {
     pub(super) receipts: Vec<Receipt>,
@@ -38,14 +38,16 @@ pub(crate) struct Entries {
 }
 
 impl Receipts {
-    /// With those that earlier runs have written for the same tree; all are numbered from `next` on.
+    /// Makes receipts that begin with those of earlier runs for the same tree; new ones are numbered
+    /// from `next` on.
     pub(super) fn of<'r>(next: i64, earlier: impl Iterator<Item = &'r Receipt>) -> Self {
         let mut state = State { next, by_node: HashMap::new() };
         earlier.for_each(|receipt| state.hold(receipt));
         Self(Mutex::new(state))
     }
 
-    /// What is to be written for `claims`. The receipts that go are nobody else's to delete from now on.
+    /// Returns what must be written for `claims`. From now on only this payload may delete the receipts
+    /// that it covers.
     pub(super) fn entries(&self, splits: &Splits, tree: i32, claims: &[Claim]) -> Entries {
         let claims = claims.iter().map(|claim| Receipt {
             number: 0,
@@ -74,7 +76,7 @@ impl Receipts {
         }
     }
 
-    /// Notes that receipts are committed.
+    /// Marks receipts as committed.
     pub(super) fn committed(&self, entries: &Entries) {
         let mut state = self.0.lock();
         entries.receipts.iter().for_each(|receipt| state.hold(receipt));

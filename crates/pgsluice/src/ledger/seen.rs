@@ -1,4 +1,4 @@
-//! Seen: which receipts of earlier attempts claim a row that is met again.
+//! Seen: finds the receipts of earlier attempts that claim a row that is read again.
 
 use pgsluice_core::catalog::NodeId;
 use pgsluice_core::route::Scratch;

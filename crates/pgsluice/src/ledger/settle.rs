@@ -1,7 +1,7 @@
-//! Prepared transactions of a load that nobody has ended: the ledger says how they end.
+//! Settles prepared transactions that were left without an end: the ledger says how they end.
 //!
 //! A load is decided when it is marked as finished. Before any of its transactions is rolled back, its
-//! attempt is ended in the ledger, so that whoever is still about to decide cannot. The lock that a
+//! attempt is ended in the ledger. So a run that is about to decide no longer can. The lock that a
 //! living load holds only keeps others from spoiling its work.
 
 use tokio_postgres::Client;
@@ -24,8 +24,8 @@ pub enum Settled {
     Busy,
 }
 
-/// Ends the prepared transactions of a load, over a session that is in no transaction. Those of other roles
-/// are left alone, and are an error.
+/// Ends the prepared transactions of a load, over a session that is in no transaction. Transactions of
+/// other roles are left alone, and are an error.
 pub(crate) async fn settle(client: &Client, named: &Named) -> Result<Settled> {
     let found = named.prepared_of(&prepared::all(&named.schema, client).await?);
     if found.is_empty() {

@@ -17,14 +17,14 @@ use crate::pg::sql::{BEGIN, COMMIT, ROLLBACK};
 /// How long it may take; then the load stays in the ledger, as one that was killed.
 const WITHDRAW_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The same where somebody has pressed Ctrl-C and waits.
+/// How long it may take after Ctrl-C, when a person waits.
 const BRIEFLY: Duration = Duration::from_millis(300);
 
 /// Between two looks whether the load's transactions have ended.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Takes the load of this run out of the ledger, which has failed by `error`, if nothing of it is in the table
-/// or may come to be.
+/// Takes the load of this run, which has failed by `error`, out of the ledger. It stays if any row is
+/// in the table or may still get there.
 pub(crate) async fn withdraw(
     (named, run): (&Named, &Run),
     error: &Error,

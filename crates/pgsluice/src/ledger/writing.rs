@@ -39,7 +39,7 @@ impl Ledger {
         client.prepare(&self.named.sql(sql::REJECT)).await
     }
 
-    /// Notes rows that are rejected, in the transaction that `client` is in.
+    /// Writes rejected rows to the ledger, in the transaction that `client` is in.
     pub(crate) async fn reject(
         &self,
         client: &Client,
@@ -52,7 +52,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// What is to be written with a payload's rows.
+    /// Returns what must be written with a payload's rows.
     pub(crate) fn writing(&self, splits: &Splits, payload: &Payload) -> Writing {
         let claims = payload.claims();
         let entries = self.receipts.entries(splits, self.tree, claims);
@@ -60,7 +60,7 @@ impl Ledger {
         Writing { entries, blocks: self.blocks.unwritten(last) }
     }
 
-    /// What is to be written when all rows of `nodes` become visible, as many as they have.
+    /// Returns what must be written when all rows of `nodes` become visible.
     pub(crate) fn writing_all(
         &self,
         splits: &Splits,
@@ -184,7 +184,7 @@ impl Ledger {
         }
     }
 
-    /// Notes that what was written is committed.
+    /// Marks `writing` as committed.
     pub(crate) fn committed(&self, writing: &Writing) {
         self.receipts.committed(&writing.entries);
         self.blocks.written(&writing.blocks);

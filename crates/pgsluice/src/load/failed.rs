@@ -6,7 +6,7 @@ use crate::control::Control;
 use crate::error::Error;
 use crate::error::kind::Kind;
 
-/// The error of a load that was asked to end and did not: what is known of the table.
+/// Returns the error of a load that was asked to end and did not: it says what is known of the table.
 pub fn interrupted(control: &Control) -> Error {
     with_committed(Error::interrupted(), control)
 }

@@ -1,4 +1,4 @@
-//! Closing: the end of a load whose rows are all sent. What was built is swapped in, what was held is
+//! Closing: the end of a load whose rows are all sent. Shadows are swapped in, held transactions are
 //! committed, and the load is marked as finished.
 
 use std::sync::atomic::Ordering::Relaxed;
@@ -13,7 +13,7 @@ use crate::job::{Job, Sink};
 use crate::pg::conninfo::Target;
 use crate::sink::flow::Flow;
 
-/// Ends a load that has gone well so far.
+/// Ends a load whose rows were all sent without an error.
 pub(crate) async fn finish(
     job: &Job,
     target: &Target,
@@ -64,7 +64,7 @@ async fn check(flow: &Flow<'_>, outcome: &Outcome, target: &Target) -> Result<()
     control.stop.unless_stopped(reconcile::check_skipped(plan, skipped, target)).await
 }
 
-/// Of rows that one connection has committed as a whole, or several have prepared.
+/// Finishes a load whose rows one connection has committed as a whole, or several have prepared.
 async fn finish_at_once(
     job: &Job,
     target: &Target,
@@ -119,7 +119,7 @@ pub(crate) fn let_end(
     }
 }
 
-/// What else must hold before any row is committed.
+/// Checks what else must hold before any row is committed.
 fn may_commit(flow: &Flow<'_>, outcome: &Outcome) -> Result<()> {
     flow.ledger.map_or(Ok(()), |ledger| ledger.check_whole(&flow.inputs))?;
     let too_many = flow.rejects.and_then(|rejects| rejects.too_many(outcome));

@@ -1,7 +1,7 @@
 //! Lag: payloads wait while a replica, a slot or the archiver is too far behind.
 //!
-//! One measure for all: the place in the WAL that each has come to. Behind in time is since when the WAL
-//! has ended beyond that place, as it was noted second by second; so a replica that stands still is behind
+//! One measure for all: the place in the WAL that each has come to. Being behind in time is measured
+//! second by second: how long ago the WAL ended at that place. So a replica that stands still is behind
 //! as well.
 
 use std::collections::VecDeque;

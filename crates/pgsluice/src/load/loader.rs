@@ -45,11 +45,11 @@ impl Loader {
     /// Blocks until all rows are committed or the load has failed; watch and stop it through `control`.
     ///
     /// On an error the rows of payloads that were committed before it stay in the table, and the
-    /// error's detail says how many there are. A load that is stopped does not wait for its input: a
+    /// error's detail says how many there are. A load that is stopped does not wait for its input. A
     /// thread that reads from a silent one ends when there is something to read.
     ///
-    /// What passes, the server's absence for instance, is waited for as long as the target has patience;
-    /// then the load is taken up where it was, as far as its inputs can be read again.
+    /// If an error passes, such as the server's absence, the load waits as long as the target's
+    /// patience lasts. Then it is resumed where it was, as far as its inputs can be read again.
     pub fn run(&self, control: &Arc<Control>) -> Result<Summary> {
         control.begin();
         let outcome = self.attempts(control);

@@ -19,7 +19,7 @@ use crate::pg::conninfo::Target;
 use crate::pg::lock_wait::{LockWait, lock_waits};
 use crate::pg::runtime::runtime;
 
-/// How long a wait may be before it is said.
+/// How long a wait may be before the user is told.
 const UNSAID: Duration = Duration::from_secs(2);
 
 /// Between two looks.
@@ -31,7 +31,7 @@ const LOOK_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a session may take to end.
 const LEAVE: Duration = Duration::from_millis(10);
 
-/// What was said of each session that waits.
+/// The last notice about each session that waits.
 type Said = BTreeMap<i32, String>;
 
 /// Watches the sessions of a load until `over`; `timeout` is how long one of them may wait for a lock.
@@ -89,7 +89,7 @@ async fn look(
     lock_waits(client, busy).await
 }
 
-/// Says what is new: who holds a lock, and that the load goes on.
+/// Tells the user who holds a lock, if that is new, and when the load goes on.
 fn tell(waits: &[LockWait], said: &mut Said, control: &Control) {
     let had = !said.is_empty();
     said.retain(|pid, _| waits.iter().any(|wait| wait.pid == *pid));

@@ -1,14 +1,26 @@
 //! The load: the flow from bytes to committed rows, wired.
 //!
 //! ```text
-//!     source -> split -> parse -> route -> encode -> bucket -> sink
-//!     bytes     ranges   fields   node     row       payload   COPY and commit
-//!     \_______________/  \__________________________________/  \_______________/
-//!       one thread              one thread a processor          one a connection
+//!     source -> split -> parse -> route -> encode -> bucket -> sink -> the server
+//!     bytes     ranges   fields   node     row       payload   COPY    rows and receipts
+//!     \_______________/  \__________________________________/  \______/
+//!       one thread          one thread a processor              one a connection
+//!
+//!     And back:
+//!     source                      route    encode              sink    the server
+//!       ^                           ^        ^                  |        |     |
+//!       |                           |        '-- 1. ledger: is this row in? ---'
+//!       |                           '----------- 2. what is this key? ---'
+//!       '------ 3. the bytes of a bad row, once more -----------'
 //! ```
 //!
-//! One thread reads the inputs and finds the rows. The others take whole splits and whole payloads,
-//! so that no lock is taken for a row. Whoever fails first stops all the others.
+//! 1. The ledger is asked about each row of a resumed load: a row that is in is not sent again.
+//! 2. The server is asked about keys that are not native, in batches.
+//! 3. The input is read again for a row that was sent in binary and refused: the reject file has its bytes.
+//!
+//! One thread reads the inputs and finds the rows, because where a row ends depends on everything before
+//! it. The others take whole splits and whole payloads, so no lock is taken for a row. The first thread
+//! that fails stops all the others.
 
 mod attempt;
 pub mod failed;
@@ -173,7 +185,7 @@ fn send(job: &Job, flow: &Flow<'_>, queue: &Queue<'_>, target: &Target) -> Commi
     committed
 }
 
-/// What a thread returned; one that panicked fails the load.
+/// Returns what a thread returned; one that panicked fails the load.
 fn ended<T: Default>(control: &Control, outcome: thread::Result<T>) -> T {
     outcome.unwrap_or_else(|_| {
         control.stop.fail(

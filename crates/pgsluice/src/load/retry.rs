@@ -1,5 +1,5 @@
 //! Again: an attempt of a load that ended for a reason that passes is followed by another, which takes
-//! the load up where it was. The ledger says where, also after a COMMIT that nobody answered.
+//! the load up where it was. The ledger says where, also after a COMMIT without an answer.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
@@ -18,11 +18,11 @@ use crate::pg::conninfo::Target;
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// How long a load tries again whose transactions were rolled back for the sake of others, whatever the
-/// patience: these end soon.
+/// How long a load is tried again whose transactions were rolled back in favour of others, whatever the
+/// patience. These soon end.
 const LEAST_PATIENCE: Duration = Duration::from_secs(10);
 
-/// How often the patience begins anew with a load that is all or nothing.
+/// How often the patience of an atomic load may begin again.
 const MOST_RESTARTS: u32 = 5;
 
 /// How long a pause may overlook that the load was stopped.

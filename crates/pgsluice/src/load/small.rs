@@ -1,7 +1,7 @@
-//! A handful of rows: the server routes them sooner than the partition tree is read.
+//! A small load: the server routes its rows sooner than the partition tree is read.
 //!
-//! They go into the root in one COPY, as psql sends them. Whatever is wrong with them is left to the
-//! whole load, which begins anew and says it in full: nothing of them is in the table then.
+//! They go into the root in one COPY, as psql sends them. If anything is wrong with them, none of them
+//! is in the table. Then the whole load begins, and reports the error in full.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -28,13 +28,14 @@ use crate::pg::{is_answer, lost, sql};
 use crate::plan::format_for;
 use crate::source::{Input, Inputs, Reader};
 
-/// Rows that are more than a handful. With fewer no leaf can have enough for a COPY of its own.
+/// An input with this many rows is not small. If there are fewer, no leaf can have enough for a COPY of
+/// its own.
 const MANY_ROWS: usize = pgsluice_core::bucket::FEW_ROWS;
 
-/// Bytes of inputs that may hold a handful.
+/// Inputs of at most this many bytes may be small.
 const FEW_BYTES: u64 = 64 << 10;
 
-/// What one query tells of the table.
+/// What one query says of the table.
 struct Table {
     relation: Relation,
     version: u32,
@@ -50,7 +51,7 @@ struct Rows {
     bytes_read: u64,
 }
 
-/// Loads the inputs if they hold no more than a handful of rows and the server takes them.
+/// Loads the inputs if they are small and the server takes all rows.
 ///
 /// None if not: then no row is in the table.
 pub(crate) async fn load(
@@ -114,8 +115,8 @@ fn may_be(job: &Job, inputs: &Inputs) -> bool {
     as_usual && bytes.is_some_and(|bytes| bytes <= FEW_BYTES)
 }
 
-/// None if there is no such table; or if the load is in the ledger, or there can be none: then there is
-/// more to be done or said. The first load makes the ledger.
+/// Returns None if the whole load must follow. Either there is no such table, or the load is in the
+/// ledger, or there can be no ledger. The first load makes the ledger.
 async fn look(
     link: &Link,
     job: &Job,
@@ -173,7 +174,7 @@ fn receipt(
     new_handful(job, of_load, new, (&format, table.version), inputs, rows.count).ok()
 }
 
-/// None if the inputs are more than a handful, or not well formed.
+/// Reads the inputs. Returns None if they are not small, or not well formed.
 fn read(job: &Job, inputs: &Inputs, table: &Table) -> Option<Rows> {
     let columns = job.input.columns.as_ref().unwrap_or(&table.columns);
     let format = format_for(&job.input.format, table.version);
@@ -216,8 +217,8 @@ async fn copy(
     Ok(outcome?.0)
 }
 
-/// Notes in the ledger that of the rows that were read some were not stored; a trigger must have dropped
-/// them.
+/// Records in the ledger that some of the rows that were read were not stored; a trigger must have
+/// dropped them.
 async fn note_dropped(
     link: &Link,
     named: Option<&Named>,
@@ -234,7 +235,7 @@ async fn note_dropped(
     Ok(())
 }
 
-/// Whether the server has refused something, and the session goes on: then nothing is in the table.
+/// Whether the server has refused a statement, and the session goes on: then nothing is in the table.
 fn is_refusal(error: &tokio_postgres::Error) -> bool {
     let severity = error.as_db_error().map(|error| error.parsed_severity());
     matches!(severity, Some(Some(Severity::Error)))

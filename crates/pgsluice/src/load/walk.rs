@@ -2,7 +2,7 @@
 //!
 //! A claim speaks of the rows of a node, and the next run computes each row's node again. If it finds
 //! exactly as many rows of each node as the receipts count, rows are led where they were led before.
-//! Otherwise something has changed that nobody noticed, and the load is refused.
+//! Otherwise something has changed unnoticed, and the load is refused.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ const NAMED: usize = 3;
 /// Rows of the input that receipts claim.
 #[derive(Debug, Default)]
 struct Found {
-    /// By whose receipts, with those that no other receipts claim as well.
+    /// The rows that each claimant's receipts claim, and how many of them no other receipts claim.
     of: BTreeMap<Claimant, Rows>,
     /// Each row once.
     rows: u64,
@@ -158,7 +158,8 @@ impl Found {
         }
     }
 
-    /// Holds what was found against the receipts. Of what was not read nobody knows how much there is.
+    /// Compares the rows that were found with the receipts. If the input was not read to its end, there
+    /// may be more rows than were found.
     fn compare(self, ledger: &Ledger, plan: &Plan, is_whole: bool) -> Result<()> {
         let mut receipts: BTreeMap<Claimant, u64> = ledger.claimed_rows().collect();
         let known: u64 = receipts.values().sum();

@@ -104,7 +104,8 @@ fn make(plan: &Plan, new: &New, names: &mut Names) -> Partition {
     partition
 }
 
-/// `CREATE TABLE relation PARTITION OF parent`, and the same for all below it.
+/// Returns `CREATE TABLE relation PARTITION OF parent`, and such statements for all partitions below
+/// it.
 fn statements(
     plan: &Plan,
     names: &mut Names,

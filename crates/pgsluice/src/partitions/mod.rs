@@ -1,9 +1,9 @@
-//! Partitions that the rows of an input need and the table does not have: found by reading all
+//! Partitions that the rows of an input need and the table does not have. They are found by reading all
 //! keys, described as DDL, and made when asked.
 //!
-//! Keys are read and routed here, because that is quick and sends nothing; which bounds a new
-//! partition gets is for the server to say (`pg::steps`). What lies below a new
-//! partition is like what lies below its neighbour.
+//! Keys are read and routed here, because that is quick and sends nothing. The server computes the
+//! bounds of a new partition (`pg::steps`). What lies below a new partition is like what lies below its
+//! neighbour.
 
 mod ddl;
 mod names;
@@ -164,7 +164,7 @@ impl Gaps {
         }
     }
 
-    /// Has the server turn the remembered keys into bounds.
+    /// Has the server compute bounds from the remembered keys.
     async fn settle(&mut self, job: &Job, plan: &Plan, client: &Client) -> Result<()> {
         self.remembered = 0;
         for (node, keys) in std::mem::take(&mut self.keys) {

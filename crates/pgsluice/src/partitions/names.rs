@@ -37,8 +37,8 @@ fn cut(name: &str, length: usize) -> &str {
     &name[..end.unwrap_or(0)]
 }
 
-/// The name of a partition whose neighbour is called `neighbour`; `spellings` are the neighbour's
-/// value and the new one's in several ways, the first that is found counting.
+/// Returns the name of a partition whose neighbour is called `neighbour`. `spellings` pairs the
+/// neighbour's value with the new one's in several ways; the first that is found counts.
 pub(super) fn alike(neighbour: &str, spellings: &[(String, String)]) -> Option<String> {
     spellings.iter().find_map(|(old, new)| {
         let at = neighbour.rfind(old.as_str()).filter(|_| !old.is_empty())?;

@@ -1,19 +1,19 @@
 //! The statements of an audit: the input as a temporary table, and checksums of both.
 //!
-//! A row's hash is `hashtextextended` of its text, which the server makes of its values: two
-//! spellings of one value are equal, and what a type does not print it does not hold. Their sum
+//! A row's hash is `hashtextextended` of its text, which the server makes of its values. So two
+//! spellings of one value are equal, and the hash knows nothing that a type does not print. Their sum
 //! does not depend on the order, and counts a row twice that is there twice.
 //!
-//! The values are those of a user's types, whose functions find what they find under COPY: so the session
-//! has the user's search_path, and these statements qualify every name.
+//! The values are those of a user's types, whose functions find what they find under COPY. So the
+//! session has the user's search_path, and these statements qualify every name.
 
 use pgsluice_core::catalog::{NodeId, Relation, quoted};
 use pgsluice_core::format::Format;
 
 use super::sql;
 
-/// Nothing that a role has set may end a long audit, and row security must not hide rows: where
-/// it applies the server now refuses the query. Constraints must be evaluated and not believed.
+/// No setting of a role may end a long audit, and row security must not hide rows: if it applies, the
+/// server refuses the query. Constraints must be evaluated and not believed.
 pub(crate) const SESSION: &str = "
 SET statement_timeout = 0;
 SET lock_timeout = 0;
@@ -22,12 +22,12 @@ SET row_security = off;
 SET constraint_exclusion = off;
 SET extra_float_digits = 1";
 
-/// Ends [`sql::DEPARSE_SETTINGS`] in such a session.
+/// Ends [`sql::DEPARSE_SETTINGS`] in the session of an audit.
 pub(crate) fn as_before() -> String {
     format!("{}; {SESSION}", sql::RESET_SETTINGS)
 }
 
-/// Those of some tables of which every row can be read.
+/// Selects from some tables those of which every row can be read.
 pub(crate) const READABLE: &str = "
 SELECT c.oid FROM pg_catalog.pg_class c
 WHERE c.oid OPERATOR(pg_catalog.=) ANY ($1) AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
@@ -37,8 +37,8 @@ WHERE c.oid OPERATOR(pg_catalog.=) ANY ($1) AND pg_catalog.has_table_privilege(c
 const INPUT: &str = "pgsluice_input";
 const MISSING: &str = "pgsluice_missing";
 
-/// A table with the rows that a load of `table` can have reached: those of its partitions, but not
-/// those of tables that merely inherit from it.
+/// Returns a table of the rows that a load of `table` can have reached. It holds the rows of its
+/// partitions, but not those of tables that merely inherit from it.
 pub(crate) fn rows_of(table: &Relation, is_partitioned: bool) -> String {
     if is_partitioned { table.to_string() } else { format!("ONLY {table}") }
 }

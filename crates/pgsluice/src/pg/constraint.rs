@@ -1,12 +1,12 @@
-//! What the server itself says of a partition: which rows it takes, in SQL.
+//! Reads what the server itself says of a partition: which rows it takes, in SQL.
 //!
-//! `pg_get_partition_constraintdef` deparses the check that the server makes of every row that is
-//! sent to a partition by name, the bounds of all levels above it included. Evaluated over the
-//! values of a row it says whether the row belongs there, without anything being inserted, for
-//! any user, and without a second opinion of ours on bounds or hashes.
+//! `pg_get_partition_constraintdef` deparses the check that the server makes of every row that is sent
+//! to a partition by name. It includes the bounds of all levels above. Evaluated over the values of a
+//! row, it says whether the row belongs there. Nothing is inserted, any user can ask, and there is no
+//! second opinion of ours on bounds or hashes.
 //!
-//! What is read here is to be read under [`super::sql::DEPARSE_SETTINGS`], and evaluated as COPY would, under the
-//! user's search_path: so every name in it is qualified.
+//! It must be read under [`super::sql::DEPARSE_SETTINGS`], and evaluated as COPY would, under the
+//! user's search_path. So every name in it is qualified.
 
 use std::collections::HashMap;
 
@@ -114,9 +114,9 @@ impl Column {
     }
 }
 
-/// A query, for any session, whose parameters are the texts of the columns `given` of one row, NULL the others: it
-/// says whether the row meets `constraint`, as `ExecPartitionCheck` in `execMain.c` counts it. None if a
-/// name in it cannot be qualified.
+/// Returns a query, for any session, whose parameters are the texts of the columns `given` of one row;
+/// the others are NULL. It says whether the row meets `constraint`, as `ExecPartitionCheck` in
+/// `execMain.c` counts it. None if a name in it cannot be qualified.
 pub(crate) fn meets(constraint: &str, columns: &[Column], given: &[&str]) -> Option<String> {
     let column = |column: &Column| match given.iter().position(|name| *name == column.name) {
         Some(index) => column.read(&format!("${}::pg_catalog.text", index + 1)),

@@ -2,9 +2,10 @@
 
 use tokio_postgres::{Client, Error};
 
-/// Of the tables `$1`, by their quoted names, that are still there those in which nothing can: no trigger before each row, in
-/// place of it, or on another server. `TRIGGER_TYPE_ROW` is 1, `BEFORE` 2, `INSERT` 4, `INSTEAD` 64
-/// (`src/include/catalog/pg_trigger.h`, PostgreSQL 13 to 18).
+/// Selects those of the tables `$1`, by their quoted names, that cannot drop a row. They exist, and
+/// have no trigger before each row, none in place of it, and no part on another server.
+/// `TRIGGER_TYPE_ROW` is 1, `BEFORE` 2, `INSERT` 4, `INSTEAD` 64 (`src/include/catalog/pg_trigger.h`,
+/// PostgreSQL 13 to 18).
 const UNABLE: &str = "
 SELECT t.name FROM (SELECT name, pg_catalog.to_regclass(name)::pg_catalog.oid
                     FROM pg_catalog.unnest($1::pg_catalog.text[]) AS n (name)) AS t (name, oid)
@@ -21,7 +22,7 @@ WHERE t.oid IS NOT NULL AND NOT EXISTS (
                     AND g.tgtype OPERATOR(pg_catalog.&) 66::pg_catalog.int2
                         OPERATOR(pg_catalog.<>) 0::pg_catalog.int2))";
 
-/// Those of `tables` in which nothing can drop a row.
+/// Returns those of `tables` that cannot drop a row.
 pub(crate) async fn unable(client: &Client, tables: &[String]) -> Result<Vec<String>, Error> {
     let rows = client.query(UNABLE, &[&tables]).await?;
     Ok(rows.iter().map(|row| row.get(0)).collect())

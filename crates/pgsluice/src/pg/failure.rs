@@ -125,7 +125,7 @@ impl Failure {
         }
     }
 
-    /// Nothing answered, or the network said no; the caller adds the hint.
+    /// The failure without an answer, or of the network; the caller adds the hint.
     pub(in crate::pg) fn from_network(error: &io::Error) -> Self {
         Self::new(plain_io(error)).moving_on()
     }

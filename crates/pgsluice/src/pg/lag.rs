@@ -1,13 +1,13 @@
-//! How far those that follow the server's WAL have come. To be asked by a session of our own, whose names
-//! are those of `pg_catalog`.
+//! How far those that follow the server's WAL have come. A session of our own must ask, whose names are
+//! those of `pg_catalog`.
 
 use tokio_postgres::GenericClient;
 
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 
-/// What the server's WAL ends with, and for each follower its name and the end of what it has: what a
-/// replica has replayed, a slot's consumer no longer needs, and the archiver has stored as whole
+/// Reads the end of the server's WAL, and each follower's name and place in it. The place is what a
+/// replica has replayed, a slot's consumer no longer needs, or the archiver has stored as whole
 /// segments. An archiver that has stored none, and failed, has no place.
 const FOLLOWERS: &str = "
 WITH wal AS (
@@ -30,7 +30,7 @@ FROM wal, (SELECT *, last_failed_time > COALESCE(last_archived_time, '-infinity'
 WHERE current_setting('archive_mode') <> 'off'
   AND (last_archived_wal ~ '^[0-9A-F]{24}$' OR last_archived_wal IS NULL AND failed)";
 
-/// One that follows the server's WAL; places are bytes since its beginning.
+/// A follower of the server's WAL; places are bytes since its beginning.
 pub(crate) struct Follower {
     pub(crate) name: String,
     /// Where it is to come.
@@ -39,7 +39,7 @@ pub(crate) struct Follower {
     pub(crate) place: Option<u64>,
 }
 
-/// All that follow.
+/// Returns all followers.
 pub(crate) async fn followers(client: &impl GenericClient) -> Result<Vec<Follower>> {
     let rows = client.query(FOLLOWERS, &[]).await?;
     let place = |place: i64| place.max(0).unsigned_abs();

@@ -1,4 +1,4 @@
-//! Who holds the locks that some sessions wait for. To be asked by a session of our own, whose names are
+//! Says who holds the locks that some sessions wait for. A session of our own must ask, whose names are
 //! those of `pg_catalog`.
 
 use std::time::Duration;
@@ -7,9 +7,10 @@ use tokio_postgres::GenericClient;
 
 use crate::error::Result;
 
-/// Of the sessions $1, which wait: for how many milliseconds, for what, and by whom. A user without
-/// `pg_read_all_stats` does not see what others do. Those that only wait for each other are left out: their
-/// work ends by itself, or the server sees a deadlock. When the wait began is known from PostgreSQL 14 on.
+/// Says of the sessions $1, which wait, for how many milliseconds, for what, and by whom they are
+/// blocked. A user without `pg_read_all_stats` does not see what others do. Sessions that only wait for
+/// each other are left out: their work ends by itself, or the server sees a deadlock. When the wait
+/// began is known from PostgreSQL 14 on.
 const LOCK_WAITS: &str = "
 SELECT w.pid,
        (extract(epoch FROM clock_timestamp() - (to_jsonb(l) ->> 'waitstart')::timestamptz) * 1000)::int8,
@@ -38,7 +39,8 @@ pub(crate) struct LockWait {
     pub(crate) holder_pid: i32,
 }
 
-/// Those of the sessions, which have been at work for so long, that wait for locks of others.
+/// Returns the sessions, among those that have been at work for this long, that wait for locks of
+/// others.
 pub(crate) async fn lock_waits(
     client: &impl GenericClient,
     busy: &[(i32, Duration)],

@@ -1,9 +1,9 @@
 //! A question: the query by which the server evaluates a key for a batch of rows.
 //!
 //! The rows' fields go there as the text of the input, so that the server's own input functions
-//! read them. What comes back for each row and column of the key is one integer: for a hash key
-//! the hash of the value, for others the place of the value among those of the bounds. It is asked
-//! under the user's search_path, so that functions of the key find what they find under COPY.
+//! read them. Each row and column of the key gets one integer. For a hash key it is the hash of the
+//! value, for others the place of the value among those of the bounds. It is asked under the user's
+//! search_path, so that functions of the key find what they find under COPY.
 
 use pgsluice_core::catalog::quoted;
 use pgsluice_core::hash::PARTITION_SEED;
@@ -11,7 +11,7 @@ use pgsluice_core::hash::PARTITION_SEED;
 use super::constraint::{Column, everywhere};
 use super::raw::Raw;
 
-/// What the server is asked about keys; nodes whose questions are equal share one.
+/// One query about keys; nodes whose questions are equal share it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Question {
     /// The query; a parameter for each field, then one for each array of bounds. It gives one row of
@@ -39,11 +39,11 @@ pub(crate) struct Term {
 /// What is asked about the value of a term.
 #[derive(Clone, Debug)]
 pub(crate) enum Answer {
-    /// What this function gives, the extended hash function of the key's operator class.
+    /// The result of this function, the extended hash function of the key's operator class.
     Hash(String),
     /// Its place among the bounds.
     Place {
-        /// What tells equal values, such as `OPERATOR(pg_catalog.=)`.
+        /// The operator that tells equal values, such as `OPERATOR(pg_catalog.=)`.
         equal: String,
         /// The values of the bounds.
         bounds: Raw,
@@ -157,8 +157,8 @@ pub(crate) fn question(
     Some(Question { sql, fields, bounds, width: terms.len() })
 }
 
-/// The rows of a batch, as a part of FROM: their places, and the `count` expressions that `keys`
-/// lists, by the names `k0` and so on. None if a column cannot be read.
+/// Returns the rows of a batch as an item of FROM. Its columns are their places, and the `count`
+/// expressions that `keys` lists, named `k0` and so on. None if a column cannot be read.
 fn rows(
     columns: &[Column],
     fields: &[(usize, &str)],

@@ -5,7 +5,7 @@ use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Sync + Send>>;
 
-/// Whatever the type: its bytes on the wire.
+/// A value of any type: its bytes on the wire.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Raw(pub(crate) Vec<u8>);
 
@@ -32,7 +32,7 @@ impl ToSql for Raw {
     to_sql_checked!();
 }
 
-/// Text as it stands in the input: whether it is valid, the server says.
+/// Text as it stands in the input; the server says whether it is valid.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Text<'a>(pub(crate) &'a [u8]);
 

@@ -22,8 +22,8 @@ pub(crate) const NO_LOCK_TIMEOUT: &str = "SET lock_timeout = 0";
 /// Spares a flush for each payload, because [`FLUSH`] ends what a connection sends.
 pub(crate) const ASYNCHRONOUS: &str = "SET synchronous_commit = off";
 
-/// The table that a name stands for, if rows can be copied into it: its schema, its own name, the
-/// server's version, and the columns that can be written. A number is no name.
+/// Finds the table that a name stands for, if rows can be copied into it. Returns its schema, its own
+/// name, the server's version, and the columns that can be written. A number is no name.
 pub(crate) const TABLE: &str = "
 SELECT n.nspname, c.relname, pg_catalog.current_setting('server_version_num')::pg_catalog.int4,
        ARRAY(SELECT attname::pg_catalog.text FROM pg_catalog.pg_attribute
@@ -35,14 +35,14 @@ WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)
   AND $1 OPERATOR(pg_catalog.!~) '^[0-9]*$'
   AND c.relkind OPERATOR(pg_catalog.=) ANY (ARRAY['r', 'p']::pg_catalog.\"char\"[])";
 
-/// Settings of a session that evaluates keys, besides [`NO_LOCK_TIMEOUT`]: each statement is planned
+/// Settings of a session that evaluates keys, besides [`NO_LOCK_TIMEOUT`]. Each statement is planned
 /// once, and not compiled for the number of rows that the server guesses.
 pub(crate) const ASKING_SESSION: &str = "
 SET plan_cache_mode = force_generic_plan;
 SET jit = off";
 
-/// How the server writes what is read back here, whatever the user likes to see. How it reads values is
-/// left as it is.
+/// How the server writes what is read back here, whatever the user likes to see. It does not change how
+/// values are read.
 pub(crate) const EXACT_OUTPUT: &str = "
 SET extra_float_digits = 3;
 SET bytea_output = 'hex'";
@@ -65,8 +65,9 @@ SET intervalstyle = 'postgres';
 SET extra_float_digits = 3;
 SET standard_conforming_strings = on";
 
-/// Ends [`PG_CATALOG_ONLY`] and [`DEPARSE_SETTINGS`]: the settings that the session began with. From here on nothing may
-/// look a name up that others may own: see [`super::qualified`].
+/// Ends [`PG_CATALOG_ONLY`] and [`DEPARSE_SETTINGS`]: the settings that the session began with. From
+/// here on every name must be qualified, because others may own what a bare name finds: see
+/// [`super::qualified`].
 pub(crate) const RESET_SETTINGS: &str = "
 RESET search_path;
 RESET datestyle;
@@ -109,16 +110,16 @@ FROM pg_catalog.pg_class WHERE oid OPERATOR(pg_catalog.=) ANY ($1)";
 /// Names mean what they mean in every other session of this user.
 pub(crate) const RESET_SEARCH_PATH: &str = "RESET search_path";
 
-/// What would be looked at only in the end is looked at now, and behind each statement from now on.
+/// Checks all constraints now, and from now on behind each statement.
 pub(crate) const IMMEDIATE: &str = "SET CONSTRAINTS ALL IMMEDIATE";
 
 /// Behind [`BEGIN`] and [`IMMEDIATE`], where rows are stored a few at a time: these can be taken back.
 pub(crate) const SALVAGE: &str = "SAVEPOINT pgsluice";
 
-/// Begins a part of a transaction that can be taken back.
+/// Begins a part of a transaction that can be rolled back.
 pub(crate) const PART: &str = "SAVEPOINT pgsluice_part";
 
-/// Takes it back, to begin it anew.
+/// Rolls the part back, to begin it again.
 pub(crate) const BACK_TO_PART: &str = "ROLLBACK TO SAVEPOINT pgsluice_part";
 
 /// Keeps it.
@@ -130,7 +131,7 @@ pub(crate) const COMMIT_DURABLY: &str = concat!(durable!(), "; COMMIT");
 /// Takes back the last few, which were refused.
 pub(crate) const BACK_TO_SAVEPOINT: &str = "ROLLBACK TO SAVEPOINT pgsluice";
 
-/// Keeps the last few, as far as the transaction is.
+/// Keeps the rows since the last savepoint, if the transaction is committed.
 pub(crate) const NEXT_SAVEPOINT: &str = "RELEASE SAVEPOINT pgsluice; SAVEPOINT pgsluice";
 
 /// How long a transaction waits for a lock.
@@ -158,8 +159,8 @@ pub(crate) fn create_partition(
 /// Locks that hold the tables `path` as they are until the rows are committed.
 ///
 /// The path leads from the root to a leaf. All are locked, in this order, because DETACH locks the
-/// parent first and the leaf's own check of its rows looks at the parent: the other way round the
-/// two would wait for each other.
+/// parent first and the leaf's own check of its rows looks at the parent. In the other order the two
+/// would wait for each other.
 pub(crate) fn lock(path: &[&Relation]) -> String {
     let names: Vec<String> = path.iter().map(ToString::to_string).collect();
     format!("LOCK TABLE ONLY {} IN ROW EXCLUSIVE MODE", names.join(", ONLY "))
@@ -167,10 +168,10 @@ pub(crate) fn lock(path: &[&Relation]) -> String {
 
 /// Whether under these locks all is as it was planned, or [`MOVED`] or [`RETYPED`].
 ///
-/// $1 is a leaf's name, or NULL: it must still be the table with the oid $2, below the root $3. Once it
-/// is detached, or another one has its name, COPY would take the rows all the same. $5 are the types of
-/// the root's columns $4, by name, or NULL: in binary, COPY would take the bytes of one type for
-/// those of another.
+/// $1 is a leaf's name, or NULL: it must still be the table with the oid $2, below the root $3. COPY
+/// would take the rows even if it were detached, or another table had its name. $5 are the types of the
+/// root's columns $4, by name, or NULL. In binary, COPY would take the bytes of one type for those of
+/// another.
 pub(crate) const RECHECK: &str = "
 SELECT CASE
     WHEN $1::pg_catalog.text IS NOT NULL
@@ -190,10 +191,10 @@ SELECT CASE
     ELSE 'same'
 END";
 
-/// What [`RECHECK`] answers if a leaf is not where it was.
+/// The answer of [`RECHECK`] if a leaf is not where it was.
 pub(crate) const MOVED: &str = "moved";
 
-/// What [`RECHECK`] answers if the columns are of other types.
+/// The answer of [`RECHECK`] if the columns have other types.
 pub(crate) const RETYPED: &str = "retyped";
 
 /// `COPY relation (columns) FROM STDIN` in the input's own format, or in binary if there is none.
@@ -226,9 +227,9 @@ pub(crate) fn literal(bytes: &[u8]) -> String {
     format!("E'{text}'")
 }
 
-/// What the server has deparsed under [`DEPARSE_SETTINGS`], so that it reads the same in every session: as E'...'
-/// where there is a backslash in a literal, which `simple_quote_literal` in
-/// `src/backend/utils/adt/ruleutils.c`, PostgreSQL 13 to 18, leaves to standard_conforming_strings.
+/// Makes what the server has deparsed under [`DEPARSE_SETTINGS`] read the same in every session: a
+/// literal with a backslash becomes E'...'. `simple_quote_literal` in
+/// `src/backend/utils/adt/ruleutils.c`, PostgreSQL 13 to 18, leaves it to standard_conforming_strings.
 pub(crate) fn portable(deparsed: &str) -> String {
     let mut portable = String::with_capacity(deparsed.len());
     let mut rest = deparsed;

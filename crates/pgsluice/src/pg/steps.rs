@@ -1,8 +1,8 @@
 //! The bounds of partitions that do not exist yet, computed by the server: its own calendar, its
 //! own arithmetic, its own spelling of every value.
 //!
-//! A step is an interval or a number. Bounds are `anchor + k * step`, where the anchor is a bound
-//! of a partition that has this step, and are cut where an existing partition is in the way.
+//! A step is an interval or a number. Bounds are `anchor + k * step`, where the anchor is a bound of a
+//! partition that has this step. They are cut where an existing partition is in the way.
 
 use tokio_postgres::GenericClient;
 use tokio_postgres::types::{Oid, ToSql};
@@ -30,7 +30,7 @@ pub(crate) struct Wanted {
     pub(crate) rows: u64,
 }
 
-/// What names partitions after their lower bounds, the most exact first.
+/// How partitions are named after their lower bounds, the most exact first.
 const PATTERNS: [&str; 13] = [
     "YYYY_MM_DD_HH24",
     "YYYYMMDDHH24",
@@ -54,8 +54,8 @@ SET search_path = pg_catalog, pg_temp;
 SET datestyle = 'ISO';
 SET statement_timeout = 0";
 
-/// The type of a column, as SQL has it. Of a domain it is the type below it, because what else a domain
-/// demands may be a user's code.
+/// The type of a column, as SQL has it. For a domain it is the type below it, because the other demands
+/// of a domain may be a user's code.
 pub(crate) async fn column_type(
     client: &impl GenericClient,
     table: Oid,
@@ -207,8 +207,8 @@ impl Counting {
         Ok(rows.iter().map(wanted).collect())
     }
 
-    /// For each of `lower`, which of `ranges` is the nearest, by preference from below, and how
-    /// names may spell the lower bounds of both.
+    /// Finds the nearest of `ranges` for each of `lower`, by preference from below, and how names may
+    /// spell the lower bounds of both.
     pub(crate) async fn neighbours(
         &self,
         client: &impl GenericClient,
@@ -268,8 +268,8 @@ pub(crate) struct Neighbour {
     pub(crate) spellings: Vec<(String, String)>,
 }
 
-/// The values of `keys` as the type `ty` has them, each with its rows: text and SQL literal. Of values
-/// that are equal, such as `1` and `1.0`, one stands for all.
+/// The values of `keys` as the type `ty` has them, each with its rows: text and SQL literal. One stands
+/// for all values that are equal, such as `1` and `1.0`.
 pub(crate) async fn values(
     client: &impl GenericClient,
     ty: &str,
@@ -288,7 +288,7 @@ pub(crate) async fn values(
     Ok(rows.iter().map(value).collect())
 }
 
-/// The names that are taken in the schemas. To be asked under [`SESSION`], as all that is above.
+/// The names that are taken in the schemas. It must be asked under [`SESSION`], as everything above.
 pub(crate) async fn taken(
     client: &impl GenericClient,
     schemas: &[&str],

@@ -1,4 +1,4 @@
-//! What stands against loading in several transactions that are prepared and then committed together.
+//! What prevents loading in several transactions that are prepared and then committed together.
 
 use tokio_postgres::types::Oid;
 use tokio_postgres::{GenericClient, Row};
@@ -7,9 +7,9 @@ use super::introspect::Catalogue;
 use crate::error::Result;
 use crate::job::Job;
 
-/// Of the tables $1, the first of which is the root: what `PREPARE TRANSACTION` refuses, what one
-/// transaction cannot see of another, whether readers can be held off for a moment, and how many locks there
-/// are for all sessions, and one for each table and index.
+/// Reads what prevents it in the tables $1, the first of which is the root. It says what `PREPARE
+/// TRANSACTION` refuses, what one transaction cannot see of another, and whether readers can be held
+/// off. It also counts the server's locks, and those that each table and index needs.
 const OBSTACLES: &str = "
 SELECT pg_catalog.current_setting('max_prepared_transactions')::pg_catalog.int8,
        (SELECT pg_catalog.count(*) FROM pg_catalog.pg_prepared_xacts),
@@ -71,9 +71,9 @@ fn no_locks(row: &Row, lanes: usize) -> Option<String> {
     })
 }
 
-/// The sessions $1 that wait for another one of them, be it by way of others. Who shares an advisory
-/// lock with somebody may be a connection of the same load, whose transactions end together. Locks that
-/// are held for a moment only do not count.
+/// The sessions $1 that wait for another one of them, be it by way of others. Sessions that share an
+/// advisory lock may be connections of one load, whose transactions end together. Locks that are held
+/// for a moment only do not count.
 const ENTANGLED: &str = "
 WITH RECURSIVE waiting (pid) AS (
     SELECT pg_catalog.unnest(pg_catalog.pg_blocking_pids(pid))
@@ -105,8 +105,8 @@ pub(crate) async fn are_entangled(client: &impl GenericClient, pids: &[i32]) -> 
     Ok(client.query_one(ENTANGLED, &[&pids]).await?.get(0))
 }
 
-/// Of each session that the session $1 waits for: whether it is a prepared transaction, for which 0
-/// stands, or holds one of the locks $2, as loads do. There may be very many locks.
+/// Looks at each session that the session $1 waits for. Says whether it is a prepared transaction,
+/// which has the number 0, or holds one of the locks $2, as loads do. There may be very many locks.
 const BLOCKERS: &str = "
 SELECT CASE WHEN blocker OPERATOR(pg_catalog.=) 0 THEN true ELSE EXISTS (
     SELECT FROM pg_catalog.pg_locks
@@ -121,7 +121,7 @@ FROM pg_catalog.unnest(pg_catalog.pg_blocking_pids($1)) AS blocker";
 /// Who keeps the session `pid` from a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Blocked {
-    /// Nobody: it does not wait.
+    /// It does not wait.
     No,
     /// Prepared transactions, and sessions of loads, of which `loads` are the locks.
     ByLoads,
@@ -150,8 +150,8 @@ pub(crate) async fn cancel(client: &impl GenericClient, pid: i32) -> Result<()> 
     Ok(())
 }
 
-/// A session that waits in vain may outlive its program, and hold others up: but not for ever, where the
-/// server does not look whether the program is there.
+/// A session that waits may outlive its program and hold others up. This limits it on servers that do
+/// not check whether the client is there.
 pub(crate) const LIMITED: &str = "
 SELECT pg_catalog.set_config('lock_timeout', '10min', false)
 WHERE COALESCE(pg_catalog.current_setting('client_connection_check_interval', true), '0')

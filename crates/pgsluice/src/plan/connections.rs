@@ -12,8 +12,8 @@ use crate::pg::room;
 const OWN_SESSIONS: usize = 3;
 
 impl Plan {
-    /// How many connections there is room for, if not for all: a load that asked for more would fail, or take
-    /// the last ones from others.
+    /// Returns how many connections there is room for, if not for all. A load that asked for more would
+    /// fail, or take the last ones from others.
     pub(super) async fn find_room(
         &self,
         job: &Job,

@@ -1,7 +1,7 @@
 //! Eligible: which leaves can be exchanged, before any row is read.
 //!
-//! A leaf that has rows is loaded as ever, and that is said. One that is empty, but is more than
-//! could be carried over, is refused by name: nothing is lost silently.
+//! A leaf that has rows is loaded directly, and the plan says so. An empty leaf with something that
+//! could not be carried over is refused by name: nothing is lost silently.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,8 +32,8 @@ impl Eligible {
     }
 }
 
-/// Looks at all leaves; an error if one of those that are to be exchanged cannot be. `detours` says
-/// of each node why its rows go through the root, if they do.
+/// Looks at all leaves; an error if a leaf that would be exchanged cannot be. `detours` says of each
+/// node why its rows go through the root, if they do.
 pub(crate) async fn find(
     client: &Client,
     catalogue: &Catalogue,

@@ -1,8 +1,8 @@
 //! The plan: the catalogue turned into a router and, for each node, the table that its rows are
 //! really sent to.
 //!
-//! A leaf is written directly unless that would change what the server does; then its rows go
-//! through the root, still gathered by leaf, and the reason is said.
+//! A leaf is written directly unless that would change what the server does. Otherwise its rows go
+//! through the root, still gathered by leaf, and the plan says why.
 
 pub mod eligible;
 
@@ -39,7 +39,7 @@ pub type Answered = (NodeId, Option<usize>);
 /// What will happen to the rows of a load; immutable once made.
 #[derive(Debug)]
 pub struct Plan {
-    /// What the server told.
+    /// What the server said.
     pub catalogue: Catalogue,
     /// The partition tree.
     pub tree: Arc<Tree>,
@@ -59,9 +59,9 @@ pub struct Plan {
     pub single_connection: Option<String>,
     /// How many connections the server has room for, and why, if those are fewer than were to be.
     pub fewer_connections: Option<(usize, String)>,
-    /// Which leaves are exchanged, if any are to be.
+    /// The leaves that are exchanged, if the job asks for it.
     pub exchange: Option<Eligible>,
-    /// For each node, why its rows go through the root if they do.
+    /// Why the rows of each node go through the root, if they do.
     detours: Vec<Option<String>>,
 }
 
@@ -78,7 +78,7 @@ impl Plan {
         canceller.unless_stopped(control, making).await
     }
 
-    /// As [`Self::make`], over a connection that is there, without the definitions of keys.
+    /// Makes a plan as [`Self::make`] does, over an open connection, without the definitions of keys.
     pub(crate) async fn read(job: &Job, client: &mut Client) -> Result<Self> {
         let columns = job.input.columns.as_deref();
         let catalogue = Catalogue::read(client, &job.target.table, columns).await?;
@@ -159,13 +159,14 @@ impl Plan {
         sql::copy_in(relation, &self.catalogue.columns, format)
     }
 
-    /// What begins the transaction in which the rows of `node` are sent.
+    /// Returns the statements that begin the transaction in which the rows of `node` are sent.
     pub(crate) fn begin(&self, node: NodeId, wire: Wire) -> String {
         let lock = self.lock(node, wire);
         lock.map_or_else(|| sql::BEGIN.to_owned(), |lock| format!("{}; {lock}", sql::BEGIN))
     }
 
-    /// What locks the tables on which the rows of `node` rely, if any can be locked.
+    /// Returns the statement that locks the tables on which the rows of `node` rely, if any can be
+    /// locked.
     pub(crate) fn lock(&self, node: NodeId, wire: Wire) -> Option<String> {
         let above = |node: &NodeId| self.tree.nodes[*node].parent;
         let node = match (self.is_direct(node), wire) {
@@ -256,7 +257,7 @@ impl Plan {
         self.catalogue.questions.is_about_keys()
     }
 
-    /// What of the key of `node` the server is asked about, and why; None if there is nothing.
+    /// Returns what of the key of `node` the server is asked about, and why; None if there is nothing.
     pub fn asked(&self, node: NodeId) -> Option<(String, String)> {
         let Node { key, relation, .. } = &self.tree.nodes[node];
         key.as_ref()?.columns.iter().find_map(|column| match column {
@@ -268,7 +269,7 @@ impl Plan {
         })
     }
 
-    /// What rows the server has answered about, and why it was asked; None if it was not.
+    /// Returns which rows the server has answered about, and why it was asked; None if it was not.
     pub fn explain_answered(&self, (node, column): Answered) -> Option<(String, String)> {
         let Some(column) = column else { return self.asked(node) };
         let (what, why) = self.explain(node, Cause::Spelling(column));
@@ -334,7 +335,7 @@ impl Plan {
     }
 }
 
-/// What encodes the rows; or what they are sent as text for, and why.
+/// Returns the encoder of the rows, or why they are sent as text.
 fn encoder(
     job: &Job,
     catalogue: &Catalogue,

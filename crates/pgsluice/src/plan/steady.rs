@@ -7,8 +7,8 @@ use pgsluice_core::route::Cause;
 use super::Plan;
 
 impl Plan {
-    /// Why the server is not asked about a row at `node`, if it is because of the clock: about the
-    /// spelling of the key's `column`, or about the key itself.
+    /// Returns the cause if the clock keeps a row at `node` from being asked about, for the spelling of
+    /// the key's `column` or for the key itself.
     pub(crate) fn clock_at(
         &self,
         node: NodeId,

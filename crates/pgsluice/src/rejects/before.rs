@@ -1,4 +1,4 @@
-//! What an earlier run of a load has left in the files: the ledger says which of it was committed.
+//! What an earlier run of a load has left in the files. The ledger says which of it was committed.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ pub(crate) struct Before<'b> {
     pub rejected: &'b HashSet<Origin>,
 }
 
-/// What matters of a line of the log.
+/// The fields of a line of the log that matter here.
 #[derive(Deserialize)]
 struct Known {
     load: String,
@@ -28,8 +28,8 @@ struct Known {
 }
 
 impl Before<'_> {
-    /// Each row with its reason, as far as there are both: of what was written last there may be a part.
-    /// None if the files are not those of the load `id`.
+    /// Pairs each row with its reason, as far as both are whole: the last one written may be torn. None
+    /// if the files are not those of the load `id`.
     pub(super) fn batches(&self, id: &str, rows: &[u8], log: &[u8]) -> Option<Vec<Batch>> {
         let mut found = Vec::new();
         // What is behind a torn row is not looked at.

@@ -1,7 +1,7 @@
 //! Rejects: the rows that the server refuses, kept with its reasons in place of ending the load.
 //!
-//! A row stands in the file before the rows around it are committed, and is taken out again if they
-//! were not: so none is lost, and in the end none is both in the file and in the table.
+//! A row is either in the table or in the file. Rejects are written before COMMIT and removed if it fails.
+//! If the outcome of a COMMIT is unknown, they are reconciled on resume.
 
 mod before;
 mod output;
@@ -75,7 +75,7 @@ struct Written {
     batches: Vec<Batch>,
 }
 
-/// The rejects of one transaction: where they stand in both files.
+/// The rejects of one transaction: their places in both files.
 struct Batch {
     rows: Range<u64>,
     log: Range<u64>,
@@ -112,7 +112,7 @@ pub(crate) fn begin(
 
 impl Rejects {
     /// Makes the files, which must not be there or be empty, unless an earlier run of the load has
-    /// written them. In front of the first row comes what will be in `header`.
+    /// written them. The text in `header` comes in front of the first row.
     pub(crate) fn open(
         id: &str,
         job: &job::Rejects,
@@ -140,7 +140,7 @@ impl Rejects {
         self.count.fetch_update(Relaxed, Relaxed, admit).is_ok()
     }
 
-    /// Takes back what was counted of a transaction that was not committed.
+    /// Takes back the count of a transaction that was not committed.
     pub(crate) fn dismiss(&self, rows: u64) {
         self.count.fetch_sub(rows, Relaxed);
     }
@@ -190,18 +190,19 @@ impl Rejects {
         Ok(batches.len() - 1)
     }
 
-    /// The transaction of a batch was not committed, for certain. Where nobody knows, its rows stay: when
-    /// the load is resumed the ledger says.
+    /// Marks the transaction of a batch as one that was certainly not committed. If the outcome is
+    /// unknown, its rows stay, and are reconciled on resume.
     pub(crate) fn withdraw(&self, batch: usize) {
         self.written.lock().batches[batch].is_kept = false;
     }
 
-    /// Nothing was committed, for certain: see [`Self::withdraw`].
+    /// Marks all batches as certainly not committed: see [`Self::withdraw`].
     pub(crate) fn withdraw_all(&self) {
         self.written.lock().batches.iter_mut().for_each(|batch| batch.is_kept = false);
     }
 
-    /// Takes out what was not committed, and makes the files durable; removes them if they are empty.
+    /// Removes rejects of transactions that were not committed, and makes the files durable; removes
+    /// the files if they are empty.
     pub(crate) fn finish(&self) -> Result<()> {
         let mut written = self.written.lock();
         written.keep_committed()?;
@@ -217,7 +218,7 @@ impl Written {
         self.log.check_empty()
     }
 
-    /// Takes up what an earlier run has written, as far as it was committed.
+    /// Takes over what an earlier run has written, as far as it was committed.
     fn take_up(&mut self, id: &str, before: &Before<'_>) -> Result<()> {
         match before.batches(id, &self.rows.read()?, &self.log.read()?) {
             Some(batches) => self.batches = batches,
@@ -226,7 +227,7 @@ impl Written {
         self.keep_committed()
     }
 
-    /// Takes out what was not committed.
+    /// Removes rejects of transactions that were not committed.
     fn keep_committed(&mut self) -> Result<()> {
         let Self { rows, log, batches } = self;
         let header = batches.first().map_or(0, |batch| batch.rows.start);

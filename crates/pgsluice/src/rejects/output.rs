@@ -44,7 +44,7 @@ impl Output {
         ))
     }
 
-    /// All that is in it.
+    /// Returns all that is in it.
     pub(super) fn read(&self) -> Result<Vec<u8>> {
         let mut bytes = vec![0; self.length as usize];
         let read = self.file.read_exact_at(&mut bytes, 0);

@@ -1,7 +1,7 @@
-//! Parse and route, for one thread: a split's rows to their leaves, or as far as they get.
+//! Parses and routes, for one thread: each row of a split to its leaf, or as far as it gets.
 //!
-//! Rows that stop where the server must evaluate a key, or read a value that is spelled in a way
-//! of its own, are asked about together, once the rest of the split is routed, and go on from there.
+//! Some rows stop where the server must evaluate a key, or read a value whose spelling is not native.
+//! The server is asked about them together, once the rest of the split is routed.
 
 use std::collections::BTreeMap;
 
@@ -67,7 +67,7 @@ pub(crate) struct Reached<'r> {
 }
 
 impl<'a> Routing<'a> {
-    /// Routing by `plan`; the server that is asked is `target`.
+    /// Makes the routing by `plan`; the server that is asked is `target`.
     pub(crate) fn new(plan: &'a Plan, control: &'a Control, target: &'a Target) -> Self {
         Self {
             plan,
@@ -131,7 +131,7 @@ impl<'a> Routing<'a> {
     }
 
     /// Goes on with the rows of `split` that the server was asked about, and hands over each that is as
-    /// far as it gets. Whether it must be asked about others, as on each level of the tree.
+    /// far as it gets. Returns whether it must be asked about others, as on each level of the tree.
     pub(crate) fn resume(
         &mut self,
         split: &Split,
@@ -159,7 +159,7 @@ impl<'a> Routing<'a> {
         Ok(!self.asked.is_empty())
     }
 
-    /// Hands a row over, or notes what the server is to be asked about it; `before` is what it was
+    /// Hands a row over, or records what the server must be asked about it; `before` is what it was
     /// asked before.
     fn reach(
         &mut self,
@@ -228,7 +228,7 @@ impl<'a> Routing<'a> {
         true
     }
 
-    /// Goes on from where the server was asked.
+    /// Continues from where the server was asked.
     fn answered_route(&mut self, about: About, is_spelled: bool, row: &[u8]) -> Route {
         let Plan { router, .. } = self.plan;
         match about {

@@ -1,9 +1,10 @@
 //! ChunkSize: about how many rows of a payload are good between two that are bad.
 //!
-//! So many are sent together. With more, one more of them would be bad, and those before it sent for
-//! nothing; with fewer, more COPYs would be begun. Where half as many are good as before, half as many
-//! are sent; where all are bad, one. A connection remembers it from one payload to the next, and does
-//! not send a payload as a whole that must be expected to be refused.
+//! That many are sent together. With more rows, one more of them would be bad, and those before it sent
+//! for nothing. With fewer, more COPYs would be begun. Where half as many are good as before, half as
+//! many are sent; where all are bad, one. So if all rows are bad, each costs one COPY, and a few bad
+//! rows cost little. A connection remembers the size, and sends a payload in chunks at once if it
+//! expects a refusal.
 
 use std::cell::Cell;
 
@@ -34,19 +35,19 @@ impl ChunkSizes {
         chunk_size.is_some_and(|chunk_size| 2 * chunk_size.rows < payload.rows())
     }
 
-    /// What a payload begins with.
+    /// Returns the chunk size that a payload begins with.
     pub(super) fn begin(&self, wire: Wire) -> ChunkSize {
         let rows = self.of(wire).get().map_or(FIRST_ROWS, |chunk_size| chunk_size.rows);
         ChunkSize { rows, since: 0 }
     }
 
-    /// What it ends with.
+    /// Keeps the chunk size that it ends with.
     pub(super) fn end(&self, wire: Wire, chunk_size: ChunkSize) {
         self.of(wire).set(Some(chunk_size));
     }
 }
 
-/// What is known of one payload, whose rows are settled from the first to the last.
+/// The chunk size of one payload, whose rows are settled from the first to the last.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ChunkSize {
     rows: usize,
@@ -60,12 +61,12 @@ impl ChunkSize {
         self.rows.clamp(1, MOST_ROWS)
     }
 
-    /// Notes that all rows before this one are settled.
+    /// Marks all rows before this one as settled.
     pub(super) fn good_before(&mut self, row: usize) {
         self.rows = self.rows.max(row.saturating_sub(self.since));
     }
 
-    /// Notes that this row is bad, and those between it and the last one are not.
+    /// Marks this row as bad, and those between it and the last bad one as good.
     pub(super) fn bad_at(&mut self, row: usize) {
         self.rows = usize::midpoint(self.rows(), row.saturating_sub(self.since));
         self.since = self.since.max(row + 1);

@@ -1,9 +1,9 @@
-//! The CONTEXT of a server's error: at which lines of what was sent COPY may have been.
+//! Reads the CONTEXT of a server's error: the lines of the data that COPY may have been at.
 //!
 //! It ends with what `CopyFromErrorCallback` of `src/backend/commands/copyfrom.c` says (PostgreSQL 13 to
 //! 18), in the server's language: `COPY relation, line N, column name: "value"`. The value is printed
-//! as it is, line ends included; before it come functions and statements, in which values are printed as
-//! well; and where a trigger runs at the end of COPY, nothing of COPY comes at all. So what looks like
+//! as it is, line ends included. Functions and statements come before it, with values printed in the
+//! same way. Where a trigger runs at the end of COPY, COPY is not mentioned at all. So what looks like
 //! COPY at the beginning of a line may be a row's own text.
 
 /// What COPY may have said.
@@ -12,7 +12,7 @@ pub(super) struct Entry {
     /// Line of the COPY, from 1.
     pub line: u64,
     pub column: Option<String>,
-    /// What is printed of the column, or of the row.
+    /// The printed value of the column, or of the row.
     pub value: Option<String>,
     /// Whether the context can end with it.
     is_last: bool,
@@ -45,12 +45,12 @@ impl Context {
         Self(found)
     }
 
-    /// What COPY has said, where a row cannot have said it: no row is printed before it.
+    /// Returns what only COPY can have said, because no row is printed before it.
     pub(super) fn certain(&self) -> Option<&Entry> {
         self.0.first().filter(|entry| self.0.len() == 1 && entry.is_first)
     }
 
-    /// What COPY has said, unless a row pretends to be both COPY and the end of what a function says.
+    /// Returns what COPY has said, unless a row imitates both COPY and the end of what a function says.
     pub(super) fn likely(&self) -> Option<&Entry> {
         self.0.first().filter(|entry| self.0.len() == 1 && entry.is_last)
     }
@@ -93,7 +93,7 @@ fn line_of<'t>(text: &'t str, relation: &str) -> Option<(u64, &'t str)> {
     Some((number[..digits].parse().ok()?, &number[digits..]))
 }
 
-/// The column that stands at the beginning of `rest`, behind a word for it, and what follows.
+/// Returns the column at the beginning of `rest`, behind a word for it, and what follows.
 fn column_of<'t>(rest: &'t str, columns: &[String]) -> Option<(String, &'t str)> {
     let separators = [", ", "、", "번째 줄, ", "행, "];
     let rest = separators.iter().find_map(|separator| rest.strip_prefix(separator))?;

@@ -51,7 +51,7 @@ pub(crate) struct Connection<'a> {
     pub(super) writer: Option<Writer<'a>>,
     maker: Option<Maker<'a>>,
     pub(super) chunk_sizes: ChunkSizes,
-    /// Of a load that is all or nothing.
+    /// Its transaction, if the load is all or nothing.
     pub(super) held: Option<Part<'a>>,
 }
 
@@ -253,7 +253,8 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// What begins a transaction of rows that go into the table itself, or their part of one that is held.
+    /// Returns what begins a transaction of rows that go into the table itself, or their part of one
+    /// that is held.
     pub(super) fn begin_here(&self, node: NodeId, wire: Wire) -> String {
         if self.held.is_some() {
             return self.begin_part(node, wire);
@@ -336,7 +337,7 @@ impl<'a> Connection<'a> {
         outcome.map(|()| Some(stored))
     }
 
-    /// Notes that the commit of `rows` rows is asked for.
+    /// Counts `rows` rows as in doubt: their commit is asked for.
     pub(super) fn in_doubt(&self, rows: u64) -> InDoubt<'_> {
         let asked = if self.link.client.is_closed() { 0 } else { rows };
         InDoubt::new(&self.flow.control.progress.rows_in_doubt, asked)

@@ -1,4 +1,4 @@
-//! Why a COPY did not end well, and whether what it sent may be committed all the same.
+//! Why a COPY did not end well, and whether its rows may have been committed nevertheless.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -10,7 +10,7 @@ use crate::pg::is_answer;
 
 /// Why a COPY did not end well.
 pub(super) enum Failure {
-    /// The table beside a leaf was not made.
+    /// The shadow of a leaf was not made.
     Unmade(Error),
     /// Before any row was sent.
     Begin(tokio_postgres::Error),
@@ -19,7 +19,8 @@ pub(super) enum Failure {
     Row(Error),
     /// The table is not what it was when the load began.
     Changed(NodeId, Changed),
-    /// By the ledger, another run of the load, or a session that is another one than before.
+    /// Refused by the ledger, by another run of the load, or because the session is another one than
+    /// before.
     Ledger(Error),
     /// When its receipts were written.
     Receipts(tokio_postgres::Error),

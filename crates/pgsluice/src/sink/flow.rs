@@ -45,7 +45,7 @@ impl<'a> Flow<'a> {
         Self { plan, control, inputs, opening, exchange, rejects, atomic: None, ledger, splits }
     }
 
-    /// Where a row stands, in the words of the user.
+    /// Returns where a row is, in the words of the user.
     pub(crate) fn place_of(&self, at: RowAt) -> Option<Location> {
         self.inputs.locate(self.splits.position_of(at)?)
     }

@@ -24,9 +24,9 @@ impl Connection<'_> {
         Err(Failure::Ledger(error))
     }
 
-    /// Makes all that was committed durable, over the connection that has committed it: if the server has
-    /// crashed since, and lost what it had answered, this connection is gone as well; or, behind a pooler, has
-    /// another session.
+    /// Makes all commits of this connection durable. It must be the same connection. If the server has
+    /// crashed since, and lost what it had answered, the connection is gone as well; behind a pooler it
+    /// has another session.
     pub(crate) async fn flush(&self) -> Result<()> {
         if self.flow.control.stop.is_stopped() {
             return Ok(());

@@ -1,7 +1,7 @@
 //! Held: the one transaction of a connection whose load is all or nothing, and how it ends.
 //!
-//! Each payload is a part of it, behind a savepoint where rows may be rejected. Nothing is written to the
-//! ledger with them: that the load is finished says all.
+//! Each payload is a part of it, behind a savepoint where rows may be rejected. Nothing is written to
+//! the ledger with them: the mark that the load is finished says all.
 
 use pgsluice_core::bucket::Wire;
 use pgsluice_core::catalog::NodeId;
@@ -58,21 +58,21 @@ impl Connection<'_> {
         outcome.map_err(|error| self.apart(part, error))
     }
 
-    /// What begins a payload's part.
+    /// Returns what begins a payload's part.
     pub(super) fn begin_part(&self, node: NodeId, wire: Wire) -> String {
         let lock = self.flow.plan.lock(node, wire);
         let savepoint = self.flow.rejects.map(|_| sql::PART.to_owned());
         savepoint.into_iter().chain(lock).collect::<Vec<_>>().join("; ")
     }
 
-    /// Ends a payload's part; the number of rows that are stored.
+    /// Ends a payload's part; returns the number of rows that are stored.
     pub(super) async fn end_part(&self, mut sink: Sink) -> Result<u64, Failure> {
         let stored = sink.as_mut().finish().await.map_err(Failure::Rows)?;
         self.keep_part().await?;
         Ok(stored)
     }
 
-    /// Keeps what was stored since the part was begun, as far as the transaction is kept.
+    /// Keeps the rows of this part if the transaction is committed.
     pub(super) async fn keep_part(&self) -> Result<(), Failure> {
         if self.flow.rejects.is_some() {
             self.link.client.batch_execute(sql::KEEP_PART).await?;

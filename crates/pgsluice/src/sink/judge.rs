@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::pg::lost;
 
 impl Connection<'_> {
-    /// What was committed, in the words of an error if it was not; None if the load was stopped
+    /// Returns what was committed, or an error in the user's words; None if the load was stopped
     /// before.
     pub(super) fn judge<T>(
         &self,

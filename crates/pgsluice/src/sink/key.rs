@@ -28,7 +28,7 @@ impl Key {
         (columns.len() == values.len()).then_some(Self { columns, values })
     }
 
-    /// Finds the rows that have this key, as far as they are spelled as the server would.
+    /// Finds the rows that have this key, if they are spelled as the server would spell them.
     pub(super) fn finder(&self, plan: &Plan, wire: Wire) -> Option<Finder> {
         let columns = &plan.catalogue.columns;
         let mut wanted = Vec::new();

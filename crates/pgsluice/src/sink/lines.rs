@@ -1,9 +1,9 @@
 //! The lines of a payload as the server numbers them in its messages.
 //!
 //! The number is `cur_lineno` of `CopyReadLineText` in `src/backend/commands/copyfromparse.c`
-//! (PostgreSQL 13 to 18). In text format it counts rows. In CSV it counts the line ends inside
-//! quotes as well; but while it reads the first row of a COPY it does not know yet what a line end
-//! looks like, and counts carriage returns.
+//! (PostgreSQL 13 to 18). In text format it counts rows. In CSV it counts the line ends inside quotes
+//! as well. While it reads the first row of a COPY it does not know yet what a line end looks like, and
+//! counts carriage returns.
 
 use memchr::memchr_iter;
 use pgsluice_core::bucket::{Payload, RowAt, Wire};

@@ -8,8 +8,8 @@ use pgsluice_core::bucket::Payload;
 /// A message is at most as long, or ends with the first short slice behind that.
 const MESSAGE_BYTES: usize = 64 << 10;
 
-/// A part of a long slice, where it lies; or short slices that are put together, because to hand over
-/// each takes longer than to copy it.
+/// A range of a long slice, where it lies, or short slices that are put together, because handing over
+/// each takes longer than copying it.
 pub(super) struct Message {
     bytes: Bytes,
     at: usize,

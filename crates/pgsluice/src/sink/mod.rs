@@ -1,5 +1,22 @@
-//! Where payloads go: [`copy`], a COPY into the payload's node or into the table that is built for it, or
-//! [`null`].
+//! Where payloads go: [`copy`], a COPY into the payload's node or its shadow, or [`null`].
+//!
+//! ```text
+//!     round trip 1    BEGIN, lock, fence, recheck -> COPY begins
+//!                     rows
+//!     round trip 2    end of COPY, receipts, COMMIT -> the rows count as loaded
+//! ```
+//!
+//! 1. A payload is one transaction. It locks from the root down to the leaf, and checks that the leaf is
+//!    still the table that it was. If the rows are binary, it also checks that the columns still have
+//!    the types (`recheck`).
+//! 2. Rows count as loaded when COMMIT has answered, because constraints may be deferred to it.
+//! 3. Sessions commit asynchronously, and each ends with one synchronous commit on the same connection. If
+//!    the server has crashed meanwhile, that connection is lost too, and the load is resumed.
+//! 4. Behind a pooler the connection might survive. So each connection knows the server's session that it
+//!    began with (`pg::connect::backend`) and refuses any other.
+//! 5. How an attempt begins in the ledger is durable before its first row.
+//!
+//! A payload that the server refuses because of a row goes to `salvage`.
 
 pub(crate) mod flow;
 

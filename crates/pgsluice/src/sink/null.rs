@@ -4,7 +4,7 @@ use crate::bucket::queue::{Next, Queue};
 use crate::counts::outcome::Committed;
 use crate::sink::flow::Flow;
 
-/// Takes payloads until there are no more. Nothing of them is stored.
+/// Takes payloads until there are no more. Their rows are not stored.
 pub(crate) fn drain(flow: &Flow<'_>, queue: &Queue<'_>, committed: &mut Committed) {
     loop {
         match queue.pop() {

@@ -36,8 +36,8 @@ impl<'p> Recheck<'p> {
         Ok(Self { plan, statement, columns, types })
     }
 
-    /// What has changed since the plan was made, of what the rows of `node` rely on. Those that go
-    /// to the `shadow` of a leaf do not need it to be there.
+    /// Checks whether anything that the rows of `node` rely on has changed since the plan was made.
+    /// Rows that go to the `shadow` of a leaf do not need the leaf to be there.
     pub(super) async fn changed(
         &self,
         client: &Client,

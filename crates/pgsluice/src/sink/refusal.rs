@@ -1,7 +1,7 @@
 //! A server's refusal turned into an error at the row that it is about.
 //!
-//! COPY says in its CONTEXT which line of the payload it was at ([`Context`]); the payload knows where
-//! each of its rows stands in the input.
+//! COPY says in its CONTEXT which line of the payload it was at ([`Context`]). The payload knows where
+//! each of its rows is in the input.
 
 use std::sync::Arc;
 
@@ -29,17 +29,17 @@ pub(super) struct Sent {
 
 /// What the server says of a row that it refuses.
 pub(super) struct Blame {
-    /// As an error, without the row's place.
+    /// The report as an error, without the row's place.
     pub report: Error,
     pub reason: Reason,
-    /// At which line of what was sent it may have been.
+    /// The lines of the data that it may have been at.
     pub context: Context,
     /// The key of the row, if it names that.
     pub key: Option<Key>,
 }
 
-/// What `error`, which came while rows of `node` were copied, says of one of them; None if it is about
-/// something else.
+/// Returns what `error`, which came while rows of `node` were copied, says of one of them; None if it
+/// is about something else.
 pub(super) fn blame(flow: &Flow<'_>, error: &tokio_postgres::Error, node: NodeId) -> Option<Blame> {
     let db = error.as_db_error()?;
     let sqlstate = db.code().code();
@@ -107,8 +107,8 @@ fn shadow(flow: &Flow<'_>, node: NodeId) -> Option<Relation> {
     flow.exchange?.relation(node)
 }
 
-/// All that was sent, where the server does not say which row it refused: triggers and constraints
-/// that are looked at in the end have no row.
+/// Names all rows that were sent, if the server does not say which one it refused. Triggers and
+/// constraints that are checked at the end have no row.
 fn range(flow: &Flow<'_>, sent: &[Sent]) -> Option<String> {
     let rows: usize = sent.iter().map(|sent| sent.payload.rows()).sum();
     let places = || sent.iter().flat_map(|sent| sent.payload.in_order().map(|(at, _)| at));
@@ -121,7 +121,7 @@ fn range(flow: &Flow<'_>, sent: &[Sent]) -> Option<String> {
     })
 }
 
-/// What COPY may have said of rows that were sent to `node`, or beside it.
+/// Reads what COPY may have said of rows that were sent to `node`, or to its shadow.
 fn context(flow: &Flow<'_>, db: &DbError, node: NodeId, shadow: Option<&Relation>) -> Context {
     // Rows are sent to their node, or through the root; of a tree of many nodes it takes long to look
     // for the name of each.
@@ -130,7 +130,7 @@ fn context(flow: &Flow<'_>, db: &DbError, node: NodeId, shadow: Option<&Relation
     Context::parse(db.where_().unwrap_or_default(), relations, &flow.plan.catalogue.columns)
 }
 
-/// The row of all that was sent that `entry` is about, as far as it says what stands there.
+/// Returns the row that `entry` is about, as far as it says what the row holds.
 fn row(flow: &Flow<'_>, entry: &Entry, sent: &[Sent]) -> Option<RowAt> {
     let after = sent.partition_point(|sent| sent.lines_before < entry.line);
     let Sent { lines_before, payload } = &sent[after.checked_sub(1)?];

@@ -1,13 +1,19 @@
-//! Salvage: of a payload that the server refuses, the good rows are stored and the bad ones rejected.
+//! Salvage: of a payload that the server refuses, stores the good rows and rejects the bad ones.
 //!
-//! It is one transaction, as the payload was. Rows are sent a few at a time, each time behind a
-//! savepoint. Where the server says at which row it was, that one is rejected, and the others are
-//! sent once more, with those that follow; where a row's own text may have said it, or only its key is
-//! said, the rows before that one are stored and it is tried alone. Otherwise the rows are halved until
-//! one is left. How many are sent together follows from how many were good in a row ([`ChunkSize`]), so that few are
-//! sent for nothing.
+//! ```text
+//!     chunk -> SAVEPOINT, COPY -> stored:  next chunk
+//!                              -> refused: COPY names the row   reject it, send the rest again
+//!                                          some rows may be it  store those before, try it alone
+//!                                          nothing is known     halve, until one row is left
+//! ```
 //!
-//! What keeps the last few or takes them back goes with the beginning of the next COPY.
+//! 1. All is one transaction, as the payload was. Rows are sent in chunks, each behind a savepoint. What
+//!    keeps a chunk or takes it back goes with the beginning of the next COPY.
+//! 2. The server's CONTEXT says at which row it was (`context`). A row's own text may look like it, because
+//!    values are printed as they are. If a foreign key is violated, the server names only the key. Such
+//!    rows are only suspects.
+//! 3. A chunk has as many rows as were good between two bad ones ([`ChunkSize`]).
+//! 4. A row that was sent in binary is read from its input again, and must encode to the same bytes.
 
 use std::pin::pin;
 
@@ -154,8 +160,8 @@ impl Salvage<'_, '_> {
         Ok(true)
     }
 
-    /// Stores the rows from `from` on and before `to` that are not settled; or, if the server refuses
-    /// them, which of them may be to blame, and what the server says.
+    /// Stores the rows from `from` on and before `to` that are not settled. If the server refuses them,
+    /// returns the suspects and what the server says.
     async fn store(
         &mut self,
         from: usize,
@@ -203,7 +209,7 @@ impl Salvage<'_, '_> {
         Suspects::Some(rows)
     }
 
-    /// The row with a line of what was sent.
+    /// Returns the row with a line of the data that was sent.
     fn at_line(&self, open: &[usize], line: u64) -> Option<usize> {
         let sent = open.iter().map(|&at| self.rows[at]);
         let format = &self.connection.flow.plan.format;
@@ -335,7 +341,8 @@ impl Salvage<'_, '_> {
     }
 }
 
-/// A row that was sent as `bytes`, in binary, as it stands in the input: the same bytes must come of it.
+/// Reads a row that was sent as `bytes`, in binary, from its input again: encoding it must give the
+/// same bytes.
 fn original(flow: &Flow<'_>, at: RowAt, bytes: &[u8]) -> Result<Vec<u8>> {
     let Position { origin, .. } = flow.splits.position_of(at).ok_or_else(lost_place)?;
     let input = flow.inputs.get(origin.input as usize).ok_or_else(lost_place)?;

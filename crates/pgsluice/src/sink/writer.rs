@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::ledger::{Ledger, Statements, Writing};
 use pgsluice_core::position::Origin;
 
-/// Writes receipts on one connection. Its statements are planned beforehand: to plan one takes a round
-/// trip, and COMMIT, which is not waited for, would come before what it is for.
+/// Writes receipts on one connection. Its statements are planned beforehand. Planning one takes a round
+/// trip, and COMMIT is sent without waiting for it, so it would come too early.
 pub(super) struct Writer<'a> {
     pub(super) ledger: &'a Ledger,
     statements: Statements,
@@ -37,7 +37,7 @@ impl<'a> Writer<'a> {
         self.ledger.write(client, &self.statements, writing).await
     }
 
-    /// Notes rows that are rejected, in the same.
+    /// Writes rejected rows, in the transaction that `client` is in.
     pub(super) async fn reject(
         &self,
         client: &Client,

@@ -1,5 +1,5 @@
-//! Whether a very long row of a file can end, found out before more of it is held in memory: a quote
-//! that is not closed makes one row of all that follows.
+//! Looks ahead in a file before more of a very long row is held in memory: can the row end at all? A
+//! quote that is not closed makes one row of all that follows.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -17,12 +17,12 @@ pub(super) enum Ahead {
     Found,
     /// The end of the input.
     End,
-    /// So many other bytes.
+    /// Neither, in all the bytes that were looked at.
     Nothing,
 }
 
 impl Input {
-    /// What comes first within `most` bytes from `offset` on.
+    /// Returns what comes first within `most` bytes from `offset` on.
     pub(super) fn ahead(&self, offset: u64, most: u64, bytes: [u8; 2]) -> Result<Ahead> {
         let Some(path) = self.file() else { return Ok(Ahead::Found) };
         let look = || {

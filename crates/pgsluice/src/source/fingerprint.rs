@@ -18,14 +18,14 @@ const BLOCK: u64 = 64 << 10;
 /// What is known of an input before it is read.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Fingerprint {
-    /// As the user knew it.
+    /// Its name as the user knew it.
     pub(crate) name: String,
     /// Where it is in the file system, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     path: Option<String>,
     /// None for a stream: of that the blocks are compared as they come.
     file: Option<OfFile>,
-    /// What a stream was, as soon as all of it was read.
+    /// The stream as a whole, as soon as all of it was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stream: Option<OfStream>,
 }
@@ -34,7 +34,7 @@ pub(crate) struct Fingerprint {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct OfStream {
     pub(crate) bytes: u64,
-    /// In base 16.
+    /// The hash, in base 16.
     pub(crate) hash: String,
 }
 
@@ -49,7 +49,7 @@ struct OfFile {
 }
 
 impl Fingerprint {
-    /// Of all inputs.
+    /// Reads the fingerprints of all inputs.
     pub(crate) fn of_all(inputs: &[Input]) -> Result<Vec<Self>> {
         inputs.iter().map(Self::of).collect()
     }
@@ -84,7 +84,7 @@ impl Fingerprint {
 }
 
 impl Fingerprint {
-    /// The same of what a stream was as a whole.
+    /// Returns this fingerprint with what a stream was as a whole.
     pub(crate) fn of_stream(&self, stream: Option<OfStream>) -> Self {
         Self { stream, ..self.clone() }
     }
@@ -124,7 +124,7 @@ impl OfFile {
     }
 }
 
-/// Of the next block.
+/// Hashes the next block.
 fn hash(file: &mut File) -> std::io::Result<String> {
     let mut block = Vec::new();
     file.take(BLOCK).read_to_end(&mut block)?;

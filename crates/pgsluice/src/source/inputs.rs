@@ -14,7 +14,7 @@ use crate::error::{Error, Location, Result, plain_io};
 /// One input, found but not yet opened.
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// As the user knows it: the path, or `<stdin>`.
+    /// Its name as the user knows it: the path, or `<stdin>`.
     pub name: String,
     /// Bytes, where that is known beforehand.
     pub size: Option<u64>,
@@ -33,9 +33,9 @@ enum Place {
 /// Whether an input can be read again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reread {
-    /// It is gone when it was read, as with a pipe.
+    /// It can be read only once, as a pipe.
     Never,
-    /// From any place on.
+    /// It can be read again from any place.
     Seek,
 }
 
@@ -96,8 +96,8 @@ impl From<Input> for Inputs {
 }
 
 impl Inputs {
-    /// What names stand for: files, directories, glob patterns, `-` for standard input. Each of them
-    /// exists and can be read.
+    /// Finds the inputs that names stand for: files, directories, glob patterns, `-` for standard
+    /// input. Each of them exists and can be read.
     pub fn resolve(names: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self> {
         let mut inputs = Vec::new();
         for name in names {

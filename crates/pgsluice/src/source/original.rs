@@ -1,4 +1,4 @@
-//! A row of an input as it stands there, read once more.
+//! Reads a row of an input again, as it stands there.
 
 use std::io::{Read, Seek, SeekFrom};
 

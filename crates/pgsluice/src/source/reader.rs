@@ -23,7 +23,7 @@ const LONGEST_ROW: usize = 0x3fff_ffff - 1;
 /// What some programs write in front of UTF-8.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// As PostgreSQL 18 words it of a string buffer.
+/// PostgreSQL 18's words for a string buffer that is too long.
 const TOO_LONG: &str = "row exceeds maximum allowed length (1073741823 bytes)";
 
 /// The longest row that is held before it is known that it can end.
@@ -53,9 +53,9 @@ pub struct Reader {
     next: usize,
     open: Option<Open>,
     splits: u32,
-    /// The first header that was met.
+    /// The first header that was read.
     pub header_row: Arc<OnceLock<Vec<u8>>>,
-    /// What of an input is not data: its name, and what it was.
+    /// Bytes of an input that are not data: its name, and what they were.
     pub ignored: Vec<(String, String)>,
     /// Leaves out what can be read only once.
     pub(crate) skips_streams: bool,
@@ -176,7 +176,8 @@ impl Open {
         })
     }
 
-    /// Fills `bytes` with what was left and what follows; true at the end of the input.
+    /// Fills `bytes` with the rest of the split before and what follows it; true at the end of the
+    /// input.
     fn fill(&mut self, bytes: &mut Vec<u8>, input: &Input) -> Result<bool> {
         // What is left is less than one row: a long one is neither copied nor held twice.
         match self.rest.len() > SPLIT_BYTES {

@@ -1,7 +1,7 @@
 //! Source and split, on a thread of their own: it reads the inputs and finds the rows, for the threads
 //! that take whole splits.
 //!
-//! It must be one thread, because where a row ends depends on all that stands before it.
+//! It must be one thread, because where a row ends depends on everything before it.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,8 +22,8 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// Begins to read for so many `takers`, until `takes` says of a split that no more is wanted. It is
-    /// in no scope: it may wait for its input when all else has ended.
+    /// Begins to read for `takers` threads, until `takes` returns false for a split. It is in no scope:
+    /// it may wait for its input when all else has ended.
     pub(crate) fn begin(
         reader: Reader,
         control: &Arc<Control>,
@@ -56,7 +56,7 @@ impl Reading {
         let _ = self.used.send(split);
     }
 
-    /// Waits for the thread, which notices that nobody takes splits any more. What was not data: input and
+    /// Stops the thread and waits for it. Returns the bytes that were not data, as pairs of input and
     /// bytes.
     pub(crate) fn end(self) -> thread::Result<Vec<(String, String)>> {
         drop((self.splits, self.used));

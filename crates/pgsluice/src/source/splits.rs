@@ -18,7 +18,7 @@ struct Extent {
 }
 
 impl Splits {
-    /// Notes where a split lies.
+    /// Records where a split lies.
     pub(crate) fn begin(&self, split: &Split) {
         let extent = Extent { start: split.start, length: split.length as u64 };
         let mut splits = self.0.lock();
@@ -51,7 +51,7 @@ impl Splits {
         self.behind(Mark::start(splits as u32))
     }
 
-    /// Where a row stands.
+    /// Returns the position of a row.
     pub(crate) fn position_of(&self, at: RowAt) -> Option<Position> {
         let start = self.0.lock().get(at.split as usize)?.start;
         let (origin, line) = (start.origin.plus(at.offset.into()), start.line + u64::from(at.line));

@@ -1,10 +1,10 @@
-//! Points at which a test kills the process or holds it up, to see what is left then. Nothing is
-//! compiled of them without the feature `failpoints`.
+//! Points at which a test kills the process or holds it up, to see what is left then. Without the
+//! feature `failpoints` none of them is compiled.
 //!
 //! `PGSLUICE_FAILPOINT=name:3` kills the process when it comes to the point for the third time, `name`
-//! alone for the first. With `PGSLUICE_FAILPOINT_SLEEP=200` it stays there for so many milliseconds
-//! instead, with `PGSLUICE_FAILPOINT_HOLD=file` until the file that it makes there is removed. The crate
-//! `fail` has no action that ends a process as SIGKILL does.
+//! alone for the first. With `PGSLUICE_FAILPOINT_SLEEP=200` it sleeps there for 200 ms instead. With
+//! `PGSLUICE_FAILPOINT_HOLD=file` it makes that file and waits there until the file is removed. The
+//! crate `fail` has no action that ends a process as SIGKILL does.
 
 /// All points, in the order in which a load and its payloads come to them.
 pub const NAMES: [&str; 22] = [
@@ -59,7 +59,7 @@ mod chosen {
 
     use super::NAMES;
 
-    /// What the environment asks for.
+    /// The failpoint that the environment asks for.
     pub(crate) struct Chosen {
         pub(crate) name: &'static str,
         /// How often it is still to be reached.

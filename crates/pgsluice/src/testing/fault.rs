@@ -1,5 +1,5 @@
-//! Flaws that a test puts into a load, to see that the load notices. Nothing is compiled of them without
-//! the feature `failpoints`.
+//! Flaws that a test puts into a load, to see that the load notices. Without the feature `failpoints`
+//! none of them is compiled.
 //!
 //! `PGSLUICE_FAULT=payload::lost:3` has the third payload go astray, and nothing else.
 

@@ -33,7 +33,7 @@ fn encode_long(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
 struct Short {
     /// All digits, as if there were no decimal point.
     digits: u32,
-    /// Those behind the point.
+    /// Digits behind the point.
     scale: u32,
 }
 

@@ -78,8 +78,8 @@ async fn plain(target: &Target, candidate: &Candidate<'_>) -> Result<Link, Failu
         .map_err(|error| candidate.explain(&error, Stage::Unused, false))
 }
 
-/// With the failure, says whether TLS was to blame or the server refused over TLS, so that a plain
-/// attempt may do better.
+/// Tries a connection with TLS. With the failure it returns whether a plain attempt may do better: TLS
+/// was to blame, or the server refused over TLS.
 async fn encrypted(
     target: &Target,
     candidate: &Candidate<'_>,

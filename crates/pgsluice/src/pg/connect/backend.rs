@@ -1,6 +1,6 @@
-//! Which session of the server a connection has. Behind a pooler that hands sessions out by the transaction it
-//! has another one each time: what is set, locked or prepared in one is left to others, and a crash of the server, which
-//! takes back what was committed asynchronously, closes nothing here.
+//! Which session of the server a connection has. Behind a pooler that hands sessions out by the
+//! transaction it has another one each time. Anything set, locked or prepared in one is left to others.
+//! A crash of the server, which takes back what was committed asynchronously, closes nothing here.
 
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, SimpleQueryMessage};
@@ -56,7 +56,7 @@ impl Backend {
         is_unknown.then(|| shared("A statement that was prepared is not known any more."))
     }
 
-    /// Refuses that another connection has it as well.
+    /// Refuses a session that another connection has as well.
     pub(super) fn check_alone(&self, other: &Self) -> Result<()> {
         match self == other {
             true => Err(shared(&format!(

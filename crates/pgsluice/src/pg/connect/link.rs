@@ -1,5 +1,5 @@
-//! A connection that may have to be stopped or may be lost while it works: the client, the means
-//! to cancel what the server is at, and how the connection ended.
+//! A connection that may have to be stopped, or may be lost, while it works. It holds the client, the
+//! means to cancel a statement, and how the connection ended.
 
 use std::future::Future;
 use std::pin::pin;
@@ -18,8 +18,8 @@ use crate::Result;
 use crate::control::Control;
 use crate::control::busy::Pid;
 
-/// How long a statement that was cancelled may take to say how it ended: whoever has pressed Ctrl-C
-/// waits for it.
+/// How long a statement that was cancelled may take to say how it ended, while a person who pressed
+/// Ctrl-C waits.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A connection, logged in.
@@ -56,7 +56,8 @@ impl Link {
         Self { client, canceller, backend: None, is_pooled: false, version, ending }
     }
 
-    /// Notes which session of the server it has. That of a pooler is another one than was named at login.
+    /// Records which session of the server it has. A pooler's session has another process than was
+    /// named at login.
     pub(super) async fn identify(&mut self) -> Result<(), Error> {
         self.backend = Backend::of(&self.client).await?;
         let pid = self.backend.as_ref().and_then(|backend| backend.pid().parse().ok());
@@ -66,7 +67,8 @@ impl Link {
         Ok(())
     }
 
-    /// Has no time-out of a role end it, and the server end it soon when this client is gone.
+    /// Makes sure that no time-out of a role ends the session, and that the server ends it soon when
+    /// this client is gone.
     pub(super) async fn last(&self, liveness: &Liveness) -> Result<(), Error> {
         timeouts::set(&self.client, self.version, liveness).await
     }
@@ -84,8 +86,8 @@ impl Link {
         self.check_same(&self.client.simple_query(BACKEND).await?)
     }
 
-    /// What a transaction asks last when it begins, for [`Self::check_session`], where sessions may be given to
-    /// others; empty where not.
+    /// Returns the last question at the beginning of a transaction, for [`Self::check_session`]; empty
+    /// where sessions are not given to others.
     pub(crate) fn asks_session(&self) -> &'static str {
         if self.is_pooled { BACKEND } else { "" }
     }
@@ -101,13 +103,14 @@ impl Link {
         self.backend.as_ref().map_or(Ok(()), |backend| backend.check(answers))
     }
 
-    /// What `error` means where sessions may be given to others; None if no more than it says.
+    /// Explains an `error` where sessions may be given to others; None if it means no more than it
+    /// says.
     pub(crate) fn explain(&self, error: &Error) -> Option<crate::Error> {
         if self.is_pooled { Backend::without_statement(error) } else { None }
     }
 
-    /// Whether the connection has ended, after giving it its turn: nobody else looks at it while
-    /// its thread waits for something else.
+    /// Whether the connection has ended. It is polled first, because nothing else polls it while its
+    /// thread waits for something else.
     pub(crate) async fn is_closed(&self) -> bool {
         tokio::task::yield_now().await;
         self.client.is_closed()
@@ -129,13 +132,13 @@ fn major(version: &str) -> u32 {
 pub(crate) struct Canceller {
     token: CancelToken,
     tls: Option<Watched>,
-    /// By which number the server knows the session, once it was asked.
+    /// The number by which the server knows the session, once it was asked.
     pid: Pid,
 }
 
 impl Canceller {
-    /// The outcome of `work`. If the load is stopped meanwhile, the server is asked to cancel it;
-    /// None if even so it does not end.
+    /// The outcome of `work`. If the load is stopped meanwhile, the server is asked to cancel it; None
+    /// if it does not end even then.
     pub(crate) async fn settle<T>(
         &self,
         control: &Control,
@@ -174,7 +177,7 @@ impl Canceller {
         }
     }
 
-    /// Whether the server does as it is asked, the statement's own outcome tells.
+    /// The statement's own outcome says whether the server did so.
     async fn cancel(&self) {
         let _ = match &self.tls {
             Some(tls) => self.token.cancel_query(tls.clone()).await,

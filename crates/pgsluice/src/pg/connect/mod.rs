@@ -1,4 +1,4 @@
-//! Opens connections: each host in turn, each of its addresses, with and without TLS as `sslmode`
+//! Opens connections: each host in order, each of its addresses, with and without TLS as `sslmode`
 //! says.
 //!
 //! `attempt` is one address, `watch` tells whether its TLS handshake began; `backend` and `told` tell whether
@@ -47,8 +47,8 @@ pub async fn connect(target: &Target) -> Result<Client> {
     Ok(open(target).await?.client)
 }
 
-/// The same for a session that runs no user's code, only statements of pgsluice's own: they find what is
-/// in `pg_catalog`, whatever lies in the schemas of the user's search_path.
+/// Connects a session that runs no user's code, only pgsluice's own statements. They find what is in
+/// `pg_catalog`, whatever the schemas of the user's search_path hold.
 pub(crate) async fn connect_for_own(target: &Target) -> Result<Client> {
     let client = connect(target).await?;
     client.batch_execute(PG_CATALOG_ONLY).await?;
@@ -89,7 +89,7 @@ async fn login(target: &Target) -> Result<Link, Vec<Failure>> {
     Ok(link)
 }
 
-/// What speaks against the pool that the first of the connections to the target has come through.
+/// Returns why the target's pool cannot be used, if so; the first connection through it finds out.
 async fn is_shared(target: &Target, link: &Link) -> Option<Error> {
     if let Some(known) = target.pool().get() {
         return known.clone();
@@ -101,8 +101,8 @@ async fn is_shared(target: &Target, link: &Link) -> Option<Error> {
     target.pool().get_or_init(|| found).clone()
 }
 
-/// Refuses a pool whose sessions are handed out by the transaction, as far as that shows: it gives the one of
-/// `link`, which is in none, to the next who comes; or another one to `link`.
+/// Refuses a pool that hands sessions out by the transaction, as far as that shows. The session of
+/// `link`, which is in no transaction, goes to the next client, or `link` gets another one.
 async fn probe(target: &Target, link: &Link) -> Result<()> {
     let probing = async {
         let Ok(mut other) = try_all(target).await else { return Ok(()) };

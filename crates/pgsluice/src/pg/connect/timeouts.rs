@@ -1,5 +1,5 @@
-//! What ends a session, and what does not: no time-out of a role ends one that works or waits for its turn; but
-//! the server ends one whose client is gone, so that its locks do not stay.
+//! What ends a session, and what does not. No time-out of a role ends one that works or waits. But the
+//! server ends one whose client is gone, so that its locks do not stay.
 
 use futures_util::future::join;
 use tokio_postgres::Client;
@@ -37,8 +37,8 @@ pub(super) async fn set(
     set
 }
 
-/// Has the server notice a client that does not answer, as soon as the client would notice it; or sooner, if
-/// the role has it so.
+/// Makes the server notice a silent client as soon as the client would notice a silent server, or
+/// sooner if the role is set so.
 fn notice(liveness: &Liveness) -> String {
     let settings = liveness.of_server();
     let settings: Vec<String> =

@@ -1,5 +1,5 @@
-//! The process that a server says at login that it is, which tokio-postgres keeps to itself: a request to cancel
-//! holds it, and is written to nowhere.
+//! Learns the process that a server names at login. tokio-postgres keeps it to itself, except in a
+//! request to cancel, which is written here and sent nowhere.
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};

@@ -1,5 +1,5 @@
-//! A TLS connector that notes how far the handshake came: what a failure means depends on it, and
-//! tokio-postgres does not tell.
+//! A TLS connector that records how far the handshake came. What a failure means depends on it, and
+//! tokio-postgres does not say.
 
 use std::future::Future;
 use std::io;

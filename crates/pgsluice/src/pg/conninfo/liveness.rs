@@ -13,8 +13,8 @@ const IDLE: Duration = Duration::from_secs(10);
 const INTERVAL: Duration = Duration::from_secs(5);
 const COUNT: u32 = 4;
 
-/// How long what the server has sent may be without an answer. For the client there is no such limit unless
-/// it is given: to Linux, a server that is busy and takes no more rows has not answered either
+/// How long what the server has sent may be without an answer. For the client there is no such limit
+/// unless it is given. To Linux, a server that is busy and takes no more rows has not answered either
 /// (`net/ipv4/tcp_timer.c`, `tcp_probe_timer`, 5.11 and later).
 const UNANSWERED: Duration = Duration::from_secs(30);
 

@@ -1,10 +1,10 @@
 //! Where to connect to, gathered as libpq gathers it: the connection string, then the service file,
-//! then `PG*` variables, then the defaults; each fills what the one before left open.
+//! then `PG*` variables, then the defaults. Each fills what the one before left open.
 //!
-//! `keywords` is the list of options, `settings` what one source gave, `parse` and `url` read
-//! connection strings, `service` and `passfile` read files, `environment` is the process's
-//! surroundings; `endpoint`, `config`, `liveness` and `sslmode` check and translate, and [`Target`] is what
-//! comes of it all. Kept here because no library reads all of libpq's sources.
+//! `keywords` is the list of options, and `settings` what one source gave. `parse` and `url` read
+//! connection strings, `service` and `passfile` read files, and `environment` is the process's
+//! surroundings. `endpoint`, `config`, `liveness` and `sslmode` check and translate, and [`Target`] is
+//! the result. Kept here because no library reads all of libpq's sources.
 
 mod config;
 mod endpoint;

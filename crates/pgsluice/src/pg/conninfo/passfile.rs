@@ -14,7 +14,7 @@ pub(super) struct Passfile {
     text: String,
 }
 
-/// What a password is looked up by.
+/// The key that a password is looked up by.
 pub(super) struct Key<'a> {
     pub(super) host: &'a str,
     pub(super) port: u16,

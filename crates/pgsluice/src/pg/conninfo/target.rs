@@ -103,8 +103,8 @@ impl Target {
         Ok(Self { inner: Arc::new(inner), patience: Duration::ZERO })
     }
 
-    /// The same, to be tried again for so long where the server cannot be reached, is starting, or has
-    /// no connection left.
+    /// Returns the target, to be tried again for `patience` if the server cannot be reached, is
+    /// starting, or has no connection left.
     #[must_use]
     pub fn waiting(self, patience: Duration) -> Self {
         Self { patience, ..self }
@@ -120,7 +120,7 @@ impl Target {
         &self.inner.database
     }
 
-    /// What was ignored on the way here and why, as of a password file that others can read.
+    /// Returns what was ignored on the way here and why, such as a password file that others can read.
     pub fn warnings(&self) -> &[String] {
         &self.inner.warnings
     }
@@ -154,7 +154,7 @@ impl Target {
         &self.inner.liveness
     }
 
-    /// What speaks against the pool that lies before the server, once it was tried.
+    /// Why the pool in front of the server cannot be used, once it was tried.
     pub(in crate::pg) fn pool(&self) -> &OnceLock<Option<Error>> {
         &self.inner.pool
     }

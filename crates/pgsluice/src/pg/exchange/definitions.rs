@@ -1,17 +1,17 @@
-//! What a leaf is, as the catalogue has it, and the statements that make another table the same.
+//! Describes a leaf as the catalogue has it, by the statements that make another table like it.
 //!
-//! Each row is one thing of a leaf: when it is made, what kind of thing it is, its name, and a text
-//! that is the statement which makes it, where it is not made by others. All names in the texts are
-//! the leaf's own, or those of its shadow, the table that is built for it. So the same query says
-//! what to do, and, asked again of the finished table, whether all is there.
+//! Each row is one thing of a leaf: when it is made, its kind, its name, and a text. The text is the
+//! statement that makes it, unless another one does. All names in the texts are the leaf's own, or
+//! those of its shadow, the table that is built for it. So the same query says what to do, and, asked
+//! again of the finished table, whether all is there.
 //!
 //! To be run under [`crate::pg::sql::DEPARSE_SETTINGS`], which makes the server qualify what it deparses.
 
 use super::harmless::HARMLESS;
 
-/// The leaves `$1` in their order, each once for every mode in `$2`: whether it is told of its
-/// shadow, which has the comment `$3` and a name that ends in `$4`. So have its indexes: those of
-/// a schema cannot share a name.
+/// Lists the leaves `$1` in their order, each once for every mode in `$2`. The mode says whether to
+/// describe its shadow, which has the comment `$3` and a name that ends in `$4`. So have its indexes:
+/// those of a schema cannot share a name.
 const LEAVES: &str = "
 WITH leaf AS (
     SELECT o.place, m.shadow, c.oid, c.relname, c.relowner, c.relam, c.reltablespace,
@@ -82,8 +82,8 @@ statistics_ AS (
     JOIN pg_namespace n ON n.oid = s.stxnamespace
 )";
 
-/// What is told only to be compared: the rows of the catalogue, without what [`super::harmless`] lists,
-/// and the texts of what in them are numbers of another table.
+/// Described only to be compared: the rows of the catalogue, without the columns of
+/// [`super::harmless`]. Numbers of other tables are replaced by texts.
 const DESCRIBED: &str = "
 SELECT place, shadow, 'described' AS stage, 0 AS step, 'table' AS kind, relname::text AS name,
        concat_ws(', ', own, 'partition of ' || inhparent::regclass, pg_get_expr(relpartbound, 0),
@@ -120,7 +120,7 @@ FROM trigger_
 UNION ALL
 SELECT place, shadow, 'described', 0, 'statistics', named, fields::text FROM statistics_";
 
-/// The table without indexes, which knows from the start which rows it takes, so that nobody has to
+/// The table without indexes. It knows from the start which rows it takes, so that the server need not
 /// read it when it is attached. An identity comes from the parent (17), or stands in the way.
 const CREATED: &str = "
 SELECT place, shadow, 'create', 1, 'table', relname::text,

@@ -21,7 +21,7 @@ pub(crate) const BOUND: &str = "pgsluice_bound";
 /// The first key of the advisory lock that a table's exchange holds; the second is the root's oid.
 const LOCK: i32 = i32::from_be_bytes(*b"pgsl");
 
-/// The name of the table that `load` builds shadow a leaf. No other load has it: one that has lost its
+/// The name of the shadow that `load` builds for a leaf. No other load has it: a load that has lost its
 /// lock must not find what the next one builds.
 pub(crate) fn shadow_name(leaf: Oid, load: &str) -> String {
     format!("pgsluice_new_{leaf}_{load}")
@@ -60,17 +60,17 @@ pub(crate) fn enter(parent: &Relation, leaf: &Relation, bound: &str) -> [String;
 /// When something is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
-    /// By the making of something else.
+    /// Made together with something else.
     Described,
-    /// With the table, before its rows.
+    /// Together with the table, before its rows.
     Create,
-    /// When the rows are in, each by itself.
+    /// After the rows, each by itself.
     Index,
     /// When the indexes are there, in order.
     Finish,
     /// When the leaf is locked: its rows, if it has any by now.
     Move,
-    /// When the leaf is gone.
+    /// When the leaf's name is free.
     Rename,
     /// When the table has the leaf's name and place.
     Late,
@@ -85,7 +85,7 @@ pub(crate) struct Definition {
     pub(crate) sql: String,
 }
 
-/// A leaf as it is, and what makes its shadow the same.
+/// A leaf as it is, and what gives its shadow the same definition.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Defined {
     pub(crate) itself: Vec<Definition>,
@@ -100,7 +100,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// For the partitions of `root`, and the tables of `load`. This and all that is read is to be done
+    /// Prepares to read the partitions of `root` and the tables of `load`. All reading must be done
     /// under [`crate::pg::sql::DEPARSE_SETTINGS`].
     pub(crate) async fn prepare(client: &Client, root: Oid, load: &str) -> Result<Self> {
         client.batch_execute(ASKING_SESSION).await?;
@@ -108,7 +108,7 @@ impl Reader {
         Ok(Self { statement, mark: mark(&root.to_string()), load: load.to_owned() })
     }
 
-    /// What `leaf` is, and how to make another.
+    /// Returns what `leaf` is, and how to make another.
     pub(crate) async fn define(&self, client: &Client, leaf: Oid) -> Result<Defined> {
         let mut defined = Defined::default();
         for (_, shadow, definition) in self.read(client, &[leaf], &[false, true]).await? {
@@ -119,7 +119,7 @@ impl Reader {
         Ok(defined)
     }
 
-    /// What each of `leaves` is by now, sorted.
+    /// Returns what each of `leaves` is by now, sorted.
     pub(crate) async fn describe(
         &self,
         client: &Client,
@@ -169,8 +169,8 @@ impl Stage {
     }
 }
 
-/// What stands in the way of exchanging each of `leaves` for an input with `columns`: its place
-/// among them, and why. To be asked under [`crate::pg::sql::DEPARSE_SETTINGS`].
+/// Returns what prevents the exchange of each of `leaves` for an input with `columns`: its place among
+/// them, and why. It must be asked under [`crate::pg::sql::DEPARSE_SETTINGS`].
 pub(crate) async fn obstacles(
     client: &impl GenericClient,
     leaves: &[Oid],
@@ -182,8 +182,8 @@ pub(crate) async fn obstacles(
     Ok(rows.iter().map(found).collect())
 }
 
-/// Those of `tables`, oid and name, that hold rows. A file without a page has no row in
-/// it; the others are asked.
+/// Returns those of `tables`, oid and name, that hold rows. A file without a page has no row in it; the
+/// others are asked.
 pub(crate) async fn not_empty(
     client: &impl GenericClient,
     tables: &[(Oid, String)],
@@ -208,8 +208,8 @@ pub(crate) async fn not_empty(
     Ok(found)
 }
 
-/// How many of `leaves` one transaction can exchange: so many as half of the server's lock table has
-/// room for, at what the one with the most indexes takes.
+/// Returns how many of `leaves` one transaction can exchange. Half of the server's lock table must hold
+/// them, each counted as the one with the most indexes.
 pub(crate) async fn most_leaves(client: &impl GenericClient, leaves: &[Oid]) -> Result<usize> {
     let sql = "SELECT pg_catalog.current_setting('max_locks_per_transaction')::pg_catalog.int8
                     * (pg_catalog.current_setting('max_connections')::pg_catalog.int8
@@ -230,14 +230,14 @@ pub(crate) async fn find(client: &impl GenericClient, names: &[String]) -> Resul
     Ok(client.query(sql, &[&names]).await?.iter().map(|row| row.get(0)).collect())
 }
 
-/// Takes the lock of the exchange of `root`, which this session then holds to its end; whether nobody
-/// else has it.
+/// Takes the lock of the exchange of `root`, which this session then holds to its end. Returns false if
+/// another session has it.
 pub(crate) async fn lock(client: &impl GenericClient, root: Oid) -> Result<bool> {
     let sql = "SELECT pg_catalog.pg_try_advisory_lock($1, $2)";
     Ok(client.query_one(sql, &[&LOCK, &root.cast_signed()]).await?.get(0))
 }
 
-/// Who else holds the lock of the exchange of `root`, in words.
+/// Returns who else holds the lock of the exchange of `root`, in words.
 pub(crate) async fn holder(client: &impl GenericClient, root: Oid) -> Result<Option<String>> {
     let sql = "SELECT pg_catalog.format('role \"%s\" (process %s)', a.usename, l.pid)
                FROM pg_catalog.pg_locks l
@@ -255,8 +255,8 @@ pub(crate) async fn holder(client: &impl GenericClient, root: Oid) -> Result<Opt
 /// A table that was built for a leaf and is in no tree: its name and the root that it was for.
 pub(crate) type Leftover = (String, Oid);
 
-/// Tables that are by name, comment and shape what an exchange builds, and belong to this role, or to the
-/// owner of the leaf that they were built for: others can make such tables as well, and keep them.
+/// Finds tables with the name, comment and shape of what an exchange builds, that belong to this role
+/// or to the owner of their leaf. Other roles can make tables like them, and keep those.
 pub(crate) async fn leftovers(client: &impl GenericClient) -> Result<Vec<Leftover>> {
     let comment = literal(format!("^{}$", mark("([0-9]+)").replace('.', "[.]")).as_bytes());
     let sql = format!(

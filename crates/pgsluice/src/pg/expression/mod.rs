@@ -1,9 +1,9 @@
 //! Key expressions: the server's deparsed text to what the core evaluates.
 //!
 //! `pg_get_expr` writes SQL with every cast and every pair of parentheses, so sqlparser reads it and
-//! nothing is left to precedence. It must have been deparsed with only `pg_catalog` to look names up
-//! in: then a bare name is that of the server's own function, operator, type or collation, and all
-//! others are qualified. What is not known here by name and by types is no expression to us.
+//! nothing is left to precedence. It must have been deparsed with a search_path of `pg_catalog` only.
+//! Then a bare name is that of the server's own function, operator, type or collation, and all others
+//! are qualified. An expression with a name or type that is not known here is left to the server.
 
 mod syntax;
 #[cfg(test)]
@@ -26,7 +26,7 @@ use syntax::{
 pub(crate) struct Collation {
     /// `pg_collation.oid`.
     pub(crate) oid: u32,
-    /// Only the letters of ASCII have another case, and that everywhere the same.
+    /// Only the letters of ASCII have another case, and it is the same everywhere.
     pub(crate) ascii: bool,
 }
 

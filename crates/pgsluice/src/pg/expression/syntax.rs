@@ -1,4 +1,4 @@
-//! The pieces of deparsed SQL: calls, constants, and the names of types, collations and zones.
+//! The elements of deparsed SQL: calls, constants, and the names of types, collations and zones.
 
 use pgsluice_core::expr::{Expr, Operator};
 use pgsluice_core::types::{Datum, KeyType};
@@ -61,7 +61,7 @@ pub(super) fn operator(operator: &BinaryOperator) -> Option<Operator> {
     })
 }
 
-/// A name that is not qualified. In quotes it is that in them, and no keyword.
+/// A name that is not qualified. A quoted name is the text in the quotes, and no keyword.
 pub(super) fn name(name: &ObjectName) -> Option<&str> {
     match &name.0[..] {
         [part] => part.as_ident().map(|ident| ident.value.as_str()),

@@ -1,5 +1,5 @@
-//! What the server is asked about with caution: the columns whose input functions, or whose domains'
-//! checks, do not give the same whenever they are called.
+//! Finds what the server is asked about with caution: columns whose input functions, or whose domains'
+//! checks, do not always give the same.
 
 use std::collections::HashMap;
 
@@ -14,9 +14,9 @@ use crate::pg::caution::Caution;
 /// The cautions of a table's columns, by name.
 pub(super) type Cautions = HashMap<String, Caution>;
 
-/// A type is looked at with all that its values contain. Input functions that are not immutable depend on
-/// settings, which are terms of a load; on the clock; or on the catalogue, as those of the `reg` types
-/// do.
+/// A type is looked at with all that its values contain. Input functions that are not immutable depend
+/// on settings, on the clock, or on the catalogue, as those of the `reg` types do. Settings are terms
+/// of a load.
 const CAUTIONS: &str = concat!(
     r"
 WITH RECURSIVE part (name, type) AS (

@@ -10,9 +10,9 @@ use super::native::interval_precision;
 use super::session::Session;
 use crate::error::Result;
 
-/// What each type is made of, from the types of the table's columns on: these are parts of the type 0.
-/// Of a domain it is the type below it, of an array its elements', of ranges that of their bounds, of
-/// multiranges that of their ranges, of a composite type those of its columns.
+/// Says what each type is made of, from the types of the table's columns on: these belong to the type
+/// 0. A domain is made of the type below it, an array of its elements, a range of its bounds. A
+/// multirange is made of its ranges, a composite type of its columns.
 const PARTS: &str = "
 WITH RECURSIVE edge (whole, part, modifier, place) AS (
     SELECT 0::pg_catalog.oid, a.atttypid, a.atttypmod, given.place
@@ -85,7 +85,7 @@ struct Part {
     modifier: i32,
     /// `pg_type.typtype`
     kind: String,
-    /// What parts the elements of an array.
+    /// The sign between the elements of an array.
     delimiter: String,
     name: String,
 }

@@ -29,7 +29,7 @@ WHERE i.indrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::pg_catalog.oid[])))
   AND (i.indisprimary OR i.indisreplident OR i.indisclustered)
 ORDER BY i.indrelid, i.indisprimary DESC, i.indisreplident DESC, i.indexrelid";
 
-/// By what the rows of each table are sorted, for an input with `columns`.
+/// Reads the columns that the rows of each table are sorted by, for an input with `columns`.
 pub(super) async fn read(
     transaction: &Transaction<'_>,
     tables: &[Oid],

@@ -1,12 +1,12 @@
 //! The catalogue: the partition tree read in one consistent snapshot.
 //!
-//! What the server knows is asked, not guessed: bounds are deparsed by it, and their literals are
-//! cast by it and read back in binary format. What a session may do on each table (privileges,
-//! row security) and what a table does besides storing rows (triggers, defaults) is read in the
-//! same transaction, because the plan needs it to say where a leaf may be written directly.
+//! What the server knows is asked, not guessed: it deparses the bounds, and casts their literals, which
+//! are read back in binary format. The same transaction reads what a session may do on each table
+//! (privileges, row security), and what a table does besides storing rows (triggers, defaults). The
+//! plan needs it to say where a leaf may be written directly.
 //!
-//! Queries about many tables take their oids through a subquery: a plain array would be weighed
-//! by the planner element by element, which takes longer than the query.
+//! Queries about many tables take their oids through a subquery. The planner would weigh a plain array
+//! element by element, which takes longer than the query.
 
 mod cautions;
 mod codecs;
@@ -84,15 +84,15 @@ pub struct Facts {
     pub computes_input: bool,
     /// Defaults of the columns that the input omits are not the root's.
     pub other_defaults: bool,
-    /// The columns of its primary key, or else of the index that it is replicated or clustered by, as
-    /// far as rows in binary can be sorted by them.
+    /// The columns that binary rows can be sorted by, of its primary key or else of the index that it
+    /// is replicated or clustered by.
     pub(crate) order: Option<Arc<[Column]>>,
     /// How its key is read, line by line; see [`Catalogue::read_reads`].
     pub(crate) reads: Option<Vec<String>>,
 }
 
-/// The bound is deparsed without naming its table: it has no column in it, and with the name the
-/// server would open and lock every partition.
+/// The bound is deparsed without naming its table. It has no column in it, and with the name the server
+/// would open and lock every partition.
 const NODES: &str = "
 WITH RECURSIVE tree (oid, parent, level, schema, relname, relkind, reltuples, relhasindex, bound)
 AS (
@@ -301,8 +301,8 @@ fn no_such_table(table: &str) -> Error {
 const NAMING: &str = "Write the table as in SQL: with its schema if that is not in search_path, \
                       in double quotes if its name is not lower case.";
 
-/// Refuses, as COPY would, what cannot take rows. What the server may refuse only when it is asked,
-/// it is asked for: privileges, and views without a trigger.
+/// Refuses, as COPY would, what cannot take rows. The server is asked about what it may refuse only
+/// later: privileges, and views without a trigger.
 fn check_kind(row: &Row) -> Result<()> {
     let what = match row.get("relkind") {
         "S" => "sequence",

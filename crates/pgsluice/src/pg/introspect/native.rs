@@ -3,7 +3,7 @@
 use pgsluice_core::types::{KeyType, Scale};
 use tokio_postgres::types::Type;
 
-/// The key type for values of `ty`; `zone` is the session's, if its offset is always the same.
+/// Returns the key type for values of `ty`; `zone` is the session's, if its offset is constant.
 pub(super) fn native(ty: &Type, modifier: i32, zone: Option<i32>) -> Option<KeyType> {
     // atttypmod of the character types counts the four bytes of a varlena header.
     let max = u32::try_from(modifier - 4).ok();

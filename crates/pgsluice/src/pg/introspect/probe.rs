@@ -2,7 +2,7 @@
 //!
 //! Privileges on schemas are checked when a statement is parsed, and those on functions when it is
 //! begun. A key that cannot be asked about is opaque from the first row on, and so in the layout that
-//! the ledger keeps: where a row goes must not depend on when somebody was granted something.
+//! the ledger keeps. Where a row goes must not depend on when a privilege was granted.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::pg::constraint::Column;
 use crate::pg::question::Question;
 use crate::pg::sql;
 
-/// What the server refuses to be asked about, with its reasons.
+/// The questions that the server refuses, with its reasons.
 #[derive(Debug, Default)]
 pub(super) struct Refused {
     keys: Vec<(NodeId, String)>,
@@ -73,7 +73,7 @@ async fn put(client: &Client, number: usize, question: &Question) -> Result<Opti
 }
 
 impl Catalogue {
-    /// Leaves to the server what it refuses to be asked about.
+    /// Leaves the keys that the server refuses to be asked about to the server.
     pub(super) fn leave(&mut self, refused: Refused, iso: bool) {
         let Self { tree, questions, columns, .. } = self;
         let Refused { keys, spelling } = refused;

@@ -1,8 +1,8 @@
 //! Which keys that are not native the server can be asked about, and what the questions are.
 //!
-//! A key of a list or of ranges is asked for its place among the bounds, which `width_bucket` finds
-//! by the default order of the key's type; a hash key for its hash. What cannot be asked stays
-//! opaque.
+//! A key of a list or of ranges is asked for its place among the bounds. `width_bucket` finds it by the
+//! default order of the key's type. A hash key is asked for its hash. A key that cannot be asked about
+//! stays opaque.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -35,7 +35,7 @@ pub(crate) struct Questions {
     /// How the server spells the fields of native keys; None if there are none that it might spell
     /// otherwise.
     pub(crate) spelling: Option<Question>,
-    /// Why there is no such question although there was to be one.
+    /// Why there is no question about spellings although one is needed.
     pub(crate) unspelled: Option<String>,
     /// How far each field of the input may go into a question.
     pub(super) cautions: Vec<Caution>,
@@ -79,12 +79,11 @@ impl Questions {
     }
 }
 
-/// A type is compared by `width_bucket` if its operator class is the default, and if there are
-/// arrays of it; and it must go there and back in binary format. A hash function can be called if
-/// it takes the type itself, and not one that merely looks the same in memory. What a polymorphic
-/// class compares is the column's own type; that of an expression is not in the catalogue. A
-/// column's collation says nothing where it is compared as a type that has none, as pg_ndistinct is
-/// as bytea.
+/// A type is compared by `width_bucket` if its operator class is the default, and if there are arrays
+/// of it. It must also go there and back in binary format. A hash function can be called if it takes
+/// the type itself, and not one that merely looks the same in memory. What a polymorphic class compares
+/// is the column's own type; that of an expression is not in the catalogue. A column's collation says
+/// nothing where it is compared as a type that has none, as pg_ndistinct is as bytea.
 const TERMS: &str = with_base_types!(
     "
 SELECT p.partrelid, NOT COALESCE(pg_catalog.has_schema_privilege(t.typnamespace, 'USAGE'), true)
@@ -136,7 +135,7 @@ WHERE p.partrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::pg_catalog.oid[])))
 ORDER BY p.partrelid, k.place"
 );
 
-/// Makes what can be asked about of the tree's opaque columns, for an input with `columns`.
+/// Makes the questions about the tree's opaque columns, for an input with `columns`.
 pub(super) async fn find(
     transaction: &Transaction<'_>,
     session: &Session,
@@ -215,7 +214,7 @@ fn leave_opaque(tree: &mut Tree, node: NodeId, more: &str) {
 
 /// What is known of the table's columns.
 struct KnownColumns<'a> {
-    /// Those that the input has.
+    /// The columns that the input has.
     columns: &'a [String],
     table: &'a [Column],
     cautions: &'a Cautions,
@@ -237,7 +236,7 @@ struct AskedColumn {
     places: HashMap<String, i64>,
 }
 
-/// What one node's key comes to.
+/// The result of looking at one node's key.
 struct Found {
     node: NodeId,
     /// None if it cannot be asked.
@@ -247,8 +246,8 @@ struct Found {
 }
 
 impl<'r> AskedKey<'r> {
-    /// An error if there is a column that cannot be asked about, with the reason if that is worth a word;
-    /// with one unknown the others are of no use.
+    /// Returns an error if there is a column that cannot be asked about, with the reason if it is worth
+    /// saying. If one column is unknown, the others are of no use.
     fn of(
         tree: &Tree,
         node: NodeId,
@@ -370,7 +369,7 @@ impl KnownColumns<'_> {
     }
 }
 
-/// Says of a column why the server is not asked about it.
+/// Marks a column as one that the server is not asked about, and why.
 fn not_asked(column: &mut KeyColumn) {
     if let KeyColumn::Opaque { why, .. } = column {
         why.push_str(", and cannot be asked about by names that are safe under any search_path");

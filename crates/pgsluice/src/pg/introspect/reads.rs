@@ -1,6 +1,6 @@
-//! How each key is read, in the server's own words: what it is made of, down to the labels of enums, the
-//! clauses of domains and the bodies of functions. The ledger keeps it, so that a load which is resumed
-//! after any of that has changed does not look for its rows where they never were.
+//! Says how each key is read, in the server's own words. It goes down to the labels of enums, the
+//! clauses of domains and the bodies of functions. The ledger keeps it. So a load that is resumed after
+//! a change to any of it does not look for its rows where they never were.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::pg::sql;
 
 /// Lines about each key column of the tables $1, for an input with the columns $2; tables that have the
-/// same lines share a row. What is the system's own is not looked into.
+/// same lines share a row. Types and functions of the system itself are not described.
 const READS: &str = concat!(
     r"
 WITH RECURSIVE core AS (

@@ -12,9 +12,9 @@ pub(super) const DATABASE_COLLATION: Oid = 100;
 /// What of the session and the database decides how keys are read.
 pub(super) struct Session {
     pub(super) encoding: String,
-    /// Offset of the session's time zone, if it is one and always the same.
+    /// Offset of the session's time zone, if it is constant.
     pub(super) zone: Option<i32>,
-    /// `Z` means UTC here; a time zone or a set of abbreviations of somebody's own may differ.
+    /// `Z` means UTC here; a time zone or a set of abbreviations that a user made may differ.
     pub(super) zulu: bool,
     pub(super) collation_is_c: bool,
     /// An unquoted NULL in an array is one.
@@ -61,8 +61,9 @@ impl Session {
     }
 }
 
-/// Whether a collation sorts by bytes: `C` and `POSIX` of libc, and all of the built-in provider
-/// (PostgreSQL 17), whose order is that of code points. So it is with the case of ASCII's letters.
+/// Whether a collation sorts by bytes. These are `C` and `POSIX` of libc, and all of the built-in
+/// provider (PostgreSQL 17), whose order is that of code points. The case of ASCII's letters is the
+/// same there.
 pub(super) fn is_c(provider: &str, locale: &str) -> bool {
     provider == "b" || (provider == "c" && matches!(locale, "C" | "POSIX"))
 }

@@ -15,8 +15,8 @@ use crate::error::Result;
 use crate::pg::caution::Caution;
 use crate::pg::question::spelling;
 
-/// Makes the question how the server spells the fields of native keys of `tree`, whose root is `root`, for
-/// an input with `columns`, if there are any that it might spell otherwise.
+/// Makes the question how the server spells the native keys' fields of `tree`, whose root is `root`,
+/// for an input with `columns`. Makes none if no field might be spelled otherwise.
 pub(super) async fn find(
     transaction: &Transaction<'_>,
     session: &Session,
@@ -55,7 +55,7 @@ impl Questions {
     }
 }
 
-/// The fields of native keys that can be spelled in several ways, as far as they are looked at.
+/// Returns the fields of native keys that can be spelled in several ways, if they are looked at.
 fn spelled_fields(tree: &Tree) -> BTreeSet<usize> {
     let wanted = wanted_fields(tree);
     let mut native = native_fields(tree);

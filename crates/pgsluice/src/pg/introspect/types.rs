@@ -1,7 +1,7 @@
 //! What types are made of, in the catalogue's queries.
 
-/// `$query` with the table `base` (domain, type, modifier): for each domain the type below it. What else
-/// a domain demands, the server checks in the leaf as it would in the root.
+/// `$query` with the table `base` (domain, type, modifier): for each domain the type below it. The
+/// server checks the other demands of a domain in the leaf, as it would in the root.
 macro_rules! with_base_types {
     ($query:literal) => {
         concat!(

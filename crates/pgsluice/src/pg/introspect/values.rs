@@ -19,8 +19,8 @@ type Datums = HashMap<Cow<'static, str>, HashMap<String, Vec<u8>>>;
 /// Puts the bounds of all nodes into the tree. `literals` has one entry for each node; `places` are
 /// those of the values that the server is asked about.
 ///
-/// A bound that is not understood makes its parent's key opaque: with one bound unknown, nobody
-/// can say what the default partition takes.
+/// A bound that is not understood makes its parent's key opaque: without it, the rows of the default
+/// partition are unknown.
 pub(super) async fn fill(
     transaction: &Transaction<'_>,
     tree: &mut Tree,

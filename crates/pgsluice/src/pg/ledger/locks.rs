@@ -1,12 +1,13 @@
-//! The locks of a load: whose turn it is, and who is alive.
+//! The locks of a load: which attempt may write, and which run is alive.
 //!
 //! Every transaction of a load takes its lock shared and then, in a later statement, looks whether the
-//! load is still at the same attempt. Whoever resumes takes the lock alone and begins the next
-//! attempt: after that nothing of an earlier one can be committed any more. As long as another run lives, which
-//! the second lock says, nobody does.
+//! load is still at the same attempt. A run that resumes takes the lock exclusively and begins the next
+//! attempt. After that nothing of an earlier one can be committed any more. As long as another run
+//! lives, which the second lock says, none does.
 //!
-//! Any role can take an advisory lock, and the numbers of these are public. So whoever does not get one
-//! looks who has it: a role that may not write to the ledger is no session of pgsluice, and is named.
+//! Any role can take an advisory lock, and the numbers of these are public. So a session that does not
+//! get one asks who holds it. A role that may not write to the ledger is no session of pgsluice, and is
+//! named.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -33,8 +34,8 @@ pub(crate) struct Named {
 const NUMBER: &str = "((l.classid::pg_catalog.int8 OPERATOR(pg_catalog.<<) 32)
     OPERATOR(pg_catalog.|) l.objid::pg_catalog.int8)";
 
-/// Advisory locks of 64 bits in this database that others have or wait for, each with the role, if that
-/// may not write to the ledger, and the session or the prepared transaction.
+/// Lists the advisory locks of 64 bits in this database that others have or wait for. Each has the
+/// session or the prepared transaction, and the role if it may not write to the ledger.
 const OTHERS: &str = "
 SELECT {number},
        CASE WHEN NOT pg_catalog.has_table_privilege(COALESCE(a.usename, x.owner), {table}, 'UPDATE')
@@ -93,7 +94,7 @@ impl fmt::Display for Holder {
     }
 }
 
-/// Who keeps a session of a load from a lock, and is none of pgsluice's.
+/// A session that keeps one of a load from a lock, and is none of pgsluice's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stranger {
     role: String,
@@ -163,7 +164,8 @@ impl Named {
         format!("{BEGIN}; SELECT pg_catalog.pg_try_advisory_xact_lock({})", self.alive_lock())
     }
 
-    /// Who keeps this load's sessions from its locks and is none of them; None if nobody does.
+    /// Returns a session that keeps this load's sessions from its locks and is none of them; None if
+    /// there is none.
     pub(crate) async fn stranger(&self, client: &Client) -> Result<Option<Stranger>> {
         let own = [self.attempt_lock(), self.alive_lock()];
         let found = others(&self.schema, client).await?;
@@ -226,8 +228,8 @@ pub(crate) async fn lives_noted(schema: &Schema, client: &Client) -> Result<Vec<
     Ok(rows.iter().map(|row| Named::new(schema, row.get(0)).alive_lock()).collect())
 }
 
-/// The locks of running loads in this database, as [`Named::is_running`] reads them. Those of roles that
-/// may not write to the ledger do not count.
+/// The locks of running loads in this database, as [`Named::is_running`] reads them. Locks of roles
+/// that may not write to the ledger do not count.
 pub(crate) async fn lives(schema: &Schema, client: &Client) -> Result<HashSet<i64>> {
     let found = others(schema, client).await?;
     Ok(found.iter().filter(|row| Stranger::of(row).is_none()).map(|row| row.get(0)).collect())

@@ -25,7 +25,7 @@ WHERE n.nspname = $1::text AND c.relkind = 'r' AND a.privilege_type = 'TRIGGER' 
 
 impl Schema {
     /// Makes the tables that are not there, and upgrades those of format 1; then the session may use them
-    /// for `access`. Of several sessions that begin at once one makes them.
+    /// for `access`. If several sessions begin together, one of them makes the tables.
     pub(crate) async fn make(&self, client: &Client, access: Access) -> Result<()> {
         for _ in 0..TRIES {
             let statements = match self.look(client).await? {
@@ -51,7 +51,8 @@ impl Schema {
         .with_sqlstate("55000"))
     }
 
-    /// Makes the tables, on which nobody may put triggers whom the role's default privileges would let.
+    /// Makes the tables, and revokes the role's default privileges on them, which would let others put
+    /// triggers on them.
     async fn create(&self, client: &Client, statements: &str) -> Result<(), tokio_postgres::Error> {
         let begin = format!("{BEGIN}; {}; {statements}", local(PG_CATALOG_ONLY));
         client.batch_execute(&begin).await?;
@@ -68,7 +69,7 @@ impl Schema {
     }
 }
 
-/// Whether another session has made what was to be made.
+/// Whether another session has made it already.
 fn is_there(error: &tokio_postgres::Error) -> bool {
     error.code().is_some_and(|code| {
         [

@@ -1,7 +1,7 @@
 //! The ledger in the target, in a schema of its own: a receipt must be committed with the rows that it
-//! is for. The statements that write and read it; `tables` are its tables, `schema` makes them, `upgrade`
-//! brings those of an older format up to date, `trust` looks whether they may be used; `locks` are those of
-//! a load, `prepared` its transactions that are neither committed nor rolled back.
+//! is for. These are the statements that write and read it. `tables` has its tables, `schema` makes
+//! them, `upgrade` brings an older format up to date, and `trust` checks whether they may be used.
+//! `locks` are those of a load, `prepared` its transactions that are neither committed nor rolled back.
 //!
 //! Each is qualified throughout, because it may run in a session with the user's own search_path. In the
 //! texts `{ledger}` stands for the schema.
@@ -47,7 +47,7 @@ FROM ROWS FROM (
     pg_catalog.unnest($10::pg_catalog.text[]), pg_catalog.unnest($11::pg_catalog.int8[])
 ) AS r (number, node, source, upto, sources, starts, stops, rows)";
 
-/// Deletes receipts that others stand instead of.
+/// Deletes receipts that others replace.
 pub(crate) const REPLACE: &str = "
 DELETE FROM ONLY {ledger}.receipt
 WHERE load OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''
@@ -124,15 +124,15 @@ pub(crate) async fn terms_now(
     Ok(text.unwrap_or_default().to_owned())
 }
 
-/// What is to be written of a load that begins.
+/// What the ledger must know of a load that begins.
 pub(crate) struct NewLoad<'l> {
     pub(crate) named: &'l Named,
     pub(crate) table: &'l Relation,
     /// Its terms, an expression of type jsonb.
     pub(crate) terms: &'l str,
-    /// As JSON.
+    /// The inputs, as JSON.
     pub(crate) sources: &'l str,
-    /// Who works at it, as far as the server does not know it, as JSON.
+    /// The run that works at it, as far as the server does not know it, as JSON.
     pub(crate) run: &'l str,
     /// The rows of one that is over when it is written.
     pub(crate) finished: Option<u64>,
@@ -184,7 +184,7 @@ pub(crate) struct Found {
     pub(crate) relation: u32,
     pub(crate) sources: String,
     pub(crate) terms: String,
-    /// What became of the rows of one that is finished.
+    /// What became of the rows, if the load is finished.
     pub(crate) fate: Fate,
 }
 
@@ -212,7 +212,7 @@ impl Named {
         }))
     }
 
-    /// Who runs it, as JSON, if it is in the ledger.
+    /// Returns the run that works at it, as JSON, if it is in the ledger.
     pub(crate) async fn run(&self, client: &Client) -> Result<Option<String>> {
         let sql = "SELECT run::pg_catalog.text FROM ONLY {ledger}.load
                    WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''";
@@ -263,7 +263,7 @@ WITH done AS (
 )
 SELECT pg_catalog.count(*) FROM done";
 
-/// Notes of a finished load that triggers have dropped $3 of its rows, and $2 are stored.
+/// Records of a finished load that $2 rows are stored, and that triggers have dropped $3.
 pub(crate) const NOTE_DROPPED: &str = "
 UPDATE ONLY {ledger}.load SET rows_inserted = $2, rows_dropped = $3
 WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''";
@@ -309,7 +309,7 @@ pub(crate) const SUMS: &str = "
 SELECT tree OPERATOR(pg_catalog.=) $2, node, pg_catalog.sum(rows)::pg_catalog.int8
 FROM ONLY {ledger}.receipt WHERE load OPERATOR(pg_catalog.=) $1 GROUP BY 1, 2";
 
-/// Notes rows that are rejected.
+/// Records rejected rows.
 pub(crate) const REJECT: &str = "
 INSERT INTO {ledger}.reject (load, participant, source, start)
 SELECT $1, '', r.source, r.start
@@ -356,7 +356,7 @@ impl Named {
         format!("{parts}DELETE FROM ONLY {ledger}.load WHERE id OPERATOR(pg_catalog.=) {id}")
     }
 
-    /// Those for what else there is than its own row.
+    /// Returns the statements that delete all of it but its own row.
     pub(crate) fn forget_parts(&self) -> String {
         let id = literal(self.id.as_bytes());
         let ledger = self.sql("{ledger}");

@@ -1,8 +1,8 @@
 //! The prepared transactions of a load: how they are named, which there are, and how they end.
 //!
-//! A name is one of the whole cluster and may have 199 bytes: it holds the database and the load's
-//! number, by which it is found, the attempt and the connection; what it has of the load's id is for
-//! people. Any role can prepare a transaction under such a name, so only those of this role are ended.
+//! A name is one of the whole cluster and may have 199 bytes. It holds the database and the load's
+//! number, by which it is found, the attempt and the connection. The load's id in it is for people. Any
+//! role can prepare a transaction under a name like it, so only those of this role are ended.
 
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
@@ -16,7 +16,7 @@ use crate::pg::sql::literal;
 /// Characters of a load's id that a name has room for.
 const OF_ID: usize = 100;
 
-/// Those of roles that may write to the ledger, with the role, and whether it is this one.
+/// Selects those of roles that may write to the ledger, with the role, and whether it is this one.
 const NAMES: &str = "
 SELECT x.gid, d.oid, x.owner::pg_catalog.text, x.owner OPERATOR(pg_catalog.=) CURRENT_USER
 FROM pg_catalog.pg_prepared_xacts x
@@ -26,7 +26,7 @@ WHERE x.database OPERATOR(pg_catalog.=) pg_catalog.current_database()
   AND pg_catalog.has_table_privilege(x.owner, {table}, 'UPDATE')
 ORDER BY x.gid";
 
-/// Who this session is, and where: `prepared` names need the database.
+/// Selects this session's role and database: the names of prepared transactions need the database.
 pub(crate) const SESSION: &str = "
 SELECT pg_catalog.pg_backend_pid(), oid FROM pg_catalog.pg_database
 WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()";
@@ -62,7 +62,7 @@ impl Named {
         format!("pgsluice {database} {:016x} ", self.attempt_lock().cast_unsigned())
     }
 
-    /// What the transaction of one connection is called when it is prepared.
+    /// Returns the name of one connection's transaction when it is prepared.
     pub(crate) fn name_of(&self, database: u32, attempt: i32, lane: usize) -> String {
         // Every database of the cluster shows it, whatever its encoding.
         let plain = |c: char| if c.is_ascii_graphic() || c == ' ' { c } else { '?' };
@@ -70,7 +70,7 @@ impl Named {
         format!("{}{attempt} {lane} {id}", self.prefix(database))
     }
 
-    /// Those of `all` that are of this load.
+    /// Returns those of `all` that belong to this load.
     pub(crate) fn prepared_of(&self, all: &[Transaction]) -> Vec<Prepared> {
         let of_load = all.iter().filter_map(|Transaction { name, database, owner, is_own }| {
             let attempt = name.strip_prefix(&self.prefix(*database))?.split(' ').next()?;
@@ -126,7 +126,7 @@ pub(crate) fn prepare(name: &str) -> String {
     format!("PREPARE TRANSACTION {}", literal(name.as_bytes()))
 }
 
-/// Ends a prepared transaction, unless somebody else has.
+/// Ends a prepared transaction, unless another session has.
 pub(crate) async fn end(client: &Client, name: &str, commit: bool) -> Result<()> {
     let verb = if commit { "COMMIT" } else { "ROLLBACK" };
     let sql = format!("{verb} PREPARED {}", literal(name.as_bytes()));

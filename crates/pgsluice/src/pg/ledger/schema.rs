@@ -7,13 +7,13 @@ use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::pg::sql::literal;
 
-/// What the comment on the table `load` begins with; the format's number follows.
+/// The beginning of the comment on the table `load`; the format's number follows.
 pub(super) const MARK: &str = "pgsluice ledger, format ";
 
 /// The number of the format.
 pub(super) const FORMAT: &str = "2";
 
-/// Not by `obj_description`, the body of which looks for operators in the user's search_path (13).
+/// It does not use `obj_description`, whose body looks for operators in the user's search_path (13).
 const EXISTING: &str = "
 SELECT pg_catalog.to_regnamespace({name}) IS NOT NULL,
        pg_catalog.to_regclass({table}) IS NOT NULL,
@@ -26,7 +26,7 @@ SELECT pg_catalog.to_regnamespace({name}) IS NOT NULL,
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Schema(String);
 
-/// What there is of a ledger.
+/// How much of a ledger there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
     Nothing,
@@ -52,7 +52,7 @@ impl Schema {
         statement.replace("{ledger}", &quoted(&self.0))
     }
 
-    /// What there is of the ledger; an error if it is of a format that is not known here.
+    /// Returns how much of the ledger there is; an error if its format is not known here.
     pub(crate) async fn look(&self, client: &Client) -> Result<Presence> {
         let schema = quoted(&self.0);
         let existing = EXISTING

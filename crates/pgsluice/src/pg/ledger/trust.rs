@@ -1,10 +1,10 @@
-//! Whether a ledger may be used: whatever its owner has put on it would run with the rights of the role
-//! that loads, or merely lists.
+//! Checks whether a ledger may be used. Anything that its owner has put on it would run with the rights
+//! of the role that loads, or merely lists.
 //!
 //! Each session looks before it uses the ledger for the first time, under a lock that CREATE TRIGGER waits
-//! for. The tables must be plain, exactly what pgsluice makes, and nobody may be able to change them
-//! who is not trusted anyway: this role, superusers, and the owner of the database. So nothing can
-//! be put on them after the look either.
+//! for. The tables must be plain and exactly what pgsluice makes. Only this role, superusers and the
+//! owner of the database, who are trusted anyway, may be able to change them. So nothing can be put on
+//! them after the look either.
 
 use tokio_postgres::{Client, SimpleQueryMessage};
 
@@ -22,8 +22,8 @@ pub(crate) enum Access {
 }
 
 /// What a session looks at: a row for each of the ledger's tables `{names}` in the schema `{schema}`. To be run
-/// under [`PG_CATALOG_ONLY`]. It is asked by every session, so it is content with what `pg_class` says of triggers,
-/// rules and children, which may be too much: then [`FLAWS`] has the last word.
+/// under [`PG_CATALOG_ONLY`]. Every session asks it, so it is content with what `pg_class` says of
+/// triggers, rules and children. That may be too much: then [`FLAWS`] has the last word.
 const LOOK: &str = "
 SELECT c.relname,
        c.relkind = 'r' AND c.reloftype = 0 AND c.relchecks = 0
@@ -138,8 +138,8 @@ pub(crate) async fn check(schema: &Schema, client: &Client, access: Access) -> R
     }
 }
 
-/// The statements by which a session looks at the ledger, a transaction of their own; [`is_sound`] tells from
-/// the answers whether it may be used without a closer look.
+/// Returns the statements by which a session checks the ledger, a transaction of their own.
+/// [`is_sound`] tells from the answers whether it may be used without a closer look.
 pub(crate) fn look(schema: &Schema, access: Access) -> String {
     let names = TABLES.iter().map(|table| format!("'{}'", table.name)).collect::<Vec<_>>();
     let look = LOOK.replace("{names}", &names.join(", "));

@@ -8,8 +8,8 @@ use super::trust::{local, old_flaws, refuse};
 use crate::error::{Error, Result};
 use crate::pg::sql::{BEGIN, PG_CATALOG_ONLY};
 
-/// Loads of format 1 named the program's version as a term; all that wrote it route by the rules 1. Of a
-/// finished load only what was read of its streams is kept, in the words of `ledger::blocks`.
+/// Loads of format 1 named the program's version as a term; all that wrote it route by the rules 1. A
+/// finished load keeps only its record of streams, in the form of `ledger::blocks`.
 const STATEMENTS: &str = "
 ALTER TABLE {ledger}.load
     ADD participant text NOT NULL DEFAULT '', ADD run jsonb NOT NULL DEFAULT '{}', ADD position text;

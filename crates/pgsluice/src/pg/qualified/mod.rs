@@ -1,10 +1,10 @@
 //! Deparsed SQL with every name qualified, so that it means the same under any search_path.
 //!
-//! What the server deparses with a search_path of `pg_catalog` alone has bare names for what is there,
-//! and qualifies all else. Evaluated under the user's path, as COPY would, a bare name may find an
-//! object of somebody else: an operator in `public` that fits better than that of `pg_catalog` does.
-//! The deparser puts each expression in parentheses, so that what an operator binds to does not change
-//! when it is written as `OPERATOR(pg_catalog.=)`.
+//! The server deparses with a search_path of `pg_catalog` alone. So names of that schema are bare, and
+//! all others are qualified. Evaluated under the user's path, as COPY would, a bare name may find
+//! another user's object. An operator in `public` may fit better than that of `pg_catalog`. The
+//! deparser puts each expression in parentheses, so that what an operator binds to does not change when
+//! it is written as `OPERATOR(pg_catalog.=)`.
 //!
 //! Imitates what `src/backend/utils/adt/ruleutils.c` and `format_type.c` write, PostgreSQL 13 to 18.
 
@@ -12,8 +12,8 @@ mod tokens;
 
 use tokens::{Kind, Token, tokens};
 
-/// Words of expressions, indexes and constraints that stand for no name, or for one that the grammar
-/// itself takes from `pg_catalog`, as `EXTRACT`. What is not among them is not understood: `NULLIF`
+/// Words of expressions, indexes and constraints that are no names, or that the grammar itself takes
+/// from `pg_catalog`, such as `EXTRACT`. A word that is not among them is not understood: `NULLIF`
 /// looks `=` up by its name, and a type may follow `RETURNING`.
 const KEYWORDS: &str = "
     ACTION ADD ALL ALTER AND ANY ARRAY ASC AT BOTH CASCADE CASE COALESCE COLLATE COLLATION
@@ -36,8 +36,8 @@ const TYPES: &str = "
 const OF_TYPES: &str =
     "day hour minute month precision second time to varying with without year zone";
 
-/// `deparsed`, an expression or a definition, with every name qualified; None where a name is looked up
-/// that SQL cannot qualify, or where it is not understood.
+/// Returns `deparsed`, an expression or a definition, with every name qualified. None if SQL cannot
+/// qualify a name in it, or if it is not understood.
 pub fn qualified(deparsed: &str) -> Option<String> {
     let mut text = Text::of(deparsed)?;
     while let Some(token) = text.peek() {
@@ -46,7 +46,7 @@ pub fn qualified(deparsed: &str) -> Option<String> {
     Some(text.out)
 }
 
-/// The same for the name of a type, as `format_type` writes it.
+/// Qualifies the name of a type, as `format_type` writes it, in the same way.
 pub fn qualified_type(deparsed: &str) -> Option<String> {
     let mut text = Text::of(deparsed)?;
     text.ty()?;

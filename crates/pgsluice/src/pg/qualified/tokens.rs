@@ -17,7 +17,7 @@ pub(super) enum Kind {
     Mark,
 }
 
-/// A piece of the text.
+/// A token of the text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token<'t> {
     pub(super) kind: Kind,
@@ -27,7 +27,7 @@ pub(super) struct Token<'t> {
 /// What operators are made of, `src/backend/parser/scan.l`.
 const OPERATOR: &str = "+-*/<>=~!@#%^&|`?";
 
-/// All tokens of `text`; None if it is not such as the deparser writes.
+/// Returns all tokens of `text`; None if the deparser does not write such text.
 pub(super) fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
     let mut tokens = Vec::new();
     let mut rest = text;
@@ -65,7 +65,7 @@ fn next(rest: &str, first: char) -> Option<(Kind, usize)> {
     })
 }
 
-/// How many bytes `text` begins with that are such.
+/// Returns the number of bytes at the beginning of `text` that are like that.
 fn span(text: &str, is_such: impl Fn(char) -> bool) -> usize {
     text.find(|c| !is_such(c)).unwrap_or(text.len())
 }

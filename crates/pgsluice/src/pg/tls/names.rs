@@ -1,5 +1,5 @@
-//! The names in a server's certificate, and libpq's rules about them beyond those of webpki: the
-//! common name counts where there is no alternative name of the host's kind.
+//! Reads the names in a server's certificate, by libpq's rules beyond those of webpki. The common name
+//! counts if there is no alternative name of the host's kind.
 //!
 //! Source: `pgtls_verify_peer_name_matches_certificate_guts` in `fe-secure-openssl.c` and
 //! `wildcard_certificate_match` in `fe-secure-common.c`, `src/interfaces/libpq`, 18.

@@ -1,7 +1,7 @@
-//! Decides whether a server's certificate will do. rustls and webpki do the cryptography; what is
-//! here is how much of their verdict each `sslmode` asks for, and the certificates that OpenSSL
-//! takes and webpki does not: a self-signed one that is itself among the roots, and version 1 where
-//! no chain is followed.
+//! Decides whether a server's certificate will do. rustls and webpki do the cryptography. This module
+//! decides how much of their judgement each `sslmode` asks for. Like OpenSSL, and unlike webpki, it
+//! also takes a self-signed certificate that is itself among the roots, and version 1 where no chain is
+//! followed.
 
 use std::sync::Arc;
 

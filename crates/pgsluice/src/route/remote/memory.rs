@@ -1,4 +1,4 @@
-//! What the server has answered to one question, by key, and what it is still to be asked.
+//! The server's answers to one question, by key, and the keys that it must be asked about.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -19,11 +19,11 @@ use crate::pg::question::Question;
 use crate::pg::raw::Text;
 use crate::pg::sql;
 
-/// Keys of one question that are remembered; beyond that it begins anew.
+/// The number of keys of one question that are remembered; beyond that the memory is cleared.
 const REMEMBERED: usize = 1 << 16;
 /// Bytes that these keys may have.
 const REMEMBERED_BYTES: usize = 16 << 20;
-/// Where the server refuses a batch, it is asked about so many pieces of it at once.
+/// If the server refuses a batch, it is asked again about this many parts of it.
 const PIECES: usize = 16;
 
 /// A remembered key: its place, and how often the memory had been cleared before.
@@ -47,9 +47,9 @@ pub(super) struct Memory<'a, A> {
     /// All keys behind one another, and where each ends.
     keys: Vec<u8>,
     ends: Vec<usize>,
-    /// How often it was cleared: what was noted before has no answer any more.
+    /// How often it was cleared. Keys that were added before that have no answer any more.
     era: usize,
-    /// As many for each key as an answer has values.
+    /// The answers: for each key as many as it has values.
     answers: Vec<Option<A>>,
     /// The places of keys that the server refuses to evaluate.
     refused: HashSet<usize>,
@@ -76,8 +76,9 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
         }
     }
 
-    /// For the question how values are spelled: the answers are read back here, so they must not depend
-    /// on how the user likes to see values. Keys are evaluated as COPY evaluates them.
+    /// Makes the memory for the question how values are spelled. The answers are read back here, so
+    /// they must not depend on how the user likes to see values. Keys are evaluated as COPY evaluates
+    /// them.
     pub(super) fn of_spellings(question: &'a Question, wanted: &[usize]) -> Self {
         Self { is_spelling: true, ..Self::of(question, wanted) }
     }
@@ -102,14 +103,14 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
         self.refused.clear();
     }
 
-    /// The place of a key, which will be asked about if it is new. `value` gives its fields, by their
-    /// places in the question and among the wanted fields.
+    /// Returns the place of a key, which will be asked about if it is new. `value` gives its fields, by
+    /// their places in the question and among the wanted fields.
     pub(super) fn note<'r>(&mut self, value: impl FnMut(usize, usize) -> Value<'r>) -> Key {
         let begin = self.push(value);
         self.settle(begin)
     }
 
-    /// As [`Self::note`]; None if there is no value to ask about.
+    /// Does as [`Self::note`]; None if there is no value to ask about.
     pub(super) fn note_any<'r>(
         &mut self,
         value: impl FnMut(usize, usize) -> Value<'r>,
@@ -176,9 +177,9 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
         self.answers.get(key.place * width..(key.place + 1) * width).filter(|_| is_known)
     }
 
-    /// If the server refuses a batch, it is asked again about pieces of it, down to the keys that it
-    /// refuses: where a row goes must not depend on the rows that it is asked about with, or another
-    /// run would send it elsewhere.
+    /// If the server refuses a batch, it is asked again about parts of it, down to the single keys that
+    /// it refuses. Where a row goes must not depend on the rest of its batch, or another run would send
+    /// it elsewhere.
     pub(super) async fn ask(&mut self, link: &Link) -> Result<()> {
         if self.texts.is_empty() {
             return Ok(());
@@ -194,7 +195,7 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
         Ok(())
     }
 
-    /// Asks about all keys from `known` on, in as few pieces as it takes.
+    /// Asks about all keys from `known` on, in as few parts as it takes.
     async fn ask_all(&mut self, link: &Link, statement: &Statement, known: usize) -> Result<()> {
         let all = known..self.ends.len();
         let mut batches = Vec::from([all]);

@@ -29,12 +29,13 @@ pub(crate) struct RemoteKeys<'a> {
     // Before the runtime, on which it runs.
     link: Link,
     runtime: Runtime,
-    /// By the question's number; None where nothing was asked yet.
+    /// The memories by the question's number; None where nothing was asked yet.
     memories: Vec<Option<Memory<'a, i64>>>,
     spellings: Option<Memory<'a, String>>,
-    /// Of each field of a spelling: its type, where it is one column's alone, and what is not asked.
+    /// For each field of a spelling, its type if it belongs to one column, and which values are not
+    /// asked about.
     fields: Vec<(Option<&'a KeyType>, Caution)>,
-    /// For values that are read.
+    /// Reused by reading values.
     scratch: Vec<u8>,
 }
 
@@ -85,7 +86,8 @@ impl<'a> RemoteKeys<'a> {
         self.spellings.iter_mut().for_each(Memory::begin);
     }
 
-    /// Notes a row that is at `node`; where its answer will be. None if nothing can be asked.
+    /// Adds the key of a row at `node` to the questions, and returns where its answer will be. None if
+    /// nothing can be asked.
     pub(crate) fn note(&mut self, node: NodeId, row: &[u8], keys: &Fields) -> Option<Place> {
         let (number, question) = self.plan.catalogue.questions.of(node)?;
         if self.memories.len() <= number {
@@ -96,9 +98,9 @@ impl<'a> RemoteKeys<'a> {
         Some(Place { question: number, key: memory.note(|_, slot| keys.get(slot, row)) })
     }
 
-    /// Notes a row with a value whose spelling is not read natively; where the server's will be. Values
-    /// that are read natively are not asked about, nor those that depend on the clock. None if no other
-    /// is left.
+    /// Adds the values of a row whose spelling is not read natively, and returns where the server's
+    /// spelling will be. Values that are read natively are not asked about, nor those that depend on
+    /// the clock. None if no other is left.
     pub(crate) fn note_spelling(&mut self, row: &[u8], keys: &Fields) -> Option<Spelled> {
         let Self { spellings, fields, scratch, .. } = self;
         let unread = |index: usize, slot: usize| match keys.get(slot, row) {
@@ -133,7 +135,7 @@ impl<'a> RemoteKeys<'a> {
     }
 
     /// The server's spellings of a row's keys, each with its place among the wanted fields; None if
-    /// it refused. What was not asked about has none.
+    /// it refused. A value that was not asked about has none.
     pub(crate) fn spelling(
         &self,
         place: Spelled,
