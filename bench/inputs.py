@@ -33,7 +33,7 @@ def lineitem(scale: float) -> Rows:
         (folder / "lineitem.csv").rename(file)
         folder.rmdir()
 
-    file = kept(f"lineitem-{scale:g}.csv", generate)
+    file = cache(f"lineitem-{scale:g}.csv", generate)
     return Rows(file, count_lines(file) - 1, "with (format csv, header)", ("--header",))
 
 
@@ -44,11 +44,11 @@ def few(rows: Rows, count: int, file: Path) -> Rows:
     return Rows(file, count, rows.copy, rows.load)
 
 
-def kept(name: str, generate: Callable[[Path], None]) -> Path:
+def cache(name: str, generate: Callable[[Path], None]) -> Path:
     """Return the file of this name, generated if it is not there yet."""
     if not (CACHE / name).exists():
         print(f"generating {name} ...", flush=True)
-    return inputs.made(name, generate, CACHE)
+    return inputs.prepare(name, generate, CACHE)
 
 
 def count_lines(file: Path) -> int:

@@ -31,7 +31,7 @@ class Engine:
     statuses: list[int] = field(default_factory=lambda: [0])
     figures: dict[str, str] = field(default_factory=dict)
 
-    def found(self) -> list[str] | None:
+    def find(self) -> list[str] | None:
         """Return how its command begins, or None if it is not on this machine."""
         if self.module:
             return [sys.executable, "-m", self.module]
@@ -51,7 +51,7 @@ class Engine:
         line = []
         for part in self.command:
             if part == "{program}":
-                line += self.found() or [self.program]
+                line += self.find() or [self.program]
             elif part.endswith("...}"):
                 line += names[part[1:-4]]
             else:
@@ -73,7 +73,7 @@ def available(names: Iterable[str]) -> tuple[dict[str, Engine], dict[str, dict[s
     known, here, about = engines(), {}, {}
     for name in names:
         engine = known[name]
-        if command := engine.found():
+        if command := engine.find():
             here[name] = engine
             about[name] = {"title": engine.title, "version": version(engine, command)}
         elif engine.optional:

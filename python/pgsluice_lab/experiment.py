@@ -168,16 +168,16 @@ def load(name: str) -> Experiment:
 def parse(folder: Path, data: dict) -> Experiment:
     """Return the experiment that this TOML, in a folder of the experiment's name, describes."""
     scales = {each: scale(each, values) for each, values in data.pop("scale").items()}
-    cases = [made(Case, each) for each in data.pop("case")]
+    cases = [build(Case, each) for each in data.pop("case")]
     # `as` is the word for readers of TOML; Python has another use for it.
     claims = [
-        made(Claim, {"shown" if key == "as" else key: text for key, text in each.items()})
+        build(Claim, {"shown" if key == "as" else key: text for key, text in each.items()})
         for each in data.pop("claim", [])
     ]
     lists = {
-        "charts": [made(Chart, each) for each in data.pop("chart", [])],
-        "figures": [made(Figure, each) for each in data.pop("figure", [])],
-        "sentences": [made(Sentence, each) for each in data.pop("sentence", [])],
+        "charts": [build(Chart, each) for each in data.pop("chart", [])],
+        "figures": [build(Figure, each) for each in data.pop("figure", [])],
+        "sentences": [build(Sentence, each) for each in data.pop("sentence", [])],
     }
     parts = {
         "name": folder.name,
@@ -187,7 +187,7 @@ def parse(folder: Path, data: dict) -> Experiment:
         "claims": claims,
         **lists,
     }
-    return made(Experiment, {**data, **parts})
+    return build(Experiment, {**data, **parts})
 
 
 def scale(name: str, values: dict) -> Scale:
@@ -196,7 +196,7 @@ def scale(name: str, values: dict) -> Scale:
     return Scale(name, rounds, limit, {"jobs": 1, **rest})
 
 
-def made(kind: type, data: dict) -> object:
+def build(kind: type, data: dict) -> object:
     """Return a dataclass made of these keys; one too many or too few is an error."""
     known = {each.name for each in fields(kind)}
     needed = {

@@ -56,10 +56,10 @@ def run(
 ) -> Run:
     """Run what of an experiment is not recorded yet, and return its record."""
     engines, about = available(experiment.engines)
-    inputs.cache().mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=inputs.cache()) as scratch:
+    inputs.cache_folder().mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=inputs.cache_folder()) as scratch:
         data = Path("/var/tmp") if site.embedded else None
-        disk.check(*disk.needed(experiment, scale, engines), inputs.cache(), data)
+        disk.check(*disk.needed(experiment, scale, engines), inputs.cache_folder(), data)
         journal, resumed = record.begin(records, head(experiment, scale, site, about))
         done = journal.done()
         todo = [each for each in plan(experiment, scale, engines) if each.key not in done]
@@ -71,13 +71,13 @@ def run(
             for place, each in places.items():
                 own = [engines[name] for name in each.case.engines if name in engines]
                 say(f"making ready: {each.case.title}", steps)
-                stages[place] = stage.made(
+                stages[place] = stage.prepare(
                     experiment, each.case, scale, each.point, own, site, Path(scratch), given
                 )
             for each in todo:
                 say(f"round {each.round}: {each.title}", steps)
                 ready = stages[each.case.name, str(each.point)]
-                ready.prepare(experiment.folder)
+                ready.reset(experiment.folder)
                 about_it = {"case": each.case.name, "point": each.point, "engine": each.engine.name}
                 figures = load(ready, each.engine, scale.limit)
                 journal.add({**about_it, "round": each.round, "date": record.now(), **figures})

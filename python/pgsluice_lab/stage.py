@@ -40,7 +40,7 @@ class Stage:
     def table(self) -> str:
         return f"{self.schema}.{self.case.table}"
 
-    def prepare(self, folder: Path) -> None:
+    def reset(self, folder: Path) -> None:
         """Bring the table to what it is before each load."""
         if self.case.prepare:
             self.site.script(folder / self.case.prepare, self.schema, self.names)
@@ -66,10 +66,10 @@ class Stage:
 
     def shown(self, engine: Engine, command: list[str]) -> str:
         """Return a command as it can be shown: without what is only so on this machine."""
-        program = (engine.found() or [engine.program])[0]
+        program = (engine.find() or [engine.program])[0]
         parts = [Path(part).name if part == program else part for part in command]
         known = {self.site.url: "$URL", self.site.uri: "$URL?"}
-        known |= {f"{self.scratch}/": "", f"{inputs.cache()}/": ""}
+        known |= {f"{self.scratch}/": "", f"{inputs.cache_folder()}/": ""}
         known[f"{self.names['folder']}/"] = ""
         known |= dict.fromkeys(self.site.loads[-1:], "$ID")
         for text, word in known.items():
@@ -92,7 +92,7 @@ class Stage:
         return None
 
 
-def made(
+def prepare(
     experiment: Experiment,
     case: Case,
     scale: Scale,

@@ -94,7 +94,7 @@ class Results:
         }
         return {number: value for number, value in sorted(found.items()) if value is not None}
 
-    def measured(self, figure: str, case: str, engine: str, point: dict) -> Measured | None:
+    def find(self, figure: str, case: str, engine: str, point: dict) -> Measured | None:
         """Return a figure of one point and engine over the rounds; None if no round has it."""
         values = self.by_round(figure, case, engine, point)
         return Measured(tuple(values.values())) if values else None

@@ -70,7 +70,7 @@ def parts(chart: Chart, run: Results, case: Case, engine: str) -> list[Series]:
     where = {axis: value for axis, value in chart.where.items() if axis != SERVER}
     found: dict[tuple, Series] = {}
     for point in run.points(case.name, engine, where):
-        value = run.measured(chart.figure, case.name, engine, point)
+        value = run.find(chart.figure, case.name, engine, point)
         if value is None:
             continue
         rest = {axis: at for axis, at in point.items() if axis not in (chart.x, *where)}

@@ -69,7 +69,7 @@ def comparison(run: Results, figure: str, cases: list[Case], engines: list[str])
     for case in cases:
         rows = []
         for point in points(run, case.name):
-            values = [run.measured(figure, case.name, engine, point) for engine in engines]
+            values = [run.find(figure, case.name, engine, point) for engine in engines]
             rows.append([*at(point, axes), *(cell(each, figure) for each in values)])
         groups.append((case.title, rows))
     return table([*axes, *(title_of_engine(run, each) for each in engines)], len(axes), groups)
@@ -84,7 +84,7 @@ def everything(experiment: Experiment, run: Results) -> Table:
         rows = []
         for point in points(run, case.name):
             for engine in measured_engines(experiment, run):
-                values = [run.measured(each, case.name, engine, point) for each in figures]
+                values = [run.find(each, case.name, engine, point) for each in figures]
                 if any(values):
                     cells = [cell(v, each) for v, each in zip(values, figures, strict=True)]
                     rows.append([*at(point, axes), Cell(title_of_engine(run, engine)), *cells])

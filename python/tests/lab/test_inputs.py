@@ -29,11 +29,11 @@ class Inputs(unittest.TestCase):
         cache.start()
 
     def test_a_file_is_made_once_and_leaves_nothing_unfinished(self):
-        file = inputs.kept("rows.txt", ["a\n"])
-        self.assertEqual(inputs.kept("rows.txt", ["b\n"]), file)
+        file = inputs.cache("rows.txt", ["a\n"])
+        self.assertEqual(inputs.cache("rows.txt", ["b\n"]), file)
         self.assertEqual(file.read_text(), "a\n")
         with self.assertRaises(ZeroDivisionError):
-            inputs.kept("others.txt", (f"{1 // number}\n" for number in (1, 0)))
+            inputs.cache("others.txt", (f"{1 // number}\n" for number in (1, 0)))
         self.assertEqual(list(self.folder.iterdir()), [file])
 
     def test_an_input_is_given_the_parameters_that_it_takes(self):
@@ -41,7 +41,7 @@ class Inputs(unittest.TestCase):
         rows = inputs.given("accounts", parameters)
         self.assertEqual(rows, inputs.accounts(3, 2))
         with self.assertRaises(ValueError):
-            inputs.given("kept", parameters)
+            inputs.given("cache", parameters)
 
     def test_uuids_are_ordered_on_demand(self):
         rows, ordered = inputs.uuids(7_000).file, inputs.ordered_uuids(7_000).file

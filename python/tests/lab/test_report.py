@@ -53,7 +53,7 @@ class Figures(Reported):
         ]
         runs = [replace(self.runs["bulkload"][0], loads=loads)]
         of, over = ({"case": "none", "engine": name} for name in ("psql", "pgsluice"))
-        found = verdicts.measured(Figure("it", of, over=over), runs)
+        found = verdicts.evaluate(Figure("it", of, over=over), runs)
         self.assertEqual((found.low, found.value, found.high), (1.5, 2, 3))
 
     def test_a_point_is_found_by_the_ends_of_its_axes(self):
@@ -65,7 +65,7 @@ class Figures(Reported):
     def test_more_than_one_point_is_an_error(self):
         vague = Figure("vague", {"case": "hash", "engine": "psql", "rows": "max"})
         with self.assertRaisesRegex(ValueError, "not one point but 4"):
-            verdicts.measured(vague, self.runs["bulkload"])
+            verdicts.evaluate(vague, self.runs["bulkload"])
 
     def test_a_load_done_at_last_counts_and_its_failure_does_not(self):
         run = self.runs["bulkload"][0]
@@ -249,10 +249,10 @@ class Page(Reported):
         self.assertIn("Of 1 published claim, <strong>1 holds</strong> here.", words)
 
     def test_what_belongs_together_stays_on_a_line(self):
-        kept = str(page.kept("12 % of `full` by --wire text <1 s>"))
+        marked = str(page.mark_up("12 % of `full` by --wire text <1 s>"))
         option = '<span class="option">--wire</span>'
         expected = f"12&nbsp;% of <code>full</code> by {option} text &lt;1&nbsp;s&gt;"
-        self.assertEqual(kept, expected)
+        self.assertEqual(marked, expected)
 
     def test_what_records_say_is_text_not_markup(self):
         self.assertIn("A published article &lt;about&gt; bulk loads", self.words)
