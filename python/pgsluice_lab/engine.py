@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pgsluice_lab import programs
 from pgsluice_lab.failure import LabError
+from pgsluice_lab.record import Program
 
 FILE = Path(__file__).parent / "engines.toml"
 FORMS = ("none", "whole", "ordered", "leaves")
@@ -65,7 +66,7 @@ def engines() -> dict[str, Engine]:
     return {name: Engine(name=name, **data) for name, data in described.items()}
 
 
-def available(names: Iterable[str]) -> tuple[dict[str, Engine], dict[str, dict[str, str]]]:
+def available(names: Iterable[str]) -> tuple[dict[str, Engine], dict[str, Program]]:
     """Return the engines of these names that are here, and of all the version or what is missing.
 
     One that is missing and not optional is an error.
@@ -75,10 +76,10 @@ def available(names: Iterable[str]) -> tuple[dict[str, Engine], dict[str, dict[s
         engine = known[name]
         if command := engine.find():
             here[name] = engine
-            about[name] = {"title": engine.title, "version": version(engine, command)}
+            about[name] = Program(engine.title, version=version(engine, command))
         elif engine.optional:
             missing = f"{engine.program} is not on the PATH"
-            about[name] = {"title": engine.title, "missing": missing}
+            about[name] = Program(engine.title, missing=missing)
         else:
             raise LabError(
                 f"there is no program {engine.program!r} here",

@@ -3,12 +3,13 @@
 import itertools
 import tomllib
 from collections.abc import Iterator
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from pgsluice_lab.arithmetic import evaluate
 from pgsluice_lab.failure import LabError
+from pgsluice_lab.typed import Kind, build
 
 FOLDER = Path(__file__).parent / "experiments"
 SCALES = ("small", "medium", "full")
@@ -168,45 +169,28 @@ def load(name: str) -> Experiment:
 def parse(folder: Path, data: dict) -> Experiment:
     """Return the experiment that this TOML, in a folder of the experiment's name, describes."""
     scales = {each: scale(each, values) for each, values in data.pop("scale").items()}
-    cases = [build(Case, each) for each in data.pop("case")]
+    cases = parts(Case, data.pop("case"))
     # `as` is the word for readers of TOML; Python has another use for it.
     claims = [
-        build(Claim, {"shown" if key == "as" else key: text for key, text in each.items()})
+        {"shown" if key == "as" else key: text for key, text in each.items()}
         for each in data.pop("claim", [])
     ]
     lists = {
-        "charts": [build(Chart, each) for each in data.pop("chart", [])],
-        "figures": [build(Figure, each) for each in data.pop("figure", [])],
-        "sentences": [build(Sentence, each) for each in data.pop("sentence", [])],
+        "charts": parts(Chart, data.pop("chart", [])),
+        "figures": parts(Figure, data.pop("figure", [])),
+        "claims": parts(Claim, claims),
+        "sentences": parts(Sentence, data.pop("sentence", [])),
     }
-    parts = {
-        "name": folder.name,
-        "folder": folder,
-        "scales": scales,
-        "cases": cases,
-        "claims": claims,
-        **lists,
-    }
-    return build(Experiment, {**data, **parts})
+    own = {"name": folder.name, "folder": folder, "scales": scales, "cases": cases}
+    return build(Experiment, {**data, **own, **lists}, "an experiment")
+
+
+def parts(kind: type[Kind], data: list[dict]) -> list[Kind]:
+    """Return the parts of an experiment of one kind."""
+    return [build(kind, each, f"an experiment's {kind.__name__.lower()}") for each in data]
 
 
 def scale(name: str, values: dict) -> Scale:
     rest = dict(values)
     rounds, limit = rest.pop("rounds"), rest.pop("limit")
     return Scale(name, rounds, limit, {"jobs": 1, **rest})
-
-
-def build(kind: type, data: dict) -> object:
-    """Return a dataclass made of these keys; one too many or too few is an error."""
-    known = {each.name for each in fields(kind)}
-    needed = {
-        each.name
-        for each in fields(kind)
-        if each.default is MISSING and each.default_factory is MISSING
-    }
-    if wrong := (data.keys() - known) | (needed - data.keys()):
-        keys = ", ".join(sorted(wrong))
-        raise LabError(
-            f"an experiment's {kind.__name__.lower()} has too much or too little: {keys}"
-        )
-    return kind(**data)

@@ -43,10 +43,12 @@ def load(stage: Stage, engine: Engine, limit: float) -> dict:
     figures = {
         "seconds": round(seconds, 4),
         "client_cpu_seconds": round(timing.cpu_seconds, 3),
+        "client_peak_mib": round(timing.peak_mib, 1),
         "server_cpu_seconds": cost.cpu_seconds and round(cost.cpu_seconds, 3),
         "wal_bytes": cost.wal_bytes,
         "table_bytes": int(table),
         "index_bytes": int(indexes),
+        "input_bytes": stage.rows.bytes if stage.rows else None,
         "rows": rows,
         "rows_per_second": round(rows / seconds, 1) if rows else None,
     }

@@ -16,7 +16,7 @@ from pgsluice_lab.engine import Engine, available
 from pgsluice_lab.experiment import Case, Experiment, Point, Scale
 from pgsluice_lab.machine import machine
 from pgsluice_lab.measure import load
-from pgsluice_lab.record import Run
+from pgsluice_lab.record import Head, Load, Machine, Postgresql, Program, Run
 from pgsluice_lab.site import Site
 from pgsluice_lab.stage import Given, Stage
 
@@ -80,7 +80,7 @@ def run(
                 ready.reset(experiment.folder)
                 about_it = {"case": each.case.name, "point": each.point, "engine": each.engine.name}
                 figures = load(ready, each.engine, scale.limit)
-                journal.add({**about_it, "round": each.round, "date": record.now(), **figures})
+                journal.add(Load(**about_it, round=each.round, date=record.now(), **figures))
             journal.end()
         finally:
             for [schema] in site.own():
@@ -104,16 +104,17 @@ def plan(experiment: Experiment, scale: Scale, engines: dict[str, Engine]) -> li
     return loads
 
 
-def head(experiment: Experiment, scale: Scale, site: Site, engines: dict) -> dict:
+def head(experiment: Experiment, scale: Scale, site: Site, engines: dict[str, Program]) -> Head:
     """Return what the record says of a run."""
-    return {
-        "experiment": experiment.name,
-        "scale": scale.name,
-        "date": record.now(),
-        "pgsluice": __version__,
-        "rounds": scale.rounds,
-        "parameters": scale.parameters,
-        "machine": machine(),
-        "postgresql": site.described(),
-        "engines": engines,
-    }
+    return Head(
+        experiment=experiment.name,
+        scale=scale.name,
+        date=record.now(),
+        pgsluice=__version__,
+        rounds=scale.rounds,
+        parameters=scale.parameters,
+        machine=Machine(**machine()),
+        postgresql=Postgresql(**site.described()),
+        engines=engines,
+        version=record.VERSION,
+    )

@@ -116,8 +116,8 @@ def titled(
 
 def titles(runs: list[Results]) -> dict[str, str]:
     """Return the titles of the engines, as the records have them."""
-    about = (item for run in reversed(runs) for item in run.head["engines"].items())
-    return {name: said.get("title", name) for name, said in about}
+    about = (item for run in reversed(runs) for item in run.head.engines.items())
+    return {name: said.title for name, said in about}
 
 
 def joined(series: list[Series]) -> list[Series]:

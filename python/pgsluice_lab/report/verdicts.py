@@ -108,7 +108,7 @@ def sentences(experiment: Experiment, runs: list[Results]) -> list[str]:
 
 def parameters(run: Results) -> dict[str, object]:
     """Return the run's parameters; one that is a list stands for its largest value."""
-    given = run.head["parameters"]
+    given = run.head.parameters
     return {
         name: EXTREMES["max"](value) if isinstance(value, list) else value
         for name, value in given.items()

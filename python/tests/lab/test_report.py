@@ -46,7 +46,7 @@ class Figures(Reported):
     def test_a_ratio_is_the_median_of_the_rounds_ratios(self):
         # Rounds of 3 and 1, 3 and 2, 8 and 4 seconds: the ratio of the medians would be 1.5.
         loads = [
-            {**load, "point": {}, "round": number, "seconds": seconds}
+            replace(load, point={}, round=number, seconds=seconds)
             for engine, all_seconds in (("psql", (3, 3, 8)), ("pgsluice", (1, 2, 4)))
             for number, seconds in enumerate(all_seconds, 1)
             for load in synthetic.rounds("none", {}, engine, 1, 1, 1)
@@ -69,7 +69,7 @@ class Figures(Reported):
 
     def test_a_load_done_at_last_counts_and_its_failure_does_not(self):
         run = self.runs["bulkload"][0]
-        failed = {**synthetic.FAILED, "round": 1}
+        failed = replace(synthetic.FAILED, round=1)
         mended = replace(run, loads=[failed, *run.loads])
         self.assertEqual(
             tables.not_done(self.bulkload, mended), tables.not_done(self.bulkload, run)
@@ -170,7 +170,7 @@ class Charts(Reported):
     def test_engines_of_one_case_each_are_named_alone(self):
         run = self.runs["bulkload"][0]
         own = {("none", "psql"), ("hash", "pgsluice")}
-        loads = [load for load in run.loads if (load["case"], load["engine"]) in own]
+        loads = [load for load in run.loads if (load.case, load.engine) in own]
         chart = self.bulkload.charts[1]
         for engines, expected in (
             ([], ["psql \\copy", "pgsluice"]),
@@ -275,7 +275,7 @@ class Page(Reported):
     def test_engines_without_a_figure_have_no_column_of_it(self):
         run = self.runs["batches"][0]
         loads = [
-            {**load, "figures": {"tps": 9.0} if load["engine"] == "psycopg-copy" else {}}
+            replace(load, figures={"tps": 9.0} if load.engine == "psycopg-copy" else {})
             for load in run.loads
         ]
         [table] = tables.comparisons(self.batches, replace(run, loads=loads), "tps")
@@ -293,7 +293,7 @@ class Page(Reported):
 
     def test_a_case_without_axes_is_a_row_of_its_own(self):
         loads = [
-            {**load, "point": {}, "case": case}
+            replace(load, point={}, case=case)
             for case in ("none", "hash")
             for load in synthetic.rounds(case, {}, "psql", 2, 1, 100)
         ]
