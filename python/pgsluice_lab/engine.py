@@ -11,9 +11,10 @@ from pathlib import Path
 from pgsluice_lab import programs
 from pgsluice_lab.failure import LabError
 from pgsluice_lab.record import Program
+from pgsluice_lab.typed import build
 
 FILE = Path(__file__).parent / "engines.toml"
-FORMS = ("none", "whole", "ordered", "leaves")
+FORMS = ("none", "whole", "ordered", "leaves", "leaves-binary")
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Engine:
     form: str = "whole"
     oneself: bool = False
     optional: bool = False
+    rejects: bool = False
     statuses: list[int] = field(default_factory=lambda: [0])
     figures: dict[str, str] = field(default_factory=dict)
 
@@ -39,10 +41,10 @@ class Engine:
         place = programs.find(self.program)
         return [place] if place else None
 
-    def said(self, output: str) -> dict[str, float]:
-        """Return the figures in what a load has printed."""
+    def said(self, output: str) -> dict[str, float | str]:
+        """Return the figures in what a load has printed; what is no number is a text."""
         matches = {name: re.search(pattern, output) for name, pattern in self.figures.items()}
-        return {name: float(match[1]) for name, match in matches.items() if match}
+        return {name: number(match[1]) for name, match in matches.items() if match}
 
     def arguments(self, names: Mapping[str, object]) -> list[str]:
         """Return the command line of one process, with names put in their places.
@@ -60,18 +62,35 @@ class Engine:
         return line
 
 
-def engines() -> dict[str, Engine]:
-    """Return all engines by name."""
-    described = tomllib.loads(FILE.read_text())
-    return {name: Engine(name=name, **data) for name, data in described.items()}
+def number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
-def available(names: Iterable[str]) -> tuple[dict[str, Engine], dict[str, Program]]:
+def engines(file: Path = FILE) -> dict[str, Engine]:
+    """Return all engines of a file by name."""
+    described = tomllib.loads(file.read_text())
+    return {name: build(Engine, whole(name, described), "an engine") for name in described}
+
+
+def whole(name: str, described: dict[str, dict]) -> dict[str, object]:
+    """Return all keys of an engine: those of the one that it is like, its own, and its name."""
+    own = dict(described[name])
+    more, like = own.pop("more", []), own.pop("like", None)
+    keys = {**(whole(like, described) if like else {}), **own, "name": name}
+    return {**keys, "command": [*keys["command"], *more]}
+
+
+def available(
+    names: Iterable[str], file: Path = FILE
+) -> tuple[dict[str, Engine], dict[str, Program]]:
     """Return the engines of these names that are here, and of all the version or what is missing.
 
     One that is missing and not optional is an error.
     """
-    known, here, about = engines(), {}, {}
+    known, here, about = engines(file), {}, {}
     for name in names:
         engine = known[name]
         if command := engine.find():

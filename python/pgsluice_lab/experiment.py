@@ -3,10 +3,11 @@
 import itertools
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from pgsluice_lab import engine
 from pgsluice_lab.arithmetic import evaluate
 from pgsluice_lab.failure import LabError
 from pgsluice_lab.typed import Kind, build
@@ -42,7 +43,12 @@ class Scale:
 
 @dataclass(frozen=True)
 class Case:
-    """A table, its input, and who loads it; a point of it for each combination of its axes."""
+    """A table, its input, and who loads it; a point of it for each combination of its axes.
+
+    Before each load the table is emptied, or `prepare` makes it what it must be. `before` fills the
+    emptied table; it may be `fresh`, in a schema made again, or `keep` the rows of loads before.
+    `order` sorts the files of leaves, `checks` are what figures of an engine must be.
+    """
 
     name: str
     title: str
@@ -53,7 +59,13 @@ class Case:
     only: list[str] = field(default_factory=list)
     input: str = ""
     prepare: str = ""
+    before: str = ""
+    keep: bool = False
+    fresh: bool = False
     vacuum: bool = False
+    checkpoint: bool = False
+    order: str = ""
+    checks: dict[str, str] = field(default_factory=dict)
     counts: str = "rows"
     bytes: str = "rows * 100"
     variables: dict[str, object] = field(default_factory=dict)
@@ -140,6 +152,7 @@ class Experiment:
     figures: list[Figure] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
     sentences: list[Sentence] = field(default_factory=list)
+    shelf: Path = engine.FILE  # of its engines
 
     @cached_property
     def case(self) -> dict[str, Case]:
@@ -157,13 +170,14 @@ def experiments() -> list[Experiment]:
     return sorted(found, key=lambda each: each.order)
 
 
-def load(name: str) -> Experiment:
-    """Return the experiment of this name."""
-    file = FOLDER / name / "experiment.toml"
+def load(name: str, folder: Path | None = None, shelf: Path = engine.FILE) -> Experiment:
+    """Return the experiment of this name, of ours or in another folder."""
+    folder = folder or FOLDER
+    file = folder / name / "experiment.toml"
     if not file.is_file():
-        known = ", ".join(sorted(each.parent.name for each in FOLDER.glob("*/experiment.toml")))
+        known = ", ".join(sorted(each.parent.name for each in folder.glob("*/experiment.toml")))
         raise LabError(f"there is no experiment {name!r}", hint=f"There are: {known}.")
-    return parse(file.parent, tomllib.loads(file.read_text()))
+    return replace(parse(file.parent, tomllib.loads(file.read_text())), shelf=shelf)
 
 
 def parse(folder: Path, data: dict) -> Experiment:

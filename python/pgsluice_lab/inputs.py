@@ -37,7 +37,7 @@ class Rows:
         return self.file.stat().st_size
 
 
-def accounts(rows: int, step: int = 0, place: Path | None = None) -> Rows:
+def accounts(rows: int, step: int = 0) -> Rows:
     """Return pgbench_accounts as COPY text, as `pgbench -i` fills it.
 
     With a step the balances are not 0 but so far apart, modulo the number of rows.
@@ -48,12 +48,12 @@ def accounts(rows: int, step: int = 0, place: Path | None = None) -> Rows:
         return f"{aid}\t{(aid - 1) // ROWS_A_BRANCH + 1}\t{aid * step % rows}{filler}"
 
     name = f"accounts-{rows}-{step}.txt" if step else f"accounts-{rows}.txt"
-    return Rows(cache(name, map(line, range(1, rows + 1)), place), rows)
+    return Rows(cache(name, map(line, range(1, rows + 1))), rows)
 
 
-def uuids(rows: int, seed: int = 1, place: Path | None = None) -> Rows:
+def uuids(rows: int, seed: int = 1) -> Rows:
     """Return random uuids of version 4 as COPY text, others for each seed."""
-    return Rows(cache(f"uuids-{rows}-{seed}.txt", random_uuids(rows, seed), place), rows)
+    return Rows(cache(f"uuids-{rows}-{seed}.txt", random_uuids(rows, seed)), rows)
 
 
 def ordered_uuids(rows: int, seed: int = 1) -> Rows:
@@ -144,17 +144,19 @@ INPUTS = (accounts, copytest, copytest_whole, event_ids, ordered_uuids, orders, 
 BY_NAME = {each.__name__: each for each in INPUTS}
 
 
-def given(name: str, parameters: Mapping[str, object]) -> Rows:
+def given(
+    name: str, parameters: Mapping[str, object], known: Mapping[str, Callable[..., Rows]] = BY_NAME
+) -> Rows:
     """Return the rows that a function of this name makes of those parameters that it takes."""
-    if name not in BY_NAME:
-        raise ValueError(f"there is no input {name!r}; there are {', '.join(BY_NAME)}")
-    taken = signature(BY_NAME[name]).parameters
-    return BY_NAME[name](**{each: parameters[each] for each in taken if each in parameters})
+    if name not in known:
+        raise ValueError(f"there is no input {name!r}; there are {', '.join(known)}")
+    taken = signature(known[name]).parameters
+    return known[name](**{each: parameters[each] for each in taken if each in parameters})
 
 
-def cache(name: str, lines: Iterable[str], place: Path | None = None) -> Path:
+def cache(name: str, lines: Iterable[str]) -> Path:
     """Write these lines to the cache if it has no file of this name, and return the file."""
-    return prepare(name, partial(write, lines=lines), place)
+    return prepare(name, partial(write, lines=lines))
 
 
 def prepare(name: str, make: Callable[[Path], None], place: Path | None = None) -> Path:

@@ -53,14 +53,15 @@ def run(
     records: Path,
     say: Say,
     given: Given = inputs.given,
+    commit: str | None = None,
 ) -> Run:
     """Run what of an experiment is not recorded yet, and return its record."""
-    engines, about = available(experiment.engines)
+    engines, about = available(experiment.engines, experiment.shelf)
     inputs.cache_folder().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=inputs.cache_folder()) as scratch:
         data = Path("/var/tmp") if site.embedded else None
         disk.check(*disk.needed(experiment, scale, engines), inputs.cache_folder(), data)
-        journal, resumed = record.begin(records, head(experiment, scale, site, about))
+        journal, resumed = record.begin(records, head(experiment, scale, site, about, commit))
         done = journal.done()
         todo = [each for each in plan(experiment, scale, engines) if each.key not in done]
         places = {(each.case.name, str(each.point)): each for each in todo}
@@ -104,7 +105,13 @@ def plan(experiment: Experiment, scale: Scale, engines: dict[str, Engine]) -> li
     return loads
 
 
-def head(experiment: Experiment, scale: Scale, site: Site, engines: dict[str, Program]) -> Head:
+def head(
+    experiment: Experiment,
+    scale: Scale,
+    site: Site,
+    engines: dict[str, Program],
+    commit: str | None,
+) -> Head:
     """Return what the record says of a run."""
     return Head(
         experiment=experiment.name,
@@ -117,4 +124,5 @@ def head(experiment: Experiment, scale: Scale, site: Site, engines: dict[str, Pr
         postgresql=Postgresql(**site.described()),
         engines=engines,
         version=record.VERSION,
+        commit=commit,
     )

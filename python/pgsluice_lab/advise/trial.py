@@ -141,7 +141,7 @@ def fitted(ready: Stage, way: Way, heads: dict[int, Rows]) -> Stage:
         rows = heads[BATCHES[way.batch]]
         names["batch"] = way.batch
         files = {**ready.files, "whole": [rows.file]}
-        return replace(ready, rows=rows, names=names, expected=rows.count, held=None, files=files)
+        return replace(ready, rows=rows, names=names, expected=rows.count, added=None, files=files)
     if way.jobs == 1:
         return replace(ready, names=names, files={**ready.files, "whole": [ready.rows.file]})
     return replace(ready, names=names)

@@ -43,6 +43,20 @@ class Inputs(unittest.TestCase):
         with self.assertRaises(ValueError):
             inputs.given("cache", parameters)
 
+    def test_accounts_are_those_of_pgbench(self):
+        lines = inputs.accounts(100_001).file.read_text().splitlines()
+        self.assertEqual(len(lines), 100_001)
+        self.assertEqual(lines[0], "1\t1\t0\t" + " " * 84)
+        self.assertEqual(lines[99_999], "100000\t1\t0\t" + " " * 84)
+        self.assertEqual(lines[100_000], "100001\t2\t0\t" + " " * 84)
+
+    def test_uuids_are_distinct_of_version_4_and_others_for_another_seed(self):
+        one, two = (inputs.uuids(7_000, seed).file.read_text().splitlines() for seed in (1, 2))
+        self.assertEqual(len(one), 7_000)
+        self.assertEqual(len({*one, *two}), 14_000)
+        for line in one:
+            self.assertEqual((str(UUID(line)), UUID(line).version), (line, 4))
+
     def test_uuids_are_ordered_on_demand(self):
         rows, ordered = inputs.uuids(7_000).file, inputs.ordered_uuids(7_000).file
         lines = rows.read_text().splitlines()

@@ -56,7 +56,7 @@ class Running(OnServer):
         """Run the experiment with a psql engine that does something else, and return its loads."""
         other = Engine("psql", "psql", [*ENGINES["psql"].command[:-2], script, "{url}"], "psql")
         toml = TOML.replace("limit = 60", f"limit = {limit}")
-        with patch.object(engine, "engines", lambda: {**ENGINES, "psql": other}):
+        with patch.object(engine, "engines", lambda *_: {**ENGINES, "psql": other}):
             run = self.run_tiny(toml)
         return [load for load in run.loads if load.engine == "psql"]
 
