@@ -32,7 +32,7 @@ class Record:
 
     def title(self, engine: str) -> str:
         """Return the name of a way to load, in words."""
-        return self.head.engines[engine].title.format(**self.head.parameters)
+        return self.head.engines[engine].title
 
     def of(self, engine: str, point: Mapping = EVERYWHERE) -> list[Load]:
         """Return the loads of an engine at a point."""

@@ -5,7 +5,7 @@ from pgsluice_lab.record import Head, Load, Machine, Postgresql, Program
 from bench.record import Record
 
 PSQL = r"psql \copy into the root"
-TITLES = {"psql": PSQL, "pgsluice": "pgsluice load -j {jobs}"}
+TITLES = {"psql": PSQL, "pgsluice": "pgsluice load -j 2"}
 
 
 def a_record(

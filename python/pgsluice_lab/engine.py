@@ -5,7 +5,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pgsluice_lab import programs
@@ -13,6 +13,7 @@ from pgsluice_lab.failure import LabError
 from pgsluice_lab.record import Program
 from pgsluice_lab.typed import build
 
+NONE: Mapping[str, object] = {}
 FILE = Path(__file__).parent / "engines.toml"
 FORMS = ("none", "whole", "ordered", "leaves", "leaves-binary")
 
@@ -84,15 +85,15 @@ def whole(name: str, described: dict[str, dict]) -> dict[str, object]:
 
 
 def available(
-    names: Iterable[str], file: Path = FILE
+    names: Iterable[str], file: Path = FILE, parameters: Mapping[str, object] = NONE
 ) -> tuple[dict[str, Engine], dict[str, Program]]:
     """Return the engines of these names that are here, and of all the version or what is missing.
 
-    One that is missing and not optional is an error.
+    Titles have `parameters` put in. One that is missing and not optional is an error.
     """
     known, here, about = engines(file), {}, {}
     for name in names:
-        engine = known[name]
+        engine = replace(known[name], title=known[name].title.format(**parameters))
         if command := engine.find():
             here[name] = engine
             about[name] = Program(engine.title, version=version(engine, command))

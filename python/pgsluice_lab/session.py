@@ -56,7 +56,7 @@ def run(
     commit: str | None = None,
 ) -> Run:
     """Run what of an experiment is not recorded yet, and return its record."""
-    engines, about = available(experiment.engines, experiment.shelf)
+    engines, about = available(experiment.engines, experiment.shelf, scale.scalars)
     inputs.cache_folder().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=inputs.cache_folder()) as scratch:
         data = Path("/var/tmp") if site.embedded else None

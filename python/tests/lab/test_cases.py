@@ -41,6 +41,7 @@ figures = { rows_read = '"rows_read":([0-9]+)', wire = '"wire":"(\\w+)"' }
 
 [rejecting]
 like = "pgsluice"
+title = "pgsluice, {jobs} connections"
 rejects = true
 statuses = [3]
 more = ["--reject-file", "{rejects}", "--max-rejects", "100%"]
@@ -132,6 +133,7 @@ class Cases(OnServer):
     def limited(self, *lines: str) -> list[Load]:
         run = self.run_case(*lines, schema=LIMITED)
         self.assertEqual(run.head.commit, "c0ffee")
+        self.assertEqual(run.head.engines["rejecting"].title, "pgsluice, 2 connections")
         return run.loads
 
 
