@@ -7,6 +7,7 @@ benchmark, of its own size and settings, writes a record.
 import argparse
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,17 @@ from bench.record import RECORDS, Record, commit
 EXPERIMENTS = ROOT / "bench" / "experiments"
 ENGINES = ROOT / "bench" / "engines.toml"
 STAGES = "stages"
+HELP = {
+    "rows": "rows to load",
+    "before": "rows that are there before",
+    "leaves": "leaves of the table",
+    "scale": "TPC-H's scale factor",
+    "jobs": "connections of pgsluice",
+    "memory": "memory of pgsluice, in MiB",
+    "step": "between balances",
+    "native": "a key that is found natively",
+    "served": "a key that the server evaluates",
+}
 
 
 def main(args: list[str]) -> int:
@@ -85,11 +97,15 @@ def arguments(whole: Experiment, args: list[str]) -> argparse.Namespace:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     scale = own(whole)
-    for name, values in scale.lists.items():
-        short = ["-j"] if name == "jobs" else []
-        several = "+" if isinstance(scale.parameters[name], list) else None
-        kind, given = type(values[0]), scale.parameters[name]
-        parser.add_argument(*short, f"--{name}", type=kind, nargs=several, default=given, help=" ")
+    for name, given in scale.parameters.items():
+        parser.add_argument(
+            *(["-j"] if name == "jobs" else []),
+            f"--{name}",
+            type=type(scale.values(name)[0]),
+            nargs="+" if isinstance(given, list) else None,
+            default=given,
+            help=HELP[name],
+        )
     parser.add_argument("--rounds", type=int, default=scale.rounds, help="loads of each")
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="server settings"
@@ -131,4 +147,6 @@ def show(record: Record) -> None:
 
 
 if __name__ == "__main__":
+    # Whoever ends us, the server is stopped, as after Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(main(sys.argv[1:]))

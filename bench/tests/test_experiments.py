@@ -4,7 +4,7 @@ import unittest
 
 from pgsluice_lab import engine, inputs
 
-from bench.__main__ import ENGINES, EXPERIMENTS, load
+from bench.__main__ import ENGINES, EXPERIMENTS, arguments, load
 from bench.inputs import KNOWN
 from bench.report import TABLES
 
@@ -25,6 +25,10 @@ class Experiments(unittest.TestCase):
                 self.assertLessEqual(case.checks.keys(), set(case.engines))
                 for script in filter(None, (case.schema, case.prepare, case.before)):
                     self.assertTrue((each.folder / script).is_file(), script)
+
+    def test_each_takes_the_options_that_it_has(self):
+        for name in CASES:
+            self.assertTrue(arguments(load(name), []).whole, name)
 
     def test_each_way_to_load_has_a_name_of_its_own(self):
         for name in CASES:

@@ -100,7 +100,7 @@ class Stage:
             parts = [part.replace(text, word) for part in parts]
         return " ".join(part if part.startswith(VARIABLES) else quoted(part) for part in parts)
 
-    def wrong(self, engine: Engine | None = None) -> str | None:
+    def wrong(self, engine: Engine) -> str | None:
         """Return what is wrong with the rows that an engine has put into the table, if anything is.
 
         An engine without a file makes rows of its own, and so may fill other leaves.
@@ -108,9 +108,9 @@ class Stage:
         held = self.count()
         if wrong := self.miscounted(held):
             return wrong
-        of_file = engine is None or engine.form != "none"
-        if of_file and self.added is not None and held != self.there + self.added:
-            right = self.there + self.added
+        if engine.form == "none" or self.added is None:
+            return None
+        if held != (right := self.there + self.added):
             odd = sorted(leaf for leaf in held | right if held[leaf] != right[leaf])
             return f"{len(odd)} leaves do not have the rows of COPY into the root, as {odd[0]}"
         return None
