@@ -20,15 +20,16 @@ def faster(engine: str, than: str) -> Figure:
     return lambda record: record.faster(engine, than)
 
 
-def more_leaves(record: Record) -> float:
+def more_leaves(record: Record) -> float | None:
     """Return how many times as long pgsluice takes for many leaves as for few."""
     few, many = (record.median("seconds", "pgsluice", {"leaves": n}) for n in record.leaves)
-    return round(many / few, 2)
+    return None if few is None or many is None else round(many / few, 2)
 
 
-def pace(record: Record) -> float:
+def pace(record: Record) -> float | None:
     """Return the megabytes for which one thread needs a second of processor time."""
-    return round(record.bytes / 1e6 / record.median("client_cpu_seconds", "pgsluice-null"))
+    seconds = record.median("client_cpu_seconds", "pgsluice-null")
+    return None if seconds is None else round(record.bytes / 1e6 / seconds)
 
 
 @dataclass(frozen=True)

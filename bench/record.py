@@ -57,9 +57,10 @@ class Record:
         return None if ours is None or theirs is None else round(theirs / ours, 2)
 
     @property
-    def leaves(self) -> list[int]:
-        """Return the numbers of leaves, the smallest first."""
-        return sorted(self.head.parameters["leaves"])
+    def leaves(self) -> tuple[int, int]:
+        """Return the least and the largest number of leaves."""
+        numbers = self.head.parameters["leaves"]
+        return min(numbers), max(numbers)
 
     @property
     def first(self) -> Load:

@@ -34,6 +34,11 @@ class Goals(unittest.TestCase):
         [judged] = judge("leaves", replace(record, loads=record.loads + many.loads))
         self.assertEqual(judged.measured, 1.25)
 
+    def test_nothing_is_measured_where_all_was_left_out(self):
+        for case in TABLES:
+            for judged in judge(case, a_record(case, {"other": [1]}, {"leaves": [16, 100]})):
+                self.assertEqual(judged.verdict, "not measured", case)
+
     def test_each_is_of_a_benchmark_that_the_report_shows(self):
         for goal in GOALS:
             self.assertIn(goal.case, TABLES)
