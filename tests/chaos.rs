@@ -7,9 +7,7 @@ use std::process::Stdio;
 
 use pgsluice::testing::failpoint::NAMES;
 
-use crate::failures::{Bench, Ended, Running, program};
-use crate::proxy::{Mode, Proxy};
-use crate::server::{Cell, Server};
+use crate::harness::{Bench, Cell, Ended, Mode, Proxy, Running, Server, program};
 
 const ROWS: usize = 20_000;
 

@@ -15,7 +15,7 @@ use std::iter::repeat_with;
 
 use self::kinds::{KINDS, Kind, TYPES};
 use self::sides::{Row, Sides};
-use crate::server::{Scratch, Server, explain, on_each_server, say};
+use crate::harness::{Scratch, Server, explain, on_each_server, say};
 use crate::spelling::awkward::Random;
 use crate::spelling::settings;
 

@@ -14,6 +14,8 @@ use pgsluice::pg::connect::connect;
 use pgsluice::pg::conninfo::Target;
 use tempfile::TempDir;
 
+use crate::harness::free_port;
+
 /// A server of the test's own, with TLS; stopped when dropped.
 struct Cluster {
     binaries: PathBuf,
@@ -29,7 +31,7 @@ impl Cluster {
             return None;
         };
         let directory = tempfile::tempdir().unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port();
         let cluster = Self { binaries, directory, port };
         authority::make_certificates(cluster.directory.path());
         // A server refuses to run as root, and its key must be its own.

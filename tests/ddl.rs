@@ -8,10 +8,9 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::copy_options::CopyOptions;
-use crate::failures::WAITS;
-use crate::loader::{Load, Outcome};
-use crate::server::{Scratch, Server, Session, on_each_server, say};
+use crate::harness::{
+    CopyOptions, Load, Outcome, Scratch, Server, Session, WAITS, on_each_server, say,
+};
 
 on_each_server!(
     crate::ddl::check,

@@ -3,8 +3,7 @@
 
 use std::process::Stdio;
 
-use crate::failures::{Bench, program};
-use crate::server::Server;
+use crate::harness::{Bench, Server, program};
 
 const INPUTS: [(&str, &str); 34] = [
     ("text", "1\ta\n\\."),

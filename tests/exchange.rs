@@ -13,8 +13,7 @@ mod trees;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::failures::{Bench, Ended};
-use crate::server::{Server, on_each_server};
+use crate::harness::{Bench, Ended, Server, on_each_server};
 
 on_each_server!(
     crate::exchange::check,

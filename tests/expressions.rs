@@ -20,7 +20,7 @@ use tokio_postgres::types::{FromSql, ToSql, Type};
 use tokio_postgres::{Client, NoTls};
 
 use self::rows::{COLUMNS, Row};
-use crate::server::{Server, explain, on_each_server};
+use crate::harness::{Server, explain, on_each_server};
 
 on_each_server!(
     crate::expressions::try_expressions,

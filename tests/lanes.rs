@@ -17,7 +17,7 @@ use self::planned::{Database, Lane};
 use self::proofs::Proofs;
 use self::subjects::{Keys, Subject};
 use crate::expressions::list;
-use crate::server::{Server, say};
+use crate::harness::{Server, say};
 
 /// Set, it has the document written in place of compared.
 const WRITE: &str = "PGSLUICE_WRITE_LANES";
@@ -33,7 +33,7 @@ struct Line {
 mod pg15 {
     #[test]
     fn the_document_says_what_is_planned_of_icu() {
-        if let Some(server) = crate::server::Server::to_try(15) {
+        if let Some(server) = crate::harness::Server::to_try(15) {
             super::check_icu(server);
         }
     }
@@ -42,7 +42,7 @@ mod pg15 {
 mod pg18 {
     #[test]
     fn the_document_says_what_is_planned() {
-        if let Some(server) = crate::server::Server::to_try(18) {
+        if let Some(server) = crate::harness::Server::to_try(18) {
             super::check(server);
         }
     }

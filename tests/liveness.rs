@@ -4,9 +4,9 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use crate::failures::{Bench, Running, WAITS, rows, wait_until};
-use crate::proxy::{Mode, Proxy};
-use crate::server::{Address, Server, on_each_server};
+use crate::harness::{
+    Address, Bench, Mode, Proxy, Running, Server, WAITS, on_each_server, rows, wait_until,
+};
 
 on_each_server!(
     crate::liveness::check,
@@ -89,10 +89,9 @@ fn a_killed_load_waits_for_nothing(bench: &Bench) {
     let other = bench.other();
     other.run("BEGIN; LOCK TABLE t IN SHARE MODE");
     let options = ["rows.csv", "-t", "t", "--load-id", "l", "--json", "-q"];
-    let mut load = bench.start(options, Stdio::null());
+    let load = bench.start(options, Stdio::null());
     wait_until("the lock is waited for", || bench.count(WAITS) > 0);
-    load.child.kill().unwrap();
-    assert_eq!(load.ended().status.code(), None);
+    assert_eq!(load.kill().status.code(), None);
     wait_until("the end of its sessions", || bench.count(WAITS) == 0);
     other.run("COMMIT");
     assert_eq!(bench.load(options).summary()["rows_loaded"], 3000);

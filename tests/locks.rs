@@ -5,8 +5,7 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::failures::{Bench, WAITS, rows, wait_until};
-use crate::server::{Server, on_each_server};
+use crate::harness::{Bench, Server, WAITS, on_each_server, rows, wait_until};
 
 on_each_server!(
     crate::locks::check,

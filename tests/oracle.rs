@@ -7,8 +7,8 @@
 mod trial;
 
 use self::trial::Trial;
-use crate::server::{Server, on_each_server, say};
-use crate::trees::{self, Case, Expect};
+use crate::harness::trees::{self, Case, Expect};
+use crate::harness::{Server, on_each_server, say};
 
 /// Names the folders of `tests/trees/`, in order, and makes a test of each on each server.
 macro_rules! cases {

@@ -5,9 +5,7 @@ use std::path::PathBuf;
 
 use tempfile::TempDir;
 
-use crate::command::run;
-use crate::loader::Outcome;
-use crate::server::{Scratch, Server, Session};
+use crate::harness::{Outcome, Scratch, Server, Session, run};
 
 struct Case {
     scratch: Scratch,

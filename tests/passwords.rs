@@ -10,8 +10,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::failures::{Bench, Ended, Running, program};
-use crate::server::{Address, Server};
+use crate::harness::{Address, Bench, Ended, Running, Server, program};
 
 /// Stands for a password wherever one may be given.
 const MARK: &str = "gEh3im-7f3a";

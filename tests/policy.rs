@@ -6,7 +6,7 @@ use std::process::Command;
 
 use pgsluice::error::policy::{Policy, decided};
 
-use crate::server::{Server, on_each_server};
+use crate::harness::{Server, on_each_server};
 
 on_each_server!(crate::policy::check, [every_sqlstate_is_decided,]);
 

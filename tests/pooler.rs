@@ -1,18 +1,14 @@
 //! Poolers: one that hands sessions out by the transaction is refused by name before it does harm; one that
 //! does by the session is as good as the server itself. The pooler is pgbouncer.
 
-mod pool;
-
 use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use self::pool::Pool;
-use crate::embedded::Place;
-use crate::failures::{
-    Bench, Ended, Running, WAITS, on_both, program, rows, wait_until, wait_within,
+use crate::harness::{
+    Bench, Ended, Place, Pool, Running, Server, Session, WAITS, on_both, program, rows, wait_until,
+    wait_within,
 };
-use crate::server::{Server, Session};
 
 const REFUSED: &str =
     "error: the connection goes through a pooler in transaction mode (SQLSTATE 0A000)";

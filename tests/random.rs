@@ -22,9 +22,9 @@ use tempfile::TempDir;
 use self::input::{Dialect, dialects};
 use self::tree::{Tree, trees};
 use self::values::{CHOICES, Field, Spelling, TYPES};
-use crate::loader::{Lanes, Load, Outcome};
-use crate::placement::Placement;
-use crate::server::{Scratch, Server, Session, explain, on_each_server};
+use crate::harness::{
+    Lanes, Load, Outcome, Placement, Scratch, Server, Session, explain, on_each_server,
+};
 
 const CASES: u32 = 100;
 const REGRESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/random.regressions");

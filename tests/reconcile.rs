@@ -5,8 +5,7 @@ use std::process::Stdio;
 
 use pgsluice::testing::fault::NAMES;
 
-use crate::failures::{Bench, Ended, Running, on_both, program, rows};
-use crate::server::Server;
+use crate::harness::{Bench, Ended, Running, Server, on_both, program, rows};
 
 /// Rows of the input, of several payloads whatever the options.
 const ROWS: usize = 20_000;

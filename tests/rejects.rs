@@ -9,7 +9,7 @@ use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
-use crate::failures::{Bench, Ended, on_both, program};
+use crate::harness::{Bench, Ended, on_both, program};
 
 /// Rows of the input, of which every hundredth is bad.
 const ROWS: usize = 5_000;
@@ -308,7 +308,7 @@ fn at_the_limit_the_load_ends() {
 fn a_load_without_bad_rows_leaves_no_file() {
     on_both(|bench| {
         bench.make_table();
-        bench.file("rows.csv", crate::failures::rows(1000, 10));
+        bench.file("rows.csv", crate::harness::rows(1000, 10));
         let load = ["rows.csv", "-t", "t", "--reject-file", "bad", "--max-rejects", "1", "--json"];
         bench.load(load).summary();
         assert_eq!(fs::read_dir(bench.folder.path()).unwrap().count(), 1);
@@ -319,7 +319,7 @@ fn a_load_without_bad_rows_leaves_no_file() {
 fn what_cannot_be_is_refused_beforehand() {
     on_both(|bench| {
         bench.make_table();
-        bench.file("rows.csv", crate::failures::rows(1000, 10));
+        bench.file("rows.csv", crate::harness::rows(1000, 10));
         bench.file("full", "1,a\n");
         let load = |options: &[&str]| bench.load(["rows.csv", "-t", "t"].iter().chain(options));
         load(&["--reject-file", "bad"]).fails(2, &["--max-rejects"]);

@@ -3,8 +3,7 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::failures::{Bench, on_both, rows, wait_until};
-use crate::proxy::{Mode, Proxy};
+use crate::harness::{Bench, Mode, Proxy, on_both, rows, wait_until};
 
 /// Rows of the input; the table has 100 ids.
 const ROWS: usize = 200_000;

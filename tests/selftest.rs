@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use tempfile::TempDir;
 
-use crate::command::run;
-use crate::server::{Scratch, Server, Session};
+use crate::harness::{Scratch, Server, Session, run};
 
 const TREE: &str = "
 CREATE TABLE t (day date, id int, name text COLLATE \"C\") PARTITION BY RANGE (day);
@@ -46,7 +45,7 @@ impl Case {
         Self { scratch, session, file, _folder: folder }
     }
 
-    fn run(&self, command: &str, more: &[&str]) -> crate::loader::Outcome {
+    fn run(&self, command: &str, more: &[&str]) -> crate::harness::Outcome {
         let file = self.file.to_str().unwrap();
         let arguments = [command, file, "-t", "t", "-d", self.scratch.url()];
         run(&[&arguments[..], more].concat(), None)

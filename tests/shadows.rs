@@ -9,8 +9,7 @@ mod commands;
 
 use std::process::Stdio;
 
-use crate::failures::{Bench, Ended, Running, program};
-use crate::server::{Server, on_each_server};
+use crate::harness::{Bench, Ended, Running, Server, on_each_server, program};
 
 on_each_server!(
     crate::shadows::check,

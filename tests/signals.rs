@@ -7,9 +7,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::failures::{Bench, Running, program, rows, wait_until};
-use crate::proxy::{Mode, Proxy};
-use crate::server::{Server, Session};
+use crate::harness::{Bench, Mode, Proxy, Running, Server, Session, program, rows, wait_until};
 
 /// The time that the first signal gives.
 const IN_ORDER: Duration = Duration::from_secs(2);

@@ -16,7 +16,7 @@ use pgsluice_core::types::{KeyType, OwnedDatum, Scale};
 use tokio::runtime::Builder;
 use tokio_postgres::{Client, NoTls};
 
-use crate::server::{Server, on_each_server};
+use crate::harness::{Server, on_each_server};
 
 const SPELLINGS: usize = 50_000;
 const DATE_STYLES: [&str; 4] = ["ISO, MDY", "German", "SQL, DMY", "Postgres, YMD"];

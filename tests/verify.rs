@@ -6,9 +6,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use tempfile::TempDir;
 
-use crate::command::run;
-use crate::loader::Outcome;
-use crate::server::{Scratch, Server, Session};
+use crate::harness::{Outcome, Scratch, Server, Session, run};
 
 const TREE: &str = "
 CREATE TABLE t (day date, id int, name text, note text GENERATED ALWAYS AS (name || '!') STORED)

@@ -1,23 +1,16 @@
 //! `--wait`: servers that are not there yet, or have no room yet, and those that waiting does not help.
 
-use std::net::TcpListener;
 use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::failures::{Bench, rows};
-use crate::proxy::{Mode, Proxy};
-use crate::server::{Address, Server};
+use crate::harness::{Address, Bench, Mode, Proxy, Server, free_port, rows};
 
 /// Longer than anything here takes; a test that waits for all of it fails.
 const LONG: &str = "--wait=10min";
 
 /// Long enough for a few tries.
 const A_WHILE: Duration = Duration::from_millis(1_500);
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
 
 #[test]
 fn a_server_that_comes_later() {

@@ -1,8 +1,7 @@
 //! Loads that one connection must make, and say so.
 
-use super::{Own, ROWS, TABLE, Whole, rows};
-use crate::failures::{Bench, program};
-use crate::server::{Server, Session};
+use super::{ROWS, TABLE, Whole, rows};
+use crate::harness::{Bench, Place, Server, Session, program};
 
 /// A load says why.
 #[track_caller]
@@ -124,8 +123,8 @@ fn a_handful_is_one_transaction() {
 
 #[test]
 fn a_server_without_prepared_transactions() {
-    let server = Own::new();
-    let url = server.start(0);
+    let place = Place::of(Server::PG18);
+    let url = place.start_with("max_prepared_transactions=0");
     let session = Session::open(&url);
     session.run(TABLE);
     let bench = Bench::new(Server::PG18);

@@ -4,8 +4,7 @@
 use std::process::Stdio;
 
 use super::{MEMORY, ROWS, Whole, prepared, rows, sessions};
-use crate::failures::{Bench, on_both, wait_until};
-use crate::server::Server;
+use crate::harness::{Bench, Server, on_both, wait_until};
 
 const WAITED: &str = "its connections waited for each other's rows";
 

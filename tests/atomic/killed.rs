@@ -5,10 +5,8 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
-use super::{MEMORY, Own, ROWS, TABLE, Whole, prepared, sessions};
-use crate::failures::{Running, WAITS, program, wait_until};
-use crate::proxy::{Mode, Proxy};
-use crate::server::{Server, Session};
+use super::{MEMORY, ROWS, TABLE, Whole, prepared, sessions};
+use crate::harness::{Mode, Place, Proxy, Running, Server, Session, WAITS, program, wait_until};
 
 /// The points of a load over one connection, and of one over several.
 const ALONE: [&str; 6] = [
@@ -204,7 +202,8 @@ fn a_connection_that_is_cut() {
 /// The load and the server both end in between.
 #[test]
 fn with_the_server() {
-    let server = Own::new();
+    let place = Place::of(Server::PG18);
+    let start = || place.start_with("max_prepared_transactions=8");
     let whole = Whole::new(Server::PG18);
     let load = |url: &str, point: &str, environment: &[(&str, &str)]| {
         let mut load = program();
@@ -213,11 +212,11 @@ fn with_the_server() {
         load.current_dir(whole.bench.folder.path());
         Running::start(load.stdin(Stdio::null())).ended()
     };
-    Session::open(&server.start(8)).run(TABLE);
+    Session::open(&start()).run(TABLE);
     for (point, is_decided) in [("atomic::deciding", false), ("atomic::settled:1", true)] {
-        load(&server.start(8), point, &[("PGSLUICE_FAILPOINT", point)]);
-        server.crash();
-        let url = server.start(8);
+        load(&start(), point, &[("PGSLUICE_FAILPOINT", point)]);
+        place.stop_immediately();
+        let url = start();
         let loaded = load(&url, point, &[]).summary();
         assert_eq!(loaded["rows_loaded"] == 0, is_decided, "{loaded}");
         let session = Session::open(&url);

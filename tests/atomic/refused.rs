@@ -4,8 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::{MEMORY, ROWS, Whole, prepared, rows, sessions};
-use crate::failures::{WAITS, wait_until};
-use crate::server::Server;
+use crate::harness::{Server, WAITS, wait_until};
 
 #[test]
 fn a_bad_row_keeps_all_out() {

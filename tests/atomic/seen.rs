@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;
 
 use super::{MEMORY, ROWS, Whole};
-use crate::failures::{WAITS, wait_until};
-use crate::server::{Server, Session};
+use crate::harness::{Server, Session, WAITS, wait_until};
 
 /// All numbers of rows that a reader has seen until `done`, and how often it has looked.
 fn watch(url: &str, statements: &str, done: &AtomicBool) -> (BTreeSet<u64>, usize) {

@@ -1,7 +1,7 @@
 //! Types, defaults and functions that change between two runs: the load goes on as it was, or not at all.
 
 use super::{ROWS, comes_to, die, load, rows};
-use crate::failures::{Bench, on_both};
+use crate::harness::{Bench, on_both};
 
 /// Lets a load die, changes something, and resumes it: it is refused, and names the change.
 fn is_refused(bench: &Bench, ddl: &str, value: fn(usize) -> String, change: &str, said: &[&str]) {

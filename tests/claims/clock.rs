@@ -1,7 +1,7 @@
 //! Values that do not mean the same tomorrow, and settings under which values are read and written.
 
 use super::{ROWS, comes_to, die, load, rows};
-use crate::failures::{Bench, on_both};
+use crate::harness::{Bench, on_both};
 
 /// Makes `t` with a bound that the clock passes soon, and waits until it has.
 fn with_a_bound_ahead(bench: &Bench, ty: &str, key: &str) {

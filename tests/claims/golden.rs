@@ -10,8 +10,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use super::rows;
-use crate::failures::{Bench, Running, program};
-use crate::server::Server;
+use crate::harness::{Bench, Running, Server, program};
 
 /// Set, it has the file written in place of compared.
 const WRITE: &str = "PGSLUICE_WRITE_LAYOUTS";

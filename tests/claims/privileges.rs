@@ -3,7 +3,7 @@
 use std::process::Stdio;
 
 use super::{ROWS, as_role, comes_to, die, load, role_of, rows};
-use crate::failures::{Bench, on_both, wait_until};
+use crate::harness::{Bench, on_both, wait_until};
 
 /// A table `t` by a function of the schema `s`.
 fn make(bench: &Bench) {

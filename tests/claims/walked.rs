@@ -3,7 +3,7 @@
 use std::process::Stdio;
 
 use super::{ROWS, die, load, rows, start};
-use crate::failures::{Bench, on_both, wait_until};
+use crate::harness::{Bench, on_both, wait_until};
 
 fn make(bench: &Bench) {
     bench.session.run(
@@ -83,8 +83,7 @@ fn what_a_pipe_has_is_not_looked_for() {
         let mut running = bench.start(arguments, Stdio::piped());
         running.feed(&second.as_bytes()[..second.len() - 500_000]);
         wait_until("commits", || bench.count("t") > 25_000);
-        running.child.kill().unwrap();
-        running.child.wait().unwrap();
+        running.kill();
         let mut running = bench.start(arguments.iter().chain(&["--json"]), Stdio::piped());
         running.feed(second.as_bytes());
         drop(running.child.stdin.take());

@@ -2,7 +2,7 @@
 
 use super::kinds::TYPES;
 use super::sides::{Row, Sides};
-use crate::server::{Server, on_each_server};
+use crate::harness::{Server, on_each_server};
 use crate::spelling::settings;
 
 on_each_server!(crate::codecs::invalid::try_texts, [text_that_is_no_utf8_is_refused,]);

@@ -3,7 +3,7 @@
 use pgsluice_core::types::Codec;
 
 use super::sides::codecs;
-use crate::server::{Server, on_each_server};
+use crate::harness::{Server, on_each_server};
 
 on_each_server!(crate::codecs::reasons::try_columns, [a_column_without_a_codec_says_why,]);
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
 use super::{Cluster, run};
-use crate::failures::{Running, program};
+use crate::harness::{Running, program};
 
 /// `sslmode` and more, the root, and what comes of it.
 type Expectation<'a> = (&'a str, &'a str, &'a str);

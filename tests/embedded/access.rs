@@ -5,11 +5,12 @@ use std::net::Ipv4Addr;
 use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 
-use super::{Place, query, stderr, url_of};
+use super::query;
+use crate::harness::{Place, Server, stderr, url_of};
 
 #[test]
 fn only_loopback_with_the_password_gets_in() {
-    let place = Place::new();
+    let place = Place::of(Server::PG18);
     let started = place.run("start");
     let url = url_of(&started);
     let password = url.split([':', '@']).nth(2).unwrap();
@@ -49,7 +50,7 @@ fn port(url: &str) -> u16 {
 
 #[test]
 fn nobody_else_reads_its_files_whatever_the_umask() {
-    let place = Place::new();
+    let place = Place::of(Server::PG18);
     let mut open = Command::new("sh");
     open.args(["-c", "umask 0; exec \"$0\" \"$@\""]);
     let start = place.command("start");

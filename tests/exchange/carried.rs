@@ -195,7 +195,7 @@ fn replica_identity(case: &Case) {
 
 fn temporal_keys(case: &Case) {
     if case.server.major() < 18 {
-        return crate::server::say("temporal keys: the server is too old");
+        return crate::harness::say("temporal keys: the server is too old");
     }
     case.run("CREATE EXTENSION btree_gist");
     carries(

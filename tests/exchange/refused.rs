@@ -87,7 +87,7 @@ fn obstacles(case: &Case) {
         refused.fails(1, &[&refusal, "\nHINT:  Remove what stands in the way"]);
         case.is_untouched(&dump);
         // The same words by plan.
-        let plan = crate::command::run(
+        let plan = crate::harness::run(
             &[
                 "plan",
                 case.bench.path("rows.csv").to_str().unwrap(),

@@ -2,7 +2,7 @@
 
 use super::swapped::{begun, feed_the_rest};
 use super::{Case, Test};
-use crate::failures::{WAITS, wait_until};
+use crate::harness::{WAITS, wait_until};
 
 pub(super) const TESTS: &[(&str, Test)] = &[
     ("a_row_that_is_refused", a_row_that_is_refused),

@@ -3,7 +3,7 @@
 use std::process::Stdio;
 
 use super::{Case, Test};
-use crate::failures::{Running, WAITS, wait_until};
+use crate::harness::{Running, WAITS, wait_until};
 
 pub(super) const TESTS: &[(&str, Test)] = &[
     ("attach_reads_nothing", attach_reads_nothing),

@@ -3,7 +3,7 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use super::{Bench, on_both, wait_until};
+use crate::harness::{Bench, on_both, wait_until};
 
 /// The session that evaluates, at work.
 const ASKING: &str = "FROM pg_stat_activity

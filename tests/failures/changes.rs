@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use super::{Bench, on_both, rows, wait_until};
+use crate::harness::{Bench, on_both, rows, wait_until};
 
 /// What is done to the table, what the message then says, and where the rows are that had gone in.
 struct Change {

@@ -1,10 +1,10 @@
 //! A handful of rows, which goes through the root without a look at the tree.
 
-use super::{Bench, on_both, rows};
+use crate::harness::{Bench, on_both, rows};
 
 const SAID: &str = "so few are routed there sooner than the partitions are read";
 
-fn load(bench: &Bench, more: &[&str]) -> super::Ended {
+fn load(bench: &Bench, more: &[&str]) -> crate::harness::Ended {
     bench.load(["rows.csv", "-t", "t"].iter().chain(more))
 }
 

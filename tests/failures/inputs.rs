@@ -9,8 +9,7 @@ use std::thread;
 
 use serde_json::Value;
 
-use super::{Bench, Running, on_both, program};
-use crate::server::Server;
+use crate::harness::{Bench, Running, Server, on_both, program};
 
 #[test]
 fn what_cannot_be_found_is_named() {

@@ -3,9 +3,7 @@
 use std::io::Write;
 use std::process::Stdio;
 
-use super::{Bench, Running, program, rows, wait_until};
-use crate::embedded::Place;
-use crate::server::Server;
+use crate::harness::{Bench, Place, Running, Server, program, rows, wait_until};
 
 /// Takes locks until the server has no room for one more.
 fn fill(bench: &Bench) {

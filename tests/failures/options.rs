@@ -2,8 +2,7 @@
 
 use std::process::Stdio;
 
-use super::{Bench, Running, program};
-use crate::server::Server;
+use crate::harness::{Bench, Running, Server, program};
 
 #[test]
 fn what_makes_no_sense_is_a_usage_error() {

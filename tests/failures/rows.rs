@@ -4,8 +4,7 @@
 use std::fs::OpenOptions;
 use std::process::Command;
 
-use super::{Bench, Running, on_both, program};
-use crate::server::Server;
+use crate::harness::{Bench, Running, Server, on_both, program};
 
 /// A row that is refused, between good ones.
 struct Case {
@@ -80,7 +79,7 @@ fn a_refused_row_has_its_place() {
 fn an_open_quote_in_a_long_file_is_named_where_it_begins() {
     let bench = Bench::with_table(Server::PG18);
     let mut input = b"1,a\n2,b\n3,\"c\n".to_vec();
-    input.extend(super::rows(50_000, 100));
+    input.extend(crate::harness::rows(50_000, 100));
     bench.file("rows.csv", &input);
     let ended = bench.load(["rows.csv", "-t", "t"]);
     let message = "rows.csv:3:8: unterminated CSV quoted field (SQLSTATE 22P04)";
@@ -152,7 +151,7 @@ fn what_was_committed_before_is_counted() {
         bench.make_table();
         // Enough for every leaf to be sent before the end is read, one connection so that the
         // refusal comes last.
-        let mut input = super::rows(120_000, 100);
+        let mut input = crate::harness::rows(120_000, 100);
         let (offset, line) = (input.len(), 120_001);
         input.extend(b"5,x,y\n");
         bench.file("rows.csv", &input);

@@ -6,8 +6,7 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use super::{Bench, Ended, on_both, program, rows, wait_until};
-use crate::server::{Server, Session};
+use crate::harness::{Bench, Ended, Server, Session, on_both, program, rows, wait_until};
 
 #[test]
 fn a_login_that_fails_says_why() {

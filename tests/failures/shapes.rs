@@ -1,7 +1,6 @@
 //! Inputs that are odd but good: long rows, little memory, many leaves, many connections.
 
-use super::{Bench, on_both, rows};
-use crate::server::Server;
+use crate::harness::{Bench, Server, on_both, rows};
 
 #[test]
 fn little_memory_many_leaves() {

@@ -6,8 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Bench, WAITS, on_both, rows, wait_until};
-use crate::server::Server;
+use crate::harness::{Bench, Server, WAITS, on_both, rows, wait_until};
 
 /// Soon enough for whoever has pressed Ctrl-C, on a busy machine.
 const SOON: Duration = Duration::from_secs(4);
@@ -184,7 +183,7 @@ fn a_reader_that_has_gone_is_no_error() {
         let script = format!("set -o pipefail; (sleep 0.2; exec '{program}' {arguments}) | true");
         let mut command = Command::new("bash");
         command.args(["-c", &script]).current_dir(bench.folder.path()).stdin(Stdio::null());
-        let ended = super::Running::start(&mut command).ended();
+        let ended = crate::harness::Running::start(&mut command).ended();
         assert_eq!(ended.status.code(), Some(status), "{arguments}: {ended:?}");
         assert!(!ended.stderr.contains("panicked"), "{arguments}: {ended:?}");
         assert!(!ended.stderr.contains("ipe"), "{arguments}: {ended:?}");
@@ -197,6 +196,6 @@ fn an_input_that_is_closed_has_no_rows() {
     let program = env!("CARGO_BIN_EXE_pgsluice");
     let script = format!("'{program}' load - -t t -d '{}' --json -q <&-", bench.url);
     let mut command = Command::new("bash");
-    let ended = super::Running::start(command.args(["-c", &script])).ended();
+    let ended = crate::harness::Running::start(command.args(["-c", &script])).ended();
     assert_eq!(ended.summary()["rows_read"], 0);
 }

@@ -1,7 +1,6 @@
 //! Tables that are not there, are no tables, or may not be written; and names that need care.
 
-use super::{Bench, on_both};
-use crate::server::Server;
+use crate::harness::{Bench, Server, on_both};
 
 const LOGIN: &str = "geheim-42";
 
@@ -148,7 +147,7 @@ fn settings_of_a_role_do_not_matter_or_are_said() {
              ALTER ROLE {role} SET lock_timeout = '500ms';
              ALTER ROLE {role} SET default_transaction_isolation = 'serializable'"
         ));
-        let rows = bench.file("rows.csv", super::rows(60_000, 100));
+        let rows = bench.file("rows.csv", crate::harness::rows(60_000, 100));
         let rows = rows.to_str().unwrap();
         let ended = bench.load_into(&url, [rows, "-t", "t", "--json", "-q"]);
         assert_eq!(ended.summary()["rows_loaded"], 60_000);

@@ -5,8 +5,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use super::{Bench, rows, wait_until};
-use crate::server::Server;
+use crate::harness::{Bench, Server, rows, wait_until};
 
 #[test]
 fn a_terminal_has_a_bar() {
@@ -19,7 +18,7 @@ fn a_terminal_has_a_bar() {
     command.args(["-c", script, env!("CARGO_BIN_EXE_pgsluice")]);
     command.args(["load", "rows.csv", "-t", "t", "-d", &bench.url]);
     command.current_dir(bench.folder.path()).env("TERM", "xterm").stdin(Stdio::null());
-    let load = super::Running::start(&mut command);
+    let load = crate::harness::Running::start(&mut command);
     wait_until("a commit", || bench.count("t1") > 0);
     thread::sleep(Duration::from_secs(1));
     bench.session.run("COMMIT");
@@ -47,7 +46,7 @@ fn a_pipe_has_a_line_every_ten_seconds() {
     assert!(!ended.contains('\u{1b}'), "{ended:?}");
 }
 
-fn load_end(mut load: super::Running) -> String {
+fn load_end(mut load: crate::harness::Running) -> String {
     drop(load.child.stdin.take());
     let ended = load.ended();
     assert_eq!(ended.status.code(), Some(0), "{ended:?}");

@@ -3,9 +3,7 @@
 use std::process::Stdio;
 
 use super::ledger;
-use crate::embedded::Place;
-use crate::failures::{Bench, Running, program, rows};
-use crate::server::{Server, on_each_server};
+use crate::harness::{Bench, Place, Running, Server, on_each_server, program, rows};
 
 fn check(_: &str, server: Server) {
     let place = Place::of(server);

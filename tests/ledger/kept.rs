@@ -3,8 +3,7 @@
 use std::process::Stdio;
 
 use super::ledger;
-use crate::failures::{Bench, rows, wait_until};
-use crate::server::{Server, on_each_server};
+use crate::harness::{Bench, Server, on_each_server, rows, wait_until};
 
 fn check(name: &str, server: Server) {
     let bench = Bench::with_table(server);

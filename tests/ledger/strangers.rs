@@ -3,9 +3,8 @@
 
 use pgsluice::core::hash::bytes_extended;
 
-use super::{Role, ledger};
-use crate::failures::{Bench, WAITS, rows, wait_until};
-use crate::server::{Server, on_each_server};
+use super::ledger;
+use crate::harness::{Bench, Role, Server, WAITS, on_each_server, rows, wait_until};
 
 fn bench(server: Server) -> Bench {
     let bench = Bench::with_table(server);

@@ -1,8 +1,7 @@
 //! A ledger that others may have prepared: nothing of theirs runs with the rights of who loads or lists.
 
-use super::{Role, ledger};
-use crate::failures::{Bench, rows};
-use crate::server::{Server, on_each_server};
+use super::ledger;
+use crate::harness::{Bench, Role, Server, on_each_server, rows};
 
 /// What is called leaves a trace that no rollback takes back.
 const TRACE: &str = "

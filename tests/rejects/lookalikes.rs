@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::failures::{Bench, on_both};
+use crate::harness::{Bench, on_both};
 
 const ROWS: usize = 1200;
 

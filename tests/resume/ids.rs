@@ -2,9 +2,10 @@
 
 use std::process::{Command, Stdio};
 
-use super::{MONTHS, Twins, inputs, plain};
-use crate::failures::{Bench, Ended, Running, WAITS, on_both, program, rows, wait_until};
-use crate::server::Server;
+use crate::harness::{
+    Bench, Ended, MONTHS, Running, Server, Twins, WAITS, inputs, on_both, plain, program, rows,
+    wait_until,
+};
 
 const ROWS: usize = 40_000;
 
@@ -310,10 +311,9 @@ fn one_statement_is_in_as_a_whole_or_not_at_all() {
              CREATE TRIGGER whole AFTER INSERT ON t EXECUTE FUNCTION nothing();
              BEGIN; LOCK TABLE t_3_1 IN SHARE MODE",
         );
-        let mut load = twins.start("l", &[""; 0]);
+        let load = twins.start("l", &[""; 0]);
         wait_until("waiting for the lock", || bench.count(WAITS) > 0);
-        load.child.kill().unwrap();
-        load.child.wait().unwrap();
+        load.kill();
         bench.session.run("COMMIT");
         let summary = twins.load("l", &[""; 0]).summary();
         assert_eq!(summary["rows_loaded"], ROWS);

@@ -1,10 +1,9 @@
 //! The program is killed at any moment, and again while it resumes, with other options each time: by
 //! trees and rows of several kinds.
 
-use super::{MONTHS, Twins, hashed, inputs, plain};
-use crate::failures::Bench;
-use crate::server::Server;
-use crate::violence::{Chance, Clean, Ordeal, kill};
+use crate::harness::{
+    Bench, Chance, Clean, MONTHS, Ordeal, Server, Twins, hashed, inputs, kill, plain,
+};
 
 const ROWS: usize = 60_000;
 

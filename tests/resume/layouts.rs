@@ -1,9 +1,7 @@
 //! Partitions that change between two runs of a load: what is in stays in, wherever it is by now, and
 //! what is missing goes where it belongs now.
 
-use super::{MONTHS, Twins, hashed, inputs, plain};
-use crate::failures::{Bench, wait_until};
-use crate::server::Server;
+use crate::harness::{Bench, MONTHS, Server, Twins, hashed, inputs, plain, wait_until};
 
 const ROWS: usize = 40_000;
 
@@ -15,21 +13,14 @@ fn die(twins: &Twins, id: &str, locked: &str, options: &[&str]) {
         bench.session.run(&format!("BEGIN; LOCK TABLE {locked} IN SHARE MODE"));
     }
     let options = [&["--memory=1MiB", "-j2", "--few-rows=0"], options].concat();
-    let mut load = twins.start(id, &options);
+    let load = twins.start(id, &options);
     wait_until("a commit", || bench.count("t") > 0);
-    load.child.kill().unwrap();
-    load.child.wait().unwrap();
+    load.kill();
     if !locked.is_empty() {
         bench.session.run("COMMIT");
     }
-    sessions_have_ended(bench);
-}
-
-/// What is copied from a leaf by hand must not grow meanwhile: sessions outlive their client for a while.
-fn sessions_have_ended(bench: &Bench) {
-    let others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
-                  AND pid <> pg_backend_pid() AND backend_type = 'client backend'";
-    wait_until("the end of all sessions", || bench.value(others) == "0");
+    // What is copied from a leaf by hand must not grow meanwhile.
+    bench.wait_for_sessions();
 }
 
 /// Changes both sides in the same way after a load has died, and resumes it.
@@ -99,12 +90,11 @@ fn layouts_change_twice() {
         let first = twins.bench.count("t");
         let Twins { bench, .. } = &twins;
         session.run("BEGIN; LOCK TABLE t_2 IN SHARE MODE");
-        let mut load = twins.start("l", &["--memory=1MiB", "-j2", "--few-rows=0"]);
+        let load = twins.start("l", &["--memory=1MiB", "-j2", "--few-rows=0"]);
         wait_until("a commit", || bench.count("t") > first);
-        load.child.kill().unwrap();
-        load.child.wait().unwrap();
+        load.kill();
         session.run("COMMIT");
-        sessions_have_ended(bench);
+        bench.wait_for_sessions();
         divide("t_1a", 16, 1);
         assert_eq!(bench.count("pgsluice.tree"), 2);
         twins.load("l", &["-j3"]).summary();

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
-use crate::failures::{Bench, Ended, on_both, rows, wait_until};
+use crate::harness::{Bench, Ended, on_both, rows, wait_until};
 
 /// A stream of some splits.
 fn stream() -> Vec<u8> {
@@ -25,8 +25,7 @@ fn die(bench: &Bench, id: &str, bytes: &[u8]) {
     let mut load = bench.start(given, Stdio::piped());
     load.feed(bytes);
     wait_until("a commit", || bench.count("t") > 0);
-    load.child.kill().unwrap();
-    load.child.wait().unwrap();
+    load.kill();
 }
 
 fn is_whole(bench: &Bench, rows: u64) {

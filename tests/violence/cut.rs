@@ -2,14 +2,11 @@
 
 use std::ops::Range;
 
-use super::chance::Chance;
-use super::clean::Clean;
 use super::dirt::{Dirt, REJECTING};
-use super::ordeal::{Blow, Ordeal, Subject};
-use super::size;
-use crate::failures::{Bench, wait_within};
-use crate::proxy::{Mode, Proxy};
-use crate::server::{Server, on_each_server};
+use crate::harness::{
+    Bench, Blow, Chance, Clean, Mode, Ordeal, Proxy, Server, Subject, on_each_server, size,
+    wait_within,
+};
 
 on_each_server!(crate::violence::cut::check, [cut, cut_while_it_rejects,]);
 

@@ -4,10 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use super::chance::Chance;
-use super::ordeal::Subject;
-use crate::failures::{Bench, Ended, Running};
-use crate::resume::Twins;
+use crate::harness::{Bench, Chance, Ended, Running, Subject, Twins};
 
 /// A way to be refused.
 struct Kind {

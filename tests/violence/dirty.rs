@@ -3,12 +3,8 @@
 
 use std::process::Stdio;
 
-use super::chance::Chance;
 use super::dirt::{Dirt, REJECTING};
-use super::ordeal::Subject;
-use super::{grouped, size};
-use crate::failures::Bench;
-use crate::server::{Server, on_each_server};
+use crate::harness::{Bench, Chance, Server, Subject, grouped, on_each_server, size};
 
 on_each_server!(crate::violence::dirty::check, [every_kind_of_refusal,]);
 

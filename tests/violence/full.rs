@@ -1,14 +1,11 @@
 //! The server's disk is full: a load ends and can be resumed, or waits, and goes on when room is made.
 
-use super::chance::Chance;
-use super::clean::Clean;
 use super::cut::strike;
-use super::ordeal::{Ordeal, Subject};
 use super::room::Room;
-use super::{grouped, size};
-use crate::failures::{Bench, wait_within};
-use crate::proxy::{Mode, Proxy};
-use crate::server::{Server, on_each_server, say};
+use crate::harness::{
+    Bench, Chance, Clean, Mode, Ordeal, Proxy, Server, Subject, grouped, on_each_server, say, size,
+    wait_within,
+};
 
 on_each_server!(
     crate::violence::full::check,

@@ -1,13 +1,10 @@
 //! A COMMIT that nobody answers, of rows of which some are rejected: whether it arrived or not, each
 //! row is in the table or in the file when the load has come to its end.
 
-use super::chance::Chance;
 use super::dirt::{Dirt, REJECTING};
-use super::ordeal::Subject;
-use super::size;
-use crate::failures::{Bench, wait_within};
-use crate::proxy::{Mode, Proxy};
-use crate::server::{Server, on_each_server};
+use crate::harness::{
+    Bench, Chance, Mode, Proxy, Server, Subject, on_each_server, size, wait_within,
+};
 
 on_each_server!(crate::violence::salvaged::check, [commits_that_nobody_answers,]);
 

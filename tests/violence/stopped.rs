@@ -4,14 +4,10 @@
 use std::process::{Command, Stdio};
 use std::thread;
 
-use super::chance::Chance;
-use super::clean::Clean;
 use super::dirt::{Dirt, REJECTING};
-use super::ordeal::{Blow, Ordeal, Subject};
-use super::size;
-use crate::embedded::Place;
-use crate::failures::{Bench, Running, rows};
-use crate::server::{Server, on_each_server};
+use crate::harness::{
+    Bench, Blow, Chance, Clean, Ordeal, Place, Running, Server, Subject, on_each_server, rows, size,
+};
 
 on_each_server!(
     crate::violence::stopped::check,
