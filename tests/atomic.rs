@@ -7,6 +7,7 @@ mod killed;
 mod refused;
 mod seen;
 
+use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 
 use crate::harness::{Bench, Ended, Running, Server, program};
@@ -57,7 +58,11 @@ impl Whole {
     }
 
     fn load(&self, options: &[&str], environment: &[(&str, &str)]) -> Ended {
-        self.start(options, environment).ended()
+        let ended = self.start(options, environment).ended();
+        if ended.status.signal().is_some() {
+            self.bench.end_orphans();
+        }
+        ended
     }
 
     /// Every row is in, once and in its leaf, and nothing else is left of the load.

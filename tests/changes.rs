@@ -18,7 +18,7 @@ use self::change::{Change, Names, change};
 use self::tree::{COLUMNS, TYPES, Tree};
 use crate::harness::{Bench, Chance, Ended, Running, Server, on_each_server, program, say};
 
-on_each_server!(crate::changes::check, [changes,]);
+on_each_server!([changes,]);
 
 const CASES: usize = 20;
 
@@ -32,7 +32,7 @@ const POINTS: [&str; 6] = [
     "payload::begun",
 ];
 
-fn check(_name: &str, server: Server) {
+fn changes(server: Server) {
     let cases = std::env::var("PGSLUICE_CHANGES").ok();
     let cases = cases.map_or(CASES, |cases| cases.parse().expect("a number"));
     let given = std::env::var("PGSLUICE_SEED").ok().map(|seed| seed.parse().expect("a number"));

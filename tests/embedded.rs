@@ -10,7 +10,22 @@ use std::process::{Command, Stdio};
 
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 
-use crate::harness::{Place, Server, stderr, url_of};
+use crate::harness::{Place, Server, on_each_server, stderr, url_of};
+
+on_each_server!([
+    starts_at_once_make_one_server,
+    data_and_url_outlive_a_stop,
+    a_stopped_server_has_no_url_and_may_be_stopped_again,
+    a_killed_server_starts_again_with_its_data,
+    a_lock_file_that_names_a_strangers_process_is_stale,
+    foreground_stops_its_server_on_a_signal,
+    foreground_ends_with_its_server,
+    a_start_that_fails_shows_the_servers_own_words,
+    another_versions_cluster_is_refused,
+    a_path_too_long_for_a_socket_has_it_elsewhere,
+    an_ordinary_user_has_an_ordinary_server,
+    root_runs_a_copy_of_programs_that_the_server_cannot_reach,
+]);
 
 const NOBODY: u32 = 65534;
 
@@ -35,9 +50,8 @@ fn query(url: &str, sql: &str) -> Result<String, tokio_postgres::Error> {
     })
 }
 
-#[test]
-fn starts_at_once_make_one_server() {
-    let place = Place::of(Server::PG18);
+fn starts_at_once_make_one_server(server: Server) {
+    let place = Place::of(server);
     let urls: Vec<String> = std::thread::scope(|scope| {
         let starts: Vec<_> = (0..3).map(|_| scope.spawn(|| place.start())).collect();
         starts.into_iter().map(|start| start.join().unwrap()).collect()
@@ -47,9 +61,8 @@ fn starts_at_once_make_one_server() {
     assert_eq!(query(&urls[0], "select 1").unwrap(), "1");
 }
 
-#[test]
-fn data_and_url_outlive_a_stop() {
-    let place = Place::of(Server::PG18);
+fn data_and_url_outlive_a_stop(server: Server) {
+    let place = Place::of(server);
     let url = place.start();
     query(&url, "create table kept as select 42 as answer").unwrap();
     let stopped = place.run("stop");
@@ -59,9 +72,8 @@ fn data_and_url_outlive_a_stop() {
     assert_eq!(query(&url, "select answer from kept").unwrap(), "42");
 }
 
-#[test]
-fn a_stopped_server_has_no_url_and_may_be_stopped_again() {
-    let place = Place::of(Server::PG18);
+fn a_stopped_server_has_no_url_and_may_be_stopped_again(server: Server) {
+    let place = Place::of(server);
     let url = place.run("url");
     assert_eq!(url.status.code(), Some(1));
     assert!(url.stdout.is_empty());
@@ -71,9 +83,8 @@ fn a_stopped_server_has_no_url_and_may_be_stopped_again() {
     assert!(!place.path("server").exists(), "asking must not make anything");
 }
 
-#[test]
-fn a_killed_server_starts_again_with_its_data() {
-    let place = Place::of(Server::PG18);
+fn a_killed_server_starts_again_with_its_data(server: Server) {
+    let place = Place::of(server);
     let url = place.start();
     query(&url, "create table kept as select 42 as answer").unwrap();
     assert!(signal("-9", &place.postmaster()));
@@ -84,9 +95,8 @@ fn a_killed_server_starts_again_with_its_data() {
     assert_eq!(query(&again, "select answer from kept").unwrap(), "42");
 }
 
-#[test]
-fn a_lock_file_that_names_a_strangers_process_is_stale() {
-    let place = Place::of(Server::PG18);
+fn a_lock_file_that_names_a_strangers_process_is_stale(server: Server) {
+    let place = Place::of(server);
     place.start();
     let lock_file = fs::read_to_string(place.data().join("postmaster.pid")).unwrap();
     place.run("stop");
@@ -114,10 +124,9 @@ fn a_lock_file_that_names_a_strangers_process_is_stale() {
     assert!(unharmed);
 }
 
-#[test]
-fn foreground_stops_its_server_on_a_signal() {
+fn foreground_stops_its_server_on_a_signal(server: Server) {
     for name in ["-INT", "-TERM"] {
-        let place = Place::of(Server::PG18);
+        let place = Place::of(server);
         let (mut child, url) = place.start_foreground();
         assert_eq!(query(&url, "select 1").unwrap(), "1");
         assert!(signal(name, &child.id().to_string()));
@@ -127,9 +136,8 @@ fn foreground_stops_its_server_on_a_signal() {
     }
 }
 
-#[test]
-fn foreground_ends_with_its_server() {
-    let place = Place::of(Server::PG18);
+fn foreground_ends_with_its_server(server: Server) {
+    let place = Place::of(server);
     let (mut child, _) = place.start_foreground();
     place.run("stop");
     assert_eq!(child.wait().unwrap().code(), Some(0));
@@ -138,9 +146,8 @@ fn foreground_ends_with_its_server() {
     assert_eq!(child.wait().unwrap().code(), Some(1));
 }
 
-#[test]
-fn a_start_that_fails_shows_the_servers_own_words() {
-    let place = Place::of(Server::PG18);
+fn a_start_that_fails_shows_the_servers_own_words(server: Server) {
+    let place = Place::of(server);
     let output = place.command("start").args(["--set", "work_mem=plenty"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let error = stderr(&output);
@@ -149,9 +156,8 @@ fn a_start_that_fails_shows_the_servers_own_words() {
     place.start();
 }
 
-#[test]
-fn another_versions_cluster_is_refused() {
-    let place = Place::of(Server::PG18);
+fn another_versions_cluster_is_refused(server: Server) {
+    let place = Place::of(server);
     place.start();
     place.run("stop");
     fs::write(place.data().join("PG_VERSION"), "9\n").unwrap();
@@ -160,9 +166,8 @@ fn another_versions_cluster_is_refused() {
     assert!(stderr(&output).contains("PostgreSQL 9"), "{}", stderr(&output));
 }
 
-#[test]
-fn a_path_too_long_for_a_socket_has_it_elsewhere() {
-    let mut place = Place::of(Server::PG18);
+fn a_path_too_long_for_a_socket_has_it_elsewhere(server: Server) {
+    let mut place = Place::of(server);
     let inner = tempfile::Builder::new().prefix(&"long".repeat(25)).tempdir().unwrap();
     fs::set_permissions(inner.path(), Permissions::from_mode(0o755)).unwrap();
     place.directory = inner;
@@ -175,9 +180,8 @@ fn a_path_too_long_for_a_socket_has_it_elsewhere() {
     assert!(!sockets.exists());
 }
 
-#[test]
-fn an_ordinary_user_has_an_ordinary_server() {
-    let mut place = Place::of(Server::PG18);
+fn an_ordinary_user_has_an_ordinary_server(server: Server) {
+    let mut place = Place::of(server);
     if !place.is_root() {
         // Then every test above was this one.
         return;
@@ -185,7 +189,7 @@ fn an_ordinary_user_has_an_ordinary_server() {
     let program = place.path("pgsluice");
     fs::copy(&place.program, &program).unwrap();
     fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
-    place.bin = Some(copy_installation(&place, 0o755));
+    place.bin = copy_installation(&place, 0o755);
     place.program = program;
     place.uid = Some(NOBODY);
     chown(place.directory.path(), Some(NOBODY), Some(NOBODY)).unwrap();
@@ -197,13 +201,12 @@ fn an_ordinary_user_has_an_ordinary_server() {
     }
 }
 
-#[test]
-fn root_runs_a_copy_of_programs_that_the_server_cannot_reach() {
-    let mut place = Place::of(Server::PG18);
+fn root_runs_a_copy_of_programs_that_the_server_cannot_reach(server: Server) {
+    let mut place = Place::of(server);
     if !place.is_root() {
         return;
     }
-    place.bin = Some(copy_installation(&place, 0o700));
+    place.bin = copy_installation(&place, 0o700);
     let url = place.start();
     assert_eq!(query(&url, "select 1").unwrap(), "1");
     let running = place.programs();
@@ -213,8 +216,7 @@ fn root_runs_a_copy_of_programs_that_the_server_cannot_reach() {
 
 /// A copy of the installation that other tests use, in a directory of `mode`.
 fn copy_installation(place: &Place, mode: u32) -> PathBuf {
-    let bin = place.bin.clone().unwrap_or_else(|| running_bin(place));
-    let install = bin.parent().unwrap();
+    let install = place.bin.parent().unwrap();
     let target = place.path("venv");
     let name = install.parent().unwrap().file_name().unwrap();
     fs::create_dir_all(target.join(name)).unwrap();
@@ -229,13 +231,4 @@ fn copy_installation(place: &Place, mode: u32) -> PathBuf {
 
 fn copy(from: &Path, to: &Path) {
     assert!(Command::new("cp").arg("-rL").arg(from).arg(to).status().unwrap().success());
-}
-
-/// The programs' directory that pgsluice finds by itself.
-fn running_bin(place: &Place) -> PathBuf {
-    place.start();
-    let programs = place.programs();
-    place.run("stop");
-    fs::remove_dir_all(place.path("server")).unwrap();
-    programs
 }

@@ -9,7 +9,11 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use crate::harness::{Address, Bench, Place, Server, Session, free_port, wait_until};
+use crate::harness::{
+    Address, Bench, Place, Server, Session, free_port, on_each_server, wait_until,
+};
+
+on_each_server!([a_standby_that_lacks_rows_is_promoted, a_synchronous_standby_is_promoted,]);
 
 const ROWS: usize = 400_000;
 
@@ -112,8 +116,8 @@ fn count(session: &Session) -> u64 {
 }
 
 /// Loads while `before` is true of the primary, fails over, and compares.
-fn promoted(synchronous: bool, loses: bool) {
-    let pair = Pair::start(Server::PG18);
+fn promoted(server: Server, synchronous: bool, loses: bool) {
+    let pair = Pair::start(server);
     let bench = Bench::of(&pair.primary);
     let all: String = (0..ROWS).map(|id| format!("{id},{:030}\n", id)).collect();
     bench.file("rows.csv", &all);
@@ -146,12 +150,10 @@ fn promoted(synchronous: bool, loses: bool) {
     assert_eq!(now.rows(sums)[0], expected);
 }
 
-#[test]
-fn a_standby_that_lacks_rows_is_promoted() {
-    promoted(false, true);
+fn a_standby_that_lacks_rows_is_promoted(server: Server) {
+    promoted(server, false, true);
 }
 
-#[test]
-fn a_synchronous_standby_is_promoted() {
-    promoted(true, false);
+fn a_synchronous_standby_is_promoted(server: Server) {
+    promoted(server, true, false);
 }

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use crate::harness::{Bench, Ended, Running, Server, on_each_server, program};
 
 on_each_server!(
-    crate::names::check,
+    each crate::names::check,
     [
         load,
         load_of_a_handful,

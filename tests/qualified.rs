@@ -13,7 +13,7 @@ use crate::harness::{Scratch, Server, Session, on_each_server};
 use crate::random::tree::trees;
 use crate::random::values::TYPES;
 
-on_each_server!(crate::qualified::check, [expressions, cases, random_trees,]);
+on_each_server!(each crate::qualified::check, [expressions, cases, random_trees,]);
 
 /// Random trees that are looked at.
 const RANDOM_TREES: usize = 60;

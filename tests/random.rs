@@ -30,9 +30,9 @@ const CASES: u32 = 100;
 const REGRESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/random.regressions");
 const NOTES: &[&str] = &["", "x", "two\nlines", "a,b;c|d", "\"", "\\", "tab\t", "é", "NIL"];
 
-on_each_server!(crate::random::try_trees, [random_trees,]);
+on_each_server!([random_trees,]);
 
-fn try_trees(_name: &str, server: Server) {
+fn random_trees(server: Server) {
     let set = |name| std::env::var_os(name).is_some();
     let mut config = Config {
         failure_persistence: Some(Box::new(FileFailurePersistence::Direct(REGRESSIONS))),

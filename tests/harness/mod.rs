@@ -33,7 +33,7 @@ pub(crate) use self::chance::Chance;
 pub(crate) use self::clean::Clean;
 pub(crate) use self::command::run;
 pub(crate) use self::copy_options::{CopyOptions, identifier, literal};
-pub(crate) use self::each::{on_both, on_each_server, say};
+pub(crate) use self::each::{on_each_server, say, skip};
 pub(crate) use self::ended::Ended;
 pub(crate) use self::hold::Hold;
 pub(crate) use self::loader::{Lanes, Load, Outcome, Summary};

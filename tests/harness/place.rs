@@ -16,7 +16,7 @@ use super::Server;
 pub(crate) struct Place {
     pub(crate) directory: TempDir,
     pub(crate) program: PathBuf,
-    pub(crate) bin: Option<PathBuf>,
+    pub(crate) bin: PathBuf,
     pub(crate) uid: Option<u32>,
 }
 
@@ -27,9 +27,7 @@ impl Place {
         // As root, the server is another user's, who must pass through.
         fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).unwrap();
         let program = env!("CARGO_BIN_EXE_pgsluice").into();
-        let bin = std::env::var_os(format!("PGSLUICE_TEST_BIN_{}", server.major()));
-        let bin = bin.map(PathBuf::from);
-        Self { directory, program, bin, uid: None }
+        Self { directory, program, bin: server.bin(), uid: None }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -52,9 +50,7 @@ impl Place {
         command.env("PGDATA", "/nowhere").env("PGPORT", "1").env("PGHOST", "nowhere");
         if verb == "start" {
             command.args(["--set", "fsync=off", "--set", "shared_buffers=16MB"]);
-            if let Some(bin) = &self.bin {
-                command.arg("--bin").arg(bin);
-            }
+            command.arg("--bin").arg(&self.bin);
         }
         if let Some(uid) = self.uid {
             command.gid(uid).uid(uid).current_dir("/");

@@ -2,36 +2,58 @@
 //!
 //! The clusters are thrown away, so the URLs are a superuser's.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::{Session, say, with_database};
+use super::{Session, skip, with_database};
 
-/// One of the servers under test, by its major version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Server(u32);
+/// One of the servers under test, by its major version, in a test.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Server {
+    major: u32,
+    test: &'static str,
+}
 
 impl Server {
-    pub(crate) const PG15: Self = Self(15);
-    pub(crate) const PG18: Self = Self(18);
-
-    /// The server of this major version, if `PGSLUICE_TEST_MAJORS` asks for it.
-    pub(crate) fn to_try(major: u32) -> Option<Self> {
+    /// The server of this major version for `test`, if `PGSLUICE_TEST_MAJORS` asks for it.
+    pub(crate) fn to_try(major: u32, test: &'static str) -> Option<Self> {
         let asked = std::env::var("PGSLUICE_TEST_MAJORS").unwrap_or_else(|_| "15 18".into());
         let found = asked.split_whitespace().any(|word| word.parse() == Ok(major));
         if !found {
-            say(&format!("skipped on {major}: PGSLUICE_TEST_MAJORS is {asked:?}"));
+            skip(test, &format!("PGSLUICE_TEST_MAJORS is {asked:?}"));
         }
-        found.then_some(Self(major))
+        found.then_some(Self { major, test })
+    }
+
+    /// Leaves the test out, or a part of it, on this server.
+    pub(crate) fn skip(self, why: &str) {
+        skip(self.test, why);
+    }
+
+    /// Whether the test is left out, for it needs what the server has `since` a later version.
+    pub(crate) fn lacks(self, since: u32, what: &str) -> bool {
+        let lacks = self.major < since;
+        if lacks {
+            self.skip(&format!("{what} came with PostgreSQL {since}"));
+        }
+        lacks
     }
 
     pub(crate) fn major(self) -> u32 {
-        self.0
+        self.major
     }
 
     /// The superuser's URL, from the environment.
     pub(crate) fn url(self) -> String {
-        let name = format!("PGSLUICE_TEST_URL_{}", self.major());
+        let name = format!("PGSLUICE_TEST_URL_{}", self.major);
         std::env::var(&name).unwrap_or_else(|_| panic!("{name} is not set: run by `make test`"))
+    }
+
+    /// The directory of its programs.
+    pub(crate) fn bin(self) -> PathBuf {
+        let name = format!("PGSLUICE_TEST_BIN_{}", self.major);
+        let bin = std::env::var_os(&name);
+        bin.unwrap_or_else(|| panic!("{name} is not set: run by `make test`")).into()
     }
 
     /// A new empty database, dropped with the value.
@@ -51,7 +73,7 @@ impl Server {
     }
 
     fn libc(self, collation: &str) -> String {
-        let provider = if self.major() < 15 { "" } else { "LOCALE_PROVIDER libc" };
+        let provider = if self.major < 15 { "" } else { "LOCALE_PROVIDER libc" };
         format!("TEMPLATE template0 {provider} LC_COLLATE '{collation}' LC_CTYPE '{collation}'")
     }
 

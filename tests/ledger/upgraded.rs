@@ -31,24 +31,12 @@ UPDATE pgsluice.load SET
     sources = (SELECT jsonb_agg(e - 'path' - 'stream') FROM jsonb_array_elements(sources) AS e);
 COMMENT ON TABLE pgsluice.load IS 'pgsluice ledger, format 1'";
 
-fn check(name: &str, server: Server) {
-    match name {
-        "a_load_that_was_killed_is_finished" => a_load_that_was_killed_is_finished(server),
-        "a_finished_one_stays_finished" => a_finished_one_stays_finished(server),
-        "several_at_once_upgrade_it_once" => several_at_once_upgrade_it_once(server),
-        _ => only_its_owner_upgrades_it(server),
-    }
-}
-
-on_each_server!(
-    super::check,
-    [
-        a_load_that_was_killed_is_finished,
-        a_finished_one_stays_finished,
-        several_at_once_upgrade_it_once,
-        only_its_owner_upgrades_it,
-    ]
-);
+on_each_server!([
+    a_load_that_was_killed_is_finished,
+    a_finished_one_stays_finished,
+    several_at_once_upgrade_it_once,
+    only_its_owner_upgrades_it,
+]);
 
 fn format(bench: &Bench) -> String {
     let comment = bench.value("SELECT obj_description('pgsluice.load'::regclass, 'pg_class')");

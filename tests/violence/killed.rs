@@ -3,17 +3,16 @@
 use super::dirt::{Dirt, REJECTING};
 use crate::harness::{Bench, Chance, Clean, Ordeal, Server, Subject, kill, on_each_server, size};
 
-on_each_server!(crate::violence::killed::check, [killed, killed_while_it_rejects,]);
+on_each_server!([killed, killed_while_it_rejects,]);
 
-fn check(name: &str, server: Server) {
-    let (bench, mut chance) = (Bench::new(server), Chance::new());
-    match name {
-        "killed" => endure(Clean::new(bench, size().rows), chance, &[]),
-        _ => {
-            let dirt = Dirt::new(bench, size().rows_with_dirt, &mut chance);
-            endure(dirt, chance, &REJECTING);
-        }
-    }
+fn killed(server: Server) {
+    endure(Clean::new(Bench::new(server), size().rows), Chance::new(), &[]);
+}
+
+fn killed_while_it_rejects(server: Server) {
+    let mut chance = Chance::new();
+    let dirt = Dirt::new(Bench::new(server), size().rows_with_dirt, &mut chance);
+    endure(dirt, chance, &REJECTING);
 }
 
 fn endure<S: Subject>(mut subject: S, chance: Chance, options: &[&str]) {

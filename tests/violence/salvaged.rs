@@ -6,12 +6,12 @@ use crate::harness::{
     Bench, Chance, Mode, Proxy, Server, Subject, on_each_server, size, wait_within,
 };
 
-on_each_server!(crate::violence::salvaged::check, [commits_that_nobody_answers,]);
+on_each_server!([commits_that_nobody_answers,]);
 
 /// What a connection says that rejects rows.
 const SALVAGE: [&str; 2] = ["SAVEPOINT pgsluice", "COMMIT\0"];
 
-fn check(_: &str, server: Server) {
+fn commits_that_nobody_answers(server: Server) {
     let dirt = Dirt::new(Bench::new(server), size().rows_with_dirt, &mut Chance::new());
     let proxy = Proxy::before(&dirt.twins.bench.url);
     let mut number = 0;
