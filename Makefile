@@ -21,6 +21,8 @@ RANDOM_TREES ?= 1000
 # Where the lab keeps its records and its report, and the older servers that `make lab` tries as well.
 LAB ?= docs/lab
 LAB_MAJORS ?= 13
+# Many tests wait for a server, a lock or the clock: more at once than there are processors.
+TEST_THREADS ?= $(shell expr 2 \* $$(nproc))
 # What is not tried is counted as filtered out, not as passed.
 untried = $(patsubst %,--skip pg%,$(filter-out $(1),13 14 15 16 17 18))
 UNTRIED := $(call untried,$(PGSLUICE_TEST_MAJORS))
@@ -31,6 +33,7 @@ VIOLENCE ?=
 TIMES ?= full
 
 export PGSLUICE_TEST_MAJORS
+export RUST_TEST_THREADS := $(TEST_THREADS)
 export VIRTUAL_ENV := $(VENV)
 export PATH := $(VENV)/bin:$(PATH)
 unexport CONDA_PREFIX PYTHONHOME PYTHONPATH
@@ -51,7 +54,8 @@ demo: build ## Load TPC-H lineitem with psql and with pgsluice, and compare
 
 test: $(TOOLS) ## Run every test, on PostgreSQL 15 and 18
 	cargo test --locked $(TESTED) --no-run
-	PGSLUICE_PROGRAM=$(TARGET)/debug/pgsluice scripts/with_servers.sh cargo test --locked $(TESTED) -- $(UNTRIED)
+	PGSLUICE_PROGRAM=$(TARGET)/debug/pgsluice scripts/count_skips.sh scripts/with_servers.sh \
+	    cargo test --locked $(TESTED) -- $(UNTRIED)
 	rm -rf $(TARGET)/wheel-test
 	maturin build --locked --quiet --compatibility linux --out $(TARGET)/wheel-test
 	pip install --quiet --no-deps --target $(TARGET)/wheel-test/site $(TARGET)/wheel-test/*.whl
@@ -59,12 +63,13 @@ test: $(TOOLS) ## Run every test, on PostgreSQL 15 and 18
 	    python -m unittest discover --start-directory python/tests
 	PYTHONPATH=$(TARGET)/wheel-test/site python -m unittest discover --start-directory bench/tests --top-level-directory .
 
-test-matrix: $(TOOLS) ## Run the tests against PostgreSQL as the judge on 13 to 18 (MATRIX="13 14")
-	cargo build --locked -p pgsluice-cli
+test-matrix: $(TOOLS) ## Run every test that needs a server on 13 to 18 (MATRIX="13 14")
+	cargo test --locked -p pgsluice-cli --test integration --no-run
 	@for major in $(MATRIX); do \
 	    echo "PostgreSQL $$major"; \
 	    PGSLUICE_TEST_MAJORS=$$major PGSLUICE_PROGRAM=$(TARGET)/debug/pgsluice PROPTEST_CASES=$(RANDOM_TREES) \
-	        scripts/with_servers.sh cargo test --locked --quiet -p pgsluice-cli --test integration pg$$major || exit 1; \
+	        scripts/count_skips.sh scripts/with_servers.sh \
+        cargo test --locked --quiet -p pgsluice-cli --test integration ::pg$$major:: || exit 1; \
 	done
 
 check: $(TOOLS) docs ## Check format, lints, documentation and its links, and the licences and origins of libraries

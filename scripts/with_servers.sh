@@ -2,8 +2,9 @@
 # Runs a command with one throw-away PostgreSQL for each major version in PGSLUICE_TEST_MAJORS
 # (default "15 18"), and removes them afterwards, whatever happens. The command finds
 # PGSLUICE_TEST_URL_15 and PGSLUICE_TEST_BIN_15 (the programs' directory) and so on in its
-# environment, and pgbouncer in PGSLUICE_TEST_PGBOUNCER; its status is this script's. PGSLUICE_PROGRAM names the program that starts the
-# servers; without it, the debug build is used, and made first.
+# environment, pg_dump in PGSLUICE_TEST_PG_DUMP and pgbouncer in PGSLUICE_TEST_PGBOUNCER; its status is this
+# script's. PGSLUICE_PROGRAM names the program that starts the servers; without it, the debug build is used,
+# and made first.
 set -euo pipefail
 
 if [ $# -eq 0 ]; then
@@ -42,6 +43,10 @@ for major in $PGSLUICE_TEST_MAJORS; do
         --set shared_buffers=256MB --set max_connections=200 --set max_prepared_transactions=40)
     export "PGSLUICE_TEST_BIN_$major=$bin" "PGSLUICE_TEST_URL_$major=$url"
 done
+
+# That of the newest server reads all of them, and many come without.
+tools=$(python3 "$scripts/fetch_postgres.py" 18)
+export PGSLUICE_TEST_PG_DUMP=$tools/pg_dump
 
 pgbouncer=$(python3 "$scripts/fetch_pgbouncer.py")
 export PGSLUICE_TEST_PGBOUNCER=$pgbouncer

@@ -7,14 +7,10 @@ mod killed;
 mod refused;
 mod seen;
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::process::{Command, Stdio};
+use std::os::unix::process::ExitStatusExt;
+use std::process::Stdio;
 
-use tempfile::TempDir;
-
-use crate::failures::{Bench, Ended, Running, program, wait_until};
-use crate::server::Server;
+use crate::harness::{Bench, Ended, Running, Server, program};
 
 /// Leaves on two levels, and rows enough for several payloads in each.
 const TABLE: &str = "
@@ -62,7 +58,11 @@ impl Whole {
     }
 
     fn load(&self, options: &[&str], environment: &[(&str, &str)]) -> Ended {
-        self.start(options, environment).ended()
+        let ended = self.start(options, environment).ended();
+        if ended.status.signal().is_some() {
+            self.bench.end_orphans();
+        }
+        ended
     }
 
     /// Every row is in, once and in its leaf, and nothing else is left of the load.
@@ -100,44 +100,4 @@ fn sessions(bench: &Bench, what: &str) -> u64 {
         "pg_stat_activity
          WHERE datname = current_database() AND application_name = 'pgsluice' AND {what}"
     ))
-}
-
-/// A server of its own.
-struct Own(TempDir);
-
-impl Own {
-    fn new() -> Self {
-        let place = tempfile::Builder::new().prefix("pgsluice-own").tempdir().unwrap();
-        fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        Self(place)
-    }
-
-    /// Starts it with room for so many prepared transactions; its URL.
-    fn start(&self, prepared: u32) -> String {
-        let prepared = format!("max_prepared_transactions={prepared}");
-        let bin = std::env::var("PGSLUICE_TEST_BIN_18").expect("run by `make test`");
-        let settings = ["--set", "fsync=off", "--set", "shared_buffers=32MB", "--set", &prepared];
-        self.run("start", &[&settings[..], &["--bin", &bin]].concat())
-    }
-
-    /// Ends it as a crash does.
-    fn crash(&self) {
-        let file = self.0.path().join("server/data/postmaster.pid");
-        let pid = fs::read_to_string(&file).unwrap().lines().next().unwrap().to_owned();
-        assert!(Command::new("kill").args(["-QUIT", &pid]).status().unwrap().success());
-        wait_until("the server's end", || !file.exists());
-    }
-
-    fn run(&self, verb: &str, options: &[&str]) -> String {
-        let mut command = program();
-        command.args(["server", verb, "--data"]).arg(self.0.path().join("server")).args(options);
-        command.env("PGSLUICE_HOME", self.0.path().join("home"));
-        String::from_utf8(command.output().unwrap().stdout).unwrap().trim().to_owned()
-    }
-}
-
-impl Drop for Own {
-    fn drop(&mut self) {
-        self.run("stop", &[]);
-    }
 }

@@ -12,16 +12,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::os::unix::process::ExitStatusExt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::Stdio;
-use std::thread;
 use std::time::Duration;
 
 use self::change::{Change, Names, change};
 use self::tree::{COLUMNS, TYPES, Tree};
-use crate::failures::{Bench, Ended, Running, program, wait_until};
-use crate::server::{Server, on_each_server, say};
-use crate::violence::Chance;
+use crate::harness::{Bench, Chance, Ended, Running, Server, on_each_server, program, say};
 
-on_each_server!(crate::changes::check, [changes,]);
+on_each_server!([changes,]);
 
 const CASES: usize = 20;
 
@@ -35,7 +32,7 @@ const POINTS: [&str; 6] = [
     "payload::begun",
 ];
 
-fn check(_name: &str, server: Server) {
+fn changes(server: Server) {
     let cases = std::env::var("PGSLUICE_CHANGES").ok();
     let cases = cases.map_or(CASES, |cases| cases.parse().expect("a number"));
     let given = std::env::var("PGSLUICE_SEED").ok().map(|seed| seed.parse().expect("a number"));
@@ -147,7 +144,7 @@ impl Case<'_> {
         if killed.status.signal() != Some(9) && !matches!(killed.status.code(), Some(0 | 3)) {
             panic!("{killed:?}\n{context}");
         }
-        self.wait_for_sessions();
+        bench.wait_for_sessions();
         self.hold(false, &killed, &context);
         let there = self.ids().len();
         if 0 < there && there < self.rows {
@@ -187,10 +184,8 @@ impl Case<'_> {
     /// Kills a load at a point, or at a moment.
     fn kill(&self, chance: &mut Chance, url: &str) -> Ended {
         if chance.is_one_in(3) {
-            let mut load = self.start(chance, url, "");
-            thread::sleep(chance.moment(Duration::from_millis(400)));
-            load.child.kill().unwrap();
-            return load.ended();
+            let load = self.start(chance, url, "");
+            return load.kill_after(chance.moment(Duration::from_millis(400)));
         }
         let point = format!("{}:{}", chance.one_of(&POINTS), 1 + chance.below(3));
         self.start(chance, url, &point).ended()
@@ -211,14 +206,6 @@ impl Case<'_> {
             load.env("PGSLUICE_FAILPOINT", failpoint);
         }
         Running::start(load.stdin(Stdio::null()).current_dir(self.setting.bench.folder.path()))
-    }
-
-    /// They outlive their client for a while.
-    fn wait_for_sessions(&self) {
-        let bench = &self.setting.bench;
-        let others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
-                          AND pid <> pg_backend_pid() AND backend_type = 'client backend'";
-        wait_until("the end of all sessions", || bench.value(others) == "0");
     }
 
     /// The ids that are in, each as often as it is.

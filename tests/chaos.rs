@@ -7,9 +7,16 @@ use std::process::Stdio;
 
 use pgsluice::testing::failpoint::NAMES;
 
-use crate::failures::{Bench, Ended, Running, program};
-use crate::proxy::{Mode, Proxy};
-use crate::server::{Cell, Server};
+use crate::harness::{Bench, Cell, Ended, Mode, Proxy, Running, Server, on_each_server, program};
+
+on_each_server!([
+    a_load_that_is_killed_leaves_whole_payloads,
+    a_load_that_is_killed_while_it_rejects_leaves_whole_payloads,
+    a_load_that_is_held_up_loses_nothing,
+    a_load_that_is_killed_is_resumed,
+    an_exchange_that_is_killed_is_resumed,
+    a_load_whose_connection_is_cut_leaves_what_is_said_and_is_resumed,
+]);
 
 const ROWS: usize = 20_000;
 
@@ -35,8 +42,8 @@ struct Chaos {
 }
 
 impl Chaos {
-    fn new() -> Self {
-        let bench = Bench::new(Server::PG18);
+    fn new(server: Server) -> Self {
+        let bench = Bench::new(server);
         bench.session.run(TABLE);
         let text = "x".repeat(100);
         let rows: String = (0..ROWS).map(|id| format!("{id},{text}\n")).collect();
@@ -92,9 +99,8 @@ fn plain() -> impl Iterator<Item = &'static str> {
     NAMES.into_iter().filter(move |name| others.iter().all(|other| !name.starts_with(other)))
 }
 
-#[test]
-fn a_load_that_is_killed_leaves_whole_payloads() {
-    let chaos = Chaos::new();
+fn a_load_that_is_killed_leaves_whole_payloads(server: Server) {
+    let chaos = Chaos::new(server);
     for name in plain() {
         for count in 1..=3 {
             let point = format!("{name}:{count}");
@@ -125,9 +131,8 @@ fn a_load_that_is_killed_leaves_whole_payloads() {
 const ALL: Range<u64> = 5..u64::MAX;
 
 /// Of a payload with bad rows, which are written to the file before the good ones are committed.
-#[test]
-fn a_load_that_is_killed_while_it_rejects_leaves_whole_payloads() {
-    let chaos = Chaos::new();
+fn a_load_that_is_killed_while_it_rejects_leaves_whole_payloads(server: Server) {
+    let chaos = Chaos::new(server);
     let row = |id: usize| format!("{id},{}\n", if id % 10 == 7 { "bad" } else { "x" });
     chaos.bench.file("rows.csv", (0..ROWS).map(row).collect::<String>());
     for (name, is_in) in [("rejects::written", false), ("rejects::committed", true)] {
@@ -146,9 +151,8 @@ fn a_load_that_is_killed_while_it_rejects_leaves_whole_payloads() {
     }
 }
 
-#[test]
-fn a_load_that_is_held_up_loses_nothing() {
-    let chaos = Chaos::new();
+fn a_load_that_is_held_up_loses_nothing(server: Server) {
+    let chaos = Chaos::new(server);
     for name in plain() {
         let environment = [("PGSLUICE_FAILPOINT", name), ("PGSLUICE_FAILPOINT_SLEEP", "300")];
         let ended = chaos.load(&chaos.bench.url, &["-j2", MEMORY], &environment);
@@ -167,9 +171,8 @@ const OTHER_OPTIONS: [&[&str]; 4] = [
     &["-j2", "--few-rows=0"],
 ];
 
-#[test]
-fn a_load_that_is_killed_is_resumed() {
-    let chaos = Chaos::new();
+fn a_load_that_is_killed_is_resumed(server: Server) {
+    let chaos = Chaos::new(server);
     let points = plain().flat_map(|name| [1, 3].map(|count| format!("{name}:{count}")));
     for (number, point) in points.enumerate() {
         let id = format!("killed-{number}");
@@ -180,9 +183,8 @@ fn a_load_that_is_killed_is_resumed() {
     }
 }
 
-#[test]
-fn an_exchange_that_is_killed_is_resumed() {
-    let chaos = Chaos::new();
+fn an_exchange_that_is_killed_is_resumed(server: Server) {
+    let chaos = Chaos::new(server);
     for point in ["payload::committed:3", "exchange::committing", "exchange::committed"] {
         let options = ["--exchange", MEMORY, "--load-id", point];
         let ended = chaos.load(&chaos.bench.url, &options, &[("PGSLUICE_FAILPOINT", point)]);
@@ -192,9 +194,8 @@ fn an_exchange_that_is_killed_is_resumed() {
     }
 }
 
-#[test]
-fn a_load_whose_connection_is_cut_leaves_what_is_said_and_is_resumed() {
-    let chaos = Chaos::new();
+fn a_load_whose_connection_is_cut_leaves_what_is_said_and_is_resumed(server: Server) {
+    let chaos = Chaos::new(server);
     let proxy = Proxy::before(&chaos.bench.url);
     chaos.load(proxy.url(), &["-j2", MEMORY], &[]);
     let all = proxy.sent();

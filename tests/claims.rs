@@ -10,7 +10,7 @@ mod walked;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 
-use crate::failures::{Bench, Ended, Running, program, wait_until};
+use crate::harness::{Bench, Ended, Running, program};
 
 /// Rows of an input, of several payloads in the least memory.
 const ROWS: usize = 20_000;
@@ -37,10 +37,7 @@ fn start(bench: &Bench, url: &str, failpoint: &str, options: &[&str]) -> Running
 fn die(bench: &Bench, url: &str, options: &[&str]) {
     let ended = start(bench, url, "payload::committed:3", options).ended();
     assert_eq!(ended.status.signal(), Some(9), "{ended:?}");
-    // Sessions outlive their client for a while.
-    let others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
-                      AND pid <> pg_backend_pid() AND backend_type = 'client backend'";
-    wait_until("the end of all sessions", || bench.value(others) == "0");
+    bench.wait_for_sessions();
     let there = bench.count("t");
     assert!(0 < there && there < ROWS as u64, "{there} rows are in");
 }

@@ -15,23 +15,23 @@ use std::iter::repeat_with;
 
 use self::kinds::{KINDS, Kind, TYPES};
 use self::sides::{Row, Sides};
-use crate::server::{Scratch, Server, explain, on_each_server, say};
+use crate::harness::{Scratch, Server, explain, on_each_server};
 use crate::spelling::awkward::Random;
 use crate::spelling::settings;
 
 const SPELLINGS: usize = 4_000;
 const ROWS: usize = 200;
 
-on_each_server!(crate::codecs::try_kinds, [what_is_encoded_is_what_copy_makes_of_the_text,]);
+on_each_server!([what_is_encoded_is_what_copy_makes_of_the_text,]);
 
-fn try_kinds(_name: &str, server: Server) {
+fn what_is_encoded_is_what_copy_makes_of_the_text(server: Server) {
     let scratch = server.scratch();
     let session = scratch.session();
     session.run(TYPES);
     let mut random = Random::new(20);
     let mut kinds: Vec<&Kind> = KINDS.iter().filter(|kind| kind.exists(server)).collect();
     if let Err(error) = session.try_run("SELECT '<a/>'::xml") {
-        say(&format!("skipped on {}: xml: {}", server.major(), explain(&error)));
+        server.skip(&format!("xml: {}", explain(&error)));
         kinds.retain(|kind| kind.sql != "xml");
     }
     let taken: Vec<Vec<Row>> =

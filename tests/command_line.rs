@@ -7,8 +7,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::command::run;
-use crate::failures::program;
+use crate::harness::program;
+use crate::harness::run;
 
 /// Set, it has the page written in place of compared.
 const WRITE: &str = "PGSLUICE_WRITE_COMMAND_LINE";

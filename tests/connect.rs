@@ -4,7 +4,6 @@
 mod authority;
 mod certificates;
 
-use std::env;
 use std::fs;
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -13,24 +12,26 @@ use std::process::Command;
 use pgsluice::pg::connect::connect;
 use pgsluice::pg::conninfo::Target;
 use tempfile::TempDir;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::harness::{Server, free_port, on_each_server};
+
+on_each_server!([sslmode_decides_as_in_libpq, a_login_that_fails_names_sqlstate_and_next_step,]);
 
 /// A server of the test's own, with TLS; stopped when dropped.
 struct Cluster {
     binaries: PathBuf,
     directory: TempDir,
     port: u16,
+    runtime: Runtime,
 }
 
 impl Cluster {
-    /// `None`, said on stderr, if no binaries were named or they were built without TLS.
-    fn start() -> Option<Self> {
-        let Some(binaries) = env::var_os("PGSLUICE_TEST_BIN_15").map(PathBuf::from) else {
-            eprintln!("skipped: PGSLUICE_TEST_BIN_15 names no binaries");
-            return None;
-        };
-        let directory = tempfile::tempdir().unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let cluster = Self { binaries, directory, port };
+    /// `None` if the test is left out, for it was built without TLS.
+    fn start(server: Server) -> Option<Self> {
+        let (binaries, directory, port) = (server.bin(), tempfile::tempdir().unwrap(), free_port());
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let cluster = Self { binaries, directory, port, runtime };
         authority::make_certificates(cluster.directory.path());
         // A server refuses to run as root, and its key must be its own.
         assert!(
@@ -46,7 +47,7 @@ impl Cluster {
         if !started.0 {
             let log = fs::read_to_string(&log).unwrap_or_default();
             assert!(log.contains("not supported by this build"), "{}{log}", started.1);
-            eprintln!("skipped: the server of PGSLUICE_TEST_BIN_15 was built without OpenSSL");
+            server.skip("the server was built without OpenSSL");
             return None;
         }
         Some(cluster)
@@ -89,14 +90,16 @@ impl Cluster {
         run(command.args(arguments))
     }
 
-    async fn execute(&self, sql: &str) {
-        self.try_execute(sql).await.unwrap();
+    fn execute(&self, sql: &str) {
+        self.try_execute(sql).unwrap();
     }
 
-    async fn try_execute(&self, sql: &str) -> Result<(), tokio_postgres::Error> {
+    fn try_execute(&self, sql: &str) -> Result<(), tokio_postgres::Error> {
         let socket = format!("host={} port={} user=postgres", self.path(""), self.port);
-        let client = connect(&target(&socket)).await.unwrap();
-        client.batch_execute(sql).await
+        self.runtime.block_on(async {
+            let client = connect(&target(&socket)).await.unwrap();
+            client.batch_execute(sql).await
+        })
     }
 
     /// How to connect over TCP.
@@ -107,15 +110,17 @@ impl Cluster {
     }
 
     /// Connects over TCP and says "TLS" or "plain", or the error.
-    async fn reach(&self, options: &str) -> String {
-        match connect(&target(&self.conninfo(options))).await {
-            Err(error) => error.to_string(),
-            Ok(client) => {
-                let query = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
-                let encrypted: bool = client.query_one(query, &[]).await.unwrap().get(0);
-                if encrypted { "TLS" } else { "plain" }.to_owned()
+    fn reach(&self, options: &str) -> String {
+        self.runtime.block_on(async {
+            match connect(&target(&self.conninfo(options))).await {
+                Err(error) => error.to_string(),
+                Ok(client) => {
+                    let query = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
+                    let encrypted: bool = client.query_one(query, &[]).await.unwrap().get(0);
+                    if encrypted { "TLS" } else { "plain" }.to_owned()
+                }
             }
-        }
+        })
     }
 }
 
@@ -143,12 +148,10 @@ fn target(conninfo: &str) -> Target {
     Target::resolve(Some(conninfo)).unwrap().unwrap()
 }
 
-#[tokio::test]
-async fn sslmode_decides_as_in_libpq() {
-    let Some(cluster) = Cluster::start() else { return };
+fn sslmode_decides_as_in_libpq(server: Server) {
+    let Some(cluster) = Cluster::start(server) else { return };
     cluster
-        .execute("CREATE ROLE encrypted LOGIN; CREATE ROLE plain LOGIN; CREATE ROLE secret LOGIN PASSWORD 'geheim'")
-        .await;
+        .execute("CREATE ROLE encrypted LOGIN; CREATE ROLE plain LOGIN; CREATE ROLE secret LOGIN PASSWORD 'geheim'");
     let right = format!("sslrootcert={}", cluster.path("right.crt"));
     let wrong = format!("sslrootcert={}", cluster.path("wrong.crt"));
     let missing = "no-root.crt\" does not exist\nHINT:  Either provide the file";
@@ -179,14 +182,14 @@ async fn sslmode_decides_as_in_libpq() {
         ("user=secret", "no password supplied\nHINT:  "),
     ];
     for (options, expected) in cases {
-        let outcome = cluster.reach(options).await;
+        let outcome = cluster.reach(options);
         assert!(outcome.contains(expected), "{options}: {outcome}");
         assert!(!outcome.contains("falsch"), "{outcome}");
     }
-    cluster.execute("ALTER SYSTEM SET ssl = off").await;
+    cluster.execute("ALTER SYSTEM SET ssl = off");
     cluster.tool("pg_ctl", &["restart", "-w", "-m", "fast", "-D", &cluster.path("data")]);
-    assert_eq!(cluster.reach("sslmode=prefer").await, "plain");
-    let refused = cluster.reach("sslmode=require").await;
+    assert_eq!(cluster.reach("sslmode=prefer"), "plain");
+    let refused = cluster.reach("sslmode=require");
     assert!(refused.contains("server does not support SSL, but SSL was required"), "{refused}");
 }
 
@@ -214,20 +217,16 @@ async fn a_silent_server_is_given_up_in_time() {
     assert!(error.contains("failed: timeout expired\nHINT:"), "{error}");
 }
 
-#[tokio::test]
-async fn a_login_that_fails_names_sqlstate_and_next_step() {
-    for variable in ["PGSLUICE_TEST_URL_15", "PGSLUICE_TEST_URL_18"] {
-        let Ok(url) = env::var(variable) else {
-            eprintln!("skipped: {variable} names no server");
-            continue;
-        };
-        let client = connect(&Target::from_url(&url).unwrap()).await.unwrap();
-        let name: String = client.query_one("SHOW application_name", &[]).await.unwrap().get(0);
-        assert_eq!(name, "pgsluice");
-        let separator = if url.contains('?') { '&' } else { '?' };
-        let absent = format!("{url}{separator}dbname=no_such_database");
-        let error = connect(&Target::from_url(&absent).unwrap()).await.err().unwrap().to_string();
-        let expected = "failed: FATAL:  database \"no_such_database\" does not exist (SQLSTATE 3D000)\nHINT:  ";
-        assert!(error.starts_with("connection to server ") && error.contains(expected), "{error}");
-    }
+fn a_login_that_fails_names_sqlstate_and_next_step(server: Server) {
+    let url = server.url();
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let client = runtime.block_on(connect(&Target::from_url(&url).unwrap())).unwrap();
+    let name = runtime.block_on(client.query_one("SHOW application_name", &[])).unwrap();
+    assert_eq!(name.get::<_, &str>(0), "pgsluice");
+    let separator = if url.contains('?') { '&' } else { '?' };
+    let absent = Target::from_url(&format!("{url}{separator}dbname=no_such_database")).unwrap();
+    let error = runtime.block_on(connect(&absent)).err().unwrap().to_string();
+    let expected =
+        "failed: FATAL:  database \"no_such_database\" does not exist (SQLSTATE 3D000)\nHINT:  ";
+    assert!(error.starts_with("connection to server ") && error.contains(expected), "{error}");
 }

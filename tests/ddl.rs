@@ -8,13 +8,10 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::copy_options::CopyOptions;
-use crate::failures::WAITS;
-use crate::loader::{Load, Outcome};
-use crate::server::{Scratch, Server, Session, on_each_server, say};
+use crate::harness::{CopyOptions, Load, Outcome, Scratch, Server, Session, WAITS, on_each_server};
 
 on_each_server!(
-    crate::ddl::check,
+    each crate::ddl::check,
     [
         leaf_detached,
         leaf_detached_concurrently,
@@ -165,8 +162,7 @@ CREATE TABLE t_d PARTITION OF t DEFAULT;";
 const ROWS: u32 = 12_000;
 
 fn check(name: &str, server: Server) {
-    if name.ends_with("concurrently") && server.major() < 14 {
-        say(&format!("skipped on {}: {name}: the server is too old", server.major()));
+    if name.ends_with("concurrently") && server.lacks(14, "DETACH CONCURRENTLY") {
         return;
     }
     let scene = scene(name);

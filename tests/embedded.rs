@@ -1,130 +1,33 @@
-//! `pgsluice server` from outside: each test has a place of its own, and its server is stopped
-//! when the test ends, well or badly. The programs are those of `PGSLUICE_TEST_BIN_18`, or those
-//! that pgsluice itself finds.
-
-// Clippy allows it in the tests themselves, but not in what they share.
-#![allow(clippy::unwrap_used)]
+//! `pgsluice server` from outside.
 
 mod access;
 
 use std::fs::{self, Permissions};
-use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
-use tempfile::TempDir;
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 
-use crate::server::Server;
+use crate::harness::{Place, Server, on_each_server, stderr, url_of};
+
+on_each_server!([
+    starts_at_once_make_one_server,
+    data_and_url_outlive_a_stop,
+    a_stopped_server_has_no_url_and_may_be_stopped_again,
+    a_killed_server_starts_again_with_its_data,
+    a_lock_file_that_names_a_strangers_process_is_stale,
+    foreground_stops_its_server_on_a_signal,
+    foreground_ends_with_its_server,
+    a_start_that_fails_shows_the_servers_own_words,
+    another_versions_cluster_is_refused,
+    a_path_too_long_for_a_socket_has_it_elsewhere,
+    an_ordinary_user_has_an_ordinary_server,
+    root_runs_a_copy_of_programs_that_the_server_cannot_reach,
+]);
 
 const NOBODY: u32 = 65534;
-
-/// A data home with one server, and what runs the program on it.
-pub(crate) struct Place {
-    directory: TempDir,
-    program: PathBuf,
-    bin: Option<PathBuf>,
-    uid: Option<u32>,
-}
-
-impl Place {
-    fn new() -> Self {
-        Self::of(Server::PG18)
-    }
-
-    /// For a server of this version.
-    pub(crate) fn of(server: Server) -> Self {
-        let directory = tempfile::Builder::new().prefix("pgsluice-test").tempdir().unwrap();
-        // As root, the server is another user's, who must pass through.
-        fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).unwrap();
-        let program = env!("CARGO_BIN_EXE_pgsluice").into();
-        let bin = std::env::var_os(format!("PGSLUICE_TEST_BIN_{}", server.major()));
-        let bin = bin.map(PathBuf::from);
-        Self { directory, program, bin, uid: None }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
-    }
-
-    fn is_root(&self) -> bool {
-        fs::metadata(self.directory.path()).unwrap().uid() == 0
-    }
-
-    fn data(&self) -> PathBuf {
-        self.path("server/data")
-    }
-
-    fn command(&self, verb: &str) -> Command {
-        let mut command = Command::new(&self.program);
-        command.args(["server", verb, "--data"]).arg(self.path("server"));
-        command.env("PGSLUICE_HOME", self.path("home")).env_remove("PGSLUICE_PG_BIN");
-        // Whatever the caller's shell says about another server is not about this one.
-        command.env("PGDATA", "/nowhere").env("PGPORT", "1").env("PGHOST", "nowhere");
-        if verb == "start" {
-            command.args(["--set", "fsync=off", "--set", "shared_buffers=16MB"]);
-            if let Some(bin) = &self.bin {
-                command.arg("--bin").arg(bin);
-            }
-        }
-        if let Some(uid) = self.uid {
-            command.gid(uid).uid(uid).current_dir("/");
-        }
-        command
-    }
-
-    fn run(&self, verb: &str) -> Output {
-        self.command(verb).output().unwrap()
-    }
-
-    pub(crate) fn start(&self) -> String {
-        url_of(&self.run("start"))
-    }
-
-    /// `pg_ctl stop -m immediate`, which leaves the server no time to write anything.
-    pub(crate) fn stop_immediately(&self) {
-        let server = fs::read_link(format!("/proc/{}/exe", self.postmaster())).unwrap();
-        let owner = fs::metadata(self.data()).unwrap();
-        let mut command = Command::new(server.with_file_name("pg_ctl"));
-        command.args(["stop", "-m", "immediate", "-w", "-D"]).arg(self.data()).current_dir("/");
-        if self.is_root() {
-            command.gid(owner.gid()).uid(owner.uid());
-        }
-        let stopped = command.output().unwrap();
-        assert!(stopped.status.success(), "{}", stderr(&stopped));
-    }
-
-    fn postmaster(&self) -> String {
-        let text = fs::read_to_string(self.data().join("postmaster.pid")).unwrap();
-        text.lines().next().unwrap().to_owned()
-    }
-
-    fn start_foreground(&self) -> (Child, String) {
-        let mut command = self.command("start");
-        command.arg("--foreground").stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().unwrap();
-        let mut url = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
-        (child, url.trim().to_owned())
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.run("stop");
-    }
-}
-
-fn url_of(output: &Output) -> String {
-    assert!(output.status.success(), "{}", stderr(output));
-    String::from_utf8_lossy(&output.stdout).trim().to_owned()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
 
 fn signal(name: &str, pid: &str) -> bool {
     Command::new("kill").args([name, pid]).stderr(Stdio::null()).status().unwrap().success()
@@ -147,9 +50,8 @@ fn query(url: &str, sql: &str) -> Result<String, tokio_postgres::Error> {
     })
 }
 
-#[test]
-fn starts_at_once_make_one_server() {
-    let place = Place::new();
+fn starts_at_once_make_one_server(server: Server) {
+    let place = Place::of(server);
     let urls: Vec<String> = std::thread::scope(|scope| {
         let starts: Vec<_> = (0..3).map(|_| scope.spawn(|| place.start())).collect();
         starts.into_iter().map(|start| start.join().unwrap()).collect()
@@ -159,9 +61,8 @@ fn starts_at_once_make_one_server() {
     assert_eq!(query(&urls[0], "select 1").unwrap(), "1");
 }
 
-#[test]
-fn data_and_url_outlive_a_stop() {
-    let place = Place::new();
+fn data_and_url_outlive_a_stop(server: Server) {
+    let place = Place::of(server);
     let url = place.start();
     query(&url, "create table kept as select 42 as answer").unwrap();
     let stopped = place.run("stop");
@@ -171,9 +72,8 @@ fn data_and_url_outlive_a_stop() {
     assert_eq!(query(&url, "select answer from kept").unwrap(), "42");
 }
 
-#[test]
-fn a_stopped_server_has_no_url_and_may_be_stopped_again() {
-    let place = Place::new();
+fn a_stopped_server_has_no_url_and_may_be_stopped_again(server: Server) {
+    let place = Place::of(server);
     let url = place.run("url");
     assert_eq!(url.status.code(), Some(1));
     assert!(url.stdout.is_empty());
@@ -183,9 +83,8 @@ fn a_stopped_server_has_no_url_and_may_be_stopped_again() {
     assert!(!place.path("server").exists(), "asking must not make anything");
 }
 
-#[test]
-fn a_killed_server_starts_again_with_its_data() {
-    let place = Place::new();
+fn a_killed_server_starts_again_with_its_data(server: Server) {
+    let place = Place::of(server);
     let url = place.start();
     query(&url, "create table kept as select 42 as answer").unwrap();
     assert!(signal("-9", &place.postmaster()));
@@ -196,9 +95,8 @@ fn a_killed_server_starts_again_with_its_data() {
     assert_eq!(query(&again, "select answer from kept").unwrap(), "42");
 }
 
-#[test]
-fn a_lock_file_that_names_a_strangers_process_is_stale() {
-    let place = Place::new();
+fn a_lock_file_that_names_a_strangers_process_is_stale(server: Server) {
+    let place = Place::of(server);
     place.start();
     let lock_file = fs::read_to_string(place.data().join("postmaster.pid")).unwrap();
     place.run("stop");
@@ -226,10 +124,9 @@ fn a_lock_file_that_names_a_strangers_process_is_stale() {
     assert!(unharmed);
 }
 
-#[test]
-fn foreground_stops_its_server_on_a_signal() {
+fn foreground_stops_its_server_on_a_signal(server: Server) {
     for name in ["-INT", "-TERM"] {
-        let place = Place::new();
+        let place = Place::of(server);
         let (mut child, url) = place.start_foreground();
         assert_eq!(query(&url, "select 1").unwrap(), "1");
         assert!(signal(name, &child.id().to_string()));
@@ -239,9 +136,8 @@ fn foreground_stops_its_server_on_a_signal() {
     }
 }
 
-#[test]
-fn foreground_ends_with_its_server() {
-    let place = Place::new();
+fn foreground_ends_with_its_server(server: Server) {
+    let place = Place::of(server);
     let (mut child, _) = place.start_foreground();
     place.run("stop");
     assert_eq!(child.wait().unwrap().code(), Some(0));
@@ -250,9 +146,8 @@ fn foreground_ends_with_its_server() {
     assert_eq!(child.wait().unwrap().code(), Some(1));
 }
 
-#[test]
-fn a_start_that_fails_shows_the_servers_own_words() {
-    let place = Place::new();
+fn a_start_that_fails_shows_the_servers_own_words(server: Server) {
+    let place = Place::of(server);
     let output = place.command("start").args(["--set", "work_mem=plenty"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let error = stderr(&output);
@@ -261,9 +156,8 @@ fn a_start_that_fails_shows_the_servers_own_words() {
     place.start();
 }
 
-#[test]
-fn another_versions_cluster_is_refused() {
-    let place = Place::new();
+fn another_versions_cluster_is_refused(server: Server) {
+    let place = Place::of(server);
     place.start();
     place.run("stop");
     fs::write(place.data().join("PG_VERSION"), "9\n").unwrap();
@@ -272,9 +166,8 @@ fn another_versions_cluster_is_refused() {
     assert!(stderr(&output).contains("PostgreSQL 9"), "{}", stderr(&output));
 }
 
-#[test]
-fn a_path_too_long_for_a_socket_has_it_elsewhere() {
-    let mut place = Place::new();
+fn a_path_too_long_for_a_socket_has_it_elsewhere(server: Server) {
+    let mut place = Place::of(server);
     let inner = tempfile::Builder::new().prefix(&"long".repeat(25)).tempdir().unwrap();
     fs::set_permissions(inner.path(), Permissions::from_mode(0o755)).unwrap();
     place.directory = inner;
@@ -287,9 +180,8 @@ fn a_path_too_long_for_a_socket_has_it_elsewhere() {
     assert!(!sockets.exists());
 }
 
-#[test]
-fn an_ordinary_user_has_an_ordinary_server() {
-    let mut place = Place::new();
+fn an_ordinary_user_has_an_ordinary_server(server: Server) {
+    let mut place = Place::of(server);
     if !place.is_root() {
         // Then every test above was this one.
         return;
@@ -297,7 +189,7 @@ fn an_ordinary_user_has_an_ordinary_server() {
     let program = place.path("pgsluice");
     fs::copy(&place.program, &program).unwrap();
     fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
-    place.bin = Some(copy_installation(&place, 0o755));
+    place.bin = copy_installation(&place, 0o755);
     place.program = program;
     place.uid = Some(NOBODY);
     chown(place.directory.path(), Some(NOBODY), Some(NOBODY)).unwrap();
@@ -309,24 +201,22 @@ fn an_ordinary_user_has_an_ordinary_server() {
     }
 }
 
-#[test]
-fn root_runs_a_copy_of_programs_that_the_server_cannot_reach() {
-    let mut place = Place::new();
+fn root_runs_a_copy_of_programs_that_the_server_cannot_reach(server: Server) {
+    let mut place = Place::of(server);
     if !place.is_root() {
         return;
     }
-    place.bin = Some(copy_installation(&place, 0o700));
+    place.bin = copy_installation(&place, 0o700);
     let url = place.start();
     assert_eq!(query(&url, "select 1").unwrap(), "1");
-    let running = fs::read_link(format!("/proc/{}/exe", place.postmaster())).unwrap();
+    let running = place.programs();
     assert!(running.starts_with(place.path("home/binaries")), "{}", running.display());
     assert_ne!(fs::metadata(place.data()).unwrap().uid(), 0);
 }
 
 /// A copy of the installation that other tests use, in a directory of `mode`.
 fn copy_installation(place: &Place, mode: u32) -> PathBuf {
-    let bin = place.bin.clone().unwrap_or_else(|| running_bin(place));
-    let install = bin.parent().unwrap();
+    let install = place.bin.parent().unwrap();
     let target = place.path("venv");
     let name = install.parent().unwrap().file_name().unwrap();
     fs::create_dir_all(target.join(name)).unwrap();
@@ -341,13 +231,4 @@ fn copy_installation(place: &Place, mode: u32) -> PathBuf {
 
 fn copy(from: &Path, to: &Path) {
     assert!(Command::new("cp").arg("-rL").arg(from).arg(to).status().unwrap().success());
-}
-
-/// The programs' directory that pgsluice finds by itself.
-fn running_bin(place: &Place) -> PathBuf {
-    place.start();
-    let program = fs::read_link(format!("/proc/{}/exe", place.postmaster())).unwrap();
-    place.run("stop");
-    fs::remove_dir_all(place.path("server")).unwrap();
-    program.parent().unwrap().to_owned()
 }

@@ -10,84 +10,9 @@ mod stopped;
 mod swapped;
 mod trees;
 
-use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::failures::{Bench, Ended};
-use crate::server::{Server, on_each_server};
-
-on_each_server!(
-    crate::exchange::check,
-    [
-        hash_with_primary_keys,
-        range_with_gaps,
-        list_with_default,
-        three_levels,
-        leaves_with_dropped_columns,
-        hostile_names,
-        keys_that_the_server_evaluates,
-        rows_of_every_lane,
-        identity_of_the_root,
-        generated_columns,
-        partitions_that_are_made_first,
-        indexes,
-        constraints,
-        not_null_of_both,
-        options,
-        privileges,
-        default_privileges,
-        another_owner,
-        comments,
-        triggers,
-        statistics,
-        replica_identity,
-        temporal_keys,
-        constraints_that_are_not_valid,
-        every_column_of_the_catalogue,
-        event_triggers_that_change_new_tables,
-        leaves_that_get_obstacles_meanwhile,
-        estimates,
-        obstacles,
-        what_nobody_foresaw,
-        plain_tables,
-        tables_without_a_way_to_leaves,
-        leaves_that_are_not_empty,
-        leaves_beside_a_default_with_rows,
-        attach_reads_nothing,
-        more_leaves_than_locks,
-        rows_of_others_are_moved,
-        a_lock_is_waited_for,
-        a_lock_that_stays,
-        a_leaf_that_is_altered,
-        a_leaf_that_is_replaced,
-        a_row_that_is_refused,
-        a_key_that_is_there_twice,
-        a_foreign_key_that_fails,
-        another_exchange,
-        a_load_that_lost_its_lock,
-        a_signal,
-        killed_while_rows_go_in,
-        killed_while_indexes_are_built,
-        tables_that_only_look_like_leftovers,
-        users_without_privileges,
-    ]
-);
-
-type Test = fn(&Case);
-
-fn check(name: &str, server: Server) {
-    let case = Case { bench: Bench::new(server), server };
-    let tests = [
-        trees::TESTS,
-        carried::TESTS,
-        differing::TESTS,
-        refused::TESTS,
-        swapped::TESTS,
-        stopped::TESTS,
-    ];
-    let test = tests.into_iter().flatten().find(|(known, _)| *known == name);
-    test.unwrap_or_else(|| panic!("no test has the name {name}")).1(&case);
-}
+use crate::harness::{Bench, Ended, Server};
 
 /// A database with the table `t`.
 struct Case {
@@ -96,6 +21,10 @@ struct Case {
 }
 
 impl Case {
+    fn new(server: Server) -> Self {
+        Self { bench: Bench::new(server), server }
+    }
+
     fn run(&self, sql: &str) {
         self.bench.session.run(sql);
     }
@@ -122,12 +51,8 @@ impl Case {
     }
 
     fn dump_without(&self, tables: &str) -> String {
-        // Some come without; that of a newer server will do.
-        let newer = self.server.major()..=18;
-        let bins =
-            newer.filter_map(|major| std::env::var(format!("PGSLUICE_TEST_BIN_{major}")).ok());
-        let program = bins.map(|bin| Path::new(&bin).join("pg_dump")).find(|path| path.exists());
-        let mut command = Command::new(program.expect("a pg_dump"));
+        let program = std::env::var_os("PGSLUICE_TEST_PG_DUMP").expect("run by `make test`");
+        let mut command = Command::new(program);
         command
             .args(["--schema-only", "-N", "pgsluice", "-T", tables, "-d", &self.bench.url])
             .stdin(Stdio::null());

@@ -20,12 +20,9 @@ use tokio_postgres::types::{FromSql, ToSql, Type};
 use tokio_postgres::{Client, NoTls};
 
 use self::rows::{COLUMNS, Row};
-use crate::server::{Server, explain, on_each_server};
+use crate::harness::{Server, explain, on_each_server};
 
-on_each_server!(
-    crate::expressions::try_expressions,
-    [what_is_evaluated_natively_is_what_the_server_evaluates,]
-);
+on_each_server!([what_is_evaluated_natively_is_what_the_server_evaluates,]);
 
 /// The server's word on one row.
 enum Answer {
@@ -48,7 +45,7 @@ impl<'a> FromSql<'a> for Raw {
     }
 }
 
-fn try_expressions(_name: &str, server: Server) {
+fn what_is_evaluated_natively_is_what_the_server_evaluates(server: Server) {
     let scratch = server.scratch();
     let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(sweep(scratch.url(), server.major()));

@@ -1,46 +1,45 @@
 //! A standby that is promoted in the middle of a load. The ledger is replicated with the rows: whatever of
 //! them was lost, the load loads again, and nothing else.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use tempfile::TempDir;
+use crate::harness::{
+    Address, Bench, Place, Server, Session, free_port, on_each_server, wait_until,
+};
 
-use crate::failures::{Bench, program, wait_until};
-use crate::server::{Address, Session};
+on_each_server!([a_standby_that_lacks_rows_is_promoted, a_synchronous_standby_is_promoted,]);
 
 const ROWS: usize = 400_000;
 
 /// A primary, and a standby that streams from it.
 struct Pair {
-    place: TempDir,
+    place: Place,
     primary: String,
     standby: String,
 }
 
 impl Pair {
-    fn start() -> Self {
-        let place = tempfile::Builder::new().prefix("pgsluice-pair").tempdir().unwrap();
-        fs::set_permissions(place.path(), Permissions::from_mode(0o755)).unwrap();
-        let mut pair = Self { place, primary: String::new(), standby: String::new() };
-        pair.primary = pair.server("start");
+    fn start(server: Server) -> Self {
+        let place = Place::of(server);
+        let mut pair = Self { primary: place.start(), standby: String::new(), place };
         Session::open(&pair.primary).run(
             "CREATE TABLE t (id int, v text) PARTITION BY HASH (id);
              CREATE TABLE t0 PARTITION OF t FOR VALUES WITH (MODULUS 2, REMAINDER 0);
              CREATE TABLE t1 PARTITION OF t FOR VALUES WITH (MODULUS 2, REMAINDER 1)",
         );
-        let programs = pair.programs();
-        pair.server("stop");
-        let (from, to) = (pair.place.path().join("primary"), pair.place.path().join("standby"));
+        let programs = pair.place.programs();
+        pair.place.run("stop");
+        let (from, to) = (pair.place.path("server"), pair.place.path("standby"));
         assert!(Command::new("cp").arg("-a").args([&from, &to]).status().unwrap().success());
-        pair.primary = pair.server("start");
+        pair.primary = pair.place.start();
         let Address { port, password, .. } = Address::of(&pair.primary);
-        let data = pair.data("standby");
+        let data = pair.standby_data();
         fs::write(data.join("standby.signal"), "").unwrap();
         fs::write(
             data.join("postgresql.auto.conf"),
@@ -50,7 +49,7 @@ impl Pair {
             ),
         )
         .unwrap();
-        let own = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let own = free_port();
         pair.standby = pair.primary.replace(&format!(":{port}/"), &format!(":{own}/"));
         let options = format!("-p {own} -k '' -c listen_addresses=127.0.0.1");
         let log = data.join("standby.log");
@@ -62,38 +61,15 @@ impl Pair {
         pair
     }
 
-    fn data(&self, name: &str) -> PathBuf {
-        self.place.path().join(name).join("data")
-    }
-
-    /// Starts or stops the primary.
-    fn server(&self, verb: &str) -> String {
-        let mut command = program();
-        command.args(["server", verb, "--data"]).arg(self.place.path().join("primary"));
-        command.env("PGSLUICE_HOME", self.place.path().join("home"));
-        if verb == "start" {
-            let bin = std::env::var_os("PGSLUICE_TEST_BIN_18").expect("run by `make test`");
-            command.args(["--set", "fsync=off", "--set", "shared_buffers=32MB", "--bin"]).arg(bin);
-        }
-        String::from_utf8(command.output().unwrap().stdout).unwrap().trim().to_owned()
-    }
-
-    fn postmaster(&self, name: &str) -> String {
-        let file = self.data(name).join("postmaster.pid");
-        fs::read_to_string(file).unwrap().lines().next().unwrap().to_owned()
-    }
-
-    /// The directory of the programs that the primary runs, which its user may read.
-    fn programs(&self) -> PathBuf {
-        let server = fs::read_link(format!("/proc/{}/exe", self.postmaster("primary"))).unwrap();
-        server.parent().unwrap().to_owned()
+    fn standby_data(&self) -> PathBuf {
+        self.place.path("standby/data")
     }
 
     /// Of the standby, as the user that its files belong to.
     fn pg_ctl(&self, programs: &Path, arguments: &[&str]) {
-        let data = self.data("standby");
-        let owner = fs::metadata(self.data("primary")).unwrap();
-        let is_root = fs::metadata(self.place.path()).unwrap().uid() == 0;
+        let data = self.standby_data();
+        let owner = fs::metadata(self.place.data()).unwrap();
+        let is_root = self.place.is_root();
         if is_root {
             for file in ["standby.signal", "postgresql.auto.conf"].map(|name| data.join(name)) {
                 if file.exists() {
@@ -120,7 +96,7 @@ impl Pair {
 
     /// The primary dies, and the standby takes its place; how many rows it has then.
     fn fail_over(&self, programs: &Path) -> u64 {
-        let primary = self.postmaster("primary");
+        let primary = self.place.postmaster();
         assert!(Command::new("kill").args(["-QUIT", &primary]).status().unwrap().success());
         self.pg_ctl(programs, &["promote"]);
         count(&Session::open(&self.standby))
@@ -129,10 +105,9 @@ impl Pair {
 
 impl Drop for Pair {
     fn drop(&mut self) {
-        let standby = fs::read_to_string(self.data("standby").join("postmaster.pid"));
+        let standby = fs::read_to_string(self.standby_data().join("postmaster.pid"));
         let pid = standby.ok().and_then(|text| text.lines().next().map(str::to_owned));
         pid.iter().for_each(|pid| _ = Command::new("kill").args(["-QUIT", pid]).status());
-        self.server("stop");
     }
 }
 
@@ -141,8 +116,8 @@ fn count(session: &Session) -> u64 {
 }
 
 /// Loads while `before` is true of the primary, fails over, and compares.
-fn promoted(synchronous: bool, loses: bool) {
-    let pair = Pair::start();
+fn promoted(server: Server, synchronous: bool, loses: bool) {
+    let pair = Pair::start(server);
     let bench = Bench::of(&pair.primary);
     let all: String = (0..ROWS).map(|id| format!("{id},{:030}\n", id)).collect();
     bench.file("rows.csv", &all);
@@ -150,7 +125,7 @@ fn promoted(synchronous: bool, loses: bool) {
         bench.session.run("ALTER SYSTEM SET synchronous_standby_names = 'second'");
         bench.session.run("SELECT pg_reload_conf()");
     }
-    let programs = pair.programs();
+    let programs = pair.place.programs();
     let options =
         ["rows.csv", "-t", "t", "-j", "2", "--memory=1MB", "--load-id=night", "--wait=2min"];
     let load = bench.start_into(&pair.url(), options, Stdio::null());
@@ -175,12 +150,10 @@ fn promoted(synchronous: bool, loses: bool) {
     assert_eq!(now.rows(sums)[0], expected);
 }
 
-#[test]
-fn a_standby_that_lacks_rows_is_promoted() {
-    promoted(false, true);
+fn a_standby_that_lacks_rows_is_promoted(server: Server) {
+    promoted(server, false, true);
 }
 
-#[test]
-fn a_synchronous_standby_is_promoted() {
-    promoted(true, false);
+fn a_synchronous_standby_is_promoted(server: Server) {
+    promoted(server, true, false);
 }

@@ -17,8 +17,8 @@ use self::planned::{Database, Lane};
 use self::proofs::Proofs;
 use self::subjects::{Keys, Subject};
 use crate::expressions::list;
+use crate::harness::{Server, on_each_server};
 use crate::markdown::code;
-use crate::server::{Server, say};
 
 /// Set, it has the document written in place of compared.
 const WRITE: &str = "PGSLUICE_WRITE_LANES";
@@ -30,26 +30,13 @@ struct Line {
     proofs: Vec<String>,
 }
 
-/// What is built with ICU; the newest server that the tests bring is not.
-mod pg15 {
-    #[test]
-    fn the_document_says_what_is_planned_of_icu() {
-        if let Some(server) = crate::server::Server::to_try(15) {
-            super::check_icu(server);
-        }
-    }
-}
+on_each_server!([the_document_says_what_is_planned, the_document_says_what_is_planned_of_icu,]);
 
-mod pg18 {
-    #[test]
-    fn the_document_says_what_is_planned() {
-        if let Some(server) = crate::server::Server::to_try(18) {
-            super::check(server);
-        }
+fn the_document_says_what_is_planned(server: Server) {
+    if server.major() != 18 {
+        return server.skip("the document is of 18");
     }
-}
 
-fn check(server: Server) {
     // Its own collation is the builtin provider's, and the other's a language's.
     let mut bytewise = Database::new(server, None);
     let mut language = Database::new(server, Some("C.UTF-8"));
@@ -68,11 +55,15 @@ fn check(server: Server) {
     ]);
 }
 
-fn check_icu(server: Server) {
+/// Of what is built with ICU; the newest server that the tests bring is not.
+fn the_document_says_what_is_planned_of_icu(server: Server) {
+    if server.major() != 15 {
+        return server.skip("the document is of 15, as to ICU");
+    }
+
     let mut database = Database::new(server, Some("C.UTF-8"));
     if !subjects::has_icu(&database.session) {
-        say("skipped: docs/manual/routing.md: the server is built without ICU");
-        return;
+        return server.skip("the server is built without ICU");
     }
     let collations = subjects::of_icu(&mut database);
     let proofs = Proofs::of_icu(server, &mut database);

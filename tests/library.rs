@@ -7,10 +7,10 @@ use pgsluice::core::format::Format;
 use pgsluice::{Control, Header, Inputs, Job, Kind, Loader, Summary, Target};
 use tempfile::TempDir;
 
-use crate::server::{Scratch, Server, on_each_server};
+use crate::harness::{Scratch, Server, on_each_server};
 
 on_each_server!(
-    crate::library::check,
+    with super::Case::new,
     [a_file_is_loaded, an_error_is_read, a_handle_is_used_again, a_stop_comes_before_the_load,]
 );
 
@@ -92,15 +92,4 @@ fn a_stop_comes_before_the_load(case: &Case) {
     assert_eq!((stopped.kind(), case.rows()), (Kind::Interrupted, 0), "{stopped}");
     case.run(case.job("id,name\n1,a\n"), &control).expect("a summary");
     assert_eq!(case.rows(), 1);
-}
-
-fn check(name: &str, server: Server) {
-    let test = match name {
-        "a_file_is_loaded" => a_file_is_loaded,
-        "an_error_is_read" => an_error_is_read,
-        "a_handle_is_used_again" => a_handle_is_used_again,
-        "a_stop_comes_before_the_load" => a_stop_comes_before_the_load,
-        _ => unreachable!("a test with this name"),
-    };
-    test(&Case::new(server));
 }

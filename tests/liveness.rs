@@ -4,34 +4,21 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use crate::failures::{Bench, Running, WAITS, rows, wait_until};
-use crate::proxy::{Mode, Proxy};
-use crate::server::{Address, Server, on_each_server};
+use crate::harness::{
+    Address, Bench, Mode, Proxy, Running, Server, WAITS, on_each_server, rows, wait_until,
+};
 
-on_each_server!(
-    crate::liveness::check,
-    [
-        time_outs_of_a_role,
-        a_killed_load_waits_for_nothing,
-        both_sides_ask_whether_the_other_lives,
-        what_is_swallowed_is_sent_again,
-    ]
-);
-
-fn check(name: &str, server: Server) {
-    let bench = Bench::with_table(server);
-    match name {
-        "time_outs_of_a_role" => time_outs_of_a_role(&bench, server),
-        // The server has looked for its client since version 14.
-        "a_killed_load_waits_for_nothing" if server.major() < 14 => {}
-        "a_killed_load_waits_for_nothing" => a_killed_load_waits_for_nothing(&bench),
-        "both_sides_ask_whether_the_other_lives" => both_sides_ask_whether_the_other_lives(&bench),
-        _ => what_is_swallowed_is_sent_again(&bench),
-    }
-}
+on_each_server!([
+    time_outs_of_a_role,
+    a_killed_load_waits_for_nothing,
+    both_sides_ask_whether_the_other_lives,
+    what_is_swallowed_is_sent_again,
+    a_server_that_is_busy_is_waited_for,
+]);
 
 /// Each is shorter than the input takes to come.
-fn time_outs_of_a_role(bench: &Bench, server: Server) {
+fn time_outs_of_a_role(server: Server) {
+    let bench = &Bench::with_table(server);
     let role = format!("hasty_{}", bench.value("SELECT current_database()"));
     let time_outs = [
         (13, "statement_timeout"),
@@ -84,15 +71,18 @@ fn time_outs_of_a_role(bench: &Bench, server: Server) {
 }
 
 /// A session that waits for a lock does not look at its connection of itself.
-fn a_killed_load_waits_for_nothing(bench: &Bench) {
+fn a_killed_load_waits_for_nothing(server: Server) {
+    if server.lacks(14, "client_connection_check_interval") {
+        return;
+    }
+    let bench = &Bench::with_table(server);
     bench.file("rows.csv", rows(3000, 10));
     let other = bench.other();
     other.run("BEGIN; LOCK TABLE t IN SHARE MODE");
     let options = ["rows.csv", "-t", "t", "--load-id", "l", "--json", "-q"];
-    let mut load = bench.start(options, Stdio::null());
+    let load = bench.start(options, Stdio::null());
     wait_until("the lock is waited for", || bench.count(WAITS) > 0);
-    load.child.kill().unwrap();
-    assert_eq!(load.ended().status.code(), None);
+    assert_eq!(load.kill().status.code(), None);
     wait_until("the end of its sessions", || bench.count(WAITS) == 0);
     other.run("COMMIT");
     assert_eq!(bench.load(options).summary()["rows_loaded"], 3000);
@@ -110,7 +100,8 @@ fn is_asked_after(own: u16, other: u16) -> bool {
     })
 }
 
-fn both_sides_ask_whether_the_other_lives(bench: &Bench) {
+fn both_sides_ask_whether_the_other_lives(server: Server) {
+    let bench = &Bench::with_table(server);
     let options = ["-", "-t", "t", "--format=csv", "-j1", "--no-ledger", "-q"];
     let mut load = bench.start(options, Stdio::piped());
     load.feed(&rows(120_000, 100));
@@ -126,7 +117,8 @@ fn both_sides_ask_whether_the_other_lives(bench: &Bench) {
 }
 
 /// The network takes all that is sent, and brings nothing.
-fn what_is_swallowed_is_sent_again(bench: &Bench) {
+fn what_is_swallowed_is_sent_again(server: Server) {
+    let bench = &Bench::with_table(server);
     bench.file("rows.csv", rows(60_000, 100));
     let proxy = Proxy::before(&bench.url);
     let options = ["rows.csv", "-t", "t", "--load-id", "l", "-j2", "--memory=1MiB", "--json", "-q"];
@@ -142,9 +134,8 @@ fn what_is_swallowed_is_sent_again(bench: &Bench) {
 }
 
 /// A server that takes no more rows for longer than it may be silent is not gone.
-#[test]
-fn a_server_that_is_busy_is_waited_for() {
-    let bench = Bench::with_table(Server::PG18);
+fn a_server_that_is_busy_is_waited_for(server: Server) {
+    let bench = Bench::with_table(server);
     bench.session.run(
         "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$
          BEGIN IF NEW.v = 'wait' THEN PERFORM pg_sleep(35); END IF; RETURN NEW; END $$;

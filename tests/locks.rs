@@ -5,41 +5,24 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::failures::{Bench, WAITS, rows, wait_until};
-use crate::server::{Server, on_each_server};
+use crate::harness::{Bench, Server, WAITS, on_each_server, rows, wait_until};
 
-on_each_server!(
-    crate::locks::check,
-    [
-        who_holds_a_lock_is_said,
-        a_lock_timeout_names_the_holder,
-        a_lock_timeout_of_the_swap,
-        a_lock_timeout_of_new_partitions,
-        what_is_in_is_resumed,
-        a_slot_that_is_behind,
-        a_user_who_does_not_see_replicas,
-        fewer_connections_than_jobs,
-        fewer_locks_than_an_atomic_load_may_need,
-    ]
-);
+on_each_server!(with super::table, [
+    who_holds_a_lock_is_said,
+    a_lock_timeout_names_the_holder,
+    a_lock_timeout_of_the_swap,
+    a_lock_timeout_of_new_partitions,
+    what_is_in_is_resumed,
+    a_slot_that_is_behind,
+    a_user_who_does_not_see_replicas,
+    fewer_connections_than_jobs,
+    fewer_locks_than_an_atomic_load_may_need,
+]);
 
-fn check(name: &str, server: Server) {
+fn table(server: Server) -> Bench {
     let bench = Bench::with_table(server);
     bench.file("rows.csv", rows(1000, 10));
-    match name {
-        "who_holds_a_lock_is_said" => who_holds_a_lock_is_said(&bench),
-        "a_lock_timeout_names_the_holder" => a_lock_timeout_names_the_holder(&bench),
-        "a_lock_timeout_of_the_swap" => a_lock_timeout_of_the_swap(&bench),
-        "a_lock_timeout_of_new_partitions" => a_lock_timeout_of_new_partitions(&bench),
-        "what_is_in_is_resumed" => what_is_in_is_resumed(&bench),
-        "a_slot_that_is_behind" => a_slot_that_is_behind(&bench),
-        "a_user_who_does_not_see_replicas" => a_user_who_does_not_see_replicas(&bench),
-        "fewer_connections_than_jobs" => fewer_connections_than_jobs(&bench),
-        "fewer_locks_than_an_atomic_load_may_need" => {
-            fewer_locks_than_an_atomic_load_may_need(&bench);
-        }
-        _ => panic!("no test has the name {name}"),
-    }
+    bench
 }
 
 const LOCK: &str =

@@ -4,11 +4,10 @@
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::failures::{Bench, Ended, Running, program};
-use crate::server::{Server, on_each_server};
+use crate::harness::{Bench, Ended, Running, Server, on_each_server, program};
 
 on_each_server!(
-    crate::names::check,
+    each crate::names::check,
     [
         load,
         load_of_a_handful,

@@ -7,14 +7,14 @@
 mod trial;
 
 use self::trial::Trial;
-use crate::server::{Server, on_each_server, say};
-use crate::trees::{self, Case, Expect};
+use crate::harness::trees::{self, Case, Expect};
+use crate::harness::{Server, on_each_server};
 
 /// Names the folders of `tests/trees/`, in order, and makes a test of each on each server.
 macro_rules! cases {
     ($($name:ident,)*) => {
         const NAMES: &[&str] = &[$(stringify!($name)),*];
-        on_each_server!(crate::oracle::check, [$($name,)*]);
+        on_each_server!(each crate::oracle::check, [$($name,)*]);
     };
 }
 
@@ -251,8 +251,7 @@ fn check(name: &str, server: Server) {
     let scratch = server.scratch_with(case.database_collation.as_deref());
     let judge = scratch.session();
     if let Some(why) = case.skipped(server, &judge) {
-        say(&format!("skipped on {}: {name}: {why}", server.major()));
-        return;
+        return server.skip(why);
     }
     let trial = Trial::prepare(&case, scratch, judge);
     match &case.expect {

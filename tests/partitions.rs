@@ -5,9 +5,19 @@ use std::path::PathBuf;
 
 use tempfile::TempDir;
 
-use crate::command::run;
-use crate::loader::Outcome;
-use crate::server::{Scratch, Server, Session};
+use crate::harness::{Outcome, Scratch, Server, Session, on_each_server, run};
+
+on_each_server!([
+    containers,
+    lists,
+    months_with_hashes_below,
+    numbers_and_steps,
+    ends_of_types,
+    says_what_cannot_be_made,
+    standard_input_is_read_once,
+    the_plan_can_be_run,
+    times,
+]);
 
 struct Case {
     scratch: Scratch,
@@ -269,23 +279,4 @@ fn standard_input_is_read_once(server: Server) {
     assert!(load.stderr.contains("reads the input twice"), "{}", load.stderr);
     let plan = run(&[&["plan", "--full"], &arguments[..]].concat(), Some(&case.file));
     assert!(plan.stdout.contains("missing  public.t_2024_02: 1 row\n"), "{}", plan.stdout);
-}
-
-macro_rules! on_each_server {
-    ($($name:ident,)*) => {
-        mod pg15 { $(#[test] fn $name() { super::$name(super::Server::PG15); })* }
-        mod pg18 { $(#[test] fn $name() { super::$name(super::Server::PG18); })* }
-    };
-}
-
-on_each_server! {
-    containers,
-    lists,
-    months_with_hashes_below,
-    numbers_and_steps,
-    ends_of_types,
-    says_what_cannot_be_made,
-    standard_input_is_read_once,
-    the_plan_can_be_run,
-    times,
 }

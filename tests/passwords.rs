@@ -8,10 +8,14 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use tempfile::TempDir;
+use crate::harness::{Address, Bench, Ended, Place, Running, Server, on_each_server, program};
 
-use crate::failures::{Bench, Ended, Running, program};
-use crate::server::{Address, Server};
+on_each_server!([
+    the_embedded_server_is_started,
+    the_server_refuses_it,
+    the_connection_is_not_encrypted,
+    all_goes_well,
+]);
 
 /// Stands for a password wherever one may be given.
 const MARK: &str = "gEh3im-7f3a";
@@ -61,9 +65,8 @@ fn fails(conninfo: &str, environment: &[(&str, &str)], message: &str) {
     }
 }
 
-#[test]
-fn the_server_refuses_it() {
-    let bench = Bench::with_table(Server::PG18);
+fn the_server_refuses_it(server: Server) {
+    let bench = Bench::with_table(server);
     let Address { host, port, database, user, password } = Address::of(&bench.url);
     let wrong = "password authentication failed";
     fails(&bench.url.replace(&password, MARK), &[], wrong);
@@ -100,9 +103,8 @@ fn there_is_no_server() {
     fails("dbname=d user=u", &environment, "Connection refused");
 }
 
-#[test]
-fn the_connection_is_not_encrypted() {
-    let bench = Bench::with_table(Server::PG18);
+fn the_connection_is_not_encrypted(server: Server) {
+    let bench = Bench::with_table(server);
     let password = Address::of(&bench.url).password;
     let url = bench.url.replace(&password, MARK);
     fails(&format!("{url}?sslmode=require"), &[], "SSL");
@@ -161,9 +163,8 @@ fn the_command_line_is_wrong() {
     }
 }
 
-#[test]
-fn all_goes_well() {
-    let bench = Bench::with_table(Server::PG18);
+fn all_goes_well(server: Server) {
+    let bench = Bench::with_table(server);
     let password = Address::of(&bench.url).password;
     for ended in everything(&bench.url, &[]) {
         assert!(
@@ -174,22 +175,10 @@ fn all_goes_well() {
 }
 
 /// While the server is made, started and stopped nobody sees its password in `ps`, and its log has none.
-#[test]
-fn the_embedded_server_is_started() {
-    let place = tempfile::Builder::new().prefix("pgsluice-test").tempdir().unwrap();
-    fs::set_permissions(place.path(), Permissions::from_mode(0o755)).unwrap();
-    let server = |verb: &str| {
-        let mut command = program();
-        command.args(["server", verb, "--data"]).arg(place.path().join("server"));
-        command.env("PGSLUICE_HOME", place.path().join("home")).stdin(Stdio::null());
-        if verb == "start" {
-            let bin = std::env::var_os("PGSLUICE_TEST_BIN_18").expect("run by `make test`");
-            command.args(["--set", "fsync=off", "--set", "shared_buffers=16MB", "--bin"]).arg(bin);
-        }
-        command
-    };
-    let mut started =
-        server("start").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+fn the_embedded_server_is_started(server: Server) {
+    let place = Place::of(server);
+    let mut start = place.command("start");
+    let mut started = start.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut seen = BTreeSet::new();
     while started.try_wait().unwrap().is_none() {
         seen.extend(arguments());
@@ -202,7 +191,7 @@ fn the_embedded_server_is_started() {
     assert!(seen.iter().any(|line| line.contains("initdb")), "the making was seen: {seen:?}");
     assert!(seen.iter().all(|line| !line.contains(&password)), "{seen:?}");
     assert!(!String::from_utf8_lossy(&output.stderr).contains(&password));
-    let stopped = server("stop").output().unwrap();
+    let stopped = place.run("stop");
     assert!(stopped.status.success(), "{stopped:?}");
     let holders = holders(&place, &password);
     assert_eq!(holders, ["server/password"], "files that hold it");
@@ -218,10 +207,10 @@ fn arguments() -> impl Iterator<Item = String> {
 }
 
 /// The files below `place` that hold `text`.
-fn holders(place: &TempDir, text: &str) -> Vec<String> {
+fn holders(place: &Place, text: &str) -> Vec<String> {
     let mut grep = Command::new("grep");
     grep.args(["--recursive", "--files-with-matches", "--fixed-strings", text, "."]);
-    let found = grep.current_dir(place.path()).output().unwrap().stdout;
+    let found = grep.current_dir(place.path("")).output().unwrap().stdout;
     let found = String::from_utf8(found).unwrap();
     found.lines().map(|line| line.trim_start_matches("./").to_owned()).collect()
 }

@@ -6,11 +6,11 @@ use std::process::Command;
 
 use pgsluice::error::policy::{Policy, decided};
 
-use crate::server::{Server, on_each_server};
+use crate::harness::{Server, on_each_server};
 
-on_each_server!(crate::policy::check, [every_sqlstate_is_decided,]);
+on_each_server!([every_sqlstate_is_decided,]);
 
-fn check(_: &str, server: Server) {
+fn every_sqlstate_is_decided(server: Server) {
     let codes = codes(server);
     assert!(codes.len() > 200, "{codes:?}");
     let undecided: Vec<&String> = codes.iter().filter(|code| decided(code).is_none()).collect();
@@ -23,8 +23,7 @@ fn check(_: &str, server: Server) {
 
 /// The codes of the server's own list, which it comes with.
 fn codes(server: Server) -> Vec<String> {
-    let bin = std::env::var(format!("PGSLUICE_TEST_BIN_{}", server.major())).unwrap();
-    let bin = PathBuf::from(bin);
+    let bin = server.bin();
     let config = Command::new(bin.join("pg_config")).arg("--sharedir").output();
     let told = config.map(|output| String::from_utf8(output.stdout).unwrap().trim().to_owned());
     let beside = ["../share", "../share/postgresql"].map(|folder| bin.join(folder));

@@ -1,18 +1,23 @@
 //! Poolers: one that hands sessions out by the transaction is refused by name before it does harm; one that
 //! does by the session is as good as the server itself. The pooler is pgbouncer.
 
-mod pool;
-
 use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use self::pool::Pool;
-use crate::embedded::Place;
-use crate::failures::{
-    Bench, Ended, Running, WAITS, on_both, program, rows, wait_until, wait_within,
+use crate::harness::{
+    Bench, Ended, Place, Pool, Running, Server, Session, WAITS, on_each_server, program, rows,
+    wait_until, wait_within,
 };
-use crate::server::{Server, Session};
+
+on_each_server!([
+    a_crash_behind_a_pool_is_no_success,
+    a_pool_by_the_transaction_is_refused_before_a_row_is_sent,
+    a_session_that_changes_hands_is_refused_at_its_next_transaction,
+    a_pool_by_the_session_is_as_good_as_the_server,
+    a_load_through_a_pool_by_the_session_goes_on_where_it_was_killed,
+    what_a_load_waits_for_is_cancelled_through_a_pool,
+]);
 
 const REFUSED: &str =
     "error: the connection goes through a pooler in transaction mode (SQLSTATE 0A000)";
@@ -65,38 +70,36 @@ fn left_behind(bench: &Bench, pool: &Pool, size: usize) -> Vec<String> {
     left
 }
 
-#[test]
-fn a_pool_by_the_transaction_is_refused_before_a_row_is_sent() {
-    on_both(|bench| {
-        with_files(bench);
-        for size in [1, 2, 20] {
-            let pool = Pool::before(&bench.url, "transaction", size);
-            for options in LOADS {
-                let ended = bench.load_into(&pool.url(), [options, &["-t", "t"]].concat());
-                let parts =
-                    [REFUSED, "\nDETAIL:  ", "server's process ", "\nHINT:  Connect to the server"];
-                ended.fails(1, &parts);
-                assert_eq!(bench.count("t"), 0, "{options:?}");
-            }
-            // They too set what they rely on, and `verify` has a temporary table.
-            for command in [
-                &["plan", "rows.csv", "-t", "t"][..],
-                &["verify", "rows.csv", "-t", "t"],
-                &["tree", "-t", "t"],
-                &["ledger", "list"],
-            ] {
-                run(bench, &pool.url(), command).fails(1, &[REFUSED]);
-            }
-            assert_eq!(left_behind(bench, &pool, size.min(3)), [""; 0], "{size}");
-            assert_eq!(bench.value("SELECT to_regnamespace('pgsluice') IS NULL"), "t");
+fn a_pool_by_the_transaction_is_refused_before_a_row_is_sent(server: Server) {
+    let bench = &Bench::new(server);
+    with_files(bench);
+    for size in [1, 2, 20] {
+        let pool = Pool::before(&bench.url, "transaction", size);
+        for options in LOADS {
+            let ended = bench.load_into(&pool.url(), [options, &["-t", "t"]].concat());
+            let parts =
+                [REFUSED, "\nDETAIL:  ", "server's process ", "\nHINT:  Connect to the server"];
+            ended.fails(1, &parts);
+            assert_eq!(bench.count("t"), 0, "{options:?}");
         }
-    });
+        // They too set what they rely on, and `verify` has a temporary table.
+        for command in [
+            &["plan", "rows.csv", "-t", "t"][..],
+            &["verify", "rows.csv", "-t", "t"],
+            &["tree", "-t", "t"],
+            &["ledger", "list"],
+        ] {
+            run(bench, &pool.url(), command).fails(1, &[REFUSED]);
+        }
+        assert_eq!(left_behind(bench, &pool, size.min(3)), [""; 0], "{size}");
+        assert_eq!(bench.value("SELECT to_regnamespace('pgsluice') IS NULL"), "t");
+    }
 }
 
 /// The server crashes when all rows are sent. The pool hands out sessions by `mode` until rows are in, if they
 /// come in at all, and by the transaction then.
-fn crash_behind(mode: &str, options: &[&str]) {
-    let place = Place::of(Server::PG18);
+fn crash_behind(server: Server, mode: &str, options: &[&str]) {
+    let place = Place::of(server);
     let mut bench = Bench::of(&place.start());
     // Nobody else writes what was not waited for.
     bench.session.run("ALTER SYSTEM SET wal_writer_delay = '10s'");
@@ -132,111 +135,100 @@ fn wait_for(bench: &Bench, load: &mut Running, rows: u64) {
     wait_within(PATIENCE, "rows", || bench.count("t") >= rows || has_ended());
 }
 
-#[test]
-fn a_crash_behind_a_pool_is_no_success() {
+fn a_crash_behind_a_pool_is_no_success(server: Server) {
     for options in [&["--no-ledger", "--wire=text"][..], &["--no-ledger"], &[]] {
-        crash_behind("transaction", options);
-        crash_behind("session", options);
+        crash_behind(server, "transaction", options);
+        crash_behind(server, "session", options);
     }
 }
 
-#[test]
-fn a_session_that_changes_hands_is_refused_at_its_next_transaction() {
-    on_both(|bench| {
-        bench.make_table();
-        let pool = Pool::before(&bench.url, "session", 20);
-        let options = ["-", "-t", "t", "--format=csv", "-j1", "--no-ledger", "--wire=text"];
-        let mut load = bench.start_into(&pool.url(), options, Stdio::piped());
-        load.feed(&rows(120_000, 100));
-        wait_until("rows", || bench.count("t") > 0);
-        let of_load = "SELECT pid FROM pg_stat_activity
-                       WHERE datname = current_database() AND application_name = 'pgsluice'";
-        let of_load = bench.value(of_load);
-        pool.set_mode("transaction");
-        load.feed(&rows(120_000, 100));
-        // Another client takes what the load had, and keeps it.
-        let other = Session::open(&pool.url());
-        wait_until("the session is taken", || {
-            other.run("BEGIN");
-            let has_taken =
-                other.rows("SELECT pg_backend_pid()")[0][0].as_deref() == Some(&of_load);
-            if !has_taken {
-                other.run("COMMIT");
-            }
-            has_taken
-        });
-        load.feed(&rows(120_000, 100));
-        drop(load.child.stdin.take());
-        let ended = load.ended();
-        ended.fails(1, &[REFUSED, "\nDETAIL:  "]);
-        assert_eq!(ended.committed(), bench.count("t"));
-        other.run("COMMIT");
-    });
-}
-
-#[test]
-fn a_pool_by_the_session_is_as_good_as_the_server() {
-    on_both(|bench| {
-        with_files(bench);
-        for size in [8, 20] {
-            let pool = Pool::before(&bench.url, "session", size);
-            for options in LOADS {
-                bench.session.run("TRUNCATE t");
-                for name in ["rejected", "rejected.log"] {
-                    let _ = fs::remove_file(bench.path(name));
-                }
-                let rows_in = if options[0] == "few.csv" { 20 } else { ROWS };
-                let status = if options[0] == "bad.csv" { 3 } else { 0 };
-                let arguments = [&["-t", "t", "--json", "-q"], options].concat();
-                let ended = bench.load_into(&pool.url(), arguments);
-                assert_eq!(ended.summary_of(status)["rows_loaded"], rows_in, "{options:?}");
-                assert_eq!(bench.count("t"), rows_in, "{options:?}");
-            }
-            bench.session.run("TRUNCATE t");
-            bench.load_into(&pool.url(), ["rows.csv", "-t", "t", "-q"]);
-            let verified = run(bench, &pool.url(), &["verify", "rows.csv", "-t", "t"]);
-            assert_eq!(verified.status.code(), Some(0), "{verified:?}");
-            assert_eq!(left_behind(bench, &pool, 1), [""; 0], "{size}");
+fn a_session_that_changes_hands_is_refused_at_its_next_transaction(server: Server) {
+    let bench = &Bench::new(server);
+    bench.make_table();
+    let pool = Pool::before(&bench.url, "session", 20);
+    let options = ["-", "-t", "t", "--format=csv", "-j1", "--no-ledger", "--wire=text"];
+    let mut load = bench.start_into(&pool.url(), options, Stdio::piped());
+    load.feed(&rows(120_000, 100));
+    wait_until("rows", || bench.count("t") > 0);
+    let of_load = "SELECT pid FROM pg_stat_activity
+                   WHERE datname = current_database() AND application_name = 'pgsluice'";
+    let of_load = bench.value(of_load);
+    pool.set_mode("transaction");
+    load.feed(&rows(120_000, 100));
+    // Another client takes what the load had, and keeps it.
+    let other = Session::open(&pool.url());
+    wait_until("the session is taken", || {
+        other.run("BEGIN");
+        let has_taken = other.rows("SELECT pg_backend_pid()")[0][0].as_deref() == Some(&of_load);
+        if !has_taken {
+            other.run("COMMIT");
         }
+        has_taken
     });
+    load.feed(&rows(120_000, 100));
+    drop(load.child.stdin.take());
+    let ended = load.ended();
+    ended.fails(1, &[REFUSED, "\nDETAIL:  "]);
+    assert_eq!(ended.committed(), bench.count("t"));
+    other.run("COMMIT");
 }
 
-#[test]
-fn a_load_through_a_pool_by_the_session_goes_on_where_it_was_killed() {
-    on_both(|bench| {
-        bench.make_table();
-        bench.file("rows.csv", rows(60_000, 10));
-        let pool = Pool::before(&bench.url, "session", 20);
-        for options in [&[][..], &["--atomic", "-j2"], &["--exchange"]] {
+fn a_pool_by_the_session_is_as_good_as_the_server(server: Server) {
+    let bench = &Bench::new(server);
+    with_files(bench);
+    for size in [8, 20] {
+        let pool = Pool::before(&bench.url, "session", size);
+        for options in LOADS {
             bench.session.run("TRUNCATE t");
-            let id = format!("load {}", options.concat());
-            let all =
-                [&["rows.csv", "-t", "t", "--load-id", &id, "-q", "--json"], options].concat();
-            let mut killed = Command::new(env!("CARGO_BIN_EXE_pgsluice"));
-            killed.args(["load", "-d", &pool.url()]).args(&all).stdin(Stdio::null());
-            killed.env("PGSLUICE_FAILPOINT", "payload::sent:3").current_dir(bench.folder.path());
-            assert_eq!(Running::start(&mut killed).ended().status.code(), None, "{options:?}");
-            let ended = bench.load_into(&pool.url(), all);
-            assert_eq!(ended.status.code(), Some(0), "{options:?}: {ended:?}");
-            assert_eq!(bench.count("t"), 60_000, "{options:?}");
+            for name in ["rejected", "rejected.log"] {
+                let _ = fs::remove_file(bench.path(name));
+            }
+            let rows_in = if options[0] == "few.csv" { 20 } else { ROWS };
+            let status = if options[0] == "bad.csv" { 3 } else { 0 };
+            let arguments = [&["-t", "t", "--json", "-q"], options].concat();
+            let ended = bench.load_into(&pool.url(), arguments);
+            assert_eq!(ended.summary_of(status)["rows_loaded"], rows_in, "{options:?}");
+            assert_eq!(bench.count("t"), rows_in, "{options:?}");
         }
-    });
+        bench.session.run("TRUNCATE t");
+        bench.load_into(&pool.url(), ["rows.csv", "-t", "t", "-q"]);
+        let verified = run(bench, &pool.url(), &["verify", "rows.csv", "-t", "t"]);
+        assert_eq!(verified.status.code(), Some(0), "{verified:?}");
+        assert_eq!(left_behind(bench, &pool, 1), [""; 0], "{size}");
+    }
 }
 
-#[test]
-fn what_a_load_waits_for_is_cancelled_through_a_pool() {
-    on_both(|bench| {
-        bench.make_table();
-        bench.file("rows.csv", rows(3000, 10));
-        let pool = Pool::before(&bench.url, "session", 20);
-        let other = bench.other();
-        other.run("BEGIN; LOCK TABLE t IN ACCESS EXCLUSIVE MODE");
-        let load = bench.start_into(&pool.url(), ["rows.csv", "-t", "t"], Stdio::null());
-        wait_until("the lock is waited for", || bench.count(WAITS) > 0);
-        load.signal("-INT");
-        load.ended().fails(130, &["interrupted"]);
-        // A pool may drop the request with the connection that brought it; the server looks for its client then.
-        wait_until("the statement is cancelled", || bench.count(WAITS) == 0);
-        other.run("ROLLBACK");
-    });
+fn a_load_through_a_pool_by_the_session_goes_on_where_it_was_killed(server: Server) {
+    let bench = &Bench::new(server);
+    bench.make_table();
+    bench.file("rows.csv", rows(60_000, 10));
+    let pool = Pool::before(&bench.url, "session", 20);
+    for options in [&[][..], &["--atomic", "-j2"], &["--exchange"]] {
+        bench.session.run("TRUNCATE t");
+        let id = format!("load {}", options.concat());
+        let all = [&["rows.csv", "-t", "t", "--load-id", &id, "-q", "--json"], options].concat();
+        let mut killed = Command::new(env!("CARGO_BIN_EXE_pgsluice"));
+        killed.args(["load", "-d", &pool.url()]).args(&all).stdin(Stdio::null());
+        killed.env("PGSLUICE_FAILPOINT", "payload::sent:3").current_dir(bench.folder.path());
+        assert_eq!(Running::start(&mut killed).ended().status.code(), None, "{options:?}");
+        let ended = bench.load_into(&pool.url(), all);
+        assert_eq!(ended.status.code(), Some(0), "{options:?}: {ended:?}");
+        assert_eq!(bench.count("t"), 60_000, "{options:?}");
+    }
+}
+
+fn what_a_load_waits_for_is_cancelled_through_a_pool(server: Server) {
+    let bench = &Bench::new(server);
+    bench.make_table();
+    bench.file("rows.csv", rows(3000, 10));
+    let pool = Pool::before(&bench.url, "session", 20);
+    let other = bench.other();
+    other.run("BEGIN; LOCK TABLE t IN ACCESS EXCLUSIVE MODE");
+    let load = bench.start_into(&pool.url(), ["rows.csv", "-t", "t"], Stdio::null());
+    wait_until("the lock is waited for", || bench.count(WAITS) > 0);
+    load.signal("-INT");
+    load.ended().fails(130, &["interrupted"]);
+    // A pool may drop the request with the connection that brought it; the server looks for its client then.
+    wait_until("the statement is cancelled", || bench.count(WAITS) == 0);
+    other.run("ROLLBACK");
 }

@@ -8,12 +8,12 @@ use proptest::test_runner::TestRunner;
 
 use crate::expressions::list;
 use crate::expressions::rows::COLUMNS;
+use crate::harness::trees::{Case, names};
+use crate::harness::{Scratch, Server, Session, on_each_server};
 use crate::random::tree::trees;
 use crate::random::values::TYPES;
-use crate::server::{Scratch, Server, Session, on_each_server};
-use crate::trees::{Case, names};
 
-on_each_server!(crate::qualified::check, [expressions, cases, random_trees,]);
+on_each_server!(each crate::qualified::check, [expressions, cases, random_trees,]);
 
 /// Random trees that are looked at.
 const RANDOM_TREES: usize = 60;

@@ -22,17 +22,17 @@ use tempfile::TempDir;
 use self::input::{Dialect, dialects};
 use self::tree::{Tree, trees};
 use self::values::{CHOICES, Field, Spelling, TYPES};
-use crate::loader::{Lanes, Load, Outcome};
-use crate::placement::Placement;
-use crate::server::{Scratch, Server, Session, explain, on_each_server};
+use crate::harness::{
+    Lanes, Load, Outcome, Placement, Scratch, Server, Session, explain, on_each_server,
+};
 
 const CASES: u32 = 100;
 const REGRESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/random.regressions");
 const NOTES: &[&str] = &["", "x", "two\nlines", "a,b;c|d", "\"", "\\", "tab\t", "é", "NIL"];
 
-on_each_server!(crate::random::try_trees, [random_trees,]);
+on_each_server!([random_trees,]);
 
-fn try_trees(_name: &str, server: Server) {
+fn random_trees(server: Server) {
     let set = |name| std::env::var_os(name).is_some();
     let mut config = Config {
         failure_persistence: Some(Box::new(FileFailurePersistence::Direct(REGRESSIONS))),

@@ -5,8 +5,17 @@ use std::process::Stdio;
 
 use pgsluice::testing::fault::NAMES;
 
-use crate::failures::{Bench, Ended, Running, on_both, program, rows};
-use crate::server::Server;
+use crate::harness::{Bench, Ended, Running, Server, on_each_server, program, rows};
+
+on_each_server!([
+    rows_that_go_astray_fail_the_load,
+    the_tables_are_named,
+    what_does_not_add_up_is_not_swapped_in,
+    a_load_that_sends_nothing_adds_up_as_well,
+    a_load_that_does_not_add_up_is_not_finished,
+    receipts_that_claim_too_much_are_noticed,
+    rows_that_a_trigger_drops_add_up,
+]);
 
 /// Rows of the input, of several payloads whatever the options.
 const ROWS: usize = 20_000;
@@ -44,9 +53,8 @@ fn load(bench: &Bench, flaw: &str, options: &[&str]) -> Ended {
     Running::start(load.stdin(Stdio::null())).ended()
 }
 
-#[test]
-fn rows_that_go_astray_fail_the_load() {
-    let bench = &Bench::new(Server::PG18);
+fn rows_that_go_astray_fail_the_load(server: Server) {
+    let bench = &Bench::new(server);
     make(bench);
     for (name, options) in NAMES.into_iter().flat_map(|name| OPTIONS.map(|it| (name, it))) {
         bench.session.run("TRUNCATE t");
@@ -63,109 +71,96 @@ fn rows_that_go_astray_fail_the_load() {
     }
 }
 
-#[test]
-fn the_tables_are_named() {
-    on_both(|bench| {
-        make(bench);
-        let ended = load(bench, "payload::misplaced", &["-j1"]);
-        // No row is missing in all: what one table has too few another has too many.
-        let lines: Vec<&str> =
-            ended.stderr.lines().filter(|line| line.contains("Table public.t")).collect();
-        let [one, other] = lines[..] else { panic!("{ended:?}") };
-        let rows = |line: &str| -> Vec<i64> {
-            line.split(' ').filter_map(|word| word.parse().ok()).collect()
-        };
-        let [routed, sent] = rows(one)[..] else { panic!("{ended:?}") };
-        let [next_routed, next_sent] = rows(other)[..] else { panic!("{ended:?}") };
-        assert!(sent != routed && sent - routed == next_routed - next_sent, "{ended:?}");
-        assert!(one.ends_with(" sent.") && one.contains(" rows routed, "), "{ended:?}");
-    });
+fn the_tables_are_named(server: Server) {
+    let bench = &Bench::new(server);
+    make(bench);
+    let ended = load(bench, "payload::misplaced", &["-j1"]);
+    // No row is missing in all: what one table has too few another has too many.
+    let lines: Vec<&str> =
+        ended.stderr.lines().filter(|line| line.contains("Table public.t")).collect();
+    let [one, other] = lines[..] else { panic!("{ended:?}") };
+    let rows =
+        |line: &str| -> Vec<i64> { line.split(' ').filter_map(|word| word.parse().ok()).collect() };
+    let [routed, sent] = rows(one)[..] else { panic!("{ended:?}") };
+    let [next_routed, next_sent] = rows(other)[..] else { panic!("{ended:?}") };
+    assert!(sent != routed && sent - routed == next_routed - next_sent, "{ended:?}");
+    assert!(one.ends_with(" sent.") && one.contains(" rows routed, "), "{ended:?}");
 }
 
-#[test]
-fn what_does_not_add_up_is_not_swapped_in() {
-    on_both(|bench| {
-        make(bench);
-        for flaw in ["split::lost", "payload::lost", "payload::short"] {
-            let ended = load(bench, flaw, &["--exchange", "-j2"]);
-            ended.fails(1, &["do not add up", HINT]);
-            assert_eq!(bench.count("t"), 0, "{flaw}");
-        }
-        let left = "SELECT count(*) FROM pg_class WHERE relname ~ 'pgsluice_new'";
-        assert_eq!(bench.value(left), "0");
-    });
+fn what_does_not_add_up_is_not_swapped_in(server: Server) {
+    let bench = &Bench::new(server);
+    make(bench);
+    for flaw in ["split::lost", "payload::lost", "payload::short"] {
+        let ended = load(bench, flaw, &["--exchange", "-j2"]);
+        ended.fails(1, &["do not add up", HINT]);
+        assert_eq!(bench.count("t"), 0, "{flaw}");
+    }
+    let left = "SELECT count(*) FROM pg_class WHERE relname ~ 'pgsluice_new'";
+    assert_eq!(bench.value(left), "0");
 }
 
-#[test]
-fn a_load_that_sends_nothing_adds_up_as_well() {
-    on_both(|bench| {
-        make(bench);
-        let ended = load(bench, "payload::lost:2", &["--sink=null"]);
-        ended.fails(1, &[SAID, HINT]);
-        let ended = load(bench, "payload::lost:2000000", &["--sink=null"]);
-        assert_eq!(ended.status.code(), Some(0), "{ended:?}");
-    });
+fn a_load_that_sends_nothing_adds_up_as_well(server: Server) {
+    let bench = &Bench::new(server);
+    make(bench);
+    let ended = load(bench, "payload::lost:2", &["--sink=null"]);
+    ended.fails(1, &[SAID, HINT]);
+    let ended = load(bench, "payload::lost:2000000", &["--sink=null"]);
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
 }
 
-#[test]
-fn a_load_that_does_not_add_up_is_not_finished() {
-    on_both(|bench| {
-        make(bench);
-        for flaw in ["payload::misplaced", "payload::lost"] {
-            bench.session.run("TRUNCATE t");
-            load(bench, flaw, &["-j1", "--load-id", flaw]).fails(1, &[SAID]);
-            let state = format!("SELECT state FROM pgsluice.load WHERE id = '{flaw}'");
-            assert_eq!(bench.value(&state), "running");
-        }
-        // What was counted wrong is in; what was lost was claimed, and the ledger does not know its rows.
-        let again = load(bench, "payload::lost:2000000", &["--load-id", "payload::lost"]);
-        again.fails(1, &[NOT_FOUND, " found, ", " in the ledger."]);
-    });
+fn a_load_that_does_not_add_up_is_not_finished(server: Server) {
+    let bench = &Bench::new(server);
+    make(bench);
+    for flaw in ["payload::misplaced", "payload::lost"] {
+        bench.session.run("TRUNCATE t");
+        load(bench, flaw, &["-j1", "--load-id", flaw]).fails(1, &[SAID]);
+        let state = format!("SELECT state FROM pgsluice.load WHERE id = '{flaw}'");
+        assert_eq!(bench.value(&state), "running");
+    }
+    // What was counted wrong is in; what was lost was claimed, and the ledger does not know its rows.
+    let again = load(bench, "payload::lost:2000000", &["--load-id", "payload::lost"]);
+    again.fails(1, &[NOT_FOUND, " found, ", " in the ledger."]);
 }
 
-#[test]
-fn receipts_that_claim_too_much_are_noticed() {
-    on_both(|bench| {
-        make(bench);
-        let interrupted = |id: &str| {
-            bench.session.run("TRUNCATE t");
-            let mut load = program();
-            load.args(["load", "rows.csv", "-t", "t", "-d", &bench.url, "--memory", "1MiB", "-j1"]);
-            load.args(["--load-id", id, "-q"]).current_dir(bench.folder.path());
-            load.env("PGSLUICE_FAILPOINT", "payload::closed:4").stdin(Stdio::null());
-            assert_eq!(Running::start(&mut load).ended().status.code(), None);
-        };
-        let resume = |id: &str| load(bench, "payload::lost:2000000", &["--load-id", id, "--json"]);
-        interrupted("intact");
-        resume("intact").summary();
-        assert_eq!(bench.count("t"), ROWS as u64);
-        for (id, change) in [
-            ("more", "UPDATE pgsluice.receipt SET rows = rows + 1"),
-            ("wider", "UPDATE pgsluice.receipt SET upto = 1000000"),
-        ] {
-            interrupted(id);
-            bench.session.run(&format!("{change} WHERE load = '{id}'"));
-            let before = bench.count("t");
-            resume(id).fails(1, &[NOT_FOUND, " found, ", " in the ledger."]);
-            assert_eq!(bench.count("t"), before);
-        }
-    });
+fn receipts_that_claim_too_much_are_noticed(server: Server) {
+    let bench = &Bench::new(server);
+    make(bench);
+    let interrupted = |id: &str| {
+        bench.session.run("TRUNCATE t");
+        let mut load = program();
+        load.args(["load", "rows.csv", "-t", "t", "-d", &bench.url, "--memory", "1MiB", "-j1"]);
+        load.args(["--load-id", id, "-q"]).current_dir(bench.folder.path());
+        load.env("PGSLUICE_FAILPOINT", "payload::closed:4").stdin(Stdio::null());
+        assert_eq!(Running::start(&mut load).ended().status.code(), None);
+    };
+    let resume = |id: &str| load(bench, "payload::lost:2000000", &["--load-id", id, "--json"]);
+    interrupted("intact");
+    resume("intact").summary();
+    assert_eq!(bench.count("t"), ROWS as u64);
+    for (id, change) in [
+        ("more", "UPDATE pgsluice.receipt SET rows = rows + 1"),
+        ("wider", "UPDATE pgsluice.receipt SET upto = 1000000"),
+    ] {
+        interrupted(id);
+        bench.session.run(&format!("{change} WHERE load = '{id}'"));
+        let before = bench.count("t");
+        resume(id).fails(1, &[NOT_FOUND, " found, ", " in the ledger."]);
+        assert_eq!(bench.count("t"), before);
+    }
 }
 
-#[test]
-fn rows_that_a_trigger_drops_add_up() {
-    on_both(|bench| {
-        make(bench);
-        bench.session.run(
-            "CREATE FUNCTION odd() RETURNS trigger LANGUAGE plpgsql AS
-                 'BEGIN IF NEW.id % 2 = 0 THEN RETURN NULL; END IF; RETURN NEW; END';
-             CREATE TRIGGER odd BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION odd()",
-        );
-        for options in OPTIONS {
-            bench.session.run("TRUNCATE t");
-            let options = [options, &["--json"]].concat();
-            let summary = load(bench, "payload::lost:2000000", &options).summary();
-            assert_eq!(summary["rows_skipped"], ROWS / 2, "{summary}");
-        }
-    });
+fn rows_that_a_trigger_drops_add_up(server: Server) {
+    let bench = &Bench::new(server);
+    make(bench);
+    bench.session.run(
+        "CREATE FUNCTION odd() RETURNS trigger LANGUAGE plpgsql AS
+             'BEGIN IF NEW.id % 2 = 0 THEN RETURN NULL; END IF; RETURN NEW; END';
+         CREATE TRIGGER odd BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION odd()",
+    );
+    for options in OPTIONS {
+        bench.session.run("TRUNCATE t");
+        let options = [options, &["--json"]].concat();
+        let summary = load(bench, "payload::lost:2000000", &options).summary();
+        assert_eq!(summary["rows_skipped"], ROWS / 2, "{summary}");
+    }
 }

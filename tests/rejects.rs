@@ -9,7 +9,18 @@ use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
-use crate::failures::{Bench, Ended, on_both, program};
+use crate::harness::{Bench, Ended, Server, on_each_server, program};
+
+on_each_server!([
+    every_row_is_in_the_table_or_in_the_file,
+    rows_of_a_pipe_are_kept_as_they_came,
+    bytes_are_kept_whatever_they_are,
+    a_link_to_a_file_will_do,
+    at_the_limit_the_load_ends,
+    a_load_without_bad_rows_leaves_no_file,
+    what_cannot_be_is_refused_beforehand,
+    a_load_that_is_killed_goes_on_in_the_same_files,
+]);
 
 /// Rows of the input, of which every hundredth is bad.
 const ROWS: usize = 5_000;
@@ -168,226 +179,198 @@ fn is_whole(bench: &Bench, input: &Input, header: &str) {
     assert_eq!(rows, input.bad.keys().collect::<Vec<_>>());
 }
 
-#[test]
-fn every_row_is_in_the_table_or_in_the_file() {
-    on_both(|bench| {
-        let input = Input::new();
-        bench.file("rows.csv", &input.text);
-        for (foreign_key, first) in [("", 0), ("DEFERRABLE INITIALLY DEFERRED", 4)] {
-            bench.session.run("DROP TABLE IF EXISTS t, ref, u; DROP FUNCTION IF EXISTS refuse_13");
-            make_table(bench, foreign_key);
-            bench
-                .session
-                .copy_in("COPY u FROM STDIN (FORMAT csv)", input.good.clone().into())
-                .unwrap();
-            for options in &OPTIONS[first..] {
-                empty(bench);
-                let load = ["rows.csv", "-t", "t", "--header", "--reject-file", "bad.csv"];
-                let load = load.iter().chain(&["--max-rejects", "2%", "--json", "-q"]);
-                let ended = bench.load(load.chain(*options));
-                compare(bench, &input, HEADER, &ended);
-                let summary: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
-                assert_eq!(summary["rows_rejected"], input.bad.len(), "{summary}");
-                fs::remove_file(bench.path("bad.csv.log")).unwrap();
-                fs::rename(bench.path("bad.csv"), bench.path("good.csv")).unwrap();
-            }
-            // The file is an input: repaired, it completes the table.
-            let repaired = fs::read_to_string(bench.path("good.csv")).unwrap();
-            let repair = |row| input.bad.get(row).map_or(row, |(_, intact)| &**intact);
-            let repaired: Vec<&str> = repaired.lines().map(repair).collect();
-            bench.file("good.csv", repaired.join("\n"));
-            bench.session.run("DELETE FROM t WHERE v = 'before'");
-            bench.load(["good.csv", "-t", "t", "--header", "-q", "--json"]).summary();
-            assert_eq!(
-                (bench.count("t"), bench.count("u")),
-                (ROWS as u64, (ROWS - input.bad.len()) as u64)
-            );
-        }
-    });
-}
-
-#[test]
-fn rows_of_a_pipe_are_kept_as_they_came() {
-    on_both(|bench| {
-        let input = Input::new();
-        make_table(bench, "");
+fn every_row_is_in_the_table_or_in_the_file(server: Server) {
+    let bench = &Bench::new(server);
+    let input = Input::new();
+    bench.file("rows.csv", &input.text);
+    for (foreign_key, first) in [("", 0), ("DEFERRABLE INITIALLY DEFERRED", 4)] {
+        bench.session.run("DROP TABLE IF EXISTS t, ref, u; DROP FUNCTION IF EXISTS refuse_13");
+        make_table(bench, foreign_key);
         bench.session.copy_in("COPY u FROM STDIN (FORMAT csv)", input.good.clone().into()).unwrap();
-        let load = ["-", "-t", "t", "--header", "--format", "csv", "--max-rejects", "200"];
-        let mut load =
-            bench.start(load.iter().chain(&["--reject-file", "bad.csv"]), Stdio::piped());
-        load.feed(input.text.as_bytes());
-        load.child.stdin.take();
-        let ended = load.ended();
-        compare(bench, &input, HEADER, &ended);
-        let said =
-            format!("{} rows rejected: see bad.csv, and why in bad.csv.log", input.bad.len());
-        assert!(ended.stderr.contains(&said), "{ended:?}");
-        assert!(ended.stderr.contains("a pipe cannot be read again for rows that are rejected"));
-    });
-}
-
-#[test]
-fn bytes_are_kept_whatever_they_are() {
-    on_both(|bench| {
-        bench.session.run("CREATE TABLE t (id int NOT NULL, v text) PARTITION BY HASH (id)");
-        bench
-            .session
-            .run("CREATE TABLE t0 PARTITION OF t FOR VALUES WITH (MODULUS 1, REMAINDER 0)");
-        bench.file("one.csv", "1,a\r\nx,\"b\r\n\"\"c\"\"\"\r\n,\r\n");
-        bench.file("two.csv", " 2 ,b\n\"3\", c \"d\" \n\"y\",\"\u{e4}\"");
-        let load = ["one.csv", "two.csv", "-t", "t", "--reject-file", "bad", "--max-rejects", "3"];
-        let ended = bench.load(load);
-        assert_eq!(ended.status.code(), Some(3), "{ended:?}");
-        let mut lines = fs::read(bench.path("bad")).unwrap();
-        let rows: [&[u8]; 3] = [b"x,\"b\r\n\"\"c\"\"\"\n", b",\n", "\"y\",\"\u{e4}\"\n".as_bytes()];
-        assert_eq!(lines.len(), rows.concat().len());
-        for row in rows {
-            let place = lines.windows(row.len()).position(|window| window == row).expect("the row");
-            lines.drain(place..place + row.len());
-        }
-        assert_eq!(bench.count("t"), 3);
-
-        bench.session.run("TRUNCATE t");
-        bench.file("rows.txt", "1\ta\\\\\\N\n\\N\t\\x41\\\nb\n2\t\\N\n");
-        let load = ["rows.txt", "-t", "t", "--reject-file", "bad.txt", "--max-rejects", "1"];
-        assert_eq!(bench.load(load).status.code(), Some(3));
-        assert_eq!(fs::read(bench.path("bad.txt")).unwrap(), b"\\N\t\\x41\\\nb\n");
-        assert_eq!(bench.count("t"), 2);
-    });
-}
-
-#[test]
-fn a_link_to_a_file_will_do() {
-    on_both(|bench| {
-        bench.make_table();
-        bench.file("rows.csv", "1,a\nx,b\n");
-        bench.file("there", "");
-        symlink("there", bench.path("bad")).unwrap();
-        let load = ["rows.csv", "-t", "t", "--reject-file", "bad", "--max-rejects", "1"];
-        assert_eq!(bench.load(load).status.code(), Some(3));
-        assert_eq!(fs::read_to_string(bench.path("there")).unwrap(), "x,b\n");
-    });
-}
-
-#[test]
-fn at_the_limit_the_load_ends() {
-    on_both(|bench| {
-        let input = Input::new();
-        bench.file("rows.csv", &input.text);
-        make_table(bench, "");
-        let bad = input.bad.len();
-        let load = |most: &str| {
-            begin_anew(bench);
-            let load = ["rows.csv", "-t", "t", "--header", "--reject-file", "bad.csv", "-q"];
-            bench.load(load.iter().chain(&["--max-rejects", most]))
-        };
-        let share = |bad: usize| format!("{}%", bad as f64 * 100.0 / ROWS as f64);
-        for most in [bad.to_string(), share(bad)] {
-            assert_eq!(load(&most).status.code(), Some(3), "{most}");
-        }
-        for most in ["0".to_owned(), (bad - 1).to_string(), share(bad - 1)] {
-            let ended = load(&most);
-            ended.fails(1, &["rejected"]);
-            // What is committed is told from what is not, here as there.
-            let rejected = fs::read_to_string(bench.path("bad.csv")).unwrap_or_default();
-            let rejected: Vec<&str> = rejected.lines().skip(1).collect();
-            assert!(
-                rejected.len() < bad && rejected.iter().all(|row| input.bad.contains_key(*row))
-            );
-            assert_eq!(bench.count("t"), 4 + ended.committed());
-        }
-        for (most, rows) in [("1", "1 row"), ("0", "0 rows")] {
-            let said = format!("DETAIL:  No more than {rows} may be rejected.");
-            load(most).fails(1, &["rows.csv:", &said]);
-        }
-        assert!(!bench.path("bad.csv").exists() && !bench.path("bad.csv.log").exists());
-    });
-}
-
-#[test]
-fn a_load_without_bad_rows_leaves_no_file() {
-    on_both(|bench| {
-        bench.make_table();
-        bench.file("rows.csv", crate::failures::rows(1000, 10));
-        let load = ["rows.csv", "-t", "t", "--reject-file", "bad", "--max-rejects", "1", "--json"];
-        bench.load(load).summary();
-        assert_eq!(fs::read_dir(bench.folder.path()).unwrap().count(), 1);
-    });
-}
-
-#[test]
-fn what_cannot_be_is_refused_beforehand() {
-    on_both(|bench| {
-        bench.make_table();
-        bench.file("rows.csv", crate::failures::rows(1000, 10));
-        bench.file("full", "1,a\n");
-        let load = |options: &[&str]| bench.load(["rows.csv", "-t", "t"].iter().chain(options));
-        load(&["--reject-file", "bad"]).fails(2, &["--max-rejects"]);
-        load(&["--max-rejects", "1"]).fails(2, &["--reject-file"]);
-        load(&["--reject-file", "bad", "--max-rejects", "101%"]).fails(2, &["between 0 and 100"]);
-        load(&["--reject-file", "bad", "--max-rejects", "few"]).fails(2, &["a number of rows"]);
-        load(&["--reject-file", "bad", "--max-rejects", "1", "--exchange"])
-            .fails(2, &["--exchange"]);
-        load(&["--reject-file", "full", "--max-rejects", "1"]).fails(
-            1,
-            &["file \"full\" is not empty", "HINT:  Rows that another load has rejected"],
-        );
-        load(&["--reject-file", "no/bad", "--max-rejects", "1"])
-            .fails(1, &["could not write to file \"no/bad\": No such file or directory"]);
-        fs::create_dir(bench.path("folder")).unwrap();
-        fs::create_dir(bench.path("bad.log")).unwrap();
-        assert!(Command::new("mkfifo").arg(bench.path("fifo")).status().unwrap().success());
-        for (name, refused) in
-            [("/dev/null", "/dev/null"), ("fifo", "fifo"), ("folder", "folder"), ("bad", "bad.log")]
-        {
-            let said = format!("error: \"{refused}\" is not a regular file");
-            load(&["--reject-file", name, "--max-rejects", "1"])
-                .fails(2, &[&said, "DETAIL:", "HINT:  Name a file that is not there yet"]);
-        }
-        fs::remove_dir(bench.path("bad.log")).unwrap();
-        bench.session.run(
-            "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
-             CREATE TRIGGER f AFTER INSERT ON t FOR EACH STATEMENT EXECUTE FUNCTION f()",
-        );
-        load(&["--reject-file", "bad", "--max-rejects", "1"])
-            .fails(2, &["rows of this table cannot be rejected", "DETAIL:  The load is one COPY"]);
-        assert_eq!(bench.count("t"), 0);
-    });
-}
-
-#[test]
-fn a_load_that_is_killed_goes_on_in_the_same_files() {
-    on_both(|bench| {
-        let input = Input::new();
-        bench.file("rows.csv", &input.text);
-        make_table(bench, "");
-        bench.session.copy_in("COPY u FROM STDIN (FORMAT csv)", input.good.clone().into()).unwrap();
-        for (point, is_settled) in [
-            ("rejects::written:1", false),
-            ("rejects::committed:1", true),
-            ("rejects::written:2", true),
-            ("rejects::committed:2", true),
-        ] {
-            begin_anew(bench);
-            let load = ["rows.csv", "-t", "t", "--header", "--few-rows", "0", "--memory", "1MB"];
-            let load = load.iter().chain(&["--reject-file", "bad.csv", "--max-rejects", "2%"]);
-            let named = ["--json", "-q", "--load-id", point, "-j", "1"];
-            let load = load.chain(&named);
-            let mut killed = program();
-            killed.args(["load", "-d", &bench.url]).args(load.clone());
-            killed.current_dir(bench.folder.path()).env("PGSLUICE_FAILPOINT", point);
-            let killed = killed.output().unwrap();
-            assert_eq!(killed.status.signal(), Some(9), "{point}: {killed:?}");
-            let receipts = format!("pgsluice.receipt WHERE load = '{point}'");
-            assert_eq!(bench.count(&receipts) > 0, is_settled, "{point}");
-            let ended = bench.load(load.clone());
-            is_whole(bench, &input, HEADER);
+        for options in &OPTIONS[first..] {
+            empty(bench);
+            let load = ["rows.csv", "-t", "t", "--header", "--reject-file", "bad.csv"];
+            let load = load.iter().chain(&["--max-rejects", "2%", "--json", "-q"]);
+            let ended = bench.load(load.chain(*options));
+            compare(bench, &input, HEADER, &ended);
             let summary: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
             assert_eq!(summary["rows_rejected"], input.bad.len(), "{summary}");
-            // All of it is in.
-            let again = bench.load(load);
-            assert_eq!(again.status.code(), Some(0), "{again:?}");
-            is_whole(bench, &input, HEADER);
+            fs::remove_file(bench.path("bad.csv.log")).unwrap();
+            fs::rename(bench.path("bad.csv"), bench.path("good.csv")).unwrap();
         }
-    });
+        // The file is an input: repaired, it completes the table.
+        let repaired = fs::read_to_string(bench.path("good.csv")).unwrap();
+        let repair = |row| input.bad.get(row).map_or(row, |(_, intact)| &**intact);
+        let repaired: Vec<&str> = repaired.lines().map(repair).collect();
+        bench.file("good.csv", repaired.join("\n"));
+        bench.session.run("DELETE FROM t WHERE v = 'before'");
+        bench.load(["good.csv", "-t", "t", "--header", "-q", "--json"]).summary();
+        assert_eq!(
+            (bench.count("t"), bench.count("u")),
+            (ROWS as u64, (ROWS - input.bad.len()) as u64)
+        );
+    }
+}
+
+fn rows_of_a_pipe_are_kept_as_they_came(server: Server) {
+    let bench = &Bench::new(server);
+    let input = Input::new();
+    make_table(bench, "");
+    bench.session.copy_in("COPY u FROM STDIN (FORMAT csv)", input.good.clone().into()).unwrap();
+    let load = ["-", "-t", "t", "--header", "--format", "csv", "--max-rejects", "200"];
+    let mut load = bench.start(load.iter().chain(&["--reject-file", "bad.csv"]), Stdio::piped());
+    load.feed(input.text.as_bytes());
+    load.child.stdin.take();
+    let ended = load.ended();
+    compare(bench, &input, HEADER, &ended);
+    let said = format!("{} rows rejected: see bad.csv, and why in bad.csv.log", input.bad.len());
+    assert!(ended.stderr.contains(&said), "{ended:?}");
+    assert!(ended.stderr.contains("a pipe cannot be read again for rows that are rejected"));
+}
+
+fn bytes_are_kept_whatever_they_are(server: Server) {
+    let bench = &Bench::new(server);
+    bench.session.run("CREATE TABLE t (id int NOT NULL, v text) PARTITION BY HASH (id)");
+    bench.session.run("CREATE TABLE t0 PARTITION OF t FOR VALUES WITH (MODULUS 1, REMAINDER 0)");
+    bench.file("one.csv", "1,a\r\nx,\"b\r\n\"\"c\"\"\"\r\n,\r\n");
+    bench.file("two.csv", " 2 ,b\n\"3\", c \"d\" \n\"y\",\"\u{e4}\"");
+    let load = ["one.csv", "two.csv", "-t", "t", "--reject-file", "bad", "--max-rejects", "3"];
+    let ended = bench.load(load);
+    assert_eq!(ended.status.code(), Some(3), "{ended:?}");
+    let mut lines = fs::read(bench.path("bad")).unwrap();
+    let rows: [&[u8]; 3] = [b"x,\"b\r\n\"\"c\"\"\"\n", b",\n", "\"y\",\"\u{e4}\"\n".as_bytes()];
+    assert_eq!(lines.len(), rows.concat().len());
+    for row in rows {
+        let place = lines.windows(row.len()).position(|window| window == row).expect("the row");
+        lines.drain(place..place + row.len());
+    }
+    assert_eq!(bench.count("t"), 3);
+
+    bench.session.run("TRUNCATE t");
+    bench.file("rows.txt", "1\ta\\\\\\N\n\\N\t\\x41\\\nb\n2\t\\N\n");
+    let load = ["rows.txt", "-t", "t", "--reject-file", "bad.txt", "--max-rejects", "1"];
+    assert_eq!(bench.load(load).status.code(), Some(3));
+    assert_eq!(fs::read(bench.path("bad.txt")).unwrap(), b"\\N\t\\x41\\\nb\n");
+    assert_eq!(bench.count("t"), 2);
+}
+
+fn a_link_to_a_file_will_do(server: Server) {
+    let bench = &Bench::new(server);
+    bench.make_table();
+    bench.file("rows.csv", "1,a\nx,b\n");
+    bench.file("there", "");
+    symlink("there", bench.path("bad")).unwrap();
+    let load = ["rows.csv", "-t", "t", "--reject-file", "bad", "--max-rejects", "1"];
+    assert_eq!(bench.load(load).status.code(), Some(3));
+    assert_eq!(fs::read_to_string(bench.path("there")).unwrap(), "x,b\n");
+}
+
+fn at_the_limit_the_load_ends(server: Server) {
+    let bench = &Bench::new(server);
+    let input = Input::new();
+    bench.file("rows.csv", &input.text);
+    make_table(bench, "");
+    let bad = input.bad.len();
+    let load = |most: &str| {
+        begin_anew(bench);
+        let load = ["rows.csv", "-t", "t", "--header", "--reject-file", "bad.csv", "-q"];
+        bench.load(load.iter().chain(&["--max-rejects", most]))
+    };
+    let share = |bad: usize| format!("{}%", bad as f64 * 100.0 / ROWS as f64);
+    for most in [bad.to_string(), share(bad)] {
+        assert_eq!(load(&most).status.code(), Some(3), "{most}");
+    }
+    for most in ["0".to_owned(), (bad - 1).to_string(), share(bad - 1)] {
+        let ended = load(&most);
+        ended.fails(1, &["rejected"]);
+        // What is committed is told from what is not, here as there.
+        let rejected = fs::read_to_string(bench.path("bad.csv")).unwrap_or_default();
+        let rejected: Vec<&str> = rejected.lines().skip(1).collect();
+        assert!(rejected.len() < bad && rejected.iter().all(|row| input.bad.contains_key(*row)));
+        assert_eq!(bench.count("t"), 4 + ended.committed());
+    }
+    for (most, rows) in [("1", "1 row"), ("0", "0 rows")] {
+        let said = format!("DETAIL:  No more than {rows} may be rejected.");
+        load(most).fails(1, &["rows.csv:", &said]);
+    }
+    assert!(!bench.path("bad.csv").exists() && !bench.path("bad.csv.log").exists());
+}
+
+fn a_load_without_bad_rows_leaves_no_file(server: Server) {
+    let bench = &Bench::new(server);
+    bench.make_table();
+    bench.file("rows.csv", crate::harness::rows(1000, 10));
+    let load = ["rows.csv", "-t", "t", "--reject-file", "bad", "--max-rejects", "1", "--json"];
+    bench.load(load).summary();
+    assert_eq!(fs::read_dir(bench.folder.path()).unwrap().count(), 1);
+}
+
+fn what_cannot_be_is_refused_beforehand(server: Server) {
+    let bench = &Bench::new(server);
+    bench.make_table();
+    bench.file("rows.csv", crate::harness::rows(1000, 10));
+    bench.file("full", "1,a\n");
+    let load = |options: &[&str]| bench.load(["rows.csv", "-t", "t"].iter().chain(options));
+    load(&["--reject-file", "bad"]).fails(2, &["--max-rejects"]);
+    load(&["--max-rejects", "1"]).fails(2, &["--reject-file"]);
+    load(&["--reject-file", "bad", "--max-rejects", "101%"]).fails(2, &["between 0 and 100"]);
+    load(&["--reject-file", "bad", "--max-rejects", "few"]).fails(2, &["a number of rows"]);
+    load(&["--reject-file", "bad", "--max-rejects", "1", "--exchange"]).fails(2, &["--exchange"]);
+    load(&["--reject-file", "full", "--max-rejects", "1"])
+        .fails(1, &["file \"full\" is not empty", "HINT:  Rows that another load has rejected"]);
+    load(&["--reject-file", "no/bad", "--max-rejects", "1"])
+        .fails(1, &["could not write to file \"no/bad\": No such file or directory"]);
+    fs::create_dir(bench.path("folder")).unwrap();
+    fs::create_dir(bench.path("bad.log")).unwrap();
+    assert!(Command::new("mkfifo").arg(bench.path("fifo")).status().unwrap().success());
+    for (name, refused) in
+        [("/dev/null", "/dev/null"), ("fifo", "fifo"), ("folder", "folder"), ("bad", "bad.log")]
+    {
+        let said = format!("error: \"{refused}\" is not a regular file");
+        load(&["--reject-file", name, "--max-rejects", "1"])
+            .fails(2, &[&said, "DETAIL:", "HINT:  Name a file that is not there yet"]);
+    }
+    fs::remove_dir(bench.path("bad.log")).unwrap();
+    bench.session.run(
+        "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
+         CREATE TRIGGER f AFTER INSERT ON t FOR EACH STATEMENT EXECUTE FUNCTION f()",
+    );
+    load(&["--reject-file", "bad", "--max-rejects", "1"])
+        .fails(2, &["rows of this table cannot be rejected", "DETAIL:  The load is one COPY"]);
+    assert_eq!(bench.count("t"), 0);
+}
+
+fn a_load_that_is_killed_goes_on_in_the_same_files(server: Server) {
+    let bench = &Bench::new(server);
+    let input = Input::new();
+    bench.file("rows.csv", &input.text);
+    make_table(bench, "");
+    bench.session.copy_in("COPY u FROM STDIN (FORMAT csv)", input.good.clone().into()).unwrap();
+    for (point, is_settled) in [
+        ("rejects::written:1", false),
+        ("rejects::committed:1", true),
+        ("rejects::written:2", true),
+        ("rejects::committed:2", true),
+    ] {
+        begin_anew(bench);
+        let load = ["rows.csv", "-t", "t", "--header", "--few-rows", "0", "--memory", "1MB"];
+        let load = load.iter().chain(&["--reject-file", "bad.csv", "--max-rejects", "2%"]);
+        let named = ["--json", "-q", "--load-id", point, "-j", "1"];
+        let load = load.chain(&named);
+        let mut killed = program();
+        killed.args(["load", "-d", &bench.url]).args(load.clone());
+        killed.current_dir(bench.folder.path()).env("PGSLUICE_FAILPOINT", point);
+        let killed = killed.output().unwrap();
+        assert_eq!(killed.status.signal(), Some(9), "{point}: {killed:?}");
+        let receipts = format!("pgsluice.receipt WHERE load = '{point}'");
+        assert_eq!(bench.count(&receipts) > 0, is_settled, "{point}");
+        let ended = bench.load(load.clone());
+        is_whole(bench, &input, HEADER);
+        let summary: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+        assert_eq!(summary["rows_rejected"], input.bad.len(), "{summary}");
+        // All of it is in.
+        let again = bench.load(load);
+        assert_eq!(again.status.code(), Some(0), "{again:?}");
+        is_whole(bench, &input, HEADER);
+    }
 }

@@ -108,6 +108,22 @@ fn files_are_small() {
     assert_eq!(found, listed, "files over {LONGEST} lines, and those listed in LONG: {long:?}");
 }
 
+/// Only `on_each_server!` knows servers, so that each test runs on all of them, and what it leaves out is counted.
+#[test]
+fn only_the_harness_knows_servers() {
+    let harness = root().join("tests/harness");
+    for file in rust_files(&root().join("tests")) {
+        let is_told = ["main.rs", "rules.rs"].iter().any(|name| file.ends_with(name));
+        if is_told || file.starts_with(&harness) {
+            continue;
+        }
+        let source = read(&file);
+        for word in ["to_try", "TEST_MAJORS", "TEST_URL", "TEST_BIN", "TEST_SKIPS"] {
+            assert!(!source.contains(word), "{}: {word} stands in tests/harness only", show(&file));
+        }
+    }
+}
+
 #[test]
 fn every_crate_takes_the_lints_of_the_workspace() {
     for package in metadata().workspace_packages() {

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use tempfile::TempDir;
 
-use crate::command::run;
-use crate::server::{Scratch, Server, Session};
+use crate::harness::{Scratch, Server, Session, on_each_server, run};
+
+on_each_server!([agrees, asks_about_keys_only, refuses,]);
 
 const TREE: &str = "
 CREATE TABLE t (day date, id int, name text COLLATE \"C\") PARTITION BY RANGE (day);
@@ -46,7 +47,7 @@ impl Case {
         Self { scratch, session, file, _folder: folder }
     }
 
-    fn run(&self, command: &str, more: &[&str]) -> crate::loader::Outcome {
+    fn run(&self, command: &str, more: &[&str]) -> crate::harness::Outcome {
         let file = self.file.to_str().unwrap();
         let arguments = [command, file, "-t", "t", "-d", self.scratch.url()];
         run(&[&arguments[..], more].concat(), None)
@@ -100,17 +101,4 @@ fn asks_about_keys_only(server: Server) {
     assert_eq!((load.status, case.rows()), (Some(0), "10".to_owned()), "{}", load.stderr);
     case.session.run(LIE);
     assert_eq!(case.run("plan", &["--columns", "day,id,name"]).status, Some(1));
-}
-
-macro_rules! on_each_server {
-    ($($name:ident,)*) => {
-        mod pg15 { $(#[test] fn $name() { super::$name(super::Server::PG15); })* }
-        mod pg18 { $(#[test] fn $name() { super::$name(super::Server::PG18); })* }
-    };
-}
-
-on_each_server! {
-    agrees,
-    asks_about_keys_only,
-    refuses,
 }

@@ -9,36 +9,7 @@ mod commands;
 
 use std::process::Stdio;
 
-use crate::failures::{Bench, Ended, Running, program};
-use crate::server::{Server, on_each_server};
-
-on_each_server!(
-    crate::shadows::check,
-    [
-        load,
-        load_of_keys_that_are_asked,
-        load_with_rejects,
-        resume,
-        atomic,
-        exchange,
-        create_partitions,
-        plan_tree_and_verify,
-        attacks_by_exact_matches,
-        recheck_of_types_by_equal_arrays,
-        self_test_by_types_of_columns,
-        questions_by_unnest,
-        self_test_by_hash_partitions,
-        verify_by_minus,
-    ]
-);
-
-type Test = fn(&Case);
-
-fn check(name: &str, server: Server) {
-    let tests = [commands::TESTS, attacks::TESTS];
-    let test = tests.into_iter().flatten().find(|(known, _)| *known == name);
-    test.unwrap_or_else(|| panic!("no test has the name {name}")).1(&Case::new(server));
-}
+use crate::harness::{Bench, Ended, Running, Server, program};
 
 /// The tables of `tables.sql`, in a database whose sessions will look for names elsewhere first.
 struct Case {

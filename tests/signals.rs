@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::failures::{Bench, Running, program, rows, wait_until};
-use crate::proxy::{Mode, Proxy};
-use crate::server::{Server, Session};
+use crate::harness::{
+    Bench, Mode, Proxy, Running, Server, Session, on_each_server, program, rows, wait_until,
+};
 
 /// The time that the first signal gives.
 const IN_ORDER: Duration = Duration::from_secs(2);
@@ -63,7 +63,7 @@ impl Caught {
 }
 
 /// Catches the program a few times, and sees that it ends in time once.
-fn ends(catch: fn(&Bench) -> Caught) {
+fn ends(server: Server, catch: fn(&Bench) -> Caught) {
     for (signals, limit) in [
         (&["-INT"][..], IN_ORDER),
         (&["-TERM"], IN_ORDER),
@@ -71,7 +71,7 @@ fn ends(catch: fn(&Bench) -> Caught) {
         (&["-TERM", "-INT"], AT_ONCE),
     ] {
         let once = || {
-            let bench = Bench::with_table(Server::PG18);
+            let bench = Bench::with_table(server);
             let took = catch(&bench).end(signals);
             if signals.len() == 1 {
                 let at_work = format!("SELECT count(*) {SESSIONS} AND state = 'active'");
@@ -86,10 +86,11 @@ fn ends(catch: fn(&Bench) -> Caught) {
     }
 }
 
-/// A name for each thing that the program may be at, and how it is caught there.
+/// A test for each thing that the program may be at, and how it is caught there.
 macro_rules! caught {
     ($($name:ident,)*) => {
-        $(#[test] fn $name() { ends(catch::$name); })*
+        on_each_server!([$($name,)*]);
+        $(fn $name(server: Server) { ends(server, catch::$name); })*
     };
 }
 

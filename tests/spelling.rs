@@ -16,7 +16,7 @@ use pgsluice_core::types::{KeyType, OwnedDatum, Scale};
 use tokio::runtime::Builder;
 use tokio_postgres::{Client, NoTls};
 
-use crate::server::{Server, on_each_server};
+use crate::harness::{Server, on_each_server};
 
 const SPELLINGS: usize = 50_000;
 const DATE_STYLES: [&str; 4] = ["ISO, MDY", "German", "SQL, DMY", "Postgres, YMD"];
@@ -41,9 +41,9 @@ struct Family {
     types: Vec<(KeyType, i32)>,
 }
 
-on_each_server!(crate::spelling::try_spellings, [what_is_read_natively_is_what_the_server_reads,]);
+on_each_server!([what_is_read_natively_is_what_the_server_reads,]);
 
-fn try_spellings(_name: &str, server: Server) {
+fn what_is_read_natively_is_what_the_server_reads(server: Server) {
     let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(sweep(server));
 }

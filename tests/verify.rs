@@ -6,9 +6,17 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use tempfile::TempDir;
 
-use crate::command::run;
-use crate::loader::Outcome;
-use crate::server::{Scratch, Server, Session};
+use crate::harness::{Outcome, Scratch, Server, Session, on_each_server, run};
+
+on_each_server!([
+    equal_after_a_load,
+    finds_a_misplaced_row,
+    finds_each_difference,
+    leaf_not_readable,
+    plain_table,
+    refuses_what_it_cannot_see,
+    subset,
+]);
 
 const TREE: &str = "
 CREATE TABLE t (day date, id int, name text, note text GENERATED ALWAYS AS (name || '!') STORED)
@@ -204,21 +212,4 @@ fn refuses_what_it_cannot_see(server: Server) {
     case.session.run("DROP OWNED BY sluice_reader; DROP ROLE sluice_reader");
     assert_eq!(outcome.status, Some(1));
     assert!(outcome.stderr.contains("row-level security policy"), "{}", outcome.stderr);
-}
-
-macro_rules! on_each_server {
-    ($($name:ident,)*) => {
-        mod pg15 { $(#[test] fn $name() { super::$name(super::Server::PG15); })* }
-        mod pg18 { $(#[test] fn $name() { super::$name(super::Server::PG18); })* }
-    };
-}
-
-on_each_server! {
-    equal_after_a_load,
-    finds_a_misplaced_row,
-    finds_each_difference,
-    leaf_not_readable,
-    plain_table,
-    refuses_what_it_cannot_see,
-    subset,
 }

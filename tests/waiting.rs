@@ -1,13 +1,18 @@
 //! `--wait`: servers that are not there yet, or have no room yet, and those that waiting does not help.
 
-use std::net::TcpListener;
 use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::failures::{Bench, rows};
-use crate::proxy::{Mode, Proxy};
-use crate::server::{Address, Server};
+use crate::harness::{Address, Bench, Mode, Proxy, Server, free_port, on_each_server, rows};
+
+on_each_server!([
+    a_server_that_comes_later,
+    a_server_that_hangs_up_at_first,
+    connections_that_others_give_back,
+    what_waiting_does_not_help,
+    the_wait_has_an_end,
+]);
 
 /// Longer than anything here takes; a test that waits for all of it fails.
 const LONG: &str = "--wait=10min";
@@ -15,13 +20,8 @@ const LONG: &str = "--wait=10min";
 /// Long enough for a few tries.
 const A_WHILE: Duration = Duration::from_millis(1_500);
 
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
-#[test]
-fn a_server_that_comes_later() {
-    let bench = Bench::with_table(Server::PG18);
+fn a_server_that_comes_later(server: Server) {
+    let bench = Bench::with_table(server);
     bench.file("rows.csv", rows(1000, 10));
     let (port, own) = (free_port(), Address::of(&bench.url).port);
     let url = bench.url.replace(&format!(":{own}/"), &format!(":{port}/"));
@@ -36,9 +36,8 @@ fn a_server_that_comes_later() {
     }
 }
 
-#[test]
-fn a_server_that_hangs_up_at_first() {
-    let bench = Bench::with_table(Server::PG18);
+fn a_server_that_hangs_up_at_first(server: Server) {
+    let bench = Bench::with_table(server);
     bench.file("rows.csv", rows(1000, 10));
     let proxy = Proxy::before(&bench.url);
     proxy.set(Mode::Cut);
@@ -50,9 +49,8 @@ fn a_server_that_hangs_up_at_first() {
     assert_eq!(load.ended().summary()["rows_loaded"], 1000);
 }
 
-#[test]
-fn connections_that_others_give_back() {
-    let bench = Bench::with_table(Server::PG18);
+fn connections_that_others_give_back(server: Server) {
+    let bench = Bench::with_table(server);
     let database = bench.value("SELECT current_database()");
     let role = format!("few_{database}");
     bench.session.run(&format!(
@@ -72,9 +70,8 @@ fn connections_that_others_give_back() {
     bench.session.run(&format!("DROP OWNED BY {role}; DROP ROLE {role}"));
 }
 
-#[test]
-fn what_waiting_does_not_help() {
-    let bench = Bench::with_table(Server::PG18);
+fn what_waiting_does_not_help(server: Server) {
+    let bench = Bench::with_table(server);
     bench.file("rows.csv", rows(10, 10));
     let password = Address::of(&bench.url).password;
     let (head, _) = bench.url.rsplit_once('/').unwrap();
@@ -88,9 +85,8 @@ fn what_waiting_does_not_help() {
     }
 }
 
-#[test]
-fn the_wait_has_an_end() {
-    let bench = Bench::with_table(Server::PG18);
+fn the_wait_has_an_end(server: Server) {
+    let bench = Bench::with_table(server);
     bench.file("rows.csv", rows(10, 10));
     let url = format!("postgresql://u@127.0.0.1:{}/d", free_port());
     let began = Instant::now();

@@ -1,8 +1,18 @@
 //! Loads that one connection must make, and say so.
 
-use super::{Own, ROWS, TABLE, Whole, rows};
-use crate::failures::{Bench, program};
-use crate::server::{Server, Session};
+use super::{ROWS, TABLE, Whole, rows};
+use crate::harness::{Bench, Place, Server, Session, on_each_server, program};
+
+on_each_server!([
+    more_connections_than_slots,
+    no_ledger,
+    keys_of_the_table_itself,
+    foreign_tables,
+    users_without_privileges,
+    a_trigger_that_notifies,
+    a_handful_is_one_transaction,
+    a_server_without_prepared_transactions,
+]);
 
 /// A load says why.
 #[track_caller]
@@ -24,9 +34,8 @@ fn plan_says(whole: &Whole, why: &str) {
     assert!(plan.contains(&format!("\nfallback the load over one connection: {why}\n")), "{plan}");
 }
 
-#[test]
-fn more_connections_than_slots() {
-    let whole = Whole::new(Server::PG18);
+fn more_connections_than_slots(server: Server) {
+    let whole = Whole::new(server);
     let slots = whole.bench.value("SHOW max_prepared_transactions");
     let summary = whole.load(&["--atomic", "-j100"], &[]).summary();
     let why = summary["fallbacks"][0]["why"].as_str().unwrap();
@@ -35,17 +44,15 @@ fn more_connections_than_slots() {
     whole.is_whole();
 }
 
-#[test]
-fn no_ledger() {
-    let whole = Whole::new(Server::PG18);
+fn no_ledger(server: Server) {
+    let whole = Whole::new(server);
     let why = "no ledger is kept, which would decide over several";
     says(&whole, &["-j4", "--no-ledger"], why);
     whole.is_whole();
 }
 
-#[test]
-fn keys_of_the_table_itself() {
-    let whole = Whole::new(Server::PG18);
+fn keys_of_the_table_itself(server: Server) {
+    let whole = Whole::new(server);
     whole.bench.session.run(
         "ALTER TABLE t ADD PRIMARY KEY (id); ALTER TABLE t ADD next int;
          ALTER TABLE t ADD CONSTRAINT following FOREIGN KEY (next) REFERENCES t
@@ -60,9 +67,8 @@ fn keys_of_the_table_itself() {
     assert_eq!(whole.bench.count("t"), ROWS as u64);
 }
 
-#[test]
-fn foreign_tables() {
-    let whole = Whole::new(Server::PG18);
+fn foreign_tables(server: Server) {
+    let whole = Whole::new(server);
     whole.bench.session.run(
         "CREATE FOREIGN DATA WRAPPER w; CREATE SERVER s FOREIGN DATA WRAPPER w;
          ALTER TABLE t_2 DETACH PARTITION t_2_b; DROP TABLE t_2_b;
@@ -77,9 +83,8 @@ fn foreign_tables() {
 }
 
 /// A user who may only insert cannot hold off readers.
-#[test]
-fn users_without_privileges() {
-    let whole = Whole::new(Server::PG18);
+fn users_without_privileges(server: Server) {
+    let whole = Whole::new(server);
     let role = format!("inserter_{}", std::process::id());
     let grant = format!(
         "CREATE ROLE {role} LOGIN PASSWORD 'x'; GRANT INSERT, SELECT ON t, t_0, t_1, t_2, t_2_a, t_2_b TO {role}"
@@ -97,9 +102,8 @@ fn users_without_privileges() {
 }
 
 /// What a trigger has done keeps a transaction from being prepared; one connection commits it.
-#[test]
-fn a_trigger_that_notifies() {
-    let whole = Whole::new(Server::PG18);
+fn a_trigger_that_notifies(server: Server) {
+    let whole = Whole::new(server);
     whole.bench.session.run(
         "CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS
              'BEGIN PERFORM pg_notify(''t'', ''x''); RETURN NULL; END';
@@ -110,9 +114,8 @@ fn a_trigger_that_notifies() {
     whole.is_whole();
 }
 
-#[test]
-fn a_handful_is_one_transaction() {
-    let whole = Whole::new(Server::PG18);
+fn a_handful_is_one_transaction(server: Server) {
+    let whole = Whole::new(server);
     whole.bench.session.run("ALTER TABLE t ADD CHECK (v <> 'bad')");
     whole.bench.file("rows.csv", rows(100) + "100,bad\n");
     whole.load(&["--atomic", "-j4"], &[]).fails(1, &["No row of this load is in the table"]);
@@ -122,13 +125,12 @@ fn a_handful_is_one_transaction() {
     assert_eq!(whole.bench.count("t"), 100);
 }
 
-#[test]
-fn a_server_without_prepared_transactions() {
-    let server = Own::new();
-    let url = server.start(0);
+fn a_server_without_prepared_transactions(server: Server) {
+    let place = Place::of(server);
+    let url = place.start_with("max_prepared_transactions=0");
     let session = Session::open(&url);
     session.run(TABLE);
-    let bench = Bench::new(Server::PG18);
+    let bench = Bench::new(server);
     bench.file("rows.csv", rows(ROWS));
     let load = ["rows.csv", "-t", "t", "--json", "-q", "--atomic", "-j4"];
     let summary = bench.load_into(&url, load).summary();

@@ -4,8 +4,17 @@
 use std::process::Stdio;
 
 use super::{MEMORY, ROWS, Whole, prepared, rows, sessions};
-use crate::failures::{Bench, on_both, wait_until};
-use crate::server::Server;
+use crate::harness::{Bench, Server, on_each_server, wait_until};
+
+on_each_server!([
+    a_key_that_is_there_twice_ends_the_load,
+    keys_that_are_there_twice_are_rejected,
+    a_trigger_that_writes_to_one_row_for_all,
+    a_pipe_cannot_be_read_again,
+    a_lock_between_two_connections,
+    two_loads_of_the_same_keys,
+    a_load_beside_another,
+]);
 
 const WAITED: &str = "its connections waited for each other's rows";
 
@@ -20,9 +29,8 @@ fn doubled() -> String {
     rows(ROWS) + &twice.collect::<String>()
 }
 
-#[test]
-fn a_key_that_is_there_twice_ends_the_load() {
-    let whole = Whole::new(Server::PG18);
+fn a_key_that_is_there_twice_ends_the_load(server: Server) {
+    let whole = Whole::new(server);
     whole.bench.session.run("ALTER TABLE t ADD PRIMARY KEY (id)");
     whole.bench.file("rows.csv", doubled());
     for jobs in ["-j1", "-j4"] {
@@ -32,28 +40,26 @@ fn a_key_that_is_there_twice_ends_the_load() {
     }
 }
 
-#[test]
-fn keys_that_are_there_twice_are_rejected() {
-    on_both(|bench| {
-        bench.session.run(super::TABLE);
-        bench.session.run("ALTER TABLE t ADD PRIMARY KEY (id)");
-        bench.file("rows.csv", doubled());
-        for jobs in ["-j1", "-j4"] {
-            let load = ["rows.csv", "-t", "t", "--json", "-q", "--atomic", jobs, MEMORY];
-            let rejects = ["--reject-file", &format!("bad{jobs}"), "--max-rejects=50%"];
-            let ended = bench.load(load.iter().chain(&rejects));
-            assert_eq!(ended.status.code(), Some(3), "{ended:?}");
-            let bad = std::fs::read_to_string(bench.path(&format!("bad{jobs}"))).unwrap();
-            assert_eq!((bench.count("t"), bad.lines().count()), (ROWS as u64, ROWS / 100));
-            // Together they are the input.
-            let mut ids: Vec<usize> =
-                bad.lines().map(|row| row.split(',').next().unwrap().parse().unwrap()).collect();
-            ids.sort_unstable();
-            assert!(ids.into_iter().eq((0..ROWS).step_by(100)));
-            assert_eq!(prepared(bench), 0);
-            bench.session.run("TRUNCATE t");
-        }
-    });
+fn keys_that_are_there_twice_are_rejected(server: Server) {
+    let bench = &Bench::new(server);
+    bench.session.run(super::TABLE);
+    bench.session.run("ALTER TABLE t ADD PRIMARY KEY (id)");
+    bench.file("rows.csv", doubled());
+    for jobs in ["-j1", "-j4"] {
+        let load = ["rows.csv", "-t", "t", "--json", "-q", "--atomic", jobs, MEMORY];
+        let rejects = ["--reject-file", &format!("bad{jobs}"), "--max-rejects=50%"];
+        let ended = bench.load(load.iter().chain(&rejects));
+        assert_eq!(ended.status.code(), Some(3), "{ended:?}");
+        let bad = std::fs::read_to_string(bench.path(&format!("bad{jobs}"))).unwrap();
+        assert_eq!((bench.count("t"), bad.lines().count()), (ROWS as u64, ROWS / 100));
+        // Together they are the input.
+        let mut ids: Vec<usize> =
+            bad.lines().map(|row| row.split(',').next().unwrap().parse().unwrap()).collect();
+        ids.sort_unstable();
+        assert!(ids.into_iter().eq((0..ROWS).step_by(100)));
+        assert_eq!(prepared(bench), 0);
+        bench.session.run("TRUNCATE t");
+    }
 }
 
 /// All transactions write to one row.
@@ -67,9 +73,8 @@ fn with_counter(bench: &Bench) {
     );
 }
 
-#[test]
-fn a_trigger_that_writes_to_one_row_for_all() {
-    let whole = Whole::new(Server::PG18);
+fn a_trigger_that_writes_to_one_row_for_all(server: Server) {
+    let whole = Whole::new(server);
     with_counter(&whole.bench);
     let summary = whole.load(&["--atomic", "-j4", MEMORY], &[]).summary();
     assert!(goes_alone(&summary) && summary["jobs"] == 1, "{summary}");
@@ -77,9 +82,8 @@ fn a_trigger_that_writes_to_one_row_for_all() {
     assert_eq!(whole.bench.value("SELECT n FROM n"), (ROWS / 100).to_string());
 }
 
-#[test]
-fn a_pipe_cannot_be_read_again() {
-    let whole = Whole::new(Server::PG18);
+fn a_pipe_cannot_be_read_again(server: Server) {
+    let whole = Whole::new(server);
     with_counter(&whole.bench);
     let load = ["-", "--format=csv", "-t", "t", "-q", "--atomic", "-j4", MEMORY];
     let mut load = whole.bench.start(load, Stdio::piped());
@@ -90,9 +94,8 @@ fn a_pipe_cannot_be_read_again() {
 }
 
 /// Somebody waits for one connection, and another connection for him.
-#[test]
-fn a_lock_between_two_connections() {
-    let whole = Whole::new(Server::PG18);
+fn a_lock_between_two_connections(server: Server) {
+    let whole = Whole::new(server);
     let id = whole.bench.value(
         "SELECT min(i) FROM generate_series(17, 999) i
          WHERE satisfies_hash_partition('t'::regclass, 3, 0, i)",
@@ -116,9 +119,8 @@ fn a_lock_between_two_connections() {
 }
 
 /// Two loads of the same keys wait for each other, each with another connection.
-#[test]
-fn two_loads_of_the_same_keys() {
-    let whole = Whole::new(Server::PG18);
+fn two_loads_of_the_same_keys(server: Server) {
+    let whole = Whole::new(server);
     whole.bench.session.run("ALTER TABLE t ADD PRIMARY KEY (id)");
     let mut reversed: Vec<String> = rows(ROWS).lines().map(|row| format!("{row}\n")).collect();
     reversed.reverse();
@@ -134,9 +136,8 @@ fn two_loads_of_the_same_keys() {
 }
 
 /// A load does not wait for another one that goes on and on, but only for readers.
-#[test]
-fn a_load_beside_another() {
-    let whole = Whole::new(Server::PG18);
+fn a_load_beside_another(server: Server) {
+    let whole = Whole::new(server);
     let mut long = whole.bench.start(
         ["-", "--format=csv", "-t", "t", "-q", "--json", "--atomic", "-j2", MEMORY],
         Stdio::piped(),

@@ -5,10 +5,22 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
-use super::{MEMORY, Own, ROWS, TABLE, Whole, prepared, sessions};
-use crate::failures::{Running, WAITS, program, wait_until};
-use crate::proxy::{Mode, Proxy};
-use crate::server::{Server, Session};
+use super::{MEMORY, ROWS, TABLE, Whole, prepared, sessions};
+use crate::harness::{
+    Mode, Place, Proxy, Running, Server, Session, WAITS, on_each_server, program, wait_until,
+};
+
+on_each_server!([
+    single_connection,
+    several_connections,
+    what_is_in_doubt_is_said_and_settled,
+    a_load_that_is_forgotten_is_settled,
+    another_load_touches_nothing,
+    a_load_that_was_overtaken_decides_nothing,
+    two_runs_load_once,
+    a_connection_that_is_cut,
+    with_the_server,
+]);
 
 /// The points of a load over one connection, and of one over several.
 const ALONE: [&str; 6] = [
@@ -37,8 +49,8 @@ const TOGETHER: [&str; 12] = [
 /// As a load may be taken up by.
 const NEXT: [&[&str]; 3] = [&["--atomic", "-j1"], &["--atomic", "-j4", MEMORY], &["-j2", MEMORY]];
 
-fn kill_at_each(jobs: &str, points: &[&str]) {
-    let whole = Whole::new(Server::PG18);
+fn kill_at_each(server: Server, jobs: &str, points: &[&str]) {
+    let whole = Whole::new(server);
     for (number, point) in points.iter().enumerate() {
         let id = format!("--load-id=killed {number}");
         let load = ["--atomic", jobs, MEMORY, &id];
@@ -63,19 +75,16 @@ fn kill_at_each(jobs: &str, points: &[&str]) {
     }
 }
 
-#[test]
-fn single_connection() {
-    kill_at_each("-j1", &ALONE);
+fn single_connection(server: Server) {
+    kill_at_each(server, "-j1", &ALONE);
 }
 
-#[test]
-fn several_connections() {
-    kill_at_each("-j3", &TOGETHER);
+fn several_connections(server: Server) {
+    kill_at_each(server, "-j3", &TOGETHER);
 }
 
-#[test]
-fn what_is_in_doubt_is_said_and_settled() {
-    let whole = Whole::new(Server::PG15);
+fn what_is_in_doubt_is_said_and_settled(server: Server) {
+    let whole = Whole::new(server);
     for (point, is_decided) in [("atomic::deciding", false), ("atomic::settled:1", true)] {
         let load = ["--atomic", "-j3", MEMORY, "--load-id", point];
         whole.load(&load, &[("PGSLUICE_FAILPOINT", point)]);
@@ -91,9 +100,8 @@ fn what_is_in_doubt_is_said_and_settled() {
     }
 }
 
-#[test]
-fn a_load_that_is_forgotten_is_settled() {
-    let whole = Whole::new(Server::PG18);
+fn a_load_that_is_forgotten_is_settled(server: Server) {
+    let whole = Whole::new(server);
     for (point, rows, said) in
         [("atomic::deciding", 0, "rolled back"), ("atomic::decided", ROWS as u64, "committed")]
     {
@@ -110,9 +118,8 @@ fn a_load_that_is_forgotten_is_settled() {
 }
 
 /// Another load leaves alone what is not its own.
-#[test]
-fn another_load_touches_nothing() {
-    let whole = Whole::new(Server::PG18);
+fn another_load_touches_nothing(server: Server) {
+    let whole = Whole::new(server);
     let load = ["--atomic", "-j3", MEMORY, "--load-id=one"];
     whole.load(&load, &[("PGSLUICE_FAILPOINT", "atomic::deciding")]);
     let before = prepared(&whole.bench);
@@ -125,9 +132,8 @@ fn another_load_touches_nothing() {
 
 /// Who has lost all sessions while it was about to decide does not decide any more once another run has
 /// begun.
-#[test]
-fn a_load_that_was_overtaken_decides_nothing() {
-    let whole = Whole::new(Server::PG18);
+fn a_load_that_was_overtaken_decides_nothing(server: Server) {
+    let whole = Whole::new(server);
     let load = ["--atomic", "-j3", MEMORY, "--load-id=race"];
     let hold = whole.bench.hold("atomic::deciding");
     let first = whole.start(&load, &hold.environment());
@@ -147,9 +153,8 @@ fn a_load_that_was_overtaken_decides_nothing() {
 }
 
 /// While a run is alive the next one waits for it.
-#[test]
-fn two_runs_load_once() {
-    let whole = Whole::new(Server::PG18);
+fn two_runs_load_once(server: Server) {
+    let whole = Whole::new(server);
     let load = ["--atomic", "-j3", MEMORY, "--load-id=twice"];
     let hold = whole.bench.hold("atomic::deciding");
     let first = whole.start(&load, &hold.environment());
@@ -164,9 +169,8 @@ fn two_runs_load_once() {
 }
 
 /// The connection is cut anywhere, also where an answer about a commit is under way.
-#[test]
-fn a_connection_that_is_cut() {
-    let whole = Whole::new(Server::PG18);
+fn a_connection_that_is_cut(server: Server) {
+    let whole = Whole::new(server);
     let proxy = Proxy::before(&whole.bench.url);
     let through = |options: &[&str]| {
         let mut load = program();
@@ -188,6 +192,7 @@ fn a_connection_that_is_cut() {
             proxy.set(Mode::Pass);
             proxy.set_after(after, Mode::Cut);
             let ended = through(&["--atomic", jobs, MEMORY, &id]);
+            whole.bench.end_orphans();
             let found = whole.bench.count("t");
             if ended.status.code() == Some(0) {
                 assert_eq!(found, ROWS as u64, "{id}");
@@ -202,10 +207,10 @@ fn a_connection_that_is_cut() {
 }
 
 /// The load and the server both end in between.
-#[test]
-fn with_the_server() {
-    let server = Own::new();
-    let whole = Whole::new(Server::PG18);
+fn with_the_server(server: Server) {
+    let place = Place::of(server);
+    let start = || place.start_with("max_prepared_transactions=8");
+    let whole = Whole::new(server);
     let load = |url: &str, point: &str, environment: &[(&str, &str)]| {
         let mut load = program();
         load.args(["load", "rows.csv", "-t", "t", "-d", url, "-q", "--json", "--atomic", "-j3"]);
@@ -213,11 +218,11 @@ fn with_the_server() {
         load.current_dir(whole.bench.folder.path());
         Running::start(load.stdin(Stdio::null())).ended()
     };
-    Session::open(&server.start(8)).run(TABLE);
+    Session::open(&start()).run(TABLE);
     for (point, is_decided) in [("atomic::deciding", false), ("atomic::settled:1", true)] {
-        load(&server.start(8), point, &[("PGSLUICE_FAILPOINT", point)]);
-        server.crash();
-        let url = server.start(8);
+        load(&start(), point, &[("PGSLUICE_FAILPOINT", point)]);
+        place.stop_immediately();
+        let url = start();
         let loaded = load(&url, point, &[]).summary();
         assert_eq!(loaded["rows_loaded"] == 0, is_decided, "{loaded}");
         let session = Session::open(&url);

@@ -4,12 +4,21 @@ use std::thread;
 use std::time::Duration;
 
 use super::{MEMORY, ROWS, Whole, prepared, rows, sessions};
-use crate::failures::{WAITS, wait_until};
-use crate::server::Server;
+use crate::harness::{Server, WAITS, on_each_server, wait_until};
 
-#[test]
-fn a_bad_row_keeps_all_out() {
-    let whole = Whole::new(Server::PG18);
+on_each_server!([
+    a_bad_row_keeps_all_out,
+    a_constraint_that_is_looked_at_in_the_end_keeps_all_out,
+    rejects_are_exact,
+    an_interrupt_leaves_nothing,
+    an_interrupt_while_readers_are_waited_for_leaves_nothing,
+    a_load_that_has_rows_in_is_not_made_whole,
+    what_passes_is_tried_again,
+    an_exchange_is_refused,
+]);
+
+fn a_bad_row_keeps_all_out(server: Server) {
+    let whole = Whole::new(server);
     whole.bench.session.run("ALTER TABLE t ADD CHECK (v <> 'bad')");
     whole.bench.file("rows.csv", rows(ROWS) + "50000,bad\n");
     for jobs in ["-j1", "-j4"] {
@@ -22,9 +31,8 @@ fn a_bad_row_keeps_all_out() {
     }
 }
 
-#[test]
-fn a_constraint_that_is_looked_at_in_the_end_keeps_all_out() {
-    let whole = Whole::new(Server::PG18);
+fn a_constraint_that_is_looked_at_in_the_end_keeps_all_out(server: Server) {
+    let whole = Whole::new(server);
     whole.bench.session.run(
         "CREATE TABLE p (id int PRIMARY KEY); INSERT INTO p SELECT generate_series(0, 39998);
          ALTER TABLE t ADD FOREIGN KEY (id) REFERENCES p DEFERRABLE INITIALLY DEFERRED",
@@ -39,9 +47,8 @@ fn a_constraint_that_is_looked_at_in_the_end_keeps_all_out() {
     whole.is_whole();
 }
 
-#[test]
-fn rejects_are_exact() {
-    let whole = Whole::new(Server::PG18);
+fn rejects_are_exact(server: Server) {
+    let whole = Whole::new(server);
     whole.bench.session.run("ALTER TABLE t ADD CHECK (v <> 'bad')");
     let row = |id: usize| format!("{id},{}\n", if id % 100 == 7 { "bad" } else { "good" });
     whole.bench.file("rows.csv", (0..ROWS).map(row).collect::<String>());
@@ -72,9 +79,8 @@ fn rejects_are_exact() {
     }
 }
 
-#[test]
-fn an_interrupt_leaves_nothing() {
-    let whole = Whole::new(Server::PG18);
+fn an_interrupt_leaves_nothing(server: Server) {
+    let whole = Whole::new(server);
     for jobs in ["-j1", "-j3"] {
         let id = format!("--load-id=stopped{jobs}");
         let load = ["--atomic", jobs, MEMORY, &id];
@@ -103,9 +109,8 @@ fn an_interrupt_leaves_nothing() {
     }
 }
 
-#[test]
-fn an_interrupt_while_readers_are_waited_for_leaves_nothing() {
-    let whole = Whole::new(Server::PG18);
+fn an_interrupt_while_readers_are_waited_for_leaves_nothing(server: Server) {
+    let whole = Whole::new(server);
     let reader = whole.bench.other();
     reader.run("BEGIN; SELECT count(*) FROM t");
     let running = whole.start(&["--atomic", "-j3", "--load-id=waits"], &[]);
@@ -117,9 +122,8 @@ fn an_interrupt_while_readers_are_waited_for_leaves_nothing() {
     whole.is_empty();
 }
 
-#[test]
-fn a_load_that_has_rows_in_is_not_made_whole() {
-    let whole = Whole::new(Server::PG18);
+fn a_load_that_has_rows_in_is_not_made_whole(server: Server) {
+    let whole = Whole::new(server);
     let load = ["--load-id=parts", MEMORY, "-j1"];
     whole.load(&load, &[("PGSLUICE_FAILPOINT", "payload::committed:2")]);
     let ended = whole.load(&[&load[..], &["--atomic"]].concat(), &[]);
@@ -128,9 +132,8 @@ fn a_load_that_has_rows_in_is_not_made_whole() {
     whole.is_whole();
 }
 
-#[test]
-fn what_passes_is_tried_again() {
-    let whole = Whole::new(Server::PG18);
+fn what_passes_is_tried_again(server: Server) {
+    let whole = Whole::new(server);
     whole.bench.session.run(
         "CREATE SEQUENCE s;
          CREATE FUNCTION fail_once() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -146,9 +149,8 @@ fn what_passes_is_tried_again() {
     whole.is_whole();
 }
 
-#[test]
-fn an_exchange_is_refused() {
-    let whole = Whole::new(Server::PG18);
+fn an_exchange_is_refused(server: Server) {
+    let whole = Whole::new(server);
     let ended = whole.load(&["--atomic", "--exchange"], &[]);
     assert_eq!(ended.status.code(), Some(2), "{ended:?}");
     assert!(ended.stderr.contains("cannot be used with"), "{ended:?}");

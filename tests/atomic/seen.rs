@@ -5,8 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;
 
 use super::{MEMORY, ROWS, Whole};
-use crate::failures::{WAITS, wait_until};
-use crate::server::{Server, Session};
+use crate::harness::{Server, Session, WAITS, on_each_server, wait_until};
+
+on_each_server!([
+    a_reader_sees_all_or_nothing,
+    commits_that_take_long_are_waited_for,
+    nobody_waits_for_a_program_that_is_killed,
+    without_the_option_a_reader_sees_parts,
+    a_reader_that_does_not_end_is_waited_for_and_then_not,
+]);
 
 /// All numbers of rows that a reader has seen until `done`, and how often it has looked.
 fn watch(url: &str, statements: &str, done: &AtomicBool) -> (BTreeSet<u64>, usize) {
@@ -50,64 +57,56 @@ fn seen(whole: &Whole, options: &[&str], environment: &[(&str, &str)]) -> (BTree
     })
 }
 
-#[test]
-fn a_reader_sees_all_or_nothing() {
-    for server in [Server::PG15, Server::PG18] {
-        let whole = Whole::new(server);
-        let mut looks = 0;
-        for (jobs, point) in [("-j1", "atomic::committing"), ("-j4", "atomic::settled:2")] {
-            // There is time to look where it matters.
-            let environment = [("PGSLUICE_FAILPOINT", point), ("PGSLUICE_FAILPOINT_SLEEP", "700")];
-            let (seen, times) = seen(&whole, &["--atomic", jobs, MEMORY], &environment);
-            assert!(seen.is_subset(&[0, ROWS as u64].into()), "{jobs}: {seen:?}");
-            whole.is_whole();
-            whole.bench.session.run("TRUNCATE t");
-            looks += times;
-        }
-        assert!(looks > 200, "{looks}");
+fn a_reader_sees_all_or_nothing(server: Server) {
+    let whole = Whole::new(server);
+    let mut looks = 0;
+    for (jobs, point) in [("-j1", "atomic::committing"), ("-j4", "atomic::settled:2")] {
+        // There is time to look where it matters.
+        let environment = [("PGSLUICE_FAILPOINT", point), ("PGSLUICE_FAILPOINT_SLEEP", "700")];
+        let (seen, times) = seen(&whole, &["--atomic", jobs, MEMORY], &environment);
+        assert!(seen.is_subset(&[0, ROWS as u64].into()), "{jobs}: {seen:?}");
+        whole.is_whole();
+        whole.bench.session.run("TRUNCATE t");
+        looks += times;
     }
+    assert!(looks > 200, "{looks}");
 }
 
 /// Longer than any limit that a session might have for a lock.
-#[test]
-fn commits_that_take_long_are_waited_for() {
-    for server in [Server::PG15, Server::PG18] {
-        let whole = Whole::new(server);
-        let environment =
-            [("PGSLUICE_FAILPOINT", "atomic::settled:2"), ("PGSLUICE_FAILPOINT_SLEEP", "12000")];
-        let (seen, _) = seen(&whole, &["--atomic", "-j4", MEMORY], &environment);
-        assert!(seen.is_subset(&[0, ROWS as u64].into()), "{seen:?}");
-        whole.is_whole();
-    }
+fn commits_that_take_long_are_waited_for(server: Server) {
+    let whole = Whole::new(server);
+    let environment =
+        [("PGSLUICE_FAILPOINT", "atomic::settled:2"), ("PGSLUICE_FAILPOINT_SLEEP", "12000")];
+    let (seen, _) = seen(&whole, &["--atomic", "-j4", MEMORY], &environment);
+    assert!(seen.is_subset(&[0, ROWS as u64].into()), "{seen:?}");
+    whole.is_whole();
 }
 
-#[test]
-fn nobody_waits_for_a_program_that_is_killed() {
-    for server in [Server::PG15, Server::PG18] {
-        let whole = Whole::new(server);
-        let environment =
-            [("PGSLUICE_FAILPOINT", "atomic::settled:2"), ("PGSLUICE_FAILPOINT_SLEEP", "60000")];
-        let running = whole.start(&["--atomic", "-j4", MEMORY], &environment);
-        let waits = format!("{WAITS} AND mode = 'AccessExclusiveLock'");
-        wait_until("a lock against readers", || whole.bench.count(&waits) > 0);
-        running.signal("-KILL");
-        running.ended();
-        wait_until("the end of the session", || whole.bench.count(&waits) == 0);
+fn nobody_waits_for_a_program_that_is_killed(server: Server) {
+    if server.lacks(14, "client_connection_check_interval") {
+        return;
     }
+    let whole = Whole::new(server);
+    let environment =
+        [("PGSLUICE_FAILPOINT", "atomic::settled:2"), ("PGSLUICE_FAILPOINT_SLEEP", "60000")];
+    let running = whole.start(&["--atomic", "-j4", MEMORY], &environment);
+    let waits = format!("{WAITS} AND mode = 'AccessExclusiveLock'");
+    wait_until("a lock against readers", || whole.bench.count(&waits) > 0);
+    running.signal("-KILL");
+    running.ended();
+    wait_until("the end of the session", || whole.bench.count(&waits) == 0);
 }
 
-#[test]
-fn without_the_option_a_reader_sees_parts() {
-    let whole = Whole::new(Server::PG18);
+fn without_the_option_a_reader_sees_parts(server: Server) {
+    let whole = Whole::new(server);
     let environment =
         [("PGSLUICE_FAILPOINT", "payload::committed:3"), ("PGSLUICE_FAILPOINT_SLEEP", "700")];
     let (seen, _) = seen(&whole, &["-j1", MEMORY], &environment);
     assert!(seen.iter().any(|rows| ![0, ROWS as u64].contains(rows)), "{seen:?}");
 }
 
-#[test]
-fn a_reader_that_does_not_end_is_waited_for_and_then_not() {
-    let whole = Whole::new(Server::PG18);
+fn a_reader_that_does_not_end_is_waited_for_and_then_not(server: Server) {
+    let whole = Whole::new(server);
     let reader = whole.bench.other();
     reader.run("BEGIN; SELECT count(*) FROM t");
     let load = ["--atomic", "-j2", "--load-id=held"];

@@ -1,7 +1,7 @@
 //! What may change between a kill and the resume.
 
 use super::tree::Tree;
-use crate::violence::Chance;
+use crate::harness::Chance;
 
 /// A change of the server, or of who loads.
 #[derive(Clone, Debug, Default)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::violence::Chance;
+use crate::harness::Chance;
 
 /// The columns that the input has; `w` is left to its default.
 pub(super) const COLUMNS: &str = "id,n,m,at,tod,g,v";

@@ -10,8 +10,9 @@ use std::path::Path;
 use std::process::Stdio;
 
 use super::rows;
-use crate::failures::{Bench, Running, program};
-use crate::server::Server;
+use crate::harness::{Bench, Running, Server, on_each_server, program};
+
+on_each_server!([layouts_are_what_they_were,]);
 
 /// Set, it has the file written in place of compared.
 const WRITE: &str = "PGSLUICE_WRITE_LAYOUTS";
@@ -36,9 +37,8 @@ const TREES: [(&str, &str); 7] = [
     ("opaque", "at regtype) PARTITION BY LIST (at); CREATE TABLE t0 PARTITION OF t DEFAULT"),
 ];
 
-#[test]
-fn layouts_are_what_they_were() {
-    let bench = &Bench::new(Server::PG18);
+fn layouts_are_what_they_were(server: Server) {
+    let bench = &Bench::new(server);
     bench.session.run(
         "CREATE DOMAIN few AS money CHECK (VALUE >= '0'::money);
          CREATE FUNCTION f(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN $1; END'",

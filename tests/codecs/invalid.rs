@@ -2,10 +2,10 @@
 
 use super::kinds::TYPES;
 use super::sides::{Row, Sides};
-use crate::server::{Server, on_each_server};
+use crate::harness::{Server, on_each_server};
 use crate::spelling::settings;
 
-on_each_server!(crate::codecs::invalid::try_texts, [text_that_is_no_utf8_is_refused,]);
+on_each_server!([text_that_is_no_utf8_is_refused,]);
 
 /// Each type of text, with what stands before and behind the bytes.
 const TEXTS: &[(&str, &str, &str)] = &[
@@ -30,7 +30,7 @@ const TEXTS: &[(&str, &str, &str)] = &[
 const NO_TEXTS: &[&[u8]] =
     &[b"\xFF", b"\x80", b"\xC3", b"\xE2\x82", b"\xC0\x80", b"\xED\xA0\x80", b"\xF4\x90\x80\x80"];
 
-fn try_texts(_name: &str, server: Server) {
+fn text_that_is_no_utf8_is_refused(server: Server) {
     let scratch = server.scratch();
     scratch.session().run(TYPES);
     for (ty, before, behind) in TEXTS {

@@ -1,7 +1,7 @@
 //! Types that have a codec, each with its spellings.
 
 use super::spell;
-use crate::server::Server;
+use crate::harness::Server;
 use crate::spelling::awkward::{self, Spell};
 use crate::spelling::{addresses, containers, numbers, times};
 

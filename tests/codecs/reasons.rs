@@ -3,11 +3,11 @@
 use pgsluice_core::types::Codec;
 
 use super::sides::codecs;
-use crate::server::{Server, on_each_server};
+use crate::harness::{Server, on_each_server};
 
-on_each_server!(crate::codecs::reasons::try_columns, [a_column_without_a_codec_says_why,]);
+on_each_server!([a_column_without_a_codec_says_why,]);
 
-fn try_columns(_name: &str, server: Server) {
+fn a_column_without_a_codec_says_why(server: Server) {
     let unknown = |ty: &str| Some(format!("type {ty} is not encoded natively"));
     let some_fields = Some("an interval of some fields only is not encoded natively".to_owned());
     let array_nulls = Some("the session's array_nulls is off, so NULL is a string".to_owned());

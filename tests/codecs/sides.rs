@@ -7,7 +7,7 @@ use pgsluice_core::types::Codec;
 use tokio::runtime::Builder;
 use tokio_postgres::{Error, NoTls};
 
-use crate::server::{Scratch, Session, explain};
+use crate::harness::{Scratch, Session, explain};
 
 /// The texts of a row, and its fields of COPY BINARY.
 #[derive(Clone, Default)]

@@ -6,7 +6,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
 use super::{Cluster, run};
-use crate::failures::{Running, program};
+use crate::harness::{Running, Server, on_each_server, program};
+
+on_each_server!([
+    a_server_is_verified_as_far_as_asked,
+    a_client_shows_its_own,
+    the_systems_authorities_are_its_own_list,
+]);
 
 /// `sslmode` and more, the root, and what comes of it.
 type Expectation<'a> = (&'a str, &'a str, &'a str);
@@ -16,19 +22,28 @@ const ISSUER: &str = "certificate verify failed: unknown issuer";
 const EXPIRED: &str = "certificate verify failed: certificate has expired";
 
 impl Cluster {
+    /// One beside which psql is, to be asked as well.
+    fn with_psql(server: Server) -> Option<Self> {
+        if !server.bin().join("psql").exists() {
+            server.skip("the server comes without psql");
+            return None;
+        }
+        Self::start(server)
+    }
+
     /// From now on the server shows this certificate.
-    async fn shows(&self, certificate: &str) {
+    fn shows(&self, certificate: &str) {
         let file = self.path(certificate);
-        self.execute(&format!("ALTER SYSTEM SET ssl_cert_file = '{file}'")).await;
-        self.execute("SELECT pg_reload_conf()").await;
+        self.execute(&format!("ALTER SYSTEM SET ssl_cert_file = '{file}'"));
+        self.execute("SELECT pg_reload_conf()");
         // It is read by the postmaster, after the answer.
         let sees = format!("SELECT 1 / (current_setting('ssl_cert_file') = '{file}')::int");
-        while self.try_execute(&sees).await.is_err() {}
+        while self.try_execute(&sees).is_err() {}
     }
 
     /// Connects, and has psql connect: both are let in, or neither.
-    async fn reach_as_psql(&self, options: &str) -> String {
-        let outcome = self.reach(options).await;
+    fn reach_as_psql(&self, options: &str) -> String {
+        let outcome = self.reach(options);
         let mut psql = Command::new(self.binaries.join("psql"));
         psql.args(["-X", "-c", "SELECT 1", "-d", &self.conninfo(options)])
             .env("HOME", self.path(""));
@@ -38,9 +53,8 @@ impl Cluster {
     }
 }
 
-#[tokio::test]
-async fn a_server_is_verified_as_far_as_asked() {
-    let Some(cluster) = Cluster::start() else { return };
+fn a_server_is_verified_as_far_as_asked(server: Server) {
+    let Some(cluster) = Cluster::with_psql(server) else { return };
     let right = format!("sslrootcert={}", cluster.path("right.crt"));
     let alone = format!("sslrootcert={}", cluster.path("alone.crt"));
     let elsewhere = "server certificate for \"db.example\" (and 1 other name) does not match host \
@@ -81,19 +95,18 @@ async fn a_server_is_verified_as_far_as_asked() {
         ("alone.crt", &[("verify-ca", &right, ISSUER), ("verify-full", &alone, TLS)]),
     ];
     for (certificate, expectations) in cases {
-        cluster.shows(certificate).await;
+        cluster.shows(certificate);
         for (mode, root, expected) in expectations {
             let options = format!("{root} sslmode={mode}");
-            let outcome = cluster.reach_as_psql(&options).await;
+            let outcome = cluster.reach_as_psql(&options);
             assert!(outcome.contains(expected), "{certificate} {options}: {outcome}");
         }
     }
 }
 
-#[tokio::test]
-async fn a_client_shows_its_own() {
-    let Some(cluster) = Cluster::start() else { return };
-    cluster.execute("CREATE ROLE certified LOGIN").await;
+fn a_client_shows_its_own(server: Server) {
+    let Some(cluster) = Cluster::with_psql(server) else { return };
+    cluster.execute("CREATE ROLE certified LOGIN");
     let pair = |certificate: &str, key: &str| {
         format!("sslcert={} sslkey={}", cluster.path(certificate), cluster.path(key))
     };
@@ -115,19 +128,18 @@ async fn a_client_shows_its_own() {
     ] {
         let right = cluster.path("right.crt");
         let options = format!("user=certified sslmode=verify-full sslrootcert={right} {options}");
-        // The psql of 15 does not know it.
-        let outcome = if options.contains("sslcertmode") {
-            cluster.reach(&options).await
+        // Before 16 psql does not know it.
+        let outcome = if options.contains("sslcertmode") && server.major() < 16 {
+            cluster.reach(&options)
         } else {
-            cluster.reach_as_psql(&options).await
+            cluster.reach_as_psql(&options)
         };
         assert!(outcome.contains(expected), "{options}: {outcome}");
     }
 }
 
-#[tokio::test]
-async fn the_systems_authorities_are_its_own_list() {
-    let Some(cluster) = Cluster::start() else { return };
+fn the_systems_authorities_are_its_own_list(server: Server) {
+    let Some(cluster) = Cluster::start(server) else { return };
     let conninfo = cluster.conninfo("sslrootcert=system");
     for (authority, expected) in
         [("right.crt", "relation \"nothing\" does not exist"), ("wrong.crt", ISSUER)]

@@ -5,11 +5,16 @@ use std::net::Ipv4Addr;
 use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 
-use super::{Place, query, stderr, url_of};
+use super::query;
+use crate::harness::{Place, Server, on_each_server, stderr, url_of};
 
-#[test]
-fn only_loopback_with_the_password_gets_in() {
-    let place = Place::new();
+on_each_server!([
+    only_loopback_with_the_password_gets_in,
+    nobody_else_reads_its_files_whatever_the_umask,
+]);
+
+fn only_loopback_with_the_password_gets_in(server: Server) {
+    let place = Place::of(server);
     let started = place.run("start");
     let url = url_of(&started);
     let password = url.split([':', '@']).nth(2).unwrap();
@@ -47,9 +52,8 @@ fn port(url: &str) -> u16 {
     url.split([':', '/']).find_map(|part| part.parse().ok()).unwrap()
 }
 
-#[test]
-fn nobody_else_reads_its_files_whatever_the_umask() {
-    let place = Place::new();
+fn nobody_else_reads_its_files_whatever_the_umask(server: Server) {
+    let place = Place::of(server);
     let mut open = Command::new("sh");
     open.args(["-c", "umask 0; exec \"$0\" \"$@\""]);
     let start = place.command("start");

@@ -1,21 +1,9 @@
 //! What a leaf has besides rows, and has still when another table is in its place.
 
-use super::{Case, Test};
+use super::Case;
+use crate::harness::on_each_server;
 
-pub(super) const TESTS: &[(&str, Test)] = &[
-    ("indexes", indexes),
-    ("constraints", constraints),
-    ("not_null_of_both", not_null_of_both),
-    ("options", options),
-    ("privileges", privileges),
-    ("default_privileges", default_privileges),
-    ("another_owner", another_owner),
-    ("comments", comments),
-    ("triggers", triggers),
-    ("statistics", statistics),
-    ("replica_identity", replica_identity),
-    ("temporal_keys", temporal_keys),
-];
+on_each_server!(with super::Case::new, [indexes, constraints, not_null_of_both, options, privileges, default_privileges, another_owner, comments, triggers, statistics, replica_identity, temporal_keys,]);
 
 const TABLE: &str = "
 CREATE TABLE t (k int NOT NULL, a int, b text, r int4range) PARTITION BY LIST (k);
@@ -194,8 +182,8 @@ fn replica_identity(case: &Case) {
 }
 
 fn temporal_keys(case: &Case) {
-    if case.server.major() < 18 {
-        return crate::server::say("temporal keys: the server is too old");
+    if case.server.lacks(18, "WITHOUT OVERLAPS") {
+        return;
     }
     case.run("CREATE EXTENSION btree_gist");
     carries(

@@ -2,18 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::{Case, Test};
+use super::Case;
+use crate::harness::on_each_server;
 
 #[path = "../../crates/pgsluice/src/pg/exchange/harmless.rs"]
 mod harmless;
 
-pub(super) const TESTS: &[(&str, Test)] = &[
-    ("constraints_that_are_not_valid", constraints_that_are_not_valid),
-    ("every_column_of_the_catalogue", every_column_of_the_catalogue),
-    ("event_triggers_that_change_new_tables", event_triggers_that_change_new_tables),
-    ("leaves_that_get_obstacles_meanwhile", leaves_that_get_obstacles_meanwhile),
-    ("estimates", estimates),
-];
+on_each_server!(with super::Case::new, [constraints_that_are_not_valid, every_column_of_the_catalogue, event_triggers_that_change_new_tables, leaves_that_get_obstacles_meanwhile, estimates,]);
 
 /// The columns of the catalogue that are compared, of all versions. One that is not here is compared as
 /// well, but nobody has looked whether it can be the same: it belongs here or to the harmless ones.

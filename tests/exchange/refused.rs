@@ -1,18 +1,10 @@
 //! What cannot be exchanged: refused by name before a row is read, or loaded as ever, and said.
 
+use super::Case;
 use super::carried::roles;
-use super::{Case, Test};
+use crate::harness::on_each_server;
 
-pub(super) const TESTS: &[(&str, Test)] = &[
-    ("obstacles", obstacles),
-    ("what_nobody_foresaw", what_nobody_foresaw),
-    ("plain_tables", plain_tables),
-    ("tables_without_a_way_to_leaves", tables_without_a_way_to_leaves),
-    ("leaves_that_are_not_empty", leaves_that_are_not_empty),
-    ("leaves_beside_a_default_with_rows", leaves_beside_a_default_with_rows),
-    ("more_leaves_than_locks", more_leaves_than_locks),
-    ("users_without_privileges", users_without_privileges),
-];
+on_each_server!(with super::Case::new, [obstacles, what_nobody_foresaw, plain_tables, tables_without_a_way_to_leaves, leaves_that_are_not_empty, leaves_beside_a_default_with_rows, more_leaves_than_locks, users_without_privileges,]);
 
 const TABLE: &str = "
 CREATE TABLE t (k int NOT NULL, a int, v text) PARTITION BY LIST (k);
@@ -87,7 +79,7 @@ fn obstacles(case: &Case) {
         refused.fails(1, &[&refusal, "\nHINT:  Remove what stands in the way"]);
         case.is_untouched(&dump);
         // The same words by plan.
-        let plan = crate::command::run(
+        let plan = crate::harness::run(
             &[
                 "plan",
                 case.bench.path("rows.csv").to_str().unwrap(),

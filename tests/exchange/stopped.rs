@@ -1,20 +1,10 @@
 //! Loads that do not come to their end: the table is as it was, and what they built goes away.
 
+use super::Case;
 use super::swapped::{begun, feed_the_rest};
-use super::{Case, Test};
-use crate::failures::{WAITS, wait_until};
+use crate::harness::{WAITS, on_each_server, wait_until};
 
-pub(super) const TESTS: &[(&str, Test)] = &[
-    ("a_row_that_is_refused", a_row_that_is_refused),
-    ("a_key_that_is_there_twice", a_key_that_is_there_twice),
-    ("a_foreign_key_that_fails", a_foreign_key_that_fails),
-    ("another_exchange", another_exchange),
-    ("a_load_that_lost_its_lock", a_load_that_lost_its_lock),
-    ("a_signal", a_signal),
-    ("killed_while_rows_go_in", killed_while_rows_go_in),
-    ("killed_while_indexes_are_built", killed_while_indexes_are_built),
-    ("tables_that_only_look_like_leftovers", tables_that_only_look_like_leftovers),
-];
+on_each_server!(with super::Case::new, [a_row_that_is_refused, a_key_that_is_there_twice, a_foreign_key_that_fails, another_exchange, a_load_that_lost_its_lock, a_signal, killed_while_rows_go_in, killed_while_indexes_are_built, tables_that_only_look_like_leftovers,]);
 
 const TABLE: &str = "
 CREATE TABLE t (k int, id int NOT NULL, PRIMARY KEY (k, id)) PARTITION BY LIST (k);

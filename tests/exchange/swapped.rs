@@ -2,17 +2,10 @@
 
 use std::process::Stdio;
 
-use super::{Case, Test};
-use crate::failures::{Running, WAITS, wait_until};
+use super::Case;
+use crate::harness::{Running, WAITS, on_each_server, wait_until};
 
-pub(super) const TESTS: &[(&str, Test)] = &[
-    ("attach_reads_nothing", attach_reads_nothing),
-    ("rows_of_others_are_moved", rows_of_others_are_moved),
-    ("a_lock_is_waited_for", a_lock_is_waited_for),
-    ("a_lock_that_stays", a_lock_that_stays),
-    ("a_leaf_that_is_altered", a_leaf_that_is_altered),
-    ("a_leaf_that_is_replaced", a_leaf_that_is_replaced),
-];
+on_each_server!(with super::Case::new, [attach_reads_nothing, rows_of_others_are_moved, a_lock_is_waited_for, a_lock_that_stays, a_leaf_that_is_altered, a_leaf_that_is_replaced,]);
 
 const TABLE: &str = "
 CREATE TABLE t (k int, id int, v text, PRIMARY KEY (k, id)) PARTITION BY LIST (k);

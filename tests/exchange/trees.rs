@@ -1,20 +1,9 @@
 //! Trees of every kind: each row where `COPY root` puts it.
 
-use super::{Case, Test};
+use super::Case;
+use crate::harness::on_each_server;
 
-pub(super) const TESTS: &[(&str, Test)] = &[
-    ("hash_with_primary_keys", hash_with_primary_keys),
-    ("range_with_gaps", range_with_gaps),
-    ("list_with_default", list_with_default),
-    ("three_levels", three_levels),
-    ("leaves_with_dropped_columns", leaves_with_dropped_columns),
-    ("hostile_names", hostile_names),
-    ("keys_that_the_server_evaluates", keys_that_the_server_evaluates),
-    ("rows_of_every_lane", rows_of_every_lane),
-    ("identity_of_the_root", identity_of_the_root),
-    ("generated_columns", generated_columns),
-    ("partitions_that_are_made_first", partitions_that_are_made_first),
-];
+on_each_server!(with super::Case::new, [hash_with_primary_keys, range_with_gaps, list_with_default, three_levels, leaves_with_dropped_columns, hostile_names, keys_that_the_server_evaluates, rows_of_every_lane, identity_of_the_root, generated_columns, partitions_that_are_made_first,]);
 
 fn numbered(rows: u32, row: impl Fn(u32) -> String) -> String {
     (0..rows).map(|number| format!("{}\n", row(number))).collect()

@@ -2,7 +2,15 @@
 
 use std::process::Stdio;
 
-use super::{Bench, on_both, rows, wait_until};
+use crate::harness::{Bench, Server, on_each_server, rows, wait_until};
+
+on_each_server!([
+    a_leaf_that_is_dropped,
+    a_leaf_that_is_detached,
+    a_leaf_that_is_renamed,
+    a_leaf_that_is_replaced,
+    a_tree_that_is_dropped,
+]);
 
 /// What is done to the table, what the message then says, and where the rows are that had gone in.
 struct Change {
@@ -30,67 +38,57 @@ impl Change {
     }
 }
 
-#[test]
-fn a_leaf_that_is_dropped() {
-    on_both(|bench| {
-        Change {
-            // What was in it is gone with it.
-            sql: "BEGIN; LOCK TABLE t7; INSERT INTO kept SELECT * FROM t7; DROP TABLE t7; COMMIT",
-            message: "relation \"public.t7\" does not exist (SQLSTATE 42P01)",
-            tables: &["t", "kept"],
-        }
-        .happens(bench);
-    });
+fn a_leaf_that_is_dropped(server: Server) {
+    let bench = &Bench::new(server);
+    Change {
+        // What was in it is gone with it.
+        sql: "BEGIN; LOCK TABLE t7; INSERT INTO kept SELECT * FROM t7; DROP TABLE t7; COMMIT",
+        message: "relation \"public.t7\" does not exist (SQLSTATE 42P01)",
+        tables: &["t", "kept"],
+    }
+    .happens(bench);
 }
 
-#[test]
-fn a_leaf_that_is_detached() {
-    on_both(|bench| {
-        Change {
-            sql: "BEGIN; ALTER TABLE t DETACH PARTITION t7; INSERT INTO kept SELECT * FROM t7; COMMIT",
-            message: "table public.t7 is no longer a partition of public.t",
-            tables: &["t", "kept"],
-        }
-        .happens(bench);
-        assert_eq!(bench.count("t7"), bench.count("kept"), "it took rows after it had left");
-    });
+fn a_leaf_that_is_detached(server: Server) {
+    let bench = &Bench::new(server);
+    Change {
+        sql: "BEGIN; ALTER TABLE t DETACH PARTITION t7; INSERT INTO kept SELECT * FROM t7; COMMIT",
+        message: "table public.t7 is no longer a partition of public.t",
+        tables: &["t", "kept"],
+    }
+    .happens(bench);
+    assert_eq!(bench.count("t7"), bench.count("kept"), "it took rows after it had left");
 }
 
-#[test]
-fn a_leaf_that_is_renamed() {
-    on_both(|bench| {
-        Change {
-            sql: "ALTER TABLE t7 RENAME TO was_t7",
-            message: "relation \"public.t7\" does not exist (SQLSTATE 42P01)",
-            tables: &["t"],
-        }
-        .happens(bench);
-    });
+fn a_leaf_that_is_renamed(server: Server) {
+    let bench = &Bench::new(server);
+    Change {
+        sql: "ALTER TABLE t7 RENAME TO was_t7",
+        message: "relation \"public.t7\" does not exist (SQLSTATE 42P01)",
+        tables: &["t"],
+    }
+    .happens(bench);
 }
 
-#[test]
-fn a_leaf_that_is_replaced() {
-    on_both(|bench| {
-        Change {
-            sql: "BEGIN; ALTER TABLE t7 RENAME TO was_t7;
-                  CREATE TABLE t7 (id int NOT NULL, v text); COMMIT",
-            message: "table public.t7 is no longer a partition of public.t",
-            tables: &["t"],
-        }
-        .happens(bench);
-        assert_eq!(bench.count("t7"), 0, "a stranger took rows");
-    });
+fn a_leaf_that_is_replaced(server: Server) {
+    let bench = &Bench::new(server);
+    Change {
+        sql: "BEGIN; ALTER TABLE t7 RENAME TO was_t7;
+              CREATE TABLE t7 (id int NOT NULL, v text); COMMIT",
+        message: "table public.t7 is no longer a partition of public.t",
+        tables: &["t"],
+    }
+    .happens(bench);
+    assert_eq!(bench.count("t7"), 0, "a stranger took rows");
 }
 
-#[test]
-fn a_tree_that_is_dropped() {
-    on_both(|bench| {
-        Change {
-            sql: "BEGIN; LOCK TABLE t; INSERT INTO kept SELECT * FROM t; DROP TABLE t;
-                  CREATE TABLE t (id int); COMMIT",
-            message: "does not exist (SQLSTATE 42P01)",
-            tables: &["t", "kept"],
-        }
-        .happens(bench);
-    });
+fn a_tree_that_is_dropped(server: Server) {
+    let bench = &Bench::new(server);
+    Change {
+        sql: "BEGIN; LOCK TABLE t; INSERT INTO kept SELECT * FROM t; DROP TABLE t;
+              CREATE TABLE t (id int); COMMIT",
+        message: "does not exist (SQLSTATE 42P01)",
+        tables: &["t", "kept"],
+    }
+    .happens(bench);
 }

@@ -1,97 +1,95 @@
 //! A handful of rows, which goes through the root without a look at the tree.
 
-use super::{Bench, on_both, rows};
+use crate::harness::{Bench, Server, on_each_server, rows};
+
+on_each_server!([
+    a_handful_goes_through_the_root_and_that_is_said,
+    more_than_a_handful_is_routed,
+    what_is_wrong_with_a_handful_is_said_as_of_any_load,
+    a_constraint_that_waits_for_the_commit_counts_for_a_handful,
+    rows_of_a_handful_that_a_trigger_drops_are_skipped,
+]);
 
 const SAID: &str = "so few are routed there sooner than the partitions are read";
 
-fn load(bench: &Bench, more: &[&str]) -> super::Ended {
+fn load(bench: &Bench, more: &[&str]) -> crate::harness::Ended {
     bench.load(["rows.csv", "-t", "t"].iter().chain(more))
 }
 
-#[test]
-fn a_handful_goes_through_the_root_and_that_is_said() {
-    on_both(|bench| {
-        bench.make_table();
-        bench.file("rows.csv", rows(299, 3));
-        let summary = load(bench, &["--json", "-q"]).summary();
-        assert_eq!((&summary["rows_loaded"], bench.count("t")), (&299.into(), 299));
-        let lanes = serde_json::json!({"native": 0, "server": 0, "slow": 299});
-        assert_eq!((&summary["lanes"], &summary["jobs"]), (&lanes, &1.into()), "{summary}");
-        assert!(summary["fallbacks"].to_string().contains(SAID), "{summary}");
-        let ended = load(bench, &[]);
-        assert!(ended.stderr.contains(SAID), "{ended:?}");
-    });
+fn a_handful_goes_through_the_root_and_that_is_said(server: Server) {
+    let bench = &Bench::new(server);
+    bench.make_table();
+    bench.file("rows.csv", rows(299, 3));
+    let summary = load(bench, &["--json", "-q"]).summary();
+    assert_eq!((&summary["rows_loaded"], bench.count("t")), (&299.into(), 299));
+    let lanes = serde_json::json!({"native": 0, "server": 0, "slow": 299});
+    assert_eq!((&summary["lanes"], &summary["jobs"]), (&lanes, &1.into()), "{summary}");
+    assert!(summary["fallbacks"].to_string().contains(SAID), "{summary}");
+    let ended = load(bench, &[]);
+    assert!(ended.stderr.contains(SAID), "{ended:?}");
 }
 
-#[test]
-fn more_than_a_handful_is_routed() {
-    on_both(|bench| {
-        bench.make_table();
-        bench.file("rows.csv", rows(300, 3));
-        let summary = load(bench, &["--json", "-q"]).summary();
-        assert_eq!(summary["lanes"]["native"], 300, "{summary}");
-        // Few rows, but long ones.
-        bench.file("rows.csv", rows(30, 3000));
-        let summary = load(bench, &["--json", "-q"]).summary();
-        assert_eq!((&summary["lanes"]["native"], bench.count("t")), (&30.into(), 330));
-    });
+fn more_than_a_handful_is_routed(server: Server) {
+    let bench = &Bench::new(server);
+    bench.make_table();
+    bench.file("rows.csv", rows(300, 3));
+    let summary = load(bench, &["--json", "-q"]).summary();
+    assert_eq!(summary["lanes"]["native"], 300, "{summary}");
+    // Few rows, but long ones.
+    bench.file("rows.csv", rows(30, 3000));
+    let summary = load(bench, &["--json", "-q"]).summary();
+    assert_eq!((&summary["lanes"]["native"], bench.count("t")), (&30.into(), 330));
 }
 
-#[test]
-fn what_is_wrong_with_a_handful_is_said_as_of_any_load() {
-    on_both(|bench| {
-        bench.make_table();
-        bench.file("rows.csv", "1,a\n2,b\nthree,c\n");
-        let place = "rows.csv:3";
-        let ended = load(bench, &[]);
-        ended.fails(1, &[place, "invalid input syntax for type integer"]);
-        assert_eq!(ended.committed(), bench.count("t"));
-        bench.session.run("TRUNCATE t");
-        bench.file("rows.csv", "1,a\n1000,b\n");
-        // Another connection might have the first row in by then.
-        load(bench, &["-j1"]).fails_empty(&["no partition of relation \"t\" found for row"]);
-        bench.file("rows.csv", "id,w\n1,a\n");
-        load(bench, &["--header=match"]).fails_empty(&["column name mismatch in header line"]);
-        bench.file("rows.csv", "1,\"a\n");
-        load(bench, &[]).fails_empty(&["unterminated CSV quoted field"]);
-        bench.file("rows.csv", "1,a\n");
-        bench.load(["rows.csv", "-t", "u"]).fails(1, &["relation \"u\" does not exist"]);
-        assert_eq!(bench.count("t"), 0);
-    });
+fn what_is_wrong_with_a_handful_is_said_as_of_any_load(server: Server) {
+    let bench = &Bench::new(server);
+    bench.make_table();
+    bench.file("rows.csv", "1,a\n2,b\nthree,c\n");
+    let place = "rows.csv:3";
+    let ended = load(bench, &[]);
+    ended.fails(1, &[place, "invalid input syntax for type integer"]);
+    assert_eq!(ended.committed(), bench.count("t"));
+    bench.session.run("TRUNCATE t");
+    bench.file("rows.csv", "1,a\n1000,b\n");
+    // Another connection might have the first row in by then.
+    load(bench, &["-j1"]).fails_empty(&["no partition of relation \"t\" found for row"]);
+    bench.file("rows.csv", "id,w\n1,a\n");
+    load(bench, &["--header=match"]).fails_empty(&["column name mismatch in header line"]);
+    bench.file("rows.csv", "1,\"a\n");
+    load(bench, &[]).fails_empty(&["unterminated CSV quoted field"]);
+    bench.file("rows.csv", "1,a\n");
+    bench.load(["rows.csv", "-t", "u"]).fails(1, &["relation \"u\" does not exist"]);
+    assert_eq!(bench.count("t"), 0);
 }
 
-#[test]
-fn a_constraint_that_waits_for_the_commit_counts_for_a_handful() {
-    on_both(|bench| {
-        bench.session.run(
-            "CREATE TABLE p (id int PRIMARY KEY);
-             CREATE TABLE t (id int REFERENCES p DEFERRABLE INITIALLY DEFERRED, v text)
-                 PARTITION BY RANGE (id);
-             CREATE TABLE t0 PARTITION OF t FOR VALUES FROM (0) TO (10);
-             INSERT INTO p VALUES (1)",
-        );
-        bench.file("rows.csv", "1,a\n2,b\n");
-        load(bench, &[]).fails_empty(&["violates foreign key constraint"]);
-        assert_eq!(bench.count("t"), 0);
-    });
+fn a_constraint_that_waits_for_the_commit_counts_for_a_handful(server: Server) {
+    let bench = &Bench::new(server);
+    bench.session.run(
+        "CREATE TABLE p (id int PRIMARY KEY);
+         CREATE TABLE t (id int REFERENCES p DEFERRABLE INITIALLY DEFERRED, v text)
+             PARTITION BY RANGE (id);
+         CREATE TABLE t0 PARTITION OF t FOR VALUES FROM (0) TO (10);
+         INSERT INTO p VALUES (1)",
+    );
+    bench.file("rows.csv", "1,a\n2,b\n");
+    load(bench, &[]).fails_empty(&["violates foreign key constraint"]);
+    assert_eq!(bench.count("t"), 0);
 }
 
-#[test]
-fn rows_of_a_handful_that_a_trigger_drops_are_skipped() {
-    on_both(|bench| {
-        bench.make_table();
-        bench.session.run(
-            "CREATE FUNCTION odd() RETURNS trigger LANGUAGE plpgsql AS
-                 'BEGIN IF NEW.id % 2 = 0 THEN RETURN NULL; END IF; RETURN NEW; END';
-             CREATE TRIGGER odd BEFORE INSERT ON t1 FOR EACH ROW EXECUTE FUNCTION odd()",
-        );
-        bench.file("rows.csv", "1,a\n12,b\n13,c\n");
-        let summary = load(bench, &["--json", "-q", "--load-id", "l"]).summary();
-        assert_eq!((&summary["rows_skipped"], &summary["rows_loaded"]), (&1.into(), &2.into()));
-        assert!(summary["fallbacks"].to_string().contains("a trigger of the table dropped them"));
-        let again = load(bench, &["--json", "-q", "--load-id", "l"]).summary();
-        let rows =
-            ["rows_read", "rows_skipped", "rows_already_loaded"].map(|name| again[name].as_u64());
-        assert_eq!(rows, [3, 1, 2].map(Some), "{again}");
-    });
+fn rows_of_a_handful_that_a_trigger_drops_are_skipped(server: Server) {
+    let bench = &Bench::new(server);
+    bench.make_table();
+    bench.session.run(
+        "CREATE FUNCTION odd() RETURNS trigger LANGUAGE plpgsql AS
+             'BEGIN IF NEW.id % 2 = 0 THEN RETURN NULL; END IF; RETURN NEW; END';
+         CREATE TRIGGER odd BEFORE INSERT ON t1 FOR EACH ROW EXECUTE FUNCTION odd()",
+    );
+    bench.file("rows.csv", "1,a\n12,b\n13,c\n");
+    let summary = load(bench, &["--json", "-q", "--load-id", "l"]).summary();
+    assert_eq!((&summary["rows_skipped"], &summary["rows_loaded"]), (&1.into(), &2.into()));
+    assert!(summary["fallbacks"].to_string().contains("a trigger of the table dropped them"));
+    let again = load(bench, &["--json", "-q", "--load-id", "l"]).summary();
+    let rows =
+        ["rows_read", "rows_skipped", "rows_already_loaded"].map(|name| again[name].as_u64());
+    assert_eq!(rows, [3, 1, 2].map(Some), "{again}");
 }

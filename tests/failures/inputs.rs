@@ -9,12 +9,17 @@ use std::thread;
 
 use serde_json::Value;
 
-use super::{Bench, Running, on_both, program};
-use crate::server::Server;
+use crate::harness::{Bench, Running, Server, on_each_server, program};
 
-#[test]
-fn what_cannot_be_found_is_named() {
-    let bench = Bench::with_table(Server::PG18);
+on_each_server!([
+    what_cannot_be_found_is_named,
+    what_may_not_be_read_is_named,
+    inputs_without_rows_load_nothing,
+    a_pipe_with_a_name_is_opened_once,
+]);
+
+fn what_cannot_be_found_is_named(server: Server) {
+    let bench = Bench::with_table(server);
     bench.file("good.csv", "1,a\n");
     fs::create_dir(bench.path("empty")).unwrap();
     let no_such_file = "for reading: No such file or directory\nHINT:";
@@ -33,10 +38,9 @@ fn what_cannot_be_found_is_named() {
     assert_eq!(bench.count("t"), 0);
 }
 
-#[test]
-fn what_may_not_be_read_is_named() {
+fn what_may_not_be_read_is_named(server: Server) {
     const NOBODY: u32 = 65534;
-    let bench = Bench::with_table(Server::PG18);
+    let bench = Bench::with_table(server);
     let folder = Permissions::from_mode(0o755);
     fs::set_permissions(bench.folder.path(), folder).unwrap();
     let closed = bench.file("closed.csv", "1,a\n");
@@ -58,36 +62,33 @@ fn what_may_not_be_read_is_named() {
     fs::set_permissions(bench.path("closed"), Permissions::from_mode(0o700)).unwrap();
 }
 
-#[test]
-fn inputs_without_rows_load_nothing() {
-    on_both(|bench| {
-        bench.make_table();
-        bench.file("empty.csv", "");
-        bench.file("header.csv", "id,v\n");
-        for files in [
-            &["empty.csv", "--header"][..],
-            &["header.csv", "--header=match"],
-            &["empty.csv", "header.csv", "--header"],
-        ] {
-            let ended = bench.load(files.iter().chain(&["-t", "t", "--json", "-q"]));
-            assert_eq!(ended.summary()["rows_read"], 0);
-            assert_eq!(ended.stderr, "");
-        }
-        // Its header does not match: COPY says so as well.
-        bench
-            .load(["header.csv", "empty.csv", "-t", "t", "--header=match"])
-            .fails(1, &["empty.csv:1:0: wrong number of fields in header line: got 1, expected 2"]);
-        let ended = bench.load(["/dev/null", "-t", "t", "--json"]);
-        let summary = ended.summary();
-        assert_eq!((&summary["leaves"], &summary["first_row"]), (&0.into(), &Value::Null));
-        let ended = bench.load(["-", "-t", "t", "--json"]);
-        assert_eq!(ended.summary()["rows_loaded"], 0, "standard input is closed");
-    });
+fn inputs_without_rows_load_nothing(server: Server) {
+    let bench = &Bench::new(server);
+    bench.make_table();
+    bench.file("empty.csv", "");
+    bench.file("header.csv", "id,v\n");
+    for files in [
+        &["empty.csv", "--header"][..],
+        &["header.csv", "--header=match"],
+        &["empty.csv", "header.csv", "--header"],
+    ] {
+        let ended = bench.load(files.iter().chain(&["-t", "t", "--json", "-q"]));
+        assert_eq!(ended.summary()["rows_read"], 0);
+        assert_eq!(ended.stderr, "");
+    }
+    // Its header does not match: COPY says so as well.
+    bench
+        .load(["header.csv", "empty.csv", "-t", "t", "--header=match"])
+        .fails(1, &["empty.csv:1:0: wrong number of fields in header line: got 1, expected 2"]);
+    let ended = bench.load(["/dev/null", "-t", "t", "--json"]);
+    let summary = ended.summary();
+    assert_eq!((&summary["leaves"], &summary["first_row"]), (&0.into(), &Value::Null));
+    let ended = bench.load(["-", "-t", "t", "--json"]);
+    assert_eq!(ended.summary()["rows_loaded"], 0, "standard input is closed");
 }
 
-#[test]
-fn a_pipe_with_a_name_is_opened_once() {
-    let bench = Bench::with_table(Server::PG18);
+fn a_pipe_with_a_name_is_opened_once(server: Server) {
+    let bench = Bench::with_table(server);
     let pipe = bench.path("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let writer = thread::spawn(move || {

@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::process::Stdio;
 
-use super::{Bench, Running, program, rows, wait_until};
-use crate::embedded::Place;
-use crate::server::Server;
+use crate::harness::{Bench, Place, Running, Server, on_each_server, program, rows, wait_until};
+
+on_each_server!([a_server_out_of_locks_loses_nothing,]);
 
 /// Takes locks until the server has no room for one more.
 fn fill(bench: &Bench) {
@@ -17,53 +17,50 @@ fn fill(bench: &Bench) {
     );
 }
 
-#[test]
-fn a_server_out_of_locks_loses_nothing() {
-    for server in [Server::PG15, Server::PG18] {
-        let place = Place::of(server);
-        let mut bench = Bench::of(&place.start());
-        bench.session.run("ALTER SYSTEM SET max_locks_per_transaction = 10");
-        bench.session.run("ALTER SYSTEM SET max_connections = 25");
-        place.stop_immediately();
-        place.start();
-        bench.come_back();
-        bench.make_table();
-        let input = rows(240_000, 100);
-        let load = || {
-            let mut load = program();
-            let options = ["--format=csv", "-j2", "--memory=4MiB", "--load-id=l"];
-            load.args(["load", "-", "-t", "t", "-d", &bench.url]).args(options);
-            Running::start(load.stdin(Stdio::piped()))
-        };
-        let (first, rest) = input.split_at(input.len() / 2);
+fn a_server_out_of_locks_loses_nothing(server: Server) {
+    let place = Place::of(server);
+    let mut bench = Bench::of(&place.start());
+    bench.session.run("ALTER SYSTEM SET max_locks_per_transaction = 10");
+    bench.session.run("ALTER SYSTEM SET max_connections = 25");
+    place.stop_immediately();
+    place.start();
+    bench.come_back();
+    bench.make_table();
+    let input = rows(240_000, 100);
+    let load = || {
+        let mut load = program();
+        let options = ["--format=csv", "-j2", "--memory=4MiB", "--load-id=l"];
+        load.args(["load", "-", "-t", "t", "-d", &bench.url]).args(options);
+        Running::start(load.stdin(Stdio::piped()))
+    };
+    let (first, rest) = input.split_at(input.len() / 2);
 
-        let mut begun = load();
-        begun.feed(first);
-        wait_until("rows", || bench.count("t") > 0);
-        fill(&bench);
-        // It may end before it has read all.
-        let _ = begun.child.stdin.as_mut().map(|stdin| stdin.write_all(rest));
-        drop(begun.child.stdin.take());
-        let ended = begun.ended();
-        ended.fails(1, &["error: out of shared memory (SQLSTATE 53200)", "--load-id l"]);
-        let committed = ended.committed();
-        assert!(committed > 0, "{ended:?}");
+    let mut begun = load();
+    begun.feed(first);
+    wait_until("rows", || bench.count("t") > 0);
+    fill(&bench);
+    // It may end before it has read all.
+    let _ = begun.child.stdin.as_mut().map(|stdin| stdin.write_all(rest));
+    drop(begun.child.stdin.take());
+    let ended = begun.ended();
+    ended.fails(1, &["error: out of shared memory (SQLSTATE 53200)", "--load-id l"]);
+    let committed = ended.committed();
+    assert!(committed > 0, "{ended:?}");
 
-        let mut refused = load();
-        let _ = refused.child.stdin.as_mut().map(|stdin| stdin.write_all(first));
-        drop(refused.child.stdin.take());
-        // It may not even come in.
-        refused.ended().fails(1, &["out of shared memory (SQLSTATE 53200)", "\nHINT:  "]);
+    let mut refused = load();
+    let _ = refused.child.stdin.as_mut().map(|stdin| stdin.write_all(first));
+    drop(refused.child.stdin.take());
+    // It may not even come in.
+    refused.ended().fails(1, &["out of shared memory (SQLSTATE 53200)", "\nHINT:  "]);
 
-        bench.session.run("SELECT pg_advisory_unlock_all()");
-        assert_eq!(bench.count("t"), committed);
-        let mut resumed = load();
-        resumed.feed(&input);
-        drop(resumed.child.stdin.take());
-        let ended = resumed.ended();
-        assert_eq!(ended.status.code(), Some(0), "{ended:?}");
-        let per_key = "SELECT string_agg(DISTINCT n::text, ' ')
-                       FROM (SELECT count(*) AS n FROM t GROUP BY id) AS x";
-        assert_eq!((bench.count("t"), &*bench.value(per_key)), (240_000, "2400"));
-    }
+    bench.session.run("SELECT pg_advisory_unlock_all()");
+    assert_eq!(bench.count("t"), committed);
+    let mut resumed = load();
+    resumed.feed(&input);
+    drop(resumed.child.stdin.take());
+    let ended = resumed.ended();
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    let per_key = "SELECT string_agg(DISTINCT n::text, ' ')
+                   FROM (SELECT count(*) AS n FROM t GROUP BY id) AS x";
+    assert_eq!((bench.count("t"), &*bench.value(per_key)), (240_000, "2400"));
 }

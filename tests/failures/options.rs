@@ -2,8 +2,9 @@
 
 use std::process::Stdio;
 
-use super::{Bench, Running, program};
-use crate::server::Server;
+use crate::harness::{Bench, Running, Server, on_each_server, program};
+
+on_each_server!([columns_that_cannot_be_loaded_are_named,]);
 
 #[test]
 fn what_makes_no_sense_is_a_usage_error() {
@@ -53,9 +54,8 @@ fn what_is_missing_is_named() {
     }
 }
 
-#[test]
-fn columns_that_cannot_be_loaded_are_named() {
-    let bench = Bench::new(Server::PG18);
+fn columns_that_cannot_be_loaded_are_named(server: Server) {
+    let bench = Bench::new(server);
     bench.session.run(
         "CREATE TABLE t (id int, v text, g int GENERATED ALWAYS AS (id * 2) STORED)
              PARTITION BY RANGE (id);

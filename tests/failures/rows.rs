@@ -4,8 +4,15 @@
 use std::fs::OpenOptions;
 use std::process::Command;
 
-use super::{Bench, Running, on_both, program};
-use crate::server::Server;
+use crate::harness::{Bench, Running, Server, on_each_server, program};
+
+on_each_server!([
+    a_refused_row_has_its_place,
+    an_open_quote_in_a_long_file_is_named_where_it_begins,
+    a_row_that_cannot_end_is_refused_in_little_memory,
+    a_refusal_without_a_line_names_the_rows_that_were_sent,
+    what_was_committed_before_is_counted,
+]);
 
 /// A row that is refused, between good ones.
 struct Case {
@@ -52,35 +59,32 @@ const CASES: [Case; 15] = [
     text("return", b"5\ta\r\t1", &["literal carriage return found in data (SQLSTATE 22P04)"]),
 ];
 
-#[test]
-fn a_refused_row_has_its_place() {
-    on_both(|bench| {
-        bench.session.run(
-            "CREATE TABLE t (id int, v varchar(10) NOT NULL, n int) PARTITION BY RANGE (id);
-             CREATE TABLE t0 PARTITION OF t FOR VALUES FROM (0) TO (100) PARTITION BY HASH (id);
-             CREATE TABLE t00 PARTITION OF t0 FOR VALUES WITH (MODULUS 2, REMAINDER 0);
-             CREATE TABLE t01 PARTITION OF t0 FOR VALUES WITH (MODULUS 2, REMAINDER 1)",
-        );
-        for Case { name, format, row, parts } in CASES {
-            let good: &[u8] = if format == "csv" { b"4,\"a\nb\",1\n" } else { b"4\ta\\\nb\t1\n" };
-            let input = [good, good, row, b"\n", good].concat();
-            bench.file("rows", input);
-            let ended = bench.load(["rows", "-t", "t", "--format", format]);
-            let place = format!("error: rows:5:{}: ", 2 * good.len());
-            let parts: Vec<&str> = [&*place].into_iter().chain(parts.iter().copied()).collect();
-            ended.fails(1, &parts);
-            // The other leaf may have got its rows before.
-            assert_eq!(ended.committed(), bench.count("t"), "{name}");
-            bench.session.run("TRUNCATE t");
-        }
-    });
+fn a_refused_row_has_its_place(server: Server) {
+    let bench = &Bench::new(server);
+    bench.session.run(
+        "CREATE TABLE t (id int, v varchar(10) NOT NULL, n int) PARTITION BY RANGE (id);
+         CREATE TABLE t0 PARTITION OF t FOR VALUES FROM (0) TO (100) PARTITION BY HASH (id);
+         CREATE TABLE t00 PARTITION OF t0 FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+         CREATE TABLE t01 PARTITION OF t0 FOR VALUES WITH (MODULUS 2, REMAINDER 1)",
+    );
+    for Case { name, format, row, parts } in CASES {
+        let good: &[u8] = if format == "csv" { b"4,\"a\nb\",1\n" } else { b"4\ta\\\nb\t1\n" };
+        let input = [good, good, row, b"\n", good].concat();
+        bench.file("rows", input);
+        let ended = bench.load(["rows", "-t", "t", "--format", format]);
+        let place = format!("error: rows:5:{}: ", 2 * good.len());
+        let parts: Vec<&str> = [&*place].into_iter().chain(parts.iter().copied()).collect();
+        ended.fails(1, &parts);
+        // The other leaf may have got its rows before.
+        assert_eq!(ended.committed(), bench.count("t"), "{name}");
+        bench.session.run("TRUNCATE t");
+    }
 }
 
-#[test]
-fn an_open_quote_in_a_long_file_is_named_where_it_begins() {
-    let bench = Bench::with_table(Server::PG18);
+fn an_open_quote_in_a_long_file_is_named_where_it_begins(server: Server) {
+    let bench = Bench::with_table(server);
     let mut input = b"1,a\n2,b\n3,\"c\n".to_vec();
-    input.extend(super::rows(50_000, 100));
+    input.extend(crate::harness::rows(50_000, 100));
     bench.file("rows.csv", &input);
     let ended = bench.load(["rows.csv", "-t", "t"]);
     let message = "rows.csv:3:8: unterminated CSV quoted field (SQLSTATE 22P04)";
@@ -99,9 +103,8 @@ fn long_file(bench: &Bench, start: &str, length: u64) {
     file.set_len(length).unwrap();
 }
 
-#[test]
-fn a_row_that_cannot_end_is_refused_in_little_memory() {
-    let bench = Bench::with_table(Server::PG18);
+fn a_row_that_cannot_end_is_refused_in_little_memory(server: Server) {
+    let bench = Bench::with_table(server);
     for (length, message) in [
         (300 << 20, "unterminated CSV quoted field (SQLSTATE 22P04)"),
         (1200 << 20, "row exceeds maximum allowed length (1073741823 bytes) (SQLSTATE 54000)"),
@@ -122,44 +125,40 @@ fn a_row_that_cannot_end_is_refused_in_little_memory() {
     bench.load(["rows.csv", "-t", "t"]).fails(1, &["rows.csv:2:4: row exceeds", "54000"]);
 }
 
-#[test]
-fn a_refusal_without_a_line_names_the_rows_that_were_sent() {
-    on_both(|bench| {
-        for (table, deferred) in [("now", ""), ("late", "DEFERRABLE INITIALLY DEFERRED")] {
-            bench.session.run(&format!(
-                "CREATE TABLE parent_{table} (id int PRIMARY KEY);
-                 INSERT INTO parent_{table} VALUES (1);
-                 CREATE TABLE {table} (id int REFERENCES parent_{table} {deferred}, v text)
-                     PARTITION BY RANGE (id);
-                 CREATE TABLE {table}_0 PARTITION OF {table} DEFAULT"
-            ));
-            bench.file("rows.csv", "1,a\n2,b\n3,c\n");
-            let ended = bench.load(["rows.csv", "-t", table]);
-            ended.fails_empty(&[
-                "violates foreign key constraint",
-                "(SQLSTATE 23503)",
-                "\nDETAIL:  Key (id)=(2) is not present in table",
-                "\nDETAIL:  The row is one of 3 from rows.csv:1:0 to rows.csv:3:8.",
-            ]);
-            assert_eq!(bench.count(table), 0);
-        }
-    });
+fn a_refusal_without_a_line_names_the_rows_that_were_sent(server: Server) {
+    let bench = &Bench::new(server);
+    for (table, deferred) in [("now", ""), ("late", "DEFERRABLE INITIALLY DEFERRED")] {
+        bench.session.run(&format!(
+            "CREATE TABLE parent_{table} (id int PRIMARY KEY);
+             INSERT INTO parent_{table} VALUES (1);
+             CREATE TABLE {table} (id int REFERENCES parent_{table} {deferred}, v text)
+                 PARTITION BY RANGE (id);
+             CREATE TABLE {table}_0 PARTITION OF {table} DEFAULT"
+        ));
+        bench.file("rows.csv", "1,a\n2,b\n3,c\n");
+        let ended = bench.load(["rows.csv", "-t", table]);
+        ended.fails_empty(&[
+            "violates foreign key constraint",
+            "(SQLSTATE 23503)",
+            "\nDETAIL:  Key (id)=(2) is not present in table",
+            "\nDETAIL:  The row is one of 3 from rows.csv:1:0 to rows.csv:3:8.",
+        ]);
+        assert_eq!(bench.count(table), 0);
+    }
 }
 
-#[test]
-fn what_was_committed_before_is_counted() {
-    on_both(|bench| {
-        bench.make_table();
-        // Enough for every leaf to be sent before the end is read, one connection so that the
-        // refusal comes last.
-        let mut input = super::rows(120_000, 100);
-        let (offset, line) = (input.len(), 120_001);
-        input.extend(b"5,x,y\n");
-        bench.file("rows.csv", &input);
-        let ended = bench.load(["rows.csv", "-t", "t", "-j", "1", "--memory", "1MiB"]);
-        let place = format!("rows.csv:{line}:{offset}: extra data");
-        ended.fails(1, &[&place, " rows of this load were committed before", "\nHINT:"]);
-        assert!(ended.committed() > 0, "{ended:?}");
-        assert_eq!(ended.committed(), bench.count("t"));
-    });
+fn what_was_committed_before_is_counted(server: Server) {
+    let bench = &Bench::new(server);
+    bench.make_table();
+    // Enough for every leaf to be sent before the end is read, one connection so that the
+    // refusal comes last.
+    let mut input = crate::harness::rows(120_000, 100);
+    let (offset, line) = (input.len(), 120_001);
+    input.extend(b"5,x,y\n");
+    bench.file("rows.csv", &input);
+    let ended = bench.load(["rows.csv", "-t", "t", "-j", "1", "--memory", "1MiB"]);
+    let place = format!("rows.csv:{line}:{offset}: extra data");
+    ended.fails(1, &[&place, " rows of this load were committed before", "\nHINT:"]);
+    assert!(ended.committed() > 0, "{ended:?}");
+    assert_eq!(ended.committed(), bench.count("t"));
 }

@@ -5,12 +5,12 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use super::{Bench, rows, wait_until};
-use crate::server::Server;
+use crate::harness::{Bench, Server, on_each_server, rows, wait_until};
 
-#[test]
-fn a_terminal_has_a_bar() {
-    let bench = Bench::with_table(Server::PG18);
+on_each_server!([a_terminal_has_a_bar, a_pipe_has_a_line_every_ten_seconds, quiet_is_silent,]);
+
+fn a_terminal_has_a_bar(server: Server) {
+    let bench = Bench::with_table(server);
     bench.file("rows.csv", rows(400_000, 100));
     // Holds one leaf up, so that the bar is drawn in the middle.
     bench.session.run("BEGIN; LOCK TABLE t3 IN SHARE MODE");
@@ -19,7 +19,7 @@ fn a_terminal_has_a_bar() {
     command.args(["-c", script, env!("CARGO_BIN_EXE_pgsluice")]);
     command.args(["load", "rows.csv", "-t", "t", "-d", &bench.url]);
     command.current_dir(bench.folder.path()).env("TERM", "xterm").stdin(Stdio::null());
-    let load = super::Running::start(&mut command);
+    let load = crate::harness::Running::start(&mut command);
     wait_until("a commit", || bench.count("t1") > 0);
     thread::sleep(Duration::from_secs(1));
     bench.session.run("COMMIT");
@@ -35,9 +35,8 @@ fn a_terminal_has_a_bar() {
     assert!(!summary.contains("━"), "{summary:?}");
 }
 
-#[test]
-fn a_pipe_has_a_line_every_ten_seconds() {
-    let bench = Bench::with_table(Server::PG18);
+fn a_pipe_has_a_line_every_ten_seconds(server: Server) {
+    let bench = Bench::with_table(server);
     let mut load = bench.start(["-", "-t", "t", "--format", "csv"], Stdio::piped());
     load.feed(&rows(60_000, 100));
     thread::sleep(Duration::from_millis(10_500));
@@ -47,16 +46,15 @@ fn a_pipe_has_a_line_every_ten_seconds() {
     assert!(!ended.contains('\u{1b}'), "{ended:?}");
 }
 
-fn load_end(mut load: super::Running) -> String {
+fn load_end(mut load: crate::harness::Running) -> String {
     drop(load.child.stdin.take());
     let ended = load.ended();
     assert_eq!(ended.status.code(), Some(0), "{ended:?}");
     ended.stderr
 }
 
-#[test]
-fn quiet_is_silent() {
-    let bench = Bench::with_table(Server::PG18);
+fn quiet_is_silent(server: Server) {
+    let bench = Bench::with_table(server);
     bench.file("rows.csv", rows(1000, 10));
     let ended = bench.load(["rows.csv", "-t", "t", "-q"]);
     assert_eq!((ended.status.code(), &*ended.stdout, &*ended.stderr), (Some(0), "", ""));

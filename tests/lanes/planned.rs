@@ -9,7 +9,7 @@ use pgsluice_core::types::KeyType;
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::{Client, NoTls};
 
-use crate::server::{Scratch, Server, Session};
+use crate::harness::{Scratch, Server, Session};
 
 /// A scratch database, with a session for its DDL and another one for the catalogue.
 pub(super) struct Database {

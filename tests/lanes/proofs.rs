@@ -6,11 +6,10 @@ use std::path::Path;
 
 use super::planned::{Database, Lane, Of, Planned};
 use super::subjects::{Keys, columns};
-use crate::copy_options::identifier;
+use crate::harness::trees::{self, Case, Expect};
+use crate::harness::{Server, identifier};
 use crate::random::values::{TYPES, all};
-use crate::server::Server;
 use crate::spelling;
-use crate::trees::{self, Case, Expect};
 
 /// The other tests, as far as keys are concerned.
 pub(super) struct Proofs {

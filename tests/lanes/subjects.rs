@@ -8,7 +8,7 @@ use tokio_postgres::error::SqlState;
 
 use super::planned::{Column, Database, Planned};
 use crate::expressions::{list, rows};
-use crate::server::{Cell, Session, explain};
+use crate::harness::{Cell, Session, explain};
 
 const STRATEGIES: [Strategy; 3] = [Strategy::Hash, Strategy::List, Strategy::Range];
 

@@ -3,11 +3,9 @@
 use std::process::Stdio;
 
 use super::ledger;
-use crate::embedded::Place;
-use crate::failures::{Bench, Running, program, rows};
-use crate::server::{Server, on_each_server};
+use crate::harness::{Bench, Place, Running, Server, on_each_server, program, rows};
 
-fn check(_: &str, server: Server) {
+fn whatever_the_role_has_set(server: Server) {
     let place = Place::of(server);
     let mut bench = Bench::of(&place.start());
     bench.make_table();
@@ -53,4 +51,4 @@ fn check(_: &str, server: Server) {
     assert!(listed.contains("\nl "), "{listed}");
 }
 
-on_each_server!(super::check, [whatever_the_role_has_set,]);
+on_each_server!([whatever_the_role_has_set,]);

@@ -3,30 +3,21 @@
 use std::process::Stdio;
 
 use super::ledger;
-use crate::failures::{Bench, rows, wait_until};
-use crate::server::{Server, on_each_server};
+use crate::harness::{Bench, Server, on_each_server, rows, wait_until};
 
-fn check(name: &str, server: Server) {
+on_each_server!(with super::table, [
+    a_finished_load_is_one_row,
+    a_load_that_failed_without_a_row_is_none,
+    tables_say_what_they_are,
+    loads_are_chosen,
+]);
+
+fn table(server: Server) -> Bench {
     let bench = Bench::with_table(server);
     bench.file("few.csv", rows(10, 10));
     bench.file("rows.csv", rows(2000, 10));
-    match name {
-        "a_finished_load_is_one_row" => a_finished_load_is_one_row(&bench),
-        "a_load_that_failed_without_a_row_is_none" => without_a_row(&bench),
-        "tables_say_what_they_are" => tables_say_what_they_are(&bench),
-        _ => loads_are_chosen(&bench),
-    }
+    bench
 }
-
-on_each_server!(
-    super::check,
-    [
-        a_finished_load_is_one_row,
-        a_load_that_failed_without_a_row_is_none,
-        tables_say_what_they_are,
-        loads_are_chosen,
-    ]
-);
 
 const TABLES: [&str; 5] = ["tree", "receipt", "block", "reject", "witness"];
 
@@ -69,7 +60,7 @@ fn a_finished_load_is_one_row(bench: &Bench) {
     assert_eq!(counts, [expected.to_vec()]);
 }
 
-fn without_a_row(bench: &Bench) {
+fn a_load_that_failed_without_a_row_is_none(bench: &Bench) {
     bench.file("wrong.csv", "x,y\n".repeat(2000));
     bench.file("other.csv", "1,a,b\n".repeat(2000));
     for way in [

@@ -3,9 +3,8 @@
 
 use pgsluice::core::hash::bytes_extended;
 
-use super::{Role, ledger};
-use crate::failures::{Bench, WAITS, rows, wait_until};
-use crate::server::{Server, on_each_server};
+use super::ledger;
+use crate::harness::{Bench, Role, Server, WAITS, on_each_server, rows, wait_until};
 
 fn bench(server: Server) -> Bench {
     let bench = Bench::with_table(server);
@@ -19,26 +18,13 @@ fn locks() -> [i64; 2] {
     [lock(b"pgsluice"), lock(b"sluicing")]
 }
 
-fn check(name: &str, server: Server) {
-    match name {
-        "locks_are_named" => locks_are_named(&bench(server)),
-        "a_lock_in_the_middle_is_named" => a_lock_in_the_middle_is_named(&bench(server)),
-        "prepared_transactions_are_left_alone" => prepared_are_left_alone(&bench(server)),
-        "tables_are_left_alone" => tables_are_left_alone(&bench(server)),
-        _ => exchanges_name_who_is_in_the_way(&bench(server)),
-    }
-}
-
-on_each_server!(
-    super::check,
-    [
-        locks_are_named,
-        a_lock_in_the_middle_is_named,
-        prepared_transactions_are_left_alone,
-        tables_are_left_alone,
-        exchanges_name_who_is_in_the_way,
-    ]
-);
+on_each_server!(with super::bench, [
+    locks_are_named,
+    a_lock_in_the_middle_is_named,
+    prepared_transactions_are_left_alone,
+    tables_are_left_alone,
+    exchanges_name_who_is_in_the_way,
+]);
 
 const ADVISORY: &str = "
 SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
@@ -99,7 +85,7 @@ fn a_lock_in_the_middle_is_named(bench: &Bench) {
     assert_eq!(bench.count("t"), 3000);
 }
 
-fn prepared_are_left_alone(bench: &Bench) {
+fn prepared_transactions_are_left_alone(bench: &Bench) {
     let role = Role::new(bench);
     bench.session.run(&format!("CREATE TABLE u (id int); GRANT ALL ON u TO {}", role.name));
     let lock = locks()[0];

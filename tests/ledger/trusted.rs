@@ -1,8 +1,7 @@
 //! A ledger that others may have prepared: nothing of theirs runs with the rights of who loads or lists.
 
-use super::{Role, ledger};
-use crate::failures::{Bench, rows};
-use crate::server::{Server, on_each_server};
+use super::ledger;
+use crate::harness::{Bench, Role, Server, on_each_server, rows};
 
 /// What is called leaves a trace that no rollback takes back.
 const TRACE: &str = "
@@ -119,7 +118,7 @@ fn what_its_owner_puts_on_it_is_refused(name: &str, server: Server) {
 }
 
 on_each_server!(
-    super::what_its_owner_puts_on_it_is_refused,
+    each super::what_its_owner_puts_on_it_is_refused,
     [
         triggers,
         row_triggers_on_receipts,
@@ -177,7 +176,7 @@ mod owners {
     }
 
     on_each_server!(
-        super::check,
+        each super::check,
         [of_the_schema, of_a_table, who_may_make_triggers, everybody_may_make_triggers,]
     );
 }
@@ -186,7 +185,7 @@ mod attacks {
     use super::*;
 
     /// Whoever may create schemas waits for others with a ledger of his own.
-    fn a_ledger_that_was_laid_out(_: &str, server: Server) {
+    fn a_ledger_that_was_laid_out(server: Server) {
         let bench = table(server);
         let evil = Role::new(&bench);
         let session = evil.session();
@@ -206,14 +205,14 @@ mod attacks {
         all_refuse(&bench, &format!("schema pgsluice belongs to role {}", evil.name));
     }
 
-    on_each_server!(super::a_ledger_that_was_laid_out, [a_ledger_that_was_laid_out,]);
+    on_each_server!([a_ledger_that_was_laid_out,]);
 }
 
 mod shared {
     use super::*;
 
     /// A ledger of the database's owner serves all whom he lets, and one may not list what he may not read.
-    fn a_team_shares_one(_: &str, server: Server) {
+    fn a_team_shares_one(server: Server) {
         let bench = table(server);
         let role = Role::new(&bench);
         bench.load(["many.csv", "-t", "t"]);
@@ -252,7 +251,7 @@ mod shared {
     }
 
     /// What is granted on every new table does not make a new ledger one that is refused.
-    fn default_privileges(_: &str, server: Server) {
+    fn default_privileges(server: Server) {
         let bench = table(server);
         let role = Role::new(&bench);
         bench
@@ -271,12 +270,5 @@ mod shared {
         ));
     }
 
-    fn check(name: &str, server: Server) {
-        match name {
-            "a_team_shares_one" => a_team_shares_one(name, server),
-            _ => default_privileges(name, server),
-        }
-    }
-
-    on_each_server!(super::check, [a_team_shares_one, default_privileges,]);
+    on_each_server!([a_team_shares_one, default_privileges,]);
 }

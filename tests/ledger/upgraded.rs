@@ -4,10 +4,10 @@ use std::process::Stdio;
 
 use pgsluice::core::hash::bytes_extended;
 
-use super::{Role, ledger};
-use crate::failures::{Bench, Running, rows};
-use crate::resume::{MONTHS, Twins, inputs, plain};
-use crate::server::{Server, on_each_server};
+use super::ledger;
+use crate::harness::{
+    Bench, MONTHS, Role, Running, Server, Twins, inputs, on_each_server, plain, rows,
+};
 
 /// Makes of the ledger what pgsluice 0.1.0 would have made, but for what is gone of finished loads.
 const FORMAT_1: &str = "
@@ -31,24 +31,12 @@ UPDATE pgsluice.load SET
     sources = (SELECT jsonb_agg(e - 'path' - 'stream') FROM jsonb_array_elements(sources) AS e);
 COMMENT ON TABLE pgsluice.load IS 'pgsluice ledger, format 1'";
 
-fn check(name: &str, server: Server) {
-    match name {
-        "a_load_that_was_killed_is_finished" => a_load_that_was_killed_is_finished(server),
-        "a_finished_one_stays_finished" => a_finished_one_stays_finished(server),
-        "several_at_once_upgrade_it_once" => several_at_once_upgrade_it_once(server),
-        _ => only_its_owner_upgrades_it(server),
-    }
-}
-
-on_each_server!(
-    super::check,
-    [
-        a_load_that_was_killed_is_finished,
-        a_finished_one_stays_finished,
-        several_at_once_upgrade_it_once,
-        only_its_owner_upgrades_it,
-    ]
-);
+on_each_server!([
+    a_load_that_was_killed_is_finished,
+    a_finished_one_stays_finished,
+    several_at_once_upgrade_it_once,
+    only_its_owner_upgrades_it,
+]);
 
 fn format(bench: &Bench) -> String {
     let comment = bench.value("SELECT obj_description('pgsluice.load'::regclass, 'pg_class')");
@@ -58,13 +46,10 @@ fn format(bench: &Bench) -> String {
 fn a_load_that_was_killed_is_finished(server: Server) {
     let twins = Twins::new(Bench::new(server), MONTHS, &inputs(40_000, 2, plain));
     let bench = &twins.bench;
-    let mut load = twins.start("l", &["--memory=1MiB", "-j2", "--few-rows=0"]);
-    crate::failures::wait_until("a commit", || bench.count("t") > 0);
-    load.child.kill().unwrap();
-    load.child.wait().unwrap();
-    let others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
-                  AND pid <> pg_backend_pid() AND backend_type = 'client backend'";
-    crate::failures::wait_until("the end of all sessions", || bench.value(others) == "0");
+    let load = twins.start("l", &["--memory=1MiB", "-j2", "--few-rows=0"]);
+    crate::harness::wait_until("a commit", || bench.count("t") > 0);
+    load.kill();
+    bench.wait_for_sessions();
     bench.session.run(FORMAT_1);
     let before = bench.count("t");
     let listed = ledger(&bench.url, &["list"]).stdout;

@@ -5,11 +5,8 @@ use std::path::PathBuf;
 
 use tempfile::TempDir;
 
-use crate::copy_options::identifier;
-use crate::loader::{Load, Outcome, Summary};
-use crate::placement::Placement;
-use crate::server::{Scratch, Session, explain};
-use crate::trees::{Case, Loaded, Refusal};
+use crate::harness::trees::{Case, Loaded, Refusal};
+use crate::harness::{Load, Outcome, Placement, Scratch, Session, Summary, explain, identifier};
 
 /// The settings under which pgsluice loads each case; with several jobs by leaf and in binary, with one
 /// as text.

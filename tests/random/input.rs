@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::values::Field;
-use crate::copy_options::CopyOptions;
+use crate::harness::CopyOptions;
 
 /// How an input is written.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select, subsequence};
 
 use super::values::{Form, Kind, kinds};
-use crate::copy_options::literal;
+use crate::harness::literal;
 
 /// A table with its columns `k0`, `k1`, ... and, after them, `note`.
 #[derive(Clone, Debug)]

@@ -4,7 +4,13 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::failures::{Bench, on_both};
+use crate::harness::{Bench, Server, on_each_server};
+
+on_each_server!([
+    what_is_refused_alone_is_rejected_and_nothing_else,
+    letters_that_mention_a_copy_are_good_rows,
+    no_other_row_is_named,
+]);
 
 const ROWS: usize = 1200;
 
@@ -87,47 +93,43 @@ fn rows(is_csv: bool) -> Vec<String> {
     (0..ROWS).map(|id| row(id, is_bad(id), is_csv)).collect()
 }
 
-#[test]
-fn what_is_refused_alone_is_rejected_and_nothing_else() {
-    on_both(|bench| {
-        bench.session.run(TABLES);
-        make_tree(bench, "t", "t");
-        make_tree(bench, "one_by_one", "o");
-        for (format, options) in [
-            ("csv", &["--wire", "text", "-j1"][..]),
-            ("text", &["--wire", "text"]),
-            ("csv", &[]),
-            ("csv", &["-j1", "--no-native"]),
-        ] {
-            let is_csv = format == "csv";
-            bench.session.run("TRUNCATE t, one_by_one");
-            let rows = rows(is_csv);
-            let copy = format!("COPY one_by_one FROM STDIN (FORMAT {format})");
-            let is_refused =
-                |row: &&String| bench.session.copy_in(&copy, row.as_bytes().to_vec()).is_err();
-            let refused: BTreeSet<&str> =
-                rows.iter().filter(is_refused).map(String::as_str).collect();
-            assert!(refused.len() > ROWS / 40, "{}", refused.len());
-            bench.file("rows", rows.concat());
-            for name in ["bad", "bad.log"] {
-                let _ = fs::remove_file(bench.path(name));
-            }
-            let load =
-                ["rows", "-t", "t", "--reject-file", "bad", "--max-rejects", "50%", "--json"];
-            let load = [&load[..], &["--format", format], options].concat();
-            let summary = bench.load(load).summary_of(3);
-            let rejected = fs::read_to_string(bench.path("bad")).unwrap();
-            let rejected: BTreeSet<&str> = whole_rows(&rejected, is_csv).collect();
-            let wrongly: Vec<_> = rejected.difference(&refused).collect();
-            assert!(wrongly.is_empty(), "{options:?}: {} good rows: {wrongly:?}", wrongly.len());
-            assert_eq!(rejected, refused, "{options:?}");
-            assert_eq!(summary["rows_rejected"], refused.len());
-            for (one, other) in [("t", "one_by_one"), ("one_by_one", "t")] {
-                let more = format!("(TABLE {one} EXCEPT ALL TABLE {other}) AS more");
-                assert_eq!(bench.count(&more), 0, "{options:?}");
-            }
+fn what_is_refused_alone_is_rejected_and_nothing_else(server: Server) {
+    let bench = &Bench::new(server);
+    bench.session.run(TABLES);
+    make_tree(bench, "t", "t");
+    make_tree(bench, "one_by_one", "o");
+    for (format, options) in [
+        ("csv", &["--wire", "text", "-j1"][..]),
+        ("text", &["--wire", "text"]),
+        ("csv", &[]),
+        ("csv", &["-j1", "--no-native"]),
+    ] {
+        let is_csv = format == "csv";
+        bench.session.run("TRUNCATE t, one_by_one");
+        let rows = rows(is_csv);
+        let copy = format!("COPY one_by_one FROM STDIN (FORMAT {format})");
+        let is_refused =
+            |row: &&String| bench.session.copy_in(&copy, row.as_bytes().to_vec()).is_err();
+        let refused: BTreeSet<&str> = rows.iter().filter(is_refused).map(String::as_str).collect();
+        assert!(refused.len() > ROWS / 40, "{}", refused.len());
+        bench.file("rows", rows.concat());
+        for name in ["bad", "bad.log"] {
+            let _ = fs::remove_file(bench.path(name));
         }
-    });
+        let load = ["rows", "-t", "t", "--reject-file", "bad", "--max-rejects", "50%", "--json"];
+        let load = [&load[..], &["--format", format], options].concat();
+        let summary = bench.load(load).summary_of(3);
+        let rejected = fs::read_to_string(bench.path("bad")).unwrap();
+        let rejected: BTreeSet<&str> = whole_rows(&rejected, is_csv).collect();
+        let wrongly: Vec<_> = rejected.difference(&refused).collect();
+        assert!(wrongly.is_empty(), "{options:?}: {} good rows: {wrongly:?}", wrongly.len());
+        assert_eq!(rejected, refused, "{options:?}");
+        assert_eq!(summary["rows_rejected"], refused.len());
+        for (one, other) in [("t", "one_by_one"), ("one_by_one", "t")] {
+            let more = format!("(TABLE {one} EXCEPT ALL TABLE {other}) AS more");
+            assert_eq!(bench.count(&more), 0, "{options:?}");
+        }
+    }
 }
 
 /// The rows of a file in which an identifier begins each.
@@ -145,48 +147,44 @@ fn whole_rows(text: &str, is_csv: bool) -> impl Iterator<Item = &str> {
     })
 }
 
-#[test]
-fn letters_that_mention_a_copy_are_good_rows() {
-    on_both(|bench| {
-        bench.session.run(
-            "CREATE TABLE t (id int, v text CHECK (v NOT LIKE 'bad%')) PARTITION BY HASH (id)",
-        );
-        bench.session.run("CREATE TABLE l PARTITION OF t FOR VALUES WITH (MODULUS 1, REMAINDER 0)");
-        let mut rows: Vec<_> =
-            (0..2000).map(|id| format!("{id},\"Dear all,\nCOPY of invoice 7\"\n")).collect();
-        rows[1234] = "1234,\"bad,\nCOPY of invoice 7\"\n".to_owned();
-        bench.file("rows.csv", rows.concat());
-        let load = ["rows.csv", "-t", "t", "--reject-file", "bad", "--max-rejects", "50%"];
-        let ended = bench.load(load.iter().chain(&["--wire", "text", "-j1"]));
-        assert_eq!(ended.status.code(), Some(3), "{ended:?}");
-        let rejected = fs::read_to_string(bench.path("bad")).unwrap();
-        assert_eq!(rejected, rows[1234]);
-        assert_eq!(bench.count("t"), 1999);
-    });
+fn letters_that_mention_a_copy_are_good_rows(server: Server) {
+    let bench = &Bench::new(server);
+    bench
+        .session
+        .run("CREATE TABLE t (id int, v text CHECK (v NOT LIKE 'bad%')) PARTITION BY HASH (id)");
+    bench.session.run("CREATE TABLE l PARTITION OF t FOR VALUES WITH (MODULUS 1, REMAINDER 0)");
+    let mut rows: Vec<_> =
+        (0..2000).map(|id| format!("{id},\"Dear all,\nCOPY of invoice 7\"\n")).collect();
+    rows[1234] = "1234,\"bad,\nCOPY of invoice 7\"\n".to_owned();
+    bench.file("rows.csv", rows.concat());
+    let load = ["rows.csv", "-t", "t", "--reject-file", "bad", "--max-rejects", "50%"];
+    let ended = bench.load(load.iter().chain(&["--wire", "text", "-j1"]));
+    assert_eq!(ended.status.code(), Some(3), "{ended:?}");
+    let rejected = fs::read_to_string(bench.path("bad")).unwrap();
+    assert_eq!(rejected, rows[1234]);
+    assert_eq!(bench.count("t"), 1999);
 }
 
-#[test]
-fn no_other_row_is_named() {
-    on_both(|bench| {
-        bench.session.run(TABLES);
-        make_tree(bench, "t", "t");
-        let mut named = 0;
-        for bad in (0..ROWS).filter(|id| is_bad(*id)).step_by(6) {
-            let rows: Vec<_> =
-                (0..ROWS / 2).map(|id| row(id + bad / 2, id + bad / 2 == bad, true)).collect();
-            bench.file("rows.csv", rows.concat());
-            for wire in ["text", "binary"] {
-                bench.session.run("TRUNCATE t");
-                let load = ["rows.csv", "-t", "t", "--wire", wire, "-j1", "--no-ledger"];
-                let ended = bench.load(load);
-                assert_eq!(ended.status.code(), Some(1), "{ended:?}");
-                let line = 1 + rows[..bad - bad / 2].concat().matches('\n').count();
-                let is_named = ended.stderr.contains(&format!("rows.csv:{line}:"));
-                let is_range = ended.stderr.contains("The row is one of ");
-                assert!(is_named || is_range, "line {line}: {}", ended.stderr);
-                named += usize::from(is_named);
-            }
+fn no_other_row_is_named(server: Server) {
+    let bench = &Bench::new(server);
+    bench.session.run(TABLES);
+    make_tree(bench, "t", "t");
+    let mut named = 0;
+    for bad in (0..ROWS).filter(|id| is_bad(*id)).step_by(6) {
+        let rows: Vec<_> =
+            (0..ROWS / 2).map(|id| row(id + bad / 2, id + bad / 2 == bad, true)).collect();
+        bench.file("rows.csv", rows.concat());
+        for wire in ["text", "binary"] {
+            bench.session.run("TRUNCATE t");
+            let load = ["rows.csv", "-t", "t", "--wire", wire, "-j1", "--no-ledger"];
+            let ended = bench.load(load);
+            assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+            let line = 1 + rows[..bad - bad / 2].concat().matches('\n').count();
+            let is_named = ended.stderr.contains(&format!("rows.csv:{line}:"));
+            let is_range = ended.stderr.contains("The row is one of ");
+            assert!(is_named || is_range, "line {line}: {}", ended.stderr);
+            named += usize::from(is_named);
         }
-        assert!(named > 0);
-    });
+    }
+    assert!(named > 0);
 }

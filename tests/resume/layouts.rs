@@ -1,9 +1,17 @@
 //! Partitions that change between two runs of a load: what is in stays in, wherever it is by now, and
 //! what is missing goes where it belongs now.
 
-use super::{MONTHS, Twins, hashed, inputs, plain};
-use crate::failures::{Bench, wait_until};
-use crate::server::Server;
+use crate::harness::{
+    Bench, MONTHS, Server, Twins, hashed, inputs, on_each_server, plain, wait_until,
+};
+
+on_each_server!([
+    leaves_are_split_and_merged,
+    leaves_are_renamed_and_moved,
+    layouts_change_twice,
+    rows_that_are_left_to_the_server_have_no_leaf,
+    what_cannot_be_known_is_refused,
+]);
 
 const ROWS: usize = 40_000;
 
@@ -15,40 +23,31 @@ fn die(twins: &Twins, id: &str, locked: &str, options: &[&str]) {
         bench.session.run(&format!("BEGIN; LOCK TABLE {locked} IN SHARE MODE"));
     }
     let options = [&["--memory=1MiB", "-j2", "--few-rows=0"], options].concat();
-    let mut load = twins.start(id, &options);
+    let load = twins.start(id, &options);
     wait_until("a commit", || bench.count("t") > 0);
-    load.child.kill().unwrap();
-    load.child.wait().unwrap();
+    load.kill();
     if !locked.is_empty() {
         bench.session.run("COMMIT");
     }
-    sessions_have_ended(bench);
-}
-
-/// What is copied from a leaf by hand must not grow meanwhile: sessions outlive their client for a while.
-fn sessions_have_ended(bench: &Bench) {
-    let others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
-                  AND pid <> pg_backend_pid() AND backend_type = 'client backend'";
-    wait_until("the end of all sessions", || bench.value(others) == "0");
+    // What is copied from a leaf by hand must not grow meanwhile.
+    bench.wait_for_sessions();
 }
 
 /// Changes both sides in the same way after a load has died, and resumes it.
-fn check(ddl: &str, locked: &str, changes: &str, options: &[&str]) {
-    for server in [Server::PG15, Server::PG18] {
-        let twins = Twins::new(Bench::new(server), ddl, &inputs(ROWS, 2, plain));
-        die(&twins, "l", locked, options);
-        let session = &twins.bench.session;
-        session.run(changes);
-        session.run(&format!("SET search_path = twin; {changes}; RESET search_path"));
-        let summary = twins.load("l", options).summary();
-        assert!(summary["rows_already_loaded"].as_u64() > Some(0), "{summary}");
-        twins.are_equal();
-    }
+fn check(server: Server, ddl: &str, locked: &str, changes: &str, options: &[&str]) {
+    let twins = Twins::new(Bench::new(server), ddl, &inputs(ROWS, 2, plain));
+    die(&twins, "l", locked, options);
+    let session = &twins.bench.session;
+    session.run(changes);
+    session.run(&format!("SET search_path = twin; {changes}; RESET search_path"));
+    let summary = twins.load("l", options).summary();
+    assert!(summary["rows_already_loaded"].as_u64() > Some(0), "{summary}");
+    twins.are_equal();
 }
 
-#[test]
-fn leaves_are_split_and_merged() {
+fn leaves_are_split_and_merged(server: Server) {
     check(
+        server,
         MONTHS,
         "t_7_0",
         "CREATE TEMPORARY TABLE old AS SELECT * FROM t_3 UNION ALL SELECT * FROM t_4;
@@ -60,9 +59,9 @@ fn leaves_are_split_and_merged() {
     );
 }
 
-#[test]
-fn leaves_are_renamed_and_moved() {
+fn leaves_are_renamed_and_moved(server: Server) {
     check(
+        server,
         MONTHS,
         "t_7_0",
         "ALTER TABLE t_2_1 RENAME TO other; ALTER TABLE t_5 RENAME TO t_0;
@@ -73,49 +72,45 @@ fn leaves_are_renamed_and_moved() {
     );
 }
 
-#[test]
-fn layouts_change_twice() {
+fn layouts_change_twice(server: Server) {
     let inputs = inputs(ROWS, 2, plain);
-    for server in [Server::PG15, Server::PG18] {
-        let twins = Twins::new(Bench::new(server), &hashed("id", 4), &inputs);
-        let session = &twins.bench.session;
-        let both = |changes: &str| {
-            session.run(changes);
-            session.run(&format!("SET search_path = twin; {changes}; RESET search_path"));
-        };
-        let divide = |leaf: &str, modulus: u32, remainder: u32| {
-            both(&format!(
-                "CREATE TEMPORARY TABLE old AS SELECT * FROM {leaf}; DROP TABLE {leaf};
-                 CREATE TABLE {leaf}a PARTITION OF t
-                     FOR VALUES WITH (MODULUS {modulus}, REMAINDER {remainder});
-                 CREATE TABLE {leaf}b PARTITION OF t
-                     FOR VALUES WITH (MODULUS {modulus}, REMAINDER {});
-                 INSERT INTO t SELECT * FROM old; DROP TABLE old",
-                remainder + modulus / 2
-            ));
-        };
-        die(&twins, "l", "t_2", &[]);
-        divide("t_1", 8, 1);
-        let first = twins.bench.count("t");
-        let Twins { bench, .. } = &twins;
-        session.run("BEGIN; LOCK TABLE t_2 IN SHARE MODE");
-        let mut load = twins.start("l", &["--memory=1MiB", "-j2", "--few-rows=0"]);
-        wait_until("a commit", || bench.count("t") > first);
-        load.child.kill().unwrap();
-        load.child.wait().unwrap();
-        session.run("COMMIT");
-        sessions_have_ended(bench);
-        divide("t_1a", 16, 1);
-        assert_eq!(bench.count("pgsluice.tree"), 2);
-        twins.load("l", &["-j3"]).summary();
-        twins.are_equal();
-        assert_eq!(bench.count("pgsluice.tree"), 0);
-    }
+    let twins = Twins::new(Bench::new(server), &hashed("id", 4), &inputs);
+    let session = &twins.bench.session;
+    let both = |changes: &str| {
+        session.run(changes);
+        session.run(&format!("SET search_path = twin; {changes}; RESET search_path"));
+    };
+    let divide = |leaf: &str, modulus: u32, remainder: u32| {
+        both(&format!(
+            "CREATE TEMPORARY TABLE old AS SELECT * FROM {leaf}; DROP TABLE {leaf};
+             CREATE TABLE {leaf}a PARTITION OF t
+                 FOR VALUES WITH (MODULUS {modulus}, REMAINDER {remainder});
+             CREATE TABLE {leaf}b PARTITION OF t
+                 FOR VALUES WITH (MODULUS {modulus}, REMAINDER {});
+             INSERT INTO t SELECT * FROM old; DROP TABLE old",
+            remainder + modulus / 2
+        ));
+    };
+    die(&twins, "l", "t_2", &[]);
+    divide("t_1", 8, 1);
+    let first = twins.bench.count("t");
+    let Twins { bench, .. } = &twins;
+    session.run("BEGIN; LOCK TABLE t_2 IN SHARE MODE");
+    let load = twins.start("l", &["--memory=1MiB", "-j2", "--few-rows=0"]);
+    wait_until("a commit", || bench.count("t") > first);
+    load.kill();
+    session.run("COMMIT");
+    bench.wait_for_sessions();
+    divide("t_1a", 16, 1);
+    assert_eq!(bench.count("pgsluice.tree"), 2);
+    twins.load("l", &["-j3"]).summary();
+    twins.are_equal();
+    assert_eq!(bench.count("pgsluice.tree"), 0);
 }
 
-#[test]
-fn rows_that_are_left_to_the_server_have_no_leaf() {
+fn rows_that_are_left_to_the_server_have_no_leaf(server: Server) {
     check(
+        server,
         MONTHS,
         "",
         "CREATE TEMPORARY TABLE old AS SELECT * FROM t_3; DROP TABLE t_3;
@@ -125,22 +120,22 @@ fn rows_that_are_left_to_the_server_have_no_leaf() {
     );
 }
 
-#[test]
-fn what_cannot_be_known_is_refused() {
-    for server in [Server::PG15, Server::PG18] {
-        let ddl = hashed("(id # 0)", 4);
-        let twins = Twins::new(Bench::new(server), &ddl, &inputs(ROWS, 2, plain));
-        die(&twins, "l", "t_2", &[]);
-        twins.bench.session.run("ALTER TABLE t_1 RENAME TO other");
-        let before = twins.bench.count("t");
-        twins.load("l", &[""; 0]).fails(1, &[
+fn what_cannot_be_known_is_refused(server: Server) {
+    let ddl = hashed("(id # 0)", 4);
+    let twins = Twins::new(Bench::new(server), &ddl, &inputs(ROWS, 2, plain));
+    die(&twins, "l", "t_2", &[]);
+    twins.bench.session.run("ALTER TABLE t_1 RENAME TO other");
+    let before = twins.bench.count("t");
+    twins.load("l", &[""; 0]).fails(
+        1,
+        &[
             "the partitions have changed, and which rows are in is not known: of public.t, its key \
-             is evaluated by the server (SQLSTATE 0A000)",
+         is evaluated by the server (SQLSTATE 0A000)",
             "\nHINT:",
-        ]);
-        assert_eq!(twins.bench.count("t"), before);
-        twins.bench.session.run("ALTER TABLE other RENAME TO t_1");
-        twins.load("l", &[""; 0]).summary();
-        twins.are_equal();
-    }
+        ],
+    );
+    assert_eq!(twins.bench.count("t"), before);
+    twins.bench.session.run("ALTER TABLE other RENAME TO t_1");
+    twins.load("l", &[""; 0]).summary();
+    twins.are_equal();
 }

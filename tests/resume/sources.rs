@@ -4,7 +4,13 @@ use std::fs::{self, File};
 use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
-use crate::failures::{Bench, Ended, on_both, rows, wait_until};
+use crate::harness::{Bench, Ended, Server, on_each_server, rows, wait_until};
+
+on_each_server!([
+    a_stream_is_resumed_if_it_is_the_same,
+    another_stream_is_refused,
+    a_file_that_was_written_to_is_refused,
+]);
 
 /// A stream of some splits.
 fn stream() -> Vec<u8> {
@@ -25,8 +31,7 @@ fn die(bench: &Bench, id: &str, bytes: &[u8]) {
     let mut load = bench.start(given, Stdio::piped());
     load.feed(bytes);
     wait_until("a commit", || bench.count("t") > 0);
-    load.child.kill().unwrap();
-    load.child.wait().unwrap();
+    load.kill();
 }
 
 fn is_whole(bench: &Bench, rows: u64) {
@@ -34,81 +39,75 @@ fn is_whole(bench: &Bench, rows: u64) {
     assert_eq!((bench.count("t"), bench.value(per_id)), (rows, "0".to_owned()));
 }
 
-#[test]
-fn a_stream_is_resumed_if_it_is_the_same() {
-    on_both(|bench| {
-        bench.make_table();
-        for (round, part) in [2, 3, 5, 8].into_iter().enumerate() {
-            bench.session.run("TRUNCATE t");
-            let (id, bytes) = (format!("round {round}"), stream());
-            die(bench, &id, &bytes[..bytes.len() * part / 9]);
-            let summary = load(bench, &id, &bytes, &["-j", "3"]).summary();
-            assert!(summary["rows_already_loaded"].as_u64() > Some(0), "{summary}");
-            is_whole(bench, 90_000);
-            let again = load(bench, &id, &bytes, &[]).summary();
-            assert_eq!(again["rows_already_loaded"], 90_000);
-        }
-    });
+fn a_stream_is_resumed_if_it_is_the_same(server: Server) {
+    let bench = &Bench::new(server);
+    bench.make_table();
+    for (round, part) in [2, 3, 5, 8].into_iter().enumerate() {
+        bench.session.run("TRUNCATE t");
+        let (id, bytes) = (format!("round {round}"), stream());
+        die(bench, &id, &bytes[..bytes.len() * part / 9]);
+        let summary = load(bench, &id, &bytes, &["-j", "3"]).summary();
+        assert!(summary["rows_already_loaded"].as_u64() > Some(0), "{summary}");
+        is_whole(bench, 90_000);
+        let again = load(bench, &id, &bytes, &[]).summary();
+        assert_eq!(again["rows_already_loaded"], 90_000);
+    }
 }
 
-#[test]
-fn another_stream_is_refused() {
-    on_both(|bench| {
-        bench.make_table();
-        let bytes = stream();
-        die(bench, "l", &bytes[..bytes.len() * 8 / 9]);
-        let before = bench.count("t");
-        let mut other = bytes.clone();
-        // A digit within the first split.
-        let at = 500_000 + other[500_000..].iter().position(|&byte| byte == b'x').unwrap();
-        other[at] = b'y';
-        let refused = load(bench, "l", &other, &[]);
-        refused.fails(
-            1,
-            &[
-                "the input is not the one that this load began with",
-                "<stdin> is another from byte 0 on, or soon after.",
-                "pgsluice ledger forget l",
-            ],
-        );
-        // Within the second split, and behind the first.
-        let split = bytes[..1 << 20].iter().rposition(|&byte| byte == b'\n').unwrap() + 1;
-        let shorter = load(bench, "l", &bytes[..1 << 20], &[]);
-        shorter.fails(1, &[&format!("<stdin> is another from byte {split} on")]);
-        let shorter = load(bench, "l", &bytes[..split], &[]);
-        shorter.fails(1, &[&format!("<stdin> ends at byte {split}, and went on")]);
-        load(bench, "l", b"", &[]).fails(1, &["<stdin> ends at byte 0, and went on"]);
-        assert!(bench.count("t") >= before);
-        load(bench, "l", &bytes, &[]).summary();
-        is_whole(bench, 90_000);
-        let longer = [&bytes[..], b"5,x\n"].concat();
-        load(bench, "l", &longer, &[]).fails(1, &["the input is not the one"]);
-        load(bench, "l", &bytes[..2 << 20], &[]).fails(1, &["the input is not the one"]);
-        is_whole(bench, 90_000);
-    });
+fn another_stream_is_refused(server: Server) {
+    let bench = &Bench::new(server);
+    bench.make_table();
+    let bytes = stream();
+    die(bench, "l", &bytes[..bytes.len() * 8 / 9]);
+    let before = bench.count("t");
+    let mut other = bytes.clone();
+    // A digit within the first split.
+    let at = 500_000 + other[500_000..].iter().position(|&byte| byte == b'x').unwrap();
+    other[at] = b'y';
+    let refused = load(bench, "l", &other, &[]);
+    refused.fails(
+        1,
+        &[
+            "the input is not the one that this load began with",
+            "<stdin> is another from byte 0 on, or soon after.",
+            "pgsluice ledger forget l",
+        ],
+    );
+    // Within the second split, and behind the first.
+    let split = bytes[..1 << 20].iter().rposition(|&byte| byte == b'\n').unwrap() + 1;
+    let shorter = load(bench, "l", &bytes[..1 << 20], &[]);
+    shorter.fails(1, &[&format!("<stdin> is another from byte {split} on")]);
+    let shorter = load(bench, "l", &bytes[..split], &[]);
+    shorter.fails(1, &[&format!("<stdin> ends at byte {split}, and went on")]);
+    load(bench, "l", b"", &[]).fails(1, &["<stdin> ends at byte 0, and went on"]);
+    assert!(bench.count("t") >= before);
+    load(bench, "l", &bytes, &[]).summary();
+    is_whole(bench, 90_000);
+    let longer = [&bytes[..], b"5,x\n"].concat();
+    load(bench, "l", &longer, &[]).fails(1, &["the input is not the one"]);
+    load(bench, "l", &bytes[..2 << 20], &[]).fails(1, &["the input is not the one"]);
+    is_whole(bench, 90_000);
 }
 
-#[test]
-fn a_file_that_was_written_to_is_refused() {
-    on_both(|bench| {
-        bench.make_table();
-        let bytes = rows(2000, 10);
-        let path = bench.file("rows.csv", &bytes);
-        let time = SystemTime::now() - Duration::from_secs(3600);
-        let at = |bytes: &[u8], time| {
-            fs::write(&path, bytes).unwrap();
-            File::options().append(true).open(&path).unwrap().set_modified(time).unwrap();
-            bench.load(["rows.csv", "-t", "t", "--load-id", "l", "--json"])
-        };
-        assert_eq!(at(&bytes, time).summary()["rows_loaded"], 2000);
-        let mut other = bytes.clone();
-        other[0] = b'9';
-        at(&other, time).fails(1, &["rows.csv was written to."]);
-        at(&bytes, SystemTime::now()).fails(1, &["rows.csv was written to."]);
-        // Another name for it is no other file.
-        at(&bytes, time);
-        fs::rename(&path, bench.path("renamed.csv")).unwrap();
-        let again = bench.load(["renamed.csv", "-t", "t", "--load-id", "l", "--json"]);
-        assert_eq!(again.summary()["rows_already_loaded"], 2000);
-    });
+fn a_file_that_was_written_to_is_refused(server: Server) {
+    let bench = &Bench::new(server);
+    bench.make_table();
+    let bytes = rows(2000, 10);
+    let path = bench.file("rows.csv", &bytes);
+    let time = SystemTime::now() - Duration::from_secs(3600);
+    let at = |bytes: &[u8], time| {
+        fs::write(&path, bytes).unwrap();
+        File::options().append(true).open(&path).unwrap().set_modified(time).unwrap();
+        bench.load(["rows.csv", "-t", "t", "--load-id", "l", "--json"])
+    };
+    assert_eq!(at(&bytes, time).summary()["rows_loaded"], 2000);
+    let mut other = bytes.clone();
+    other[0] = b'9';
+    at(&other, time).fails(1, &["rows.csv was written to."]);
+    at(&bytes, SystemTime::now()).fails(1, &["rows.csv was written to."]);
+    // Another name for it is no other file.
+    at(&bytes, time);
+    fs::rename(&path, bench.path("renamed.csv")).unwrap();
+    let again = bench.load(["renamed.csv", "-t", "t", "--load-id", "l", "--json"]);
+    assert_eq!(again.summary()["rows_already_loaded"], 2000);
 }

@@ -1,16 +1,10 @@
 //! The attacks as they are: with the usual search_path a shadow in public is called only if it fits better
 //! than what pg_catalog has.
 
-use super::{Case, Test};
+use super::Case;
+use crate::harness::on_each_server;
 
-pub(super) const TESTS: &[(&str, Test)] = &[
-    ("attacks_by_exact_matches", attacks_by_exact_matches),
-    ("recheck_of_types_by_equal_arrays", recheck_of_types_by_equal_arrays),
-    ("self_test_by_types_of_columns", self_test_by_types_of_columns),
-    ("questions_by_unnest", questions_by_unnest),
-    ("self_test_by_hash_partitions", self_test_by_hash_partitions),
-    ("verify_by_minus", verify_by_minus),
-];
+on_each_server!(with super::Case::new, [attacks_by_exact_matches, recheck_of_types_by_equal_arrays, self_test_by_types_of_columns, questions_by_unnest, self_test_by_hash_partitions, verify_by_minus,]);
 
 /// One shadow alone: a function, or an operator of two arguments.
 fn only(case: &Case, name: &str, arguments: &str, result: &str) {

@@ -1,17 +1,9 @@
 //! All commands, while everything of pg_catalog has a shadow in the schema that is looked at first.
 
-use super::{Case, Test};
+use super::Case;
+use crate::harness::on_each_server;
 
-pub(super) const TESTS: &[(&str, Test)] = &[
-    ("load", load),
-    ("load_of_keys_that_are_asked", load_of_keys_that_are_asked),
-    ("load_with_rejects", load_with_rejects),
-    ("resume", resume),
-    ("atomic", atomic),
-    ("exchange", exchange),
-    ("create_partitions", create_partitions),
-    ("plan_tree_and_verify", plan_tree_and_verify),
-];
+on_each_server!(with super::Case::new, [load, load_of_keys_that_are_asked, load_with_rejects, resume, atomic, exchange, create_partitions, plan_tree_and_verify,]);
 
 fn haunted(case: &Case) {
     case.haunt(include_str!("everything.sql"), "evil, pg_catalog, public");

@@ -2,26 +2,22 @@
 
 use std::ops::Range;
 
-use super::chance::Chance;
-use super::clean::Clean;
 use super::dirt::{Dirt, REJECTING};
-use super::ordeal::{Blow, Ordeal, Subject};
-use super::size;
-use crate::failures::{Bench, wait_within};
-use crate::proxy::{Mode, Proxy};
-use crate::server::{Server, on_each_server};
+use crate::harness::{
+    Bench, Blow, Chance, Clean, Mode, Ordeal, Proxy, Server, Subject, on_each_server, size,
+    wait_within,
+};
 
-on_each_server!(crate::violence::cut::check, [cut, cut_while_it_rejects,]);
+on_each_server!([cut, cut_while_it_rejects,]);
 
-fn check(name: &str, server: Server) {
-    let (bench, mut chance) = (Bench::new(server), Chance::new());
-    match name {
-        "cut" => endure(Clean::new(bench, size().rows), chance, &[]),
-        _ => {
-            let dirt = Dirt::new(bench, size().rows_with_dirt, &mut chance);
-            endure(dirt, chance, &REJECTING);
-        }
-    }
+fn cut(server: Server) {
+    endure(Clean::new(Bench::new(server), size().rows), Chance::new(), &[]);
+}
+
+fn cut_while_it_rejects(server: Server) {
+    let mut chance = Chance::new();
+    let dirt = Dirt::new(Bench::new(server), size().rows_with_dirt, &mut chance);
+    endure(dirt, chance, &REJECTING);
 }
 
 fn endure<S: Subject>(mut subject: S, chance: Chance, options: &[&str]) {

@@ -4,10 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use super::chance::Chance;
-use super::ordeal::Subject;
-use crate::failures::{Bench, Ended, Running};
-use crate::resume::Twins;
+use crate::harness::{Bench, Chance, Ended, Running, Subject, Twins};
 
 /// A way to be refused.
 struct Kind {
@@ -271,7 +268,9 @@ impl Subject for Dirt {
     }
 
     fn check(&self, ended: &Ended) -> u64 {
-        let summary = ended.summary_of(3);
+        // A load may have been struck when it was finished, and had not said so.
+        let was_finished = ended.status.success() && ended.stdout.contains("\"jobs\":0,");
+        let summary = ended.summary_of(if was_finished { 0 } else { 3 });
         assert_eq!(number(&summary["rows_read"]), self.rows, "{summary}");
         assert_eq!(number(&summary["rows_rejected"]), self.bad.len(), "{summary}");
         assert_eq!(self.twins.leaves("public"), self.wanted);

@@ -3,19 +3,15 @@
 
 use std::process::Stdio;
 
-use super::chance::Chance;
 use super::dirt::{Dirt, REJECTING};
-use super::ordeal::Subject;
-use super::{grouped, size};
-use crate::failures::Bench;
-use crate::server::{Server, on_each_server};
+use crate::harness::{Bench, Chance, Server, Subject, grouped, on_each_server, size};
 
-on_each_server!(crate::violence::dirty::check, [every_kind_of_refusal,]);
+on_each_server!([every_kind_of_refusal,]);
 
 /// The outcome is the same with each of these.
 const OPTIONS: [&[&str]; 2] = [&["--jobs=2"], &["--jobs=3", "--wire=text", "--memory=4MiB"]];
 
-fn check(_: &str, server: Server) {
+fn every_kind_of_refusal(server: Server) {
     let dirt = Dirt::new(Bench::new(server), size().dirty_rows, &mut Chance::new());
     for (number, options) in OPTIONS.into_iter().enumerate() {
         dirt.begin_anew();

@@ -1,28 +1,19 @@
 //! The server's disk is full: a load ends and can be resumed, or waits, and goes on when room is made.
 
-use super::chance::Chance;
-use super::clean::Clean;
 use super::cut::strike;
-use super::ordeal::{Ordeal, Subject};
 use super::room::Room;
-use super::{grouped, size};
-use crate::failures::{Bench, wait_within};
-use crate::proxy::{Mode, Proxy};
-use crate::server::{Server, on_each_server, say};
+use crate::harness::{
+    Bench, Chance, Clean, Mode, Ordeal, Proxy, Server, Subject, grouped, on_each_server, size,
+    wait_within,
+};
 
-on_each_server!(
-    crate::violence::full::check,
-    [a_disk_that_is_full, a_disk_that_is_said_to_be_full,]
-);
+on_each_server!([a_disk_that_is_full, a_disk_that_is_said_to_be_full,]);
 
-fn check(name: &str, server: Server) {
+fn a_disk_that_is_full(server: Server) {
     let bench = Bench::new(server);
-    if name == "a_disk_that_is_said_to_be_full" {
-        return is_said_to_be_full(bench);
-    }
     match Room::of(&bench) {
         Some(room) => is_full(&room, bench),
-        None => say("no disk was filled but by word: this user may not mount a file system"),
+        None => server.skip("this user may not mount a file system"),
     }
 }
 
@@ -82,7 +73,8 @@ fn is_full(room: &Room, bench: Bench) {
     );
 }
 
-fn is_said_to_be_full(bench: Bench) {
+fn a_disk_that_is_said_to_be_full(server: Server) {
+    let bench = Bench::new(server);
     let proxy = Proxy::before(&bench.url);
     let clean = Clean::new(bench, size().rows);
     let mut ordeal = Ordeal::new(clean, Chance::new(), proxy.url(), &[]);

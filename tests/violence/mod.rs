@@ -4,79 +4,11 @@
 //!
 //! `make test` does it with few rows, `make violence` as often and as large as it takes to believe it.
 
-mod chance;
-mod clean;
 mod cut;
 mod dirt;
 mod dirty;
 mod full;
 mod killed;
-mod ordeal;
 mod room;
 mod salvaged;
 mod stopped;
-
-use std::sync::OnceLock;
-use std::time::Duration;
-
-pub(crate) use self::chance::Chance;
-pub(crate) use self::clean::Clean;
-pub(crate) use self::killed::kill;
-pub(crate) use self::ordeal::Ordeal;
-
-/// How often, and with how many rows.
-pub(crate) struct Size {
-    pub(crate) rows: usize,
-    /// The same where many are bad, and where they meet with other misfortunes as well.
-    pub(crate) dirty_rows: usize,
-    pub(crate) rows_with_dirt: usize,
-    pub(crate) kills: usize,
-    pub(crate) stops: usize,
-    pub(crate) cuts: usize,
-    /// Of the disk that is said to be full.
-    pub(crate) fulls: usize,
-    /// Longer than any load takes.
-    pub(crate) patience: Duration,
-}
-
-const SMALL: Size = Size {
-    rows: 20_000,
-    dirty_rows: 5_000,
-    rows_with_dirt: 3_000,
-    kills: 5,
-    stops: 3,
-    cuts: 5,
-    fulls: 3,
-    patience: Duration::from_secs(60),
-};
-
-const FULL: Size = Size {
-    rows: 1_000_000,
-    dirty_rows: 1_000_000,
-    rows_with_dirt: 100_000,
-    kills: 100,
-    stops: 20,
-    cuts: 20,
-    fulls: 20,
-    patience: Duration::from_secs(1800),
-};
-
-/// The size that `PGSLUICE_VIOLENCE` asks for: `full`, so many times with as many rows, or nothing.
-pub(crate) fn size() -> &'static Size {
-    static SIZE: OnceLock<Size> = OnceLock::new();
-    SIZE.get_or_init(|| match std::env::var("PGSLUICE_VIOLENCE").as_deref() {
-        Err(_) | Ok("") => SMALL,
-        Ok("full") => FULL,
-        Ok(times) => {
-            let times = times.parse().expect("PGSLUICE_VIOLENCE is full, a number, or nothing");
-            Size { kills: times, stops: times, cuts: times, fulls: times, ..FULL }
-        }
-    })
-}
-
-/// A number as people write it.
-fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
-    groups.collect::<Vec<_>>().join(",")
-}

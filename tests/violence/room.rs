@@ -7,8 +7,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::failures::Bench;
-use crate::server::Session;
+use crate::harness::{Bench, Session};
 
 /// Goes away with its tablespace, which must be empty then.
 pub(super) struct Room {

@@ -1,20 +1,17 @@
 //! A COMMIT that nobody answers, of rows of which some are rejected: whether it arrived or not, each
 //! row is in the table or in the file when the load has come to its end.
 
-use super::chance::Chance;
 use super::dirt::{Dirt, REJECTING};
-use super::ordeal::Subject;
-use super::size;
-use crate::failures::{Bench, wait_within};
-use crate::proxy::{Mode, Proxy};
-use crate::server::{Server, on_each_server};
+use crate::harness::{
+    Bench, Chance, Mode, Proxy, Server, Subject, on_each_server, size, wait_within,
+};
 
-on_each_server!(crate::violence::salvaged::check, [commits_that_nobody_answers,]);
+on_each_server!([commits_that_nobody_answers,]);
 
 /// What a connection says that rejects rows.
 const SALVAGE: [&str; 2] = ["SAVEPOINT pgsluice", "COMMIT\0"];
 
-fn check(_: &str, server: Server) {
+fn commits_that_nobody_answers(server: Server) {
     let dirt = Dirt::new(Bench::new(server), size().rows_with_dirt, &mut Chance::new());
     let proxy = Proxy::before(&dirt.twins.bench.url);
     let mut number = 0;

@@ -4,33 +4,26 @@
 use std::process::{Command, Stdio};
 use std::thread;
 
-use super::chance::Chance;
-use super::clean::Clean;
 use super::dirt::{Dirt, REJECTING};
-use super::ordeal::{Blow, Ordeal, Subject};
-use super::size;
-use crate::embedded::Place;
-use crate::failures::{Bench, Running, rows};
-use crate::server::{Server, on_each_server};
+use crate::harness::{
+    Bench, Blow, Chance, Clean, Ordeal, Place, Running, Server, Subject, on_each_server, rows, size,
+};
 
-on_each_server!(
-    crate::violence::stopped::check,
-    [stopped, stopped_while_it_rejects, stopped_when_all_is_sent,]
-);
+on_each_server!([stopped, stopped_while_it_rejects, stopped_when_all_is_sent,]);
 
-fn check(name: &str, server: Server) {
-    // Without fsync: what a process has written outlives it, unlike a page of which it has written half.
+// Without fsync: what a process has written outlives it, unlike a page of which it has written half.
+
+fn stopped(server: Server) {
     let place = Place::of(server);
-    let url = place.start();
-    let (bench, mut chance) = (Bench::of(&url), Chance::new());
-    match name {
-        "stopped" => endure(&place, Clean::new(bench, size().rows), chance, &[]),
-        "stopped_when_all_is_sent" => when_all_is_sent(&place, bench),
-        _ => {
-            let dirt = Dirt::new(bench, size().rows_with_dirt, &mut chance);
-            endure(&place, dirt, chance, &REJECTING);
-        }
-    }
+    let bench = Bench::of(&place.start());
+    endure(&place, Clean::new(bench, size().rows), Chance::new(), &[]);
+}
+
+fn stopped_while_it_rejects(server: Server) {
+    let (place, mut chance) = (Place::of(server), Chance::new());
+    let bench = Bench::of(&place.start());
+    let dirt = Dirt::new(bench, size().rows_with_dirt, &mut chance);
+    endure(&place, dirt, chance, &REJECTING);
 }
 
 fn endure<S: Subject>(place: &Place, mut subject: S, chance: Chance, options: &[&str]) {
@@ -41,7 +34,9 @@ fn endure<S: Subject>(place: &Place, mut subject: S, chance: Chance, options: &[
 }
 
 /// Stops the server when it has answered every COMMIT and written none of them.
-fn when_all_is_sent(place: &Place, mut bench: Bench) {
+fn stopped_when_all_is_sent(server: Server) {
+    let place = Place::of(server);
+    let mut bench = Bench::of(&place.start());
     bench.session.run("ALTER SYSTEM SET wal_writer_delay = '10s'");
     bench.session.run("SELECT pg_reload_conf()");
     bench.make_table();

@@ -4,6 +4,7 @@ use tokio_postgres::{Client, Error};
 
 /// Selects those of the tables `$1`, by their quoted names, that cannot drop a row. They exist, and
 /// have no trigger before each row, none in place of it, and no part on another server.
+/// Before version 15 a trigger that a partition has from its parent is marked as internal.
 /// `TRIGGER_TYPE_ROW` is 1, `BEFORE` 2, `INSERT` 4, `INSTEAD` 64 (`src/include/catalog/pg_trigger.h`,
 /// PostgreSQL 13 to 18).
 const UNABLE: &str = "
@@ -15,7 +16,7 @@ WHERE t.oid IS NOT NULL AND NOT EXISTS (
     JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) p.oid
     WHERE c.relkind OPERATOR(pg_catalog.=) 'f'
        OR EXISTS (SELECT FROM pg_catalog.pg_trigger g
-                  WHERE g.tgrelid OPERATOR(pg_catalog.=) c.oid AND NOT g.tgisinternal
+                  WHERE g.tgrelid OPERATOR(pg_catalog.=) c.oid
                     AND g.tgenabled OPERATOR(pg_catalog.<>) 'D'
                     AND g.tgtype OPERATOR(pg_catalog.&) 5::pg_catalog.int2
                         OPERATOR(pg_catalog.=) 5::pg_catalog.int2

@@ -7,8 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use serde::Deserialize;
 
-use crate::copy_options::CopyOptions;
-use crate::failures::program;
+use super::{CopyOptions, program};
 
 /// One load.
 #[derive(Clone, Debug)]

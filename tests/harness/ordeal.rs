@@ -1,11 +1,10 @@
 //! An ordeal: loads that are struck, resumed by another command and struck again, until they come to
 //! their end; and then looked at.
 
+use std::os::unix::process::ExitStatusExt;
 use std::time::{Duration, Instant};
 
-use super::chance::Chance;
-use super::size;
-use crate::failures::{Bench, Ended, Running};
+use super::{Bench, Chance, Ended, Running, size};
 
 /// What is loaded, and what must have come of it.
 pub(crate) trait Subject {
@@ -142,11 +141,29 @@ impl<S: Subject> Ordeal<S> {
     }
 }
 
+/// Kills a load: at any moment, or once some of its rows are in the table. On a busy machine most moments
+/// are too early.
+pub(crate) fn kill<S: Subject>(ordeal: &mut Ordeal<S>, id: &str) -> Blow {
+    let load = ordeal.start(id, &[]);
+    let Ordeal { subject, chance, whole, .. } = ordeal;
+    let ended = if chance.is_one_in(2) {
+        load.kill_after(chance.moment(*whole))
+    } else {
+        let [before, after] = subject.in_table();
+        let some = before + 1 + chance.below((after - before) as usize) as u64;
+        load.kill_when(|| subject.bench().count("t") >= some)
+    };
+    match ended.status.signal() {
+        Some(9) => Blow::Hit,
+        _ => Blow::Missed(ended),
+    }
+}
+
 impl Story {
     /// For people.
     pub(crate) fn tell(&self, what: &str, rows: u64) {
         let Self { loads, blows, early, late, borne, resumed } = self;
-        let rows = super::grouped(rows as usize);
+        let rows = grouped(rows as usize);
         eprintln!(
             "{blows} {what} in {loads} loads of {rows} rows: identical every time. {early} came before \
              the first row was in, {late} after the last; {borne} loads went on by themselves, {resumed} \
@@ -158,4 +175,11 @@ impl Story {
 fn is_in_the_ledger(bench: &Bench, id: &str) {
     let state = bench.value(&format!("SELECT state FROM pgsluice.load WHERE id = '{id}'"));
     assert_eq!(state, "finished", "{id}");
+}
+
+/// A number as people write it.
+pub(crate) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
+    groups.collect::<Vec<_>>().join(",")
 }

@@ -5,8 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use crate::copy_options::{identifier, literal};
-use crate::server::Session;
+use super::{Session, identifier, literal};
 
 const SHOWN_ROWS: usize = 12;
 const SHOWN_CHARACTERS: usize = 300;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use crate::server::Address;
+use super::Address;
 
 /// How soon a change is noticed.
 const TICK: Duration = Duration::from_millis(5);

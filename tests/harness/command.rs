@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::failures::program;
-use crate::loader::Outcome;
+use super::{Outcome, program};
 
 /// Runs the program with `arguments` and `input` on standard input, if there is one.
 pub(crate) fn run(arguments: &[&str], input: Option<&Path>) -> Outcome {

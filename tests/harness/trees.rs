@@ -12,8 +12,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::copy_options::CopyOptions;
-use crate::server::{Address, Server, Session};
+use super::{Address, CopyOptions, Server, Session};
 
 /// A case as its `case.toml` has it.
 #[derive(Debug, Deserialize)]
@@ -187,7 +186,7 @@ impl Case {
     /// The loaded table of a side, as in SQL.
     pub(crate) fn table(&self, side: &str) -> String {
         self.table.as_ref().map_or_else(
-            || format!("{}.t", crate::copy_options::identifier(side)),
+            || format!("{}.t", super::copy_options::identifier(side)),
             |table| table.replace("@side@", side),
         )
     }

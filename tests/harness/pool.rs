@@ -1,18 +1,17 @@
 //! A pgbouncer of the test's own before a server.
 
 use std::fs::{self, Permissions};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
-use crate::failures::wait_until;
-use crate::server::Address;
+use super::{Address, free_port, wait_until};
 
 /// Lives as long as the test.
-pub(super) struct Pool {
+pub(crate) struct Pool {
     process: Child,
     folder: TempDir,
     server: Address,
@@ -22,12 +21,12 @@ pub(super) struct Pool {
 
 impl Pool {
     /// Before the server of `url`: `size` sessions of it, which are handed out by `mode`.
-    pub(super) fn before(url: &str, mode: &str, size: usize) -> Self {
+    pub(crate) fn before(url: &str, mode: &str, size: usize) -> Self {
         let program = std::env::var("PGSLUICE_TEST_PGBOUNCER");
         let program = program.expect("PGSLUICE_TEST_PGBOUNCER is not set: run by `make test`");
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port();
         let settings = folder.path().join("pgbouncer.ini");
         let server = Address::of(url);
         write(&settings, &server, port, mode, size);
@@ -44,13 +43,13 @@ impl Pool {
     }
 
     /// The server's URL through it.
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         let Address { database, user, password, .. } = &self.server;
         format!("postgresql://{user}:{password}@127.0.0.1:{}/{database}", self.port)
     }
 
     /// Hands sessions out by another mode from the next statement on.
-    pub(super) fn set_mode(&self, mode: &str) {
+    pub(crate) fn set_mode(&self, mode: &str) {
         write(&self.settings(), &self.server, self.port, mode, self.size);
         let pid = self.process.id().to_string();
         assert!(Command::new("kill").args(["-HUP", &pid]).status().unwrap().success());

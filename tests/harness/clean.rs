@@ -1,12 +1,10 @@
 //! Rows that are all good, and the same loaded by `COPY root`.
 
-use super::ordeal::Subject;
-use crate::failures::{Bench, Ended, Running};
-use crate::resume::{MONTHS, Twins, inputs, plain};
+use super::{Bench, Ended, MONTHS, Running, Subject, Twins, inputs, plain};
 
 /// Twins of which one is loaded again and again.
 pub(crate) struct Clean {
-    pub(super) twins: Twins,
+    pub(crate) twins: Twins,
     rows: u64,
     /// The leaves of the other.
     wanted: String,

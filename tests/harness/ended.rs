@@ -1,0 +1,75 @@
+//! What a process of the program has left behind, and what holds for every message and every summary.
+
+use std::process::ExitStatus;
+
+/// What the program left behind.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Ended {
+    /// One message with all of `parts` in this order, and nothing else anywhere.
+    #[track_caller]
+    pub(crate) fn fails(&self, status: i32, parts: &[&str]) -> &Self {
+        assert_eq!(self.status.code(), Some(status), "{self:?}");
+        assert_eq!(self.stdout, "", "{self:?}");
+        let errors = self.stderr.lines().filter(|line| line.contains("error: ")).count();
+        assert_eq!(errors, 1, "{self:?}");
+        assert!(!self.stderr.contains("panicked"), "{self:?}");
+        let mut rest = &*self.stderr;
+        for part in parts {
+            let Some((_, after)) = rest.split_once(part) else {
+                panic!("{part:?} is missing or out of order in:\n{}", self.stderr);
+            };
+            rest = after;
+        }
+        self
+    }
+
+    /// As [`Self::fails`], and says that no row is in the table.
+    #[track_caller]
+    pub(crate) fn fails_empty(&self, parts: &[&str]) {
+        self.fails(1, parts).fails(1, &["\nDETAIL:  No row of this load is in the table."]);
+    }
+
+    /// The number of rows that the message says are in the table.
+    #[track_caller]
+    pub(crate) fn committed(&self) -> u64 {
+        let line = self.stderr.lines().find(|line| line.contains(" of this load "));
+        let line = line.unwrap_or_else(|| panic!("nothing about the table in:\n{}", self.stderr));
+        let number = line.trim_start_matches("DETAIL:  ").split(' ').next().unwrap();
+        if number == "No" { 0 } else { number.parse().unwrap() }
+    }
+
+    /// The summary of a load that went well, its sums checked.
+    #[track_caller]
+    pub(crate) fn summary(&self) -> serde_json::Value {
+        self.summary_of(0)
+    }
+
+    /// The same of one that ended with this status.
+    #[track_caller]
+    pub(crate) fn summary_of(&self, status: i32) -> serde_json::Value {
+        assert_eq!(self.status.code(), Some(status), "{self:?}");
+        let summary: serde_json::Value = serde_json::from_str(&self.stdout).unwrap();
+        let get = |name: &str| summary[name].as_u64().unwrap();
+        let parts = ["rows_loaded", "rows_rejected", "rows_skipped", "rows_already_loaded"];
+        assert_eq!(get("rows_read"), parts.map(get).iter().sum::<u64>(), "{summary}");
+        let first_row = ["seconds", "cpu_seconds"].map(|time| summary["first_row"][time].as_f64());
+        match first_row {
+            [Some(wall), Some(cpu)] => {
+                let seconds = summary["seconds"].as_f64().unwrap();
+                assert!(0.0 < cpu && 0.0 < wall && wall <= seconds, "{summary}");
+            }
+            _ => {
+                // Rows may have been rejected by an earlier run.
+                let sent = get("rows_loaded");
+                assert!(summary["first_row"].is_null() && sent == 0, "{summary}");
+            }
+        }
+        summary
+    }
+}
