@@ -105,7 +105,7 @@ command-line: ## Write docs/manual/command-line.md: all commands and options
 	PGSLUICE_WRITE_COMMAND_LINE=1 cargo test --locked --quiet -p pgsluice-cli --test integration command_line::the_page
 
 bench: build ## Time loads against psql and the floor, and the stages alone (CASE="hash800 lineitem")
-	@for case in $(CASE); do echo "$$case"; python -m bench.$$case $(ARGS) || exit; done
+	@for case in $(CASE); do echo "$$case"; python -m bench $$case $(ARGS) || exit; done
 	@python -m bench.goals $(CASE)
 
 bench-report: $(TOOLS) ## Put the newest figures of bench/records into README.md, docs/benchmarks.md, bench/GOALS.md and the chart

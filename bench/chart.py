@@ -6,9 +6,10 @@ reader's preference for light or dark.
 
 from html import escape
 
-from bench.floor import ASYNCHRONOUS
-from bench.rounds import median
+from bench.record import Record
 
+# What all floors have in common.
+ASYNCHRONOUS = ", synchronous_commit=off"
 WIDTH, MARGIN, LETTER, VALUE = 860, 24, 7, 76
 BAR, STEP, HEAD, GAP = 16, 24, 30, 18
 STYLE = """
@@ -30,7 +31,7 @@ STYLE = """
 """
 
 
-def chart(panels: list[tuple[str, dict]]) -> str:
+def chart(panels: list[tuple[str, Record]]) -> str:
     """Return the SVG of these titles and records, each with a scale of its own."""
     drawn = []
     top = MARGIN
@@ -50,12 +51,11 @@ def chart(panels: list[tuple[str, dict]]) -> str:
     return "\n".join([opening, f"<style>{STYLE}</style>", paper, *drawn, "</svg>", ""])
 
 
-def seconds(record: dict) -> dict[str, float]:
+def seconds(record: Record) -> dict[str, float]:
     """Return the median seconds of each way to load, the slowest first."""
-    runs = record["runs"]
     medians = {
-        how.removesuffix(ASYNCHRONOUS): median(runs, "seconds", how=how)
-        for how in dict.fromkeys(run["how"] for run in runs)
+        record.title(engine).removesuffix(ASYNCHRONOUS): record.median("seconds", engine)
+        for engine, _ in record.ways
     }
     return dict(sorted(medians.items(), key=lambda bar: bar[1], reverse=True))
 

@@ -1,25 +1,43 @@
 """What the benchmarks must show, as data, and whether they do.
 
 A goal that is missed is a figure like any other, not an error; it is judged by the two digits that
-tables show. Each record holds the goals as they were judged; `python -m bench.goals CASE...` prints
-those of the newest records.
+tables show. `python -m bench.goals CASE...` prints those of the newest records.
 """
 
 import sys
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal
 
-from bench.record import newest
+from bench.record import Record, newest
 
 Relation = Literal["at least", "at most"]
+Figure = Callable[[Record], float | None]
+
+
+def faster(engine: str, than: str) -> Figure:
+    """Return what says how many times as fast an engine is as another."""
+    return lambda record: record.faster(engine, than)
+
+
+def more_leaves(record: Record) -> float | None:
+    """Return how many times as long pgsluice takes for many leaves as for few."""
+    few, many = (record.median("seconds", "pgsluice", {"leaves": n}) for n in record.leaves)
+    return None if few is None or many is None else round(many / few, 2)
+
+
+def pace(record: Record) -> float | None:
+    """Return the megabytes for which one thread needs a second of processor time."""
+    seconds = record.median("client_cpu_seconds", "pgsluice-null")
+    return None if seconds is None else round(record.bytes / 1e6 / seconds)
 
 
 @dataclass(frozen=True)
 class Goal:
-    """A limit for one figure of a benchmark; a `figure` is what the benchmark calls it."""
+    """A limit for one figure of a benchmark."""
 
     case: str
-    figure: str
+    figure: Figure
     what: str
     against: str
     relation: Relation
@@ -34,69 +52,90 @@ ACCOUNTS = "5 M pgbench rows, text, 800 hash leaves"
 LINEITEM = "TPC-H lineitem, scale 1, CSV, range by month x hash 4"
 UUIDS = "9 M uuids, 16 hash leaves with primary key, 1 M rows in before"
 EMPTY = "9 M uuids, 16 empty hash leaves with primary key, `--exchange`"
+LEAVES = "1 M pgbench rows, 10,000 leaves"
 REJECTS = "1 M pgbench rows, 16 leaves with primary key, 1 % of them rejected"
+FEW = "100 rows into 800 leaves"
+NULL = "lineitem, CSV to binary, one thread"
 ROOT = r"psql `\copy` into the root"
+PLAIN = "the same, unpartitioned"
 FLOOR = "the floor"
+BARE = "`--no-ledger`"
+GOOD = "all of them good"
 TIME = "times its time"
+CPU = "MB/s of CPU"
+
+AS_ROOT = faster("pgsluice", "psql")
+AS_PLAIN = faster("pgsluice", "psql-plain")
+AS_FLOOR = faster("floor-binary", "pgsluice")
+AS_BARE = faster("pgsluice-no-ledger", "pgsluice")
+AS_EMPTY = faster("pgsluice-exchange", "psql-empty")
+AS_GOOD = faster("pgsluice-good", "pgsluice-rejects")
+AS_FEW = faster("psql", "pgsluice")
 
 GOALS = [
-    Goal("hash800", "root", ACCOUNTS, ROOT, "at least", 4.0),
-    Goal("hash800", "plain", ACCOUNTS, "the same, unpartitioned", "at least", 1.5),
-    Goal("hash800", "floor", ACCOUNTS, FLOOR, "at most", 1.15, TIME),
-    Goal("hash800", "ledger", ACCOUNTS, "`--no-ledger`", "at most", 1.03, TIME),
-    Goal("lineitem", "root", LINEITEM, ROOT, "at least", 3.0),
-    Goal("lineitem", "floor", LINEITEM, FLOOR, "at most", 1.15, TIME),
-    Goal("uuids", "root", UUIDS, ROOT, "at least", 6.0),
-    Goal("uuids", "floor", UUIDS, FLOOR, "at most", 1.15, TIME),
-    Goal("uuids", "exchange", EMPTY, ROOT, "at least", 10.0),
-    Goal("leaves", "many", "1 M pgbench rows, 10,000 leaves", "16 leaves", "at most", 1.3, TIME),
-    Goal("rejects", "times", REJECTS, "all of them good", "at most", 2.0, TIME),
-    Goal("few", "root", "100 rows into 800 leaves", ROOT, "at most", 1.2, TIME),
-    Goal("null", "cpu", "lineitem, CSV to binary, one thread", "", "at least", 400, "MB/s of CPU"),
+    Goal("hash800", AS_ROOT, ACCOUNTS, ROOT, "at least", 4.0),
+    Goal("hash800", AS_PLAIN, ACCOUNTS, PLAIN, "at least", 1.5),
+    Goal("hash800", AS_FLOOR, ACCOUNTS, FLOOR, "at most", 1.15, TIME),
+    Goal("hash800", AS_BARE, ACCOUNTS, BARE, "at most", 1.03, TIME),
+    Goal("lineitem", AS_ROOT, LINEITEM, ROOT, "at least", 3.0),
+    Goal("lineitem", AS_FLOOR, LINEITEM, FLOOR, "at most", 1.15, TIME),
+    Goal("uuids", AS_ROOT, UUIDS, ROOT, "at least", 6.0),
+    Goal("uuids", AS_FLOOR, UUIDS, FLOOR, "at most", 1.15, TIME),
+    Goal("uuids", AS_EMPTY, EMPTY, ROOT, "at least", 10.0),
+    Goal("leaves", more_leaves, LEAVES, "16 leaves", "at most", 1.3, TIME),
+    Goal("rejects", AS_GOOD, REJECTS, GOOD, "at most", 2.0, TIME),
+    Goal("few", AS_FEW, FEW, ROOT, "at most", 1.2, TIME),
+    Goal("null", pace, NULL, "", "at least", 400, CPU),
 ]
 
 
-def judge(case: str, measured: dict[str, float | None]) -> list[dict]:
-    """Return a benchmark's goals as its record holds them; None is what was not measured."""
-    judged = []
-    for goal in GOALS:
-        value = measured.get(goal.figure)
-        if goal.case == case:
-            holds = None if value is None else goal.holds(value)
-            judged.append({**asdict(goal), "measured": value, "holds": holds})
-    return judged
+@dataclass(frozen=True)
+class Judged:
+    """A goal, and what was measured; None is what was not measured."""
+
+    goal: Goal
+    measured: float | None
+
+    @property
+    def verdict(self) -> str:
+        """Return in words whether the goal holds."""
+        if self.measured is None:
+            return "not measured"
+        return "holds" if self.goal.holds(self.measured) else "falls short"
+
+    @property
+    def shown(self) -> str:
+        """Return what was measured, with the digits that are worth reading beside its limit."""
+        if self.measured is None:
+            return ""
+        return f"{self.measured:,.{0 if self.goal.limit >= 100 else 2}f}"
+
+    @property
+    def limit(self) -> str:
+        return f"{self.goal.relation} {self.goal.limit:g}"
 
 
-def verdict(goal: dict) -> str:
-    """Return in words whether a judged goal holds."""
-    return {True: "holds", False: "falls short", None: "not measured"}[goal["holds"]]
+def judge(case: str, record: Record | None) -> list[Judged]:
+    """Return the goals of a benchmark, judged by a record of it."""
+    own = (goal for goal in GOALS if goal.case == case)
+    return [Judged(goal, goal.figure(record) if record else None) for goal in own]
 
 
-def shown(goal: dict) -> str:
-    """Return what was measured, with the digits that are worth reading beside its limit."""
-    return f"{goal['measured']:,.{0 if goal['limit'] >= 100 else 2}f}"
-
-
-def limit(goal: dict) -> str:
-    """Return the limit of a judged goal."""
-    return f"{goal['relation']} {goal['limit']:g}"
-
-
-def show(judged: list[dict], heading: str) -> None:
+def show(judged: list[Judged], heading: str) -> None:
     """Print judged goals, a line each."""
     if judged:
         print(f"\n{heading}:")
-    for goal in judged:
-        value = "" if goal["measured"] is None else shown(goal)
-        limits = f"{limit(goal)} {goal['unit']}"
-        against = f", against {goal['against']}" if goal["against"] else ""
-        print(f"  {verdict(goal):12} {value:>6} | {limits:26} | {goal['what']}{against}")
+    for each in judged:
+        goal = each.goal
+        limits = f"{each.limit} {goal.unit}"
+        against = f", against {goal.against}" if goal.against else ""
+        print(f"  {each.verdict:12} {each.shown:>6} | {limits:26} | {goal.what}{against}")
 
 
 def main(cases: list[str]) -> int:
     """Print the goals of these benchmarks by their newest records."""
-    records = [record for case in cases if (record := newest(case))]
-    judged = [goal for record in records for goal in record.get("goals", [])]
+    records = newest()
+    judged = [each for case in cases if case in records for each in judge(case, records[case])]
     show(judged, "what the newest records show")
     return 0
 

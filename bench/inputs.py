@@ -1,7 +1,8 @@
-"""The rows that the benchmarks and the demo load: made once, and kept under .cache."""
+"""The rows of benchmarks and demo that the lab does not have: made once, and kept in a cache."""
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from pgsluice_lab import inputs
@@ -10,22 +11,14 @@ from pgsluice_lab.inputs import Rows
 from bench.place import ROOT
 
 CACHE = ROOT / ".cache" / "bench"
-
-
-def accounts(rows: int, step: int = 0) -> Rows:
-    """Return pgbench_accounts as COPY text; with a step, balances that are so far apart."""
-    return inputs.accounts(rows, step, CACHE)
-
-
-def uuids(rows: int, seed: int) -> Rows:
-    """Return random uuids of version 4 as COPY text, others for each seed."""
-    return inputs.uuids(rows, seed, CACHE)
+SHARE = 100  # one row in so many is bad
 
 
 def lineitem(scale: float) -> Rows:
     """Return TPC-H's lineitem at this scale, as CSV with a header."""
 
     def generate(file: Path) -> None:
+        print(f"generating lineitem at scale {scale:g} ...", flush=True)
         folder = file.with_suffix(".d")
         command = ["tpchgen-cli", "csv", "--quiet", "--tables=lineitem"]
         command += [f"--scale-factor={scale:g}", f"--output-dir={folder}"]
@@ -33,22 +26,37 @@ def lineitem(scale: float) -> Rows:
         (folder / "lineitem.csv").rename(file)
         folder.rmdir()
 
-    file = kept(f"lineitem-{scale:g}.csv", generate)
+    file = inputs.prepare(f"lineitem-{scale:g}.csv", generate, CACHE)
     return Rows(file, count_lines(file) - 1, "with (format csv, header)", ("--header",))
 
 
-def few(rows: Rows, count: int, file: Path) -> Rows:
-    """Return the first of these rows, which have no header, in a file of their own."""
-    with rows.file.open("rb") as lines:
-        file.write_bytes(b"".join(lines.readline() for _ in range(count)))
-    return Rows(file, count, rows.copy, rows.load)
+def one_account(step: int) -> Rows:
+    """Return the first row of pgbench_accounts."""
+    return inputs.accounts(1, step)
 
 
-def kept(name: str, generate: Callable[[Path], None]) -> Path:
-    """Return the file of this name, generated if it is not there yet."""
-    if not (CACHE / name).exists():
-        print(f"generating {name} ...", flush=True)
-    return inputs.made(name, generate, CACHE)
+def spoilt_accounts(rows: int) -> Rows:
+    """Return pgbench_accounts, one row in a hundred bad: it cannot be read, or breaks a check."""
+    good = inputs.accounts(rows)
+
+    def generate(file: Path) -> None:
+        with good.file.open("rb") as lines, file.open("wb") as out:
+            for number, line in enumerate(lines, 1):
+                if number % SHARE == 0:
+                    fields = line.split(b"\t")
+                    fields[2] = b"-1" if number % (2 * SHARE) else b"none"
+                    line = b"\t".join(fields)
+                out.write(line)
+
+    return replace(good, file=inputs.prepare(f"accounts-{rows}-spoilt.txt", generate))
+
+
+KNOWN = {each.__name__: each for each in (lineitem, one_account, spoilt_accounts)}
+
+
+def given(name: str, parameters: Mapping[str, object]) -> Rows:
+    """Return the rows of a name, the lab's or ours."""
+    return inputs.given(name, parameters, {**inputs.BY_NAME, **KNOWN})
 
 
 def count_lines(file: Path) -> int:

@@ -7,10 +7,11 @@ import re
 import sys
 from pathlib import Path
 
-from bench import tables
+from bench import stages, tables
 from bench.chart import chart
 from bench.place import ROOT
-from bench.record import newest
+from bench.record import Record, newest
+from bench.stages import Stages
 
 README = ROOT / "README.md"
 BENCHMARKS = ROOT / "docs" / "benchmarks.md"
@@ -37,20 +38,23 @@ TITLES = {
 
 def main() -> int:
     """Rewrite the pages and the chart, and return the exit status."""
-    records = {bench: record for bench in TABLES if (record := newest(bench))}
+    records = newest()
     if not records:
         sys.exit("bench-report: no record; measure one by `make bench`")
     rewrite(README, {"readme": tables.readme(records)})
-    rewrite(BENCHMARKS, {bench: measured(bench, record) for bench, record in records.items()})
+    shown = {**records, "stages": stages.newest()}
+    rewrite(
+        BENCHMARKS, {bench: section(bench, record) for bench, record in shown.items() if record}
+    )
     rewrite(GOALS, {"goals": tables.goals(records)})
     if panels := [(title, records[bench]) for bench, title in TITLES.items() if bench in records]:
         CHART.write_text(chart(panels))
     return 0
 
 
-def measured(bench: str, record: dict) -> str:
+def section(bench: str, record: Record | Stages) -> str:
     """Return a benchmark's table, and when and on what it was measured."""
-    place = [tables.place(record)] if "postgresql" in record else []
+    place = [tables.place(record)] if isinstance(record, Record) else []
     return tables.paragraphs(TABLES[bench](record), " ".join([tables.date(record), *place]))
 
 

@@ -2,35 +2,37 @@
 
 from collections.abc import Callable
 
-from bench.goals import GOALS, judge, limit, shown, verdict
-from bench.rounds import PSQL, faster, median, ours, ways
+from pgsluice_lab.timing import MIB
+
+from bench.goals import GOALS, judge
+from bench.record import Record
+from bench.stages import Stage, Stages
 
 SETTINGS = ["shared_buffers", "max_wal_size", "fsync", "synchronous_commit"]
-Column = tuple[str, Callable[[list[dict], dict], str]]
+# A column: its name, and what fills it for an engine.
+Column = tuple[str, Callable[[Record, str], str]]
 
 
-# README's rows: the benchmark, its load in words, and what is added to the names of the two ways.
+# README's rows: the benchmark, its load in words, psql's engine, and ours.
 README = [
-    ("hash800", "5 M pgbench rows, 800 hash leaves", "", ""),
-    ("lineitem", "TPC-H lineitem, months x 4 hash leaves", "", ""),
-    ("uuids", "9 M uuids, 16 hash leaves, primary key", "", ""),
-    ("uuids", "the same into empty leaves, `--exchange`", "--exchange", ", empty leaves"),
-    ("few", "100 rows, 800 hash leaves", "", ""),
+    ("hash800", "5 M pgbench rows, 800 hash leaves", "psql", "pgsluice"),
+    ("lineitem", "TPC-H lineitem, months x 4 hash leaves", "psql", "pgsluice"),
+    ("uuids", "9 M uuids, 16 hash leaves, primary key", "psql", "pgsluice"),
+    ("uuids", "the same into empty leaves, `--exchange`", "psql-empty", "pgsluice-exchange"),
+    ("few", "100 rows, 800 hash leaves", "psql", "pgsluice"),
 ]
 
 
-def readme(records: dict[str, dict]) -> str:
+def readme(records: dict[str, Record]) -> str:
     """Return a line for each of README's loads that was measured."""
     lines = [
         row("load", r"psql `\copy`, seconds", "pgsluice, seconds", "times as fast"),
         "|---|--:|--:|--:|",
     ]
-    for bench, what, option, state in README:
+    for bench, what, psql, us in README:
         if record := records.get(bench):
-            runs = record["runs"]
-            psql, us = PSQL + state, ours(record["case"]["jobs"], option) + state
-            spent = (brief(median(runs, "seconds", how=how)) for how in (psql, us))
-            lines.append(row(what, *spent, f"{faster(runs, us, psql):.1f}"))
+            spent = (brief(record.median("seconds", each)) for each in (psql, us))
+            lines.append(row(what, *spent, f"{record.faster(us, psql):.1f}"))
     return "\n".join(lines)
 
 
@@ -39,63 +41,64 @@ def brief(seconds: float) -> str:
     return f"{seconds:.2f}" if seconds >= 1 else f"{seconds:.3f}"
 
 
-def goals(records: dict[str, dict]) -> str:
+def goals(records: dict[str, Record]) -> str:
     """Return all goals as the records say, or as not measured."""
     lines = ["| load | against | measured | goal | |", "|---|---|---|---|---|"]
     for case in dict.fromkeys(goal.case for goal in GOALS):
-        for goal in records.get(case, {}).get("goals") or judge(case, {}):
-            value = "" if goal["measured"] is None else f"{shown(goal)} {goal['unit']}"
-            lines.append(row(goal["what"], goal["against"], value, limit(goal), verdict(goal)))
+        for each in judge(case, records.get(case)):
+            goal = each.goal
+            value = f"{each.shown} {goal.unit}" if each.shown else ""
+            lines.append(row(goal.what, goal.against, value, each.limit, each.verdict))
     return "\n".join(lines)
 
 
-def hash800(record: dict) -> str:
-    case = record["case"]
-    peak = max(run["client_peak_mib"] for run in record["runs"] if run["how"] == ours(case["jobs"]))
+def hash800(record: Record) -> str:
+    given = record.head.parameters
     return paragraphs(
-        f"{case['rows']:,} rows of `pgbench_accounts` ({size(record)} of COPY text) into"
-        f" {case['leaves']} hash leaves:",
+        f"{record.rows:,} rows of `pgbench_accounts` ({size(record)} of COPY text) into"
+        f" {given['leaves']} hash leaves:",
         loads(record),
-        f"Our peak memory was {peak:.0f} MiB at `--memory {case['memory_mib']}MiB`.",
+        f"Our peak memory was {record.peak('pgsluice'):.0f} MiB at"
+        f" `--memory {given['memory']}MiB`.",
     )
 
 
-def lineitem(record: dict) -> str:
-    case = record["case"]
+def lineitem(record: Record) -> str:
     return paragraphs(
-        f"TPC-H's `lineitem` at scale {case['scale']:g}, {case['rows']:,} rows ({size(record)} of"
-        " CSV), into a partition for each month of `l_shipdate`, each of 4 hash partitions by"
-        " `l_orderkey`:",
+        f"TPC-H's `lineitem` at scale {record.head.parameters['scale']:g}, {record.rows:,} rows"
+        f" ({size(record)} of CSV), into a partition for each month of `l_shipdate`, each of 4 hash"
+        " partitions by `l_orderkey`:",
         loads(record),
     )
 
 
-def uuids(record: dict) -> str:
-    case = record["case"]
+def uuids(record: Record) -> str:
+    given = record.head.parameters
     return paragraphs(
-        f"{case['rows']:,} random uuids ({size(record)} of COPY text) into {case['leaves']} hash"
-        f" leaves with a primary key, where {case['before']:,} others were before unless it says"
+        f"{record.rows:,} random uuids ({size(record)} of COPY text) into {given['leaves']} hash"
+        f" leaves with a primary key, where {given['before']:,} others were before unless it says"
         " that they were empty:",
         loads(record),
     )
 
 
-def leaves(record: dict) -> str:
-    case = record["case"]
-    few, many = case["leaves"]
+def leaves(record: Record) -> str:
+    few, many = record.leaves
     lines = [
         f"| how | {few:,} leaves, seconds | {many:,} leaves, seconds | times |",
         "|---|--:|--:|--:|",
     ]
-    for how in dict.fromkeys(run["how"] for run in record["runs"]):
-        small, large = (median(record["runs"], "seconds", how=how, leaves=n) for n in (few, many))
-        lines.append(row(how, f"{small:.2f}", f"{large:.2f}", f"{large / small:.1f}"))
+    for engine in ("psql", "pgsluice"):
+        small, large = (record.median("seconds", engine, {"leaves": n}) for n in (few, many))
+        lines.append(
+            row(record.title(engine), f"{small:.2f}", f"{large:.2f}", f"{large / small:.1f}")
+        )
     first, cpu = (
-        1000 * median(record["openings"], figure, leaves=many)
-        for figure in ("seconds", "cpu_seconds")
+        1000 * record.median(figure, "pgsluice-opening", {"leaves": many})
+        for figure in ("first_row_seconds", "first_row_cpu_seconds")
     )
     return paragraphs(
-        f"{case['rows']:,} rows of `pgbench_accounts` ({size(record)}) into a tree of {few:,} hash"
+        f"{record.rows:,} rows of `pgbench_accounts` ({size(record)}) into a tree of {few:,} hash"
         f" leaves, and of {many:,}:",
         "\n".join(lines),
         f"Opened for a single row, the large tree lets it go after {first:.0f} ms, {cpu:.0f} ms of"
@@ -103,56 +106,56 @@ def leaves(record: dict) -> str:
     )
 
 
-def few(record: dict) -> str:
-    case = record["case"]
+def few(record: Record) -> str:
+    def milliseconds(record: Record, engine: str) -> str:
+        return f"{1000 * record.median('seconds', engine):.1f}"
+
     return paragraphs(
-        f"{case['rows']:,} such rows into {case['leaves']} hash leaves that have rows already:",
-        loads(record, ("milliseconds", lambda runs, _: f"{1000 * median(runs, 'seconds'):.1f}")),
+        f"{record.rows:,} such rows into {record.head.parameters['leaves']} hash leaves that have"
+        " rows already:",
+        loads(record, ("milliseconds", milliseconds)),
     )
 
 
-def rejects(record: dict) -> str:
-    case = record["case"]
+def rejects(record: Record) -> str:
     return paragraphs(
-        f"{case['rows']:,} rows of `pgbench_accounts` ({size(record)}) into 16 hash leaves with a"
+        f"{record.rows:,} rows of `pgbench_accounts` ({size(record)}) into 16 hash leaves with a"
         " primary key and a constraint; half of the bad rows cannot be read, half break the"
         " constraint:",
         loads(record),
     )
 
 
-def null(record: dict) -> str:
-    case = record["case"]
-    [how] = {run["how"] for run in record["runs"]}
-    speed = f"{record['measured']['cpu']:,.0f} MB"
+def null(record: Record) -> str:
+    [judged] = judge("null", record)
+    engine = "pgsluice-null"
     return paragraphs(
-        f"What we cost alone: `{how}` reads, routes and encodes `lineitem` at scale"
-        f" {case['scale']:g} ({size(record)} of CSV) and sends nothing. It takes"
-        f" {median(record['runs'], 'client_cpu_seconds'):.2f} s of processor time: **{speed} a"
-        " second**.",
+        f"What we cost alone: `{record.title(engine)}` reads, routes and encodes `lineitem` at"
+        f" scale {record.head.parameters['scale']:g} ({size(record)} of CSV) and sends"
+        f" nothing. It takes {record.median('client_cpu_seconds', engine):.2f} s of processor time:"
+        f" **{judged.shown} MB a second**.",
     )
 
 
-def lanes(record: dict) -> str:
-    case = record["case"]
-    served, native = case["keys"]["served"], case["keys"]["native"]
-    psql = record["runs"][0]["how"]
+def lanes(record: Record) -> str:
+    given = record.head.parameters
 
-    def times(runs: list[dict], _: dict) -> str:
-        return f"{faster(record['runs'], runs[0]['how'], psql):.2f}"
+    def times(record: Record, engine: str) -> str:
+        return f"{record.faster(engine, 'psql'):.2f}"
 
     return paragraphs(
-        f"{case['rows']:,} rows of `pgbench_accounts` ({size(record)}) into {case['leaves']} hash"
-        f" leaves of a table by `{served}`, and for the native lane of a table by `{native}`:",
+        f"{record.rows:,} rows of `pgbench_accounts` ({size(record)}) into {given['leaves']} hash"
+        f" leaves of a table by `{given['served']}`, and for the native lane of a table by"
+        f" `{given['native']}`:",
         loads(record, *COLUMNS, ("times psql's speed", times)),
     )
 
 
-def stages(record: dict) -> str:
-    inputs = list(dict.fromkeys(each["input"] for each in record["stages"]))
+def stages(record: Stages) -> str:
+    inputs = list(dict.fromkeys(each.input for each in record.stages))
     lines = [row("stage", *inputs), "|---|" + "--:|" * len(inputs)]
-    for stage in dict.fromkeys(each["stage"] for each in record["stages"]):
-        paces = {each["input"]: pace(each) for each in record["stages"] if each["stage"] == stage}
+    for stage in dict.fromkeys(each.stage for each in record.stages):
+        paces = {each.input: pace(each) for each in record.stages if each.stage == stage}
         lines.append(row(stage, *(paces.get(name, "") for name in inputs)))
     return paragraphs(
         "The stages of the core, one thread, nanoseconds a row and gigabytes a second:",
@@ -160,58 +163,57 @@ def stages(record: dict) -> str:
     )
 
 
-def pace(stage: dict) -> str:
-    return f"{stage['ns_a_row']:.0f} ns, {stage['gb_a_second']:.2f} GB/s"
+def pace(stage: Stage) -> str:
+    return f"{stage.ns_a_row:.0f} ns, {stage.gb_a_second:.2f} GB/s"
 
 
 def row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def figure(name: str, digits: int) -> Callable[[list[dict], dict], str]:
+def figure(name: str, digits: int, unit: float = 1) -> Callable[[Record, str], str]:
     """Return what gives the median of a figure; a dash where a record does not know it."""
 
-    def text(runs: list[dict], _: dict) -> str:
-        value = median(runs, name)
-        return "-" if value is None else f"{value:,.{digits}f}"
+    def text(record: Record, engine: str) -> str:
+        value = record.median(name, engine)
+        return "-" if value is None else f"{value / unit:,.{digits}f}"
 
     return text
 
 
 COLUMNS: tuple[Column, ...] = (
     ("seconds", figure("seconds", 2)),
-    ("rows/s", lambda runs, case: f"{case['rows'] / median(runs, 'seconds'):,.0f}"),
+    ("rows/s", lambda record, engine: f"{record.rows / record.median('seconds', engine):,.0f}"),
     ("client CPU s", figure("client_cpu_seconds", 2)),
     ("server CPU s", figure("server_cpu_seconds", 2)),
-    ("client peak MiB", lambda runs, _: f"{max(run['client_peak_mib'] for run in runs):,.0f}"),
-    ("WAL MiB", figure("wal_mib", 0)),
+    ("client peak MiB", lambda record, engine: f"{record.peak(engine):,.0f}"),
+    ("WAL MiB", figure("wal_bytes", 0, MIB)),
 )
 
 
-def loads(record: dict, *columns: Column) -> str:
+def loads(record: Record, *columns: Column) -> str:
     """Return each way to load as a line of a table."""
     columns = columns or COLUMNS
     lines = [row("how", *(name for name, _ in columns)), "|---|" + "--:|" * len(columns)]
-    for which in ways(record["runs"]):
-        runs = [run for run in record["runs"] if which.items() <= run.items()]
-        lines.append(row(which["how"], *(cell(runs, record["case"]) for _, cell in columns)))
+    for engine in dict.fromkeys(engine for engine, _ in record.ways):
+        lines.append(row(record.title(engine), *(cell(record, engine) for _, cell in columns)))
     return "\n".join(lines)
 
 
-def date(record: dict) -> str:
+def date(record: Record | Stages) -> str:
     """Return when it was measured, and how often."""
-    rounds = record["case"].get("rounds")
-    what = f"Medians of {rounds} interleaved rounds" if rounds else "Medians of criterion"
-    return f"{what}, {record['date'][:10]}."
+    if isinstance(record, Stages):
+        return f"Medians of criterion, {record.date[:10]}."
+    return f"Medians of {record.head.rounds} interleaved rounds, {record.head.date[:10]}."
 
 
-def place(record: dict) -> str:
+def place(record: Record) -> str:
     """Return on what it was measured."""
-    machine, server = record["machine"], record["postgresql"]
+    machine, server = record.head.machine, record.head.postgresql
     return (
-        f"Measured on {machine['cores']} cores ({machine['cpu']}) for client and server,"
-        f" {machine['memory_gib']} GiB, PostgreSQL {server['version'].split()[0]} with"
-        f" {settings(server['settings'])}."
+        f"Measured on {machine.cores} cores ({machine.cpu}) for client and server,"
+        f" {machine.memory_gib} GiB, PostgreSQL {server.version.split()[0]} with"
+        f" {settings(server.settings)}."
     )
 
 
@@ -220,8 +222,8 @@ def settings(values: dict[str, str]) -> str:
     return ", ".join(f"`{name}={values[name]}`" for name in SETTINGS if name in values)
 
 
-def size(record: dict) -> str:
-    return f"{record['case']['bytes'] / 1e6:,.0f} MB"
+def size(record: Record) -> str:
+    return f"{record.bytes / 1e6:,.0f} MB"
 
 
 def paragraphs(*texts: str) -> str:

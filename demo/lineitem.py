@@ -45,6 +45,10 @@ def main() -> int:
     )
     server = Server.start()
     for schema in (BY_PSQL, BY_PGSLUICE):
+        server.execute(
+            f"SET client_min_messages = warning; DROP SCHEMA IF EXISTS {schema} CASCADE",
+            f"CREATE SCHEMA {schema}",
+        )
         server.script(ROOT / "demo" / "lineitem.sql", schema=schema)
     say("Two equal tables: 84 months of l_shipdate x 4 hash partitions on l_orderkey = 336 leaves.")
     seconds = race(server, file, options.jobs)

@@ -1,8 +1,6 @@
 -- TPC-H's lineitem in :schema: a partition for each month of shipment, each of four hash partitions.
 
 SET client_min_messages = warning;
-DROP SCHEMA IF EXISTS :"schema" CASCADE;
-CREATE SCHEMA :"schema";
 SET search_path = :"schema";
 
 CREATE TABLE lineitem (

@@ -1,62 +1,82 @@
 """The pages' tables and the chart, from every record that was ever written."""
 
 import json
+import tempfile
 import unittest
+from pathlib import Path
 from xml.etree import ElementTree
 
-from bench import tables
+from pgsluice_lab.failure import LabError
+from pgsluice_lab.record import Run
+
+from bench import stages, tables
 from bench.chart import chart
-from bench.goals import judge
-from bench.record import RECORDS, newest
-from bench.report import BENCHMARKS, GOALS, README, TABLES, measured, splice
-from bench.rounds import PSQL
+from bench.record import RECORDS, Record, newest
+from bench.report import BENCHMARKS, CHART, GOALS, README, TABLES, TITLES, section, splice
+from bench.stages import Stages
+
+from .loads import PSQL, a_record
 
 NAME = "{http://www.w3.org/2000/svg}"
 
 
-def run(how: str, seconds: float) -> dict:
-    """A load as a record holds it."""
-    return {"how": how, "seconds": seconds, "client_cpu_seconds": 0.1, "client_peak_mib": 20.0}
-
-
 class Tables(unittest.TestCase):
+    def widths(self, text: str) -> set[int]:
+        return {line.count("|") for line in text.splitlines() if line.startswith("|")}
+
     def test_every_record_is_a_table_with_equal_rows(self):
-        files = sorted(RECORDS.glob("*.json"))
+        files = sorted(RECORDS.glob("*.jsonl"))
         self.assertTrue(files)
         for file in files:
-            record = json.loads(file.read_text())
-            lines = TABLES[record["bench"]](record).splitlines()
-            widths = {line.count("|") for line in lines if line.startswith("|")}
-            self.assertLessEqual(len(widths), 1, file.name)
+            run = Run.read(file)
+            text = TABLES[run.head.experiment](Record(run.head, run.loads))
+            self.assertLessEqual(len(self.widths(text)), 1, file.name)
+        self.assertEqual(len(self.widths(TABLES["stages"](stages.newest()))), 1)
 
     def test_medians_are_of_each_way_by_itself(self):
-        runs = [run("a", 1), run("b", 10), run("a", 3), run("b", 20), run("a", 2), run("b", 90)]
-        table = tables.loads({"case": {"rows": 100}, "runs": runs}).splitlines()
+        table = tables.loads(a_record("x", {"a": [1, 3, 2], "b": [10, 20, 90]})).splitlines()
         self.assertEqual(table[2], "| a | 2.00 | 50 | 0.10 | - | 20 | - |")
         self.assertEqual(table[3], "| b | 20.00 | 5 | 0.10 | - | 20 | - |")
 
     def test_goals_without_a_record_are_said_to_be_unmeasured(self):
-        few = {"few": {"goals": judge("few", {"root": 1.1})}}
-        lines = tables.goals(few).splitlines()
+        few = a_record("few", {"psql": [1.0], "pgsluice": [1.1]})
+        lines = tables.goals({"few": few}).splitlines()
         self.assertIn("| 1.10 times its time | at most 1.2 | holds |", lines[-2])
         self.assertTrue(lines[2].endswith("|  | at least 4 | not measured |"))
 
 
 class Readme(unittest.TestCase):
     def test_readme_says_how_much_faster_each_load_is(self):
-        record = {"case": {"jobs": 2}, "runs": [run(PSQL, 10), run("pgsluice load -j 2", 2.5)]}
+        record = a_record("hash800", {"psql": [10], "pgsluice": [2.5]})
         lines = tables.readme({"hash800": record}).splitlines()
         self.assertEqual(lines[2:], ["| 5 M pgbench rows, 800 hash leaves | 10.00 | 2.50 | 4.0 |"])
 
 
 class Committed(unittest.TestCase):
-    def test_the_pages_hold_the_newest_records(self):
-        records = {bench: newest(bench) for bench in TABLES}
+    def test_the_pages_and_the_chart_hold_the_newest_records(self):
+        records = newest()
+        self.assertEqual({*records, "stages"}, TABLES.keys())
         self.assertIn(tables.readme(records), README.read_text())
         self.assertIn(tables.goals(records), GOALS.read_text())
-        for bench, record in records.items():
+        panels = [(title, records[bench]) for bench, title in TITLES.items()]
+        self.assertEqual(chart(panels), CHART.read_text())
+        for bench, record in {**records, "stages": stages.newest()}.items():
             with self.subTest(bench=bench):
-                self.assertIn(measured(bench, record), BENCHMARKS.read_text())
+                self.assertIn(section(bench, record), BENCHMARKS.read_text())
+
+
+class OfStages(unittest.TestCase):
+    def test_what_is_not_known_is_refused(self):
+        record = json.loads(next(RECORDS.glob("stages-*.json")).read_text())
+        file = Path(self.enterContext(tempfile.TemporaryDirectory())) / "stages.json"
+        for change, words in (
+            ({"version": 3}, "not of version 2"),
+            ({"bench": "stages"}, "stages.json .*: bench"),
+            ({"stages": [{"stage": "split"}]}, "stage, .*: gb_a_second, input, ns_a_row"),
+        ):
+            file.write_text(json.dumps({**record, **change}))
+            with self.subTest(words), self.assertRaisesRegex(LabError, words):
+                Stages.read(file)
 
 
 class Splice(unittest.TestCase):
@@ -71,7 +91,7 @@ class Splice(unittest.TestCase):
 
 class Chart(unittest.TestCase):
     def test_bars_are_as_long_as_their_seconds_and_inside(self):
-        record = {"runs": [run("ours <&>", 2.5), run(PSQL, 10)]}
+        record = a_record("x", {"ours <&>": [2.5], "psql": [10]})
         picture = ElementTree.fromstring(chart([("title", record), ("other", record)]))
         bars = [bar for bar in picture.iter(f"{NAME}rect") if bar.get("class") != "paper"]
         widths = [float(bar.get("width")) for bar in bars]

@@ -156,21 +156,21 @@ def scaled(each: Experiment, name: str, rounds: int | None, jobs: int | None) ->
 
 def conclude(each: Experiment, journal: session.Run) -> int:
     """Print where the record is, what was left out and what failed; return how many loads did."""
-    for engine in journal.head["engines"].values():
-        if "missing" in engine:
-            err.print(f"{each.name}: left out {engine['title']}: {engine['missing']}")
-    bad = [load for load in journal.loads if load["status"] != "done"]
+    for engine in journal.head.engines.values():
+        if engine.missing:
+            err.print(f"{each.name}: left out {engine.title}: {engine.missing}")
+    bad = [load for load in journal.loads if not load.done]
     for load in bad:
-        where = " ".join(f"{name}={value}" for name, value in load["point"].items())
-        about = f"{load['case']} {where} {load['engine']}, round {load['round']}"
-        err.print(f"{each.name}: {about}: {load['status']}: {load['reason']}", markup=False)
+        where = " ".join(f"{name}={value}" for name, value in load.point.items())
+        about = f"{load.case} {where} {load.engine}, round {load.round}"
+        err.print(f"{each.name}: {about}: {load.status}: {load.reason}", markup=False)
     if journal.ended:
         from pgsluice_lab import report as pages
 
         for sentence in pages.summary(journal.file.parent, {each.name}):
             out.print(sentence, highlight=False, markup=False)
     out.print(str(journal.file))
-    return sum(load["status"] != "stopped" for load in bad)
+    return sum(load.status != "stopped" for load in bad)
 
 
 @contextmanager

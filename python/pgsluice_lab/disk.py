@@ -25,7 +25,7 @@ def needed(experiment: Experiment, scale: Scale, engines: dict[str, Engine]) -> 
             largest = max(largest, size)
             sent += size * scale.rounds * sum(name in engines for name in case.engines)
             inputs[(case.input, size)] = size
-            if forms & {"ordered", "leaves"}:
+            if forms & {"ordered", "leaves", "leaves-binary"}:
                 inputs[(case.name, *point.items())] = 2 * size
     wal = min(OF_WAL * max(sent, largest), MOST_WAL)
     return sum(inputs.values()), OF_A_TABLE * largest + wal

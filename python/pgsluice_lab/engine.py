@@ -5,14 +5,17 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pgsluice_lab import programs
 from pgsluice_lab.failure import LabError
+from pgsluice_lab.record import Program
+from pgsluice_lab.typed import build
 
+NONE: Mapping[str, object] = {}
 FILE = Path(__file__).parent / "engines.toml"
-FORMS = ("none", "whole", "ordered", "leaves")
+FORMS = ("none", "whole", "ordered", "leaves", "leaves-binary")
 
 
 @dataclass(frozen=True)
@@ -28,20 +31,21 @@ class Engine:
     form: str = "whole"
     oneself: bool = False
     optional: bool = False
+    rejects: bool = False
     statuses: list[int] = field(default_factory=lambda: [0])
     figures: dict[str, str] = field(default_factory=dict)
 
-    def found(self) -> list[str] | None:
+    def find(self) -> list[str] | None:
         """Return how its command begins, or None if it is not on this machine."""
         if self.module:
             return [sys.executable, "-m", self.module]
         place = programs.find(self.program)
         return [place] if place else None
 
-    def said(self, output: str) -> dict[str, float]:
-        """Return the figures in what a load has printed."""
+    def said(self, output: str) -> dict[str, float | str]:
+        """Return the figures in what a load has printed; what is no number is a text."""
         matches = {name: re.search(pattern, output) for name, pattern in self.figures.items()}
-        return {name: float(match[1]) for name, match in matches.items() if match}
+        return {name: number(match[1]) for name, match in matches.items() if match}
 
     def arguments(self, names: Mapping[str, object]) -> list[str]:
         """Return the command line of one process, with names put in their places.
@@ -51,7 +55,7 @@ class Engine:
         line = []
         for part in self.command:
             if part == "{program}":
-                line += self.found() or [self.program]
+                line += self.find() or [self.program]
             elif part.endswith("...}"):
                 line += names[part[1:-4]]
             else:
@@ -59,26 +63,43 @@ class Engine:
         return line
 
 
-def engines() -> dict[str, Engine]:
-    """Return all engines by name."""
-    described = tomllib.loads(FILE.read_text())
-    return {name: Engine(name=name, **data) for name, data in described.items()}
+def number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
-def available(names: Iterable[str]) -> tuple[dict[str, Engine], dict[str, dict[str, str]]]:
+def engines(file: Path = FILE) -> dict[str, Engine]:
+    """Return all engines of a file by name."""
+    described = tomllib.loads(file.read_text())
+    return {name: build(Engine, whole(name, described), "an engine") for name in described}
+
+
+def whole(name: str, described: dict[str, dict]) -> dict[str, object]:
+    """Return all keys of an engine: those of the one that it is like, its own, and its name."""
+    own = dict(described[name])
+    more, like = own.pop("more", []), own.pop("like", None)
+    keys = {**(whole(like, described) if like else {}), **own, "name": name}
+    return {**keys, "command": [*keys["command"], *more]}
+
+
+def available(
+    names: Iterable[str], file: Path = FILE, parameters: Mapping[str, object] = NONE
+) -> tuple[dict[str, Engine], dict[str, Program]]:
     """Return the engines of these names that are here, and of all the version or what is missing.
 
-    One that is missing and not optional is an error.
+    Titles have `parameters` put in. One that is missing and not optional is an error.
     """
-    known, here, about = engines(), {}, {}
+    known, here, about = engines(file), {}, {}
     for name in names:
-        engine = known[name]
-        if command := engine.found():
+        engine = replace(known[name], title=known[name].title.format(**parameters))
+        if command := engine.find():
             here[name] = engine
-            about[name] = {"title": engine.title, "version": version(engine, command)}
+            about[name] = Program(engine.title, version=version(engine, command))
         elif engine.optional:
             missing = f"{engine.program} is not on the PATH"
-            about[name] = {"title": engine.title, "missing": missing}
+            about[name] = Program(engine.title, missing=missing)
         else:
             raise LabError(
                 f"there is no program {engine.program!r} here",

@@ -3,12 +3,14 @@
 import itertools
 import tomllib
 from collections.abc import Iterator
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from pgsluice_lab import engine
 from pgsluice_lab.arithmetic import evaluate
 from pgsluice_lab.failure import LabError
+from pgsluice_lab.typed import Kind, build
 
 FOLDER = Path(__file__).parent / "experiments"
 SCALES = ("small", "medium", "full")
@@ -41,7 +43,12 @@ class Scale:
 
 @dataclass(frozen=True)
 class Case:
-    """A table, its input, and who loads it; a point of it for each combination of its axes."""
+    """A table, its input, and who loads it; a point of it for each combination of its axes.
+
+    Before each load the table is emptied, or `prepare` makes it what it must be. `before` fills the
+    emptied table; it may be `fresh`, in a schema made again, or `keep` the rows of loads before.
+    `order` sorts the files of leaves, `checks` are what figures of an engine must be.
+    """
 
     name: str
     title: str
@@ -52,7 +59,13 @@ class Case:
     only: list[str] = field(default_factory=list)
     input: str = ""
     prepare: str = ""
+    before: str = ""
+    keep: bool = False
+    fresh: bool = False
     vacuum: bool = False
+    checkpoint: bool = False
+    order: str = ""
+    checks: dict[str, str] = field(default_factory=dict)
     counts: str = "rows"
     bytes: str = "rows * 100"
     variables: dict[str, object] = field(default_factory=dict)
@@ -139,6 +152,7 @@ class Experiment:
     figures: list[Figure] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
     sentences: list[Sentence] = field(default_factory=list)
+    shelf: Path = engine.FILE  # of its engines
 
     @cached_property
     def case(self) -> dict[str, Case]:
@@ -156,57 +170,41 @@ def experiments() -> list[Experiment]:
     return sorted(found, key=lambda each: each.order)
 
 
-def load(name: str) -> Experiment:
-    """Return the experiment of this name."""
-    file = FOLDER / name / "experiment.toml"
+def load(name: str, folder: Path | None = None, shelf: Path = engine.FILE) -> Experiment:
+    """Return the experiment of this name, of ours or in another folder."""
+    folder = folder or FOLDER
+    file = folder / name / "experiment.toml"
     if not file.is_file():
-        known = ", ".join(sorted(each.parent.name for each in FOLDER.glob("*/experiment.toml")))
+        known = ", ".join(sorted(each.parent.name for each in folder.glob("*/experiment.toml")))
         raise LabError(f"there is no experiment {name!r}", hint=f"There are: {known}.")
-    return parse(file.parent, tomllib.loads(file.read_text()))
+    return replace(parse(file.parent, tomllib.loads(file.read_text())), shelf=shelf)
 
 
 def parse(folder: Path, data: dict) -> Experiment:
     """Return the experiment that this TOML, in a folder of the experiment's name, describes."""
     scales = {each: scale(each, values) for each, values in data.pop("scale").items()}
-    cases = [made(Case, each) for each in data.pop("case")]
+    cases = parts(Case, data.pop("case"))
     # `as` is the word for readers of TOML; Python has another use for it.
     claims = [
-        made(Claim, {"shown" if key == "as" else key: text for key, text in each.items()})
+        {"shown" if key == "as" else key: text for key, text in each.items()}
         for each in data.pop("claim", [])
     ]
     lists = {
-        "charts": [made(Chart, each) for each in data.pop("chart", [])],
-        "figures": [made(Figure, each) for each in data.pop("figure", [])],
-        "sentences": [made(Sentence, each) for each in data.pop("sentence", [])],
+        "charts": parts(Chart, data.pop("chart", [])),
+        "figures": parts(Figure, data.pop("figure", [])),
+        "claims": parts(Claim, claims),
+        "sentences": parts(Sentence, data.pop("sentence", [])),
     }
-    parts = {
-        "name": folder.name,
-        "folder": folder,
-        "scales": scales,
-        "cases": cases,
-        "claims": claims,
-        **lists,
-    }
-    return made(Experiment, {**data, **parts})
+    own = {"name": folder.name, "folder": folder, "scales": scales, "cases": cases}
+    return build(Experiment, {**data, **own, **lists}, "an experiment")
+
+
+def parts(kind: type[Kind], data: list[dict]) -> list[Kind]:
+    """Return the parts of an experiment of one kind."""
+    return [build(kind, each, f"an experiment's {kind.__name__.lower()}") for each in data]
 
 
 def scale(name: str, values: dict) -> Scale:
     rest = dict(values)
     rounds, limit = rest.pop("rounds"), rest.pop("limit")
     return Scale(name, rounds, limit, {"jobs": 1, **rest})
-
-
-def made(kind: type, data: dict) -> object:
-    """Return a dataclass made of these keys; one too many or too few is an error."""
-    known = {each.name for each in fields(kind)}
-    needed = {
-        each.name
-        for each in fields(kind)
-        if each.default is MISSING and each.default_factory is MISSING
-    }
-    if wrong := (data.keys() - known) | (needed - data.keys()):
-        keys = ", ".join(sorted(wrong))
-        raise LabError(
-            f"an experiment's {kind.__name__.lower()} has too much or too little: {keys}"
-        )
-    return kind(**data)

@@ -1,6 +1,6 @@
 """The forms in which engines are given an input: in parts, ordered by leaf, a file a leaf."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from pathlib import Path
 
@@ -45,15 +45,24 @@ def copied(source, begin: int, end: int, to: Path) -> Path:
 
 
 def by_leaf(
-    columns: str, leaves: list[str], folder: Path, run: Callable[[Path], None]
+    columns: str,
+    leaves: Iterable[str],
+    folder: Path,
+    run: Callable[[Path], None],
+    order: str = "",
+    options: str = "",
 ) -> dict[str, Path]:
-    """Write the rows of each leaf, in the order that they have there, into a file of its own."""
+    """Write the rows of each leaf into a file of its own.
+
+    They have the order that they have there, or are sorted by `order`; COPY is given `options`.
+    """
     folder.mkdir()
     files = {leaf: folder / f"leaf{number}" for number, leaf in enumerate(leaves)}
     script = folder / "dump.sql"
+    by = f" ORDER BY {order}" if order else ""
     script.write_text(
         "".join(
-            f"\\copy (SELECT {columns or '*'} FROM ONLY {leaf}) to '{quoted(file)}'\n"
+            f"\\copy (SELECT {columns or '*'} FROM ONLY {leaf}{by}) to '{quoted(file)}' {options}\n"
             for leaf, file in files.items()
         )
     )
@@ -71,10 +80,12 @@ def ordered(files: dict[str, Path], to: Path) -> Path:
     return to
 
 
-def scripts(files: dict[str, Path], columns: str, jobs: int, folder: Path) -> list[Path]:
+def scripts(
+    files: dict[str, Path], columns: str, jobs: int, folder: Path, options: str = ""
+) -> list[Path]:
     r"""Write so many psql scripts, which share the `\copy` of each file into its leaf."""
     copies = {
-        copy_command(f"{leaf} {listed(columns)}".strip(), file): file.stat().st_size
+        copy_command(f"{leaf} {listed(columns)}".strip(), file, options): file.stat().st_size
         for leaf, file in files.items()
     }
     made = []

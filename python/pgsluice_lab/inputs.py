@@ -37,7 +37,7 @@ class Rows:
         return self.file.stat().st_size
 
 
-def accounts(rows: int, step: int = 0, place: Path | None = None) -> Rows:
+def accounts(rows: int, step: int = 0) -> Rows:
     """Return pgbench_accounts as COPY text, as `pgbench -i` fills it.
 
     With a step the balances are not 0 but so far apart, modulo the number of rows.
@@ -48,12 +48,12 @@ def accounts(rows: int, step: int = 0, place: Path | None = None) -> Rows:
         return f"{aid}\t{(aid - 1) // ROWS_A_BRANCH + 1}\t{aid * step % rows}{filler}"
 
     name = f"accounts-{rows}-{step}.txt" if step else f"accounts-{rows}.txt"
-    return Rows(kept(name, map(line, range(1, rows + 1)), place), rows)
+    return Rows(cache(name, map(line, range(1, rows + 1))), rows)
 
 
-def uuids(rows: int, seed: int = 1, place: Path | None = None) -> Rows:
+def uuids(rows: int, seed: int = 1) -> Rows:
     """Return random uuids of version 4 as COPY text, others for each seed."""
-    return Rows(kept(f"uuids-{rows}-{seed}.txt", random_uuids(rows, seed), place), rows)
+    return Rows(cache(f"uuids-{rows}-{seed}.txt", random_uuids(rows, seed)), rows)
 
 
 def ordered_uuids(rows: int, seed: int = 1) -> Rows:
@@ -62,7 +62,7 @@ def ordered_uuids(rows: int, seed: int = 1) -> Rows:
     def lines() -> Iterator[str]:
         yield from sorted(random_uuids(rows, seed))
 
-    return Rows(kept(f"uuids-{rows}-{seed}-ordered.txt", lines()), rows)
+    return Rows(cache(f"uuids-{rows}-{seed}-ordered.txt", lines()), rows)
 
 
 def random_uuids(rows: int, seed: int) -> Iterator[str]:
@@ -87,7 +87,7 @@ def event_ids(ids: int) -> Rows:
         digits = hashlib.md5(str(number).encode(), usedforsecurity=False).hexdigest()
         return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}\n"
 
-    return Rows(kept(f"event-ids-{ids}.txt", map(line, range(1, ids + 1))), ids)
+    return Rows(cache(f"event-ids-{ids}.txt", map(line, range(1, ids + 1))), ids)
 
 
 def plans(rows: int, order: str) -> Rows:
@@ -102,7 +102,7 @@ def plans(rows: int, order: str) -> Rows:
         ids.sort()
     elif order != "random":
         raise ValueError(f"plans have no order {order!r}")
-    return Rows(kept(f"plans-{rows}-{order}.txt", map(texts.plan, ids)), len(ids))
+    return Rows(cache(f"plans-{rows}-{order}.txt", map(texts.plan, ids)), len(ids))
 
 
 def pairs(rows: int, most: int) -> Rows:
@@ -112,7 +112,7 @@ def pairs(rows: int, most: int) -> Rows:
     def line(_: int) -> str:
         return f"{chance.randint(1, most)}\t{chance.randint(1, most)}\n"
 
-    return Rows(kept(f"pairs-{rows}-{most}.txt", map(line, range(rows))), rows)
+    return Rows(cache(f"pairs-{rows}-{most}.txt", map(line, range(rows))), rows)
 
 
 def copytest(batch: int, transactions: int, most: int) -> Rows:
@@ -128,7 +128,7 @@ def copytest_whole(rows: int) -> Rows:
 def blocks(count: int, size: int) -> Rows:
     """Return rows of `copytest` in blocks of this size."""
     lines = (f"name {num}\t1\t{num // size}\t{num}\n" for num in range(count))
-    file = kept(f"copytest-{count}-{size}.txt", lines)
+    file = cache(f"copytest-{count}-{size}.txt", lines)
     load = ("--format", "text", "--columns", "name,thread,block,num")
     return Rows(file, count, load=load, columns="name, thread, block, num")
 
@@ -137,29 +137,31 @@ def orders(rows: int) -> Rows:
     """Return orders of two years: wide rows of many types, as applications have them."""
     chance = random.Random(1)
     lines = (texts.order(number, rows, chance) for number in range(1, rows + 1))
-    return Rows(kept(f"orders-{rows}.txt", lines), rows)
+    return Rows(cache(f"orders-{rows}.txt", lines), rows)
 
 
 INPUTS = (accounts, copytest, copytest_whole, event_ids, ordered_uuids, orders, pairs, plans, uuids)
-MADE = {each.__name__: each for each in INPUTS}
+BY_NAME = {each.__name__: each for each in INPUTS}
 
 
-def given(name: str, parameters: Mapping[str, object]) -> Rows:
+def given(
+    name: str, parameters: Mapping[str, object], known: Mapping[str, Callable[..., Rows]] = BY_NAME
+) -> Rows:
     """Return the rows that a function of this name makes of those parameters that it takes."""
-    if name not in MADE:
-        raise ValueError(f"there is no input {name!r}; there are {', '.join(MADE)}")
-    taken = signature(MADE[name]).parameters
-    return MADE[name](**{each: parameters[each] for each in taken if each in parameters})
+    if name not in known:
+        raise ValueError(f"there is no input {name!r}; there are {', '.join(known)}")
+    taken = signature(known[name]).parameters
+    return known[name](**{each: parameters[each] for each in taken if each in parameters})
 
 
-def kept(name: str, lines: Iterable[str], place: Path | None = None) -> Path:
-    """Return the file of this name in the cache, with these lines if it is not there yet."""
-    return made(name, partial(write, lines=lines), place)
+def cache(name: str, lines: Iterable[str]) -> Path:
+    """Write these lines to the cache if it has no file of this name, and return the file."""
+    return prepare(name, partial(write, lines=lines))
 
 
-def made(name: str, make: Callable[[Path], None], place: Path | None = None) -> Path:
-    """Return the file of this name in the cache, made if it is not there yet."""
-    file = (place or cache()) / name
+def prepare(name: str, make: Callable[[Path], None], place: Path | None = None) -> Path:
+    """Make a file in the cache if it has none of this name, and return it."""
+    file = (place or cache_folder()) / name
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
         unfinished = file.with_suffix(f".{os.getpid()}")
@@ -171,7 +173,7 @@ def made(name: str, make: Callable[[Path], None], place: Path | None = None) -> 
     return file
 
 
-def cache() -> Path:
+def cache_folder() -> Path:
     """Return the folder of the cache."""
     named = os.environ.get("PGSLUICE_LAB_CACHE")
     return Path(named) if named else Path.home() / ".cache" / "pgsluice-lab"

@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 from pgsluice_lab.engine import Engine
-from pgsluice_lab.stage import Stage
+from pgsluice_lab.stage import Stage, sent
 from pgsluice_lab.timing import OverdueError, timed
 
 # As psql's \dt+ and \di+ show them, of all tables of the tree.
@@ -36,23 +36,32 @@ def load(stage: Stage, engine: Engine, limit: float) -> dict:
     cost = meter.stop()
     if wrong := stage.wrong(engine):
         return {"status": "wrong", "reason": wrong, **about}
-    [[table, indexes]] = stage.site.query(SIZES, stage.table)
     said = engine.said(timing.output)
+    if engine.rejects:
+        said["reject_lines"] = lines(stage.rejects(engine))
+    if unmet := stage.unmet(engine, said):
+        return {"status": "wrong", "reason": unmet, **about}
+    [[table, indexes]] = stage.site.query(SIZES, stage.table)
     # A program that times itself leaves its own start out.
-    seconds, rows = said.pop("seconds", timing.seconds), loaded(stage)
+    seconds, rows = said.pop("seconds", timing.seconds), sent(stage)
     figures = {
         "seconds": round(seconds, 4),
         "client_cpu_seconds": round(timing.cpu_seconds, 3),
+        "client_peak_mib": round(timing.peak_mib, 1),
         "server_cpu_seconds": cost.cpu_seconds and round(cost.cpu_seconds, 3),
         "wal_bytes": cost.wal_bytes,
         "table_bytes": int(table),
         "index_bytes": int(indexes),
+        "input_bytes": stage.rows.bytes if stage.rows else None,
         "rows": rows,
         "rows_per_second": round(rows / seconds, 1) if rows else None,
     }
     return {"status": "done", **figures, "figures": said, **about}
 
 
-def loaded(stage: Stage) -> int:
-    """Return how many rows a load sends."""
-    return stage.rows.count if stage.rows else stage.expected or 0
+def lines(file: Path) -> int:
+    """Count the lines of a file; one that is not there has none."""
+    if not file.exists():
+        return 0
+    with file.open("rb") as rows:
+        return sum(1 for _ in rows)

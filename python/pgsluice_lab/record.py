@@ -1,18 +1,24 @@
 """Records: a file of JSON lines for each run, written line by line, so that a run can go on.
 
 The first line says what was run and on what, the others are a load each, the last one is the end.
-A record names no path, host or user.
+FORMAT.md in docs/lab lists the keys. A record names no path, host or user.
 """
 
 import json
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from pgsluice_lab.failure import LabError
+from pgsluice_lab.typed import build
+
 # What tells loads of one run apart.
 Key = tuple[str, str, str, int]
+VERSION = 2
+DONE = "done"
+STATUSES = (DONE, "wrong", "failed", "stopped")
 
 
 def now() -> str:
@@ -23,71 +29,198 @@ def key(case: str, point: dict, engine: str, number: int) -> Key:
     return case, json.dumps(point, sort_keys=True), engine, number
 
 
+@dataclass(frozen=True)
+class Machine:
+    cores: int | None
+    cpu: str
+    memory_gib: int
+    system: str
+
+
+@dataclass(frozen=True)
+class Postgresql:
+    version: str
+    settings: dict[str, str]
+    major: int
+    embedded: bool
+
+
+@dataclass(frozen=True)
+class Program:
+    """An engine as it was found: its version, or what is missing."""
+
+    title: str
+    version: str | None = None
+    missing: str | None = None
+
+
+@dataclass(frozen=True)
+class Head:
+    """What was run and on what; version 1 did not say its version."""
+
+    experiment: str
+    scale: str
+    date: str
+    pgsluice: str
+    rounds: int
+    parameters: dict[str, object]
+    machine: Machine
+    postgresql: Postgresql
+    engines: dict[str, Program]
+    version: int = 1
+    commit: str | None = None
+
+    @classmethod
+    def of(cls, data: Mapping, what: str) -> "Head":
+        """Return what a line says."""
+        if data.get("version", 1) not in range(1, VERSION + 1):
+            raise LabError(
+                f"{what} is of version {data['version']}",
+                f"This pgsluice-lab reads versions up to {VERSION}.",
+                "Read it by a newer one: pip install --upgrade 'pgsluice[lab]'",
+            )
+        engines = {
+            name: build(Program, each, f"{what}, engine {name},")
+            for name, each in data.get("engines", {}).items()
+        }
+        parts = {
+            "machine": build(Machine, data.get("machine", {}), f"{what}, machine,"),
+            "postgresql": build(Postgresql, data.get("postgresql", {}), f"{what}, postgresql,"),
+            "engines": engines,
+        }
+        return build(cls, {**data, **parts}, what)
+
+
+@dataclass(frozen=True)
+class Load:
+    """One load by one engine: its figures if it is done, else the reason."""
+
+    case: str
+    point: dict[str, object]
+    engine: str
+    round: int
+    status: str
+    date: str = ""
+    reason: str | None = None
+    command: str | None = None
+    seconds: float | None = None
+    client_cpu_seconds: float | None = None
+    client_peak_mib: float | None = None
+    server_cpu_seconds: float | None = None
+    wal_bytes: int | None = None
+    table_bytes: int | None = None
+    index_bytes: int | None = None
+    input_bytes: int | None = None
+    rows: int | None = None
+    rows_per_second: float | None = None
+    figures: dict[str, float | str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, data: Mapping, what: str) -> "Load":
+        """Return what a line says."""
+        load = build(cls, data, what)
+        if load.status not in STATUSES:
+            raise LabError(f"{what} has an unknown status: {load.status}")
+        return load
+
+    @property
+    def key(self) -> Key:
+        return key(self.case, self.point, self.engine, self.round)
+
+    @property
+    def done(self) -> bool:
+        return self.status == DONE
+
+    def figure(self, name: str) -> float | str | None:
+        """Return one figure, of the load itself or of what its engine printed."""
+        value = getattr(self, name, None)
+        return self.figures.get(name) if value is None else value
+
+
 @dataclass
 class Run:
     """A run as its file says: the head, the loads, and whether it came to its end."""
 
     file: Path
-    head: dict
-    loads: list[dict] = field(default_factory=list)
+    head: Head
+    loads: list[Load] = field(default_factory=list)
     ended: bool = False
 
     @classmethod
-    def read(cls, file: Path) -> "Run":
+    def read(cls, file: Path) -> "Run | None":
         """Read a file; a last line that was cut off is as if it was not there."""
-        lines = []
-        for line in file.read_text().splitlines():
+        run = None
+        lines = file.read_text().splitlines()
+        for number, text in enumerate(lines, 1):
+            what = f"line {number} of {file.name}"
             try:
-                lines.append(json.loads(line))
-            except json.JSONDecodeError:
-                break
-        kinds = [line["kind"] for line in lines]
-        loads = [line for line in lines if line["kind"] == "load"]
-        return cls(file, lines[0] if kinds[:1] == ["run"] else {}, loads, "end" in kinds)
+                data = json.loads(text)
+            except json.JSONDecodeError as error:
+                if number == len(lines):
+                    break
+                raise LabError(f"{what} is not JSON", str(error)) from error
+            match data.pop("kind", None):
+                case "run" if run is None:
+                    run = cls(file, Head.of(data, what))
+                case "load" if run:
+                    run.loads.append(Load.of(data, what))
+                case "end" if run:
+                    run.ended = True
+                case other:
+                    raise LabError(f"{what} is of an unknown kind: {other}")
+        return run
 
-    def write(self, line: dict) -> None:
-        """Add a line, and have it on the disk."""
+    def lines(self) -> str:
+        """Return the head and the loads as the file holds them."""
+        return "".join([line("run", self.head), *(line("load", each) for each in self.loads)])
+
+    def write(self, text: str) -> None:
+        """Add to the file, and have it on the disk."""
         with self.file.open("a") as out:
-            out.write(json.dumps(line) + "\n")
+            out.write(text)
             out.flush()
             os.fsync(out.fileno())
 
-    def add(self, load: dict) -> None:
+    def add(self, load: Load) -> None:
         """Add a load."""
-        self.loads.append({"kind": "load", **load})
-        self.write(self.loads[-1])
+        self.loads.append(load)
+        self.write(line("load", load))
 
     def end(self) -> None:
         self.ended = True
-        self.write({"kind": "end", "date": now()})
+        self.write(json.dumps({"kind": "end", "date": now()}) + "\n")
 
     def done(self) -> set[Key]:
         """Return the loads that need not be run again."""
-        return {
-            key(each["case"], each["point"], each["engine"], each["round"]) for each in self.loads
-        }
+        return {each.key for each in self.loads}
 
 
-def begin(folder: Path, head: dict) -> tuple[Run, bool]:
+def line(kind: str, of: Head | Load) -> str:
+    """Return a line of a file; what is not known is left out."""
+    return json.dumps({"kind": kind, **asdict(of, dict_factory=known)}) + "\n"
+
+
+def known(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    return {name: value for name, value in pairs if value is not None}
+
+
+def begin(folder: Path, head: Head) -> tuple[Run, bool]:
     """Return the run to write, and whether it is one that goes on.
 
     The newest run of the same name goes on if it did not end and was to measure the same.
     """
-    head = {"kind": "run", **head}
-    name = f"{head['experiment']}-{head['scale']}-pg{head['postgresql']['major']}"
-    same = ("parameters", "rounds", "machine", "postgresql", "pgsluice", "engines")
+    name = f"{head.experiment}-{head.scale}-pg{head.postgresql.major}"
+    same = ("version", "parameters", "rounds", "machine", "postgresql", "pgsluice", "engines")
     found = sorted(folder.glob(f"{name}-*.jsonl"))
-    if found:
-        last = Run.read(found[-1])
-        if not last.ended and all(last.head.get(each) == head[each] for each in same):
-            # The rest of a line that was cut off would spoil the next one.
-            whole = [last.head, *last.loads]
-            last.file.write_text("".join(json.dumps(line) + "\n" for line in whole))
-            return last, True
+    last = Run.read(found[-1]) if found else None
+    if last and not last.ended and all(getattr(last.head, s) == getattr(head, s) for s in same):
+        # The rest of a line that was cut off would spoil the next one.
+        last.file.write_text(last.lines())
+        return last, True
     folder.mkdir(parents=True, exist_ok=True)
-    stamp = head["date"].split("+")[0].replace(":", "")
+    stamp = head.date.split("+")[0].replace(":", "")
     run = Run(folder / f"{name}-{stamp}.jsonl", head)
-    run.write(head)
+    run.write(run.lines())
     return run, False
 
 
@@ -96,9 +229,9 @@ def newest(folder: Path) -> Iterator[Run]:
     runs: dict[tuple[str, int], Run] = {}
     for file in sorted(folder.glob("*.jsonl"), key=lambda file: file.stem[-17:]):
         run = Run.read(file)
-        if not run.loads:
+        if not run or not run.loads:
             continue
-        which = run.head["experiment"], run.head["postgresql"]["major"]
+        which = run.head.experiment, run.head.postgresql.major
         if run.ended or which not in runs or not runs[which].ended:
             runs[which] = run
     yield from (runs[which] for which in sorted(runs))

@@ -63,10 +63,10 @@ def call(
 def environment() -> dict[str, str]:
     """Return our environment without what would lead a PostgreSQL client to another server."""
 
-    def kept(name: str) -> bool:
+    def keeps(name: str) -> bool:
         return name.startswith("PGSLUICE_") or not name.startswith(("DATABASE_URL", "PG"))
 
-    return {name: value for name, value in os.environ.items() if kept(name)}
+    return {name: value for name, value in os.environ.items() if keeps(name)}
 
 
 def settings() -> list[str]:

@@ -16,7 +16,7 @@ from pgsluice_lab.engine import Engine, available
 from pgsluice_lab.experiment import Case, Experiment, Point, Scale
 from pgsluice_lab.machine import machine
 from pgsluice_lab.measure import load
-from pgsluice_lab.record import Run
+from pgsluice_lab.record import Head, Load, Machine, Postgresql, Program, Run
 from pgsluice_lab.site import Site
 from pgsluice_lab.stage import Given, Stage
 
@@ -53,14 +53,15 @@ def run(
     records: Path,
     say: Say,
     given: Given = inputs.given,
+    commit: str | None = None,
 ) -> Run:
     """Run what of an experiment is not recorded yet, and return its record."""
-    engines, about = available(experiment.engines)
-    inputs.cache().mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=inputs.cache()) as scratch:
+    engines, about = available(experiment.engines, experiment.shelf, scale.scalars)
+    inputs.cache_folder().mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=inputs.cache_folder()) as scratch:
         data = Path("/var/tmp") if site.embedded else None
-        disk.check(*disk.needed(experiment, scale, engines), inputs.cache(), data)
-        journal, resumed = record.begin(records, head(experiment, scale, site, about))
+        disk.check(*disk.needed(experiment, scale, engines), inputs.cache_folder(), data)
+        journal, resumed = record.begin(records, head(experiment, scale, site, about, commit))
         done = journal.done()
         todo = [each for each in plan(experiment, scale, engines) if each.key not in done]
         places = {(each.case.name, str(each.point)): each for each in todo}
@@ -71,16 +72,16 @@ def run(
             for place, each in places.items():
                 own = [engines[name] for name in each.case.engines if name in engines]
                 say(f"making ready: {each.case.title}", steps)
-                stages[place] = stage.made(
+                stages[place] = stage.prepare(
                     experiment, each.case, scale, each.point, own, site, Path(scratch), given
                 )
             for each in todo:
                 say(f"round {each.round}: {each.title}", steps)
                 ready = stages[each.case.name, str(each.point)]
-                ready.prepare(experiment.folder)
+                ready.reset(experiment.folder)
                 about_it = {"case": each.case.name, "point": each.point, "engine": each.engine.name}
                 figures = load(ready, each.engine, scale.limit)
-                journal.add({**about_it, "round": each.round, "date": record.now(), **figures})
+                journal.add(Load(**about_it, round=each.round, date=record.now(), **figures))
             journal.end()
         finally:
             for [schema] in site.own():
@@ -104,16 +105,24 @@ def plan(experiment: Experiment, scale: Scale, engines: dict[str, Engine]) -> li
     return loads
 
 
-def head(experiment: Experiment, scale: Scale, site: Site, engines: dict) -> dict:
+def head(
+    experiment: Experiment,
+    scale: Scale,
+    site: Site,
+    engines: dict[str, Program],
+    commit: str | None,
+) -> Head:
     """Return what the record says of a run."""
-    return {
-        "experiment": experiment.name,
-        "scale": scale.name,
-        "date": record.now(),
-        "pgsluice": __version__,
-        "rounds": scale.rounds,
-        "parameters": scale.parameters,
-        "machine": machine(),
-        "postgresql": site.described(),
-        "engines": engines,
-    }
+    return Head(
+        experiment=experiment.name,
+        scale=scale.name,
+        date=record.now(),
+        pgsluice=__version__,
+        rounds=scale.rounds,
+        parameters=scale.parameters,
+        machine=Machine(**machine()),
+        postgresql=Postgresql(**site.described()),
+        engines=engines,
+        version=record.VERSION,
+        commit=commit,
+    )

@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
@@ -132,10 +132,7 @@ class Site:
         self.schemas += 1
         name = f"{SCHEMA}_{self.schemas}"
         try:
-            with self.connection.transaction():
-                self.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(name)))
-                comment = sql.SQL("COMMENT ON SCHEMA {} IS {}")
-                self.execute(comment.format(sql.Identifier(name), sql.Literal(OURS)))
+            self.claim(name)
         except errors.DuplicateSchema as error:
             hint = "The lab does not touch it: rename it, or give the lab another database."
             raise LabError(f'schema "{name}" is there already', str(error).strip(), hint) from error
@@ -143,6 +140,23 @@ class Site:
             hint = "The lab needs CREATE on the database: GRANT CREATE ON DATABASE ... TO ..."
             raise LabError("the lab may not make a schema", str(error).strip(), hint) from error
         return name
+
+    def claim(self, schema: str) -> None:
+        """Make a schema that says whose it is."""
+        name = sql.Identifier(schema)
+        with self.connection.transaction():
+            self.execute(sql.SQL("CREATE SCHEMA {}").format(name))
+            comment = sql.SQL("COMMENT ON SCHEMA {} IS {}")
+            self.execute(comment.format(name, sql.Literal(OURS)))
+
+    def renew(self, schema: str) -> None:
+        """Make a schema of this name again, empty; the one before is dropped with all others.
+
+        Dropping it now would leave many deleted files, which some file systems look at for long.
+        """
+        before = sql.Identifier(f"{schema}_before_{self.query('SELECT txid_current()')[0][0]}")
+        self.execute(sql.SQL("ALTER SCHEMA {} RENAME TO {}").format(sql.Identifier(schema), before))
+        self.claim(schema)
 
     def drop(self, schema: str) -> None:
         """Drop a schema, some tables at a time: a tree takes more locks than a transaction may.
@@ -156,12 +170,13 @@ class Site:
         drop = sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE")
         self.execute(drop.format(sql.Identifier(schema)))
 
-    def checkpoint(self) -> None:
+    def checkpoint(self, always: bool = False) -> None:
         """See to it that the server need not make a checkpoint during the next load, where we may.
 
-        It is not made without need: it waits for the disk once for each file of each partition.
+        It is not made without need, if not `always`: it waits for the disk once for each file of
+        each partition.
         """
-        if self.query(WAL_IS_HALF_FULL) == [["True"]]:
+        if always or self.query(WAL_IS_HALF_FULL) == [["True"]]:
             with suppress(errors.InsufficientPrivilege):
                 self.execute("CHECKPOINT")
 
@@ -214,15 +229,20 @@ def missing(program: str) -> LabError:
 
 
 @contextmanager
-def opened(target: str | None, binaries: Path | None = None) -> Iterator[Site]:
-    """Give the server of this connection string, or else an embedded one made for this run."""
+def opened(
+    target: str | None, binaries: Path | None = None, more: Sequence[str] = ()
+) -> Iterator[Site]:
+    """Give the server of this connection string, or else an embedded one made for this run.
+
+    The embedded one has `more` settings.
+    """
     if target is not None:
         with closing(Site(target, dict(os.environ), embedded=False)) as site:
             yield site
         return
     with tempfile.TemporaryDirectory(prefix="pgsluice-lab-", dir="/var/tmp") as place:
         Path(place).chmod(0o755)  # started by root, the server runs as another user
-        options = [arg for setting in [*settings(), LOCKS] for arg in ("--set", setting)]
+        options = [arg for setting in [*settings(), LOCKS, *more] for arg in ("--set", setting)]
         options += ["--bin", str(binaries)] if binaries else []
         try:
             server = Server.start("--data", f"{place}/data", *options, quiet=True)

@@ -1,11 +1,13 @@
 """A point of a case made ready: its tables, its input in all forms, and what is right."""
 
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pgsluice_lab import forms, inputs
+from pgsluice_lab.arithmetic import evaluate
 from pgsluice_lab.engine import Engine
 from pgsluice_lab.experiment import Case, Experiment, Point, Scale
 from pgsluice_lab.failure import LabError
@@ -18,12 +20,13 @@ Given = Callable[[str, Mapping[str, object]], Rows]
 VARIABLES = ("$URL", "$ID")
 COLUMNS = """SELECT attname FROM pg_attribute
     WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum"""
+LEAF_FILES = {"leaves": "", "leaves-binary": "with (format binary)"}
 HELD = "SELECT tableoid::regclass::text, count(*) FROM {table} GROUP BY 1 ORDER BY 1"
 
 
 @dataclass
 class Stage:
-    """A point: `held` is what each leaf must have after a load, where that is known."""
+    """A point: `there` is what each leaf has before a load, `added` what it gets, where known."""
 
     case: Case
     point: Point
@@ -33,66 +36,104 @@ class Stage:
     site: Site
     scratch: Path
     rows: Rows | None = None
-    held: list[list[str]] | None = None
+    there: Counter[str] = field(default_factory=Counter)
+    added: Counter[str] | None = None
+    loads: int = 0
     files: dict[str, list[Path]] = field(default_factory=dict)
 
     @property
     def table(self) -> str:
         return f"{self.schema}.{self.case.table}"
 
-    def prepare(self, folder: Path) -> None:
+    def reset(self, folder: Path) -> None:
         """Bring the table to what it is before each load."""
-        if self.case.prepare:
-            self.site.script(folder / self.case.prepare, self.schema, self.names)
+        case = self.case
+        if case.prepare:
+            self.site.script(folder / case.prepare, self.schema, self.names)
+        elif case.fresh:
+            self.site.renew(self.schema)
+            self.site.script(folder / case.schema, self.schema, self.names)
+        elif case.keep:
+            self.there = self.count()
         else:
             self.site.execute(f"TRUNCATE {self.table}")
-        if self.case.vacuum:
+        if case.before:
+            self.site.script(folder / case.before, self.schema, self.names)
+        if case.vacuum:
             self.site.execute(f"VACUUM ANALYZE {self.table}")
-        self.site.checkpoint()
+        self.site.checkpoint(always=case.checkpoint)
+
+    def count(self) -> Counter[str]:
+        """Count the rows of each leaf that has any."""
+        held = self.site.query(HELD.format(table=self.table))
+        return Counter({leaf: int(count) for leaf, count in held})
 
     def commands(self, engine: Engine) -> list[list[str]]:
         """Return the programs of a load by this engine."""
         files = [self.rows.file] if self.rows else [Path()]
         if engine.form != "none" and not engine.oneself:
             files = self.files[engine.form]
+        self.loads += 1
         names = {
             **self.names,
             "load_id": self.site.load_id() if "{load_id}" in engine.command else "",
+            "rejects": self.rejects(engine),
         }
         return [
             engine.arguments({**names, "file": file, "literal": f"'{forms.quoted(file)}'"})
             for file in files
         ]
 
+    def rejects(self, engine: Engine) -> Path:
+        """Return the file of the rows that the engine rejects in this load."""
+        return self.scratch / f"{engine.name}-{self.loads}.rejects"
+
     def shown(self, engine: Engine, command: list[str]) -> str:
         """Return a command as it can be shown: without what is only so on this machine."""
-        program = (engine.found() or [engine.program])[0]
+        program = (engine.find() or [engine.program])[0]
         parts = [Path(part).name if part == program else part for part in command]
         known = {self.site.url: "$URL", self.site.uri: "$URL?"}
-        known |= {f"{self.scratch}/": "", f"{inputs.cache()}/": ""}
+        known |= {f"{self.scratch}/": "", f"{inputs.cache_folder()}/": ""}
         known[f"{self.names['folder']}/"] = ""
         known |= dict.fromkeys(self.site.loads[-1:], "$ID")
         for text, word in known.items():
             parts = [part.replace(text, word) for part in parts]
         return " ".join(part if part.startswith(VARIABLES) else quoted(part) for part in parts)
 
-    def wrong(self, engine: Engine | None = None) -> str | None:
+    def wrong(self, engine: Engine) -> str | None:
         """Return what is wrong with the rows that an engine has put into the table, if anything is.
 
         An engine without a file makes rows of its own, and so may fill other leaves.
         """
-        held = self.site.query(HELD.format(table=self.table))
-        count = sum(int(each) for _, each in held)
-        if self.expected is not None and count != self.expected:
-            return f"the table has {count:,} rows, not {self.expected:,}"
-        of_file = engine is None or engine.form != "none"
-        if of_file and self.held is not None and held != self.held:
-            odd = sorted({leaf for leaf, _ in set(map(tuple, held)) ^ set(map(tuple, self.held))})
+        held = self.count()
+        if wrong := self.miscounted(held):
+            return wrong
+        if engine.form == "none" or self.added is None:
+            return None
+        if held != (right := self.there + self.added):
+            odd = sorted(leaf for leaf in held | right if held[leaf] != right[leaf])
             return f"{len(odd)} leaves do not have the rows of COPY into the root, as {odd[0]}"
         return None
 
+    def miscounted(self, held: Counter[str]) -> str | None:
+        """Return what is wrong with the number of all rows, where that is known."""
+        if self.expected is None or held.total() == self.expected:
+            return None
+        return f"the table has {held.total():,} rows, not {self.expected:,}"
 
-def made(
+    def unmet(self, engine: Engine, figures: dict[str, float | str]) -> str | None:
+        """Return what the case asks of the figures of an engine, if they do not have it."""
+        check = self.case.checks.get(engine.name)
+        if check is None:
+            return None
+        try:
+            holds = evaluate(check, {**self.names, "rows": sent(self), **figures})
+        except ValueError as error:
+            return f"not said: {error}"
+        return None if holds else f"not so: {check}, but {figures}"
+
+
+def prepare(
     experiment: Experiment,
     case: Case,
     scale: Scale,
@@ -107,7 +148,7 @@ def made(
     own = scratch / schema
     own.mkdir()
     parameters = case.parameters(scale, point)
-    names = {**parameters, **case.variables}
+    names = {**parameters, **case.variables, "schema": schema}
     names = {
         name: each.format(**names) if isinstance(each, str) else each
         for name, each in names.items()
@@ -117,7 +158,6 @@ def made(
     stage.names |= {
         "url": site.url,
         "uri": site.uri,
-        "schema": schema,
         "table": stage.table,
         "bare": case.table,
         "folder": experiment.folder,
@@ -130,13 +170,13 @@ def made(
         columns = site.query(COLUMNS, stage.table)
         stage.names["fields"] = [part for [column] in columns for part in ("--field", column)]
         wanted = {engine.form for engine in engines if not engine.oneself}
-        fill(stage, wanted, int(stage.names["jobs"]))
+        fill(stage, wanted, int(stage.names["jobs"]), experiment.folder)
     if script := case.variables.get("script"):
         filled(stage, experiment.folder / str(script))
     return stage
 
 
-def fill(stage: Stage, wanted: set[str], jobs: int) -> None:
+def fill(stage: Stage, wanted: set[str], jobs: int, folder: Path) -> None:
     """Load the input by the server's own COPY, which says what is right, and make its forms."""
     rows, own = stage.rows, stage.scratch
     stage.files["whole"] = forms.parts(rows.file, jobs, own) if "whole" in wanted else [rows.file]
@@ -146,24 +186,40 @@ def fill(stage: Stage, wanted: set[str], jobs: int) -> None:
     table = f"{stage.table} {forms.listed(rows.columns)}".strip()
     script.write_text(copy_command(table, rows.file, rows.copy) + "\n")
     site.script(script, stage.schema, {})
-    stage.held = site.query(HELD.format(table=stage.table))
-    if wrong := stage.wrong():
+    stage.added = stage.count()
+    for form, options in LEAF_FILES.items():
+        if form in wanted or (form == "leaves" and "ordered" in wanted):
+            divide(stage, wanted, form, options, jobs)
+    if stage.case.before:
+        stage.reset(folder)
+        stage.there = stage.count()
+    if wrong := stage.miscounted(stage.there + stage.added):
         raise LabError(f"{stage.case.name} {stage.point}: {wrong}", "COPY into the root says so.")
-    if not wanted & {"ordered", "leaves"}:
-        return
+
+
+def divide(stage: Stage, wanted: set[str], form: str, options: str, jobs: int) -> None:
+    """Write the rows of each leaf into a file of its own, and make the wanted forms of them."""
+    own, columns = stage.scratch, stage.rows.columns
     files = forms.by_leaf(
-        rows.columns,
-        [leaf for leaf, _ in stage.held],
-        own / "leaves",
-        lambda dump: site.script(dump, stage.schema, {}),
+        columns,
+        stage.added,
+        own / form,
+        lambda dump: stage.site.script(dump, stage.schema, {}),
+        stage.case.order,
+        options,
     )
-    if "ordered" in wanted:
+    if form == "leaves" and "ordered" in wanted:
         stage.files["ordered"] = forms.parts(forms.ordered(files, own / "ordered"), jobs, own)
-    if "leaves" in wanted:
-        stage.files["leaves"] = forms.scripts(files, rows.columns, jobs, own)
+    if form in wanted:
+        stage.files[form] = forms.scripts(files, columns, jobs, own / form, options)
     else:
         for file in files.values():
             file.unlink()
+
+
+def sent(stage: Stage) -> int:
+    """Return how many rows a load sends."""
+    return stage.rows.count if stage.rows else stage.expected or 0
 
 
 def filled(stage: Stage, script: Path) -> None:

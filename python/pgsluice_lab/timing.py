@@ -22,7 +22,7 @@ class Timing:
     """What a run took: wall seconds, the clients' CPU seconds, the largest client's memory.
 
     Linux counts the memory of the process that starts a client as the client's own, so no peak is
-    below what Python takes, some 20 MiB.
+    below what Python and its libraries take, some 40 MiB.
     """
 
     seconds: float

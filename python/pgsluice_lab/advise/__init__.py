@@ -65,9 +65,9 @@ def advise(site: Site, wish: Wish, ask: Callable[[str], None], say: trial.Say) -
     size = extent(facts, wish)
     ways = len(trial.ways(facts, Trial(wish.rounds, wish.jobs)))
     ask(intention(facts, ways * wish.rounds, size, wish.jobs))
-    inputs.cache().mkdir(parents=True, exist_ok=True)
-    disk.check(FORMS * size, 0, inputs.cache(), None)
-    with emptied(site), tempfile.TemporaryDirectory(dir=inputs.cache()) as place:
+    inputs.cache_folder().mkdir(parents=True, exist_ok=True)
+    disk.check(FORMS * size, 0, inputs.cache_folder(), None)
+    with emptied(site), tempfile.TemporaryDirectory(dir=inputs.cache_folder()) as place:
         folder = Path(place)
         rows = sample.taken(facts, site, wish.file, wish.form, wish.rows, folder)
         plan = Trial(wish.rounds, wish.jobs)

@@ -88,7 +88,7 @@ OTHERS = {
 def read(site: Site, table: str) -> Facts:
     """Return the facts of the table of this name, written as in SQL."""
     with site.connection.cursor(row_factory=namedtuple_row) as cursor:
-        oid = found(cursor, table)
+        oid = find(cursor, table)
         with site.connection.transaction():
             for statement in QUIET:
                 cursor.execute(statement)
@@ -107,7 +107,7 @@ def read(site: Site, table: str) -> Facts:
             )
 
 
-def found(cursor: psycopg.Cursor, table: str) -> int:
+def find(cursor: psycopg.Cursor, table: str) -> int:
     """Return the oid of the table, if it is one that advice can be given on."""
     try:
         with cursor.connection.transaction():

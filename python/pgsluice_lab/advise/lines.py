@@ -61,7 +61,7 @@ def lines(facts: Facts, figures: Figures, asked: Asked) -> list[str]:
     exchange = figures.fastest(TREE, EXCHANGE)
     found = [
         shape(facts),
-        measured(facts, figures, asked),
+        conditions(facts, figures, asked),
         partitioning(facts, figures),
         loading(facts, figures, asked, best),
         connections(figures),
@@ -91,7 +91,7 @@ def shape(facts: Facts) -> str:
     return f"{facts.table}: {'; '.join(parts)}."
 
 
-def measured(facts: Facts, figures: Figures, asked: Asked) -> str:
+def conditions(facts: Facts, figures: Figures, asked: Asked) -> str:
     rounds = f"medians of {asked.rounds} rounds" if asked.rounds > 1 else "one round"
     text = f"Measured with {asked.source}, as COPY text, into empty copies; PostgreSQL"
     text += f" {facts.server.version}, {rounds}."

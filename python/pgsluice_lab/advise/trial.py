@@ -82,7 +82,7 @@ def run(facts: Facts, sample: Sample, trial: Trial, site: Site, folder: Path, sa
     engines, _ = available(dict.fromkeys(way.engine for way in wanted))
     steps = len(wanted) * trial.rounds + len({way.case for way in wanted})
     try:
-        stages = made(facts, sample, trial, site, folder, engines, say, steps)
+        stages = prepare(facts, sample, trial, site, folder, engines, say, steps)
         heads = {size: head(sample.rows, size) for size in set(BATCHES.values())}
         loads = []
         for number in range(1, trial.rounds + 1):
@@ -91,7 +91,7 @@ def run(facts: Facts, sample: Sample, trial: Trial, site: Site, folder: Path, sa
                 engine = engines[way.engine]
                 say(f"round {number}: {TITLES[way.case]}, {engine.title}", steps)
                 ready = fitted(stages[way.case], way, heads)
-                ready.prepare(folder)
+                ready.reset(folder)
                 loads.append(told(way, number, measure.load(ready, engine, LIMIT), facts))
         say("locks", steps)
         locks, leaves = locked(facts, stages, sample)
@@ -102,7 +102,7 @@ def run(facts: Facts, sample: Sample, trial: Trial, site: Site, folder: Path, sa
     return Figures(loads, locks, leaves)
 
 
-def made(
+def prepare(
     facts: Facts,
     sample: Sample,
     trial: Trial,
@@ -112,7 +112,7 @@ def made(
     say: Say,
     steps: int,
 ) -> dict[str, Stage]:
-    """Return the copies made and loaded once, so that nothing is measured cold."""
+    """Make the copies, and load each once, so that nothing is measured cold."""
     scripts = {TREE: scratch.tree(facts)}
     if facts.partitioned:
         scripts[PLAIN] = scratch.plain(facts)
@@ -128,7 +128,7 @@ def made(
         case = Case(name, TITLES[name], f"{name}.sql", scratch.ROOT, named, input="sample")
         experiment = Experiment("advice", folder, "Advice", "", 0, {}, [case])
         own = [engines[each] for each in named]
-        stages[name] = stage.made(
+        stages[name] = stage.prepare(
             experiment, case, scale, {}, own, site, folder, lambda *_: sample.rows
         )
     return stages
@@ -141,7 +141,7 @@ def fitted(ready: Stage, way: Way, heads: dict[int, Rows]) -> Stage:
         rows = heads[BATCHES[way.batch]]
         names["batch"] = way.batch
         files = {**ready.files, "whole": [rows.file]}
-        return replace(ready, rows=rows, names=names, expected=rows.count, held=None, files=files)
+        return replace(ready, rows=rows, names=names, expected=rows.count, added=None, files=files)
     if way.jobs == 1:
         return replace(ready, names=names, files={**ready.files, "whole": [ready.rows.file]})
     return replace(ready, names=names)
@@ -174,7 +174,7 @@ def locked(facts: Facts, stages: dict[str, Stage], sample: Sample) -> tuple[int 
     if not facts.partitioned:
         return None, 0
     tree, plain = stages[TREE], stages[PLAIN]
-    tree.prepare(tree.scratch)
+    tree.reset(tree.scratch)
     names = {"tree": tree.table, "plain": plain.table, "columns": sample.rows.columns}
     connection = tree.site.connection
     with connection.transaction(force_rollback=True), connection.cursor() as cursor:

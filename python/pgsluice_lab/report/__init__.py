@@ -17,12 +17,12 @@ __all__ = ["build", "images", "summary"]
 
 def build(records: Path) -> str:
     """Return the page of the newest records in this folder."""
-    return page.html(experiments(), found(records))
+    return page.html(experiments(), find(records))
 
 
 def summary(records: Path, names: Collection[str] = ()) -> list[str]:
     """Return the sentences of the experiments of these names, or of all that were run."""
-    runs = found(records)
+    runs = find(records)
     return [
         sentence
         for each in experiments()
@@ -31,7 +31,7 @@ def summary(records: Path, names: Collection[str] = ()) -> list[str]:
     ]
 
 
-def found(records: Path) -> dict[str, list[Results]]:
+def find(records: Path) -> dict[str, list[Results]]:
     """Return the newest runs in this folder; none at all is an error."""
     if runs := newest(records):
         return runs

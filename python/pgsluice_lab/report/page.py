@@ -117,11 +117,11 @@ def environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=True,
     )
-    made.filters |= {"readable": tables.text, "kept": kept, "folded": folded, "day": day}
+    made.filters |= {"readable": tables.text, "mark_up": mark_up, "folded": folded, "day": day}
     return made
 
 
-def kept(words: str) -> Markup:
+def mark_up(words: str) -> Markup:
     """Return a text with its code as such, and no number parted from its unit."""
     text = UNIT.sub("&nbsp;", str(escape(words)))
     return Markup(OPTION.sub(r'<span class="option">\1</span>', CODE.sub(r"<code>\1</code>", text)))

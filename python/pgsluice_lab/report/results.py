@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import median
 
 from pgsluice_lab import record
+from pgsluice_lab.record import Head, Load
 
 EXTREMES = {"max": max, "min": min}
 
@@ -37,25 +38,23 @@ class Measured:
 class Results:
     """One run of an experiment: its head, its loads, and whether it came to its end."""
 
-    head: dict
-    loads: list[dict]
+    head: Head
+    loads: list[Load]
     finished: bool
 
     @property
     def major(self) -> int:
-        return self.head["postgresql"]["major"]
+        return self.head.postgresql.major
 
     @cached_property
-    def done(self) -> list[dict]:
+    def done(self) -> list[Load]:
         """Return the loads that have figures; of a load done twice, the later one."""
-        keyed = {
-            (identity(load), load["round"]): load for load in self.loads if load["status"] == "done"
-        }
+        keyed = {(identity(load), load.round): load for load in self.loads if load.done}
         return list(keyed.values())
 
     def values(self, parameter: str) -> list:
         """Return all values of a parameter in this run."""
-        given = self.head["parameters"].get(parameter, [])
+        given = self.head.parameters.get(parameter, [])
         return given if isinstance(given, list) else [given]
 
     def fixed(self, where: dict) -> dict:
@@ -72,11 +71,11 @@ class Results:
         """
         fixed = self.fixed(where)
         found = {
-            identity(load): load["point"]
+            identity(load): load.point
             for load in self.done
-            if load["case"] == case
-            and load["engine"] == engine
-            and all(load["point"].get(axis, value) == value for axis, value in fixed.items())
+            if load.case == case
+            and load.engine == engine
+            and all(load.point.get(axis, value) == value for axis, value in fixed.items())
         }
         return sorted(found.values(), key=self.place)
 
@@ -88,25 +87,20 @@ class Results:
     def by_round(self, figure: str, case: str, engine: str, point: dict) -> dict[int, float]:
         """Return a figure of one point and engine in each round that has it."""
         found = {
-            load["round"]: figure_of(load, figure)
+            load.round: load.figure(figure)
             for load in self.done
-            if (load["case"], load["engine"], load["point"]) == (case, engine, point)
+            if (load.case, load.engine, load.point) == (case, engine, point)
         }
         return {number: value for number, value in sorted(found.items()) if value is not None}
 
-    def measured(self, figure: str, case: str, engine: str, point: dict) -> Measured | None:
+    def find(self, figure: str, case: str, engine: str, point: dict) -> Measured | None:
         """Return a figure of one point and engine over the rounds; None if no round has it."""
         values = self.by_round(figure, case, engine, point)
         return Measured(tuple(values.values())) if values else None
 
 
-def identity(load: dict) -> tuple:
-    return load["case"], load["engine"], tuple(sorted(load["point"].items()))
-
-
-def figure_of(load: dict, figure: str) -> float | None:
-    value = load.get(figure)
-    return load.get("figures", {}).get(figure) if value is None else value
+def identity(load: Load) -> tuple:
+    return load.case, load.engine, tuple(sorted(load.point.items()))
 
 
 def newest(records: Path) -> dict[str, list[Results]]:
@@ -114,7 +108,7 @@ def newest(records: Path) -> dict[str, list[Results]]:
     found: dict[str, list[Results]] = {}
     for run in record.newest(records):
         results = Results(run.head, run.loads, run.ended)
-        found.setdefault(run.head["experiment"], []).append(results)
+        found.setdefault(run.head.experiment, []).append(results)
     for runs in found.values():
         runs.sort(key=lambda run: -run.major)
     return found

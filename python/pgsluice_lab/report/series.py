@@ -70,7 +70,7 @@ def parts(chart: Chart, run: Results, case: Case, engine: str) -> list[Series]:
     where = {axis: value for axis, value in chart.where.items() if axis != SERVER}
     found: dict[tuple, Series] = {}
     for point in run.points(case.name, engine, where):
-        value = run.measured(chart.figure, case.name, engine, point)
+        value = run.find(chart.figure, case.name, engine, point)
         if value is None:
             continue
         rest = {axis: at for axis, at in point.items() if axis not in (chart.x, *where)}
@@ -116,8 +116,8 @@ def titled(
 
 def titles(runs: list[Results]) -> dict[str, str]:
     """Return the titles of the engines, as the records have them."""
-    about = (item for run in reversed(runs) for item in run.head["engines"].items())
-    return {name: said.get("title", name) for name, said in about}
+    about = (item for run in reversed(runs) for item in run.head.engines.items())
+    return {name: said.title for name, said in about}
 
 
 def joined(series: list[Series]) -> list[Series]:

@@ -4,8 +4,9 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from pgsluice_lab.experiment import Case, Experiment
+from pgsluice_lab.record import Load
 from pgsluice_lab.report.numerals import FIGURES, plain, shown, spec_of, title_of
-from pgsluice_lab.report.results import Measured, Results, figure_of, identity
+from pgsluice_lab.report.results import Measured, Results, identity
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,10 @@ def comparisons(experiment: Experiment, run: Results, figure: str) -> list[Table
 
     Cases without an engine in common have nothing to compare, and a table each.
     """
-    having = replace(run, loads=[load for load in run.done if figure_of(load, figure) is not None])
+    having = replace(run, loads=[load for load in run.done if load.figure(figure) is not None])
     together: list[tuple[set[str], list[Case]]] = []
     for case in experiment.cases:
-        engines = {load["engine"] for load in having.loads if load["case"] == case.name}
+        engines = {load.engine for load in having.loads if load.case == case.name}
         if not engines:
             continue
         for shared, cases in together:
@@ -64,12 +65,12 @@ def comparisons(experiment: Experiment, run: Results, figure: str) -> list[Table
 def comparison(run: Results, figure: str, cases: list[Case], engines: list[str]) -> Table:
     """Return one figure of these cases, with a column for each of these engines."""
     named = {case.name for case in cases}
-    axes = axes_of(replace(run, loads=[load for load in run.loads if load["case"] in named]))
+    axes = axes_of(replace(run, loads=[load for load in run.loads if load.case in named]))
     groups = []
     for case in cases:
         rows = []
         for point in points(run, case.name):
-            values = [run.measured(figure, case.name, engine, point) for engine in engines]
+            values = [run.find(figure, case.name, engine, point) for engine in engines]
             rows.append([*at(point, axes), *(cell(each, figure) for each in values)])
         groups.append((case.title, rows))
     return table([*axes, *(title_of_engine(run, each) for each in engines)], len(axes), groups)
@@ -84,7 +85,7 @@ def everything(experiment: Experiment, run: Results) -> Table:
         rows = []
         for point in points(run, case.name):
             for engine in measured_engines(experiment, run):
-                values = [run.measured(each, case.name, engine, point) for each in figures]
+                values = [run.find(each, case.name, engine, point) for each in figures]
                 if any(values):
                     cells = [cell(v, each) for v, each in zip(values, figures, strict=True)]
                     rows.append([*at(point, axes), Cell(title_of_engine(run, engine)), *cells])
@@ -103,19 +104,19 @@ def table(titles: list[str], words: int, groups: list[tuple[str, list[list[Cell]
 
 
 def measured_engines(experiment: Experiment, run: Results) -> list[str]:
-    used = {load["engine"] for load in run.done}
+    used = {load.engine for load in run.done}
     return [engine for engine in experiment.engines if engine in used]
 
 
 def axes_of(run: Results) -> list[str]:
     """Return the axes of all points, in the order of the scale's parameters."""
-    used = {axis for load in run.done for axis in load["point"]}
-    return [name for name in run.head["parameters"] if name in used]
+    used = {axis for load in run.done for axis in load.point}
+    return [name for name in run.head.parameters if name in used]
 
 
 def points(run: Results, case: str) -> list[dict]:
     """Return the points of a case that some engine has figures of."""
-    found = {identity(load)[2]: load["point"] for load in run.done if load["case"] == case}
+    found = {identity(load)[2]: load.point for load in run.done if load.case == case}
     return sorted(found.values(), key=run.place)
 
 
@@ -142,22 +143,23 @@ def without_unit(number: str) -> str:
 
 def figures_of(run: Results) -> list[str]:
     """Return the figures that some load has, the known ones first and in their order."""
-    own = dict.fromkeys(name for load in run.done for name in load.get("figures", {}))
+    own = dict.fromkeys(name for load in run.done for name in load.figures)
     names = dict.fromkeys([*FIGURES, *own])
-    return [each for each in names if any(figure_of(load, each) for load in run.done)]
+    return [each for each in names if any(load.figure(each) for load in run.done)]
 
 
 def title_of_engine(run: Results, engine: str) -> str:
-    return run.head["engines"].get(engine, {}).get("title", engine)
+    about = run.head.engines.get(engine)
+    return about.title if about else engine
 
 
 def not_done(experiment: Experiment, run: Results) -> list[str]:
     """Return what was stopped, failed or loaded wrong, and is not done since; with how often."""
-    later_done = {(identity(load), load["round"]) for load in run.done}
+    later_done = {(identity(load), load.round) for load in run.done}
     counted = Counter(
-        (described(experiment, run, load), load["status"], load.get("reason", ""))
+        (described(experiment, run, load), load.status, load.reason)
         for load in run.loads
-        if load["status"] != "done" and (identity(load), load["round"]) not in later_done
+        if not load.done and (identity(load), load.round) not in later_done
     )
     return [
         f"{what}: {status}{f', {reason}' if reason else ''}"
@@ -166,24 +168,24 @@ def not_done(experiment: Experiment, run: Results) -> list[str]:
     ]
 
 
-def described(experiment: Experiment, run: Results, load: dict) -> str:
-    known = experiment.case.get(load["case"])
-    words = [known.title if known else load["case"]]
-    words += [f"{axis} {text(value)}" for axis, value in load["point"].items()]
-    return ", ".join([*words, title_of_engine(run, load["engine"])])
+def described(experiment: Experiment, run: Results, load: Load) -> str:
+    known = experiment.case.get(load.case)
+    words = [known.title if known else load.case]
+    words += [f"{axis} {text(value)}" for axis, value in load.point.items()]
+    return ", ".join([*words, title_of_engine(run, load.engine)])
 
 
 def missing(run: Results) -> list[str]:
     """Return the engines that were not there, and why."""
-    about = run.head["engines"].values()
-    return [f"{each['title']}: {each['missing']}" for each in about if "missing" in each]
+    about = run.head.engines.values()
+    return [f"{each.title}: {each.missing}" for each in about if each.missing]
 
 
 def commands(experiment: Experiment, run: Results) -> list[tuple[str, str]]:
     """Return a command of each engine, that of its last point: the largest, as a rule."""
-    last = {load["engine"]: load for load in run.done if load.get("command")}
+    last = {load.engine: load for load in run.done if load.command}
     return [
-        (title_of_engine(run, engine), last[engine]["command"])
+        (title_of_engine(run, engine), last[engine].command)
         for engine in experiment.engines
         if engine in last
     ]

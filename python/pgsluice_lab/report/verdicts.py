@@ -53,11 +53,11 @@ def as_claimed(value: float, claim: Claim) -> str:
 
 def figures(experiment: Experiment, runs: list[Results]) -> dict[str, Measured]:
     """Return the experiment's named figures, those that were measured."""
-    found = ((figure.name, measured(figure, runs)) for figure in experiment.figures)
+    found = ((figure.name, evaluate(figure, runs)) for figure in experiment.figures)
     return {name: value for name, value in found if value is not None}
 
 
-def measured(figure: Figure, runs: list[Results]) -> Measured | None:
+def evaluate(figure: Figure, runs: list[Results]) -> Measured | None:
     """Return a figure; a ratio is taken in each round by itself, then the median of the ratios."""
     of = selected(figure.figure, figure.of, runs)
     if figure.over and of:
@@ -108,7 +108,7 @@ def sentences(experiment: Experiment, runs: list[Results]) -> list[str]:
 
 def parameters(run: Results) -> dict[str, object]:
     """Return the run's parameters; one that is a list stands for its largest value."""
-    given = run.head["parameters"]
+    given = run.head.parameters
     return {
         name: EXTREMES["max"](value) if isinstance(value, list) else value
         for name, value in given.items()

@@ -4,11 +4,12 @@ The figures follow simple formulas with a little noise from the round, so a test
 out: psql takes a second for a million rows, twice that with the most hash partitions.
 """
 
-import json
 import tomllib
 from pathlib import Path
 
+from pgsluice_lab import record
 from pgsluice_lab.experiment import Experiment, parse
+from pgsluice_lab.record import Head, Load, Machine, Postgresql, Program, Run
 
 BULKLOAD = """
 title = "Bulk load into range and hash partitions"
@@ -180,30 +181,28 @@ def write(folder: Path) -> None:
     save(folder, batches, 18, batch_loads(batches))
 
 
-FAILED = {
-    "kind": "load",
-    "case": "none",
-    "point": {"rows": 500_000},
-    "engine": "pgsluice",
-    "round": 4,
-    "status": "wrong",
-    "reason": "the table has 499,999 rows & not 500,000",
-}
+FAILED = Load(
+    "none",
+    {"rows": 500_000},
+    "pgsluice",
+    4,
+    "wrong",
+    reason="the table has 499,999 rows & not 500,000",
+)
 STOPPED = [
-    {
-        "kind": "load",
-        "case": "hash",
-        "point": {"rows": 500_000, "partitions": 800},
-        "engine": "pgloader",
-        "round": number,
-        "status": "stopped",
-        "reason": "stopped after 60 seconds",
-    }
+    Load(
+        "hash",
+        {"rows": 500_000, "partitions": 800},
+        "pgloader",
+        number,
+        "stopped",
+        reason="stopped after 60 seconds",
+    )
     for number in (1, 2)
 ]
 
 
-def bulk_loads(experiment: Experiment, major: int) -> list[dict]:
+def bulk_loads(experiment: Experiment, major: int) -> list[Load]:
     loads = []
     for case in experiment.cases:
         for point in case.points(experiment.scales["small"]):
@@ -216,7 +215,7 @@ def bulk_loads(experiment: Experiment, major: int) -> list[dict]:
     return loads
 
 
-def batch_loads(experiment: Experiment) -> list[dict]:
+def batch_loads(experiment: Experiment) -> list[Load]:
     loads = []
     for batch in experiment.scales["small"].values("batch"):
         for engine, each in (("psycopg-insert", 0.0002), ("psycopg-copy", 0.00001)):
@@ -227,60 +226,48 @@ def batch_loads(experiment: Experiment) -> list[dict]:
 
 def rounds(
     case: str, point: dict, engine: str, count: int, seconds: float, rows: int
-) -> list[dict]:
+) -> list[Load]:
     """Return a load in each round, each a little slower or faster."""
     return [
-        {
-            "kind": "load",
-            "case": case,
-            "point": point,
-            "engine": engine,
-            "round": number,
-            "date": WRITTEN,
-            "status": "done",
-            "seconds": seconds * NOISE[number],
-            "client_cpu_seconds": seconds / 4,
-            "server_cpu_seconds": seconds / 2,
-            "wal_bytes": rows * 100,
-            "table_bytes": rows * 120,
-            "index_bytes": 0,
-            "rows": rows,
-            "rows_per_second": rows / seconds / NOISE[number],
-            "figures": {},
-            "command": f"{engine.split('-')[0]} --of '{case}' \"$URL\" <input",
-        }
+        Load(
+            case,
+            point,
+            engine,
+            number,
+            "done",
+            date=WRITTEN,
+            seconds=seconds * NOISE[number],
+            client_cpu_seconds=seconds / 4,
+            server_cpu_seconds=seconds / 2,
+            wal_bytes=rows * 100,
+            table_bytes=rows * 120,
+            index_bytes=0,
+            rows=rows,
+            rows_per_second=rows / seconds / NOISE[number],
+            command=f"{engine.split('-')[0]} --of '{case}' \"$URL\" <input",
+        )
         for number in range(1, count + 1)
     ]
 
 
-def save(folder: Path, experiment: Experiment, major: int, loads: list[dict]) -> None:
-    used = dict.fromkeys(load["engine"] for load in loads)
-    about = {
-        name: {"title": TITLES[name], "version": f"{name} 1.0"} for name in used if name in TITLES
-    }
-    missing = {"title": "pgloader", "missing": "pgloader is not on the PATH"}
-    head = {
-        "kind": "run",
-        "experiment": experiment.name,
-        "scale": "small",
-        "date": WRITTEN,
-        "pgsluice": "0.1.0",
-        "rounds": experiment.scales["small"].rounds,
-        "parameters": experiment.scales["small"].parameters,
-        "machine": {
-            "cores": 2,
-            "cpu": "A Processor of Some Kind @ 2.40GHz",
-            "memory_gib": 8,
-            "system": "Linux x86_64",
-        },
-        "postgresql": {
-            "version": f"{major}.6",
-            "major": major,
-            "settings": {"shared_buffers": "4GB", "max_wal_size": "16GB"},
-            "embedded": True,
-        },
-        "engines": {**about, "pgloader": missing},
-    }
-    lines = [head, *loads, {"kind": "end", "date": WRITTEN}]
-    name = f"{experiment.name}-small-pg{major}-2026-11-21T200000.jsonl"
-    (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+def save(folder: Path, experiment: Experiment, major: int, loads: list[Load]) -> None:
+    used = dict.fromkeys(load.engine for load in loads)
+    about = {name: Program(TITLES[name], f"{name} 1.0") for name in used if name in TITLES}
+    head = Head(
+        experiment=experiment.name,
+        scale="small",
+        date=WRITTEN,
+        pgsluice="0.1.0",
+        rounds=experiment.scales["small"].rounds,
+        parameters=experiment.scales["small"].parameters,
+        machine=Machine(2, "A Processor of Some Kind @ 2.40GHz", 8, "Linux x86_64"),
+        postgresql=Postgresql(
+            f"{major}.6", {"shared_buffers": "4GB", "max_wal_size": "16GB"}, major, embedded=True
+        ),
+        engines={**about, "pgloader": Program("pgloader", missing="pgloader is not on the PATH")},
+        version=record.VERSION,
+    )
+    file = folder / f"{experiment.name}-small-pg{major}-2026-11-21T200000.jsonl"
+    run = Run(file, head, loads)
+    run.write(run.lines())
+    run.end()

@@ -31,7 +31,7 @@ class Availability(unittest.TestCase):
     def test_one_that_may_be_missing_is_left_out_and_said(self):
         here, about = available(["pgloader"])
         self.assertEqual(here, {})
-        self.assertIn("not on the PATH", about["pgloader"]["missing"])
+        self.assertIn("not on the PATH", about["pgloader"].missing)
 
     def test_one_that_is_needed_is_an_error_with_the_way_to_get_it(self):
         with self.assertRaisesRegex(LabError, "psql") as raised:

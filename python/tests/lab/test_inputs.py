@@ -29,11 +29,11 @@ class Inputs(unittest.TestCase):
         cache.start()
 
     def test_a_file_is_made_once_and_leaves_nothing_unfinished(self):
-        file = inputs.kept("rows.txt", ["a\n"])
-        self.assertEqual(inputs.kept("rows.txt", ["b\n"]), file)
+        file = inputs.cache("rows.txt", ["a\n"])
+        self.assertEqual(inputs.cache("rows.txt", ["b\n"]), file)
         self.assertEqual(file.read_text(), "a\n")
         with self.assertRaises(ZeroDivisionError):
-            inputs.kept("others.txt", (f"{1 // number}\n" for number in (1, 0)))
+            inputs.cache("others.txt", (f"{1 // number}\n" for number in (1, 0)))
         self.assertEqual(list(self.folder.iterdir()), [file])
 
     def test_an_input_is_given_the_parameters_that_it_takes(self):
@@ -41,7 +41,21 @@ class Inputs(unittest.TestCase):
         rows = inputs.given("accounts", parameters)
         self.assertEqual(rows, inputs.accounts(3, 2))
         with self.assertRaises(ValueError):
-            inputs.given("kept", parameters)
+            inputs.given("cache", parameters)
+
+    def test_accounts_are_those_of_pgbench(self):
+        lines = inputs.accounts(100_001).file.read_text().splitlines()
+        self.assertEqual(len(lines), 100_001)
+        self.assertEqual(lines[0], "1\t1\t0\t" + " " * 84)
+        self.assertEqual(lines[99_999], "100000\t1\t0\t" + " " * 84)
+        self.assertEqual(lines[100_000], "100001\t2\t0\t" + " " * 84)
+
+    def test_uuids_are_distinct_of_version_4_and_others_for_another_seed(self):
+        one, two = (inputs.uuids(7_000, seed).file.read_text().splitlines() for seed in (1, 2))
+        self.assertEqual(len(one), 7_000)
+        self.assertEqual(len({*one, *two}), 14_000)
+        for line in one:
+            self.assertEqual((str(UUID(line)), UUID(line).version), (line, 4))
 
     def test_uuids_are_ordered_on_demand(self):
         rows, ordered = inputs.uuids(7_000).file, inputs.ordered_uuids(7_000).file

@@ -46,14 +46,14 @@ class Figures(Reported):
     def test_a_ratio_is_the_median_of_the_rounds_ratios(self):
         # Rounds of 3 and 1, 3 and 2, 8 and 4 seconds: the ratio of the medians would be 1.5.
         loads = [
-            {**load, "point": {}, "round": number, "seconds": seconds}
+            replace(load, point={}, round=number, seconds=seconds)
             for engine, all_seconds in (("psql", (3, 3, 8)), ("pgsluice", (1, 2, 4)))
             for number, seconds in enumerate(all_seconds, 1)
             for load in synthetic.rounds("none", {}, engine, 1, 1, 1)
         ]
         runs = [replace(self.runs["bulkload"][0], loads=loads)]
         of, over = ({"case": "none", "engine": name} for name in ("psql", "pgsluice"))
-        found = verdicts.measured(Figure("it", of, over=over), runs)
+        found = verdicts.evaluate(Figure("it", of, over=over), runs)
         self.assertEqual((found.low, found.value, found.high), (1.5, 2, 3))
 
     def test_a_point_is_found_by_the_ends_of_its_axes(self):
@@ -65,11 +65,11 @@ class Figures(Reported):
     def test_more_than_one_point_is_an_error(self):
         vague = Figure("vague", {"case": "hash", "engine": "psql", "rows": "max"})
         with self.assertRaisesRegex(ValueError, "not one point but 4"):
-            verdicts.measured(vague, self.runs["bulkload"])
+            verdicts.evaluate(vague, self.runs["bulkload"])
 
     def test_a_load_done_at_last_counts_and_its_failure_does_not(self):
         run = self.runs["bulkload"][0]
-        failed = {**synthetic.FAILED, "round": 1}
+        failed = replace(synthetic.FAILED, round=1)
         mended = replace(run, loads=[failed, *run.loads])
         self.assertEqual(
             tables.not_done(self.bulkload, mended), tables.not_done(self.bulkload, run)
@@ -170,7 +170,7 @@ class Charts(Reported):
     def test_engines_of_one_case_each_are_named_alone(self):
         run = self.runs["bulkload"][0]
         own = {("none", "psql"), ("hash", "pgsluice")}
-        loads = [load for load in run.loads if (load["case"], load["engine"]) in own]
+        loads = [load for load in run.loads if (load.case, load.engine) in own]
         chart = self.bulkload.charts[1]
         for engines, expected in (
             ([], ["psql \\copy", "pgsluice"]),
@@ -249,10 +249,10 @@ class Page(Reported):
         self.assertIn("Of 1 published claim, <strong>1 holds</strong> here.", words)
 
     def test_what_belongs_together_stays_on_a_line(self):
-        kept = str(page.kept("12 % of `full` by --wire text <1 s>"))
+        marked = str(page.mark_up("12 % of `full` by --wire text <1 s>"))
         option = '<span class="option">--wire</span>'
         expected = f"12&nbsp;% of <code>full</code> by {option} text &lt;1&nbsp;s&gt;"
-        self.assertEqual(kept, expected)
+        self.assertEqual(marked, expected)
 
     def test_what_records_say_is_text_not_markup(self):
         self.assertIn("A published article &lt;about&gt; bulk loads", self.words)
@@ -275,7 +275,7 @@ class Page(Reported):
     def test_engines_without_a_figure_have_no_column_of_it(self):
         run = self.runs["batches"][0]
         loads = [
-            {**load, "figures": {"tps": 9.0} if load["engine"] == "psycopg-copy" else {}}
+            replace(load, figures={"tps": 9.0} if load.engine == "psycopg-copy" else {})
             for load in run.loads
         ]
         [table] = tables.comparisons(self.batches, replace(run, loads=loads), "tps")
@@ -293,7 +293,7 @@ class Page(Reported):
 
     def test_a_case_without_axes_is_a_row_of_its_own(self):
         loads = [
-            {**load, "point": {}, "case": case}
+            replace(load, point={}, case=case)
             for case in ("none", "hash")
             for load in synthetic.rounds(case, {}, "psql", 2, 1, 100)
         ]

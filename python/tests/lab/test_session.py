@@ -8,6 +8,7 @@ from unittest.mock import patch
 from pgsluice_lab import disk, engine, programs, site
 from pgsluice_lab.engine import Engine
 from pgsluice_lab.failure import LabError
+from pgsluice_lab.record import Load
 from psycopg import conninfo
 
 from .tiny import TOML, OnServer
@@ -20,20 +21,21 @@ class Running(OnServer):
     def test_each_engine_loads_each_point_in_each_round(self):
         steps = []
         run = self.run_tiny(say=lambda step, total: steps.append((step, total)))
-        self.assertEqual({load["status"] for load in run.loads}, {"done"})
+        self.assertEqual({load.status for load in run.loads}, {"done"})
         # pgloader is not everywhere; two more points are those of rows that are there already.
-        engines = 4 + ("missing" not in run.head["engines"]["pgloader"])
+        engines = 4 + (run.head.engines["pgloader"].missing is None)
         self.assertEqual(len(run.loads), 2 * (2 * engines + 2 + 2))
         self.assertEqual(len(steps), 1 + 5 + len(run.loads))
         for load in run.loads:
-            self.assertGreater(load["seconds"], 0)
-            self.assertGreater(load["wal_bytes"], 0)
-            self.assertGreaterEqual(load["table_bytes"], 8192)
+            self.assertGreater(load.seconds, 0)
+            self.assertGreater(load.client_peak_mib, 0)
+            self.assertGreater(load.wal_bytes, 0)
+            self.assertGreaterEqual(load.table_bytes, 8192)
             for secret in (str(self.folder), str(self.records), self.site.url, sys.prefix):
-                self.assertNotIn(secret, load["command"])
-        bench = next(load for load in run.loads if load["case"] == "insert")
-        self.assertEqual(bench["rows"], 20)
-        self.assertGreater(bench["figures"]["tps"], 0)
+                self.assertNotIn(secret, load.command)
+        bench = next(load for load in run.loads if load.case == "insert")
+        self.assertEqual(bench.rows, 20)
+        self.assertGreater(bench.figures["tps"], 0)
         self.assertEqual(self.site.own(), [])
 
     def test_a_run_that_was_interrupted_goes_on(self):
@@ -47,40 +49,38 @@ class Running(OnServer):
         [file] = self.records.iterdir()
         self.assertEqual(file, run.file)
         self.assertEqual(len(run.done()), len(run.loads))
-        self.assertEqual({load["round"] for load in run.loads}, {1, 2})
+        self.assertEqual({load.round for load in run.loads}, {1, 2})
         self.assertTrue(run.ended)
 
-    def with_engine(self, script: str, limit: str = "60") -> list[dict]:
+    def with_engine(self, script: str, limit: str = "60") -> list[Load]:
         """Run the experiment with a psql engine that does something else, and return its loads."""
         other = Engine("psql", "psql", [*ENGINES["psql"].command[:-2], script, "{url}"], "psql")
         toml = TOML.replace("limit = 60", f"limit = {limit}")
-        with patch.object(engine, "engines", lambda: {**ENGINES, "psql": other}):
+        with patch.object(engine, "engines", lambda *_: {**ENGINES, "psql": other}):
             run = self.run_tiny(toml)
-        return [load for load in run.loads if load["engine"] == "psql"]
+        return [load for load in run.loads if load.engine == "psql"]
 
     def test_a_wrong_count_is_no_figure(self):
         for load in self.with_engine("insert into {table} values (1)"):
-            self.assertEqual(load["status"], "wrong")
-            self.assertIn("the table has 1 rows, not", load["reason"])
-            self.assertNotIn("seconds", load)
+            self.assertEqual(load.status, "wrong")
+            self.assertIn("the table has 1 rows, not", load.reason)
+            self.assertIsNone(load.seconds)
 
     def test_the_right_count_in_wrong_leaves_is_no_figure(self):
         for load in self.with_engine(
             "insert into {table} select 1 from generate_series(1, {rows})"
         ):
-            self.assertEqual(load["status"], "wrong")
-            self.assertIn("leaves do not have the rows", load["reason"])
+            self.assertEqual(load.status, "wrong")
+            self.assertIn("leaves do not have the rows", load.reason)
 
     def test_a_failure_is_recorded_with_its_reason(self):
         for load in self.with_engine("select 1 / 0"):
-            self.assertEqual(load["status"], "failed")
-            self.assertIn("division by zero", load["reason"])
+            self.assertEqual(load.status, "failed")
+            self.assertIn("division by zero", load.reason)
 
     def test_what_hangs_is_stopped_and_ended_on_the_server(self):
         for load in self.with_engine("select pg_sleep(600)", limit="1"):
-            self.assertEqual(
-                (load["status"], load["reason"]), ("stopped", "stopped after 1 seconds")
-            )
+            self.assertEqual((load.status, load.reason), ("stopped", "stopped after 1 seconds"))
         running = "SELECT 1 FROM pg_stat_activity WHERE query LIKE %s AND state = 'active'"
         self.assertEqual(self.site.query(running, "select pg_sleep(6__)"), [])
 

@@ -1,0 +1,152 @@
+"""Run a benchmark: `python -m bench CASE`, with options that make it another one.
+
+The loads are experiments of the lab, in `experiments/`, with engines of their own. Only the whole
+benchmark, of its own size and settings, writes a record.
+"""
+
+import argparse
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from pgsluice_lab import experiment, session, site
+from pgsluice_lab.experiment import Experiment, Scale
+from pgsluice_lab.failure import LabError
+
+from bench import goals, inputs, stages
+from bench.place import ROOT
+from bench.record import RECORDS, Record, commit
+
+EXPERIMENTS = ROOT / "bench" / "experiments"
+ENGINES = ROOT / "bench" / "engines.toml"
+STAGES = "stages"
+HELP = {
+    "rows": "rows to load",
+    "before": "rows that are there before",
+    "leaves": "leaves of the table",
+    "scale": "TPC-H's scale factor",
+    "jobs": "connections of pgsluice",
+    "memory": "memory of pgsluice, in MiB",
+    "step": "between balances",
+    "native": "a key that is found natively",
+    "served": "a key that the server evaluates",
+}
+
+
+def main(args: list[str]) -> int:
+    """Run the benchmark that is named first, and return the exit status."""
+    case = args[0] if args else ""
+    try:
+        return stages.main(whole=not args[1:]) if case == STAGES else run(load(case), args[1:])
+    except KeyboardInterrupt:
+        return 130
+    except subprocess.CalledProcessError as failure:
+        sys.exit(f"bench: {Path(failure.cmd[0]).name} ended with status {failure.returncode}")
+    except LabError as error:
+        sys.exit("\n".join(error.lines()))
+
+
+def load(case: str) -> Experiment:
+    """Return the experiment of a benchmark."""
+    return experiment.load(case, EXPERIMENTS, ENGINES)
+
+
+def run(whole: Experiment, args: list[str]) -> int:
+    """Measure with a server of its own, print it, and write the record if it is the whole one."""
+    options = arguments(whole, args)
+    chosen, scale = scaled(whole, options)
+    os.environ["PGSLUICE_LAB_CACHE"] = str(inputs.CACHE)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        site.opened(None, more=options.set) as place,
+    ):
+        journal = session.run(chosen, scale, place, Path(folder), say, inputs.given, commit())
+        record = Record(journal.head, journal.loads)
+        show(record)
+        goals.show(goals.judge(whole.name, record), "what it must show")
+        if bad := [each for each in journal.loads if not each.done]:
+            reasons = (f"{each.engine}, round {each.round}: {each.reason}" for each in bad)
+            sys.exit("\n".join(["", *(f"bench: {each}" for each in reasons)]))
+        if not options.whole:
+            print("\nnot the whole benchmark, so no record is written")
+            return 0
+        file = shutil.copy(journal.file, RECORDS / journal.file.name)
+    print(f"\nrecord: {file.relative_to(ROOT)}; `make bench-report` puts it into the documentation")
+    return 0
+
+
+def own(whole: Experiment) -> Scale:
+    """Return the size of the whole benchmark."""
+    return whole.scales["full"]
+
+
+def arguments(whole: Experiment, args: list[str]) -> argparse.Namespace:
+    """Read the command line: what makes the benchmark smaller or larger.
+
+    `whole` says whether it is the whole benchmark: of its own size and settings, and its rounds or
+    more.
+    """
+    parser = argparse.ArgumentParser(
+        prog=f"make bench CASE={whole.name}",
+        description=whole.title,
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    scale = own(whole)
+    for name, given in scale.parameters.items():
+        parser.add_argument(
+            *(["-j"] if name == "jobs" else []),
+            f"--{name}",
+            type=type(scale.values(name)[0]),
+            nargs="+" if isinstance(given, list) else None,
+            default=given,
+            help=HELP[name],
+        )
+    parser.add_argument("--rounds", type=int, default=scale.rounds, help="loads of each")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="server settings"
+    )
+    parser.add_argument(
+        "--without", action="append", default=[], choices=whole.engines, help="leave this out"
+    )
+    options = parser.parse_args(args)
+    as_own = {**vars(options), "rounds": scale.rounds} == vars(parser.parse_args([]))
+    options.whole = as_own and options.rounds >= scale.rounds
+    return options
+
+
+def scaled(whole: Experiment, options: argparse.Namespace) -> tuple[Experiment, Scale]:
+    """Return the experiment and its scale as the command line has them."""
+    scale = own(whole)
+    parameters = {name: getattr(options, name) for name in scale.parameters}
+    kept = (
+        replace(case, engines=[each for each in case.engines if each not in options.without])
+        for case in whole.cases
+    )
+    chosen = replace(whole, cases=[case for case in kept if case.engines])
+    return chosen, replace(scale, rounds=options.rounds, parameters=parameters)
+
+
+def say(step: str, _: int) -> None:
+    """Print what begins now."""
+    if step:
+        print(step, flush=True)
+
+
+def show(record: Record) -> None:
+    """Print the median seconds of each way to load, and the most memory that it took."""
+    print("\nmedians, and peak memory of the client:")
+    for engine, point in record.ways:
+        seconds, peak = record.median("seconds", engine, point), record.peak(engine, point)
+        where = "".join(f" ({value:,} {name})" for name, value in point.items())
+        print(f"  {seconds:7.3f} s {peak:5.0f} MiB  {record.title(engine)}{where}")
+
+
+if __name__ == "__main__":
+    # Whoever ends us, the server is stopped, as after Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,8 @@
+-- pgbench_accounts without its index, as one plain table.
+
+CREATE TABLE accounts (
+    aid      integer NOT NULL,
+    bid      integer,
+    abalance integer,
+    filler   char(84)
+);

@@ -1,0 +1,22 @@
+"""Data of files made objects: a key too many, or one too few, is an error."""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import TypeVar
+
+from pgsluice_lab.failure import LabError
+
+Kind = TypeVar("Kind")
+
+
+def build(kind: type[Kind], data: Mapping, what: str) -> Kind:
+    """Return a dataclass made of these keys; `what` names the data in errors."""
+    known = {each.name for each in fields(kind)}
+    needed = {
+        each.name
+        for each in fields(kind)
+        if each.default is MISSING and each.default_factory is MISSING
+    }
+    if wrong := (data.keys() - known) | (needed - data.keys()):
+        raise LabError(f"{what} has too much or too little: {', '.join(sorted(wrong))}")
+    return kind(**data)
