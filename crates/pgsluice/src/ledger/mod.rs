@@ -12,8 +12,8 @@
 //!
 //! **Receipts.**
 //!
-//! 1. A claim speaks of one node: all its rows before a place of the input are in, and so are those in some
-//!    ranges behind it. It never counts rows, so the next run may cut its payloads differently.
+//! 1. A claim speaks of one node. All its rows before a place of the input are in, and so are those in
+//!    some ranges behind it. It never counts rows, so the next run may cut its payloads differently.
 //! 2. `pgsluice_core::bucket` computes the claim when a payload is closed.
 //! 3. The payload's transaction writes the claim as receipts and deletes the receipts that they cover, in
 //!    the round trip that ends COPY.

@@ -4,8 +4,8 @@
 //! exactly as many rows of each node as the receipts count, rows are led where they were led before.
 //! Otherwise something has changed unnoticed, and the load is refused.
 //!
-//! Of pipes nothing is known beforehand. Receipts of several trees may claim one row: then the sum must agree,
-//! and the count of each tree lies between the rows that only it claims and all rows that it claims.
+//! Of pipes nothing is known beforehand. Receipts of several trees may claim one row: then the sum must
+//! agree. The count of each tree lies between the rows that only it claims and all rows that it claims.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,12 +1,12 @@
 //! Everything that speaks to PostgreSQL: connections, the catalogue, and all SQL.
 //!
-//! Own SQL never looks up a name that others may own: a user who may create in a schema of the search_path
-//! would get the loader's rights.
+//! Own SQL never looks up a name that others may own. Otherwise a user who may create in a schema of
+//! the search_path would get the loader's rights.
 //!
 //! 1. Sessions that run no user's code have a search_path of `pg_catalog` (`connect_for_own`).
 //! 2. The others have the user's, so that their functions find what they find under COPY. There every name is
 //!    qualified: functions, types, casts, and operators as `OPERATOR(pg_catalog.=)`.
-//! 3. Some syntax looks operators up by name, so it is not used there: `IN`, `IS DISTINCT FROM`, `NULLIF`,
+//! 3. Syntax that looks operators up by name is not used there: `IN`, `IS DISTINCT FROM`, `NULLIF`,
 //!    `CASE x WHEN`, `USING (x)`, and comparison of rows.
 //! 4. SQL that the server has deparsed goes through [`qualified`]. If that does not understand it, it is not
 //!    evaluated: the key is left to the server, and the plan says so.
