@@ -17,6 +17,7 @@ from pathlib import Path
 from pgsluice_lab import experiment, session, site
 from pgsluice_lab.experiment import Experiment, Scale
 from pgsluice_lab.failure import LabError
+from pgsluice_lab.timing import MIB
 
 from bench import goals, inputs, stages
 from bench.place import ROOT
@@ -138,12 +139,18 @@ def say(step: str, _: int) -> None:
 
 
 def show(record: Record) -> None:
-    """Print the median seconds of each way to load, and the most memory that it took."""
-    print("\nmedians, and peak memory of the client:")
+    """Print the medians of each way to load, and the most memory that it took."""
+    heading = f"{'client CPU s':>13} {'server CPU s':>13} {'client MiB':>11} {'WAL MiB':>8}"
+    print(f"\n{'seconds':>8} {heading}  medians of")
     for engine, point in record.ways:
-        seconds, peak = record.median("seconds", engine, point), record.peak(engine, point)
+        seconds, client, server, wal = (
+            record.median(figure, engine, point)
+            for figure in ("seconds", "client_cpu_seconds", "server_cpu_seconds", "wal_bytes")
+        )
+        spent = f"{client:13.2f} {'' if server is None else f'{server:.2f}':>13}"
+        figures = f"{seconds:8.3f} {spent} {record.peak(engine, point):11.0f} {wal / MIB:8.0f}"
         where = "".join(f" ({value:,} {name})" for name, value in point.items())
-        print(f"  {seconds:7.3f} s {peak:5.0f} MiB  {record.title(engine)}{where}")
+        print(f"{figures}  {record.title(engine)}{where}")
 
 
 if __name__ == "__main__":
