@@ -56,6 +56,7 @@ impl Cluster {
     fn configure(&self) {
         let settings = format!(
             "port={}\nlisten_addresses='127.0.0.1'\nunix_socket_directories='{}'\nfsync=off\nssl=on\n\
+             password_encryption=scram-sha-256\n\
              ssl_cert_file='{}'\nssl_key_file='{}'\nssl_ca_file='{}'\n",
             self.port,
             self.path(""),
