@@ -112,8 +112,9 @@ impl InputArgs {
         speed.threads = self.threads;
         speed.native = !self.no_native;
         job.safety.self_test = !self.no_self_test;
+        job.check_settings()?;
+        // What is wrong with a name is said after what is wrong with the options.
         job.input.files = files?;
-        job.check()?;
         Ok(job)
     }
 

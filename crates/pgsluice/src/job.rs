@@ -241,10 +241,15 @@ impl Job {
 
     /// Refuses what makes no sense, before anything is opened.
     pub fn check(&self) -> Result<()> {
-        let usage = |message: String| Err(Error::new(Kind::Usage, message));
         if self.input.files.is_empty() {
-            return usage("no input file given".to_owned());
+            return Err(Error::new(Kind::Usage, "no input file given"));
         }
+        self.check_settings()
+    }
+
+    /// Refuses settings that make no sense, whatever the input.
+    pub fn check_settings(&self) -> Result<()> {
+        let usage = |message: String| Err(Error::new(Kind::Usage, message));
         if !(1..=MOST_JOBS).contains(&self.speed.jobs) {
             return usage(format!("number of jobs must be between 1 and {MOST_JOBS}"));
         }

@@ -67,6 +67,16 @@ impl Error {
         Self::new(Kind::Interrupted, "interrupted")
     }
 
+    /// The error of a connection that ended by itself.
+    pub(crate) fn lost() -> Self {
+        let lost = Self::new(Kind::Connection, "server closed the connection unexpectedly");
+        // 08006 stands for every broken connection; the server itself had no chance to say so.
+        match sqlstate::next_step("08006") {
+            Some(hint) => lost.with_hint(hint),
+            None => lost,
+        }
+    }
+
     /// Sets the kind.
     #[must_use]
     pub(crate) fn of_kind(mut self, kind: Kind) -> Self {
@@ -200,10 +210,11 @@ impl std::error::Error for Error {}
 
 impl From<tokio_postgres::Error> for Error {
     fn from(error: tokio_postgres::Error) -> Self {
-        let Some(db) = error.as_db_error() else {
-            return Self::new(Kind::Connection, chain(&error));
-        };
-        Self::from(db)
+        match error.as_db_error() {
+            Some(db) => Self::from(db),
+            None if error.is_closed() => Self::lost(),
+            None => Self::new(Kind::Connection, chain(&error)),
+        }
     }
 }
 
