@@ -39,8 +39,8 @@ impl Input {
             let Some(path) = self.file() else { return Ok(Vec::new()) };
             let mut file = std::fs::File::open(path)?;
             file.seek(SeekFrom::Start(offset))?;
-            // With room for all of it, it is one read, and not one for each time that the room grows.
-            let mut bytes = Vec::with_capacity(usize::try_from(most).unwrap_or_default());
+            // Most rows are short: that is one read, and not one for each time that the room grows.
+            let mut bytes = Vec::with_capacity(FIRST_BYTES as usize);
             file.take(most).read_to_end(&mut bytes)?;
             Ok(bytes)
         };
