@@ -12,7 +12,7 @@ pub(crate) const WAITS: &str = "pg_locks WHERE NOT granted AND database = \
 
 /// Waits until `done`.
 #[track_caller]
-pub(crate) fn wait_until(what: &str, done: impl Fn() -> bool) {
+pub(crate) fn wait_until(what: &str, done: impl FnMut() -> bool) {
     wait_within(PATIENCE, what, done);
 }
 
