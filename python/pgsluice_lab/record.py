@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from pgsluice_lab.failure import LabError
@@ -218,10 +218,21 @@ def begin(folder: Path, head: Head) -> tuple[Run, bool]:
         last.file.write_text(last.lines())
         return last, True
     folder.mkdir(parents=True, exist_ok=True)
-    stamp = head.date.split("+")[0].replace(":", "")
-    run = Run(folder / f"{name}-{stamp}.jsonl", head)
+    run = Run(unused(folder, name, datetime.fromisoformat(head.date)), head)
     run.write(run.lines())
     return run, False
+
+
+def unused(folder: Path, name: str, since: datetime) -> Path:
+    """Make the file of a run; of two runs of one second, the later is named after the next."""
+    while True:
+        file = folder / f"{name}-{since:%Y-%m-%dT%H%M%S}.jsonl"
+        try:
+            file.touch(exist_ok=False)
+        except FileExistsError:
+            since += timedelta(seconds=1)
+        else:
+            return file
 
 
 def newest(folder: Path) -> Iterator[Run]:
