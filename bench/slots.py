@@ -1,8 +1,8 @@
-"""Measure what the order of rows costs a COPY into a table with many leaves: `python -m bench.slots URL`.
+"""Measure what the order of rows costs a COPY into a table with many leaves.
 
-The server's own processor time of one session, which is read from /proc: so only on Linux, and on the
-server's machine. docs/copy-slots.md explains what it shows. The table is made in a schema of its own,
-which is dropped in the end.
+It is the processor time of one session of the server, read from /proc: so only on Linux, and on
+on the server's machine. docs/copy-slots.md explains what it shows. The table is made in a schema of
+its own, which is dropped in the end: `python -m bench.slots URL`.
 """
 
 import argparse
@@ -57,7 +57,8 @@ def orders(leaves: int, rows: int) -> Iterator[tuple[str, list[Copy]]]:
     yield ALONE, [(f"leaf_{leaf}", [leaf] * rows) for leaf in range(leaves)]
     for together in (2, 4, 8, 16, 32):
         turn = BUFFERED_ROWS // together
-        groups = [range(first, min(first + together, leaves)) for first in range(0, leaves, together)]
+        firsts = range(0, leaves, together)
+        groups = [range(first, min(first + together, leaves)) for first in firsts]
         copies = [("root", in_turns(group, rows, turn)) for group in groups]
         yield f"root, {together} leaves in turns of {turn}", copies
     yield ORDERED, [("root", [leaf for leaf in range(leaves) for _ in range(rows)])]

@@ -21,6 +21,7 @@ mod exchange;
 mod expressions;
 mod failover;
 mod failures;
+mod first;
 mod harness;
 mod lanes;
 mod ledger;

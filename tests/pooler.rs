@@ -207,7 +207,8 @@ fn a_load_through_a_pool_by_the_session_goes_on_where_it_was_killed(server: Serv
     for options in [&[][..], &["--atomic", "-j2"], &["--exchange"]] {
         bench.session.run("TRUNCATE t");
         let id = format!("load {}", options.concat());
-        let all = [&["rows.csv", "-t", "t", "--load-id", &id, "-q", "--json"], options].concat();
+        let load = ["rows.csv", "-t", "t", "--load-id", &id, "-q", "--json", "--few-rows=0"];
+        let all = [&load[..], options].concat();
         let mut killed = Command::new(env!("CARGO_BIN_EXE_pgsluice"));
         killed.args(["load", "-d", &pool.url()]).args(&all).stdin(Stdio::null());
         killed.env("PGSLUICE_FAILPOINT", "payload::sent:3").current_dir(bench.folder.path());
@@ -229,7 +230,9 @@ fn what_a_load_waits_for_is_cancelled_through_a_pool(server: Server) {
     wait_until("the lock is waited for", || bench.count(WAITS) > 0);
     load.signal("-INT");
     load.ended().fails(130, &["interrupted"]);
-    // A pool may drop the request with the connection that brought it; the server looks for its client then.
-    wait_until("the statement is cancelled", || bench.count(WAITS) == 0);
+    // A pool may drop the request with the connection that brought it. Since 14 the server looks for its client.
+    if server.major >= 14 {
+        wait_until("the statement is cancelled", || bench.count(WAITS) == 0);
+    }
     other.run("ROLLBACK");
 }

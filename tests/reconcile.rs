@@ -9,6 +9,7 @@ use crate::harness::{Bench, Ended, Running, Server, on_each_server, program, row
 
 on_each_server!([
     rows_that_go_astray_fail_the_load,
+    rows_that_are_misrouted_fail_the_load,
     the_tables_are_named,
     what_does_not_add_up_is_not_swapped_in,
     a_load_that_sends_nothing_adds_up_as_well,
@@ -26,6 +27,8 @@ const SAID: &str =
 /// Of a load that is resumed, before it sends any row.
 const NOT_FOUND: &str =
     "error: the rows that are in the table are not found where the ledger has them";
+
+const MISROUTED: &str = "row::misrouted";
 
 const HINT: &str = "\nHINT:  This is a bug in pgsluice: please report it.";
 
@@ -56,7 +59,9 @@ fn load(bench: &Bench, flaw: &str, options: &[&str]) -> Ended {
 fn rows_that_go_astray_fail_the_load(server: Server) {
     let bench = &Bench::new(server);
     make(bench);
-    for (name, options) in NAMES.into_iter().flat_map(|name| OPTIONS.map(|it| (name, it))) {
+    // What is misrouted adds up here: the server notices.
+    let names = NAMES.into_iter().filter(|name| *name != MISROUTED);
+    for (name, options) in names.flat_map(|name| OPTIONS.map(|it| (name, it))) {
         bench.session.run("TRUNCATE t");
         let ended = load(bench, &format!("{name}:2"), options);
         let said = match name {
@@ -71,10 +76,32 @@ fn rows_that_go_astray_fail_the_load(server: Server) {
     }
 }
 
+fn rows_that_are_misrouted_fail_the_load(server: Server) {
+    let bench = &Bench::new(server);
+    make(bench);
+    for wire in ["binary", "text"] {
+        // Through the root the server finds its leaf.
+        for row in ["1", "5000"] {
+            bench.session.run("TRUNCATE t");
+            let options = ["-j1", "--wire", wire, "--no-self-test"];
+            let ended = load(bench, &format!("{MISROUTED}:{row}"), &options);
+            ended.fails(1, &[SAID, "routed there, ", " stored by the server.", HINT]);
+            let counts =
+                "SELECT count(*) FROM t WHERE id / 10 <> right(tableoid::regclass::text, 1)::int";
+            assert_eq!(bench.value(counts), "0");
+            assert_eq!(ended.committed(), bench.count("t"), "{ended:?}");
+        }
+        // By its leaf's name it refuses it.
+        let options = ["-j1", "--wire", wire, "--few-rows", "0", "--no-self-test"];
+        let ended = load(bench, MISROUTED, &options);
+        ended.fails(1, &["violates partition constraint (SQLSTATE 23514)"]);
+    }
+}
+
 fn the_tables_are_named(server: Server) {
     let bench = &Bench::new(server);
     make(bench);
-    let ended = load(bench, "payload::misplaced", &["-j1"]);
+    let ended = load(bench, "payload::misplaced", &["-j1", "--few-rows=0"]);
     // No row is missing in all: what one table has too few another has too many.
     let lines: Vec<&str> =
         ended.stderr.lines().filter(|line| line.contains("Table public.t")).collect();

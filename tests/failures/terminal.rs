@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use crate::harness::{Bench, Server, on_each_server, rows, wait_until};
+use crate::harness::{Bench, Server, WAITS, on_each_server, rows, wait_until};
 
 on_each_server!([a_terminal_has_a_bar, a_pipe_has_a_line_every_ten_seconds, quiet_is_silent,]);
 
@@ -20,7 +20,7 @@ fn a_terminal_has_a_bar(server: Server) {
     command.args(["load", "rows.csv", "-t", "t", "-d", &bench.url]);
     command.current_dir(bench.folder.path()).env("TERM", "xterm").stdin(Stdio::null());
     let load = crate::harness::Running::start(&mut command);
-    wait_until("a commit", || bench.count("t1") > 0);
+    wait_until("the lock is waited for", || bench.count(WAITS) > 0);
     thread::sleep(Duration::from_secs(1));
     bench.session.run("COMMIT");
     let ended = load.ended();

@@ -10,7 +10,7 @@ use super::{Session, skip, with_database};
 /// One of the servers under test, by its major version, in a test.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Server {
-    major: u32,
+    pub(crate) major: u32,
     test: &'static str,
 }
 

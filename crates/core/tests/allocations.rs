@@ -43,7 +43,7 @@ impl Flow {
             nodes,
             shard: Shard::new(Scheduler::count(nodes)),
             pool: Pool::new(64 << 20, nodes),
-            scheduler: Scheduler::new(nodes, 0).claiming(),
+            scheduler: Scheduler::new(vec![true; nodes], 0).claiming(),
             splits: 0,
             input,
         }
@@ -94,7 +94,7 @@ impl Flow {
     }
 
     fn take(&mut self) -> Option<Payload> {
-        self.scheduler.take(Worth { least: 0, most: 1 << 20 }, &mut [&mut self.shard])
+        self.scheduler.take(Worth { least: 0, most: 1 << 20, together: 1 }, &mut [&mut self.shard])
     }
 }
 

@@ -78,6 +78,13 @@ impl Block {
         rows.scan(start, |start, row| Some((*row, std::mem::replace(start, row.end), row.end)))
     }
 
+    /// Where the first `most` of the rows in these bytes end, and how many they are.
+    pub(super) fn end_of(&self, start: u32, end: u32, most: usize) -> (u32, usize) {
+        let first = self.rows.partition_point(|row| row.end <= start);
+        let behind = self.rows.partition_point(|row| row.end <= end).min(first + most);
+        (self.rows[first..behind].last().map_or(start, |row| row.end), behind - first)
+    }
+
     /// Whether a row of `bytes` bytes fits in without growing it.
     pub(super) fn has_room(&self, bytes: usize) -> bool {
         self.rows.len() < self.rows.capacity() && self.data.capacity() - self.data.len() >= bytes

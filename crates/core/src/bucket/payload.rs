@@ -1,17 +1,14 @@
 //! Payload: the rows of one COPY, in slices that are sent one after the other, and where each row
 //! stands in the input.
 
+use std::ops::Range;
+
 use super::Wire;
 use super::block::{Block, RowAt};
 use super::claim::Claim;
+use super::sort::Column;
+use super::turns::in_turns;
 use crate::catalog::{NodeId, ROOT};
-
-/// What COPY BINARY begins with: `BinarySignature`, no flags, no extension
-/// (`src/backend/commands/copyfromparse.c`, PostgreSQL 13 to 18).
-const BINARY_HEADER: &[u8] = b"PGCOPY\n\xFF\r\n\0\0\0\0\0\0\0\0\0";
-
-/// What ends it: a row of -1 fields.
-const BINARY_TRAILER: &[u8] = &(-1_i16).to_be_bytes();
 
 /// Rows of a block that are sent one behind the other: where they lie.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +18,7 @@ pub(super) struct Slice {
     pub(super) end: u32,
 }
 
-/// The rows of one COPY into one node.
+/// The rows of one COPY: of one node, or of several that travel through the root.
 ///
 /// In text every row is followed by one newline, whatever ended it in the input.
 #[derive(Debug)]
@@ -29,6 +26,8 @@ pub struct Payload {
     nodes: Vec<NodeId>,
     /// How many of the rows belong to each of them.
     shares: Vec<usize>,
+    /// How many of the blocks.
+    blocks_by_node: Vec<usize>,
     wire: Wire,
     pub(super) blocks: Vec<Block>,
     pub(super) slices: Vec<Slice>,
@@ -39,14 +38,15 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// Makes a payload of the rows of `blocks` in the order of their splits. Within one split they
-    /// stand as they were added.
-    pub(super) fn new(nodes: Vec<NodeId>, wire: Wire, blocks: Vec<Block>) -> Self {
+    /// Makes a payload of the rows of `node` in `blocks`, in the order of their splits. Within one split
+    /// they stand as they were added.
+    pub(super) fn new(node: NodeId, wire: Wire, blocks: Vec<Block>) -> Self {
         let bytes = blocks.iter().map(Block::bytes).sum();
         let rows = blocks.iter().map(|block| block.rows().len()).sum();
         let mut payload = Self {
-            shares: vec![rows; nodes.len().min(1)],
-            nodes,
+            nodes: vec![node],
+            shares: vec![rows],
+            blocks_by_node: vec![blocks.len()],
             wire,
             blocks,
             slices: Vec::new(),
@@ -55,9 +55,7 @@ impl Payload {
             rows,
             claims: Vec::new(),
         };
-        let mut slices = payload.slices_by_split();
-        slices.sort_by_key(|(split, _)| *split);
-        payload.slices.extend(slices.into_iter().map(|(_, slice)| slice));
+        payload.slices = payload.in_input_order(0..payload.blocks.len());
         payload
     }
 
@@ -67,27 +65,50 @@ impl Payload {
         self
     }
 
-    /// The rows of several payloads, one after the other.
-    pub(super) fn joined(payloads: Vec<Self>, wire: Wire) -> Self {
-        let mut joined = Self::new(Vec::new(), wire, Vec::new());
-        for payload in payloads {
-            let before = joined.blocks.len() as u32;
-            let slices = payload.slices.iter().map(|at| Slice { block: before + at.block, ..*at });
-            joined.slices.extend(slices);
-            joined.nodes.extend(payload.nodes);
-            joined.shares.extend(payload.shares);
-            joined.blocks.extend(payload.blocks);
-            joined.bytes += payload.bytes;
-            joined.rows += payload.rows;
-            joined.claims.extend(payload.claims);
-        }
-        joined
+    /// The same with the rows of others in the same format.
+    pub(super) fn with(mut self, others: Vec<Self>) -> Self {
+        others.into_iter().for_each(|other| self.join(other));
+        self
     }
 
-    /// The rows of each block that are of one split, which follow one another there.
-    fn slices_by_split(&self) -> Vec<(u32, Slice)> {
+    /// Adds the rows of another in the same format, behind all others until they are arranged.
+    pub(super) fn join(&mut self, other: Self) {
+        let before = self.blocks.len() as u32;
+        let slices = other.slices.iter().map(|at| Slice { block: before + at.block, ..*at });
+        self.slices.extend(slices);
+        self.nodes.extend(other.nodes);
+        self.shares.extend(other.shares);
+        self.blocks_by_node.extend(other.blocks_by_node);
+        self.blocks.extend(other.blocks);
+        self.bytes += other.bytes;
+        self.rows += other.rows;
+        self.claims.extend(other.claims);
+    }
+
+    /// Puts the rows into the order in which they are sent. Those of each node stand in the order of the
+    /// index on the columns that `order` says of it, or else in that of the input. Those of several
+    /// nodes take turns.
+    pub fn arrange<'o>(&mut self, order: impl Fn(NodeId) -> Option<&'o [Column]>) {
+        let (mut begin, mut is_sorted) = (0, false);
+        let mut of_nodes = Vec::new();
+        for (&node, &blocks) in self.nodes.iter().zip(&self.blocks_by_node) {
+            let blocks = begin..begin + blocks;
+            begin = blocks.end;
+            let sorted = order(node).and_then(|columns| self.sorted(blocks.clone(), columns));
+            is_sorted |= sorted.is_some();
+            of_nodes.push(sorted.unwrap_or_else(|| self.in_input_order(blocks)));
+        }
+        self.slices = match of_nodes.len() {
+            1 => of_nodes.swap_remove(0),
+            _ => in_turns(&self.blocks, of_nodes),
+        };
+        self.is_sorted = is_sorted;
+    }
+
+    /// The rows of `blocks` in the order of their splits.
+    fn in_input_order(&self, blocks: Range<usize>) -> Vec<Slice> {
         let mut slices = Vec::new();
-        for (block, rows) in self.blocks.iter().enumerate() {
+        for (block, rows) in self.blocks.iter().enumerate().take(blocks.end).skip(blocks.start) {
             let mut start = 0;
             for run in rows.rows().chunk_by(|one, next| one.split == next.split) {
                 let Some(last) = run.last() else { continue };
@@ -95,11 +116,11 @@ impl Payload {
                 start = last.end;
             }
         }
-        slices
+        slices.sort_by_key(|(split, _)| *split);
+        slices.into_iter().map(|(_, slice)| slice).collect()
     }
 
-    /// The nodes that the rows belong to; more than one only where small remainders travel
-    /// together.
+    /// The nodes that the rows belong to: more than one where they travel together.
     pub fn nodes(&self) -> &[NodeId] {
         &self.nodes
     }
@@ -143,22 +164,6 @@ impl Payload {
         self.rows
     }
 
-    /// Returns what is sent before the rows.
-    pub fn header(&self) -> &'static [u8] {
-        match self.wire {
-            Wire::Text => b"",
-            Wire::Binary => BINARY_HEADER,
-        }
-    }
-
-    /// Returns what is sent behind the rows.
-    pub fn trailer(&self) -> &'static [u8] {
-        match self.wire {
-            Wire::Text => b"",
-            Wire::Binary => BINARY_TRAILER,
-        }
-    }
-
     /// The number of slices.
     pub fn slices(&self) -> usize {
         self.slices.len()
@@ -171,13 +176,26 @@ impl Payload {
         self.blocks[block as usize].of(start, end)
     }
 
+    /// The rows of each node as they are sent to it alone: where each stands in the input, and its bytes.
+    pub fn apart(&self) -> impl Iterator<Item = (NodeId, Vec<(RowAt, &[u8])>)> {
+        let mut begin = 0;
+        self.nodes.iter().zip(&self.blocks_by_node).map(move |(&node, &blocks)| {
+            let blocks = begin..begin + blocks;
+            begin = blocks.end;
+            let own = |slice: &&Slice| blocks.contains(&(slice.block as usize));
+            (node, self.slices.iter().filter(own).flat_map(|slice| self.rows_of(slice)).collect())
+        })
+    }
+
+    fn rows_of(&self, slice: &Slice) -> impl Iterator<Item = (RowAt, &[u8])> {
+        let block = &self.blocks[slice.block as usize];
+        let rows = block.rows_in(slice.start, slice.end);
+        rows.map(|(at, start, end)| (at, block.of(start, end)))
+    }
+
     /// The rows as they are sent: where each stands in the input, and its bytes.
     pub fn in_order(&self) -> impl Iterator<Item = (RowAt, &[u8])> {
-        self.slices.iter().flat_map(|slice| {
-            let block = &self.blocks[slice.block as usize];
-            let rows = block.rows_in(slice.start, slice.end);
-            rows.map(|(at, start, end)| (at, block.of(start, end)))
-        })
+        self.slices.iter().flat_map(|slice| self.rows_of(slice))
     }
 
     /// Its blocks, to be used again.

@@ -3,6 +3,9 @@
 //! Rows that go into an index in its order touch each of its pages once. Nothing depends on the order
 //! being exact, so keys are compared by sixteen bytes that sort as they do, or nearly so.
 
+use std::ops::Range;
+
+use super::Wire;
 use super::payload::{Payload, Slice};
 use crate::encode::field;
 
@@ -88,26 +91,27 @@ impl Place {
 const MOST_PARTS: usize = 1 << 16;
 
 impl Payload {
-    /// The memory that [`Self::sort`] takes while it runs, and what of it the order needs from then on.
+    /// The memory that sorting them takes while it runs, and what of it the order needs from then on.
     pub fn sorting_memory(&self) -> [usize; 2] {
         let order = self.rows() * size_of::<Slice>();
         [self.rows() * size_of::<u128>() + order, order]
     }
 
-    /// Puts the rows into the order of an index on `columns`.
-    pub fn sort(&mut self, columns: &[Column]) {
-        if self.blocks.len() > MOST_PARTS {
-            return;
+    /// The rows of `blocks` in the order of an index on `columns`; None if these are too many.
+    pub(super) fn sorted(&self, blocks: Range<usize>, columns: &[Column]) -> Option<Vec<Slice>> {
+        if self.blocks.len() > MOST_PARTS || self.wire() == Wire::Text {
+            return None;
         }
         // Bits that all have in common do not matter; of the others the first 64 are enough.
-        let mut prefixes = self.rows_by_part().map(|(_, row)| prefix(row, columns));
+        let rows = || self.rows_by_part(blocks.clone());
+        let mut prefixes = rows().map(|(_, row)| prefix(row, columns));
         let first = prefixes.next().unwrap_or_default();
         let different = prefixes.fold(0, |bits, prefix| bits | prefix ^ first);
         let common = different.leading_zeros().min(64);
-        let rows = self.rows_by_part();
         let keyed =
-            rows.map(|(place, row)| (prefix(row, columns) << common >> 64 << 64) | place.bits());
-        let mut rows: Vec<u128> = Vec::with_capacity(self.rows());
+            rows().map(|(place, row)| (prefix(row, columns) << common >> 64 << 64) | place.bits());
+        let count = self.blocks[blocks.clone()].iter().map(|block| block.rows().len()).sum();
+        let mut rows: Vec<u128> = Vec::with_capacity(count);
         rows.extend(keyed);
         rows.sort_unstable();
         let slices = rows.into_iter().map(|row| {
@@ -119,12 +123,12 @@ impl Payload {
             };
             Slice { block, start, end }
         });
-        self.slices = slices.collect();
-        self.is_sorted = true;
+        Some(slices.collect())
     }
 
-    fn rows_by_part(&self) -> impl Iterator<Item = (Place, &[u8])> {
-        self.blocks.iter().enumerate().flat_map(|(number, block)| {
+    fn rows_by_part(&self, blocks: Range<usize>) -> impl Iterator<Item = (Place, &[u8])> {
+        let numbered = self.blocks.iter().enumerate().take(blocks.end).skip(blocks.start);
+        numbered.flat_map(|(number, block)| {
             let rows = block.rows_in(0, u32::MAX);
             rows.map(move |(_, start, end)| (Place::of(number, start, end), block.of(start, end)))
         })
@@ -138,7 +142,7 @@ impl Payload {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Block, RowAt, Wire};
+    use super::super::{Block, RowAt};
     use super::*;
 
     fn row(fields: &[Option<&[u8]>]) -> Vec<u8> {
@@ -196,8 +200,9 @@ mod tests {
             }
             blocks.push(block);
         }
-        let mut payload = Payload::new(vec![0], Wire::Binary, blocks);
-        payload.sort(&[column(0, Order::Bytes), column(1, Order::Signed)]);
+        let mut payload = Payload::new(0, Wire::Binary, blocks);
+        let columns = [column(0, Order::Bytes), column(1, Order::Signed)];
+        payload.arrange(|_| Some(&columns));
         let rows: Vec<_> = payload
             .in_order()
             .map(|(at, row)| (i64::from_be_bytes(row[18..26].try_into().unwrap()), at.offset))

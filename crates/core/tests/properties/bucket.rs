@@ -37,9 +37,10 @@ pub fn check(bytes: &[u8]) {
     let nodes = 1 + choices.below(4);
     let budget = choices.pick(&[1, 100_000, 1 << 20, 64 << 20]);
     let few_rows = choices.pick(&[0, 3, 300]);
+    let is_leaf = (0..nodes).map(|_| !choices.once_in(4)).collect();
     let mut house = House {
         nodes,
-        scheduler: Scheduler::new(nodes, few_rows),
+        scheduler: Scheduler::new(is_leaf, few_rows),
         shards: [(); THREADS].map(|()| Shard::new(Scheduler::count(nodes))),
         pool: Pool::new(budget, nodes * THREADS),
         waiting: BTreeMap::new(),
@@ -48,12 +49,14 @@ pub fn check(bytes: &[u8]) {
         in_flight: Vec::new(),
     };
     while choices.left() {
-        match choices.below(8) {
+        match choices.below(9) {
             0..4 => house.push(&mut choices),
             4 => {
                 let least = choices.pick(&[0, 1, 30, 6000]);
-                house.take(least);
+                let together = choices.pick(&[1, 2, 8]);
+                house.take(least, together);
             }
+            6 => house.take_first(&mut choices),
             5 => house.take_bucket(&mut choices),
             _ if house.in_flight.is_empty() => {}
             _ => {
@@ -62,7 +65,7 @@ pub fn check(bytes: &[u8]) {
             }
         }
     }
-    while house.take(0) {}
+    while house.take(0, 1) {}
     assert!(house.waiting.is_empty(), "{:?} never came out", house.waiting);
     while !house.in_flight.is_empty() {
         house.give_back(0);
@@ -132,8 +135,8 @@ impl House {
         pushed
     }
 
-    fn take(&mut self, least: usize) -> bool {
-        let worth = Worth { least, most: SEALED_BYTES };
+    fn take(&mut self, least: usize, together: usize) -> bool {
+        let worth = Worth { least, most: SEALED_BYTES, together };
         let [one, other] = &mut self.shards;
         let Some(payload) = self.scheduler.take(worth, &mut [one, other]) else {
             assert!(self.waiting.is_empty() || least > 0, "rows are left, and none is given out");
@@ -146,6 +149,18 @@ impl House {
         }
         self.receive(payload);
         true
+    }
+
+    fn take_first(&mut self, choices: &mut Choices<'_>) {
+        let most = choices.pick(&[1, 100, 10_000, usize::MAX]);
+        let nodes = 2 * choices.pick(&[1, 2, self.nodes]);
+        let before = self.waiting.len();
+        let [one, other] = &mut self.shards;
+        let together = choices.once_in(2);
+        let payloads = self.scheduler.take_first((most, nodes), together, &mut [one, other]);
+        payloads.into_iter().for_each(|payload| self.receive(payload));
+        assert!(before == 0 || self.waiting.len() < before, "nothing is taken of {before} rows");
+        assert!(self.waiting.is_empty() || most < usize::MAX || nodes < 2 * self.nodes);
     }
 
     fn take_bucket(&mut self, choices: &mut Choices<'_>) {
@@ -164,7 +179,10 @@ impl House {
     }
 
     /// Strikes the rows of `payload` out.
-    fn receive(&mut self, payload: Payload) {
+    fn receive(&mut self, mut payload: Payload) {
+        payload.arrange(|_| None);
+        let apart: usize = payload.apart().map(|(_, rows)| rows.len()).sum();
+        assert_eq!(apart, payload.rows());
         let slices: Vec<u8> =
             (0..payload.slices()).flat_map(|index| payload.slice(index)).copied().collect();
         assert_eq!(slices.len(), payload.bytes());

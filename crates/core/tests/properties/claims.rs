@@ -51,7 +51,7 @@ pub fn check(bytes: &[u8]) {
     let few_rows = choices.pick(&[0, 0, 3, 300]);
     let mut house = House {
         nodes,
-        scheduler: Scheduler::new(nodes, few_rows).claiming(),
+        scheduler: Scheduler::new(vec![true; nodes], few_rows).claiming(),
         shards: [(); THREADS].map(|()| Shard::new(Scheduler::count(nodes))),
         threads: [const { None }; THREADS],
         splits: 0,
@@ -69,7 +69,11 @@ pub fn check(bytes: &[u8]) {
             }
             5 => {
                 let most = choices.pick(&[1, 100, 1000, usize::MAX]);
-                house.take(Worth { least: choices.pick(&[0, 40]), most });
+                house.take(Worth {
+                    least: choices.pick(&[0, 40]),
+                    most,
+                    together: choices.pick(&[1, 8]),
+                });
             }
             6 => house.take_bucket(&mut choices),
             _ if house.in_flight.is_empty() => {}
@@ -136,7 +140,7 @@ impl House {
             let expected = self.shards[thread].expect_also(at);
             // While it waits for room others take what is there, and commit it.
             while choices.once_in(3) {
-                if self.take(Worth { least: 0, most: usize::MAX }) {
+                if self.take(Worth { least: 0, most: usize::MAX, together: 1 }) {
                     self.commit(self.in_flight.len() - 1);
                 }
             }
@@ -211,7 +215,7 @@ impl House {
             self.commit(0);
         }
         let mut left: BTreeSet<NodeId> = BTreeSet::new();
-        while self.take(Worth { least: 0, most: usize::MAX }) {
+        while self.take(Worth { least: 0, most: usize::MAX, together: 1 }) {
             left.extend(self.in_flight[0].nodes());
             self.commit(0);
         }

@@ -5,16 +5,18 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use pgsluice_core::bucket::{Mark, RowAt, Wire};
+use pgsluice_core::catalog::NodeId;
 use pgsluice_core::parse::Fields;
-use pgsluice_core::route::Scratch;
+use pgsluice_core::route::{Cause, Scratch};
 
-use crate::bucket::queue::{Filler, Filling};
+use crate::bucket::filler::{Filler, Filling};
 use crate::counts::outcome::{Counts, Tally};
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::ledger::Ledger;
 use crate::plan::{Answered, Plan};
 use crate::route::routing::{Reached, Routing};
 use crate::source::Split;
+use crate::testing::fault::fault;
 
 /// What one thread needs to put rows into buckets; reused from split to split.
 pub(crate) struct Bucketing<'p> {
@@ -49,7 +51,7 @@ impl<'p> Bucketing<'p> {
         split: &Split,
         routing: &mut Routing<'_>,
         filling: &Filling<'_, '_>,
-    ) -> Result<()> {
+    ) -> Result<(), Error> {
         let mut filler = filling.open();
         let routed = routing.route(split, |reached| self.row(split, &reached, &mut filler));
         filler.close();
@@ -68,6 +70,7 @@ impl<'p> Bucketing<'p> {
         let Reached { index, at, asked, keys, waiting, .. } = *reached;
         let row = &split.rows[index];
         let (bytes, stands) = (row.of(&split.bytes), RowAt::new(split.number, row.start, row.line));
+        let at = if fault("row::misrouted") { self.another(at) } else { at };
         let node = at.unwrap_or_else(|(node, _)| node);
         if let Some(ledger) = self.resumed {
             match ledger.is_in(node, reached, split, &mut self.scratch) {
@@ -110,6 +113,12 @@ impl<'p> Bucketing<'p> {
         if at.is_err_and(|(_, cause)| cause.is_likely_refused()) {
             filler.flush_soon((node, wire));
         }
+    }
+
+    /// Another leaf, for a test.
+    fn another(&self, at: Result<NodeId, (NodeId, Cause)>) -> Result<NodeId, (NodeId, Cause)> {
+        let mut others = self.plan.tree.leaves().filter(|leaf| Ok(*leaf) != at);
+        others.next().map_or(at, Ok)
     }
 
     /// Returns how many rows were in, so far.

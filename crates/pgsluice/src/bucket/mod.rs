@@ -1,4 +1,9 @@
 //! Gathers the rows of each node, and chooses which go next.
 
 pub(crate) mod bucketing;
+pub(crate) mod filler;
 pub(crate) mod queue;
+
+mod first;
+mod landing;
+mod worth;

@@ -7,6 +7,10 @@
 //! 3. A thread that fills waits while the memory is used up. It lends its shard meanwhile, so that every
 //!    row that waits can be sent. A row longer than all of the memory goes when nothing else is there.
 //! 4. A connection waits while no payload is worth a COPY.
+//! 5. The first transaction of a load takes the first [`FIRST_BYTES`] of the input, or all of it. Until it is
+//!    committed no connection gets anything else: see `sink`.
+//! 6. Rows of several leaves travel together while that is cheaper here: both ways are measured
+//!    ([`Landing`]).
 //!
 //! Locks are taken in this order: the scheduler, the shards by their numbers, the pool.
 
@@ -15,31 +19,19 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use pgsluice_core::bucket::{
-    Block, FEW_ROWS, Mark, Payload, Pool, RowAt, SEALED_BYTES, Scheduler, Shard, Wire, Worth,
+    Block, FEW_ROWS, Payload, Pool, SEALED_BYTES, Scheduler, Shard, Worth,
 };
-use pgsluice_core::catalog::NodeId;
 
+use super::first::{FIRST_BYTES, FIRST_PATIENCE, First, Routed};
+use super::landing::Landing;
+use super::worth::{BYTES_A_MICROSECOND, WORTH_A_COPY, WORTH_WAITING_FOR, worth_sorting};
 use crate::control::Control;
 use crate::job::Job;
 use crate::plan::Plan;
 use crate::testing::fault::fault;
 
-/// While input comes slowly a payload of this many bytes is sent.
-const WORTH_A_COPY: usize = 64 << 10;
-
-/// While input comes fast a payload of fewer bytes waits for more rows, until the cost of a COPY is
-/// known.
-const WORTH_WAITING_FOR: usize = 512 << 10;
-
-/// A payload that is sorted is no longer than this, however much memory there is.
-const MOST_SORTED_BYTES: usize = 64 << 20;
-
 /// How often the cost of a COPY is measured; the least counts.
 const PROBES: usize = 3;
-
-/// A payload is worth waiting for until its COPY costs an eighth of what its rows take, and one
-/// connection takes some 200 MB/s.
-const BYTES_A_MICROSECOND: usize = 8 * 200;
 
 /// The bounds of how many rows travel together although they could have a COPY of their own. The server
 /// routes about one in each microsecond that beginning a COPY costs. The bounds are for a probe that
@@ -50,51 +42,45 @@ const FEW_ROWS_AT_MOST: usize = 100 * FEW_ROWS;
 /// How long a waiting thread may overlook that the load was stopped.
 const STOP_POLL: Duration = Duration::from_millis(100);
 
-/// Rows that are written before the shard is lent to a thread that waits for it.
-const ROWS_AT_ONCE: usize = 128;
-
-/// Payloads that are sorted are as large as the memory allows. The more rows one has, the more of them
-/// go to the same page of the index.
-fn worth_sorting(memory: usize, share: usize) -> Worth {
-    let most = (memory / 16).clamp(SEALED_BYTES, MOST_SORTED_BYTES);
-    Worth { least: share.min(most), most }
-}
-
 /// The buckets, shared.
 pub(crate) struct Queue<'c> {
     plan: &'c Plan,
     control: &'c Control,
-    nodes: usize,
-    state: Mutex<State>,
-    shards: Vec<Mutex<Shard>>,
-    pool: Mutex<Pool>,
+    pub(super) nodes: usize,
+    pub(super) state: Mutex<State>,
+    pub(super) shards: Vec<Mutex<Shard>>,
+    pub(super) pool: Mutex<Pool>,
     room: Condvar,
-    work: Condvar,
+    pub(super) work: Condvar,
     /// Threads that wait for memory.
     waiting: AtomicUsize,
     /// Threads that wait for input.
-    starving: AtomicUsize,
+    pub(super) starving: AtomicUsize,
     /// Measurements of what a COPY costs that are still to be made.
     probes: AtomicUsize,
     /// The bytes that a leaf may wait with while all others do.
     share: usize,
+    /// Whether nobody knows when more input comes.
+    is_of_a_pipe: bool,
 }
 
-struct State {
-    scheduler: Scheduler,
+pub(super) struct State {
+    pub(super) scheduler: Scheduler,
     /// Threads that still fill.
-    fillers: usize,
+    pub(super) fillers: usize,
     worth: Worth,
     /// What a COPY without rows costs, as far as it is known.
     cost: Duration,
     /// Buckets with rows that the server will probably refuse: the sooner it says so the better.
-    urgent: Vec<usize>,
+    pub(super) urgent: Vec<usize>,
+    pub(super) first: First,
+    landing: Landing,
 }
 
 /// What the queue has for a connection.
 pub(crate) enum Next {
-    /// Something to send.
-    Payload(Payload),
+    /// What is to be sent in one transaction.
+    Payloads(Vec<Payload>),
     /// Nothing yet.
     Nothing,
     /// All is sent, or the load was stopped.
@@ -114,7 +100,8 @@ impl<'c> Queue<'c> {
         let (nodes, memory) = (plan.tree.nodes.len(), job.speed.memory);
         // Rows that go through the root would miss the shadow of their leaf.
         let few_rows = plan.exchange.as_ref().map(|_| 0).or(job.speed.few_rows);
-        let scheduler = Scheduler::new(nodes, few_rows.unwrap_or(FEW_ROWS));
+        let is_leaf = plan.tree.nodes.iter().map(|node| node.key.is_none()).collect();
+        let scheduler = Scheduler::new(is_leaf, few_rows.unwrap_or(FEW_ROWS));
         let scheduler = if claiming { scheduler.claiming() } else { scheduler };
         let shard = || Mutex::new(Shard::new(Scheduler::count(nodes)));
         // No leaf is waited for until the memory is full of the others.
@@ -122,8 +109,16 @@ impl<'c> Queue<'c> {
         let share = share.max(WORTH_A_COPY);
         let worth = match plan.sorts() {
             true => worth_sorting(memory, share),
-            false => Worth { least: share.min(WORTH_WAITING_FOR), most: SEALED_BYTES },
+            false => {
+                let least = share.min(WORTH_WAITING_FOR);
+                Worth { least, most: SEALED_BYTES, together: 1 }
+            }
         };
+        let first = match plan.has_first(job) && few_rows.is_none() {
+            true => First::Gathering(None, Routed::default()),
+            false => First::Done,
+        };
+        let landing = Landing::new(plan.joins_leaves() && few_rows.is_none());
         Self {
             plan,
             control,
@@ -134,6 +129,8 @@ impl<'c> Queue<'c> {
                 worth,
                 cost: Duration::MAX,
                 urgent: Vec::new(),
+                first,
+                landing,
             }),
             shards: (0..fillers).map(|_| shard()).collect(),
             pool: Mutex::new(Pool::new(memory, nodes * fillers)),
@@ -142,13 +139,14 @@ impl<'c> Queue<'c> {
             waiting: AtomicUsize::new(0),
             starving: AtomicUsize::new(0),
             share,
+            is_of_a_pipe: false,
             probes: AtomicUsize::new(if few_rows.is_none() { PROBES } else { 0 }),
         }
     }
 
-    /// Marks a thread as filling, until the mark is dropped, however it ends; `number` is its own.
-    pub(crate) fn filling(&self, number: usize) -> Filling<'_, 'c> {
-        Filling { queue: self, number }
+    /// Has the first transaction not wait for input that comes slowly.
+    pub(crate) fn of_a_pipe(self) -> Self {
+        Self { is_of_a_pipe: true, ..self }
     }
 
     /// The next payload to send. Waits for it, but not for long, so that the caller can look at its
@@ -160,9 +158,10 @@ impl<'c> Queue<'c> {
             match self.look(&mut state, true) {
                 Next::Nothing if !self.work.wait_until(&mut state, end).timed_out() => {}
                 Next::Nothing => return self.look(&mut state, false),
-                Next::Payload(payload) if fault("payload::lost") => {
+                Next::Payloads(payloads) if fault("payload::lost") => {
                     drop(state);
-                    self.recycle(payload);
+                    payloads.into_iter().for_each(|payload| self.recycle(payload));
+                    self.first_is_in();
                     return Next::Nothing;
                 }
                 found => return found,
@@ -173,15 +172,31 @@ impl<'c> Queue<'c> {
     /// Returns what there is now; `patient` says that the caller would rather wait for a larger
     /// payload.
     fn look(&self, state: &mut State, patient: bool) -> Next {
-        let State { scheduler, fillers, urgent, worth, .. } = state;
+        let State { scheduler, fillers, urgent, worth, first, landing, .. } = state;
         let mut shards: Vec<_> = self.shards.iter().map(Mutex::lock).collect();
         // A thread that found no room when the load was stopped has left its row out.
         if self.control.stop.is_stopped() {
             return Next::Done;
         }
+        match first {
+            First::Gathering(since, routed) => {
+                if !self.is_first_whole(*fillers, since, routed, &shards) {
+                    return Next::Nothing;
+                }
+                let most = (FIRST_BYTES, self.plan.catalogue.several.most);
+                let payloads = scheduler.take_first(most, landing.is_open(), &mut shards);
+                if !payloads.is_empty() {
+                    *first = First::Sent;
+                    return Next::Payloads(payloads);
+                }
+                *first = First::Done;
+            }
+            First::Sent => return Next::Nothing,
+            First::Done => {}
+        }
         while let Some(bucket) = urgent.pop() {
             if let Some(payload) = scheduler.take_bucket(bucket, &mut shards) {
-                return Next::Payload(payload);
+                return Next::Payloads(vec![payload]);
             }
         }
         let least = match () {
@@ -190,15 +205,47 @@ impl<'c> Queue<'c> {
             () if patient || self.starving.load(Relaxed) < *fillers => worth.least,
             () => WORTH_A_COPY.min(worth.least),
         };
-        match scheduler.take(Worth { least, ..*worth }, &mut shards) {
-            Some(payload) => Next::Payload(payload),
+        let worth = Worth { least, together: landing.together(), ..*worth };
+        match scheduler.take(worth, &mut shards) {
+            Some(payload) => Next::Payloads(vec![payload]),
             None if *fillers == 0 => Next::Done,
             None => Next::Nothing,
         }
     }
 
+    /// Whether the rows of the first transaction are there: all of the input, or enough of it, or as many
+    /// as there is memory for, or what a slow input gives.
+    fn is_first_whole(
+        &self,
+        fillers: usize,
+        since: &mut Option<Instant>,
+        routed: &Routed,
+        shards: &[MutexGuard<'_, Shard>],
+    ) -> bool {
+        if since.is_none() && shards.iter().any(|shard| shard.bytes() > 0) {
+            *since = Some(Instant::now());
+        }
+        let is_slow = || {
+            self.is_of_a_pipe
+                && self.starving.load(Relaxed) == fillers
+                && since.is_some_and(|since| since.elapsed() > FIRST_PATIENCE)
+        };
+        fillers == 0 || routed.bytes >= FIRST_BYTES || self.waiting.load(Relaxed) > 0 || is_slow()
+    }
+
+    /// Lets all connections send: the first transaction is committed.
+    pub(crate) fn first_is_in(&self) {
+        self.state.lock().first = First::Done;
+        self.work.notify_all();
+    }
+
+    /// Records how long a payload took that was sent alone, or with those of other leaves.
+    pub(crate) fn record_time(&self, payload: &Payload, time: Duration) {
+        self.state.lock().landing.record(payload.nodes().len(), payload.bytes(), time);
+    }
+
     /// A block for a row of `bytes` bytes, when there is room for it; None if the load was stopped.
-    fn block(&self, bytes: usize) -> Option<Block> {
+    pub(super) fn block(&self, bytes: usize) -> Option<Block> {
         if let Some(block) = self.pool.lock().take(bytes) {
             return Some(block);
         }
@@ -234,18 +281,18 @@ impl<'c> Queue<'c> {
         }
     }
 
-    /// Sorts the rows of a payload by their node's index, if the plan says so.
-    pub(crate) fn sort(&self, payload: &mut Payload) {
-        let [node] = payload.nodes() else { return };
-        let Some(columns) = self.plan.order(*node) else { return };
-        if payload.wire() == Wire::Text {
-            return;
+    /// Puts the rows of a payload into the order in which they are sent.
+    pub(crate) fn arrange(&self, payload: &mut Payload) {
+        let [mut needed, mut kept] = [0; 2];
+        if payload.nodes().iter().any(|node| self.plan.order(*node).is_some()) {
+            [needed, kept] = payload.sorting_memory();
         }
-        let [needed, kept] = payload.sorting_memory();
         self.pool.lock().grow(needed);
-        payload.sort(columns);
-        let held = if payload.is_sorted() { kept } else { 0 };
-        self.pool.lock().shrink(needed - held);
+        payload.arrange(|node| self.plan.order(node));
+        if !payload.is_sorted() {
+            kept = 0;
+        }
+        self.pool.lock().shrink(needed - kept);
     }
 
     /// Gives back the memory of a payload that was sent.
@@ -263,112 +310,11 @@ impl<'c> Queue<'c> {
     }
 }
 
-/// A thread that fills the buckets.
-pub(crate) struct Filling<'q, 'c> {
-    queue: &'q Queue<'c>,
-    number: usize,
-}
-
-impl<'q, 'c> Filling<'q, 'c> {
-    /// Begins to add rows.
-    pub(crate) fn open(&self) -> Filler<'q, 'c> {
-        let shard = self.queue.shards[self.number].lock();
-        Filler { queue: self.queue, shard, rows: 0, urgent: Vec::new() }
-    }
-
-    /// Marks a split as complete: all of its rows were added.
-    pub(crate) fn complete(&self, split: u32) {
-        self.queue.state.lock().scheduler.complete(split);
-    }
-
-    /// Counts the thread as waiting for input until the returned value is dropped.
-    pub(crate) fn starving(&self) -> Waiting<'q> {
-        Waiting::new(&self.queue.starving)
-    }
-}
-
-impl Drop for Filling<'_, '_> {
-    fn drop(&mut self) {
-        self.queue.state.lock().fillers -= 1;
-        self.queue.work.notify_all();
-    }
-}
-
-/// Adds rows to the shard of one thread.
-pub(crate) struct Filler<'q, 'c> {
-    queue: &'q Queue<'c>,
-    shard: MutexGuard<'q, Shard>,
-    rows: usize,
-    urgent: Vec<usize>,
-}
-
-impl Filler<'_, '_> {
-    /// Adds a row of `node` that `write` appends, some `bytes` bytes of it, or nothing if it fails.
-    /// Waits for memory.
-    #[inline]
-    pub(crate) fn push<E>(
-        &mut self,
-        (node, wire): (NodeId, Wire),
-        at: RowAt,
-        bytes: usize,
-        write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let Self { queue, shard, rows, .. } = self;
-        let bucket = Scheduler::of(queue.nodes, node, wire);
-        let room = match shard.room(bucket, bytes) {
-            Ok(room) => room,
-            Err(bytes) => {
-                // A connection that takes from the shard meanwhile must not claim this row.
-                let expected = shard.expect_also(at);
-                let block = MutexGuard::unlocked(shard, || queue.block(bytes));
-                // Without one the load has failed, and nothing more is sent.
-                let Some(block) = block else { return Ok(()) };
-                shard.expect(expected);
-                shard.add_block(bucket, block)
-            }
-        };
-        let pushed = room.push(at, write);
-        let grown = shard.grown();
-        if grown > 0 {
-            queue.pool.lock().grow(grown);
-        }
-        if pushed.is_err()
-            && let Some(block) = shard.take_empty(bucket)
-        {
-            queue.pool.lock().give_back(block);
-        }
-        *rows += 1;
-        if rows.is_multiple_of(ROWS_AT_ONCE) {
-            MutexGuard::bump(shard);
-        }
-        pushed
-    }
-
-    /// Records the place in the split from which earlier rows than those to be added may still come.
-    #[inline]
-    pub(crate) fn expect(&mut self, mark: Option<Mark>) {
-        self.shard.expect(mark);
-    }
-
-    /// Has the rows of a node sent soon, however few.
-    pub(crate) fn flush_soon(&mut self, (node, wire): (NodeId, Wire)) {
-        self.urgent.push(Scheduler::of(self.queue.nodes, node, wire));
-    }
-
-    /// Ends adding rows, for a while.
-    pub(crate) fn close(self) {
-        let Self { queue, shard, urgent, .. } = self;
-        drop(shard);
-        queue.state.lock().urgent.extend(urgent);
-        queue.work.notify_all();
-    }
-}
-
 /// Counts a thread that waits, until it is dropped.
 pub(crate) struct Waiting<'q>(&'q AtomicUsize);
 
 impl<'q> Waiting<'q> {
-    fn new(count: &'q AtomicUsize) -> Self {
+    pub(super) fn new(count: &'q AtomicUsize) -> Self {
         count.fetch_add(1, Relaxed);
         Self(count)
     }

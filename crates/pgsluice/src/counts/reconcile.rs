@@ -95,6 +95,19 @@ pub(crate) fn dropped(table: &Relation, sent: u64, stored: u64) -> Result<u64> {
     refuse(said.into_iter().collect()).map(|()| sent - stored)
 }
 
+/// The error for leaves that have got other rows than were meant for them: how many were meant, and how many
+/// the server has stored.
+pub(crate) fn misrouted(plan: &Plan, leaves: impl Iterator<Item = (NodeId, u64, u64)>) -> Error {
+    let said = leaves.map(|(node, meant, stored)| {
+        format!(
+            "{}: {} routed there, {stored} stored by the server",
+            name(plan, node),
+            count(meant)
+        )
+    });
+    differ(&said.collect::<Vec<_>>())
+}
+
 fn never_sent(table: &Relation, rows: u64) -> String {
     format!("Table {}: {} stored or rejected that were never sent", table.label(), count(rows))
 }
@@ -112,9 +125,10 @@ fn compare(plan: &Plan, (one, does): (&Rows, &str), (other, did): (&Rows, &str))
 
 /// The error for what differs, if anything does.
 fn refuse(differing: Vec<String>) -> Result<()> {
-    if differing.is_empty() {
-        return Ok(());
-    }
+    if differing.is_empty() { Ok(()) } else { Err(differ(&differing)) }
+}
+
+fn differ(differing: &[String]) -> Error {
     let mut error = Error::new(Kind::Internal, "the rows of the load do not add up")
         .with_sqlstate("XX000")
         .with_hint(
@@ -125,9 +139,9 @@ fn refuse(differing: Vec<String>) -> Result<()> {
         error = error.with_detail(format!("{difference}."));
     }
     match differing.len().saturating_sub(NAMED) {
-        0 => Err(error),
-        1 => Err(error.with_detail("The rows of another table do not add up either.")),
-        more => Err(error.with_detail(format!("The rows of {more} others do not add up either."))),
+        0 => error,
+        1 => error.with_detail("The rows of another table do not add up either."),
+        more => error.with_detail(format!("The rows of {more} others do not add up either.")),
     }
 }
 

@@ -46,10 +46,15 @@ impl Receipts {
         Self(Mutex::new(state))
     }
 
-    /// Returns what must be written for `claims`. From now on only this payload may delete the receipts
+    /// Returns what must be written for `claims`. From now on only their payloads may delete the receipts
     /// that it covers.
-    pub(super) fn entries(&self, splits: &Splits, tree: i32, claims: &[Claim]) -> Entries {
-        let claims = claims.iter().map(|claim| Receipt {
+    pub(super) fn entries<'c>(
+        &self,
+        splits: &Splits,
+        tree: i32,
+        claims: impl Iterator<Item = &'c Claim>,
+    ) -> Entries {
+        let claims = claims.map(|claim| Receipt {
             number: 0,
             tree,
             node: claim.node,

@@ -1,5 +1,7 @@
 //! What the transactions of a load's rows write to the ledger: receipts, blocks and rejects.
 
+use std::sync::Arc;
+
 use futures_util::future::try_join3;
 use pgsluice_core::bucket::{Claim, Payload};
 use pgsluice_core::catalog::NodeId;
@@ -52,11 +54,11 @@ impl Ledger {
         Ok(())
     }
 
-    /// Returns what must be written with a payload's rows.
-    pub(crate) fn writing(&self, splits: &Splits, payload: &Payload) -> Writing {
-        let claims = payload.claims();
-        let entries = self.receipts.entries(splits, self.tree, claims);
-        let last = claims.iter().map(last_split).max().unwrap_or(0);
+    /// Returns what must be written with the rows of payloads.
+    pub(crate) fn writing(&self, splits: &Splits, payloads: &[Arc<Payload>]) -> Writing {
+        let claims = || payloads.iter().flat_map(|payload| payload.claims());
+        let entries = self.receipts.entries(splits, self.tree, claims());
+        let last = claims().map(last_split).max().unwrap_or(0);
         Writing { entries, blocks: self.blocks.unwritten(last) }
     }
 

@@ -25,7 +25,7 @@ use crate::pg::runtime::runtime;
 use crate::plan::Plan;
 use crate::rejects::{self, Rejects};
 use crate::sink::flow::Flow;
-use crate::source::Input;
+use crate::source::{Input, starts};
 use crate::testing::failpoint::failpoint;
 
 /// Makes one attempt: opens, plans and begins, runs the flow, and finishes.
@@ -75,6 +75,9 @@ pub(super) fn attempt(
         let walked = walk::check(job, &plan, inputs, ledger, target, control);
         walked.map_err(|error| if is_refused(&error) { error } else { early(error) })?;
     }
+    let (columns, counts) = (&plan.catalogue.columns, job.safety.rejects.is_none());
+    starts::check_later(inputs, &plan.format, (job.input.header, columns), counts)
+        .map_err(early)?;
     let atomic =
         (job.safety.atomic && job.target.sink == Sink::Copy && plan.one_statement.is_none())
             .then(|| Atomic::new(plan.jobs(job)));

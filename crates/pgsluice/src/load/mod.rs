@@ -40,7 +40,8 @@ use tokio::runtime::Runtime;
 
 use crate::atomic::deadlock_watch::watch;
 use crate::bucket::bucketing::Bucketing;
-use crate::bucket::queue::{Filling, Queue};
+use crate::bucket::filler::Filling;
+use crate::bucket::queue::Queue;
 use crate::control::Control;
 use crate::counts::outcome::{Committed, Outcome, Tally};
 use crate::error::Error;
@@ -69,7 +70,8 @@ fn run(
     let Flow { plan, control, inputs, .. } = flow;
     let jobs = plan.jobs(job);
     let routers = plan.routers(job);
-    let queue = &Queue::new(plan, job, routers, control, flow.ledger.is_some());
+    let queue = Queue::new(plan, job, routers, control, flow.ledger.is_some());
+    let queue = &if inputs.are_rereadable() { queue } else { queue.of_a_pipe() };
 
     let reading = read(job, flow, routers, header_row);
     let (mut first, read) = (reading.next(control), &reading);
@@ -80,7 +82,7 @@ fn run(
     }
     let mut outcome = thread::scope(|scope| {
         let routers: Vec<_> = (0..routers)
-            .map(|number| (queue.filling(number), first.take()))
+            .map(|number| (Filling::new(queue, number), first.take()))
             .map(|(filling, first)| scope.spawn(move || route(flow, first, read, &filling, target)))
             .collect();
         let connections: Vec<_> =
@@ -152,7 +154,7 @@ fn route(
             flow.control.stop.fail(error);
             break;
         }
-        filling.complete(split.number);
+        filling.complete(split.number, split.length);
         flow.control.progress.rows_already.fetch_add(bucketing.rows_already() - already, Relaxed);
         reading.give_back(split);
     }

@@ -116,6 +116,9 @@ pub(crate) const IMMEDIATE: &str = "SET CONSTRAINTS ALL IMMEDIATE";
 /// Behind [`BEGIN`] and [`IMMEDIATE`], where rows are stored a few at a time: these can be taken back.
 pub(crate) const SALVAGE: &str = "SAVEPOINT pgsluice";
 
+/// Ends [`SALVAGE`], and keeps what is behind it.
+pub(crate) const NO_SAVEPOINT: &str = "RELEASE SAVEPOINT pgsluice";
+
 /// Begins a part of a transaction that can be rolled back.
 pub(crate) const PART: &str = "SAVEPOINT pgsluice_part";
 
@@ -190,6 +193,12 @@ SELECT CASE
     THEN 'retyped'
     ELSE 'same'
 END";
+
+/// The rows that the session has stored in each of the tables $1, as far as they are not reported yet: all of this
+/// transaction, even those that a savepoint has undone, and some of those before it.
+pub(crate) const STORED_BY_LEAF: &str = "
+SELECT pg_catalog.array_agg(pg_catalog.pg_stat_get_xact_tuples_inserted(oid) ORDER BY place)
+FROM pg_catalog.unnest($1::pg_catalog.oid[]) WITH ORDINALITY AS u (oid, place)";
 
 /// The answer of [`RECHECK`] if a leaf is not where it was.
 pub(crate) const MOVED: &str = "moved";

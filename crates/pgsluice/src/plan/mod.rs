@@ -8,6 +8,7 @@ pub mod eligible;
 
 mod connections;
 mod detours;
+mod landing;
 mod steady;
 
 use std::collections::BTreeMap;
@@ -157,12 +158,6 @@ impl Plan {
     pub(crate) fn copy_into(&self, relation: &Relation, wire: Wire) -> String {
         let format = (wire == Wire::Text).then_some(&self.format);
         sql::copy_in(relation, &self.catalogue.columns, format)
-    }
-
-    /// Returns the statements that begin the transaction in which the rows of `node` are sent.
-    pub(crate) fn begin(&self, node: NodeId, wire: Wire) -> String {
-        let lock = self.lock(node, wire);
-        lock.map_or_else(|| sql::BEGIN.to_owned(), |lock| format!("{}; {lock}", sql::BEGIN))
     }
 
     /// Returns the statement that locks the tables on which the rows of `node` rely, if any can be

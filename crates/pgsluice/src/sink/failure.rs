@@ -24,6 +24,8 @@ pub(super) enum Failure {
     Ledger(Error),
     /// When its receipts were written.
     Receipts(tokio_postgres::Error),
+    /// Committed, but not where the rows were meant to go.
+    Misrouted(Error),
 }
 
 impl Failure {
@@ -36,7 +38,11 @@ impl Failure {
     pub(super) fn answer(&self) -> Option<&tokio_postgres::Error> {
         match self {
             Self::Begin(error) | Self::Rows(error) | Self::Receipts(error) => Some(error),
-            Self::Unmade(_) | Self::Row(_) | Self::Changed(..) | Self::Ledger(_) => None,
+            Self::Unmade(_)
+            | Self::Row(_)
+            | Self::Changed(..)
+            | Self::Ledger(_)
+            | Self::Misrouted(_) => None,
         }
     }
 }

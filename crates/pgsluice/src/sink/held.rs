@@ -7,7 +7,7 @@ use pgsluice_core::bucket::Wire;
 use pgsluice_core::catalog::NodeId;
 use tokio_postgres::error::SqlState;
 
-use super::copy::{Connection, Sink};
+use super::copy::Connection;
 use super::failure::Failure;
 use crate::atomic::deadlock_watch::{WAITED, entangled};
 use crate::atomic::{Decision, Part};
@@ -63,13 +63,6 @@ impl Connection<'_> {
         let lock = self.flow.plan.lock(node, wire);
         let savepoint = self.flow.rejects.map(|_| sql::PART.to_owned());
         savepoint.into_iter().chain(lock).collect::<Vec<_>>().join("; ")
-    }
-
-    /// Ends a payload's part; returns the number of rows that are stored.
-    pub(super) async fn end_part(&self, mut sink: Sink) -> Result<u64, Failure> {
-        let stored = sink.as_mut().finish().await.map_err(Failure::Rows)?;
-        self.keep_part().await?;
-        Ok(stored)
     }
 
     /// Keeps the rows of this part if the transaction is committed.

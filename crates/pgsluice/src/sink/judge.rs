@@ -23,9 +23,12 @@ impl Connection<'_> {
         match outcome {
             Some(Ok(Some(committed))) => Ok(Some(committed)),
             Some(Ok(None)) | None => Ok(None),
-            Some(Err(Failure::Unmade(error) | Failure::Row(error) | Failure::Ledger(error))) => {
-                Err(error)
-            }
+            Some(Err(
+                Failure::Unmade(error)
+                | Failure::Row(error)
+                | Failure::Ledger(error)
+                | Failure::Misrouted(error),
+            )) => Err(error),
             Some(Err(Failure::Receipts(error))) => Err(match &self.writer {
                 Some(writer) => writer.ledger.failed(&error),
                 None => statement_error(&error),

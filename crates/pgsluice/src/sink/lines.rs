@@ -63,8 +63,8 @@ mod tests {
             });
             assert_eq!(written, Ok(()));
         }
-        let worth = Worth { least: 0, most: usize::MAX };
-        Scheduler::new(1, 0).take(worth, &mut [&mut shard]).expect("rows")
+        let worth = Worth { least: 0, most: usize::MAX, together: 1 };
+        Scheduler::new(vec![true], 0).take(worth, &mut [&mut shard]).expect("rows")
     }
 
     fn line(row: Option<RowAt>) -> Option<u32> {

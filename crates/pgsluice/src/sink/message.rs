@@ -26,8 +26,8 @@ impl Message {
     pub(super) fn all(payload: &Arc<Payload>) -> impl Iterator<Item = Self> {
         // The slice that is next, and what of it has gone.
         let (mut next, mut gone) = (0, 0);
-        let mut header = Some(payload.header());
-        let mut trailer = Some(payload.trailer());
+        let mut header = Some(payload.wire().header());
+        let mut trailer = Some(payload.wire().trailer());
         std::iter::from_fn(move || {
             let mut together = Vec::new();
             together.extend_from_slice(header.take().unwrap_or_default());
@@ -93,8 +93,8 @@ mod tests {
             });
             assert_eq!(pushed, Ok(()));
         }
-        let worth = Worth { least: 0, most: usize::MAX };
-        Arc::new(Scheduler::new(1, 0).take(worth, &mut [&mut shard]).expect("rows"))
+        let worth = Worth { least: 0, most: usize::MAX, together: 1 };
+        Arc::new(Scheduler::new(vec![true], 0).take(worth, &mut [&mut shard]).expect("rows"))
     }
 
     #[test]
@@ -104,7 +104,8 @@ mod tests {
                 let payload = payload(wire, rows);
                 let slices = (0..payload.slices()).map(|index| payload.slice(index));
                 let slices: Vec<&[u8]> = slices.collect();
-                let all = [payload.header(), &slices.concat(), payload.trailer()].concat();
+                let all =
+                    [payload.wire().header(), &slices.concat(), payload.wire().trailer()].concat();
                 let mut sent = Vec::new();
                 for mut message in Message::all(&payload) {
                     assert!((1..=MESSAGE_BYTES * 3 / 2).contains(&message.remaining()));

@@ -6,7 +6,10 @@
 //!     round trip 2    end of COPY, receipts, COMMIT -> the rows count as loaded
 //! ```
 //!
-//! 1. A payload is one transaction. It locks from the root down to the leaf, and checks that the leaf is
+//! 0. The first transaction of a load has several payloads: the first 8 MiB of the input. Until it is committed
+//!    nothing else is. So an input that ends in it is in whole or not at all, and so is a mistake in how it is
+//!    read.
+//! 1. Each payload after it is one transaction. It locks from the root down to the leaf, and checks that the leaf is
 //!    still the table that it was. If the rows are binary, it also checks that the columns still have
 //!    the types (`recheck`).
 //! 2. Rows count as loaded when COMMIT has answered, because constraints may be deferred to it.
@@ -16,7 +19,8 @@
 //!    began with (`pg::connect::backend`) and refuses any other.
 //! 5. How an attempt begins in the ledger is durable before its first row.
 //!
-//! A payload that the server refuses because of a row goes to `salvage`.
+//! Rows of several leaves go through the root, and are then counted by leaf (`proof`). A payload that the
+//! server refuses because of a row goes to `salvage`.
 
 pub(crate) mod flow;
 
@@ -31,7 +35,10 @@ mod key;
 mod lines;
 mod message;
 pub(crate) mod null;
+mod original;
+mod proof;
 mod recheck;
 pub(crate) mod refusal;
 mod salvage;
+mod transaction;
 mod writer;

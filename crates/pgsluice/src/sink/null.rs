@@ -8,11 +8,13 @@ use crate::sink::flow::Flow;
 pub(crate) fn drain(flow: &Flow<'_>, queue: &Queue<'_>, committed: &mut Committed) {
     loop {
         match queue.pop() {
-            Next::Payload(mut payload) => {
-                queue.sort(&mut payload);
-                flow.opening.row_sent();
-                committed.send(&payload);
-                queue.recycle(payload);
+            Next::Payloads(payloads) => {
+                for mut payload in payloads {
+                    queue.arrange(&mut payload);
+                    flow.opening.row_sent();
+                    committed.send(&payload);
+                    queue.recycle(payload);
+                }
             }
             Next::Nothing => {}
             Next::Done => return,

@@ -1,4 +1,4 @@
-//! Salvage: of a payload that the server refuses, stores the good rows and rejects the bad ones.
+//! Salvage: of a transaction that the server refuses, stores the good rows and rejects the bad ones.
 //!
 //! ```text
 //!     chunk -> SAVEPOINT, COPY -> stored:  next chunk
@@ -7,7 +7,8 @@
 //!                                          nothing is known     halve, until one row is left
 //! ```
 //!
-//! 1. All is one transaction, as the payload was. Rows are sent in chunks, each behind a savepoint. What
+//! 1. All is one transaction, as before. What went through the root goes leaf by leaf now, unless each has few
+//!    rows. Rows are sent in chunks, each behind a savepoint. What
 //!    keeps a chunk or takes it back goes with the beginning of the next COPY.
 //! 2. The server's CONTEXT says at which row it was (`context`). A row's own text may look like it, because
 //!    values are printed as they are. If a foreign key is violated, the server names only the key. Such
@@ -16,36 +17,37 @@
 //! 4. A row that was sent in binary is read from its input again, and must encode to the same bytes.
 
 use std::pin::pin;
+use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::SinkExt;
-use futures_util::future::try_join;
-use pgsluice_core::bucket::{Payload, RowAt, Wire};
-use pgsluice_core::parse::Fields;
-use pgsluice_core::position::Position;
+use futures_util::future::{try_join, try_join3};
+use pgsluice_core::bucket::{FEW_ROWS, Payload, RowAt, Wire};
+use pgsluice_core::catalog::NodeId;
 use tokio_postgres::{CopyInSink, Statement};
 
 use super::chunk_size::ChunkSize;
 use super::copy::{Connection, Loaded};
 use super::failure::Failure;
 use super::lines;
+use super::original::{lost_place, original, too_many};
+use super::proof::Settled;
 use super::refusal::{Blame, blame};
-use crate::error::kind::Kind;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::pg::ledger::is_held;
 use crate::pg::sql;
 use crate::rejects::{Reject, Rejects};
-use crate::sink::flow::Flow;
 use crate::testing::failpoint::failpoint;
 
 /// Bytes of one message to the server.
 const MESSAGE_BYTES: usize = 64 << 10;
 
-/// A payload row by row, and what has become of the rows.
+/// The rows that are sent to one table, and what has become of them.
 struct Salvage<'s, 'l> {
     connection: &'s Connection<'l>,
     rejects: &'s Rejects,
-    payload: &'s Payload,
+    node: NodeId,
+    wire: Wire,
     rows: Vec<(RowAt, &'s [u8])>,
     /// The rows that are stored or rejected.
     settled: Vec<bool>,
@@ -65,66 +67,162 @@ enum Suspects {
     Some(Vec<usize>),
 }
 
+/// Rows that are sent to one table.
+type Piece<'p> = (NodeId, Wire, Vec<(RowAt, &'p [u8])>);
+
+/// What each table gets: a leaf with many rows gets them by its own name, so that the server checks them.
+fn pieces(payload: &Payload) -> Vec<Piece<'_>> {
+    let wire = payload.wire();
+    if payload.rows() < FEW_ROWS * payload.nodes().len() {
+        return vec![(payload.node(), wire, payload.in_order().collect())];
+    }
+    payload.apart().map(|(node, rows)| (node, wire, rows)).collect()
+}
+
 impl Connection<'_> {
-    /// Stores what is good of a payload that the server has refused, or is expected to, if it was not
+    /// Stores what is good of a transaction that the server has refused, or is expected to, if it was not
     /// tried. None if the load was stopped.
     pub(super) async fn salvage(
         &self,
-        payload: &Payload,
+        payloads: &[Arc<Payload>],
         rejects: &Rejects,
         was_tried: bool,
     ) -> Result<Option<Loaded>, Failure> {
         let client = &self.link.client;
-        let (node, wire) = (payload.node(), payload.wire());
+        self.copying.set(None);
         // The transaction that has failed may not be over yet.
-        let begin = match (&self.held, self.flow.plan.lock(node, wire)) {
-            (None, _) => {
-                let here = self.begin_here(node, wire);
-                [sql::ROLLBACK, &here, sql::IMMEDIATE, sql::SALVAGE].join("; ")
-            }
-            (Some(_), lock) => {
-                let part = if was_tried { sql::BACK_TO_PART } else { sql::PART };
-                let lock = lock.unwrap_or_default();
-                format!("{part}; {lock}; {}", sql::SALVAGE)
-            }
+        let begin = match (&self.held, was_tried) {
+            (None, _) => [sql::ROLLBACK, &self.begin_all(), sql::IMMEDIATE].join("; "),
+            (Some(_), true) => sql::BACK_TO_PART.to_owned(),
+            (Some(_), false) => sql::PART.to_owned(),
         };
         let begin = format!("{begin}; {}", self.link.asks_session());
-        let asking = self.recheck.changed(client, node, wire, false);
-        let (answers, changed) = try_join(client.simple_query(&begin), asking).await?;
+        let answers = client.simple_query(&begin).await?;
         self.check_session(&answers, ()).await?;
-        if let Some(changed) = changed {
-            return Err(Failure::Changed(node, changed));
-        }
         if let (None, Some(writer)) = (&self.held, &self.writer)
             && !is_held(&answers)
         {
             return Err(Failure::Ledger(writer.ledger.lost_attempt(client).await));
         }
-        let copy = client.prepare(&self.flow.plan.copy_statement(node, wire)).await?;
-        let rows: Vec<_> = payload.in_order().collect();
-        let mut salvage = Salvage {
-            connection: self,
-            rejects,
-            payload,
-            settled: vec![false; rows.len()],
-            rows,
-            copy,
-            before: None,
-            chunk_size: self.chunk_sizes.begin(wire),
-            stored: 0,
-            rejected: Vec::new(),
-        };
-        let outcome = salvage.settle_all().await;
-        self.chunk_sizes.end(wire, salvage.chunk_size);
+        let mut rejected = Vec::new();
+        let outcome = self.salvage_all(payloads, rejects, &mut rejected).await;
         let outcome = match outcome {
-            Ok(true) => salvage.commit().await.map(Some),
-            Ok(false) => Ok(None),
+            Ok(Some(settled)) => self.keep(payloads, rejects, settled, &rejected).await.map(Some),
+            Ok(None) => Ok(None),
             Err(failure) => Err(failure),
         };
         if !matches!(outcome, Ok(Some(_))) {
-            rejects.dismiss(salvage.rejected.len() as u64);
+            rejects.dismiss(rejected.len() as u64);
         }
         outcome
+    }
+
+    /// Stores or rejects every row, in the transaction that has begun.
+    async fn salvage_all(
+        &self,
+        payloads: &[Arc<Payload>],
+        rejects: &Rejects,
+        rejected: &mut Vec<Reject>,
+    ) -> Result<Option<Vec<Settled>>, Failure> {
+        let client = &self.link.client;
+        let plan = self.flow.plan;
+        let mut settled = Vec::new();
+        let mut last: Option<&str> = None;
+        for (node, wire, rows) in payloads.iter().flat_map(|payload| pieces(payload)) {
+            // A lock that is taken behind the savepoint is lost with it.
+            let before = last.map(|last| [last, sql::NO_SAVEPOINT].join("; "));
+            let lock = [before, plan.lock(node, wire), Some(sql::SALVAGE.to_owned())];
+            let lock = lock.into_iter().flatten().collect::<Vec<_>>().join("; ");
+            let locking = async { client.batch_execute(&lock).await.map_err(Failure::Begin) };
+            let asking = async { Ok(self.recheck.changed(client, node, wire, false).await?) };
+            let statement = plan.copy_statement(node, wire);
+            let preparing = async { client.prepare(&statement).await.map_err(Failure::Begin) };
+            let (_, changed, copy) = try_join3(locking, asking, preparing).await?;
+            if let Some(changed) = changed {
+                return Err(Failure::Changed(node, changed));
+            }
+            let mut salvage = Salvage {
+                connection: self,
+                rejects,
+                node,
+                wire,
+                settled: vec![false; rows.len()],
+                rows,
+                copy,
+                before: None,
+                chunk_size: self.chunk_sizes.begin(wire),
+                stored: 0,
+                rejected: Vec::new(),
+            };
+            let outcome = salvage.settle_all().await;
+            self.chunk_sizes.end(wire, salvage.chunk_size);
+            let count = salvage.rejected.len() as u64;
+            rejected.append(&mut salvage.rejected);
+            if !outcome? {
+                return Ok(None);
+            }
+            last = salvage.before;
+            let (rows, stored) = (salvage.rows.len() as u64, salvage.stored);
+            settled.push(Settled { node, rows, stored, rejected: count });
+        }
+        if let Some(last) = last {
+            client.batch_execute(last).await?;
+        }
+        Ok(Some(settled))
+    }
+
+    /// Commits the rows that are stored, and keeps those that are rejected.
+    async fn keep(
+        &self,
+        payloads: &[Arc<Payload>],
+        rejects: &Rejects,
+        settled: Vec<Settled>,
+        rejected: &[Reject],
+    ) -> Result<Loaded, Failure> {
+        let batch = match rejected {
+            [] => None,
+            _ => Some(rejects.write(rejected).map_err(Failure::Row)?),
+        };
+        failpoint("rejects::written");
+        let stored = settled.iter().map(|settled| settled.stored).sum();
+        let outcome = self.commit_salvaged(payloads, stored, rejected).await;
+        if outcome.as_ref().is_err_and(Failure::is_answer) {
+            batch.into_iter().for_each(|batch| rejects.withdraw(batch));
+        }
+        outcome?;
+        failpoint("rejects::committed");
+        Ok(Loaded { settled, destination: None })
+    }
+
+    /// Commits, with receipts for all rows.
+    async fn commit_salvaged(
+        &self,
+        payloads: &[Arc<Payload>],
+        stored: u64,
+        rejected: &[Reject],
+    ) -> Result<(), Failure> {
+        if self.held.is_some() {
+            return self.keep_part().await;
+        }
+        let client = &self.link.client;
+        let writing = self
+            .writer
+            .as_ref()
+            .map(|writer| (writer, writer.ledger.writing(&self.flow.splits, payloads)));
+        let receipts = async {
+            let Some((writer, writing)) = &writing else { return Ok(()) };
+            let rejected = rejected.iter().map(|reject| reject.origin).collect::<Vec<_>>();
+            let rejecting = writer.reject(client, &rejected);
+            let writing = writer.write(client, writing);
+            try_join(rejecting, writing).await.map(|_| ()).map_err(Failure::Receipts)
+        };
+        let in_doubt = self.in_doubt(stored);
+        let committed = async { client.batch_execute(sql::COMMIT).await.map_err(Failure::Rows) };
+        let outcome = try_join(receipts, committed).await;
+        in_doubt.settle(&outcome);
+        outcome?;
+        writing.iter().for_each(|(writer, writing)| writer.ledger.committed(writing));
+        Ok(())
     }
 }
 
@@ -182,7 +280,7 @@ impl Salvage<'_, '_> {
                 self.stored += stored;
                 Ok(None)
             }
-            Err(error) => match blame(self.connection.flow, &error, self.payload.node()) {
+            Err(error) => match blame(self.connection.flow, &error, self.node) {
                 Some(blame) => Ok(Some((self.suspects(&open, &blame), blame))),
                 None => Err(Failure::Rows(error)),
             },
@@ -213,7 +311,7 @@ impl Salvage<'_, '_> {
     fn at_line(&self, open: &[usize], line: u64) -> Option<usize> {
         let sent = open.iter().map(|&at| self.rows[at]);
         let format = &self.connection.flow.plan.format;
-        let mut lines = lines::of_rows(sent, self.payload.wire(), format, true);
+        let mut lines = lines::of_rows(sent, self.wire, format, true);
         let row = lines::at_line(&mut lines, line)?;
         open.iter().copied().find(|&at| self.rows[at].0 == row)
     }
@@ -221,7 +319,7 @@ impl Salvage<'_, '_> {
     /// The first row with the key that the server names.
     fn with_key(&self, open: &[usize], blame: &Blame) -> Option<usize> {
         let key = blame.key.as_ref()?;
-        let mut finder = key.finder(self.connection.flow.plan, self.payload.wire())?;
+        let mut finder = key.finder(self.connection.flow.plan, self.wire)?;
         open.iter().copied().find(|&at| finder.has_key(self.rows[at].1))
     }
 
@@ -234,14 +332,14 @@ impl Salvage<'_, '_> {
             None => beginning.await?,
         };
         let mut sink = pin!(sink);
-        let mut message = BytesMut::from(self.payload.header());
+        let mut message = BytesMut::from(self.wire.header());
         for &row in rows {
             message.extend_from_slice(self.rows[row].1);
             if message.len() >= MESSAGE_BYTES {
                 sink.feed(message.split().freeze()).await?;
             }
         }
-        message.extend_from_slice(self.payload.trailer());
+        message.extend_from_slice(self.wire.trailer());
         sink.feed(message.freeze()).await?;
         sink.finish().await
     }
@@ -279,7 +377,7 @@ impl Salvage<'_, '_> {
         self.settled[row] = true;
         self.chunk_size.bad_at(row);
         let row = match bytes.split_last() {
-            Some((_, row)) if self.payload.wire() == Wire::Text => Ok(row.to_vec()),
+            Some((_, row)) if self.wire == Wire::Text => Ok(row.to_vec()),
             _ => original(flow, at, bytes),
         };
         let reject = row.and_then(|row| {
@@ -292,82 +390,5 @@ impl Salvage<'_, '_> {
         }
         self.rejected.push(reject.map_err(Failure::Row)?);
         Ok(())
-    }
-
-    /// Commits the rows that are stored, and keeps those that are rejected.
-    async fn commit(&self) -> Result<Loaded, Failure> {
-        let rejected = self.rejected.len() as u64;
-        let batch = match rejected {
-            0 => None,
-            _ => Some(self.rejects.write(&self.rejected).map_err(Failure::Row)?),
-        };
-        failpoint("rejects::written");
-        let outcome = self.commit_rows().await;
-        if outcome.as_ref().is_err_and(Failure::is_answer) {
-            batch.into_iter().for_each(|batch| self.rejects.withdraw(batch));
-        }
-        outcome?;
-        failpoint("rejects::committed");
-        Ok(Loaded { stored: self.stored, rejected, destination: None })
-    }
-
-    /// Commits, with receipts for all rows.
-    async fn commit_rows(&self) -> Result<(), Failure> {
-        let Connection { flow, link, writer, held, .. } = self.connection;
-        let client = &link.client;
-        if let Some(before) = self.before {
-            client.batch_execute(before).await?;
-        }
-        if held.is_some() {
-            return self.connection.keep_part().await;
-        }
-        let writing = writer
-            .as_ref()
-            .map(|writer| (writer, writer.ledger.writing(&flow.splits, self.payload)));
-        let receipts = async {
-            let Some((writer, writing)) = &writing else { return Ok(()) };
-            let rejected = self.rejected.iter().map(|reject| reject.origin).collect::<Vec<_>>();
-            let rejecting = writer.reject(client, &rejected);
-            let writing = writer.write(client, writing);
-            try_join(rejecting, writing).await.map(|_| ()).map_err(Failure::Receipts)
-        };
-        let in_doubt = self.connection.in_doubt(self.stored);
-        let committed = async { client.batch_execute(sql::COMMIT).await.map_err(Failure::Rows) };
-        let outcome = try_join(receipts, committed).await;
-        in_doubt.settle(&outcome);
-        outcome?;
-        writing.iter().for_each(|(writer, writing)| writer.ledger.committed(writing));
-        Ok(())
-    }
-}
-
-/// Reads a row that was sent as `bytes`, in binary, from its input again: encoding it must give the
-/// same bytes.
-fn original(flow: &Flow<'_>, at: RowAt, bytes: &[u8]) -> Result<Vec<u8>> {
-    let Position { origin, .. } = flow.splits.position_of(at).ok_or_else(lost_place)?;
-    let input = flow.inputs.get(origin.input as usize).ok_or_else(lost_place)?;
-    let original = input.row_at(origin.at, &flow.plan.format)?;
-    let (mut fields, mut encoded) = (Fields::default(), Vec::new());
-    flow.plan.parser.parse(&original, &mut fields);
-    let encoder = flow.plan.encoder.as_ref();
-    let is_same = encoder.is_some_and(|encoder| {
-        encoder.encode(&original, &fields, &mut encoded).is_ok() && encoded == bytes
-    });
-    if is_same { Ok(original) } else { Err(input.has_changed()) }
-}
-
-fn lost_place() -> Error {
-    Error::new(Kind::Server, "internal error: a row has lost its place").with_sqlstate("XX000")
-}
-
-fn too_many(flow: &Flow<'_>, at: RowAt, blame: Blame, rejects: &Rejects) -> Error {
-    let rows = match rejects.limit().as_str() {
-        "1" => "1 row".to_owned(),
-        limit => format!("{limit} rows"),
-    };
-    let report = blame.report.with_detail(format!("No more than {rows} may be rejected."));
-    match flow.place_of(at) {
-        Some(place) => report.at(place),
-        None => report,
     }
 }

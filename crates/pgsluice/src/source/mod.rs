@@ -2,6 +2,7 @@
 
 pub(crate) mod reading;
 pub(crate) mod splits;
+pub(crate) mod starts;
 
 mod ahead;
 mod fingerprint;

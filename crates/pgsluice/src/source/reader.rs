@@ -9,6 +9,7 @@ use pgsluice_core::position::{Origin, Position};
 use pgsluice_core::split::{Malformed, OpenQuote, Row, Splitter};
 
 use super::ahead::Ahead;
+use super::starts::check_magic;
 use super::{Header, Input, Inputs};
 use crate::error::kind::Kind;
 use crate::error::{Error, Location, Result};
@@ -21,7 +22,7 @@ const SPLIT_BYTES: usize = 1 << 20;
 const LONGEST_ROW: usize = 0x3fff_ffff - 1;
 
 /// What some programs write in front of UTF-8.
-const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+pub(super) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// PostgreSQL 18's words for a string buffer that is too long.
 const TOO_LONG: &str = "row exceeds maximum allowed length (1073741823 bytes)";
@@ -108,6 +109,9 @@ impl Reader {
             let (mut bytes, mut rows) =
                 used.take().map_or_else(Default::default, Split::into_buffers);
             let last = open.fill(&mut bytes, input)?;
+            if open.start.origin.at == 0 {
+                check_magic(&bytes, input)?;
+            }
             if open.start.origin.at == 0 && bytes.starts_with(BYTE_ORDER_MARK) {
                 bytes.drain(..BYTE_ORDER_MARK.len());
                 open.start.origin.at += BYTE_ORDER_MARK.len() as u64;
@@ -268,7 +272,12 @@ impl Open {
 }
 
 /// `HEADER MATCH`, in the words of `NextCopyFromRawFields` in `copyfromparse.c` (PostgreSQL 18).
-fn check_header(format: &Format, header: &[u8], columns: &[String], input: &Input) -> Result<()> {
+pub(super) fn check_header(
+    format: &Format,
+    header: &[u8],
+    columns: &[String],
+    input: &Input,
+) -> Result<()> {
     let place = || Location { source: input.name.clone(), line: 1, offset: 0 };
     let refuse =
         |message: String| Err(Error::new(Kind::Data, message).with_sqlstate("22P04").at(place()));

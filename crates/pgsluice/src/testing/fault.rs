@@ -4,7 +4,7 @@
 //! `PGSLUICE_FAULT=payload::lost:3` has the third payload go astray, and nothing else.
 
 /// All flaws.
-pub const NAMES: [&str; 4] = [
+pub const NAMES: [&str; 5] = [
     // Rows of a split are not routed.
     "split::lost",
     // A payload is not sent.
@@ -13,6 +13,8 @@ pub const NAMES: [&str; 4] = [
     "payload::misplaced",
     // One of its rows is not counted as stored.
     "payload::short",
+    // A row is led to another leaf than its own.
+    "row::misrouted",
 ];
 
 /// Whether the fault `name` is wanted here.

@@ -10,6 +10,7 @@
 
 mod cautions;
 mod codecs;
+mod columns;
 mod definitions;
 mod expressions;
 mod indexes;
@@ -18,6 +19,7 @@ mod native;
 mod probe;
 mod questions;
 mod reads;
+mod server;
 mod session;
 mod spellings;
 mod types;
@@ -34,6 +36,7 @@ use tokio_postgres::types::Oid;
 use tokio_postgres::{Client, IsolationLevel, Row, Transaction};
 
 pub(crate) use self::questions::Questions;
+use self::server::Several;
 pub(crate) use self::values::fill_bounds;
 use super::bounds::{self, Literals};
 use super::sql;
@@ -59,6 +62,8 @@ pub struct Catalogue {
     pub omits_columns: bool,
     /// `server_version_num`, such as 180006.
     pub version: u32,
+    /// What the server can do for rows of several leaves in one transaction.
+    pub(crate) several: Several,
 }
 
 /// What the server does, and allows, when rows are sent to a node by name.
@@ -76,6 +81,8 @@ pub struct Facts {
     pub estimated_rows: f32,
     /// Enabled INSERT triggers for each statement exist.
     pub statement_triggers: bool,
+    /// The same for each row, by a user: they may drop rows, or add others.
+    pub row_triggers: bool,
     /// Row security applies to this session.
     pub row_security: bool,
     /// This session may insert into the table, by its name.
@@ -118,17 +125,14 @@ SELECT tree.oid, parent, n.nspname, relname, relkind::pg_catalog.text AS relkind
            AND pg_catalog.has_schema_privilege(n.oid, 'USAGE') AS may_insert,
        EXISTS (SELECT FROM pg_catalog.pg_trigger g
                WHERE g.tgrelid = tree.oid AND NOT g.tgisinternal AND g.tgenabled <> 'D'
-                 AND g.tgtype & 1 = 0 AND g.tgtype & 4 <> 0) AS statement_triggers
+                 AND g.tgtype & 1 = 0 AND g.tgtype & 4 <> 0) AS statement_triggers,
+       EXISTS (SELECT FROM pg_catalog.pg_trigger g
+               WHERE g.tgrelid = tree.oid AND NOT g.tgisinternal AND g.tgenabled <> 'D'
+                 AND g.tgtype & 5 = 5) AS row_triggers
 FROM tree
 JOIN pg_catalog.pg_namespace n ON n.oid = tree.schema
 LEFT JOIN pg_catalog.pg_partitioned_table p ON p.partrelid = tree.oid
 ORDER BY level, parent, n.nspname, relname";
-
-const COLUMNS: &str = "
-SELECT attname, attgenerated::pg_catalog.text <> '' AS generated
-FROM pg_catalog.pg_attribute
-WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped
-ORDER BY attnum";
 
 const OTHER_DEFAULTS: &str = "
 WITH defaults AS (
@@ -199,7 +203,7 @@ impl Catalogue {
         let Some(first) = rows.first() else { return Ok(None) };
         check_kind(first)?;
         let oids: Vec<Oid> = rows.iter().map(|row| row.get("oid")).collect();
-        let (columns, omits_columns) = input_columns(transaction, root, columns).await?;
+        let (columns, omits_columns) = columns::of_input(transaction, root, columns).await?;
         let keys = keys::read(transaction, session, &partitioned(&rows), &columns).await?;
         let literals: Vec<Option<Literals>> = rows
             .iter()
@@ -214,11 +218,7 @@ impl Catalogue {
         let codecs = codecs::read(transaction, session, root, &columns).await?;
         let (types, codecs): (Vec<Oid>, Vec<_>) = codecs.into_iter().unzip();
         let mut facts: Vec<Facts> = rows.iter().map(Facts::from_row).collect();
-        let version = transaction
-            .query_one("SELECT pg_catalog.current_setting('server_version_num')::int4", &[])
-            .await?
-            .get::<_, i32>(0)
-            .unsigned_abs();
+        let (version, several) = server::read(transaction, root).await?;
         if omits_columns {
             // Before PostgreSQL 17 each identity column has a sequence of its own.
             let own_identity = version < 170_000;
@@ -239,7 +239,17 @@ impl Catalogue {
             let mut orders = indexes::read(transaction, &indexed, &columns, &codecs).await?;
             facts.iter_mut().for_each(|facts| facts.order = orders.remove(&facts.oid));
         }
-        Ok(Some(Self { tree, facts, questions, columns, codecs, types, omits_columns, version }))
+        Ok(Some(Self {
+            tree,
+            facts,
+            questions,
+            columns,
+            codecs,
+            types,
+            omits_columns,
+            version,
+            several,
+        }))
     }
 }
 
@@ -257,6 +267,7 @@ impl Facts {
             bound: row.get("bound"),
             estimated_rows: row.get("reltuples"),
             statement_triggers: row.get("statement_triggers"),
+            row_triggers: row.get("row_triggers"),
             row_security: row.get("row_security"),
             may_insert: row.get("may_insert"),
             computes_input: false,
@@ -316,45 +327,6 @@ fn check_kind(row: &Row) -> Result<()> {
     Err(Error::new(Kind::Server, format!("cannot copy to {what} \"{name}\""))
         .with_sqlstate("42809")
         .with_hint("Name a table, or a view that has an INSTEAD OF INSERT trigger."))
-}
-
-/// The input's columns in order, and whether it leaves out any that could be written.
-async fn input_columns(
-    transaction: &Transaction<'_>,
-    root: Oid,
-    asked: Option<&[String]>,
-) -> Result<(Vec<String>, bool)> {
-    let rows = transaction.query(COLUMNS, &[&root]).await?;
-    let writable: Vec<String> =
-        rows.iter().filter(|row| !row.get::<_, bool>(1)).map(|row| row.get(0)).collect();
-    let Some(asked) = asked else { return Ok((writable, false)) };
-    let exists = |name: &String| rows.iter().any(|row| row.get::<_, &str>(0) == name);
-    if let Some(unknown) = asked.iter().find(|name| !exists(name)) {
-        let known: Vec<&str> = rows.iter().map(|row| row.get(0)).collect();
-        return Err(Error::new(Kind::Server, format!("column \"{unknown}\" does not exist"))
-            .with_sqlstate("42703")
-            .with_hint(format!("The columns are: {}.", known.join(", "))));
-    }
-    check_columns(asked, &writable)?;
-    let omits = writable.iter().any(|name| !asked.contains(name));
-    Ok((asked.to_vec(), omits))
-}
-
-/// Refuses, as COPY would, a column that is named twice or is generated.
-fn check_columns(asked: &[String], writable: &[String]) -> Result<()> {
-    for (index, name) in asked.iter().enumerate() {
-        if asked[..index].contains(name) {
-            let message = format!("column \"{name}\" specified more than once");
-            return Err(Error::new(Kind::Server, message).with_sqlstate("42701"));
-        }
-        if !writable.contains(name) {
-            let message = format!("column \"{name}\" is a generated column");
-            return Err(Error::new(Kind::Server, message)
-                .with_sqlstate("42P10")
-                .with_detail("Generated columns cannot be used in COPY."));
-        }
-    }
-    Ok(())
 }
 
 /// The tree without the values of its bounds.

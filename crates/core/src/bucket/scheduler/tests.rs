@@ -1,6 +1,7 @@
 //! Which payload is taken when, and what it holds.
 
 use super::*;
+use crate::bucket::{FEW_ROWS, RowAt};
 use crate::catalog::ROOT;
 
 /// A scheduler, and the shard of one thread.
@@ -11,12 +12,12 @@ struct House {
     split: u32,
 }
 
-const ANY: Worth = Worth { least: 0, most: SEALED_BYTES };
+const ANY: Worth = Worth { least: 0, most: SEALED_BYTES, together: 1 };
 
 impl House {
     fn new(nodes: usize, few_rows: usize) -> Self {
         let shard = Shard::new(Scheduler::count(nodes));
-        Self { buckets: Scheduler::new(nodes, few_rows), shard, nodes, split: 0 }
+        Self { buckets: Scheduler::new(vec![true; nodes], few_rows), shard, nodes, split: 0 }
     }
 
     fn push(&mut self, rows: &[(NodeId, &[u8])]) {
@@ -87,7 +88,7 @@ fn a_row_that_cannot_be_written_leaves_nothing_behind() {
     });
     assert_eq!((written, shard.bytes(), shard.grown()), (Err("not a number"), 0, 0));
     assert!(shard.room(1, 9).is_ok());
-    let mut buckets = Scheduler::new(1, 0);
+    let mut buckets = Scheduler::new(vec![true], 0);
     assert!(buckets.take(ANY, &mut [&mut shard]).is_none());
 }
 
@@ -162,7 +163,7 @@ fn a_payload_takes_no_more_than_it_may() {
 #[test]
 fn each_row_that_is_left_behind_ends_one_range() {
     let mut shard = Shard::new(Scheduler::count(1));
-    let mut buckets = Scheduler::new(1, 0).claiming();
+    let mut buckets = Scheduler::new(vec![true], 0).claiming();
     for row in 0..1000 {
         let wire = if row % 100 == 50 { Wire::Text } else { Wire::Binary };
         let bucket = Scheduler::of(1, 0, wire);

@@ -1,0 +1,337 @@
+//! The scheduler: which payload is sent when.
+
+use std::ops::DerefMut;
+
+use super::block::Block;
+use super::claim::{Claim, Mark, Reckoning, left_behind};
+use super::payload::Payload;
+use super::shard::Shard;
+use super::{FEW_BYTES, GATHERED_BYTES, GATHERED_NODES, SEALED_BYTES, Wire};
+use crate::catalog::NodeId;
+
+/// Which payload is sent when, and who is sending to which node.
+#[derive(Debug)]
+pub struct Scheduler {
+    nodes: usize,
+    /// Whether each node is a leaf: rows that end elsewhere do not travel with those of leaves, because
+    /// nobody knows in which leaf the server stores them.
+    is_leaf: Vec<bool>,
+    /// Buckets that are to be taken next, the fullest last. Ranked once for many payloads, so some may
+    /// be empty by now, or too small.
+    ranked: Vec<usize>,
+    /// How many connections are writing to each node.
+    writers: Vec<u32>,
+    /// Fewer rows than this travel with others.
+    few_rows: usize,
+    /// If payloads are to claim their rows.
+    reckoning: Option<Reckoning>,
+}
+
+/// How large a payload must be, and may become, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Worth {
+    /// With fewer bytes it waits for more rows.
+    pub least: usize,
+    /// With this many it takes no more.
+    pub most: usize,
+    /// Rows of so many leaves may travel in it.
+    pub together: usize,
+}
+
+impl Scheduler {
+    /// Makes a scheduler for nodes of which each is a leaf or not. Remainders of fewer than `few_rows` rows
+    /// travel together; with 0 each node has its own payloads.
+    pub fn new(is_leaf: Vec<bool>, few_rows: usize) -> Self {
+        let nodes = is_leaf.len();
+        let writers = vec![0; nodes];
+        Self { nodes, is_leaf, ranked: Vec::new(), writers, few_rows, reckoning: None }
+    }
+
+    /// Has each payload claim its rows: see [`Payload::claims`]. Then [`Self::complete`] must be told of
+    /// each split, and [`Shard::expect`] of rows that come later than others of theirs.
+    #[must_use]
+    pub fn claiming(self) -> Self {
+        Self { reckoning: Some(Reckoning::default()), ..self }
+    }
+
+    /// Marks a split as complete: all of its rows are on a shard, or were taken from there.
+    pub fn complete(&mut self, split: u32) {
+        self.reckoning.iter_mut().for_each(|reckoning| reckoning.complete(split));
+    }
+
+    /// From now on remainders of fewer than `few_rows` rows travel together.
+    pub fn gather_below(&mut self, few_rows: usize) {
+        self.few_rows = few_rows;
+    }
+
+    /// Returns the number of buckets for `nodes` nodes.
+    pub fn count(nodes: usize) -> usize {
+        2 * nodes
+    }
+
+    /// The bucket for the rows of a node of `nodes` in one format.
+    #[inline]
+    pub fn of(nodes: usize, node: NodeId, wire: Wire) -> usize {
+        match wire {
+            Wire::Text => node,
+            Wire::Binary => nodes + node,
+        }
+    }
+
+    /// The fullest payload, if it is worth it. One node is given to two writers at once only if it is
+    /// the only work left.
+    pub fn take(
+        &mut self,
+        worth: Worth,
+        shards: &mut [impl DerefMut<Target = Shard>],
+    ) -> Option<Payload> {
+        match self.fullest(worth.least / worth.together.max(1), true, shards) {
+            Some(bucket)
+                if self.is_small(bucket, shards)
+                    && weight(bucket, shards).is_worth(worth.least) =>
+            {
+                Some(self.gather(bucket, shards))
+            }
+            Some(bucket) => self.close_together(bucket, worth, shards),
+            None => {
+                let bucket = self.fullest(worth.least, false, shards)?;
+                Some(self.close(bucket, worth.most, shards))
+            }
+        }
+    }
+
+    /// Takes about the first `most` bytes of all rows of up to `nodes` nodes, the fullest first. Those of
+    /// leaves travel together if `together`, or if they are few.
+    pub fn take_first(
+        &mut self,
+        (most, nodes): (usize, usize),
+        together: bool,
+        shards: &mut [impl DerefMut<Target = Shard>],
+    ) -> Vec<Payload> {
+        self.ranked.clear();
+        self.rank(0, shards);
+        let buckets: Vec<usize> = self.ranked.drain(..).rev().take(nodes).collect();
+        let all: usize = buckets.iter().map(|bucket| weight(*bucket, shards).bytes).sum();
+        let share = |bytes: usize| match all > most {
+            true => (bytes as u128 * most as u128 / all as u128) as usize,
+            false => usize::MAX,
+        };
+        let (mut joined, mut alone): (Vec<Payload>, Vec<Payload>) = (Vec::new(), Vec::new());
+        for bucket in buckets {
+            let most = share(weight(bucket, shards).bytes).max(1);
+            let is_joined = together || self.is_small(bucket, shards);
+            let closed = self.close(bucket, most, shards);
+            let kind = |it: &Payload| (self.is_leaf[it.nodes()[0]], it.wire());
+            match joined.iter_mut().find(|it| kind(it) == kind(&closed)) {
+                Some(others) if is_joined => others.join(closed),
+                None if is_joined => joined.push(closed),
+                _ => alone.push(closed),
+            }
+        }
+        joined.extend(alone);
+        joined
+    }
+
+    /// Takes the rows of `bucket`, however few, if no connection writes to its node.
+    pub fn take_bucket(
+        &mut self,
+        bucket: usize,
+        shards: &mut [impl DerefMut<Target = Shard>],
+    ) -> Option<Payload> {
+        let has_rows = weight(bucket, shards).rows > 0;
+        (has_rows && self.is_idle(bucket)).then(|| self.close(bucket, SEALED_BYTES, shards))
+    }
+
+    /// Marks a payload as committed.
+    pub fn release(&mut self, payload: &Payload) {
+        payload.nodes().iter().for_each(|&node| self.writers[node] -= 1);
+        if let Some(reckoning) = &mut self.reckoning {
+            payload.claims().iter().for_each(|claim| reckoning.land(claim));
+        }
+    }
+
+    fn node(&self, bucket: usize) -> NodeId {
+        bucket % self.nodes
+    }
+
+    fn wire(&self, bucket: usize) -> Wire {
+        if bucket < self.nodes { Wire::Text } else { Wire::Binary }
+    }
+
+    fn is_idle(&self, bucket: usize) -> bool {
+        self.writers[self.node(bucket)] == 0
+    }
+
+    /// A bucket of at least `least` bytes; of several one of the fullest. If `idle`, its node has no
+    /// writer.
+    fn fullest(
+        &mut self,
+        least: usize,
+        idle: bool,
+        shards: &mut [impl DerefMut<Target = Shard>],
+    ) -> Option<usize> {
+        self.next_ranked(least, idle, shards).or_else(|| {
+            // Of many buckets it takes long to look at each, for nothing where all have few rows.
+            let bound: usize = shards.iter().map(|shard| shard.fullest()).sum();
+            if bound < least {
+                return None;
+            }
+            self.rank(least, shards);
+            self.next_ranked(least, idle, shards)
+        })
+    }
+
+    fn next_ranked(
+        &mut self,
+        least: usize,
+        idle: bool,
+        shards: &[impl DerefMut<Target = Shard>],
+    ) -> Option<usize> {
+        while let Some(bucket) = self.ranked.pop() {
+            if weight(bucket, shards).is_worth(least) && (!idle || self.is_idle(bucket)) {
+                return Some(bucket);
+            }
+        }
+        None
+    }
+
+    fn rank(&mut self, least: usize, shards: &mut [impl DerefMut<Target = Shard>]) {
+        shards.iter_mut().for_each(|shard| shard.bound());
+        let weights = (0..Self::count(self.nodes)).map(|bucket| (bucket, weight(bucket, shards)));
+        let mut full: Vec<(usize, Weight)> =
+            weights.filter(|(_, weight)| weight.is_worth(least)).collect();
+        full.sort_unstable_by_key(|(_, weight)| weight.bytes);
+        self.ranked.extend(full.into_iter().map(|(bucket, _)| bucket));
+    }
+
+    /// Whether what is in `bucket` is not worth a COPY of its own.
+    fn is_small(&self, bucket: usize, shards: &[impl DerefMut<Target = Shard>]) -> bool {
+        let Weight { bytes, rows } = weight(bucket, shards);
+        rows < self.few_rows && bytes < FEW_BYTES
+    }
+
+    /// Takes the rows of `bucket`, and of other small buckets of idle nodes of its kind.
+    fn gather(&mut self, bucket: usize, shards: &mut [impl DerefMut<Target = Shard>]) -> Payload {
+        let wire = self.wire(bucket);
+        let is_leaf = self.is_leaf[self.node(bucket)];
+        let first = self.close(bucket, usize::MAX, shards);
+        let mut bytes = first.bytes();
+        let mut others = Vec::new();
+        for node in 0..self.nodes {
+            let other = Self::of(self.nodes, node, wire);
+            let weight = weight(other, shards);
+            let is_one = weight.rows > 0
+                && self.is_leaf[node] == is_leaf
+                && self.is_small(other, shards)
+                && self.is_idle(other);
+            if !is_one {
+                continue;
+            }
+            bytes += weight.bytes;
+            if bytes > GATHERED_BYTES || others.len() + 1 == GATHERED_NODES {
+                break;
+            }
+            others.push(self.close(other, usize::MAX, shards));
+        }
+        first.with(others)
+    }
+
+    /// Takes the rows of `bucket`, which was the fullest, with those of the next fullest if they may travel
+    /// together; None if all of them are not worth a COPY.
+    fn close_together(
+        &mut self,
+        bucket: usize,
+        worth: Worth,
+        shards: &mut [impl DerefMut<Target = Shard>],
+    ) -> Option<Payload> {
+        let kind = |this: &Self, bucket| (this.is_leaf[this.node(bucket)], this.wire(bucket));
+        let mut taken = vec![bucket];
+        let mut bytes = weight(bucket, shards).bytes;
+        let mut others = Vec::new();
+        let together = if self.is_leaf[self.node(bucket)] { worth.together } else { 1 };
+        while taken.len() < together {
+            let Some(next) = self.next_ranked(worth.least / together, true, shards) else { break };
+            if kind(self, next) == kind(self, bucket) && self.node(next) != self.node(bucket) {
+                bytes += weight(next, shards).bytes;
+                taken.push(next);
+            } else {
+                others.push(next);
+            }
+        }
+        self.ranked.extend(others.into_iter().rev());
+        if bytes < worth.least {
+            self.ranked.extend(taken.into_iter().rev());
+            return None;
+        }
+        let each = (worth.most / taken.len()).max(1);
+        let mut closed = taken.into_iter().map(|bucket| self.close(bucket, each, shards));
+        let first = closed.next()?;
+        Some(first.with(closed.collect()))
+    }
+
+    /// The blocks of `bucket` up to `most` bytes, the oldest first.
+    fn close(
+        &mut self,
+        bucket: usize,
+        most: usize,
+        shards: &mut [impl DerefMut<Target = Shard>],
+    ) -> Payload {
+        let mut blocks = Vec::new();
+        let mut bytes = 0;
+        while bytes < most {
+            let oldest = shards.iter_mut().filter_map(|shard| {
+                let block = shard.bucket(bucket).first()?;
+                Some((block.rows().first().map(|row| row.split), shard))
+            });
+            let Some((_, shard)) = oldest.min_by_key(|(split, _)| *split) else { break };
+            let Some(block) = shard.take(bucket) else { break };
+            bytes += block.bytes();
+            blocks.push(block);
+        }
+        let node = self.node(bucket);
+        self.writers[node] += 1;
+        let claim = self.claim(node, &blocks, shards);
+        Payload::new(node, self.wire(bucket), blocks).claiming(claim)
+    }
+
+    /// Returns what a payload of `blocks`, which were taken from the shards, claims of `node`.
+    fn claim(
+        &mut self,
+        node: NodeId,
+        blocks: &[Block],
+        shards: &[impl DerefMut<Target = Shard>],
+    ) -> Option<Claim> {
+        let reckoning = self.reckoning.as_mut()?;
+        let last = blocks.iter().filter_map(|block| Some(block.rows().last()?.split)).max()?;
+        let both = [Wire::Text, Wire::Binary].map(|wire| Self::of(self.nodes, node, wire));
+        let buckets = shards.iter().flat_map(|shard| both.map(|bucket| shard.bucket(bucket)));
+        // No more work than the payload's own rows make.
+        let few = blocks.iter().map(|block| block.rows().len()).sum();
+        let others = buckets.flat_map(|bucket| left_behind(bucket.blocks(), last, few)).collect();
+        let pending: Vec<Mark> = shards.iter().filter_map(|shard| shard.expected()).collect();
+        Some(reckoning.claim(node, blocks, others, &pending))
+    }
+}
+
+/// The contents of a bucket, on all shards.
+#[derive(Clone, Copy, Debug, Default)]
+struct Weight {
+    bytes: usize,
+    rows: usize,
+}
+
+impl Weight {
+    fn is_worth(self, least: usize) -> bool {
+        self.rows > 0 && self.bytes >= least
+    }
+}
+
+fn weight(bucket: usize, shards: &[impl DerefMut<Target = Shard>]) -> Weight {
+    shards.iter().fold(Weight::default(), |sum, shard| {
+        let bucket = shard.bucket(bucket);
+        Weight { bytes: sum.bytes + bucket.bytes, rows: sum.rows + bucket.rows }
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! Turns: in which order the rows of several leaves go through the root in one COPY.
+//!
+//! ```text
+//!     a leaf at a time      AAAAAAAA BBBBBBBB CCCCCCCC     1000 slots for each leaf
+//!     in turns              AA BB CC AA BB CC AA BB CC     125 slots for each, of 8 in turn
+//! ```
+//!
+//! COPY buffers up to [`BUFFERED_ROWS`] rows over all partitions, each in a slot of its partition that
+//! it makes once and keeps. Each slot pins the descriptor of the table, and the server looks for such a pin
+//! among all of them. So the time goes with the square of the slots that one leaf ever needs
+//! (`CopyMultiInsertInfo` in `src/backend/commands/copyfrom.c`, `ResourceOwnerForget` in
+//! `src/backend/utils/resowner/resowner.c`, PostgreSQL 13 to 18; measured in docs/copy-slots.md). Rows that
+//! take turns are flushed before one leaf has many.
+
+use super::block::Block;
+use super::payload::Slice;
+
+/// What COPY buffers before it stores: `MAX_BUFFERED_TUPLES`.
+const BUFFERED_ROWS: usize = 1000;
+
+/// Leaves that take turns: more gain nothing, and the server keeps no more than 32 buffers.
+pub const TOGETHER: usize = 8;
+
+/// The rows of a leaf that are still to come.
+struct Rest {
+    slices: std::vec::IntoIter<Slice>,
+    /// What its last turn has left of a slice.
+    cut: Option<Slice>,
+}
+
+/// Returns the slices of several leaves so that they take turns. A leaf whose rows have ended makes room
+/// for the next one.
+pub(super) fn in_turns(blocks: &[Block], leaves: Vec<Vec<Slice>>) -> Vec<Slice> {
+    let turn = BUFFERED_ROWS / leaves.len().clamp(1, TOGETHER);
+    let mut leaves =
+        leaves.into_iter().map(|slices| Rest { slices: slices.into_iter(), cut: None });
+    let mut active: Vec<Rest> = leaves.by_ref().take(TOGETHER).collect();
+    let mut slices = Vec::new();
+    while !active.is_empty() {
+        active.retain_mut(|rest| {
+            rest.take_turn(blocks, turn, &mut slices)
+                || leaves.next().is_some_and(|next| {
+                    *rest = next;
+                    true
+                })
+        });
+    }
+    slices
+}
+
+impl Rest {
+    /// Moves some rows to `slices`; false if these were the last.
+    fn take_turn(&mut self, blocks: &[Block], mut turn: usize, slices: &mut Vec<Slice>) -> bool {
+        while let Some(slice) = self.cut.take().or_else(|| self.slices.next()) {
+            let (end, rows) = blocks[slice.block as usize].end_of(slice.start, slice.end, turn);
+            slices.push(Slice { end, ..slice });
+            turn -= rows;
+            self.cut = (end < slice.end).then_some(Slice { start: end, ..slice });
+            if turn == 0 {
+                return self.cut.is_some() || !self.slices.as_slice().is_empty();
+            }
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Payload, RowAt, Wire};
+    use super::*;
+
+    /// A payload of leaves with so many rows each, in blocks of seven.
+    fn payload(leaves: &[usize]) -> Payload {
+        let payloads = leaves.iter().enumerate().map(|(leaf, &rows)| {
+            let blocks = (0..rows).step_by(7).map(|begin| {
+                let mut block = Block::new(1000);
+                for row in begin..rows.min(begin + 7) {
+                    let at = RowAt::new(row as u32 / 10, row as u32, 0);
+                    let pushed = block.push(at, |block| {
+                        block.push(leaf as u8);
+                        Ok::<(), ()>(())
+                    });
+                    assert_eq!(pushed, Ok(()));
+                }
+                block
+            });
+            Payload::new(leaf, Wire::Binary, blocks.collect())
+        });
+        let mut payloads = payloads.collect::<Vec<_>>();
+        let first = payloads.remove(0);
+        let mut payload = first.with(payloads);
+        payload.arrange(|_| None);
+        payload
+    }
+
+    /// The leaves as they follow one another, and how many rows of each.
+    fn runs(payload: &Payload) -> Vec<(u8, usize)> {
+        let leaves: Vec<u8> = payload.in_order().map(|(_, row)| row[0]).collect();
+        leaves.chunk_by(u8::eq).map(|run| (run[0], run.len())).collect()
+    }
+
+    #[test]
+    fn leaves_take_turns_of_what_the_server_buffers() {
+        assert_eq!(
+            runs(&payload(&[1100, 600])),
+            [(0, 500), (1, 500), (0, 500), (1, 100), (0, 100)]
+        );
+        let eight = runs(&payload(&[250; 8]));
+        assert_eq!(eight[..8], (0..8).map(|leaf| (leaf, 125)).collect::<Vec<_>>());
+        assert_eq!(eight.len(), 16);
+    }
+
+    #[test]
+    fn the_next_leaf_takes_the_place_of_one_that_has_ended() {
+        let runs = runs(&payload(&[10, 130, 130, 130, 130, 130, 130, 130, 20, 3]));
+        let leaves: Vec<u8> = runs.iter().map(|(leaf, _)| *leaf).collect();
+        assert_eq!(leaves, [0, 1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 9]);
+    }
+
+    #[test]
+    fn each_leaf_keeps_the_order_of_its_rows() {
+        for leaves in [&[300, 1, 40][..], &[1; 20], &[999, 1001]] {
+            let payload = payload(leaves);
+            for (leaf, rows) in payload.apart() {
+                assert_eq!(rows.len(), leaves[leaf]);
+                assert!(rows.iter().map(|(at, _)| at.offset).is_sorted());
+                assert!(rows.iter().all(|(_, row)| usize::from(row[0]) == leaf));
+            }
+        }
+    }
+}

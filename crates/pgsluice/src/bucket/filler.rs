@@ -1,0 +1,122 @@
+//! A thread that fills the buckets.
+
+use parking_lot::MutexGuard;
+use pgsluice_core::bucket::{Mark, RowAt, Scheduler, Shard, Wire};
+use pgsluice_core::catalog::NodeId;
+
+use super::first::First;
+use super::queue::{Queue, Waiting};
+
+/// Rows that are written before the shard is lent to a thread that waits for it.
+const ROWS_AT_ONCE: usize = 128;
+
+/// A thread that fills the buckets.
+pub(crate) struct Filling<'q, 'c> {
+    queue: &'q Queue<'c>,
+    number: usize,
+}
+
+impl<'q, 'c> Filling<'q, 'c> {
+    /// Marks a thread as filling, until the mark is dropped, however it ends; `number` is its own.
+    pub(crate) fn new(queue: &'q Queue<'c>, number: usize) -> Self {
+        Self { queue, number }
+    }
+
+    /// Begins to add rows.
+    pub(crate) fn open(&self) -> Filler<'q, 'c> {
+        let shard = self.queue.shards[self.number].lock();
+        Filler { queue: self.queue, shard, rows: 0, urgent: Vec::new() }
+    }
+
+    /// Marks a split of so many bytes as complete: all of its rows were added.
+    pub(crate) fn complete(&self, split: u32, bytes: usize) {
+        let mut state = self.queue.state.lock();
+        state.scheduler.complete(split);
+        if let First::Gathering(_, routed) = &mut state.first {
+            routed.add(split, bytes);
+            self.queue.work.notify_all();
+        }
+    }
+
+    /// Counts the thread as waiting for input until the returned value is dropped.
+    pub(crate) fn starving(&self) -> Waiting<'q> {
+        Waiting::new(&self.queue.starving)
+    }
+}
+
+impl Drop for Filling<'_, '_> {
+    fn drop(&mut self) {
+        self.queue.state.lock().fillers -= 1;
+        self.queue.work.notify_all();
+    }
+}
+
+/// Adds rows to the shard of one thread.
+pub(crate) struct Filler<'q, 'c> {
+    queue: &'q Queue<'c>,
+    shard: MutexGuard<'q, Shard>,
+    rows: usize,
+    urgent: Vec<usize>,
+}
+
+impl Filler<'_, '_> {
+    /// Adds a row of `node` that `write` appends, some `bytes` bytes of it, or nothing if it fails.
+    /// Waits for memory.
+    #[inline]
+    pub(crate) fn push<E>(
+        &mut self,
+        (node, wire): (NodeId, Wire),
+        at: RowAt,
+        bytes: usize,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Self { queue, shard, rows, .. } = self;
+        let bucket = Scheduler::of(queue.nodes, node, wire);
+        let room = match shard.room(bucket, bytes) {
+            Ok(room) => room,
+            Err(bytes) => {
+                // A connection that takes from the shard meanwhile must not claim this row.
+                let expected = shard.expect_also(at);
+                let block = MutexGuard::unlocked(shard, || queue.block(bytes));
+                // Without one the load has failed, and nothing more is sent.
+                let Some(block) = block else { return Ok(()) };
+                shard.expect(expected);
+                shard.add_block(bucket, block)
+            }
+        };
+        let pushed = room.push(at, write);
+        let grown = shard.grown();
+        if grown > 0 {
+            queue.pool.lock().grow(grown);
+        }
+        if pushed.is_err()
+            && let Some(block) = shard.take_empty(bucket)
+        {
+            queue.pool.lock().give_back(block);
+        }
+        *rows += 1;
+        if rows.is_multiple_of(ROWS_AT_ONCE) {
+            MutexGuard::bump(shard);
+        }
+        pushed
+    }
+
+    /// Records the place in the split from which earlier rows than those to be added may still come.
+    #[inline]
+    pub(crate) fn expect(&mut self, mark: Option<Mark>) {
+        self.shard.expect(mark);
+    }
+
+    /// Has the rows of a node sent soon, however few.
+    pub(crate) fn flush_soon(&mut self, (node, wire): (NodeId, Wire)) {
+        self.urgent.push(Scheduler::of(self.queue.nodes, node, wire));
+    }
+
+    /// Ends adding rows, for a while.
+    pub(crate) fn close(self) {
+        let Self { queue, shard, urgent, .. } = self;
+        drop(shard);
+        queue.state.lock().urgent.extend(urgent);
+        queue.work.notify_all();
+    }
+}

@@ -1,0 +1,33 @@
+//! What of the server decides how rows are sent.
+
+use tokio_postgres::types::Oid;
+use tokio_postgres::{Error, Transaction};
+
+/// What the server can do for rows of several leaves in one transaction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Several {
+    /// It counts the rows that go into each table (`track_counts`).
+    pub(crate) are_counted: bool,
+    /// So many leaves may be locked, with their indexes.
+    pub(crate) most: usize,
+}
+
+/// The server's version, whether it counts rows, and how many leaves fit into a quarter of its table of locks:
+/// each counts with two indexes more than the root has.
+const SERVER: &str = "
+SELECT pg_catalog.current_setting('server_version_num')::pg_catalog.int4,
+       pg_catalog.current_setting('track_counts')::pg_catalog.bool,
+       pg_catalog.current_setting('max_locks_per_transaction')::pg_catalog.int8
+           * (pg_catalog.current_setting('max_connections')::pg_catalog.int8
+              + pg_catalog.current_setting('max_prepared_transactions')::pg_catalog.int8)
+           / 4 / (3 + (SELECT pg_catalog.count(*) FROM pg_catalog.pg_index WHERE indrelid = $1))";
+
+/// Reads the server's version, and what it can do for a load into `root`.
+pub(super) async fn read(
+    transaction: &Transaction<'_>,
+    root: Oid,
+) -> Result<(u32, Several), Error> {
+    let server = transaction.query_one(SERVER, &[&root]).await?;
+    let most = usize::try_from(server.get::<_, i64>(2)).unwrap_or(1).max(1);
+    Ok((server.get::<_, i32>(0).unsigned_abs(), Several { are_counted: server.get(1), most }))
+}

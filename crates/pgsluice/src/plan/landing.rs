@@ -1,0 +1,30 @@
+//! Where rows may go besides their own leaves: through the root, with those of others.
+
+use super::Plan;
+use crate::job::{Job, Sink};
+use crate::pg::introspect::Facts;
+
+impl Plan {
+    /// Whether a load of this plan begins with one transaction that goes through the root, before which
+    /// nothing is committed.
+    pub(crate) fn has_first(&self, job: &Job) -> bool {
+        let is_foreign = |facts: &Facts| facts.kind == 'f';
+        job.target.sink == Sink::Copy
+            && !job.safety.atomic
+            && self.exchange.is_none()
+            && self.one_statement.is_none()
+            && !self.catalogue.facts.iter().any(is_foreign)
+    }
+
+    /// Whether rows of several leaves may travel through the root together: the server says afterwards how
+    /// many it has stored in each, and nothing else can have stored any there.
+    pub(crate) fn joins_leaves(&self) -> bool {
+        let is_plain = |facts: &Facts| facts.kind != 'f' && !facts.row_triggers;
+        self.exchange.is_none()
+            && self.one_statement.is_none()
+            && self.tree.leaves().nth(1).is_some()
+            && self.catalogue.several.are_counted
+            && self.catalogue.facts.iter().all(is_plain)
+            && self.detours.iter().all(Option::is_none)
+    }
+}

@@ -1,0 +1,42 @@
+//! A rejected row as its input has it.
+
+use pgsluice_core::bucket::RowAt;
+use pgsluice_core::parse::Fields;
+use pgsluice_core::position::Position;
+
+use super::refusal::Blame;
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+use crate::rejects::Rejects;
+use crate::sink::flow::Flow;
+
+/// Reads a row that was sent as `bytes`, in binary, from its input again: encoding it must give the
+/// same bytes.
+pub(super) fn original(flow: &Flow<'_>, at: RowAt, bytes: &[u8]) -> Result<Vec<u8>> {
+    let Position { origin, .. } = flow.splits.position_of(at).ok_or_else(lost_place)?;
+    let input = flow.inputs.get(origin.input as usize).ok_or_else(lost_place)?;
+    let original = input.row_at(origin.at, &flow.plan.format)?;
+    let (mut fields, mut encoded) = (Fields::default(), Vec::new());
+    flow.plan.parser.parse(&original, &mut fields);
+    let encoder = flow.plan.encoder.as_ref();
+    let is_same = encoder.is_some_and(|encoder| {
+        encoder.encode(&original, &fields, &mut encoded).is_ok() && encoded == bytes
+    });
+    if is_same { Ok(original) } else { Err(input.has_changed()) }
+}
+
+pub(super) fn lost_place() -> Error {
+    Error::new(Kind::Server, "internal error: a row has lost its place").with_sqlstate("XX000")
+}
+
+pub(super) fn too_many(flow: &Flow<'_>, at: RowAt, blame: Blame, rejects: &Rejects) -> Error {
+    let rows = match rejects.limit().as_str() {
+        "1" => "1 row".to_owned(),
+        limit => format!("{limit} rows"),
+    };
+    let report = blame.report.with_detail(format!("No more than {rows} may be rejected."));
+    match flow.place_of(at) {
+        Some(place) => report.at(place),
+        None => report,
+    }
+}

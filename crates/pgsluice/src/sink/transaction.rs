@@ -1,0 +1,271 @@
+//! A transaction of the copy sink: begun with the COPY of its first payload, and ended with receipts.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use futures_util::SinkExt;
+use futures_util::future::{try_join, try_join4};
+use pgsluice_core::bucket::{Payload, Wire};
+use pgsluice_core::catalog::NodeId;
+use tokio_postgres::error::SqlState;
+
+use super::copy::{Connection, Loaded, Sink};
+use super::failure::Failure;
+use super::message::Message;
+use super::proof::Copied;
+use super::recheck::Changed;
+use crate::error::Result;
+use crate::exchange::Destination;
+use crate::pg::ledger::is_held;
+use crate::pg::sql;
+use crate::testing::failpoint::failpoint;
+
+impl Connection<'_> {
+    /// Stores all rows of a transaction; None if the load was stopped.
+    pub(super) async fn load(
+        &self,
+        payloads: &[Arc<Payload>],
+        is_warm: bool,
+    ) -> Result<Option<Loaded>, Failure> {
+        match self.load_all(payloads, is_warm).await {
+            Err(Failure::Rows(error)) if error.code() == Some(&SqlState::CHECK_VIOLATION) => {
+                Err(self.find_moved(payloads).await?.unwrap_or(Failure::Rows(error)))
+            }
+            loaded => loaded,
+        }
+    }
+
+    /// Looks for a leaf that is not there any more: the root says only that no partition takes a row.
+    async fn find_moved(&self, payloads: &[Arc<Payload>]) -> Result<Option<Failure>, Failure> {
+        let client = &self.link.client;
+        let joined = payloads.iter().filter(|payload| payload.nodes().len() > 1);
+        if self.held.is_some() || joined.clone().next().is_none() {
+            return Ok(None);
+        }
+        client.batch_execute(sql::ROLLBACK).await?;
+        for node in joined.flat_map(|payload| payload.nodes()) {
+            let changed = self.recheck.changed(client, *node, Wire::Text, false);
+            if let Some(changed) = changed.await.map_err(Failure::Begin)? {
+                return Ok(Some(Failure::Changed(*node, changed)));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn load_all(
+        &self,
+        payloads: &[Arc<Payload>],
+        is_warm: bool,
+    ) -> Result<Option<Loaded>, Failure> {
+        let Some((last, others)) = payloads.split_last() else { return Ok(None) };
+        // There is no first transaction with several payloads where leaves are exchanged.
+        let destination = self.destination(last.node()).await?;
+        // The first COPY of a session takes much longer.
+        if is_warm && destination.is_none() && self.queue.wants_probe() {
+            self.probe(last.node()).await?;
+        }
+        let mut copied = Vec::new();
+        for (index, payload) in others.iter().enumerate() {
+            self.copying.set(Some(index));
+            let (mut sink, before) = self.begin_copy(payload, index == 0, None).await?;
+            self.send(&mut sink, payload).await?;
+            if self.flow.control.stop.is_stopped() {
+                return Ok(None);
+            }
+            let finished = async { Ok(sink.as_mut().finish().await?) };
+            let (stored, after) = try_join(finished, self.ask_proof(payload)).await?;
+            let counts = before.zip(after).map(|(before, after)| [before, after]);
+            copied.push(Copied { payload: Arc::clone(payload), stored, counts });
+        }
+        self.copying.set(Some(others.len()));
+        let (mut sink, before) =
+            self.begin_copy(last, others.is_empty(), destination.as_ref()).await?;
+        failpoint("payload::begun");
+        self.send(&mut sink, last).await?;
+        failpoint("payload::committing");
+        // Rows in a shadow are not in the table yet.
+        let with_receipts = if destination.is_some() { &[] } else { payloads };
+        let Some((stored, after)) = self.commit(sink, with_receipts, Some(last)).await? else {
+            return Ok(None);
+        };
+        let counts = before.zip(after).map(|(before, after)| [before, after]);
+        copied.push(Copied { payload: Arc::clone(last), stored, counts });
+        let all: u64 = copied.iter().map(|copied| copied.stored).sum();
+        let mut settled = Vec::new();
+        for copied in copied {
+            let by_node = copied.settled(self.flow.plan, self.target, self.flow.control).await;
+            settled.extend(by_node.map_err(|error| {
+                self.flow.control.progress.rows_loaded.fetch_add(all, Relaxed);
+                Failure::Misrouted(error)
+            })?);
+        }
+        Ok(Some(Loaded { settled, destination }))
+    }
+
+    /// Begins the COPY of a payload, which is the first of its transaction or not.
+    async fn begin_copy(
+        &self,
+        payload: &Payload,
+        is_first: bool,
+        shadow: Option<&Destination>,
+    ) -> Result<(Sink, Option<Vec<i64>>), Failure> {
+        if is_first {
+            return self.begin((payload.node(), payload.wire()), shadow, Some(payload)).await;
+        }
+        let (client, node, wire) = (&self.link.client, payload.node(), payload.wire());
+        let plan = self.flow.plan;
+        if let Some(lock) = plan.lock(node, wire) {
+            client.batch_execute(&lock).await.map_err(Failure::Begin)?;
+        }
+        let changed = self.recheck.changed(client, node, wire, false).await?;
+        if let Some(changed) = changed {
+            return Err(Failure::Changed(node, changed));
+        }
+        let before = self.ask_proof(payload).await?;
+        let sink =
+            client.copy_in(&plan.copy_statement(node, wire)).await.map_err(Failure::Begin)?;
+        Ok((Box::pin(sink), before))
+    }
+
+    /// What the session has stored in the leaves of a payload that goes through the root.
+    async fn ask_proof(&self, payload: &Payload) -> Result<Option<Vec<i64>>, Failure> {
+        match self.proof.as_ref().filter(|proof| proof.is_about(payload)) {
+            Some(proof) => Ok(Some(proof.ask(&self.link.client, payload).await?)),
+            None => Ok(None),
+        }
+    }
+
+    /// Begins a transaction and a COPY into `node`, in one round trip. If it is to take `payload`, returns
+    /// what the session has stored in its leaves before.
+    pub(super) async fn begin(
+        &self,
+        (node, wire): (NodeId, Wire),
+        shadow: Option<&Destination>,
+        payload: Option<&Payload>,
+    ) -> Result<(Sink, Option<Vec<i64>>), Failure> {
+        let client = &self.link.client;
+        let plan = self.flow.plan;
+        let (begin, copy) = match shadow {
+            Some(shadow) => (shadow.begin.clone(), plan.copy_into(&shadow.relation, wire)),
+            None => (self.begin_here(node, wire), plan.copy_statement(node, wire)),
+        };
+        let begin = format!("{begin}; {}", self.link.asks_session());
+        let beginning = client.simple_query(&begin);
+        let asking = self.recheck.changed(client, node, wire, shadow.is_some());
+        let proving = async {
+            match self.proof.as_ref().zip(payload).filter(|(proof, it)| proof.is_about(it)) {
+                Some((proof, payload)) => proof.ask(client, payload).await.map(Some),
+                None => Ok(None),
+            }
+        };
+        let begun = try_join4(beginning, asking, proving, client.copy_in(&copy)).await;
+        let (answers, changed, before, sink) = begun.map_err(|error| {
+            // The server names the schema that is not there any more, but not the table.
+            let schema = error.code() == Some(&SqlState::INVALID_SCHEMA_NAME);
+            match plan.is_direct(node) && schema {
+                true => Failure::Changed(node, Changed::Moved),
+                false => Failure::Begin(error),
+            }
+        })?;
+        let sink = self.check_session(&answers, sink).await?;
+        match changed {
+            Some(changed) => Err(Failure::Changed(node, changed)),
+            None if shadow.is_some() || self.held.is_some() => Ok((Box::pin(sink), before)),
+            None => match &self.writer {
+                Some(writer) if !is_held(&answers) => {
+                    drop(sink);
+                    Err(Failure::Ledger(writer.ledger.lost_attempt(client).await))
+                }
+                _ => Ok((Box::pin(sink), before)),
+            },
+        }
+    }
+
+    /// Returns what begins a transaction of rows that go into the table itself, or their part of one
+    /// that is held.
+    pub(super) fn begin_here(&self, node: NodeId, wire: Wire) -> String {
+        if self.held.is_some() {
+            return self.begin_part(node, wire);
+        }
+        let lock = self.flow.plan.lock(node, wire);
+        let begin = std::iter::once(self.begin_all()).chain(lock);
+        begin.collect::<Vec<_>>().join("; ")
+    }
+
+    /// Returns what begins a transaction that writes to the table itself.
+    pub(super) fn begin_all(&self) -> String {
+        match &self.writer {
+            Some(writer) => [sql::BEGIN, &writer.ledger.fence()].join("; "),
+            None => sql::BEGIN.to_owned(),
+        }
+    }
+
+    pub(super) async fn send(
+        &self,
+        sink: &mut Sink,
+        payload: &Arc<Payload>,
+    ) -> Result<(), Failure> {
+        self.flow.opening.row_sent();
+        for message in Message::all(payload) {
+            if self.flow.control.stop.is_stopped() {
+                break;
+            }
+            sink.feed(message).await?;
+        }
+        failpoint("payload::sent");
+        Ok(())
+    }
+
+    /// Commits a transaction with receipts for the rows of `payloads`, the last of which, `last`, goes by
+    /// `sink`. Returns how many of its rows were stored, and what the session has stored in its leaves. If
+    /// the load was stopped, not all rows were sent: then the COPY is dropped, which aborts it.
+    pub(super) async fn commit(
+        &self,
+        mut sink: Sink,
+        payloads: &[Arc<Payload>],
+        last: Option<&Payload>,
+    ) -> Result<Option<(u64, Option<Vec<i64>>)>, Failure> {
+        if self.flow.control.stop.is_stopped() {
+            return Ok(None);
+        }
+        let proving = async {
+            match last {
+                Some(last) => self.ask_proof(last).await,
+                None => Ok(None),
+            }
+        };
+        if self.held.is_some() {
+            let copied = async { Ok(sink.as_mut().finish().await?) };
+            let (stored, after) = try_join(copied, proving).await?;
+            self.keep_part().await?;
+            return Ok(Some((stored, after)));
+        }
+        let client = &self.link.client;
+        let writer = self.writer.as_ref().filter(|_| !payloads.is_empty());
+        let writing =
+            writer.map(|writer| (writer, writer.ledger.writing(&self.flow.splits, payloads)));
+        let receipts = async {
+            let Some((writer, writing)) = &writing else { return Ok(()) };
+            writer.write(client, writing).await.map_err(Failure::Receipts)?;
+            failpoint("receipts::written");
+            Ok(())
+        };
+        let in_doubt = self.in_doubt(payloads.iter().map(|payload| payload.rows() as u64).sum());
+        // The end of COPY is not the end of the transaction: constraints may be deferred to that.
+        let copied = async {
+            let stored = sink.as_mut().finish().await.map_err(Failure::Rows)?;
+            self.copying.set(None);
+            // A probe has no rows.
+            if stored > 0 {
+                failpoint("payload::copied");
+            }
+            Ok(stored)
+        };
+        let committed = async { client.batch_execute(sql::COMMIT).await.map_err(Failure::Rows) };
+        let outcome = try_join4(copied, proving, receipts, committed).await;
+        in_doubt.settle(&outcome);
+        let (stored, after, ..) = outcome?;
+        writing.iter().for_each(|(writer, writing)| writer.ledger.committed(writing));
+        Ok(Some((stored, after)))
+    }
+}

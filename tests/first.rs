@@ -1,0 +1,192 @@
+//! The first transaction of a load: an input that ends in it, and a mistake in how the input is read, is in whole
+//! or not at all, however many connections and inputs there are.
+
+use std::process::Stdio;
+
+use crate::harness::{
+    Bench, Ended, Running, Server, WAITS, on_each_server, program, rows, wait_until,
+};
+
+on_each_server!([
+    a_mistake_leaves_nothing,
+    a_mistake_in_a_later_input_leaves_nothing,
+    an_input_that_ends_in_it_is_all_or_nothing,
+    nothing_is_committed_before_it,
+    a_killed_load_is_resumed,
+    a_connection_that_is_lost_is_replaced,
+    a_slow_input_is_not_waited_for,
+    triggers_see_each_row,
+]);
+
+/// More than two first transactions have.
+const ROWS: usize = 200_000;
+
+/// How a load is begun.
+const WAYS: [&[&str]; 4] = [&["-j1"], &["-j4"], &["-j4", "--wire=text"], &["-j2", "--no-ledger"]];
+
+/// Loads files of which one has a mistake in how it is read.
+fn fails(bench: &Bench, files: &[&str], options: &[&str], said: &str) {
+    for way in WAYS {
+        let ended = bench.load([files, &["-t", "t", "-q"], options, way].concat());
+        ended.fails(1, &[said]);
+        assert_eq!(bench.count("t"), 0, "{files:?} {options:?} {way:?}: {}", ended.stderr);
+    }
+}
+
+fn with_header(header: &str) -> Vec<u8> {
+    [header.as_bytes(), b"\n", &rows(ROWS, 100)].concat()
+}
+
+fn a_mistake_leaves_nothing(server: Server) {
+    let bench = &Bench::with_table(server);
+    bench.file("headed.csv", with_header("id,v"));
+    fails(bench, &["headed.csv"], &[], "invalid input syntax for type integer: \"id\"");
+    bench.file("rows.csv", rows(ROWS, 100));
+    fails(bench, &["rows.csv"], &["--delimiter=;"], "(SQLSTATE 22P0");
+    fails(bench, &["rows.csv"], &["--format=text"], "(SQLSTATE 22P0");
+    fails(bench, &["rows.csv"], &["--columns=v,id"], "invalid input syntax for type integer");
+    let latin = [&b"1,\xe9\n"[..], &rows(ROWS, 100)].concat();
+    bench.file("latin.csv", latin);
+    fails(bench, &["latin.csv"], &[], "invalid byte sequence for encoding \"UTF8\"");
+    bench.file("missing.csv", [&b"100,x\n"[..], &rows(ROWS, 100)].concat());
+    fails(bench, &["missing.csv"], &[], "no partition of relation \"t\" found for row");
+    bench.file("packed.csv", [&b"\x1f\x8b\x08"[..], &rows(ROWS, 100)].concat());
+    fails(bench, &["packed.csv"], &[], "packed.csv is compressed by gzip (SQLSTATE 0A000)");
+}
+
+fn a_mistake_in_a_later_input_leaves_nothing(server: Server) {
+    let bench = &Bench::with_table(server);
+    bench.file("1.csv", with_header("id,v"));
+    let later: [(&[u8], &str); 6] = [
+        (b"id;v\n1;x\n", "wrong number of fields in header line: got 1, expected 2"),
+        (b"v,id\nx,1\n", "column name mismatch in header line field 1"),
+        (b"id,v\n1\n", "2.csv:2:5: missing data for column \"v\" (SQLSTATE 22P04)"),
+        (b"id,v\n1,2,3\n", "2.csv:2:5: extra data after last expected column"),
+        (b"\x28\xb5\x2f\xfdxyz", "2.csv is compressed by zstd"),
+        (b"PAR1\x15\x04", "2.csv is a Parquet file"),
+    ];
+    for (content, said) in later {
+        bench.file("2.csv", content);
+        bench.file("3.csv", b"id,v\n1,x\n");
+        let files = ["1.csv", "2.csv", "3.csv"];
+        fails(bench, &files, &["--header=match"], said);
+    }
+}
+
+fn an_input_that_ends_in_it_is_all_or_nothing(server: Server) {
+    let bench = &Bench::with_table(server);
+    for (count, last) in [(1, "x,1"), (1000, "7"), (50_000, "100,x")] {
+        bench.file("rows.csv", [&rows(count, 100)[..], last.as_bytes()].concat());
+        for way in WAYS {
+            let ended = bench.load([&["rows.csv", "-t", "t", "-q"], way].concat());
+            ended.fails(1, &[&format!("rows.csv:{}:", count + 1)]);
+            assert_eq!(bench.count("t"), 0, "{count} {way:?}: {}", ended.stderr);
+        }
+    }
+}
+
+fn nothing_is_committed_before_it(server: Server) {
+    let bench = &Bench::with_table(server);
+    bench.file("rows.csv", rows(ROWS, 100));
+    let other = bench.other();
+    other.run("BEGIN; LOCK TABLE t9 IN SHARE MODE");
+    let load = bench.start(["rows.csv", "-t", "t", "-j4", "-q"], Stdio::null());
+    wait_until("the lock is waited for", || bench.count(WAITS) > 0);
+    assert_eq!(bench.count("t"), 0);
+    other.run("COMMIT");
+    assert_eq!(load.ended().status.code(), Some(0));
+    assert_eq!(bench.count("t"), ROWS as u64);
+}
+
+/// Runs a load that is killed at a point.
+fn killed(bench: &Bench, point: &str, options: &[&str]) -> Ended {
+    let mut load = program();
+    load.args(["load", "rows.csv", "-t", "t", "-d", &bench.url, "--load-id=l", "-q"]);
+    load.args(options).env("PGSLUICE_FAILPOINT", point).current_dir(bench.folder.path());
+    Running::start(load.stdin(Stdio::null())).ended()
+}
+
+fn a_killed_load_is_resumed(server: Server) {
+    let bench = &Bench::with_table(server);
+    bench.file("rows.csv", rows(ROWS, 100));
+    for (point, has_rows) in [
+        ("load::begun", false),
+        ("payload::closed", false),
+        ("payload::begun", false),
+        ("payload::sent", false),
+        ("payload::committing", false),
+        ("payload::copied", false),
+        ("payload::committed", true),
+        ("payload::begun:2", true),
+        ("payload::copied:2", true),
+    ] {
+        for way in [&["-j1"][..], &["-j4"]] {
+            bench.session.run("TRUNCATE t");
+            let ended = killed(bench, point, way);
+            assert_eq!(ended.status.code(), None, "{point} {way:?}: {}", ended.stderr);
+            bench.end_orphans();
+            bench.wait_for_sessions();
+            let before = bench.count("t");
+            // What was asked to be committed may be by now.
+            if point != "payload::copied" {
+                assert_eq!(before > 0, has_rows, "{point} {way:?}");
+            }
+            let load = [&["rows.csv", "-t", "t", "--load-id=l", "--json", "-q"], way].concat();
+            let summary = bench.load(&load).summary_of(0);
+            assert_eq!(summary["rows_already_loaded"], before, "{point} {way:?}");
+            assert_eq!(bench.count("t"), ROWS as u64, "{point} {way:?}");
+            bench.session.run("DELETE FROM pgsluice.load");
+        }
+    }
+}
+
+fn a_connection_that_is_lost_is_replaced(server: Server) {
+    let bench = &Bench::with_table(server);
+    bench.file("rows.csv", rows(ROWS, 100));
+    let other = bench.other();
+    other.run("BEGIN; LOCK TABLE t9 IN SHARE MODE");
+    let load = ["rows.csv", "-t", "t", "-j4", "-q", "--wait=60s"];
+    let load = bench.start(load, Stdio::null());
+    wait_until("the lock is waited for", || bench.count(WAITS) > 0);
+    bench.session.run(&format!("SELECT pg_terminate_backend(pid) FROM {WAITS}"));
+    wait_until("the lock is waited for no longer", || bench.count(WAITS) == 0);
+    other.run("COMMIT");
+    assert_eq!(load.ended().status.code(), Some(0));
+    assert_eq!(bench.count("t"), ROWS as u64);
+}
+
+fn a_slow_input_is_not_waited_for(server: Server) {
+    let bench = &Bench::with_table(server);
+    let mut load = bench.start(["-", "-t", "t", "--format=csv", "-q"], Stdio::piped());
+    load.feed(&rows(20_000, 100));
+    wait_until("a commit", || bench.count("t") > 0);
+    drop(load.child.stdin.take());
+    assert_eq!(load.ended().status.code(), Some(0));
+    assert_eq!(bench.count("t"), 20_000);
+}
+
+fn triggers_see_each_row(server: Server) {
+    let bench = &Bench::with_table(server);
+    bench.session.run(
+        "CREATE TABLE seen (id int);
+         CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+             INSERT INTO seen VALUES (NEW.id);
+             IF NEW.id = 7 THEN RETURN NULL; END IF;
+             IF NEW.id = 3 THEN INSERT INTO t VALUES (50, 'of the trigger'); END IF;
+             RETURN NEW;
+         END $$;
+         CREATE TRIGGER see BEFORE INSERT ON t0 FOR EACH ROW EXECUTE FUNCTION see()",
+    );
+    for count in [1000, 20_000] {
+        bench.file("rows.csv", rows(count, 10));
+        for way in WAYS {
+            bench.session.run("TRUNCATE t; TRUNCATE seen");
+            let load = [&["rows.csv", "-t", "t", "-q", "--json"], way].concat();
+            let summary = bench.load(&load).summary_of(0);
+            let each = count as u64 / 100;
+            assert_eq!(summary["rows_skipped"], each, "{count} {way:?}");
+            assert_eq!(bench.count("seen"), 10 * each, "{count} {way:?}");
+            assert_eq!(bench.count("t"), count as u64, "{count} {way:?}");
+        }
+    }
+}
