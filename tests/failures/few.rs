@@ -1,10 +1,13 @@
-//! A handful of rows, which goes through the root without a look at the tree.
+//! A small input, which goes through the root without a look at the tree.
 
-use crate::harness::{Bench, Server, on_each_server, rows};
+use std::process::Stdio;
+
+use crate::harness::{Bench, Ended, Running, Server, on_each_server, program, rows};
 
 on_each_server!([
     a_handful_goes_through_the_root_and_that_is_said,
-    more_than_a_handful_is_routed,
+    up_to_a_mebibyte_is_small,
+    a_mistake_in_a_small_input_is_said_as_of_any_load,
     what_is_wrong_with_a_handful_is_said_as_of_any_load,
     a_constraint_that_waits_for_the_commit_counts_for_a_handful,
     rows_of_a_handful_that_a_trigger_drops_are_skipped,
@@ -12,7 +15,7 @@ on_each_server!([
 
 const SAID: &str = "so few are routed there sooner than the partitions are read";
 
-fn load(bench: &Bench, more: &[&str]) -> crate::harness::Ended {
+fn load(bench: &Bench, more: &[&str]) -> Ended {
     bench.load(["rows.csv", "-t", "t"].iter().chain(more))
 }
 
@@ -29,16 +32,45 @@ fn a_handful_goes_through_the_root_and_that_is_said(server: Server) {
     assert!(ended.stderr.contains(SAID), "{ended:?}");
 }
 
-fn more_than_a_handful_is_routed(server: Server) {
-    let bench = &Bench::new(server);
-    bench.make_table();
-    bench.file("rows.csv", rows(300, 3));
-    let summary = load(bench, &["--json", "-q"]).summary();
-    assert_eq!(summary["lanes"]["native"], 300, "{summary}");
-    // Few rows, but long ones.
-    bench.file("rows.csv", rows(30, 3000));
-    let summary = load(bench, &["--json", "-q"]).summary();
-    assert_eq!((&summary["lanes"]["native"], bench.count("t")), (&30.into(), 330));
+/// However many rows that is.
+fn really(bench: &Bench, options: &[&str]) -> Ended {
+    let mut load = program();
+    load.env_remove("PGSLUICE_SMALL_ROWS").args(["load", "rows.csv", "-t", "t", "-d", &bench.url]);
+    load.args(options).current_dir(bench.folder.path());
+    Running::start(load.stdin(Stdio::null())).ended()
+}
+
+fn up_to_a_mebibyte_is_small(server: Server) {
+    let bench = &Bench::with_table(server);
+    let row = |length: usize| [b"7,", &vec![b'x'; length - 3][..], b"\n"].concat();
+    for (last, lane) in [(64, "slow"), (65, "native")] {
+        bench.session.run("TRUNCATE t");
+        let input = [row(64).repeat((1 << 14) - 1), row(last)].concat();
+        bench.file("rows.csv", input);
+        let summary = really(bench, &["--json", "-q"]).summary();
+        assert_eq!(summary["lanes"][lane], 1 << 14, "{summary}");
+        assert_eq!(bench.count("t7"), 1 << 14);
+    }
+}
+
+fn a_mistake_in_a_small_input_is_said_as_of_any_load(server: Server) {
+    let bench = &Bench::with_table(server);
+    for (at, row, said) in [
+        (1, "id,v", "rows.csv:1:0: column id: invalid input syntax for type integer: \"id\""),
+        (9_000, "x,1", "rows.csv:9000:"),
+        (10_000, "1000,b", "no partition of relation \"t\" found for row"),
+        (5_000, "1", "rows.csv:5000:"),
+    ] {
+        let input = String::from_utf8(rows(10_000, 10)).unwrap();
+        let mut lines: Vec<&str> = input.lines().collect();
+        lines[at - 1] = row;
+        bench.file("rows.csv", lines.join("\n"));
+        really(bench, &[]).fails_empty(&[said]);
+        assert_eq!(bench.count("t"), 0);
+    }
+    let rejects = ["--reject-file=bad", "--max-rejects=5", "--json", "-q"];
+    let summary = really(bench, &rejects).summary();
+    assert_eq!((&summary["rows_loaded"], bench.count("t")), (&9_999.into(), 9_999));
 }
 
 fn what_is_wrong_with_a_handful_is_said_as_of_any_load(server: Server) {

@@ -10,7 +10,10 @@ use super::{Ended, PATIENCE};
 /// The program, or another that `PGSLUICE_BIN` names in its place.
 pub(crate) fn program() -> Command {
     let program = std::env::var_os("PGSLUICE_BIN");
-    Command::new(program.unwrap_or_else(|| env!("CARGO_BIN_EXE_pgsluice").into()))
+    let mut command =
+        Command::new(program.unwrap_or_else(|| env!("CARGO_BIN_EXE_pgsluice").into()));
+    command.env("PGSLUICE_SMALL_ROWS", "299");
+    command
 }
 
 /// The program at work.

@@ -23,7 +23,6 @@ use crate::pg::bounds::{self, Literal, Literals};
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::pg::constraint::{self, Column};
-use crate::pg::runtime::runtime;
 use crate::pg::sql;
 use crate::plan::Plan;
 use crate::source::Split;
@@ -199,9 +198,14 @@ fn variant(
 }
 
 /// Asks the server about a handful of keys of a load's first split.
-pub(crate) fn check(plan: &Plan, split: &Split, target: &Target, control: &Control) -> Result<()> {
-    let samples = Samples::of(plan, split);
-    runtime()?.block_on(ask(plan, &samples, target, control)).map(|_| ())
+pub(crate) async fn check(
+    plan: &Plan,
+    split: &Split,
+    link: &Link,
+    control: &Control,
+) -> Result<()> {
+    let keys = Samples::of(plan, split).keys(plan);
+    ask_over(plan, &keys, link, control).await.map(|_| ())
 }
 
 /// Asks the server about the samples, unless `control` stops it. An error if it puts a key
@@ -217,19 +221,31 @@ pub async fn ask(
         return Ok(SelfTest::default());
     }
     let opening = control.stop.unless_stopped(connect::open(target));
-    let Link { client, canceller, .. } = opening.await.map_err(unable)?;
+    ask_over(plan, &keys, &opening.await.map_err(unable)?, control).await
+}
+
+async fn ask_over(
+    plan: &Plan,
+    keys: &BTreeMap<NodeId, Vec<Values>>,
+    link: &Link,
+    control: &Control,
+) -> Result<SelfTest> {
+    if keys.is_empty() {
+        return Ok(SelfTest::default());
+    }
+    let Link { client, canceller, .. } = link;
     let asked = async {
         let leaves: Vec<_> = keys.keys().map(|&leaf| plan.catalogue.facts[leaf].oid).collect();
         // The values are read as the session reads them, the bounds exactly.
         client.batch_execute(sql::DEPARSE_SETTINGS).await?;
-        let constraints = constraint::constraints(&client, &leaves).await?;
-        let columns = Column::of(&client, plan.catalogue.facts[ROOT].oid).await?;
+        let constraints = constraint::constraints(client, &leaves).await?;
+        let columns = Column::of(client, plan.catalogue.facts[ROOT].oid).await?;
         client.batch_execute(sql::RESET_SETTINGS).await?;
         let leaves = keys.iter().map(|(&leaf, keys)| {
             // A leaf without one takes every row, or is no longer a partition.
             let constraint = constraints.get(&plan.catalogue.facts[leaf].oid);
             let constraint = constraint.map_or("true", String::as_str);
-            ask_leaf(&client, plan, leaf, constraint, &columns, keys)
+            ask_leaf(client, plan, leaf, constraint, &columns, keys)
         });
         try_join_all(leaves).await
     };

@@ -290,17 +290,17 @@ impl Ledger {
     }
 
     /// Marks the load as finished, with `fate` of its rows, by a synchronous commit that makes all
-    /// before it durable. It does not if `check` refuses the sums of [`Self::sums`].
+    /// before it durable. It does not if `check` refuses the sums of [`Self::sums`]. `session` may be lost.
     pub(crate) async fn finish(
         &self,
         inputs: &[Input],
         fate: Fate,
         check: impl FnOnce(&BTreeMap<NodeId, u64>, Option<u64>) -> Result<()>,
-        target: &Target,
+        (session, target): (Client, &Target),
     ) -> Result<()> {
         failpoint("load::closing");
         self.check_whole(inputs)?;
-        let client = connect::connect_for_own(target).await?;
+        let client = connect::own_again(session, target).await?;
         client.batch_execute(&format!("{NO_LOCK_TIMEOUT}; {DURABLE}")).await?;
         self.trust(&client).await?;
         let answers = client.simple_query(&format!("{BEGIN}; {}", self.fence())).await?;

@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use tokio_postgres::Client;
-
 use super::failed::with_committed;
 use super::watched::watched;
 use super::{finish, finished, lag, run, small, walk};
@@ -57,7 +55,7 @@ pub(super) fn attempt(
     };
     let beginning = begin(job, (id, by), inputs, target, control);
     // By its session others know to the end that the load is alive.
-    let (plan, begun, _lock_session) = runtime.block_on(beginning).map_err(early)?;
+    let (plan, begun, session) = runtime.block_on(beginning).map_err(early)?;
     failpoint("load::begun");
     let ledger = match begun {
         Some(Begun::Running(ledger)) => Some(ledger),
@@ -100,7 +98,7 @@ pub(super) fn attempt(
         ledger.as_ref(),
     );
     let flow = Flow { atomic: atomic.as_ref(), ..flow };
-    let running = || run(job, target, &flow, &header_row, &runtime);
+    let running = || run(job, target, &flow, &header_row, (&runtime, &session));
     let mut outcome = match job.safety.max_lag {
         Some(most) => {
             // Until it has looked once.
@@ -112,7 +110,7 @@ pub(super) fn attempt(
     if let Some(error) = rejects.as_ref().and_then(|rejects| rejects.too_many(&outcome)) {
         control.stop.fail(error);
     }
-    let finished = runtime.block_on(finish::finish(job, target, &flow, &outcome));
+    let finished = runtime.block_on(finish::finish(job, (session.client, target), &flow, &outcome));
     let kept = rejects.as_ref().map_or(Ok(()), Rejects::finish);
     finished.and(kept).map_err(|error| with_committed(error, control))?;
     outcome.exchanged = exchange.map(Exchange::done).unwrap_or_default();
@@ -133,25 +131,23 @@ async fn begin(
     inputs: &[Input],
     target: &Target,
     control: &Control,
-) -> Result<(Plan, Option<Begun>, Option<Client>)> {
-    let Link { mut client, canceller, .. } =
-        control.stop.unless_stopped(connect::open(target)).await?;
+) -> Result<(Plan, Option<Begun>, Link)> {
+    let mut link = control.stop.unless_stopped(connect::open(target)).await?;
+    let Link { client, canceller, .. } = &mut link;
     let beginning = async {
         if job.safety.max_lag.is_some() {
-            pg::lag::check_rights(&client).await?;
+            pg::lag::check_rights(client).await?;
         }
-        let mut plan = Plan::read(job, &mut client).await?;
+        let mut plan = Plan::read(job, client).await?;
         if let Some(why) = control.attempts.single_connection() {
             plan.single_connection.get_or_insert(why.to_owned());
         }
         let Some(named) = ledger::named(job, id) else { return Ok((plan, None)) };
         let of_load = (&named, by);
-        plan.catalogue.read_reads(&client).await?;
-        let begun =
-            ledger::begin(job, of_load, &plan, inputs, (&mut client, target), control).await?;
+        plan.catalogue.read_reads(client).await?;
+        let begun = ledger::begin(job, of_load, &plan, inputs, (client, target), control).await?;
         Ok((plan, Some(begun)))
     };
     let (plan, begun) = canceller.unless_stopped(control, beginning).await?;
-    let lock_session = begun.is_some().then_some(client);
-    Ok((plan, begun, lock_session))
+    Ok((plan, begun, link))
 }

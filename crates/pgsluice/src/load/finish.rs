@@ -4,6 +4,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use tokio::runtime::Runtime;
+use tokio_postgres::Client;
 
 use crate::atomic::{Atomic, Decision, decision};
 use crate::counts::outcome::{Outcome, Tally};
@@ -13,10 +14,10 @@ use crate::job::{Job, Sink};
 use crate::pg::conninfo::Target;
 use crate::sink::flow::Flow;
 
-/// Ends a load whose rows were all sent without an error.
+/// Ends a load whose rows were all sent without an error. `session` is the one that has begun it.
 pub(crate) async fn finish(
     job: &Job,
-    target: &Target,
+    (session, target): (Client, &Target),
     flow: &Flow<'_>,
     outcome: &Outcome,
 ) -> Result<()> {
@@ -48,7 +49,7 @@ pub(crate) async fn finish(
                 }
             };
             let fate = outcome.fate();
-            let finishing = ledger.finish(&flow.inputs, fate, check, target);
+            let finishing = ledger.finish(&flow.inputs, fate, check, (session, target));
             flow.control.stop.unless_stopped(finishing).await
         }
         // What each connection has committed is durable.

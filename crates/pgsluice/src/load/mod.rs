@@ -48,6 +48,7 @@ use crate::error::Error;
 use crate::error::kind::Kind;
 use crate::inspect::selftest;
 use crate::job::{Job, Sink};
+use crate::pg::connect::Link;
 use crate::pg::conninfo::Target;
 use crate::pg::runtime::runtime;
 use crate::route::routing::Routing;
@@ -59,13 +60,13 @@ use crate::source::{Reader, Split};
 use crate::testing::fault::fault;
 pub use loader::Loader;
 
-/// Runs all threads to their end. Failures are in `flow.control`.
+/// Runs all threads to their end. `session` has begun the load. Failures are in `flow.control`.
 fn run(
     job: &Job,
     target: &Target,
     flow: &Flow<'_>,
     header_row: &Arc<OnceLock<Vec<u8>>>,
-    runtime: &Runtime,
+    (runtime, session): (&Runtime, &Link),
 ) -> Outcome {
     let Flow { plan, control, inputs, .. } = flow;
     let jobs = plan.jobs(job);
@@ -75,19 +76,19 @@ fn run(
 
     let reading = read(job, flow, routers, header_row);
     let (mut first, read) = (reading.next(control), &reading);
-    if let Some(split) = first.as_ref().filter(|_| job.safety.self_test)
-        && let Err(error) = selftest::check(plan, split, target, control)
-    {
-        control.stop.fail(error);
-    }
     let mut outcome = thread::scope(|scope| {
+        // They have nothing to send before the first thread routes, and open meanwhile.
+        let connections: Vec<_> =
+            (0..jobs).map(|_| scope.spawn(move || send(job, flow, queue, target))).collect();
+        if let Some(split) = first.as_ref().filter(|_| job.safety.self_test)
+            && let Err(error) = runtime.block_on(selftest::check(plan, split, session, control))
+        {
+            control.stop.fail(error);
+        }
         let routers: Vec<_> = (0..routers)
             .map(|number| (Filling::new(queue, number), first.take()))
             .map(|(filling, first)| scope.spawn(move || route(flow, first, read, &filling, target)))
             .collect();
-        let connections: Vec<_> =
-            (0..jobs).map(|_| scope.spawn(move || send(job, flow, queue, target))).collect();
-
         if let Some(atomic) = flow.atomic.filter(|atomic| atomic.connections > 1) {
             scope.spawn(move || watch(atomic, control, target));
         }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use bytes::Bytes;
+use bytes::{BufMut, BytesMut};
 use futures_util::SinkExt;
 use futures_util::future::{join, try_join};
 use pgsluice_core::catalog::Relation;
@@ -27,13 +27,11 @@ use crate::pg::ledger::{self, Access, Named, trust};
 use crate::pg::{is_answer, lost, sql};
 use crate::plan::format_for;
 use crate::source::{Input, Inputs, Reader};
+use crate::testing::small::most_rows;
 
-/// An input with this many rows is not small. If there are fewer, no leaf can have enough for a COPY of
-/// its own.
-const MANY_ROWS: usize = pgsluice_core::bucket::FEW_ROWS;
-
-/// Inputs of at most this many bytes may be small.
-const FEW_BYTES: u64 = 64 << 10;
+/// Inputs of at most this many bytes are small: to plan a load takes as long as the server does to route some
+/// ten thousand rows.
+const FEW_BYTES: u64 = 1 << 20;
 
 /// What one query says of the table.
 struct Table {
@@ -47,7 +45,7 @@ struct Table {
 struct Rows {
     count: u64,
     /// Each with a newline behind it.
-    text: Vec<u8>,
+    text: BytesMut,
     bytes_read: u64,
 }
 
@@ -174,7 +172,7 @@ fn receipt(
     new_handful(job, of_load, new, (&format, table.version), inputs, rows.count).ok()
 }
 
-/// Reads the inputs. Returns None if they are not small, or not well formed.
+/// Reads the inputs. Returns None if they have no rows, or are not well formed.
 fn read(job: &Job, inputs: &Inputs, table: &Table) -> Option<Rows> {
     let columns = job.input.columns.as_ref().unwrap_or(&table.columns);
     let format = format_for(&job.input.format, table.version);
@@ -185,11 +183,11 @@ fn read(job: &Job, inputs: &Inputs, table: &Table) -> Option<Rows> {
         rows.bytes_read += split.length as u64;
         for row in &split.rows {
             rows.text.extend_from_slice(row.of(&split.bytes));
-            rows.text.push(b'\n');
+            rows.text.put_u8(b'\n');
         }
     }
-    let is_handful = (1..MANY_ROWS as u64).contains(&rows.count);
-    (is_handful && reader.ignored.is_empty()).then_some(rows)
+    let is_small = (1..=most_rows()).contains(&rows.count);
+    (is_small && reader.ignored.is_empty()).then_some(rows)
 }
 
 /// The number of rows that are stored and durable.
@@ -207,7 +205,7 @@ async fn copy(
     let begin = format!("{}; {}; {}", sql::NO_LOCK_TIMEOUT, sql::DURABLE, sql::BEGIN);
     let (_, sink) = try_join(client.simple_query(&begin), client.copy_in(&copy)).await?;
     let mut sink = Box::pin(sink);
-    sink.feed(Bytes::copy_from_slice(&rows.text)).await?;
+    sink.feed(rows.text.clone().freeze()).await?;
     control.progress.rows_in_doubt.store(rows.count, Relaxed);
     let ending = [receipt, sql::COMMIT].join("; ");
     let outcome = try_join(sink.as_mut().finish(), client.batch_execute(&ending)).await;

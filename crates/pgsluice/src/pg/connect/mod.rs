@@ -55,6 +55,15 @@ pub(crate) async fn connect_for_own(target: &Target) -> Result<Client> {
     Ok(client)
 }
 
+/// Returns a session that was idle, ready for own statements as [`connect_for_own`] has it, or another one
+/// if it was lost meanwhile.
+pub(crate) async fn own_again(idle: Client, target: &Target) -> Result<Client> {
+    match idle.batch_execute(PG_CATALOG_ONLY).await {
+        Ok(()) => Ok(idle),
+        Err(_) => connect_for_own(target).await,
+    }
+}
+
 /// Connects and logs in, for a session that may have to be stopped. Tries again as long as the target
 /// has patience, where that may help.
 pub(crate) async fn open(target: &Target) -> Result<Link> {
