@@ -6,7 +6,7 @@ use crate::harness::{Bench, Ended, Running, Server, on_each_server, program, row
 
 on_each_server!([
     a_handful_goes_through_the_root_and_that_is_said,
-    up_to_a_mebibyte_is_small,
+    small_depends_on_the_leaves,
     a_mistake_in_a_small_input_is_said_as_of_any_load,
     what_is_wrong_with_a_handful_is_said_as_of_any_load,
     a_constraint_that_waits_for_the_commit_counts_for_a_handful,
@@ -40,17 +40,28 @@ fn really(bench: &Bench, options: &[&str]) -> Ended {
     Running::start(load.stdin(Stdio::null())).ended()
 }
 
-fn up_to_a_mebibyte_is_small(server: Server) {
-    let bench = &Bench::with_table(server);
+fn small_depends_on_the_leaves(server: Server) {
+    let bench = &Bench::new(server);
     let row = |length: usize| [b"7,", &vec![b'x'; length - 3][..], b"\n"].concat();
-    for (last, lane) in [(64, "slow"), (65, "native")] {
-        bench.session.run("TRUNCATE t");
-        let input = [row(64).repeat((1 << 14) - 1), row(last)].concat();
-        bench.file("rows.csv", input);
-        let summary = really(bench, &["--json", "-q"]).summary();
-        assert_eq!(summary["lanes"][lane], 1 << 14, "{summary}");
-        assert_eq!(bench.count("t7"), 1 << 14);
+    for (leaves, rows) in [(0, 8 << 14), (32, 8 << 14), (33, 1 << 14)] {
+        let by = if leaves == 0 { "" } else { "PARTITION BY HASH (id)" };
+        bench.session.run(&format!("DROP TABLE IF EXISTS t; CREATE TABLE t (id int, v text) {by}"));
+        for leaf in 0..leaves {
+            let of = format!("FOR VALUES WITH (MODULUS {leaves}, REMAINDER {leaf})");
+            bench.session.run(&format!("CREATE TABLE h{leaf} PARTITION OF t {of}"));
+        }
+        for (last, lane) in [(64, "slow"), (65, "native")] {
+            bench.file("rows.csv", [row(64).repeat(rows - 1), row(last)].concat());
+            let summary = really(bench, &["--json", "-q"]).summary();
+            assert_eq!(summary["lanes"][lane], rows, "{leaves}: {summary}");
+        }
+        assert_eq!(bench.count("t"), 2 * rows as u64);
     }
+    // Leaves of leaves may be many.
+    bench.session.run("ALTER TABLE t RENAME TO u; CREATE TABLE t (LIKE u) PARTITION BY LIST (v)");
+    bench.session.run("ALTER TABLE t ATTACH PARTITION u DEFAULT");
+    bench.file("rows.csv", row(64).repeat((1 << 14) + 1));
+    assert_eq!(really(bench, &["--json", "-q"]).summary()["lanes"]["slow"], 0);
 }
 
 fn a_mistake_in_a_small_input_is_said_as_of_any_load(server: Server) {
@@ -69,7 +80,7 @@ fn a_mistake_in_a_small_input_is_said_as_of_any_load(server: Server) {
         assert_eq!(bench.count("t"), 0);
     }
     let rejects = ["--reject-file=bad", "--max-rejects=5", "--json", "-q"];
-    let summary = really(bench, &rejects).summary();
+    let summary = really(bench, &rejects).summary_of(3);
     assert_eq!((&summary["rows_loaded"], bench.count("t")), (&9_999.into(), 9_999));
 }
 

@@ -151,9 +151,7 @@ impl Summary {
     pub(crate) fn of_handful(
         id: &str,
         table: String,
-        rows: u64,
-        stored: u64,
-        bytes_read: u64,
+        [rows, stored, bytes_read]: [u64; 3],
         opening: &Opening,
     ) -> Self {
         let left = Fallback {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::failed::with_committed;
+use super::small::Tried;
 use super::watched::watched;
 use super::{finish, finished, lag, run, small, walk};
 use crate::atomic::Atomic;
@@ -44,16 +45,16 @@ pub(super) fn attempt(
         let asks = control.may_have_rows() || error.kind() == Kind::Interrupted;
         if asks { with_committed(error, control) } else { error }
     };
-    let handful = small::load(job, (id, by), inputs, target, control, &opening);
-    if let Some(summary) = runtime.block_on(handful).map_err(early)? {
-        return Ok(summary);
-    }
-    let created = if job.target.create_partitions {
-        partitions::create(job, target, control).map_err(early)?
-    } else {
-        Vec::new()
+    let trying = small::load(job, (id, by), inputs, target, control, &opening);
+    let link = match runtime.block_on(trying).map_err(early)? {
+        Tried::Loaded(summary) => return Ok(summary),
+        Tried::Not(link) => link,
     };
-    let beginning = begin(job, (id, by), inputs, target, control);
+    let created = match job.target.create_partitions {
+        true => partitions::create(job, target, control).map_err(early)?,
+        false => Vec::new(),
+    };
+    let beginning = begin(job, (id, by), inputs, (link, target), control);
     // By its session others know to the end that the load is alive.
     let (plan, begun, session) = runtime.block_on(beginning).map_err(early)?;
     failpoint("load::begun");
@@ -129,10 +130,13 @@ async fn begin(
     job: &Job,
     (id, by): (&str, &Run),
     inputs: &[Input],
-    target: &Target,
+    (link, target): (Option<Link>, &Target),
     control: &Control,
 ) -> Result<(Plan, Option<Begun>, Link)> {
-    let mut link = control.stop.unless_stopped(connect::open(target)).await?;
+    let mut link = match link {
+        Some(link) => link,
+        None => control.stop.unless_stopped(connect::open(target)).await?,
+    };
     let Link { client, canceller, .. } = &mut link;
     let beginning = async {
         if job.safety.max_lag.is_some() {

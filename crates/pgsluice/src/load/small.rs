@@ -30,14 +30,18 @@ use crate::source::{Input, Inputs, Reader};
 use crate::testing::small::most_rows;
 
 /// Inputs of at most this many bytes are small: to plan a load takes as long as the server does to route some
-/// ten thousand rows.
+/// ten thousand rows into many leaves.
 const FEW_BYTES: u64 = 1 << 20;
+
+/// The same for a table of few leaves, which it routes as fast as it stores.
+const FEW_BYTES_OF_FEW_LEAVES: u64 = 8 << 20;
 
 /// What one query says of the table.
 struct Table {
     relation: Relation,
     version: u32,
     columns: Vec<String>,
+    has_few_leaves: bool,
 }
 
 /// Rows that are read.
@@ -49,9 +53,14 @@ struct Rows {
     bytes_read: u64,
 }
 
+/// What has become of inputs that may be small.
+pub(crate) enum Tried {
+    Loaded(Summary),
+    /// No row is in the table, and the whole load must follow. The session is as it was, if it is there.
+    Not(Option<Link>),
+}
+
 /// Loads the inputs if they are small and the server takes all rows.
-///
-/// None if not: then no row is in the table.
 pub(crate) async fn load(
     job: &Job,
     (id, run): (&str, &Run),
@@ -59,9 +68,9 @@ pub(crate) async fn load(
     target: &Target,
     control: &Arc<Control>,
     opening: &Opening,
-) -> Result<Option<Summary>> {
+) -> Result<Tried> {
     if !may_be(job, inputs) {
-        return Ok(None);
+        return Ok(Tried::Not(None));
     }
     let link = control.stop.unless_stopped(connect::open(target)).await?;
     let named = named(job, id);
@@ -91,13 +100,14 @@ pub(crate) async fn load(
                 note_dropped(&link, named.as_ref(), &table, [rows.count, stored]).await?;
             }
             let label = table.relation.label();
-            Ok(Some(Summary::of_handful(id, label, rows.count, stored, rows.bytes_read, opening)))
+            let rows = [rows.count, stored, rows.bytes_read];
+            Ok(Tried::Loaded(Summary::of_handful(id, label, rows, opening)))
         }
-        Ok(None) => Ok(None),
+        Ok(None) => Ok(Tried::Not(Some(link))),
         Err(error) if is_refusal(&error) => {
             control.progress.bytes_read.store(0, Relaxed);
             control.progress.rows_read.store(0, Relaxed);
-            Ok(None)
+            Ok(Tried::Not(None))
         }
         Err(error) => Err(lost(Some(&error))),
     }
@@ -110,7 +120,7 @@ fn may_be(job: &Job, inputs: &Inputs) -> bool {
         && !job.safety.exchange
         && job.target.sink == Sink::Copy;
     let bytes = inputs.size();
-    as_usual && bytes.is_some_and(|bytes| bytes <= FEW_BYTES)
+    as_usual && bytes.is_some_and(|bytes| bytes <= FEW_BYTES_OF_FEW_LEAVES)
 }
 
 /// Returns None if the whole load must follow. Either there is no such table, or the load is in the
@@ -139,6 +149,7 @@ async fn look(
         relation: Relation { schema: row.get(0), name: row.get(1) },
         version: row.get::<_, i32>(2).unsigned_abs(),
         columns: row.get(3),
+        has_few_leaves: row.get(4),
     }))
 }
 
@@ -172,8 +183,12 @@ fn receipt(
     new_handful(job, of_load, new, (&format, table.version), inputs, rows.count).ok()
 }
 
-/// Reads the inputs. Returns None if they have no rows, or are not well formed.
+/// Reads the inputs. Returns None if they are too long for the table, have no rows, or are not well formed.
 fn read(job: &Job, inputs: &Inputs, table: &Table) -> Option<Rows> {
+    let most = if table.has_few_leaves { FEW_BYTES_OF_FEW_LEAVES } else { FEW_BYTES };
+    if inputs.size().is_none_or(|bytes| bytes > most) {
+        return None;
+    }
     let columns = job.input.columns.as_ref().unwrap_or(&table.columns);
     let format = format_for(&job.input.format, table.version);
     let mut reader = Reader::new(inputs.clone(), &format, job.input.header, columns);
