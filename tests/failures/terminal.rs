@@ -11,8 +11,10 @@ on_each_server!([a_terminal_has_a_bar, a_pipe_has_a_line_every_ten_seconds, quie
 
 fn a_terminal_has_a_bar(server: Server) {
     let bench = Bench::with_table(server);
-    bench.file("rows.csv", rows(400_000, 100));
-    // Holds one leaf up, so that the bar is drawn in the middle.
+    // Holds one leaf up that comes late, so that the bar is drawn in the middle.
+    let others =
+        (0..100_000).flat_map(|row| format!("{},{:100}\n", row % 30, "first").into_bytes());
+    bench.file("rows.csv", others.chain(rows(300_000, 100)).collect::<Vec<_>>());
     bench.session.run("BEGIN; LOCK TABLE t3 IN SHARE MODE");
     let script = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)";
     let mut command = Command::new("python3");

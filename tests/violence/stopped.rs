@@ -45,6 +45,7 @@ fn stopped_when_all_is_sent(server: Server) {
         // Only this program has failpoints.
         let mut load = Command::new(env!("CARGO_BIN_EXE_pgsluice"));
         load.args(["load", "rows.csv", "-t", "t", "-d", &bench.url, "-q", "-j1"]).args(options);
+        load.env("PGSLUICE_SMALL_ROWS", "299");
         let hold = bench.hold("load::flushing");
         load.envs(hold.environment());
         load.current_dir(bench.folder.path()).stdin(Stdio::null());

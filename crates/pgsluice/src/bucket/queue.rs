@@ -7,8 +7,8 @@
 //! 3. A thread that fills waits while the memory is used up. It lends its shard meanwhile, so that every
 //!    row that waits can be sent. A row longer than all of the memory goes when nothing else is there.
 //! 4. A connection waits while no payload is worth a COPY.
-//! 5. The first transaction of a load takes the first [`FIRST_BYTES`] of the input, or all of it. Until it is
-//!    committed no connection gets anything else: see `sink`.
+//! 5. The first transaction of a load takes the first [`FIRST_BYTES`] of the input, or all of it. Other
+//!    connections send meanwhile, but commit nothing before it: see `sink`.
 //! 6. Rows of several leaves travel together while that is cheaper here: both ways are measured
 //!    ([`Landing`]).
 //!
@@ -21,6 +21,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use pgsluice_core::bucket::{
     Block, FEW_ROWS, Payload, Pool, SEALED_BYTES, Scheduler, Shard, Worth,
 };
+use tokio::sync::watch;
 
 use super::first::{FIRST_BYTES, FIRST_PATIENCE, First, Routed};
 use super::landing::Landing;
@@ -62,6 +63,9 @@ pub(crate) struct Queue<'c> {
     share: usize,
     /// Whether nobody knows when more input comes.
     is_of_a_pipe: bool,
+    /// Whether no other connection sends anything before the first transaction is committed.
+    waits_for_first: bool,
+    first_in: watch::Sender<bool>,
 }
 
 pub(super) struct State {
@@ -79,8 +83,10 @@ pub(super) struct State {
 
 /// What the queue has for a connection.
 pub(crate) enum Next {
-    /// What is to be sent in one transaction.
-    Payloads(Vec<Payload>),
+    /// The first transaction.
+    First(Vec<Payload>),
+    /// Another one.
+    Payload(Payload),
     /// Nothing yet.
     Nothing,
     /// All is sent, or the load was stopped.
@@ -118,6 +124,7 @@ impl<'c> Queue<'c> {
             true => First::Gathering(None, Routed::default()),
             false => First::Done,
         };
+        let first_in = watch::Sender::new(matches!(first, First::Done));
         let landing = Landing::new(plan.joins_leaves() && few_rows.is_none());
         Self {
             plan,
@@ -140,6 +147,8 @@ impl<'c> Queue<'c> {
             starving: AtomicUsize::new(0),
             share,
             is_of_a_pipe: false,
+            waits_for_first: job.safety.rejects.is_some(),
+            first_in,
             probes: AtomicUsize::new(if few_rows.is_none() { PROBES } else { 0 }),
         }
     }
@@ -158,10 +167,15 @@ impl<'c> Queue<'c> {
             match self.look(&mut state, true) {
                 Next::Nothing if !self.work.wait_until(&mut state, end).timed_out() => {}
                 Next::Nothing => return self.look(&mut state, false),
-                Next::Payloads(payloads) if fault("payload::lost") => {
+                Next::First(payloads) if fault("payload::lost") => {
                     drop(state);
                     payloads.into_iter().for_each(|payload| self.recycle(payload));
                     self.first_is_in();
+                    return Next::Nothing;
+                }
+                Next::Payload(payload) if fault("payload::lost") => {
+                    drop(state);
+                    self.recycle(payload);
                     return Next::Nothing;
                 }
                 found => return found,
@@ -187,16 +201,17 @@ impl<'c> Queue<'c> {
                 let payloads = scheduler.take_first(most, landing.is_open(), &mut shards);
                 if !payloads.is_empty() {
                     *first = First::Sent;
-                    return Next::Payloads(payloads);
+                    return Next::First(payloads);
                 }
                 *first = First::Done;
+                self.first_in.send_replace(true);
             }
-            First::Sent => return Next::Nothing,
-            First::Done => {}
+            First::Sent if self.waits_for_first => return Next::Nothing,
+            First::Sent | First::Done => {}
         }
         while let Some(bucket) = urgent.pop() {
             if let Some(payload) = scheduler.take_bucket(bucket, &mut shards) {
-                return Next::Payloads(vec![payload]);
+                return Next::Payload(payload);
             }
         }
         let least = match () {
@@ -207,7 +222,7 @@ impl<'c> Queue<'c> {
         };
         let worth = Worth { least, together: landing.together(), ..*worth };
         match scheduler.take(worth, &mut shards) {
-            Some(payload) => Next::Payloads(vec![payload]),
+            Some(payload) => Next::Payload(payload),
             None if *fillers == 0 => Next::Done,
             None => Next::Nothing,
         }
@@ -233,10 +248,17 @@ impl<'c> Queue<'c> {
         fillers == 0 || routed.bytes >= FIRST_BYTES || self.waiting.load(Relaxed) > 0 || is_slow()
     }
 
-    /// Lets all connections send: the first transaction is committed.
+    /// Lets all connections commit: the first transaction is in.
     pub(crate) fn first_is_in(&self) {
         self.state.lock().first = First::Done;
+        self.first_in.send_replace(true);
         self.work.notify_all();
+    }
+
+    /// Waits until the first transaction is committed.
+    pub(crate) async fn first_in(&self) {
+        // The queue has the other end.
+        let _ = self.first_in.subscribe().wait_for(|is_in| *is_in).await;
     }
 
     /// Records how long a payload took that was sent alone, or with those of other leaves.

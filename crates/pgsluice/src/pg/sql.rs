@@ -30,11 +30,11 @@ SELECT n.nspname, c.relname, pg_catalog.current_setting('server_version_num')::p
              WHERE attrelid OPERATOR(pg_catalog.=) c.oid AND attnum OPERATOR(pg_catalog.>) 0
                AND NOT attisdropped AND attgenerated OPERATOR(pg_catalog.=) ''
              ORDER BY attnum),
-       (SELECT pg_catalog.count(*) OPERATOR(pg_catalog.<=) 32
+       (SELECT pg_catalog.count(*) OPERATOR(pg_catalog.<=) 128
                AND pg_catalog.bool_and(relkind OPERATOR(pg_catalog.<>) 'p') IS NOT FALSE
         FROM (SELECT l.relkind FROM pg_catalog.pg_inherits i
               JOIN pg_catalog.pg_class l ON l.oid OPERATOR(pg_catalog.=) i.inhrelid
-              WHERE i.inhparent OPERATOR(pg_catalog.=) c.oid LIMIT 33) AS leaf)
+              WHERE i.inhparent OPERATOR(pg_catalog.=) c.oid LIMIT 129) AS leaf)
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
 WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)
   AND $1 OPERATOR(pg_catalog.!~) '^[0-9]*$'

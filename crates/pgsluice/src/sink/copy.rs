@@ -50,6 +50,8 @@ pub(crate) struct Connection<'a> {
     pub(super) proof: Option<Proof<'a>>,
     pub(super) writer: Option<Writer<'a>>,
     pub(super) target: &'a Target,
+    /// Whether its transaction is the first of the load.
+    pub(super) is_first: Cell<bool>,
     /// Which payload of its transaction is being copied; none while that ends.
     pub(super) copying: Cell<Option<usize>>,
     maker: Option<Maker<'a>>,
@@ -99,6 +101,7 @@ impl<'a> Connection<'a> {
             proof,
             writer,
             target,
+            is_first: Cell::new(false),
             copying,
             maker,
             chunk_sizes,
@@ -133,7 +136,9 @@ impl<'a> Connection<'a> {
                 self.queue.record_time(payload, began.elapsed());
             }
             payloads.into_iter().for_each(|payload| self.give_back(payload));
-            self.queue.first_is_in();
+            if self.is_first.get() {
+                self.queue.first_is_in();
+            }
             is_warm = true;
         }
         Ok(())
@@ -160,7 +165,7 @@ impl<'a> Connection<'a> {
     /// Measures what a COPY into `node` costs before it has any row.
     pub(super) async fn probe(&self, node: NodeId) -> Result<(), Failure> {
         let began = Instant::now();
-        let (sink, _) = self.begin((node, Wire::Text), None, None).await?;
+        let (sink, _) = self.begin((node, Wire::Text), None, &[]).await?;
         self.commit(sink, &[], None).await?;
         self.queue.record_cost(began.elapsed());
         Ok(())
@@ -171,7 +176,7 @@ impl<'a> Connection<'a> {
         let mut remembered: VecDeque<Sent> = VecDeque::new();
         let mut all = Committed::default();
         let copying = async {
-            let (mut sink, _) = self.begin((ROOT, Wire::Text), None, None).await?;
+            let (mut sink, _) = self.begin((ROOT, Wire::Text), None, &[]).await?;
             let (mut line, mut bytes) = (0, 0);
             // If the connection is lost while there is nothing to send, the commit reports it.
             while let Ok(Some(payloads)) = self.next().await {
@@ -207,10 +212,8 @@ impl<'a> Connection<'a> {
         loop {
             self.flow.control.unpaused().await;
             match self.queue.pop() {
-                Next::Payloads(mut payloads) => {
-                    payloads.iter_mut().for_each(|payload| self.queue.arrange(payload));
-                    return Ok(Some(payloads));
-                }
+                Next::First(payloads) => return Ok(Some(self.arranged(payloads, true))),
+                Next::Payload(payload) => return Ok(Some(self.arranged(vec![payload], false))),
                 Next::Done => return Ok(None),
                 Next::Nothing if self.link.is_closed().await => {
                     return Err(lost(self.link.ending()));
@@ -218,6 +221,13 @@ impl<'a> Connection<'a> {
                 Next::Nothing => {}
             }
         }
+    }
+
+    /// Puts the rows of a transaction, the first of the load or not, into their order.
+    fn arranged(&self, mut payloads: Vec<Payload>, is_first: bool) -> Vec<Payload> {
+        self.is_first.set(is_first);
+        payloads.iter_mut().for_each(|payload| self.queue.arrange(payload));
+        payloads
     }
 
     /// Where the rows of `node` go if not as planned: to the shadow of a leaf that is exchanged.

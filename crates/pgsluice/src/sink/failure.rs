@@ -12,6 +12,8 @@ use crate::pg::is_answer;
 pub(super) enum Failure {
     /// The shadow of a leaf was not made.
     Unmade(Error),
+    /// Taken back, because the first transaction of the load was long not in.
+    Early,
     /// Before any row was sent.
     Begin(tokio_postgres::Error),
     Rows(tokio_postgres::Error),
@@ -39,6 +41,7 @@ impl Failure {
         match self {
             Self::Begin(error) | Self::Rows(error) | Self::Receipts(error) => Some(error),
             Self::Unmade(_)
+            | Self::Early
             | Self::Row(_)
             | Self::Changed(..)
             | Self::Ledger(_)

@@ -59,7 +59,7 @@ impl Connection<'_> {
     }
 
     /// Returns what begins a payload's part.
-    pub(super) fn begin_part(&self, node: NodeId, wire: Wire) -> String {
+    pub(super) fn begin_part(&self, (node, wire): (NodeId, Wire)) -> String {
         let lock = self.flow.plan.lock(node, wire);
         let savepoint = self.flow.rejects.map(|_| sql::PART.to_owned());
         savepoint.into_iter().chain(lock).collect::<Vec<_>>().join("; ")

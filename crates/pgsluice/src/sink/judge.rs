@@ -22,7 +22,7 @@ impl Connection<'_> {
         }
         match outcome {
             Some(Ok(Some(committed))) => Ok(Some(committed)),
-            Some(Ok(None)) | None => Ok(None),
+            Some(Ok(None) | Err(Failure::Early)) | None => Ok(None),
             Some(Err(
                 Failure::Unmade(error)
                 | Failure::Row(error)

@@ -36,6 +36,7 @@ mod lines;
 mod message;
 pub(crate) mod null;
 mod original;
+mod pieces;
 mod proof;
 mod recheck;
 pub(crate) mod refusal;

@@ -1,21 +1,24 @@
 //! The null sink: takes payloads and drops them, to see what the client alone takes.
 
+use pgsluice_core::bucket::Payload;
+
 use crate::bucket::queue::{Next, Queue};
 use crate::counts::outcome::Committed;
 use crate::sink::flow::Flow;
 
 /// Takes payloads until there are no more. Their rows are not stored.
 pub(crate) fn drain(flow: &Flow<'_>, queue: &Queue<'_>, committed: &mut Committed) {
+    let mut take = |mut payload: Payload| {
+        queue.arrange(&mut payload);
+        flow.opening.row_sent();
+        committed.send(&payload);
+        queue.recycle(payload);
+    };
     loop {
         match queue.pop() {
-            Next::Payloads(payloads) => {
-                for mut payload in payloads {
-                    queue.arrange(&mut payload);
-                    flow.opening.row_sent();
-                    committed.send(&payload);
-                    queue.recycle(payload);
-                }
-            }
+            // Nothing is committed, and so nothing is first.
+            Next::First(payloads) => payloads.into_iter().for_each(&mut take),
+            Next::Payload(payload) => take(payload),
             Next::Nothing => {}
             Next::Done => return,
         }

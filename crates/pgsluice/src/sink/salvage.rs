@@ -22,7 +22,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use futures_util::SinkExt;
 use futures_util::future::{try_join, try_join3};
-use pgsluice_core::bucket::{FEW_ROWS, Payload, RowAt, Wire};
+use pgsluice_core::bucket::{Payload, RowAt, Wire};
 use pgsluice_core::catalog::NodeId;
 use tokio_postgres::{CopyInSink, Statement};
 
@@ -31,6 +31,7 @@ use super::copy::{Connection, Loaded};
 use super::failure::Failure;
 use super::lines;
 use super::original::{lost_place, original, too_many};
+use super::pieces::{pieces, tables};
 use super::proof::Settled;
 use super::refusal::{Blame, blame};
 use crate::error::Result;
@@ -67,18 +68,6 @@ enum Suspects {
     Some(Vec<usize>),
 }
 
-/// Rows that are sent to one table.
-type Piece<'p> = (NodeId, Wire, Vec<(RowAt, &'p [u8])>);
-
-/// What each table gets: a leaf with many rows gets them by its own name, so that the server checks them.
-fn pieces(payload: &Payload) -> Vec<Piece<'_>> {
-    let wire = payload.wire();
-    if payload.rows() < FEW_ROWS * payload.nodes().len() {
-        return vec![(payload.node(), wire, payload.in_order().collect())];
-    }
-    payload.apart().map(|(node, rows)| (node, wire, rows)).collect()
-}
-
 impl Connection<'_> {
     /// Stores what is good of a transaction that the server has refused, or is expected to, if it was not
     /// tried. None if the load was stopped.
@@ -91,10 +80,15 @@ impl Connection<'_> {
         let client = &self.link.client;
         self.copying.set(None);
         // The transaction that has failed may not be over yet.
+        let into = payloads.iter().flat_map(|payload| tables(payload));
+        let locked = |begin: &str, into| {
+            let begin = std::iter::once(begin.to_owned());
+            begin.chain(self.locks(into)).collect::<Vec<_>>().join("; ")
+        };
         let begin = match (&self.held, was_tried) {
-            (None, _) => [sql::ROLLBACK, &self.begin_all(), sql::IMMEDIATE].join("; "),
-            (Some(_), true) => sql::BACK_TO_PART.to_owned(),
-            (Some(_), false) => sql::PART.to_owned(),
+            (None, _) => [sql::ROLLBACK, &self.begin_all(into), sql::IMMEDIATE].join("; "),
+            (Some(_), true) => locked(sql::BACK_TO_PART, into),
+            (Some(_), false) => locked(sql::PART, into),
         };
         let begin = format!("{begin}; {}", self.link.asks_session());
         let answers = client.simple_query(&begin).await?;
@@ -129,15 +123,14 @@ impl Connection<'_> {
         let mut settled = Vec::new();
         let mut last: Option<&str> = None;
         for (node, wire, rows) in payloads.iter().flat_map(|payload| pieces(payload)) {
-            // A lock that is taken behind the savepoint is lost with it.
             let before = last.map(|last| [last, sql::NO_SAVEPOINT].join("; "));
-            let lock = [before, plan.lock(node, wire), Some(sql::SALVAGE.to_owned())];
-            let lock = lock.into_iter().flatten().collect::<Vec<_>>().join("; ");
-            let locking = async { client.batch_execute(&lock).await.map_err(Failure::Begin) };
+            let before = before.into_iter().chain(Some(sql::SALVAGE.to_owned()));
+            let before = before.collect::<Vec<_>>().join("; ");
+            let keeping = async { client.batch_execute(&before).await.map_err(Failure::Begin) };
             let asking = async { Ok(self.recheck.changed(client, node, wire, false).await?) };
             let statement = plan.copy_statement(node, wire);
             let preparing = async { client.prepare(&statement).await.map_err(Failure::Begin) };
-            let (_, changed, copy) = try_join3(locking, asking, preparing).await?;
+            let (_, changed, copy) = try_join3(keeping, asking, preparing).await?;
             if let Some(changed) = changed {
                 return Err(Failure::Changed(node, changed));
             }

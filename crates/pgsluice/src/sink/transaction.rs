@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 use futures_util::SinkExt;
 use futures_util::future::{try_join, try_join4};
 use pgsluice_core::bucket::{Payload, Wire};
 use pgsluice_core::catalog::NodeId;
+use tokio::time::timeout;
 use tokio_postgres::error::SqlState;
 
 use super::copy::{Connection, Loaded, Sink};
@@ -20,6 +22,10 @@ use crate::pg::ledger::is_held;
 use crate::pg::sql;
 use crate::testing::failpoint::failpoint;
 
+/// How long a transaction waits for the first one of the load before it is taken back: that one may wait for
+/// a lock or a key of it, which the server does not see as a deadlock.
+const FIRST_IN: Duration = Duration::from_secs(5);
+
 impl Connection<'_> {
     /// Stores all rows of a transaction; None if the load was stopped.
     pub(super) async fn load(
@@ -28,11 +34,27 @@ impl Connection<'_> {
         is_warm: bool,
     ) -> Result<Option<Loaded>, Failure> {
         match self.load_all(payloads, is_warm).await {
+            Err(Failure::Early) => {
+                self.link.client.batch_execute(sql::ROLLBACK).await?;
+                match self.first_is_in().await {
+                    true => self.load_all(payloads, is_warm).await,
+                    false => Ok(None),
+                }
+            }
             Err(Failure::Rows(error)) if error.code() == Some(&SqlState::CHECK_VIOLATION) => {
                 Err(self.find_moved(payloads).await?.unwrap_or(Failure::Rows(error)))
             }
             loaded => loaded,
         }
+    }
+
+    /// Waits for the first transaction of the load; false if the load was stopped before.
+    async fn first_is_in(&self) -> bool {
+        let waiting = async {
+            self.queue.first_in().await;
+            Ok(())
+        };
+        self.flow.control.stop.unless_stopped(waiting).await.is_ok()
     }
 
     /// Looks for a leaf that is not there any more: the root says only that no partition takes a row.
@@ -67,7 +89,7 @@ impl Connection<'_> {
         let mut copied = Vec::new();
         for (index, payload) in others.iter().enumerate() {
             self.copying.set(Some(index));
-            let (mut sink, before) = self.begin_copy(payload, index == 0, None).await?;
+            let (mut sink, before) = self.begin_copy(payloads, index, None).await?;
             self.send(&mut sink, payload).await?;
             if self.flow.control.stop.is_stopped() {
                 return Ok(None);
@@ -79,10 +101,17 @@ impl Connection<'_> {
         }
         self.copying.set(Some(others.len()));
         let (mut sink, before) =
-            self.begin_copy(last, others.is_empty(), destination.as_ref()).await?;
+            self.begin_copy(payloads, others.len(), destination.as_ref()).await?;
         failpoint("payload::begun");
         self.send(&mut sink, last).await?;
         failpoint("payload::committing");
+        if !self.is_first.get() {
+            match timeout(FIRST_IN, self.first_is_in()).await {
+                Ok(true) => {}
+                Ok(false) => return Ok(None),
+                Err(_) => return Err(Failure::Early),
+            }
+        }
         // Rows in a shadow are not in the table yet.
         let with_receipts = if destination.is_some() { &[] } else { payloads };
         let Some((stored, after)) = self.commit(sink, with_receipts, Some(last)).await? else {
@@ -102,21 +131,19 @@ impl Connection<'_> {
         Ok(Some(Loaded { settled, destination }))
     }
 
-    /// Begins the COPY of a payload, which is the first of its transaction or not.
+    /// Begins the COPY of a payload of a transaction, and the transaction with the first one.
     async fn begin_copy(
         &self,
-        payload: &Payload,
-        is_first: bool,
+        payloads: &[Arc<Payload>],
+        index: usize,
         shadow: Option<&Destination>,
     ) -> Result<(Sink, Option<Vec<i64>>), Failure> {
-        if is_first {
-            return self.begin((payload.node(), payload.wire()), shadow, Some(payload)).await;
-        }
+        let payload = &payloads[index];
         let (client, node, wire) = (&self.link.client, payload.node(), payload.wire());
-        let plan = self.flow.plan;
-        if let Some(lock) = plan.lock(node, wire) {
-            client.batch_execute(&lock).await.map_err(Failure::Begin)?;
+        if index == 0 {
+            return self.begin((node, wire), shadow, payloads).await;
         }
+        let plan = self.flow.plan;
         let changed = self.recheck.changed(client, node, wire, false).await?;
         if let Some(changed) = changed {
             return Err(Failure::Changed(node, changed));
@@ -135,25 +162,26 @@ impl Connection<'_> {
         }
     }
 
-    /// Begins a transaction and a COPY into `node`, in one round trip. If it is to take `payload`, returns
-    /// what the session has stored in its leaves before.
+    /// Begins a transaction and a COPY into `node`, in one round trip. If it is to take `payloads`, returns
+    /// what the session has stored before in the leaves of the first of them.
     pub(super) async fn begin(
         &self,
         (node, wire): (NodeId, Wire),
         shadow: Option<&Destination>,
-        payload: Option<&Payload>,
+        payloads: &[Arc<Payload>],
     ) -> Result<(Sink, Option<Vec<i64>>), Failure> {
         let client = &self.link.client;
         let plan = self.flow.plan;
         let (begin, copy) = match shadow {
             Some(shadow) => (shadow.begin.clone(), plan.copy_into(&shadow.relation, wire)),
-            None => (self.begin_here(node, wire), plan.copy_statement(node, wire)),
+            None => (self.begin_here((node, wire), payloads), plan.copy_statement(node, wire)),
         };
         let begin = format!("{begin}; {}", self.link.asks_session());
         let beginning = client.simple_query(&begin);
         let asking = self.recheck.changed(client, node, wire, shadow.is_some());
         let proving = async {
-            match self.proof.as_ref().zip(payload).filter(|(proof, it)| proof.is_about(it)) {
+            match self.proof.as_ref().zip(payloads.first()).filter(|(proof, it)| proof.is_about(it))
+            {
                 Some((proof, payload)) => proof.ask(client, payload).await.map(Some),
                 None => Ok(None),
             }
@@ -183,21 +211,28 @@ impl Connection<'_> {
 
     /// Returns what begins a transaction of rows that go into the table itself, or their part of one
     /// that is held.
-    pub(super) fn begin_here(&self, node: NodeId, wire: Wire) -> String {
+    fn begin_here(&self, into: (NodeId, Wire), payloads: &[Arc<Payload>]) -> String {
         if self.held.is_some() {
-            return self.begin_part(node, wire);
+            return self.begin_part(into);
         }
-        let lock = self.flow.plan.lock(node, wire);
-        let begin = std::iter::once(self.begin_all()).chain(lock);
+        let others = payloads.iter().map(|payload| (payload.node(), payload.wire()));
+        self.begin_all(std::iter::once(into).chain(others))
+    }
+
+    /// Returns what begins a transaction that writes to the table itself. It has its locks before it keeps
+    /// other runs of the load from beginning.
+    pub(super) fn begin_all(&self, into: impl Iterator<Item = (NodeId, Wire)>) -> String {
+        let fence = self.writer.as_ref().map(|writer| writer.ledger.fence());
+        let begin = std::iter::once(sql::BEGIN.to_owned()).chain(self.locks(into)).chain(fence);
         begin.collect::<Vec<_>>().join("; ")
     }
 
-    /// Returns what begins a transaction that writes to the table itself.
-    pub(super) fn begin_all(&self) -> String {
-        match &self.writer {
-            Some(writer) => [sql::BEGIN, &writer.ledger.fence()].join("; "),
-            None => sql::BEGIN.to_owned(),
-        }
+    /// Returns the statements that lock the tables on which rows rely.
+    pub(super) fn locks(&self, into: impl Iterator<Item = (NodeId, Wire)>) -> Vec<String> {
+        let mut locks: Vec<String> =
+            into.filter_map(|(node, wire)| self.flow.plan.lock(node, wire)).collect();
+        locks.dedup();
+        locks
     }
 
     pub(super) async fn send(

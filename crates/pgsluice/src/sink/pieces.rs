@@ -1,0 +1,29 @@
+//! Where the rows of a payload go that the server has refused.
+
+use pgsluice_core::bucket::{FEW_ROWS, Payload, RowAt, Wire};
+use pgsluice_core::catalog::NodeId;
+
+/// Rows that are sent to one table.
+pub(super) type Piece<'p> = (NodeId, Wire, Vec<(RowAt, &'p [u8])>);
+
+/// What each table gets: a leaf with many rows gets them by its own name, so that the server checks them.
+pub(super) fn pieces(payload: &Payload) -> Vec<Piece<'_>> {
+    let wire = payload.wire();
+    if stays_whole(payload) {
+        return vec![(payload.node(), wire, payload.in_order().collect())];
+    }
+    payload.apart().map(|(node, rows)| (node, wire, rows)).collect()
+}
+
+/// Whether the rows of a payload are too few to go leaf by leaf.
+fn stays_whole(payload: &Payload) -> bool {
+    payload.rows() < FEW_ROWS * payload.nodes().len()
+}
+
+/// Where its pieces go, and how they are written.
+pub(super) fn tables(payload: &Payload) -> Vec<(NodeId, Wire)> {
+    match stays_whole(payload) {
+        true => vec![(payload.node(), payload.wire())],
+        false => payload.nodes().iter().map(|node| (*node, payload.wire())).collect(),
+    }
+}
