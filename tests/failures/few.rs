@@ -43,7 +43,7 @@ fn really(bench: &Bench, options: &[&str]) -> Ended {
 fn small_depends_on_the_leaves(server: Server) {
     let bench = &Bench::new(server);
     let row = |length: usize| [b"7,", &vec![b'x'; length - 3][..], b"\n"].concat();
-    for (leaves, rows) in [(0, 8 << 14), (128, 8 << 14), (129, 1 << 14)] {
+    for (leaves, rows) in [(0, 12 << 14), (128, 12 << 14), (129, 1 << 14)] {
         let by = if leaves == 0 { "" } else { "PARTITION BY HASH (id)" };
         bench.session.run(&format!("DROP TABLE IF EXISTS t; CREATE TABLE t (id int, v text) {by}"));
         for leaf in 0..leaves {

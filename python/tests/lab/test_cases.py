@@ -109,8 +109,9 @@ class Cases(OnServer):
 
     def test_what_a_load_says_of_itself_is_checked(self):
         for check, status in (
-            ("rows_read == rows and wire == 'binary'", "done"),
-            ("rows_read == rows and wire == 'text'", "wrong"),
+            # So few rows go as psql sends them.
+            ("rows_read == rows and wire == 'text'", "done"),
+            ("rows_read == rows and wire == 'binary'", "wrong"),
             ("unheard == 1", "wrong"),
         ):
             [load, _] = self.loads(check)

@@ -34,7 +34,7 @@ use crate::testing::small::most_rows;
 const FEW_BYTES: u64 = 1 << 20;
 
 /// The same for a table of up to 128 leaves, whose rows it routes nearly as fast as it stores them.
-const FEW_BYTES_OF_FEW_LEAVES: u64 = 8 << 20;
+const FEW_BYTES_OF_FEW_LEAVES: u64 = 12 << 20;
 
 /// What one query says of the table.
 struct Table {
