@@ -161,7 +161,11 @@ async fn may_be_known(named: &Named, client: &Client) -> Result<bool, tokio_post
         (Ok(answers), Ok(known)) => Ok(known || !trust::is_sound(&answers)),
         (Err(error), _) | (_, Err(error)) if is_refusal(&error) => {
             client.batch_execute(sql::ROLLBACK).await?;
-            Ok(named.schema.make(client, Access::Write).await.is_err())
+            let made = named.schema.make(client, Access::Write).await;
+            if made.is_err() {
+                client.batch_execute(sql::ROLLBACK).await?;
+            }
+            Ok(made.is_err())
         }
         (Err(error), _) | (_, Err(error)) => Err(error),
     }
