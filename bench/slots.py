@@ -1,7 +1,7 @@
 """Measure what the order of rows costs a COPY into a table with many leaves.
 
 It is the processor time of one session of the server, read from /proc: so only on Linux, and on
-on the server's machine. docs/copy-slots.md explains what it shows. The table is made in a schema of
+the server's machine. docs/copy-slots.md explains what it shows. The table is made in a schema of
 its own, which is dropped in the end: `python -m bench.slots URL`.
 """
 

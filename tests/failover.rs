@@ -28,8 +28,10 @@ impl Pair {
     fn start(server: Server) -> Self {
         let place = Place::of(server);
         let mut pair = Self { primary: place.start(), standby: String::new(), place };
+        // The load must not have ended before the primary dies, however fast the machine is.
         Session::open(&pair.primary).run(
-            "CREATE TABLE t (id int, v text) PARTITION BY HASH (id);
+            "CREATE TABLE t (id int CHECK (id % 1000 <> 0 OR pg_sleep(0.03) IS NOT NULL), v text)
+             PARTITION BY HASH (id);
              CREATE TABLE t0 PARTITION OF t FOR VALUES WITH (MODULUS 2, REMAINDER 0);
              CREATE TABLE t1 PARTITION OF t FOR VALUES WITH (MODULUS 2, REMAINDER 1)",
         );

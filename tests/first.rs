@@ -13,6 +13,7 @@ on_each_server!([
     a_mistake_leaves_nothing,
     a_mistake_in_a_later_input_leaves_nothing,
     an_input_that_ends_in_it_is_all_or_nothing,
+    what_grows_is_whole_as_well,
     nothing_is_committed_before_it,
     a_key_in_two_transactions_is_no_deadlock,
     a_killed_load_is_resumed,
@@ -85,6 +86,26 @@ fn an_input_that_ends_in_it_is_all_or_nothing(server: Server) {
             ended.fails(1, &[&format!("rows.csv:{}:", count + 1)]);
             assert_eq!(bench.count("t"), 0, "{count} {way:?}: {}", ended.stderr);
         }
+    }
+}
+
+/// Rows that are four times as long when they are encoded.
+fn what_grows_is_whole_as_well(server: Server) {
+    let bench = &Bench::new(server);
+    let columns: Vec<String> = (0..20).map(|column| format!("c{column} int")).collect();
+    let columns = columns.join(", ");
+    bench.session.run(&format!("CREATE TABLE t ({columns}) PARTITION BY LIST (c0)"));
+    for leaf in 0..10 {
+        bench.session.run(&format!("CREATE TABLE t{leaf} PARTITION OF t FOR VALUES IN ({leaf})"));
+    }
+    let row = |key: usize| format!("{key}{}\n", ",1".repeat(19));
+    let good: String = (0..150_000).map(|number| row(number % 10)).collect();
+    assert!(good.len() < 8 << 20);
+    bench.file("rows.csv", good + &row(77));
+    for way in WAYS {
+        let ended = bench.load([&["rows.csv", "-t", "t", "-q"], way].concat());
+        ended.fails(1, &["no partition of relation \"t\" found for row"]);
+        assert_eq!(bench.count("t"), 0, "{way:?}: {}", ended.stderr);
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) enum First {
 /// The splits that are routed, from the first one on.
 #[derive(Default)]
 pub(super) struct Routed {
-    pub(super) splits: u32,
+    splits: u32,
     pub(super) bytes: usize,
     /// Splits that are routed before others in front of them.
     beyond: BTreeMap<u32, usize>,

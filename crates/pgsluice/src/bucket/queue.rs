@@ -7,7 +7,7 @@
 //! 3. A thread that fills waits while the memory is used up. It lends its shard meanwhile, so that every
 //!    row that waits can be sent. A row longer than all of the memory goes when nothing else is there.
 //! 4. A connection waits while no payload is worth a COPY.
-//! 5. The first transaction of a load takes the first [`FIRST_BYTES`] of the input, or all of it. Other
+//! 5. The first transaction of a load takes about the first [`FIRST_BYTES`] of the input, or all of it. Other
 //!    connections send meanwhile, but commit nothing before it: see `sink`.
 //! 6. Rows of several leaves travel together while that is cheaper here: both ways are measured
 //!    ([`Landing`]).
@@ -197,8 +197,10 @@ impl<'c> Queue<'c> {
                 if !self.is_first_whole(*fillers, since, routed, &shards) {
                     return Next::Nothing;
                 }
-                let most = (FIRST_BYTES, self.plan.catalogue.several.most);
-                let payloads = scheduler.take_first(most, landing.is_open(), &mut shards);
+                // Rows that are encoded may be longer than they were, and an input that ends here goes as a whole.
+                let most = if routed.bytes < FIRST_BYTES { usize::MAX } else { FIRST_BYTES };
+                let nodes = self.plan.catalogue.several.most;
+                let payloads = scheduler.take_first((most, nodes), landing.is_open(), &mut shards);
                 if !payloads.is_empty() {
                     *first = First::Sent;
                     return Next::First(payloads);
@@ -253,6 +255,11 @@ impl<'c> Queue<'c> {
         self.state.lock().first = First::Done;
         self.first_in.send_replace(true);
         self.work.notify_all();
+    }
+
+    /// Whether the first transaction is committed.
+    pub(crate) fn is_first_in(&self) -> bool {
+        *self.first_in.borrow()
     }
 
     /// Waits until the first transaction is committed.

@@ -16,7 +16,7 @@ const MOST_SORTED_BYTES: usize = 64 << 20;
 pub(super) const BYTES_A_MICROSECOND: usize = 8 * 200;
 
 /// Payloads that are sorted are as large as the memory allows. The more rows one has, the more of them go
-/// to the same page of the index.
+/// to the same page of the index. How many leaves travel together is chosen for each payload.
 pub(super) fn worth_sorting(memory: usize, share: usize) -> Worth {
     let most = (memory / 16).clamp(SEALED_BYTES, MOST_SORTED_BYTES);
     Worth { least: share.min(most), most, together: 1 }

@@ -121,6 +121,9 @@ impl Failure {
     pub(in crate::pg) fn of_session(error: &tokio_postgres::Error) -> Self {
         match error.as_db_error() {
             Some(refusal) => Self::from_server(refusal),
+            None if error.is_closed() => {
+                Self::new("server closed the connection unexpectedly").passing()
+            }
             None => Self::new(chain(error)).passing(),
         }
     }

@@ -117,6 +117,8 @@ impl<'a> Connection<'a> {
         while let Some(payloads) = self.next().await? {
             let payloads: Vec<_> = payloads.into_iter().map(Arc::new).collect();
             failpoint("payload::closed");
+            // Otherwise the time is that of a wait for the first transaction.
+            let is_timed = self.queue.is_first_in();
             let began = Instant::now();
             let outcome =
                 self.link.canceller.settle(self.flow.control, self.store(&payloads, is_warm));
@@ -132,7 +134,9 @@ impl<'a> Connection<'a> {
             failpoint("payload::committed");
             payloads.iter().for_each(|payload| committed.send(payload));
             self.count(committed, loaded);
-            if let [payload] = &payloads[..] {
+            if let [payload] = &payloads[..]
+                && is_timed
+            {
                 self.queue.record_time(payload, began.elapsed());
             }
             payloads.into_iter().for_each(|payload| self.give_back(payload));

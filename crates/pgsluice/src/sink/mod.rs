@@ -6,8 +6,8 @@
 //!     round trip 2    end of COPY, receipts, COMMIT -> the rows count as loaded
 //! ```
 //!
-//! 0. The first transaction of a load has several payloads: the first 8 MiB of the input. Until it is committed
-//!    nothing else is. So an input that ends in it is in whole or not at all, and so is a mistake in how it is
+//! 0. The first transaction of a load has several payloads: about the first 8 MiB of the input. Other
+//!    connections send meanwhile, but commit nothing before it. So an input that ends in it is in whole or not at all, and so is a mistake in how it is
 //!    read.
 //! 1. Each payload after it is one transaction. It locks from the root down to the leaf, and checks that the leaf is
 //!    still the table that it was. If the rows are binary, it also checks that the columns still have

@@ -33,14 +33,15 @@ impl Connection<'_> {
         payloads: &[Arc<Payload>],
         is_warm: bool,
     ) -> Result<Option<Loaded>, Failure> {
-        match self.load_all(payloads, is_warm).await {
-            Err(Failure::Early) => {
-                self.link.client.batch_execute(sql::ROLLBACK).await?;
-                match self.first_is_in().await {
-                    true => self.load_all(payloads, is_warm).await,
-                    false => Ok(None),
-                }
+        let mut loaded = self.load_all(payloads, is_warm).await;
+        if let Err(Failure::Early) = loaded {
+            self.link.client.batch_execute(sql::ROLLBACK).await?;
+            if !self.first_is_in().await {
+                return Ok(None);
             }
+            loaded = self.load_all(payloads, is_warm).await;
+        }
+        match loaded {
             Err(Failure::Rows(error)) if error.code() == Some(&SqlState::CHECK_VIOLATION) => {
                 Err(self.find_moved(payloads).await?.unwrap_or(Failure::Rows(error)))
             }
