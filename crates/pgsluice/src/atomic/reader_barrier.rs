@@ -11,6 +11,7 @@ use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use pgsluice_core::catalog::ROOT;
+use tokio::time::timeout;
 use tokio_postgres::Client;
 
 use crate::control::Control;
@@ -30,6 +31,9 @@ const LOCK_WAIT: Duration = Duration::from_secs(2);
 
 /// Between two looks at who has the table.
 const LOOK: Duration = Duration::from_millis(5);
+
+/// How long a cancelled statement may take to end before it is cancelled again.
+const CANCEL_AGAIN: Duration = Duration::from_millis(100);
 
 /// About the pause after the first attempt.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
@@ -77,7 +81,10 @@ impl ReaderBarrier<'_> {
                 return outcome;
             }
             two_phase::cancel(self.lock_session, pid).await?;
-            let _ = locking.await;
+            // A cancel that the server gets before the statement is lost.
+            while timeout(CANCEL_AGAIN, &mut locking).await.is_err() {
+                two_phase::cancel(self.lock_session, pid).await?;
+            }
             client.batch_execute(sql::ROLLBACK).await?;
             let pause = backoff.pause();
             if began.elapsed() + pause >= self.patience {
