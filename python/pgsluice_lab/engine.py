@@ -119,4 +119,5 @@ def version(engine: Engine, command: list[str]) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise LabError(f"{engine.title} does not say its version", str(error)) from error
     lines = (done.stdout or done.stderr).strip().splitlines()
-    return lines[0] if lines else "unknown"
+    said = lines[0] if lines else "unknown"
+    return f"{said}, by pg_wrapper" if programs.wrapped(command[0]) else said

@@ -1,10 +1,20 @@
-"""Where programs are: beside Python, beside the embedded server, or on the PATH."""
+"""Where programs are: beside Python, beside the embedded server, or on the PATH.
 
+A script that starts the program, as Debian's wrapper does, would be timed with it: it is passed by.
+"""
+
+import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 from pgsluice.postgres import programs
+
+# Debian's wrapper runs the program of the newest of these, if it is not told of another.
+INSTALLED = Path("/usr/lib/postgresql")
+# The program that says where PostgreSQL's are.
+CONFIG = "pg_config"
 
 
 def find(name: str) -> str | None:
@@ -12,9 +22,30 @@ def find(name: str) -> str | None:
     for folder in (Path(sys.executable).parent, programs()):
         if folder and (found := shutil.which(name, path=str(folder))):
             return found
-    return shutil.which(name)
+    found = shutil.which(name)
+    return started_by(name, found) if found and wrapped(found) else found
 
 
 def needed(name: str) -> str:
     """Return the program of this name; if there is none, running it says so."""
     return find(name) or name
+
+
+def wrapped(program: str) -> bool:
+    """Return whether a program is only a link to Debian's wrapper."""
+    return Path(program).resolve().name == "pg_wrapper"
+
+
+def started_by(name: str, wrapper: str) -> str:
+    """Return the program that a wrapper starts; the wrapper itself where nobody can tell."""
+    folders = sorted(INSTALLED.glob("*/bin"), key=lambda each: version(each.parent), reverse=True)
+    if config := shutil.which(CONFIG):
+        said = subprocess.run([config, "--bindir"], capture_output=True, text=True, check=False)
+        folders += [Path(said.stdout.strip())] if said.returncode == 0 else []
+    real = (shutil.which(name, path=str(each)) for each in folders)
+    return next((each for each in real if each and not wrapped(each)), wrapper)
+
+
+def version(folder: Path) -> float:
+    """Return the version that a folder is named after; 9.6 was the last one with two numbers."""
+    return float(folder.name) if re.fullmatch(r"\d+(\.\d+)?", folder.name) else 0

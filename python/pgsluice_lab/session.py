@@ -18,7 +18,7 @@ from pgsluice_lab.machine import machine
 from pgsluice_lab.measure import load
 from pgsluice_lab.record import Head, Load, Machine, Postgresql, Program, Run
 from pgsluice_lab.site import Site
-from pgsluice_lab.stage import Given, Stage
+from pgsluice_lab.stage import Given, Reach, Stage
 
 # What is told about the work: how many steps there are, and that one is done, with a word on it.
 Say = Callable[[str, int], None]
@@ -54,11 +54,13 @@ def run(
     say: Say,
     given: Given = inputs.given,
     commit: str | None = None,
+    reach: Reach = stage.directly,
 ) -> Run:
     """Run what of an experiment is not recorded yet, and return its record."""
     engines, about = available(experiment.engines, experiment.shelf, scale.scalars)
     inputs.cache_folder().mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=inputs.cache_folder()) as scratch:
+    with tempfile.TemporaryDirectory(dir=inputs.cache_folder()) as folder:
+        scratch = Path(folder)
         data = Path("/var/tmp") if site.embedded else None
         disk.check(*disk.needed(experiment, scale, engines), inputs.cache_folder(), data)
         journal, resumed = record.begin(records, head(experiment, scale, site, about, commit))
@@ -73,7 +75,7 @@ def run(
                 own = [engines[name] for name in each.case.engines if name in engines]
                 say(f"making ready: {each.case.title}", steps)
                 stages[place] = stage.prepare(
-                    experiment, each.case, scale, each.point, own, site, Path(scratch), given
+                    experiment, each.case, scale, each.point, own, site, scratch, given, reach
                 )
             for each in todo:
                 say(f"round {each.round}: {each.title}", steps)

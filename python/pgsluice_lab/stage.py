@@ -17,6 +17,8 @@ from pgsluice_lab.site import Site
 
 # Makes the input of a name, with these parameters.
 Given = Callable[[str, Mapping[str, object]], Rows]
+# Returns how programs reach the server at a point with these parameters.
+Reach = Callable[[Site, Mapping[str, object]], str]
 VARIABLES = ("$URL", "$ID")
 COLUMNS = """SELECT attname FROM pg_attribute
     WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum"""
@@ -92,7 +94,7 @@ class Stage:
         """Return a command as it can be shown: without what is only so on this machine."""
         program = (engine.find() or [engine.program])[0]
         parts = [Path(part).name if part == program else part for part in command]
-        known = {self.site.url: "$URL", self.site.uri: "$URL?"}
+        known = {self.site.url: "$URL", self.names["url"]: "$URL", self.site.uri: "$URL?"}
         known |= {f"{self.scratch}/": "", f"{inputs.cache_folder()}/": ""}
         known[f"{self.names['folder']}/"] = ""
         known |= dict.fromkeys(self.site.loads[-1:], "$ID")
@@ -133,6 +135,11 @@ class Stage:
         return None if holds else f"not so: {check}, but {figures}"
 
 
+def directly(site: Site, _: Mapping[str, object]) -> str:
+    """Return the server's own address, whatever the parameters."""
+    return site.url
+
+
 def prepare(
     experiment: Experiment,
     case: Case,
@@ -142,6 +149,7 @@ def prepare(
     site: Site,
     scratch: Path,
     given: Given = inputs.given,
+    reach: Reach = directly,
 ) -> Stage:
     """Make the tables and files of a point."""
     schema = site.create()
@@ -156,7 +164,7 @@ def prepare(
     site.script(experiment.folder / case.schema, schema, names)
     stage = Stage(case, point, names, case.expected(scale, point), schema, site, own)
     stage.names |= {
-        "url": site.url,
+        "url": reach(site, parameters),
         "uri": site.uri,
         "table": stage.table,
         "bare": case.table,

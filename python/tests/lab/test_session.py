@@ -52,6 +52,17 @@ class Running(OnServer):
         self.assertEqual({load.round for load in run.loads}, {1, 2})
         self.assertTrue(run.ended)
 
+    def test_programs_reach_the_server_as_they_are_told(self):
+        def reach(of: site.Site, parameters: dict) -> str:
+            far = parameters.get("rows") == 500
+            return conninfo.make_conninfo(of.url, port=1) if far else of.url
+
+        loads = [load for load in self.run_tiny(reach=reach).loads if load.engine == "psql"]
+        found = {load.point["rows"]: load.status for load in loads}
+        self.assertEqual(found, {200: "done", 500: "failed"})
+        for load in loads:
+            self.assertTrue(load.command.endswith(" $URL"), load.command)
+
     def with_engine(self, script: str, limit: str = "60") -> list[Load]:
         """Run the experiment with a psql engine that does something else, and return its loads."""
         other = Engine("psql", "psql", [*ENGINES["psql"].command[:-2], script, "{url}"], "psql")

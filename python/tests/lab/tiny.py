@@ -90,7 +90,9 @@ class OnServer(unittest.TestCase):
     def setUp(self):
         self.records = Path(self.enterContext(tempfile.TemporaryDirectory()))
 
-    def run_tiny(self, toml: str = TOML, say: session.Say = lambda *_: None) -> record.Run:
+    def run_tiny(
+        self, toml: str = TOML, say: session.Say = lambda *_: None, **options: object
+    ) -> record.Run:
         """Run the experiment on the class's server."""
         tiny = experiment_in(self.folder, toml)
-        return session.run(tiny, tiny.scales["small"], self.site, self.records, say)
+        return session.run(tiny, tiny.scales["small"], self.site, self.records, say, **options)
