@@ -19,9 +19,9 @@ from pgsluice_lab.experiment import Experiment, Scale
 from pgsluice_lab.failure import LabError
 from pgsluice_lab.timing import MIB
 
-from bench import goals, inputs, stages
+from bench import goals, inputs, network, stages
 from bench.place import ROOT
-from bench.record import RECORDS, Record, commit
+from bench.record import PARTS, RECORDS, Record, commit, name_of
 
 EXPERIMENTS = ROOT / "bench" / "experiments"
 ENGINES = ROOT / "bench" / "engines.toml"
@@ -36,6 +36,8 @@ HELP = {
     "step": "between balances",
     "native": "a key that is found natively",
     "served": "a key that the server evaluates",
+    "key": "1 with a primary key, 0 without",
+    "milliseconds": "round trips of the network; none is without the proxy",
 }
 
 
@@ -43,7 +45,12 @@ def main(args: list[str]) -> int:
     """Run the benchmark that is named first, and return the exit status."""
     case = args[0] if args else ""
     try:
-        return stages.main(whole=not args[1:]) if case == STAGES else run(load(case), args[1:])
+        if case == STAGES:
+            return stages.main(whole=not args[1:])
+        # All are read before the first one runs, so that none of the options is wrong for another.
+        parts = [load(part) for part in PARTS.get(case, [case])]
+        plans = [(part, arguments(part, args[1:])) for part in parts]
+        return max(run(part, options) for part, options in plans)
     except KeyboardInterrupt:
         return 130
     except subprocess.CalledProcessError as failure:
@@ -57,19 +64,20 @@ def load(case: str) -> Experiment:
     return experiment.load(case, EXPERIMENTS, ENGINES)
 
 
-def run(whole: Experiment, args: list[str]) -> int:
+def run(whole: Experiment, options: argparse.Namespace) -> int:
     """Measure with a server of its own, print it, and write the record if it is the whole one."""
-    options = arguments(whole, args)
     chosen, scale = scaled(whole, options)
     os.environ["PGSLUICE_LAB_CACHE"] = str(inputs.CACHE)
     with (
         tempfile.TemporaryDirectory() as folder,
-        site.opened(None, more=options.set) as place,
+        site.opened(None, binaries(options.major), options.set) as place,
+        network.reached(place, scale) as reach,
     ):
-        journal = session.run(chosen, scale, place, Path(folder), say, inputs.given, commit())
+        to = Path(folder)
+        journal = session.run(chosen, scale, place, to, say, inputs.given, commit(), reach)
         record = Record(journal.head, journal.loads)
         show(record)
-        goals.show(goals.judge(whole.name, record), "what it must show")
+        goals.show(goals.judge(name_of(journal.head), record), "what it must show")
         if bad := [each for each in journal.loads if not each.done]:
             reasons = (f"{each.engine}, round {each.round}: {each.reason}" for each in bad)
             sys.exit("\n".join(["", *(f"bench: {each}" for each in reasons)]))
@@ -79,6 +87,15 @@ def run(whole: Experiment, args: list[str]) -> int:
         file = shutil.copy(journal.file, RECORDS / journal.file.name)
     print(f"\nrecord: {file.relative_to(ROOT)}; `make bench-report` puts it into the documentation")
     return 0
+
+
+def binaries(major: int | None) -> Path | None:
+    """Return the folder of the programs of this version, which are fetched if need be."""
+    if major is None:
+        return None
+    command = [sys.executable, ROOT / "scripts" / "fetch_postgres.py", str(major)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    return Path(done.stdout.splitlines()[-1])
 
 
 def own(whole: Experiment) -> Scale:
@@ -108,6 +125,7 @@ def arguments(whole: Experiment, args: list[str]) -> argparse.Namespace:
             help=HELP[name],
         )
     parser.add_argument("--rounds", type=int, default=scale.rounds, help="loads of each")
+    parser.add_argument("--major", type=int, help="of the server, if not the newest")
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="server settings"
     )
@@ -115,7 +133,8 @@ def arguments(whole: Experiment, args: list[str]) -> argparse.Namespace:
         "--without", action="append", default=[], choices=whole.engines, help="leave this out"
     )
     options = parser.parse_args(args)
-    as_own = {**vars(options), "rounds": scale.rounds} == vars(parser.parse_args([]))
+    free = {"rounds": scale.rounds, "major": None}
+    as_own = {**vars(options), **free} == vars(parser.parse_args([]))
     options.whole = as_own and options.rounds >= scale.rounds
     return options
 
@@ -149,7 +168,10 @@ def show(record: Record) -> None:
         )
         spent = f"{client:13.2f} {'' if server is None else f'{server:.2f}':>13}"
         figures = f"{seconds:8.3f} {spent} {record.peak(engine, point):11.0f} {wal / MIB:8.0f}"
-        where = "".join(f" ({value:,} {name})" for name, value in point.items())
+        where = "".join(
+            f" ({value:,} {name})" if isinstance(value, int) else f" ({name} {value})"
+            for name, value in point.items()
+        )
         print(f"{figures}  {record.title(engine)}{where}")
 
 

@@ -6,7 +6,7 @@ A record is a run of the lab: docs/lab/FORMAT.md lists what it holds.
 import statistics
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pgsluice_lab import record
 from pgsluice_lab.record import Head, Load
@@ -15,6 +15,12 @@ from bench.place import ROOT
 
 RECORDS = ROOT / "bench" / "records"
 EVERYWHERE: Mapping[str, object] = {}
+# Benchmarks of several experiments, which can be measured one by one, on one machine and server.
+PARTS = {
+    "grid": ["grid-small", "grid-large", "grid-million"],
+    "network": ["network-large", "network-small"],
+}
+NEWEST = 18  # the version of the server that names do not say
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,15 @@ class Record:
         return min(numbers), max(numbers)
 
     @property
+    def rounds(self) -> list[int]:
+        """Return how often the loads were run: several numbers where parts differ in it."""
+        return sorted({len(self.of(*way)) for way in self.ways})
+
+    def values(self, name: str) -> list:
+        """Return the values of an axis, in the order in which they ran first."""
+        return list(dict.fromkeys(point[name] for _, point in self.ways if name in point))
+
+    @property
     def first(self) -> Load:
         """Return the first load: the input is that of its case."""
         return next(load for load in self.loads if load.done)
@@ -76,9 +91,38 @@ class Record:
         return self.first.input_bytes
 
 
+def name_of(head: Head) -> str:
+    """Return the name of what was measured: the experiment, and the server if it is older."""
+    major = head.postgresql.major
+    return head.experiment if major == NEWEST else f"{head.experiment}-pg{major}"
+
+
 def newest() -> dict[str, Record]:
-    """Return the latest record of each benchmark, on the highest version of the server."""
-    return {run.head.experiment: Record(run.head, run.loads) for run in record.newest(RECORDS)}
+    """Return the latest record of each experiment on each server, and of the benchmarks of several.
+
+    Those are here once all parts are.
+    """
+    records = {name_of(run.head): Record(run.head, run.loads) for run in record.newest(RECORDS)}
+    majors = {each.head.postgresql.major for each in records.values()}
+    wholes = [joined(whole, major, records) for whole in PARTS for major in majors]
+    return records | {name_of(each.head): each for each in wholes if each}
+
+
+def joined(whole: str, major: int, records: Mapping[str, Record]) -> Record | None:
+    """Return the parts of a benchmark as one record, if all are here and of one machine."""
+    parts = [
+        each
+        for each in records.values()
+        if each.head.experiment in PARTS[whole] and each.head.postgresql.major == major
+    ]
+    places = [(each.head.machine, each.head.postgresql) for each in parts]
+    if len(parts) < len(PARTS[whole]) or places.count(places[0]) < len(places):
+        return None
+    parts.sort(key=lambda each: PARTS[whole].index(each.head.experiment))
+    engines = {name: each for part in parts for name, each in part.head.engines.items()}
+    date = max(part.head.date for part in parts)
+    head = replace(parts[0].head, experiment=whole, engines=engines, date=date)
+    return Record(head, [load for part in parts for load in part.loads])
 
 
 def commit() -> str:

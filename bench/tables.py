@@ -4,7 +4,9 @@ from collections.abc import Callable
 
 from pgsluice_lab.timing import MIB
 
+from bench import delays
 from bench.goals import GOALS, judge
+from bench.grid import ENGINES, cells, mean, worst
 from bench.record import Record
 from bench.stages import Stage, Stages
 
@@ -117,6 +119,70 @@ def few(record: Record) -> str:
     )
 
 
+def grid(record: Record) -> str:
+    ratios = {(c.rows, c.leaves, c.key, c.engine): c.ratio for c in cells(record)}
+    rows, leaves, keys = (record.values(name) for name in ("rows", "leaves", "key"))
+    columns = [(each, key) for key in keys for each in leaves]
+    lines = [row("rows", *(tree(*each) for each in columns)), "|--:|" + "---|" * len(columns)]
+    for number in rows:
+        pairs = ([f"{ratios[number, *each, engine]:.2f}" for engine in ENGINES] for each in columns)
+        lines.append(row(f"{number:,}", *(" / ".join(pair) for pair in pairs)))
+    slow = worst(record)
+    connections = record.title(slow.engine).split()[-2:]
+    return paragraphs(
+        "The time of `pgsluice load` by that of psql's `\\copy` of the same rows of"
+        " `pgbench_accounts`, with `-j 1` / `-j 2`, the start of the process included; below 1.00"
+        " pgsluice is faster. Plain is a table without partitions, the others have so many hash"
+        " leaves, and all are empty before:",
+        "\n".join(lines),
+        f"The geometric mean of the {len(ratios)} cells is **{mean(record):.2f}**; the worst is"
+        f" **{slow.ratio:.2f}**, {slow.rows:,} rows, {tree(slow.leaves, slow.key)},"
+        f" `{' '.join(connections)}`. psql is {record.head.engines['psql'].version}, there were"
+        f" {repeated(record)}.",
+    )
+
+
+def repeated(record: Record) -> str:
+    """Return in words how often each size of the grid was loaded."""
+    first = {"leaves": record.values("leaves")[0], "key": record.values("key")[0]}
+    counts = {n: len(record.of("psql", {"rows": n, **first})) for n in record.values("rows")}
+    last = {rounds: rows for rows, rounds in counts.items()}
+    return ", ".join(f"{rounds} rounds up to {rows:,} rows" for rounds, rows in last.items())
+
+
+def tree(leaves: int, key: int) -> str:
+    """Return a table of the grid in words."""
+    table = "plain" if not leaves else "1 leaf" if leaves == 1 else f"{leaves:,} leaves"
+    return f"{table}, primary key" if key else table
+
+
+def network(record: Record) -> str:
+    small, large = min(record.values("rows")), max(record.values("rows"))
+    trips = delays.delays(record)
+    lines = [
+        row("how", *(f"{each} ms" for each in ("0", *trips))),
+        "|---|" + "--:|" * (1 + len(trips)),
+    ]
+    for engine in ("pgsluice", "pgsluice-eight"):
+        grown = (delays.growth(record, engine, large, each) for each in ("0", *trips))
+        lines.append(row(record.title(engine), *(f"{each:.2f}" for each in grown)))
+    few = [row("how", *(f"{each} ms" for each in trips)), "|---|" + "--:|" * len(trips)]
+    for rows in sorted(set(record.values("rows")) - {large}):
+        for engine in ("psql", "pgsluice"):
+            counts = (delays.round_trips(record, engine, rows, each) for each in trips)
+            few.append(row(f"{rows:,} rows, {record.title(engine)}", *(f"{n:.1f}" for n in counts)))
+    return paragraphs(
+        f"{large:,} rows of `pgbench_accounts` into 800 hash leaves over a network with a round"
+        " trip of so long, as times of the loopback. At 0 ms they go through the proxy that delays"
+        " the others; the loopback is without it:",
+        "\n".join(lines),
+        f"For how many round trips loads of {small:,} rows and more into 16 hash leaves wait, from"
+        " the start of the program to its end: what they take longer than at 0 ms, by the round"
+        " trip:",
+        "\n".join(few),
+    )
+
+
 def rejects(record: Record) -> str:
     return paragraphs(
         f"{record.rows:,} rows of `pgbench_accounts` ({size(record)}) into 16 hash leaves with a"
@@ -204,7 +270,8 @@ def date(record: Record | Stages) -> str:
     """Return when it was measured, and how often."""
     if isinstance(record, Stages):
         return f"Medians of criterion, {record.date[:10]}."
-    return f"Medians of {record.head.rounds} interleaved rounds, {record.head.date[:10]}."
+    rounds = " to ".join(map(str, sorted({record.rounds[0], record.rounds[-1]})))
+    return f"Medians of {rounds} interleaved rounds, {record.head.date[:10]}."
 
 
 def place(record: Record) -> str:

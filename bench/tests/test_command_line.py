@@ -13,6 +13,7 @@ class Whole(unittest.TestCase):
         self.assertTrue(self.is_whole())
         self.assertTrue(self.is_whole("--rows", "5000000", "--leaves", "800", "--rounds", "3"))
         self.assertTrue(self.is_whole("--rounds", "5"))
+        self.assertTrue(self.is_whole("--major", "15"))
 
     def test_nothing_less_and_nothing_else(self):
         less = ("--rows 99", "--leaves 50", "--rounds 2", "--without floor-text", "-j 4")

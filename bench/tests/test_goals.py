@@ -4,6 +4,7 @@ import unittest
 from dataclasses import replace
 
 from bench.goals import GOALS, Judged, judge
+from bench.record import PARTS
 from bench.report import TABLES
 
 from .loads import a_record
@@ -31,8 +32,15 @@ class Goals(unittest.TestCase):
     def test_more_leaves_are_held_against_few(self):
         record = a_record("leaves", {"pgsluice": [1]}, {"leaves": [16, 100]}, {"leaves": 16})
         many = a_record("leaves", {"pgsluice": [1.25]}, {}, {"leaves": 100})
-        [judged] = judge("leaves", replace(record, loads=record.loads + many.loads))
-        self.assertEqual(judged.measured, 1.25)
+        psql, few = judge("leaves", replace(record, loads=record.loads + many.loads))
+        self.assertEqual((psql.measured, few.measured), (None, 1.25))
+
+    def test_a_goal_of_one_point_is_of_no_other(self):
+        record = a_record("leaves", {"psql": [9], "pgsluice": [3]}, {}, {"leaves": 16})
+        many = a_record("leaves", {"psql": [10], "pgsluice": [2]}, {}, {"leaves": 10_000})
+        loads = record.loads + many.loads
+        both = replace(record, loads=loads, head=replace(record.head, parameters={"leaves": [1]}))
+        self.assertEqual(judge("leaves", both)[0].measured, 5)
 
     def test_nothing_is_measured_where_all_was_left_out(self):
         for case in TABLES:
@@ -41,7 +49,7 @@ class Goals(unittest.TestCase):
 
     def test_each_is_of_a_benchmark_that_the_report_shows(self):
         for goal in GOALS:
-            self.assertIn(goal.case, TABLES)
+            self.assertIn(goal.case, {*TABLES, *(part for each in PARTS.values() for part in each)})
 
 
 if __name__ == "__main__":

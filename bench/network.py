@@ -1,0 +1,42 @@
+"""The server as programs reach it over a network with delay: by our proxy, one port a delay."""
+
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from pgsluice_lab.experiment import Scale
+from pgsluice_lab.site import Site
+from pgsluice_lab.stage import Reach
+from psycopg import conninfo
+
+from bench.place import ROOT
+
+DELAY = "milliseconds"  # the parameter: of the round trip
+DIRECT = "none"
+
+
+@contextmanager
+def reached(site: Site, scale: Scale) -> Iterator[Reach]:
+    """Give what returns the address for a point; the proxy runs as long as it is needed."""
+    given = scale.values(DELAY) if DELAY in scale.parameters else []
+    delays = [each for each in given if each != DIRECT]
+    ports: dict[str, str] = {}
+
+    def address(site: Site, parameters: Mapping[str, object]) -> str:
+        port = ports.get(str(parameters.get(DELAY, DIRECT)))
+        return conninfo.make_conninfo(site.url, port=port) if port else site.url
+
+    if not delays:
+        yield address
+        return
+    # It is a process of its own, so that its memory and its threads are not the bench's.
+    about = site.connection.info
+    command = [sys.executable, "-m", "bench.proxy", about.host, str(about.port), *delays]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) as proxy:
+        try:
+            ports |= {each: proxy.stdout.readline().strip() for each in delays}
+            yield address
+        finally:
+            proxy.stdin.close()
