@@ -137,8 +137,8 @@ def grid(record: Record) -> str:
         "\n".join(lines),
         f"The geometric mean of the {len(ratios)} cells is **{mean(record):.2f}**; the worst is"
         f" **{slow.ratio:.2f}**, {slow.rows:,} rows, {tree(slow.leaves, slow.key)},"
-        f" `{' '.join(connections)}`. psql is {record.head.engines['psql'].version}, there were"
-        f" {repeated(record)}.",
+        f" `{' '.join(connections)}`. The other program is `{record.head.engines['psql'].version}`."
+        f" Each was run {repeated(record)}.",
     )
 
 
@@ -147,7 +147,7 @@ def repeated(record: Record) -> str:
     first = {"leaves": record.values("leaves")[0], "key": record.values("key")[0]}
     counts = {n: len(record.of("psql", {"rows": n, **first})) for n in record.values("rows")}
     last = {rounds: rows for rows, rounds in counts.items()}
-    return ", ".join(f"{rounds} rounds up to {rows:,} rows" for rounds, rows in last.items())
+    return ", ".join(f"{rounds} times up to {rows:,} rows" for rounds, rows in last.items())
 
 
 def tree(leaves: int, key: int) -> str:
@@ -172,9 +172,9 @@ def network(record: Record) -> str:
             counts = (delays.round_trips(record, engine, rows, each) for each in trips)
             few.append(row(f"{rows:,} rows, {record.title(engine)}", *(f"{n:.1f}" for n in counts)))
     return paragraphs(
-        f"{large:,} rows of `pgbench_accounts` into 800 hash leaves over a network with a round"
-        " trip of so long, as times of the loopback. At 0 ms they go through the proxy that delays"
-        " the others; the loopback is without it:",
+        f"{large:,} rows of `pgbench_accounts` into {record.head.parameters['leaves']} hash leaves"
+        " over a network with a round trip of so long, as times of the loopback. At 0 ms they go"
+        " through the proxy that delays the others; the loopback is without it:",
         "\n".join(lines),
         f"For how many round trips loads of {small:,} rows and more into 16 hash leaves wait, from"
         " the start of the program to its end: what they take longer than at 0 ms, by the round"

@@ -79,9 +79,7 @@ class Grid(unittest.TestCase):
         self.assertIn("| 100 | 0.50 / 0.50 |\n", text)
         self.assertIn("| 1,000,000 | 2.00 / 0.12 |\n", text)
         self.assertIn("the worst is **2.00**, 1,000,000 rows, plain, `-j 1`.", text)
-        rounds = (
-            "21 rounds up to 100 rows, 5 rounds up to 100,000 rows, 3 rounds up to 1,000,000 rows"
-        )
+        rounds = "21 times up to 100 rows, 5 times up to 100,000 rows, 3 times up to 1,000,000 rows"
         self.assertIn(rounds, text)
 
 
@@ -96,7 +94,9 @@ class Network(unittest.TestCase):
             for delay in ("none", "0", "1", "20"):
                 wait = 0 if delay == "none" else float(delay) / 1000
                 seconds = {name: [1 + trips * wait] for name, trips in engines.items()}
-                part = a_record("network", seconds, {}, {"rows": rows, "milliseconds": delay})
+                part = a_record(
+                    "network", seconds, {"leaves": 800}, {"rows": rows, "milliseconds": delay}
+                )
                 loads += part.loads
                 head = head or part.head
                 head = replace(head, engines={**head.engines, **part.head.engines})
