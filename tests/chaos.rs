@@ -18,7 +18,7 @@ on_each_server!([
     a_load_whose_connection_is_cut_leaves_what_is_said_and_is_resumed,
 ]);
 
-const ROWS: usize = 20_000;
+const ROWS: usize = 40_000;
 
 const TABLE: &str = "
 CREATE TABLE t (id int, v text CHECK (v <> 'bad')) PARTITION BY HASH (id);

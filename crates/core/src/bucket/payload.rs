@@ -35,6 +35,8 @@ pub struct Payload {
     bytes: usize,
     rows: usize,
     claims: Vec<Claim>,
+    /// Whether others may write to its nodes while it is sent.
+    pub(super) is_shared: bool,
 }
 
 impl Payload {
@@ -54,6 +56,7 @@ impl Payload {
             bytes,
             rows,
             claims: Vec::new(),
+            is_shared: false,
         };
         payload.slices = payload.in_input_order(0..payload.blocks.len());
         payload

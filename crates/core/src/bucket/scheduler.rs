@@ -142,12 +142,26 @@ impl Scheduler {
         (has_rows && self.is_idle(bucket)).then(|| self.close(bucket, SEALED_BYTES, shards))
     }
 
+    /// From now on others may write to the nodes of `payload` as well.
+    pub fn share(&mut self, payload: &mut Payload) {
+        if !payload.is_shared {
+            payload.is_shared = true;
+            self.stop_writing(payload);
+        }
+    }
+
     /// Marks a payload as committed.
     pub fn release(&mut self, payload: &Payload) {
-        payload.nodes().iter().for_each(|&node| self.writers[node] -= 1);
+        if !payload.is_shared {
+            self.stop_writing(payload);
+        }
         if let Some(reckoning) = &mut self.reckoning {
             payload.claims().iter().for_each(|claim| reckoning.land(claim));
         }
+    }
+
+    fn stop_writing(&mut self, payload: &Payload) {
+        payload.nodes().iter().for_each(|&node| self.writers[node] -= 1);
     }
 
     fn node(&self, bucket: usize) -> NodeId {

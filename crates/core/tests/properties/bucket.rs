@@ -20,7 +20,8 @@ struct House {
     waiting: BTreeMap<u32, Waiting>,
     next: u32,
     split: u32,
-    in_flight: Vec<Payload>,
+    /// Whether each has its nodes for itself.
+    in_flight: Vec<(Payload, bool)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -147,7 +148,7 @@ impl House {
             let idle = self.waiting.values().find(|row| !self.is_written(row.node));
             assert_eq!(idle, None, "nodes {:?} got a second writer before", payload.nodes());
         }
-        self.receive(payload);
+        self.receive(payload, true);
         true
     }
 
@@ -158,7 +159,13 @@ impl House {
         let [one, other] = &mut self.shards;
         let together = choices.once_in(2);
         let payloads = self.scheduler.take_first((most, nodes), together, &mut [one, other]);
-        payloads.into_iter().for_each(|payload| self.receive(payload));
+        let is_shared = choices.once_in(2);
+        for mut payload in payloads {
+            if is_shared {
+                self.scheduler.share(&mut payload);
+            }
+            self.receive(payload, !is_shared);
+        }
         assert!(before == 0 || self.waiting.len() < before, "nothing is taken of {before} rows");
         assert!(self.waiting.is_empty() || most < usize::MAX || nodes < 2 * self.nodes);
     }
@@ -171,15 +178,17 @@ impl House {
         let Some(payload) = self.scheduler.take_bucket(bucket, &mut [one, other]) else { return };
         assert_eq!((payload.node(), payload.wire()), (node, wire));
         assert!(!self.is_written(node));
-        self.receive(payload);
+        self.receive(payload, true);
     }
 
     fn is_written(&self, node: NodeId) -> bool {
-        self.in_flight.iter().any(|payload| payload.nodes().contains(&node))
+        self.in_flight
+            .iter()
+            .any(|(payload, is_alone)| *is_alone && payload.nodes().contains(&node))
     }
 
     /// Strikes the rows of `payload` out.
-    fn receive(&mut self, mut payload: Payload) {
+    fn receive(&mut self, mut payload: Payload, is_alone: bool) {
         payload.arrange(|_| None);
         let apart: usize = payload.apart().map(|(_, rows)| rows.len()).sum();
         assert_eq!(apart, payload.rows());
@@ -203,11 +212,11 @@ impl House {
             let before = last.insert(row.node, number);
             assert!(before < Some(number), "row {number} after {before:?}");
         }
-        self.in_flight.push(payload);
+        self.in_flight.push((payload, is_alone));
     }
 
     fn give_back(&mut self, index: usize) {
-        let payload = self.in_flight.swap_remove(index);
+        let (payload, _) = self.in_flight.swap_remove(index);
         self.scheduler.release(&payload);
         payload.into_blocks().into_iter().for_each(|block| self.pool.give_back(block));
     }

@@ -6,7 +6,7 @@
 //!    of connections and the program itself are outside of that, a few tens of MiB.
 //! 3. A thread that fills waits while the memory is used up. It lends its shard meanwhile, so that every
 //!    row that waits can be sent. A row longer than all of the memory goes when nothing else is there.
-//! 4. A connection waits while no payload is worth a COPY.
+//! 4. A connection waits while no payload is worth a COPY, and until the router is tested.
 //! 5. The first transaction of a load takes about the first [`FIRST_BYTES`] of the input, or all of it. Other
 //!    connections send meanwhile, but commit nothing before it: see `sink`.
 //! 6. Rows of several leaves travel together while that is cheaper here: both ways are measured
@@ -79,6 +79,8 @@ pub(super) struct State {
     pub(super) urgent: Vec<usize>,
     pub(super) first: First,
     landing: Landing,
+    /// Whether rows may be sent.
+    is_open: bool,
 }
 
 /// What the queue has for a connection.
@@ -138,6 +140,7 @@ impl<'c> Queue<'c> {
                 urgent: Vec::new(),
                 first,
                 landing,
+                is_open: false,
             }),
             shards: (0..fillers).map(|_| shard()).collect(),
             pool: Mutex::new(Pool::new(memory, nodes * fillers)),
@@ -156,6 +159,12 @@ impl<'c> Queue<'c> {
     /// Has the first transaction not wait for input that comes slowly.
     pub(crate) fn of_a_pipe(self) -> Self {
         Self { is_of_a_pipe: true, ..self }
+    }
+
+    /// Lets connections have rows: the router is tested.
+    pub(crate) fn open(&self) {
+        self.state.lock().is_open = true;
+        self.work.notify_all();
     }
 
     /// The next payload to send. Waits for it, but not for long, so that the caller can look at its
@@ -186,11 +195,14 @@ impl<'c> Queue<'c> {
     /// Returns what there is now; `patient` says that the caller would rather wait for a larger
     /// payload.
     fn look(&self, state: &mut State, patient: bool) -> Next {
-        let State { scheduler, fillers, urgent, worth, first, landing, .. } = state;
+        let State { scheduler, fillers, urgent, worth, first, landing, is_open, .. } = state;
         let mut shards: Vec<_> = self.shards.iter().map(Mutex::lock).collect();
         // A thread that found no room when the load was stopped has left its row out.
         if self.control.stop.is_stopped() {
             return Next::Done;
+        }
+        if !*is_open {
+            return Next::Nothing;
         }
         match first {
             First::Gathering(since, routed) => {
@@ -200,7 +212,12 @@ impl<'c> Queue<'c> {
                 // Rows that are encoded may be longer than they were, and an input that ends here goes as a whole.
                 let most = if routed.bytes < FIRST_BYTES { usize::MAX } else { FIRST_BYTES };
                 let nodes = self.plan.catalogue.several.most;
-                let payloads = scheduler.take_first((most, nodes), landing.is_open(), &mut shards);
+                let mut payloads =
+                    scheduler.take_first((most, nodes), landing.is_open(), &mut shards);
+                // With a key the same leaf's rows may wait for each other until they are taken back.
+                if !self.plan.sorts() {
+                    payloads.iter_mut().for_each(|payload| scheduler.share(payload));
+                }
                 if !payloads.is_empty() {
                     *first = First::Sent;
                     return Next::First(payloads);
@@ -222,7 +239,12 @@ impl<'c> Queue<'c> {
             () if patient || self.starving.load(Relaxed) < *fillers => worth.least,
             () => WORTH_A_COPY.min(worth.least),
         };
-        let worth = Worth { least, together: landing.together(), ..*worth };
+        let most = match first {
+            // Whoever sends beside the first transaction waits for it, and so sends as much.
+            First::Sent => worth.most.max(FIRST_BYTES),
+            _ => worth.most,
+        };
+        let worth = Worth { least, most, together: landing.together() };
         match scheduler.take(worth, &mut shards) {
             Some(payload) => Next::Payload(payload),
             None if *fillers == 0 => Next::Done,

@@ -197,15 +197,14 @@ fn variant(
     }
 }
 
-/// Asks the server about a handful of keys of a load's first split.
+/// Asks the server about the samples of a load's first split.
 pub(crate) async fn check(
     plan: &Plan,
-    split: &Split,
+    samples: &Samples,
     link: &Link,
     control: &Control,
 ) -> Result<()> {
-    let keys = Samples::of(plan, split).keys(plan);
-    ask_over(plan, &keys, link, control).await.map(|_| ())
+    ask_over(plan, &samples.keys(plan), link, control).await.map(|_| ())
 }
 
 /// Asks the server about the samples, unless `control` stops it. An error if it puts a key

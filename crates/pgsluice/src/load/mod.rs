@@ -46,7 +46,7 @@ use crate::control::Control;
 use crate::counts::outcome::{Committed, Outcome, Tally};
 use crate::error::Error;
 use crate::error::kind::Kind;
-use crate::inspect::selftest;
+use crate::inspect::selftest::{self, Samples};
 use crate::job::{Job, Sink};
 use crate::pg::connect::Link;
 use crate::pg::conninfo::Target;
@@ -76,21 +76,25 @@ fn run(
 
     let reading = read(job, flow, routers, header_row);
     let (mut first, read) = (reading.next(control), &reading);
+    let samples = first.as_ref().filter(|_| job.safety.self_test);
+    let samples = samples.map(|split| Samples::of(plan, split));
     let mut outcome = thread::scope(|scope| {
-        // They have nothing to send before the first thread routes, and open meanwhile.
+        // They have nothing to send before the router is tested, and open meanwhile.
         let connections: Vec<_> =
             (0..jobs).map(|_| scope.spawn(move || send(job, flow, queue, target))).collect();
-        if let Some(split) = first.as_ref().filter(|_| job.safety.self_test)
-            && let Err(error) = runtime.block_on(selftest::check(plan, split, session, control))
-        {
-            control.stop.fail(error);
-        }
         let routers: Vec<_> = (0..routers)
             .map(|number| (Filling::new(queue, number), first.take()))
             .map(|(filling, first)| scope.spawn(move || route(flow, first, read, &filling, target)))
             .collect();
         if let Some(atomic) = flow.atomic.filter(|atomic| atomic.connections > 1) {
             scope.spawn(move || watch(atomic, control, target));
+        }
+        let tested = samples.map_or(Ok(()), |samples| {
+            runtime.block_on(selftest::check(plan, &samples, session, control))
+        });
+        match tested {
+            Ok(()) => queue.open(),
+            Err(error) => control.stop.fail(error),
         }
         let mut outcome = Outcome::default();
         for router in routers {
