@@ -12,7 +12,7 @@ use futures_util::future::{join, try_join};
 use pgsluice_core::catalog::Relation;
 use tokio_postgres::Client;
 use tokio_postgres::error::Severity;
-use tokio_postgres::types::ToSql;
+use tokio_postgres::types::{ToSql, Type};
 
 use crate::control::Control;
 use crate::counts::first_row::Opening;
@@ -72,10 +72,13 @@ pub(crate) async fn load(
     if !may_be(job, inputs) {
         return Ok(Tried::Not(None));
     }
-    let link = control.stop.unless_stopped(connect::open(target)).await?;
+    let link = control.stop.unless_stopped(connect::logged_in(target)).await?;
     let named = named(job, id);
     let loading = async {
-        let Some(table) = look(&link, job, named.as_ref()).await? else { return Ok(None) };
+        let lasting = link.last(target.liveness());
+        let looking = look(&link, job, named.as_ref());
+        let (_, table) = try_join(lasting, looking).await?;
+        let Some(table) = table else { return Ok(None) };
         let Some(rows) = read(job, inputs, &table) else { return Ok(None) };
         let of_load = named.as_ref().map(|named| (named, run));
         let Some(receipt) = receipt(job, of_load, inputs, &table, &rows) else {
@@ -131,18 +134,18 @@ async fn look(
     named: Option<&Named>,
 ) -> Result<Option<Table>, tokio_postgres::Error> {
     let client = &link.client;
-    let names: [&(dyn ToSql + Sync); 1] = [&job.target.table];
+    let names: [(&(dyn ToSql + Sync), Type); 1] = [(&job.target.table, Type::TEXT)];
     let known = async {
         match named {
             Some(named) => may_be_known(named, client).await,
             None => Ok(false),
         }
     };
-    let (rows, known) = join(client.query(sql::TABLE, &names), known).await;
+    let (rows, known) = join(client.query_typed(sql::TABLE, &names), known).await;
     let known = known?;
     let rows = match rows {
         // It may have come in between where there was no ledger yet.
-        Err(error) if is_refusal(&error) => client.query(sql::TABLE, &names).await?,
+        Err(error) if is_refusal(&error) => client.query_typed(sql::TABLE, &names).await?,
         rows => rows?,
     };
     Ok(rows.first().filter(|_| !known).map(|row| Table {

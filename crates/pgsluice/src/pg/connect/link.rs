@@ -69,7 +69,7 @@ impl Link {
 
     /// Makes sure that no time-out of a role ends the session, and that the server ends it soon when
     /// this client is gone.
-    pub(super) async fn last(&self, liveness: &Liveness) -> Result<(), Error> {
+    pub(crate) async fn last(&self, liveness: &Liveness) -> Result<(), Error> {
         timeouts::set(&self.client, self.version, liveness).await
     }
 

@@ -67,6 +67,13 @@ pub(crate) async fn own_again(idle: Client, target: &Target) -> Result<Client> {
 /// Connects and logs in, for a session that may have to be stopped. Tries again as long as the target
 /// has patience, where that may help.
 pub(crate) async fn open(target: &Target) -> Result<Link> {
+    let link = logged_in(target).await?;
+    link.last(target.liveness()).await?;
+    Ok(link)
+}
+
+/// Does as [`open`], but for [`Link::last`], which can go with the first questions.
+pub(crate) async fn logged_in(target: &Target) -> Result<Link> {
     let began = Instant::now();
     let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
     loop {
@@ -75,7 +82,6 @@ pub(crate) async fn open(target: &Target) -> Result<Link> {
                 if let Some(error) = is_shared(target, &link).await {
                     return Err(error);
                 }
-                link.last(target.liveness()).await?;
                 return Ok(link);
             }
             Err(failures) => failures,

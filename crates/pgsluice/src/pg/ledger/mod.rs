@@ -15,6 +15,7 @@ pub(crate) mod trust;
 mod upgrade;
 
 use pgsluice_core::catalog::Relation;
+use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Row, SimpleQueryMessage};
 
 pub(crate) use self::locks::{Holder, Named, is_held, lives, lives_noted};
@@ -224,7 +225,9 @@ impl Named {
         let sql = "SELECT EXISTS (SELECT FROM ONLY {ledger}.load
                                   WHERE id OPERATOR(pg_catalog.=) $1::pg_catalog.text
                                     AND participant OPERATOR(pg_catalog.=) '')";
-        Ok(client.query_one(&self.sql(sql), &[&self.id]).await?.get(0))
+        // In one round trip: a small load has few others.
+        let sql = self.sql(sql);
+        Ok(client.query_typed_one(&sql, &[(&self.id, Type::TEXT)]).await?.get(0))
     }
 
     /// The statement that begins the next attempt; `run` as in [`NewLoad`].
