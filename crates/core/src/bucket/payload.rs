@@ -7,7 +7,7 @@ use super::Wire;
 use super::block::{Block, RowAt};
 use super::claim::Claim;
 use super::sort::Column;
-use super::turns::in_turns;
+use super::turns::{Leaf, in_turns};
 use crate::catalog::{NodeId, ROOT};
 
 /// Rows of a block that are sent one behind the other: where they lie.
@@ -98,11 +98,13 @@ impl Payload {
             let blocks = begin..begin + blocks;
             begin = blocks.end;
             let sorted = order(node).and_then(|columns| self.sorted(blocks.clone(), columns));
-            is_sorted |= sorted.is_some();
-            of_nodes.push(sorted.unwrap_or_else(|| self.in_input_order(blocks)));
+            let is_by_row = sorted.is_some();
+            is_sorted |= is_by_row;
+            let slices = sorted.unwrap_or_else(|| self.in_input_order(blocks));
+            of_nodes.push(Leaf { slices, is_by_row });
         }
         self.slices = match of_nodes.len() {
-            1 => of_nodes.swap_remove(0),
+            1 => of_nodes.swap_remove(0).slices,
             _ => in_turns(&self.blocks, of_nodes),
         };
         self.is_sorted = is_sorted;

@@ -21,19 +21,30 @@ const BUFFERED_ROWS: usize = 1000;
 /// Leaves that take turns: more gain nothing, and the server keeps no more than 32 buffers.
 pub const TOGETHER: usize = 8;
 
+/// The rows of one leaf in order.
+pub(super) struct Leaf {
+    pub(super) slices: Vec<Slice>,
+    /// Whether each slice is one row.
+    pub(super) is_by_row: bool,
+}
+
 /// The rows of a leaf that are still to come.
 struct Rest {
     slices: std::vec::IntoIter<Slice>,
+    is_by_row: bool,
     /// What its last turn has left of a slice.
     cut: Option<Slice>,
 }
 
 /// Returns the slices of several leaves so that they take turns. A leaf whose rows have ended makes room
 /// for the next one.
-pub(super) fn in_turns(blocks: &[Block], leaves: Vec<Vec<Slice>>) -> Vec<Slice> {
+pub(super) fn in_turns(blocks: &[Block], leaves: Vec<Leaf>) -> Vec<Slice> {
     let turn = BUFFERED_ROWS / leaves.len().clamp(1, TOGETHER);
-    let mut leaves =
-        leaves.into_iter().map(|slices| Rest { slices: slices.into_iter(), cut: None });
+    let mut leaves = leaves.into_iter().map(|Leaf { slices, is_by_row }| Rest {
+        slices: slices.into_iter(),
+        is_by_row,
+        cut: None,
+    });
     let mut active: Vec<Rest> = leaves.by_ref().take(TOGETHER).collect();
     let mut slices = Vec::new();
     while !active.is_empty() {
@@ -51,6 +62,10 @@ pub(super) fn in_turns(blocks: &[Block], leaves: Vec<Vec<Slice>>) -> Vec<Slice> 
 impl Rest {
     /// Moves some rows to `slices`; false if these were the last.
     fn take_turn(&mut self, blocks: &[Block], mut turn: usize, slices: &mut Vec<Slice>) -> bool {
+        if self.is_by_row {
+            slices.extend(self.slices.by_ref().take(turn));
+            return !self.slices.as_slice().is_empty();
+        }
         while let Some(slice) = self.cut.take().or_else(|| self.slices.next()) {
             let (end, rows) = blocks[slice.block as usize].end_of(slice.start, slice.end, turn);
             slices.push(Slice { end, ..slice });
@@ -66,7 +81,7 @@ impl Rest {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Payload, RowAt, Wire};
+    use super::super::{Column, Order, Payload, RowAt, Wire};
     use super::*;
 
     /// A payload of leaves with so many rows each, in blocks of seven.
@@ -108,6 +123,18 @@ mod tests {
         let eight = runs(&payload(&[250; 8]));
         assert_eq!(eight[..8], (0..8).map(|leaf| (leaf, 125)).collect::<Vec<_>>());
         assert_eq!(eight.len(), 16);
+    }
+
+    #[test]
+    fn rows_that_are_sorted_take_the_same_turns() {
+        let columns = [Column { field: 0, order: Order::Bytes, descending: false }];
+        for leaves in [&[1100, 600][..], &[10, 130, 130, 20, 3], &[125; 9], &[1]] {
+            let mut sorted = payload(leaves);
+            // No row has such a field, so that they keep their order.
+            sorted.arrange(|_| Some(&columns));
+            assert!(sorted.is_sorted());
+            assert_eq!(runs(&sorted), runs(&payload(leaves)));
+        }
     }
 
     #[test]
