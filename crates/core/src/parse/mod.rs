@@ -109,6 +109,8 @@ pub struct Parser {
     special: u8,
     /// Whether it is a quote, which stands for itself only where it is doubled.
     quotes: bool,
+    /// The length of NULL, if it can stand where there is no special byte.
+    null: Option<usize>,
 }
 
 impl Parser {
@@ -121,7 +123,8 @@ impl Parser {
             Syntax::Text => (b'\\', false),
             Syntax::Csv { quote, escape, .. } => (quote, quote == escape),
         };
-        Self { format: format.clone(), wanted, first, special, quotes }
+        let null = (!format.null.contains(&special)).then_some(format.null.len());
+        Self { format: format.clone(), wanted, first, special, quotes, null }
     }
 
     /// Finds and decodes the wanted fields of `row`, in the order wanted.
@@ -145,13 +148,15 @@ impl Parser {
         decoded.clear();
         fields.resize(self.wanted.last().map_or(0, |last| last + 1), Field::Missing);
         let [delimiter, special] = [self.format.delimiter, self.special].map(u8x16::splat);
-        let null = self.format.null.len();
+        // No field is so long.
+        let null = self.null.unwrap_or(usize::MAX);
         let (mut start, mut from) = (0, 0);
         let mut places = fields.iter_mut();
         *surplus = loop {
             let [ends, specials] = look(row, from, |chunk| {
                 [delimiter, special].map(|byte| marked(chunk, |chunk| chunk.cmp_eq(byte)))
             });
+            let is_last = from + marks::REACH >= row.len();
             // Those before the first special byte.
             let mut ends = ends & specials.wrapping_sub(1) & !specials;
             while ends != 0 {
@@ -164,13 +169,28 @@ impl Parser {
                 start = end + 1;
                 ends &= ends - 1;
             }
-            if specials == 0 && from + marks::REACH < row.len() {
+            if specials == 0 && !is_last {
                 from += marks::REACH;
                 continue;
             }
             let Some(place) = places.next() else { break true };
-            let quoted = self.quoted_field(row, start, from, specials);
-            let (field, next) = quoted.unwrap_or_else(|| self.decoded_field(row, start, decoded));
+            if specials == 0 {
+                let is_null = row.len() - start == null && self.is_null(row, start);
+                *place = if is_null { Field::Null } else { Field::Plain(start, row.len()) };
+                break false;
+            }
+            if self.quotes
+                && row[start] == self.special
+                && let Some(close) = self.closing_quote(row, start)
+            {
+                *place = Field::Plain(start + 1, close);
+                if close + 1 == row.len() {
+                    break false;
+                }
+                (start, from) = (close + 2, close + 2);
+                continue;
+            }
+            let (field, next) = self.decoded_field(row, start, decoded);
             *place = field;
             let Some(next) = next else { break false };
             (start, from) = (next, next);
@@ -178,27 +198,17 @@ impl Parser {
         places.for_each(|place| *place = Field::Missing);
     }
 
-    /// Returns the field that begins at `start` and where the next one begins, if there are quotes
-    /// around all of it and none within it. Then the first two of `specials`, counted from `from`, are
-    /// its own.
+    /// Where the field ends whose quote is opened at `start`, if it is short, and has quotes around all of
+    /// it and none within it.
     #[inline]
-    fn quoted_field(
-        &self,
-        row: &[u8],
-        start: usize,
-        from: usize,
-        specials: u64,
-    ) -> Option<(Field, Option<usize>)> {
-        let others = specials & specials.wrapping_sub(1);
-        let [open, close] = [specials, others].map(|bits| from + bits.trailing_zeros() as usize);
-        if !self.quotes || open != start || others == 0 {
+    fn closing_quote(&self, row: &[u8], start: usize) -> Option<usize> {
+        let quote = u8x16::splat(self.special);
+        let [quotes] = look(row, start + 1, |chunk| [marked(chunk, |chunk| chunk.cmp_eq(quote))]);
+        if quotes == 0 {
             return None;
         }
-        let field = Field::Plain(start + 1, close);
-        match row.get(close + 1) {
-            None => Some((field, None)),
-            Some(after) => (*after == self.format.delimiter).then_some((field, Some(close + 2))),
-        }
+        let close = start + 1 + quotes.trailing_zeros() as usize;
+        row.get(close + 1).is_none_or(|after| *after == self.format.delimiter).then_some(close)
     }
 
     /// Whether the text at `start`, as long as NULL is, is NULL.
