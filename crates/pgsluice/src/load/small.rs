@@ -75,7 +75,7 @@ pub(crate) async fn load(
     let link = control.stop.unless_stopped(connect::logged_in(target)).await?;
     let named = named(job, id);
     let loading = async {
-        let lasting = link.last(target.liveness());
+        let lasting = link.last(target);
         let looking = look(&link, job, named.as_ref());
         let (_, table) = try_join(lasting, looking).await?;
         let Some(table) = table else { return Ok(None) };

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_postgres::{CancelToken, Client, Connection, Error, NoTls, SimpleQueryMessage};
 
-use super::super::conninfo::Liveness;
+use super::super::conninfo::Target;
 use super::backend::{BACKEND, Backend};
 use super::timeouts;
 use super::told::told;
@@ -69,8 +69,8 @@ impl Link {
 
     /// Makes sure that no time-out of a role ends the session, and that the server ends it soon when
     /// this client is gone.
-    pub(crate) async fn last(&self, liveness: &Liveness) -> Result<(), Error> {
-        timeouts::set(&self.client, self.version, liveness).await
+    pub(crate) async fn last(&self, target: &Target) -> Result<(), Error> {
+        timeouts::set(&self.client, self.version, target.liveness()).await
     }
 
     /// Whether something lies between it and the server that may give its session to others.

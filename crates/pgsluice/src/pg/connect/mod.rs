@@ -68,7 +68,7 @@ pub(crate) async fn own_again(idle: Client, target: &Target) -> Result<Client> {
 /// has patience, where that may help.
 pub(crate) async fn open(target: &Target) -> Result<Link> {
     let link = logged_in(target).await?;
-    link.last(target.liveness()).await?;
+    link.last(target).await?;
     Ok(link)
 }
 
