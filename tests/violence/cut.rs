@@ -53,7 +53,10 @@ pub(super) fn strike<S: Subject>(
     proxy.set(Mode::Pass);
     match ended.status.code() {
         Some(1) if mode == Mode::Full => {
-            ended.fails(1, &["No space left on device", "(SQLSTATE 53100)"]);
+            // A connection that was sending then has no answer.
+            let is_told = !ended.stderr.contains("server closed the connection unexpectedly");
+            let told = ["No space left on device", "(SQLSTATE 53100)"];
+            ended.fails(1, if is_told { &told } else { &[] });
             Blow::Hit
         }
         Some(1) => Blow::Hit,

@@ -176,18 +176,18 @@ pub(crate) fn lock(path: &[&Relation]) -> String {
 
 /// Whether under these locks all is as it was planned, or [`MOVED`] or [`RETYPED`].
 ///
-/// $1 is a leaf's name, or NULL: it must still be the table with the oid $2, below the root $3. COPY
-/// would take the rows even if it were detached, or another table had its name. $5 are the types of the
+/// $1 is the name of a leaf or the root, or NULL: it must still be the table with the oid $2, the root $3 or below
+/// it. COPY would take the rows even if it were detached, or another table had its name. $5 are the types of the
 /// root's columns $4, by name, or NULL. In binary, COPY would take the bytes of one type for those of
 /// another.
 pub(crate) const RECHECK: &str = "
 SELECT CASE
     WHEN $1::pg_catalog.text IS NOT NULL
          AND NOT ($1::pg_catalog.text::pg_catalog.regclass OPERATOR(pg_catalog.=) $2::pg_catalog.oid
-                  AND EXISTS (
+                  AND ($2::pg_catalog.oid OPERATOR(pg_catalog.=) $3::pg_catalog.oid OR EXISTS (
                       SELECT FROM pg_catalog.pg_partition_ancestors(
                           $2::pg_catalog.oid::pg_catalog.regclass) AS a (relid)
-                      WHERE a.relid OPERATOR(pg_catalog.=) $3::pg_catalog.oid))
+                      WHERE a.relid OPERATOR(pg_catalog.=) $3::pg_catalog.oid)))
     THEN 'moved'
     WHEN $5::pg_catalog.oid[] IS NOT NULL
          AND ((SELECT pg_catalog.array_agg(atttypid ORDER BY attname)
@@ -205,7 +205,7 @@ pub(crate) const STORED_BY_LEAF: &str = "
 SELECT pg_catalog.array_agg(pg_catalog.pg_stat_get_xact_tuples_inserted(oid) ORDER BY place)
 FROM pg_catalog.unnest($1::pg_catalog.oid[]) WITH ORDINALITY AS u (oid, place)";
 
-/// The answer of [`RECHECK`] if a leaf is not where it was.
+/// The answer of [`RECHECK`] if a table is not where it was.
 pub(crate) const MOVED: &str = "moved";
 
 /// The answer of [`RECHECK`] if the columns have other types.

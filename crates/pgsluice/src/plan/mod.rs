@@ -187,7 +187,10 @@ impl Plan {
     /// The error for a node that is not in the tree any more.
     pub(crate) fn moved(&self, node: NodeId) -> Error {
         let [relation, root] = [node, ROOT].map(|node| self.tree.nodes[node].relation.label());
-        let message = format!("table {relation} is no longer a partition of {root}");
+        let message = match self.is_direct(node) {
+            true => format!("table {relation} is no longer a partition of {root}"),
+            false => format!("table {root} is not the one that it was"),
+        };
         Error::new(Kind::Server, message)
             .with_hint("It was detached, dropped, renamed or replaced after the load had begun: begin the load again.")
     }

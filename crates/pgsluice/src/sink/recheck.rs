@@ -46,8 +46,8 @@ impl<'p> Recheck<'p> {
         shadow: bool,
     ) -> Result<Option<Changed>, Error> {
         let Plan { tree, catalogue, .. } = self.plan;
-        let by_name = self.plan.is_direct(node) && !shadow;
-        let name = by_name.then(|| tree.nodes[node].relation.to_string());
+        let node = if self.plan.is_direct(node) { node } else { ROOT };
+        let name = (!shadow).then(|| tree.nodes[node].relation.to_string());
         let types = (wire == Wire::Binary).then_some(&self.types);
         if name.is_none() && types.is_none() {
             return Ok(None);

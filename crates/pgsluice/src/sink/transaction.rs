@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use futures_util::SinkExt;
-use futures_util::future::{try_join, try_join4};
+use futures_util::future::{join4, try_join, try_join4};
 use pgsluice_core::bucket::{Payload, Wire};
 use pgsluice_core::catalog::NodeId;
 use tokio::time::timeout;
@@ -187,7 +187,13 @@ impl Connection<'_> {
                 None => Ok(None),
             }
         };
-        let begun = try_join4(beginning, asking, proving, client.copy_in(&copy)).await;
+        let begun = join4(beginning, asking, proving, client.copy_in(&copy)).await;
+        // Why COPY was refused, if so.
+        if let (_, Ok(Some(changed)), _, Err(_)) = &begun {
+            return Err(Failure::Changed(node, *changed));
+        }
+        let (answers, changed, before, sink) = begun;
+        let begun = answers.and_then(|answers| Ok((answers, changed?, before?, sink?)));
         let (answers, changed, before, sink) = begun.map_err(|error| {
             // The server names the schema that is not there any more, but not the table.
             let schema = error.code() == Some(&SqlState::INVALID_SCHEMA_NAME);
