@@ -18,8 +18,10 @@ PGSLUICE_TEST_MAJORS ?= 15 18
 MATRIX ?= 13 14 15 16 17 18
 # The random trees that `make test-matrix` tries on each server.
 RANDOM_TREES ?= 1000
-# Where the lab keeps its records and its report, and the older servers that `make lab` tries as well.
-LAB ?= docs/lab
+# Where `make lab` keeps its records and its report, how large it measures, and the older servers that it tries
+# as well. The committed page is of `medium`: `make lab-page`.
+LAB ?= .cache/lab
+SCALE ?= small
 LAB_MAJORS ?= 13
 # Many tests wait for a server, a lock or the clock: more at once than there are processors.
 TEST_THREADS ?= $(shell expr 1 + $$(nproc))
@@ -45,7 +47,7 @@ export PATH := $(VENV)/bin:$(PATH)
 unexport CONDA_PREFIX PYTHONHOME PYTHONPATH
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-matrix violence check audit fuzz docs lanes command-line bench bench-report lab lab-report format clean
+.PHONY: help build demo test test-matrix violence check audit fuzz docs lanes command-line bench bench-report lab lab-page lab-report format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -122,16 +124,21 @@ bench: build ## Time loads against psql and the floor, and the stages alone (CAS
 bench-report: $(TOOLS) ## Put the newest figures of bench/records into README.md, docs/benchmarks.md, bench/GOALS.md and the chart
 	@python -m bench.report
 
-lab: build ## Run every experiment of the lab at small, on several servers where that matters, and write its report
-	@python -m pgsluice_lab run all --records $(LAB)/records
+lab: build ## Run every experiment of the lab at SCALE (small, 15 min), and write the report into LAB (.cache/lab)
+	@python -m pgsluice_lab run all --embedded --scale $(SCALE) --records $(LAB)/records
 	@for major in $(LAB_MAJORS); do \
 	    bin=$$(python scripts/fetch_postgres.py $$major) && \
-	    python -m pgsluice_lab run copy-order --server-bin $$bin --records $(LAB)/records || exit; \
+	    python -m pgsluice_lab run copy-order --server-bin $$bin --scale $(SCALE) --records $(LAB)/records || exit; \
 	done
+	@python -m pgsluice_lab report --records $(LAB)/records --output $(LAB)/report.html
+
+lab-page: ## Measure the committed page anew, at medium: some four hours on two quiet cores
+	@$(MAKE) --no-print-directory lab SCALE=medium LAB=docs/lab
 	@$(MAKE) --no-print-directory lab-report
 
-lab-report: $(TOOLS) ## Make the lab's page and charts of its newest records
-	@PYTHONPATH=python python -m pgsluice_lab report --records $(LAB)/records --output $(LAB)/report.html --charts $(LAB)/charts
+lab-report: $(TOOLS) ## Make the committed page of the lab and its charts of the newest records
+	@PYTHONPATH=python python -m pgsluice_lab report --records docs/lab/records --output docs/lab/report.html \
+	    --charts docs/lab/charts
 
 format: $(TOOLS) ## Format all sources
 	cargo fmt --all

@@ -8,13 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
+import psycopg
 import typer
+from pgsluice import __version__
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from pgsluice_lab import experiment as experiments
 from pgsluice_lab import session, site
+from pgsluice_lab import target as places
 from pgsluice_lab.experiment import SCALES, Experiment, Scale
 from pgsluice_lab.failure import LabError
 
@@ -22,40 +25,75 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     help="Repeat published experiments on loading partitioned PostgreSQL, on your own server.",
 )
 out, err = Console(soft_wrap=True), Console(stderr=True, soft_wrap=True)
 
 RECORDS = Path("lab-records")
-Records = Annotated[Path, typer.Option(help="The folder of the records.")]
+Records = Annotated[Path, typer.Option(metavar="DIR", help="The folder of the records.")]
 Target = Annotated[
     str | None,
     typer.Option(
-        "--dbname", "-d", metavar="CONNINFO",
-        help="The server to measure on, as psql's -d; without it, an embedded one for this run.",
+        "--dbname", "-d", metavar="NAME|URL|CONNINFO",
+        help="The server, as psql's -d; without it that of PG* or DATABASE_URL, else an embedded"
+        " one.",
     ),
 ]  # fmt: skip
+Rounds = typer.Option(min=1, metavar="N", help="Loads of each kind.")
+
+
+def version(wanted: bool) -> None:
+    """Print the version, and end."""
+    if wanted:
+        typer.echo(f"pgsluice-lab {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def about(
+    _: Annotated[
+        bool,
+        typer.Option(
+            "--version", "-V", callback=version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Say what holds for all commands."""
 
 
 @app.command("list")
 def list_() -> None:
-    """List the experiments."""
-    table = Table("name", "question", "seed", box=None, pad_edge=False)
-    for each in experiments.experiments():
-        table.add_row(each.name, each.question, each.seed)
-    out.print(table)
+    """List the experiments, and how long each takes on two quiet cores."""
+    found = experiments.experiments()
+    table = Table("name", *SCALES, "question", box=None, pad_edge=False)
+    for each in found:
+        table.add_row(each.name, *(duration(each.scales[name].minutes) for name in SCALES),
+                      each.question)  # fmt: skip
+    totals = (sum(each.scales[name].minutes for each in found) for name in SCALES)
+    table.add_row("all", *map(duration, totals), "")
+    out.print(table, highlight=False)
 
 
-@app.command()
+@app.command(short_help="Run an experiment, or all of them.")
 def run(
-    name: Annotated[str, typer.Argument(help="An experiment, or `all`.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="An experiment, or `all`.")],
     target: Target = None,
-    scale: Annotated[str, typer.Option(help=f"How large: {', '.join(SCALES)}.")] = "small",
-    rounds: Annotated[int | None, typer.Option(min=1, help="Loads of each kind.")] = None,
-    jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Connections.")] = None,
+    embedded: Annotated[
+        bool, typer.Option("--embedded", help="An embedded server for this run, whatever PG* say.")
+    ] = False,
+    scale: Annotated[
+        str, typer.Option(metavar="|".join(SCALES), help="How large; `list` says how long.")
+    ] = "small",
+    rounds: Annotated[int | None, Rounds] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", min=1, metavar="N", help="Connections.")
+    ] = None,
     records: Records = RECORDS,
     server_bin: Annotated[
-        Path | None, typer.Option(help="The programs of the embedded server, of another version.")
+        Path | None,
+        typer.Option(metavar="DIR", help="The programs of the embedded server, of other versions."),
     ] = None,
 ) -> None:
     """Run an experiment, or all; a run that was interrupted goes on where it stopped."""
@@ -63,13 +101,14 @@ def run(
     plans = [(each, scaled(each, scale, rounds, jobs)) for each in chosen]
     failed = 0
     try:
-        with site.opened(target, server_bin) as place:
-            if target is None:
-                err.print(f"measuring on an embedded PostgreSQL {place.described()['version']}")
+        with site.opened(server(target, embedded, server_bin), server_bin) as place:
+            err.print(f"measuring on {place.words}", highlight=False, markup=False)
             for each, size in plans:
                 with bar(each.name) as say:
                     journal = session.run(each, size, place, records, say)
                 failed += conclude(each, journal)
+    except psycopg.Error as error:
+        raise LabError("the server refused a query", str(error).strip()) from error
     except KeyboardInterrupt:
         hint = "Run the same command again, and it goes on from here."
         raise LabError("interrupted", hint=hint, status=130) from None
@@ -77,18 +116,37 @@ def run(
         raise LabError(f"{failed} loads did not come out right; the records say which and why")
 
 
-@app.command()
+def server(target: str | None, embedded: bool, binaries: Path | None) -> str | None:
+    """Return the connection string of the server to measure on; None for an embedded one."""
+    if target is not None and (embedded or binaries):
+        option = "--embedded" if embedded else "--server-bin"
+        raise LabError(f"-d and {option} name two servers", hint="Leave one out.", status=2)
+    return None if embedded or binaries else places.find(target)
+
+
+def duration(minutes: float) -> str:
+    """Return a time as people say it, of one or two digits."""
+    for size, unit in ((24 * 60, "days"), (60, "h")):
+        if minutes >= 2 * size or (unit == "h" and minutes >= size):
+            return f"{minutes / size:.2g} {unit}"
+    return f"{minutes:.0f} min"
+
+
+@app.command(short_help="Write the report of the newest records.")
 def report(
     records: Records = RECORDS,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = Path("lab.html"),
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="The page.")
+    ] = Path("lab.html"),
     charts: Annotated[
-        Path | None, typer.Option(help="A folder for the charts as SVG and PNG files.")
+        Path | None,
+        typer.Option(metavar="DIR", help="A folder for the charts as SVG and PNG files."),
     ] = None,
 ) -> None:
     """Write the report of the newest records: one HTML page, which needs no network."""
     from pgsluice_lab import report as pages
 
-    page = pages.build(records)
+    page = pages.build(records, output.parent)
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(page)
     if charts:
@@ -98,37 +156,50 @@ def report(
     out.print(str(output))
 
 
-@app.command()
+@app.command(short_help="Measure how best to load a table of yours.")
 def advise(
     table: Annotated[
-        str, typer.Option("--table", "-t", help='As in SQL: orders, sales.orders, "Orders".')
+        str,
+        typer.Option(
+            "--table", "-t", metavar="TABLE", help='As in SQL: orders, sales.orders, "Orders".'
+        ),
     ],
     file: Annotated[
         Path | None,
-        typer.Argument(help="Rows such as will be loaded; without it, some of the table's own."),
-    ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option(
-            "--dbname",
-            "-d",
-            metavar="CONNINFO",
-            help="The server, as psql's -d; without it the environment's, else the embedded one.",
+        typer.Argument(
+            metavar="FILE",
+            help="Rows such as will be loaded; without it, some of the table's own.",
         ),
     ] = None,
+    target: Target = None,
     form: Annotated[
-        str | None, typer.Option("--format", help="csv or text; csv for names in .csv.")
+        str | None,
+        typer.Option("--format", metavar="csv|text", help="csv for names in .csv, else text."),
     ] = None,
     header: Annotated[bool, typer.Option("--header", help="The first row is a header.")] = False,
-    delimiter: Annotated[str, typer.Option(help=r"One byte between fields; \t is a tab.")] = "",
-    null: Annotated[str | None, typer.Option(help="How NULL is spelled.")] = None,
-    quote: Annotated[str, typer.Option(help="csv: the byte around quoted fields.")] = "",
-    columns: Annotated[str, typer.Option(help="The columns of the file, in its order.")] = "",
-    rows: Annotated[int, typer.Option(min=1, help="Rows to measure with, at most.")] = 200_000,
-    rounds: Annotated[int, typer.Option(min=1, help="Loads of each kind.")] = 3,
+    delimiter: Annotated[
+        str, typer.Option(metavar="BYTE", help=r"One byte between fields; \t is a tab.")
+    ] = "",
+    null: Annotated[str | None, typer.Option(metavar="TEXT", help="How NULL is spelled.")] = None,
+    quote: Annotated[
+        str, typer.Option(metavar="BYTE", help="csv: the byte around quoted fields.")
+    ] = "",
+    columns: Annotated[
+        str, typer.Option(metavar="A,B", help="The columns of the file, in its order.")
+    ] = "",
+    rows: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Rows to measure with, at most.")
+    ] = 200_000,
+    rounds: Annotated[int, Rounds] = 3,
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", "-j", min=1, help="Connections at most; one a processor, up to 8."),
+        typer.Option(
+            "--jobs",
+            "-j",
+            min=1,
+            metavar="N",
+            help="Connections at most; one a processor, up to 8.",
+        ),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Measure without asking.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print all that was found.")] = False,

@@ -17,7 +17,7 @@ LEAST = 1 << 30
 def needed(experiment: Experiment, scale: Scale, engines: dict[str, Engine]) -> tuple[int, int]:
     """Return the bytes of the inputs, and those of the server: the largest table, and WAL."""
     inputs: dict[tuple, int] = {}
-    largest = sent = 0
+    largest = sent = passing = 0
     for case in experiment.cases:
         forms = {engines[name].form for name in case.engines if name in engines}
         for point in case.points(scale):
@@ -25,10 +25,12 @@ def needed(experiment: Experiment, scale: Scale, engines: dict[str, Engine]) -> 
             largest = max(largest, size)
             sent += size * scale.rounds * sum(name in engines for name in case.engines)
             inputs[(case.input, size)] = size
-            if forms & {"ordered", "leaves", "leaves-binary"}:
-                inputs[(case.name, *point.items())] = 2 * size
+            if kept := forms & {"ordered", "leaves", "leaves-binary"}:
+                inputs[(case.name, *point.items())] = len(kept) * size
+                passing = max(passing, size)
     wal = min(OF_WAL * max(sent, largest), MOST_WAL)
-    return sum(inputs.values()), OF_A_TABLE * largest + wal
+    # Rows that are ordered by leaf are in a file a leaf before.
+    return sum(inputs.values()) + passing, OF_A_TABLE * largest + wal
 
 
 def check(inputs: int, table: int, cache: Path, data: Path | None) -> None:

@@ -19,12 +19,16 @@ Point = dict[str, object]
 
 @dataclass(frozen=True)
 class Scale:
-    """How large an experiment is: rounds, seconds that a load may take, and its parameters."""
+    """How large an experiment is: rounds, seconds that a load may take, and its parameters.
+
+    `minutes` is about how long it takes on two quiet cores.
+    """
 
     name: str
     rounds: int
     limit: float
     parameters: dict[str, object]
+    minutes: float = 0
 
     def values(self, name: str) -> list:
         """Return the values of a parameter; a single value is a list of one."""
@@ -121,19 +125,35 @@ class Figure:
 
 @dataclass(frozen=True)
 class Claim:
-    """What a seed says, what it published, and in which interval a value here agrees with it."""
+    """What a seed says, what it published, and in which interval a value here agrees with it.
+
+    An interval above one claims that the first of two is ahead, one below that the second is.
+    """
 
     says: str
     figure: str
     published: str
     holds: list[float]
-    shown: str = "times"
+    shown: str = "fast"
     if_not: str = ""
 
 
 @dataclass(frozen=True)
 class Sentence:
     text: str
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Ways to treat a table like this, each the point of an engine; the first is the usual one.
+
+    `otherwise` is what to do where none is faster, if that is not the first.
+    """
+
+    like: str
+    options: list[dict[str, object]]
+    figure: str = "seconds"
+    otherwise: str = ""
 
 
 @dataclass(frozen=True)
@@ -152,6 +172,7 @@ class Experiment:
     figures: list[Figure] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
     sentences: list[Sentence] = field(default_factory=list)
+    advice: list[Advice] = field(default_factory=list)
     shelf: Path = engine.FILE  # of its engines
 
     @cached_property
@@ -194,6 +215,7 @@ def parse(folder: Path, data: dict) -> Experiment:
         "figures": parts(Figure, data.pop("figure", [])),
         "claims": parts(Claim, claims),
         "sentences": parts(Sentence, data.pop("sentence", [])),
+        "advice": parts(Advice, data.pop("advice", [])),
     }
     own = {"name": folder.name, "folder": folder, "scales": scales, "cases": cases}
     return build(Experiment, {**data, **own, **lists}, "an experiment")
@@ -207,4 +229,5 @@ def parts(kind: type[Kind], data: list[dict]) -> list[Kind]:
 def scale(name: str, values: dict) -> Scale:
     rest = dict(values)
     rounds, limit = rest.pop("rounds"), rest.pop("limit")
-    return Scale(name, rounds, limit, {"jobs": 1, **rest})
+    minutes = rest.pop("minutes", 0)
+    return Scale(name, rounds, limit, {"jobs": 1, **rest}, minutes)

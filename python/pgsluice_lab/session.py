@@ -77,6 +77,8 @@ def run(
                 stages[place] = stage.prepare(
                     experiment, each.case, scale, each.point, own, site, scratch, given, reach
                 )
+                # The rows of all points at once would fill a disk that has room for the largest.
+                stages[place].clear()
             for each in todo:
                 say(f"round {each.round}: {each.title}", steps)
                 ready = stages[each.case.name, str(each.point)]
@@ -84,6 +86,7 @@ def run(
                 about_it = {"case": each.case.name, "point": each.point, "engine": each.engine.name}
                 figures = load(ready, each.engine, scale.limit)
                 journal.add(Load(**about_it, round=each.round, date=record.now(), **figures))
+                ready.clear()
             journal.end()
         finally:
             for [schema] in site.own():

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import psycopg
 from psycopg import conninfo, errors, sql
 
-from pgsluice_lab import machine, programs
+from pgsluice_lab import machine, programs, target
 from pgsluice_lab.failure import LabError
 from pgsluice_lab.meter import Meter, postmaster_of
 from pgsluice_lab.server import Server, call, environment, settings
@@ -44,9 +44,8 @@ class Site:
     """An open server. `url` has no password: that is in the environment of the programs."""
 
     def __init__(self, url: str, env: dict[str, str], embedded: bool) -> None:
-        parts = conninfo.conninfo_to_dict(url)
+        parts = target.parts(url)
         password = parts.pop("password", None)
-        self.url = conninfo.make_conninfo(**parts) if password else url
         self.env = {**env, "PGAPPNAME": LOAD}
         if password:
             self.env["PGPASSWORD"] = str(password)
@@ -58,8 +57,19 @@ class Site:
             self.connection.execute(OWN_NAMES)
         except psycopg.Error as error:
             raise LabError("could not connect to the server", str(error).strip()) from error
+        # Where the environment says it all, programs still need a name to be given.
+        parts = parts or {"dbname": self.connection.info.dbname}
+        self.url = url if url and not password else conninfo.make_conninfo(**parts)
         self.postmaster = postmaster_of(self.connection.info.backend_pid)
         self.had_ledger = self.query("SELECT to_regnamespace('pgsluice')") != [["None"]]
+
+    @property
+    def words(self) -> str:
+        """Return which server this is, for people."""
+        info, version = self.connection.info, self.described()["version"]
+        if self.embedded:
+            return f"an embedded PostgreSQL {version}"
+        return f"PostgreSQL {version}, database {info.dbname} at {info.host}:{info.port}"
 
     @property
     def uri(self) -> str:
@@ -230,22 +240,22 @@ def missing(program: str) -> LabError:
 
 @contextmanager
 def opened(
-    target: str | None, binaries: Path | None = None, more: Sequence[str] = ()
+    place: str | None, binaries: Path | None = None, more: Sequence[str] = ()
 ) -> Iterator[Site]:
     """Give the server of this connection string, or else an embedded one made for this run.
 
     The embedded one has `more` settings.
     """
-    if target is not None:
-        with closing(Site(target, dict(os.environ), embedded=False)) as site:
+    if place is not None:
+        with closing(Site(place, dict(os.environ), embedded=False)) as site:
             yield site
         return
-    with tempfile.TemporaryDirectory(prefix="pgsluice-lab-", dir="/var/tmp") as place:
-        Path(place).chmod(0o755)  # started by root, the server runs as another user
+    with tempfile.TemporaryDirectory(prefix="pgsluice-lab-", dir="/var/tmp") as folder:
+        Path(folder).chmod(0o755)  # started by root, the server runs as another user
         options = [arg for setting in [*settings(), LOCKS, *more] for arg in ("--set", setting)]
         options += ["--bin", str(binaries)] if binaries else []
         try:
-            server = Server.start("--data", f"{place}/data", *options, quiet=True)
+            server = Server.start("--data", f"{folder}/data", *options, quiet=True)
         except subprocess.CalledProcessError as error:
             said = (error.stderr or "").strip().removeprefix("pgsluice: error: ")
             raise LabError("the embedded server did not start", said) from error

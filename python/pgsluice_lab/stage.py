@@ -41,6 +41,7 @@ class Stage:
     there: Counter[str] = field(default_factory=Counter)
     added: Counter[str] | None = None
     loads: int = 0
+    empty: bool = False
     files: dict[str, list[Path]] = field(default_factory=dict)
 
     @property
@@ -58,12 +59,20 @@ class Stage:
         elif case.keep:
             self.there = self.count()
         else:
-            self.site.execute(f"TRUNCATE {self.table}")
+            self.clear()
         if case.before:
+            self.empty = False
             self.site.script(folder / case.before, self.schema, self.names)
         if case.vacuum:
             self.site.execute(f"VACUUM ANALYZE {self.table}")
         self.site.checkpoint(always=case.checkpoint)
+
+    def clear(self) -> None:
+        """Empty the table, if nothing else has to be in it and it is not empty yet."""
+        case = self.case
+        if not (self.empty or case.prepare or case.fresh or case.keep):
+            self.site.execute(f"TRUNCATE {self.table}")
+            self.empty = True
 
     def count(self) -> Counter[str]:
         """Count the rows of each leaf that has any."""
@@ -76,6 +85,7 @@ class Stage:
         if engine.form != "none" and not engine.oneself:
             files = self.files[engine.form]
         self.loads += 1
+        self.empty = False
         names = {
             **self.names,
             "load_id": self.site.load_id() if "{load_id}" in engine.command else "",

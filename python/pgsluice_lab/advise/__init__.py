@@ -14,6 +14,7 @@ from pathlib import Path
 
 from pgsluice_lab import disk, inputs
 from pgsluice_lab import site as sites
+from pgsluice_lab import target as places
 from pgsluice_lab.advise import catalogue, sample, scratch, trial
 from pgsluice_lab.advise import lines as sentences
 from pgsluice_lab.advise.facts import Facts
@@ -26,8 +27,6 @@ from pgsluice_lab.failure import LabError
 from pgsluice_lab.server import Server
 from pgsluice_lab.site import Site
 
-# As pgsluice has it: each of these alone says where to connect to.
-PLACES = ("PGHOST", "PGHOSTADDR", "PGPORT", "PGUSER", "PGDATABASE", "PGSERVICE")
 MANY = 5_000
 # Tables that are dropped at once: each with its indexes, and what they depend on.
 A_TRANSACTION = 100
@@ -63,7 +62,7 @@ def advise(site: Site, wish: Wish, ask: Callable[[str], None], say: trial.Say) -
     if wish.file is None:
         sample.wanted(facts, site)
     size = extent(facts, wish)
-    ways = len(trial.ways(facts, Trial(wish.rounds, wish.jobs)))
+    ways = len(trial.ways(facts, Trial(wish.rounds, wish.jobs), wish.rows))
     ask(intention(facts, ways * wish.rounds, size, wish.jobs))
     inputs.cache_folder().mkdir(parents=True, exist_ok=True)
     disk.check(FORMS * size, 0, inputs.cache_folder(), None)
@@ -125,9 +124,8 @@ def target_options(target: str | None) -> tuple[str, ...]:
     """Return -d as it can be shown: not with a password."""
     if not target:
         return ()
-    parts = sites.conninfo.conninfo_to_dict(target)
-    shown = "..." if "password" in parts else target
-    return ("-d", shown)
+    secret = "password" in places.parts(places.conninfo_of(target))
+    return ("-d", "..." if secret else target)
 
 
 def embedded() -> str:
@@ -185,10 +183,9 @@ def emptied(site: Site) -> Iterator[None]:
 @contextmanager
 def opened(target: str | None, say: Callable[[str], None]) -> Iterator[Site]:
     """Give the server that pgsluice would take: of -d, else of the environment, else embedded."""
-    if target is None and not any(os.environ.get(name) for name in PLACES):
-        target = os.environ.get("DATABASE_URL") or None
-        if target is None:
-            target = embedded()
-            say(f"nothing names a server: on the embedded one, {target}")
-    with sites.opened(target or "") as site:
+    place = places.find(target)
+    if place is None:
+        place = embedded()
+        say("nothing names a server: on the embedded one (pgsluice server url)")
+    with sites.opened(place) as site:
         yield site

@@ -11,12 +11,16 @@ COPY, OURS, EXCHANGE, INSERT = "psql", "pgsluice", "pgsluice-exchange", "psycopg
 
 @dataclass(frozen=True)
 class Way:
-    """Who loads into what: a case, an engine, and how many connections or rows a statement."""
+    """Who loads into what: a case, an engine, and how many connections or rows a statement.
+
+    `rows` are the first of the rows to measure with, 0 for all of them.
+    """
 
     case: str
     engine: str
     jobs: int = 1
     batch: int = 0
+    rows: int = 0
 
 
 @dataclass(frozen=True)
@@ -60,16 +64,21 @@ class Figures:
         spreads = [max(each) / min(each) for each in times if each]
         return median(spreads) if spreads else 1
 
-    def ways(self, case: str, engine: str) -> Iterator[Way]:
-        """Yield the ways of an engine that were measured, in their order."""
+    def ways(self, case: str, engine: str, rows: int = 0) -> Iterator[Way]:
+        """Yield the ways of an engine that were measured with so many rows, in their order."""
         for way in dict.fromkeys(load.way for load in self.loads):
-            if (way.case, way.engine) == (case, engine) and self.of(way):
+            if (way.case, way.engine, way.rows) == (case, engine, rows) and self.of(way):
                 yield way
 
-    def fastest(self, case: str, engine: str) -> Way | None:
+    def fastest(self, case: str, engine: str, rows: int = 0) -> Way | None:
         """Return the way of an engine with the most rows a second."""
-        ways = list(self.ways(case, engine))
+        ways = list(self.ways(case, engine, rows))
         return max(ways, key=lambda way: self.middle(way, "rows_per_second")) if ways else None
+
+    @property
+    def fewer(self) -> int:
+        """Return the smaller number of rows that was measured with; 0 if there was none."""
+        return max((load.way.rows for load in self.loads), default=0)
 
     def reason(self, case: str, engine: str) -> str:
         """Return why an engine has no figures, if that was said."""

@@ -28,6 +28,7 @@ FEW = 10_000
 # Of the best rate that batches reach.
 MOST_OF_IT = 0.7
 REFUSED = "pgsluice ended with status 1: error: "
+NAMES = {COPY: r"psql's \copy", OURS: "pgsluice", EXCHANGE: "pgsluice --exchange"}
 OTHERS = {
     COPY: "COPY",
     "psql-ordered": "COPY of rows ordered by partition before",
@@ -65,6 +66,7 @@ def lines(facts: Facts, figures: Figures, asked: Asked) -> list[str]:
         partitioning(facts, figures),
         loading(facts, figures, asked, best),
         connections(figures),
+        sizes(facts, figures, asked, best),
         indexes(facts, figures),
         writers(figures),
         *settings.lines(facts, figures, best, whole(facts, asked), exchange),
@@ -118,24 +120,24 @@ def partitioning(facts: Facts, figures: Figures) -> str:
     against = f"{short(seconds)} against {short(figures.middle(plain))}"
     if ratio < 1 / NOTICED:
         return (
-            "Partitioning makes a COPY faster: through the root it takes"
-            f" {100 * (1 - ratio):.0f} % less time than into a plain table ({against})."
+            f"Partitioning makes a COPY faster: through the root it is {times(1 / ratio)} times as"
+            f" fast as into a plain table with the same indexes: {against}."
         )
     if ratio < NOTICED:
         return f"Partitioning costs a COPY through the root nothing that shows: {against} plain."
     return (
-        f"Partitioning costs a COPY through the root {times(ratio)} times the time of a plain table"
-        f" with the same indexes: {against}; the rest is the most that fewer partitions could save."
+        f"A COPY into a plain table with the same indexes is {times(ratio)} times as fast as"
+        f" through the root: {against}; fewer partitions could save no more than that."
     )
 
 
-def recommended(facts: Facts, figures: Figures) -> Way | None:
-    """Return the fastest way that the table as it is allows."""
+def recommended(facts: Facts, figures: Figures, rows: int = 0) -> Way | None:
+    """Return the fastest way that the table as it is allows; with so many rows."""
     # Files that somebody has ordered or divided by leaf before are not to be had for nothing.
     engines = [COPY, OURS]
     if facts.partitioned and facts.empty == len(facts.leaves):
         engines.append(EXCHANGE)
-    found = [way for engine in engines if (way := figures.fastest(TREE, engine))]
+    found = [way for engine in engines if (way := figures.fastest(TREE, engine, rows))]
     if not found:
         return None
     best = max(found, key=lambda way: rate(figures, way))
@@ -145,7 +147,7 @@ def recommended(facts: Facts, figures: Figures) -> Way | None:
 
 
 def found_like(figures: Figures, best: Way) -> Iterator[Way]:
-    return figures.ways(best.case, best.engine)
+    return figures.ways(best.case, best.engine, best.rows)
 
 
 def parts(jobs: int) -> str:
@@ -209,6 +211,33 @@ def connections(figures: Figures) -> str:
     return f"Connections of pgsluice, and rows/s: {steps}. Take -j {enough.jobs}."
 
 
+def sizes(facts: Facts, figures: Figures, asked: Asked, best: Way | None) -> str:
+    """Return for how many rows the advice holds: two sizes were measured."""
+    fewer = figures.fewer
+    other = recommended(facts, figures, fewer) if fewer and best else None
+    if other is None:
+        return ""
+    small, all_rows = f"{fewer:,} rows", f"{asked.rows:,}"
+    if best.engine == COPY and other.engine == COPY:
+        return f"This holds from {small} to {all_rows}, which were measured."
+    if other.engine != best.engine:
+        ahead = figures.ratio(figures.fastest(TREE, best.engine, fewer), other)
+        return (
+            f"This holds for loads of about {all_rows} rows and more: with {small}"
+            f" {NAMES[other.engine]} is {faster(ahead)} {NAMES[best.engine]}."
+        )
+    ratios = [
+        figures.ratio(Way(TREE, COPY, rows=rows), way) for rows, way in ((fewer, other), (0, best))
+    ]
+    if None in ratios:
+        return f"This holds from {small} to {all_rows}, which were measured."
+    beyond = " and, as it grows, for more" if ratios[1] >= ratios[0] else "; for more, add --rows"
+    return (
+        f"This holds from {small}, {times(ratios[0])} times as fast as one COPY, to {all_rows},"
+        f" {times(ratios[1])} times{beyond}."
+    )
+
+
 def indexes(facts: Facts, figures: Figures) -> str:
     least, most = facts.indexes
     if not most:
@@ -218,12 +247,12 @@ def indexes(facts: Facts, figures: Figures) -> str:
     if ratio is None:
         return ""
     what = "index" if most == 1 else f"{most} indexes" if least == most else "indexes"
-    of = f"The {what}{' of each leaf' if facts.partitioned else ''}"
+    of = f"{what}{' of each leaf' if facts.partitioned else ''}"
     against = f"{short(figures.middle(whole))} with, {short(figures.middle(bare))} without"
     verb = "takes" if most == 1 else "take"
     if ratio > 1 / NOTICED:
-        return f"{of} {verb} no time of a COPY that shows: {against}."
-    text = f"{of} {verb} {100 * (1 - ratio):.0f} % of a COPY's time: {against}."
+        return f"The {of} {verb} no time of a COPY that shows: {against}."
+    text = f"Without the {of} a COPY is {times(1 / ratio)} times as fast: {against}."
     if exchange := figures.fastest(TREE, EXCHANGE):
         seconds = short(figures.middle(exchange))
         text += f" --exchange, which builds indexes last, takes {seconds}{over(exchange.jobs)}."

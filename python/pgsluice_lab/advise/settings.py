@@ -33,11 +33,12 @@ def lines(
     if wal:
         seconds, rate = figures.middle(best), figures.middle(best, "rows_per_second")
         built = figures.middle(exchange, "wal_bytes") if exchange else None
-        found.append(volume(facts.server, wal / seconds, wal / (seconds * rate), whole))
-        found.append(f"{timeout(facts.server, rate, whole)} {level(facts.server, wal, built)}")
+        room = volume(facts.server, wal / seconds, wal / (seconds * rate), whole)
+        found.append(f"{room} {timeout(facts.server, rate, whole)}")
+        found.append(level(facts.server, wal, built))
     if figures.locks:
         found.append(locks(facts, figures))
-    return [line.strip() for line in found]
+    return [found[0], " ".join(found[1:])] if len(found) > 1 else found
 
 
 def volume(server: Server, rate: float, of_a_row: float, whole: Whole | None) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pgsluice_lab import measure, stage
+from pgsluice_lab import forms, measure, stage
 from pgsluice_lab.advise import scratch
 from pgsluice_lab.advise.facts import Facts
 from pgsluice_lab.advise.figures import (
@@ -37,6 +37,9 @@ BATCHES = {1: 300, 10: 1_000, 100: 5_000, 1_000: 20_000}
 # One statement takes so many values at most.
 PARAMETERS = 65_535
 LIMIT = 120
+# The ways that advice is about are measured with a part of the rows as well: what holds for both
+# sizes holds between them.
+FEWER = 10
 # The locks are counted when all rows are written, in the statement itself: those on indexes go at
 # its end.
 LOCKS = """WITH rows AS (
@@ -55,14 +58,18 @@ class Trial:
     jobs: int
 
     @property
+    def ends(self) -> list[int]:
+        return sorted({1, self.jobs})
+
+    @property
     def ladder(self) -> list[int]:
         """Return the numbers of connections that are tried: doubled each time, and the most."""
         powers = [1 << step for step in range(self.jobs.bit_length())]
         return sorted({*powers, self.jobs})
 
 
-def ways(facts: Facts, trial: Trial) -> list[Way]:
-    """Return all ways that are measured, in the order of a round."""
+def ways(facts: Facts, trial: Trial, rows: int) -> list[Way]:
+    """Return all ways that are measured with so many rows, in the order of a round."""
     found = [Way(TREE, COPY)]
     if facts.partitioned:
         found.append(Way(PLAIN, COPY))
@@ -73,24 +80,29 @@ def ways(facts: Facts, trial: Trial) -> list[Way]:
     found += [Way(TREE, OURS, jobs) for jobs in trial.ladder]
     most = PARAMETERS // max(1, len(facts.loaded))
     found += [Way(TREE, INSERT, 1, batch) for batch in BATCHES if batch <= most]
+    if fewer := rows // FEWER:
+        engines = (COPY, OURS, EXCHANGE) if facts.partitioned else (COPY, OURS)
+        few = [Way(TREE, each, jobs, rows=fewer) for each in engines for jobs in trial.ends]
+        found += [way for way in few if replace(way, rows=0) in found]
     return list(dict.fromkeys(found))
 
 
 def run(facts: Facts, sample: Sample, trial: Trial, site: Site, folder: Path, say: Say) -> Figures:
     """Make the copies in schemas of the lab's own, and measure."""
-    wanted = ways(facts, trial)
+    wanted = ways(facts, trial, sample.rows.count)
     engines, _ = available(dict.fromkeys(way.engine for way in wanted))
     steps = len(wanted) * trial.rounds + len({way.case for way in wanted})
     try:
         stages = prepare(facts, sample, trial, site, folder, engines, say, steps)
-        heads = {size: head(sample.rows, size) for size in set(BATCHES.values())}
+        sizes = {*BATCHES.values(), *(way.rows for way in wanted if way.rows)}
+        heads = {size: head(sample.rows, size) for size in sizes}
         loads = []
         for number in range(1, trial.rounds + 1):
             turn = (number - 1) * len(wanted) // trial.rounds
             for way in wanted[turn:] + wanted[:turn]:
                 engine = engines[way.engine]
                 say(f"round {number}: {TITLES[way.case]}, {engine.title}", steps)
-                ready = fitted(stages[way.case], way, heads)
+                ready = fitted(stages[way.case], way, heads, engine.oneself)
                 ready.reset(folder)
                 loads.append(told(way, number, measure.load(ready, engine, LIMIT), facts))
         say("locks", steps)
@@ -134,13 +146,13 @@ def prepare(
     return stages
 
 
-def fitted(ready: Stage, way: Way, heads: dict[int, Rows]) -> Stage:
+def fitted(ready: Stage, way: Way, heads: dict[int, Rows], oneself: bool) -> Stage:
     """Return the stage with the connections, or the rows and the batch, of one way."""
-    names = {**ready.names, "jobs": way.jobs}
-    if way.batch:
-        rows = heads[BATCHES[way.batch]]
-        names["batch"] = way.batch
-        files = {**ready.files, "whole": [rows.file]}
+    names = {**ready.names, "jobs": way.jobs, "batch": way.batch}
+    if way.batch or way.rows:
+        rows = heads[way.rows or BATCHES[way.batch]]
+        whole = [rows.file] if oneself else forms.parts(rows.file, way.jobs, ready.scratch)
+        files = {**ready.files, "whole": whole}
         return replace(ready, rows=rows, names=names, expected=rows.count, added=None, files=files)
     if way.jobs == 1:
         return replace(ready, names=names, files={**ready.files, "whole": [ready.rows.file]})

@@ -31,9 +31,8 @@ def amount(size: float, significant: int = 3) -> str:
 
 
 def faster(ratio: float) -> str:
-    if ratio >= NOTICED:
-        return f"{times(ratio)} times as fast as"
-    return "as fast as" if ratio > 1 / NOTICED else f"{times(ratio)} times the speed of"
+    alike = 1 / NOTICED < ratio < NOTICED
+    return "as fast as" if alike else f"{times(ratio)} times as fast as"
 
 
 def over(jobs: int, limit: str = "") -> str:

@@ -1,6 +1,7 @@
 """The report: records of loads in, one self-contained HTML page out. It measures nothing.
 
-`results` (records) -> `verdicts`, `series` and `tables` (what they say) -> `charts` and `page`.
+`results` (records) -> `verdicts`, `recommendations`, `series` and `tables` (what they say) ->
+`charts` and `page`.
 `images` writes the charts as files of their own.
 """
 
@@ -15,9 +16,9 @@ from pgsluice_lab.report.results import Results, newest
 __all__ = ["build", "images", "summary"]
 
 
-def build(records: Path) -> str:
-    """Return the page of the newest records in this folder."""
-    return page.html(experiments(), find(records))
+def build(records: Path, folder: Path | None = None) -> str:
+    """Return the page of the newest records in this folder; it will lie in the other one."""
+    return page.html(experiments(), find(records), folder)
 
 
 def summary(records: Path, names: Collection[str] = ()) -> list[str]:

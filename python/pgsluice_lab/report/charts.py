@@ -1,7 +1,6 @@
 """Drawings as plotly figures, in the light colours; the page's script gives them their size.
 
-An engine has one colour and a case one dash and mark, so that a glance tells both; where all series
-are of one engine, the cases have the colours.
+An engine has one colour in all charts, and a case one dash and mark, so that a glance tells both.
 """
 
 import math
@@ -13,7 +12,7 @@ import plotly.graph_objects as go
 
 from pgsluice_lab.experiment import Chart
 from pgsluice_lab.report.numerals import MIB, plain, shown, spec_of, title_of
-from pgsluice_lab.report.palette import LIGHT, OTHERS, SERIES
+from pgsluice_lab.report.palette import LIGHT, of_engine
 from pgsluice_lab.report.results import Measured
 from pgsluice_lab.report.series import Drawing, Series
 
@@ -40,41 +39,39 @@ def plot(drawing: Drawing) -> go.Figure:
 
 
 class Styles:
-    """Which colour, dash and mark a series has."""
+    """Which dash and mark a series has: those of its case, or its own where cases have several."""
 
     def __init__(self, drawing: Drawing) -> None:
         series = drawing.series
-        engines = main_first(drawing.engines)
         shared = len({(each.case, each.engine) for each in series}) < len(series)
-        one = len({each.engine for each in series}) == 1 and not drawing.bars
-        by_case = one or shared or drawing.chart.x == "engine"
         # A level line is dotted, whichever case it is of.
         lines = list(dict.fromkeys(each.case for each in series if not each.level))
-        self.keys = {
-            each.name: (
-                number if by_case else engines.index(each.engine),
-                lines.index(each.case) if each.case in lines else 0,
-            )
-            for number, each in enumerate(series)
+        places = [lines.index(each.case) if each.case in lines else 0 for each in series]
+        self.dashes = {
+            each.name: number if shared else place
+            for number, (each, place) in enumerate(zip(series, places, strict=True))
         }
-
-    def colour(self, series: Series) -> str:
-        return SERIES[self.keys[series.name][0] % len(SERIES)]
+        variants = variants_of([each.engine for each in series])
+        self.marks = {each.name: self.dashes[each.name] + variants[each.engine] for each in series}
 
     def dash(self, series: Series) -> str:
-        return DASHES[self.keys[series.name][1] % len(DASHES)]
+        return DASHES[self.dashes[series.name] % len(DASHES)]
 
     def mark(self, series: Series) -> str:
-        return MARKS[self.keys[series.name][1] % len(MARKS)]
+        return MARKS[self.marks[series.name] % len(MARKS)]
 
 
-def main_first(engines: list[str]) -> list[str]:
-    """Put these two first, so that they have the same colours in all experiments."""
-    return sorted(engines, key=lambda name: (name != "pgsluice", name != "psql"))
+def variants_of(engines: list[str]) -> dict[str, int]:
+    """Return which one of its program's engines each is: shades of a colour are hard to tell."""
+    seen: dict[str, dict[str, int]] = {}
+    for each in engines:
+        known = seen.setdefault(each.split("-")[0], {})
+        known.setdefault(each, len(known))
+    return {engine: number for known in seen.values() for engine, number in known.items()}
 
 
 def line(series: Series, drawing: Drawing, styles: Styles) -> go.Scatter:
-    colour = styles.colour(series)
+    colour = of_engine(series.engine)
     values = [value for _, value in series.points]
     return go.Scatter(
         name=series.name,
@@ -89,7 +86,7 @@ def line(series: Series, drawing: Drawing, styles: Styles) -> go.Scatter:
     )
 
 
-def bar(series: Series, drawing: Drawing, styles: Styles) -> go.Bar:
+def bar(series: Series, drawing: Drawing, _: Styles) -> go.Bar:
     values = [value for _, value in series.points]
     spec = spec_of(drawing.chart.figure)
     return go.Bar(
@@ -97,7 +94,7 @@ def bar(series: Series, drawing: Drawing, styles: Styles) -> go.Bar:
         orientation="h",
         y=[wrapped(str(x)) for x, _ in series.points],
         x=[scaled(value.value, drawing) for value in values],
-        marker={"color": bar_colours(series, drawing, styles)},
+        marker={"color": bar_colours(series, drawing)},
         text=[shown(value.value, spec) for value in values],
         textposition="outside",
         cliponaxis=False,
@@ -106,12 +103,11 @@ def bar(series: Series, drawing: Drawing, styles: Styles) -> go.Bar:
     )
 
 
-def bar_colours(series: Series, drawing: Drawing, styles: Styles) -> list[str]:
-    """Return the colour of each bar; where all are of one series, ours stand out."""
-    if drawing.chart.x != "engine" or len(drawing.series) > 1:
-        return [styles.colour(series)] * len(series.points)
-    ours = (str(x).startswith("pgsluice") for x, _ in series.points)
-    return [SERIES[0] if each else OTHERS for each in ours]
+def bar_colours(series: Series, drawing: Drawing) -> list[str]:
+    """Return the colour of each bar: that of its engine, which may be what the bars tell apart."""
+    if drawing.chart.x != "engine":
+        return [of_engine(series.engine)] * len(series.points)
+    return [of_engine(drawing.titles.get(str(x), "")) for x, _ in series.points]
 
 
 def spread(values: list[Measured], drawing: Drawing, colour: str) -> dict:

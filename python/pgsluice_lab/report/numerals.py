@@ -3,8 +3,6 @@
 from collections.abc import Callable
 
 MIB = 1024 * 1024
-# Ratios this near to one are called equal.
-EQUAL = 0.03
 
 
 def digits(value: float, significant: int = 3) -> str:
@@ -25,59 +23,18 @@ def plain(value: float) -> str:
     return f"{int(value):,}" if whole else digits(value)
 
 
-def percent(ratio: float) -> str:
-    """Return how much more or less than one a ratio is: 2.4 is +140 %."""
-    change = round((ratio - 1) * 100)
-    return f"{change:+,} %".replace("-", "\N{MINUS SIGN}") if change else "0 %"
-
-
 def times(ratio: float) -> str:
-    """Return a ratio as the number in "2.4 times"."""
-    return digits(ratio, 2)
-
-
-def compared(ratio: float, equal: str, multiple: str, above: str, below: str) -> str:
-    """Return a ratio in words: a multiple from 2 on, otherwise in percent."""
-    if abs(ratio - 1) <= EQUAL:
-        return equal
-    if ratio >= 2:
-        return f"{times(ratio)} times {multiple}"
-    return f"{abs(ratio - 1) * 100:.0f} % {above if ratio > 1 else below}"
-
-
-def longer(ratio: float) -> str:
-    return compared(ratio, "as long as", "as long as", "longer than", "less time than")
-
-
-def long(ratio: float) -> str:
-    """Return a ratio of times as the end of a sentence."""
-    return compared(ratio, "as long", "as long", "longer", "less time")
-
-
-def many(ratio: float) -> str:
-    """Return a ratio of things that are counted, which are named next."""
-    return compared(ratio, "as many", "as many", "more", "fewer")
-
-
-def more(ratio: float) -> str:
-    return compared(ratio, "as much as", "as much as", "more than", "less than")
-
-
-def faster(ratio: float) -> str:
-    return compared(ratio, "as fast as", "as fast as", "faster than", "slower than")
+    """Return a ratio as the number in "1.82 times": near to one, two places tell most."""
+    return f"{ratio:.2f}" if 0.1 <= ratio < 1.995 else digits(ratio, 2)
 
 
 # `plain` has whole numbers in full: counts. `digits` is for what was measured.
 SPECS: dict[str, Callable[[float], str]] = {
     "plain": plain,
     "digits": digits,
-    "percent": percent,
-    "times": times,
-    "longer": longer,
-    "long": long,
-    "more": more,
-    "many": many,
-    "faster": faster,
+    "fast": lambda ratio: f"{times(ratio)} times as fast",
+    "large": lambda ratio: f"{times(ratio)} times as large",
+    "much": lambda ratio: f"{times(ratio)} times as much processor time",
     "s": lambda value: f"{digits(value)} s",
     "ms": lambda value: f"{digits(value)} ms",
     "mib": lambda value: f"{digits(value / MIB)} MiB",

@@ -16,15 +16,22 @@ from pgsluice_lab.experiment import Experiment
 from pgsluice_lab.report import tables
 from pgsluice_lab.report.charts import plot, slug
 from pgsluice_lab.report.palette import DARK, LIGHT, twins, variables
+from pgsluice_lab.report.recommendations import Recommendation, recommendations
 from pgsluice_lab.report.results import Results
 from pgsluice_lab.report.series import Drawing, drawing
 from pgsluice_lab.report.verdicts import WORDS, Verdict, sentences, verdicts
 
 HERE = Path(__file__).parent
 # A number and its unit, and the words "times" and "of" behind one, stay on one line.
-UNIT = re.compile(r"(?<=\d) (?=(?:%|s|ms|MiB|GiB|M|k|rows/s|times|GB)\b|%)")
+UNIT = re.compile(
+    r"(?<=\d) (?=to \d)|(?<=\d to) (?=\d)|(?<=\d) (?=(?:%|s|ms|MiB|GiB|M|k|rows/s|times|GB)\b|%)"
+)
 
+# What explains the page, where it lies beside it.
+DOCUMENTS = ("METHOD.md", "BIAS.md")
 TITLE = 18
+# So few bars are not half as high as the text beside them.
+FEW = 6
 # Else a line may end behind the hyphens.
 OPTION = re.compile(r"(--[a-z][a-z-]*)")
 CODE = re.compile(r"`([^`]+)`")
@@ -37,6 +44,11 @@ class Picture:
     name: str
     title: str
     data: dict
+
+    @property
+    def low(self) -> bool:
+        """Return whether it leaves room for another one beside a text."""
+        return 0 < self.data["layout"]["meta"]["bars"] <= FEW
 
 
 @dataclass(frozen=True)
@@ -51,7 +63,19 @@ class Part:
     others: list[Results]
     sentences: list[str]
     verdicts: list[Verdict]
+    recommendations: list[Recommendation]
     pictures: list[Picture]
+
+    @property
+    def headlines(self) -> list[Picture]:
+        """Return the charts beside the sentences: the first, and if that is low another."""
+        first = self.pictures[:1]
+        return self.pictures[:2] if first and first[0].low else first
+
+    @property
+    def whys(self) -> list[str]:
+        """Return what explains the verdicts, each text once."""
+        return list(dict.fromkeys(each.why for each in self.verdicts if each.why))
 
     @property
     def figures(self) -> list[str]:
@@ -59,14 +83,22 @@ class Part:
         return list(dict.fromkeys(chart.figure for chart in self.experiment.charts)) or ["seconds"]
 
 
-def html(experiments: list[Experiment], found: dict[str, list[Results]]) -> str:
-    """Return the HTML of these experiments' runs; one without any is named as not run."""
+def html(
+    experiments: list[Experiment], found: dict[str, list[Results]], folder: Path | None = None
+) -> str:
+    """Return the HTML of these experiments' runs; one without any is named as not run.
+
+    Documents that lie in `folder`, beside the page, are linked to.
+    """
     parts = [part(each, found[each.name]) for each in experiments if each.name in found]
     template = environment().get_template("page.html")
     return template.render(
         parts=parts,
         not_run=[each for each in experiments if each.name not in found],
         counts=counts([verdict for each in parts for verdict in each.verdicts]),
+        looks=WORDS,
+        scales={each.run.head.scale for each in parts},
+        documents=[name for name in DOCUMENTS if folder and (folder / name).is_file()],
         light=variables(LIGHT),
         dark=variables(DARK),
         twins=twins(),
@@ -88,6 +120,7 @@ def part(experiment: Experiment, runs: list[Results]) -> Part:
         runs[1:],
         sentences(experiment, runs),
         verdicts(experiment, runs),
+        recommendations(experiment, runs),
         pictures,
     )
 
@@ -102,10 +135,10 @@ def data(each: Drawing) -> dict:
     return json.loads(plot(each).to_json())
 
 
-def counts(judged: list[Verdict]) -> dict[str, int]:
-    """Return how many claims there are, and how many of each verdict."""
+def counts(judged: list[Verdict]) -> dict[str, object]:
+    """Return how many claims there are, and how many of each verdict that there is."""
     words = [verdict.word for verdict in judged]
-    return {"all": len(words), **{word: words.count(word) for word in WORDS.values()}}
+    return {"all": len(words), "words": {w: words.count(w) for w in WORDS if w in words}}
 
 
 def environment() -> jinja2.Environment:
@@ -118,6 +151,7 @@ def environment() -> jinja2.Environment:
         keep_trailing_newline=True,
     )
     made.filters |= {"readable": tables.text, "mark_up": mark_up, "folded": folded, "day": day}
+    made.filters["capital"] = lambda words: words[:1].upper() + words[1:]
     return made
 
 

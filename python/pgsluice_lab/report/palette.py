@@ -1,7 +1,7 @@
 """The colours of the report, for light and dark: of the page, and of the charts in it.
 
-Charts are made in the light ones; where the page is dark, each is put in place of its twin. So no
-two light colours may be the same.
+An engine has its own colour. Charts are made in the light ones; where the page is dark, each gives
+way to its twin. So no two light colours may be the same.
 """
 
 LIGHT = {
@@ -13,14 +13,20 @@ LIGHT = {
     "link": "#0550ae",
     "good": "#1a7f37",
     "bad": "#b35900",
-    "series-1": "#0969da",
-    "series-2": "#d1570b",
-    "series-3": "#8250df",
-    "series-4": "#0e8a6d",
-    "series-5": "#bf3989",
-    "series-6": "#857000",
-    "series-7": "#737d88",
-    "series-8": "#cf222e",
+    "pgsluice": "#0969da",
+    "pgsluice-text": "#6aa9f0",
+    "pgsluice-exchange": "#063f82",
+    "psql": "#d1570b",
+    "psql-ordered": "#8f3a02",
+    "psql-leaves": "#ee9a5c",
+    "pgbench": "#0e8a6d",
+    "psycopg-insert": "#8250df",
+    "psycopg-executemany": "#b592f2",
+    "psycopg-values": "#c04bc4",
+    "psycopg-copy": "#45189b",
+    "timescaledb-parallel-copy": "#857000",
+    "pgloader": "#737d88",
+    "pg_bulkload": "#cf222e",
 }
 DARK = {
     "paper": "#0d1117",
@@ -31,17 +37,27 @@ DARK = {
     "link": "#79b8ff",
     "good": "#3fb950",
     "bad": "#e3893d",
-    "series-1": "#4c9bff",
-    "series-2": "#f0883e",
-    "series-3": "#b58aff",
-    "series-4": "#34c4a0",
-    "series-5": "#f778ba",
-    "series-6": "#d4b830",
-    "series-7": "#8b96a2",
-    "series-8": "#ff7b72",
+    "pgsluice": "#4c9bff",
+    "pgsluice-text": "#a9d1ff",
+    "pgsluice-exchange": "#2c72d4",
+    "psql": "#f0883e",
+    "psql-ordered": "#bb6427",
+    "psql-leaves": "#ffcda6",
+    "pgbench": "#34c4a0",
+    "psycopg-insert": "#b58aff",
+    "psycopg-executemany": "#dac6ff",
+    "psycopg-values": "#ef8df2",
+    "psycopg-copy": "#8a5cf0",
+    "timescaledb-parallel-copy": "#d4b830",
+    "pgloader": "#8b96a2",
+    "pg_bulkload": "#ff7b72",
 }
-SERIES = [colour for name, colour in LIGHT.items() if name.startswith("series-")]
-OTHERS = LIGHT["series-7"]
+
+
+def of_engine(name: str) -> str:
+    """Return the colour of an engine, the same in all charts: a shade of that of its program."""
+    program = name.split("-")[0]
+    return LIGHT.get(name) or LIGHT.get(program) or LIGHT["quiet"]
 
 
 def variables(colours: dict[str, str]) -> str:

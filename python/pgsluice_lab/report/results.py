@@ -33,6 +33,11 @@ class Measured:
     def high(self) -> float:
         return max(self.rounds)
 
+    @property
+    def undecided(self) -> bool:
+        """Return whether the rounds of a ratio leave open on which side of one it lies."""
+        return self.low <= 1 <= self.high or len(self.rounds) == 1
+
 
 @dataclass(frozen=True)
 class Results:

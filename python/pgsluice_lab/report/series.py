@@ -26,12 +26,12 @@ class Series:
 class Drawing:
     """A chart's series; of bars, the x of each is the title of its case or engine.
 
-    `engines` are all of the experiment, so that one has the same colour in all its charts.
+    `titles` are those of the engines, each with its name.
     """
 
     chart: Chart
     series: list[Series]
-    engines: list[str]
+    titles: dict[str, str]
 
     @property
     def bars(self) -> bool:
@@ -46,15 +46,16 @@ class Drawing:
 
 def drawing(chart: Chart, experiment: Experiment, runs: list[Results]) -> Drawing | None:
     """Return what a chart shows of these runs, the highest version first; None if nothing."""
-    named = chart.cases or [case.name for case in experiment.cases]
-    cases = [experiment.case[name] for name in named]
+    chosen = chart.cases or [case.name for case in experiment.cases]
+    cases = [experiment.case[name] for name in chosen]
     found: list[Series] = []
     for run in shown_runs(chart, runs):
         for case in cases:
             for engine in chart.engines or case.engines:
                 found += parts(chart, run, case, engine)
     series = spread_level(joined(titled(chart, found, cases, runs)))
-    return Drawing(chart, series, experiment.engines) if series else None
+    named = {title: engine for engine, title in titles(runs).items()}
+    return Drawing(chart, series, named) if series else None
 
 
 def shown_runs(chart: Chart, runs: list[Results]) -> list[Results]:

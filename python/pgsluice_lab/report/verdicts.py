@@ -8,47 +8,60 @@ from pgsluice_lab.report.numerals import plain, shown
 from pgsluice_lab.report.results import EXTREMES, Measured, Results
 
 WHO = ("case", "engine", "server")
-WORDS = {True: "holds", False: "does not hold", None: "not measured"}
+# Ratios, as opposed to figures with a unit: they say which of two things is ahead.
+RATIOS = {"fast": " times as fast", "large": " times as large"}
+
+HOLDS, MORE, LESS = "holds", "holds, and more so", "holds, but less so"
+SIZE = "holds, by how much cannot be told"
+UNTOLD, ONCE = "cannot be told: within the spread", "cannot be told: one round"
+NOT, ABSENT = "does not hold", "not measured"
+# How the page shows each.
+WORDS = {
+    HOLDS: "good",
+    MORE: "good",
+    LESS: "weak",
+    SIZE: "weak",
+    UNTOLD: "open",
+    ONCE: "open",
+    NOT: "bad",
+    ABSENT: "open",
+}
+# A claim's interval begins at half of the published effect. A tenth of the effect is no effect.
+A_TENTH = 1 / 5
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim, what was measured here, and whether it holds; None if it was not measured."""
+    """A claim, what was measured here, and in which words it holds, or why it does not."""
 
     claim: Claim
     measured: Measured | None
-    holds: bool | None
+    word: str
 
     @property
     def shown(self) -> str:
-        return as_claimed(self.measured.value, self.claim) if self.measured else ""
+        return shown(self.measured.value, self.claim.shown) if self.measured else ""
 
     @property
     def spread(self) -> str:
         """Return the smallest and the largest of the rounds; empty where they read the same."""
         if self.measured is None:
             return ""
-        low, high = (as_claimed(end, self.claim) for end in (self.measured.low, self.measured.high))
-        return f"{low.removesuffix(' times')} to {high}" if low != high else ""
+        low, high = (
+            shown(end, self.claim.shown).removesuffix(RATIOS.get(self.claim.shown, ""))
+            for end in (self.measured.low, self.measured.high)
+        )
+        return f"{low} to {high}" if low != high else ""
 
     @property
-    def word(self) -> str:
-        return WORDS[self.holds]
+    def look(self) -> str:
+        """Return how the page shows the word."""
+        return WORDS[self.word]
 
     @property
-    def divided(self) -> str:
-        """Return how many rounds agree with the verdict, if not all of them do."""
-        if self.measured is None:
-            return ""
-        low, high = self.claim.holds
-        rounds = self.measured.rounds
-        agree = sum((low <= value <= high) == self.holds for value in rounds)
-        return f"in {agree} of {len(rounds)} rounds" if agree < len(rounds) else ""
-
-
-def as_claimed(value: float, claim: Claim) -> str:
-    text = shown(value, claim.shown)
-    return f"{text} times" if claim.shown == "times" else text
+    def why(self) -> str:
+        """Return what explains the verdict, where there is something to explain."""
+        return "" if self.word in (HOLDS, ABSENT) else self.claim.if_not
 
 
 def figures(experiment: Experiment, runs: list[Results]) -> dict[str, Measured]:
@@ -90,8 +103,40 @@ def verdicts(experiment: Experiment, runs: list[Results]) -> list[Verdict]:
 
 
 def verdict(claim: Claim, figure: Measured | None) -> Verdict:
+    return Verdict(claim, figure, word(claim, figure))
+
+
+def word(claim: Claim, measured: Measured | None) -> str:
+    """Return in which words a claim holds; the whole spread of the rounds has to say it."""
+    if measured is None:
+        return ABSENT
+    if len(measured.rounds) == 1:
+        return ONCE
     low, high = claim.holds
-    return Verdict(claim, figure, low <= figure.value <= high if figure else None)
+    if claim.shown in RATIOS and low >= 1:
+        return effect(measured.low, measured.value, measured.high, low, high)
+    if claim.shown in RATIOS and high <= 1:
+        ends = (1 / each if each else float("inf") for each in (high, low))
+        return effect(1 / measured.high, 1 / measured.value, 1 / measured.low, *ends)
+    inside = low <= measured.low and measured.high <= high
+    outside = measured.high < low or measured.low > high
+    return HOLDS if inside else NOT if outside else UNTOLD
+
+
+def effect(weakest: float, middle: float, strongest: float, least: float, most: float) -> str:
+    """Judge the direction first, then the size, of a ratio that is claimed to be above one.
+
+    A size from `least` to `most` agrees with what was published.
+    """
+    if strongest <= 1:
+        return NOT
+    if weakest <= 1:
+        return UNTOLD
+    if strongest < least**A_TENTH:
+        return NOT
+    if least <= middle <= most:
+        return HOLDS
+    return MORE if weakest > most else LESS if strongest < least else SIZE
 
 
 def sentences(experiment: Experiment, runs: list[Results]) -> list[str]:
@@ -120,6 +165,8 @@ class Filled(string.Formatter):
 
     def format_field(self, value: object, format_spec: str) -> str:
         if isinstance(value, Measured):
+            if format_spec == "fast" and value.undecided:
+                return "within the spread as fast"
             return shown(value.value, format_spec or "plain")
         if isinstance(value, str):
             return value

@@ -86,17 +86,16 @@ name = "exchange"
 of = { case = "hash", engine = "pgsluice-exchange", partitions = "max", rows = "max" }
 
 [[claim]]
-says = "With 800 hash partitions and 50 GB a load takes 180 % more time than without."
+says = "Without partitions a load is 2.8 times as fast as with 800, and 50 GB."
 figure = "hash800"
-published = "+180 %"
-as = "percent"
+published = "2.8 times as fast"
 holds = [2.5, 4.0]
 if_not = "The leaves are small here, so that switching between them costs less."
 
 [[claim]]
-says = "A load into hash partitions takes longer than into a plain table."
+says = "A load into a plain table is faster than into hash partitions."
 figure = "hash800"
-published = "1.6 to 2.8 times"
+published = "1.6 to 2.8 times as fast"
 holds = [1.1, 4.0]
 
 [[claim]]
@@ -107,11 +106,18 @@ as = "s"
 holds = [0, 9]
 
 [[sentence]]
-text = "psql's COPY into {partitions} hash partitions took {hash800:longer} one into a plain table."
+text = "COPY into a plain table was {hash800:fast} as into {partitions} hash partitions."
 
 [[sentence]]
 text = "An exchange took {exchange:s}."
-"""
+
+[[advice]]
+like = "{partitions} hash partitions"
+options = [
+    { do = "Copy", named = "psql's `\\\\copy`", case = "hash", engine = "psql", partitions = "max", rows = "max" },
+    { do = "Load it with `pgsluice load`", named = "it", case = "hash", engine = "pgsluice", partitions = "max", rows = "max" },
+]
+"""  # noqa: E501
 BATCHES = """
 title = "INSERT against COPY, by rows a transaction"
 seed = "A message to a mailing list"
