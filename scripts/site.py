@@ -2,14 +2,17 @@
 """Gather the pages of the site: those of the documentation, and the files that they link to.
 
 They lie in several directories here, and mkdocs takes one. Each keeps its path, so that its links
-lead to the same files.
+lead to the same files. In those that are HTML already, links to pages are made those of the site.
 """
 
+import re
 import shutil
 import sys
 from pathlib import Path
 
 from links import ROOT, links, pages, target
+
+PAGE = re.compile(r'href="([A-Z]+)\.md"')
 
 
 def main(place: Path) -> None:
@@ -18,7 +21,11 @@ def main(place: Path) -> None:
     for file in files():
         copy = place / file.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, copy)
+        if file.suffix == ".html":
+            text = file.read_text(encoding="utf-8")
+            copy.write_text(PAGE.sub(r'href="\1.html"', text), encoding="utf-8")
+        else:
+            shutil.copyfile(file, copy)
 
 
 def files() -> set[Path]:

@@ -1,11 +1,13 @@
 """Runs on a real server: figures, wrong rows, limits, interruptions, and nothing left behind."""
 
+import copy
 import os
 import sys
 import unittest
+from pathlib import Path
 from unittest.mock import patch
 
-from pgsluice_lab import disk, engine, programs, site
+from pgsluice_lab import disk, engine, experiment, programs, site
 from pgsluice_lab.engine import Engine
 from pgsluice_lab.failure import LabError
 from pgsluice_lab.record import Load
@@ -15,6 +17,7 @@ from .tiny import TOML, OnServer
 
 SCHEMAS = "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'pgsluice%'"
 ENGINES = engine.engines()
+ONE_CASE = TOML.split('[[case]]\nname = "half"')[0]
 
 
 class Running(OnServer):
@@ -96,6 +99,24 @@ class Running(OnServer):
         self.assertEqual(self.site.query(running, "select pg_sleep(6__)"), [])
 
 
+class Room(OnServer):
+    def test_only_the_point_that_is_loaded_has_rows(self):
+        held = []
+
+        def say(*_: object) -> None:
+            tables = "SELECT oid::regclass FROM pg_class WHERE relname = 'accounts'"
+            rows = [
+                int(self.site.query(f"SELECT count(*) FROM {table}")[0][0])
+                for [table] in self.site.query(tables)
+            ]
+            held.append(sum(rows))
+
+        self.run_tiny(ONE_CASE, say)
+        # Each step is said before it is taken.
+        self.assertEqual(set(held), {0})
+        self.assertGreater(len(held), 4)
+
+
 class Sites(OnServer):
     """Another lab on the same server, with what goes wrong there."""
 
@@ -167,6 +188,19 @@ class Sites(OnServer):
 
 
 class Disk(unittest.TestCase):
+    def test_files_of_leaves_pass_where_rows_are_ordered(self):
+        case = {"name": "c", "title": "", "schema": "", "table": "", "input": "accounts"}
+        engines = ["psql", "psql-ordered", "psql-leaves"]
+        scale = {"rounds": 1, "limit": 1, "rows": 1000}
+        text = {"title": "", "question": "", "order": 1, "scale": {"small": scale}}
+        text["case"] = [{**case, "engines": engines}]
+        known = engine.engines()
+        for without, times in ((engines[1:], 1), (engines[2:], 3), ([], 4)):
+            here = {name: each for name, each in known.items() if name not in without}
+            each = experiment.parse(Path("tiny"), copy.deepcopy(text))
+            inputs, _ = disk.needed(each, each.scales["small"], here)
+            self.assertEqual(inputs, times * 100_000)
+
     def test_too_little_room_is_said_before_anything_is_made(self):
         with self.assertRaisesRegex(LabError, "too little room"):
             disk.check(1 << 60, 0, disk.Path("/"), None)

@@ -57,6 +57,21 @@ class Shipped(unittest.TestCase):
                 if chart.x not in BARS:
                     self.assertIn(chart.x, scale.parameters)
 
+    def test_medium_has_the_rows_that_claims_are_about(self):
+        medium = {each.name: each.scales["medium"] for each in experiment.experiments()}
+        self.assertTrue(all(scale.rounds >= 5 for scale in medium.values()))
+        most = {name: max(medium["bulkload"].values(name)) for name in ("rows", "partitions")}
+        self.assertGreaterEqual(most["rows"] // most["partitions"], 15_000)
+        for name, parameter in (("uuid-dedup", "rows"), ("insert-routing", "partitions")):
+            full = experiment.load(name).scales["full"]
+            self.assertEqual(medium[name].values(parameter), full.values(parameter))
+
+    def test_scales_say_how_long_they_take(self):
+        for each in experiment.experiments():
+            minutes = [each.scales[name].minutes for name in experiment.SCALES]
+            self.assertGreater(minutes[0], 0)
+            self.assertEqual(minutes, sorted(minutes))
+
     def test_claims_say_what_agrees_with_them(self):
         for each in experiment.experiments():
             for claim in each.claims:
