@@ -188,7 +188,10 @@ def advise(
         str, typer.Option(metavar="A,B", help="The columns of the file, in its order.")
     ] = "",
     rows: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Rows to measure with, at most.")
+        int,
+        typer.Option(
+            min=1, metavar="N", help="Rows to measure with, at most, and a tenth of them."
+        ),
     ] = 200_000,
     rounds: Annotated[int, Rounds] = 3,
     jobs: Annotated[

@@ -212,24 +212,24 @@ def connections(figures: Figures) -> str:
 
 
 def sizes(facts: Facts, figures: Figures, asked: Asked, best: Way | None) -> str:
-    """Return for how many rows the advice holds: two sizes were measured."""
+    """Return for how many rows the advice holds, of the two sizes that were measured."""
     fewer = figures.fewer
     other = recommended(facts, figures, fewer) if fewer and best else None
     if other is None:
         return ""
     small, all_rows = f"{fewer:,} rows", f"{asked.rows:,}"
-    if best.engine == COPY and other.engine == COPY:
-        return f"This holds from {small} to {all_rows}, which were measured."
     if other.engine != best.engine:
-        ahead = figures.ratio(figures.fastest(TREE, best.engine, fewer), other)
+        slower = figures.fastest(TREE, best.engine, fewer)
+        ahead = figures.ratio(slower, other) if slower else None
+        speed = f"{faster(ahead)} {NAMES[best.engine]}" if ahead else "the fastest"
         return (
             f"This holds for loads of about {all_rows} rows and more: with {small}"
-            f" {NAMES[other.engine]} is {faster(ahead)} {NAMES[best.engine]}."
+            f" {NAMES[other.engine]} is {speed}."
         )
     ratios = [
         figures.ratio(Way(TREE, COPY, rows=rows), way) for rows, way in ((fewer, other), (0, best))
     ]
-    if None in ratios:
+    if best.engine == COPY or None in ratios:
         return f"This holds from {small} to {all_rows}, which were measured."
     beyond = " and, as it grows, for more" if ratios[1] >= ratios[0] else "; for more, add --rows"
     return (

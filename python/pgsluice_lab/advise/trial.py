@@ -59,6 +59,7 @@ class Trial:
 
     @property
     def ends(self) -> list[int]:
+        """Return the fewest connections and the most."""
         return sorted({1, self.jobs})
 
     @property

@@ -109,6 +109,9 @@ class Advice(unittest.TestCase):
         )
         self.assertIn("0 of 3 leaves empty", advice.lines[0])
         self.assertIn("500 rows of the table itself, in random order", advice.lines[1])
+        self.assertRegex(advice.lines[5], r"^This holds (from 50 rows|for loads of about 500)")
+        few = {load.way.engine for load in advice.figures.loads if load.way.rows == 50}
+        self.assertEqual(few, {"psql", "pgsluice", "pgsluice-exchange"})
         ways = {(load.way.case, load.way.engine) for load in advice.figures.loads}
         self.assertEqual(len(ways), 8)
         # Each leaf with its two indexes and the tables above; of those above, versions differ.
@@ -144,7 +147,7 @@ class Advice(unittest.TestCase):
         advice = self.advice("flat", "".join(f"{n},2024-01-01\n" for n in range(50)))
         self.assertEqual(self.failures(advice), [])
         self.assertIn("flat: not partitioned; no rows", advice.lines[0])
-        self.assertEqual(len(advice.lines), 9)
+        self.assertEqual(len(advice.lines), 10)
 
     def test_an_identity_is_copied_without_its_sequence(self):
         advice = self.advice("many", "a\na\n", columns="kind")
