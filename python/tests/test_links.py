@@ -1,4 +1,4 @@
-"""`scripts/links.py`, which `make check` runs over the documentation."""
+"""`scripts/links.py` and `scripts/site.py`, which `make check` runs over the documentation."""
 
 import subprocess
 import sys
@@ -38,6 +38,16 @@ class Links(unittest.TestCase):
                 "links: docs/page.md: none.svg: there is no such file",
             ],
         )
+
+
+class Site(unittest.TestCase):
+    def test_pages_that_are_html_already_link_to_those_of_the_site(self):
+        with tempfile.TemporaryDirectory() as place:
+            script = str(ROOT / "scripts" / "site.py")
+            subprocess.run([sys.executable, script, f"{place}/pages"], check=True)
+            report = Path(place, "pages", "docs", "lab", "report.html").read_text()
+        self.assertIn('href="METHOD.html"', report)
+        self.assertNotIn('href="METHOD.md"', report)
 
 
 if __name__ == "__main__":
