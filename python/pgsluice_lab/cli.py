@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from pgsluice_lab import experiment as experiments
-from pgsluice_lab import session, site
+from pgsluice_lab import record, session, site
 from pgsluice_lab import target as places
 from pgsluice_lab.experiment import SCALES, Experiment, Scale
 from pgsluice_lab.failure import LabError
@@ -31,6 +31,7 @@ app = typer.Typer(
 )
 out, err = Console(soft_wrap=True), Console(stderr=True, soft_wrap=True)
 
+Plan = tuple[Experiment, Scale]
 RECORDS = Path("lab-records")
 Records = Annotated[Path, typer.Option(metavar="DIR", help="The folder of the records.")]
 Target = Annotated[
@@ -103,7 +104,7 @@ def run(
     try:
         with site.opened(server(target, embedded, server_bin), server_bin) as place:
             err.print(f"measuring on {place.words}", highlight=False, markup=False)
-            for each, size in plans:
+            for each, size in left(plans, records, place):
                 with bar(each.name) as say:
                     journal = session.run(each, size, place, records, say)
                 failed += conclude(each, journal)
@@ -114,6 +115,17 @@ def run(
         raise LabError("interrupted", hint=hint, status=130) from None
     if failed:
         raise LabError(f"{failed} loads did not come out right; the records say which and why")
+
+
+def left(plans: list[Plan], records: Path, place: site.Site) -> list[Plan]:
+    """Return the experiments that are not done yet, if the run of all of them was interrupted."""
+    major = place.described()["major"]
+    names = {f"{each.name}-{size.name}-pg{major}": (each, size) for each, size in plans}
+    wanted = {name: (size.rounds, size.parameters) for name, (_, size) in names.items()}
+    todo = record.remaining(wanted, records)
+    if done := [each.name for name, (each, _) in names.items() if name not in todo]:
+        err.print(f"going on; done before: {', '.join(done)}", highlight=False)
+    return [names[name] for name in todo]
 
 
 def server(target: str | None, embedded: bool, binaries: Path | None) -> str | None:

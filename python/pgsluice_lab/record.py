@@ -17,6 +17,8 @@ from pgsluice_lab.typed import build
 # What tells loads of one run apart.
 Key = tuple[str, str, str, int]
 VERSION = 2
+# Runs that follow each other begin within this time.
+A_ROW = timedelta(days=1)
 DONE = "done"
 STATUSES = (DONE, "wrong", "failed", "stopped")
 
@@ -210,9 +212,8 @@ def begin(folder: Path, head: Head) -> tuple[Run, bool]:
     The newest run of the same name goes on if it did not end and was to measure the same.
     """
     name = f"{head.experiment}-{head.scale}-pg{head.postgresql.major}"
+    last = latest(folder, name)
     same = ("version", "parameters", "rounds", "machine", "postgresql", "pgsluice", "engines")
-    found = sorted(folder.glob(f"{name}-*.jsonl"))
-    last = Run.read(found[-1]) if found else None
     if last and not last.ended and all(getattr(last.head, s) == getattr(head, s) for s in same):
         # The rest of a line that was cut off would spoil the next one.
         last.file.write_text(last.lines())
@@ -221,6 +222,35 @@ def begin(folder: Path, head: Head) -> tuple[Run, bool]:
     run = Run(unused(folder, name, datetime.fromisoformat(head.date)), head)
     run.write(run.lines())
     return run, False
+
+
+def latest(folder: Path, name: str) -> Run | None:
+    """Return the newest run of this experiment, scale and server."""
+    found = sorted(folder.glob(f"{name}-*.jsonl"))
+    return Run.read(found[-1]) if found else None
+
+
+def remaining(wanted: Mapping[str, tuple[int, dict]], folder: Path) -> list[str]:
+    """Return which runs of a row are left; if one was cut short, those just before it are done.
+
+    What is wanted of each are its rounds and its parameters.
+    """
+    found = {name: latest(folder, name) for name in wanted}
+    runs = {
+        name: run if run and (run.head.rounds, run.head.parameters) == wanted[name] else None
+        for name, run in found.items()
+    }
+    cut = next((run for run in runs.values() if run and not run.ended), None)
+    if cut is None:
+        return list(wanted)
+    since = datetime.fromisoformat(cut.head.date)
+
+    def done(run: Run | None) -> bool:
+        if run is None or not run.ended:
+            return False
+        return timedelta() <= since - datetime.fromisoformat(run.head.date) <= A_ROW
+
+    return [name for name in wanted if not done(runs[name])]
 
 
 def unused(folder: Path, name: str, since: datetime) -> Path:

@@ -122,5 +122,40 @@ class Records(unittest.TestCase):
             self.assertLessEqual({each.name for each in fields(kind)}, words, kind.__name__)
 
 
+class Rows(unittest.TestCase):
+    """Several experiments, one after the other, into one folder."""
+
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def ran(self, name: str, day: str, ended: bool = True) -> None:
+        run, _ = record.begin(self.folder, replace(HEAD, experiment=name, date=f"{day}+00:00"))
+        if ended:
+            run.end()
+
+    def left(self, rounds: int | None = None) -> str:
+        which = HEAD.rounds if rounds is None else rounds, HEAD.parameters
+        wanted = {f"{name}-{HEAD.scale}-pg{HEAD.postgresql.major}": which for name in "abc"}
+        return "".join(name[0] for name in record.remaining(wanted, self.folder))
+
+    def test_all_are_left_if_none_was_cut_short(self):
+        self.assertEqual(self.left(), "abc")
+        for name in "abc":
+            self.ran(name, "2026-11-22T10:00:00")
+        self.assertEqual(self.left(), "abc")
+
+    def test_those_just_before_the_one_that_was_cut_short_are_done(self):
+        self.ran("c", "2026-11-20T10:00:00")
+        self.ran("a", "2026-11-22T10:00:00")
+        self.ran("b", "2026-11-22T11:00:00", ended=False)
+        self.assertEqual(self.left(), "bc")
+        self.assertEqual(self.left(rounds=9), "abc")
+
+    def test_what_was_measured_long_before_is_measured_again(self):
+        self.ran("a", "2026-11-19T10:00:00")
+        self.ran("b", "2026-11-22T11:00:00", ended=False)
+        self.assertEqual(self.left(), "abc")
+
+
 if __name__ == "__main__":
     unittest.main()
