@@ -58,5 +58,5 @@ def speed(figure: str, option: dict, over: dict, runs: list[Results]) -> Measure
 
 def said(ratio: Measured, named: str) -> str:
     low, high = times(ratio.low), times(ratio.high)
-    spread = f" ({low} to {high})" if low != high else ""
+    spread = f" ({low} to {high})" if low != high else " (one round)" * ratio.once
     return f"{shown(ratio.value, 'fast')} as {named}{spread}"

@@ -34,9 +34,13 @@ class Measured:
         return max(self.rounds)
 
     @property
+    def once(self) -> bool:
+        return len(self.rounds) == 1
+
+    @property
     def undecided(self) -> bool:
         """Return whether the rounds of a ratio leave open on which side of one it lies."""
-        return self.low <= 1 <= self.high or len(self.rounds) == 1
+        return self.low <= 1 <= self.high and not self.once
 
 
 @dataclass(frozen=True)

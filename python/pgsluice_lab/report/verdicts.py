@@ -110,7 +110,7 @@ def word(claim: Claim, measured: Measured | None) -> str:
     """Return in which words a claim holds; the whole spread of the rounds has to say it."""
     if measured is None:
         return ABSENT
-    if len(measured.rounds) == 1:
+    if measured.once:
         return ONCE
     low, high = claim.holds
     if claim.shown in RATIOS and low >= 1:
@@ -167,7 +167,8 @@ class Filled(string.Formatter):
         if isinstance(value, Measured):
             if format_spec == "fast" and value.undecided:
                 return "within the spread as fast"
-            return shown(value.value, format_spec or "plain")
+            said = shown(value.value, format_spec or "plain")
+            return f"in one round {said}" if format_spec == "fast" and value.once else said
         if isinstance(value, str):
             return value
         return shown(value, format_spec) if format_spec else plain(value)

@@ -61,6 +61,10 @@ class Recommended(unittest.TestCase):
         self.assertEqual(found.do, "Copy")
         self.assertEqual(found.why, "1.55 times as fast as pgsluice (1.50 to 1.60)")
 
+    def test_one_round_is_said_to_be_one(self):
+        found = self.advised(psql=(2,), pgsluice=(1,))
+        self.assertEqual(found.why, "2.0 times as fast as psql (one round)")
+
     def test_without_figures_there_is_no_advice(self):
         self.assertIsNone(self.advised(pgsluice=(1, 1)))
         self.assertIsNone(recommended(ADVICE, []))

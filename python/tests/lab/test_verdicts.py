@@ -81,6 +81,8 @@ class Shown(unittest.TestCase):
         self.assertEqual(fill("{it:fast} as", it=Measured((1.2, 1.3))), "1.25 times as fast as")
         told = fill("{it:fast} as", it=Measured((0.9, 1.3)))
         self.assertEqual(told, "within the spread as fast as")
+        once = fill("{it:fast} as", it=Measured((1.2,)))
+        self.assertEqual(once, "in one round 1.20 times as fast as")
 
 
 if __name__ == "__main__":
