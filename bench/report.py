@@ -47,18 +47,17 @@ def main() -> int:
         sys.exit("bench-report: no record; measure one by `make bench`")
     rewrite(README, {"readme": tables.readme(records)})
     shown = {**records, "stages": stages.newest()}
-    shown = {bench: record for bench, record in shown.items() if bench in TABLES}
-    rewrite(
-        BENCHMARKS, {bench: section(bench, record) for bench, record in shown.items() if record}
-    )
+    rewrite(BENCHMARKS, {bench: section(bench, shown.get(bench)) for bench in TABLES})
     rewrite(GOALS, {"goals": tables.goals(records)})
     if panels := [(title, records[bench]) for bench, title in TITLES.items() if bench in records]:
         CHART.write_text(chart(panels))
     return 0
 
 
-def section(bench: str, record: Record | Stages) -> str:
-    """Return a benchmark's table, and when and on what it was measured."""
+def section(bench: str, record: Record | Stages | None) -> str:
+    """Return a benchmark's table, and when and on what it was measured, if it was."""
+    if record is None:
+        return "Not measured yet."
     place = [tables.place(record)] if isinstance(record, Record) else []
     return tables.paragraphs(TABLES[bench](record), " ".join([tables.date(record), *place]))
 
