@@ -63,7 +63,7 @@ fn a_leaf_that_is_dropped(server: Server) {
     let bench = &Bench::new(server);
     Change {
         // What was in it is gone with it.
-        sql: "BEGIN; LOCK TABLE t7; INSERT INTO kept SELECT * FROM t7; DROP TABLE t7; COMMIT",
+        sql: "BEGIN; LOCK TABLE t; INSERT INTO kept SELECT * FROM t7; DROP TABLE t7; COMMIT",
         message: "relation \"public.t7\" does not exist (SQLSTATE 42P01)",
         of_root: None,
         tables: &["t", "kept"],
