@@ -56,7 +56,8 @@ pub(super) fn strike<S: Subject>(
             // A connection that was sending then has no answer.
             let is_told = !ended.stderr.contains("server closed the connection unexpectedly");
             let told = ["No space left on device", "(SQLSTATE 53100)"];
-            ended.fails(1, if is_told { &told } else { &[] });
+            let closed = ["server closed the connection unexpectedly", "HINT:  "];
+            ended.fails(1, if is_told { &told } else { &closed });
             Blow::Hit
         }
         Some(1) => Blow::Hit,

@@ -7,10 +7,10 @@
 //! ```
 //!
 //! 0. The first transaction of a load has several payloads: about the first 8 MiB of the input. Other
-//!    connections send meanwhile, but commit nothing before it. So an input that ends in it is in whole or not at all, and so is a mistake in how it is
-//!    read.
-//! 1. Each payload after it is one transaction. It locks from the root down to the leaf, and checks that the leaf is
-//!    still the table that it was. If the rows are binary, it also checks that the columns still have
+//!    connections send meanwhile, but commit nothing before it. So an input that ends in it is in whole or not
+//!    at all, and a mistake in how it is read leaves nothing.
+//! 1. Each payload after it is one transaction. It locks from the root down to the leaf, and checks that the leaf,
+//!    or the root if rows go through it, is still the table that it was. If the rows are binary, it also checks that the columns still have
 //!    the types (`recheck`).
 //! 2. Rows count as loaded when COMMIT has answered, because constraints may be deferred to it.
 //! 3. Sessions commit asynchronously, and each ends with one synchronous commit on the same connection. If
