@@ -35,6 +35,7 @@ mod partitions;
 mod passwords;
 mod policy;
 mod pooler;
+mod psql_options;
 mod qualified;
 mod random;
 mod reconcile;

@@ -4,11 +4,10 @@ use clap::{Args, Subcommand};
 use pgsluice::job::DEFAULT_LEDGER;
 use pgsluice::ledger::Run;
 use pgsluice::ledger::lookup::{self, Details, Entry, Filter, Forgotten, Settled};
-use pgsluice::{Error, Kind, Result};
-use serde::Serialize;
+use pgsluice::{Result, Target};
 
 use crate::options::parse_name;
-use crate::output::{count, grouped, print, say};
+use crate::output::{count, grouped, print, print_json, say};
 use crate::target::TargetArgs;
 
 #[derive(Args, Debug)]
@@ -76,40 +75,51 @@ enum Command {
 
 /// Carries out `pgsluice ledger`.
 pub(crate) fn run(args: &LedgerArgs) -> Result<()> {
-    let runtime = pgsluice::runtime()?;
     match &args.command {
-        Command::List { table: of, place, json } => {
+        Command::List { table: of, place, json } => place.target.with(*json, |target| {
             let filter = Filter { table: of.clone(), older_than: None };
-            let target = place.target.resolve(false)?;
-            let loads = runtime.block_on(lookup::list(&target, &place.schema, &filter))?;
+            let listing = lookup::list(&target, &place.schema, &filter);
+            let loads = pgsluice::runtime()?.block_on(listing)?;
             match json {
                 true => print_json(&loads),
                 false => print(&table(&loads)),
             }
-        }
-        Command::Show { id, place, json } => {
-            let target = place.target.resolve(false)?;
-            let details = runtime.block_on(lookup::show(&target, &place.schema, id))?;
+        }),
+        Command::Show { id, place, json } => place.target.with(*json, |target| {
+            let details = lookup::show(&target, &place.schema, id);
+            let details = pgsluice::runtime()?.block_on(details)?;
             match json {
                 true => print_json(&details),
                 false => print(&described(&details)),
             }
-        }
-        Command::Forget { id: Some(id), place, .. } => {
-            let target = place.target.resolve(false)?;
-            let settled = runtime.block_on(lookup::forget(&target, &place.schema, id))?;
-            say_forgotten(id, settled);
+        }),
+        Command::Forget { id: Some(id), place, .. } => place.target.with(false, |target| {
+            let settled = lookup::forget(&target, &place.schema, id);
+            say_forgotten(id, pgsluice::runtime()?.block_on(settled)?);
             Ok(())
-        }
+        }),
         Command::Forget { unfinished, older_than, table, place, .. } => {
             let filter = Filter { table: table.clone(), older_than: older_than.clone() };
-            let target = place.target.resolve(false)?;
-            let forgetting = lookup::forget_all(&target, &place.schema, &filter, *unfinished);
-            let Forgotten { loads, running } = runtime.block_on(forgetting)?;
-            loads.iter().for_each(|(id, settled)| say_forgotten(id, *settled));
-            running.iter().for_each(|id| say(&format!("load {id} is running, and stays")));
-            say(&format!("{} forgotten", count(loads.len() as u64, "load", "loads")));
-            Ok(())
+            place.target.with(false, |target| forget_all(place, &target, &filter, *unfinished))
+        }
+    }
+}
+
+fn forget_all(place: &Place, target: &Target, filter: &Filter, unfinished: bool) -> Result<()> {
+    let forgetting = lookup::forget_all(target, &place.schema, filter, unfinished);
+    let Forgotten { loads, running } = pgsluice::runtime()?.block_on(forgetting)?;
+    loads.iter().for_each(|(id, settled)| say_forgotten(id, *settled));
+    running.iter().for_each(|id| say(&format!("load {id} is running, and stays")));
+    say(&format!("{} forgotten", count(loads.len() as u64, "load", "loads")));
+    Ok(())
+}
+
+impl LedgerArgs {
+    /// Whether the outcome is wanted as JSON.
+    pub(crate) fn json(&self) -> bool {
+        match self.command {
+            Command::List { json, .. } | Command::Show { json, .. } => json,
+            Command::Forget { .. } => false,
         }
     }
 }
@@ -121,13 +131,6 @@ fn say_forgotten(id: &str, settled: Settled) {
         Settled::RolledBack => "its rows, which were in doubt, are rolled back",
     };
     say(&format!("load {id} is forgotten; {rows}"));
-}
-
-fn print_json(value: &impl Serialize) -> Result<()> {
-    let json = serde_json::to_string(value).map_err(|error| {
-        Error::new(Kind::Input, format!("could not write what the ledger says: {error}"))
-    })?;
-    print(&json)
 }
 
 /// One line for each load, in columns.

@@ -2,15 +2,20 @@
 
 mod conceal;
 mod exit;
+mod failure;
 mod generate;
+mod help;
 mod ledger;
 mod load;
 mod options;
 mod output;
 mod plan;
+mod plan_json;
 mod progress;
+mod remedy;
 mod server;
 mod signals;
+mod speed;
 mod summary;
 mod target;
 mod tree;
@@ -18,10 +23,7 @@ mod verify;
 
 use std::ffi::OsString;
 
-use clap::{CommandFactory, Parser, Subcommand};
-use pgsluice::{Error, Kind};
-
-use crate::conceal::conceal;
+use clap::{FromArgMatches, Parser, Subcommand};
 
 /// Loads data into partitioned PostgreSQL, leaf by leaf.
 #[derive(Debug, Parser)]
@@ -53,45 +55,58 @@ enum Command {
 
 /// The command line as clap knows it, for what is written about it.
 pub fn command() -> clap::Command {
-    Cli::command()
+    help::command::<Cli>()
 }
 
 /// Runs the program with `args`, its own name first, and returns its exit status.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
-    let cli = match Cli::try_parse_from(args) {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let matches = command().try_get_matches_from(&args);
+    let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => {
             output::print_usage(&error);
+            if error.use_stderr() && args.iter().any(|arg| arg == "--json") {
+                failure::print_usage(&error);
+            }
             return exit::of_usage(&error);
         }
     };
     let done = |()| exit::DONE;
+    let json = cli.command.json();
     let status = match cli.command {
-        Command::Load(args) => load::run(&args),
-        Command::Plan(args) => plan::run(&args).map(done),
-        Command::Verify(args) => verify::run(&args).map(done),
-        Command::Tree(args) => tree::run(&args).map(done),
-        Command::Ledger(args) => ledger::run(&args).map(done),
-        Command::Server(args) => server::run(args).map(done),
-        Command::Completions(args) => generate::completions(&args, command()).map(done),
-        Command::Man(args) => generate::man(&args, command()).map(done),
+        Command::Load(load) => load::run(&load),
+        Command::Plan(plan) => plan::run(&plan).map(done),
+        Command::Verify(verify) => verify::run(&verify).map(done),
+        Command::Tree(tree) => tree::run(&tree).map(done),
+        Command::Ledger(ledger) => ledger::run(&ledger).map(done),
+        Command::Server(server) => server::run(server).map(done),
+        Command::Completions(of) => generate::completions(&of, command()).map(done),
+        Command::Man(of) => generate::man(&of, command()).map(done),
     };
     match status {
         Ok(status) => status,
         Err(error) => {
-            output::say(&format!("error: {}", message(&error)));
+            let error = error.with_commands(|remedy| remedy::command(&args, remedy));
+            output::say(&format!("error: {}", failure::text(&error)));
+            if json {
+                failure::print(&error);
+            }
             exit::of(&error)
         }
     }
 }
 
-/// The error in words. One about arguments may name one that has a password in it; what the server says
-/// of a row is told as it is.
-fn message(error: &Error) -> String {
-    match error.kind() {
-        Kind::Usage | Kind::Input => conceal(&error.to_string()),
-        Kind::Data | Kind::Connection | Kind::Server | Kind::Internal | Kind::Interrupted => {
-            error.to_string()
+impl Command {
+    /// Whether the outcome is wanted as JSON.
+    fn json(&self) -> bool {
+        match self {
+            Self::Load(args) => args.json(),
+            Self::Plan(args) => args.json,
+            Self::Verify(args) => args.json,
+            Self::Tree(args) => args.json,
+            Self::Ledger(args) => args.json(),
+            Self::Server(_) | Self::Completions(_) | Self::Man(_) => false,
         }
     }
 }

@@ -6,15 +6,19 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use pgsluice::control::Control;
 use pgsluice::counts::summary::fresh_id;
-use pgsluice::job::{DEFAULT_LEDGER, DEFAULT_SWAP_PATIENCE, Job, MaxLag, Most, Rejects};
+use pgsluice::job::{
+    DEFAULT_LEDGER, DEFAULT_MAX_NEW_PARTITIONS, DEFAULT_SWAP_PATIENCE, Job, MaxLag, Most, Rejects,
+    SafetyOptions,
+};
 use pgsluice::load::failed;
-use pgsluice::{Error, Kind, Loader, Result};
+use pgsluice::{Loader, Result, Target};
 
 use crate::options::{InputArgs, parse_name, parse_size};
-use crate::output::{print, say};
+use crate::output::{print_json, say};
+use crate::speed::SpeedArgs;
 use crate::target::parse_time;
 use crate::{exit, progress, signals, summary};
 
@@ -22,19 +26,45 @@ use crate::{exit, progress, signals, summary};
 pub(crate) struct LoadArgs {
     #[command(flatten)]
     input: InputArgs,
+    #[command(flatten)]
+    partitions: PartitionArgs,
+    #[command(flatten)]
+    safety: SafetyArgs,
+    #[command(flatten)]
+    ledger: LedgerArgs,
+    #[command(flatten)]
+    speed: SpeedArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Partitions")]
+struct PartitionArgs {
     /// First make the range and list partitions that rows need and the table lacks
     #[arg(long)]
     create_partitions: bool,
     /// The width of new ranges: month, day, "7 days", 1000 [default: as their siblings have it]
     #[arg(long, value_name = "STEP", requires = "create_partitions")]
     step: Option<String>,
-    /// Build leaves that are empty beside the table, indexes last, and swap them in
-    #[arg(long, group = "at_once")]
-    exchange: bool,
+    /// How many partitions may be made before the load is refused
+    #[arg(long, value_name = "N", requires = "create_partitions",
+          default_value_t = DEFAULT_MAX_NEW_PARTITIONS)]
+    max_new_partitions: usize,
+}
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Safety")]
+struct SafetyArgs {
     /// All rows or none: readers see nothing of the load until it is committed as a whole, by all
     /// connections together where the server has max_prepared_transactions, otherwise by one
     #[arg(long, group = "at_once")]
     atomic: bool,
+    /// Build leaves that are empty beside the table, indexes last, and swap them in; others get their
+    /// rows as usual, which with =require ends the load
+    #[arg(long, group = "at_once", num_args = 0..=1, require_equals = true,
+          default_missing_value = "try", value_name = "require")]
+    exchange: Option<ExchangeName>,
     /// How long the swap, or the end of --atomic, is tried while others hold locks on the table
     /// [default: 60]
     #[arg(long, value_name = "SECONDS", requires = "at_once")]
@@ -54,9 +84,17 @@ pub(crate) struct LoadArgs {
     /// time: 1GB, 30s
     #[arg(long, value_name = "SIZE|TIME", value_parser = parse_max_lag)]
     max_lag: Option<MaxLag>,
+}
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Ledger")]
+struct LedgerArgs {
     /// Name the load; if the ledger has one of this name, load what of it is missing
     #[arg(long, value_name = "ID")]
     load_id: Option<String>,
+    /// Refuse input that a finished load has loaded into the table before
+    #[arg(long, conflicts_with = "no_ledger")]
+    once: bool,
     /// End the sessions of another run of the load, which is dead, and resume it
     #[arg(long, requires = "load_id")]
     end_other: bool,
@@ -66,7 +104,12 @@ pub(crate) struct LoadArgs {
     /// Keep no ledger in the target: the load cannot be resumed
     #[arg(long, conflicts_with_all = ["load_id", "ledger"])]
     no_ledger: bool,
-    /// Print the summary as one JSON object on standard output
+}
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Output")]
+struct OutputArgs {
+    /// Print the summary, or the error, as one JSON object on standard output
     #[arg(long)]
     json: bool,
     /// Show neither progress nor summary
@@ -74,13 +117,20 @@ pub(crate) struct LoadArgs {
     quiet: bool,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ExchangeName {
+    Try,
+    Require,
+}
+
 /// Carries out `pgsluice load`; its exit status.
 pub(crate) fn run(args: &LoadArgs) -> Result<u8> {
     let job = args.job()?;
-    let target = args.input.target.resolve(args.quiet)?;
-    if !args.quiet {
-        say_id(&job);
-    }
+    args.input.target.with(args.output.quiet, |target| load(args, job.clone(), target))
+}
+
+fn load(args: &LoadArgs, job: Job, target: Target) -> Result<u8> {
+    let OutputArgs { json, quiet } = args.output;
     let control = Arc::new(Control::default());
     let _watch = signals::stop(&control, failed::interrupted)?;
 
@@ -88,49 +138,65 @@ pub(crate) fn run(args: &LoadArgs) -> Result<u8> {
     let loader = Loader::new(job, target);
     let done = AtomicBool::new(false);
     let summary = thread::scope(|scope| {
-        let watcher = (!args.quiet).then(|| scope.spawn(|| progress::watch(&control, &done)));
+        let watcher = (!quiet).then(|| scope.spawn(|| progress::watch(&control, &done)));
         let ending = Ending { done: &done, watcher: watcher.as_ref().map(|it| it.thread()) };
         let summary = loader.run(&control);
         drop(ending);
         summary
     })?;
 
-    if !args.quiet {
+    if quiet {
+        summary.warnings.iter().for_each(|warning| say(&format!("warning: {warning}")));
+    }
+    if !quiet {
         say(&summary::text(&summary, rejects.as_ref()));
     }
-    if args.json {
-        let json = serde_json::to_string(&summary).map_err(|error| {
-            Error::new(Kind::Input, format!("could not write the summary: {error}"))
-        })?;
-        print(&json)?;
+    if json {
+        print_json(&summary)?;
     }
     let rejects = summary.rows_rejected > 0 && !summary.was_finished;
     Ok(if rejects { exit::REJECTED } else { exit::DONE })
 }
 
 impl LoadArgs {
+    /// Whether the outcome is wanted as JSON.
+    pub(crate) fn json(&self) -> bool {
+        self.output.json
+    }
+
     /// Builds the job from the options as they were typed.
     fn job(&self) -> Result<Job> {
-        let mut job = self.input.job()?;
-        job.target.create_partitions = self.create_partitions;
-        job.target.step.clone_from(&self.step);
-        let safety = &mut job.safety;
-        safety.exchange = self.exchange;
+        self.input.job(|job| {
+            self.speed.set(job);
+            job.target.create_partitions = self.partitions.create_partitions;
+            job.target.step.clone_from(&self.partitions.step);
+            job.target.max_new_partitions = self.partitions.max_new_partitions;
+            self.safety.set(&mut job.safety);
+            self.ledger.set(&mut job.safety);
+        })
+    }
+}
+
+impl SafetyArgs {
+    fn set(&self, safety: &mut SafetyOptions) {
+        safety.exchange = self.exchange.is_some();
+        safety.exchange_or_fail = self.exchange == Some(ExchangeName::Require);
         safety.atomic = self.atomic;
         safety.swap_patience =
             self.swap_patience.map_or(DEFAULT_SWAP_PATIENCE, Duration::from_secs);
-        safety.rejects = self.rejects();
+        let rejects = self.reject_file.clone().zip(self.max_rejects);
+        safety.rejects = rejects.map(|(file, most)| Rejects { file, most });
         safety.lock_timeout = self.lock_timeout;
         safety.max_lag = self.max_lag;
+    }
+}
+
+impl LedgerArgs {
+    fn set(&self, safety: &mut SafetyOptions) {
         safety.load_id = Some(self.load_id.clone().unwrap_or_else(fresh_id));
+        safety.once = self.once;
         safety.end_other = self.end_other;
         safety.ledger = (!self.no_ledger).then(|| self.ledger.clone());
-        Ok(job)
-    }
-
-    fn rejects(&self) -> Option<Rejects> {
-        let file = self.reject_file.clone()?;
-        Some(Rejects { file, most: self.max_rejects? })
     }
 }
 
@@ -164,19 +230,6 @@ fn parse_max_lag(text: &str) -> std::result::Result<MaxLag, String> {
     }
     let size = parse_size(text).map(|size| MaxLag::Bytes(size as u64));
     size.or_else(|_| parse_time(text).map(MaxLag::Time)).map_err(|_| both())
-}
-
-/// Says, before the load begins, by which id it can be resumed.
-fn say_id(job: &Job) {
-    match &job.safety.load_id {
-        Some(id) if job.keeps_ledger() => {
-            say(&format!("load {id}: if it is stopped, --load-id {id} resumes it"));
-        }
-        _ if job.safety.ledger.is_none() => {
-            say("no ledger is kept, as asked: if the load is stopped, it cannot be resumed");
-        }
-        _ => {}
-    }
 }
 
 /// Ends the watching of a load when it is dropped, even by a panic.

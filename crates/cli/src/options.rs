@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use pgsluice::core::format::{Format, Syntax};
-use pgsluice::job::{Job, Sink};
+use pgsluice::job::{Columns, Job};
 use pgsluice::source::{Header, Input, Inputs};
 use pgsluice::{Error, Kind, Result};
 
@@ -17,65 +17,47 @@ pub(crate) struct InputArgs {
     #[arg(short, long)]
     table: String,
     #[command(flatten)]
+    reading: ReadingArgs,
+    #[command(flatten)]
     pub(crate) target: TargetArgs,
+}
+
+/// How the input is written: COPY's options by their names.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Input, as COPY has it")]
+struct ReadingArgs {
     /// How rows are written [default: csv if all names end in .csv, otherwise text]
     #[arg(long, value_name = "FORMAT")]
     format: Option<FormatName>,
-    /// The first row of each file is a header; with =match it must name the columns in order
+    /// The first row of each file, or the first N, are no data; with =match the first must name the
+    /// columns in order
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true",
-          value_name = "match")]
-    header: Option<HeaderName>,
+          value_name = "match|N", value_parser = parse_header)]
+    header: Option<Header>,
     /// One byte between fields; \t is a tab [default: comma in csv, tab in text]
     #[arg(long, value_name = "CHAR")]
     delimiter: Option<String>,
     /// How NULL is spelled [default: the empty string in csv, \N in text]
     #[arg(long, value_name = "STRING")]
     null: Option<String>,
+    /// How a field is spelled that stands for its column's default; PostgreSQL 16 and later
+    #[arg(long, value_name = "STRING")]
+    default: Option<String>,
     /// csv: one byte around quoted fields [default: "]
     #[arg(long, value_name = "CHAR")]
     quote: Option<String>,
     /// csv: one byte before a quote in a quoted field [default: the quote]
     #[arg(long, value_name = "CHAR")]
     escape: Option<String>,
+    /// csv: columns in which NULL may stand in quotes, or * for all
+    #[arg(long, value_name = "NAMES")]
+    force_null: Option<String>,
+    /// csv: columns in which the spelling of NULL is a value, or * for all
+    #[arg(long, value_name = "NAMES")]
+    force_not_null: Option<String>,
     /// The columns that the input has, in its order: id,"Created at" [default: all]
     #[arg(long, value_name = "NAMES")]
     columns: Option<String>,
-    /// Connections that write at the same time [default: one a processor, at most 8]
-    #[arg(short, long, value_name = "N")]
-    jobs: Option<usize>,
-    /// Memory for rows that wait to be sent: 64MB, 2GiB (powers of two) [default: 512MB]
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
-    memory: Option<usize>,
-    /// Rows of a leaf that are too few for a COPY of their own; 0 for none
-    #[arg(long, value_name = "N", hide = true)]
-    few_rows: Option<usize>,
-    /// How rows are sent [default: binary where every column can be encoded, otherwise text]
-    #[arg(long, value_name = "FORMAT")]
-    wire: Option<WireName>,
-    /// Where rows go: copy, or null to see what pgsluice alone takes
-    #[arg(long, value_name = "SINK", hide = true)]
-    sink: Option<SinkName>,
-    /// Threads that parse, route and encode
-    #[arg(long, value_name = "N", hide = true)]
-    threads: Option<usize>,
-    /// Find no leaf natively: leave every row to the server, which is slower
-    #[arg(long)]
-    no_native: bool,
-    /// Do not ask the server beforehand where a handful of keys belong, to compare the leaves
-    #[arg(long)]
-    no_self_test: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum WireName {
-    Binary,
-    Text,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum SinkName {
-    Copy,
-    Null,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -84,34 +66,20 @@ enum FormatName {
     Text,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum HeaderName {
-    True,
-    False,
-    Match,
-}
-
 impl InputArgs {
-    /// Builds the job from the options as they were typed.
-    pub(crate) fn job(&self) -> Result<Job> {
+    /// Builds the job from the options as they were typed, and those that `set` adds.
+    pub(crate) fn job(&self, set: impl FnOnce(&mut Job)) -> Result<Job> {
         let mut job = Job::new(&self.table);
         let files = Inputs::resolve(&self.files);
+        let reading = &self.reading;
         job.input.format = self.format(files.as_deref().ok())?;
-        job.input.header = match self.header {
-            None | Some(HeaderName::False) => Header::Absent,
-            Some(HeaderName::True) => Header::Skip,
-            Some(HeaderName::Match) => Header::Match,
-        };
-        job.input.columns = self.columns.as_deref().map(parse_columns).transpose()?;
-        job.target.sink = if self.sink == Some(SinkName::Null) { Sink::Null } else { Sink::Copy };
-        let speed = &mut job.speed;
-        speed.jobs = self.jobs.unwrap_or(speed.jobs);
-        speed.memory = self.memory.unwrap_or(speed.memory);
-        speed.few_rows = self.few_rows;
-        speed.binary = self.wire != Some(WireName::Text);
-        speed.threads = self.threads;
-        speed.native = !self.no_native;
-        job.safety.self_test = !self.no_self_test;
+        job.input.header = reading.header.unwrap_or_default();
+        job.input.columns = reading.columns.as_deref().map(parse_columns).transpose()?;
+        let fields = &mut job.input.fields;
+        fields.force_null = some_columns(reading.force_null.as_deref())?;
+        fields.force_not_null = some_columns(reading.force_not_null.as_deref())?;
+        fields.default = reading.default.clone().map(String::into_bytes);
+        set(&mut job);
         job.check_settings()?;
         // What is wrong with a name is said after what is wrong with the options.
         job.input.files = files?;
@@ -121,30 +89,32 @@ impl InputArgs {
     /// Returns the format as it was typed, or as the names of all files say. An error in these options
     /// comes before an error in a name.
     fn format(&self, files: Option<&[Input]>) -> Result<Format> {
-        let csv = match (self.format, files) {
+        let csv = match (self.reading.format, files) {
             (Some(name), _) => name == FormatName::Csv,
             (None, Some(files)) => files.iter().all(|file| is_csv(&file.name)),
             (None, None) => self.files.iter().all(|name| is_csv(name)),
         };
         let mut format = if csv { Format::csv() } else { Format::text() };
-        if let Some(delimiter) = &self.delimiter {
+        if let Some(delimiter) = &self.reading.delimiter {
             format.delimiter = one_byte("delimiter", delimiter)?;
         }
-        if let Some(null) = &self.null {
+        if let Some(null) = &self.reading.null {
             format.null = null.clone().into_bytes();
         }
         match &mut format.syntax {
             Syntax::Csv { quote, escape, .. } => {
-                if let Some(given) = &self.quote {
+                if let Some(given) = &self.reading.quote {
                     *quote = one_byte("quote", given)?;
                     *escape = *quote;
                 }
-                if let Some(given) = &self.escape {
+                if let Some(given) = &self.reading.escape {
                     *escape = one_byte("escape", given)?;
                 }
             }
             Syntax::Text => {
-                for (name, given) in [("QUOTE", &self.quote), ("ESCAPE", &self.escape)] {
+                for (name, given) in
+                    [("QUOTE", &self.reading.quote), ("ESCAPE", &self.reading.escape)]
+                {
                     if given.is_some() {
                         let message = format!("COPY {name} requires CSV mode");
                         return Err(Error::new(Kind::Usage, message).with_hint("Add --format csv."));
@@ -168,6 +138,29 @@ fn one_byte(name: &str, given: &str) -> Result<u8> {
             let message = format!("COPY {name} must be a single one-byte character");
             Err(Error::new(Kind::Usage, message))
         }
+    }
+}
+
+/// What `--header` says: `HEADER true`, `match` or a number of lines.
+fn parse_header(text: &str) -> std::result::Result<Header, String> {
+    match text {
+        "true" => Ok(Header::Skip(1)),
+        "false" => Ok(Header::Absent),
+        "match" => Ok(Header::Match),
+        number => match number.parse() {
+            Ok(0) => Ok(Header::Absent),
+            Ok(lines) => Ok(Header::Skip(lines)),
+            Err(_) => Err("match, or a number of lines".to_owned()),
+        },
+    }
+}
+
+/// Columns by name, or `*` for all of them.
+fn some_columns(list: Option<&str>) -> Result<Columns> {
+    match list.map(str::trim) {
+        None => Ok(Columns::None),
+        Some("*") => Ok(Columns::All),
+        Some(list) => parse_columns(list).map(Columns::Named),
     }
 }
 

@@ -1,21 +1,55 @@
 //! stdout is data, stderr is for people. A reader that has gone away is no error.
 
-use std::io::{self, Write};
+use std::borrow::Cow;
+use std::io::{self, IsTerminal, Write};
 
-use pgsluice::Result;
+pub(crate) use pgsluice::counts::words::{count, grouped};
+use pgsluice::{Error, Kind, Result};
+use serde::Serialize;
 
 use crate::conceal::conceal;
 
-/// Writes a message to stderr, with the program's name in front.
+/// Writes a message to stderr, with the program's name in front. On a terminal, control characters that
+/// the input or the server has put there are shown and not obeyed.
 pub(crate) fn say(message: &str) {
-    let _ = writeln!(io::stderr(), "pgsluice: {message}");
+    let mut stderr = io::stderr();
+    let message = if stderr.is_terminal() { printable(message) } else { message.into() };
+    let _ = writeln!(stderr, "pgsluice: {message}");
 }
 
-/// Writes what clap has to say, in colours if there is nothing to conceal.
+/// The text with all control characters but the ends of lines escaped.
+fn printable(text: &str) -> Cow<'_, str> {
+    let is_hidden = |c: char| c.is_control() && c != '\n';
+    if !text.contains(is_hidden) {
+        return text.into();
+    }
+    let escaped = |c: char| match is_hidden(c) {
+        true => c.escape_default().to_string(),
+        false => c.to_string(),
+    };
+    text.chars().map(escaped).collect::<String>().into()
+}
+
+/// Writes what clap has to say: help as it is, an error with the program's name in front.
 pub(crate) fn print_usage(error: &clap::Error) {
+    if !error.use_stderr() {
+        let _ = error.print();
+        return;
+    }
     let text = error.to_string();
     let shown = conceal(&text);
-    let _ = if shown == text { error.print() } else { write!(io::stderr(), "{shown}") };
+    let mut stderr = io::stderr();
+    let _ = match shown == text && stderr.is_terminal() {
+        true => write!(stderr, "pgsluice: {}", error.render().ansi()),
+        false => write!(stderr, "pgsluice: {shown}"),
+    };
+}
+
+/// Writes one JSON value to stdout.
+pub(crate) fn print_json(value: &impl Serialize) -> Result<()> {
+    let json = serde_json::to_string(value)
+        .map_err(|error| Error::new(Kind::Internal, format!("could not write JSON: {error}")))?;
+    print(&json)
 }
 
 /// Writes lines of data to stdout.
@@ -23,28 +57,15 @@ pub(crate) fn print(data: &str) -> Result<()> {
     match writeln!(io::stdout(), "{data}") {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             let message = format!("could not write to standard output: {error}");
-            Err(pgsluice::Error::new(pgsluice::Kind::Input, message))
+            Err(Error::new(Kind::Input, message))
         }
         _ => Ok(()),
     }
 }
 
-/// A number with commas between thousands.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (index, digit) in digits.char_indices() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A number of bytes in PostgreSQL's units, which are powers of two: `12 MB`.
+/// A number of bytes in powers of two, by the names that say so: `12 MiB`.
 pub(crate) fn bytes(number: u64) -> String {
-    const UNITS: [&str; 5] = ["bytes", "kB", "MB", "GB", "TB"];
+    const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
     let mut value = number as f64;
     let mut unit = 0;
     while value >= 1024.0 && unit + 1 < UNITS.len() {
@@ -55,21 +76,15 @@ pub(crate) fn bytes(number: u64) -> String {
     format!("{value:.decimals$} {}", UNITS[unit])
 }
 
-/// `one` or `many` with the number before it.
-pub(crate) fn count(number: u64, one: &str, many: &str) -> String {
-    format!("{} {}", grouped(number), if number == 1 { one } else { many })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn numbers_for_people() {
-        assert_eq!(["0", "999", "1,000", "1,234,567"], [0, 999, 1000, 1_234_567].map(grouped));
+        assert_eq!(printable("a\tb\n\u{1b}[31mc"), "a\\tb\n\\u{1b}[31mc");
         assert_eq!(bytes(1023), "1023 bytes");
-        assert_eq!(bytes(9 << 20), "9.0 MB");
-        assert_eq!(bytes(488 << 20), "488 MB");
-        assert_eq!(count(1, "row", "rows"), "1 row");
+        assert_eq!(bytes(9 << 20), "9.0 MiB");
+        assert_eq!(bytes(488 << 20), "488 MiB");
     }
 }

@@ -5,16 +5,20 @@ use std::sync::Arc;
 use clap::Args;
 use pgsluice::core::catalog::{KeyColumn, NodeId, Tree};
 use pgsluice::core::format::{Format, Syntax};
+use pgsluice::counts::summary::Fallback;
 use pgsluice::inspect::preview::Preview;
 use pgsluice::inspect::selftest::{self, SelfTest};
+use pgsluice::inspect::trial::{self, Trial};
 use pgsluice::job::Job;
 use pgsluice::partitions::{self, Missing};
 use pgsluice::plan::Plan;
-use pgsluice::{Error, Result};
+use pgsluice::{Error, Result, Target};
 
 use crate::options::InputArgs;
-use crate::output::{bytes, count, grouped, print};
+use crate::output::{bytes, count, grouped, print, print_json, say};
+use crate::plan_json::Report;
 use crate::signals;
+use crate::speed::SpeedArgs;
 
 /// Leaves that are listed by name; the rest are summed up.
 const LISTED: usize = 10;
@@ -23,48 +27,91 @@ const LISTED: usize = 10;
 pub(crate) struct PlanArgs {
     #[command(flatten)]
     input: InputArgs,
+    #[command(flatten)]
+    speed: SpeedArgs,
     /// Read all rows, and say which partitions they need and the table lacks, with their DDL
-    #[arg(long)]
+    #[arg(long, help_heading = "What is planned")]
     full: bool,
     /// As load --exchange would do it: which leaves are exchanged
-    #[arg(long)]
+    #[arg(long, help_heading = "What is planned")]
     exchange: bool,
     /// As load --atomic would do it: in one transaction, or in several that are committed together
-    #[arg(long, conflicts_with = "exchange")]
+    #[arg(long, conflicts_with = "exchange", help_heading = "What is planned")]
     atomic: bool,
     /// The width of new ranges: month, day, "7 days", 1000 [default: as their siblings have it]
-    #[arg(long, value_name = "STEP", requires = "full")]
+    #[arg(long, value_name = "STEP", requires = "full", help_heading = "What is planned")]
     step: Option<String>,
+    /// Print the plan, or the error, as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
 }
 
 /// Carries out `pgsluice plan`.
 pub(crate) fn run(args: &PlanArgs) -> Result<()> {
-    let mut job = args.input.job()?;
-    job.target.step.clone_from(&args.step);
-    job.safety.exchange = args.exchange;
-    job.safety.atomic = args.atomic;
-    let target = args.input.target.resolve(false)?;
+    let job = args.input.job(|job| {
+        args.speed.set(job);
+        job.target.step.clone_from(&args.step);
+        job.safety.exchange = args.exchange;
+        job.safety.atomic = args.atomic;
+    })?;
+    args.input.target.with(args.json, |target| plan(args, &job, &target))
+}
+
+fn plan(args: &PlanArgs, job: &Job, target: &Target) -> Result<()> {
     let control = Arc::default();
     let _watch = signals::stop(&control, |_| Error::interrupted())?;
-    let plan = pgsluice::runtime()?.block_on(Plan::make(&job, &target, &control))?;
+    let plan = pgsluice::runtime()?.block_on(Plan::make(job, target, &control))?;
     let missing = if args.full {
-        partitions::find(&job, &plan, &target, &control)?
+        partitions::find(job, &plan, target, &control)?
     } else {
-        let preview = Preview::of(&job, &plan, &target, &control)?;
+        let preview = Preview::of(job, &plan, target, &control)?;
         Missing { preview, ..Missing::default() }
     };
     let preview = &missing.preview;
+    let trial = match args.full && !missing.partitions.is_empty() {
+        true => Trial::Untried("partitions are missing".to_owned()),
+        false => {
+            pgsluice::runtime()?.block_on(trial::try_rows(job, &plan, preview, target, &control))?
+        }
+    };
+    let self_test = match job.safety.self_test {
+        true => {
+            let ask = selftest::ask(&plan, &preview.samples, target, &control);
+            Some(pgsluice::runtime()?.block_on(ask)?)
+        }
+        false => None,
+    };
+    if args.json {
+        if let Trial::Fails(error) = trial {
+            return Err(error);
+        }
+        return print_json(&Report::new(args.full, job, &plan, &missing, self_test));
+    }
     let mut lines = Vec::new();
     describe_table(&plan, &mut lines);
-    describe_input(&job, &plan, &mut lines);
-    describe_sample(&plan, preview, args.full, &mut lines);
-    describe_fallbacks(&plan, preview, args.full, &mut lines);
-    if job.safety.self_test {
-        let ask = selftest::ask(&plan, &preview.samples, &target, &control);
-        lines.push(describe_self_test(pgsluice::runtime()?.block_on(ask)?));
+    describe_input(job, &plan, &mut lines);
+    if let Trial::Fails(error) = trial {
+        print(&lines.join("\n"))?;
+        return Err(error);
     }
+    describe_sample(&plan, preview, args.full, &mut lines);
+    if preview.rows > 0 {
+        describe_trial(&trial, &mut lines);
+        describe_fallbacks(&plan, preview, args.full, &mut lines);
+    }
+    lines.extend(self_test.filter(|_| preview.rows > 0).map(describe_self_test));
     describe_missing(&missing, &mut lines);
-    print(&lines.join("\n"))
+    print(&lines.join("\n"))?;
+    if preview.rows == 0 {
+        say("warning: the input has no rows");
+    }
+    Ok(())
+}
+
+fn describe_trial(trial: &Trial, lines: &mut Vec<String>) {
+    if let Trial::Untried(why) = trial {
+        lines.push(format!("untried  the server was not asked to read these rows: {why}"));
+    }
 }
 
 fn describe_table(plan: &Plan, lines: &mut Vec<String>) {
@@ -79,7 +126,7 @@ fn describe_table(plan: &Plan, lines: &mut Vec<String>) {
 }
 
 /// The different keys of the tree from the root down, and how many tables have each.
-fn keys(tree: &Tree, plan: &Plan) -> Vec<(String, u64)> {
+pub(crate) fn keys(tree: &Tree, plan: &Plan) -> Vec<(String, u64)> {
     let mut keys: Vec<(String, u64)> = Vec::new();
     for (node, facts) in tree.nodes.iter().zip(&plan.catalogue.facts) {
         let (Some(key), Some(definition)) = (&node.key, &facts.key) else { continue };
@@ -133,6 +180,10 @@ fn describe_input(job: &Job, plan: &Plan, lines: &mut Vec<String>) {
 fn describe_sample(plan: &Plan, preview: &Preview, full: bool, lines: &mut Vec<String>) {
     let routed: u64 = preview.leaves.values().sum();
     let leaves = count(preview.leaves.len() as u64, "leaf", "leaves");
+    if preview.rows == 0 {
+        lines.push("sample   no rows".to_owned());
+        return;
+    }
     let mut sample = format!(
         "{} {}, ",
         if full { "rows    " } else { "sample  " },
@@ -162,8 +213,21 @@ fn describe_sample(plan: &Plan, preview: &Preview, full: bool, lines: &mut Vec<S
 
 fn describe_fallbacks(plan: &Plan, preview: &Preview, full: bool, lines: &mut Vec<String>) {
     let of = if full { "" } else { " of the sample" };
-    let mut fallbacks: Vec<String> =
-        plan.known_fallbacks().into_iter().map(|(what, why)| format!("{what}: {why}")).collect();
+    let fallbacks = fallbacks(plan, preview);
+    if fallbacks.is_empty() {
+        lines.push(format!("direct   every row{of} goes straight to its leaf"));
+    }
+    lines.extend(fallbacks.iter().map(|Fallback { what, why, rows }| match rows {
+        0 => format!("fallback {what}: {why}"),
+        rows => format!("fallback {what}: {why}: {}{of}", count(*rows, "row", "rows")),
+    }));
+}
+
+/// What would not go the fastest way, and why; without rows, of what no row of the sample needs.
+pub(crate) fn fallbacks(plan: &Plan, preview: &Preview) -> Vec<Fallback> {
+    let known = plan.known_fallbacks().into_iter();
+    let mut fallbacks: Vec<Fallback> =
+        known.map(|(what, why)| Fallback { what, why, rows: 0 }).collect();
     let stops =
         preview.stops.iter().map(|(&(node, cause), &rows)| (plan.explain(node, cause), rows));
     let not_encodable = preview
@@ -173,16 +237,12 @@ fn describe_fallbacks(plan: &Plan, preview: &Preview, full: bool, lines: &mut Ve
     let asked = preview.answered.iter();
     let asked = asked.filter_map(|(&asked, &rows)| Some((plan.explain_answered(asked)?, rows)));
     for ((what, why), rows) in asked.chain(stops).chain(not_encodable) {
-        let rows = count(rows, "row", "rows");
-        match fallbacks.iter_mut().find(|known| **known == format!("{what}: {why}")) {
-            Some(known) => known.push_str(&format!(": {rows}{of}")),
-            None => fallbacks.push(format!("{what}: {why}: {rows}{of}")),
+        match fallbacks.iter_mut().find(|known| (&known.what, &known.why) == (&what, &why)) {
+            Some(known) => known.rows += rows,
+            None => fallbacks.push(Fallback { what, why, rows }),
         }
     }
-    if fallbacks.is_empty() {
-        lines.push(format!("fallback none: every row{of} goes straight to its leaf"));
-    }
-    lines.extend(fallbacks.iter().map(|fallback| format!("fallback {fallback}")));
+    fallbacks
 }
 
 fn describe_self_test(SelfTest { keys, levels }: SelfTest) -> String {

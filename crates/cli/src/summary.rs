@@ -10,7 +10,7 @@ pub(crate) fn text(summary: &Summary, rejects: Option<&Rejects>) -> String {
     if summary.was_finished {
         return of_finished(summary);
     }
-    let Summary { rows_loaded, seconds, leaves, jobs, lanes, .. } = summary;
+    let Summary { rows_loaded, seconds, .. } = summary;
     let rate = *rows_loaded as f64 / seconds.max(0.001);
     let throughput = summary.bytes_read as f64 / seconds.max(0.001);
     let mut text = format!(
@@ -25,20 +25,7 @@ pub(crate) fn text(summary: &Summary, rejects: Option<&Rejects>) -> String {
         let rows = count(summary.rows_already_loaded, "row", "rows");
         text.push_str(&format!("\n  {rows} of load {} already loaded", summary.load_id));
     }
-    text.push_str(&format!(
-        "\n  {} by {}, {} routed natively",
-        count(*leaves as u64, "leaf", "leaves"),
-        count(*jobs as u64, "connection", "connections"),
-        count(lanes.native, "row", "rows"),
-    ));
-    for (rows, how) in [
-        (lanes.server, "routed by keys that the server evaluated"),
-        (lanes.slow, "left to the server"),
-    ] {
-        if rows > 0 {
-            text.push_str(&format!(", {} {how}", grouped(rows)));
-        }
-    }
+    text.push_str(&ways(summary));
     if summary.exchanged > 0 {
         let leaves = count(summary.exchanged as u64, "leaf", "leaves");
         text.push_str(&format!("\n  {leaves} built beside the table and swapped in"));
@@ -51,10 +38,35 @@ pub(crate) fn text(summary: &Summary, rejects: Option<&Rejects>) -> String {
         let [file, log] = [rejects.file.display().to_string(), rejects.log().display().to_string()];
         text.push_str(&format!("\n  {rows} rejected: see {file}, and why in {log}"));
     }
-    for Fallback { what, why, rows } in &summary.fallbacks {
+    let fallbacks = summary.fallbacks.iter().filter(|_| !summary.is_small());
+    for Fallback { what, why, rows } in fallbacks {
         let number =
             if *rows > 0 { format!(": {}", count(*rows, "row", "rows")) } else { String::new() };
         text.push_str(&format!("\n  fallback: {what}: {why}{number}"));
+    }
+    text
+}
+
+/// By which ways the rows went.
+fn ways(summary: &Summary) -> String {
+    let Summary { leaves, jobs, lanes, .. } = summary;
+    if summary.rows_read == 0 {
+        return String::new();
+    }
+    let jobs = count(*jobs as u64, "connection", "connections");
+    if summary.is_small() {
+        return format!("\n  in one COPY by {jobs}, which is fastest for so few");
+    }
+    let leaves = count(*leaves as u64, "leaf", "leaves");
+    let native = count(lanes.native, "row", "rows");
+    let mut text = format!("\n  {leaves} by {jobs}, {native} routed natively");
+    for (rows, how) in [
+        (lanes.server, "routed by keys that the server evaluated"),
+        (lanes.slow, "left to the server"),
+    ] {
+        if rows > 0 {
+            text.push_str(&format!(", {} {how}", grouped(rows)));
+        }
     }
     text
 }

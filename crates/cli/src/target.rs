@@ -1,19 +1,38 @@
-//! `-d`: which server, and the embedded one where nothing says which.
+//! Which server, as psql's options say it, and the embedded one where nothing does.
 
+use std::io::{IsTerminal, stderr};
 use std::time::Duration;
 
 use clap::Args;
-use pgsluice::Result;
-use pgsluice::pg::conninfo::Target;
+use pgsluice::embedded::{Embedded, Options};
+use pgsluice::pg::conninfo::{Login, Target};
+use pgsluice::{Error, Kind, Result};
 
 use crate::output::say;
 
 #[derive(Args, Debug)]
+#[command(next_help_heading = "Connection, as psql has it")]
 pub(crate) struct TargetArgs {
-    /// Database name, conninfo string or URL, as psql takes it; PG* variables, service and
-    /// password files count as well [default: the embedded server]
+    /// Database name, conninfo string or URL; PG* variables, service and password files count as
+    /// well [default: the embedded server]
     #[arg(short = 'd', long = "dbname", value_name = "CONNINFO")]
     conninfo: Option<String>,
+    /// The server's host, or the directory of its socket
+    #[arg(short = 'h', long)]
+    host: Option<String>,
+    /// The server's port
+    #[arg(short, long)]
+    port: Option<String>,
+    /// The user to log in as
+    #[arg(short = 'U', long = "username", value_name = "USER")]
+    user: Option<String>,
+    /// Ask for the password before connecting; without it, when the server wants one and a terminal is
+    /// there
+    #[arg(short = 'W', long = "password", conflicts_with = "never")]
+    always: bool,
+    /// Never ask for a password
+    #[arg(short = 'w', long = "no-password")]
+    never: bool,
     /// Try again for so long, a load from where it was, where the server cannot be reached, is starting,
     /// or has no connection, memory or disk left: 30s, 5min [default: not at all]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
@@ -21,18 +40,51 @@ pub(crate) struct TargetArgs {
 }
 
 impl TargetArgs {
-    /// The server to connect to. Says on stderr, unless `quiet`, when it is the embedded one.
-    pub(crate) fn resolve(&self, quiet: bool) -> Result<Target> {
-        if let Some(target) = Target::resolve(self.conninfo.as_deref())? {
-            target.warnings().iter().for_each(|warning| say(warning));
+    /// Does `work` with the server to connect to. Says on stderr, unless `quiet`, when it is the embedded
+    /// one. If the server wants a password that is not known, does it again with one that is typed: a
+    /// login comes before anything else.
+    pub(crate) fn with<T>(&self, quiet: bool, work: impl Fn(Target) -> Result<T>) -> Result<T> {
+        let password = if self.always { Some(ask(self.user.as_deref())?) } else { None };
+        let target = self.resolve(quiet, password)?;
+        let user = target.user().to_owned();
+        match work(target) {
+            Err(error) if error.lacks_password() && !self.never && stderr().is_terminal() => {
+                work(self.resolve(true, Some(ask(Some(&user))?))?)
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn resolve(&self, quiet: bool, password: Option<String>) -> Result<Target> {
+        let Self { host, port, user, .. } = self;
+        let login = Login { host: host.clone(), port: port.clone(), user: user.clone(), password };
+        if let Some(target) = Target::resolve(self.conninfo.as_deref(), &login)? {
+            target.warnings().iter().for_each(|warning| say(&format!("warning: {warning}")));
             return Ok(target.waiting(self.wait.unwrap_or_default()));
         }
-        let url = pgsluice::embedded::default_url()?;
+        let server = Embedded::open(Options::default())?;
+        let was_running = server.is_running();
+        let url = server.start()?;
         if !quiet {
             say(&format!("no server named, using the embedded one: {url}"));
+            if !was_running {
+                say("it was started, and goes on running: pgsluice server stop ends it");
+            }
         }
         Target::from_url(&url.with_password())
     }
+}
+
+/// Reads a password from the terminal, in psql's words.
+fn ask(user: Option<&str>) -> Result<String> {
+    let prompt = match user {
+        Some(user) => format!("Password for user {user}: "),
+        None => "Password: ".to_owned(),
+    };
+    rpassword::prompt_password(prompt).map_err(|error| {
+        Error::new(Kind::Usage, format!("could not read a password from the terminal: {error}"))
+            .with_hint("Give it in PGPASSWORD or in ~/.pgpass.")
+    })
 }
 
 /// A time in PostgreSQL's units, or a number of seconds.

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use clap::Args;
 use pgsluice::core::catalog::{NodeId, ROOT, label};
 use pgsluice::inspect::tree::Sizes;
-use pgsluice::{Error, Result};
+use pgsluice::{Error, Result, Target};
+use serde::Serialize;
 
-use crate::output::{bytes, grouped, print};
+use crate::output::{bytes, grouped, print, print_json};
 use crate::signals;
 use crate::target::TargetArgs;
 
@@ -19,19 +20,75 @@ pub(crate) struct TreeArgs {
     #[command(flatten)]
     target: TargetArgs,
     /// Levels below the table that are drawn [default: all]
-    #[arg(long, value_name = "LEVELS")]
+    #[arg(long, value_name = "LEVELS", help_heading = "Output")]
     depth: Option<usize>,
+    /// Print the tree, or the error, as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
 }
 
 /// Carries out `pgsluice tree`.
 pub(crate) fn run(args: &TreeArgs) -> Result<()> {
-    let target = args.target.resolve(false)?;
+    args.target.with(args.json, |target| tree(args, &target))
+}
+
+fn tree(args: &TreeArgs, target: &Target) -> Result<()> {
     let control = Arc::default();
     let _watch = signals::stop(&control, |_| Error::interrupted())?;
-    let sizes = pgsluice::runtime()?.block_on(Sizes::read(&target, &args.table, &control))?;
+    let sizes = pgsluice::runtime()?.block_on(Sizes::read(target, &args.table, &control))?;
+    let depth = args.depth.unwrap_or(usize::MAX);
+    if args.json {
+        return print_json(&Drawn::of(&sizes, depth));
+    }
     let mut lines = Vec::new();
-    draw(&sizes, ROOT, "", "", args.depth.unwrap_or(usize::MAX), &mut lines);
+    draw(&sizes, ROOT, "", "", depth, &mut lines);
     print(&aligned(&lines))
+}
+
+/// The tree as JSON: a parent stands before its partitions.
+#[derive(Serialize)]
+struct Drawn {
+    table: String,
+    tables: Vec<Table>,
+}
+
+#[derive(Serialize)]
+struct Table {
+    table: String,
+    parent: Option<String>,
+    level: usize,
+    is_leaf: bool,
+    bound: Option<String>,
+    key: Option<String>,
+    rows_estimated: u64,
+    is_counted: bool,
+    bytes: u64,
+}
+
+impl Drawn {
+    fn of(sizes: &Sizes, depth: usize) -> Self {
+        let nodes = &sizes.tree.nodes;
+        let name = |node: NodeId| nodes[node].relation.label();
+        let parents =
+            |node: NodeId| std::iter::successors(nodes[node].parent, |&it| nodes[it].parent);
+        let table = |node: NodeId| {
+            let (rows_estimated, is_counted) = sizes.estimated_rows(node);
+            let facts = &sizes.facts[node];
+            Table {
+                table: name(node),
+                parent: nodes[node].parent.map(name),
+                level: parents(node).count(),
+                is_leaf: nodes[node].key.is_none(),
+                bound: facts.bound.clone(),
+                key: facts.key.clone(),
+                rows_estimated,
+                is_counted,
+                bytes: sizes.bytes(node),
+            }
+        };
+        let tables = (0..nodes.len()).map(table).filter(|table| table.level <= depth);
+        Self { table: name(ROOT), tables: tables.collect() }
+    }
 }
 
 /// One line of the drawing: the branch with the name, and what stands in the columns after it.

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use clap::Args;
 use pgsluice::inspect::verify::{Audit, Leaf, verify};
-use pgsluice::{Error, Kind, Result};
+use pgsluice::{Error, Job, Result, Target};
 
 use crate::options::InputArgs;
-use crate::output::{count, grouped, print};
+use crate::output::{count, grouped, print, print_json};
 use crate::signals;
 
 #[derive(Args, Debug)]
@@ -15,26 +15,26 @@ pub(crate) struct VerifyArgs {
     #[command(flatten)]
     input: InputArgs,
     /// The table may hold other rows as well, such as those from before the load
-    #[arg(long)]
+    #[arg(long, help_heading = "Comparison")]
     subset: bool,
-    /// Print the result as one JSON object
-    #[arg(long)]
-    json: bool,
+    /// Print the result, or the error, as one JSON object on standard output
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
 }
 
 /// Carries out `pgsluice verify`; a difference is an error.
 pub(crate) fn run(args: &VerifyArgs) -> Result<()> {
-    let job = args.input.job()?;
-    let target = args.input.target.resolve(args.json)?;
+    let job = args.input.job(|_| {})?;
+    args.input.target.with(args.json, |target| verify_in(args, &job, &target))
+}
+
+fn verify_in(args: &VerifyArgs, job: &Job, target: &Target) -> Result<()> {
     let control = Arc::default();
     let _watch = signals::stop(&control, |_| Error::interrupted())?;
-    let audit = verify(&job, &target, args.subset, &control);
+    let audit = verify(job, target, args.subset, &control);
     let audit = pgsluice::runtime()?.block_on(audit)?;
     if args.json {
-        let json = serde_json::to_string(&audit).map_err(|error| {
-            Error::new(Kind::Input, format!("could not write the result: {error}"))
-        })?;
-        print(&json)?;
+        print_json(&audit)?;
     } else {
         print(&text(&audit))?;
     }

@@ -3,6 +3,18 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+/// Whether a load can leave rows out.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum Rejecting {
+    /// It cannot.
+    #[default]
+    Never,
+    /// It was not asked to.
+    IfAsked,
+    /// It does, up to a limit.
+    Does,
+}
+
 /// What is known of a load besides the attempt that is being made.
 #[derive(Debug, Default)]
 pub(crate) struct Attempts {
@@ -15,6 +27,8 @@ pub(crate) struct Attempts {
 struct Names {
     /// The id by which the load can be resumed, as soon as it can.
     resume: Option<String>,
+    /// Whether rows can be left out of it.
+    rejecting: Rejecting,
     /// Why the next attempt must make do with one connection.
     single_connection: Option<String>,
 }
@@ -37,6 +51,16 @@ impl Attempts {
     /// Records that the load can be resumed, and by which id.
     pub(crate) fn set_resume(&self, id: &str) {
         self.names().resume.get_or_insert_with(|| id.to_owned());
+    }
+
+    /// Returns whether the load can leave rows out.
+    pub(crate) fn rejecting(&self) -> Rejecting {
+        self.names().rejecting
+    }
+
+    /// Records whether the load can leave rows out.
+    pub(crate) fn set_rejecting(&self, rejecting: Rejecting) {
+        self.names().rejecting = rejecting;
     }
 
     /// Why the load must make do with one connection, if an attempt with several has failed for that.

@@ -31,6 +31,8 @@ pub struct Progress {
     pub payloads: AtomicU64,
     /// What the load waits for before it begins.
     waiting_for: Mutex<Option<String>>,
+    /// What the user should know, though nothing has failed.
+    warnings: Mutex<Vec<String>>,
     /// Notices that the user should read soon.
     notices: Mutex<Vec<String>>,
 }
@@ -59,6 +61,20 @@ impl Progress {
 
     pub(crate) fn notice(&self, text: String) {
         self.notices().push(text);
+    }
+
+    /// Says what the user should know, and keeps it for the summary.
+    pub(crate) fn warn(&self, text: String) {
+        self.notice(format!("warning: {text}"));
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        if !warnings.contains(&text) {
+            warnings.push(text);
+        }
+    }
+
+    /// Returns all warnings of the load.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn notices(&self) -> MutexGuard<'_, Vec<String>> {
@@ -92,5 +108,6 @@ impl Progress {
         of_load.into_iter().for_each(|count| count.store(0, Relaxed));
         self.wait_for(None);
         self.notices().clear();
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }

@@ -49,10 +49,13 @@ impl Stop {
         }
     }
 
-    /// Records why the load ends; the first reason counts.
+    /// Records why the load ends; the first reason counts, of rows the one that comes first in the input.
     pub(crate) fn fail(&self, error: Error) {
         let mut failure = self.reason();
-        failure.get_or_insert(error);
+        match &mut *failure {
+            Some(known) if error.is_earlier_than(known) => *known = error,
+            known => _ = known.get_or_insert(error),
+        }
         self.is_stopped.store(true, Relaxed);
     }
 

@@ -4,3 +4,4 @@ pub(crate) mod first_row;
 pub(crate) mod outcome;
 pub(crate) mod reconcile;
 pub mod summary;
+pub mod words;

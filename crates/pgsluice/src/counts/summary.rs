@@ -30,6 +30,10 @@ pub struct Summary {
     pub rows_skipped: u64,
     /// Rows that an earlier run of the same load had committed.
     pub rows_already_loaded: u64,
+    /// Rows of the load that are in, by all of its runs: the ledger's `rows_inserted`.
+    pub rows_inserted: u64,
+    /// The same number as `rows_skipped`, by the ledger's name.
+    pub rows_dropped: u64,
     /// Bytes of the inputs.
     pub bytes_read: u64,
     /// Wall time.
@@ -50,14 +54,18 @@ pub struct Summary {
     pub lanes: Lanes,
     /// What did not go the fastest way, and why.
     pub fallbacks: Vec<Fallback>,
+    /// What the user should know, though nothing has failed.
+    pub warnings: Vec<String>,
     /// Whether all was in before, so that nothing was done.
-    #[serde(skip)]
     pub was_finished: bool,
 }
 
 /// Why a leaf is kept that could have been exchanged.
 const TOO_MANY: &str = "not exchanged: one transaction can lock no more tables \
                         (max_locks_per_transaction)";
+
+/// What a small load says of its rows.
+const FEW: &str = "all rows are left to the server";
 
 /// Rows by how their leaf was found.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -107,6 +115,8 @@ impl Summary {
             rows_rejected: outcome.rejected(),
             rows_skipped: committed.rows_skipped(),
             rows_already_loaded: routed.already,
+            rows_inserted: committed.stored + routed.already,
+            rows_dropped: committed.rows_skipped(),
             bytes_read,
             seconds: opening.elapsed().as_secs_f64(),
             first_row: opening.first_row(),
@@ -117,12 +127,18 @@ impl Summary {
             wire: if plan.encoder.is_some() { "binary" } else { "text" },
             lanes: Lanes { native, server, slow: routed.rows() - native - server },
             fallbacks: fallbacks(plan, job, outcome),
+            warnings: Vec::new(),
             was_finished: false,
         }
     }
 }
 
 impl Summary {
+    /// Whether all rows were sent in one COPY through the root, because they are few.
+    pub fn is_small(&self) -> bool {
+        self.fallbacks.iter().any(|fallback| fallback.what == FEW)
+    }
+
     /// Returns the summary of a load that was already finished; `fate` is what became of its rows then.
     pub(crate) fn of_finished(id: &str, plan: &Plan, fate: Fate, opening: &Opening) -> Self {
         Self {
@@ -133,6 +149,8 @@ impl Summary {
             rows_rejected: fate.rejected,
             rows_skipped: fate.dropped,
             rows_already_loaded: fate.inserted,
+            rows_inserted: fate.inserted,
+            rows_dropped: fate.dropped,
             bytes_read: 0,
             seconds: opening.elapsed().as_secs_f64(),
             first_row: None,
@@ -143,6 +161,7 @@ impl Summary {
             wire: if plan.encoder.is_some() { "binary" } else { "text" },
             lanes: Lanes::default(),
             fallbacks: Vec::new(),
+            warnings: Vec::new(),
             was_finished: true,
         }
     }
@@ -155,7 +174,7 @@ impl Summary {
         opening: &Opening,
     ) -> Self {
         let left = Fallback {
-            what: "all rows are left to the server".to_owned(),
+            what: FEW.to_owned(),
             why: "so few are routed there sooner than the partitions are read".to_owned(),
             rows,
         };
@@ -167,6 +186,8 @@ impl Summary {
             rows_rejected: 0,
             rows_skipped: rows - stored,
             rows_already_loaded: 0,
+            rows_inserted: stored,
+            rows_dropped: rows - stored,
             bytes_read,
             seconds: opening.elapsed().as_secs_f64(),
             first_row: opening.first_row(),
@@ -177,6 +198,7 @@ impl Summary {
             wire: "text",
             lanes: Lanes { native: 0, server: 0, slow: rows },
             fallbacks: [Some(left), dropped(rows - stored)].into_iter().flatten().collect(),
+            warnings: Vec::new(),
             was_finished: false,
         }
     }

@@ -71,11 +71,32 @@ impl Embedded {
         self.directory.create()?;
         let _lock = self.directory.lock()?;
         let postmaster = match Postmaster::wait_ready(&self.directory.data())? {
-            Some(running) => running,
+            Some(running) => {
+                self.check_settings()?;
+                running
+            }
             None => self.launch()?,
         };
         self.directory.save_port(postmaster.port)?;
         self.url_of(&postmaster)
+    }
+
+    /// Refuses settings with which the server that runs was not started.
+    fn check_settings(&self) -> Result<()> {
+        if self.settings.is_empty() {
+            return Ok(());
+        }
+        let file = self.directory.data().join("postmaster.opts");
+        let started = std::fs::read_to_string(&file).map_err(failed("read", &file))?;
+        let is_other =
+            |(name, value): &&(String, String)| !started.contains(&format!("\"-c{name}={value}\""));
+        let Some((name, value)) = self.settings.iter().find(is_other) else { return Ok(()) };
+        let directory = self.directory().display();
+        let message =
+            format!("the embedded PostgreSQL in \"{directory}\" runs without --set {name}={value}");
+        Err(Error::new(Kind::Usage, message).with_hint(
+            "Settings count from the start on: pgsluice server stop ends it, then start it again.",
+        ))
     }
 
     fn launch(&self) -> Result<Postmaster> {
@@ -135,14 +156,6 @@ impl Embedded {
     fn url_of(&self, postmaster: &Postmaster) -> Result<Url> {
         Ok(Url::new(postmaster.port, self.directory.password()?))
     }
-}
-
-/// Starts the default server if it is not running, and says where it listens.
-///
-/// # Errors
-/// Opens and starts the default server: see [`Embedded::open`] and [`Embedded::start`].
-pub fn default_url() -> Result<Url> {
-    Embedded::open(Options::default())?.start()
 }
 
 fn default_directory(bin: Option<&Path>) -> Result<Directory> {

@@ -3,18 +3,21 @@
 pub mod backoff;
 pub(crate) mod kind;
 pub mod policy;
+mod remedy;
 pub(crate) mod sqlstate;
+mod text;
 
 use std::fmt;
 
 use tokio_postgres::error::DbError;
 
 use crate::error::kind::Kind;
+pub use crate::error::remedy::{How, Remedy};
 
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Where in the input an error lies.
+/// Where in the input an error lies; `file:line` for people and editors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
     /// The input, as the user named it.
@@ -23,12 +26,25 @@ pub struct Location {
     pub line: u64,
     /// Byte offset of the row's first byte, from 0.
     pub offset: u64,
+    /// The number of the input, from 0.
+    pub input: u32,
 }
 
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}", self.source, self.line, self.offset)
+        write!(f, "{}:{}", self.source, self.line)
     }
+}
+
+/// What a load that failed has left in the table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Left {
+    /// Rows that are committed, by this run and those before it.
+    pub committed: u64,
+    /// Rows whose COMMIT the server did not answer.
+    pub in_doubt: u64,
+    /// The id by which the load is resumed, if it can be.
+    pub load_id: Option<String>,
 }
 
 /// Message, detail and hint as PostgreSQL words them, with the place in the input.
@@ -45,6 +61,10 @@ struct Report {
     detail: Option<String>,
     hint: Option<String>,
     is_permanent: bool,
+    lacks_password: bool,
+    left: Option<Left>,
+    remedies: Vec<Remedy>,
+    is_foretold: bool,
 }
 
 impl Error {
@@ -59,6 +79,10 @@ impl Error {
             detail: None,
             hint: None,
             is_permanent: false,
+            lacks_password: false,
+            left: None,
+            remedies: Vec::new(),
+            is_foretold: false,
         }))
     }
 
@@ -115,6 +139,68 @@ impl Error {
     /// Returns whether another try is known to end in the same error.
     pub(crate) fn is_permanent(&self) -> bool {
         self.0.is_permanent
+    }
+
+    /// Marks the error as one of a login that needs a password, which was not given.
+    #[must_use]
+    pub(crate) fn lacking_password(mut self) -> Self {
+        self.0.lacks_password = true;
+        self
+    }
+
+    /// Whether the server has asked for a password that was not given, as libpq's
+    /// `PQconnectionNeedsPassword` says.
+    pub fn lacks_password(&self) -> bool {
+        self.0.lacks_password
+    }
+
+    /// Whether both are about rows, and this one is about a row that stands before the other's.
+    pub(crate) fn is_earlier_than(&self, other: &Self) -> bool {
+        let at = |error: &Self| error.place().map(|place| (place.input, place.offset));
+        matches!((at(self), at(other)), (Some(this), Some(that)) if this < that)
+    }
+
+    /// Marks the error as one that a load would end in, which has not begun.
+    #[must_use]
+    pub(crate) fn foretold(mut self) -> Self {
+        self.0.is_foretold = true;
+        self
+    }
+
+    /// Adds a way out to the hint.
+    #[must_use]
+    pub(crate) fn with_remedy(mut self, remedy: Remedy) -> Self {
+        append(&mut self.0.hint, remedy.line());
+        self.0.remedies.push(remedy);
+        self
+    }
+
+    /// The ways out that the hint names.
+    pub fn remedies(&self) -> &[Remedy] {
+        &self.0.remedies
+    }
+
+    /// Puts whole commands into the hint, where `word` has one for a way out.
+    #[must_use]
+    pub fn with_commands(mut self, word: impl Fn(&Remedy) -> Option<String>) -> Self {
+        for remedy in &self.0.remedies {
+            if let (Some(hint), Some(command)) = (&mut self.0.hint, word(remedy)) {
+                *hint = hint.replace(&remedy.line(), &format!("{}: {command}", remedy.what));
+            }
+        }
+        self
+    }
+
+    /// Sets what the load has left in the table.
+    #[must_use]
+    pub(crate) fn leaving(mut self, left: Left) -> Self {
+        self.0.left = Some(left);
+        self
+    }
+
+    /// What the load that failed has left in the table; None if nothing was sent.
+    pub fn left(&self) -> Option<&Left> {
+        self.0.left.as_ref()
     }
 
     /// Sets PostgreSQL's five-character code.
@@ -181,28 +267,6 @@ fn append(slot: &mut Option<String>, text: String) {
             old.push_str(&text);
         }
         None => *slot = Some(text),
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Report { message, sqlstate, place, column, detail, hint, .. } = &*self.0;
-        if let Some(place) = place {
-            write!(f, "{place}: ")?;
-        }
-        if let Some(column) = column {
-            write!(f, "column {column}: ")?;
-        }
-        f.write_str(message)?;
-        if let Some(code) = sqlstate {
-            write!(f, " (SQLSTATE {code})")?;
-        }
-        for (label, text) in [("DETAIL", detail), ("HINT", hint)] {
-            for line in text.iter().flat_map(|text| text.lines()) {
-                write!(f, "\n{label}:  {line}")?;
-            }
-        }
-        Ok(())
     }
 }
 

@@ -5,10 +5,13 @@ use std::collections::BTreeMap;
 use pgsluice_core::catalog::NodeId;
 use pgsluice_core::encode::NotEncodable;
 use pgsluice_core::parse::Fields;
+use pgsluice_core::position::Position;
 use pgsluice_core::route::Cause;
+use pgsluice_core::split::Row;
 
 use crate::control::Control;
-use crate::error::Result;
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
 use crate::inspect::selftest::Samples;
 use crate::job::{Job, SAMPLE_ROWS};
 use crate::pg::conninfo::Target;
@@ -31,6 +34,8 @@ pub struct Preview {
     pub not_encodable: BTreeMap<NotEncodable, u64>,
     /// Rows for the self-test.
     pub samples: Samples,
+    /// The first row that no partition takes, and the node that it stops at.
+    unrouted: Option<(Position, NodeId)>,
 }
 
 impl Preview {
@@ -51,7 +56,7 @@ impl Preview {
     ) -> Result<Self> {
         let mut preview = Self::default();
         let mut routing = Routing::new(plan, control, target);
-        for input in job.input.files.iter() {
+        for (number, input) in (0..).zip(job.input.files.iter()) {
             let columns = &plan.catalogue.columns;
             let mut reader =
                 Reader::new(Inputs::from(input.clone()), &plan.format, job.input.header, columns);
@@ -64,12 +69,22 @@ impl Preview {
                 let Some(mut split) = reader.next(used.take())? else { break };
                 split.rows.truncate(left);
                 left -= split.rows.len();
+                split.start.origin.input = number;
                 preview.add(plan, &mut routing, &split, &mut stopped)?;
                 used = Some(split);
             }
         }
         preview.answered = routing.answered();
         Ok(preview)
+    }
+
+    /// The error for the first row that no partition takes, in PostgreSQL's words.
+    pub(crate) fn first_unrouted(&self, plan: &Plan, job: &Job) -> Option<Error> {
+        let (position, node) = self.unrouted?;
+        let name = &plan.tree.nodes[node].relation.name;
+        let message = format!("no partition of relation \"{name}\" found for row");
+        let error = Error::new(Kind::Data, message).with_sqlstate("23514");
+        Some(error.at(job.input.files.locate(position)?))
     }
 
     fn add(
@@ -99,6 +114,12 @@ impl Preview {
                 }
                 Err((node, cause)) => {
                     *self.stops.entry((node, cause)).or_default() += 1;
+                    if cause == Cause::NoPartition && self.unrouted.is_none() {
+                        let Row { start, line, .. } = split.rows[index];
+                        let origin = split.start.origin.plus(start.into());
+                        let line = split.start.line + u64::from(line);
+                        self.unrouted = Some((Position { origin, line }, node));
+                    }
                     if outcome.is_ok() {
                         outcome = stopped(row, keys, node, cause);
                     }

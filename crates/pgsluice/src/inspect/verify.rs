@@ -19,7 +19,7 @@ use tokio_postgres::{Client, IsolationLevel, Transaction};
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::job::Job;
+use crate::job::{FieldOptions, Job};
 use crate::pg::audit;
 use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
@@ -78,6 +78,11 @@ pub struct Leaf {
 
 /// Compares the table with the inputs: exactly these rows, or with `subset` at least these.
 pub async fn verify(job: &Job, target: &Target, subset: bool, control: &Control) -> Result<Audit> {
+    if job.input.fields.default.is_some() {
+        let message = "rows whose fields stand for defaults cannot be verified";
+        return Err(Error::new(Kind::Usage, message)
+            .with_detail("What a default was for them, the server does not keep."));
+    }
     let inputs = job.input.files.clone();
     let plan = Plan::make(job, target, control).await?;
     let Link { mut client, canceller, .. } = control.stop.unless_stopped(open(target)).await?;
@@ -96,7 +101,7 @@ async fn compare(
     let transaction =
         client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).start().await?;
     let reader = Reader::new(inputs, &plan.format, job.input.header, &plan.catalogue.columns);
-    copy_input(plan, &transaction, reader).await?;
+    copy_input(plan, &job.input.fields, &transaction, reader).await?;
     let mut comparison = Comparison::new(plan, &transaction);
     let audit = comparison.run(subset).await?;
     transaction.rollback().await?;
@@ -104,7 +109,12 @@ async fn compare(
 }
 
 /// Reads the input into a temporary table: by the server, so that it judges the spellings.
-async fn copy_input(plan: &Plan, transaction: &Transaction<'_>, mut reader: Reader) -> Result<()> {
+async fn copy_input(
+    plan: &Plan,
+    fields: &FieldOptions,
+    transaction: &Transaction<'_>,
+    mut reader: Reader,
+) -> Result<()> {
     let columns = &plan.catalogue.columns;
     let create = audit::create_input(&plan.tree.nodes[ROOT].relation.to_string(), columns);
     transaction.batch_execute(&create).await.map_err(|error| {
@@ -113,7 +123,7 @@ async fn copy_input(plan: &Plan, transaction: &Transaction<'_>, mut reader: Read
              table and TEMPORARY on the database.",
         )
     })?;
-    let copy = audit::copy_input(columns, &plan.format);
+    let copy = audit::copy_input(columns, &plan.format, fields);
     let refused = |error: tokio_postgres::Error| {
         let context = error.as_db_error().and_then(|db| db.where_()).unwrap_or_default().to_owned();
         let error = Error::from(error);

@@ -296,18 +296,24 @@ fn origin(row: &Row, column: usize) -> Origin {
 /// Returns the terms of the input and its routing that the server does not know, as JSON.
 fn own_terms(job: &Job, format: &Format, version: u32) -> Result<String> {
     let Format { delimiter, null, syntax } = format;
+    let fields = job.input.fields.terms();
     let byte = |byte: u8| match char::from(byte) {
         plain if byte.is_ascii_graphic() => plain.to_string(),
         other => other.escape_default().to_string(),
     };
+    let header = match job.input.header {
+        Header::Skip(lines) if lines > 1 => lines.to_string(),
+        header => (header != Header::Absent).to_string(),
+    };
     let mut terms = BTreeMap::from([
         ("delimiter", byte(*delimiter)),
         ("null", String::from_utf8_lossy(null).into_owned()),
-        ("header", (job.input.header != Header::Absent).to_string()),
+        ("header", header),
         ("native", job.speed.native.to_string()),
         ("rules", RULES.to_string()),
         ("PostgreSQL", (version / 10_000).to_string()),
     ]);
+    terms.extend(fields.iter().map(|(name, value)| (*name, value.clone())));
     match syntax {
         Syntax::Text => _ = terms.insert("format", "text".to_owned()),
         Syntax::Csv { quote, escape, .. } => {

@@ -8,12 +8,13 @@ use super::small::Tried;
 use super::watched::watched;
 use super::{finish, finished, lag, run, small, walk};
 use crate::atomic::Atomic;
-use crate::control::Control;
+use crate::control::{Control, Rejecting};
 use crate::counts::first_row::Opening;
 use crate::counts::summary::Summary;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::exchange::Exchange;
+use crate::inspect::guess;
 use crate::job::{Job, Sink};
 use crate::ledger::{self, Begun, Run, refuse};
 use crate::partitions;
@@ -40,6 +41,11 @@ pub(super) fn attempt(
     if job.keeps_ledger() {
         control.attempts.set_resume(id);
     }
+    control.attempts.set_rejecting(match job.safety.rejects {
+        Some(_) => Rejecting::Does,
+        None if job.safety.exchange => Rejecting::Never,
+        None => Rejecting::IfAsked,
+    });
     // Any other error before the first row needs no word on rows in the table.
     let early = |error: Error| {
         let asks = control.may_have_rows() || error.kind() == Kind::Interrupted;
@@ -76,7 +82,7 @@ pub(super) fn attempt(
     }
     let (columns, counts) = (&plan.catalogue.columns, job.safety.rejects.is_none());
     starts::check_later(inputs, &plan.format, (job.input.header, columns), counts)
-        .map_err(early)?;
+        .map_err(|error| early(guess::explain(error, job, &plan)))?;
     let atomic =
         (job.safety.atomic && job.target.sink == Sink::Copy && plan.one_statement.is_none())
             .then(|| Atomic::new(plan.jobs(job)));
@@ -113,7 +119,9 @@ pub(super) fn attempt(
     }
     let finished = runtime.block_on(finish::finish(job, (session.client, target), &flow, &outcome));
     let kept = rejects.as_ref().map_or(Ok(()), Rejects::finish);
-    finished.and(kept).map_err(|error| with_committed(error, control))?;
+    finished
+        .and(kept)
+        .map_err(|error| with_committed(guess::explain(error, job, &plan), control))?;
     outcome.exchanged = exchange.map(Exchange::done).unwrap_or_default();
     let bytes = control.progress.bytes_read.load(Relaxed);
     let summary = Summary::new(id, &plan, &outcome, job, bytes, &opening);

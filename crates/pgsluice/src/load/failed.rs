@@ -1,10 +1,12 @@
 //! The end of a load that failed: what it has left in the table, and how it is resumed.
 
+use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::control::Control;
-use crate::error::Error;
+use crate::control::{Control, Rejecting};
+use crate::counts::words::grouped;
 use crate::error::kind::Kind;
+use crate::error::{Error, Left, Remedy};
 
 /// Returns the error of a load that was asked to end and did not: it says what is known of the table.
 pub fn interrupted(control: &Control) -> Error {
@@ -15,26 +17,72 @@ pub fn interrupted(control: &Control) -> Error {
 pub(crate) fn with_committed(error: Error, control: &Control) -> Error {
     let rows = control.rows_in();
     let in_doubt = control.progress.rows_in_doubt.load(Relaxed);
+    let load_id = control.attempts.resume().filter(|_| rows + in_doubt > 0);
+    let error = error.leaving(Left { committed: rows, in_doubt, load_id });
     let error = match rows {
         0 => error.with_detail("No row of this load is in the table."),
+        1 => error.with_detail("1 row of this load was committed before and is in the table."),
         rows => error.with_detail(format!(
-            "{rows} rows of this load were committed before and are in the table."
+            "{} rows of this load were committed before and are in the table.",
+            grouped(rows)
         )),
     };
     let error = match control.attempts.resume() {
         // What does not add up now will not when it is resumed.
-        _ if rows + in_doubt == 0 || error.kind() == Kind::Internal => error,
-        Some(id) => error.with_hint(format!(
-            "To load the others, run the same command with --load-id {id}: pgsluice load ... \
-             --load-id {id}"
-        )),
+        _ if error.kind() == Kind::Internal => error,
+        _ if rows + in_doubt == 0 => without_rows(error, control.attempts.rejecting()),
+        Some(id) => with_rest(error, &id, control.attempts.rejecting()),
         None => error
             .with_hint("Remove them before you load the same input again, or it will double them."),
     };
     match in_doubt {
         0 => error,
         rows => error.with_detail(format!(
-            "Whether {rows} more are there is not known: the server did not answer their COMMIT."
+            "Whether {} more are there is not known: the server did not answer their COMMIT.",
+            grouped(rows)
         )),
     }
+}
+
+/// The way out where nothing is in the table, of a row for which there is no other.
+fn without_rows(error: Error, rejecting: Rejecting) -> Error {
+    let is_row = error.kind() == Kind::Data && error.place().is_some() && !error.is_permanent();
+    if !is_row || !error.remedies().is_empty() || rejecting != Rejecting::IfAsked {
+        return error;
+    }
+    let what = "Repair the row, or have such rows left out of the load";
+    error.with_remedy(Remedy::options(what, rejects()))
+}
+
+/// The way out where rows are in the table: the load goes on where it was, without rows that are refused.
+fn with_rest(error: Error, id: &str, rejecting: Rejecting) -> Error {
+    let load_id = ["--load-id".to_owned(), id.to_owned()];
+    match (error.kind(), rejecting) {
+        (Kind::Data, _) if error.is_permanent() => error.with_hint(format!(
+            "What follows it cannot be read, and of a file that is repaired the load cannot go on: remove the \
+             rows of load {id}, repair the file, and load it anew."
+        )),
+        (Kind::Data, Rejecting::IfAsked) if error.sqlstate().is_some() => {
+            let options = load_id.into_iter().chain(rejects());
+            let what = "To load the rest, with such rows left out";
+            error.with_remedy(Remedy::options(what, options))
+        }
+        (Kind::Data, Rejecting::Does) => {
+            let more = ["--max-rejects".to_owned(), "100%".to_owned()];
+            let what = "To load the rest, however many rows are left out";
+            error.with_remedy(Remedy::options(what, load_id.into_iter().chain(more)))
+        }
+        _ => error.with_remedy(Remedy::options("To load the rest", load_id)),
+    }
+}
+
+/// Options that leave rows out, with a file that is not there yet.
+fn rejects() -> [String; 4] {
+    let names = (1..).map(|number| match number {
+        1 => "bad.csv".to_owned(),
+        number => format!("bad-{number}.csv"),
+    });
+    let is_new = |name: &String| !Path::new(name).exists();
+    let name = names.into_iter().find(is_new).unwrap_or_default();
+    ["--reject-file".to_owned(), name, "--max-rejects".to_owned(), "100".to_owned()]
 }

@@ -52,7 +52,12 @@ impl Loader {
     /// patience lasts. Then it is resumed where it was, as far as its inputs can be read again.
     pub fn run(&self, control: &Arc<Control>) -> Result<Summary> {
         control.begin();
-        let outcome = self.attempts(control);
+        let outcome = self.attempts(control).map(|summary| {
+            if summary.rows_read == 0 {
+                control.progress.warn("the input has no rows".to_owned());
+            }
+            Summary { warnings: control.progress.warnings(), ..summary }
+        });
         control.end();
         outcome
     }

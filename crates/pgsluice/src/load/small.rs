@@ -224,6 +224,7 @@ async fn copy(
     let format = format_for(&job.input.format, table.version);
     let columns = job.input.columns.as_deref().unwrap_or(&table.columns);
     let copy = sql::copy_in(&table.relation, columns, Some(&format));
+    let copy = sql::with_fields(copy, &job.input.fields, columns);
     let begin = format!("{}; {}; {}", sql::NO_LOCK_TIMEOUT, sql::DURABLE, sql::BEGIN);
     let (_, sink) = try_join(client.simple_query(&begin), client.copy_in(&copy)).await?;
     let mut sink = Box::pin(sink);

@@ -17,7 +17,7 @@ use tokio_postgres::Client;
 
 use crate::control::Control;
 use crate::error::kind::Kind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Remedy, Result};
 use crate::inspect::preview::Preview;
 use crate::job::Job;
 use crate::pg::bounds::{self, Literal, Literals};
@@ -56,6 +56,9 @@ pub struct Partition {
 
 /// Reads all keys of the inputs. Sends nothing but those that have no partition.
 pub fn find(job: &Job, plan: &Plan, target: &Target, control: &Control) -> Result<Missing> {
+    if let Some(step) = &job.target.step {
+        in_session(target, control, async |client| steps::check(client, step).await)?;
+    }
     let mut gaps = Gaps::default();
     let stopped = |row: &[u8], keys: &Fields, node, cause| {
         if cause == Cause::NoPartition {
@@ -98,6 +101,7 @@ pub(crate) fn create(job: &Job, target: &Target, control: &Control) -> Result<Ve
                 format!("{rows} rows need them. No row of this load is in the table."),
             ));
         }
+        check_bound(created.len() + missing.partitions.len(), job, &missing)?;
         let statements: Vec<&str> =
             missing.partitions.iter().flat_map(|p| &p.ddl).map(String::as_str).collect();
         in_session(target, control, async |client| {
@@ -114,6 +118,26 @@ pub(crate) fn create(job: &Job, target: &Target, control: &Control) -> Result<Ve
             return Ok(created);
         }
     }
+}
+
+/// Refuses to make more partitions than the job allows: a wrong key makes one for each row.
+fn check_bound(count: usize, job: &Job, missing: &Missing) -> Result<()> {
+    let most = job.target.max_new_partitions;
+    if count <= most {
+        return Ok(());
+    }
+    let names = missing.partitions.iter().map(|partition| partition.relation.label());
+    let first: Vec<String> = names.take(3).collect();
+    let message = format!("the input needs {count} new partitions, more than {most}");
+    let remedy = Remedy::options(
+        "If they are what the table shall have",
+        ["--max-new-partitions".to_owned(), count.to_string()],
+    );
+    Err(Error::new(Kind::Data, message)
+        .with_sqlstate("54000")
+        .with_detail(format!("The first of them are {}. None was made.", first.join(", ")))
+        .with_hint("plan --full lists them all; a wider --step makes fewer.")
+        .with_remedy(remedy))
 }
 
 /// The outcome of `work` in a session of its own, unless the load is stopped.

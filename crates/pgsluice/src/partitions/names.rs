@@ -51,8 +51,14 @@ pub(super) fn alike(neighbour: &str, spellings: &[(String, String)]) -> Option<S
         };
         let whole = apart(before.chars().next_back(), old.chars().next())
             && apart(after.chars().next(), old.chars().next_back());
-        whole.then(|| format!("{before}{new}{after}"))
+        whole.then(|| format!("{before}{}{after}", readable(new, old)))
     })
+}
+
+/// A value as a part of a name: letters, digits and `_`, and what the neighbour's value has.
+fn readable(value: &str, neighbour: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || c == '_' || neighbour.contains(c);
+    value.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()
 }
 
 /// `table` and the value, with what a plain name cannot have turned into `_`.
@@ -83,6 +89,8 @@ mod tests {
             Some("part_fr")
         );
         assert_eq!(alike("made", &pairs(&[("de", "fr")])), None);
+        let odd = pairs(&[("de", "new york; x\"y")]);
+        assert_eq!(alike("part_de", &odd).as_deref(), Some("part_new_york__x_y"));
     }
 
     #[test]

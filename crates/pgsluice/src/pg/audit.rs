@@ -11,6 +11,7 @@ use pgsluice_core::catalog::{NodeId, Relation, quoted};
 use pgsluice_core::format::Format;
 
 use super::sql;
+use crate::job::FieldOptions;
 
 /// No setting of a role may end a long audit, and row security must not hide rows: if it applies, the
 /// server refuses the query. Constraints must be evaluated and not believed.
@@ -34,7 +35,8 @@ WHERE c.oid OPERATOR(pg_catalog.=) ANY ($1) AND pg_catalog.has_table_privilege(c
   AND pg_catalog.has_schema_privilege(c.relnamespace, 'USAGE')
   AND NOT pg_catalog.row_security_active(c.oid)";
 
-const INPUT: &str = "pgsluice_input";
+/// The temporary table with the input.
+pub(crate) const INPUT: &str = "pgsluice_input";
 const MISSING: &str = "pgsluice_missing";
 
 /// Returns a table of the rows that a load of `table` can have reached. It holds the rows of its
@@ -53,8 +55,9 @@ pub(crate) fn create_input(table: &str, columns: &[String]) -> String {
 }
 
 /// `COPY input FROM STDIN`.
-pub(crate) fn copy_input(columns: &[String], format: &Format) -> String {
-    sql::copy_in(&temporary(INPUT), columns, Some(format))
+pub(crate) fn copy_input(columns: &[String], format: &Format, fields: &FieldOptions) -> String {
+    let copy = sql::copy_in(&temporary(INPUT), columns, Some(format));
+    sql::with_fields(copy, fields, columns)
 }
 
 /// Rows and checksum of the input.

@@ -24,6 +24,8 @@ pub(in crate::pg) struct Failure {
     pub(in crate::pg) moves_on: bool,
     /// Whether it may be otherwise after a while, though no server says so.
     passes: bool,
+    /// Whether the server asks for a password, and none was given.
+    lacks_password: bool,
 }
 
 impl Failure {
@@ -35,7 +37,13 @@ impl Failure {
             hint: None,
             moves_on: false,
             passes: false,
+            lacks_password: false,
         }
+    }
+
+    /// The server asks for a password, and there is none.
+    pub(in crate::pg) fn without_password() -> Self {
+        Self { lacks_password: true, ..Self::new("no password supplied") }
     }
 
     pub(in crate::pg) fn with_hint(mut self, hint: impl Into<String>) -> Self {
@@ -93,6 +101,9 @@ impl Failure {
         }
         if let Some(hint) = &self.hint {
             error = error.with_hint(hint);
+        }
+        if self.lacks_password || later.iter().any(|other| other.lacks_password) {
+            error = error.lacking_password();
         }
         for other in later {
             if other.text != self.text {
@@ -177,7 +188,9 @@ impl Failure {
 
 fn next_step(code: &str) -> Option<&'static str> {
     Some(match code {
-        "28P01" => "Check the user name, and give the password in PGPASSWORD or ~/.pgpass.",
+        "28P01" => {
+            "Check the user name, and give the password in PGPASSWORD or ~/.pgpass, or be asked for it with -W."
+        }
         "28000" => {
             "Check the user name (user=, PGUSER) and sslmode; the server's pg_hba.conf says who may \
              connect from where."

@@ -5,6 +5,8 @@ use std::time::Duration;
 use pgsluice_core::catalog::{Relation, quoted};
 use pgsluice_core::format::{Format, Syntax};
 
+use crate::job::FieldOptions;
+
 /// Ends [`ASYNCHRONOUS`]: the session commits as its role does, and durably even if that does not.
 macro_rules! durable {
     () => {
@@ -233,6 +235,24 @@ fn text_options(format: &Format) -> String {
             )
         }
     }
+}
+
+/// COPY's options about single fields, behind those of [`copy_in`].
+pub(crate) fn with_fields(copy: String, fields: &FieldOptions, columns: &[String]) -> String {
+    let Some(copy) = copy.strip_suffix(')').filter(|_| !fields.is_empty()) else { return copy };
+    let mut options = String::new();
+    for (name, some) in
+        [("FORCE_NULL", &fields.force_null), ("FORCE_NOT_NULL", &fields.force_not_null)]
+    {
+        let names: Vec<String> = some.among(columns).iter().map(|name| quoted(name)).collect();
+        if !names.is_empty() {
+            options.push_str(&format!(", {name} ({})", names.join(", ")));
+        }
+    }
+    if let Some(default) = &fields.default {
+        options.push_str(&format!(", DEFAULT {}", literal(default)));
+    }
+    format!("{copy}{options})")
 }
 
 /// A string literal, whatever standard_conforming_strings says.

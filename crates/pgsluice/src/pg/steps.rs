@@ -7,7 +7,7 @@
 use tokio_postgres::GenericClient;
 use tokio_postgres::types::{Oid, ToSql};
 
-use crate::error::Result;
+use crate::{Error, Kind, Result};
 
 /// How a range key counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +72,35 @@ pub(crate) async fn column_type(
     Ok(client.query_one(sql, &[&table, &column]).await?.get(0))
 }
 
+/// Refuses a width of ranges that is neither a positive number nor a positive interval.
+pub(crate) async fn check(client: &impl GenericClient, given: &str) -> Result<()> {
+    if given.trim().parse::<f64>().is_ok_and(|number| number > 0.0) {
+        return Ok(());
+    }
+    let step = as_interval(given);
+    let positive = client.query_one("SELECT $1::text::interval > '0'::interval", &[&step]).await;
+    match positive.map(|row| row.get(0)) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Error::new(Kind::Usage, format!("the step \"{given}\" is not positive"))),
+        Err(error) if error.as_db_error().is_some() => {
+            let message = format!("the step \"{given}\" is neither a number nor an interval");
+            Err(Error::new(Kind::Usage, message)
+                .with_hint("It is one of: month, day, \"7 days\", 1000."))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A unit alone is one of it.
+fn as_interval(given: &str) -> String {
+    let unit = given.trim().to_lowercase();
+    match unit.strip_suffix('s').unwrap_or(&unit) {
+        "quarter" => "3 months".to_owned(),
+        one @ ("hour" | "day" | "week" | "month" | "year") => format!("1 {one}"),
+        _ => given.to_owned(),
+    }
+}
+
 impl Counting {
     /// How the type `ty` counts, if it does.
     pub(crate) fn of(ty: String) -> Option<Self> {
@@ -103,12 +132,7 @@ impl Counting {
 
     /// The step as SQL reads it: `month` is one month, and so on.
     pub(crate) fn step(&self, given: &str) -> String {
-        let unit = given.trim().to_lowercase();
-        match unit.strip_suffix('s').unwrap_or(&unit) {
-            "quarter" => "3 months".to_owned(),
-            one @ ("hour" | "day" | "week" | "month" | "year") => format!("1 {one}"),
-            _ => given.to_owned(),
-        }
+        as_interval(given)
     }
 
     /// The step that most of `ranges` have; None if none has the majority.

@@ -8,6 +8,7 @@ pub mod eligible;
 
 mod connections;
 mod detours;
+mod forms;
 mod landing;
 mod steady;
 
@@ -17,16 +18,18 @@ use std::sync::Arc;
 use pgsluice_core::bucket::{Column, Wire};
 use pgsluice_core::catalog::{KeyColumn, Node, NodeId, ROOT, Relation, Tree, label};
 use pgsluice_core::encode::{Encoder, NotEncodable};
-use pgsluice_core::format::{Format, Syntax};
+use pgsluice_core::format::Format;
 use pgsluice_core::parse::Parser;
 use pgsluice_core::route::{Cause, Router};
 use tokio_postgres::Client;
 
 use self::detours::detours;
+pub(crate) use self::forms::format_for;
+use self::forms::{check_version, encoder, left_to_server, make_opaque};
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::job::Job;
+use crate::job::{FieldOptions, Job};
 use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
 use crate::pg::introspect::Catalogue;
@@ -50,6 +53,8 @@ pub struct Plan {
     pub parser: Parser,
     /// How the input's rows are written, as this server's version reads them.
     pub format: Format,
+    /// COPY's options about single fields.
+    fields: FieldOptions,
     /// Writes rows in binary; None if all are sent as text.
     pub encoder: Option<Encoder>,
     /// Why all rows are sent as text, if they are: what it is about, and the reason.
@@ -83,6 +88,7 @@ impl Plan {
     pub(crate) async fn read(job: &Job, client: &mut Client) -> Result<Self> {
         let columns = job.input.columns.as_deref();
         let catalogue = Catalogue::read(client, &job.target.table, columns).await?;
+        check_version(job, catalogue.version)?;
         let mut plan = Self::new(job, catalogue);
         if job.safety.exchange {
             plan.exchange = Some(eligible::find(client, &plan.catalogue, &plan.detours).await?);
@@ -110,8 +116,8 @@ impl Plan {
 
     fn new(job: &Job, catalogue: Catalogue) -> Self {
         let mut tree = catalogue.tree.clone();
-        if !job.speed.native {
-            make_opaque(&mut tree);
+        if let Some(why) = left_to_server(job, &catalogue) {
+            make_opaque(&mut tree, &why);
         }
         let tree = Arc::new(tree);
         let root = &catalogue.facts[ROOT];
@@ -138,6 +144,7 @@ impl Plan {
             router,
             parser,
             format,
+            fields: job.input.fields.clone(),
             encoder,
             text_only,
             one_statement,
@@ -157,7 +164,11 @@ impl Plan {
     /// The same into another table.
     pub(crate) fn copy_into(&self, relation: &Relation, wire: Wire) -> String {
         let format = (wire == Wire::Text).then_some(&self.format);
-        sql::copy_in(relation, &self.catalogue.columns, format)
+        let copy = sql::copy_in(relation, &self.catalogue.columns, format);
+        match wire {
+            Wire::Text => sql::with_fields(copy, &self.fields, &self.catalogue.columns),
+            Wire::Binary => copy,
+        }
     }
 
     /// Returns the statement that locks the tables on which the rows of `node` rely, if any can be
@@ -330,57 +341,5 @@ impl Plan {
             [one] => format!("table {}", self.tree.nodes[*one].relation.label()),
             several => format!("{} tables", several.len()),
         }
-    }
-}
-
-/// Returns the encoder of the rows, or why they are sent as text.
-fn encoder(
-    job: &Job,
-    catalogue: &Catalogue,
-    one_statement: Option<&str>,
-) -> Result<Encoder, (String, String)> {
-    let all = |why: &str| Err(("all rows are sent as text".to_owned(), why.to_owned()));
-    if !job.speed.binary {
-        return all("as asked");
-    }
-    if job.safety.rejects.is_some() && !job.input.files.are_rereadable() {
-        return all("a pipe cannot be read again for rows that are rejected");
-    }
-    // A row that cannot be encoded needs a COPY of its own.
-    if one_statement.is_some() {
-        return all("the load is one statement");
-    }
-    let mut codecs = Vec::new();
-    for (column, codec) in catalogue.columns.iter().zip(&catalogue.codecs) {
-        match codec {
-            Ok(codec) => codecs.push(codec.clone()),
-            Err(why) => return all(&format!("column {}: {why}", label(column))),
-        }
-    }
-    let root = &catalogue.facts[ROOT];
-    if !matches!(root.kind, 'r' | 'p') || !root.may_insert {
-        // Then it cannot be locked, and its columns may change while rows are sent.
-        return all("the table cannot be locked");
-    }
-    match codecs.len() {
-        0 => all("they have no columns"),
-        _ => Ok(Encoder::new(codecs)),
-    }
-}
-
-/// Before PostgreSQL 18 an unquoted line `\.` ends CSV data; from then on it is data.
-pub(crate) fn format_for(format: &Format, version: u32) -> Format {
-    let mut format = format.clone();
-    if let Syntax::Csv { end_marker, .. } = &mut format.syntax {
-        *end_marker = version < 180_000;
-    }
-    format
-}
-
-/// Leaves every key to the server.
-fn make_opaque(tree: &mut Tree) {
-    let keys = tree.nodes.iter_mut().filter_map(|node| node.key.as_mut());
-    for column in keys.flat_map(|key| &mut key.columns) {
-        column.make_opaque(|| "leaves are not found natively, as asked".to_owned());
     }
 }

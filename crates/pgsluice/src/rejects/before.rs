@@ -14,7 +14,7 @@ use pgsluice_core::position::Origin;
 pub(crate) struct Before<'b> {
     pub inputs: &'b [Input],
     pub format: &'b Format,
-    pub has_header: bool,
+    pub header_rows: usize,
     /// The rows that are rejected: source and first byte.
     pub rejected: &'b HashSet<Origin>,
 }
@@ -34,7 +34,7 @@ impl Before<'_> {
         let mut found = Vec::new();
         // What is behind a torn row is not looked at.
         let _ = Splitter::new(self.format).scan(rows, true, &mut found);
-        let found = found.iter().skip(usize::from(self.has_header));
+        let found = found.iter().skip(self.header_rows);
         let mut whole = found
             .map(|row| u64::from(row.start)..u64::from(row.end) + 1)
             .take_while(|row| row.end <= rows.len() as u64);

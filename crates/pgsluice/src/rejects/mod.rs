@@ -22,7 +22,7 @@ use crate::error::{Error, Location, Result};
 use crate::job::{self, Job, Most};
 use crate::ledger::Ledger;
 use crate::plan::Plan;
-use crate::source::{Header, Input};
+use crate::source::Input;
 use pgsluice_core::position::Origin;
 
 /// One row, and why the server refuses it.
@@ -104,7 +104,7 @@ pub(crate) fn begin(
     let before = ledger.filter(|ledger| !ledger.is_first()).map(|ledger| Before {
         inputs,
         format: &plan.format,
-        has_header: job.input.header != Header::Absent,
+        header_rows: job.input.header.rows(),
         rejected: ledger.rejected(),
     });
     Rejects::open(id, rejects, Arc::clone(header), before.as_ref()).map(Some)
@@ -172,7 +172,7 @@ impl Rejects {
         let mut written = self.written.lock();
         let Written { rows, log, batches } = &mut *written;
         let (mut bytes, mut lines) = (Vec::new(), Vec::new());
-        for Reject { place: Location { source, line, offset }, reason, row, .. } in rejects {
+        for Reject { place: Location { source, line, offset, .. }, reason, row, .. } in rejects {
             bytes.extend_from_slice(row);
             bytes.push(b'\n');
             let line = Line { load: &self.id, source, line: *line, offset: *offset, reason };
@@ -253,7 +253,7 @@ mod tests {
     use super::*;
 
     fn reject(row: &str) -> Reject {
-        let place = Location { source: "rows.csv".to_owned(), line: 7, offset: 70 };
+        let place = Location { source: "rows.csv".to_owned(), line: 7, offset: 70, input: 0 };
         let reason = Reason {
             table: "public.t".to_owned(),
             column: None,
@@ -297,8 +297,12 @@ mod tests {
         let rejects = |rejected: &HashSet<Origin>, header: bool| {
             let job = job::Rejects { file: folder.path().join("bad.csv"), most: Most::Rows(9) };
             let inputs = crate::source::Inputs::resolve([&source]).expect("inputs");
-            let before =
-                Before { inputs: &inputs, format: &Format::csv(), has_header: header, rejected };
+            let before = Before {
+                inputs: &inputs,
+                format: &Format::csv(),
+                header_rows: usize::from(header),
+                rejected,
+            };
             let cell = Arc::new(OnceLock::new());
             if header {
                 let _ = cell.set(b"a,b".to_vec());

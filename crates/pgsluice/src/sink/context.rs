@@ -8,7 +8,7 @@
 
 /// What COPY may have said.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     /// Line of the COPY, from 1.
     pub line: u64,
     pub column: Option<String>,
@@ -21,11 +21,11 @@ pub(super) struct Entry {
 
 /// All that COPY may have said.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Context(pub Vec<Entry>);
+pub(crate) struct Context(pub Vec<Entry>);
 
 impl Context {
     /// `relations` are those that COPY may be into, `columns` its own.
-    pub(super) fn parse<'r>(
+    pub(crate) fn parse<'r>(
         context: &str,
         relations: impl Iterator<Item = &'r str> + Clone,
         columns: &[String],
@@ -46,17 +46,17 @@ impl Context {
     }
 
     /// Returns what only COPY can have said, because no row is printed before it.
-    pub(super) fn certain(&self) -> Option<&Entry> {
+    pub(crate) fn certain(&self) -> Option<&Entry> {
         self.0.first().filter(|entry| self.0.len() == 1 && entry.is_first)
     }
 
     /// Returns what COPY has said, unless a row imitates both COPY and the end of what a function says.
-    pub(super) fn likely(&self) -> Option<&Entry> {
+    pub(crate) fn likely(&self) -> Option<&Entry> {
         self.0.first().filter(|entry| self.0.len() == 1 && entry.is_last)
     }
 
     /// The column, if there is no doubt.
-    pub(super) fn column(&self) -> Option<&String> {
+    pub(crate) fn column(&self) -> Option<&String> {
         let mut columns = self.0.iter().map(|entry| entry.column.as_ref());
         columns.next().flatten().filter(|first| columns.all(|column| column == Some(first)))
     }

@@ -25,7 +25,7 @@
 pub(crate) mod flow;
 
 mod chunk_size;
-mod context;
+pub(crate) mod context;
 pub(crate) mod copy;
 mod failure;
 mod flush;

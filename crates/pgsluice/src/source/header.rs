@@ -1,4 +1,4 @@
-//! What the first row of an input is.
+//! What the first rows of an input are.
 
 /// COPY's `HEADER` option.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -6,8 +6,19 @@ pub enum Header {
     /// The first row is data.
     #[default]
     Absent,
-    /// The first row is dropped.
-    Skip,
+    /// So many rows are dropped, at least one. PostgreSQL 19 has it as `HEADER n`.
+    Skip(u32),
     /// The first row must name the columns in order.
     Match,
+}
+
+impl Header {
+    /// How many rows of an input are no data.
+    pub fn rows(self) -> usize {
+        match self {
+            Self::Absent => 0,
+            Self::Skip(rows) => rows as usize,
+            Self::Match => 1,
+        }
+    }
 }

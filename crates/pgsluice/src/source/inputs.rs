@@ -128,7 +128,7 @@ impl Inputs {
     /// What users are told of where a row begins.
     pub(crate) fn locate(&self, Position { origin, line }: Position) -> Option<Location> {
         let source = self.get(origin.input as usize)?.name.clone();
-        Some(Location { source, line, offset: origin.at })
+        Some(Location { source, line, offset: origin.at, input: origin.input })
     }
 
     /// The bytes of all of them, where that is known beforehand.

@@ -4,12 +4,11 @@ use std::io::Read;
 use std::sync::{Arc, OnceLock};
 
 use pgsluice_core::format::Format;
-use pgsluice_core::parse::Parser;
 use pgsluice_core::position::{Origin, Position};
 use pgsluice_core::split::{Malformed, OpenQuote, Row, Splitter};
 
 use super::ahead::Ahead;
-use super::starts::check_magic;
+use super::starts::{check_header, check_magic};
 use super::{Header, Input, Inputs};
 use crate::error::kind::Kind;
 use crate::error::{Error, Location, Result};
@@ -68,6 +67,9 @@ struct Open {
     start: Position,
     rest: Vec<u8>,
     header: Header,
+    /// The rows that are no data: how many are still to come, and the text of those before.
+    header_left: usize,
+    header_text: Vec<u8>,
     /// Whether it is known that the row in `rest` may end.
     looked: bool,
 }
@@ -124,13 +126,15 @@ impl Reader {
             open.keep(&mut bytes, scan.consumed);
             open.start.origin.at += scan.consumed as u64;
             open.start.line += u64::from(scan.lines);
-            if open.header != Header::Absent && !rows.is_empty() {
-                let first = rows.remove(0);
-                let header = std::mem::replace(&mut open.header, Header::Absent);
-                if header == Header::Match {
-                    check_header(&self.format, first.of(&bytes), &self.columns, input)?;
+            if open.header_left > 0 && !rows.is_empty() {
+                let text = open.take_header(&mut rows, &bytes);
+                if open.header == Header::Match {
+                    let number = self.next as u32 - 1;
+                    check_header(&self.format, &text, &self.columns, (input, number))?;
                 }
-                self.header_row.get_or_init(|| first.of(&bytes).to_vec());
+                if open.header_left == 0 {
+                    self.header_row.get_or_init(|| text);
+                }
             }
             if scan.ended {
                 let ignored = open.drain(input)?;
@@ -141,9 +145,10 @@ impl Reader {
                 }
             }
             if last || scan.ended {
-                if open.header == Header::Match {
+                if open.header == Header::Match && open.header_left > 0 {
                     // The server compares the line that is not there.
-                    check_header(&self.format, b"", &self.columns, input)?;
+                    let number = self.next as u32 - 1;
+                    check_header(&self.format, b"", &self.columns, (input, number))?;
                 }
                 self.open = None;
             }
@@ -176,6 +181,8 @@ impl Open {
             start: Position { origin: Origin { input: source as u32, at: 0 }, line: 1 },
             rest: Vec::new(),
             header,
+            header_left: header.rows(),
+            header_text: Vec::new(),
             looked: false,
         })
     }
@@ -195,6 +202,22 @@ impl Open {
         bytes.reserve_exact(want);
         let got = (&mut self.stream).take(want as u64).read_to_end(bytes);
         Ok(got.map_err(|error| input.cannot_read(&error))? < want)
+    }
+
+    /// Takes the rows that are no data out of `rows`; the text of all of them so far.
+    fn take_header(&mut self, rows: &mut Vec<Row>, bytes: &[u8]) -> Vec<u8> {
+        let here = self.header_left.min(rows.len());
+        for row in rows.drain(..here) {
+            if !self.header_text.is_empty() {
+                self.header_text.push(b'\n');
+            }
+            self.header_text.extend_from_slice(row.of(bytes));
+        }
+        self.header_left -= here;
+        match self.header_left {
+            0 => std::mem::take(&mut self.header_text),
+            _ => Vec::new(),
+        }
     }
 
     /// Keeps what a scan has not consumed.
@@ -225,7 +248,7 @@ impl Open {
             Ahead::End if quote.is_some() => ("unterminated CSV quoted field", "22P04"),
             Ahead::Found | Ahead::End => return Ok(()),
         };
-        let error = Error::new(Kind::Data, message).with_sqlstate(sqlstate);
+        let error = Error::new(Kind::Data, message).with_sqlstate(sqlstate).permanent();
         Err(self.with_quote(error, self.start, quote, input).at(self.place(self.start, input)))
     }
 
@@ -243,6 +266,8 @@ impl Open {
         at.line += u64::from(line);
         let error =
             Error::new(Kind::Data, message).with_sqlstate("22P04").at(self.place(at, input));
+        // Where the next row begins is not known, so none can be left out.
+        let error = error.permanent();
         let error = self.with_quote(error, at, quote, input);
         match hint {
             Some(hint) => error.with_hint(hint),
@@ -267,47 +292,9 @@ impl Open {
     }
 
     fn place(&self, at: Position, input: &Input) -> Location {
-        Location { source: input.name.clone(), line: at.line, offset: at.origin.at }
+        let source = input.name.clone();
+        Location { source, line: at.line, offset: at.origin.at, input: at.origin.input }
     }
-}
-
-/// `HEADER MATCH`, in the words of `NextCopyFromRawFields` in `copyfromparse.c` (PostgreSQL 18).
-pub(super) fn check_header(
-    format: &Format,
-    header: &[u8],
-    columns: &[String],
-    input: &Input,
-) -> Result<()> {
-    let place = || Location { source: input.name.clone(), line: 1, offset: 0 };
-    let refuse =
-        |message: String| Err(Error::new(Kind::Data, message).with_sqlstate("22P04").at(place()));
-    let names = Parser::new(format, Vec::new()).all(header);
-    if names.len() != columns.len() {
-        let (got, expected) = (names.len(), columns.len());
-        return refuse(format!(
-            "wrong number of fields in header line: got {got}, expected {expected}"
-        ));
-    }
-    for (index, (name, column)) in names.iter().zip(columns).enumerate() {
-        let field = index + 1;
-        match name {
-            Some(name) if name == column.as_bytes() => {}
-            Some(name) => {
-                let name = String::from_utf8_lossy(name);
-                return refuse(format!(
-                    "column name mismatch in header line field {field}: \
-                     got \"{name}\", expected \"{column}\""
-                ));
-            }
-            None => {
-                return refuse(format!(
-                    "column name mismatch in header line field {field}: \
-                     got null value, expected \"{column}\""
-                ));
-            }
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -352,7 +339,16 @@ mod tests {
         let message = read("a,c\n1,2\n", Header::Match).expect_err("mismatch").to_string();
         assert!(message.contains("field 2: got \"c\", expected \"b\" (SQLSTATE 22P04)"));
         assert!(read("a\n", Header::Match).expect_err("one field").to_string().contains("got 1"));
-        assert_eq!(read("x,y\n1,2\n", Header::Skip).expect("skipped").len(), 1);
+        assert_eq!(read("x,y\n1,2\n", Header::Skip(1)).expect("skipped").len(), 1);
+    }
+
+    #[test]
+    fn several_lines_may_be_no_data() {
+        let rows =
+            |lines| read("# by\n\"a\nb\",c\n1,2\n", Header::Skip(lines)).expect("rows").len();
+        assert_eq!([1, 2, 3, 4].map(rows), [2, 1, 0, 0]);
+        let long = format!("{}\n{}\n1,2\n", "x".repeat(SPLIT_BYTES), "y".repeat(SPLIT_BYTES));
+        assert_eq!(read(&long, Header::Skip(2)).expect("rows").len(), 1);
     }
 
     #[test]
@@ -368,7 +364,7 @@ mod tests {
         for content in ["", "\u{feff}"] {
             let error = read(content, Header::Match).expect_err("no header").to_string();
             assert!(error.contains("wrong number of fields in header line: got 1, expected 2"));
-            assert_eq!(read(content, Header::Skip).expect("no rows"), []);
+            assert_eq!(read(content, Header::Skip(1)).expect("no rows"), []);
         }
     }
 

@@ -6,10 +6,10 @@ use pgsluice_core::format::Format;
 use pgsluice_core::parse::Parser;
 use pgsluice_core::split::Splitter;
 
-use super::reader::{BYTE_ORDER_MARK, check_header};
+use super::reader::BYTE_ORDER_MARK;
 use super::{Header, Input};
 use crate::error::kind::Kind;
-use crate::error::{Error, Location, Result};
+use crate::error::{Error, Location, Remedy, Result};
 
 /// What is read of an input; a first row that is longer is not looked at.
 const LOOKED_AT: u64 = 64 << 10;
@@ -34,10 +34,10 @@ pub(super) fn check_magic(start: &[u8], input: &Input) -> Result<()> {
     let known = KNOWN.iter().find(|(magic, ..)| start.starts_with(magic));
     let Some((_, what, reader)) = known else { return Ok(()) };
     let error = Error::new(Kind::Data, format!("{} is {what}", input.name)).with_sqlstate("0A000");
-    Err(error.with_hint(match *reader {
-        "" => "Write it as CSV first.".to_owned(),
-        reader => format!("Load what it holds: {reader} ... | pgsluice load - ..."),
-    }))
+    Err(match *reader {
+        "" => error.with_hint("It cannot be read yet: write it as CSV first."),
+        reader => error.with_remedy(Remedy::piped("Load what it holds", reader, &input.name)),
+    })
 }
 
 /// Refuses later inputs that begin with a mistake in how they are read: the first one's are found before
@@ -48,8 +48,8 @@ pub(crate) fn check_later(
     (header, columns): (Header, &[String]),
     counts: bool,
 ) -> Result<()> {
-    let later = inputs.iter().skip(1).filter(|input| input.is_rereadable());
-    later.take(MOST_INPUTS).try_for_each(|input| {
+    let later = (0..).zip(inputs).skip(1).filter(|(_, input)| input.is_rereadable());
+    later.take(MOST_INPUTS).try_for_each(|(number, input)| {
         let mut start = Vec::new();
         let read = input.open()?.take(LOOKED_AT).read_to_end(&mut start);
         read.map_err(|error| input.cannot_read(&error))?;
@@ -62,21 +62,61 @@ pub(crate) fn check_later(
             return Ok(());
         }
         let mut rows = rows.iter().map(|row| (row, row.of(text)));
-        if header != Header::Absent {
-            let Some((_, first)) = rows.next() else { return Ok(()) };
+        for _ in 0..header.rows() {
+            let Some((_, row)) = rows.next() else { return Ok(()) };
             if header == Header::Match {
-                check_header(format, first, columns, input)?;
+                check_header(format, row, columns, (input, number))?;
             }
         }
         match rows.next().filter(|_| counts && !columns.is_empty()) {
             Some((row, text)) => {
                 let line = 1 + u64::from(row.line);
-                let at = Location { source: input.name.clone(), line, offset: row.start.into() };
+                let (source, offset) = (input.name.clone(), row.start.into());
+                let at = Location { source, line, offset, input: number };
                 check_fields(format, text, columns).map_err(|error| error.at(at))
             }
             None => Ok(()),
         }
     })
+}
+
+/// `HEADER MATCH`, in the words of `NextCopyFromRawFields` in `copyfromparse.c` (PostgreSQL 18).
+pub(super) fn check_header(
+    format: &Format,
+    header: &[u8],
+    columns: &[String],
+    (input, number): (&Input, u32),
+) -> Result<()> {
+    let place = || Location { source: input.name.clone(), line: 1, offset: 0, input: number };
+    let refuse =
+        |message: String| Err(Error::new(Kind::Data, message).with_sqlstate("22P04").at(place()));
+    let names = Parser::new(format, Vec::new()).all(header);
+    if names.len() != columns.len() {
+        let (got, expected) = (names.len(), columns.len());
+        return refuse(format!(
+            "wrong number of fields in header line: got {got}, expected {expected}"
+        ));
+    }
+    for (index, (name, column)) in names.iter().zip(columns).enumerate() {
+        let field = index + 1;
+        match name {
+            Some(name) if name == column.as_bytes() => {}
+            Some(name) => {
+                let name = String::from_utf8_lossy(name);
+                return refuse(format!(
+                    "column name mismatch in header line field {field}: \
+                     got \"{name}\", expected \"{column}\""
+                ));
+            }
+            None => {
+                return refuse(format!(
+                    "column name mismatch in header line field {field}: \
+                     got null value, expected \"{column}\""
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// `NextCopyFrom` in `copyfromparse.c` (PostgreSQL 18).

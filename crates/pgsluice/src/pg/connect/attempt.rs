@@ -206,7 +206,7 @@ impl Candidate<'_> {
             Some(io) => Failure::new(crate::error::plain_io(io)).passing(),
             None if error.is_closed() => closed(),
             None if cause.is_some_and(|cause| cause.to_string() == "password missing") => {
-                Failure::new("no password supplied")
+                Failure::without_password()
                     .with_hint("Give it in PGPASSWORD, in ~/.pgpass, or in the connection string.")
             }
             None if required && stage == Stage::Unused => {

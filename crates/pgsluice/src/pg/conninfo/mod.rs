@@ -1,5 +1,5 @@
-//! Where to connect to, gathered as libpq gathers it: the connection string, then the service file,
-//! then `PG*` variables, then the defaults. Each fills what the one before left open.
+//! Where to connect to, gathered as libpq gathers it: the connection string, then psql's options, then the
+//! service file, then `PG*` variables, then the defaults. Each fills what the one before left open.
 //!
 //! `keywords` is the list of options, and `settings` what one source gave. `parse` and `url` read
 //! connection strings, `service` and `passfile` read files, and `environment` is the process's
@@ -23,6 +23,7 @@ mod url;
 
 pub(super) use endpoint::{Endpoint, Place};
 pub(super) use liveness::Liveness;
+pub use settings::Login;
 pub(super) use target::SessionAttrs;
 pub use target::Target;
 
@@ -32,15 +33,17 @@ use settings::{Settings, usage};
 use crate::Result;
 
 /// All options in libpq's order of precedence; `None` if nothing says where to connect to.
-fn gather(conninfo: Option<&str>, env: &Environment) -> Result<Option<Settings>> {
+fn gather(conninfo: Option<&str>, login: &Login, env: &Environment) -> Result<Option<Settings>> {
     let mut settings = match conninfo {
         Some(text) => parse::parse(text)?,
-        None if env.names_a_server()? => Settings::default(),
+        None if login.is_given() || env.names_a_server()? => Settings::default(),
         None => match env.get("DATABASE_URL")? {
             Some(url) => database_url(&url)?,
             None => return Ok(None),
         },
     };
+    // As psql has it, what the connection string says counts more than the options beside it.
+    settings.fill_from(login.settings());
     let variables = env.settings()?;
     let named = |name: &str| settings.get(name).or(variables.get(name)).map(str::to_owned);
     if let Some(service) = named("service") {

@@ -10,6 +10,42 @@ use crate::{Error, Kind, Result};
 #[derive(Default)]
 pub(super) struct Settings(BTreeMap<&'static str, String>);
 
+/// What psql's options `-h`, `-p`, `-U` and `-W` say.
+#[derive(Clone, Default)]
+pub struct Login {
+    /// The host, or the directory of the socket.
+    pub host: Option<String>,
+    /// The port.
+    pub port: Option<String>,
+    /// The user to log in as.
+    pub user: Option<String>,
+    /// The password that was typed.
+    pub password: Option<String>,
+}
+
+impl Login {
+    /// Whether any of them says where to connect to, or as whom.
+    pub(super) fn is_given(&self) -> bool {
+        [&self.host, &self.port, &self.user].iter().any(|given| given.is_some())
+    }
+
+    /// The same as settings.
+    pub(super) fn settings(&self) -> Settings {
+        let mut settings = Settings::default();
+        for (name, value) in [
+            ("host", &self.host),
+            ("port", &self.port),
+            ("user", &self.user),
+            ("password", &self.password),
+        ] {
+            if let Some(value) = value {
+                settings.set(name, value);
+            }
+        }
+        settings
+    }
+}
+
 impl Settings {
     /// The value, unless it is absent or empty: libpq takes both as "not given".
     pub(super) fn get(&self, name: &str) -> Option<&str> {

@@ -10,7 +10,7 @@ use super::endpoint::{self, Endpoint};
 use super::environment::Environment;
 use super::liveness::Liveness;
 use super::passfile::Passfile;
-use super::settings::{Settings, usage};
+use super::settings::{Login, Settings, usage};
 use super::{config, gather, parse, sslmode};
 use crate::pg::tls;
 use crate::{Error, Result};
@@ -48,15 +48,15 @@ pub(in crate::pg) enum SessionAttrs {
 }
 
 impl Target {
-    /// Resolves what `-d` takes (a URL, `key=value` pairs, a database name), service files, `PG*`
-    /// and `DATABASE_URL`, with libpq's precedence and defaults. `None` if nothing says where to
+    /// Resolves what `-d` takes (a URL, `key=value` pairs, a database name), psql's other options, service
+    /// files, `PG*` and `DATABASE_URL`, with libpq's precedence and defaults. `None` if nothing says where to
     /// connect to.
     ///
     /// # Errors
     /// An option, value or file that libpq would refuse, or that cannot be honoured here, by name.
-    pub fn resolve(conninfo: Option<&str>) -> Result<Option<Self>> {
+    pub fn resolve(conninfo: Option<&str>, login: &Login) -> Result<Option<Self>> {
         let variable = |name: &str| std::env::var_os(name);
-        Self::resolve_in(conninfo, &Environment::of_process(&variable))
+        Self::resolve_in(conninfo, login, &Environment::of_process(&variable))
     }
 
     /// Reads a URL alone: neither variables nor files change or complete it.
@@ -71,8 +71,12 @@ impl Target {
         Self::build(&settings, &env)
     }
 
-    pub(super) fn resolve_in(conninfo: Option<&str>, env: &Environment) -> Result<Option<Self>> {
-        gather(conninfo, env)?.map(|settings| Self::build(&settings, env)).transpose()
+    pub(super) fn resolve_in(
+        conninfo: Option<&str>,
+        login: &Login,
+        env: &Environment,
+    ) -> Result<Option<Self>> {
+        gather(conninfo, login, env)?.map(|settings| Self::build(&settings, env)).transpose()
     }
 
     fn build(settings: &Settings, env: &Environment) -> Result<Self> {

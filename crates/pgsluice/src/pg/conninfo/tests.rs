@@ -9,6 +9,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use super::environment::Environment;
+use super::settings::Login;
 use super::target::Target;
 use crate::Result;
 
@@ -16,6 +17,7 @@ use crate::Result;
 struct Surroundings {
     home: TempDir,
     variables: HashMap<&'static str, String>,
+    login: Login,
 }
 
 impl Surroundings {
@@ -26,7 +28,7 @@ impl Surroundings {
         // Otherwise a service file of the machine would be read.
         let system = home.path().join("system").to_str().unwrap().to_owned();
         variables.entry("PGSYSCONFDIR").or_insert(system);
-        Self { home, variables }
+        Self { home, variables, login: Login::default() }
     }
 
     fn file(self, name: &str, text: &str) -> Self {
@@ -49,7 +51,7 @@ impl Surroundings {
             user: Some("osuser".to_owned()),
             socket_directories: vec![self.home.path().join("run")],
         };
-        Target::resolve_in(conninfo, &env)
+        Target::resolve_in(conninfo, &self.login, &env)
     }
 
     fn target(&self, conninfo: Option<&str>) -> Target {
@@ -116,6 +118,35 @@ fn string_then_service_then_variables_then_defaults() {
         Surroundings::new(&[]).target(Some("d")).config().get_application_name(),
         Some("pgsluice")
     );
+}
+
+#[test]
+fn options_yield_to_the_string_and_nothing_else() {
+    let here = Surroundings::new(&[("PGUSER", "env"), ("PGPORT", "3"), ("PGPASSWORD", "env")])
+        .file(".pg_service.conf", "[s]\nhost=service\nport=2\n");
+    let given = |text: &str| Some(text.to_owned());
+    let login = Login {
+        host: given("opt"),
+        port: given("4"),
+        user: given("opt"),
+        password: given("typed"),
+    };
+    let here = Surroundings { login, ..here };
+    for (conninfo, expected) in [
+        (None, "database \"opt\" as user \"opt\" at host \"opt\", port 4"),
+        (Some("d"), "database \"d\" as user \"opt\" at host \"opt\", port 4"),
+        (Some("service=s"), "database \"opt\" as user \"opt\" at host \"opt\", port 4"),
+        (Some("host=a user=b"), "database \"b\" as user \"b\" at host \"a\", port 4"),
+        (Some("postgres://c@e:5/f"), "database \"f\" as user \"c\" at host \"e\", port 5"),
+    ] {
+        let target = here.target(conninfo);
+        assert_eq!(target.to_string(), expected, "{conninfo:?}");
+        assert_eq!(passwords(&target), [Some("typed")]);
+    }
+    let only = Login { port: given("6"), ..Login::default() };
+    let url = Surroundings::new(&[("DATABASE_URL", "postgres://url/url")]);
+    let target = Surroundings { login: only, ..url }.target(None);
+    assert!(target.to_string().ends_with("port 6"), "{target}");
 }
 
 #[test]

@@ -1,10 +1,14 @@
 //! A job: what to load from where into which table, how fast, and how carefully. Every setting stands
 //! here once, with its default and range; the command line and Python fill it in.
 
+mod fields;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use pgsluice_core::format::Format;
+
+pub use self::fields::{Columns, FieldOptions};
 
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
@@ -29,6 +33,9 @@ pub const DEFAULT_LEDGER: &str = "pgsluice";
 /// The most characters that the name of a load has.
 pub const LONGEST_LOAD_ID: usize = 200;
 
+/// The most partitions that a load makes unless told otherwise.
+pub const DEFAULT_MAX_NEW_PARTITIONS: usize = 100;
+
 /// How many rows of each input a plan reads.
 pub const SAMPLE_ROWS: usize = 10_000;
 
@@ -41,7 +48,7 @@ pub const SAMPLE_ROWS: usize = 10_000;
 /// let mut job = Job::new("public.measurements");
 /// job.input.files = Inputs::resolve(["-"])?;
 /// job.input.format = Format::csv();
-/// job.input.header = Header::Skip;
+/// job.input.header = Header::Skip(1);
 /// job.safety.atomic = true;
 /// job.check()?;
 /// # Ok::<(), pgsluice::Error>(())
@@ -71,6 +78,8 @@ pub struct InputOptions {
     pub header: Header,
     /// The columns that the input has, in its order; None for all that can be written.
     pub columns: Option<Vec<String>>,
+    /// COPY's options about single fields.
+    pub fields: FieldOptions,
 }
 
 impl Default for InputOptions {
@@ -80,12 +89,13 @@ impl Default for InputOptions {
             format: Format::text(),
             header: Header::default(),
             columns: None,
+            fields: FieldOptions::default(),
         }
     }
 }
 
 /// Where rows go.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TargetOptions {
     /// The table's name as SQL takes it: perhaps qualified, perhaps quoted.
@@ -94,8 +104,22 @@ pub struct TargetOptions {
     pub create_partitions: bool,
     /// The width of new ranges: `month`, an interval, or a number; None for their siblings'.
     pub step: Option<String>,
+    /// The most partitions that are made; a load that needs more is refused.
+    pub max_new_partitions: usize,
     /// Where rows go in the end.
     pub sink: Sink,
+}
+
+impl Default for TargetOptions {
+    fn default() -> Self {
+        Self {
+            table: String::new(),
+            create_partitions: false,
+            step: None,
+            max_new_partitions: DEFAULT_MAX_NEW_PARTITIONS,
+            sink: Sink::default(),
+        }
+    }
 }
 
 /// How fast a load may be, and with what.
@@ -139,6 +163,8 @@ pub struct SafetyOptions {
     pub self_test: bool,
     /// Whether empty leaves are built anew and swapped in.
     pub exchange: bool,
+    /// Whether rows for a leaf that cannot be exchanged end the load.
+    pub exchange_or_fail: bool,
     /// Whether all rows become visible together, or none does.
     pub atomic: bool,
     /// How long the swap of an exchange, and the commit of several transactions at once, are tried while
@@ -154,6 +180,8 @@ pub struct SafetyOptions {
     pub load_id: Option<String>,
     /// The schema of the target in which a ledger is kept, so that the load can be resumed; None for none.
     pub ledger: Option<String>,
+    /// Refuse input that a finished load has loaded into the table before.
+    pub once: bool,
     /// End the sessions of another run of the load, instead of leaving it alone.
     pub end_other: bool,
 }
@@ -163,6 +191,7 @@ impl Default for SafetyOptions {
         Self {
             self_test: true,
             exchange: false,
+            exchange_or_fail: false,
             atomic: false,
             swap_patience: DEFAULT_SWAP_PATIENCE,
             lock_timeout: None,
@@ -170,6 +199,7 @@ impl Default for SafetyOptions {
             rejects: None,
             load_id: None,
             ledger: Some(DEFAULT_LEDGER.to_owned()),
+            once: false,
             end_other: false,
         }
     }
@@ -280,6 +310,8 @@ impl Job {
                 "a load id has 1 to {LONGEST_LOAD_ID} characters, no control characters among them"
             ));
         }
-        self.input.format.check().map_err(|refused| Error::new(Kind::Usage, refused.0))
+        self.input.format.check().map_err(|refused| Error::new(Kind::Usage, refused.0))?;
+        let checked = self.input.fields.check(&self.input.format);
+        checked.map_err(|refused| Error::new(Kind::Usage, refused))
     }
 }

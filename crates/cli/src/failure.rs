@@ -1,0 +1,101 @@
+//! An error for people, and as the object of `--json`.
+
+use pgsluice::error::Location;
+use pgsluice::{Error, Kind};
+use serde::Serialize;
+
+use crate::conceal::conceal;
+use crate::exit;
+use crate::output::print_json;
+
+/// What `--json` prints in place of a result.
+#[derive(Serialize)]
+struct Failure {
+    error: Report,
+    exit_status: u8,
+    load_id: Option<String>,
+    committed: Option<u64>,
+    in_doubt: Option<u64>,
+}
+
+/// The error, as PostgreSQL words one.
+#[derive(Serialize)]
+struct Report {
+    kind: &'static str,
+    message: String,
+    detail: Option<String>,
+    hint: Option<String>,
+    sqlstate: Option<String>,
+    place: Option<Place>,
+    column: Option<String>,
+}
+
+/// Where in the input.
+#[derive(Serialize)]
+struct Place {
+    source: String,
+    line: u64,
+    offset: u64,
+}
+
+/// The error in words. One about arguments may name one that has a password in it; what the server says
+/// of a row is told as it is.
+pub(crate) fn text(error: &Error) -> String {
+    told(error, &error.to_string())
+}
+
+fn told(error: &Error, text: &str) -> String {
+    match error.kind() {
+        Kind::Usage | Kind::Input => conceal(text),
+        Kind::Data | Kind::Connection | Kind::Server | Kind::Internal | Kind::Interrupted => {
+            text.to_owned()
+        }
+    }
+}
+
+/// Prints the object for an error. If that fails, the message has been said.
+pub(crate) fn print(error: &Error) {
+    let words = |text: Option<&str>| text.map(|text| told(error, text));
+    let place = |Location { source, line, offset, .. }: &Location| Place {
+        source: source.clone(),
+        line: *line,
+        offset: *offset,
+    };
+    let report = Report {
+        kind: kind(error.kind()),
+        message: told(error, error.message()),
+        detail: words(error.detail()),
+        hint: words(error.hint()),
+        sqlstate: error.sqlstate().map(str::to_owned),
+        place: error.place().map(place),
+        column: error.column().map(str::to_owned),
+    };
+    let left = error.left();
+    let _ = print_json(&Failure {
+        error: report,
+        exit_status: exit::of(error),
+        load_id: left.and_then(|left| left.load_id.clone()),
+        committed: left.map(|left| left.committed),
+        in_doubt: left.map(|left| left.in_doubt),
+    });
+}
+
+/// The same for what clap refuses.
+pub(crate) fn print_usage(error: &clap::Error) {
+    let text = conceal(&error.render().to_string());
+    let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+    let error = Error::new(Kind::Usage, message);
+    print(&error);
+}
+
+fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Usage => "usage",
+        Kind::Input => "input",
+        Kind::Data => "data",
+        Kind::Connection => "connection",
+        Kind::Server => "server",
+        Kind::Internal => "internal",
+        Kind::Interrupted => "interrupted",
+    }
+}

@@ -1,0 +1,104 @@
+//! What `--help` says besides the options: an example for each command, and the exit statuses. `-h` is the
+//! host, as it is for psql, so help is `--help` and `-?`.
+
+use clap::{Arg, ArgAction, Command, CommandFactory};
+
+/// Each command by its path, and what stands below its options.
+const AFTER: [(&[&str], &str); 13] = [
+    (
+        &[],
+        "Examples:
+  pgsluice plan orders.csv --header -t orders -d shop
+  pgsluice load orders.csv --header -t orders -d shop
+  pgsluice verify orders.csv --header -t orders -d shop
+
+Exit status: 0 done, 1 failed, 2 the command line makes no sense, 3 done but for rejected rows, 130 stopped.",
+    ),
+    (
+        &["load"],
+        "Examples:
+  pgsluice load orders.csv --header -t orders -d shop
+  pgsluice load 'orders-*.csv' --header=match -t sales.orders -h db1 -U loader -d shop
+  zcat orders.csv.gz | pgsluice load - --format csv --header -t orders -d shop
+  pgsluice load orders.csv --header -t orders -d shop --reject-file bad.csv --max-rejects 100
+
+Exit status: 0 all rows are in, 1 failed, 2 the command line makes no sense, 3 all rows are in but those
+that were rejected, 130 stopped. After 1 and 130 the message says which rows are in, and what to do.",
+    ),
+    (
+        &["plan"],
+        "Examples:
+  pgsluice plan orders.csv --header -t orders -d shop
+  pgsluice plan orders.csv --header -t orders -d shop --full
+
+Exit status: 0 the sample can be loaded, 1 it cannot, 2 the command line makes no sense, 130 stopped.",
+    ),
+    (
+        &["verify"],
+        "Examples:
+  pgsluice verify orders.csv --header -t orders -d shop
+  pgsluice verify january.csv --header -t orders -d shop --subset
+
+Exit status: 0 equal, 1 different, or failed, 2 the command line makes no sense, 130 stopped.",
+    ),
+    (
+        &["tree"],
+        "Example:
+  pgsluice tree -t orders -d shop --depth 1
+
+Exit status: 0 done, 1 failed, 2 the command line makes no sense, 130 stopped.",
+    ),
+    (&["ledger"], "Example:\n  pgsluice ledger list -d shop"),
+    (
+        &["ledger", "list"],
+        "Example:\n  pgsluice ledger list -t orders -d shop\n\nExit status: 0 done, 1 failed, 2 the command line makes no sense.",
+    ),
+    (
+        &["ledger", "show"],
+        "Example:\n  pgsluice ledger show 18ea69b1a10d47a3 -d shop\n\nExit status: 0 done, 1 failed, 2 the command line makes no sense.",
+    ),
+    (
+        &["ledger", "forget"],
+        "Examples:
+  pgsluice ledger forget 18ea69b1a10d47a3 -d shop
+  pgsluice ledger forget --all --older-than 30d -d shop
+
+Exit status: 0 done, 1 failed, 2 the command line makes no sense.",
+    ),
+    (&["server"], "Example:\n  psql \"$(pgsluice server start)\""),
+    (
+        &["server", "start"],
+        "Example:\n  pgsluice server start --set shared_buffers=1GB\n\nExit status: 0 it runs, 1 failed, 2 the command line makes no sense.",
+    ),
+    (&["completions"], "Example:\n  source <(pgsluice completions bash)"),
+    (&["man"], "Example:\n  pgsluice man ~/.local/share/man/man1"),
+];
+
+/// The command line of `P` with all of that.
+pub(crate) fn command<P: CommandFactory>() -> Command {
+    let command = AFTER.iter().fold(P::command(), |command, (path, text)| at(command, path, text));
+    with_help(command)
+}
+
+fn at(command: Command, path: &[&str], text: &'static str) -> Command {
+    match path {
+        [] => command.after_help(text),
+        // mut_subcommand would put it behind the others.
+        [first, rest @ ..] => command.mut_subcommands(|inner| match inner.get_name() == *first {
+            true => at(inner, rest, text),
+            false => inner,
+        }),
+    }
+}
+
+/// Replaces clap's `-h` by `-?`, in all commands.
+fn with_help(command: Command) -> Command {
+    let help = Arg::new("help")
+        .short('?')
+        .long("help")
+        .action(ArgAction::Help)
+        .help("Print this help")
+        .help_heading("Help");
+    // Then options can be added to a command as it is, as a hint does.
+    command.args_override_self(true).disable_help_flag(true).arg(help).mut_subcommands(with_help)
+}

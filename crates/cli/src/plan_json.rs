@@ -1,0 +1,101 @@
+//! The plan as the object of `--json`.
+
+use pgsluice::core::catalog::{NodeId, ROOT};
+use pgsluice::core::format::{Format, Syntax};
+use pgsluice::counts::summary::Fallback;
+use pgsluice::inspect::selftest::SelfTest;
+use pgsluice::job::Job;
+use pgsluice::partitions::Missing;
+use pgsluice::plan::Plan;
+use serde::Serialize;
+
+use crate::plan::fallbacks;
+
+/// What a load would do.
+#[derive(Serialize)]
+pub(crate) struct Report {
+    table: String,
+    leaves: usize,
+    columns: Vec<String>,
+    format: &'static str,
+    delimiter: String,
+    null: String,
+    wire: &'static str,
+    jobs: usize,
+    memory: usize,
+    exchangeable: Option<usize>,
+    is_full: bool,
+    rows: u64,
+    rows_routed: u64,
+    rows_by_leaf: Vec<OfTable>,
+    fallbacks: Vec<Fallback>,
+    self_test: Option<Tested>,
+    missing: Vec<Partition>,
+    impossible: Vec<Fallback>,
+}
+
+#[derive(Serialize)]
+struct OfTable {
+    table: String,
+    rows: u64,
+}
+
+#[derive(Serialize)]
+struct Tested {
+    keys: usize,
+    levels: usize,
+}
+
+#[derive(Serialize)]
+struct Partition {
+    table: String,
+    rows: u64,
+    ddl: Vec<String>,
+}
+
+impl Report {
+    pub(crate) fn new(
+        is_full: bool,
+        job: &Job,
+        plan: &Plan,
+        missing: &Missing,
+        self_test: Option<SelfTest>,
+    ) -> Self {
+        let Missing { preview, partitions, impossible } = missing;
+        let Format { delimiter, null, syntax } = &plan.format;
+        let name = |node: NodeId| plan.tree.nodes[node].relation.label();
+        let by_leaf = preview.leaves.iter();
+        let missing = partitions.iter().map(|partition| Partition {
+            table: partition.relation.label(),
+            rows: partition.rows,
+            ddl: partition.ddl.clone(),
+        });
+        let impossible = impossible.iter().map(|(what, why, rows)| Fallback {
+            what: what.clone(),
+            why: why.clone(),
+            rows: *rows,
+        });
+        Self {
+            table: name(ROOT),
+            leaves: plan.tree.leaves().count(),
+            columns: plan.catalogue.columns.clone(),
+            format: if *syntax == Syntax::Text { "text" } else { "csv" },
+            delimiter: char::from(*delimiter).to_string(),
+            null: String::from_utf8_lossy(null).into_owned(),
+            wire: if plan.encoder.is_some() { "binary" } else { "text" },
+            jobs: plan.jobs(job),
+            memory: job.speed.memory,
+            exchangeable: plan.exchange.as_ref().map(|eligible| eligible.leaves.len()),
+            is_full,
+            rows: preview.rows,
+            rows_routed: preview.leaves.values().sum(),
+            rows_by_leaf: by_leaf
+                .map(|(&leaf, &rows)| OfTable { table: name(leaf), rows })
+                .collect(),
+            fallbacks: fallbacks(plan, preview),
+            self_test: self_test.map(|SelfTest { keys, levels }| Tested { keys, levels }),
+            missing: missing.collect(),
+            impossible: impossible.collect(),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The options of `load` and `plan` about how fast and by which way rows go; `verify` reads them by the
+//! server alone, and has none of these.
+
+use clap::{Args, ValueEnum};
+use pgsluice::job::{Job, Sink};
+
+use crate::options::parse_size;
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Speed")]
+pub(crate) struct SpeedArgs {
+    /// Connections that write at the same time [default: one a processor, at most 8]
+    #[arg(short, long, value_name = "N")]
+    jobs: Option<usize>,
+    /// Memory for rows that wait to be sent: 64MB, 2GiB (powers of two) [default: 512MiB]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    memory: Option<usize>,
+    /// Rows of a leaf that are too few for a COPY of their own; 0 for none
+    #[arg(long, value_name = "N", hide = true)]
+    few_rows: Option<usize>,
+    /// How rows are sent [default: binary where every column can be encoded, otherwise text]
+    #[arg(long, value_name = "FORMAT")]
+    wire: Option<WireName>,
+    /// Where rows go: copy, or null to see what pgsluice alone takes
+    #[arg(long, value_name = "SINK", hide = true)]
+    sink: Option<SinkName>,
+    /// Threads that parse, route and encode
+    #[arg(long, value_name = "N", hide = true)]
+    threads: Option<usize>,
+    /// Find no leaf natively: leave every row to the server, which is slower
+    #[arg(long)]
+    no_native: bool,
+    /// Do not ask the server beforehand where a handful of keys belong, to compare the leaves
+    #[arg(long)]
+    no_self_test: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum WireName {
+    Binary,
+    Text,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum SinkName {
+    Copy,
+    Null,
+}
+
+impl SpeedArgs {
+    /// Sets what was typed.
+    pub(crate) fn set(&self, job: &mut Job) {
+        job.target.sink = if self.sink == Some(SinkName::Null) { Sink::Null } else { Sink::Copy };
+        let speed = &mut job.speed;
+        speed.jobs = self.jobs.unwrap_or(speed.jobs);
+        speed.memory = self.memory.unwrap_or(speed.memory);
+        speed.few_rows = self.few_rows;
+        speed.binary = self.wire != Some(WireName::Text);
+        speed.threads = self.threads;
+        speed.native = !self.no_native;
+        job.safety.self_test = !self.no_self_test;
+    }
+}

@@ -1,0 +1,314 @@
+//! Guesses which mistake in how an input is read has led to an error, from the rows that it begins with and
+//! from the row that was refused. Only what these rows bear out is said.
+
+use std::io::Read;
+
+use pgsluice_core::encode::Encoder;
+use pgsluice_core::format::{Format, Syntax};
+use pgsluice_core::parse::{Fields, Parser, Value, text_row};
+use pgsluice_core::split::Splitter;
+
+use crate::error::{Error, Location, Remedy};
+use crate::job::{InputOptions, Job};
+use crate::plan::Plan;
+use crate::source::{Header, Input};
+
+/// What is read of an input.
+const LOOKED_AT: u64 = 64 << 10;
+/// Rows that a guess must hold for.
+const ROWS: usize = 20;
+/// Columns whose order is guessed at: it takes as long as their permutations are many.
+const MOST_COLUMNS: usize = 7;
+
+/// Adds to `error` what to do about the mistake that is behind it, if it is one of those that are known.
+pub(crate) fn explain(error: Error, job: &Job, plan: &Plan) -> Error {
+    let Some(place) = error.place().cloned() else { return error };
+    let Some(input) = job.input.files.iter().find(|input| input.name == place.source) else {
+        return error;
+    };
+    let remedy = match error.sqlstate() {
+        Some("22021") => encoding(input, &place, &plan.format),
+        Some("23514") if error.column().is_none() && is_unrouted(&error) => Some(unrouted(plan)),
+        Some(code) if code.starts_with("22") => Opening::read(input, &job.input, plan)
+            .filter(|opening| opening.has(&place))
+            .and_then(|opening| opening.guess(&job.input, plan)),
+        _ => None,
+    };
+    remedy.into_iter().fold(error, Error::with_remedy)
+}
+
+/// Whether no partition takes the row; a CHECK constraint has the same SQLSTATE.
+fn is_unrouted(error: &Error) -> bool {
+    error.detail().is_some_and(|detail| detail.contains("Partition key of the failing row"))
+        || error.message().starts_with("no partition of relation")
+}
+
+fn unrouted(plan: &Plan) -> Remedy {
+    let table = plan.tree.nodes[0].relation.label();
+    let what = format!(
+        "Partitions of {table} that rows need can be made before the load; plan --full lists them"
+    );
+    Remedy::options(what, ["--create-partitions"])
+}
+
+/// The encoding that the bytes of the refused row may have.
+fn encoding(input: &Input, place: &Location, format: &Format) -> Option<Remedy> {
+    if !input.is_rereadable() {
+        return None;
+    }
+    let mut start = [0; 2];
+    input.open().ok()?.read_exact(&mut start).ok()?;
+    if matches!(start, [0xff, 0xfe] | [0xfe, 0xff]) {
+        return Some(Remedy::piped(
+            "The input is in UTF-16",
+            "iconv -f utf-16 -t utf-8",
+            &input.name,
+        ));
+    }
+    let row = input.row_at(place.offset, format).ok()?;
+    let foreign = row.iter().filter(|byte| !byte.is_ascii());
+    if row.contains(&0) || foreign.clone().next().is_none() {
+        return None;
+    }
+    // These are control characters in latin1, and letters and quotes in the code page that is taken for it.
+    let is_windows = foreign.clone().any(|byte| (0x80..0xa0).contains(byte));
+    let name = if is_windows { "windows-1252" } else { "latin1" };
+    let what = format!("These bytes are no UTF-8, and may be {name}");
+    Some(Remedy::piped(what, &format!("iconv -f {name} -t utf-8"), &input.name))
+}
+
+/// The rows that an input begins with.
+struct Opening {
+    /// Its text, without a byte order mark.
+    text: Vec<u8>,
+    /// Where each row begins, and the row; those of the header among them.
+    rows: Vec<(u64, Vec<u8>)>,
+    headers: usize,
+}
+
+impl Opening {
+    fn read(input: &Input, how: &InputOptions, plan: &Plan) -> Option<Self> {
+        let mut bytes = Vec::new();
+        input
+            .open()
+            .ok()
+            .filter(|_| input.is_rereadable())?
+            .take(LOOKED_AT)
+            .read_to_end(&mut bytes)
+            .ok()?;
+        let mark = "\u{feff}".as_bytes();
+        let skipped = if bytes.starts_with(mark) { mark.len() } else { 0 };
+        let text = bytes.split_off(skipped);
+        let rows = rows(&text, &plan.format);
+        let rows = rows.into_iter().map(|(at, row)| (at + skipped as u64, row)).collect();
+        Some(Self { text, rows, headers: how.header.rows() })
+    }
+
+    /// Whether the place is one of the first rows: a mistake in how the input is read shows there.
+    fn has(&self, place: &Location) -> bool {
+        let first = self.rows.iter().take(self.headers + 2);
+        first.into_iter().any(|(at, _)| *at == place.offset)
+    }
+
+    fn guess(&self, how: &InputOptions, plan: &Plan) -> Option<Remedy> {
+        let columns = &plan.catalogue.columns;
+        let mut said = Vec::new();
+        let mut add: Vec<String> = Vec::new();
+        let split = self.other_split(&plan.format, columns.len());
+        let format = match split {
+            Some((format, options)) => {
+                let delimiter = char::from(format.delimiter).escape_default().to_string();
+                said.push(format!("fields seem to be separated by '{delimiter}'"));
+                add.extend(options);
+                format
+            }
+            None => plan.format.clone(),
+        };
+        let rows = rows(&self.text, &format);
+        let fields = |row: &Vec<u8>| Parser::new(&format, Vec::new()).all(row);
+        let all: Vec<_> = rows.iter().take(ROWS).map(|(_, row)| fields(row)).collect();
+        let data = all.get(self.headers..).unwrap_or_default();
+        match (how.header, names(&all)) {
+            (Header::Absent, Some(names)) => {
+                said.push("line 1 looks like a header".to_owned());
+                add.push("--header".to_owned());
+                add.extend(named(&names, columns, how));
+            }
+            (Header::Match, Some(names)) if said.is_empty() => {
+                add.extend(named(&names, columns, how));
+                said.extend(
+                    (!add.is_empty())
+                        .then(|| "the header has the columns in another order".to_owned()),
+                );
+            }
+            _ if said.is_empty() && how.columns.is_none() => {
+                let order = order(data, plan)?;
+                said.push(format!("the fields fit the columns {} in this order", order.join(", ")));
+                add.push("--columns".to_owned());
+                add.push(list(&order));
+            }
+            _ => {}
+        }
+        let what = capital(&said.join(", and "));
+        (!said.is_empty()).then(|| Remedy::options(what, add))
+    }
+
+    /// Another delimiter by which each row has as many fields as there are columns, where by this one none
+    /// has; and the options that say it.
+    fn other_split(&self, format: &Format, columns: usize) -> Option<(Format, Vec<String>)> {
+        let fits = |format: &Format, all: bool| {
+            let rows = rows(&self.text, format);
+            let mut counts = rows
+                .iter()
+                .take(ROWS)
+                .map(|(_, row)| Parser::new(format, Vec::new()).all(row).len() == columns);
+            let is_empty = rows.is_empty();
+            !is_empty && if all { counts.all(|fits| fits) } else { counts.any(|fits| fits) }
+        };
+        if columns < 2 || fits(format, false) {
+            return None;
+        }
+        let is_csv = matches!(format.syntax, Syntax::Csv { .. });
+        let other = |base: &Format, delimiter: u8| Format { delimiter, ..base.clone() };
+        let option = |delimiter: u8| match delimiter {
+            b'\t' => "\\t".to_owned(),
+            other => char::from(other).to_string(),
+        };
+        let mut tried: Vec<(Format, Vec<String>)> = Vec::new();
+        for delimiter in [b',', b';', b'\t', b'|'] {
+            if is_csv || delimiter == b'|' {
+                let options = vec!["--delimiter".to_owned(), option(delimiter)];
+                tried.push((other(format, delimiter), options));
+            }
+            if !is_csv {
+                let mut options = vec!["--format".to_owned(), "csv".to_owned()];
+                if delimiter != b',' {
+                    options.extend(["--delimiter".to_owned(), option(delimiter)]);
+                }
+                tried.push((other(&Format::csv(), delimiter), options));
+            }
+        }
+        tried
+            .into_iter()
+            .find(|(tried, _)| tried.delimiter != format.delimiter && fits(tried, true))
+    }
+}
+
+/// Where each whole row of `text` begins, and the row.
+fn rows(text: &[u8], format: &Format) -> Vec<(u64, Vec<u8>)> {
+    let (mut found, is_whole) = (Vec::new(), (text.len() as u64) < LOOKED_AT);
+    // What is malformed further on is no matter here.
+    let _ = Splitter::new(format).scan(text, is_whole, &mut found);
+    found.iter().map(|row| (u64::from(row.start), row.of(text).to_vec())).collect()
+}
+
+type Row = Vec<Option<Vec<u8>>>;
+
+/// The fields of the first row, if they look like names and those of the next do not.
+fn names(rows: &[Row]) -> Option<Vec<String>> {
+    let name = |field: &Option<Vec<u8>>| {
+        let text = String::from_utf8(field.clone()?).ok()?;
+        let text = text.trim();
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | ' ' | '-' | '.' | '#');
+        let is_name = text.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && text.chars().all(is_part)
+            && text.len() < 64;
+        is_name.then(|| text.to_owned())
+    };
+    let first = rows.first()?;
+    let names: Vec<String> = first.iter().map(name).collect::<Option<_>>()?;
+    let is_new = |at: usize| !names[..at].contains(&names[at]);
+    let others = rows.get(1..).unwrap_or_default();
+    // In some column no other row has what could be a name.
+    let differs = |at: usize| {
+        let mut below = others.iter().filter_map(|row| row.get(at));
+        !others.is_empty() && below.all(|field| name(&field.clone()).is_none())
+    };
+    let are_names = (0..names.len()).all(is_new) && (0..names.len()).any(differs);
+    (are_names || others.is_empty()).then_some(names)
+}
+
+/// `--columns` if a header has the names of columns, and not all of them in order.
+fn named(names: &[String], columns: &[String], how: &InputOptions) -> Vec<String> {
+    if how.columns.is_some() {
+        return Vec::new();
+    }
+    let plain = |text: &str| text.to_lowercase().replace([' ', '-'], "_");
+    let column = |name: &String| {
+        let same = columns.iter().find(|column| *column == name);
+        same.or_else(|| columns.iter().find(|column| plain(column) == plain(name))).cloned()
+    };
+    match names.iter().map(column).collect::<Option<Vec<String>>>() {
+        Some(found) if found != columns => vec!["--columns".to_owned(), list(&found)],
+        _ => Vec::new(),
+    }
+}
+
+/// The one order of the table's columns in which each field of `rows` can be a value of its column.
+fn order(rows: &[Row], plan: &Plan) -> Option<Vec<String>> {
+    let columns = &plan.catalogue.columns;
+    let count = columns.len();
+    if !(2..=MOST_COLUMNS).contains(&count) || rows.is_empty() {
+        return None;
+    }
+    if rows.iter().any(|row| row.len() != count) {
+        return None;
+    }
+    let fits = |field: usize, column: usize| {
+        let Ok(codec) = &plan.catalogue.codecs[column] else { return false };
+        let encoder = Encoder::new(vec![codec.clone()]);
+        let (parser, mut fields) = (Parser::new(&Format::text(), vec![0]), Fields::default());
+        rows.iter().all(|row| {
+            let Some(value) = &row[field] else { return true };
+            let mut text = Vec::new();
+            text_row([(0, Value::Text(value))], &mut text);
+            let text = text.strip_suffix(b"\n").unwrap_or(&text);
+            parser.parse(text, &mut fields);
+            encoder.encode(text, &fields, &mut Vec::new()).is_ok()
+        })
+    };
+    let table: Vec<Vec<bool>> =
+        (0..count).map(|field| (0..count).map(|column| fits(field, column)).collect()).collect();
+    let mut found = Vec::new();
+    permute(&table, &mut Vec::new(), &mut found);
+    match &found[..] {
+        [only] if !only.is_sorted() => Some(only.iter().map(|at| columns[*at].clone()).collect()),
+        _ => None,
+    }
+}
+
+/// The ways, two at most, to give each field a column of its own that it fits.
+fn permute(table: &[Vec<bool>], chosen: &mut Vec<usize>, found: &mut Vec<Vec<usize>>) {
+    if found.len() > 1 {
+        return;
+    }
+    if chosen.len() == table.len() {
+        found.push(chosen.clone());
+        return;
+    }
+    for column in 0..table.len() {
+        if table[chosen.len()][column] && !chosen.contains(&column) {
+            chosen.push(column);
+            permute(table, chosen, found);
+            chosen.pop();
+        }
+    }
+}
+
+/// Names as `--columns` takes them.
+fn list(names: &[String]) -> String {
+    let is_plain = |name: &String| {
+        let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        name.chars().all(is_part)
+    };
+    let quoted = |name: &String| match is_plain(name) {
+        true => name.clone(),
+        false => format!("\"{}\"", name.replace('"', "\"\"")),
+    };
+    names.iter().map(quoted).collect::<Vec<_>>().join(",")
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

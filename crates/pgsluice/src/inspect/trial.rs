@@ -1,0 +1,159 @@
+//! A sample of the input tried on the server: it reads the rows into a temporary table that has the columns'
+//! types. So what COPY would refuse in them is known before anything is loaded.
+
+use std::pin::pin;
+
+use bytes::Bytes;
+use futures_util::SinkExt;
+use pgsluice_core::catalog::ROOT;
+use pgsluice_core::position::{Origin, Position};
+use tokio_postgres::Transaction;
+
+use crate::control::Control;
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+use crate::inspect::guess;
+use crate::inspect::preview::Preview;
+use crate::job::{Job, SAMPLE_ROWS};
+use crate::pg::audit;
+use crate::pg::connect::{Link, open};
+use crate::pg::conninfo::Target;
+use crate::plan::Plan;
+use crate::sink::context::Context;
+use crate::source::{Inputs, Reader, Split};
+
+/// What the server says of a sample.
+#[derive(Debug)]
+pub enum Trial {
+    /// It reads all rows.
+    Read,
+    /// The load would fail with this error.
+    Fails(Error),
+    /// It was not asked, for this reason.
+    Untried(String),
+}
+
+/// Has the server read the first [`SAMPLE_ROWS`] rows of each input that can be read again.
+pub async fn try_rows(
+    job: &Job,
+    plan: &Plan,
+    preview: &Preview,
+    target: &Target,
+    control: &Control,
+) -> Result<Trial> {
+    let Link { mut client, canceller, .. } = control.stop.unless_stopped(open(target)).await?;
+    let trying = async {
+        client.batch_execute(audit::SESSION).await?;
+        let transaction = client.transaction().await?;
+        let columns = &plan.catalogue.columns;
+        let create = audit::create_input(&plan.tree.nodes[ROOT].relation.to_string(), columns);
+        if job.input.fields.default.is_some() {
+            return Ok(Trial::Untried("fields stand for defaults".to_owned()));
+        }
+        if let Err(error) = transaction.batch_execute(&create).await {
+            return Ok(Trial::Untried(Error::from(error).message().to_owned()));
+        }
+        let refused = copy(job, plan, &transaction).await?;
+        transaction.rollback().await?;
+        Ok(match earlier(refused, preview.first_unrouted(plan, job)) {
+            Some(error) => Trial::Fails(guess::explain(error, job, plan).foretold()),
+            None => Trial::Read,
+        })
+    };
+    canceller.unless_stopped(control, trying).await
+}
+
+fn earlier(one: Option<Error>, other: Option<Error>) -> Option<Error> {
+    match (one, other) {
+        (Some(one), Some(other)) if other.is_earlier_than(&one) => Some(other),
+        (one, other) => one.or(other),
+    }
+}
+
+/// The error for the first row that the server refuses, or that cannot be read.
+async fn copy(job: &Job, plan: &Plan, transaction: &Transaction<'_>) -> Result<Option<Error>> {
+    let columns = &plan.catalogue.columns;
+    let statement = audit::copy_input(columns, &plan.format, &job.input.fields);
+    for (number, input) in (0..).zip(job.input.files.iter()) {
+        if !input.is_rereadable() {
+            continue;
+        }
+        let mut reader =
+            Reader::new(Inputs::from(input.clone()), &plan.format, job.input.header, columns);
+        let (mut sent, mut left) = (Sent::default(), SAMPLE_ROWS);
+        let mut sink = pin!(transaction.copy_in::<_, Bytes>(&statement).await?);
+        let mut outcome = Ok(());
+        while left > 0 {
+            let split = match reader.next(None) {
+                Ok(Some(split)) => split,
+                Ok(None) => break,
+                Err(error) => return Ok(Some(error)),
+            };
+            let bytes = sent.add(&split, left);
+            left -= split.rows.len().min(left);
+            outcome = sink.feed(bytes).await;
+            if outcome.is_err() {
+                break;
+            }
+        }
+        let outcome = match outcome {
+            Ok(()) => sink.finish().await.map(|_| ()),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = outcome {
+            return sent.blame(&error, plan, job, number).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+/// Where the rows of one input stand that were sent.
+#[derive(Default)]
+struct Sent {
+    /// Of each row the line of the COPY behind it, its byte and its line in the input.
+    rows: Vec<(u64, u64, u64)>,
+    lines: u64,
+}
+
+impl Sent {
+    /// The first `most` rows of a split, as COPY takes them.
+    fn add(&mut self, split: &Split, most: usize) -> Bytes {
+        let mut bytes = Vec::with_capacity(split.bytes.len() + 1);
+        for row in split.rows.iter().take(most) {
+            let text = row.of(&split.bytes);
+            bytes.extend_from_slice(text);
+            bytes.push(b'\n');
+            self.lines += 1 + text.iter().filter(|byte| **byte == b'\n').count() as u64;
+            let origin = split.start.origin.plus(row.start.into());
+            self.rows.push((self.lines, origin.at, split.start.line + u64::from(row.line)));
+        }
+        bytes.into()
+    }
+
+    /// The error at the row that the server means; one that is about no row is an error of the plan.
+    fn blame(
+        &self,
+        error: &tokio_postgres::Error,
+        plan: &Plan,
+        job: &Job,
+        input: u32,
+    ) -> Result<Error> {
+        let columns = &plan.catalogue.columns;
+        let context = error.as_db_error().and_then(|db| db.where_()).unwrap_or_default();
+        let context = Context::parse(context, std::iter::once(audit::INPUT), columns);
+        let report = match error.as_db_error() {
+            Some(db) => Error::from(db).of_kind(Kind::Data),
+            None => return Err(crate::pg::lost(Some(error))),
+        };
+        let report = match context.column() {
+            Some(column) => report.with_column(column),
+            None => report,
+        };
+        let line = context.likely().map(|entry| entry.line);
+        let row = line.and_then(|line| self.rows.iter().find(|(end, ..)| *end >= line));
+        let place = row.and_then(|&(_, at, line)| {
+            job.input.files.locate(Position { origin: Origin { input, at }, line })
+        });
+        Ok(place.into_iter().fold(report, Error::at))
+    }
+}

@@ -1,0 +1,91 @@
+//! COPY's options about single fields, checked as PostgreSQL checks them.
+
+use pgsluice_core::format::{Format, Syntax};
+
+/// COPY's options about single fields: the server reads these, so the rows are sent as text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FieldOptions {
+    /// `FORCE_NULL`: in these columns a quoted field may be NULL.
+    pub force_null: Columns,
+    /// `FORCE_NOT_NULL`: in these columns no field is NULL.
+    pub force_not_null: Columns,
+    /// `DEFAULT`: how a field is spelled that stands for its column's default.
+    pub default: Option<Vec<u8>>,
+}
+
+/// Some of the columns that the input has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Columns {
+    /// None of them.
+    #[default]
+    None,
+    /// All of them.
+    All,
+    /// These.
+    Named(Vec<String>),
+}
+
+impl Columns {
+    /// The names, of an input that has the columns `all`.
+    pub(crate) fn among<'c>(&'c self, all: &'c [String]) -> &'c [String] {
+        match self {
+            Self::None => &[],
+            Self::All => all,
+            Self::Named(names) => names,
+        }
+    }
+}
+
+impl FieldOptions {
+    /// Whether none is given.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// What the ledger keeps of them, by name.
+    pub(crate) fn terms(&self) -> Vec<(&'static str, String)> {
+        let names = |columns: &Columns| match columns {
+            Columns::None => None,
+            Columns::All => Some("*".to_owned()),
+            Columns::Named(names) => Some(names.join(",")),
+        };
+        let default = self.default.as_ref();
+        let default = default.map(|default| String::from_utf8_lossy(default).into_owned());
+        let given = [
+            ("force_null", names(&self.force_null)),
+            ("force_not_null", names(&self.force_not_null)),
+            ("default", default),
+        ];
+        given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+    }
+
+    /// Refuses what `ProcessCopyOptions` refuses, in its words (PostgreSQL 18).
+    pub(super) fn check(&self, format: &Format) -> Result<(), String> {
+        let quote = match format.syntax {
+            Syntax::Csv { quote, .. } => Some(quote),
+            Syntax::Text => None,
+        };
+        for (name, columns) in
+            [("FORCE_NOT_NULL", &self.force_not_null), ("FORCE_NULL", &self.force_null)]
+        {
+            if quote.is_none() && *columns != Columns::None {
+                return Err(format!("COPY {name} requires CSV mode"));
+            }
+        }
+        let Some(default) = &self.default else { return Ok(()) };
+        let refuse = |message: &str| Err(message.to_owned());
+        if default.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
+            return refuse("COPY default representation cannot use newline or carriage return");
+        }
+        if default.contains(&format.delimiter) {
+            return refuse("COPY delimiter character must not appear in the DEFAULT specification");
+        }
+        if quote.is_some_and(|quote| default.contains(&quote)) {
+            return refuse("CSV quote character must not appear in the DEFAULT specification");
+        }
+        if *default == format.null {
+            return refuse("NULL specification and DEFAULT specification cannot be the same");
+        }
+        Ok(())
+    }
+}

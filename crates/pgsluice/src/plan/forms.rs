@@ -1,0 +1,97 @@
+//! How the input's rows are read and sent: which of them the client may read itself, and whether it may
+//! write them in binary.
+
+use pgsluice_core::catalog::{ROOT, Tree, label};
+use pgsluice_core::encode::Encoder;
+use pgsluice_core::format::{Format, Syntax};
+use pgsluice_core::route::wanted_fields;
+
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+use crate::job::{FieldOptions, Job};
+use crate::pg::introspect::Catalogue;
+
+/// Returns the encoder of the rows, or why they are sent as text.
+pub(super) fn encoder(
+    job: &Job,
+    catalogue: &Catalogue,
+    one_statement: Option<&str>,
+) -> Result<Encoder, (String, String)> {
+    let all = |why: &str| Err(("all rows are sent as text".to_owned(), why.to_owned()));
+    if !job.speed.binary {
+        return all("as asked");
+    }
+    if job.safety.rejects.is_some() && !job.input.files.are_rereadable() {
+        return all("a pipe cannot be read again for rows that are rejected");
+    }
+    if !job.input.fields.is_empty() {
+        return all("the server reads their fields, as asked");
+    }
+    // A row that cannot be encoded needs a COPY of its own.
+    if one_statement.is_some() {
+        return all("the load is one statement");
+    }
+    let mut codecs = Vec::new();
+    for (column, codec) in catalogue.columns.iter().zip(&catalogue.codecs) {
+        match codec {
+            Ok(codec) => codecs.push(codec.clone()),
+            Err(why) => return all(&format!("column {}: {why}", label(column))),
+        }
+    }
+    let root = &catalogue.facts[ROOT];
+    if !matches!(root.kind, 'r' | 'p') || !root.may_insert {
+        // Then it cannot be locked, and its columns may change while rows are sent.
+        return all("the table cannot be locked");
+    }
+    match codecs.len() {
+        0 => all("they have no columns"),
+        _ => Ok(Encoder::new(codecs)),
+    }
+}
+
+/// `DEFAULT` came with PostgreSQL 16.
+pub(super) fn check_version(job: &Job, version: u32) -> Result<()> {
+    if job.input.fields.default.is_none() || version >= 160_000 {
+        return Ok(());
+    }
+    let message =
+        format!("COPY DEFAULT needs PostgreSQL 16 or later, this is {}", version / 10_000);
+    Err(Error::new(Kind::Usage, message)
+        .with_sqlstate("0A000")
+        .with_hint("Leave these fields out of the input, and name the others with --columns."))
+}
+
+/// Before PostgreSQL 18 an unquoted line `\.` ends CSV data; from then on it is data.
+pub(crate) fn format_for(format: &Format, version: u32) -> Format {
+    let mut format = format.clone();
+    if let Syntax::Csv { end_marker, .. } = &mut format.syntax {
+        *end_marker = version < 180_000;
+    }
+    format
+}
+
+/// Why every key is left to the server, if they are.
+pub(super) fn left_to_server(job: &Job, catalogue: &Catalogue) -> Option<String> {
+    let FieldOptions { force_null, force_not_null, default } = &job.input.fields;
+    if !job.speed.native {
+        return Some("leaves are not found natively, as asked".to_owned());
+    }
+    if default.is_some() {
+        return Some("a default may be in its place".to_owned());
+    }
+    let columns = &catalogue.columns;
+    let wanted = wanted_fields(&catalogue.tree);
+    let keys = wanted.iter().filter_map(|&field| columns.get(field));
+    let forced = [force_null, force_not_null].map(|some| some.among(columns));
+    let mut forced = keys.filter(|key| forced.iter().any(|some| some.contains(key)));
+    let column = forced.next()?;
+    Some(format!("whether {} is NULL, the server decides", label(column)))
+}
+
+/// Leaves every key to the server.
+pub(super) fn make_opaque(tree: &mut Tree, why: &str) {
+    let keys = tree.nodes.iter_mut().filter_map(|node| node.key.as_mut());
+    for column in keys.flat_map(|key| &mut key.columns) {
+        column.make_opaque(|| why.to_owned());
+    }
+}

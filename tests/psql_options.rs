@@ -1,0 +1,104 @@
+//! psql's options `-h`, `-p`, `-U`, `-W` and `-w` mean here what they mean there, and a password is asked for
+//! on a terminal.
+
+use std::process::{Command, Stdio};
+
+use crate::harness::{Address, Bench, Ended, Running, Server, on_each_server, program, run};
+
+on_each_server!([
+    host_port_and_user_are_psqls,
+    a_password_is_asked_for_on_a_terminal,
+    a_password_is_not_asked_for_elsewhere,
+]);
+
+/// Runs the program on a terminal, where `typed` is written when it asks; what is seen there.
+fn on_a_terminal(bench: &Bench, typed: &str, arguments: &[&str]) -> Ended {
+    let script = "
+import os, pty, sys
+child, terminal = pty.fork()
+if child == 0:
+    os.execv(sys.argv[2], sys.argv[2:])
+seen, typed = b'', False
+while True:
+    try:
+        got = os.read(terminal, 4096)
+    except OSError:
+        break
+    if not got:
+        break
+    seen += got
+    if b'Password' in seen and not typed:
+        typed = True
+        os.write(terminal, sys.argv[1].encode() + b'\\n')
+sys.stdout.buffer.write(seen)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+";
+    let mut command = Command::new("python3");
+    command.args(["-c", script, typed]).arg(program().get_program()).args(arguments);
+    Running::start(command.current_dir(bench.folder.path()).stdin(Stdio::null())).ended()
+}
+
+fn host_port_and_user_are_psqls(server: Server) {
+    let bench = Bench::with_table(server);
+    bench.file("rows.csv", "1,a\n");
+    let Address { host, port, database, user, password } = Address::of(&bench.url);
+    let options = ["-h", &host, "-p", &port, "-U", &user, "-d", &database, "-t", "t"];
+    let mut load = program();
+    load.args(["load", "rows.csv"]).args(options).env("PGPASSWORD", &password);
+    let ended = Running::start(load.current_dir(bench.folder.path())).ended();
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    assert_eq!(bench.count("t"), 1);
+    // As for psql, the connection string counts more.
+    let mut load = program();
+    load.args(["load", "rows.csv", "-h", "nowhere.invalid", "-p", "1", "-U", "nobody", "-t", "t"]);
+    load.args(["-d", &bench.url]);
+    let ended = Running::start(load.current_dir(bench.folder.path())).ended();
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+}
+
+fn a_password_is_asked_for_on_a_terminal(server: Server) {
+    let bench = Bench::with_table(server);
+    bench.file("rows.csv", "1,a\n");
+    let Address { host, port, database, user, password } = Address::of(&bench.url);
+    let place = ["-h", &host, "-p", &port, "-U", &user, "-d", &database, "-t", "t"];
+    let load = [&["load", "rows.csv"], &place[..]].concat();
+    let ended = on_a_terminal(&bench, &password, &load);
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    assert!(ended.stdout.contains(&format!("Password for user {user}: ")), "{ended:?}");
+    assert!(!ended.stdout.contains(&password), "{ended:?}");
+    assert_eq!(bench.count("t"), 1);
+
+    let tree = [&["tree", "-W"], &place[..]].concat();
+    let ended = on_a_terminal(&bench, "wrong", &tree);
+    assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+    assert!(ended.stdout.contains("password authentication failed"), "{ended:?}");
+    assert_eq!(on_a_terminal(&bench, &password, &tree).status.code(), Some(0));
+
+    let never = [&load[..], &["-w"]].concat();
+    let ended = on_a_terminal(&bench, &password, &never);
+    assert!(ended.stdout.contains("no password supplied"), "{ended:?}");
+}
+
+fn a_password_is_not_asked_for_elsewhere(server: Server) {
+    let bench = Bench::with_table(server);
+    bench.file("rows.csv", "1,a\n");
+    let Address { host, port, database, user, .. } = Address::of(&bench.url);
+    let mut load = program();
+    load.args(["load", "rows.csv", "-h", &host, "-p", &port, "-U", &user, "-d", &database]);
+    load.args(["-t", "t"]).stdin(Stdio::null());
+    let ended = Running::start(load.current_dir(bench.folder.path())).ended();
+    ended.fails(1, &["no password supplied", "HINT:  "]);
+}
+
+#[test]
+fn help_is_no_option_of_psqls() {
+    for arguments in [&["--help"][..], &["-?"], &["load", "-?"], &["server", "start", "--help"]] {
+        let outcome = run(arguments, None);
+        assert_eq!(outcome.status, Some(0), "{arguments:?}: {}", outcome.stderr);
+        assert!(outcome.stdout.contains("Usage: pgsluice"), "{}", outcome.stdout);
+    }
+    let outcome = run(&["load", "x.csv", "-t", "t", "-h", "127.0.0.1", "-p", "1"], None);
+    assert_eq!(outcome.status, Some(1));
+    assert!(outcome.stdout.is_empty(), "{}", outcome.stdout);
+    assert!(outcome.stderr.contains("x.csv"), "{}", outcome.stderr);
+}
