@@ -1,9 +1,10 @@
 //! `pgsluice verify`: is what was loaded in the table?
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use pgsluice::inspect::verify::{Audit, Leaf, verify};
+use pgsluice::inspect::verify::{Audit, Leaf, Rejected, verify};
 use pgsluice::{Error, Job, Result, Target};
 
 use crate::options::InputArgs;
@@ -17,6 +18,9 @@ pub(crate) struct VerifyArgs {
     /// The table may hold other rows as well, such as those from before the load
     #[arg(long, help_heading = "Comparison")]
     subset: bool,
+    /// Leave out the rows that a load has rejected into this file, as FILE.log names them
+    #[arg(long, value_name = "FILE", help_heading = "Comparison")]
+    reject_file: Option<PathBuf>,
     /// Print the result, or the error, as one JSON object on standard output
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
@@ -31,7 +35,11 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<()> {
 fn verify_in(args: &VerifyArgs, job: &Job, target: &Target) -> Result<()> {
     let control = Arc::default();
     let _watch = signals::stop(&control, |_| Error::interrupted())?;
-    let audit = verify(job, target, args.subset, &control);
+    let rejected = match &args.reject_file {
+        Some(file) => Rejected::read(file)?,
+        None => Rejected::default(),
+    };
+    let audit = verify(job, target, args.subset, &rejected, &control);
     let audit = pgsluice::runtime()?.block_on(audit)?;
     if args.json {
         print_json(&audit)?;
@@ -52,11 +60,23 @@ fn text(audit: &Audit) -> String {
             audit.checksum_table
         ),
     ];
-    lines.extend(audit.leaves.iter().filter_map(difference));
-    if audit.missing_unlocated > 0 {
-        let missing = rows(audit.missing_unlocated);
-        lines.push(format!("{}: {missing} missing whose leaf was not looked for", audit.table));
+    if audit.rows_left_out > 0 {
+        lines.push(format!("left out {} of the input, which were rejected", rows(audit.rows_left_out)));
     }
+    for (number, what) in [
+        (audit.rows_missing, "of the input are missing"),
+        (audit.rows_surplus, "of the table are not in the input"),
+        (audit.rows_misplaced, "of the table are in the wrong leaf"),
+    ] {
+        if number > 0 {
+            lines.push(format!("in all {} {what}", rows(number)));
+        }
+    }
+    if audit.missing_unlocated > 0 {
+        let located = rows(audit.rows_missing - audit.missing_unlocated);
+        lines.push(format!("the leaves of {located} that are missing, a sample:"));
+    }
+    lines.extend(audit.leaves.iter().filter_map(difference));
     if audit.leaves_unchecked > 0 {
         let leaves = count(audit.leaves_unchecked, "leaf", "leaves");
         lines.push(format!(
@@ -83,7 +103,13 @@ fn difference(leaf: &Leaf) -> Option<String> {
 }
 
 fn verdict(audit: &Audit) -> String {
+    if audit.rows_input == 0 && audit.rows_table == 0 {
+        return "nothing was compared: neither the input nor the table has a row".to_owned();
+    }
     let holds = match (audit.equal, audit.subset) {
+        (true, true) if audit.rows_input == 0 => {
+            return "nothing was compared: the input has no row".to_owned();
+        }
         (false, _) => return "different".to_owned(),
         (true, false) => "the table holds exactly these rows",
         (true, true) => "all rows of the input are in the table",

@@ -65,9 +65,9 @@ impl Progress {
 
     /// Says what the user should know, and keeps it for the summary.
     pub(crate) fn warn(&self, text: String) {
-        self.notice(format!("warning: {text}"));
         let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
         if !warnings.contains(&text) {
+            self.notice(format!("warning: {text}"));
             warnings.push(text);
         }
     }

@@ -5,6 +5,8 @@
 //! overlap. So when both sides hold the same rows, and each leaf only rows that it may hold, every row
 //! is where it belongs. Only when they differ are rows compared one by one.
 
+mod rejected;
+
 use std::collections::{BTreeMap, HashMap};
 use std::pin::pin;
 
@@ -19,13 +21,14 @@ use tokio_postgres::{Client, IsolationLevel, Transaction};
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::job::{FieldOptions, Job};
+use crate::job::Job;
 use crate::pg::audit;
 use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
 use crate::pg::constraint::{self, everywhere};
 use crate::pg::sql;
 use crate::plan::Plan;
+pub use self::rejected::Rejected;
 use crate::source::{Inputs, Reader};
 
 /// Different missing rows whose leaves are looked for.
@@ -50,6 +53,14 @@ pub struct Audit {
     pub checksum_input: String,
     /// Sum of the table's row hashes.
     pub checksum_table: String,
+    /// Rows of the input that were rejected, and are no part of the comparison.
+    pub rows_left_out: u64,
+    /// Rows of the input that the table lacks, in all.
+    pub rows_missing: u64,
+    /// Rows of the table that the input lacks, in all.
+    pub rows_surplus: u64,
+    /// Rows of the table that are in the wrong leaf, in all.
+    pub rows_misplaced: u64,
     /// Rows of the input that the table lacks and that were not looked up in the tree.
     pub missing_unlocated: u64,
     /// Leaves in which the place of rows was not checked. This user may not read them by name, or their
@@ -77,7 +88,14 @@ pub struct Leaf {
 }
 
 /// Compares the table with the inputs: exactly these rows, or with `subset` at least these.
-pub async fn verify(job: &Job, target: &Target, subset: bool, control: &Control) -> Result<Audit> {
+/// Rows that are `rejected` are left out.
+pub async fn verify(
+    job: &Job,
+    target: &Target,
+    subset: bool,
+    rejected: &Rejected,
+    control: &Control,
+) -> Result<Audit> {
     if job.input.fields.default.is_some() {
         let message = "rows whose fields stand for defaults cannot be verified";
         return Err(Error::new(Kind::Usage, message)
@@ -86,35 +104,35 @@ pub async fn verify(job: &Job, target: &Target, subset: bool, control: &Control)
     let inputs = job.input.files.clone();
     let plan = Plan::make(job, target, control).await?;
     let Link { mut client, canceller, .. } = control.stop.unless_stopped(open(target)).await?;
-    let comparing = compare(job, &plan, inputs, &mut client, subset);
+    let comparing = compare(job, &plan, (inputs, rejected), &mut client, subset);
     canceller.unless_stopped(control, comparing).await
 }
 
 async fn compare(
     job: &Job,
     plan: &Plan,
-    inputs: Inputs,
+    (inputs, rejected): (Inputs, &Rejected),
     client: &mut Client,
     subset: bool,
 ) -> Result<Audit> {
     client.batch_execute(audit::SESSION).await?;
     let transaction =
         client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).start().await?;
-    let reader = Reader::new(inputs, &plan.format, job.input.header, &plan.catalogue.columns);
-    copy_input(plan, &job.input.fields, &transaction, reader).await?;
+    let reader = Reader::new(inputs.clone(), &plan.format, job.input.header, &plan.catalogue.columns);
+    let left_out = copy_input((plan, job), &transaction, reader, rejected).await?;
     let mut comparison = Comparison::new(plan, &transaction);
     let audit = comparison.run(subset).await?;
     transaction.rollback().await?;
-    Ok(audit)
+    Ok(Audit { rows_left_out: left_out, ..audit })
 }
 
 /// Reads the input into a temporary table: by the server, so that it judges the spellings.
 async fn copy_input(
-    plan: &Plan,
-    fields: &FieldOptions,
+    (plan, job): (&Plan, &Job),
     transaction: &Transaction<'_>,
     mut reader: Reader,
-) -> Result<()> {
+    rejected: &Rejected,
+) -> Result<u64> {
     let columns = &plan.catalogue.columns;
     let create = audit::create_input(&plan.tree.nodes[ROOT].relation.to_string(), columns);
     transaction.batch_execute(&create).await.map_err(|error| {
@@ -123,7 +141,7 @@ async fn copy_input(
              table and TEMPORARY on the database.",
         )
     })?;
-    let copy = audit::copy_input(columns, &plan.format, fields);
+    let copy = audit::copy_input(columns, &plan.format, &job.input.fields);
     let refused = |error: tokio_postgres::Error| {
         let context = error.as_db_error().and_then(|db| db.where_()).unwrap_or_default().to_owned();
         let error = Error::from(error);
@@ -135,10 +153,15 @@ async fn copy_input(
             .with_detail("Lines are counted over all inputs, without headers.")
     };
     let mut sink = pin!(transaction.copy_in::<_, Bytes>(&copy).await.map_err(refused)?);
-    let mut used = None;
+    let (mut used, mut left_out) = (None, 0);
     while let Some(split) = reader.next(used.take())? {
         let mut rows = Vec::with_capacity(split.bytes.len() + 1);
         for row in &split.rows {
+            let at = split.start.origin.plus(row.start.into());
+            if rejected.has(&job.input.files, at) {
+                left_out += 1;
+                continue;
+            }
             rows.extend_from_slice(row.of(&split.bytes));
             rows.push(b'\n');
         }
@@ -146,7 +169,7 @@ async fn copy_input(
         used = Some(split);
     }
     sink.finish().await.map_err(refused)?;
-    Ok(())
+    Ok(left_out)
 }
 
 /// Two sides in one snapshot.
@@ -200,6 +223,10 @@ impl<'a> Comparison<'a> {
             }
         }
         audit.leaves = std::mem::take(&mut self.leaves).into_values().collect();
+        let sum = |of: fn(&Leaf) -> u64| audit.leaves.iter().map(of).sum::<u64>();
+        audit.rows_missing = sum(|leaf| leaf.missing) + audit.missing_unlocated;
+        audit.rows_surplus = sum(|leaf| leaf.surplus);
+        audit.rows_misplaced = sum(|leaf| leaf.misplaced);
         let differs = |leaf: &Leaf| leaf.surplus + leaf.missing + leaf.misplaced > 0;
         let as_it_should = same || (subset && audit.missing_unlocated == 0);
         audit.equal = as_it_should && !audit.leaves.iter().any(differs);

@@ -9,6 +9,7 @@ use tokio_postgres::{Client, Row};
 
 use super::Ledger;
 use super::blocks::{Block, Blocks};
+use super::earlier;
 use super::claimed::{Claimed, Receipt};
 use super::json::{json, parse};
 use super::layout::Layout;
@@ -69,6 +70,7 @@ pub(crate) async fn begin(
     let end_other = job.safety.end_other && is_exclusive;
     wait_for((named, is_exclusive), end_other, client, target, control).await?;
     let Some(found) = named.find(client).await? else {
+        earlier::check(job, named, (table, &sources), client, control).await?;
         let (sources_json, run) = (json(&sources)?, json(run)?);
         let terms = format!("{}::pg_catalog.jsonb", literal(now.as_bytes()));
         let new = NewLoad {

@@ -45,6 +45,7 @@
 mod begin;
 mod blocks;
 mod claimed;
+pub(crate) mod earlier;
 mod json;
 mod key;
 mod layout;

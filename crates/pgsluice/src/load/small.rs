@@ -20,13 +20,13 @@ use crate::counts::reconcile;
 use crate::counts::summary::Summary;
 use crate::error::{Error, Result};
 use crate::job::{Job, Sink};
-use crate::ledger::{Run, named, new_handful};
+use crate::ledger::{Run, earlier, named, new_handful};
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::pg::ledger::{self, Access, Named, trust};
 use crate::pg::{is_answer, lost, sql};
 use crate::plan::format_for;
-use crate::source::{Input, Inputs, Reader};
+use crate::source::{Fingerprint, Input, Inputs, Reader};
 use crate::testing::small::most_rows;
 
 /// Inputs of at most this many bytes are small: to plan a load takes as long as the server does to route some
@@ -80,6 +80,15 @@ pub(crate) async fn load(
         let (_, table) = try_join(lasting, looking).await?;
         let Some(table) = table else { return Ok(None) };
         let Some(rows) = read(job, inputs, &table) else { return Ok(None) };
+        if let Some(named) = &named {
+            let Some(sources) = Fingerprint::of_all(inputs).ok() else { return Ok(None) };
+            let found = earlier::find(named, (&table.relation, &sources), &link.client).await?;
+            if found.is_some() && job.safety.once {
+                return Ok(None);
+            }
+            let words = found.map(|found| earlier::words(&found, &table.relation));
+            words.into_iter().for_each(|words| control.progress.warn(words));
+        }
         let of_load = named.as_ref().map(|named| (named, run));
         let Some(receipt) = receipt(job, of_load, inputs, &table, &rows) else {
             return Ok(None);

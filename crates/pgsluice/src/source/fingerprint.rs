@@ -63,6 +63,17 @@ impl Fingerprint {
         Ok(Self { name, path, file, stream: None })
     }
 
+    /// What the ledger has of inputs with the same content, whenever they were written, as JSON; None if one
+    /// is a stream.
+    pub(crate) fn content(inputs: &[Self]) -> Option<String> {
+        let file = |input: &Self| {
+            let OfFile { size, head, tail, .. } = input.file.as_ref()?;
+            Some(serde_json::json!({"file": {"size": size, "head": head, "tail": tail}}))
+        };
+        let files: Option<Vec<_>> = inputs.iter().map(file).collect();
+        Some(serde_json::Value::from(files?).to_string())
+    }
+
     /// Refuses inputs that are not `before`, those that the load began with.
     pub(crate) fn check(before: &[Self], now: &[Self]) -> Result<()> {
         if before.len() != now.len() {

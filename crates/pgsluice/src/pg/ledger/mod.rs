@@ -9,6 +9,7 @@
 pub(crate) mod locks;
 mod make;
 pub(crate) mod prepared;
+mod same;
 mod schema;
 mod tables;
 pub(crate) mod trust;
@@ -19,6 +20,7 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Row, SimpleQueryMessage};
 
 pub(crate) use self::locks::{Holder, Named, is_held, lives, lives_noted};
+pub(crate) use self::same::Earlier;
 pub(crate) use self::schema::Schema;
 pub(crate) use self::trust::Access;
 use super::sql::literal;

@@ -1,0 +1,55 @@
+//! The same input again: a finished load has loaded it into the same table, which still has rows.
+
+use pgsluice_core::catalog::Relation;
+use tokio_postgres::Client;
+
+use crate::control::Control;
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+use crate::job::Job;
+use crate::pg::ledger::{Earlier, Named};
+use crate::source::Fingerprint;
+
+/// Says that the inputs were loaded before, or refuses them if the job is to load them once.
+pub(super) async fn check(
+    job: &Job,
+    named: &Named,
+    (table, sources): (&Relation, &[Fingerprint]),
+    client: &Client,
+    control: &Control,
+) -> Result<()> {
+    match find(named, (table, sources), client).await? {
+        Some(earlier) if job.safety.once => Err(refusal(&earlier, table)),
+        earlier => {
+            earlier.iter().for_each(|earlier| control.progress.warn(words(earlier, table)));
+            Ok(())
+        }
+    }
+}
+
+/// The load that has loaded the inputs before, if there is one.
+pub(crate) async fn find(
+    named: &Named,
+    (table, sources): (&Relation, &[Fingerprint]),
+    client: &Client,
+) -> Result<Option<Earlier>, tokio_postgres::Error> {
+    let Some(files) = Fingerprint::content(sources) else { return Ok(None) };
+    named.earlier(client, table, (&files, sources.len() as i32)).await
+}
+
+/// What is said of it.
+pub(crate) fn words(Earlier { id, ended }: &Earlier, table: &Relation) -> String {
+    let table = table.label();
+    format!(
+        "the same input was loaded into {table} before, by load {id}, which ended {ended}: its rows are now \
+         there twice, unless they were removed"
+    )
+}
+
+fn refusal(Earlier { id, ended }: &Earlier, table: &Relation) -> Error {
+    let message = format!("this input was loaded into {} before", table.label());
+    Error::new(Kind::Data, message)
+        .with_sqlstate("55000")
+        .with_detail(format!("Load {id} has done so, and ended {ended}."))
+        .with_hint("Leave out --once to load it again.")
+}
