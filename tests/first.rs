@@ -64,8 +64,8 @@ fn a_mistake_in_a_later_input_leaves_nothing(server: Server) {
     let later: [(&[u8], &str); 6] = [
         (b"id;v\n1;x\n", "wrong number of fields in header line: got 1, expected 2"),
         (b"v,id\nx,1\n", "column name mismatch in header line field 1"),
-        (b"id,v\n1\n", "2.csv:2:5: missing data for column \"v\" (SQLSTATE 22P04)"),
-        (b"id,v\n1,2,3\n", "2.csv:2:5: extra data after last expected column"),
+        (b"id,v\n1\n", "2.csv:2: missing data for column \"v\" (SQLSTATE 22P04)"),
+        (b"id,v\n1,2,3\n", "2.csv:2: extra data after last expected column"),
         (b"\x28\xb5\x2f\xfdxyz", "2.csv is compressed by zstd"),
         (b"PAR1\x15\x04", "2.csv is a Parquet file"),
     ];

@@ -29,6 +29,7 @@ mod library;
 mod liveness;
 mod locks;
 mod markdown;
+mod mistakes;
 mod names;
 mod oracle;
 mod partitions;

@@ -15,8 +15,8 @@ fn a_row_that_is_refused(case: &Case) {
     case.run(TABLE);
     let dump = case.dump();
     for (row, message) in [
-        ("1,x\n", "rows.csv:3:8: column id: invalid input syntax for type integer: \"x\""),
-        ("1,\n", "rows.csv:3:8: column id: null value in column \"id\" of relation"),
+        ("1,x\n", "rows.csv:3: column id: invalid input syntax for type integer: \"x\""),
+        ("1,\n", "rows.csv:3: column id: null value in column \"id\" of relation"),
     ] {
         let refused = case.load(&format!("1,1\n2,2\n{row}"), &[]);
         refused.fails_empty(&[message, "was being built for public.t_1"]);

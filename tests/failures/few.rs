@@ -67,7 +67,7 @@ fn small_depends_on_the_leaves(server: Server) {
 fn a_mistake_in_a_small_input_is_said_as_of_any_load(server: Server) {
     let bench = &Bench::with_table(server);
     for (at, row, said) in [
-        (1, "id,v", "rows.csv:1:0: column id: invalid input syntax for type integer: \"id\""),
+        (1, "id,v", "rows.csv:1: column id: invalid input syntax for type integer: \"id\""),
         (9_000, "x,1", "rows.csv:9000:"),
         (10_000, "1000,b", "no partition of relation \"t\" found for row"),
         (5_000, "1", "rows.csv:5000:"),

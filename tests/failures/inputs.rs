@@ -79,7 +79,7 @@ fn inputs_without_rows_load_nothing(server: Server) {
     // Its header does not match: COPY says so as well.
     bench
         .load(["header.csv", "empty.csv", "-t", "t", "--header=match"])
-        .fails(1, &["empty.csv:1:0: wrong number of fields in header line: got 1, expected 2"]);
+        .fails(1, &["empty.csv:1: wrong number of fields in header line: got 1, expected 2"]);
     let ended = bench.load(["/dev/null", "-t", "t", "--json"]);
     let summary = ended.summary();
     assert_eq!((&summary["leaves"], &summary["first_row"]), (&0.into(), &Value::Null));

@@ -73,6 +73,6 @@ fn columns_that_cannot_be_loaded_are_named(server: Server) {
     }
     let header = bench.file("header.csv", "id,w\n1,a\n");
     let ended = bench.load([header.to_str().unwrap(), "-t", "t", "--header=match"]);
-    let expected = "header.csv:1:0: column name mismatch in header line field 2: got \"w\", expected \"v\" (SQLSTATE 22P04)";
+    let expected = "header.csv:1: column name mismatch in header line field 2: got \"w\", expected \"v\" (SQLSTATE 22P04)";
     ended.fails_empty(&[expected]);
 }

@@ -41,7 +41,7 @@ impl Ended {
         let line = self.stderr.lines().find(|line| line.contains(" of this load "));
         let line = line.unwrap_or_else(|| panic!("nothing about the table in:\n{}", self.stderr));
         let number = line.trim_start_matches("DETAIL:  ").split(' ').next().unwrap();
-        if number == "No" { 0 } else { number.parse().unwrap() }
+        if number == "No" { 0 } else { number.replace(',', "").parse().unwrap() }
     }
 
     /// The summary of a load that went well, its sums checked.

@@ -145,7 +145,8 @@ fn refused(outcome: &Outcome, refusal: &Refusal) -> Result<(), String> {
     }
     let mut parts = vec![refusal.sqlstate.clone(), refusal.contains.clone()];
     if let Refusal { file: Some(file), line: Some(line), offset: Some(offset), .. } = refusal {
-        parts.push(format!("{file}:{line}:{offset}:"));
+        parts.push(format!("{file}:{line}:"));
+        parts.push(format!("The row begins at byte {offset}."));
     }
     match parts.iter().find(|part| !outcome.stderr.contains(*part)) {
         Some(part) => Err(format!("the message lacks {part:?}")),

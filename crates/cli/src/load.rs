@@ -135,10 +135,13 @@ fn load(args: &LoadArgs, job: Job, target: Target) -> Result<u8> {
     let _watch = signals::stop(&control, failed::interrupted)?;
 
     let rejects = job.safety.rejects.clone();
+    let is_held = job.safety.atomic || job.safety.exchange;
+    let id = job.safety.load_id.clone().filter(|_| job.keeps_ledger() && !is_held);
     let loader = Loader::new(job, target);
     let done = AtomicBool::new(false);
     let summary = thread::scope(|scope| {
-        let watcher = (!quiet).then(|| scope.spawn(|| progress::watch(&control, &done)));
+        let watcher =
+            (!quiet).then(|| scope.spawn(|| progress::watch(&control, &done, id.as_deref())));
         let ending = Ending { done: &done, watcher: watcher.as_ref().map(|it| it.thread()) };
         let summary = loader.run(&control);
         drop(ending);

@@ -5,53 +5,84 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pgsluice::control::Control;
 
 use crate::output::{bytes, grouped, say};
+use crate::remedy::quoted;
 
 const BAR: &str = "{wide_bar} {percent:>3}%  {msg}";
+/// On a terminal that has no room for both.
+const NARROW: &str = "{percent:>3}%  {msg}";
+/// The least columns in which a bar is drawn.
+const WIDE: u16 = 70;
 const SPINNER: &str = "{spinner} {msg}";
 const REDRAW: Duration = Duration::from_millis(200);
 /// Between two lines where no terminal is.
 const LINE: Duration = Duration::from_secs(10);
 
-/// Shows the progress of a load until `done`.
-pub(crate) fn watch(control: &Control, done: &AtomicBool) {
+/// Shows the progress of a load until `done`. As soon as rows are in, says by which id it can be resumed.
+pub(crate) fn watch(control: &Control, done: &AtomicBool, id: Option<&str>) {
     let began = Instant::now();
+    let mut notices = Notices { control, id };
     if std::io::stderr().is_terminal() {
-        bar(control, done, began);
+        bar(control, done, began, &mut notices);
     } else {
-        lines(control, done, began);
+        lines(control, done, began, &mut notices);
     }
 }
 
-fn bar(control: &Control, done: &AtomicBool, began: Instant) {
+/// What is said beside the progress.
+struct Notices<'a> {
+    control: &'a Control,
+    /// The id that is not said yet.
+    id: Option<&'a str>,
+}
+
+impl Notices<'_> {
+    fn take(&mut self, is_done: bool) -> Vec<String> {
+        let mut notices = self.control.progress.take_notices();
+        if !is_done
+            && self.control.progress.rows_loaded.load(Relaxed) > 0
+            && let Some(id) = self.id.take()
+        {
+            notices.push(format!("if it is stopped, --load-id {} resumes it", quoted(id)));
+        }
+        notices
+    }
+}
+
+fn bar(control: &Control, done: &AtomicBool, began: Instant, notices: &mut Notices<'_>) {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
     while !done.load(Relaxed) {
         let state = State::of(control, began);
-        let template = if state.total > 0 { BAR } else { SPINNER };
+        let template = match (state.total, Term::stderr().size().1) {
+            (0, _) => SPINNER,
+            (_, ..WIDE) => NARROW,
+            _ => BAR,
+        };
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("━╸ "));
         }
         bar.set_length(state.total);
         bar.set_position(state.bytes);
         bar.set_message(state.text());
-        for notice in control.progress.take_notices() {
+        for notice in notices.take(done.load(Relaxed)) {
             bar.suspend(|| say(&notice));
         }
         bar.tick();
         thread::park_timeout(REDRAW);
     }
     bar.finish_and_clear();
-    control.progress.take_notices().iter().for_each(|notice| say(notice));
+    notices.take(true).iter().for_each(|notice| say(notice));
 }
 
-fn lines(control: &Control, done: &AtomicBool, began: Instant) {
+fn lines(control: &Control, done: &AtomicBool, began: Instant, notices: &mut Notices<'_>) {
     let mut next = LINE;
     while !done.load(Relaxed) {
         thread::park_timeout(next.saturating_sub(began.elapsed()).min(REDRAW));
-        control.progress.take_notices().iter().for_each(|notice| say(notice));
+        notices.take(done.load(Relaxed)).iter().for_each(|notice| say(notice));
         if began.elapsed() >= next && !done.load(Relaxed) {
             let state = State::of(control, began);
             let percent = match state.total {
@@ -84,6 +115,8 @@ impl State {
             &control.progress.rows_loaded,
             &control.progress.rows_unseen,
             &control.progress.rows_already,
+            // They are done with as well, or the time left would grow.
+            &control.progress.rows_rejected,
         ];
         let rows = rows.map(get).iter().sum::<u64>();
         let share = if read == 0 { 0.0 } else { rows.min(read) as f64 / read as f64 };

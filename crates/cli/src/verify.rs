@@ -61,7 +61,10 @@ fn text(audit: &Audit) -> String {
         ),
     ];
     if audit.rows_left_out > 0 {
-        lines.push(format!("left out {} of the input, which were rejected", rows(audit.rows_left_out)));
+        lines.push(format!(
+            "left out {} of the input, which were rejected",
+            rows(audit.rows_left_out)
+        ));
     }
     for (number, what) in [
         (audit.rows_missing, "of the input are missing"),

@@ -3,6 +3,7 @@
 
 use std::io::Read;
 
+use pgsluice_core::catalog::{ROOT, label};
 use pgsluice_core::encode::Encoder;
 use pgsluice_core::format::{Format, Syntax};
 use pgsluice_core::parse::{Fields, Parser, Value, text_row};
@@ -37,6 +38,18 @@ pub(crate) fn explain(error: Error, job: &Job, plan: &Plan) -> Error {
     remedy.into_iter().fold(error, Error::with_remedy)
 }
 
+/// What the user lacks who may not insert into the table.
+pub(crate) fn explain_rights(error: Error, plan: &Plan, user: &str) -> Error {
+    let root = &plan.tree.nodes[ROOT].relation;
+    let is_table = error.message().contains(&root.name);
+    if error.sqlstate() != Some("42501") || plan.catalogue.facts[ROOT].may_insert || !is_table {
+        return error;
+    }
+    let (table, user) = (root.label(), label(user));
+    error
+        .only_hint(format!("The user needs INSERT on the table: GRANT INSERT ON {table} TO {user}"))
+}
+
 /// Whether no partition takes the row; a CHECK constraint has the same SQLSTATE.
 fn is_unrouted(error: &Error) -> bool {
     error.detail().is_some_and(|detail| detail.contains("Partition key of the failing row"))
@@ -44,7 +57,7 @@ fn is_unrouted(error: &Error) -> bool {
 }
 
 fn unrouted(plan: &Plan) -> Remedy {
-    let table = plan.tree.nodes[0].relation.label();
+    let table = plan.tree.nodes[ROOT].relation.label();
     let what = format!(
         "Partitions of {table} that rows need can be made before the load; plan --full lists them"
     );

@@ -18,6 +18,7 @@ use serde::Serialize;
 use tokio_postgres::types::Oid;
 use tokio_postgres::{Client, IsolationLevel, Transaction};
 
+pub use self::rejected::Rejected;
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
@@ -28,7 +29,6 @@ use crate::pg::conninfo::Target;
 use crate::pg::constraint::{self, everywhere};
 use crate::pg::sql;
 use crate::plan::Plan;
-pub use self::rejected::Rejected;
 use crate::source::{Inputs, Reader};
 
 /// Different missing rows whose leaves are looked for.
@@ -118,7 +118,8 @@ async fn compare(
     client.batch_execute(audit::SESSION).await?;
     let transaction =
         client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).start().await?;
-    let reader = Reader::new(inputs.clone(), &plan.format, job.input.header, &plan.catalogue.columns);
+    let reader =
+        Reader::new(inputs.clone(), &plan.format, job.input.header, &plan.catalogue.columns);
     let left_out = copy_input((plan, job), &transaction, reader, rejected).await?;
     let mut comparison = Comparison::new(plan, &transaction);
     let audit = comparison.run(subset).await?;

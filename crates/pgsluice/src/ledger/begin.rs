@@ -9,8 +9,8 @@ use tokio_postgres::{Client, Row};
 
 use super::Ledger;
 use super::blocks::{Block, Blocks};
-use super::earlier;
 use super::claimed::{Claimed, Receipt};
+use super::earlier;
 use super::json::{json, parse};
 use super::layout::Layout;
 use super::others::{self, keep_out};

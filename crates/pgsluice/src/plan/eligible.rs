@@ -23,6 +23,8 @@ pub struct Eligible {
     pub leaves: BTreeSet<NodeId>,
     /// Leaves that are not, and why.
     pub kept: BTreeMap<NodeId, String>,
+    /// Whether rows for another leaf end the load.
+    pub is_required: bool,
 }
 
 impl Eligible {

@@ -91,7 +91,9 @@ impl Plan {
         check_version(job, catalogue.version)?;
         let mut plan = Self::new(job, catalogue);
         if job.safety.exchange {
-            plan.exchange = Some(eligible::find(client, &plan.catalogue, &plan.detours).await?);
+            let eligible = eligible::find(client, &plan.catalogue, &plan.detours).await?;
+            let is_required = job.safety.exchange_or_fail;
+            plan.exchange = Some(Eligible { is_required, ..eligible });
         }
         plan.fewer_connections = plan.find_room(job, client).await?;
         if job.safety.atomic && plan.jobs(job) > 1 {
@@ -333,6 +335,18 @@ impl Plan {
     /// Why a leaf is not exchanged, if it was to be.
     pub fn not_exchanged(&self, leaf: NodeId) -> Option<String> {
         self.exchange.as_ref()?.why_kept(leaf)
+    }
+
+    /// The error for rows of `nodes` that must go into an exchange, and cannot.
+    pub(crate) fn refuse_kept(&self, nodes: &[NodeId]) -> Option<Error> {
+        self.exchange.as_ref().filter(|exchange| exchange.is_required)?;
+        let (node, why) =
+            nodes.iter().find_map(|node| Some((*node, self.not_exchanged(*node)?)))?;
+        let message = format!("rows for {} are {why}", self.tree.nodes[node].relation.label());
+        let error = Error::new(Kind::Server, message).with_sqlstate("55000");
+        Some(error.with_hint(
+            "Empty the leaf, or load with --exchange alone: it gets its rows as usual then.",
+        ))
     }
 
     /// One table by its name, several by their number.

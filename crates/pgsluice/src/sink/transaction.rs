@@ -81,6 +81,8 @@ impl Connection<'_> {
         is_warm: bool,
     ) -> Result<Option<Loaded>, Failure> {
         let Some((last, others)) = payloads.split_last() else { return Ok(None) };
+        let kept = payloads.iter().find_map(|it| self.flow.plan.refuse_kept(it.nodes()));
+        kept.map_or(Ok(()), |error| Err(Failure::Unmade(error)))?;
         // There is no first transaction with several payloads where leaves are exchanged.
         let destination = self.destination(last.node()).await?;
         // The first COPY of a session takes much longer.

@@ -286,7 +286,9 @@ impl Open {
         let Some(OpenQuote { offset, lines }) = quote else { return error };
         let (origin, line) = (at.origin.plus(offset.into()), at.line + u64::from(lines));
         let opened = self.place(Position { origin, line }, input);
-        error.with_detail(format!("The quote that is not closed is at {opened}.")).with_hint(
+        let byte = opened.offset;
+        let detail = format!("The quote that is not closed is at {opened}, byte {byte}.");
+        error.with_detail(detail).with_hint(
             "An unbalanced quote makes one field of all that follows: close it, or double it.",
         )
     }

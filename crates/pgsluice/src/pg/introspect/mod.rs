@@ -21,6 +21,7 @@ mod questions;
 mod reads;
 mod server;
 mod session;
+mod similar;
 mod spellings;
 mod types;
 mod values;
@@ -180,7 +181,11 @@ impl Catalogue {
         // Literals must read back as they were written, whatever the session's settings.
         transaction.batch_execute(sql::DEPARSE_SETTINGS).await?;
         let catalogue = Self::read_in(&transaction, &session, root, columns).await?;
-        let mut catalogue = catalogue.ok_or_else(|| no_such_table(table))?;
+        let mut catalogue = catalogue.ok_or_else(|| {
+            Error::new(Kind::Server, format!("relation \"{table}\" does not exist"))
+                .with_sqlstate("42P01")
+                .with_hint(NAMING)
+        })?;
         transaction.commit().await?;
         // The questions are tried under the user's settings, in the same round trip.
         let tried = try_join(
@@ -300,13 +305,10 @@ async fn find(client: &Client, table: &str) -> Result<Oid> {
         let syntax = error.sqlstate().is_some_and(|code| code.starts_with("426"));
         if syntax { error.with_hint(NAMING) } else { error }
     })?;
-    found.get::<_, Option<Oid>>(0).ok_or_else(|| no_such_table(table))
-}
-
-fn no_such_table(table: &str) -> Error {
-    Error::new(Kind::Server, format!("relation \"{table}\" does not exist"))
-        .with_sqlstate("42P01")
-        .with_hint(NAMING)
+    match found.get::<_, Option<Oid>>(0) {
+        Some(found) => Ok(found),
+        None => Err(similar::no_such_table(client, table).await?),
+    }
 }
 
 const NAMING: &str = "Write the table as in SQL: with its schema if that is not in search_path, \

@@ -36,7 +36,8 @@ impl Named {
         let found = client.query_opt(&self.sql(&sql), &[&self.id, &files, &count]).await?;
         let Some(found) = found else { return Ok(None) };
         if found.get(2) {
-            let holds = client.query_one(&format!("SELECT EXISTS (SELECT FROM {table})"), &[]).await?;
+            let holds =
+                client.query_one(&format!("SELECT EXISTS (SELECT FROM {table})"), &[]).await?;
             if !holds.get::<_, bool>(0) {
                 return Ok(None);
             }

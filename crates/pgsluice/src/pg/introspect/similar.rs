@@ -1,0 +1,53 @@
+//! A table that is not there, and those that are there by nearly the same name.
+
+use pgsluice_core::catalog::Relation;
+use strsim::damerau_levenshtein;
+use tokio_postgres::Client;
+
+use super::NAMING;
+use crate::error::Remedy;
+use crate::{Error, Kind, Result};
+
+/// Names that are looked at.
+const TABLES: &str = "
+SELECT n.nspname, c.relname
+FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+WHERE c.relkind OPERATOR(pg_catalog.=) ANY (ARRAY['r', 'p']::pg_catalog.\"char\"[])
+  AND NOT c.relispartition AND n.nspname OPERATOR(pg_catalog.!~) '^pg_|^information_schema$'
+  AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')
+ORDER BY 1, 2 LIMIT 10000";
+
+/// Typing errors that a name may have.
+const ERRORS: usize = 2;
+/// Names that are told.
+const NAMED: usize = 3;
+
+/// The error for `table`, which is not there.
+pub(super) async fn no_such_table(client: &Client, table: &str) -> Result<Error> {
+    let error = Error::new(Kind::Server, format!("relation \"{table}\" does not exist"))
+        .with_sqlstate("42P01");
+    let name = table.rsplit('.').next().unwrap_or(table).trim_matches('"').to_lowercase();
+    let rows = client.query(TABLES, &[]).await?;
+    let tables = rows.iter().map(|row| Relation { schema: row.get(0), name: row.get(1) });
+    let distance = |relation: &Relation| damerau_levenshtein(&relation.name.to_lowercase(), &name);
+    let mut near: Vec<(usize, Relation)> = tables
+        .map(|relation| (distance(&relation), relation))
+        .filter(|(errors, _)| *errors <= ERRORS && *errors < name.chars().count())
+        .collect();
+    near.sort_by_key(|(errors, _)| *errors);
+    let least = near.first().map(|(errors, _)| *errors);
+    near.retain(|(errors, _)| Some(*errors) == least);
+    Ok(match &near[..] {
+        [] => error.with_hint(NAMING),
+        [(_, only)] => {
+            let label = only.label();
+            error.with_remedy(Remedy::options(format!("There is {label}"), ["--table", &*label]))
+        }
+        several => {
+            let labels = several.iter().take(NAMED).map(|(_, relation)| relation.label());
+            let labels: Vec<String> = labels.collect();
+            error.with_hint(format!("There are {}.", labels.join(", ")))
+        }
+    })
+}
