@@ -23,6 +23,7 @@ mod failover;
 mod failures;
 mod first;
 mod harness;
+mod json;
 mod lanes;
 mod ledger;
 mod library;

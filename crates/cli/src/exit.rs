@@ -5,7 +5,7 @@ use pgsluice::{Error, Kind};
 /// All is done.
 pub(crate) const DONE: u8 = 0;
 /// Nothing more can be done.
-const FAILED: u8 = 1;
+pub(crate) const FAILED: u8 = 1;
 /// The command line makes no sense.
 const USAGE: u8 = 2;
 /// All is done but for the rows that were rejected.

@@ -7,8 +7,9 @@ use clap::Args;
 use pgsluice::inspect::verify::{Audit, Leaf, Rejected, verify};
 use pgsluice::{Error, Job, Result, Target};
 
+use crate::exit;
 use crate::options::InputArgs;
-use crate::output::{count, grouped, print, print_json};
+use crate::output::{count, grouped, print, print_json, say};
 use crate::signals;
 
 #[derive(Args, Debug)]
@@ -27,12 +28,12 @@ pub(crate) struct VerifyArgs {
 }
 
 /// Carries out `pgsluice verify`; a difference is an error.
-pub(crate) fn run(args: &VerifyArgs) -> Result<()> {
+pub(crate) fn run(args: &VerifyArgs) -> Result<u8> {
     let job = args.input.job(|_| {})?;
     args.input.target.with(args.json, |target| verify_in(args, &job, &target))
 }
 
-fn verify_in(args: &VerifyArgs, job: &Job, target: &Target) -> Result<()> {
+fn verify_in(args: &VerifyArgs, job: &Job, target: &Target) -> Result<u8> {
     let control = Arc::default();
     let _watch = signals::stop(&control, |_| Error::interrupted())?;
     let rejected = match &args.reject_file {
@@ -46,7 +47,15 @@ fn verify_in(args: &VerifyArgs, job: &Job, target: &Target) -> Result<()> {
     } else {
         print(&text(&audit))?;
     }
-    if audit.equal { Ok(()) } else { Err(audit.difference()) }
+    match audit.equal {
+        true => Ok(exit::DONE),
+        // The result is what was asked for, and has been printed.
+        false if args.json => {
+            say(&format!("error: {}", audit.difference()));
+            Ok(exit::FAILED)
+        }
+        false => Err(audit.difference()),
+    }
 }
 
 fn text(audit: &Audit) -> String {

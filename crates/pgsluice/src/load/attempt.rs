@@ -41,11 +41,7 @@ pub(super) fn attempt(
     if job.keeps_ledger() {
         control.attempts.set_resume(id);
     }
-    control.attempts.set_rejecting(match job.safety.rejects {
-        Some(_) => Rejecting::Does,
-        None if job.safety.exchange => Rejecting::Never,
-        None => Rejecting::IfAsked,
-    });
+    control.attempts.set_rejecting(rejecting(job));
     // Any other error before the first row needs no word on rows in the table.
     let early = |error: Error| {
         let asks = control.may_have_rows() || error.kind() == Kind::Interrupted;
@@ -121,11 +117,21 @@ pub(super) fn attempt(
     let kept = rejects.as_ref().map_or(Ok(()), Rejects::finish);
     finished
         .and(kept)
+        .map_err(|error| guess::explain_rights(error, &plan, target.user()))
         .map_err(|error| with_committed(guess::explain(error, job, &plan), control))?;
     outcome.exchanged = exchange.map(Exchange::done).unwrap_or_default();
     let bytes = control.progress.bytes_read.load(Relaxed);
     let summary = Summary::new(id, &plan, &outcome, job, bytes, &opening);
     Ok(Summary { partitions_created: created, ..summary })
+}
+
+/// Whether rows can be left out.
+fn rejecting(job: &Job) -> Rejecting {
+    match job.safety.rejects {
+        Some(_) => Rejecting::Does,
+        None if job.safety.exchange => Rejecting::Never,
+        None => Rejecting::IfAsked,
+    }
 }
 
 /// Whether the load cannot be resumed as it is: there is no use in saying how to.
