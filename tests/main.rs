@@ -21,6 +21,7 @@ mod exchange;
 mod expressions;
 mod failover;
 mod failures;
+mod fields;
 mod first;
 mod harness;
 mod json;

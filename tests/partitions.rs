@@ -8,6 +8,8 @@ use tempfile::TempDir;
 use crate::harness::{Outcome, Scratch, Server, Session, on_each_server, run};
 
 on_each_server!([
+    as_many_as_are_allowed,
+    a_step_is_checked_whatever_is_missing,
     containers,
     lists,
     months_with_hashes_below,
@@ -279,4 +281,41 @@ fn standard_input_is_read_once(server: Server) {
     assert!(load.stderr.contains("reads the input twice"), "{}", load.stderr);
     let plan = run(&[&["plan", "--full"], &arguments[..]].concat(), Some(&case.file));
     assert!(plan.stdout.contains("missing  public.t_2024_02: 1 row\n"), "{}", plan.stdout);
+}
+
+fn as_many_as_are_allowed(server: Server) {
+    let tree = "CREATE TABLE t (n int, v text) PARTITION BY LIST (v);
+                CREATE TABLE t_a PARTITION OF t FOR VALUES IN ('a')";
+    let rows: String = (0..120).map(|n| format!("{n},it's #{n}\n")).collect();
+    let case = Case::new(server, tree, &rows);
+    let refused = case.load(&[]);
+    assert_eq!(refused.status, Some(1), "{}", refused.stderr);
+    let said = "the input needs 120 new partitions, more than 100 (SQLSTATE 54000)";
+    assert!(refused.stderr.contains(said), "{}", refused.stderr);
+    assert!(refused.stderr.contains("--max-new-partitions 120"), "{}", refused.stderr);
+    assert_eq!(case.tree().len(), 1);
+    let loaded = case.load(&["--max-new-partitions=120"]);
+    assert_eq!(loaded.status, Some(0), "{}", loaded.stderr);
+    assert_eq!(case.tree().len(), 121);
+    let names = case.session.rows("SELECT relname FROM pg_class WHERE relname ~ '^t_.*[^a-z0-9_]'");
+    assert!(names.is_empty(), "{names:?}");
+}
+
+fn a_step_is_checked_whatever_is_missing(server: Server) {
+    let tree = "CREATE TABLE t (n int) PARTITION BY RANGE (n);
+                CREATE TABLE t_0 PARTITION OF t FOR VALUES FROM (0) TO (10)";
+    let case = Case::new(server, tree, "1\n");
+    for (step, said) in [
+        ("fortnight", "the step \"fortnight\" is neither a number nor an interval"),
+        ("-1 month", "the step \"-1 month\" is not positive"),
+        ("0", "the step \"0\" is n"),
+    ] {
+        let refused = case.load(&[&format!("--step={step}")]);
+        assert_eq!(refused.status, Some(2), "{step}: {}", refused.stderr);
+        assert!(refused.stderr.contains(said), "{step}: {}", refused.stderr);
+    }
+    for step in ["month", "7 days", "10", "quarters"] {
+        let loaded = case.load(&[&format!("--step={step}")]);
+        assert_eq!(loaded.status, Some(0), "{step}: {}", loaded.stderr);
+    }
 }

@@ -147,6 +147,9 @@ fn leaves_that_are_not_empty(case: &Case) {
     // of no interest.
     case.run("INSERT INTO t VALUES (1, 0, 'old'), (2, 0, 'gone'); DELETE FROM t WHERE k = 2");
     case.run("CREATE RULE r AS ON DELETE TO t_1 DO INSTEAD NOTHING");
+    let refused = case.load(ROWS, &["--exchange=require"]);
+    refused.fails(1, &["rows for public.t_1 are not exchanged: it is not empty", "HINT:  "]);
+    assert_eq!(case.value("SELECT string_agg(v, ' ') FROM t"), "old");
     let summary = case.load(ROWS, &[]).summary();
     assert_eq!((&summary["exchanged"], &summary["rows_loaded"]), (&1.into(), &2.into()));
     said(&summary, "not exchanged: it is not empty, so rows are copied into it", 1);
