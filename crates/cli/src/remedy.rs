@@ -9,6 +9,9 @@ use crate::conceal::conceal;
 /// Short names of options that a way out may name by its long one.
 const SHORT: [(&str, &str); 1] = [("--table", "-t")];
 
+/// Makes partitions.
+const CREATE: &str = "--create-partitions";
+
 /// The whole command; None if the input that is to be piped is not an argument by itself.
 pub(crate) fn command(args: &[OsString], remedy: &Remedy) -> Option<String> {
     let mut words: Vec<String> =
@@ -20,6 +23,11 @@ pub(crate) fn command(args: &[OsString], remedy: &Remedy) -> Option<String> {
                 remove(&mut words, option);
             });
             words.extend(options.iter().cloned());
+            if let (Some(command), true) = (words.first_mut(), options.contains(&CREATE.to_owned()))
+            {
+                // No other command makes them.
+                "load".clone_into(command);
+            }
         }
         How::Piped { program, source } => {
             let at = words.iter().position(|word| word == source)?;
@@ -40,7 +48,7 @@ fn remove(words: &mut Vec<String>, option: &str) {
     let short = SHORT.iter().find(|(long, _)| *long == option).map(|(_, short)| *short);
     let is_it = |word: &String| word == option || Some(word.as_str()) == short;
     // That of --header stands behind an equals sign, or there is none.
-    let has_value = option != "--header" && option != "--create-partitions";
+    let has_value = option != "--header" && option != CREATE;
     while let Some(at) = words.iter().position(is_it) {
         let end = (at + 1 + usize::from(has_value)).min(words.len());
         words.drain(at..end);

@@ -152,6 +152,7 @@ async fn copy_input(
         error
             .with_detail(format!("The server was at: {context}"))
             .with_detail("Lines are counted over all inputs, without headers.")
+            .with_hint("Rows that a load has rejected are left out by --reject-file FILE.")
     };
     let mut sink = pin!(transaction.copy_in::<_, Bytes>(&copy).await.map_err(refused)?);
     let (mut used, mut left_out) = (None, 0);
