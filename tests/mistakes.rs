@@ -96,7 +96,7 @@ impl Desk {
 fn command_of(failed: &Ended) -> String {
     let hints = failed.stderr.lines().filter(|line| line.starts_with("HINT:  "));
     let hint = hints.last().unwrap_or_else(|| panic!("no hint: {failed:?}"));
-    let (_, command) = hint.split_once(": ").unwrap();
+    let (_, command) = hint.trim_start_matches("HINT:  ").split_once(": ").unwrap();
     command.to_owned()
 }
 

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pgsluice::control::Control;
+use pgsluice::error::quoted;
 
 use crate::output::{bytes, grouped, say};
-use crate::remedy::quoted;
 
 const BAR: &str = "{wide_bar} {percent:>3}%  {msg}";
 /// On a terminal that has no room for both.

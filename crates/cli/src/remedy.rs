@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use pgsluice::error::{How, Remedy};
+use pgsluice::error::{How, Remedy, quoted};
 
 use crate::conceal::conceal;
 
@@ -54,15 +54,6 @@ fn remove(words: &mut Vec<String>, option: &str) {
         words.drain(at..end);
     }
     words.retain(|word| !word.strip_prefix(option).is_some_and(|rest| rest.starts_with('=')));
-}
-
-/// The word as a shell reads it.
-pub(crate) fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
 }
 
 #[cfg(test)]

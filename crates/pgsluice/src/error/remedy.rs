@@ -44,10 +44,22 @@ impl Remedy {
     pub(super) fn line(&self) -> String {
         let Self { what, how } = self;
         match how {
-            How::Options(options) => format!("{what}: {}", options.join(" ")),
+            How::Options(options) => {
+                let words: Vec<String> = options.iter().map(|word| quoted(word)).collect();
+                format!("{what}: {}", words.join(" "))
+            }
             How::Piped { program, source } => {
                 format!("{what}: {program} {source} | pgsluice load - ...")
             }
         }
+    }
+}
+
+/// The word as a shell reads it.
+pub fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
     }
 }

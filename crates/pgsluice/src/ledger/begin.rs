@@ -20,7 +20,7 @@ use super::run::Run;
 use super::settle::{settle, settle_own};
 use crate::control::Control;
 use crate::error::kind::Kind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quoted};
 use crate::fate::Fate;
 use crate::job::Job;
 use crate::pg::connect::connect_for_own;
@@ -167,6 +167,7 @@ fn check(found: &Found, plan: &Plan, now: &str, sources: &[Fingerprint]) -> Resu
 
 /// Adds to an error what to do about a load that cannot be resumed.
 pub(crate) fn refuse(error: Error, id: &str) -> Error {
+    let id = quoted(id);
     error.with_hint(format!(
         "Resume it as it was begun; or end it by: pgsluice ledger forget {id}. Its rows stay in the \
          table."
