@@ -49,7 +49,8 @@ fn the_manual_lists_its_pages() {
 
 fn pages() -> Vec<PathBuf> {
     let entries = fs::read_dir(root().join("docs/manual")).expect("docs/manual is there");
-    let pages = entries.map(|entry| entry.unwrap().path());
+    let files = entries.map(|entry| entry.unwrap().path());
+    let pages = files.filter(|file| file.extension().is_some_and(|it| it == "md"));
     pages.filter(|page| !OTHERS.iter().any(|name| page.ends_with(name))).collect()
 }
 

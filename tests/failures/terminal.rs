@@ -21,7 +21,7 @@ fn a_terminal_has_a_bar(server: Server) {
     command.env("PGSLUICE_FAILPOINT", "payload::closed:2").env("PGSLUICE_FAILPOINT_SLEEP", "1500");
     let ended = crate::harness::Running::start(&mut command).ended();
     assert_eq!(ended.status.code(), Some(0), "{ended:?}");
-    for part in ["━", "%", "rows/s", "MB/s", " left"] {
+    for part in ["━", "%", "rows/s", "MiB/s", " left"] {
         assert!(ended.stdout.contains(part), "{part} is missing in {:?}", ended.stdout);
     }
     let (bar, summary) = ended.stdout.split_once("pgsluice: 400,000 rows").unwrap();

@@ -68,7 +68,8 @@ fn plan(args: &PlanArgs, job: &Job, target: &Target) -> Result<()> {
         Missing { preview, ..Missing::default() }
     };
     let preview = &missing.preview;
-    let trial = match args.full && !missing.partitions.is_empty() {
+    let lacks = !missing.partitions.is_empty() || !missing.impossible.is_empty();
+    let trial = match args.full && lacks {
         true => Trial::Untried("partitions are missing".to_owned()),
         false => {
             pgsluice::runtime()?.block_on(trial::try_rows(job, &plan, preview, target, &control))?

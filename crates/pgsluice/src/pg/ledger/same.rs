@@ -22,10 +22,12 @@ impl Named {
         table: &Relation,
         (files, count): (&str, i32),
     ) -> Result<Option<Earlier>, tokio_postgres::Error> {
+        // Before any text of the user's, which may look like it.
+        let ledger = self.sql("{ledger}");
         let name = literal(table.to_string().as_bytes());
         let sql = format!(
             "SELECT id, ended::pg_catalog.text, pg_catalog.has_table_privilege(relation, 'SELECT')
-             FROM ONLY {{ledger}}.load
+             FROM ONLY {ledger}.load
              WHERE relation OPERATOR(pg_catalog.=) {name}::pg_catalog.regclass::pg_catalog.oid
                AND participant OPERATOR(pg_catalog.=) '' AND id OPERATOR(pg_catalog.<>) $1
                AND state OPERATOR(pg_catalog.=) 'finished' AND rows_inserted OPERATOR(pg_catalog.>) 0
@@ -33,7 +35,7 @@ impl Named {
                AND sources OPERATOR(pg_catalog.@>) $2::pg_catalog.text::pg_catalog.jsonb
              ORDER BY ended DESC LIMIT 1"
         );
-        let found = client.query_opt(&self.sql(&sql), &[&self.id, &files, &count]).await?;
+        let found = client.query_opt(&sql, &[&self.id, &files, &count]).await?;
         let Some(found) = found else { return Ok(None) };
         if found.get(2) {
             let holds =
