@@ -65,10 +65,12 @@ fn fields_are_read_as_copy_reads_them(server: Server) {
             "FORMAT csv, FORCE_NULL (v), FORCE_NOT_NULL (k)",
             &["--format=csv", "--force-null=v", "--force-not-null=k"],
         ),
-        ("FORMAT csv, FORCE_NULL (none)", &["--format=csv", "--force-null=none"]),
     ] {
         same(&bench, input, copy, options);
     }
+    let ended = bench.load(["rows", "-t", "ours", "--format=csv", "--force-null=none"]);
+    ended.fails(1, &["column \"none\"", "(SQLSTATE 42703)"]);
+    assert_eq!(bench.count("ours"), 0);
 }
 
 fn defaults_are_those_of_copy(server: Server) {

@@ -79,9 +79,7 @@ pub(super) fn attempt(
     let (columns, counts) = (&plan.catalogue.columns, job.safety.rejects.is_none());
     starts::check_later(inputs, &plan.format, (job.input.header, columns), counts)
         .map_err(|error| early(guess::explain(error, job, &plan)))?;
-    let atomic =
-        (job.safety.atomic && job.target.sink == Sink::Copy && plan.one_statement.is_none())
-            .then(|| Atomic::new(plan.jobs(job)));
+    let atomic = is_held(job, &plan).then(|| Atomic::new(plan.jobs(job)));
     let exchange = plan.exchange.as_ref().map(|eligible| {
         runtime.block_on(Exchange::begin(&plan, eligible, target, control)).map_err(early)
     });
@@ -115,14 +113,27 @@ pub(super) fn attempt(
     }
     let finished = runtime.block_on(finish::finish(job, (session.client, target), &flow, &outcome));
     let kept = rejects.as_ref().map_or(Ok(()), Rejects::finish);
-    finished
-        .and(kept)
-        .map_err(|error| guess::explain_rights(error, &plan, target.user()))
-        .map_err(|error| with_committed(guess::explain(error, job, &plan), control))?;
+    finished.and(kept).map_err(|error| explained(error, (job, &plan), target, control))?;
     outcome.exchanged = exchange.map(Exchange::done).unwrap_or_default();
     let bytes = control.progress.bytes_read.load(Relaxed);
     let summary = Summary::new(id, &plan, &outcome, job, bytes, &opening);
     Ok(Summary { partitions_created: created, ..summary })
+}
+
+/// Whether all rows are committed together, by transactions that wait for each other.
+fn is_held(job: &Job, plan: &Plan) -> bool {
+    job.safety.atomic && job.target.sink == Sink::Copy && plan.one_statement.is_none()
+}
+
+/// The error of a load that was under way, with what is to be done about it.
+fn explained(
+    error: Error,
+    (job, plan): (&Job, &Plan),
+    target: &Target,
+    control: &Control,
+) -> Error {
+    let error = guess::explain_rights(error, plan, target.user());
+    with_committed(guess::explain(error, job, plan), control)
 }
 
 /// Whether rows can be left out.
