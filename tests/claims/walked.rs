@@ -40,7 +40,7 @@ fn what_is_not_found_is_refused_before_a_row_is_sent(server: Server) {
         let parts =
             [SAID, "DETAIL:  Table public.t", " found, ", " in the ledger.", "ledger forget l"];
         refused.fails(1, &parts);
-        assert!(!refused.stderr.contains("To load the others"), "{refused:?}");
+        assert!(!refused.stderr.contains("To load the rest"), "{refused:?}");
         assert_eq!(bench.count("t"), before, "{change}");
         bench
             .session
