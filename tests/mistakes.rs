@@ -94,8 +94,8 @@ impl Desk {
 
 /// The command in the last hint of a message.
 fn command_of(failed: &Ended) -> String {
-    let hints = failed.stderr.lines().filter(|line| line.starts_with("HINT:  "));
-    let hint = hints.last().unwrap_or_else(|| panic!("no hint: {failed:?}"));
+    let mut hints = failed.stderr.lines().filter(|line| line.starts_with("HINT:  "));
+    let hint = hints.next_back().unwrap_or_else(|| panic!("no hint: {failed:?}"));
     let (_, command) = hint.trim_start_matches("HINT:  ").split_once(": ").unwrap();
     command.to_owned()
 }
