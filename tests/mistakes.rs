@@ -19,6 +19,7 @@ on_each_server!([
     the_same_file_again,
     an_option_is_misspelt,
     a_row_in_the_middle_is_bad,
+    a_late_mistake_has_no_command_that_doubles,
     the_plan_says_it_before,
 ]);
 
@@ -212,6 +213,8 @@ fn the_same_file_again(server: Server) {
     assert_eq!(again.status.code(), Some(0), "{again:?}");
     let warnings = again.stderr.lines().filter(|line| line.contains("warning: "));
     assert_eq!(warnings.filter(|line| line.contains("by load first, which ended 2")).count(), 1);
+    let stream = desk.run("load - --format csv -t orders --once");
+    stream.fails(2, &["whether a stream was loaded before is not known", "HINT:  "]);
     // Truncated and loaded again every night is as it should be.
     desk.bench.session.run("TRUNCATE orders");
     let nightly = desk.run("load orders.csv -t orders");
@@ -243,6 +246,23 @@ fn a_row_in_the_middle_is_bad(server: Server) {
     let verified = desk.run("verify orders.csv -t orders --reject-file bad.csv");
     assert_eq!(verified.status.code(), Some(0), "{verified:?}");
     assert!(verified.stdout.contains("left out 2 rows of the input"), "{verified:?}");
+}
+
+fn a_late_mistake_has_no_command_that_doubles(server: Server) {
+    let row = |id: usize| format!("{id},2026-01-{:02},name of {id}\n", 1 + id % 28).into_bytes();
+    for bad in [&b"1,2026-01-05,caf\xe9\n"[..], b"1,2027-01-05,no partition\n"] {
+        let mut rows: Vec<_> = (1..=400_000).map(row).collect();
+        rows[390_000] = bad.to_owned();
+        let desk = Desk::with(server, "orders.csv", rows.concat());
+        let failed = desk.run("load orders.csv -t orders");
+        failed.fails(1, &["orders.csv:390001: ", "HINT:  "]);
+        assert!(failed.committed() > 0, "{failed:?}");
+        let hints = failed.stderr.lines().filter(|line| line.starts_with("HINT:  "));
+        let commands: Vec<_> = hints.filter(|line| line.contains("pgsluice load")).collect();
+        assert!(commands.iter().all(|line| line.contains("--load-id")), "{failed:?}");
+        assert_eq!(desk.shell(&command_of(&failed)).status.code(), Some(3));
+        assert_eq!(desk.bench.count("orders"), 399_999);
+    }
 }
 
 fn the_plan_says_it_before(server: Server) {

@@ -78,7 +78,7 @@ pub(super) fn attempt(
     }
     let (columns, counts) = (&plan.catalogue.columns, job.safety.rejects.is_none());
     starts::check_later(inputs, &plan.format, (job.input.header, columns), counts)
-        .map_err(|error| early(guess::explain(error, job, &plan)))?;
+        .map_err(|error| early(guessed(error, job, &plan, control)))?;
     let atomic = is_held(job, &plan).then(|| Atomic::new(plan.jobs(job)));
     let exchange = plan.exchange.as_ref().map(|eligible| {
         runtime.block_on(Exchange::begin(&plan, eligible, target, control)).map_err(early)
@@ -132,8 +132,16 @@ fn explained(
     target: &Target,
     control: &Control,
 ) -> Error {
+    if plan.one_statement.is_some() {
+        control.attempts.set_rejecting(Rejecting::Never);
+    }
     let error = guess::explain_rights(error, plan, target.user());
-    with_committed(guess::explain(error, job, plan), control)
+    with_committed(guessed(error, job, plan, control), control)
+}
+
+/// The error with the mistake that may be behind it. Once rows are in, its command would double them.
+fn guessed(error: Error, job: &Job, plan: &Plan, control: &Control) -> Error {
+    if control.may_have_rows() { error } else { guess::explain(error, job, plan) }
 }
 
 /// Whether rows can be left out.
