@@ -7,7 +7,7 @@ use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::job::Job;
-use crate::pg::ledger::{Earlier, Named};
+use crate::pg::ledger::{Earlier, Look, Named};
 use crate::source::Fingerprint;
 
 /// Says that the inputs were loaded before, or refuses them if the job is to load them once.
@@ -18,7 +18,8 @@ pub(super) async fn check(
     client: &Client,
     control: &Control,
 ) -> Result<()> {
-    match find(named, (table, sources), client).await? {
+    let look = if job.safety.once { Look::All } else { Look::Recent };
+    match find(named, (table, sources), client, look).await? {
         Some(earlier) if job.safety.once => Err(refusal(&earlier, table)),
         earlier => {
             earlier.iter().for_each(|earlier| control.progress.warn(words(earlier, table)));
@@ -32,9 +33,10 @@ pub(crate) async fn find(
     named: &Named,
     (table, sources): (&Relation, &[Fingerprint]),
     client: &Client,
+    look: Look,
 ) -> Result<Option<Earlier>, tokio_postgres::Error> {
     let Some(files) = Fingerprint::content(sources) else { return Ok(None) };
-    named.earlier(client, table, (&files, sources.len() as i32)).await
+    named.earlier(client, table, (&files, sources.len() as i32), look).await
 }
 
 /// What is said of it.
@@ -51,5 +53,6 @@ fn refusal(Earlier { id, ended }: &Earlier, table: &Relation) -> Error {
     Error::new(Kind::Data, message)
         .with_sqlstate("55000")
         .with_detail(format!("Load {id} has done so, and ended {ended}."))
+        .with_detail("Inputs are known by their size, and their first and last 64 KiB.")
         .with_hint("Leave out --once to load it again.")
 }

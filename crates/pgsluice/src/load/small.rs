@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use bytes::{BufMut, BytesMut};
 use futures_util::SinkExt;
-use futures_util::future::{join, try_join};
+use futures_util::future::{join, try_join, try_join3};
 use pgsluice_core::catalog::Relation;
 use tokio_postgres::Client;
 use tokio_postgres::error::Severity;
@@ -23,7 +23,7 @@ use crate::job::{Job, Sink};
 use crate::ledger::{Run, earlier, named, new_handful};
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
-use crate::pg::ledger::{self, Access, Named, trust};
+use crate::pg::ledger::{self, Access, Earlier, Look, Named, trust};
 use crate::pg::{is_answer, lost, sql};
 use crate::plan::format_for;
 use crate::source::{Fingerprint, Input, Inputs, Reader};
@@ -80,14 +80,9 @@ pub(crate) async fn load(
         let (_, table) = try_join(lasting, looking).await?;
         let Some(table) = table else { return Ok(None) };
         let Some(rows) = read(job, inputs, &table) else { return Ok(None) };
-        if let Some(named) = &named {
-            let Some(sources) = Fingerprint::of_all(inputs).ok() else { return Ok(None) };
-            let found = earlier::find(named, (&table.relation, &sources), &link.client).await?;
-            if found.is_some() && job.safety.once {
-                return Ok(None);
-            }
-            let words = found.map(|found| earlier::words(&found, &table.relation));
-            words.into_iter().for_each(|words| control.progress.warn(words));
+        let is_sought = job.safety.once;
+        if is_sought && sought(&link, named.as_ref(), inputs, &table, Look::All).await?.is_some() {
+            return Ok(None);
         }
         let of_load = named.as_ref().map(|named| (named, run));
         let Some(receipt) = receipt(job, of_load, inputs, &table, &rows) else {
@@ -96,7 +91,9 @@ pub(crate) async fn load(
         control.progress.bytes_read.store(rows.bytes_read, Relaxed);
         control.progress.rows_read.store(rows.count, Relaxed);
         opening.row_sent();
-        let stored = copy(&link, job, &table, (&rows, &receipt), control).await?;
+        // Sent before the rows, in the same round trip.
+        let seeking = sought(&link, named.as_ref(), inputs, &table, Look::Recent);
+        let stored = copy(&link, job, &table, (&rows, &receipt), seeking, control).await?;
         Ok(Some((table, rows, stored)))
     };
     let outcome: Result<_, tokio_postgres::Error> =
@@ -183,6 +180,18 @@ async fn may_be_known(named: &Named, client: &Client) -> Result<bool, tokio_post
     }
 }
 
+/// The finished load of the same inputs, if a ledger is kept.
+async fn sought(
+    link: &Link,
+    named: Option<&Named>,
+    inputs: &[Input],
+    table: &Table,
+    look: Look,
+) -> Result<Option<Earlier>, tokio_postgres::Error> {
+    let (Some(named), Ok(sources)) = (named, Fingerprint::of_all(inputs)) else { return Ok(None) };
+    earlier::find(named, (&table.relation, &sources), &link.client, look).await
+}
+
 /// The statement that keeps the load in the ledger, or does nothing if none is kept. None if the inputs
 /// cannot be read.
 fn receipt(
@@ -227,6 +236,7 @@ async fn copy(
     job: &Job,
     table: &Table,
     (rows, receipt): (&Rows, &str),
+    seeking: impl Future<Output = Result<Option<Earlier>, tokio_postgres::Error>>,
     control: &Control,
 ) -> Result<u64, tokio_postgres::Error> {
     let client = &link.client;
@@ -235,7 +245,10 @@ async fn copy(
     let copy = sql::copy_in(&table.relation, columns, Some(&format));
     let copy = sql::with_fields(copy, &job.input.fields, columns);
     let begin = format!("{}; {}; {}", sql::NO_LOCK_TIMEOUT, sql::DURABLE, sql::BEGIN);
-    let (_, sink) = try_join(client.simple_query(&begin), client.copy_in(&copy)).await?;
+    let (found, _, sink) =
+        try_join3(seeking, client.simple_query(&begin), client.copy_in(&copy)).await?;
+    let words = found.map(|found| earlier::words(&found, &table.relation));
+    words.into_iter().for_each(|words| control.progress.warn(words));
     let mut sink = Box::pin(sink);
     sink.feed(rows.text.clone().freeze()).await?;
     control.progress.rows_in_doubt.store(rows.count, Relaxed);

@@ -20,7 +20,7 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Row, SimpleQueryMessage};
 
 pub(crate) use self::locks::{Holder, Named, is_held, lives, lives_noted};
-pub(crate) use self::same::Earlier;
+pub(crate) use self::same::{Earlier, Look};
 pub(crate) use self::schema::Schema;
 pub(crate) use self::trust::Access;
 use super::sql::literal;
