@@ -157,7 +157,8 @@ impl Error {
     /// Whether both are about rows, and this one is about a row that stands before the other's.
     pub(crate) fn is_earlier_than(&self, other: &Self) -> bool {
         let at = |error: &Self| error.place().map(|place| (place.input, place.offset));
-        matches!((at(self), at(other)), (Some(this), Some(that)) if this < that)
+        let are_rows = self.kind() == Kind::Data && other.kind() == Kind::Data;
+        are_rows && matches!((at(self), at(other)), (Some(this), Some(that)) if this < that)
     }
 
     /// Marks the error as one that a load would end in, which has not begun.
