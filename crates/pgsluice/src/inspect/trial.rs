@@ -11,6 +11,7 @@ use tokio_postgres::Transaction;
 
 use crate::control::Control;
 use crate::error::kind::Kind;
+use crate::error::policy::{self, Policy};
 use crate::error::{Error, Result};
 use crate::inspect::guess;
 use crate::inspect::preview::Preview;
@@ -41,15 +42,16 @@ pub async fn try_rows(
     target: &Target,
     control: &Control,
 ) -> Result<Trial> {
+    if job.input.fields.default.is_some() {
+        return Ok(Trial::Untried("fields stand for defaults".to_owned()));
+    }
     let Link { mut client, canceller, .. } = control.stop.unless_stopped(open(target)).await?;
     let trying = async {
-        client.batch_execute(audit::SESSION).await?;
         let transaction = client.transaction().await?;
+        // Rolled back with it: a pooler may give the session to others.
+        transaction.batch_execute(audit::SESSION).await?;
         let columns = &plan.catalogue.columns;
         let create = audit::create_input(&plan.tree.nodes[ROOT].relation.to_string(), columns);
-        if job.input.fields.default.is_some() {
-            return Ok(Trial::Untried("fields stand for defaults".to_owned()));
-        }
         if let Err(error) = transaction.batch_execute(&create).await {
             return Ok(Trial::Untried(Error::from(error).message().to_owned()));
         }
@@ -142,7 +144,11 @@ impl Sent {
         let context = error.as_db_error().and_then(|db| db.where_()).unwrap_or_default();
         let context = Context::parse(context, std::iter::once(audit::INPUT), columns);
         let report = match error.as_db_error() {
-            Some(db) => Error::from(db).of_kind(Kind::Data),
+            Some(db) if policy::of(db.code().code()) == Policy::Reject => {
+                Error::from(db).of_kind(Kind::Data)
+            }
+            // It says nothing of the rows: a full disk, a cancelled statement.
+            Some(db) => return Err(Error::from(db)),
             None => return Err(crate::pg::lost(Some(error))),
         };
         let report = match context.column() {
