@@ -9,6 +9,21 @@ pub(crate) fn conceal(text: &str) -> String {
     text.split_inclusive(char::is_whitespace).map(|word| in_pairs(&in_login(word))).collect()
 }
 
+/// An argument without its password, for a command that works: it asks for the password on a terminal.
+pub(crate) fn without_password(word: &str) -> String {
+    let word = in_login(word).replacen(&format!(":{CONCEALED}@"), "@", 1);
+    let Some((before, value)) = word.split_once("password=") else { return word };
+    if before.ends_with(|c: char| c.is_alphanumeric()) {
+        return conceal(&word);
+    }
+    let rest = match value.strip_prefix('\'') {
+        Some(text) => text.split_once('\'').map_or("", |(_, rest)| rest),
+        None => value.find([' ', '&']).map_or("", |end| &value[end..]),
+    };
+    let rest = rest.trim_start_matches([' ', '&']);
+    format!("{before}{rest}").trim_end_matches([' ', '&', '?']).to_owned()
+}
+
 /// `scheme://user:password@place`.
 fn in_login(word: &str) -> String {
     if let Some((scheme, rest)) = word.split_once("://")
@@ -47,6 +62,20 @@ mod tests {
             ("nothing of https://h/d to hide", "nothing of https://h/d to hide"),
         ] {
             assert_eq!(conceal(text), expected);
+        }
+    }
+
+    #[test]
+    fn passwords_are_left_out_of_commands() {
+        for (text, expected) in [
+            ("postgresql://u:x@h/d", "postgresql://u@h/d"),
+            ("postgresql://h/d?password=x&user=u", "postgresql://h/d?user=u"),
+            ("postgresql://h/d?password=x", "postgresql://h/d"),
+            ("host=h password='a b' user=u", "host=h user=u"),
+            ("host=h password=x", "host=h"),
+            ("orders.csv", "orders.csv"),
+        ] {
+            assert_eq!(without_password(text), expected);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use pgsluice::error::{How, Remedy, quoted};
 
-use crate::conceal::conceal;
+use crate::conceal::without_password;
 
 /// Short names of options that a way out may name by its long one.
 const SHORT: [(&str, &str); 1] = [("--table", "-t")];
@@ -30,7 +30,8 @@ pub(crate) fn command(args: &[OsString], remedy: &Remedy) -> Option<String> {
             }
         }
         How::Piped { program, source } => {
-            let at = words.iter().position(|word| word == source)?;
+            let is_input = |at: &usize| words[*at] == *source && !takes_value(&words[at - 1]);
+            let at = (1..words.len()).find(is_input)?;
             front = format!("{program} {} | ", quoted(source));
             "-".clone_into(&mut words[at]);
             let has_format = words.iter().any(|word| word.split('=').next() == Some("--format"));
@@ -39,8 +40,22 @@ pub(crate) fn command(args: &[OsString], remedy: &Remedy) -> Option<String> {
             }
         }
     }
-    let words: Vec<String> = words.iter().map(|word| quoted(&conceal(word))).collect();
+    let words: Vec<String> = words.iter().map(|word| quoted(&without_password(word))).collect();
     Some(format!("{front}pgsluice {}", words.join(" ")))
+}
+
+/// Whether the next word is the value of this one.
+fn takes_value(word: &str) -> bool {
+    let commands = crate::command();
+    let mut options = commands.get_subcommands().flat_map(|command| command.get_arguments());
+    let Some(name) = word.strip_prefix('-') else { return false };
+    options.any(|option| {
+        let is_named = match name.strip_prefix('-') {
+            Some(long) => option.get_long() == Some(long),
+            None => option.get_short().is_some_and(|short| name.ends_with(short)),
+        };
+        is_named && option.get_action().takes_values() && !option.is_require_equals_set()
+    })
 }
 
 /// Takes an option out, with its value: another one comes in its place.
@@ -81,7 +96,7 @@ mod tests {
             (
                 "p load -d postgres://u:x@h/d x",
                 &["--header"],
-                "pgsluice load -d 'postgres://u:***@h/d' x --header",
+                "pgsluice load -d postgres://u@h/d x --header",
             ),
         ] {
             assert_eq!(changed(line, options(add)).as_deref(), Some(expected));
@@ -93,6 +108,10 @@ mod tests {
         let (program, source) = ("zcat".to_owned(), "a b.csv.gz".to_owned());
         let piped = || How::Piped { program: program.clone(), source: source.clone() };
         assert_eq!(changed("p load other -t t", piped()), None);
+        let named = || How::Piped { program: program.clone(), source: "t".to_owned() };
+        assert_eq!(changed("p load other -t t", named()), None);
+        let both = "zcat t | pgsluice load -t t -";
+        assert_eq!(changed("p load -t t t", named()).as_deref(), Some(both));
         let args = ["p", "load", "a b.csv.gz", "-t", "t"].map(OsString::from);
         let remedy = Remedy { what: String::new(), how: piped() };
         let command = command(&args, &remedy);

@@ -49,7 +49,7 @@ impl Remedy {
                 format!("{what}: {}", words.join(" "))
             }
             How::Piped { program, source } => {
-                format!("{what}: {program} {source} | pgsluice load - ...")
+                format!("{what}: {program} {} | pgsluice load - ...", quoted(source))
             }
         }
     }

@@ -82,7 +82,8 @@ fn rejects() -> [String; 4] {
         1 => "bad.csv".to_owned(),
         number => format!("bad-{number}.csv"),
     });
-    let is_new = |name: &String| !Path::new(name).exists();
+    let is_new =
+        |name: &String| [name, &format!("{name}.log")].map(Path::new).iter().all(|it| !it.exists());
     let name = names.into_iter().find(is_new).unwrap_or_default();
     ["--reject-file".to_owned(), name, "--max-rejects".to_owned(), "100".to_owned()]
 }
