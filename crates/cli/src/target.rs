@@ -48,11 +48,17 @@ impl TargetArgs {
         let target = self.resolve(quiet, password)?;
         let user = target.user().to_owned();
         match work(target) {
-            Err(error) if error.lacks_password() && !self.never && stderr().is_terminal() => {
+            Err(error) if self.may_ask(&error) => {
                 work(self.resolve(true, Some(ask(Some(&user))?))?)
             }
             outcome => outcome,
         }
+    }
+
+    /// Whether work that ended in `error` is done again with a password that is typed: not if rows are in.
+    fn may_ask(&self, error: &Error) -> bool {
+        let has_rows = error.left().is_some_and(|left| left.committed + left.in_doubt > 0);
+        error.lacks_password() && !has_rows && !self.never && stderr().is_terminal()
     }
 
     fn resolve(&self, quiet: bool, password: Option<String>) -> Result<Target> {
