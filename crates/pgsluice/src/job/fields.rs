@@ -1,5 +1,6 @@
 //! COPY's options about single fields, checked as PostgreSQL checks them.
 
+use pgsluice_core::catalog::label;
 use pgsluice_core::format::{Format, Syntax};
 
 /// COPY's options about single fields: the server reads these, so the rows are sent as text.
@@ -47,7 +48,10 @@ impl FieldOptions {
         let names = |columns: &Columns| match columns {
             Columns::None => None,
             Columns::All => Some("*".to_owned()),
-            Columns::Named(names) => Some(names.join(",")),
+            Columns::Named(names) => {
+                let names: Vec<_> = names.iter().map(|name| label(name)).collect();
+                Some(names.join(","))
+            }
         };
         let default = self.default.as_ref();
         let default = default.map(|default| String::from_utf8_lossy(default).into_owned());
