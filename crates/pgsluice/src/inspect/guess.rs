@@ -141,7 +141,9 @@ impl Opening {
         let fields = |row: &Vec<u8>| Parser::new(&format, Vec::new()).all(row);
         let all: Vec<_> = rows.iter().take(ROWS).map(|(_, row)| fields(row)).collect();
         let data = all.get(self.headers..).unwrap_or_default();
-        match (how.header, names(&all)) {
+        // Of a row alone only the names of columns tell.
+        let is_known = |names: &Vec<String>| all.len() > 1 || in_columns(names, columns).is_some();
+        match (how.header, names(&all).filter(is_known)) {
             (Header::Absent, Some(names)) => {
                 said.push("line 1 looks like a header".to_owned());
                 add.push("--header".to_owned());
@@ -241,17 +243,22 @@ fn names(rows: &[Row]) -> Option<Vec<String>> {
     (are_names || others.is_empty()).then_some(names)
 }
 
-/// `--columns` if a header has the names of columns, and not all of them in order.
-fn named(names: &[String], columns: &[String], how: &InputOptions) -> Vec<String> {
-    if how.columns.is_some() {
-        return Vec::new();
-    }
+/// The columns that a header names.
+fn in_columns(names: &[String], columns: &[String]) -> Option<Vec<String>> {
     let plain = |text: &str| text.to_lowercase().replace([' ', '-'], "_");
     let column = |name: &String| {
         let same = columns.iter().find(|column| *column == name);
         same.or_else(|| columns.iter().find(|column| plain(column) == plain(name))).cloned()
     };
-    match names.iter().map(column).collect::<Option<Vec<String>>>() {
+    names.iter().map(column).collect()
+}
+
+/// `--columns` if a header has the names of columns, and not all of them in order.
+fn named(names: &[String], columns: &[String], how: &InputOptions) -> Vec<String> {
+    if how.columns.is_some() {
+        return Vec::new();
+    }
+    match in_columns(names, columns) {
         Some(found) if found != columns => vec!["--columns".to_owned(), list(&found)],
         _ => Vec::new(),
     }
