@@ -1,6 +1,6 @@
 //! Rows that a load has rejected: its log says where they are in the input.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 
@@ -12,9 +12,9 @@ use crate::error::{Error, Result, plain_io};
 use crate::job::{Most, Rejects};
 use crate::source::Inputs;
 
-/// The rejected rows of inputs, by name and byte.
+/// The rejected rows of inputs: by name, where they begin.
 #[derive(Debug, Default)]
-pub struct Rejected(HashSet<(String, u64)>);
+pub struct Rejected(HashMap<String, HashSet<u64>>);
 
 /// What is read of a line of the log.
 #[derive(Deserialize)]
@@ -32,20 +32,19 @@ impl Rejected {
             Error::new(Kind::Input, message)
         };
         let text = fs::read_to_string(&log).map_err(|error| failed(plain_io(&error)))?;
-        let rows = text.lines().map(|line| {
-            let Line { source, offset } =
-                serde_json::from_str(line).map_err(|error| failed(error.to_string()))?;
-            Ok((source, offset))
-        });
-        Ok(Self(rows.collect::<Result<_>>()?))
+        let mut rows: HashMap<String, HashSet<u64>> = HashMap::new();
+        for line in text.lines() {
+            let line = serde_json::from_str(line);
+            let Line { source, offset } = line.map_err(|error| failed(error.to_string()))?;
+            rows.entry(source).or_default().insert(offset);
+        }
+        Ok(Self(rows))
     }
 
     /// Whether the row that begins there is one of them.
     pub(super) fn has(&self, inputs: &Inputs, at: Origin) -> bool {
-        if self.0.is_empty() {
-            return false;
-        }
-        let name = inputs.get(at.input as usize).map(|input| input.name.clone());
-        name.is_some_and(|name| self.0.contains(&(name, at.at)))
+        let input = inputs.get(at.input as usize);
+        let rows = input.and_then(|input| self.0.get(&input.name));
+        rows.is_some_and(|rows| rows.contains(&at.at))
     }
 }
