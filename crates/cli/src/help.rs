@@ -4,7 +4,7 @@
 use clap::{Arg, ArgAction, Command, CommandFactory};
 
 /// Each command by its path, and what stands below its options.
-const AFTER: [(&[&str], &str); 13] = [
+const AFTER: [(&[&str], &str); 15] = [
     (
         &[],
         "Examples:
@@ -70,8 +70,22 @@ Exit status: 0 done, 1 failed, 2 the command line makes no sense.",
         &["server", "start"],
         "Example:\n  pgsluice server start --set shared_buffers=1GB\n\nExit status: 0 it runs, 1 failed, 2 the command line makes no sense.",
     ),
-    (&["completions"], "Example:\n  source <(pgsluice completions bash)"),
-    (&["man"], "Example:\n  pgsluice man ~/.local/share/man/man1"),
+    (
+        &["server", "stop"],
+        "Example:\n  pgsluice server stop\n\nExit status: 0 it does not run, 1 failed, 2 the command line makes no sense.",
+    ),
+    (
+        &["server", "url"],
+        "Example:\n  psql \"$(pgsluice server url)\"\n\nExit status: 0 it runs, 1 it does not, 2 the command line makes no sense.",
+    ),
+    (
+        &["completions"],
+        "Example:\n  source <(pgsluice completions bash)\n\nExit status: 0 done, 1 failed, 2 the command line makes no sense.",
+    ),
+    (
+        &["man"],
+        "Example:\n  pgsluice man ~/.local/share/man/man1\n\nExit status: 0 done, 1 failed, 2 the command line makes no sense.",
+    ),
 ];
 
 /// The command line of `P` with all of that.
