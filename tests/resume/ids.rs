@@ -73,13 +73,14 @@ fn a_load_that_is_not_the_same_is_refused(server: Server) {
         (&["--delimiter=;"][..], "delimiter \",\"", "\";\""),
         (&["--null=x"], "null \"\"", "\"x\""),
         (&["--header"], "header \"false\"", "\"true\""),
+        (&["--header=2"], "header \"false\"", "\"2\""),
         (&["--quote='"], "escape \"\"\"", "\"'\""),
         (&["--format=text"], "delimiter \",\"", "\"\\t\""),
         (&["--no-native"], "native \"true\"", "\"false\""),
         (&["--columns=v,id"], "columns \"id integer, v text\"", "\"v text, id integer\""),
     ] {
         let said = format!("this load was begun with {before}, and not {now} (SQLSTATE 55000)");
-        load(options).fails(1, &[&said, "\nHINT:", "pgsluice ledger forget it's \"one\""]);
+        load(options).fails(1, &[&said, "\nHINT:", "pgsluice ledger forget 'it'\\''s \"one\"'"]);
     }
     let id = ["--load-id", "it's \"one\""];
     let refused = bench.load(["other.csv", "-t", "t"].iter().chain(&id));
@@ -229,8 +230,7 @@ fn without_a_ledger_nothing_is_made_and_nothing_resumed(server: Server) {
     bench.make_table();
     bench.file("rows.csv", rows(1000, 10));
     let ended = bench.load(["rows.csv", "-t", "t", "--no-ledger"]);
-    let said = "no ledger is kept, as asked: if the load is stopped, it cannot be resumed";
-    assert!(ended.stderr.contains(said), "{ended:?}");
+    assert!(!ended.stderr.contains("--load-id"), "{ended:?}");
     assert_eq!((ended.status.code(), bench.count("t")), (Some(0), 1000));
     bench.file("few.csv", rows(10, 10));
     assert_eq!(bench.load(["few.csv", "-t", "t", "--no-ledger"]).status.code(), Some(0));
