@@ -84,9 +84,8 @@ const SETTINGS: [&str; 17] = [
     "backslash_quote",
 ];
 
-/// An expression of type jsonb: the terms of a load of `columns` of `table`, those of the server added to
-/// `own`.
-pub(crate) fn terms(own: &str, table: &Relation, columns: &[String]) -> String {
+/// An expression of type text: `columns` of `table` with their types.
+fn spelled(table: &Relation, columns: &[String]) -> String {
     let table = literal(table.to_string().as_bytes());
     let column =
         |(place, name): (usize, &String)| format!("({place}, {})", literal(name.as_bytes()));
@@ -95,15 +94,22 @@ pub(crate) fn terms(own: &str, table: &Relation, columns: &[String]) -> String {
         true => "(0, '')".to_owned(),
         false => columns.join(", "),
     };
+    format!(
+        "(SELECT COALESCE(pg_catalog.string_agg(pg_catalog.format('%I %s', a.attname,
+                     pg_catalog.format_type(a.atttypid, a.atttypmod)), ', ' ORDER BY c.place), '')
+          FROM (VALUES {columns}) AS c (place, name) JOIN pg_catalog.pg_attribute a
+          ON a.attname OPERATOR(pg_catalog.=) c.name::pg_catalog.name
+          AND a.attrelid OPERATOR(pg_catalog.=) {table}::pg_catalog.regclass::pg_catalog.oid)"
+    )
+}
+
+/// An expression of type jsonb: the terms of a load, those of the server added to `own`. `columns` is an expression
+/// as [`spelled`] has it, or what it gives.
+pub(crate) fn terms(own: &str, columns: &str) -> String {
     let settings = SETTINGS.map(|name| format!("'{name}', pg_catalog.current_setting('{name}')"));
     format!(
-        "pg_catalog.jsonb_concat({}::pg_catalog.jsonb, pg_catalog.jsonb_build_object(
-            'columns', (SELECT COALESCE(pg_catalog.string_agg(pg_catalog.format('%I %s', a.attname,
-                            pg_catalog.format_type(a.atttypid, a.atttypmod)), ', ' ORDER BY c.place), '')
-                        FROM (VALUES {columns}) AS c (place, name) JOIN pg_catalog.pg_attribute a
-                        ON a.attname OPERATOR(pg_catalog.=) c.name::pg_catalog.name
-                        AND a.attrelid OPERATOR(pg_catalog.=) {table}::pg_catalog.regclass::pg_catalog.oid),
-            {}))",
+        "pg_catalog.jsonb_concat({}::pg_catalog.jsonb,
+             pg_catalog.jsonb_build_object('columns', {columns}, {}))",
         literal(own.as_bytes()),
         settings.join(", ")
     )
@@ -116,7 +122,7 @@ pub(crate) async fn terms_now(
     table: &Relation,
     columns: &[String],
 ) -> Result<String> {
-    let sql = format!("SELECT ({})::pg_catalog.text", terms(own, table, columns));
+    let sql = format!("SELECT ({})::pg_catalog.text", terms(own, &spelled(table, columns)));
     let answers = client.simple_query(&sql).await?;
     let text = answers.iter().find_map(|answer| match answer {
         SimpleQueryMessage::Row(row) => row.get(0),
