@@ -10,8 +10,8 @@ use bytes::{BufMut, BytesMut};
 use futures_util::SinkExt;
 use futures_util::future::{join, try_join};
 use pgsluice_core::catalog::Relation;
-use tokio_postgres::Client;
 use tokio_postgres::error::Severity;
+use tokio_postgres::{Client, SimpleQueryMessage};
 
 use crate::control::Control;
 use crate::counts::first_row::Opening;
@@ -22,7 +22,7 @@ use crate::job::{Job, Sink};
 use crate::ledger::{Run, named, new_handful};
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
-use crate::pg::ledger::{self, Access, Named, trust};
+use crate::pg::ledger::{self, Access, Named, glance};
 use crate::pg::lookup::{self, Found};
 use crate::pg::{is_answer, lost, sql};
 use crate::plan::format_for;
@@ -145,25 +145,22 @@ async fn look(
 
 /// Whether the ledger has the load, or may not be used: what that is, the whole load says.
 async fn may_be_known(named: &Named, client: &Client) -> Result<bool, tokio_postgres::Error> {
-    let glance = trust::glance(&named.schema);
-    let (own, known) = join(client.simple_query(&glance), named.is_known(client)).await;
-    match (own, known) {
-        (Ok(_), Ok(true)) => Ok(true),
-        (Ok(answers), Ok(false)) if trust::is_own(&answers) => Ok(false),
-        (Ok(_), Ok(false)) => {
-            let look = trust::look(&named.schema, Access::Write);
-            Ok(!trust::is_sound(&client.simple_query(&look).await?))
-        }
-        (Err(error), _) | (_, Err(error)) if is_refusal(&error) => {
-            client.batch_execute(sql::ROLLBACK).await?;
-            let made = named.schema.make(client, Access::Write).await;
-            if made.is_err() {
-                client.batch_execute(sql::ROLLBACK).await?;
+    let question = named.is_known();
+    match client.simple_query(&glance::glance(&named.schema, std::slice::from_ref(&question))).await {
+        Ok(said) => {
+            if let Some(answers) = glance::answers(&said) {
+                return Ok(answers.first().is_none_or(|rows| !rows.is_empty()));
             }
-            Ok(made.is_err())
         }
-        (Err(error), _) | (_, Err(error)) => Err(error),
+        Err(error) if is_refusal(&error) => client.batch_execute(sql::ROLLBACK).await?,
+        Err(error) => return Err(error),
     }
+    if named.schema.make(client, Access::Write).await.is_err() {
+        client.batch_execute(sql::ROLLBACK).await?;
+        return Ok(true);
+    }
+    let answers = client.simple_query(&question).await?;
+    Ok(answers.iter().any(|answer| matches!(answer, SimpleQueryMessage::Row(_))))
 }
 
 /// The statement that keeps the load in the ledger, or does nothing if none is kept. None if the inputs

@@ -6,6 +6,7 @@
 //! Each is qualified throughout, because it may run in a session with the user's own search_path. In the
 //! texts `{ledger}` stands for the schema.
 
+pub(crate) mod glance;
 pub(crate) mod locks;
 mod make;
 pub(crate) mod prepared;
@@ -15,7 +16,6 @@ pub(crate) mod trust;
 mod upgrade;
 
 use pgsluice_core::catalog::Relation;
-use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Row, SimpleQueryMessage};
 
 pub(crate) use self::locks::{Holder, Named, is_held, lives, lives_noted};
@@ -226,14 +226,14 @@ impl Named {
         Ok(client.query_opt(&self.sql(sql), &[&self.id]).await?.map(|row| row.get(0)))
     }
 
-    /// Whether the load is in the ledger. An error if there is no ledger.
-    pub(crate) async fn is_known(&self, client: &Client) -> Result<bool, tokio_postgres::Error> {
-        let sql = "SELECT EXISTS (SELECT FROM ONLY {ledger}.load
-                                  WHERE id OPERATOR(pg_catalog.=) $1::pg_catalog.text
-                                    AND participant OPERATOR(pg_catalog.=) '')";
-        // In one round trip: a small load has few others.
-        let sql = self.sql(sql);
-        Ok(client.query_typed_one(&sql, &[(&self.id, Type::TEXT)]).await?.get(0))
+    /// The question whether the load is in the ledger: a row if it is.
+    pub(crate) fn is_known(&self) -> String {
+        let id = literal(self.id.as_bytes());
+        let ledger = self.sql("{ledger}");
+        format!(
+            "SELECT FROM ONLY {ledger}.load WHERE id OPERATOR(pg_catalog.=) {id}
+               AND participant OPERATOR(pg_catalog.=) ''"
+        )
     }
 
     /// The statement that begins the next attempt; `run` as in [`NewLoad`].

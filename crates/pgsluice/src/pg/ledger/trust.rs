@@ -6,10 +6,7 @@
 //! owner of the database, who are trusted anyway, may be able to change them. So nothing can be put on
 //! them after the look either.
 
-use std::collections::HashMap;
-
-use tokio_postgres::types::Type;
-use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
+use tokio_postgres::{Client, SimpleQueryMessage};
 
 use super::schema::Schema;
 use super::tables::TABLES;
@@ -42,19 +39,6 @@ FROM pg_namespace n
 JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = ANY (ARRAY[{names}]::name[])
 JOIN pg_database d ON d.datname = current_database()
 WHERE n.nspname = {schema}";
-
-/// What a small load looks at: the table `{table}` alone, to be run under [`PG_CATALOG_ONLY`]. A session that is
-/// new plans each of these sooner than one statement of them all.
-const GLANCE: &str = "
-SELECT c.relkind = 'r' AND c.relpersistence = 'p' AND c.reloftype = 0 AND c.relchecks = 0 AND c.relacl IS NULL
-       AND NOT (c.relhastriggers OR c.relhasrules OR c.relrowsecurity OR c.relhassubclass OR c.relispartition)
-       AND pg_get_userbyid(c.relowner) = current_user
-       AND (SELECT pg_get_userbyid(n.nspowner) = current_user FROM pg_namespace n WHERE n.oid = c.relnamespace)
-FROM pg_class c WHERE c.oid = {table}::regclass;
-SELECT attnum, attname, atttypid, attnotnull, atthasdef OR attidentity <> '' OR attgenerated <> ''
-FROM pg_attribute WHERE attrelid = {table}::regclass AND attnum > 0 AND NOT attisdropped;
-SELECT indisprimary, indkey, indexprs IS NULL AND indpred IS NULL
-FROM pg_index WHERE indrelid = {table}::regclass";
 
 /// The columns of a table, spelled as [`super::tables::Table::shape`] does.
 const COLUMNS: &str = "(
@@ -146,7 +130,7 @@ pub(crate) async fn check(schema: &Schema, client: &Client, access: Access) -> R
         if is_sound(&answers) {
             return Ok(None);
         }
-        client.simple_query(&in_lock(schema, access, &all(), &flaws(schema, true))).await.map(Some)
+        client.simple_query(&in_lock(schema, access, &flaws(schema, true))).await.map(Some)
     };
     match look.await {
         Ok(answers) => answers.map_or(Ok(()), |answers| refuse(schema, &answers)),
@@ -157,50 +141,9 @@ pub(crate) async fn check(schema: &Schema, client: &Client, access: Access) -> R
 /// Returns the statements by which a session checks the ledger, a transaction of their own.
 /// [`is_sound`] tells from the answers whether it may be used without a closer look.
 pub(crate) fn look(schema: &Schema, access: Access) -> String {
-    let names = all().iter().map(|name| format!("'{name}'")).collect::<Vec<_>>();
+    let names = TABLES.iter().map(|table| format!("'{}'", table.name)).collect::<Vec<_>>();
     let look = LOOK.replace("{names}", &names.join(", "));
-    in_lock(schema, access, &all(), &with_shapes(schema, &look))
-}
-
-/// Whether the table `load` is this role's own and as it must be, and nobody else was given anything of it. That
-/// is cheaper to know than what [`look`] asks, and all that a small load needs to know.
-pub(crate) fn glance(schema: &Schema) -> String {
-    let table = literal(schema.sql("{ledger}.load").as_bytes());
-    in_lock(schema, Access::Write, &["load"], &GLANCE.replace("{table}", &table))
-}
-
-/// Whether the answers to [`glance`] say so. If not, [`look`] has to be asked.
-pub(crate) fn is_own(answers: &[SimpleQueryMessage]) -> bool {
-    let rows = |width: usize| {
-        answers.iter().filter_map(move |answer| match answer {
-            SimpleQueryMessage::Row(row) if row.len() == width => Some(row),
-            _ => None,
-        })
-    };
-    let is_plain = rows(1).map(|row| row.get(0)).eq([Some("t")]);
-    let mut columns: Vec<String> = Vec::new();
-    let mut names: HashMap<&str, &str> = HashMap::new();
-    for row in rows(5) {
-        let ty = row.get(2).and_then(|oid| oid.parse().ok()).and_then(Type::from_oid);
-        let (Some(number), Some(name), Some(ty)) = (row.get(0), row.get(1), ty) else {
-            return false;
-        };
-        let needed = if row.get(3) == Some("t") { " not null" } else { "" };
-        let computed = if row.get(4) == Some("t") { " computed" } else { "" };
-        columns.push(format!("{name} {}{needed}{computed}", ty.name()));
-        names.insert(number, name);
-    }
-    columns.sort();
-    let index = |row: &SimpleQueryRow| {
-        let key = row.get(1)?.split(' ').map(|number| names.get(number).copied());
-        let key = key.collect::<Option<Vec<_>>>()?.join(" ");
-        (row.get(0) == Some("t") && row.get(2) == Some("t")).then(|| format!("key {key}"))
-    };
-    let indexes: Option<Vec<String>> = rows(3).map(index).collect();
-    let load = TABLES.iter().find(|table| table.name == "load");
-    load.is_some_and(|load| {
-        is_plain && columns.join(", ") == load.shape() && indexes == Some(vec![load.indexes()])
-    })
+    in_lock(schema, access, &with_shapes(schema, &look))
 }
 
 /// Whether all tables are there, and as they must be.
@@ -221,18 +164,14 @@ pub(super) fn old_flaws(schema: &Schema) -> String {
     flaws(schema, false)
 }
 
-fn all() -> Vec<&'static str> {
-    TABLES.iter().map(|table| table.name).collect()
-}
-
-/// `query` in a transaction of its own, under a lock that keeps `tables` as they are.
-fn in_lock(schema: &Schema, access: Access, tables: &[&str], query: &str) -> String {
+/// `query` in a transaction of its own, under a lock that keeps the tables as they are.
+pub(super) fn in_lock(schema: &Schema, access: Access, query: &str) -> String {
     let mode = match access {
         Access::Read => "ACCESS SHARE",
         // What CREATE TRIGGER waits for; SELECT alone does not allow it.
         Access::Write => "ROW EXCLUSIVE",
     };
-    let tables = tables.iter().map(|name| format!("{{ledger}}.{name}"));
+    let tables = TABLES.iter().map(|table| format!("{{ledger}}.{}", table.name));
     let tables = tables.collect::<Vec<_>>().join(", ");
     let lock = schema.sql(&format!("LOCK TABLE {tables} IN {mode} MODE"));
     format!("{BEGIN}; {}; {lock}; {query}; COMMIT", local(PG_CATALOG_ONLY))
