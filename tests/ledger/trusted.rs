@@ -63,6 +63,13 @@ fn fault(name: &str) -> (&'static str, &'static str) {
              COMMENT ON VIEW pgsluice.load IS 'pgsluice ledger, format 2.'",
             "pgsluice.load is not a plain table",
         ),
+        "views_that_look_like_tables" => (
+            "ALTER TABLE pgsluice.load RENAME TO loads; \
+             CREATE VIEW pgsluice.load AS \
+                 SELECT traced(id) AS id, participant, state, terms, sources FROM pgsluice.loads; \
+             COMMENT ON VIEW pgsluice.load IS 'pgsluice ledger, format 2.'",
+            "pgsluice.load is not a plain table",
+        ),
         "children" => {
             ("CREATE TABLE child () INHERITS (pgsluice.load)", "pgsluice.load is not a plain table")
         }
@@ -130,6 +137,7 @@ on_each_server!(
         expression_indexes,
         constraints,
         views,
+        views_that_look_like_tables,
         children,
         logged_witnesses,
     ]

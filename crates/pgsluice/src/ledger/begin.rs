@@ -330,18 +330,19 @@ fn own_terms(job: &Job, format: &Format, version: u32) -> Result<String> {
     json(&terms)
 }
 
-/// Returns the statement that writes a small load, which is over when it is committed.
+/// Returns the statement that writes a small load, which is over when it is committed; `columns` are those of the
+/// table that it writes, with their types.
 pub(crate) fn new_handful(
     job: &Job,
     (named, run): (&Named, &Run),
-    (table, columns): (&Relation, &[String]),
+    (table, columns): (&Relation, &str),
     (format, version): (&Format, u32),
     inputs: &[Input],
     rows: u64,
 ) -> Result<String> {
     let sources = json(&Fingerprint::of_all(inputs)?)?;
     let (own, run) = (own_terms(job, format, version)?, json(run)?);
-    let terms = sql::terms(&own, table, columns);
+    let terms = sql::terms(&own, &format!("{}::pg_catalog.text", literal(columns.as_bytes())));
     let new =
         NewLoad { named, table, terms: &terms, sources: &sources, run: &run, finished: Some(rows) };
     Ok(new.insert())

@@ -1,13 +1,13 @@
 //! The same input again: a finished load has loaded it into the same table, which still has rows.
 
 use pgsluice_core::catalog::Relation;
-use tokio_postgres::Client;
+use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
 
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::job::Job;
-use crate::pg::ledger::{Earlier, Look, Named};
+use crate::pg::ledger::{Earlier, Look, Named, may_hold_rows};
 use crate::source::Fingerprint;
 
 /// Says that the inputs were loaded before, or refuses them if the job is to load them once.
@@ -19,7 +19,7 @@ pub(super) async fn check(
     control: &Control,
 ) -> Result<()> {
     let look = if job.safety.once { Look::All } else { Look::Recent };
-    match find(named, (table, sources), client, look).await? {
+    match find(named, (&table.to_string(), sources), client, look).await? {
         Some(earlier) if job.safety.once => Err(refusal(&earlier, table)),
         earlier => {
             earlier.iter().for_each(|earlier| control.progress.warn(words(earlier, table)));
@@ -28,15 +28,43 @@ pub(super) async fn check(
     }
 }
 
-/// The load that has loaded the inputs before, if there is one.
+/// The load that has loaded the inputs into the table `name` before, if there is one and its rows may be there.
 pub(crate) async fn find(
     named: &Named,
-    (table, sources): (&Relation, &[Fingerprint]),
+    of: (&str, &[Fingerprint]),
     client: &Client,
     look: Look,
 ) -> Result<Option<Earlier>, tokio_postgres::Error> {
-    let Some(files) = Fingerprint::content(sources) else { return Ok(None) };
-    named.earlier(client, table, (&files, sources.len() as i32), look).await
+    let answers = client.simple_query(&question(named, of, look)).await?;
+    let row = answers.iter().find_map(|answer| match answer {
+        SimpleQueryMessage::Row(row) => Some(row),
+        _ => None,
+    });
+    answer(row, of.0, client).await
+}
+
+/// The question which load it was, one statement; [`answer`] makes sense of its row.
+pub(crate) fn question(
+    named: &Named,
+    (name, sources): (&str, &[Fingerprint]),
+    look: Look,
+) -> String {
+    match Fingerprint::content(sources) {
+        Some(files) => named.earlier(name, (&files, sources.len()), look),
+        None => "SELECT WHERE false".to_owned(),
+    }
+}
+
+/// The load that `row` says, if its rows may still be in the table `name`.
+pub(crate) async fn answer(
+    row: Option<&SimpleQueryRow>,
+    name: &str,
+    client: &Client,
+) -> Result<Option<Earlier>, tokio_postgres::Error> {
+    match row.and_then(Earlier::of) {
+        Some(earlier) if may_hold_rows(client, name).await? => Ok(Some(earlier)),
+        _ => Ok(None),
+    }
 }
 
 /// What is said of it.

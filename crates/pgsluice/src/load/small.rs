@@ -8,11 +8,10 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use bytes::{BufMut, BytesMut};
 use futures_util::SinkExt;
-use futures_util::future::{join, try_join, try_join3};
+use futures_util::future::{join, try_join};
 use pgsluice_core::catalog::Relation;
-use tokio_postgres::Client;
 use tokio_postgres::error::Severity;
-use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, SimpleQueryMessage};
 
 use crate::control::Control;
 use crate::counts::first_row::Opening;
@@ -23,10 +22,11 @@ use crate::job::{Job, Sink};
 use crate::ledger::{Run, earlier, named, new_handful};
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
-use crate::pg::ledger::{self, Access, Earlier, Look, Named, trust};
+use crate::pg::ledger::{self, Access, Earlier, Look, Named, glance};
+use crate::pg::lookup::{self, Found};
 use crate::pg::{is_answer, lost, sql};
 use crate::plan::format_for;
-use crate::source::{Fingerprint, Input, Inputs, Reader};
+use crate::source::{Fingerprint, Input, Inputs, Reader, Split};
 use crate::testing::small::most_rows;
 
 /// Inputs of at most this many bytes are small: to plan a load takes as long as the server does to route some
@@ -36,20 +36,16 @@ const FEW_BYTES: u64 = 1 << 20;
 /// The same for a table of up to 128 leaves, whose rows it routes nearly as fast as it stores them.
 const FEW_BYTES_OF_FEW_LEAVES: u64 = 12 << 20;
 
-/// What one query says of the table.
-struct Table {
-    relation: Relation,
-    version: u32,
-    columns: Vec<String>,
-    has_few_leaves: bool,
-}
+/// About the bytes that are read and sent at once: the server stores rows while the next are read.
+const AT_ONCE: usize = 64 << 10;
 
-/// Rows that are read.
-#[derive(Default)]
+/// Rows that are read, and go as they are.
 struct Rows {
-    count: u64,
-    /// Each with a newline behind it.
+    reader: Reader,
+    used: Option<Split>,
+    /// Those that are not sent yet, each with a newline behind it.
     text: BytesMut,
+    count: u64,
     bytes_read: u64,
 }
 
@@ -76,25 +72,21 @@ pub(crate) async fn load(
     let named = named(job, id);
     let loading = async {
         let lasting = link.last(target);
-        let looking = look(&link, job, named.as_ref());
+        let looking = look(&link, job, inputs, named.as_ref());
         let (_, table) = try_join(lasting, looking).await?;
-        let Some(table) = table else { return Ok(None) };
-        let Some(rows) = read(job, inputs, &table) else { return Ok(None) };
-        let is_sought = job.safety.once;
-        if is_sought && sought(&link, named.as_ref(), inputs, &table, Look::All).await?.is_some() {
+        let Some((table, earlier)) = table else { return Ok(None) };
+        if job.safety.once && earlier.is_some() {
             return Ok(None);
         }
-        let of_load = named.as_ref().map(|named| (named, run));
-        let Some(receipt) = receipt(job, of_load, inputs, &table, &rows) else {
-            return Ok(None);
-        };
-        control.progress.bytes_read.store(rows.bytes_read, Relaxed);
-        control.progress.rows_read.store(rows.count, Relaxed);
+        let Some(mut rows) = Rows::begin(job, inputs, &table) else { return Ok(None) };
         opening.row_sent();
-        // Sent before the rows, in the same round trip.
-        let seeking = sought(&link, named.as_ref(), inputs, &table, Look::Recent);
-        let stored = copy(&link, job, &table, (&rows, &receipt), seeking, control).await?;
-        Ok(Some((table, rows, stored)))
+        let of_load = named.as_ref().map(|named| (named, run));
+        let receipt = |rows: &Rows| receipt(job, of_load, inputs, &table, rows);
+        let stored = copy(&link, job, &table, (&mut rows, receipt), control).await?;
+        let words = earlier.filter(|_| stored.is_some());
+        let words = words.map(|earlier| earlier::words(&earlier, &table.relation));
+        words.into_iter().for_each(|words| control.progress.warn(words));
+        Ok(stored.map(|stored| (table.relation, rows.count, rows.bytes_read, stored)))
     };
     let outcome: Result<_, tokio_postgres::Error> =
         match link.canceller.settle(control, loading).await {
@@ -102,23 +94,21 @@ pub(crate) async fn load(
             None => return Err(control.stop.failure().unwrap_or_else(Error::interrupted)),
         };
     match outcome {
-        Ok(Some((table, rows, stored))) => {
+        Ok(Some((relation, count, bytes_read, stored))) => {
             control.progress.rows_loaded.store(stored, Relaxed);
             control.progress.payloads.store(1, Relaxed);
-            if stored != rows.count {
-                note_dropped(&link, named.as_ref(), &table, [rows.count, stored]).await?;
+            if stored != count {
+                note_dropped(&link, named.as_ref(), &relation, [count, stored]).await?;
             }
-            let label = table.relation.label();
-            let rows = [rows.count, stored, rows.bytes_read];
-            Ok(Tried::Loaded(Summary::of_handful(id, label, rows, opening)))
+            let rows = [count, stored, bytes_read];
+            Ok(Tried::Loaded(Summary::of_handful(id, relation.label(), rows, opening)))
         }
-        Ok(None) => Ok(Tried::Not(Some(link))),
-        Err(error) if is_refusal(&error) => {
+        Err(error) if !is_refusal(&error) => Err(lost(Some(&error))),
+        other => {
             control.progress.bytes_read.store(0, Relaxed);
             control.progress.rows_read.store(0, Relaxed);
-            Ok(Tried::Not(None))
+            Ok(Tried::Not(other.is_ok().then_some(link)))
         }
-        Err(error) => Err(lost(Some(&error))),
     }
 }
 
@@ -137,59 +127,63 @@ fn may_be(job: &Job, inputs: &Inputs) -> bool {
 async fn look(
     link: &Link,
     job: &Job,
+    inputs: &Inputs,
     named: Option<&Named>,
-) -> Result<Option<Table>, tokio_postgres::Error> {
+) -> Result<Option<(Found, Option<Earlier>)>, tokio_postgres::Error> {
     let client = &link.client;
-    let names: [(&(dyn ToSql + Sync), Type); 1] = [(&job.target.table, Type::TEXT)];
+    let counts = inputs.size().is_none_or(|bytes| bytes > FEW_BYTES);
+    let find = || lookup::find(&job.target.table, counts, client);
     let known = async {
         match named {
-            Some(named) => may_be_known(named, client).await,
-            None => Ok(false),
+            Some(named) => ask_ledger(named, job, inputs, client).await,
+            None => Ok(Some(None)),
         }
     };
-    let (rows, known) = join(client.query_typed(sql::TABLE, &names), known).await;
-    let known = known?;
-    let rows = match rows {
+    let (table, known) = join(find(), known).await;
+    let Some(earlier) = known? else { return Ok(None) };
+    let table = match table {
         // It may have come in between where there was no ledger yet.
-        Err(error) if is_refusal(&error) => client.query_typed(sql::TABLE, &names).await?,
-        rows => rows?,
+        Err(error) if is_refusal(&error) => find().await?,
+        table => table?,
     };
-    Ok(rows.first().filter(|_| !known).map(|row| Table {
-        relation: Relation { schema: row.get(0), name: row.get(1) },
-        version: row.get::<_, i32>(2).unsigned_abs(),
-        columns: row.get(3),
-        has_few_leaves: row.get(4),
-    }))
+    Ok(table.map(|table| (table, earlier)))
 }
 
-/// Whether the ledger has the load, or may not be used: what that is, the whole load says.
-async fn may_be_known(named: &Named, client: &Client) -> Result<bool, tokio_postgres::Error> {
-    let look = trust::look(&named.schema, Access::Write);
-    let (trusted, known) = join(client.simple_query(&look), named.is_known(client)).await;
-    match (trusted, known) {
-        (Ok(answers), Ok(known)) => Ok(known || !trust::is_sound(&answers)),
-        (Err(error), _) | (_, Err(error)) if is_refusal(&error) => {
-            client.batch_execute(sql::ROLLBACK).await?;
-            let made = named.schema.make(client, Access::Write).await;
-            if made.is_err() {
-                client.batch_execute(sql::ROLLBACK).await?;
-            }
-            Ok(made.is_err())
-        }
-        (Err(error), _) | (_, Err(error)) => Err(error),
-    }
-}
-
-/// The finished load of the same inputs, if a ledger is kept.
-async fn sought(
-    link: &Link,
-    named: Option<&Named>,
+/// The load that has loaded the same inputs before, if there is one. None if the ledger has this load, or may not be
+/// used: what that is, the whole load says.
+async fn ask_ledger(
+    named: &Named,
+    job: &Job,
     inputs: &[Input],
-    table: &Table,
-    look: Look,
-) -> Result<Option<Earlier>, tokio_postgres::Error> {
-    let (Some(named), Ok(sources)) = (named, Fingerprint::of_all(inputs)) else { return Ok(None) };
-    earlier::find(named, (&table.relation, &sources), &link.client, look).await
+    client: &Client,
+) -> Result<Option<Option<Earlier>>, tokio_postgres::Error> {
+    let look = if job.safety.once { Look::All } else { Look::Recent };
+    let name = &job.target.table;
+    let sources = Fingerprint::of_all(inputs).unwrap_or_default();
+    let questions = [named.is_known(), earlier::question(named, (name, &sources), look)];
+    let glanced = client.simple_query(&glance::glance(&named.schema, &questions)).await;
+    match glanced {
+        Ok(said) => {
+            if let Some(answers) = glance::answers(&said) {
+                let [known, earlier] = [0, 1].map(|at| answers.get(at).map_or(&[][..], Vec::as_slice));
+                return Ok(match known.is_empty() {
+                    true => Some(earlier::answer(earlier.first().copied(), name, client).await?),
+                    false => None,
+                });
+            }
+        }
+        Err(error) if is_refusal(&error) => client.batch_execute(sql::ROLLBACK).await?,
+        Err(error) => return Err(error),
+    }
+    if named.schema.make(client, Access::Write).await.is_err() {
+        client.batch_execute(sql::ROLLBACK).await?;
+        return Ok(None);
+    }
+    let is_row = |answer: &SimpleQueryMessage| matches!(answer, SimpleQueryMessage::Row(_));
+    if client.simple_query(&questions[0]).await?.iter().any(is_row) {
+        return Ok(None);
+    }
+    Ok(Some(earlier::find(named, (name, &sources), client, look).await?))
 }
 
 /// The statement that keeps the load in the ledger, or does nothing if none is kept. None if the inputs
@@ -198,66 +192,90 @@ fn receipt(
     job: &Job,
     of_load: Option<(&Named, &Run)>,
     inputs: &[Input],
-    table: &Table,
+    table: &Found,
     rows: &Rows,
 ) -> Option<String> {
     let Some(of_load) = of_load else { return Some(String::new()) };
     let format = format_for(&job.input.format, table.version);
-    let columns = job.input.columns.as_ref().unwrap_or(&table.columns);
-    let new = (&table.relation, &columns[..]);
+    let columns = table.spelled(job.input.columns.as_deref());
+    let new = (&table.relation, &*columns);
     new_handful(job, of_load, new, (&format, table.version), inputs, rows.count).ok()
 }
 
-/// Reads the inputs. Returns None if they are too long for the table, have no rows, or are not well formed.
-fn read(job: &Job, inputs: &Inputs, table: &Table) -> Option<Rows> {
-    let most = if table.has_few_leaves { FEW_BYTES_OF_FEW_LEAVES } else { FEW_BYTES };
-    if inputs.size().is_none_or(|bytes| bytes > most) {
-        return None;
-    }
-    let columns = job.input.columns.as_ref().unwrap_or(&table.columns);
-    let format = format_for(&job.input.format, table.version);
-    let mut reader = Reader::new(inputs.clone(), &format, job.input.header, columns);
-    let mut rows = Rows::default();
-    while let Some(split) = reader.next(None).ok()? {
-        rows.count += split.rows.len() as u64;
-        rows.bytes_read += split.length as u64;
-        for row in &split.rows {
-            rows.text.extend_from_slice(row.of(&split.bytes));
-            rows.text.put_u8(b'\n');
+impl Rows {
+    /// The first rows. None if the inputs are too long for the table, have no rows, or begin with some that are not
+    /// well formed.
+    fn begin(job: &Job, inputs: &Inputs, table: &Found) -> Option<Self> {
+        let most = if table.has_few_leaves { FEW_BYTES_OF_FEW_LEAVES } else { FEW_BYTES };
+        if inputs.size().is_none_or(|bytes| bytes > most) {
+            return None;
         }
+        let columns = job.input.columns.as_ref().unwrap_or(&table.columns);
+        let format = format_for(&job.input.format, table.version);
+        let mut reader = Reader::new(inputs.clone(), &format, job.input.header, columns);
+        reader.split_bytes = AT_ONCE;
+        let mut rows = Self { reader, used: None, text: BytesMut::new(), count: 0, bytes_read: 0 };
+        rows.read()?;
+        (rows.count > 0).then_some(rows)
     }
-    let is_small = (1..=most_rows()).contains(&rows.count);
-    (is_small && reader.ignored.is_empty()).then_some(rows)
+
+    /// Reads on, if there is more. None if the rows are too many, or not well formed.
+    fn read(&mut self) -> Option<()> {
+        while self.text.is_empty()
+            && let Some(split) = self.reader.next(self.used.take()).ok()?
+        {
+            self.count += split.rows.len() as u64;
+            self.bytes_read += split.length as u64;
+            self.text.reserve(split.bytes.len() + 1);
+            for row in &split.rows {
+                self.text.extend_from_slice(row.of(&split.bytes));
+                self.text.put_u8(b'\n');
+            }
+            self.used = Some(split);
+        }
+        (self.count <= most_rows() && self.reader.ignored.is_empty()).then_some(())
+    }
 }
 
-/// The number of rows that are stored and durable.
+/// The number of rows that are stored and durable; None if they are to be loaded in another way, and none of them
+/// is stored.
 async fn copy(
     link: &Link,
     job: &Job,
-    table: &Table,
-    (rows, receipt): (&Rows, &str),
-    seeking: impl Future<Output = Result<Option<Earlier>, tokio_postgres::Error>>,
+    table: &Found,
+    (rows, receipt): (&mut Rows, impl Fn(&Rows) -> Option<String>),
     control: &Control,
-) -> Result<u64, tokio_postgres::Error> {
+) -> Result<Option<u64>, tokio_postgres::Error> {
     let client = &link.client;
     let format = format_for(&job.input.format, table.version);
     let columns = job.input.columns.as_deref().unwrap_or(&table.columns);
     let copy = sql::copy_in(&table.relation, columns, Some(&format));
     let copy = sql::with_fields(copy, &job.input.fields, columns);
-    let begin = format!("{}; {}; {}", sql::NO_LOCK_TIMEOUT, sql::DURABLE, sql::BEGIN);
-    let (found, _, sink) =
-        try_join3(seeking, client.simple_query(&begin), client.copy_in(&copy)).await?;
-    let words = found.map(|found| earlier::words(&found, &table.relation));
-    words.into_iter().for_each(|words| control.progress.warn(words));
+    // In this order the settings end with a transaction that is taken back.
+    let begin = [sql::BEGIN, sql::NO_LOCK_TIMEOUT, sql::DURABLE].join("; ");
+    let (_, sink) = try_join(client.simple_query(&begin), client.copy_in(&copy)).await?;
     let mut sink = Box::pin(sink);
-    sink.feed(rows.text.clone().freeze()).await?;
+    let mut is_whole = Some(());
+    while is_whole.is_some() && !rows.text.is_empty() {
+        control.progress.bytes_read.store(rows.bytes_read, Relaxed);
+        control.progress.rows_read.store(rows.count, Relaxed);
+        sink.feed(rows.text.split().freeze()).await?;
+        // So that it is on its way before more is read.
+        tokio::task::yield_now().await;
+        is_whole = rows.read();
+    }
+    let Some(receipt) = is_whole.and_then(|()| receipt(rows)) else {
+        drop(sink);
+        client.batch_execute(sql::ROLLBACK).await?;
+        return Ok(None);
+    };
     control.progress.rows_in_doubt.store(rows.count, Relaxed);
-    let ending = [receipt, sql::COMMIT].join("; ");
+    let ending = [&receipt, sql::COMMIT].join("; ");
     let outcome = try_join(sink.as_mut().finish(), client.batch_execute(&ending)).await;
     if outcome.as_ref().map_or_else(is_answer, |_| true) {
         control.progress.rows_in_doubt.store(0, Relaxed);
     }
-    Ok(outcome?.0)
+    Ok(Some(outcome?.0))
 }
 
 /// Records in the ledger that some of the rows that were read were not stored; a trigger must have
@@ -265,11 +283,11 @@ async fn copy(
 async fn note_dropped(
     link: &Link,
     named: Option<&Named>,
-    table: &Table,
+    relation: &Relation,
     [read, stored]: [u64; 2],
 ) -> Result<()> {
-    let dropped = reconcile::dropped(&table.relation, read, stored)?;
-    reconcile::check_dropped(&[(&table.relation, dropped)], &link.client).await?;
+    let dropped = reconcile::dropped(relation, read, stored)?;
+    reconcile::check_dropped(&[(relation, dropped)], &link.client).await?;
     if let Some(named) = named {
         let [stored, dropped] = [stored, dropped].map(u64::cast_signed);
         let note = named.sql(ledger::NOTE_DROPPED);

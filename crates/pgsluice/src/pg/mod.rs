@@ -27,6 +27,7 @@ pub mod introspect;
 pub(crate) mod lag;
 pub(crate) mod ledger;
 pub(crate) mod lock_wait;
+pub(crate) mod lookup;
 mod lost;
 pub mod qualified;
 pub(crate) mod question;

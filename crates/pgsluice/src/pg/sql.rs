@@ -24,24 +24,6 @@ pub(crate) const NO_LOCK_TIMEOUT: &str = "SET lock_timeout = 0";
 /// Spares a flush for each payload, because [`FLUSH`] ends what a connection sends.
 pub(crate) const ASYNCHRONOUS: &str = "SET synchronous_commit = off";
 
-/// Finds the table that a name stands for, if rows can be copied into it. Returns its schema, its own
-/// name, the server's version, and the columns that can be written. A number is no name.
-pub(crate) const TABLE: &str = "
-SELECT n.nspname, c.relname, pg_catalog.current_setting('server_version_num')::pg_catalog.int4,
-       ARRAY(SELECT attname::pg_catalog.text FROM pg_catalog.pg_attribute
-             WHERE attrelid OPERATOR(pg_catalog.=) c.oid AND attnum OPERATOR(pg_catalog.>) 0
-               AND NOT attisdropped AND attgenerated OPERATOR(pg_catalog.=) ''
-             ORDER BY attnum),
-       (SELECT pg_catalog.count(*) OPERATOR(pg_catalog.<=) 128
-               AND pg_catalog.bool_and(relkind OPERATOR(pg_catalog.<>) 'p') IS NOT FALSE
-        FROM (SELECT l.relkind FROM pg_catalog.pg_inherits i
-              JOIN pg_catalog.pg_class l ON l.oid OPERATOR(pg_catalog.=) i.inhrelid
-              WHERE i.inhparent OPERATOR(pg_catalog.=) c.oid LIMIT 129) AS leaf)
-FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
-WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)
-  AND $1 OPERATOR(pg_catalog.!~) '^[0-9]*$'
-  AND c.relkind OPERATOR(pg_catalog.=) ANY (ARRAY['r', 'p']::pg_catalog.\"char\"[])";
-
 /// Settings of a session that evaluates keys, besides [`NO_LOCK_TIMEOUT`]. Each statement is planned
 /// once, and not compiled for the number of rows that the server guesses.
 pub(crate) const ASKING_SESSION: &str = "

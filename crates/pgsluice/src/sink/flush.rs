@@ -6,7 +6,6 @@ use tokio_postgres::SimpleQueryMessage;
 use super::copy::Connection;
 use super::failure::Failure;
 use crate::error::Result;
-use crate::pg::connect::BACKEND;
 use crate::pg::sql::{FLUSH, ROLLBACK};
 use crate::testing::failpoint::failpoint;
 
@@ -33,7 +32,7 @@ impl Connection<'_> {
         }
         failpoint("load::flushing");
         let flushing = async {
-            let flush = [FLUSH, BACKEND].join(";");
+            let flush = [FLUSH, self.link.which_session()].join(";");
             let flushed = self.link.client.simple_query(&flush).await;
             match self.judge(Some(flushed.map(Some).map_err(Failure::Begin)), &[])? {
                 Some(answers) => self.link.check_same(&answers),

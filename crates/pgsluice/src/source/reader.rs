@@ -59,6 +59,8 @@ pub struct Reader {
     pub ignored: Vec<(String, String)>,
     /// Leaves out what can be read only once.
     pub(crate) skips_streams: bool,
+    /// About the length of a split.
+    pub(crate) split_bytes: usize,
 }
 
 struct Open {
@@ -88,6 +90,7 @@ impl Reader {
             header_row: Arc::default(),
             ignored: Vec::new(),
             skips_streams: false,
+            split_bytes: SPLIT_BYTES,
         }
     }
 
@@ -110,7 +113,7 @@ impl Reader {
             let input = &self.inputs[self.next - 1];
             let (mut bytes, mut rows) =
                 used.take().map_or_else(Default::default, Split::into_buffers);
-            let last = open.fill(&mut bytes, input)?;
+            let last = open.fill(&mut bytes, self.split_bytes, input)?;
             if open.start.origin.at == 0 {
                 check_magic(&bytes, input)?;
             }
@@ -189,15 +192,15 @@ impl Open {
 
     /// Fills `bytes` with the rest of the split before and what follows it; true at the end of the
     /// input.
-    fn fill(&mut self, bytes: &mut Vec<u8>, input: &Input) -> Result<bool> {
+    fn fill(&mut self, bytes: &mut Vec<u8>, length: usize, input: &Input) -> Result<bool> {
         // What is left is less than one row: a long one is neither copied nor held twice.
-        match self.rest.len() > SPLIT_BYTES {
+        match self.rest.len() > length {
             true => std::mem::swap(bytes, &mut self.rest),
             false => bytes.append(&mut self.rest),
         }
         self.check_row(bytes, input)?;
         // When it is long, look much further at once.
-        let room = SPLIT_BYTES.max(2 * bytes.len()).min(LONGEST_ROW + SPLIT_BYTES);
+        let room = length.max(2 * bytes.len()).min(LONGEST_ROW + length);
         let want = room - bytes.len();
         bytes.reserve_exact(want);
         let got = (&mut self.stream).take(want as u64).read_to_end(bytes);

@@ -8,6 +8,9 @@ use tokio_postgres::{Client, SimpleQueryMessage};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 
+/// The process of the session: it tells sessions apart that are not given to others.
+pub(crate) const PROCESS: &str = "SELECT pg_catalog.pg_backend_pid()";
+
 /// What no other session of any server has: its process, and when the server and the session began. The
 /// latter a role may not always see.
 pub(crate) const BACKEND: &str = "
@@ -21,9 +24,12 @@ FROM pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid()) AS a";
 pub(crate) struct Backend(String);
 
 impl Backend {
-    /// The one that `client` has now.
-    pub(super) async fn of(client: &Client) -> Result<Option<Self>, tokio_postgres::Error> {
-        Ok(Self::in_answers(&client.simple_query(BACKEND).await?))
+    /// The one that `client` has now, by [`PROCESS`] or [`BACKEND`].
+    pub(super) async fn of(
+        client: &Client,
+        question: &str,
+    ) -> Result<Option<Self>, tokio_postgres::Error> {
+        Ok(Self::in_answers(&client.simple_query(question).await?))
     }
 
     fn in_answers(answers: &[SimpleQueryMessage]) -> Option<Self> {
@@ -38,7 +44,7 @@ impl Backend {
         self.0.split(' ').next().unwrap_or_default()
     }
 
-    /// Refuses that the last of `answers`, which [`BACKEND`] has given, comes from another session.
+    /// Refuses that the last of `answers`, to the question that was asked at first, comes from another session.
     pub(super) fn check(&self, answers: &[SimpleQueryMessage]) -> Result<()> {
         match Self::in_answers(answers) {
             Some(now) if now != *self => Err(shared(&format!(

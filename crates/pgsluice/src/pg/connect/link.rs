@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_postgres::{CancelToken, Client, Connection, Error, NoTls, SimpleQueryMessage};
 
 use super::super::conninfo::Target;
-use super::backend::{BACKEND, Backend};
+use super::backend::{BACKEND, Backend, PROCESS};
 use super::timeouts;
 use super::told::told;
 use super::watch::Watched;
@@ -59,11 +59,14 @@ impl Link {
     /// Records which session of the server it has. A pooler's session has another process than was
     /// named at login.
     pub(super) async fn identify(&mut self) -> Result<(), Error> {
-        self.backend = Backend::of(&self.client).await?;
-        let pid = self.backend.as_ref().and_then(|backend| backend.pid().parse().ok());
-        pid.into_iter().for_each(|pid| _ = self.canceller.pid.set(pid));
+        self.backend = Backend::of(&self.client, PROCESS).await?;
         let told = told(&self.canceller.token).await.map(|pid| pid.to_string());
         self.is_pooled = self.backend.as_ref().map(Backend::pid) != told.as_deref();
+        if self.is_pooled {
+            self.backend = Backend::of(&self.client, BACKEND).await?;
+        }
+        let pid = self.backend.as_ref().and_then(|backend| backend.pid().parse().ok());
+        pid.into_iter().for_each(|pid| _ = self.canceller.pid.set(pid));
         Ok(())
     }
 
@@ -97,8 +100,13 @@ impl Link {
         if self.is_pooled { self.check_same(answers) } else { Ok(()) }
     }
 
+    /// The question which session this is.
+    pub(crate) fn which_session(&self) -> &'static str {
+        if self.is_pooled { BACKEND } else { PROCESS }
+    }
+
     /// Refuses answers of another session than the one that it began with; the last of them is that to
-    /// [`BACKEND`].
+    /// [`Self::which_session`].
     pub(crate) fn check_same(&self, answers: &[SimpleQueryMessage]) -> Result<()> {
         self.backend.as_ref().map_or(Ok(()), |backend| backend.check(answers))
     }

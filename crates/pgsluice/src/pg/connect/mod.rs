@@ -26,7 +26,6 @@ use crate::error::backoff::Backoff;
 use crate::error::plain_io;
 use crate::{Error, Result};
 use attempt::Candidate;
-pub(crate) use backend::BACKEND;
 pub(crate) use link::Link;
 
 /// About the pause after the first failure.

@@ -40,17 +40,12 @@ pub(super) async fn set(
 /// Makes the server notice a silent client as soon as the client would notice a silent server, or
 /// sooner if the role is set so.
 fn notice(liveness: &Liveness) -> String {
-    let settings = liveness.of_server();
-    let settings: Vec<String> =
-        settings.iter().map(|(name, value)| format!("('{name}', {value})")).collect();
-    if settings.is_empty() {
-        return String::new();
-    }
-    format!(
-        "SELECT pg_catalog.set_config(s.name, s.value::pg_catalog.text, false)
-         FROM (VALUES {}) AS s (name, value)
-         WHERE pg_catalog.current_setting(s.name)::pg_catalog.int4 OPERATOR(pg_catalog.=) 0
-            OR pg_catalog.current_setting(s.name)::pg_catalog.int4 OPERATOR(pg_catalog.>) s.value",
-        settings.join(", ")
-    )
+    let setting = |(name, value): &(&str, _)| {
+        let now = format!("pg_catalog.current_setting('{name}')::pg_catalog.int4");
+        format!(
+            "SELECT pg_catalog.set_config('{name}', '{value}', false)
+             WHERE {now} OPERATOR(pg_catalog.=) 0 OR {now} OPERATOR(pg_catalog.>) {value}"
+        )
+    };
+    liveness.of_server().iter().map(setting).collect::<Vec<_>>().join("; ")
 }

@@ -6,6 +6,7 @@
 //! Each is qualified throughout, because it may run in a session with the user's own search_path. In the
 //! texts `{ledger}` stands for the schema.
 
+pub(crate) mod glance;
 pub(crate) mod locks;
 mod make;
 pub(crate) mod prepared;
@@ -16,11 +17,10 @@ pub(crate) mod trust;
 mod upgrade;
 
 use pgsluice_core::catalog::Relation;
-use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Row, SimpleQueryMessage};
 
 pub(crate) use self::locks::{Holder, Named, is_held, lives, lives_noted};
-pub(crate) use self::same::{Earlier, Look};
+pub(crate) use self::same::{Earlier, Look, may_hold_rows};
 pub(crate) use self::schema::Schema;
 pub(crate) use self::trust::Access;
 use super::sql::literal;
@@ -86,9 +86,8 @@ const SETTINGS: [&str; 17] = [
     "backslash_quote",
 ];
 
-/// An expression of type jsonb: the terms of a load of `columns` of `table`, those of the server added to
-/// `own`.
-pub(crate) fn terms(own: &str, table: &Relation, columns: &[String]) -> String {
+/// An expression of type text: `columns` of `table` with their types.
+fn spelled(table: &Relation, columns: &[String]) -> String {
     let table = literal(table.to_string().as_bytes());
     let column =
         |(place, name): (usize, &String)| format!("({place}, {})", literal(name.as_bytes()));
@@ -97,15 +96,22 @@ pub(crate) fn terms(own: &str, table: &Relation, columns: &[String]) -> String {
         true => "(0, '')".to_owned(),
         false => columns.join(", "),
     };
+    format!(
+        "(SELECT COALESCE(pg_catalog.string_agg(pg_catalog.format('%I %s', a.attname,
+                     pg_catalog.format_type(a.atttypid, a.atttypmod)), ', ' ORDER BY c.place), '')
+          FROM (VALUES {columns}) AS c (place, name) JOIN pg_catalog.pg_attribute a
+          ON a.attname OPERATOR(pg_catalog.=) c.name::pg_catalog.name
+          AND a.attrelid OPERATOR(pg_catalog.=) {table}::pg_catalog.regclass::pg_catalog.oid)"
+    )
+}
+
+/// An expression of type jsonb: the terms of a load, those of the server added to `own`. `columns` is an expression
+/// as [`spelled`] has it, or what it gives.
+pub(crate) fn terms(own: &str, columns: &str) -> String {
     let settings = SETTINGS.map(|name| format!("'{name}', pg_catalog.current_setting('{name}')"));
     format!(
-        "pg_catalog.jsonb_concat({}::pg_catalog.jsonb, pg_catalog.jsonb_build_object(
-            'columns', (SELECT COALESCE(pg_catalog.string_agg(pg_catalog.format('%I %s', a.attname,
-                            pg_catalog.format_type(a.atttypid, a.atttypmod)), ', ' ORDER BY c.place), '')
-                        FROM (VALUES {columns}) AS c (place, name) JOIN pg_catalog.pg_attribute a
-                        ON a.attname OPERATOR(pg_catalog.=) c.name::pg_catalog.name
-                        AND a.attrelid OPERATOR(pg_catalog.=) {table}::pg_catalog.regclass::pg_catalog.oid),
-            {}))",
+        "pg_catalog.jsonb_concat({}::pg_catalog.jsonb,
+             pg_catalog.jsonb_build_object('columns', {columns}, {}))",
         literal(own.as_bytes()),
         settings.join(", ")
     )
@@ -118,7 +124,7 @@ pub(crate) async fn terms_now(
     table: &Relation,
     columns: &[String],
 ) -> Result<String> {
-    let sql = format!("SELECT ({})::pg_catalog.text", terms(own, table, columns));
+    let sql = format!("SELECT ({})::pg_catalog.text", terms(own, &spelled(table, columns)));
     let answers = client.simple_query(&sql).await?;
     let text = answers.iter().find_map(|answer| match answer {
         SimpleQueryMessage::Row(row) => row.get(0),
@@ -222,14 +228,14 @@ impl Named {
         Ok(client.query_opt(&self.sql(sql), &[&self.id]).await?.map(|row| row.get(0)))
     }
 
-    /// Whether the load is in the ledger. An error if there is no ledger.
-    pub(crate) async fn is_known(&self, client: &Client) -> Result<bool, tokio_postgres::Error> {
-        let sql = "SELECT EXISTS (SELECT FROM ONLY {ledger}.load
-                                  WHERE id OPERATOR(pg_catalog.=) $1::pg_catalog.text
-                                    AND participant OPERATOR(pg_catalog.=) '')";
-        // In one round trip: a small load has few others.
-        let sql = self.sql(sql);
-        Ok(client.query_typed_one(&sql, &[(&self.id, Type::TEXT)]).await?.get(0))
+    /// The question whether the load is in the ledger: a row if it is.
+    pub(crate) fn is_known(&self) -> String {
+        let id = literal(self.id.as_bytes());
+        let ledger = self.sql("{ledger}");
+        format!(
+            "SELECT FROM ONLY {ledger}.load WHERE id OPERATOR(pg_catalog.=) {id}
+               AND participant OPERATOR(pg_catalog.=) ''"
+        )
     }
 
     /// The statement that begins the next attempt; `run` as in [`NewLoad`].

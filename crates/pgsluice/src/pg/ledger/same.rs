@@ -1,8 +1,6 @@
 //! The question whether a finished load has loaded the same inputs into the same table.
 
-use pgsluice_core::catalog::Relation;
-use tokio_postgres::Client;
-use tokio_postgres::types::Type;
+use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
 
 use super::Named;
 use crate::pg::sql::literal;
@@ -26,12 +24,12 @@ pub(crate) enum Look {
 /// Blocks of the ledger in which a [`Look::Recent`] looks.
 const BLOCKS: u32 = 1000;
 
-/// Whether the table `found.relation` may hold rows: a leaf has a block, or where its rows are is not known.
+/// Whether the table `{name}` may hold rows: a leaf has a block, or where its rows are is not known.
 /// The table itself is not read: that would lock all partitions, and run policies and views of others.
 const HOLDS: &str = "
-EXISTS (
+SELECT EXISTS (
     WITH RECURSIVE tables (relation) AS (
-        SELECT found.relation
+        SELECT {name}::pg_catalog.regclass::pg_catalog.oid
         UNION ALL
         SELECT i.inhrelid
         FROM tables t
@@ -41,49 +39,52 @@ EXISTS (
        OR pg_catalog.pg_relation_size(c.oid) OPERATOR(pg_catalog.>) 0)";
 
 impl Named {
-    /// The last finished load into `table` whose inputs, as many as `count`, are those of the JSON `files`, if
-    /// the table may hold rows. It takes one round trip.
-    pub(crate) async fn earlier(
-        &self,
-        client: &Client,
-        table: &Relation,
-        (files, count): (&str, i32),
-        look: Look,
-    ) -> Result<Option<Earlier>, tokio_postgres::Error> {
+    /// The question for the last finished load into the table `name` whose inputs, as many as `count`, are those of
+    /// the JSON `files`. It is asked before each load, [`may_hold_rows`] only of what it finds.
+    pub(crate) fn earlier(&self, name: &str, (files, count): (&str, usize), look: Look) -> String {
+        // Before any text of the user's, which may look like it.
+        let ledger = self.sql("{ledger}");
+        let load = literal(format!("{ledger}.load").as_bytes());
         let recent = match look {
             Look::All => "true".to_owned(),
             Look::Recent => format!(
                 "ctid OPERATOR(pg_catalog.>=) (
                      SELECT pg_catalog.format('(%s,0)', GREATEST(0,
-                         pg_catalog.pg_relation_size(c.oid)
+                         pg_catalog.pg_relation_size({load}::pg_catalog.regclass)
                              OPERATOR(pg_catalog./) pg_catalog.current_setting('block_size')::pg_catalog.int8
-                             OPERATOR(pg_catalog.-) {BLOCKS}))::pg_catalog.tid
-                     FROM pg_catalog.pg_class c
-                     WHERE c.oid OPERATOR(pg_catalog.=) '{{ledger}}.load'::pg_catalog.regclass)"
+                             OPERATOR(pg_catalog.-) {BLOCKS}))::pg_catalog.tid)"
             ),
         };
-        // Before any text of the user's, which may look like it.
-        let ledger = self.sql("{ledger}");
-        let relation = literal(format!("{ledger}.load").as_bytes());
-        let recent = recent.replace("'{ledger}.load'", &relation);
-        let name = literal(table.to_string().as_bytes());
-        let sql = format!(
-            "SELECT id, ended::pg_catalog.text
-             FROM (
-                 SELECT id, ended, relation FROM ONLY {ledger}.load
-                 WHERE {recent}
-                   AND relation OPERATOR(pg_catalog.=) {name}::pg_catalog.regclass::pg_catalog.oid
-                   AND participant OPERATOR(pg_catalog.=) '' AND id OPERATOR(pg_catalog.<>) $1
-                   AND state OPERATOR(pg_catalog.=) 'finished'
-                   AND rows_inserted OPERATOR(pg_catalog.>) 0
-                   AND pg_catalog.jsonb_array_length(sources) OPERATOR(pg_catalog.=) $3
-                   AND sources OPERATOR(pg_catalog.@>) $2::pg_catalog.text::pg_catalog.jsonb
-                 ORDER BY ended DESC LIMIT 1) AS found
-             WHERE {HOLDS}"
-        );
-        let parameters: [(&(dyn tokio_postgres::types::ToSql + Sync), Type); 3] =
-            [(&self.id, Type::TEXT), (&files, Type::TEXT), (&count, Type::INT4)];
-        let found = client.query_typed(&sql, &parameters).await?;
-        Ok(found.first().map(|row| Earlier { id: row.get(0), ended: row.get(1) }))
+        let [name, files, id] = [name, files, &self.id].map(|text| literal(text.as_bytes()));
+        format!(
+            "SELECT id, ended::pg_catalog.text FROM ONLY {ledger}.load
+             WHERE {recent}
+               AND relation OPERATOR(pg_catalog.=) pg_catalog.to_regclass({name})::pg_catalog.oid
+               AND participant OPERATOR(pg_catalog.=) '' AND id OPERATOR(pg_catalog.<>) {id}
+               AND state OPERATOR(pg_catalog.=) 'finished'
+               AND rows_inserted OPERATOR(pg_catalog.>) 0
+               AND pg_catalog.jsonb_array_length(sources) OPERATOR(pg_catalog.=) {count}
+               AND sources OPERATOR(pg_catalog.@>) {files}::pg_catalog.jsonb
+             ORDER BY ended DESC LIMIT 1"
+        )
     }
+}
+
+impl Earlier {
+    /// What a row says that answers [`Named::earlier`].
+    pub(crate) fn of(row: &SimpleQueryRow) -> Option<Self> {
+        Some(Self { id: row.get(0)?.to_owned(), ended: row.get(1)?.to_owned() })
+    }
+}
+
+/// Whether the table `name` may still hold rows.
+pub(crate) async fn may_hold_rows(
+    client: &Client,
+    name: &str,
+) -> Result<bool, tokio_postgres::Error> {
+    let answers = client.simple_query(&HOLDS.replace("{name}", &literal(name.as_bytes()))).await?;
+    Ok(answers.iter().any(|answer| match answer {
+        SimpleQueryMessage::Row(row) => row.get(0) == Some("t"),
+        _ => false,
+    }))
 }

@@ -165,7 +165,7 @@ pub(super) fn old_flaws(schema: &Schema) -> String {
 }
 
 /// `query` in a transaction of its own, under a lock that keeps the tables as they are.
-fn in_lock(schema: &Schema, access: Access, query: &str) -> String {
+pub(super) fn in_lock(schema: &Schema, access: Access, query: &str) -> String {
     let mode = match access {
         Access::Read => "ACCESS SHARE",
         // What CREATE TRIGGER waits for; SELECT alone does not allow it.

@@ -1,0 +1,113 @@
+//! A glance at the ledger by a small load, which asks its own questions in the same round trip.
+//!
+//! It does for the usual case, a ledger of this role of which nobody else was given anything, and costs the server
+//! less than [`super::trust::look`]: a session that is new plans several plain statements sooner than one of them all.
+//! The first of them fails unless the tables are plain, this role's own and without triggers, rules and policies.
+//! So none of the questions behind it reads what others have put there.
+
+use std::collections::HashMap;
+
+use tokio_postgres::types::Type;
+use tokio_postgres::{SimpleQueryMessage, SimpleQueryRow};
+
+use super::schema::Schema;
+use super::tables::TABLES;
+use super::trust::{Access, in_lock};
+use crate::pg::sql::literal;
+
+/// To be run under [`crate::pg::sql::PG_CATALOG_ONLY`]; `{tables}` are all tables, `{unlogged}` those of them that
+/// are unlogged. A division by zero is the failure.
+const GLANCE: &str = "
+SELECT c.oid, c.relname, 1 / (
+           c.relkind = 'r' AND c.reloftype = 0 AND c.relchecks = 0 AND c.relacl IS NULL
+           AND NOT (c.relhastriggers OR c.relhasrules OR c.relrowsecurity OR c.relhassubclass OR c.relispartition)
+           AND c.relpersistence = CASE WHEN c.oid IN ({unlogged}) THEN 'u' ELSE 'p' END
+           AND pg_get_userbyid(c.relowner) = current_user
+           AND (SELECT pg_get_userbyid(n.nspowner) = current_user FROM pg_namespace n WHERE n.oid = c.relnamespace)
+       )::int4
+FROM pg_class c WHERE c.oid IN ({tables});
+SELECT attrelid, attnum, attname, atttypid, attnotnull, atthasdef OR attidentity <> '' OR attgenerated <> ''
+FROM pg_attribute WHERE attrelid IN ({tables}) AND attnum > 0 AND NOT attisdropped;
+SELECT indrelid, indisprimary, indisunique, indkey, indexprs IS NULL AND indpred IS NULL
+FROM pg_index WHERE indrelid IN ({tables})";
+
+/// How many statements come before the first of [`GLANCE`]: they begin the transaction, and lock.
+const BEFORE: usize = 3;
+
+/// The statements of a glance, with `questions` behind them; each of these must be one statement.
+pub(crate) fn glance(schema: &Schema, questions: &[String]) -> String {
+    let regclass = |name: &str| {
+        let table = literal(schema.sql(&format!("{{ledger}}.{name}")).as_bytes());
+        format!("{table}::regclass")
+    };
+    let list = |names: Vec<&str>| names.into_iter().map(regclass).collect::<Vec<_>>().join(", ");
+    let tables = list(TABLES.iter().map(|table| table.name).collect());
+    let unlogged = TABLES.iter().filter(|table| !table.is_logged);
+    let unlogged = list(unlogged.map(|table| table.name).collect());
+    let glance = GLANCE.replace("{tables}", &tables).replace("{unlogged}", &unlogged);
+    let all: Vec<&str> = std::iter::once(&glance).chain(questions).map(String::as_str).collect();
+    in_lock(schema, Access::Write, &all.join("; "))
+}
+
+/// The answers to the questions, if the ledger is as it must be. If not, a closer look is needed.
+pub(crate) fn answers(said: &[SimpleQueryMessage]) -> Option<Vec<Vec<&SimpleQueryRow>>> {
+    let mut statements = vec![Vec::new()];
+    for message in said {
+        match message {
+            SimpleQueryMessage::Row(row) => statements.last_mut()?.push(row),
+            SimpleQueryMessage::CommandComplete(_) => statements.push(Vec::new()),
+            _ => {}
+        }
+    }
+    let mut statements = statements.into_iter().skip(BEFORE);
+    let (tables, columns, indexes) = (statements.next()?, statements.next()?, statements.next()?);
+    let is_as_made = TABLES.iter().all(|table| {
+        let oid =
+            tables.iter().find(|row| row.get(1) == Some(table.name)).and_then(|row| row.get(0));
+        let of_table = |rows: &[&'_ SimpleQueryRow]| -> Vec<SimpleRow> {
+            rows.iter().filter(|row| row.get(0) == oid).map(|row| fields(row)).collect()
+        };
+        let (columns, indexes) = (of_table(&columns), of_table(&indexes));
+        let names = columns.iter().map(|column| (column[1].as_str(), column[2].as_str())).collect();
+        oid.is_some()
+            && shape(&columns).as_ref() == Some(&table.shape())
+            && index(&indexes, &names).as_ref() == Some(&table.indexes())
+    });
+    is_as_made.then(|| statements.collect())
+}
+
+type SimpleRow = Vec<String>;
+
+fn fields(row: &SimpleQueryRow) -> SimpleRow {
+    (0..row.len()).map(|at| row.get(at).unwrap_or_default().to_owned()).collect()
+}
+
+/// The columns, as [`super::tables::Table::shape`] spells them.
+fn shape(columns: &[SimpleRow]) -> Option<String> {
+    let column = |column: &SimpleRow| {
+        let ty = Type::from_oid(column[3].parse().ok()?)?;
+        let needed = if column[4] == "t" { " not null" } else { "" };
+        let computed = if column[5] == "t" { " computed" } else { "" };
+        Some(format!("{} {}{needed}{computed}", column[2], ty.name()))
+    };
+    let mut columns: Vec<String> = columns.iter().map(column).collect::<Option<_>>()?;
+    columns.sort();
+    Some(columns.join(", "))
+}
+
+/// The index, as [`super::tables::Table::indexes`] spells it; None if there are several, or it is more than that.
+fn index(indexes: &[SimpleRow], names: &HashMap<&str, &str>) -> Option<String> {
+    let row = match indexes {
+        [] => return Some(String::new()),
+        [row] => row,
+        _ => return None,
+    };
+    let kind = match (&*row[1], &*row[2]) {
+        ("t", _) => "key",
+        (_, "t") => "unique",
+        _ => "index",
+    };
+    let key: Option<Vec<&str>> =
+        row[3].split(' ').map(|number| names.get(number).copied()).collect();
+    key.filter(|_| row[4] == "t").map(|key| format!("{kind} {}", key.join(" ")))
+}

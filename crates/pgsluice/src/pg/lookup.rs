@@ -1,0 +1,90 @@
+//! What a small load asks about its table: little, because a session that is new plans each question anew.
+
+use pgsluice_core::catalog::Relation;
+use tokio_postgres::{Client, Error, SimpleQueryMessage};
+
+use super::sql::literal;
+
+/// The table that the name `{name}` stands for, and its columns. A number is no name.
+const TABLE: &str = "
+SELECT (SELECT nspname FROM pg_catalog.pg_namespace n WHERE n.oid OPERATOR(pg_catalog.=) c.relnamespace),
+       c.relname, c.relkind, pg_catalog.current_setting('server_version_num')
+FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass({name});
+SELECT attnum, attname, attisdropped, attgenerated,
+       pg_catalog.concat_ws(' ', pg_catalog.quote_ident(attname), pg_catalog.format_type(atttypid, atttypmod))
+FROM pg_catalog.pg_attribute
+WHERE attrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass({name}) AND attnum OPERATOR(pg_catalog.>) 0";
+
+/// The kinds of its partitions, of one more than are few.
+const LEAVES: &str = "
+SELECT l.relkind FROM pg_catalog.pg_inherits i
+JOIN pg_catalog.pg_class l ON l.oid OPERATOR(pg_catalog.=) i.inhrelid
+WHERE i.inhparent OPERATOR(pg_catalog.=) pg_catalog.to_regclass({name}) LIMIT 129";
+
+/// A table into which rows can be copied.
+pub(crate) struct Found {
+    pub(crate) relation: Relation,
+    /// The server's version.
+    pub(crate) version: u32,
+    /// The columns that can be written.
+    pub(crate) columns: Vec<String>,
+    /// Each with its type.
+    types: Vec<String>,
+    /// Whether it is known to have few leaves, all of them its own partitions.
+    pub(crate) has_few_leaves: bool,
+}
+
+impl Found {
+    /// The columns `names`, or all, with their types.
+    pub(crate) fn spelled(&self, names: Option<&[String]>) -> String {
+        let all = || self.columns.iter().zip(&self.types);
+        let types: Vec<&str> = match names {
+            Some(names) => names
+                .iter()
+                .filter_map(|name| all().find(|(column, _)| *column == name))
+                .map(|(_, spelled)| spelled.as_str())
+                .collect(),
+            None => self.types.iter().map(String::as_str).collect(),
+        };
+        types.join(", ")
+    }
+}
+
+/// The table `name`, if there is one into which rows can be copied. `counts` says that its leaves matter.
+pub(crate) async fn find(
+    name: &str,
+    counts: bool,
+    client: &Client,
+) -> Result<Option<Found>, Error> {
+    if name.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Ok(None);
+    }
+    let questions = if counts { [TABLE, LEAVES].join(";") } else { TABLE.to_owned() };
+    let questions = questions.replace("{name}", &literal(name.as_bytes()));
+    let answers = client.simple_query(&questions).await?;
+    Ok(found(&answers, counts))
+}
+
+fn found(answers: &[SimpleQueryMessage], counts: bool) -> Option<Found> {
+    let (mut table, mut columns, mut leaves) = (None, Vec::new(), Vec::new());
+    for answer in answers {
+        let SimpleQueryMessage::Row(row) = answer else { continue };
+        match [0, 1, 2, 3].map(|at| row.try_get(at).ok().flatten()) {
+            [Some(schema), Some(name), Some("r" | "p"), Some(version)] if table.is_none() => {
+                let relation = Relation { schema: schema.to_owned(), name: name.to_owned() };
+                table = Some((relation, version.parse().ok()?));
+            }
+            [Some(number), Some(name), Some("f"), Some("")] => {
+                let spelled = row.try_get(4).ok().flatten()?;
+                columns.push((number.parse::<u32>().ok()?, name.to_owned(), spelled.to_owned()));
+            }
+            [Some(kind), None, ..] => leaves.push(kind),
+            _ => {}
+        }
+    }
+    let (relation, version) = table?;
+    columns.sort();
+    let (columns, types) = columns.into_iter().map(|(_, name, spelled)| (name, spelled)).unzip();
+    let has_few_leaves = counts && leaves.len() <= 128 && !leaves.contains(&"p");
+    Some(Found { relation, version, columns, types, has_few_leaves })
+}
