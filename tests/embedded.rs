@@ -21,6 +21,7 @@ on_each_server!([
     foreground_stops_its_server_on_a_signal,
     foreground_ends_with_its_server,
     a_start_that_fails_shows_the_servers_own_words,
+    a_running_server_takes_no_other_settings,
     another_versions_cluster_is_refused,
     a_path_too_long_for_a_socket_has_it_elsewhere,
     an_ordinary_user_has_an_ordinary_server,
@@ -154,6 +155,20 @@ fn a_start_that_fails_shows_the_servers_own_words(server: Server) {
     assert!(error.contains("did not start"), "{error}");
     assert!(error.contains("invalid value for parameter \"work_mem\""), "{error}");
     place.start();
+}
+
+fn a_running_server_takes_no_other_settings(server: Server) {
+    let place = Place::of(server);
+    let url = place.start_with("work_mem=8MB");
+    assert_eq!(place.start_with("work_mem=8MB"), url);
+    let output = place.command("start").args(["--set", "work_mem=9MB"]).output().unwrap();
+    assert_eq!((output.status.code(), &*output.stdout), (Some(2), &b""[..]));
+    let error = stderr(&output);
+    assert!(error.contains("runs without --set work_mem=9MB"), "{error}");
+    assert!(error.contains("HINT:") && error.contains("pgsluice server stop"), "{error}");
+    assert_eq!(query(&url, "show work_mem").unwrap(), "8MB");
+    place.run("stop");
+    assert_eq!(query(&place.start_with("work_mem=9MB"), "show work_mem").unwrap(), "9MB");
 }
 
 fn another_versions_cluster_is_refused(server: Server) {

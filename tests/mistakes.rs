@@ -16,6 +16,7 @@ on_each_server!([
     a_partition_is_missing,
     the_password_is_wrong,
     there_are_no_rights,
+    who_may_not_read_the_table_is_warned_as_well,
     the_same_file_again,
     an_option_is_misspelt,
     a_row_in_the_middle_is_bad,
@@ -200,6 +201,20 @@ fn there_are_no_rights(server: Server) {
     desk.bench.session.run(grant);
     let ended = desk.run(&format!("load orders.csv -t orders -d {}", role.url));
     assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+}
+
+fn who_may_not_read_the_table_is_warned_as_well(server: Server) {
+    let desk = Desk::with(server, "orders.csv", "1,2026-01-05,first\n");
+    let role = Role::new(&desk.bench);
+    let (database, name) = (&desk.address.database, &role.name);
+    desk.bench.session.run(&format!("GRANT CREATE ON DATABASE {database} TO {name}"));
+    desk.bench.session.run(&format!("GRANT INSERT ON orders TO {name}"));
+    // The first and the third are not small loads.
+    for (option, warns) in [(" --few-rows=0", false), ("", true), (" --few-rows=0", true)] {
+        let ended = desk.run(&format!("load orders.csv -t orders -d {}{option}", role.url));
+        assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+        assert_eq!(ended.stderr.contains("warning: the same input"), warns, "{ended:?}");
+    }
 }
 
 fn the_same_file_again(server: Server) {

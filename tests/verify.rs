@@ -13,6 +13,7 @@ on_each_server!([
     finds_a_misplaced_row,
     finds_each_difference,
     leaf_not_readable,
+    names_the_row_that_is_refused,
     plain_table,
     refuses_what_it_cannot_see,
     subset,
@@ -199,6 +200,19 @@ fn subset(server: Server) {
     assert_eq!((differing.len(), missing), (1, 1));
     let text = case.run("verify", &["--subset"]);
     assert!(text.stderr.contains("public.t does not hold all rows of the input"));
+}
+
+fn names_the_row_that_is_refused(server: Server) {
+    let case = Case::new(server);
+    let bad = case.file.with_file_name("more.csv");
+    let text = "day,id,name\n2024-01-05,8,\"two\nlines\"\n2024-01-06,nine,x\n";
+    std::fs::write(&bad, text).unwrap();
+    let outcome = case.run("verify", &[bad.to_str().unwrap()]);
+    assert_eq!(outcome.status, Some(1));
+    let place = format!("{}:4: column id: invalid input syntax for type integer", bad.display());
+    assert!(outcome.stderr.contains(&place), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("The row begins at byte 37."), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("HINT:  Rows that a load"), "{}", outcome.stderr);
 }
 
 fn refuses_what_it_cannot_see(server: Server) {

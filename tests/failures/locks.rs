@@ -5,7 +5,21 @@ use std::process::Stdio;
 
 use crate::harness::{Bench, Place, Running, Server, on_each_server, program, rows, wait_until};
 
-on_each_server!([a_server_out_of_locks_loses_nothing,]);
+on_each_server!([
+    a_server_out_of_locks_loses_nothing,
+    more_leaves_than_locks_are_asked_whether_they_have_rows,
+]);
+
+/// A server that has few locks.
+fn with_few_locks(place: &Place) -> Bench {
+    let mut bench = Bench::of(&place.start());
+    bench.session.run("ALTER SYSTEM SET max_locks_per_transaction = 10");
+    bench.session.run("ALTER SYSTEM SET max_connections = 25");
+    place.stop_immediately();
+    place.start();
+    bench.come_back();
+    bench
+}
 
 /// Takes locks until the server has no room for one more.
 fn fill(bench: &Bench) {
@@ -19,12 +33,7 @@ fn fill(bench: &Bench) {
 
 fn a_server_out_of_locks_loses_nothing(server: Server) {
     let place = Place::of(server);
-    let mut bench = Bench::of(&place.start());
-    bench.session.run("ALTER SYSTEM SET max_locks_per_transaction = 10");
-    bench.session.run("ALTER SYSTEM SET max_connections = 25");
-    place.stop_immediately();
-    place.start();
-    bench.come_back();
+    let bench = with_few_locks(&place);
     bench.make_table();
     let input = rows(240_000, 100);
     let load = || {
@@ -63,4 +72,28 @@ fn a_server_out_of_locks_loses_nothing(server: Server) {
     let per_key = "SELECT string_agg(DISTINCT n::text, ' ')
                    FROM (SELECT count(*) AS n FROM t GROUP BY id) AS x";
     assert_eq!((bench.count("t"), &*bench.value(per_key)), (240_000, "2400"));
+}
+
+fn more_leaves_than_locks_are_asked_whether_they_have_rows(server: Server) {
+    let place = Place::of(server);
+    let bench = with_few_locks(&place);
+    bench.session.run("CREATE TABLE t (id int, v int) PARTITION BY LIST (id)");
+    let leaf = |id: usize| format!("CREATE TABLE t{id} PARTITION OF t FOR VALUES IN ({id});");
+    for first in (0..1500).step_by(50) {
+        bench.session.run(&(first..first + 50).map(leaf).collect::<String>());
+    }
+    // There is room for a thousand more.
+    fill(&bench);
+    bench.session.run("SELECT pg_advisory_unlock(i) FROM generate_series(1, 1000) AS i");
+    bench.other().try_run("SELECT count(*) FROM t").expect_err("it has too many leaves");
+    bench.file("rows.csv", "1,1\n1499,2\n");
+    // The first and the third are not small loads.
+    for (options, warns) in [(&["--few-rows=0"][..], false), (&[], true), (&["--few-rows=0"], true)]
+    {
+        let ended = bench.load(["rows.csv", "-t", "t"].iter().chain(options));
+        assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+        let warned =
+            ended.stderr.contains("warning: the same input was loaded into public.t before");
+        assert_eq!(warned, warns, "{ended:?}");
+    }
 }

@@ -5,21 +5,48 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use crate::harness::{Bench, Server, on_each_server, rows};
+use crate::harness::{Bench, Ended, Running, Server, on_each_server, rows};
 
-on_each_server!([a_terminal_has_a_bar, a_pipe_has_a_line_every_ten_seconds, quiet_is_silent,]);
+on_each_server!([
+    a_terminal_has_a_bar,
+    a_narrow_terminal_has_a_line,
+    what_the_input_writes_is_shown_and_not_obeyed,
+    a_pipe_has_a_line_every_ten_seconds,
+    quiet_is_silent,
+]);
+
+/// Runs the program on a terminal of so many columns, whose output it prints.
+const TERMINAL: &str = "
+import fcntl, os, pty, struct, sys, termios
+child, terminal = pty.fork()
+if child == 0:
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack('HHHH', 24, int(sys.argv[1]), 0, 0))
+    os.execvp(sys.argv[2], sys.argv[2:])
+while True:
+    try:
+        seen = os.read(terminal, 65536)
+    except OSError:
+        break
+    if not seen:
+        break
+    os.write(1, seen)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+";
+
+/// A load of `rows.csv` as a person sees it. It stays in the middle for a while, so that the bar is drawn.
+fn on_terminal(bench: &Bench, columns: u16) -> Ended {
+    let mut command = Command::new("python3");
+    command.args(["-c", TERMINAL, &columns.to_string(), env!("CARGO_BIN_EXE_pgsluice")]);
+    command.args(["load", "rows.csv", "-t", "t", "-d", &bench.url, "-j1"]);
+    command.current_dir(bench.folder.path()).env("TERM", "xterm").stdin(Stdio::null());
+    command.env("PGSLUICE_FAILPOINT", "payload::closed:2").env("PGSLUICE_FAILPOINT_SLEEP", "1500");
+    Running::start(&mut command).ended()
+}
 
 fn a_terminal_has_a_bar(server: Server) {
     let bench = Bench::with_table(server);
     bench.file("rows.csv", rows(400_000, 100));
-    let script = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)";
-    let mut command = Command::new("python3");
-    command.args(["-c", script, env!("CARGO_BIN_EXE_pgsluice")]);
-    command.args(["load", "rows.csv", "-t", "t", "-d", &bench.url, "-j1"]);
-    command.current_dir(bench.folder.path()).env("TERM", "xterm").stdin(Stdio::null());
-    // It stays in the middle for a while, so that the bar is drawn.
-    command.env("PGSLUICE_FAILPOINT", "payload::closed:2").env("PGSLUICE_FAILPOINT_SLEEP", "1500");
-    let ended = crate::harness::Running::start(&mut command).ended();
+    let ended = on_terminal(&bench, 80);
     assert_eq!(ended.status.code(), Some(0), "{ended:?}");
     for part in ["━", "%", "rows/s", "MiB/s", " left"] {
         assert!(ended.stdout.contains(part), "{part} is missing in {:?}", ended.stdout);
@@ -29,6 +56,28 @@ fn a_terminal_has_a_bar(server: Server) {
     assert!(!left.contains(['━', '%']), "{left:?} is left of the bar");
     assert!(!bar.contains("\u{1b}[1A"), "the bar takes more than a line of 80 columns");
     assert!(!summary.contains("━"), "{summary:?}");
+}
+
+fn a_narrow_terminal_has_a_line(server: Server) {
+    let bench = Bench::with_table(server);
+    bench.file("rows.csv", rows(400_000, 100));
+    let ended = on_terminal(&bench, 40);
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    let (line, _) = ended.stdout.split_once("pgsluice: 400,000 rows").unwrap();
+    for part in ["%", "rows", " left"] {
+        assert!(line.contains(part), "{part} is missing in {line:?}");
+    }
+    assert!(!line.contains('━') && !line.contains("rows/s"), "{line:?}");
+    assert!(!line.contains("\u{1b}[1A"), "it takes more than a line of 40 columns: {line:?}");
+}
+
+fn what_the_input_writes_is_shown_and_not_obeyed(server: Server) {
+    let bench = Bench::with_table(server);
+    bench.file("rows.csv", "1,a\n\u{1b}[2J\u{7},b\n");
+    let ended = on_terminal(&bench, 80);
+    assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+    assert!(ended.stdout.contains("\\u{1b}[2J\\u{7}"), "{ended:?}");
+    assert!(!ended.stdout.contains('\u{7}') && !ended.stdout.contains("\u{1b}[2J"), "{ended:?}");
 }
 
 fn a_pipe_has_a_line_every_ten_seconds(server: Server) {
@@ -42,7 +91,7 @@ fn a_pipe_has_a_line_every_ten_seconds(server: Server) {
     assert!(!ended.contains('\u{1b}'), "{ended:?}");
 }
 
-fn load_end(mut load: crate::harness::Running) -> String {
+fn load_end(mut load: Running) -> String {
     drop(load.child.stdin.take());
     let ended = load.ended();
     assert_eq!(ended.status.code(), Some(0), "{ended:?}");

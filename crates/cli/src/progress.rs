@@ -14,7 +14,7 @@ use crate::output::{bytes, grouped, say};
 
 const BAR: &str = "{wide_bar} {percent:>3}%  {msg}";
 /// On a terminal that has no room for both.
-const NARROW: &str = "{percent:>3}%  {msg}";
+const NARROW: &str = "{percent:>3}%  {wide_msg}";
 /// The least columns in which a bar is drawn.
 const WIDE: u16 = 70;
 const SPINNER: &str = "{spinner} {msg}";
@@ -57,17 +57,18 @@ fn bar(control: &Control, done: &AtomicBool, began: Instant, notices: &mut Notic
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
     while !done.load(Relaxed) {
         let state = State::of(control, began);
-        let template = match (state.total, Term::stderr().size().1) {
+        let is_wide = Term::stderr().size().1 >= WIDE;
+        let template = match (state.total, is_wide) {
             (0, _) => SPINNER,
-            (_, ..WIDE) => NARROW,
-            _ => BAR,
+            (_, true) => BAR,
+            (_, false) => NARROW,
         };
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("━╸ "));
         }
         bar.set_length(state.total);
         bar.set_position(state.bytes);
-        bar.set_message(state.text());
+        bar.set_message(state.text(is_wide));
         for notice in notices.take(done.load(Relaxed)) {
             bar.suspend(|| say(&notice));
         }
@@ -89,7 +90,7 @@ fn lines(control: &Control, done: &AtomicBool, began: Instant, notices: &mut Not
                 0 => String::new(),
                 total => format!("{:.0} %, ", 100.0 * state.bytes as f64 / total as f64),
             };
-            say(&format!("{percent}{}", state.text()));
+            say(&format!("{percent}{}", state.text(true)));
             next += LINE;
         }
     }
@@ -130,7 +131,8 @@ impl State {
         }
     }
 
-    fn text(&self) -> String {
+    /// All that is known in a line of 70 columns, or the rows and the time left in one of 40.
+    fn text(&self, is_wide: bool) -> String {
         if let Some(what) = &self.waiting_for {
             return what.clone();
         }
@@ -139,12 +141,11 @@ impl State {
         }
         let rows_per_second = self.rows as f64 / self.seconds;
         let bytes_per_second = self.bytes as f64 / self.seconds;
-        let mut text = format!(
-            "{} rows  {} rows/s  {}/s",
-            grouped(self.rows),
-            grouped(rows_per_second as u64),
-            bytes(bytes_per_second as u64)
-        );
+        let mut text = format!("{} rows", grouped(self.rows));
+        if is_wide {
+            let (rows, bytes) = (grouped(rows_per_second as u64), bytes(bytes_per_second as u64));
+            text.push_str(&format!("  {rows} rows/s  {bytes}/s"));
+        }
         if self.total > 0 && self.bytes > 0 {
             let left = self.total.saturating_sub(self.bytes) as f64 / bytes_per_second;
             text.push_str(&format!("  {} left", duration(left.ceil() as u64)));

@@ -5,19 +5,18 @@
 //! overlap. So when both sides hold the same rows, and each leaf only rows that it may hold, every row
 //! is where it belongs. Only when they differ are rows compared one by one.
 
+mod input;
 mod rejected;
 
 use std::collections::{BTreeMap, HashMap};
-use std::pin::pin;
 
-use bytes::Bytes;
-use futures_util::SinkExt;
 use futures_util::future::try_join_all;
 use pgsluice_core::catalog::{NodeId, ROOT};
 use serde::Serialize;
 use tokio_postgres::types::Oid;
 use tokio_postgres::{Client, IsolationLevel, Transaction};
 
+use self::input::Side;
 pub use self::rejected::Rejected;
 use crate::control::Control;
 use crate::error::kind::Kind;
@@ -29,7 +28,6 @@ use crate::pg::conninfo::Target;
 use crate::pg::constraint::{self, everywhere};
 use crate::pg::sql;
 use crate::plan::Plan;
-use crate::source::{Inputs, Reader};
 
 /// Different missing rows whose leaves are looked for.
 const LOCATED: usize = 1_000;
@@ -101,77 +99,27 @@ pub async fn verify(
         return Err(Error::new(Kind::Usage, message)
             .with_detail("What a default was for them, the server does not keep."));
     }
-    let inputs = job.input.files.clone();
     let plan = Plan::make(job, target, control).await?;
     let Link { mut client, canceller, .. } = control.stop.unless_stopped(open(target)).await?;
-    let comparing = compare(job, &plan, (inputs, rejected), &mut client, subset);
+    let comparing = compare(job, &plan, rejected, &mut client, subset);
     canceller.unless_stopped(control, comparing).await
 }
 
 async fn compare(
     job: &Job,
     plan: &Plan,
-    (inputs, rejected): (Inputs, &Rejected),
+    rejected: &Rejected,
     client: &mut Client,
     subset: bool,
 ) -> Result<Audit> {
     client.batch_execute(audit::SESSION).await?;
     let transaction =
         client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).start().await?;
-    let reader =
-        Reader::new(inputs.clone(), &plan.format, job.input.header, &plan.catalogue.columns);
-    let left_out = copy_input((plan, job), &transaction, reader, rejected).await?;
+    let left_out = Side { plan, job, rejected }.copy(&transaction).await?;
     let mut comparison = Comparison::new(plan, &transaction);
     let audit = comparison.run(subset).await?;
     transaction.rollback().await?;
     Ok(Audit { rows_left_out: left_out, ..audit })
-}
-
-/// Reads the input into a temporary table: by the server, so that it judges the spellings.
-async fn copy_input(
-    (plan, job): (&Plan, &Job),
-    transaction: &Transaction<'_>,
-    mut reader: Reader,
-    rejected: &Rejected,
-) -> Result<u64> {
-    let columns = &plan.catalogue.columns;
-    let create = audit::create_input(&plan.tree.nodes[ROOT].relation.to_string(), columns);
-    transaction.batch_execute(&create).await.map_err(|error| {
-        Error::from(error).with_hint(
-            "verify reads the input into a temporary table: it needs the privileges SELECT on the \
-             table and TEMPORARY on the database.",
-        )
-    })?;
-    let copy = audit::copy_input(columns, &plan.format, &job.input.fields);
-    let refused = |error: tokio_postgres::Error| {
-        let context = error.as_db_error().and_then(|db| db.where_()).unwrap_or_default().to_owned();
-        let error = Error::from(error);
-        if context.is_empty() {
-            return error;
-        }
-        error
-            .with_detail(format!("The server was at: {context}"))
-            .with_detail("Lines are counted over all inputs, without headers.")
-            .with_hint("Rows that a load has rejected are left out by --reject-file FILE.")
-    };
-    let mut sink = pin!(transaction.copy_in::<_, Bytes>(&copy).await.map_err(refused)?);
-    let (mut used, mut left_out) = (None, 0);
-    while let Some(split) = reader.next(used.take())? {
-        let mut rows = Vec::with_capacity(split.bytes.len() + 1);
-        for row in &split.rows {
-            let at = split.start.origin.plus(row.start.into());
-            if rejected.has(&job.input.files, at) {
-                left_out += 1;
-                continue;
-            }
-            rows.extend_from_slice(row.of(&split.bytes));
-            rows.push(b'\n');
-        }
-        sink.feed(Bytes::from(rows)).await.map_err(refused)?;
-        used = Some(split);
-    }
-    sink.finish().await.map_err(refused)?;
-    Ok(left_out)
 }
 
 /// Two sides in one snapshot.

@@ -7,7 +7,7 @@ use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::job::Job;
-use crate::pg::ledger::{Earlier, Look, Named, may_hold_rows};
+use crate::pg::ledger::{Earlier, Look, NOTHING, Named, may_hold_rows};
 use crate::source::Fingerprint;
 
 /// Says that the inputs were loaded before, or refuses them if the job is to load them once.
@@ -51,7 +51,7 @@ pub(crate) fn question(
 ) -> String {
     match Fingerprint::content(sources) {
         Some(files) => named.earlier(name, (&files, sources.len()), look),
-        None => "SELECT WHERE false".to_owned(),
+        None => NOTHING.to_owned(),
     }
 }
 

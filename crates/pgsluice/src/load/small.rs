@@ -165,7 +165,8 @@ async fn ask_ledger(
     match glanced {
         Ok(said) => {
             if let Some(answers) = glance::answers(&said) {
-                let [known, earlier] = [0, 1].map(|at| answers.get(at).map_or(&[][..], Vec::as_slice));
+                let [known, earlier] =
+                    [0, 1].map(|at| answers.get(at).map_or(&[][..], Vec::as_slice));
                 return Ok(match known.is_empty() {
                     true => Some(earlier::answer(earlier.first().copied(), name, client).await?),
                     false => None,

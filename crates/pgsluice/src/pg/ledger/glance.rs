@@ -31,6 +31,9 @@ FROM pg_attribute WHERE attrelid IN ({tables}) AND attnum > 0 AND NOT attisdropp
 SELECT indrelid, indisprimary, indisunique, indkey, indexprs IS NULL AND indpred IS NULL
 FROM pg_index WHERE indrelid IN ({tables})";
 
+/// Behind it names are the user's again: the questions qualify their own.
+const AS_BEFORE: &str = "SET LOCAL search_path = DEFAULT";
+
 /// How many statements come before the first of [`GLANCE`]: they begin the transaction, and lock.
 const BEFORE: usize = 3;
 
@@ -45,7 +48,8 @@ pub(crate) fn glance(schema: &Schema, questions: &[String]) -> String {
     let unlogged = TABLES.iter().filter(|table| !table.is_logged);
     let unlogged = list(unlogged.map(|table| table.name).collect());
     let glance = GLANCE.replace("{tables}", &tables).replace("{unlogged}", &unlogged);
-    let all: Vec<&str> = std::iter::once(&glance).chain(questions).map(String::as_str).collect();
+    let own = [glance.as_str(), AS_BEFORE].into_iter();
+    let all: Vec<&str> = own.chain(questions.iter().map(String::as_str)).collect();
     in_lock(schema, Access::Write, &all.join("; "))
 }
 
@@ -73,7 +77,8 @@ pub(crate) fn answers(said: &[SimpleQueryMessage]) -> Option<Vec<Vec<&SimpleQuer
             && shape(&columns).as_ref() == Some(&table.shape())
             && index(&indexes, &names).as_ref() == Some(&table.indexes())
     });
-    is_as_made.then(|| statements.collect())
+    // That of `AS_BEFORE` has no rows.
+    is_as_made.then(|| statements.skip(1).collect())
 }
 
 type SimpleRow = Vec<String>;

@@ -20,7 +20,7 @@ use pgsluice_core::catalog::Relation;
 use tokio_postgres::{Client, Row, SimpleQueryMessage};
 
 pub(crate) use self::locks::{Holder, Named, is_held, lives, lives_noted};
-pub(crate) use self::same::{Earlier, Look, may_hold_rows};
+pub(crate) use self::same::{Earlier, Look, NOTHING, may_hold_rows};
 pub(crate) use self::schema::Schema;
 pub(crate) use self::trust::Access;
 use super::sql::literal;

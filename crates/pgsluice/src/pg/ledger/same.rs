@@ -24,6 +24,9 @@ pub(crate) enum Look {
 /// Blocks of the ledger in which a [`Look::Recent`] looks.
 const BLOCKS: u32 = 1000;
 
+/// A question that no load answers.
+pub(crate) const NOTHING: &str = "SELECT WHERE false";
+
 /// Whether the table `{name}` may hold rows: a leaf has a block, or where its rows are is not known.
 /// The table itself is not read: that would lock all partitions, and run policies and views of others.
 const HOLDS: &str = "

@@ -1,0 +1,113 @@
+//! The input's side of an audit: read by the server into a temporary table, so that it judges the spellings.
+
+use std::iter::once;
+use std::pin::pin;
+
+use bytes::Bytes;
+use futures_util::SinkExt;
+use pgsluice_core::catalog::ROOT;
+use pgsluice_core::position::Position;
+use tokio_postgres::Transaction;
+
+use super::Rejected;
+use crate::error::{Error, Location, Result};
+use crate::job::Job;
+use crate::pg::audit;
+use crate::plan::Plan;
+use crate::sink::context::Context;
+use crate::source::{Reader, Split};
+
+/// The rows of the input that are compared.
+pub(super) struct Side<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) job: &'a Job,
+    /// They are left out.
+    pub(super) rejected: &'a Rejected,
+}
+
+impl Side<'_> {
+    /// Sends the rows, and returns how many were left out.
+    pub(super) async fn copy(&self, transaction: &Transaction<'_>) -> Result<u64> {
+        let Self { plan, job, .. } = self;
+        let columns = &plan.catalogue.columns;
+        let create = audit::create_input(&plan.tree.nodes[ROOT].relation.to_string(), columns);
+        transaction.batch_execute(&create).await.map_err(|error| {
+            Error::from(error).with_hint(
+                "verify reads the input into a temporary table: it needs the privileges SELECT on the \
+                 table and TEMPORARY on the database.",
+            )
+        })?;
+        let copy = audit::copy_input(columns, &plan.format, &job.input.fields);
+        let refused = |error| self.refused(error);
+        let mut sink = pin!(transaction.copy_in::<_, Bytes>(&copy).await.map_err(refused)?);
+        let (mut reader, mut used, mut left_out) = (self.reader(), None, 0);
+        while let Some(split) = reader.next(used.take())? {
+            let mut text = Vec::with_capacity(split.bytes.len() + 1);
+            let mut count = 0;
+            for (_, row) in self.rows(&split) {
+                text.extend_from_slice(row);
+                text.push(b'\n');
+                count += 1;
+            }
+            left_out += (split.rows.len() - count) as u64;
+            sink.feed(Bytes::from(text)).await.map_err(refused)?;
+            used = Some(split);
+        }
+        sink.finish().await.map_err(refused)?;
+        Ok(left_out)
+    }
+
+    fn reader(&self) -> Reader {
+        let Self { plan, job, .. } = self;
+        let columns = &plan.catalogue.columns;
+        Reader::new(job.input.files.clone(), &plan.format, job.input.header, columns)
+    }
+
+    /// The rows of `split` that are compared, and where they begin.
+    fn rows<'s>(&'s self, split: &'s Split) -> impl Iterator<Item = (Position, &'s [u8])> {
+        let rows = split.rows.iter().map(|row| {
+            let origin = split.start.origin.plus(row.start.into());
+            let line = split.start.line + u64::from(row.line);
+            (Position { origin, line }, row.of(&split.bytes))
+        });
+        rows.filter(|(at, _)| !self.rejected.has(&self.job.input.files, at.origin))
+    }
+
+    /// The error of a row that the server does not take, at its place in the input.
+    fn refused(&self, error: tokio_postgres::Error) -> Error {
+        let context = error.as_db_error().and_then(|db| db.where_()).unwrap_or_default().to_owned();
+        let error = Error::from(error);
+        let columns = &self.plan.catalogue.columns;
+        let said = Context::parse(&context, once(audit::INPUT), columns);
+        let Some(entry) = said.likely() else {
+            let context = (!context.is_empty()).then(|| format!("The server was at: {context}"));
+            return context.into_iter().fold(error, Error::with_detail);
+        };
+        let error = said.column().into_iter().fold(error, Error::with_column);
+        let error = match self.find(entry.line) {
+            Some(place) => error.at(place),
+            None => error.with_detail(format!(
+                "It is line {} of all inputs together, without headers.",
+                entry.line
+            )),
+        };
+        error.with_hint("Rows that a load has rejected are left out by --reject-file FILE.")
+    }
+
+    /// The row that ends in this line of the COPY, for which the inputs are read again.
+    fn find(&self, line: u64) -> Option<Location> {
+        if !self.job.input.files.are_rereadable() {
+            return None;
+        }
+        let (mut reader, mut lines) = (self.reader(), 0);
+        while let Some(split) = reader.next(None).ok()? {
+            for (at, row) in self.rows(&split) {
+                lines += 1 + row.iter().filter(|byte| **byte == b'\n').count() as u64;
+                if lines >= line {
+                    return self.job.input.files.locate(at);
+                }
+            }
+        }
+        None
+    }
+}
