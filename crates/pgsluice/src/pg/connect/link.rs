@@ -22,6 +22,9 @@ use crate::control::busy::Pid;
 /// Ctrl-C waits.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// How long until it is cancelled again.
+const CANCEL_AGAIN: Duration = Duration::from_millis(100);
+
 /// A connection, logged in.
 pub(crate) struct Link {
     pub(crate) client: Client,
@@ -159,9 +162,12 @@ impl Canceller {
             outcome = &mut work => return Some(outcome),
             () = control.stop.stopped() => {}
         }
+        // One that comes before the statement is lost.
         let cancelled = async {
-            self.cancel().await;
-            std::future::pending().await
+            loop {
+                self.cancel().await;
+                tokio::time::sleep(CANCEL_AGAIN).await;
+            }
         };
         let outcome = async {
             tokio::select! {
