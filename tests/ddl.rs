@@ -238,7 +238,8 @@ impl Scene {
 /// How many rows are in the table, by what the error says.
 fn committed(stderr: &str) -> u64 {
     let before = stderr.split(" rows of this load were committed").next().unwrap();
-    before.rsplit("DETAIL:  ").next().unwrap().parse().unwrap_or(0)
+    let number = before.rsplit("DETAIL:  ").next().unwrap().replace(',', "");
+    number.parse().unwrap_or(0)
 }
 
 /// Rows numbered from `first`, their keys from 1 to `keys`.

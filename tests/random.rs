@@ -186,7 +186,7 @@ impl Bench {
         let all: Vec<usize> = (0..case.rows.len()).collect();
         let (_, offsets) = case.input(&all);
         let places: BTreeSet<String> =
-            refused.iter().map(|&row| format!(":{}:", offsets[row])).collect();
+            refused.iter().map(|&row| format!(" at byte {}.", offsets[row])).collect();
         let outcome = self.load(case, &all);
         let said = places.iter().any(|place| outcome.stderr.contains(place));
         if outcome.status == Some(1) && outcome.stderr.contains(NO_PARTITION) && said {
