@@ -58,11 +58,12 @@ impl Named {
                              OPERATOR(pg_catalog.-) {BLOCKS}))::pg_catalog.tid)"
             ),
         };
+        // In a query of its own the name is looked up once, and not for each load of the ledger.
         let [name, files, id] = [name, files, &self.id].map(|text| literal(text.as_bytes()));
         format!(
             "SELECT id, ended::pg_catalog.text FROM ONLY {ledger}.load
              WHERE {recent}
-               AND relation OPERATOR(pg_catalog.=) pg_catalog.to_regclass({name})::pg_catalog.oid
+               AND relation OPERATOR(pg_catalog.=) (SELECT pg_catalog.to_regclass({name})::pg_catalog.oid)
                AND participant OPERATOR(pg_catalog.=) '' AND id OPERATOR(pg_catalog.<>) {id}
                AND state OPERATOR(pg_catalog.=) 'finished'
                AND rows_inserted OPERATOR(pg_catalog.>) 0
