@@ -209,11 +209,8 @@ fn a_load_whose_connection_is_cut_leaves_what_is_said_and_is_resumed(server: Ser
         let transactions = chaos.transactions();
         let found = chaos.bench.count("t");
         if ended.stderr.contains(" of this load ") {
-            let doubted = ended.stderr.lines().find_map(|line| {
-                line.strip_prefix("DETAIL:  Whether ")?.split(' ').next()?.parse().ok()
-            });
             let said = ended.committed();
-            let possible = said..=said + doubted.unwrap_or(0);
+            let possible = said..=said + ended.in_doubt();
             assert!(possible.contains(&found), "{found} rows, {transactions} payloads\n{ended:?}");
             ended.fails(1, &["\nDETAIL:  "]);
         } else {

@@ -122,12 +122,9 @@ fn lose_server(server: Server, leaves: &str, end: impl Fn(&Place, &Session)) -> 
 
     place.start();
     let found = count(&Session::open(&url));
-    let doubted = ended.stderr.lines().find_map(|line| {
-        line.strip_prefix("DETAIL:  Whether ")?.split(' ').next()?.parse::<u64>().ok()
-    });
-    let said = ended.committed();
     // synchronous_commit is off while a load runs: a server that crashes may lose the last ones.
-    assert!(found <= said + doubted.unwrap_or(0), "{found} rows\n{}", ended.stderr);
+    let possible = ended.committed() + ended.in_doubt();
+    assert!(found <= possible, "{found} rows\n{}", ended.stderr);
 
     let resumed = bench.load_into(&url, options.iter().chain(&["--json"]));
     let session = Session::open(&url);

@@ -41,8 +41,16 @@ impl Ended {
     pub(crate) fn committed(&self) -> u64 {
         let line = self.stderr.lines().find(|line| line.contains(" of this load "));
         let line = line.unwrap_or_else(|| panic!("nothing about the table in:\n{}", self.stderr));
-        let number = line.trim_start_matches("DETAIL:  ").split(' ').next().unwrap();
-        if number == "No" { 0 } else { number.replace(',', "").parse().unwrap() }
+        counted(line.trim_start_matches("DETAIL:  "))
+    }
+
+    /// The number of rows that the message says may be in the table as well.
+    #[track_caller]
+    pub(crate) fn in_doubt(&self) -> u64 {
+        self.stderr
+            .lines()
+            .find_map(|line| line.strip_prefix("DETAIL:  Whether "))
+            .map_or(0, counted)
     }
 
     /// The summary of a load that went well, its sums checked.
@@ -73,4 +81,11 @@ impl Ended {
         }
         summary
     }
+}
+
+/// The number of rows that a sentence begins with.
+#[track_caller]
+fn counted(sentence: &str) -> u64 {
+    let number = sentence.split(' ').next().unwrap();
+    if number == "No" { 0 } else { number.replace(',', "").parse().unwrap() }
 }
