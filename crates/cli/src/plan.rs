@@ -214,7 +214,7 @@ fn describe_sample(plan: &Plan, preview: &Preview, full: bool, lines: &mut Vec<S
 
 fn describe_fallbacks(plan: &Plan, preview: &Preview, full: bool, lines: &mut Vec<String>) {
     let of = if full { "" } else { " of the sample" };
-    let fallbacks = fallbacks(plan, preview);
+    let fallbacks = preview.fallbacks(plan);
     if fallbacks.is_empty() {
         lines.push(format!("direct   every row{of} goes straight to its leaf"));
     }
@@ -222,28 +222,6 @@ fn describe_fallbacks(plan: &Plan, preview: &Preview, full: bool, lines: &mut Ve
         0 => format!("fallback {what}: {why}"),
         rows => format!("fallback {what}: {why}: {}{of}", count(*rows, "row", "rows")),
     }));
-}
-
-/// What would not go the fastest way, and why; without rows, of what no row of the sample needs.
-pub(crate) fn fallbacks(plan: &Plan, preview: &Preview) -> Vec<Fallback> {
-    let known = plan.known_fallbacks().into_iter();
-    let mut fallbacks: Vec<Fallback> =
-        known.map(|(what, why)| Fallback { what, why, rows: 0 }).collect();
-    let stops =
-        preview.stops.iter().map(|(&(node, cause), &rows)| (plan.explain(node, cause), rows));
-    let not_encodable = preview
-        .not_encodable
-        .iter()
-        .map(|(&not_encodable, &rows)| (plan.explain_not_encodable(not_encodable), rows));
-    let asked = preview.answered.iter();
-    let asked = asked.filter_map(|(&asked, &rows)| Some((plan.explain_answered(asked)?, rows)));
-    for ((what, why), rows) in asked.chain(stops).chain(not_encodable) {
-        match fallbacks.iter_mut().find(|known| (&known.what, &known.why) == (&what, &why)) {
-            Some(known) => known.rows += rows,
-            None => fallbacks.push(Fallback { what, why, rows }),
-        }
-    }
-    fallbacks
 }
 
 fn describe_self_test(SelfTest { keys, levels }: SelfTest) -> String {

@@ -9,8 +9,6 @@ use pgsluice::partitions::Missing;
 use pgsluice::plan::Plan;
 use serde::Serialize;
 
-use crate::plan::fallbacks;
-
 /// What a load would do.
 #[derive(Serialize)]
 pub(crate) struct Report {
@@ -92,7 +90,7 @@ impl Report {
             rows_by_leaf: by_leaf
                 .map(|(&leaf, &rows)| OfTable { table: name(leaf), rows })
                 .collect(),
-            fallbacks: fallbacks(plan, preview),
+            fallbacks: preview.fallbacks(plan),
             self_test: self_test.map(|SelfTest { keys, levels }| Tested { keys, levels }),
             missing: missing.collect(),
             impossible: impossible.collect(),

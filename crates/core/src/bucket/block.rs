@@ -25,6 +25,14 @@ impl RowAt {
     }
 }
 
+/// Rows of a block that are sent one behind the other: where they lie.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slice {
+    pub(super) block: u32,
+    pub(super) start: u32,
+    pub(super) end: u32,
+}
+
 /// Rows one behind the other.
 #[derive(Debug, Default)]
 pub struct Block {

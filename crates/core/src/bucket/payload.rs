@@ -4,19 +4,11 @@
 use std::ops::Range;
 
 use super::Wire;
-use super::block::{Block, RowAt};
+use super::block::{Block, RowAt, Slice};
 use super::claim::Claim;
-use super::sort::Column;
+use super::sort::{self, Column};
 use super::turns::{Leaf, in_turns};
 use crate::catalog::{NodeId, ROOT};
-
-/// Rows of a block that are sent one behind the other: where they lie.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Slice {
-    pub(super) block: u32,
-    pub(super) start: u32,
-    pub(super) end: u32,
-}
 
 /// The rows of one COPY: of one node, or of several that travel through the root.
 ///
@@ -97,7 +89,9 @@ impl Payload {
         for (&node, &blocks) in self.nodes.iter().zip(&self.blocks_by_node) {
             let blocks = begin..begin + blocks;
             begin = blocks.end;
-            let sorted = order(node).and_then(|columns| self.sorted(blocks.clone(), columns));
+            let sorted = order(node)
+                .filter(|_| self.wire == Wire::Binary)
+                .and_then(|columns| sort::sorted(&self.blocks, blocks.clone(), columns));
             let is_by_row = sorted.is_some();
             is_sorted |= is_by_row;
             let slices = sorted.unwrap_or_else(|| self.in_input_order(blocks));
@@ -111,6 +105,12 @@ impl Payload {
     }
 
     /// The rows of `blocks` in the order of their splits.
+    /// The memory that sorting them takes while it runs, and what of it the order needs from then on.
+    pub fn sorting_memory(&self) -> [usize; 2] {
+        let order = self.rows * size_of::<Slice>();
+        [self.rows * size_of::<u128>() + order, order]
+    }
+
     fn in_input_order(&self, blocks: Range<usize>) -> Vec<Slice> {
         let mut slices = Vec::new();
         for (block, rows) in self.blocks.iter().enumerate().take(blocks.end).skip(blocks.start) {

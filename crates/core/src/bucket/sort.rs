@@ -5,8 +5,7 @@
 
 use std::ops::Range;
 
-use super::Wire;
-use super::payload::{Payload, Slice};
+use super::block::{Block, Slice};
 use crate::encode::field;
 
 /// How the bytes of a column in COPY BINARY become bytes that sort as its values do.
@@ -90,59 +89,54 @@ impl Place {
 /// More blocks than a [`Place`] can number are not sorted.
 const MOST_PARTS: usize = 1 << 16;
 
-impl Payload {
-    /// The memory that sorting them takes while it runs, and what of it the order needs from then on.
-    pub fn sorting_memory(&self) -> [usize; 2] {
-        let order = self.rows() * size_of::<Slice>();
-        [self.rows() * size_of::<u128>() + order, order]
+/// The rows of `blocks[within]`, which are in COPY BINARY, in the order of an index on `columns`; None if these are
+/// too many blocks.
+pub(super) fn sorted(
+    blocks: &[Block],
+    within: Range<usize>,
+    columns: &[Column],
+) -> Option<Vec<Slice>> {
+    if blocks.len() > MOST_PARTS {
+        return None;
     }
+    // Bits that all have in common do not matter; of the others the first 64 are enough.
+    let rows = || rows_by_part(blocks, within.clone());
+    let mut prefixes = rows().map(|(_, row)| prefix(row, columns));
+    let first = prefixes.next().unwrap_or_default();
+    let different = prefixes.fold(0, |bits, prefix| bits | prefix ^ first);
+    let common = different.leading_zeros().min(64);
+    let keyed =
+        rows().map(|(place, row)| (prefix(row, columns) << common >> 64 << 64) | place.bits());
+    let count = blocks[within.clone()].iter().map(|block| block.rows().len()).sum();
+    let mut rows: Vec<u128> = Vec::with_capacity(count);
+    rows.extend(keyed);
+    rows.sort_unstable();
+    let slices = rows.into_iter().map(|row| {
+        let Place { block, start, length } = Place::read(row);
+        let end = match length {
+            LONG => end_of_row(&blocks[usize::from(block)], start),
+            _ => start + u32::from(length),
+        };
+        Slice { block: block.into(), start, end }
+    });
+    Some(slices.collect())
+}
 
-    /// The rows of `blocks` in the order of an index on `columns`; None if these are too many.
-    pub(super) fn sorted(&self, blocks: Range<usize>, columns: &[Column]) -> Option<Vec<Slice>> {
-        if self.blocks.len() > MOST_PARTS || self.wire() == Wire::Text {
-            return None;
-        }
-        // Bits that all have in common do not matter; of the others the first 64 are enough.
-        let rows = || self.rows_by_part(blocks.clone());
-        let mut prefixes = rows().map(|(_, row)| prefix(row, columns));
-        let first = prefixes.next().unwrap_or_default();
-        let different = prefixes.fold(0, |bits, prefix| bits | prefix ^ first);
-        let common = different.leading_zeros().min(64);
-        let keyed =
-            rows().map(|(place, row)| (prefix(row, columns) << common >> 64 << 64) | place.bits());
-        let count = self.blocks[blocks.clone()].iter().map(|block| block.rows().len()).sum();
-        let mut rows: Vec<u128> = Vec::with_capacity(count);
-        rows.extend(keyed);
-        rows.sort_unstable();
-        let slices = rows.into_iter().map(|row| {
-            let Place { block, start, length } = Place::read(row);
-            let block = u32::from(block);
-            let end = match length {
-                LONG => self.end_of_row(block, start),
-                _ => start + u32::from(length),
-            };
-            Slice { block, start, end }
-        });
-        Some(slices.collect())
-    }
+fn rows_by_part(blocks: &[Block], within: Range<usize>) -> impl Iterator<Item = (Place, &[u8])> {
+    let numbered = blocks.iter().enumerate().take(within.end).skip(within.start);
+    numbered.flat_map(|(number, block)| {
+        let rows = block.rows_in(0, u32::MAX);
+        rows.map(move |(_, start, end)| (Place::of(number, start, end), block.of(start, end)))
+    })
+}
 
-    fn rows_by_part(&self, blocks: Range<usize>) -> impl Iterator<Item = (Place, &[u8])> {
-        let numbered = self.blocks.iter().enumerate().take(blocks.end).skip(blocks.start);
-        numbered.flat_map(|(number, block)| {
-            let rows = block.rows_in(0, u32::MAX);
-            rows.map(move |(_, start, end)| (Place::of(number, start, end), block.of(start, end)))
-        })
-    }
-
-    fn end_of_row(&self, block: u32, start: u32) -> u32 {
-        let mut rows = self.blocks[block as usize].rows_in(start, u32::MAX);
-        rows.next().map_or(start, |(_, _, end)| end)
-    }
+fn end_of_row(block: &Block, start: u32) -> u32 {
+    block.rows_in(start, u32::MAX).next().map_or(start, |(_, _, end)| end)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Block, RowAt};
+    use super::super::{Payload, RowAt, Wire};
     use super::*;
 
     fn row(fields: &[Option<&[u8]>]) -> Vec<u8> {

@@ -12,8 +12,7 @@
 //! `src/backend/utils/resowner/resowner.c`, PostgreSQL 13 to 18; measured in docs/copy-slots.md). Rows that
 //! take turns are flushed before one leaf has many.
 
-use super::block::Block;
-use super::payload::Slice;
+use super::block::{Block, Slice};
 
 /// What COPY buffers before it stores: `MAX_BUFFERED_TUPLES`.
 const BUFFERED_ROWS: usize = 1000;

@@ -10,6 +10,7 @@ use pgsluice_core::route::Cause;
 use pgsluice_core::split::Row;
 
 use crate::control::Control;
+use crate::counts::summary::Fallback;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::inspect::selftest::Samples;
@@ -76,6 +77,27 @@ impl Preview {
         }
         preview.answered = routing.answered();
         Ok(preview)
+    }
+
+    /// What would not go the fastest way, and why; without rows, of what no row of the sample needs.
+    pub fn fallbacks(&self, plan: &Plan) -> Vec<Fallback> {
+        let known = plan.known_fallbacks().into_iter();
+        let mut fallbacks: Vec<Fallback> =
+            known.map(|(what, why)| Fallback { what, why, rows: 0 }).collect();
+        let asked = self.answered.iter();
+        let asked = asked.filter_map(|(&asked, &rows)| Some((plan.explain_answered(asked)?, rows)));
+        let stops = self.stops.iter();
+        let stops = stops.map(|(&(node, cause), &rows)| (plan.explain(node, cause), rows));
+        let not_encodable = self.not_encodable.iter();
+        let not_encodable =
+            not_encodable.map(|(&why, &rows)| (plan.explain_not_encodable(why), rows));
+        for ((what, why), rows) in asked.chain(stops).chain(not_encodable) {
+            match fallbacks.iter_mut().find(|known| (&known.what, &known.why) == (&what, &why)) {
+                Some(known) => known.rows += rows,
+                None => fallbacks.push(Fallback { what, why, rows }),
+            }
+        }
+        fallbacks
     }
 
     /// The error for the first row that no partition takes, in PostgreSQL's words.

@@ -8,7 +8,7 @@ use pgsluice_core::position::{Origin, Position};
 use pgsluice_core::split::{Malformed, OpenQuote, Row, Splitter};
 
 use super::ahead::Ahead;
-use super::starts::{check_header, check_magic};
+use super::starts::{BYTE_ORDER_MARK, check_header, check_magic};
 use super::{Header, Input, Inputs};
 use crate::error::kind::Kind;
 use crate::error::{Error, Location, Result};
@@ -19,9 +19,6 @@ const SPLIT_BYTES: usize = 1 << 20;
 /// The longest row: `MaxAllocSize` of `src/include/utils/memutils.h`, at which `enlargeStringInfo` refuses
 /// a line, without the byte that ends it in memory.
 const LONGEST_ROW: usize = 0x3fff_ffff - 1;
-
-/// What some programs write in front of UTF-8.
-pub(super) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// PostgreSQL 18's words for a string buffer that is too long.
 const TOO_LONG: &str = "row exceeds maximum allowed length (1073741823 bytes)";

@@ -6,10 +6,12 @@ use pgsluice_core::format::Format;
 use pgsluice_core::parse::Parser;
 use pgsluice_core::split::Splitter;
 
-use super::reader::BYTE_ORDER_MARK;
 use super::{Header, Input};
 use crate::error::kind::Kind;
 use crate::error::{Error, Location, Remedy, Result};
+
+/// What some programs write in front of UTF-8.
+pub(super) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// What is read of an input; a first row that is longer is not looked at.
 const LOOKED_AT: u64 = 64 << 10;

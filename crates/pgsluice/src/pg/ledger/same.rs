@@ -17,29 +17,25 @@ pub(crate) struct Earlier {
 pub(crate) enum Look {
     /// All loads: what is found decides whether rows go in.
     All,
-    /// The blocks that were added last, of some thousand loads: a warning must cost little.
+    /// The blocks that were added last, of some hundred loads: a warning must cost little.
     Recent,
 }
 
 /// Blocks of the ledger in which a [`Look::Recent`] looks.
-const BLOCKS: u32 = 1000;
+const BLOCKS: u32 = 64;
 
 /// A question that no load answers.
 pub(crate) const NOTHING: &str = "SELECT WHERE false";
 
-/// Whether the table `{name}` may hold rows: a leaf has a block, or where its rows are is not known.
-/// The table itself is not read: that would lock all partitions, and run policies and views of others.
-const HOLDS: &str = "
-SELECT EXISTS (
-    WITH RECURSIVE tables (relation) AS (
-        SELECT {name}::pg_catalog.regclass::pg_catalog.oid
-        UNION ALL
-        SELECT i.inhrelid
-        FROM tables t
-        JOIN pg_catalog.pg_inherits i ON i.inhparent OPERATOR(pg_catalog.=) t.relation)
-    SELECT FROM tables t JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.relation
-    WHERE c.relkind OPERATOR(pg_catalog.=) ANY (ARRAY['f', 'v']::pg_catalog.\"char\"[])
-       OR pg_catalog.pg_relation_size(c.oid) OPERATOR(pg_catalog.>) 0)";
+/// Which of `{tables}` may hold rows, for they have a block, or where their rows are is not known; and their
+/// partitions. Plain statements, for a session that is new plans them soonest. The tables
+/// themselves are not read: that would lock all partitions, and run policies and views of others.
+const LEVEL: &str = "
+SELECT c.relkind OPERATOR(pg_catalog.=) ANY (ARRAY['f', 'v']::pg_catalog.\"char\"[])
+       OR pg_catalog.pg_relation_size(c.oid) OPERATOR(pg_catalog.>) 0
+FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) ANY (ARRAY[{tables}]::pg_catalog.oid[]);
+SELECT i.inhrelid
+FROM pg_catalog.pg_inherits i WHERE i.inhparent OPERATOR(pg_catalog.=) ANY (ARRAY[{tables}]::pg_catalog.oid[])";
 
 impl Named {
     /// The question for the last finished load into the table `name` whose inputs, as many as `count`, are those of
@@ -60,16 +56,18 @@ impl Named {
         };
         // In a query of its own the name is looked up once, and not for each load of the ledger.
         let [name, files, id] = [name, files, &self.id].map(|text| literal(text.as_bytes()));
+        // Only the one row is put into words.
         format!(
-            "SELECT id, ended::pg_catalog.text FROM ONLY {ledger}.load
-             WHERE {recent}
-               AND relation OPERATOR(pg_catalog.=) (SELECT pg_catalog.to_regclass({name})::pg_catalog.oid)
-               AND participant OPERATOR(pg_catalog.=) '' AND id OPERATOR(pg_catalog.<>) {id}
-               AND state OPERATOR(pg_catalog.=) 'finished'
-               AND rows_inserted OPERATOR(pg_catalog.>) 0
-               AND pg_catalog.jsonb_array_length(sources) OPERATOR(pg_catalog.=) {count}
-               AND sources OPERATOR(pg_catalog.@>) {files}::pg_catalog.jsonb
-             ORDER BY ended DESC LIMIT 1"
+            "SELECT id, ended::pg_catalog.text FROM (
+                 SELECT id, ended FROM ONLY {ledger}.load
+                 WHERE {recent}
+                   AND relation OPERATOR(pg_catalog.=) (SELECT pg_catalog.to_regclass({name})::pg_catalog.oid)
+                   AND participant OPERATOR(pg_catalog.=) '' AND id OPERATOR(pg_catalog.<>) {id}
+                   AND state OPERATOR(pg_catalog.=) 'finished'
+                   AND rows_inserted OPERATOR(pg_catalog.>) 0
+                   AND pg_catalog.jsonb_array_length(sources) OPERATOR(pg_catalog.=) {count}
+                   AND sources OPERATOR(pg_catalog.@>) {files}::pg_catalog.jsonb
+                 ORDER BY ended DESC LIMIT 1) last"
         )
     }
 }
@@ -81,14 +79,27 @@ impl Earlier {
     }
 }
 
-/// Whether the table `name` may still hold rows.
+/// Whether the table `name` may still hold rows. Asked level by level.
 pub(crate) async fn may_hold_rows(
     client: &Client,
     name: &str,
 ) -> Result<bool, tokio_postgres::Error> {
-    let answers = client.simple_query(&HOLDS.replace("{name}", &literal(name.as_bytes()))).await?;
-    Ok(answers.iter().any(|answer| match answer {
-        SimpleQueryMessage::Row(row) => row.get(0) == Some("t"),
-        _ => false,
-    }))
+    let mut tables = format!("pg_catalog.to_regclass({})", literal(name.as_bytes()));
+    while !tables.is_empty() {
+        let answers = client.simple_query(&LEVEL.replace("{tables}", &tables)).await?;
+        let fields = answers.iter().filter_map(|answer| match answer {
+            SimpleQueryMessage::Row(row) => row.get(0),
+            _ => None,
+        });
+        let mut partitions = Vec::new();
+        for field in fields {
+            match field {
+                "t" => return Ok(true),
+                "f" => {}
+                oid => partitions.push(oid),
+            }
+        }
+        tables = partitions.join(", ");
+    }
+    Ok(false)
 }
