@@ -5,12 +5,13 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use crate::harness::{Bench, Ended, Running, Server, on_each_server, rows};
+use crate::harness::{Bench, Ended, Running, Server, on_each_server, program, rows};
 
 on_each_server!([
     a_terminal_has_a_bar,
     a_narrow_terminal_has_a_line,
     what_the_input_writes_is_shown_and_not_obeyed,
+    what_the_server_names_is_shown_and_not_obeyed,
     a_pipe_has_a_line_every_ten_seconds,
     quiet_is_silent,
 ]);
@@ -35,12 +36,17 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 /// A load of `rows.csv` as a person sees it. It stays in the middle for a while, so that the bar is drawn.
 fn on_terminal(bench: &Bench, columns: u16) -> Ended {
-    let mut command = Command::new("python3");
-    command.args(["-c", TERMINAL, &columns.to_string(), env!("CARGO_BIN_EXE_pgsluice")]);
+    let mut command = program_on_terminal(bench, columns);
     command.args(["load", "rows.csv", "-t", "t", "-d", &bench.url, "-j1"]);
-    command.current_dir(bench.folder.path()).env("TERM", "xterm").stdin(Stdio::null());
     command.env("PGSLUICE_FAILPOINT", "payload::closed:2").env("PGSLUICE_FAILPOINT_SLEEP", "1500");
     Running::start(&mut command).ended()
+}
+
+fn program_on_terminal(bench: &Bench, columns: u16) -> Command {
+    let mut command = Command::new("python3");
+    command.args(["-c", TERMINAL, &columns.to_string(), env!("CARGO_BIN_EXE_pgsluice")]);
+    command.current_dir(bench.folder.path()).env("TERM", "xterm").stdin(Stdio::null());
+    command
 }
 
 fn a_terminal_has_a_bar(server: Server) {
@@ -78,6 +84,18 @@ fn what_the_input_writes_is_shown_and_not_obeyed(server: Server) {
     assert_eq!(ended.status.code(), Some(1), "{ended:?}");
     assert!(ended.stdout.contains("\\u{1b}[2J\\u{7}"), "{ended:?}");
     assert!(!ended.stdout.contains('\u{7}') && !ended.stdout.contains("\u{1b}[2J"), "{ended:?}");
+}
+
+fn what_the_server_names_is_shown_and_not_obeyed(server: Server) {
+    let bench = Bench::new(server);
+    bench.session.run("CREATE TABLE t (id int) PARTITION BY LIST (id)");
+    bench.session.run("CREATE TABLE \"\u{1b}[2J\u{7}\" PARTITION OF t DEFAULT");
+    let tree = ["tree", "-t", "t", "-d", &bench.url];
+    let seen = Running::start(program_on_terminal(&bench, 80).args(tree)).ended();
+    assert!(seen.stdout.contains("\\u{1b}[2J\\u{7}"), "{seen:?}");
+    assert!(!seen.stdout.contains('\u{7}') && !seen.stdout.contains("\u{1b}[2J"), "{seen:?}");
+    let piped = Running::start(program().args(tree).stdin(Stdio::null())).ended();
+    assert!(piped.stdout.contains("\u{1b}[2J\u{7}"), "{piped:?}");
 }
 
 fn a_pipe_has_a_line_every_ten_seconds(server: Server) {

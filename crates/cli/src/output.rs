@@ -9,17 +9,22 @@ use serde::Serialize;
 
 use crate::conceal::conceal;
 
-/// Writes a message to stderr, with the program's name in front. On a terminal, control characters that
-/// the input or the server has put there are shown and not obeyed.
+/// Writes a message to stderr, with the program's name in front.
 pub(crate) fn say(message: &str) {
     let mut stderr = io::stderr();
-    let message = if stderr.is_terminal() { printable(message) } else { message.into() };
+    let message = shown(message, &stderr);
     let _ = writeln!(stderr, "pgsluice: {message}");
 }
 
-/// The text with all control characters but the ends of lines escaped.
+/// The text as `stream` gets it: on a terminal, control characters that the input or the server has put there
+/// are shown and not obeyed.
+fn shown<'a>(text: &'a str, stream: &impl IsTerminal) -> Cow<'a, str> {
+    if stream.is_terminal() { printable(text) } else { text.into() }
+}
+
+/// The text with all control characters but tabs and the ends of lines escaped.
 fn printable(text: &str) -> Cow<'_, str> {
-    let is_hidden = |c: char| c.is_control() && c != '\n';
+    let is_hidden = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
     if !text.contains(is_hidden) {
         return text.into();
     }
@@ -54,7 +59,9 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<()> {
 
 /// Writes lines of data to stdout.
 pub(crate) fn print(data: &str) -> Result<()> {
-    match writeln!(io::stdout(), "{data}") {
+    let mut stdout = io::stdout();
+    let data = shown(data, &stdout);
+    match writeln!(stdout, "{data}") {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             let message = format!("could not write to standard output: {error}");
             Err(Error::new(Kind::Input, message))
@@ -82,7 +89,7 @@ mod tests {
 
     #[test]
     fn numbers_for_people() {
-        assert_eq!(printable("a\tb\n\u{1b}[31mc"), "a\\tb\n\\u{1b}[31mc");
+        assert_eq!(printable("a\tb\n\u{1b}[31mc\r"), "a\tb\n\\u{1b}[31mc\\r");
         assert_eq!(bytes(1023), "1023 bytes");
         assert_eq!(bytes(9 << 20), "9.0 MiB");
         assert_eq!(bytes(488 << 20), "488 MiB");
