@@ -10,6 +10,9 @@ use crate::job::Job;
 use crate::pg::ledger::{Earlier, Look, NOTHING, Named, may_hold_rows};
 use crate::source::Fingerprint;
 
+/// Blocks of the ledger in which a load looks that takes long anyway.
+const LEDGER_BLOCKS: u32 = 1000;
+
 /// Says that the inputs were loaded before, or refuses them if the job is to load them once.
 pub(super) async fn check(
     job: &Job,
@@ -18,7 +21,7 @@ pub(super) async fn check(
     client: &Client,
     control: &Control,
 ) -> Result<()> {
-    let look = if job.safety.once { Look::All } else { Look::Recent };
+    let look = if job.safety.once { Look::All } else { Look::Last(LEDGER_BLOCKS) };
     match find(named, (&table.to_string(), sources), client, look).await? {
         Some(earlier) if job.safety.once => Err(refusal(&earlier, table)),
         earlier => {

@@ -17,12 +17,9 @@ pub(crate) struct Earlier {
 pub(crate) enum Look {
     /// All loads: what is found decides whether rows go in.
     All,
-    /// The blocks that were added last, of some hundred loads: a warning must cost little.
-    Recent,
+    /// So many blocks that were added last, of some seven loads each: a warning must cost little.
+    Last(u32),
 }
-
-/// Blocks of the ledger in which a [`Look::Recent`] looks.
-const BLOCKS: u32 = 64;
 
 /// A question that no load answers.
 pub(crate) const NOTHING: &str = "SELECT WHERE false";
@@ -46,12 +43,12 @@ impl Named {
         let load = literal(format!("{ledger}.load").as_bytes());
         let recent = match look {
             Look::All => "true".to_owned(),
-            Look::Recent => format!(
+            Look::Last(blocks) => format!(
                 "ctid OPERATOR(pg_catalog.>=) (
                      SELECT pg_catalog.format('(%s,0)', GREATEST(0,
                          pg_catalog.pg_relation_size({load}::pg_catalog.regclass)
                              OPERATOR(pg_catalog./) pg_catalog.current_setting('block_size')::pg_catalog.int8
-                             OPERATOR(pg_catalog.-) {BLOCKS}))::pg_catalog.tid)"
+                             OPERATOR(pg_catalog.-) {blocks}))::pg_catalog.tid)"
             ),
         };
         // In a query of its own the name is looked up once, and not for each load of the ledger.
