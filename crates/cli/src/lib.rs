@@ -9,6 +9,7 @@ mod ledger;
 mod load;
 mod options;
 mod output;
+mod password;
 mod plan;
 mod plan_json;
 mod progress;

@@ -6,9 +6,10 @@ use std::time::Duration;
 use clap::Args;
 use pgsluice::embedded::{Embedded, Options};
 use pgsluice::pg::conninfo::{Login, Target};
-use pgsluice::{Error, Kind, Result};
+use pgsluice::{Error, Result};
 
 use crate::output::say;
+use crate::password::ask;
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Connection, as psql has it")]
@@ -79,18 +80,6 @@ impl TargetArgs {
         }
         Target::from_url(&url.with_password())
     }
-}
-
-/// Reads a password from the terminal, in psql's words.
-fn ask(user: Option<&str>) -> Result<String> {
-    let prompt = match user {
-        Some(user) => format!("Password for user {user}: "),
-        None => "Password: ".to_owned(),
-    };
-    rpassword::prompt_password(prompt).map_err(|error| {
-        Error::new(Kind::Usage, format!("could not read a password from the terminal: {error}"))
-            .with_hint("Give it in PGPASSWORD or in ~/.pgpass.")
-    })
 }
 
 /// A time in PostgreSQL's units, or a number of seconds.

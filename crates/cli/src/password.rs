@@ -1,0 +1,50 @@
+//! A password that is typed on the terminal.
+
+use std::fs::File;
+use std::io;
+
+use nix::sys::termios::{LocalFlags, SetArg, Termios, tcgetattr, tcsetattr};
+use pgsluice::{Error, Kind, Result};
+
+/// Reads a password from the terminal, in psql's words. As with psql, what is typed is hidden from before
+/// the question on.
+pub(crate) fn ask(user: Option<&str>) -> Result<String> {
+    let prompt = match user {
+        Some(user) => format!("Password for user {user}: "),
+        None => "Password: ".to_owned(),
+    };
+    read(&prompt).map_err(|error| {
+        Error::new(Kind::Usage, format!("could not read a password from the terminal: {error}"))
+            .with_hint("Give it in PGPASSWORD or in ~/.pgpass.")
+    })
+}
+
+fn read(prompt: &str) -> io::Result<String> {
+    // rpassword asks first, and hides then what is typed.
+    let _hidden = Hidden::begin()?;
+    rpassword::prompt_password(prompt)
+}
+
+/// The terminal while it does not show what is typed.
+struct Hidden {
+    terminal: File,
+    before: Termios,
+}
+
+impl Hidden {
+    fn begin() -> io::Result<Self> {
+        let terminal = File::open("/dev/tty")?;
+        let before = tcgetattr(&terminal)?;
+        let mut hidden = before.clone();
+        hidden.local_flags.remove(LocalFlags::ECHO);
+        tcsetattr(&terminal, SetArg::TCSAFLUSH, &hidden)?;
+        Ok(Self { terminal, before })
+    }
+}
+
+impl Drop for Hidden {
+    fn drop(&mut self) {
+        // Where this fails there is nothing better to do.
+        let _ = tcsetattr(&self.terminal, SetArg::TCSANOW, &self.before);
+    }
+}
