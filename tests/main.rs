@@ -46,6 +46,7 @@ mod rejects;
 mod resume;
 mod retry;
 mod rooms;
+mod round_trips;
 mod rules;
 mod selftest;
 mod shadows;

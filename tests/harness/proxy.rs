@@ -41,6 +41,8 @@ struct State {
     mode: Mutex<Mode>,
     /// Bytes from clients to the server.
     sent: AtomicU64,
+    /// How often the server has answered what a client had said.
+    answers: AtomicU64,
     /// The mode that follows when so many are sent.
     then: Mutex<Option<(u64, Mode)>>,
     /// The mode that follows when something is said.
@@ -74,6 +76,7 @@ impl Proxy {
         let state = Arc::new(State {
             mode: Mutex::new(Mode::Pass),
             sent: AtomicU64::new(0),
+            answers: AtomicU64::new(0),
             then: Mutex::new(None),
             on: Mutex::new(None),
             open: AtomicUsize::new(0),
@@ -127,6 +130,11 @@ impl Proxy {
         self.state.mode()
     }
 
+    /// How often clients have waited for an answer: what was said together counts once.
+    pub(crate) fn answers(&self) -> u64 {
+        self.state.answers.load(SeqCst)
+    }
+
     /// Bytes that clients have sent.
     pub(crate) fn sent(&self) -> u64 {
         self.state.sent.load(SeqCst)
@@ -150,11 +158,12 @@ fn join(state: &Arc<State>, client: TcpStream, server: &str) {
     // Otherwise what is short waits for the answer to what went before it: 40 ms a message.
     [&client, &server].into_iter().for_each(|end| end.set_nodelay(true).unwrap());
     state.open.fetch_add(2, SeqCst);
+    let has_asked = Arc::new(AtomicBool::new(false));
     for (from, to, counts) in [(&client, &server, true), (&server, &client, false)] {
         let (from, to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
-        let state = Arc::clone(state);
+        let (state, has_asked) = (Arc::clone(state), Arc::clone(&has_asked));
         thread::spawn(move || {
-            pump(&state, &from, &to, counts);
+            pump(&state, (&from, &to), counts, &has_asked);
             let _ = from.shutdown(Shutdown::Both);
             let _ = to.shutdown(Shutdown::Both);
             state.open.fetch_sub(1, SeqCst);
@@ -162,7 +171,12 @@ fn join(state: &Arc<State>, client: TcpStream, server: &str) {
     }
 }
 
-fn pump(state: &State, mut from: &TcpStream, mut to: &TcpStream, counts: bool) {
+fn pump(
+    state: &State,
+    (mut from, mut to): (&TcpStream, &TcpStream),
+    counts: bool,
+    has_asked: &AtomicBool,
+) {
     from.set_read_timeout(Some(TICK)).unwrap();
     let mut buffer = vec![0; 64 << 10];
     let (mut said, mut is_told) = (Said::default(), false);
@@ -188,6 +202,9 @@ fn pump(state: &State, mut from: &TcpStream, mut to: &TcpStream, counts: bool) {
             }
             Err(_) => return,
         };
+        if has_asked.swap(counts, SeqCst) && !counts {
+            state.answers.fetch_add(1, SeqCst);
+        }
         let passed = if counts { state.pass(&buffer[..length], &mut said) } else { length };
         let swallows = match state.mode() {
             Mode::Swallow | Mode::Full => passed == length,

@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
+use futures_util::future::{join3, try_join};
 use pgsluice_core::catalog::{ROOT, Relation};
 use pgsluice_core::format::{Format, Syntax};
+use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Row};
 
 use super::Ledger;
@@ -23,6 +25,7 @@ use crate::error::kind::Kind;
 use crate::error::{Error, Result, quoted};
 use crate::fate::Fate;
 use crate::job::Job;
+use crate::pg::Parameters;
 use crate::pg::connect::connect_for_own;
 use crate::pg::conninfo::Target;
 use crate::pg::ledger::{self as sql, Access, Found, Named, NewLoad};
@@ -58,12 +61,15 @@ pub(crate) async fn begin(
     control: &Control,
 ) -> Result<Begun> {
     let sources = Fingerprint::of_all(inputs)?;
-    client.batch_execute(NO_LOCK_TIMEOUT).await?;
     let table = &plan.tree.nodes[ROOT].relation;
     let columns = &plan.catalogue.columns;
     let own = own_terms(job, &plan.format, plan.catalogue.version)?;
     // The user's search_path is one of the terms, and of no use for anything else.
-    let now = sql::terms_now(client, &own, table, columns).await?;
+    let asking = try_join(
+        async { Ok(client.batch_execute(NO_LOCK_TIMEOUT).await?) },
+        sql::terms_now(client, &own, table, columns),
+    );
+    let ((), now) = asking.await?;
     client.batch_execute(&format!("{PG_CATALOG_ONLY}; {DURABLE}")).await?;
     named.schema.make(client, Access::Write).await?;
     let is_exclusive = keep_out((named, run), client, job.safety.end_other, control).await?;
@@ -81,12 +87,19 @@ pub(crate) async fn begin(
             run: &run,
             finished: None,
         };
-        let written = client.batch_execute(&new.insert()).await;
+        let layout = Layout::of(plan);
+        let insert = new.insert();
+        let writing = join3(
+            client.batch_execute(&insert),
+            insert_tree(client, named, 0, &layout),
+            client.batch_execute(COMMIT),
+        );
+        let (written, planted, committed) = writing.await;
         if let Err(error) = written {
             return Err(named.schema.refused(client, error).await);
         }
-        insert_tree(client, named, 0, &Layout::of(plan)).await?;
-        client.batch_execute(COMMIT).await?;
+        planted?;
+        committed?;
         let ledger = Ledger::new(named, 1, 0, sources);
         ledger.let_in(client, is_exclusive).await?;
         return Ok(Begun::Running(ledger));
@@ -116,7 +129,7 @@ async fn wait_for(
         false => settle(client, named).await,
     };
     settle(client).await?;
-    let own: i32 = client.query_one(PID, &[]).await?.get(0);
+    let own: i32 = client.query_typed_one(PID, &[]).await?.get(0);
     let begin = named.begin_exclusive();
     let waiting = client.batch_execute(&begin);
     tokio::pin!(waiting);
@@ -258,7 +271,10 @@ fn emptied() -> Error {
 }
 
 async fn insert_tree(client: &Client, named: &Named, number: i32, layout: &Layout) -> Result<()> {
-    client.execute(&named.sql(sql::PLANT), &[&named.id, &number, &json(layout)?]).await?;
+    let layout = json(layout)?;
+    let planted: Parameters<'_> =
+        &[(&named.id, Type::TEXT), (&number, Type::INT4), (&layout, Type::TEXT)];
+    client.execute_typed(&named.sql(sql::PLANT), planted).await?;
     Ok(())
 }
 

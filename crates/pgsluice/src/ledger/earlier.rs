@@ -1,7 +1,7 @@
 //! The same input again: a finished load has loaded it into the same table, which still has rows.
 
 use pgsluice_core::catalog::Relation;
-use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
+use tokio_postgres::{Client, SimpleQueryMessage};
 
 use crate::control::Control;
 use crate::error::kind::Kind;
@@ -32,7 +32,7 @@ pub(super) async fn check(
 }
 
 /// The load that has loaded the inputs into the table `name` before, if there is one and its rows may be there.
-pub(crate) async fn find(
+async fn find(
     named: &Named,
     of: (&str, &[Fingerprint]),
     client: &Client,
@@ -43,10 +43,13 @@ pub(crate) async fn find(
         SimpleQueryMessage::Row(row) => Some(row),
         _ => None,
     });
-    answer(row, of.0, client).await
+    match row.and_then(Earlier::of) {
+        Some(earlier) if may_hold_rows(client, of.0).await? => Ok(Some(earlier)),
+        _ => Ok(None),
+    }
 }
 
-/// The question which load it was, one statement; [`answer`] makes sense of its row.
+/// The question which load it was, one statement; [`Earlier::of`] makes sense of its row.
 pub(crate) fn question(
     named: &Named,
     (name, sources): (&str, &[Fingerprint]),
@@ -55,18 +58,6 @@ pub(crate) fn question(
     match Fingerprint::content(sources) {
         Some(files) => named.earlier(name, (&files, sources.len()), look),
         None => NOTHING.to_owned(),
-    }
-}
-
-/// The load that `row` says, if its rows may still be in the table `name`.
-pub(crate) async fn answer(
-    row: Option<&SimpleQueryRow>,
-    name: &str,
-    client: &Client,
-) -> Result<Option<Earlier>, tokio_postgres::Error> {
-    match row.and_then(Earlier::of) {
-        Some(earlier) if may_hold_rows(client, name).await? => Ok(Some(earlier)),
-        _ => Ok(None),
     }
 }
 

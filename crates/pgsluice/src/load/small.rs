@@ -8,10 +8,10 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use bytes::{BufMut, BytesMut};
 use futures_util::SinkExt;
-use futures_util::future::{join, try_join};
+use futures_util::future::{join, try_join, try_join3};
 use pgsluice_core::catalog::Relation;
 use tokio_postgres::error::Severity;
-use tokio_postgres::{Client, SimpleQueryMessage};
+use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
 
 use crate::control::Control;
 use crate::counts::first_row::Opening;
@@ -74,11 +74,16 @@ pub(crate) async fn load(
     }
     let link = control.stop.unless_stopped(connect::logged_in(target)).await?;
     let named = named(job, id);
+    let asking = async {
+        let questions = ask(&link.client, job, inputs, named.as_ref());
+        connect::identified(target, &link, questions).await
+    };
+    let Some(asked) = link.canceller.unless_stopped(control, asking).await? else {
+        return Ok(Tried::Not(None));
+    };
     let loading = async {
-        let lasting = link.last(target);
-        let looking = look(&link, job, inputs, named.as_ref());
-        let (_, table) = try_join(lasting, looking).await?;
-        let Some((table, earlier)) = table else { return Ok(None) };
+        let known = look(&link.client, asked, job, named.as_ref()).await?;
+        let Some((table, earlier)) = known else { return Ok(None) };
         if job.safety.once && earlier.is_some() {
             return Ok(None);
         }
@@ -86,11 +91,22 @@ pub(crate) async fn load(
         opening.row_sent();
         let of_load = named.as_ref().map(|named| (named, run));
         let receipt = |rows: &Rows| receipt(job, of_load, inputs, &table, rows);
-        let stored = copy(&link, job, &table, (&mut rows, receipt), control).await?;
-        let words = earlier.filter(|_| stored.is_some());
+        // What comes before the rows.
+        let before = async {
+            let holding = async {
+                match &earlier {
+                    Some(_) => ledger::may_hold_rows(&link.client, &job.target.table).await,
+                    None => Ok(false),
+                }
+            };
+            try_join(link.last(target), holding).await.map(|((), holds)| holds)
+        };
+        let stored = copy(&link, job, &table, before, (&mut rows, receipt), control).await?;
+        let Some((stored, holds)) = stored else { return Ok(None) };
+        let words = earlier.filter(|_| holds);
         let words = words.map(|earlier| earlier::words(&earlier, &table.relation));
         words.into_iter().for_each(|words| control.progress.warn(words));
-        Ok(stored.map(|stored| (table.relation, rows.count, rows.bytes_read, stored)))
+        Ok(Some((table.relation, rows.count, rows.bytes_read, stored)))
     };
     let outcome: Result<_, tokio_postgres::Error> =
         match link.canceller.settle(control, loading).await {
@@ -111,6 +127,9 @@ pub(crate) async fn load(
         other => {
             control.progress.bytes_read.store(0, Relaxed);
             control.progress.rows_read.store(0, Relaxed);
+            if other.is_ok() {
+                link.last(target).await?;
+            }
             Ok(Tried::Not(other.is_ok().then_some(link)))
         }
     }
@@ -126,28 +145,57 @@ fn may_be(job: &Job, inputs: &Inputs) -> bool {
     as_usual && bytes.is_some_and(|bytes| bytes <= FEW_BYTES_OF_FEW_LEAVES)
 }
 
-/// Returns None if the whole load must follow. Either there is no such table, or the load is in the
-/// ledger, or there can be no ledger. The first load makes the ledger.
-async fn look(
-    link: &Link,
-    job: &Job,
-    inputs: &Inputs,
-    named: Option<&Named>,
-) -> Result<Option<(Found, Option<Earlier>)>, tokio_postgres::Error> {
-    let client = &link.client;
-    let counts = inputs.size().is_none_or(|bytes| bytes > FEW_BYTES);
-    let find = || lookup::find(&job.target.table, counts, client);
-    let known = async {
-        match named {
-            Some(named) => ask_ledger(named, job, inputs, client).await,
-            None => Ok(Some(None)),
-        }
+/// What the server says of the table, and of the ledger if one is kept.
+struct Asked {
+    table: Answer<Option<Found>>,
+    ledger: Option<Answer<Vec<SimpleQueryMessage>>>,
+}
+
+type Answer<T> = Result<T, tokio_postgres::Error>;
+
+/// Asks about the table and the ledger, and changes nothing.
+async fn ask(client: &Client, job: &Job, inputs: &Inputs, named: Option<&Named>) -> Asked {
+    let find = find(client, job, inputs);
+    let glance = async {
+        let named = named?;
+        let glance = glance::glance(&named.schema, &questions(named, job, inputs));
+        Some(client.simple_query(&glance).await)
     };
-    let (table, known) = join(find(), known).await;
-    let Some(earlier) = known? else { return Ok(None) };
+    let (table, ledger) = join(find, glance).await;
+    Asked { table, ledger }
+}
+
+async fn find(client: &Client, job: &Job, inputs: &Inputs) -> Answer<Option<Found>> {
+    let counts = inputs.size().is_none_or(|bytes| bytes > FEW_BYTES);
+    lookup::find(&job.target.table, counts, client).await
+}
+
+/// Whether the ledger knows the load, and which load has loaded the same inputs before.
+fn questions(named: &Named, job: &Job, inputs: &[Input]) -> [String; 2] {
+    let look = if job.safety.once { Look::All } else { Look::Last(LEDGER_BLOCKS) };
+    let sources = Fingerprint::of_all(inputs).unwrap_or_default();
+    [named.is_known(), earlier::question(named, (&job.target.table, &sources), look)]
+}
+
+/// The table, and the load that has loaded the same inputs into it before, if there is one. None if the whole load
+/// must follow: there is no such table, or the load is in the ledger, or there can be no ledger. The first load makes
+/// the ledger.
+async fn look(
+    client: &Client,
+    Asked { table, ledger }: Asked,
+    job: &Job,
+    named: Option<&Named>,
+) -> Answer<Option<(Found, Option<Earlier>)>> {
+    let earlier = match named.zip(ledger) {
+        Some((named, glanced)) => match ask_ledger(named, glanced, job, client).await? {
+            Some(earlier) => earlier,
+            None => return Ok(None),
+        },
+        None => None,
+    };
     let table = match table {
         // It may have come in between where there was no ledger yet.
-        Err(error) if is_refusal(&error) => find().await?,
+        Err(error) if is_refusal(&error) => find(client, job, &job.input.files).await?,
         table => table?,
     };
     Ok(table.map(|table| (table, earlier)))
@@ -157,24 +205,14 @@ async fn look(
 /// used: what that is, the whole load says.
 async fn ask_ledger(
     named: &Named,
+    glanced: Answer<Vec<SimpleQueryMessage>>,
     job: &Job,
-    inputs: &[Input],
     client: &Client,
-) -> Result<Option<Option<Earlier>>, tokio_postgres::Error> {
-    let look = if job.safety.once { Look::All } else { Look::Last(LEDGER_BLOCKS) };
-    let name = &job.target.table;
-    let sources = Fingerprint::of_all(inputs).unwrap_or_default();
-    let questions = [named.is_known(), earlier::question(named, (name, &sources), look)];
-    let glanced = client.simple_query(&glance::glance(&named.schema, &questions)).await;
+) -> Answer<Option<Option<Earlier>>> {
     match glanced {
         Ok(said) => {
             if let Some(answers) = glance::answers(&said) {
-                let [known, earlier] =
-                    [0, 1].map(|at| answers.get(at).map_or(&[][..], Vec::as_slice));
-                return Ok(match known.is_empty() {
-                    true => Some(earlier::answer(earlier.first().copied(), name, client).await?),
-                    false => None,
-                });
+                return Ok(answered(&answers));
             }
         }
         Err(error) if is_refusal(&error) => client.batch_execute(sql::ROLLBACK).await?,
@@ -184,11 +222,17 @@ async fn ask_ledger(
         client.batch_execute(sql::ROLLBACK).await?;
         return Ok(None);
     }
-    let is_row = |answer: &SimpleQueryMessage| matches!(answer, SimpleQueryMessage::Row(_));
-    if client.simple_query(&questions[0]).await?.iter().any(is_row) {
-        return Ok(None);
+    let said = client.simple_query(&questions(named, job, &job.input.files).join("; ")).await?;
+    Ok(answered(&glance::by_statement(&said)))
+}
+
+/// What the answers to [`questions`] say.
+fn answered(answers: &[Vec<&SimpleQueryRow>]) -> Option<Option<Earlier>> {
+    let first = |at: usize| answers.get(at).and_then(|rows| rows.first());
+    match first(0) {
+        Some(_) => None,
+        None => Some(first(1).and_then(|row| Earlier::of(row))),
     }
-    Ok(Some(earlier::find(named, (name, &sources), client, look).await?))
 }
 
 /// The statement that keeps the load in the ledger, or does nothing if none is kept. None if the inputs
@@ -242,15 +286,16 @@ impl Rows {
     }
 }
 
-/// The number of rows that are stored and durable; None if they are to be loaded in another way, and none of them
-/// is stored.
-async fn copy(
+/// The number of rows that are stored and durable, with the outcome of `before`, whose questions go first in the same
+/// round trip; None if they are to be loaded in another way, and none of them is stored.
+async fn copy<T>(
     link: &Link,
     job: &Job,
     table: &Found,
+    before: impl Future<Output = Answer<T>>,
     (rows, receipt): (&mut Rows, impl Fn(&Rows) -> Option<String>),
     control: &Control,
-) -> Result<Option<u64>, tokio_postgres::Error> {
+) -> Answer<Option<(u64, T)>> {
     let client = &link.client;
     let format = format_for(&job.input.format, table.version);
     let columns = job.input.columns.as_deref().unwrap_or(&table.columns);
@@ -258,8 +303,9 @@ async fn copy(
     let copy = sql::with_fields(copy, &job.input.fields, columns);
     // In this order the settings end with a transaction that is taken back.
     let begin = [sql::BEGIN, sql::NO_LOCK_TIMEOUT, sql::DURABLE].join("; ");
-    let (_, sink) = try_join(client.simple_query(&begin), client.copy_in(&copy)).await?;
-    let mut sink = Box::pin(sink);
+    let preparing = client.prepare(&copy);
+    let (before, _, copy) = try_join3(before, client.simple_query(&begin), preparing).await?;
+    let mut sink = Box::pin(client.copy_in(&copy).await?);
     let mut is_whole = Some(());
     while is_whole.is_some() && !rows.text.is_empty() {
         control.progress.bytes_read.store(rows.bytes_read, Relaxed);
@@ -280,7 +326,7 @@ async fn copy(
     if outcome.as_ref().map_or_else(is_answer, |_| true) {
         control.progress.rows_in_doubt.store(0, Relaxed);
     }
-    Ok(Some(outcome?.0))
+    Ok(Some((outcome?.0, before)))
 }
 
 /// Records in the ledger that some of the rows that were read were not stored; a trigger must have

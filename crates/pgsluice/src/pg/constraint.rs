@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use pgsluice_core::catalog::quoted;
 use tokio_postgres::GenericClient;
-use tokio_postgres::types::Oid;
+use tokio_postgres::types::{Oid, Type};
 
 use super::qualified::{qualified, qualified_type};
 use super::sql::portable;
@@ -25,7 +25,7 @@ pub(crate) async fn constraints(
 ) -> Result<HashMap<Oid, String>> {
     let sql = "SELECT oid, pg_catalog.pg_get_partition_constraintdef(oid)
                FROM pg_catalog.unnest($1::pg_catalog.oid[]) AS partition (oid)";
-    let rows = client.query(sql, &[&oids]).await?;
+    let rows = client.query_typed(sql, &[(&oids, Type::OID_ARRAY)]).await?;
     Ok(rows.iter().filter_map(|row| Some((row.get(0), row.get::<_, Option<_>>(1)?))).collect())
 }
 
@@ -81,7 +81,7 @@ ORDER BY a.attnum";
 impl Column {
     /// The columns of the table `oid`.
     pub(crate) async fn of(client: &impl GenericClient, oid: Oid) -> Result<Vec<Self>> {
-        let rows = client.query(COLUMNS, &[&oid]).await?;
+        let rows = client.query_typed(COLUMNS, &[(&oid, Type::OID)]).await?;
         let column = |row: &tokio_postgres::Row| Self {
             name: row.get(0),
             ty: qualified_type(row.get(1)),

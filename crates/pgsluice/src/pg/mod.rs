@@ -38,4 +38,9 @@ pub(crate) mod steps;
 mod tls;
 pub(crate) mod two_phase;
 
+use tokio_postgres::types::{ToSql, Type};
+
 pub(crate) use lost::{is_answer, lost};
+
+/// The parameters of a question with their types, which then need not be asked of the server: one round trip is saved.
+pub(crate) type Parameters<'a> = &'a [(&'a (dyn ToSql + Sync), Type)];

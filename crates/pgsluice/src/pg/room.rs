@@ -44,7 +44,7 @@ SELECT most, most OPERATOR(pg_catalog.-) used, what FROM (
 
 /// How many connections are free besides that of `client`, and why there are no more.
 pub(crate) async fn connections(client: &impl GenericClient) -> Result<(usize, String)> {
-    let row = client.query_one(LIMITS, &[]).await?;
+    let row = client.query_typed_one(LIMITS, &[]).await?;
     let (most, free): (i64, i64) = (row.get(0), row.get(1));
     let what = row.get::<_, String>(2).replace("%s", &most.to_string());
     let free = usize::try_from(free).unwrap_or(0);

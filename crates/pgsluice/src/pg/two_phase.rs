@@ -1,6 +1,6 @@
 //! What prevents loading in several transactions that are prepared and then committed together.
 
-use tokio_postgres::types::Oid;
+use tokio_postgres::types::{Oid, Type};
 use tokio_postgres::{GenericClient, Row};
 
 use super::introspect::Catalogue;
@@ -36,7 +36,7 @@ pub(crate) async fn obstacle(
         return Ok(Some("no ledger is kept, which would decide over several".to_owned()));
     }
     let oids: Vec<Oid> = catalogue.facts.iter().map(|facts| facts.oid).collect();
-    let row = client.query_one(OBSTACLES, &[&oids]).await?;
+    let row = client.query_typed_one(OBSTACLES, &[(&oids, Type::OID_ARRAY)]).await?;
     let text = |place| row.get::<_, Option<String>>(place);
     let of_tables = [
         text(2).map(|table| format!("table {table} is a foreign table")),

@@ -4,6 +4,7 @@
 //!     round trip 1    BEGIN, lock, fence, recheck -> COPY begins
 //!                     rows
 //!     round trip 2    end of COPY, receipts, COMMIT -> the rows count as loaded
+//!                     and round trip 1 of the next transaction, if its rows are there (`ahead`)
 //! ```
 //!
 //! 0. The first transaction of a load has several payloads: about the first 8 MiB of the input. Other
@@ -24,6 +25,7 @@
 
 pub(crate) mod flow;
 
+mod ahead;
 mod chunk_size;
 pub(crate) mod context;
 pub(crate) mod copy;
@@ -41,5 +43,6 @@ mod proof;
 mod recheck;
 pub(crate) mod refusal;
 mod salvage;
+mod statements;
 mod transaction;
 mod writer;

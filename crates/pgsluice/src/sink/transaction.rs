@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use futures_util::SinkExt;
-use futures_util::future::{join4, try_join, try_join4};
+use futures_util::future::{join, join4, try_join, try_join4};
 use pgsluice_core::bucket::{Payload, Wire};
 use pgsluice_core::catalog::NodeId;
 use tokio::time::timeout;
@@ -26,20 +26,25 @@ use crate::testing::failpoint::failpoint;
 /// a lock or a key of it, which the server does not see as a deadlock.
 const FIRST_IN: Duration = Duration::from_secs(5);
 
+/// A COPY that has begun, and what the session has stored before in the leaves of its payload, if that is
+/// compared.
+pub(super) type Begun = (Sink, Option<Vec<i64>>);
+
 impl Connection<'_> {
-    /// Stores all rows of a transaction; None if the load was stopped.
+    /// Stores all rows of a transaction, which may have begun; None if the load was stopped.
     pub(super) async fn load(
         &self,
         payloads: &[Arc<Payload>],
+        begun: Option<Result<Begun, Failure>>,
         is_warm: bool,
     ) -> Result<Option<Loaded>, Failure> {
-        let mut loaded = self.load_all(payloads, is_warm).await;
+        let mut loaded = self.load_all(payloads, begun, is_warm).await;
         if let Err(Failure::Early) = loaded {
             self.link.client.batch_execute(sql::ROLLBACK).await?;
             if !self.first_is_in().await {
                 return Ok(None);
             }
-            loaded = self.load_all(payloads, is_warm).await;
+            loaded = self.load_all(payloads, None, is_warm).await;
         }
         match loaded {
             Err(Failure::Rows(error)) if error.code() == Some(&SqlState::CHECK_VIOLATION) => {
@@ -78,6 +83,7 @@ impl Connection<'_> {
     async fn load_all(
         &self,
         payloads: &[Arc<Payload>],
+        mut begun: Option<Result<Begun, Failure>>,
         is_warm: bool,
     ) -> Result<Option<Loaded>, Failure> {
         let Some((last, others)) = payloads.split_last() else { return Ok(None) };
@@ -86,7 +92,7 @@ impl Connection<'_> {
         // There is no first transaction with several payloads where leaves are exchanged.
         let destination = self.destination(last.node()).await?;
         // The first COPY of a session takes much longer.
-        if is_warm && destination.is_none() && self.queue.wants_probe() {
+        if is_warm && begun.is_none() && destination.is_none() && self.queue.wants_probe() {
             self.probe(last.node()).await?;
         }
         let mut copied = Vec::new();
@@ -103,8 +109,10 @@ impl Connection<'_> {
             copied.push(Copied { payload: Arc::clone(payload), stored, counts });
         }
         self.copying.set(Some(others.len()));
-        let (mut sink, before) =
-            self.begin_copy(payloads, others.len(), destination.as_ref()).await?;
+        let (mut sink, before) = match begun.take() {
+            Some(begun) => begun?,
+            None => self.begin_copy(payloads, others.len(), destination.as_ref()).await?,
+        };
         failpoint("payload::begun");
         self.send(&mut sink, last).await?;
         failpoint("payload::committing");
@@ -117,9 +125,10 @@ impl Connection<'_> {
         }
         // Rows in a shadow are not in the table yet.
         let with_receipts = if destination.is_some() { &[] } else { payloads };
-        let Some((stored, after)) = self.commit(sink, with_receipts, Some(last)).await? else {
-            return Ok(None);
-        };
+        let committing = self.commit(sink, with_receipts, Some(last));
+        let (committed, ahead) = join(committing, self.go_ahead()).await;
+        let Some((stored, after)) = committed? else { return Ok(None) };
+        self.ahead.set(ahead);
         let counts = before.zip(after).map(|(before, after)| [before, after]);
         copied.push(Copied { payload: Arc::clone(last), stored, counts });
         let all: u64 = copied.iter().map(|copied| copied.stored).sum();
@@ -135,12 +144,12 @@ impl Connection<'_> {
     }
 
     /// Begins the COPY of a payload of a transaction, and the transaction with the first one.
-    async fn begin_copy(
+    pub(super) async fn begin_copy(
         &self,
         payloads: &[Arc<Payload>],
         index: usize,
         shadow: Option<&Destination>,
-    ) -> Result<(Sink, Option<Vec<i64>>), Failure> {
+    ) -> Result<Begun, Failure> {
         let payload = &payloads[index];
         let (client, node, wire) = (&self.link.client, payload.node(), payload.wire());
         if index == 0 {
@@ -152,9 +161,9 @@ impl Connection<'_> {
             return Err(Failure::Changed(node, changed));
         }
         let before = self.ask_proof(payload).await?;
-        let sink =
-            client.copy_in(&plan.copy_statement(node, wire)).await.map_err(Failure::Begin)?;
-        Ok((Box::pin(sink), before))
+        let copy = plan.copy_statement(node, wire);
+        let sink = self.statements.begin(client, &copy).await.map_err(Failure::Begin)?;
+        Ok((sink, before))
     }
 
     /// What the session has stored in the leaves of a payload that goes through the root.
@@ -165,14 +174,14 @@ impl Connection<'_> {
         }
     }
 
-    /// Begins a transaction and a COPY into `node`, in one round trip. If it is to take `payloads`, returns
+    /// Begins a transaction and a COPY into `node`, in one round trip, or in two if it is the first into it. If it is to take `payloads`, returns
     /// what the session has stored before in the leaves of the first of them.
     pub(super) async fn begin(
         &self,
         (node, wire): (NodeId, Wire),
         shadow: Option<&Destination>,
         payloads: &[Arc<Payload>],
-    ) -> Result<(Sink, Option<Vec<i64>>), Failure> {
+    ) -> Result<Begun, Failure> {
         let client = &self.link.client;
         let plan = self.flow.plan;
         let (begin, copy) = match shadow {
@@ -189,7 +198,8 @@ impl Connection<'_> {
                 None => Ok(None),
             }
         };
-        let begun = join4(beginning, asking, proving, client.copy_in(&copy)).await;
+        let copying = self.statements.begin(client, &copy);
+        let begun = join4(beginning, asking, proving, copying).await;
         // Why COPY was refused, if so.
         if let (_, Ok(Some(changed)), _, Err(_)) = &begun {
             return Err(Failure::Changed(node, *changed));
@@ -207,13 +217,13 @@ impl Connection<'_> {
         let sink = self.check_session(&answers, sink).await?;
         match changed {
             Some(changed) => Err(Failure::Changed(node, changed)),
-            None if shadow.is_some() || self.held.is_some() => Ok((Box::pin(sink), before)),
+            None if shadow.is_some() || self.held.is_some() => Ok((sink, before)),
             None => match &self.writer {
                 Some(writer) if !is_held(&answers) => {
                     drop(sink);
                     Err(Failure::Ledger(writer.ledger.lost_attempt(client).await))
                 }
-                _ => Ok((Box::pin(sink), before)),
+                _ => Ok((sink, before)),
             },
         }
     }

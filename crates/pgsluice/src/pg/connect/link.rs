@@ -29,8 +29,8 @@ const CANCEL_AGAIN: Duration = Duration::from_millis(100);
 pub(crate) struct Link {
     pub(crate) client: Client,
     pub(crate) canceller: Canceller,
-    backend: Option<Backend>,
-    is_pooled: bool,
+    /// The session, once it is identified, and whether it may be given to others.
+    session: OnceLock<(Option<Backend>, bool)>,
     /// The server's major version.
     version: u32,
     ending: Arc<OnceLock<Error>>,
@@ -56,20 +56,21 @@ impl Link {
             }
         });
         let canceller = Canceller { token: client.cancel_token(), tls, pid: Arc::default() };
-        Self { client, canceller, backend: None, is_pooled: false, version, ending }
+        Self { client, canceller, session: OnceLock::new(), version, ending }
     }
 
     /// Records which session of the server it has. A pooler's session has another process than was
     /// named at login.
-    pub(super) async fn identify(&mut self) -> Result<(), Error> {
-        self.backend = Backend::of(&self.client, PROCESS).await?;
+    pub(super) async fn identify(&self) -> Result<(), Error> {
+        let mut backend = Backend::of(&self.client, PROCESS).await?;
         let told = told(&self.canceller.token).await.map(|pid| pid.to_string());
-        self.is_pooled = self.backend.as_ref().map(Backend::pid) != told.as_deref();
-        if self.is_pooled {
-            self.backend = Backend::of(&self.client, BACKEND).await?;
+        let is_pooled = backend.as_ref().map(Backend::pid) != told.as_deref();
+        if is_pooled {
+            backend = Backend::of(&self.client, BACKEND).await?;
         }
-        let pid = self.backend.as_ref().and_then(|backend| backend.pid().parse().ok());
+        let pid = backend.as_ref().and_then(|backend| backend.pid().parse().ok());
         pid.into_iter().for_each(|pid| _ = self.canceller.pid.set(pid));
+        let _ = self.session.set((backend, is_pooled));
         Ok(())
     }
 
@@ -81,13 +82,17 @@ impl Link {
 
     /// Whether something lies between it and the server that may give its session to others.
     pub(super) fn is_pooled(&self) -> bool {
-        self.is_pooled
+        self.session.get().is_some_and(|(_, is_pooled)| *is_pooled)
+    }
+
+    fn backend(&self) -> Option<&Backend> {
+        self.session.get()?.0.as_ref()
     }
 
     /// Refuses that `other`, which is in a transaction, has the session of this one, or that this one has
     /// another one by now.
     pub(super) async fn check_apart(&self, other: &Self) -> Result<()> {
-        let (Some(own), Some(other)) = (&self.backend, &other.backend) else { return Ok(()) };
+        let (Some(own), Some(other)) = (self.backend(), other.backend()) else { return Ok(()) };
         own.check_alone(other)?;
         self.check_same(&self.client.simple_query(BACKEND).await?)
     }
@@ -95,29 +100,29 @@ impl Link {
     /// Returns the last question at the beginning of a transaction, for [`Self::check_session`]; empty
     /// where sessions are not given to others.
     pub(crate) fn asks_session(&self) -> &'static str {
-        if self.is_pooled { BACKEND } else { "" }
+        if self.is_pooled() { BACKEND } else { "" }
     }
 
     /// Refuses a transaction in another session than the one that it began with.
     pub(crate) fn check_session(&self, answers: &[SimpleQueryMessage]) -> Result<()> {
-        if self.is_pooled { self.check_same(answers) } else { Ok(()) }
+        if self.is_pooled() { self.check_same(answers) } else { Ok(()) }
     }
 
     /// The question which session this is.
     pub(crate) fn which_session(&self) -> &'static str {
-        if self.is_pooled { BACKEND } else { PROCESS }
+        if self.is_pooled() { BACKEND } else { PROCESS }
     }
 
     /// Refuses answers of another session than the one that it began with; the last of them is that to
     /// [`Self::which_session`].
     pub(crate) fn check_same(&self, answers: &[SimpleQueryMessage]) -> Result<()> {
-        self.backend.as_ref().map_or(Ok(()), |backend| backend.check(answers))
+        self.backend().map_or(Ok(()), |backend| backend.check(answers))
     }
 
     /// Explains an `error` where sessions may be given to others; None if it means no more than it
     /// says.
     pub(crate) fn explain(&self, error: &Error) -> Option<crate::Error> {
-        if self.is_pooled { Backend::without_statement(error) } else { None }
+        if self.is_pooled() { Backend::without_statement(error) } else { None }
     }
 
     /// Whether the connection has ended. It is polled first, because nothing else polls it while its

@@ -17,6 +17,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
+use futures_util::future::join;
 use tokio_postgres::Client;
 
 use super::conninfo::{Endpoint, Place, SessionAttrs, Target};
@@ -66,23 +67,47 @@ pub(crate) async fn own_again(idle: Client, target: &Target) -> Result<Client> {
 /// Connects and logs in, for a session that may have to be stopped. Tries again as long as the target
 /// has patience, where that may help.
 pub(crate) async fn open(target: &Target) -> Result<Link> {
-    let link = logged_in(target).await?;
+    let link = patiently(target, || async {
+        let link = try_all(target).await?;
+        link.identify().await.map_err(|error| vec![Failure::of_session(&error)])?;
+        Ok(link)
+    });
+    let link = link.await?;
+    check_own(target, &link).await?;
     link.last(target).await?;
     Ok(link)
 }
 
-/// Does as [`open`], but for [`Link::last`], which can go with the first questions.
+/// Does as [`open`] but for all that comes after the login: [`identified`] and [`Link::last`] can go with
+/// the first questions.
 pub(crate) async fn logged_in(target: &Target) -> Result<Link> {
+    patiently(target, || try_all(target)).await
+}
+
+/// Looks which session of the server `link` has, in one round trip with `questions`, which change nothing. None if
+/// the session was lost or refused before; an error if it is not the connection's own.
+pub(crate) async fn identified<T>(
+    target: &Target,
+    link: &Link,
+    questions: impl Future<Output = T>,
+) -> Result<Option<T>> {
+    let (identified, answers) = join(link.identify(), questions).await;
+    if identified.is_err() {
+        return Ok(None);
+    }
+    check_own(target, link).await?;
+    Ok(Some(answers))
+}
+
+async fn patiently<F>(target: &Target, login: impl Fn() -> F) -> Result<Link>
+where
+    F: Future<Output = Result<Link, Vec<Failure>>>,
+{
     let began = Instant::now();
     let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
     loop {
-        let failures = match login(target).await {
-            Ok(link) => {
-                if let Some(error) = is_shared(target, &link).await {
-                    return Err(error);
-                }
-                return Ok(link);
-            }
+        let failures = match login().await {
+            Ok(link) => return Ok(link),
             Err(failures) => failures,
         };
         if !failures.last().is_some_and(Failure::may_pass) {
@@ -96,11 +121,9 @@ pub(crate) async fn logged_in(target: &Target) -> Result<Link> {
     }
 }
 
-/// Logs in, and looks which session of the server that is.
-async fn login(target: &Target) -> Result<Link, Vec<Failure>> {
-    let mut link = try_all(target).await?;
-    link.identify().await.map_err(|error| vec![Failure::of_session(&error)])?;
-    Ok(link)
+/// Refuses a pool that gives the sessions of its clients to others.
+async fn check_own(target: &Target, link: &Link) -> Result<()> {
+    is_shared(target, link).await.map_or(Ok(()), Err)
 }
 
 /// Returns why the target's pool cannot be used, if so; the first connection through it finds out.
@@ -119,7 +142,7 @@ async fn is_shared(target: &Target, link: &Link) -> Option<Error> {
 /// `link`, which is in no transaction, goes to the next client, or `link` gets another one.
 async fn probe(target: &Target, link: &Link) -> Result<()> {
     let probing = async {
-        let Ok(mut other) = try_all(target).await else { return Ok(()) };
+        let Ok(other) = try_all(target).await else { return Ok(()) };
         other.client.batch_execute(BEGIN).await?;
         other.identify().await?;
         let checked = link.check_apart(&other).await;

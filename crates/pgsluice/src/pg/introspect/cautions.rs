@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use tokio_postgres::Transaction;
-use tokio_postgres::types::Oid;
+use tokio_postgres::types::{Oid, Type};
 
 use super::session::Session;
 use super::types::next_types;
@@ -71,7 +71,7 @@ pub(super) async fn read(
     session: &Session,
     table: Oid,
 ) -> Result<Cautions> {
-    let rows = transaction.query(CAUTIONS, &[&table]).await?;
+    let rows = transaction.query_typed(CAUTIONS, &[(&table, Type::OID)]).await?;
     let is =
         |row: &tokio_postgres::Row, name: &str| row.get::<_, Option<bool>>(name).unwrap_or(false);
     let caution = |row: &tokio_postgres::Row| {

@@ -9,6 +9,7 @@ use tokio_postgres::types::{Oid, Type};
 use super::native::interval_precision;
 use super::session::Session;
 use crate::error::Result;
+use crate::pg::Parameters;
 
 /// Says what each type is made of, from the types of the table's columns on: these belong to the type
 /// 0. A domain is made of the type below it, an array of its elements, a range of its bounds. A
@@ -61,7 +62,8 @@ pub(super) async fn read(
     columns: &[String],
 ) -> Result<Vec<(Oid, Answer)>> {
     let mut parts: HashMap<Oid, Vec<Part>> = HashMap::new();
-    for row in transaction.query(PARTS, &[&root, &columns]).await? {
+    let asked: Parameters<'_> = &[(&root, Type::OID), (&columns, Type::TEXT_ARRAY)];
+    for row in transaction.query_typed(PARTS, asked).await? {
         let part = Part {
             oid: row.get(1),
             modifier: row.get(2),
@@ -72,8 +74,8 @@ pub(super) async fn read(
         parts.entry(row.get(0)).or_default().push(part);
     }
     let is_money = |part: &Part| part.oid == Type::MONEY.oid();
-    let reads_money =
-        parts.values().flatten().any(is_money) && transaction.query_one(MONEY, &[]).await?.get(0);
+    let reads_money = parts.values().flatten().any(is_money)
+        && transaction.query_typed_one(MONEY, &[]).await?.get(0);
     let types = Types { session, reads_money, parts };
     let columns = types.parts_of(0).iter();
     Ok(columns.map(|column| (column.oid, types.codec(column, column.modifier))).collect())

@@ -1,7 +1,7 @@
 //! The columns of the input.
 
 use tokio_postgres::Transaction;
-use tokio_postgres::types::Oid;
+use tokio_postgres::types::{Oid, Type};
 
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
@@ -18,7 +18,7 @@ pub(super) async fn of_input(
     root: Oid,
     asked: Option<&[String]>,
 ) -> Result<(Vec<String>, bool)> {
-    let rows = transaction.query(COLUMNS, &[&root]).await?;
+    let rows = transaction.query_typed(COLUMNS, &[(&root, Type::OID)]).await?;
     let writable: Vec<String> =
         rows.iter().filter(|row| !row.get::<_, bool>(1)).map(|row| row.get(0)).collect();
     let Some(asked) = asked else { return Ok((writable, false)) };

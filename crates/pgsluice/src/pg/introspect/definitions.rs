@@ -3,11 +3,13 @@
 
 use std::collections::HashMap;
 
+use futures_util::future::try_join3;
 use tokio_postgres::Client;
-use tokio_postgres::types::Oid;
+use tokio_postgres::types::{Oid, Type};
 
 use super::Catalogue;
 use crate::error::Result;
+use crate::pg::Parameters;
 use crate::pg::sql;
 
 const DEFINITIONS: &str = "
@@ -20,9 +22,13 @@ impl Catalogue {
     pub async fn define_keys(&mut self, client: &Client) -> Result<()> {
         let keyed = self.tree.nodes.iter().zip(&self.facts).filter(|(node, _)| node.key.is_some());
         let oids: Vec<Oid> = keyed.map(|(_, facts)| facts.oid).collect();
-        client.batch_execute(sql::DEPARSE_SETTINGS).await?;
-        let rows = client.query(DEFINITIONS, &[&oids]).await?;
-        client.batch_execute(sql::RESET_SETTINGS).await?;
+        let asked: Parameters<'_> = &[(&oids, Type::OID_ARRAY)];
+        let defining = try_join3(
+            client.batch_execute(sql::DEPARSE_SETTINGS),
+            client.query_typed(DEFINITIONS, asked),
+            client.batch_execute(sql::RESET_SETTINGS),
+        );
+        let (_, rows, _) = defining.await?;
         let mut keys: HashMap<Oid, String> =
             rows.iter().map(|row| (row.get(0), row.get(1))).collect();
         self.facts.iter_mut().for_each(|facts| facts.key = keys.remove(&facts.oid));

@@ -58,7 +58,7 @@ pub(super) async fn read(
         return Ok(Expressions::default());
     }
     let mut scopes: HashMap<Oid, Scope> = HashMap::new();
-    for row in transaction.query(COLUMNS, &[&tables]).await? {
+    for row in transaction.query_typed(COLUMNS, &[(&tables, Type::OID_ARRAY)]).await? {
         let name: String = row.get("attname");
         let place = columns.iter().position(|column| *column == name);
         let scope = scopes.entry(row.get("attrelid")).or_insert_with(|| session.scope());
@@ -66,7 +66,7 @@ pub(super) async fn read(
             scope.columns.insert(name, operand);
         }
     }
-    let texts = transaction.query(TEXTS, &[&tables]).await?;
+    let texts = transaction.query_typed(TEXTS, &[(&tables, Type::OID_ARRAY)]).await?;
     let expressions = texts.iter().filter_map(|row| {
         let table: Oid = row.get(0);
         let exprs = translate(row.get::<_, Option<&str>>(1)?, scopes.get(&table)?);

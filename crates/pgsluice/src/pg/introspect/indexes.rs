@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pgsluice_core::bucket::{Column, Order};
 use pgsluice_core::types::Codec;
 use tokio_postgres::Transaction;
-use tokio_postgres::types::Oid;
+use tokio_postgres::types::{Oid, Type};
 
 use super::codecs::Answer;
 use crate::error::Result;
@@ -36,7 +36,7 @@ pub(super) async fn read(
     columns: &[String],
     codecs: &[Answer],
 ) -> Result<HashMap<Oid, Arc<[Column]>>> {
-    let rows = transaction.query(INDEXES, &[&tables]).await?;
+    let rows = transaction.query_typed(INDEXES, &[(&tables, Type::OID_ARRAY)]).await?;
     let orders = rows.iter().map(|row| {
         let (names, descending): (Vec<Option<String>>, Vec<bool>) = (row.get(1), row.get(2));
         let key = names.iter().zip(descending).map_while(|(name, descending)| {

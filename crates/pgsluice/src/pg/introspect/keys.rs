@@ -91,7 +91,7 @@ pub(super) async fn read(
     columns: &[String],
 ) -> Result<HashMap<Oid, Columns>> {
     let mut keys: HashMap<Oid, Columns> = HashMap::new();
-    let rows = transaction.query(KEYS, &[&oids]).await?;
+    let rows = transaction.query_typed(KEYS, &[(&oids, Type::OID_ARRAY)]).await?;
     let enums = read_enums(transaction, &rows).await?;
     let is_expression = |row: &&Row| row.get::<_, Option<&str>>("attname").is_none();
     let with_expressions: Vec<Oid> =
@@ -115,7 +115,7 @@ async fn read_enums(transaction: &Transaction<'_>, keys: &[Row]) -> Result<HashM
     if types.is_empty() {
         return Ok(HashMap::new());
     }
-    let rows = transaction.query(LABELS, &[&types]).await?;
+    let rows = transaction.query_typed(LABELS, &[(&types, Type::OID_ARRAY)]).await?;
     let labels = |row: &Row| {
         let (labels, oids): (Vec<String>, Vec<Oid>) = (row.get(1), row.get(2));
         (row.get(0), Labels::new(labels.into_iter().zip(oids).collect()))

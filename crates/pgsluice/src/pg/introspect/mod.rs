@@ -29,11 +29,11 @@ mod values;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use futures_util::future::try_join;
+use futures_util::future::{try_join, try_join3};
 use pgsluice_core::bucket::Column;
 use pgsluice_core::catalog::{Bound, Key, Node, NodeId, Relation, Strategy, Tree};
 use pgsluice_core::types::Codec;
-use tokio_postgres::types::Oid;
+use tokio_postgres::types::{Oid, Type};
 use tokio_postgres::{Client, IsolationLevel, Row, Transaction};
 
 pub(crate) use self::questions::Questions;
@@ -43,6 +43,7 @@ use super::bounds::{self, Literals};
 use super::sql;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
+use crate::pg::Parameters;
 
 /// Everything about a table that a load is planned from.
 #[derive(Debug)]
@@ -174,12 +175,14 @@ impl Catalogue {
             .start()
             .await?;
         // The server guesses far more rows than there are, and would compile some of the queries.
-        transaction
-            .batch_execute(&[sql::PG_CATALOG_ONLY, "SET LOCAL jit = off"].join("; "))
-            .await?;
-        let session = session::Session::read(&transaction).await?;
+        let own = [sql::PG_CATALOG_ONLY, "SET LOCAL jit = off"].join("; ");
         // Literals must read back as they were written, whatever the session's settings.
-        transaction.batch_execute(sql::DEPARSE_SETTINGS).await?;
+        let settings = try_join3(
+            async { Ok(transaction.batch_execute(&own).await?) },
+            session::Session::read(&transaction),
+            async { Ok(transaction.batch_execute(sql::DEPARSE_SETTINGS).await?) },
+        );
+        let (_, session, _) = settings.await?;
         let catalogue = Self::read_in(&transaction, &session, root, columns).await?;
         let mut catalogue = catalogue.ok_or_else(|| {
             Error::new(Kind::Server, format!("relation \"{table}\" does not exist"))
@@ -204,7 +207,7 @@ impl Catalogue {
         root: Oid,
         columns: Option<&[String]>,
     ) -> Result<Option<Self>> {
-        let rows = transaction.query(NODES, &[&root]).await?;
+        let rows = transaction.query_typed(NODES, &[(&root, Type::OID)]).await?;
         let Some(first) = rows.first() else { return Ok(None) };
         check_kind(first)?;
         let oids: Vec<Oid> = rows.iter().map(|row| row.get("oid")).collect();
@@ -220,19 +223,26 @@ impl Catalogue {
         values::fill(transaction, &mut tree, &literals, &places).await?;
         spellings::find(transaction, session, &mut questions, &tree, root, &columns).await?;
 
-        let codecs = codecs::read(transaction, session, root, &columns).await?;
+        let server = async { Ok(server::read(transaction, root).await?) };
+        let codecs = codecs::read(transaction, session, root, &columns);
+        let (codecs, (version, several)) = try_join(codecs, server).await?;
         let (types, codecs): (Vec<Oid>, Vec<_>) = codecs.into_iter().unzip();
         let mut facts: Vec<Facts> = rows.iter().map(Facts::from_row).collect();
-        let (version, several) = server::read(transaction, root).await?;
         if omits_columns {
             // Before PostgreSQL 17 each identity column has a sequence of its own.
             let own_identity = version < 170_000;
-            let other =
-                transaction.query(OTHER_DEFAULTS, &[&root, &oids, &columns, &own_identity]).await?;
+            let asked: Parameters<'_> = &[
+                (&root, Type::OID),
+                (&oids, Type::OID_ARRAY),
+                (&columns, Type::NAME_ARRAY),
+                (&own_identity, Type::BOOL),
+            ];
+            let other = transaction.query_typed(OTHER_DEFAULTS, asked).await?;
             mark(&mut facts, &other, |facts| facts.other_defaults = true);
         }
         if version < 160_000 {
-            let computing = transaction.query(COMPUTES_INPUT, &[&oids, &columns]).await?;
+            let asked: Parameters<'_> = &[(&oids, Type::OID_ARRAY), (&columns, Type::NAME_ARRAY)];
+            let computing = transaction.query_typed(COMPUTES_INPUT, asked).await?;
             mark(&mut facts, &computing, |facts| facts.computes_input = true);
         }
         let indexed: Vec<Oid> = rows
@@ -299,7 +309,7 @@ async fn find(client: &Client, table: &str) -> Result<Oid> {
     // to_regclass takes an OID as well.
     let query = "SELECT CASE WHEN $1::pg_catalog.text OPERATOR(pg_catalog.!~) '^[0-9]*$'
                             THEN pg_catalog.to_regclass($1)::pg_catalog.oid END";
-    let found = client.query_one(query, &[&table]).await.map_err(|error| {
+    let found = client.query_typed_one(query, &[(&table, Type::TEXT)]).await.map_err(|error| {
         let error = Error::from(error);
         // Not a name at all.
         let syntax = error.sqlstate().is_some_and(|code| code.starts_with("426"));

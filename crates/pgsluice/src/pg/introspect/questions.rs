@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use futures_util::future::{try_join, try_join_all};
 use pgsluice_core::catalog::{KeyColumn, NodeId, Tree, label};
-use tokio_postgres::types::Oid;
+use tokio_postgres::types::{Oid, Type};
 use tokio_postgres::{Row, Transaction};
 
 use super::cautions::{self, Cautions};
@@ -157,7 +157,7 @@ pub(super) async fn find(
     let known = KnownColumns { columns, table: &table, cautions: &cautions };
     let asked: Vec<Oid> = nodes.iter().map(|&node| oids[node]).collect();
     let mut rows: HashMap<Oid, Vec<Row>> = HashMap::new();
-    for row in transaction.query(TERMS, &[&asked]).await? {
+    for row in transaction.query_typed(TERMS, &[(&asked, Type::OID_ARRAY)]).await? {
         rows.entry(row.get("partrelid")).or_default().push(row);
     }
     let mut unsteady = Vec::new();

@@ -1,6 +1,6 @@
 //! What of the server decides how rows are sent.
 
-use tokio_postgres::types::Oid;
+use tokio_postgres::types::{Oid, Type};
 use tokio_postgres::{Error, Transaction};
 
 /// What the server can do for rows of several leaves in one transaction.
@@ -27,7 +27,7 @@ pub(super) async fn read(
     transaction: &Transaction<'_>,
     root: Oid,
 ) -> Result<(u32, Several), Error> {
-    let server = transaction.query_one(SERVER, &[&root]).await?;
+    let server = transaction.query_typed_one(SERVER, &[(&root, Type::OID)]).await?;
     let most = usize::try_from(server.get::<_, i64>(2)).unwrap_or(1).max(1);
     Ok((server.get::<_, i32>(0).unsigned_abs(), Several { are_counted: server.get(1), most }))
 }

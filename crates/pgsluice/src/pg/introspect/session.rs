@@ -31,7 +31,7 @@ impl Session {
     /// Asks the session, before any of its settings are changed.
     pub(super) async fn read(transaction: &Transaction<'_>) -> Result<Self> {
         let row = transaction
-            .query_one(
+            .query_typed_one(
                 "SELECT pg_catalog.current_setting('server_encoding'),
                         pg_catalog.current_setting('TimeZone'),
                         COALESCE(pg_catalog.to_jsonb(d) ->> 'datlocprovider', 'c'),

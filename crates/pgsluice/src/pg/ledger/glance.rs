@@ -55,15 +55,7 @@ pub(crate) fn glance(schema: &Schema, questions: &[String]) -> String {
 
 /// The answers to the questions, if the ledger is as it must be. If not, a closer look is needed.
 pub(crate) fn answers(said: &[SimpleQueryMessage]) -> Option<Vec<Vec<&SimpleQueryRow>>> {
-    let mut statements = vec![Vec::new()];
-    for message in said {
-        match message {
-            SimpleQueryMessage::Row(row) => statements.last_mut()?.push(row),
-            SimpleQueryMessage::CommandComplete(_) => statements.push(Vec::new()),
-            _ => {}
-        }
-    }
-    let mut statements = statements.into_iter().skip(BEFORE);
+    let mut statements = by_statement(said).into_iter().skip(BEFORE);
     let (tables, columns, indexes) = (statements.next()?, statements.next()?, statements.next()?);
     let is_as_made = TABLES.iter().all(|table| {
         let oid =
@@ -79,6 +71,19 @@ pub(crate) fn answers(said: &[SimpleQueryMessage]) -> Option<Vec<Vec<&SimpleQuer
     });
     // That of `AS_BEFORE` has no rows.
     is_as_made.then(|| statements.skip(1).collect())
+}
+
+/// The rows that each statement has answered.
+pub(crate) fn by_statement(said: &[SimpleQueryMessage]) -> Vec<Vec<&SimpleQueryRow>> {
+    let ended = |message: &_| matches!(message, SimpleQueryMessage::CommandComplete(_));
+    said.split(ended).map(|answer| answer.iter().filter_map(row).collect()).collect()
+}
+
+fn row(message: &SimpleQueryMessage) -> Option<&SimpleQueryRow> {
+    match message {
+        SimpleQueryMessage::Row(row) => Some(row),
+        _ => None,
+    }
 }
 
 type SimpleRow = Vec<String>;

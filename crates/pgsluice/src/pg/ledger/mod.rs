@@ -17,6 +17,7 @@ pub(crate) mod trust;
 mod upgrade;
 
 use pgsluice_core::catalog::Relation;
+use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Row, SimpleQueryMessage};
 
 pub(crate) use self::locks::{Holder, Named, is_held, lives, lives_noted};
@@ -200,7 +201,7 @@ pub(crate) struct Found {
 impl Named {
     /// The load, if it is in the ledger.
     pub(crate) async fn find(&self, client: &Client) -> Result<Option<Found>> {
-        let row = match client.query_opt(&self.sql(FIND), &[&self.id]).await {
+        let row = match client.query_typed_opt(&self.sql(FIND), &[(&self.id, Type::TEXT)]).await {
             Ok(row) => row,
             Err(error) => return Err(self.schema.refused(client, error).await),
         };

@@ -91,13 +91,13 @@ impl Named {
     /// Takes, for the session, the lock that the load holds while it runs; false if it runs.
     pub(crate) async fn take_alive_lock(&self, client: &Client) -> Result<bool> {
         let sql = format!("SELECT pg_catalog.pg_try_advisory_lock({})", self.alive_lock());
-        Ok(client.query_one(&sql, &[]).await?.get(0))
+        Ok(client.query_typed_one(&sql, &[]).await?.get(0))
     }
 
     /// Gives it back.
     pub(crate) async fn release_alive_lock(&self, client: &Client) -> Result<()> {
         let sql = format!("SELECT pg_catalog.pg_advisory_unlock({})", self.alive_lock());
-        client.query_one(&sql, &[]).await?;
+        client.query_typed_one(&sql, &[]).await?;
         Ok(())
     }
 
@@ -111,7 +111,7 @@ impl Named {
 /// All prepared transactions of loads of this database that are in the ledger.
 pub(crate) async fn all(schema: &Schema, client: &Client) -> Result<Vec<Transaction>> {
     let table = literal(schema.sql("{ledger}.load").as_bytes());
-    let rows = client.query(&NAMES.replace("{table}", &table), &[]).await?;
+    let rows = client.query_typed(&NAMES.replace("{table}", &table), &[]).await?;
     let transaction = |row: &tokio_postgres::Row| Transaction {
         name: row.get(0),
         database: row.get(1),

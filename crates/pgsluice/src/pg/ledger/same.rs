@@ -24,15 +24,18 @@ pub(crate) enum Look {
 /// A question that no load answers.
 pub(crate) const NOTHING: &str = "SELECT WHERE false";
 
-/// Which of `{tables}` may hold rows, for they have a block, or where their rows are is not known; and their
-/// partitions. Plain statements, for a session that is new plans them soonest. The tables
-/// themselves are not read: that would lock all partitions, and run policies and views of others.
-const LEVEL: &str = "
+/// Which of `{tables}` may hold rows, for they have a block, or where their rows are is not known. Plain statements,
+/// for a session that is new plans them soonest. The tables themselves are not read: that would lock all
+/// partitions, and run policies and views of others.
+const HOLDING: &str = "
 SELECT c.relkind OPERATOR(pg_catalog.=) ANY (ARRAY['f', 'v']::pg_catalog.\"char\"[])
        OR pg_catalog.pg_relation_size(c.oid) OPERATOR(pg_catalog.>) 0
-FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) ANY (ARRAY[{tables}]::pg_catalog.oid[]);
+FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) ANY ({tables})";
+
+/// Their partitions.
+const PARTITIONS: &str = "
 SELECT i.inhrelid
-FROM pg_catalog.pg_inherits i WHERE i.inhparent OPERATOR(pg_catalog.=) ANY (ARRAY[{tables}]::pg_catalog.oid[])";
+FROM pg_catalog.pg_inherits i WHERE i.inhparent OPERATOR(pg_catalog.=) ANY ({tables})";
 
 impl Named {
     /// The question for the last finished load into the table `name` whose inputs, as many as `count`, are those of
@@ -76,14 +79,18 @@ impl Earlier {
     }
 }
 
-/// Whether the table `name` may still hold rows. Asked level by level.
+/// Whether the table `name` may still hold rows. Asked level by level, the first two in one round trip.
 pub(crate) async fn may_hold_rows(
     client: &Client,
     name: &str,
 ) -> Result<bool, tokio_postgres::Error> {
-    let mut tables = format!("pg_catalog.to_regclass({})", literal(name.as_bytes()));
-    while !tables.is_empty() {
-        let answers = client.simple_query(&LEVEL.replace("{tables}", &tables)).await?;
+    let of = |question: &str, tables: &str| question.replace("{tables}", tables);
+    let list = |tables: &str| format!("ARRAY[{tables}]::pg_catalog.oid[]");
+    let root = list(&format!("pg_catalog.to_regclass({})", literal(name.as_bytes())));
+    let leaves = format!("ARRAY({})", of(PARTITIONS, &root));
+    let mut questions = vec![of(HOLDING, &root), of(HOLDING, &leaves), of(PARTITIONS, &leaves)];
+    loop {
+        let answers = client.simple_query(&questions.join(";")).await?;
         let fields = answers.iter().filter_map(|answer| match answer {
             SimpleQueryMessage::Row(row) => row.get(0),
             _ => None,
@@ -96,7 +103,10 @@ pub(crate) async fn may_hold_rows(
                 oid => partitions.push(oid),
             }
         }
-        tables = partitions.join(", ");
+        if partitions.is_empty() {
+            return Ok(false);
+        }
+        let tables = list(&partitions.join(", "));
+        questions = vec![of(HOLDING, &tables), of(PARTITIONS, &tables)];
     }
-    Ok(false)
 }

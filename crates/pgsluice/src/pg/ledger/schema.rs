@@ -58,7 +58,7 @@ impl Schema {
         let existing = EXISTING
             .replace("{name}", &literal(schema.as_bytes()))
             .replace("{table}", &literal(format!("{schema}.load").as_bytes()));
-        let row = match client.query_one(&existing, &[]).await {
+        let row = match client.query_typed_one(&existing, &[]).await {
             Ok(row) => row,
             Err(error) => return Err(self.refused(client, error).await),
         };

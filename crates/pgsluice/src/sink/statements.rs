@@ -1,0 +1,36 @@
+//! The COPY statements that a session has prepared: to prepare one again takes a round trip.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use tokio_postgres::{Client, Error, Statement};
+
+use super::copy::Sink;
+
+/// How many are kept at once. The server keeps some kilobytes for each.
+const MOST: usize = 64;
+
+/// Those of one connection, by their text.
+#[derive(Default)]
+pub(super) struct Statements(RefCell<HashMap<String, Statement>>);
+
+impl Statements {
+    /// Begins a COPY. Names in it are looked up each time that it begins.
+    pub(super) async fn begin(&self, client: &Client, copy: &str) -> Result<Sink, Error> {
+        let kept = self.0.borrow().get(copy).cloned();
+        let statement = match kept {
+            Some(statement) => statement,
+            None => self.keep(copy, client.prepare(copy).await?),
+        };
+        Ok(Box::pin(client.copy_in(&statement).await?))
+    }
+
+    fn keep(&self, copy: &str, statement: Statement) -> Statement {
+        let mut kept = self.0.borrow_mut();
+        if kept.len() == MOST {
+            kept.clear();
+        }
+        kept.insert(copy.to_owned(), statement.clone());
+        statement
+    }
+}
