@@ -39,11 +39,12 @@ impl Connection<'_> {
     }
 
     /// Whether nothing can come between two transactions: no reject, no part of a larger one, no shadow that is made,
-    /// and no wait.
+    /// no wait, and no other client of a pool.
     fn may_go_ahead(&self) -> bool {
         self.flow.rejects.is_none()
             && self.held.is_none()
             && self.maker.is_none()
+            && !self.link.is_pooled()
             && self.queue.is_first_in()
             && self.queue.is_probed()
             && !self.flow.control.is_paused.load(Relaxed)
