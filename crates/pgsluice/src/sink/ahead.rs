@@ -11,18 +11,9 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use pgsluice_core::bucket::Payload;
-
+use super::begun::Ahead;
 use super::copy::Connection;
-use super::failure::Failure;
-use super::transaction::Begun;
 use crate::bucket::queue::Next;
-
-/// A transaction of one payload that has begun, or could not.
-pub(super) struct Ahead {
-    pub(super) payload: Arc<Payload>,
-    pub(super) begun: Result<Begun, Failure>,
-}
 
 impl Connection<'_> {
     /// Begins the next transaction behind what was sent, if there is a payload for it by now.

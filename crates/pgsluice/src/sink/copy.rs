@@ -6,7 +6,6 @@
 
 use std::cell::Cell;
 use std::collections::VecDeque;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
@@ -14,18 +13,15 @@ use std::time::Instant;
 use futures_util::future::try_join3;
 use pgsluice_core::bucket::{Payload, Wire};
 use pgsluice_core::catalog::{NodeId, ROOT};
-use tokio_postgres::CopyInSink;
 
-use super::ahead::Ahead;
+use super::begun::{Ahead, Begun, Sink};
 use super::chunk_size::ChunkSizes;
 use super::failure::{Failure, InDoubt};
 use super::lines;
-use super::message::Message;
 use super::proof::{Proof, Settled};
 use super::recheck::Recheck;
 use super::refusal::{Sent, blame};
 use super::statements::Statements;
-use super::transaction::Begun;
 use super::writer::Writer;
 use crate::atomic::{Atomic, Part};
 use crate::bucket::queue::{Next, Queue};
@@ -72,8 +68,6 @@ pub(super) struct Loaded {
     /// Where they are, if not where the plan says.
     pub(super) destination: Option<Destination>,
 }
-
-pub(super) type Sink = Pin<Box<CopyInSink<Message>>>;
 
 impl<'a> Connection<'a> {
     /// Connects.

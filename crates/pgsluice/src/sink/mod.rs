@@ -26,6 +26,7 @@
 pub(crate) mod flow;
 
 mod ahead;
+mod begun;
 mod chunk_size;
 pub(crate) mod context;
 pub(crate) mod copy;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use tokio_postgres::{Client, Error, Statement};
 
-use super::copy::Sink;
+use super::begun::Sink;
 
 /// How many are kept at once. The server keeps some kilobytes for each.
 const MOST: usize = 64;

@@ -11,7 +11,8 @@ use pgsluice_core::catalog::NodeId;
 use tokio::time::timeout;
 use tokio_postgres::error::SqlState;
 
-use super::copy::{Connection, Loaded, Sink};
+use super::begun::{Begun, Sink};
+use super::copy::{Connection, Loaded};
 use super::failure::Failure;
 use super::message::Message;
 use super::proof::Copied;
@@ -25,10 +26,6 @@ use crate::testing::failpoint::failpoint;
 /// How long a transaction waits for the first one of the load before it is taken back: that one may wait for
 /// a lock or a key of it, which the server does not see as a deadlock.
 const FIRST_IN: Duration = Duration::from_secs(5);
-
-/// A COPY that has begun, and what the session has stored before in the leaves of its payload, if that is
-/// compared.
-pub(super) type Begun = (Sink, Option<Vec<i64>>);
 
 impl Connection<'_> {
     /// Stores all rows of a transaction, which may have begun; None if the load was stopped.
