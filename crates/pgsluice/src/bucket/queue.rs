@@ -192,11 +192,6 @@ impl<'c> Queue<'c> {
         }
     }
 
-    /// The next payload to send, if there is one by now.
-    pub(crate) fn poll(&self) -> Next {
-        self.look(&mut self.state.lock(), true)
-    }
-
     /// Returns what there is now; `patient` says that the caller would rather wait for a larger
     /// payload.
     fn look(&self, state: &mut State, patient: bool) -> Next {
@@ -323,11 +318,6 @@ impl<'c> Queue<'c> {
     pub(crate) fn wants_probe(&self) -> bool {
         let take = |left: usize| left.checked_sub(1);
         self.probes.fetch_update(Relaxed, Relaxed, take).is_ok()
-    }
-
-    /// Whether that is known as well as it will be.
-    pub(crate) fn is_probed(&self) -> bool {
-        self.probes.load(Relaxed) == 0
     }
 
     /// Chooses which payloads are worth a COPY by what one costs on this server, over this connection.

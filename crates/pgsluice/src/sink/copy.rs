@@ -14,7 +14,7 @@ use futures_util::future::try_join3;
 use pgsluice_core::bucket::{Payload, Wire};
 use pgsluice_core::catalog::{NodeId, ROOT};
 
-use super::begun::{Ahead, Begun, Sink};
+use super::begun::Sink;
 use super::chunk_size::ChunkSizes;
 use super::failure::{Failure, InDoubt};
 use super::lines;
@@ -53,10 +53,8 @@ pub(crate) struct Connection<'a> {
     pub(super) is_first: Cell<bool>,
     /// Which payload of its transaction is being copied; none while that ends.
     pub(super) copying: Cell<Option<usize>>,
-    /// The next transaction, if it has begun.
-    pub(super) ahead: Cell<Option<Ahead>>,
     pub(super) statements: Statements,
-    pub(super) maker: Option<Maker<'a>>,
+    maker: Option<Maker<'a>>,
     pub(super) chunk_sizes: ChunkSizes,
     /// Its transaction, if the load is all or nothing.
     pub(super) held: Option<Part<'a>>,
@@ -103,7 +101,6 @@ impl<'a> Connection<'a> {
             target,
             is_first: Cell::new(false),
             copying,
-            ahead: Cell::default(),
             statements: Statements::default(),
             maker,
             chunk_sizes,
@@ -116,22 +113,14 @@ impl<'a> Connection<'a> {
     /// Sends payloads until there are no more, each transaction of them behind the other.
     pub(crate) async fn copy(&self, committed: &mut Committed) -> Result<()> {
         let mut is_warm = false;
-        loop {
-            let (payloads, begun) = match self.ahead.take() {
-                Some(Ahead { payload, begun }) => (vec![payload], Some(begun)),
-                None => match self.next().await? {
-                    Some(payloads) => (payloads.into_iter().map(Arc::new).collect(), None),
-                    None => break,
-                },
-            };
+        while let Some(payloads) = self.next().await? {
+            let payloads: Vec<_> = payloads.into_iter().map(Arc::new).collect();
             failpoint("payload::closed");
             // Otherwise the time is that of a wait for the first transaction.
             let is_timed = self.queue.is_first_in();
             let began = Instant::now();
-            let outcome = self
-                .link
-                .canceller
-                .settle(self.flow.control, self.store(&payloads, begun, is_warm));
+            let outcome =
+                self.link.canceller.settle(self.flow.control, self.store(&payloads, is_warm));
             let outcome = outcome.await;
             let sent =
                 |payload: &Arc<Payload>| Sent { lines_before: 0, payload: Arc::clone(payload) };
@@ -162,16 +151,13 @@ impl<'a> Connection<'a> {
     async fn store(
         &self,
         payloads: &[Arc<Payload>],
-        begun: Option<Result<Begun, Failure>>,
         is_warm: bool,
     ) -> Result<Option<Loaded>, Failure> {
-        let Some(rejects) = self.flow.rejects else {
-            return self.load(payloads, begun, is_warm).await;
-        };
+        let Some(rejects) = self.flow.rejects else { return self.load(payloads, is_warm).await };
         if payloads.iter().any(|payload| self.chunk_sizes.is_expected_in(payload)) {
             return self.salvage(payloads, rejects, false).await;
         }
-        match self.load(payloads, None, is_warm).await {
+        match self.load(payloads, is_warm).await {
             Err(Failure::Rows(error)) if blame(self.flow, &error, payloads[0].node()).is_some() => {
                 self.salvage(payloads, rejects, true).await
             }
@@ -241,7 +227,7 @@ impl<'a> Connection<'a> {
     }
 
     /// Puts the rows of a transaction, the first of the load or not, into their order.
-    pub(super) fn arranged(&self, mut payloads: Vec<Payload>, is_first: bool) -> Vec<Payload> {
+    fn arranged(&self, mut payloads: Vec<Payload>, is_first: bool) -> Vec<Payload> {
         self.is_first.set(is_first);
         payloads.iter_mut().for_each(|payload| self.queue.arrange(payload));
         payloads

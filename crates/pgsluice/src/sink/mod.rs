@@ -4,7 +4,6 @@
 //!     round trip 1    BEGIN, lock, fence, recheck -> COPY begins
 //!                     rows
 //!     round trip 2    end of COPY, receipts, COMMIT -> the rows count as loaded
-//!                     and round trip 1 of the next transaction, if its rows are there (`ahead`)
 //! ```
 //!
 //! 0. The first transaction of a load has several payloads: about the first 8 MiB of the input. Other
@@ -25,7 +24,6 @@
 
 pub(crate) mod flow;
 
-mod ahead;
 mod begun;
 mod chunk_size;
 pub(crate) mod context;

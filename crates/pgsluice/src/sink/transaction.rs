@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use futures_util::SinkExt;
-use futures_util::future::{join, join4, try_join, try_join4};
+use futures_util::future::{join4, try_join, try_join4};
 use pgsluice_core::bucket::{Payload, Wire};
 use pgsluice_core::catalog::NodeId;
 use tokio::time::timeout;
@@ -28,20 +28,19 @@ use crate::testing::failpoint::failpoint;
 const FIRST_IN: Duration = Duration::from_secs(5);
 
 impl Connection<'_> {
-    /// Stores all rows of a transaction, which may have begun; None if the load was stopped.
+    /// Stores all rows of a transaction; None if the load was stopped.
     pub(super) async fn load(
         &self,
         payloads: &[Arc<Payload>],
-        begun: Option<Result<Begun, Failure>>,
         is_warm: bool,
     ) -> Result<Option<Loaded>, Failure> {
-        let mut loaded = self.load_all(payloads, begun, is_warm).await;
+        let mut loaded = self.load_all(payloads, is_warm).await;
         if let Err(Failure::Early) = loaded {
             self.link.client.batch_execute(sql::ROLLBACK).await?;
             if !self.first_is_in().await {
                 return Ok(None);
             }
-            loaded = self.load_all(payloads, None, is_warm).await;
+            loaded = self.load_all(payloads, is_warm).await;
         }
         match loaded {
             Err(Failure::Rows(error)) if error.code() == Some(&SqlState::CHECK_VIOLATION) => {
@@ -80,7 +79,6 @@ impl Connection<'_> {
     async fn load_all(
         &self,
         payloads: &[Arc<Payload>],
-        mut begun: Option<Result<Begun, Failure>>,
         is_warm: bool,
     ) -> Result<Option<Loaded>, Failure> {
         let Some((last, others)) = payloads.split_last() else { return Ok(None) };
@@ -89,7 +87,7 @@ impl Connection<'_> {
         // There is no first transaction with several payloads where leaves are exchanged.
         let destination = self.destination(last.node()).await?;
         // The first COPY of a session takes much longer.
-        if is_warm && begun.is_none() && destination.is_none() && self.queue.wants_probe() {
+        if is_warm && destination.is_none() && self.queue.wants_probe() {
             self.probe(last.node()).await?;
         }
         let mut copied = Vec::new();
@@ -106,10 +104,8 @@ impl Connection<'_> {
             copied.push(Copied { payload: Arc::clone(payload), stored, counts });
         }
         self.copying.set(Some(others.len()));
-        let (mut sink, before) = match begun.take() {
-            Some(begun) => begun?,
-            None => self.begin_copy(payloads, others.len(), destination.as_ref()).await?,
-        };
+        let (mut sink, before) =
+            self.begin_copy(payloads, others.len(), destination.as_ref()).await?;
         failpoint("payload::begun");
         self.send(&mut sink, last).await?;
         failpoint("payload::committing");
@@ -122,10 +118,9 @@ impl Connection<'_> {
         }
         // Rows in a shadow are not in the table yet.
         let with_receipts = if destination.is_some() { &[] } else { payloads };
-        let committing = self.commit(sink, with_receipts, Some(last));
-        let (committed, ahead) = join(committing, self.go_ahead()).await;
-        let Some((stored, after)) = committed? else { return Ok(None) };
-        self.ahead.set(ahead);
+        let Some((stored, after)) = self.commit(sink, with_receipts, Some(last)).await? else {
+            return Ok(None);
+        };
         let counts = before.zip(after).map(|(before, after)| [before, after]);
         copied.push(Copied { payload: Arc::clone(last), stored, counts });
         let all: u64 = copied.iter().map(|copied| copied.stored).sum();
@@ -141,7 +136,7 @@ impl Connection<'_> {
     }
 
     /// Begins the COPY of a payload of a transaction, and the transaction with the first one.
-    pub(super) async fn begin_copy(
+    async fn begin_copy(
         &self,
         payloads: &[Arc<Payload>],
         index: usize,

@@ -81,7 +81,7 @@ impl Link {
     }
 
     /// Whether something lies between it and the server that may give its session to others.
-    pub(crate) fn is_pooled(&self) -> bool {
+    pub(super) fn is_pooled(&self) -> bool {
         self.session.get().is_some_and(|(_, is_pooled)| *is_pooled)
     }
 
