@@ -14,14 +14,13 @@ use futures_util::future::try_join3;
 use pgsluice_core::bucket::{Payload, Wire};
 use pgsluice_core::catalog::{NodeId, ROOT};
 
-use super::begun::Sink;
 use super::chunk_size::ChunkSizes;
 use super::failure::{Failure, InDoubt};
 use super::lines;
 use super::proof::{Proof, Settled};
 use super::recheck::Recheck;
 use super::refusal::{Sent, blame};
-use super::statements::Statements;
+use super::statements::{Sink, Statements};
 use super::writer::Writer;
 use crate::atomic::{Atomic, Part};
 use crate::bucket::queue::{Next, Queue};

@@ -24,7 +24,6 @@
 
 pub(crate) mod flow;
 
-mod begun;
 mod chunk_size;
 pub(crate) mod context;
 pub(crate) mod copy;

@@ -2,13 +2,17 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::pin::Pin;
 
-use tokio_postgres::{Client, Error, Statement};
+use tokio_postgres::{Client, CopyInSink, Error, Statement};
 
-use super::begun::Sink;
+use super::message::Message;
 
 /// How many are kept at once. The server keeps some kilobytes for each.
 const MOST: usize = 64;
+
+/// A COPY that has begun: where its rows are sent.
+pub(super) type Sink = Pin<Box<CopyInSink<Message>>>;
 
 /// Those of one connection, by their text.
 #[derive(Default)]

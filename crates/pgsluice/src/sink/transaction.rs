@@ -11,12 +11,12 @@ use pgsluice_core::catalog::NodeId;
 use tokio::time::timeout;
 use tokio_postgres::error::SqlState;
 
-use super::begun::{Begun, Sink};
 use super::copy::{Connection, Loaded};
 use super::failure::Failure;
 use super::message::Message;
 use super::proof::Copied;
 use super::recheck::Changed;
+use super::statements::Sink;
 use crate::error::Result;
 use crate::exchange::Destination;
 use crate::pg::ledger::is_held;
@@ -26,6 +26,10 @@ use crate::testing::failpoint::failpoint;
 /// How long a transaction waits for the first one of the load before it is taken back: that one may wait for
 /// a lock or a key of it, which the server does not see as a deadlock.
 const FIRST_IN: Duration = Duration::from_secs(5);
+
+/// A COPY that has begun, and what the session has stored before in the leaves of its payload, if that is
+/// compared.
+type Begun = (Sink, Option<Vec<i64>>);
 
 impl Connection<'_> {
     /// Stores all rows of a transaction; None if the load was stopped.
@@ -166,8 +170,9 @@ impl Connection<'_> {
         }
     }
 
-    /// Begins a transaction and a COPY into `node`, in one round trip, or in two if it is the first into it. If it is to take `payloads`, returns
-    /// what the session has stored before in the leaves of the first of them.
+    /// Begins a transaction and a COPY into `node`, in one round trip, or in two if it is the first
+    /// there. If it is to take `payloads`, returns what the session has stored before in the leaves of the
+    /// first of them.
     pub(super) async fn begin(
         &self,
         (node, wire): (NodeId, Wire),
