@@ -134,6 +134,8 @@ def effect(weakest: float, middle: float, strongest: float, least: float, most: 
         return UNTOLD
     if strongest < least**A_TENTH:
         return NOT
+    if middle < least**A_TENTH:
+        return UNTOLD
     if least <= middle <= most:
         return HOLDS
     return MORE if weakest > most else LESS if strongest < least else SIZE

@@ -42,6 +42,8 @@ class Words(unittest.TestCase):
     def test_a_tenth_of_the_effect_is_none(self):
         collapse = replace(FASTER, holds=[20.0, float("inf")])
         self.assertEqual(word(collapse, 1.13, 1.16, 1.19), NOT)
+        self.assertEqual(word(collapse, 1.07, 1.14, 3.4), UNTOLD)
+        self.assertEqual(word(collapse, 1.07, 3.0, 3.4), LESS)
         self.assertEqual(word(collapse, 3.0, 4.0, 5.0), LESS)
         self.assertEqual(word(collapse, 200, 300, 400), HOLDS)
 
