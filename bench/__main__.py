@@ -27,6 +27,8 @@ EXPERIMENTS = ROOT / "bench" / "experiments"
 ENGINES = ROOT / "bench" / "engines.toml"
 STAGES = "stages"
 HELP = {
+    "ids": "uuids of a load",
+    "share": "per cent of the rows that are there before",
     "rows": "rows to load",
     "before": "rows that are there before",
     "leaves": "leaves of the table",

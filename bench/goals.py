@@ -37,6 +37,13 @@ def more_leaves(record: Record) -> float | None:
     return None if few is None or many is None else round(many / few, 2)
 
 
+def unasked(record: Record) -> float | None:
+    """Return how many times as long a load takes that may meet rows, and meets none."""
+    ours = record.median("seconds", "pgsluice-skip", {"share": 0})
+    plain = record.median("seconds", "pgsluice")
+    return None if ours is None or plain is None else round(ours / plain, 2)
+
+
 def far(engine: str) -> Figure:
     """Return what says how many times as long a load takes over a network, at most."""
     return lambda record: delays.slowest(record, engine)
@@ -75,11 +82,15 @@ GRID = (
 )
 FAR = "5 M pgbench rows, 800 hash leaves, round trips of 1 to 20 ms, `-j {}`"
 SMALL = "100 and 1,000 rows, 16 leaves, round trips of 20 ms"
+SKIPPED = "9 M uuids, 16 hash leaves with primary key, {} of them there, skipped"
+UPDATED = "2 M wide rows, 64 hash leaves with primary key, {} of them there, updated"
 REJECTS = "1 M pgbench rows, 16 leaves with primary key, 1 % of them rejected"
 FEW = "100 rows into 800 leaves"
 NULL = "lineitem, CSV to binary, one thread"
 ROOT = r"psql `\copy` into the root"
 PSQL = r"psql `\copy`"
+STAGED = "psql, unlogged staging table, `ON CONFLICT` at the root"
+UNASKED = "our load without `--on-conflict`"
 PLAIN = "the same, unpartitioned"
 FLOOR = "the floor"
 BARE = "`--no-ledger`"
@@ -96,6 +107,7 @@ AS_GOOD = faster("pgsluice-good", "pgsluice-rejects")
 AS_FEW = faster("psql", "pgsluice")
 AS_MILLION = at("pgsluice", "psql", rows=1_000_000, leaves=800, key=0)
 AS_MANY = at("pgsluice", "psql", leaves=10_000)
+SHARES = ((0, "none"), (50, "half"), (100, "all"))
 OLDER = ", PostgreSQL 15"
 
 GOALS = [
@@ -114,6 +126,29 @@ GOALS = [
     Goal("leaves", AS_MANY, LEAVES, ROOT, "at least", 4.5),
     Goal("leaves", more_leaves, LEAVES, "16 leaves", "at most", 1.3, TIME),
     Goal("rejects", AS_GOOD, REJECTS, GOOD, "at most", 2.0, TIME),
+    *(
+        Goal(
+            "there",
+            at("pgsluice-skip", "psql-staged", share=share),
+            SKIPPED.format(words),
+            STAGED,
+            "at least",
+            4.5 if share == 0 else 4.0,
+        )
+        for share, words in SHARES
+    ),
+    Goal("there", unasked, SKIPPED.format("none"), UNASKED, "at most", 1.15, TIME),
+    *(
+        Goal(
+            "there",
+            at("pgsluice-update", "psql-staged-update", share=share),
+            UPDATED.format(words),
+            STAGED,
+            "at least",
+            3.0,
+        )
+        for share, words in SHARES
+    ),
     Goal("few", AS_FEW, FEW, ROOT, "at most", 1.2, TIME),
     Goal("null", pace, NULL, "", "at least", 500, CPU),
     Goal("grid", grid.mean, f"{GRID}: geometric mean", PSQL, "at most", 0.75, TIME),

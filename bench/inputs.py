@@ -1,5 +1,6 @@
 """The rows of benchmarks and demo that the lab does not have: made once, and kept in a cache."""
 
+import random
 import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
@@ -35,6 +36,19 @@ def one_account(step: int) -> Rows:
     return inputs.accounts(1, step)
 
 
+def scattered_accounts(rows: int, step: int) -> Rows:
+    """Return pgbench_accounts in no order."""
+    good = inputs.accounts(rows, step)
+
+    def generate(file: Path) -> None:
+        lines = good.file.read_bytes().splitlines(keepends=True)
+        random.Random(1).shuffle(lines)
+        file.write_bytes(b"".join(lines))
+
+    file = inputs.prepare(f"accounts-{rows}-{step}-scattered.txt", generate, CACHE)
+    return replace(good, file=file)
+
+
 def spoilt_accounts(rows: int) -> Rows:
     """Return pgbench_accounts, one row in a hundred bad: it cannot be read, or breaks a check."""
     good = inputs.accounts(rows)
@@ -51,7 +65,9 @@ def spoilt_accounts(rows: int) -> Rows:
     return replace(good, file=inputs.prepare(f"accounts-{rows}-spoilt.txt", generate))
 
 
-KNOWN = {each.__name__: each for each in (lineitem, one_account, spoilt_accounts)}
+KNOWN = {
+    each.__name__: each for each in (lineitem, one_account, scattered_accounts, spoilt_accounts)
+}
 
 
 def given(name: str, parameters: Mapping[str, object]) -> Rows:

@@ -23,6 +23,7 @@ TABLES = {
     "lineitem": tables.lineitem,
     "uuids": tables.uuids,
     "leaves": tables.leaves,
+    "there": tables.there,
     "few": tables.few,
     "lanes": tables.lanes,
     "rejects": tables.rejects,

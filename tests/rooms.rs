@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::rules::{imported, read, root, rust_files, show, tokens};
 
 /// From the ground up.
-const ROOMS: [&str; 20] = [
+const ROOMS: [&str; 21] = [
     "fate",
     "error",
     "testing",
@@ -20,6 +20,7 @@ const ROOMS: [&str; 20] = [
     "ledger",
     "exchange",
     "counts",
+    "duplicates",
     "rejects",
     "bucket",
     "atomic",

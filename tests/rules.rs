@@ -17,7 +17,7 @@ const LAYERS: [(&str, &[&str]); 4] = [
 ];
 
 /// The libraries that the core may use: they compute and do nothing else.
-const PURE: [&str; 2] = ["memchr", "wide"];
+const PURE: [&str; 3] = ["memchr", "siphasher", "wide"];
 
 /// Parts of the standard library with which a program reaches outside itself.
 const EFFECTS: [&str; 7] = ["env", "fs", "net", "os", "process", "thread", "time"];

@@ -4,6 +4,7 @@
 //!
 //! `make test` does it with few rows, `make violence` as often and as large as it takes to believe it.
 
+mod changed;
 mod cut;
 mod dirt;
 mod dirty;

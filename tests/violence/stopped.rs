@@ -26,7 +26,7 @@ fn stopped_while_it_rejects(server: Server) {
     endure(&place, dirt, chance, &REJECTING);
 }
 
-fn endure<S: Subject>(place: &Place, mut subject: S, chance: Chance, options: &[&str]) {
+pub(super) fn endure<S: Subject>(place: &Place, mut subject: S, chance: Chance, options: &[&str]) {
     let url = subject.bench().url.clone();
     let mut ordeal = Ordeal::new(subject, chance, &url, options);
     let story = ordeal.endure(size().stops, |ordeal, id| stop(place, ordeal, id));

@@ -1,6 +1,7 @@
 //! `pgsluice ledger`: which loads the target knows, and what is in of them.
 
 use clap::{Args, Subcommand};
+use pgsluice::fate::Fate;
 use pgsluice::job::DEFAULT_LEDGER;
 use pgsluice::ledger::Run;
 use pgsluice::ledger::lookup::{self, Details, Entry, Filter, Forgotten, Settled};
@@ -8,6 +9,7 @@ use pgsluice::{Result, Target};
 
 use crate::options::parse_name;
 use crate::output::{count, grouped, print, print_json, say};
+use crate::summary::fates;
 use crate::target::TargetArgs;
 
 #[derive(Args, Debug)]
@@ -152,7 +154,7 @@ fn table(loads: &[Entry]) -> String {
     lines.iter().map(text).collect::<Vec<_>>().join("\n")
 }
 
-fn described(Details { entry, terms, prepared, receipts }: &Details) -> String {
+fn described(Details { entry, terms, prepared, fate, receipts }: &Details) -> String {
     let Entry { id, table, state, attempts, begun, ended, rows, sources, run } = entry;
     let mut lines = vec![
         format!("load     {id}, {state}"),
@@ -160,6 +162,11 @@ fn described(Details { entry, terms, prepared, receipts }: &Details) -> String {
         format!("begun    {begun}, {}", count(attempts.unsigned_abs().into(), "time", "times")),
     ];
     lines.extend(ended.iter().map(|ended| format!("ended    {ended}")));
+    lines.extend(
+        Some(fates(fate))
+            .filter(|_| terms.contains_key("on_conflict"))
+            .map(|fates| format!("fate     {fates}")),
+    );
     if !run.program.is_empty() {
         let Run { user, host, pid, program, since, .. } = run;
         lines.push(format!("run      {program} as {user}, process {pid} on {host}, since {since}"));
@@ -176,6 +183,9 @@ fn described(Details { entry, terms, prepared, receipts }: &Details) -> String {
             count(of_table.rows, "row", "rows"),
             name(source)
         );
+        if of_table.fate != Fate::default() {
+            line.push_str(&format!("; {}", fates(&of_table.fate)));
+        }
         for (source, start, stop) in &of_table.ranges {
             line.push_str(&format!("; {start} to {stop} of {}", name(*source)));
         }

@@ -1,5 +1,6 @@
 //! The command line: `run(args)` turns arguments into calls of the `pgsluice` crate.
 
+mod changes;
 mod conceal;
 mod exit;
 mod failure;

@@ -16,6 +16,7 @@ use pgsluice::job::{
 use pgsluice::load::failed;
 use pgsluice::{Loader, Result, Target};
 
+use crate::changes::ChangeArgs;
 use crate::options::{InputArgs, parse_name, parse_size};
 use crate::output::{print_json, say};
 use crate::speed::SpeedArgs;
@@ -26,6 +27,8 @@ use crate::{exit, progress, signals, summary};
 pub(crate) struct LoadArgs {
     #[command(flatten)]
     input: InputArgs,
+    #[command(flatten)]
+    changes: ChangeArgs,
     #[command(flatten)]
     partitions: PartitionArgs,
     #[command(flatten)]
@@ -169,7 +172,9 @@ impl LoadArgs {
 
     /// Builds the job from the options as they were typed.
     fn job(&self) -> Result<Job> {
+        let changes = self.changes.options()?;
         self.input.job(|job| {
+            job.changes = changes;
             self.speed.set(job);
             job.target.create_partitions = self.partitions.create_partitions;
             job.target.step.clone_from(&self.partitions.step);

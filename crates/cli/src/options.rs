@@ -165,7 +165,7 @@ fn some_columns(list: Option<&str>) -> Result<Columns> {
 }
 
 /// Names between commas; as in SQL, lower case unless in double quotes.
-fn parse_columns(list: &str) -> Result<Vec<String>> {
+pub(crate) fn parse_columns(list: &str) -> Result<Vec<String>> {
     let invalid = || Error::new(Kind::Usage, format!("invalid list of columns: {list}"));
     let mut columns = Vec::new();
     let mut rest = list.trim();

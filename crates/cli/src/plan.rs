@@ -14,6 +14,7 @@ use pgsluice::partitions::{self, Missing};
 use pgsluice::plan::Plan;
 use pgsluice::{Error, Result, Target};
 
+use crate::changes::ChangeArgs;
 use crate::options::InputArgs;
 use crate::output::{bytes, count, grouped, print, print_json, say};
 use crate::plan_json::Report;
@@ -27,6 +28,8 @@ const LISTED: usize = 10;
 pub(crate) struct PlanArgs {
     #[command(flatten)]
     input: InputArgs,
+    #[command(flatten)]
+    changes: ChangeArgs,
     #[command(flatten)]
     speed: SpeedArgs,
     /// Read all rows, and say which partitions they need and the table lacks, with their DDL
@@ -48,7 +51,9 @@ pub(crate) struct PlanArgs {
 
 /// Carries out `pgsluice plan`.
 pub(crate) fn run(args: &PlanArgs) -> Result<()> {
+    let changes = args.changes.options()?;
     let job = args.input.job(|job| {
+        job.changes = changes;
         args.speed.set(job);
         job.target.step.clone_from(&args.step);
         job.safety.exchange = args.exchange;
@@ -171,6 +176,9 @@ fn describe_input(job: &Job, plan: &Plan, lines: &mut Vec<String>) {
         let how =
             if jobs > 1 { "prepared transactions, committed together" } else { "one transaction" };
         lines.push(format!("atomic   {how}"));
+    }
+    if let Some(changes) = &plan.changes {
+        lines.push(format!("change   {}", changes.words()));
     }
     if let Some(exchange) = &plan.exchange {
         let leaves = count(exchange.leaves.len() as u64, "empty leaf", "empty leaves");

@@ -7,6 +7,7 @@ use pgsluice::inspect::selftest::SelfTest;
 use pgsluice::job::Job;
 use pgsluice::partitions::Missing;
 use pgsluice::plan::Plan;
+use pgsluice::plan::changes::Changes;
 use serde::Serialize;
 
 /// What a load would do.
@@ -22,6 +23,7 @@ pub(crate) struct Report {
     jobs: usize,
     memory: usize,
     exchangeable: Option<usize>,
+    change: Option<String>,
     is_full: bool,
     rows: u64,
     rows_routed: u64,
@@ -84,6 +86,7 @@ impl Report {
             jobs: plan.jobs(job),
             memory: job.speed.memory,
             exchangeable: plan.exchange.as_ref().map(|eligible| eligible.leaves.len()),
+            change: plan.changes.as_ref().map(Changes::words),
             is_full,
             rows: preview.rows,
             rows_routed: preview.leaves.values().sum(),

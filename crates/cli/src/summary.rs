@@ -1,7 +1,8 @@
 //! The end of a load for people: what went where, and what did not go the fastest way.
 
 use pgsluice::counts::summary::{Fallback, Summary};
-use pgsluice::job::Rejects;
+use pgsluice::fate::Fate;
+use pgsluice::job::{OnConflict, Rejects};
 
 use crate::output::{bytes, count, grouped};
 
@@ -10,17 +11,25 @@ pub(crate) fn text(summary: &Summary, rejects: Option<&Rejects>) -> String {
     if summary.was_finished {
         return of_finished(summary);
     }
-    let Summary { rows_loaded, seconds, .. } = summary;
-    let rate = *rows_loaded as f64 / seconds.max(0.001);
+    let Summary { seconds, .. } = summary;
+    let meets = summary.on_conflict != OnConflict::Error.name();
+    let (rows, done) = match meets {
+        true => (summary.rows_read, "applied to"),
+        false => (summary.rows_loaded, "loaded into"),
+    };
+    let rate = rows as f64 / seconds.max(0.001);
     let throughput = summary.bytes_read as f64 / seconds.max(0.001);
     let mut text = format!(
-        "{} ({}) loaded into {} in {seconds:.2} s: {} rows/s, {}/s",
-        count(*rows_loaded, "row", "rows"),
+        "{} ({}) {done} {} in {seconds:.2} s: {} rows/s, {}/s",
+        count(rows, "row", "rows"),
         bytes(summary.bytes_read),
         summary.table,
         grouped(rate as u64),
         bytes(throughput as u64),
     );
+    if meets {
+        text.push_str(&format!("\n  {}", fates(&summary.fate)));
+    }
     if summary.rows_already_loaded > 0 {
         let rows = count(summary.rows_already_loaded, "row", "rows");
         text.push_str(&format!("\n  {rows} of load {} already loaded", summary.load_id));
@@ -45,6 +54,14 @@ pub(crate) fn text(summary: &Summary, rejects: Option<&Rejects>) -> String {
         text.push_str(&format!("\n  fallback: {what}: {why}{number}"));
     }
     text
+}
+
+/// What became of rows: the numbers that are not 0, with their names.
+pub(crate) fn fates(fate: &Fate) -> String {
+    let known = fate.by_name().into_iter().filter(|(_, rows)| *rows > 0);
+    let known: Vec<String> =
+        known.map(|(name, rows)| format!("{} {name}", grouped(rows))).collect();
+    if known.is_empty() { "no row".to_owned() } else { known.join(", ") }
 }
 
 /// By which ways the rows went.

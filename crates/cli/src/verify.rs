@@ -7,6 +7,7 @@ use clap::Args;
 use pgsluice::inspect::verify::{Audit, Leaf, Rejected, verify};
 use pgsluice::{Error, Job, Result, Target};
 
+use crate::changes::ChangeArgs;
 use crate::exit;
 use crate::options::InputArgs;
 use crate::output::{count, grouped, print, print_json, say};
@@ -16,6 +17,8 @@ use crate::signals;
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
     input: InputArgs,
+    #[command(flatten)]
+    changes: ChangeArgs,
     /// The table may hold other rows as well, such as those from before the load
     #[arg(long, help_heading = "Comparison")]
     subset: bool,
@@ -29,7 +32,8 @@ pub(crate) struct VerifyArgs {
 
 /// Carries out `pgsluice verify`; a difference is an error.
 pub(crate) fn run(args: &VerifyArgs) -> Result<u8> {
-    let job = args.input.job(|_| {})?;
+    let changes = args.changes.options()?;
+    let job = args.input.job(|job| job.changes = changes)?;
     args.input.target.with(args.json, |target| verify_in(args, &job, &target))
 }
 
@@ -75,16 +79,25 @@ fn text(audit: &Audit) -> String {
             rows(audit.rows_left_out)
         ));
     }
+    if audit.rows_unkeyed > 0 {
+        let rows = rows(audit.rows_unkeyed);
+        lines.push(format!("not looked for: {rows} of the input with NULL in the key"));
+    }
+    let [missing, surplus] = match audit.on_conflict {
+        "error" => ["of the input are missing", "of the table are not in the input"],
+        "delete" => ["of the input are missing", "are still there"],
+        _ => ["are not as the input says", "are still there"],
+    };
     for (number, what) in [
-        (audit.rows_missing, "of the input are missing"),
-        (audit.rows_surplus, "of the table are not in the input"),
+        (audit.rows_missing, missing),
+        (audit.rows_surplus, surplus),
         (audit.rows_misplaced, "of the table are in the wrong leaf"),
     ] {
         if number > 0 {
             lines.push(format!("in all {} {what}", rows(number)));
         }
     }
-    if audit.missing_unlocated > 0 {
+    if audit.missing_unlocated > 0 && audit.on_conflict == "error" {
         let located = rows(audit.rows_missing - audit.missing_unlocated);
         lines.push(format!("the leaves of {located} that are missing, a sample:"));
     }
@@ -119,6 +132,9 @@ fn verdict(audit: &Audit) -> String {
         return "nothing was compared: neither the input nor the table has a row".to_owned();
     }
     let holds = match (audit.equal, audit.subset) {
+        (true, _) if audit.on_conflict != "error" && audit.rows_input > 0 => {
+            "the table is as the rows of the input say"
+        }
         (true, true) if audit.rows_input == 0 => {
             return "nothing was compared: the input has no row".to_owned();
         }

@@ -6,6 +6,7 @@
 
 pub mod bucket;
 pub mod catalog;
+pub mod duplicates;
 pub mod encode;
 pub mod expr;
 pub mod format;

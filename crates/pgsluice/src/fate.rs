@@ -1,21 +1,109 @@
 //! What became of rows, from the server's answers to the summary.
 
-/// The numbers of what became of the rows of a load, or of some of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Fate {
+use serde::Serialize;
+
+/// The numbers of what became of the rows of a load, or of some of them. Each row counts once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Fate {
     /// Rows of the inputs.
-    pub(crate) read: u64,
-    /// Rows that the server has stored.
-    pub(crate) inserted: u64,
+    #[serde(skip)]
+    pub read: u64,
+    /// Rows that were stored as new ones.
+    pub inserted: u64,
+    /// Rows that have changed one that was there.
+    pub updated: u64,
+    /// Rows whose key was there, and is there no more.
+    pub deleted: u64,
+    /// Rows that would have changed nothing.
+    pub unchanged: u64,
+    /// Rows that are not newer than the one that was there.
+    pub stale: u64,
+    /// Rows whose key was not there, where only those that are there are changed.
+    pub absent: u64,
+    /// Rows that do not count, because another row of the input has their key.
+    pub duplicate: u64,
+    /// Rows that were left out, because their key was there.
+    pub skipped: u64,
     /// Rows that a trigger kept out of the table.
-    pub(crate) dropped: u64,
+    pub dropped: u64,
     /// Rows that were refused and left out.
-    pub(crate) rejected: u64,
+    pub rejected: u64,
 }
 
 impl Fate {
     /// Returns the fate of `read` rows of which COPY stored `inserted` and refused none.
     pub(crate) fn of_copy(read: u64, inserted: u64) -> Self {
-        Self { read, inserted, dropped: read.saturating_sub(inserted), rejected: 0 }
+        let dropped = read.saturating_sub(inserted);
+        Self { read, inserted, dropped, ..Self::default() }
+    }
+
+    /// The rows that have changed the table.
+    pub(crate) fn written(&self) -> u64 {
+        self.inserted + self.updated + self.deleted
+    }
+
+    /// The rows of which it is known what became of them.
+    pub(crate) fn rows(&self) -> u64 {
+        self.by_name().into_iter().map(|(_, rows)| rows).sum()
+    }
+
+    /// Each number, with its name in the ledger behind `rows_`.
+    pub fn by_name(&self) -> [(&'static str, u64); 10] {
+        [
+            ("inserted", self.inserted),
+            ("updated", self.updated),
+            ("deleted", self.deleted),
+            ("unchanged", self.unchanged),
+            ("stale", self.stale),
+            ("absent", self.absent),
+            ("duplicate", self.duplicate),
+            ("skipped", self.skipped),
+            ("dropped", self.dropped),
+            ("rejected", self.rejected),
+        ]
+    }
+
+    /// Returns the fate with the numbers of [`Self::by_name`] in their order.
+    pub(crate) fn of(read: u64, numbers: [u64; 10]) -> Self {
+        let [
+            inserted,
+            updated,
+            deleted,
+            unchanged,
+            stale,
+            absent,
+            duplicate,
+            skipped,
+            dropped,
+            rejected,
+        ] = numbers;
+        Self {
+            read,
+            inserted,
+            updated,
+            deleted,
+            unchanged,
+            stale,
+            absent,
+            duplicate,
+            skipped,
+            dropped,
+            rejected,
+        }
+    }
+
+    /// Adds other rows.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.read += other.read;
+        self.inserted += other.inserted;
+        self.updated += other.updated;
+        self.deleted += other.deleted;
+        self.unchanged += other.unchanged;
+        self.stale += other.stale;
+        self.absent += other.absent;
+        self.duplicate += other.duplicate;
+        self.skipped += other.skipped;
+        self.dropped += other.dropped;
+        self.rejected += other.rejected;
     }
 }

@@ -45,7 +45,7 @@ pub use numeric::Scale;
 /// One partition key value that is not null, in a form that compares and hashes as PostgreSQL's.
 ///
 /// Only datums of one and the same type are comparable. The order of `Bytes` is that of C collation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Datum<'a> {
     /// `boolean` (0 or 1), the integers, `oid`, `"char"`, `date` (days from 2000-01-01), `timestamp`
     /// with or without time zone (microseconds from 2000-01-01, in UTC for the former), `time`

@@ -14,7 +14,7 @@ const FAMILY_6: u8 = 3;
 /// An `inet` or `cidr`, in the order of `network_cmp_internal`, `src/backend/utils/adt/network.c`,
 /// PostgreSQL 13 to 18. That is version 4 first, then by the bits that both networks have, then the
 /// wider network first, then by all bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Network {
     v6: bool,
     bits: u8,

@@ -11,6 +11,7 @@ use pgsluice_core::route::{Cause, Scratch};
 
 use crate::bucket::filler::{Filler, Filling};
 use crate::counts::outcome::{Counts, Tally};
+use crate::duplicates::Superseded;
 use crate::error::Error;
 use crate::ledger::Ledger;
 use crate::plan::{Answered, Plan};
@@ -23,6 +24,8 @@ pub(crate) struct Bucketing<'p> {
     plan: &'p Plan,
     /// If earlier runs of the load have loaded rows.
     resumed: Option<&'p Ledger>,
+    /// The rows that do not count.
+    superseded: &'p Superseded,
     counts: Counts,
     /// The fields of a row that the server was asked about.
     fields: Fields,
@@ -33,9 +36,14 @@ pub(crate) struct Bucketing<'p> {
 
 impl<'p> Bucketing<'p> {
     /// Makes the bucketing of `plan`, which leaves out rows that `ledger` says are in.
-    pub(crate) fn new(plan: &'p Plan, ledger: Option<&'p Ledger>) -> Self {
+    pub(crate) fn new(
+        plan: &'p Plan,
+        ledger: Option<&'p Ledger>,
+        superseded: &'p Superseded,
+    ) -> Self {
         Self {
             plan,
+            superseded,
             resumed: ledger.filter(|ledger| ledger.is_resumed()),
             counts: Counts::new(plan.tree.nodes.len()),
             fields: Fields::default(),
@@ -72,6 +80,9 @@ impl<'p> Bucketing<'p> {
         let (bytes, stands) = (row.of(&split.bytes), RowAt::new(split.number, row.start, row.line));
         let at = if fault("row::misrouted") { self.another(at) } else { at };
         let node = at.unwrap_or_else(|(node, _)| node);
+        if self.superseded.contains(split.first_row + index as u64) {
+            return self.counts.duplicate();
+        }
         if let Some(ledger) = self.resumed {
             match ledger.is_in(node, reached, split, &mut self.scratch) {
                 Ok(false) => {}

@@ -6,4 +6,5 @@ pub(crate) mod queue;
 
 mod first;
 mod landing;
+pub(crate) mod meeting;
 mod worth;

@@ -25,6 +25,7 @@ use tokio::sync::watch;
 
 use super::first::{FIRST_BYTES, FIRST_PATIENCE, First, Routed};
 use super::landing::Landing;
+use super::meeting::Meeting;
 use super::worth::{BYTES_A_MICROSECOND, WORTH_A_COPY, WORTH_WAITING_FOR, worth_sorting};
 use crate::control::Control;
 use crate::job::Job;
@@ -66,6 +67,7 @@ pub(crate) struct Queue<'c> {
     /// Whether no other connection sends anything before the first transaction is committed.
     waits_for_first: bool,
     first_in: watch::Sender<bool>,
+    pub(crate) meeting: Meeting,
 }
 
 pub(super) struct State {
@@ -107,7 +109,9 @@ impl<'c> Queue<'c> {
     ) -> Self {
         let (nodes, memory) = (plan.tree.nodes.len(), job.speed.memory);
         // Rows that go through the root would miss the shadow of their leaf.
-        let few_rows = plan.exchange.as_ref().map(|_| 0).or(job.speed.few_rows);
+        let joins = plan.joins_leaves() && job.speed.few_rows.is_none();
+        let is_alone = plan.exchange.is_some() || plan.changes.is_some() && !joins;
+        let few_rows = is_alone.then_some(0).or(job.speed.few_rows);
         let is_leaf = plan.tree.nodes.iter().map(|node| node.key.is_none()).collect();
         let scheduler = Scheduler::new(is_leaf, few_rows.unwrap_or(FEW_ROWS));
         let scheduler = if claiming { scheduler.claiming() } else { scheduler };
@@ -122,12 +126,12 @@ impl<'c> Queue<'c> {
                 Worth { least, most: SEALED_BYTES, together: 1 }
             }
         };
-        let first = match plan.has_first(job) && few_rows.is_none() {
+        let first = match plan.has_first(job) && job.speed.few_rows.is_none() {
             true => First::Gathering(None, Routed::default()),
             false => First::Done,
         };
         let first_in = watch::Sender::new(matches!(first, First::Done));
-        let landing = Landing::new(plan.joins_leaves() && few_rows.is_none());
+        let landing = Landing::new(joins);
         Self {
             plan,
             control,
@@ -152,6 +156,7 @@ impl<'c> Queue<'c> {
             is_of_a_pipe: false,
             waits_for_first: job.safety.rejects.is_some(),
             first_in,
+            meeting: Meeting::new(nodes),
             probes: AtomicUsize::new(if few_rows.is_none() { PROBES } else { 0 }),
         }
     }
@@ -244,7 +249,9 @@ impl<'c> Queue<'c> {
             First::Sent => worth.most.max(FIRST_BYTES),
             _ => worth.most,
         };
-        let worth = Worth { least, most, together: landing.together() };
+        // Through the root rows are neither sorted by key nor in one leaf when they meet others.
+        let together = if self.meeting.is_likely() { 1 } else { landing.together() };
+        let worth = Worth { least, most, together };
         match scheduler.take(worth, &mut shards) {
             Some(payload) => Next::Payload(payload),
             None if *fillers == 0 => Next::Done,

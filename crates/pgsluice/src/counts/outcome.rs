@@ -32,6 +32,9 @@ pub(crate) struct Tally {
     pub already: u64,
     /// Rows among them that it had rejected.
     pub rejected_before: u64,
+    /// Rows that do not count, because another row of the input has their key; they are in none of the
+    /// others.
+    pub duplicate: u64,
 }
 
 impl Tally {
@@ -45,6 +48,7 @@ impl Tally {
         add(&mut self.before, other.before);
         self.already += other.already;
         self.rejected_before += other.rejected_before;
+        self.duplicate += other.duplicate;
     }
 
     /// Rows by leaf, however it was found.
@@ -90,6 +94,7 @@ pub(crate) struct Counts {
     before: Vec<u64>,
     already: u64,
     rejected_before: u64,
+    duplicate: u64,
 }
 
 impl Counts {
@@ -103,7 +108,13 @@ impl Counts {
             before: vec![0; nodes],
             already: 0,
             rejected_before: 0,
+            duplicate: 0,
         }
+    }
+
+    /// Counts a row that does not count.
+    pub(crate) fn duplicate(&mut self) {
+        self.duplicate += 1;
     }
 
     /// Counts a row of `node` that is in.
@@ -149,6 +160,7 @@ impl Counts {
             before: counted(self.before).collect(),
             already: self.already,
             rejected_before: self.rejected_before,
+            duplicate: self.duplicate,
         }
     }
 }
@@ -158,24 +170,27 @@ impl Counts {
 pub(crate) struct Committed {
     /// Rows that were sent, by the node that they belong to.
     pub sent: BTreeMap<NodeId, u64>,
-    /// Rows of these that the server says it has stored.
-    pub stored: u64,
-    /// Rows of these that were refused and left out.
-    pub rejected: u64,
-    /// Rows that were neither stored nor refused, by the node that they were sent to.
-    pub skipped: BTreeMap<NodeId, u64>,
-    /// Rows that are stored or rejected and were never sent, likewise.
+    /// What has become of them.
+    pub fate: Fate,
+    /// The same by the node that they were sent to.
+    pub by_node: BTreeMap<NodeId, Fate>,
+    /// Rows of which nothing is known, so that a trigger must have dropped them, by the node that they were
+    /// sent to.
+    pub dropped: BTreeMap<NodeId, u64>,
+    /// Rows of which something is known that were never sent, likewise.
     pub excess: BTreeMap<NodeId, u64>,
 }
 
 impl Committed {
     /// Adds what `other` has committed.
     pub(crate) fn add(&mut self, other: Self) {
-        let Self { sent, stored, rejected, skipped, excess } = other;
+        let Self { sent, fate, by_node, dropped, excess } = other;
         add(&mut self.sent, sent);
-        self.stored += stored;
-        self.rejected += rejected;
-        add(&mut self.skipped, skipped);
+        self.fate.add(fate);
+        by_node
+            .into_iter()
+            .for_each(|(node, fate)| self.by_node.entry(node).or_default().add(fate));
+        add(&mut self.dropped, dropped);
         add(&mut self.excess, excess);
     }
 
@@ -189,22 +204,23 @@ impl Committed {
     }
 
     /// Adds what has become of `rows` rows that were sent to `node`.
-    pub(crate) fn settle(&mut self, node: NodeId, rows: u64, stored: u64, rejected: u64) {
-        let stored = stored.saturating_sub(u64::from(fault("payload::short")));
-        self.stored += stored;
-        self.rejected += rejected;
-        let (differing, difference) = match rows.checked_sub(stored + rejected) {
-            Some(skipped) => (&mut self.skipped, skipped),
-            None => (&mut self.excess, stored + rejected - rows),
+    pub(crate) fn settle(&mut self, node: NodeId, rows: u64, mut fate: Fate) {
+        fate.inserted = fate.inserted.saturating_sub(u64::from(fault("payload::short")));
+        let known = fate.rows();
+        let (differing, difference) = match rows.checked_sub(known) {
+            Some(dropped) => (&mut self.dropped, dropped),
+            None => (&mut self.excess, known - rows),
         };
         if difference > 0 {
             *differing.entry(node).or_default() += difference;
         }
+        self.fate.add(fate);
+        self.by_node.entry(node).or_default().add(fate);
     }
 
     /// Rows that triggers have kept out.
-    pub(crate) fn rows_skipped(&self) -> u64 {
-        self.skipped.values().sum()
+    pub(crate) fn rows_dropped(&self) -> u64 {
+        self.dropped.values().sum()
     }
 
     /// All rows that were sent.
@@ -229,22 +245,26 @@ pub(crate) struct Outcome {
 impl Outcome {
     /// Rows of the inputs.
     pub(crate) fn read(&self) -> u64 {
-        self.routed.rows() + self.routed.already + self.routed.rejected_before
+        let Tally { already, rejected_before, duplicate, .. } = self.routed;
+        self.routed.rows() + already + rejected_before + duplicate
     }
 
     /// Rows rejected, by any run.
     pub(crate) fn rejected(&self) -> u64 {
-        self.committed.rejected + self.routed.rejected_before
+        self.committed.fate.rejected + self.routed.rejected_before
     }
 
-    /// Returns what became of all rows by any run. Rows that triggers have dropped are known of this
-    /// run only.
-    pub(crate) fn fate(&self) -> Fate {
+    /// Returns what became of all rows by any run. `before` is what became of those that earlier runs have
+    /// committed; what triggers have dropped is known of this run only.
+    pub(crate) fn fate(&self, before: Fate) -> Fate {
+        let mut fate = self.committed.fate;
+        fate.add(before);
         Fate {
             read: self.read(),
-            inserted: self.committed.stored + self.routed.already,
-            dropped: self.committed.rows_skipped(),
+            duplicate: self.routed.duplicate,
+            dropped: self.committed.rows_dropped(),
             rejected: self.rejected(),
+            ..fate
         }
     }
 }

@@ -49,13 +49,17 @@ pub(crate) fn check(plan: &Plan, outcome: &Outcome, read: u64) -> Result<()> {
 }
 
 /// Rows of each node that were sent and are neither stored nor rejected: see [`check_dropped`].
-pub(crate) async fn check_skipped(plan: &Plan, skipped: &Rows, target: &Target) -> Result<()> {
-    if skipped.is_empty() {
+pub(crate) async fn check_dropped_by_node(
+    plan: &Plan,
+    dropped: &Rows,
+    target: &Target,
+) -> Result<()> {
+    if dropped.is_empty() {
         return Ok(());
     }
     let relation = |node: NodeId| &plan.tree.nodes[node].relation;
-    let skipped: Vec<_> = skipped.iter().map(|(&node, &rows)| (relation(node), rows)).collect();
-    check_dropped(&skipped, &connect::connect_for_own(target).await?).await
+    let dropped: Vec<_> = dropped.iter().map(|(&node, &rows)| (relation(node), rows)).collect();
+    check_dropped(&dropped, &connect::connect_for_own(target).await?).await
 }
 
 /// A trigger must have dropped rows that are neither stored nor rejected, so there must be one.

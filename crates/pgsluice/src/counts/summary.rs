@@ -10,7 +10,7 @@ pub use crate::counts::first_row::FirstRow;
 use crate::counts::first_row::Opening;
 use crate::counts::outcome::Outcome;
 use crate::fate::Fate;
-use crate::job::{Job, Sink};
+use crate::job::{Job, OnConflict, Sink};
 use crate::plan::Plan;
 
 /// A finished load. The names of the fields are those of `--json`.
@@ -22,18 +22,24 @@ pub struct Summary {
     pub table: String,
     /// Rows in the inputs, headers left out.
     pub rows_read: u64,
-    /// Rows that are committed.
+    /// What becomes of rows whose key is there: `error`, `skip`, `update` or `delete`.
+    pub on_conflict: &'static str,
+    /// Rows that this run has written: inserted, updated or deleted.
     pub rows_loaded: u64,
     /// Rows that were refused and left out.
     pub rows_rejected: u64,
     /// Rows that a trigger of the table has dropped.
     pub rows_skipped: u64,
-    /// Rows that an earlier run of the same load had committed.
+    /// Rows that an earlier run of the same load had settled.
     pub rows_already_loaded: u64,
-    /// Rows of the load that are in, by all of its runs: the ledger's `rows_inserted`.
+    /// Rows that were inserted by all runs of the load: the ledger's `rows_inserted`.
     pub rows_inserted: u64,
     /// The same number as `rows_skipped`, by the ledger's name.
     pub rows_dropped: u64,
+    /// What became of all rows, by all runs of the load.
+    pub fate: Fate,
+    /// What became of those of each leaf in this run, where rows may meet others.
+    pub by_leaf: Vec<OfLeaf>,
     /// Bytes of the inputs.
     pub bytes_read: u64,
     /// Wall time.
@@ -58,6 +64,16 @@ pub struct Summary {
     pub warnings: Vec<String>,
     /// Whether all was in before, so that nothing was done.
     pub was_finished: bool,
+}
+
+/// What became of the rows of one leaf.
+#[derive(Clone, Debug, Serialize)]
+pub struct OfLeaf {
+    /// The leaf, qualified; another table of the tree if their leaf was not known.
+    pub table: String,
+    /// Their numbers.
+    #[serde(flatten)]
+    pub fate: Fate,
 }
 
 /// Why a leaf is kept that could have been exchanged.
@@ -93,12 +109,18 @@ impl Summary {
     pub(crate) fn new(
         id: &str,
         plan: &Plan,
-        outcome: &Outcome,
+        (outcome, before): (&Outcome, Fate),
         job: &Job,
         bytes_read: u64,
         opening: &Opening,
     ) -> Self {
         let Outcome { routed, committed, .. } = outcome;
+        let fate = outcome.fate(before);
+        let by_leaf = committed.by_node.iter().filter(|_| plan.changes.is_some());
+        let by_leaf = by_leaf.map(|(node, fate)| OfLeaf {
+            table: plan.tree.nodes[*node].relation.label(),
+            fate: *fate,
+        });
         let direct = |leaves: &BTreeMap<NodeId, u64>| {
             leaves
                 .iter()
@@ -111,12 +133,15 @@ impl Summary {
             load_id: id.to_owned(),
             table: plan.tree.nodes[ROOT].relation.label(),
             rows_read: outcome.read(),
-            rows_loaded: committed.stored,
+            on_conflict: job.changes.on_conflict.name(),
+            rows_loaded: committed.fate.written(),
             rows_rejected: outcome.rejected(),
-            rows_skipped: committed.rows_skipped(),
+            rows_skipped: committed.rows_dropped(),
             rows_already_loaded: routed.already,
-            rows_inserted: committed.stored + routed.already,
-            rows_dropped: committed.rows_skipped(),
+            rows_inserted: fate.inserted,
+            rows_dropped: committed.rows_dropped(),
+            fate,
+            by_leaf: by_leaf.collect(),
             bytes_read,
             seconds: opening.elapsed().as_secs_f64(),
             first_row: opening.first_row(),
@@ -140,17 +165,26 @@ impl Summary {
     }
 
     /// Returns the summary of a load that was already finished; `fate` is what became of its rows then.
-    pub(crate) fn of_finished(id: &str, plan: &Plan, fate: Fate, opening: &Opening) -> Self {
+    pub(crate) fn of_finished(
+        id: &str,
+        plan: &Plan,
+        job: &Job,
+        fate: Fate,
+        opening: &Opening,
+    ) -> Self {
         Self {
             load_id: id.to_owned(),
             table: plan.tree.nodes[ROOT].relation.label(),
+            on_conflict: job.changes.on_conflict.name(),
             rows_read: fate.read,
             rows_loaded: 0,
             rows_rejected: fate.rejected,
             rows_skipped: fate.dropped,
-            rows_already_loaded: fate.inserted,
+            rows_already_loaded: fate.rows() - fate.rejected - fate.dropped - fate.duplicate,
             rows_inserted: fate.inserted,
             rows_dropped: fate.dropped,
+            fate,
+            by_leaf: Vec::new(),
             bytes_read: 0,
             seconds: opening.elapsed().as_secs_f64(),
             first_row: None,
@@ -181,6 +215,7 @@ impl Summary {
         Self {
             load_id: id.to_owned(),
             table,
+            on_conflict: OnConflict::Error.name(),
             rows_read: rows,
             rows_loaded: stored,
             rows_rejected: 0,
@@ -188,6 +223,8 @@ impl Summary {
             rows_already_loaded: 0,
             rows_inserted: stored,
             rows_dropped: rows - stored,
+            fate: Fate::of_copy(rows, stored),
+            by_leaf: Vec::new(),
             bytes_read,
             seconds: opening.elapsed().as_secs_f64(),
             first_row: opening.first_row(),
@@ -261,7 +298,7 @@ fn fallbacks(plan: &Plan, job: &Job, outcome: &Outcome) -> Vec<Fallback> {
     if job.target.sink == Sink::Null {
         let sent = outcome.committed.rows_sent();
         rows_by.insert(("nothing was sent".to_owned(), "as asked".to_owned()), sent);
-    } else if let Some(Fallback { what, why, rows }) = dropped(outcome.committed.rows_skipped()) {
+    } else if let Some(Fallback { what, why, rows }) = dropped(outcome.committed.rows_dropped()) {
         rows_by.insert((what, why), rows);
     }
     rows_by.extend(outcome.ignored.iter().map(|ignored| (ignored.clone(), 0)));

@@ -263,8 +263,18 @@ async fn ask_leaf(
     columns: &[Column],
     keys: &[Values],
 ) -> Result<Result<usize>> {
+    // Those that the table has.
+    let wanted = plan.router.wanted().iter().enumerate();
+    let wanted: Vec<(usize, usize)> = wanted
+        .map(|(slot, &field)| (slot, field))
+        .filter(|(_, field)| plan.catalogue.besides != Some(*field))
+        .collect();
     let names: Vec<&str> =
-        plan.router.wanted().iter().map(|&field| plan.catalogue.columns[field].as_str()).collect();
+        wanted.iter().map(|(_, field)| plan.catalogue.columns[*field].as_str()).collect();
+    let keys: Vec<Values> = keys
+        .iter()
+        .map(|values| wanted.iter().filter_map(|(slot, _)| values.get(*slot).cloned()).collect())
+        .collect();
     // Without names that are safe under any search_path the server is not asked about this leaf.
     let Some(question) = constraint::meets(constraint, columns, &names) else { return Ok(Ok(0)) };
     let statement = client.prepare(&question).await?;

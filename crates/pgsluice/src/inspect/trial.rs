@@ -15,7 +15,7 @@ use crate::error::policy::{self, Policy};
 use crate::error::{Error, Result};
 use crate::inspect::guess;
 use crate::inspect::preview::Preview;
-use crate::job::{Job, SAMPLE_ROWS};
+use crate::job::{Job, OnConflict, SAMPLE_ROWS};
 use crate::pg::audit;
 use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
@@ -51,13 +51,20 @@ pub async fn try_rows(
         // Rolled back with it: a pooler may give the session to others.
         transaction.batch_execute(audit::SESSION).await?;
         let columns = &plan.catalogue.columns;
-        let create = audit::create_input(&plan.tree.nodes[ROOT].relation.to_string(), columns);
+        let create = audit::create_input(
+            &plan.tree.nodes[ROOT].relation.to_string(),
+            columns,
+            plan.catalogue.besides,
+        );
         if let Err(error) = transaction.batch_execute(&create).await {
             return Ok(Trial::Untried(Error::from(error).message().to_owned()));
         }
         let refused = copy(job, plan, &transaction).await?;
         transaction.rollback().await?;
-        Ok(match earlier(refused, preview.first_unrouted(plan, job)) {
+        // Of a row that no partition takes there is nothing to delete.
+        let deletes = job.changes.on_conflict == OnConflict::Delete;
+        let unrouted = if deletes { None } else { preview.first_unrouted(plan, job) };
+        Ok(match earlier(refused, unrouted) {
             Some(error) => Trial::Fails(guess::explain(error, job, plan).foretold()),
             None => Trial::Read,
         })

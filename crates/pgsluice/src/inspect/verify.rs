@@ -5,6 +5,7 @@
 //! overlap. So when both sides hold the same rows, and each leaf only rows that it may hold, every row
 //! is where it belongs. Only when they differ are rows compared one by one.
 
+mod changed;
 mod input;
 mod rejected;
 
@@ -21,7 +22,7 @@ pub use self::rejected::Rejected;
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::job::Job;
+use crate::job::{Job, OnConflict};
 use crate::pg::audit;
 use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
@@ -39,6 +40,8 @@ const AT_ONCE: usize = 100;
 pub struct Audit {
     /// The table, qualified, and quoted where it must be.
     pub table: String,
+    /// What became of rows whose key was there: `error`, `skip`, `update` or `delete`.
+    pub on_conflict: &'static str,
     /// The table holds what it should.
     pub equal: bool,
     /// The table may hold other rows as well.
@@ -53,9 +56,12 @@ pub struct Audit {
     pub checksum_table: String,
     /// Rows of the input that were rejected, and are no part of the comparison.
     pub rows_left_out: u64,
-    /// Rows of the input that the table lacks, in all.
+    /// Rows of the input with NULL in their key, which cannot be looked for by it.
+    pub rows_unkeyed: u64,
+    /// Rows of the input that the table lacks, in all. Where rows were changed, those that it has not as the input
+    /// says.
     pub rows_missing: u64,
-    /// Rows of the table that the input lacks, in all.
+    /// Rows of the table that the input lacks, in all. Where rows were deleted, those that are still there.
     pub rows_surplus: u64,
     /// Rows of the table that are in the wrong leaf, in all.
     pub rows_misplaced: u64,
@@ -117,7 +123,10 @@ async fn compare(
         client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).start().await?;
     let left_out = Side { plan, job, rejected }.copy(&transaction).await?;
     let mut comparison = Comparison::new(plan, &transaction);
-    let audit = comparison.run(subset).await?;
+    let audit = match &plan.changes {
+        Some(changes) => comparison.run_changed(changes).await?,
+        None => comparison.run(subset).await?,
+    };
     transaction.rollback().await?;
     Ok(Audit { rows_left_out: left_out, ..audit })
 }
@@ -142,28 +151,8 @@ impl<'a> Comparison<'a> {
     }
 
     async fn run(&mut self, subset: bool) -> Result<Audit> {
-        let table = self.table.clone();
         let columns = &self.plan.catalogue.columns;
-        let input = self.transaction.query_one(&audit::sum_input(columns), &[]).await?;
-        let mut audit = Audit {
-            table: self.plan.tree.nodes[ROOT].relation.label(),
-            subset,
-            rows_input: count(input.get(0)),
-            checksum_input: input.get(1),
-            ..Audit::default()
-        };
-        let mut checksum: i128 = 0;
-        let mut filled = Vec::new();
-        for row in self.transaction.query(&audit::sum_leaves(&table, columns), &[]).await? {
-            let (oid, rows, sum): (Oid, i64, String) = (row.get(0), row.get(1), row.get(2));
-            audit.rows_table += count(rows);
-            checksum += sum.parse::<i128>().unwrap_or_default();
-            let leaf = self.leaf(oid);
-            (leaf.rows, leaf.checksum) = (count(rows), sum);
-            filled.extend(self.nodes.get(&oid).copied());
-        }
-        audit.checksum_table = checksum.to_string();
-        audit.leaves_unchecked = self.check_places(&filled).await?;
+        let mut audit = Audit { subset, ..self.sums(columns).await? };
         let same =
             audit.rows_input == audit.rows_table && audit.checksum_input == audit.checksum_table;
         if !same {
@@ -180,6 +169,32 @@ impl<'a> Comparison<'a> {
         let differs = |leaf: &Leaf| leaf.surplus + leaf.missing + leaf.misplaced > 0;
         let as_it_should = same || (subset && audit.missing_unlocated == 0);
         audit.equal = as_it_should && !audit.leaves.iter().any(differs);
+        Ok(audit)
+    }
+
+    /// The rows and checksums of both sides, and what of the table is in the wrong leaf.
+    async fn sums(&mut self, columns: &[String]) -> Result<Audit> {
+        let table = self.table.clone();
+        let input = self.transaction.query_one(&audit::sum_input(columns), &[]).await?;
+        let mut audit = Audit {
+            table: self.plan.tree.nodes[ROOT].relation.label(),
+            on_conflict: OnConflict::Error.name(),
+            rows_input: count(input.get(0)),
+            checksum_input: input.get(1),
+            ..Audit::default()
+        };
+        let mut checksum: i128 = 0;
+        let mut filled = Vec::new();
+        for row in self.transaction.query(&audit::sum_leaves(&table, columns), &[]).await? {
+            let (oid, rows, sum): (Oid, i64, String) = (row.get(0), row.get(1), row.get(2));
+            audit.rows_table += count(rows);
+            checksum += sum.parse::<i128>().unwrap_or_default();
+            let leaf = self.leaf(oid);
+            (leaf.rows, leaf.checksum) = (count(rows), sum);
+            filled.extend(self.nodes.get(&oid).copied());
+        }
+        audit.checksum_table = checksum.to_string();
+        audit.leaves_unchecked = self.check_places(&filled).await?;
         Ok(audit)
     }
 
@@ -305,8 +320,11 @@ fn count(number: i64) -> u64 {
 impl Audit {
     /// Returns the error for a difference.
     pub fn difference(&self) -> Error {
-        let what =
-            if self.subset { "all rows of the input" } else { "exactly the rows of the input" };
+        let what = match (self.on_conflict, self.subset) {
+            ("error", false) => "exactly the rows of the input",
+            ("error", true) => "all rows of the input",
+            _ => "what the rows of the input say",
+        };
         Error::new(Kind::Data, format!("{} does not hold {what}", self.table))
     }
 }

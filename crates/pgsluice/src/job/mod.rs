@@ -1,6 +1,7 @@
 //! A job: what to load from where into which table, how fast, and how carefully. Every setting stands
 //! here once, with its default and range; the command line and Python fill it in.
 
+mod changes;
 mod fields;
 
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use std::time::Duration;
 
 use pgsluice_core::format::Format;
 
+pub use self::changes::{ChangeOptions, Duplicates, OnConflict};
 pub use self::fields::{Columns, FieldOptions};
 
 use crate::error::kind::Kind;
@@ -60,6 +62,8 @@ pub struct Job {
     pub input: InputOptions,
     /// Where they go.
     pub target: TargetOptions,
+    /// How they change what is there.
+    pub changes: ChangeOptions,
     /// How fast, and with what.
     pub speed: SpeedOptions,
     /// How carefully.
@@ -302,6 +306,13 @@ impl Job {
             let message = "rows of an exchange cannot be all or nothing with the others";
             return Err(Error::new(Kind::Usage, message).with_hint(
                 "Leave out --atomic: all leaves that are exchanged are swapped in at once; or --exchange.",
+            ));
+        }
+        self.changes.check()?;
+        if self.changes.is_any() && self.safety.exchange {
+            let message = "rows that are there already cannot be met in an exchange";
+            return Err(Error::new(Kind::Usage, message).with_hint(
+                "Leave out --exchange: leaves are exchanged only while they are empty.",
             ));
         }
         if self.input.columns.as_ref().is_some_and(Vec::is_empty) {

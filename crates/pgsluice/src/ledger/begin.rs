@@ -13,6 +13,7 @@ use super::Ledger;
 use super::blocks::{Block, Blocks};
 use super::claimed::{Claimed, Receipt};
 use super::earlier;
+use super::fate;
 use super::json::{json, parse};
 use super::layout::Layout;
 use super::others::{self, keep_out};
@@ -242,6 +243,10 @@ async fn resume(
         rejected,
         receipts: Receipts::of(next, of(tree)),
         blocks: Blocks::of(blocks),
+        fate_before: receipts.iter().fold(Fate::default(), |mut sum, receipt| {
+            sum.add(receipt.fate);
+            sum
+        }),
         ..Ledger::new(named, found.attempt + 1, tree, sources)
     })
 }
@@ -258,6 +263,7 @@ impl Ledger {
             rejected: HashSet::new(),
             receipts: Receipts::default(),
             blocks: Blocks::default(),
+            fate_before: Fate::default(),
         }
     }
 }
@@ -303,6 +309,7 @@ pub(super) fn receipt(row: &Row) -> Receipt {
         upto: origin(row, 3),
         ranges: ranges.collect(),
         rows: row.get::<_, i64>(8).unsigned_abs(),
+        fate: row.get::<_, Option<&str>>(9).map(fate::read).unwrap_or_default(),
     }
 }
 
@@ -332,7 +339,7 @@ fn own_terms(job: &Job, format: &Format, version: u32) -> Result<String> {
         ("rules", RULES.to_string()),
         ("PostgreSQL", (version / 10_000).to_string()),
     ]);
-    terms.extend(fields.iter().map(|(name, value)| (*name, value.clone())));
+    terms.extend(fields.into_iter().chain(job.changes.terms()));
     match syntax {
         Syntax::Text => _ = terms.insert("format", "text".to_owned()),
         Syntax::Csv { quote, escape, .. } => {

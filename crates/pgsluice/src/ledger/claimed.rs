@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use pgsluice_core::position::Origin;
 
+use crate::fate::Fate;
+
 /// One receipt, as it is read.
 #[derive(Clone, Debug)]
 pub(crate) struct Receipt {
@@ -15,6 +17,8 @@ pub(crate) struct Receipt {
     /// So are those that begin in these ranges: the source, the first byte, the one behind the last.
     pub(crate) ranges: Vec<(u32, u64, u64)>,
     pub(crate) rows: u64,
+    /// What became of them, if some were not inserted or rejected.
+    pub(crate) fate: Fate,
 }
 
 impl Receipt {
@@ -113,7 +117,15 @@ mod tests {
     }
 
     fn receipt(node: usize, upto: (u32, u64), ranges: &[(u32, u64, u64)]) -> Receipt {
-        Receipt { number: 0, tree: 0, node, upto: origin(upto), ranges: ranges.to_vec(), rows: 0 }
+        Receipt {
+            number: 0,
+            tree: 0,
+            node,
+            upto: origin(upto),
+            ranges: ranges.to_vec(),
+            rows: 0,
+            fate: Fate::default(),
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub use super::settle::Settled;
 use super::settle::settle;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
+use crate::fate::Fate;
 use crate::pg::connect::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::exchange;
@@ -75,6 +76,9 @@ pub struct Details {
     pub terms: BTreeMap<String, String>,
     /// Transactions that are prepared, and neither committed nor rolled back.
     pub prepared: Vec<String>,
+    /// What became of its rows, as far as that is known: of one that is not finished only of those that were
+    /// not simply inserted.
+    pub fate: Fate,
     /// The rows that are in, by the tables that they were routed to.
     pub receipts: Vec<OfTable>,
 }
@@ -86,6 +90,8 @@ pub struct OfTable {
     pub table: String,
     /// Rows that were sent.
     pub rows: u64,
+    /// What became of them, where they were not simply inserted.
+    pub fate: Fate,
     /// All of its rows that begin before this byte of this source, counted from 0, are in.
     pub upto: (u32, u64),
     /// So are those that begin in these ranges: source, first byte, the byte behind the last.
@@ -116,10 +122,12 @@ pub async fn show(target: &Target, schema: &str, id: &str) -> Result<Details> {
         let of_table = receipts.entry((receipt.tree, receipt.node)).or_insert_with(|| OfTable {
             table: trees.get(&receipt.tree).map_or_else(String::new, |t| t.label(receipt.node)),
             rows: 0,
+            fate: Fate::default(),
             upto: (0, 0),
             ranges: Vec::new(),
         });
         of_table.rows += receipt.rows;
+        of_table.fate.add(receipt.fate);
         let Origin { input, at } = receipt.upto;
         of_table.upto = of_table.upto.max((input, at));
         of_table.ranges.extend(receipt.ranges);
@@ -130,9 +138,19 @@ pub async fn show(target: &Target, schema: &str, id: &str) -> Result<Details> {
         of_table.ranges.sort_unstable();
     }
     let known = session.known().await?;
-    let names = Named::new(schema, id).prepared_of(&known.prepared);
+    let named = Named::new(schema, id);
+    let names = named.prepared_of(&known.prepared);
+    let entry = session.entry(row, &known)?;
+    let fate = match named.find(client).await? {
+        Some(found) if entry.state == FINISHED => found.fate,
+        _ => receipts.values().fold(Fate::default(), |mut sum, of_table| {
+            sum.add(of_table.fate);
+            sum
+        }),
+    };
     Ok(Details {
-        entry: session.entry(row, &known)?,
+        entry,
+        fate,
         terms: parse(row.get(9))?,
         prepared: names.into_iter().map(|prepared| prepared.name).collect(),
         receipts: receipts.into_values().collect(),

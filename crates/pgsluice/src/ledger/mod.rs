@@ -46,6 +46,7 @@ mod begin;
 mod blocks;
 mod claimed;
 pub(crate) mod earlier;
+mod fate;
 mod json;
 mod key;
 mod layout;
@@ -112,6 +113,8 @@ pub(crate) struct Ledger {
     rejected: HashSet<Origin>,
     receipts: Receipts,
     blocks: Blocks,
+    /// What became of the rows that earlier attempts have committed.
+    fate_before: Fate,
 }
 
 impl Ledger {
@@ -169,6 +172,11 @@ impl Ledger {
             "Nothing that this run had under way is committed; what it committed before, the other \
              one knows.",
         )
+    }
+
+    /// What became of the rows that earlier attempts have committed.
+    pub(crate) fn fate_before(&self) -> Fate {
+        self.fate_before
     }
 
     /// Whether no run of the load was before this one.
@@ -264,11 +272,10 @@ impl Ledger {
     /// committed.
     pub(crate) async fn close(&self, client: &Client, fate: Fate) -> Result<()> {
         let sources = json::json(&self.blocks.whole(&self.sources))?;
-        let Fate { read, inserted, dropped, rejected } = fate;
-        let [read, inserted, dropped, rejected] =
-            [read, inserted, dropped, rejected].map(u64::cast_signed);
-        let parameters: [&(dyn ToSql + Sync); 7] =
-            [&self.named.id, &self.attempt, &read, &inserted, &dropped, &rejected, &sources];
+        let read = fate.read.cast_signed();
+        let numbers = Vec::from(fate.by_name().map(|(_, rows)| rows.cast_signed()));
+        let parameters: [&(dyn ToSql + Sync); 5] =
+            [&self.named.id, &self.attempt, &read, &numbers, &sources];
         let closed = client.query_one(&self.named.sql(sql::FINISH), &parameters).await?;
         match closed.get::<_, i64>(0) {
             1 => Ok(()),

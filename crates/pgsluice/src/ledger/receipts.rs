@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use pgsluice_core::bucket::{Claim, Span};
 
 use super::claimed::Receipt;
+use crate::fate::Fate;
 use crate::source::splits::Splits;
 use pgsluice_core::position::Origin;
 
@@ -27,6 +28,7 @@ struct Held {
     number: i64,
     reach: Origin,
     rows: u64,
+    fate: Fate,
 }
 
 /// Receipts that one transaction must write.
@@ -61,6 +63,7 @@ impl Receipts {
             upto: splits.behind(claim.upto),
             ranges: claim.ranges.iter().flat_map(|span| ranges(splits, *span)).collect(),
             rows: claim.rows as u64,
+            fate: Fate::default(),
         });
         let mut entries = Entries { receipts: claims.collect(), gone: Vec::new() };
         self.number(&mut entries);
@@ -77,6 +80,7 @@ impl Receipts {
             for covered in held.extract_if(.., |held| held.reach <= receipt.upto) {
                 entries.gone.push(covered.number);
                 receipt.rows += covered.rows;
+                receipt.fate.add(covered.fate);
             }
         }
     }
@@ -90,8 +94,8 @@ impl Receipts {
 
 impl State {
     fn hold(&mut self, receipt: &Receipt) {
-        let Receipt { number, rows, .. } = *receipt;
-        let held = Held { number, reach: receipt.reach(), rows };
+        let Receipt { number, rows, fate, .. } = *receipt;
+        let held = Held { number, reach: receipt.reach(), rows, fate };
         self.by_node.entry(receipt.node).or_default().push(held);
     }
 }

@@ -12,8 +12,10 @@ use tokio_postgres::{Client, Statement};
 use super::Ledger;
 use super::blocks::Block;
 use super::claimed::Receipt;
+use super::fate;
 use super::receipts::Entries;
 use crate::error::Error;
+use crate::fate::Fate;
 use crate::pg::ledger as sql;
 use crate::pg::lost;
 use crate::source::splits::Splits;
@@ -30,6 +32,23 @@ pub(crate) struct Statements {
 pub(crate) struct Writing {
     entries: Entries,
     blocks: Vec<Block>,
+}
+
+impl Writing {
+    /// The same with what became of the rows of each node, where they were not only inserted.
+    pub(crate) fn with_fates(mut self, fates: impl Iterator<Item = (NodeId, Fate)>) -> Self {
+        for (node, fate) in fates {
+            let fate = Fate { read: 0, rejected: 0, dropped: 0, ..fate };
+            if fate == (Fate { inserted: fate.inserted, ..Fate::default() }) {
+                continue;
+            }
+            let mut receipts = self.entries.receipts.iter_mut();
+            if let Some(receipt) = receipts.find(|receipt| receipt.node == node) {
+                receipt.fate.add(fate);
+            }
+        }
+        self
+    }
 }
 
 impl Ledger {
@@ -76,6 +95,7 @@ impl Ledger {
             upto,
             ranges: Vec::new(),
             rows,
+            fate: Fate::default(),
         });
         let mut entries = Entries { receipts: receipts.collect(), gone: Vec::new() };
         self.receipts.number(&mut entries);
@@ -135,6 +155,8 @@ impl Ledger {
         let sources: Vec<i32> = receipts.iter().map(|receipt| receipt.upto.input as i32).collect();
         let uptos: Vec<i64> = receipts.iter().map(|receipt| receipt.upto.at as i64).collect();
         let rows: Vec<i64> = receipts.iter().map(|receipt| receipt.rows as i64).collect();
+        let fates: Vec<Option<String>> =
+            receipts.iter().map(|receipt| fate::written(receipt.fate)).collect();
         let list = |part: fn(&(u32, u64, u64)) -> u64| -> Vec<String> {
             let list = |receipt: &Receipt| {
                 let parts: Vec<String> =
@@ -145,7 +167,7 @@ impl Ledger {
         };
         let ranges =
             [list(|range| u64::from(range.0)), list(|range| range.1), list(|range| range.2)];
-        let parameters: [&(dyn ToSql + Sync); 11] = [
+        let parameters: [&(dyn ToSql + Sync); 12] = [
             &self.named.id,
             &self.attempt,
             &self.tree,
@@ -157,6 +179,7 @@ impl Ledger {
             &ranges[1],
             &ranges[2],
             &rows,
+            &fates,
         ];
         client.execute(statement, &parameters).await
     }

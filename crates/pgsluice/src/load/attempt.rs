@@ -11,12 +11,13 @@ use crate::atomic::Atomic;
 use crate::control::{Control, Rejecting};
 use crate::counts::first_row::Opening;
 use crate::counts::summary::Summary;
+use crate::duplicates::{self, Superseded};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::exchange::Exchange;
 use crate::inspect::guess;
 use crate::job::{Job, Sink};
-use crate::ledger::{self, Begun, Run, refuse};
+use crate::ledger::{self, Begun, Ledger, Run, refuse};
 use crate::partitions;
 use crate::pg;
 use crate::pg::connect::{self, Link};
@@ -25,7 +26,7 @@ use crate::pg::runtime::runtime;
 use crate::plan::Plan;
 use crate::rejects::{self, Rejects};
 use crate::sink::flow::Flow;
-use crate::source::{Input, starts};
+use crate::source::{Input, Inputs, starts};
 use crate::testing::failpoint::failpoint;
 
 /// Makes one attempt: opens, plans and begins, runs the flow, and finishes.
@@ -65,17 +66,16 @@ pub(super) fn attempt(
         Some(Begun::Finished(ledger, fate)) => {
             let read = finished::check_streams(job, &plan, inputs, ledger, control);
             read.map_err(|error| refuse(error, id))?;
-            return Ok(Summary::of_finished(id, &plan, fate, &opening));
+            return Ok(Summary::of_finished(id, &plan, job, fate, &opening));
         }
         None => None,
     };
     if let Some(ledger) = ledger.as_ref().filter(|it| job.safety.atomic && it.is_resumed()) {
         return Err(with_committed(ledger.begun_otherwise(), control));
     }
-    if let Some(ledger) = &ledger {
-        let walked = walk::check(job, &plan, inputs, ledger, target, control);
-        walked.map_err(|error| if is_refused(&error) { error } else { early(error) })?;
-    }
+    let superseded = look_through(job, &plan, inputs, ledger.as_ref(), target, control);
+    let superseded =
+        superseded.map_err(|error| if is_refused(&error) { error } else { early(error) })?;
     let (columns, counts) = (&plan.catalogue.columns, job.safety.rejects.is_none());
     starts::check_later(inputs, &plan.format, (job.input.header, columns), counts)
         .map_err(|error| early(guessed(error, job, &plan, control)))?;
@@ -98,7 +98,7 @@ pub(super) fn attempt(
         rejects.as_ref(),
         ledger.as_ref(),
     );
-    let flow = Flow { atomic: atomic.as_ref(), ..flow };
+    let flow = Flow { atomic: atomic.as_ref(), superseded, ..flow };
     let running = || run(job, target, &flow, &header_row, (&runtime, &session));
     let mut outcome = match job.safety.max_lag {
         Some(most) => {
@@ -116,8 +116,29 @@ pub(super) fn attempt(
     finished.and(kept).map_err(|error| explained(error, (job, &plan), target, control))?;
     outcome.exchanged = exchange.map(Exchange::done).unwrap_or_default();
     let bytes = control.progress.bytes_read.load(Relaxed);
-    let summary = Summary::new(id, &plan, &outcome, job, bytes, &opening);
+    let before = flow.fate_before(&outcome);
+    let summary = Summary::new(id, &plan, (&outcome, before), job, bytes, &opening);
     Ok(Summary { partitions_created: created, ..summary })
+}
+
+/// Looks through the input before the first row is sent: for keys that come again where rows may meet others, and
+/// for the rows that earlier runs of the load have settled.
+fn look_through(
+    job: &Job,
+    plan: &Plan,
+    inputs: &Inputs,
+    ledger: Option<&Ledger>,
+    target: &Target,
+    control: &Arc<Control>,
+) -> Result<Superseded> {
+    let superseded = match &plan.changes {
+        Some(changes) => duplicates::find(job, plan, changes, inputs, target, control)?,
+        None => Superseded::default(),
+    };
+    if let Some(ledger) = ledger {
+        walk::check(job, plan, inputs, (ledger, &superseded), target, control)?;
+    }
+    Ok(superseded)
 }
 
 /// Whether all rows are committed together, by transactions that wait for each other.

@@ -48,7 +48,7 @@ pub(crate) async fn finish(
                     reconcile::check_receipts(flow.plan, &settled, receipts, others)
                 }
             };
-            let fate = outcome.fate();
+            let fate = outcome.fate(flow.fate_before(outcome));
             let finishing = ledger.finish(&flow.inputs, fate, check, (session, target));
             flow.control.stop.unless_stopped(finishing).await
         }
@@ -61,8 +61,8 @@ pub(crate) async fn finish(
 async fn check(flow: &Flow<'_>, outcome: &Outcome, target: &Target) -> Result<()> {
     let Flow { plan, control, .. } = flow;
     reconcile::check(plan, outcome, control.progress.rows_read.load(Relaxed))?;
-    let skipped = &outcome.committed.skipped;
-    control.stop.unless_stopped(reconcile::check_skipped(plan, skipped, target)).await
+    let dropped = &outcome.committed.dropped;
+    control.stop.unless_stopped(reconcile::check_dropped_by_node(plan, dropped, target)).await
 }
 
 /// Finishes a load whose rows one connection has committed as a whole, or several have prepared.
@@ -76,7 +76,7 @@ async fn finish_at_once(
     let finished = match (atomic.decision(), failure, flow.ledger) {
         (Decision::Committed, ..) => Ok(()),
         (Decision::Open, None, Some(ledger)) => {
-            let fate = outcome.fate();
+            let fate = outcome.fate(flow.fate_before(outcome));
             let of_load = (atomic, ledger);
             decision::commit(
                 (flow.plan, flow.control),
@@ -115,7 +115,7 @@ pub(crate) fn let_end(
     };
     let lock_session = runtime.block_on(checking);
     match lock_session {
-        Ok(()) => atomic.go(outcome.fate()),
+        Ok(()) => atomic.go(outcome.fate(flow.fate_before(&outcome))),
         Err(error) => flow.control.stop.fail(error),
     }
 }

@@ -1,5 +1,6 @@
 //! A load as a whole: attempts, until one succeeds or none can.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::attempt::attempt;
@@ -66,6 +67,13 @@ impl Loader {
     fn attempts(&self, control: &Arc<Control>) -> Result<Summary> {
         let Self { job, target } = self;
         job.check()?;
+        let mut job = Cow::Borrowed(job);
+        if job.changes.is_any() {
+            // What is looked at before the first row is sent is read twice.
+            let kept = job.input.files.kept(control)?;
+            job.to_mut().input.files = kept;
+        }
+        let job = &*job;
         job.safety.rejects.as_ref().map_or(Ok(()), rejects::check_files)?;
         let id = job.safety.load_id.clone().unwrap_or_else(fresh_id);
         let by = Run::new();

@@ -143,7 +143,7 @@ fn route(
     target: &Target,
 ) -> Tally {
     let mut routing = Routing::new(flow.plan, flow.control, target);
-    let mut bucketing = Bucketing::new(flow.plan, flow.ledger);
+    let mut bucketing = Bucketing::new(flow.plan, flow.ledger, &flow.superseded);
     while let Some(split) = first.take().or_else(|| {
         let _starving = filling.starving();
         reading.next(flow.control)

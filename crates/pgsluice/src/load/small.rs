@@ -140,6 +140,7 @@ fn may_be(job: &Job, inputs: &Inputs) -> bool {
         && job.speed.few_rows.is_none()
         && !job.target.create_partitions
         && !job.safety.exchange
+        && !job.changes.is_any()
         && job.target.sink == Sink::Copy;
     let bytes = inputs.size();
     as_usual && bytes.is_some_and(|bytes| bytes <= FEW_BYTES_OF_FEW_LEAVES)

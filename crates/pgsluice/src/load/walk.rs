@@ -14,6 +14,7 @@ use std::thread;
 use pgsluice_core::route::Scratch;
 
 use crate::control::Control;
+use crate::duplicates::Superseded;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::job::Job;
@@ -47,7 +48,7 @@ pub(crate) fn check(
     job: &Job,
     plan: &Plan,
     inputs: &Inputs,
-    ledger: &Ledger,
+    (ledger, superseded): (&Ledger, &Superseded),
     target: &Target,
     control: &Arc<Control>,
 ) -> Result<()> {
@@ -57,7 +58,7 @@ pub(crate) fn check(
     control
         .progress
         .wait_for(Some("looking in the input for the rows that are in the table".to_owned()));
-    let found = walk(job, plan, inputs, ledger, target, control);
+    let found = walk(job, plan, inputs, (ledger, superseded), target, control);
     control.progress.wait_for(None);
     let is_whole = inputs.are_rereadable();
     let compared = found?.compare(ledger, plan, is_whole);
@@ -68,7 +69,7 @@ fn walk(
     job: &Job,
     plan: &Plan,
     inputs: &Inputs,
-    ledger: &Ledger,
+    (ledger, superseded): (&Ledger, &Superseded),
     target: &Target,
     control: &Arc<Control>,
 ) -> Result<Found> {
@@ -79,7 +80,7 @@ fn walk(
     let is_within = move |split: &Split| split.start.origin < reach;
     let reading = Reading::begin(reader, control, routers, is_within);
     let outcomes: Vec<thread::Result<Result<Found>>> = thread::scope(|scope| {
-        let look = || look(plan, ledger, &reading, target, control);
+        let look = || look(plan, (ledger, superseded), &reading, target, control);
         let threads: Vec<_> = (0..routers).map(|_| scope.spawn(look)).collect();
         threads.into_iter().map(|thread| thread.join()).collect()
     });
@@ -98,13 +99,13 @@ fn walk(
 /// One thread: routes, and sends nothing.
 fn look(
     plan: &Plan,
-    ledger: &Ledger,
+    of_load: (&Ledger, &Superseded),
     reading: &Reading,
     target: &Target,
     control: &Control,
 ) -> Result<Found> {
     let mut found = Found::default();
-    let looking = look_on(plan, ledger, reading, target, control, &mut found);
+    let looking = look_on(plan, of_load, reading, target, control, &mut found);
     if let Err(error) = &looking {
         control.stop.fail(error.clone());
     }
@@ -113,7 +114,7 @@ fn look(
 
 fn look_on(
     plan: &Plan,
-    ledger: &Ledger,
+    (ledger, superseded): (&Ledger, &Superseded),
     reading: &Reading,
     target: &Target,
     control: &Control,
@@ -124,6 +125,9 @@ fn look_on(
     while let Some(split) = reading.next(control) {
         let mut doubt = None;
         routing.route_all(&split, |reached| {
+            if superseded.contains(split.first_row + reached.index as u64) {
+                return;
+            }
             let node = reached.at.unwrap_or_else(|(node, _)| node);
             claimants.clear();
             let looked = ledger.claimants(node, &reached, &split, &mut scratch, |claimant| {

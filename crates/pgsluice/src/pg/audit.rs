@@ -46,9 +46,10 @@ pub(crate) fn rows_of(table: &Relation, is_partitioned: bool) -> String {
 }
 
 /// Makes an empty table with the columns of the input: their types, and no rule of the table
-/// that could change a row. It is gone with the transaction.
-pub(crate) fn create_input(table: &str, columns: &[String]) -> String {
-    let columns = list(columns);
+/// that could change a row; `flag` is the place of a boolean that the table lacks. It is gone with the
+/// transaction.
+pub(crate) fn create_input(table: &str, columns: &[String], flag: Option<usize>) -> String {
+    let columns = columns_of(columns, flag);
     format!(
         "CREATE TEMPORARY TABLE {INPUT} ON COMMIT DROP AS SELECT {columns} FROM {table} WITH NO DATA"
     )
@@ -133,6 +134,95 @@ pub(crate) fn misplaced(leaf: &Relation, constraint: &str) -> String {
     format!("SELECT pg_catalog.count(*) FROM ONLY {leaf} WHERE ({constraint}) IS FALSE")
 }
 
+/// What the rows of the input have done to a table.
+pub(crate) struct Changed<'a> {
+    /// The table as a query names it.
+    pub(crate) table: &'a str,
+    pub(crate) key: &'a [String],
+    /// The column whose greatest value counts.
+    pub(crate) newer: Option<&'a str>,
+    /// The column that says which rows have deleted others, and whether it is a boolean.
+    pub(crate) delete_when: Option<(&'a str, bool)>,
+    /// Of several rows of a key the last one counts, not the first.
+    pub(crate) last_counts: bool,
+    pub(crate) expected: Expected<'a>,
+}
+
+/// What is to be found by the key of a row.
+pub(crate) enum Expected<'a> {
+    /// Any row.
+    There,
+    /// One with the same values in these columns, or if it was not `inserted` none.
+    As { set: &'a [String], inserted: bool },
+    /// None.
+    Gone,
+}
+
+impl Changed<'_> {
+    /// How many rows of the input are not found as they should be; how many are found that should be gone; and how
+    /// many cannot be looked for. Rows were copied in the order of the input, and so have ascending places.
+    pub(crate) fn query(&self) -> String {
+        let Self { table, key, .. } = self;
+        let input = temporary(INPUT);
+        let names: Vec<String> = key.iter().map(|name| quoted(name)).collect();
+        let has_key: Vec<String> = names.iter().map(|name| format!("{name} IS NOT NULL")).collect();
+        let has_key = has_key.join(" AND ");
+        let same: Vec<String> =
+            names.iter().map(|name| format!("t.{name} OPERATOR(pg_catalog.=) i.{name}")).collect();
+        let order = match (self.newer, self.last_counts) {
+            (Some(newer), _) => format!("{} DESC NULLS LAST, ctid", quoted(newer)),
+            (None, true) => "ctid DESC".to_owned(),
+            (None, false) => "ctid".to_owned(),
+        };
+        let newer = self.newer.map(quoted).map(|newer| {
+            format!(
+                "(t.{newer} OPERATOR(pg_catalog.<) i.{newer} \
+                 OR t.{newer} IS NULL AND i.{newer} IS NOT NULL)"
+            )
+        });
+        let newer = newer.unwrap_or_else(|| "true".to_owned());
+        let deleting = match (&self.expected, self.delete_when) {
+            (Expected::Gone, _) => "true".to_owned(),
+            (_, Some((flag, true))) => format!("i.{} IS TRUE", quoted(flag)),
+            (_, Some((flag, false))) => format!("i.{} IS NOT NULL", quoted(flag)),
+            (_, None) => "false".to_owned(),
+        };
+        let missing = match self.expected {
+            Expected::Gone => "false".to_owned(),
+            Expected::There => "t.\"pgsluice found\" IS NULL".to_owned(),
+            Expected::As { set, inserted } => {
+                let [old, new] = ["t.", "i."].map(|of| {
+                    let columns: Vec<String> =
+                        set.iter().map(|name| format!("{of}{}", quoted(name))).collect();
+                    format!("ROW({})::pg_catalog.record", columns.join(", "))
+                });
+                let differs = format!(
+                    "t.\"pgsluice found\" AND {newer} AND {old} OPERATOR(pg_catalog.*<>) {new}"
+                );
+                if inserted {
+                    format!("(t.\"pgsluice found\" IS NULL OR {differs})")
+                } else {
+                    differs
+                }
+            }
+        };
+        format!(
+            "WITH i AS (
+                 SELECT * FROM (
+                     SELECT *, pg_catalog.row_number() OVER (PARTITION BY {keys} ORDER BY {order})
+                         AS \"pgsluice place\"
+                     FROM {input} WHERE {has_key}) AS keyed
+                 WHERE \"pgsluice place\" OPERATOR(pg_catalog.=) 1)
+             SELECT pg_catalog.count(*) FILTER (WHERE ({deleting}) IS NOT TRUE AND {missing}),
+                    pg_catalog.count(*) FILTER (WHERE {deleting} AND t.\"pgsluice found\" AND {newer}),
+                    (SELECT pg_catalog.count(*) FROM {input} WHERE ({has_key}) IS NOT TRUE)
+             FROM i LEFT JOIN (SELECT *, true AS \"pgsluice found\" FROM {table}) AS t ON {same}",
+            keys = names.join(", "),
+            same = same.join(" AND "),
+        )
+    }
+}
+
 fn temporary(name: &str) -> Relation {
     Relation { schema: "pg_temp".to_owned(), name: name.to_owned() }
 }
@@ -144,6 +234,15 @@ fn hashes(place: &str, table: &str, columns: &[String]) -> String {
     format!(
         "(SELECT {place} AS place, pg_catalog.hashtextextended({text}, 0) AS hash FROM {table}) AS r"
     )
+}
+
+/// The columns of the input as the table has them, but for a boolean at the place `flag`.
+pub(crate) fn columns_of(columns: &[String], flag: Option<usize>) -> String {
+    let column = |(place, name): (usize, &String)| match flag == Some(place) {
+        true => format!("NULL::pg_catalog.bool AS {}", quoted(name)),
+        false => quoted(name),
+    };
+    columns.iter().enumerate().map(column).collect::<Vec<_>>().join(", ")
 }
 
 fn list(columns: &[String]) -> String {

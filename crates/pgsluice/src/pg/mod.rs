@@ -12,6 +12,7 @@
 //!    evaluated: the key is left to the server, and the plan says so.
 
 pub(crate) mod caution;
+pub(crate) mod changes;
 pub(crate) mod runtime;
 
 pub(crate) mod audit;

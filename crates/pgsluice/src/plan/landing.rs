@@ -1,6 +1,7 @@
 //! Where rows may go besides their own leaves: through the root, with those of others.
 
 use super::Plan;
+use super::changes::Changes;
 use crate::job::{Job, Sink};
 use crate::pg::introspect::Facts;
 
@@ -21,6 +22,7 @@ impl Plan {
     pub(crate) fn joins_leaves(&self) -> bool {
         let is_plain = |facts: &Facts| facts.kind != 'f' && !facts.row_triggers;
         self.exchange.is_none()
+            && self.changes.as_ref().is_none_or(Changes::may_join_leaves)
             && self.one_statement.is_none()
             && self.tree.leaves().nth(1).is_some()
             && self.catalogue.several.are_counted

@@ -6,6 +6,7 @@
 
 pub mod eligible;
 
+pub mod changes;
 mod connections;
 mod detours;
 mod forms;
@@ -23,6 +24,7 @@ use pgsluice_core::parse::Parser;
 use pgsluice_core::route::{Cause, Router};
 use tokio_postgres::Client;
 
+use self::changes::Changes;
 use self::detours::detours;
 pub(crate) use self::forms::format_for;
 use self::forms::{check_version, encoder, left_to_server, make_opaque};
@@ -33,6 +35,7 @@ use crate::job::{FieldOptions, Job};
 use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
 use crate::pg::introspect::Catalogue;
+use crate::pg::introspect::uniques::{Meeting, Uniques};
 use crate::pg::sql;
 use crate::pg::two_phase::obstacle;
 use crate::plan::eligible::Eligible;
@@ -67,6 +70,8 @@ pub struct Plan {
     pub fewer_connections: Option<(usize, String)>,
     /// The leaves that are exchanged, if the job asks for it.
     pub exchange: Option<Eligible>,
+    /// How rows change what is in the table, if they do.
+    pub changes: Option<Changes>,
     /// Why the rows of each node go through the root, if they do.
     detours: Vec<Option<String>>,
 }
@@ -87,9 +92,29 @@ impl Plan {
     /// Makes a plan as [`Self::make`] does, over an open connection, without the definitions of keys.
     pub(crate) async fn read(job: &Job, client: &mut Client) -> Result<Self> {
         let columns = job.input.columns.as_deref();
-        let catalogue = Catalogue::read(client, &job.target.table, columns).await?;
+        let mut chosen = None;
+        let mut choose = |catalogue: &Catalogue, uniques: &Uniques| {
+            let index = changes::choose(catalogue, uniques, &job.changes)?;
+            Ok(chosen.insert(index).oid)
+        };
+        let meeting = Meeting {
+            choose: &mut choose,
+            newer: job.changes.newer.as_deref(),
+            delete_when: job.changes.delete_when.as_deref(),
+        };
+        let meeting = Some(meeting).filter(|_| job.changes.is_any());
+        let table = &job.target.table;
+        let catalogue = Catalogue::read_meeting(client, table, columns, meeting).await?;
         check_version(job, catalogue.version)?;
         let mut plan = Self::new(job, catalogue);
+        if let Some(chosen) = chosen {
+            changes::check_detours(&plan.catalogue, &plan.detours)?;
+            plan.changes = Some(Changes::new(job, &plan.catalogue, chosen)?);
+            if job.safety.atomic {
+                let why = "a transaction that has used a temporary table cannot be prepared";
+                plan.single_connection = Some(why.to_owned());
+            }
+        }
         if job.safety.exchange {
             let eligible = eligible::find(client, &plan.catalogue, &plan.detours).await?;
             let is_required = job.safety.exchange_or_fail;
@@ -132,10 +157,10 @@ impl Plan {
             Ok(encoder) => (Some(encoder), None),
             Err(why) => (None, Some(why)),
         };
-        let router = match encoder {
-            // Then every field is looked at anyway.
-            Some(_) => Router::over(Arc::clone(&tree), (0..catalogue.columns.len()).collect()),
-            None => Router::new(Arc::clone(&tree)),
+        // Whoever encodes looks at every field anyway.
+        let router = match encoder.is_some() || job.changes.is_any() {
+            true => Router::over(Arc::clone(&tree), (0..catalogue.columns.len()).collect()),
+            false => Router::new(Arc::clone(&tree)),
         };
         let format = format_for(&job.input.format, catalogue.version);
         let parser = Parser::new(&format, router.wanted().to_vec());
@@ -153,6 +178,7 @@ impl Plan {
             single_connection: None,
             fewer_connections: None,
             exchange: None,
+            changes: None,
             detours,
         }
     }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use pgsluice_core::catalog::NodeId;
+use pgsluice_core::duplicates::KeyPart;
 use pgsluice_core::format::Format;
 use pgsluice_core::parse::{self, Fields, Parser, Value};
 use pgsluice_core::route::{Cause, Route, Scratch};
@@ -33,6 +34,11 @@ pub(crate) struct Routing<'a> {
     remote: Option<RemoteKeys<'a>>,
     /// See [`Reached::waiting`].
     waiting: Option<usize>,
+    /// See [`Reached::refused`].
+    refused: bool,
+    /// The fields that are to be in a spelling that is read natively, besides those of partition keys.
+    read: Vec<KeyPart>,
+    scratch_read: Vec<u8>,
 }
 
 /// A row that the server is asked about.
@@ -62,6 +68,8 @@ pub(crate) struct Reached<'r> {
     pub at: Result<NodeId, (NodeId, Cause)>,
     /// Whether the server was asked about it.
     pub asked: bool,
+    /// Whether the server refuses to read a value of it.
+    pub refused: bool,
     /// The first row of the split, by its place, that still waits for the server, or may again.
     pub waiting: Option<usize>,
 }
@@ -81,7 +89,15 @@ impl<'a> Routing<'a> {
             text: Vec::new(),
             remote: None,
             waiting: None,
+            refused: false,
+            read: Vec::new(),
+            scratch_read: Vec::new(),
         }
+    }
+
+    /// The same; the server is asked about values of these fields that are not read natively, too.
+    pub(crate) fn reading(self, fields: impl IntoIterator<Item = KeyPart>) -> Self {
+        Self { read: fields.into_iter().collect(), ..self }
     }
 
     /// The rows that the server has answered about, by what it was asked.
@@ -120,6 +136,7 @@ impl<'a> Routing<'a> {
             parser.parse(row, &mut self.keys);
             let route = router.route(row, &self.keys, &mut self.scratch);
             self.waiting = self.asked.first().map(|asked| asked.index);
+            self.refused = false;
             self.reach(index, row, route, None, &mut reached)?;
         }
         Ok(!self.asked.is_empty())
@@ -144,6 +161,7 @@ impl<'a> Routing<'a> {
             let mut row = split.rows[asked.index].of(&split.bytes);
             self.plan.parser.parse(row, &mut self.keys);
             let is_spelled = self.spell(asked, row, &mut text);
+            self.refused = asked.spelled.is_some() && !is_spelled;
             if is_spelled {
                 row = &text;
                 self.respelled.parse(row, &mut self.keys);
@@ -171,7 +189,17 @@ impl<'a> Routing<'a> {
     ) -> Result<()> {
         let spelled = before.and_then(|asked| asked.spelled);
         let at = match route {
-            Route::Leaf(leaf) => Ok(leaf),
+            Route::Leaf(leaf) => {
+                if spelled.is_none() && self.has_unread(row) {
+                    let remote = opened(&mut self.remote, self.plan, self.control, self.target)?;
+                    if let Some(spelled) = remote.note_spelling(row, &self.keys) {
+                        let (spelled, about) = (Some(spelled), About::Spelling(leaf, 0));
+                        self.asked.push(Asked { index, spelled, about });
+                        return Ok(());
+                    }
+                }
+                Ok(leaf)
+            }
             Route::Node(node, Cause::Spelling(column)) => {
                 if spelled.is_none() && self.plan.catalogue.questions.spelling.is_some() {
                     let remote = opened(&mut self.remote, self.plan, self.control, self.target)?;
@@ -201,9 +229,19 @@ impl<'a> Routing<'a> {
             keys: &self.keys,
             at,
             asked: before.is_some(),
+            refused: self.refused,
             waiting: self.waiting,
         });
         Ok(())
+    }
+
+    /// Whether a field has a value that is not read natively.
+    fn has_unread(&mut self, row: &[u8]) -> bool {
+        let Self { read, keys, scratch_read, .. } = self;
+        read.iter().any(|KeyPart { slot, key_type }| match keys.get(*slot, row) {
+            Value::Text(text) => key_type.parse(text, scratch_read).is_none(),
+            _ => false,
+        })
     }
 
     /// Writes the row's keys as the server spells them, if it was asked to and did.

@@ -20,6 +20,7 @@ use super::lines;
 use super::proof::{Proof, Settled};
 use super::recheck::Recheck;
 use super::refusal::{Sent, blame};
+use super::stage::{self, Way};
 use super::statements::{Sink, Statements};
 use super::writer::Writer;
 use crate::atomic::{Atomic, Part};
@@ -52,6 +53,8 @@ pub(crate) struct Connection<'a> {
     pub(super) is_first: Cell<bool>,
     /// Which payload of its transaction is being copied; none while that ends.
     pub(super) copying: Cell<Option<usize>>,
+    /// How the rows of its transaction meet others.
+    pub(super) way: Cell<Way>,
     pub(super) statements: Statements,
     maker: Option<Maker<'a>>,
     pub(super) chunk_sizes: ChunkSizes,
@@ -85,6 +88,9 @@ impl<'a> Connection<'a> {
                 Writer::open(ledger, client).await.map(Some)
             };
             let (recheck, proof, writer) = try_join3(recheck, proof, writer).await?;
+            if let Some(stage) = stage::made(flow.plan) {
+                client.batch_execute(&stage).await?;
+            }
             Ok((link, recheck, proof, writer))
         };
         let (link, recheck, proof, writer) = flow.control.stop.unless_stopped(opening).await?;
@@ -100,6 +106,7 @@ impl<'a> Connection<'a> {
             target,
             is_first: Cell::new(false),
             copying,
+            way: Cell::new(Way::Straight),
             statements: Statements::default(),
             maker,
             chunk_sizes,
@@ -134,6 +141,7 @@ impl<'a> Connection<'a> {
             self.count(committed, loaded);
             if let [payload] = &payloads[..]
                 && is_timed
+                && self.staged().is_none()
             {
                 self.queue.record_time(payload, began.elapsed());
             }
@@ -152,12 +160,16 @@ impl<'a> Connection<'a> {
         payloads: &[Arc<Payload>],
         is_warm: bool,
     ) -> Result<Option<Loaded>, Failure> {
-        let Some(rejects) = self.flow.rejects else { return self.load(payloads, is_warm).await };
-        if payloads.iter().any(|payload| self.chunk_sizes.is_expected_in(payload)) {
+        let rejects = self.flow.rejects;
+        let is_expected = |payload| self.chunk_sizes.is_expected_in(payload);
+        if rejects.is_some() && payloads.iter().map(|it| &**it).any(is_expected) {
             return self.salvage(payloads, rejects, false).await;
         }
         match self.load(payloads, is_warm).await {
-            Err(Failure::Rows(error)) if blame(self.flow, &error, payloads[0].node()).is_some() => {
+            Err(Failure::Rows(error))
+                if (rejects.is_some() || self.hides_row(&error))
+                    && blame(self.flow, &error, payloads[0].node()).is_some() =>
+            {
                 self.salvage(payloads, rejects, true).await
             }
             loaded => loaded,
@@ -201,7 +213,9 @@ impl<'a> Connection<'a> {
         };
         let outcome = self.link.canceller.settle(self.flow.control, copying).await;
         if let Some(stored) = self.judge(outcome, remembered.make_contiguous())? {
-            let settled = Settled { node: ROOT, rows: all.rows_sent(), stored, rejected: 0 };
+            let rows = all.rows_sent();
+            let settled =
+                Settled { node: ROOT, rows, fate: Fate { inserted: stored, ..Fate::default() } };
             *committed = all;
             self.count(committed, Loaded { settled: vec![settled], destination: None });
         }
@@ -267,17 +281,18 @@ impl<'a> Connection<'a> {
         let Progress { rows_loaded, rows_rejected, rows_unseen, payloads, .. } =
             &self.flow.control.progress;
         payloads.fetch_add(1, Relaxed);
-        for Settled { node, rows, stored, rejected } in &settled {
-            committed.settle(*node, *rows, *stored, *rejected);
-            rows_rejected.fetch_add(*rejected, Relaxed);
+        for Settled { node, rows, fate } in &settled {
+            committed.settle(*node, *rows, *fate);
+            rows_rejected.fetch_add(fate.rejected, Relaxed);
+            let done = fate.rows() - fate.rejected;
             if destination.is_some() || self.held.is_some() {
-                rows_unseen.fetch_add(*stored, Relaxed);
+                rows_unseen.fetch_add(done, Relaxed);
             } else {
-                rows_loaded.fetch_add(*stored, Relaxed);
+                rows_loaded.fetch_add(done, Relaxed);
             }
         }
         if let (Some(shadow), Some(maker), [only]) = (destination, &self.maker, &settled[..]) {
-            maker.committed(only.node, shadow, only.stored);
+            maker.committed(only.node, shadow, only.fate.inserted);
         }
     }
 

@@ -7,8 +7,11 @@ use pgsluice_core::bucket::RowAt;
 use crate::atomic::Atomic;
 use crate::control::Control;
 use crate::counts::first_row::Opening;
+use crate::counts::outcome::Outcome;
+use crate::duplicates::Superseded;
 use crate::error::Location;
 use crate::exchange::Exchange;
+use crate::fate::Fate;
 use crate::ledger::Ledger;
 use crate::plan::Plan;
 use crate::rejects::Rejects;
@@ -27,6 +30,8 @@ pub(crate) struct Flow<'a> {
     pub atomic: Option<&'a Atomic>,
     /// None if none is kept.
     pub ledger: Option<&'a Ledger>,
+    /// The rows of the input that do not count.
+    pub superseded: Superseded,
     pub splits: Splits,
 }
 
@@ -42,7 +47,26 @@ impl<'a> Flow<'a> {
         ledger: Option<&'a Ledger>,
     ) -> Self {
         let splits = Splits::default();
-        Self { plan, control, inputs, opening, exchange, rejects, atomic: None, ledger, splits }
+        let superseded = Superseded::default();
+        Self {
+            plan,
+            control,
+            inputs,
+            opening,
+            exchange,
+            rejects,
+            atomic: None,
+            ledger,
+            superseded,
+            splits,
+        }
+    }
+
+    /// What became of the rows that earlier runs have committed.
+    pub(crate) fn fate_before(&self, outcome: &Outcome) -> Fate {
+        let known = self.ledger.map(Ledger::fate_before).unwrap_or_default();
+        let inserted = outcome.routed.already.saturating_sub(known.rows());
+        Fate { inserted: known.inserted + inserted, ..known }
     }
 
     /// Returns where a row is, in the words of the user.

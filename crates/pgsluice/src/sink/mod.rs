@@ -25,6 +25,7 @@
 pub(crate) mod flow;
 
 mod chunk_size;
+mod commit;
 pub(crate) mod context;
 pub(crate) mod copy;
 mod failure;
@@ -41,6 +42,7 @@ mod proof;
 mod recheck;
 pub(crate) mod refusal;
 mod salvage;
+mod stage;
 mod statements;
 mod transaction;
 mod writer;

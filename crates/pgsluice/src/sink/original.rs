@@ -35,8 +35,13 @@ pub(super) fn too_many(flow: &Flow<'_>, at: RowAt, blame: Blame, rejects: &Rejec
         limit => format!("{limit} rows"),
     };
     let report = blame.report.with_detail(format!("No more than {rows} may be rejected."));
+    at_row(flow, at, report)
+}
+
+/// The error with the place of its row.
+pub(super) fn at_row(flow: &Flow<'_>, at: RowAt, error: Error) -> Error {
     match flow.place_of(at) {
-        Some(place) => report.at(place),
-        None => report,
+        Some(place) => error.at(place),
+        None => error,
     }
 }

@@ -13,6 +13,7 @@ use tokio_postgres::{Client, Error as PgError, Statement};
 use crate::control::Control;
 use crate::counts::reconcile;
 use crate::error::{Error, Result};
+use crate::fate::Fate;
 use crate::pg::connect::open;
 use crate::pg::conninfo::Target;
 use crate::pg::introspect::Catalogue;
@@ -37,8 +38,7 @@ pub(super) struct Copied {
 pub(super) struct Settled {
     pub(super) node: NodeId,
     pub(super) rows: u64,
-    pub(super) stored: u64,
-    pub(super) rejected: u64,
+    pub(super) fate: Fate,
 }
 
 impl<'p> Proof<'p> {
@@ -79,7 +79,8 @@ impl Copied {
         control: &Control,
     ) -> Result<Vec<Settled>> {
         let Self { payload, stored, counts } = self;
-        let whole = |node, rows| Settled { node, rows, stored, rejected: 0 };
+        let of_new = |inserted| Fate { inserted, ..Fate::default() };
+        let whole = |node, rows| Settled { node, rows, fate: of_new(stored) };
         let Some([before, after]) = counts else {
             return Ok(vec![whole(payload.node(), payload.rows() as u64)]);
         };
@@ -94,12 +95,8 @@ impl Copied {
         if stored != payload.rows() as u64 {
             return Ok(vec![whole(ROOT, payload.rows() as u64)]);
         }
-        let settled = found.into_iter().map(|(node, rows, _)| Settled {
-            node,
-            rows,
-            stored: rows,
-            rejected: 0,
-        });
+        let settled =
+            found.into_iter().map(|(node, rows, _)| Settled { node, rows, fate: of_new(rows) });
         Ok(settled.collect())
     }
 }

@@ -4,6 +4,7 @@ use pgsluice_core::bucket::Wire;
 use pgsluice_core::catalog::{NodeId, ROOT};
 use tokio_postgres::{Client, Error, Statement};
 
+use crate::pg::introspect::Catalogue;
 use crate::pg::sql;
 use crate::plan::Plan;
 
@@ -29,8 +30,11 @@ impl<'p> Recheck<'p> {
     /// Plans the statement once for all payloads.
     pub(super) async fn prepare(client: &Client, plan: &'p Plan) -> Result<Self, Error> {
         let statement = client.prepare(sql::RECHECK).await?;
-        let names = plan.catalogue.columns.iter().map(String::as_str);
-        let mut pairs: Vec<(&str, u32)> = names.zip(plan.catalogue.types.iter().copied()).collect();
+        let Catalogue { columns, types, besides, .. } = &plan.catalogue;
+        let of_table = |(place, _): &(usize, _)| *besides != Some(*place);
+        let names = columns.iter().map(String::as_str).zip(types.iter().copied());
+        let mut pairs: Vec<(&str, u32)> =
+            names.enumerate().filter(of_table).map(|(_, pair)| pair).collect();
         pairs.sort_unstable();
         let (columns, types) = pairs.into_iter().unzip();
         Ok(Self { plan, statement, columns, types })

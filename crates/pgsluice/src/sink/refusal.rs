@@ -16,6 +16,7 @@ use super::lines;
 use crate::error::Error;
 use crate::error::kind::Kind;
 use crate::error::sqlstate;
+use crate::pg::changes::stage;
 use crate::pg::lost;
 use crate::rejects::Reason;
 use crate::sink::flow::Flow;
@@ -126,7 +127,8 @@ fn context(flow: &Flow<'_>, db: &DbError, node: NodeId, shadow: Option<&Relation
     // Rows are sent to their node, or through the root; of a tree of many nodes it takes long to look
     // for the name of each.
     let nodes = [ROOT, node].into_iter().map(|node| &flow.plan.tree.nodes[node].relation);
-    let relations = nodes.chain(shadow).map(|relation| relation.name.as_str());
+    let stage = flow.plan.changes.as_ref().map(|_| stage());
+    let relations = nodes.chain(shadow).chain(&stage).map(|relation| relation.name.as_str());
     Context::parse(db.where_().unwrap_or_default(), relations, &flow.plan.catalogue.columns)
 }
 

@@ -14,7 +14,9 @@
 //!    values are printed as they are. If a foreign key is violated, the server names only the key. Such
 //!    rows are only suspects.
 //! 3. A chunk has as many rows as were good between two bad ones ([`ChunkSize`]).
-//! 4. A row that was sent in binary is read from its input again, and must encode to the same bytes.
+//! 4. What passes a stage is taken from there chunk by chunk. Without a reject file the first bad row found is the
+//!    error: a statement that takes rows from a stage does not say at which one it was.
+//! 5. A row that was sent in binary is read from its input again, and must encode to the same bytes.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -30,11 +32,13 @@ use super::chunk_size::ChunkSize;
 use super::copy::{Connection, Loaded};
 use super::failure::Failure;
 use super::lines;
-use super::original::{lost_place, original, too_many};
+use super::original::{at_row, lost_place, original, too_many};
 use super::pieces::{pieces, tables};
 use super::proof::Settled;
 use super::refusal::{Blame, blame};
+use super::stage::Way;
 use crate::error::Result;
+use crate::fate::Fate;
 use crate::pg::ledger::is_held;
 use crate::pg::sql;
 use crate::rejects::{Reject, Rejects};
@@ -46,7 +50,8 @@ const MESSAGE_BYTES: usize = 64 << 10;
 /// The rows that are sent to one table, and what has become of them.
 struct Salvage<'s, 'l> {
     connection: &'s Connection<'l>,
-    rejects: &'s Rejects,
+    /// Without it the first bad row is an error.
+    rejects: Option<&'s Rejects>,
     node: NodeId,
     wire: Wire,
     rows: Vec<(RowAt, &'s [u8])>,
@@ -56,7 +61,8 @@ struct Salvage<'s, 'l> {
     /// What the next COPY begins with: it keeps what the last one has stored, or takes it back.
     before: Option<&'static str>,
     chunk_size: ChunkSize,
-    stored: u64,
+    /// What became of those that are stored.
+    fate: Fate,
     rejected: Vec<Reject>,
 }
 
@@ -74,11 +80,13 @@ impl Connection<'_> {
     pub(super) async fn salvage(
         &self,
         payloads: &[Arc<Payload>],
-        rejects: &Rejects,
+        rejects: Option<&Rejects>,
         was_tried: bool,
     ) -> Result<Option<Loaded>, Failure> {
         let client = &self.link.client;
         self.copying.set(None);
+        let meets = self.flow.plan.changes.is_some();
+        self.way.set(if meets { Way::Conflict } else { Way::Straight });
         // The transaction that has failed may not be over yet.
         let into = payloads.iter().flat_map(|payload| tables(payload));
         let locked = |begin: &str, into| {
@@ -105,7 +113,7 @@ impl Connection<'_> {
             Ok(None) => Ok(None),
             Err(failure) => Err(failure),
         };
-        if !matches!(outcome, Ok(Some(_))) {
+        if let (Some(rejects), false) = (rejects, matches!(outcome, Ok(Some(_)))) {
             rejects.dismiss(rejected.len() as u64);
         }
         outcome
@@ -115,11 +123,10 @@ impl Connection<'_> {
     async fn salvage_all(
         &self,
         payloads: &[Arc<Payload>],
-        rejects: &Rejects,
+        rejects: Option<&Rejects>,
         rejected: &mut Vec<Reject>,
     ) -> Result<Option<Vec<Settled>>, Failure> {
         let client = &self.link.client;
-        let plan = self.flow.plan;
         let mut settled = Vec::new();
         let mut last: Option<&str> = None;
         for (node, wire, rows) in payloads.iter().flat_map(|payload| pieces(payload)) {
@@ -128,7 +135,7 @@ impl Connection<'_> {
             let before = before.collect::<Vec<_>>().join("; ");
             let keeping = async { client.batch_execute(&before).await.map_err(Failure::Begin) };
             let asking = async { Ok(self.recheck.changed(client, node, wire, false).await?) };
-            let statement = plan.copy_statement(node, wire);
+            let statement = self.copy_statement(node, wire);
             let preparing = async { client.prepare(&statement).await.map_err(Failure::Begin) };
             let (_, changed, copy) = try_join3(keeping, asking, preparing).await?;
             if let Some(changed) = changed {
@@ -144,7 +151,7 @@ impl Connection<'_> {
                 copy,
                 before: None,
                 chunk_size: self.chunk_sizes.begin(wire),
-                stored: 0,
+                fate: Fate::default(),
                 rejected: Vec::new(),
             };
             let outcome = salvage.settle_all().await;
@@ -155,8 +162,9 @@ impl Connection<'_> {
                 return Ok(None);
             }
             last = salvage.before;
-            let (rows, stored) = (salvage.rows.len() as u64, salvage.stored);
-            settled.push(Settled { node, rows, stored, rejected: count });
+            let rows = salvage.rows.len() as u64;
+            let fate = Fate { rejected: count, ..salvage.fate };
+            settled.push(Settled { node, rows, fate });
         }
         if let Some(last) = last {
             client.batch_execute(last).await?;
@@ -168,54 +176,21 @@ impl Connection<'_> {
     async fn keep(
         &self,
         payloads: &[Arc<Payload>],
-        rejects: &Rejects,
+        rejects: Option<&Rejects>,
         settled: Vec<Settled>,
         rejected: &[Reject],
     ) -> Result<Loaded, Failure> {
-        let batch = match rejected {
-            [] => None,
-            _ => Some(rejects.write(rejected).map_err(Failure::Row)?),
-        };
+        let rejects = rejects.filter(|_| !rejected.is_empty());
+        let batch = rejects.map(|rejects| Ok((rejects, rejects.write(rejected)?))).transpose();
+        let batch = batch.map_err(Failure::Row)?;
         failpoint("rejects::written");
-        let stored = settled.iter().map(|settled| settled.stored).sum();
-        let outcome = self.commit_salvaged(payloads, stored, rejected).await;
+        let outcome = self.commit_settled(payloads, &settled, rejected).await;
         if outcome.as_ref().is_err_and(Failure::is_answer) {
-            batch.into_iter().for_each(|batch| rejects.withdraw(batch));
+            batch.into_iter().for_each(|(rejects, batch)| rejects.withdraw(batch));
         }
         outcome?;
         failpoint("rejects::committed");
         Ok(Loaded { settled, destination: None })
-    }
-
-    /// Commits, with receipts for all rows.
-    async fn commit_salvaged(
-        &self,
-        payloads: &[Arc<Payload>],
-        stored: u64,
-        rejected: &[Reject],
-    ) -> Result<(), Failure> {
-        if self.held.is_some() {
-            return self.keep_part().await;
-        }
-        let client = &self.link.client;
-        let writing = self
-            .writer
-            .as_ref()
-            .map(|writer| (writer, writer.ledger.writing(&self.flow.splits, payloads)));
-        let receipts = async {
-            let Some((writer, writing)) = &writing else { return Ok(()) };
-            let rejected = rejected.iter().map(|reject| reject.origin).collect::<Vec<_>>();
-            let rejecting = writer.reject(client, &rejected);
-            let writing = writer.write(client, writing);
-            try_join(rejecting, writing).await.map(|_| ()).map_err(Failure::Receipts)
-        };
-        let in_doubt = self.in_doubt(stored);
-        let committed = async { client.batch_execute(sql::COMMIT).await.map_err(Failure::Rows) };
-        let outcome = try_join(receipts, committed).await;
-        in_doubt.settle(&outcome);
-        outcome?;
-        writing.iter().for_each(|(writer, writing)| writer.ledger.committed(writing));
-        Ok(())
     }
 }
 
@@ -268,9 +243,9 @@ impl Salvage<'_, '_> {
             Err(_) => sql::BACK_TO_SAVEPOINT,
         });
         match copied {
-            Ok(stored) => {
+            Ok(fate) => {
                 open.iter().for_each(|&at| self.settled[at] = true);
-                self.stored += stored;
+                self.fate.add(fate);
                 Ok(None)
             }
             Err(error) => match blame(self.connection.flow, &error, self.node) {
@@ -316,8 +291,8 @@ impl Salvage<'_, '_> {
         open.iter().copied().find(|&at| finder.has_key(self.rows[at].1))
     }
 
-    /// Sends rows in one COPY; the number of those that were stored.
-    async fn copy(&self, rows: &[usize]) -> Result<u64, tokio_postgres::Error> {
+    /// Sends rows in one COPY. Returns what became of them.
+    async fn copy(&self, rows: &[usize]) -> Result<Fate, tokio_postgres::Error> {
         let client = &self.connection.link.client;
         let beginning = client.copy_in::<_, Bytes>(&self.copy);
         let sink: CopyInSink<Bytes> = match self.before {
@@ -334,7 +309,11 @@ impl Salvage<'_, '_> {
         }
         message.extend_from_slice(self.wire.trailer());
         sink.feed(message.freeze()).await?;
-        sink.finish().await
+        let stored = sink.finish().await?;
+        match self.connection.staged() {
+            Some(changes) => self.connection.take_some(changes, self.node, rows.len() as u64).await,
+            None => Ok(Fate { inserted: stored, ..Fate::default() }),
+        }
     }
 
     /// Tries each of the rows `suspects` alone, until one is rejected. Those before it are stored first,
@@ -364,8 +343,11 @@ impl Salvage<'_, '_> {
     fn reject(&mut self, row: usize, blame: Blame) -> Result<(), Failure> {
         let flow = self.connection.flow;
         let (at, bytes) = self.rows[row];
-        if !self.rejects.admit(flow.control) {
-            return Err(Failure::Row(too_many(flow, at, blame, self.rejects)));
+        let Some(rejects) = self.rejects else {
+            return Err(Failure::Row(at_row(flow, at, blame.report)));
+        };
+        if !rejects.admit(flow.control) {
+            return Err(Failure::Row(too_many(flow, at, blame, rejects)));
         }
         self.settled[row] = true;
         self.chunk_size.bad_at(row);
@@ -379,7 +361,7 @@ impl Salvage<'_, '_> {
             Ok(Reject { origin: position.origin, place, reason: blame.reason, row })
         });
         if reject.is_err() {
-            self.rejects.dismiss(1);
+            rejects.dismiss(1);
         }
         self.rejected.push(reject.map_err(Failure::Row)?);
         Ok(())

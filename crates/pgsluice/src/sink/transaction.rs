@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use futures_util::SinkExt;
-use futures_util::future::{join4, try_join, try_join4};
+use futures_util::future::{join4, try_join};
 use pgsluice_core::bucket::{Payload, Wire};
 use pgsluice_core::catalog::NodeId;
 use tokio::time::timeout;
@@ -38,14 +38,19 @@ impl Connection<'_> {
         payloads: &[Arc<Payload>],
         is_warm: bool,
     ) -> Result<Option<Loaded>, Failure> {
-        let mut loaded = self.load_all(payloads, is_warm).await;
-        if let Err(Failure::Early) = loaded {
+        self.choose_way(payloads);
+        let loaded = loop {
+            let loaded = self.load_all(payloads, is_warm).await;
+            match &loaded {
+                Err(Failure::Early) => {}
+                Err(Failure::Rows(error)) if self.has_met(error, payloads) => {}
+                _ => break loaded,
+            }
             self.link.client.batch_execute(sql::ROLLBACK).await?;
-            if !self.first_is_in().await {
+            if matches!(loaded, Err(Failure::Early)) && !self.first_is_in().await {
                 return Ok(None);
             }
-            loaded = self.load_all(payloads, is_warm).await;
-        }
+        };
         match loaded {
             Err(Failure::Rows(error)) if error.code() == Some(&SqlState::CHECK_VIOLATION) => {
                 Err(self.find_moved(payloads).await?.unwrap_or(Failure::Rows(error)))
@@ -91,16 +96,21 @@ impl Connection<'_> {
         // There is no first transaction with several payloads where leaves are exchanged.
         let destination = self.destination(last.node()).await?;
         // The first COPY of a session takes much longer.
-        if is_warm && destination.is_none() && self.queue.wants_probe() {
+        let is_plain = destination.is_none() && self.staged().is_none();
+        if is_warm && is_plain && self.queue.wants_probe() {
             self.probe(last.node()).await?;
         }
-        let mut copied = Vec::new();
+        let (mut copied, mut changed) = (Vec::new(), Vec::new());
         for (index, payload) in others.iter().enumerate() {
             self.copying.set(Some(index));
             let (mut sink, before) = self.begin_copy(payloads, index, None).await?;
             self.send(&mut sink, payload).await?;
             if self.flow.control.stop.is_stopped() {
                 return Ok(None);
+            }
+            if let Some(changes) = self.staged() {
+                changed.extend(self.apply_and_go_on(changes, sink, payload).await?);
+                continue;
             }
             let finished = async { Ok(sink.as_mut().finish().await?) };
             let (stored, after) = try_join(finished, self.ask_proof(payload)).await?;
@@ -119,6 +129,9 @@ impl Connection<'_> {
                 Ok(false) => return Ok(None),
                 Err(_) => return Err(Failure::Early),
             }
+        }
+        if let Some(changes) = self.staged() {
+            return self.end_staged(changes, sink, payloads, changed).await;
         }
         // Rows in a shadow are not in the table yet.
         let with_receipts = if destination.is_some() { &[] } else { payloads };
@@ -151,19 +164,18 @@ impl Connection<'_> {
         if index == 0 {
             return self.begin((node, wire), shadow, payloads).await;
         }
-        let plan = self.flow.plan;
         let changed = self.recheck.changed(client, node, wire, false).await?;
         if let Some(changed) = changed {
             return Err(Failure::Changed(node, changed));
         }
         let before = self.ask_proof(payload).await?;
-        let copy = plan.copy_statement(node, wire);
+        let copy = self.copy_statement(node, wire);
         let sink = self.statements.begin(client, &copy).await.map_err(Failure::Begin)?;
         Ok((sink, before))
     }
 
     /// What the session has stored in the leaves of a payload that goes through the root.
-    async fn ask_proof(&self, payload: &Payload) -> Result<Option<Vec<i64>>, Failure> {
+    pub(super) async fn ask_proof(&self, payload: &Payload) -> Result<Option<Vec<i64>>, Failure> {
         match self.proof.as_ref().filter(|proof| proof.is_about(payload)) {
             Some(proof) => Ok(Some(proof.ask(&self.link.client, payload).await?)),
             None => Ok(None),
@@ -183,7 +195,7 @@ impl Connection<'_> {
         let plan = self.flow.plan;
         let (begin, copy) = match shadow {
             Some(shadow) => (shadow.begin.clone(), plan.copy_into(&shadow.relation, wire)),
-            None => (self.begin_here((node, wire), payloads), plan.copy_statement(node, wire)),
+            None => (self.begin_here((node, wire), payloads), self.copy_statement(node, wire)),
         };
         let begin = format!("{begin}; {}", self.link.asks_session());
         let beginning = client.simple_query(&begin);
@@ -265,58 +277,5 @@ impl Connection<'_> {
         }
         failpoint("payload::sent");
         Ok(())
-    }
-
-    /// Commits a transaction with receipts for the rows of `payloads`, the last of which, `last`, goes by
-    /// `sink`. Returns how many of its rows were stored, and what the session has stored in its leaves. If
-    /// the load was stopped, not all rows were sent: then the COPY is dropped, which aborts it.
-    pub(super) async fn commit(
-        &self,
-        mut sink: Sink,
-        payloads: &[Arc<Payload>],
-        last: Option<&Payload>,
-    ) -> Result<Option<(u64, Option<Vec<i64>>)>, Failure> {
-        if self.flow.control.stop.is_stopped() {
-            return Ok(None);
-        }
-        let proving = async {
-            match last {
-                Some(last) => self.ask_proof(last).await,
-                None => Ok(None),
-            }
-        };
-        if self.held.is_some() {
-            let copied = async { Ok(sink.as_mut().finish().await?) };
-            let (stored, after) = try_join(copied, proving).await?;
-            self.keep_part().await?;
-            return Ok(Some((stored, after)));
-        }
-        let client = &self.link.client;
-        let writer = self.writer.as_ref().filter(|_| !payloads.is_empty());
-        let writing =
-            writer.map(|writer| (writer, writer.ledger.writing(&self.flow.splits, payloads)));
-        let receipts = async {
-            let Some((writer, writing)) = &writing else { return Ok(()) };
-            writer.write(client, writing).await.map_err(Failure::Receipts)?;
-            failpoint("receipts::written");
-            Ok(())
-        };
-        let in_doubt = self.in_doubt(payloads.iter().map(|payload| payload.rows() as u64).sum());
-        // The end of COPY is not the end of the transaction: constraints may be deferred to that.
-        let copied = async {
-            let stored = sink.as_mut().finish().await.map_err(Failure::Rows)?;
-            self.copying.set(None);
-            // A probe has no rows.
-            if stored > 0 {
-                failpoint("payload::copied");
-            }
-            Ok(stored)
-        };
-        let committed = async { client.batch_execute(sql::COMMIT).await.map_err(Failure::Rows) };
-        let outcome = try_join4(copied, proving, receipts, committed).await;
-        in_doubt.settle(&outcome);
-        let (stored, after, ..) = outcome?;
-        writing.iter().for_each(|(writer, writing)| writer.ledger.committed(writing));
-        Ok(Some((stored, after)))
     }
 }

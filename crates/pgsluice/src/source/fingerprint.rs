@@ -41,7 +41,7 @@ pub(crate) struct OfStream {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct OfFile {
     size: u64,
-    /// Nanoseconds since 1970.
+    /// Nanoseconds since 1970, or the hash of a pipe's content.
     modified: String,
     /// Hashes of the first and the last block, in base 16.
     head: String,
@@ -59,7 +59,11 @@ impl Fingerprint {
         let absolute = input.path().and_then(|path| std::path::absolute(path).ok());
         let path = absolute.map(|path| path.display().to_string());
         let file = input.file().map(|path| File::open(path).and_then(OfFile::read)).transpose();
-        let file = file.map_err(|error| input.cannot_read(&error))?;
+        let mut file = file.map_err(|error| input.cannot_read(&error))?;
+        // A pipe was written at no time of its own.
+        if let (Some(file), Some(content)) = (&mut file, &input.content) {
+            file.modified = format!("content {content}");
+        }
         Ok(Self { name, path, file, stream: None })
     }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pgsluice_core::position::Position;
+use tempfile::TempPath;
 
 use crate::error::kind::Kind;
 use crate::error::{Error, Location, Result, plain_io};
@@ -20,6 +21,8 @@ pub struct Input {
     pub size: Option<u64>,
     place: Place,
     reread: Reread,
+    /// The hash of all bytes, of one that was kept.
+    pub(super) content: Option<Arc<str>>,
 }
 
 /// Where an input is.
@@ -28,6 +31,8 @@ enum Place {
     /// A file, or what can be opened like one.
     File(PathBuf),
     Stdin,
+    /// What could be read only once, in a file that is removed when nobody has it any more.
+    Kept(Arc<TempPath>),
 }
 
 /// Whether an input can be read again.
@@ -48,6 +53,21 @@ impl Input {
                 Ok(file) => Ok(Box::new(file)),
                 Err(error) => Err(cannot_open(path, &error)),
             },
+            Place::Kept(path) => match File::open(&**path) {
+                Ok(file) => Ok(Box::new(file)),
+                Err(error) => Err(cannot_open(path, &error)),
+            },
+        }
+    }
+
+    /// The same input, whose bytes were copied into a file.
+    pub(super) fn kept_in(&self, path: TempPath, bytes: u64, content: &str) -> Self {
+        Self {
+            name: self.name.clone(),
+            size: Some(bytes),
+            place: Place::Kept(Arc::new(path)),
+            reread: Reread::Seek,
+            content: Some(content.into()),
         }
     }
 
@@ -67,13 +87,16 @@ impl Input {
     pub(super) fn path(&self) -> Option<&Path> {
         match &self.place {
             Place::File(path) => Some(path),
-            Place::Stdin => None,
+            Place::Stdin | Place::Kept(_) => None,
         }
     }
 
     /// The file, of one that can be read again from any place on.
     pub(super) fn file(&self) -> Option<&Path> {
-        self.path().filter(|_| self.is_rereadable())
+        match &self.place {
+            Place::Kept(path) => Some(path),
+            _ => self.path().filter(|_| self.is_rereadable()),
+        }
     }
 }
 
@@ -96,6 +119,11 @@ impl From<Input> for Inputs {
 }
 
 impl Inputs {
+    /// These inputs.
+    pub(super) fn of(inputs: Vec<Input>) -> Self {
+        Self(inputs.into())
+    }
+
     /// Finds the inputs that names stand for: files, directories, glob patterns, `-` for standard
     /// input. Each of them exists and can be read.
     pub fn resolve(names: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self> {
@@ -139,7 +167,7 @@ impl Inputs {
 
 fn stdin() -> Input {
     let name = "<stdin>".to_owned();
-    Input { name, size: None, place: Place::Stdin, reread: Reread::Never }
+    Input { name, size: None, place: Place::Stdin, reread: Reread::Never, content: None }
 }
 
 fn file(path: &Path) -> Result<Input> {
@@ -154,7 +182,7 @@ fn file(path: &Path) -> Result<Input> {
         false => (None, Reread::Never),
     };
     let place = Place::File(path.to_owned());
-    Ok(Input { name: path.display().to_string(), size, place, reread })
+    Ok(Input { name: path.display().to_string(), size, place, reread, content: None })
 }
 
 /// The files of a directory by name, hidden ones left out as a glob leaves them out.

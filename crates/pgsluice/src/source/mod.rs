@@ -8,6 +8,7 @@ mod ahead;
 mod fingerprint;
 mod header;
 mod inputs;
+mod kept;
 mod original;
 mod reader;
 

@@ -31,6 +31,8 @@ const LONG_ROW: usize = 32 << 20;
 pub struct Split {
     /// Its number in the order of the inputs.
     pub number: u32,
+    /// The number of its first row, of all rows of the inputs.
+    pub first_row: u64,
     /// The place of the first byte.
     pub start: Position,
     /// The bytes; those after the last row belong to the next split.
@@ -50,6 +52,7 @@ pub struct Reader {
     next: usize,
     open: Option<Open>,
     splits: u32,
+    rows: u64,
     /// The first header that was read.
     pub header_row: Arc<OnceLock<Vec<u8>>>,
     /// Bytes of an input that are not data: its name, and what they were.
@@ -84,6 +87,7 @@ impl Reader {
             next: 0,
             open: None,
             splits: 0,
+            rows: 0,
             header_row: Arc::default(),
             ignored: Vec::new(),
             skips_streams: false,
@@ -153,11 +157,13 @@ impl Reader {
                 self.open = None;
             }
             if !rows.is_empty() {
-                let number = self.splits;
+                let (number, first_row) = (self.splits, self.rows);
                 self.splits += 1;
-                return Ok(Some(Split { number, start, bytes, rows, length: scan.consumed }));
+                self.rows += rows.len() as u64;
+                let length = scan.consumed;
+                return Ok(Some(Split { number, first_row, start, bytes, rows, length }));
             }
-            used = Some(Split { number: 0, start, bytes, rows, length: 0 });
+            used = Some(Split { number: 0, first_row: 0, start, bytes, rows, length: 0 });
         }
     }
 }

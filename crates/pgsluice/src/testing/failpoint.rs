@@ -7,7 +7,7 @@
 //! crate `fail` has no action that ends a process as SIGKILL does.
 
 /// All points, in the order in which a load and its payloads come to them.
-pub const NAMES: [&str; 22] = [
+pub const NAMES: [&str; 24] = [
     "load::begun",
     "payload::closed",
     "payload::begun",
@@ -15,6 +15,8 @@ pub const NAMES: [&str; 22] = [
     "payload::committing",
     "payload::copied",
     "receipts::written",
+    "stage::taken",
+    "stage::settled",
     "rejects::written",
     "rejects::committed",
     "payload::committed",

@@ -30,7 +30,8 @@ impl Side<'_> {
     pub(super) async fn copy(&self, transaction: &Transaction<'_>) -> Result<u64> {
         let Self { plan, job, .. } = self;
         let columns = &plan.catalogue.columns;
-        let create = audit::create_input(&plan.tree.nodes[ROOT].relation.to_string(), columns);
+        let root = plan.tree.nodes[ROOT].relation.to_string();
+        let create = audit::create_input(&root, columns, plan.catalogue.besides);
         transaction.batch_execute(&create).await.map_err(|error| {
             Error::from(error).with_hint(
                 "verify reads the input into a temporary table: it needs the privileges SELECT on the \

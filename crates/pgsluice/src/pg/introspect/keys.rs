@@ -12,6 +12,7 @@ use super::expressions::{self, Expressions};
 use super::native::native;
 use super::session::{Session, is_c};
 use crate::error::Result;
+use crate::pg::Parameters;
 
 /// The key columns of one partitioned table.
 pub(super) type Columns = Vec<KeyColumn>;
@@ -20,16 +21,19 @@ pub(super) type Columns = Vec<KeyColumn>;
 /// base type: what else it demands, the server checks in the leaf as it would in the root. The operator
 /// class of an array takes whatever is the default of its elements. An expression has the type of its
 /// operator class.
-const KEYS: &str = "
-WITH RECURSIVE keyed AS (
-    SELECT * FROM pg_catalog.pg_partitioned_table
-    WHERE partrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::pg_catalog.oid[])))
+macro_rules! key_columns {
+    ($keyed:literal) => {
+        concat!(
+            "
+WITH RECURSIVE keyed (id, relid, strategy, attrs, classes, collations) AS (",
+            $keyed,
+            "
 ), step (domain, type, modifier) AS (
     SELECT oid, typbasetype, typtypmod
     FROM pg_catalog.pg_type
     WHERE typtype = 'd' AND oid IN (SELECT a.atttypid FROM keyed JOIN pg_catalog.pg_attribute a
-                                    ON a.attrelid = keyed.partrelid
-                                    AND a.attnum = ANY (keyed.partattrs))
+                                    ON a.attrelid = keyed.relid
+                                    AND a.attnum = ANY (keyed.attrs))
     UNION ALL
     SELECT step.domain, t.typbasetype, t.typtypmod
     FROM step
@@ -37,9 +41,9 @@ WITH RECURSIVE keyed AS (
 ), base AS (
     SELECT step.* FROM step JOIN pg_catalog.pg_type t ON t.oid = step.type AND t.typtype <> 'd'
 )
-SELECT p.partrelid, p.partstrat::pg_catalog.text AS strategy,
+SELECT p.id, p.strategy,
        CASE WHEN a.attname IS NULL
-            THEN pg_catalog.pg_get_partkeydef(p.partrelid) END AS definition,
+            THEN pg_catalog.pg_get_partkeydef(p.relid) END AS definition,
        a.attname, b.oid AS base_type, COALESCE(base.modifier, a.atttypmod, -1) AS modifier,
        e.oid AS element_type, COALESCE(e.oid, b.oid) AS scalar_type,
        COALESCE(e.typtype, b.typtype) = 'e' AS is_enum,
@@ -65,16 +69,49 @@ SELECT p.partrelid, p.partstrat::pg_catalog.text AS strategy,
            OR t.typdefault IS NOT NULL
            AS has_default
 FROM keyed p
-CROSS JOIN LATERAL unnest(p.partattrs::int2[], p.partclass::oid[], p.partcollation::oid[])
+CROSS JOIN LATERAL unnest(p.attrs, p.classes, p.collations)
     WITH ORDINALITY AS k (attnum, opclass, coll, place)
-LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = k.attnum
+LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = p.relid AND a.attnum = k.attnum
 LEFT JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
 LEFT JOIN base ON base.domain = a.atttypid
 LEFT JOIN pg_catalog.pg_opclass o ON o.oid = k.opclass
 LEFT JOIN pg_catalog.pg_type b ON b.oid = COALESCE(base.type, a.atttypid, o.opcintype)
 LEFT JOIN pg_catalog.pg_type e ON e.typarray = b.oid
 LEFT JOIN pg_catalog.pg_collation c ON c.oid = k.coll
-ORDER BY p.partrelid, k.place";
+ORDER BY p.id, k.place"
+        )
+    };
+}
+
+const PARTITION_KEYS: &str = key_columns!(
+    "
+    SELECT partrelid, partrelid, partstrat::pg_catalog.text,
+           partattrs::int2[], partclass::oid[], partcollation::oid[]
+    FROM pg_catalog.pg_partitioned_table
+    WHERE partrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::pg_catalog.oid[])))"
+);
+
+/// An index compares as a list does: for equality only.
+const INDEX_KEYS: &str = key_columns!(
+    "
+    SELECT indexrelid, indrelid, 'l'::pg_catalog.text,
+           (indkey::int2[])[0:indnkeyatts - 1], indclass::oid[], indcollation::oid[]
+    FROM pg_catalog.pg_index
+    WHERE indexrelid = $1"
+);
+
+/// An order is that of the type's own operator class.
+const ORDERED_COLUMN: &str = key_columns!(
+    "
+    SELECT a.attrelid, a.attrelid, 'r'::pg_catalog.text, ARRAY[a.attnum],
+           ARRAY[(SELECT o.oid FROM pg_catalog.pg_opclass o
+                  JOIN pg_catalog.pg_am m ON m.oid = o.opcmethod AND m.amname = 'btree'
+                  WHERE o.opcdefault AND o.opcintype = CASE a.atttypid
+                      WHEN 'varchar'::regtype THEN 'text'::regtype ELSE a.atttypid END)],
+           ARRAY[a.attcollation]
+    FROM pg_catalog.pg_attribute a
+    WHERE a.attrelid = $1 AND a.attname = $2::pg_catalog.text AND a.attnum > 0 AND NOT a.attisdropped"
+);
 
 const LABELS: &str = "
 SELECT enumtypid, pg_catalog.array_agg(enumlabel::text ORDER BY enumsortorder),
@@ -91,18 +128,52 @@ pub(super) async fn read(
     columns: &[String],
 ) -> Result<HashMap<Oid, Columns>> {
     let mut keys: HashMap<Oid, Columns> = HashMap::new();
-    let rows = transaction.query_typed(KEYS, &[(&oids, Type::OID_ARRAY)]).await?;
+    let rows = transaction.query_typed(PARTITION_KEYS, &[(&oids, Type::OID_ARRAY)]).await?;
     let enums = read_enums(transaction, &rows).await?;
     let is_expression = |row: &&Row| row.get::<_, Option<&str>>("attname").is_none();
     let with_expressions: Vec<Oid> =
-        rows.iter().filter(is_expression).map(|row| row.get("partrelid")).collect();
+        rows.iter().filter(is_expression).map(|row| row.get("id")).collect();
     let mut expressions =
         expressions::read(transaction, session, with_expressions, columns).await?;
     for row in rows {
         let column = session.key_column(&row, columns, &enums, &mut expressions);
-        keys.entry(row.get("partrelid")).or_default().push(column);
+        keys.entry(row.get("id")).or_default().push(column);
     }
     Ok(keys)
+}
+
+/// The columns of an index without expressions, for an input with `columns`.
+pub(super) async fn of_index(
+    transaction: &Transaction<'_>,
+    session: &Session,
+    index: Oid,
+    columns: &[String],
+) -> Result<Columns> {
+    let rows = transaction.query_typed(INDEX_KEYS, &[(&index, Type::OID)]).await?;
+    of_rows(transaction, session, &rows, columns).await
+}
+
+/// A column of a table by its order, likewise; none if the table has no such column.
+pub(super) async fn of_column(
+    transaction: &Transaction<'_>,
+    session: &Session,
+    (table, column): (Oid, &str),
+    columns: &[String],
+) -> Result<Columns> {
+    let asked: Parameters<'_> = &[(&table, Type::OID), (&column, Type::TEXT)];
+    let rows = transaction.query_typed(ORDERED_COLUMN, asked).await?;
+    of_rows(transaction, session, &rows, columns).await
+}
+
+async fn of_rows(
+    transaction: &Transaction<'_>,
+    session: &Session,
+    rows: &[Row],
+    columns: &[String],
+) -> Result<Columns> {
+    let enums = read_enums(transaction, rows).await?;
+    let mut none = Expressions::default();
+    Ok(rows.iter().map(|row| session.key_column(row, columns, &enums, &mut none)).collect())
 }
 
 /// The labels of the enums among the key columns, by type.
@@ -133,7 +204,7 @@ impl Session {
     ) -> KeyColumn {
         let Some(column) = row.get::<_, Option<String>>("attname") else {
             let text: String = row.get("definition");
-            return match self.key_expression(row, enums, expressions.next(row.get("partrelid"))) {
+            return match self.key_expression(row, enums, expressions.next(row.get("id"))) {
                 Ok(expr) => KeyColumn::Expression { text, expr },
                 Err(why) => KeyColumn::Opaque { column: text, why },
             };

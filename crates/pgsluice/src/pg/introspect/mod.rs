@@ -24,6 +24,7 @@ mod session;
 mod similar;
 mod spellings;
 mod types;
+pub(crate) mod uniques;
 mod values;
 
 use std::collections::{HashMap, HashSet};
@@ -36,8 +37,10 @@ use pgsluice_core::types::Codec;
 use tokio_postgres::types::{Oid, Type};
 use tokio_postgres::{Client, IsolationLevel, Row, Transaction};
 
+use self::columns::OfInput;
 pub(crate) use self::questions::Questions;
 use self::server::Several;
+use self::uniques::{Meeting, Met};
 pub(crate) use self::values::fill_bounds;
 use super::bounds::{self, Literals};
 use super::sql;
@@ -60,12 +63,16 @@ pub struct Catalogue {
     pub codecs: Vec<std::result::Result<Codec, String>>,
     /// The types that they are for.
     pub(crate) types: Vec<Oid>,
+    /// The place of the column that the table lacks: it says which rows delete others.
+    pub(crate) besides: Option<usize>,
     /// Whether the input leaves out columns that could be written.
     pub omits_columns: bool,
     /// `server_version_num`, such as 180006.
     pub version: u32,
     /// What the server can do for rows of several leaves in one transaction.
     pub(crate) several: Several,
+    /// How the input has the key of rows that are there already, if rows may meet some.
+    pub(crate) met: Option<Met>,
 }
 
 /// What the server does, and allows, when rows are sent to a node by name.
@@ -167,7 +174,17 @@ impl Catalogue {
         table: &str,
         columns: Option<&[String]>,
     ) -> Result<Self> {
-        let root = find(client, table).await?;
+        Self::read_meeting(client, table, columns, None).await
+    }
+
+    /// The same; if rows may meet others, `meeting` chooses by which key.
+    pub(crate) async fn read_meeting(
+        client: &mut Client,
+        table: &str,
+        columns: Option<&[String]>,
+        meeting: Option<Meeting<'_>>,
+    ) -> Result<Self> {
+        let root = similar::find(client, table).await?;
         let transaction = client
             .build_transaction()
             .isolation_level(IsolationLevel::RepeatableRead)
@@ -183,11 +200,11 @@ impl Catalogue {
             async { Ok(transaction.batch_execute(sql::DEPARSE_SETTINGS).await?) },
         );
         let (_, session, _) = settings.await?;
-        let catalogue = Self::read_in(&transaction, &session, root, columns).await?;
+        let catalogue = Self::read_in(&transaction, &session, root, columns, meeting).await?;
         let mut catalogue = catalogue.ok_or_else(|| {
             Error::new(Kind::Server, format!("relation \"{table}\" does not exist"))
                 .with_sqlstate("42P01")
-                .with_hint(NAMING)
+                .with_hint(similar::NAMING)
         })?;
         transaction.commit().await?;
         // The questions are tried under the user's settings, in the same round trip.
@@ -206,26 +223,31 @@ impl Catalogue {
         session: &session::Session,
         root: Oid,
         columns: Option<&[String]>,
+        meeting: Option<Meeting<'_>>,
     ) -> Result<Option<Self>> {
         let rows = transaction.query_typed(NODES, &[(&root, Type::OID)]).await?;
         let Some(first) = rows.first() else { return Ok(None) };
         check_kind(first)?;
         let oids: Vec<Oid> = rows.iter().map(|row| row.get("oid")).collect();
-        let (columns, omits_columns) = columns::of_input(transaction, root, columns).await?;
+        let besides = meeting.as_ref().and_then(|meeting| meeting.delete_when);
+        let of_input = columns::of_input(transaction, root, columns, besides).await?;
+        let OfInput { columns, besides, omits: omits_columns } = of_input;
         let keys = keys::read(transaction, session, &partitioned(&rows), &columns).await?;
         let literals: Vec<Option<Literals>> = rows
             .iter()
             .map(|row| row.get::<_, Option<&str>>("bound").and_then(bounds::parse))
             .collect();
         let mut tree = assemble(&rows, &oids, keys);
-        let (mut questions, places) =
+        let (questions, places) =
             questions::find(transaction, session, &mut tree, &oids, &columns, &literals).await?;
         values::fill(transaction, &mut tree, &literals, &places).await?;
-        spellings::find(transaction, session, &mut questions, &tree, root, &columns).await?;
 
         let server = async { Ok(server::read(transaction, root).await?) };
         let codecs = codecs::read(transaction, session, root, &columns);
-        let (codecs, (version, several)) = try_join(codecs, server).await?;
+        let (mut codecs, (version, several)) = try_join(codecs, server).await?;
+        if let Some(place) = besides {
+            codecs.insert(place, (Type::BOOL.oid(), Ok(Codec::Bool)));
+        }
         let (types, codecs): (Vec<Oid>, Vec<_>) = codecs.into_iter().unzip();
         let mut facts: Vec<Facts> = rows.iter().map(Facts::from_row).collect();
         if omits_columns {
@@ -254,17 +276,26 @@ impl Catalogue {
             let mut orders = indexes::read(transaction, &indexed, &columns, &codecs).await?;
             facts.iter_mut().for_each(|facts| facts.order = orders.remove(&facts.oid));
         }
-        Ok(Some(Self {
+        let mut catalogue = Self {
             tree,
             facts,
             questions,
             columns,
             codecs,
             types,
+            besides,
             omits_columns,
             version,
             several,
-        }))
+            met: None,
+        };
+        if let Some(meeting) = meeting {
+            let met = uniques::meet(transaction, session, &catalogue, meeting).await?;
+            catalogue.questions.spell_also(met.key.iter().chain(&met.newer));
+            catalogue.met = Some(met);
+        }
+        spellings::find(transaction, session, &mut catalogue, root).await?;
+        Ok(Some(catalogue))
     }
 }
 
@@ -304,25 +335,6 @@ fn mark(facts: &mut [Facts], rows: &[Row], set: impl Fn(&mut Facts)) {
     let found: HashSet<Oid> = rows.iter().map(|row| row.get(0)).collect();
     facts.iter_mut().filter(|facts| found.contains(&facts.oid)).for_each(set);
 }
-
-async fn find(client: &Client, table: &str) -> Result<Oid> {
-    // to_regclass takes an OID as well.
-    let query = "SELECT CASE WHEN $1::pg_catalog.text OPERATOR(pg_catalog.!~) '^[0-9]*$'
-                            THEN pg_catalog.to_regclass($1)::pg_catalog.oid END";
-    let found = client.query_typed_one(query, &[(&table, Type::TEXT)]).await.map_err(|error| {
-        let error = Error::from(error);
-        // Not a name at all.
-        let syntax = error.sqlstate().is_some_and(|code| code.starts_with("426"));
-        if syntax { error.with_hint(NAMING) } else { error }
-    })?;
-    match found.get::<_, Option<Oid>>(0) {
-        Some(found) => Ok(found),
-        None => Err(similar::no_such_table(client, table).await?),
-    }
-}
-
-const NAMING: &str = "Write the table as in SQL: with its schema if that is not in search_path, \
-                      in double quotes if its name is not lower case.";
 
 /// Refuses, as COPY would, what cannot take rows. The server is asked about what it may refuse only
 /// later: privileges, and views without a trigger.

@@ -41,6 +41,8 @@ pub(crate) struct Questions {
     pub(super) cautions: Vec<Caution>,
     /// The columns that the question about spellings reads.
     pub(super) table: Vec<Column>,
+    /// The fields that it is about besides those of partition keys.
+    pub(super) also: BTreeSet<usize>,
 }
 
 impl Questions {

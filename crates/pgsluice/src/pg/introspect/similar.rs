@@ -1,10 +1,10 @@
-//! A table that is not there, and those that are there by nearly the same name.
+//! Finds a table by its name, or else those that have nearly the same.
 
 use pgsluice_core::catalog::Relation;
 use strsim::damerau_levenshtein;
 use tokio_postgres::Client;
+use tokio_postgres::types::{Oid, Type};
 
-use super::NAMING;
 use crate::error::Remedy;
 use crate::{Error, Kind, Result};
 
@@ -23,8 +23,29 @@ const ERRORS: usize = 2;
 /// Names that are told.
 const NAMED: usize = 3;
 
+/// What to do about a name that is not found.
+pub(super) const NAMING: &str = "Write the table as in SQL: with its schema if that is not in search_path, \
+                      in double quotes if its name is not lower case.";
+
+/// The oid of `table`, a name as SQL takes it.
+pub(super) async fn find(client: &Client, table: &str) -> Result<Oid> {
+    // to_regclass takes an OID as well.
+    let query = "SELECT CASE WHEN $1::pg_catalog.text OPERATOR(pg_catalog.!~) '^[0-9]*$'
+                            THEN pg_catalog.to_regclass($1)::pg_catalog.oid END";
+    let found = client.query_typed_one(query, &[(&table, Type::TEXT)]).await.map_err(|error| {
+        let error = Error::from(error);
+        // Not a name at all.
+        let syntax = error.sqlstate().is_some_and(|code| code.starts_with("426"));
+        if syntax { error.with_hint(NAMING) } else { error }
+    })?;
+    match found.get::<_, Option<Oid>>(0) {
+        Some(found) => Ok(found),
+        None => Err(no_such_table(client, table).await?),
+    }
+}
+
 /// The error for `table`, which is not there.
-pub(super) async fn no_such_table(client: &Client, table: &str) -> Result<Error> {
+async fn no_such_table(client: &Client, table: &str) -> Result<Error> {
     let error = Error::new(Kind::Server, format!("relation \"{table}\" does not exist"))
         .with_sqlstate("42P01");
     let name = table.rsplit('.').next().unwrap_or(table).trim_matches('"').to_lowercase();

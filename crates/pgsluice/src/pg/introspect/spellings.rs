@@ -8,6 +8,7 @@ use pgsluice_core::types::KeyType;
 use tokio_postgres::Transaction;
 use tokio_postgres::types::Oid;
 
+use super::Catalogue;
 use super::cautions::Cautions;
 use super::questions::{Questions, read_columns};
 use super::session::Session;
@@ -15,17 +16,15 @@ use crate::error::Result;
 use crate::pg::caution::Caution;
 use crate::pg::question::spelling;
 
-/// Makes the question how the server spells the native keys' fields of `tree`, whose root is `root`,
-/// for an input with `columns`. Makes none if no field might be spelled otherwise.
+/// Makes the question how the server spells the fields of native keys, in a catalogue whose root is `root`.
+/// Makes none if no field might be spelled otherwise.
 pub(super) async fn find(
     transaction: &Transaction<'_>,
     session: &Session,
-    questions: &mut Questions,
-    tree: &Tree,
+    Catalogue { questions, tree, columns, .. }: &mut Catalogue,
     root: Oid,
-    columns: &[String],
 ) -> Result<()> {
-    if spelled_fields(tree).is_empty() {
+    if questions.spelled_fields(tree).is_empty() {
         return Ok(());
     }
     let (table, cautions) = read_columns(transaction, session, root).await?;
@@ -36,6 +35,11 @@ pub(super) async fn find(
 }
 
 impl Questions {
+    /// Has the fields of these columns spelled as well as those of partition keys.
+    pub(super) fn spell_also<'c>(&mut self, columns: impl Iterator<Item = &'c KeyColumn>) {
+        self.also = columns.flat_map(spelled_in).collect();
+    }
+
     pub(super) fn set_cautions(&mut self, cautions: &Cautions, columns: &[String]) {
         let caution = |name| cautions.get(name).copied().unwrap_or_default();
         self.cautions = columns.iter().map(caution).collect();
@@ -43,34 +47,39 @@ impl Questions {
 
     /// Makes the question about spellings anew, for the fields that `tree` still wants.
     pub(super) fn spell(&mut self, tree: &Tree, columns: &[String], iso: bool) {
+        let fields = self.spelled_fields(tree);
         let Self { table, cautions, .. } = self;
         let is_read = |field: usize| {
             let is_steady = matches!(cautions.get(field), Some(Caution::Free | Caution::Words));
             let mut named = table.iter().filter(|column| column.name == columns[field]);
             is_steady && named.any(|column| !column.is_unread)
         };
-        let fields = spelled_fields(tree).into_iter().filter(|&field| is_read(field));
+        let fields = fields.into_iter().filter(|&field| is_read(field));
         let fields: Vec<_> = fields.map(|field| (field, &*columns[field])).collect();
         self.spelling = (!fields.is_empty()).then(|| spelling(table, &fields, iso)).flatten();
     }
-}
 
-/// Returns the fields of native keys that can be spelled in several ways, if they are looked at.
-fn spelled_fields(tree: &Tree) -> BTreeSet<usize> {
-    let wanted = wanted_fields(tree);
-    let mut native = native_fields(tree);
-    // The others are not looked for in the input, nor asked about.
-    native.retain(|field| wanted.binary_search(field).is_ok());
-    native
+    /// Returns the fields of native keys that can be spelled in several ways, if they are looked at.
+    fn spelled_fields(&self, tree: &Tree) -> BTreeSet<usize> {
+        let wanted = wanted_fields(tree);
+        let mut native = native_fields(tree);
+        // The others are not looked for in the input, nor asked about.
+        native.retain(|field| wanted.binary_search(field).is_ok());
+        native.extend(&self.also);
+        native
+    }
 }
 
 /// The fields of native keys that can be spelled in several ways.
 fn native_fields(tree: &Tree) -> BTreeSet<usize> {
     let keys = tree.nodes.iter().filter_map(|node| node.key.as_ref());
-    let fields = |column: &KeyColumn| match column {
+    keys.flat_map(|key| &key.columns).flat_map(spelled_in).collect()
+}
+
+fn spelled_in(column: &KeyColumn) -> Vec<usize> {
+    match column {
         KeyColumn::Native { field, ty, .. } if *ty != KeyType::Text => Vec::from_iter(*field),
         KeyColumn::Expression { expr, .. } => expr.places(),
         _ => Vec::new(),
-    };
-    keys.flat_map(|key| &key.columns).flat_map(fields).collect()
+    }
 }

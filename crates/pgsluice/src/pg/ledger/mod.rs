@@ -31,25 +31,27 @@ use crate::fate::Fate;
 /// What is known of a load, and what its terms would be now.
 const FIND: &str = "
 SELECT state, attempt, relation, sources::pg_catalog.text, terms::pg_catalog.text,
-       rows_read, rows_inserted, rows_dropped, rows_rejected
+       rows_read, rows_inserted, rows_updated, rows_deleted, rows_unchanged, rows_stale, rows_absent,
+       rows_duplicate, rows_skipped, rows_dropped, rows_rejected
 FROM ONLY {ledger}.load
 WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''";
 
 /// Writes receipts. If the load is not at the attempt $2 any more, there is no id, and that is an error.
 pub(crate) const WRITE: &str = "
 INSERT INTO {ledger}.receipt
-    (load, participant, number, tree, node, source, upto, sources, starts, stops, rows)
+    (load, participant, number, tree, node, source, upto, sources, starts, stops, rows, fate)
 SELECT (SELECT id FROM ONLY {ledger}.load
         WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''
           AND attempt OPERATOR(pg_catalog.=) $2), '',
        r.number, $3::pg_catalog.int4, r.node, r.source, r.upto, r.sources::pg_catalog.int4[],
-       r.starts::pg_catalog.int8[], r.stops::pg_catalog.int8[], r.rows
+       r.starts::pg_catalog.int8[], r.stops::pg_catalog.int8[], r.rows, r.fate::pg_catalog.jsonb
 FROM ROWS FROM (
     pg_catalog.unnest($4::pg_catalog.int8[]), pg_catalog.unnest($5::pg_catalog.int4[]),
     pg_catalog.unnest($6::pg_catalog.int4[]), pg_catalog.unnest($7::pg_catalog.int8[]),
     pg_catalog.unnest($8::pg_catalog.text[]), pg_catalog.unnest($9::pg_catalog.text[]),
-    pg_catalog.unnest($10::pg_catalog.text[]), pg_catalog.unnest($11::pg_catalog.int8[])
-) AS r (number, node, source, upto, sources, starts, stops, rows)";
+    pg_catalog.unnest($10::pg_catalog.text[]), pg_catalog.unnest($11::pg_catalog.int8[]),
+    pg_catalog.unnest($12::pg_catalog.text[])
+) AS r (number, node, source, upto, sources, starts, stops, rows, fate)";
 
 /// Deletes receipts that others replace.
 pub(crate) const REPLACE: &str = "
@@ -213,12 +215,7 @@ impl Named {
             relation: row.get(2),
             sources: row.get(3),
             terms: row.get(4),
-            fate: Fate {
-                read: count(&row, 5),
-                inserted: count(&row, 6),
-                dropped: count(&row, 7),
-                rejected: count(&row, 8),
-            },
+            fate: Fate::of(count(&row, 5), std::array::from_fn(|place| count(&row, 6 + place))),
         }))
     }
 
@@ -257,8 +254,11 @@ pub(crate) const FINISH: &str = "
 WITH done AS (
     UPDATE ONLY {ledger}.load
     SET state = 'finished', ended = pg_catalog.clock_timestamp(),
-        sources = $7::pg_catalog.text::pg_catalog.jsonb,
-        rows_read = $3, rows_inserted = $4, rows_dropped = $5, rows_rejected = $6
+        sources = $5::pg_catalog.text::pg_catalog.jsonb, rows_read = $3,
+        (rows_inserted, rows_updated, rows_deleted, rows_unchanged, rows_stale, rows_absent,
+         rows_duplicate, rows_skipped, rows_dropped, rows_rejected)
+            = (SELECT f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8], f[9], f[10]
+               FROM (VALUES ($4::pg_catalog.int8[])) AS v (f))
     WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''
       AND attempt OPERATOR(pg_catalog.=) $2
     RETURNING id
@@ -312,7 +312,7 @@ INSERT INTO {ledger}.tree (load, number, layout) VALUES ($1, $2, $3::pg_catalog.
 
 /// The receipts of a load.
 pub(crate) const RECEIPTS: &str = "
-SELECT number, tree, node, source, upto, sources, starts, stops, rows
+SELECT number, tree, node, source, upto, sources, starts, stops, rows, fate::pg_catalog.text
 FROM ONLY {ledger}.receipt
 WHERE load OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''";
 
@@ -343,7 +343,8 @@ WHERE load OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''";
 /// and the name of a table, `$4` the least age; NULL for any.
 pub(crate) const LIST: &str = "
 SELECT l.id, l.name, l.state, l.attempt, l.begun::pg_catalog.text, l.ended::pg_catalog.text,
-       l.rows_inserted, COALESCE(r.rows, 0)::pg_catalog.int8, l.sources::pg_catalog.text,
+       l.rows_inserted OPERATOR(pg_catalog.+) COALESCE(l.rows_updated, 0)
+           OPERATOR(pg_catalog.+) COALESCE(l.rows_deleted, 0), COALESCE(r.rows, 0)::pg_catalog.int8, l.sources::pg_catalog.text,
        l.terms::pg_catalog.text, l.run::pg_catalog.text
 FROM ONLY {ledger}.load l
 LEFT JOIN (SELECT load, pg_catalog.sum(rows) AS rows FROM ONLY {ledger}.receipt GROUP BY load) r

@@ -66,7 +66,7 @@ impl<'a> RemoteKeys<'a> {
         let spelling = questions.spelling.as_ref();
         let spellings = spelling.map(|spelling| Memory::of_spellings(spelling, wanted));
         let fields = spelling.map_or(&[][..], |spelling| &spelling.fields);
-        let known = |&field: &usize| (plan.tree.key_type(field), questions.caution(field));
+        let known = |&field: &usize| (plan.key_type(field), questions.caution(field));
         let fields = fields.iter().map(known).collect();
         Ok(Self {
             plan,

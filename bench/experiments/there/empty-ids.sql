@@ -1,0 +1,3 @@
+-- No id is there.
+
+TRUNCATE ids;

@@ -1,0 +1,7 @@
+-- A share of the ids is there, put there in the order of the key.
+
+TRUNCATE ids;
+INSERT INTO ids
+SELECT id
+FROM (SELECT md5(n::text)::uuid AS id FROM generate_series(1, :ids) AS n WHERE n % 100 < :share) AS there
+ORDER BY id;

@@ -1,0 +1,379 @@
+//! Duplicates: before the first row is sent, the rows are found whose key comes again in the input.
+//!
+//! So each key is sent once at most, and nothing depends on the order in which payloads are committed. The
+//! input is read, parsed and routed as for the load itself; how keys are compared is told in
+//! [`pgsluice_core::duplicates`].
+
+mod entries;
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread;
+
+use parking_lot::Mutex;
+use pgsluice_core::catalog::label;
+use pgsluice_core::duplicates::{Entry, KeyPart, NoPrint, NoRank, Rank, Secret, Value, superseded};
+use pgsluice_core::parse::{Fields, Parser};
+use roaring::RoaringTreemap;
+
+use self::entries::{Entries, Gathered};
+use crate::control::Control;
+use crate::counts::words::count;
+use crate::error::kind::Kind;
+use crate::error::{Error, Location, Result};
+use crate::job::Job;
+use crate::pg::conninfo::Target;
+use crate::plan::Plan;
+use crate::plan::changes::{Changes, Key};
+use crate::route::routing::{Reached, Routing};
+use crate::source::reading::Reading;
+use crate::source::{Inputs, Reader, Split};
+
+/// The rows that do not count, because another row of the input has their key.
+#[derive(Debug, Default)]
+pub(crate) struct Superseded(RoaringTreemap);
+
+impl Superseded {
+    /// Whether row number `row` of the input does not count.
+    #[inline]
+    pub(crate) fn contains(&self, row: u64) -> bool {
+        !self.0.is_empty() && self.0.contains(row)
+    }
+}
+
+/// What all threads see.
+struct Finding<'a> {
+    job: &'a Job,
+    plan: &'a Plan,
+    changes: &'a Changes,
+    inputs: &'a Inputs,
+    target: &'a Target,
+    control: &'a Arc<Control>,
+    secret: Secret,
+    /// Rows with NULL in their key.
+    unkeyed: AtomicU64,
+}
+
+/// Random bits, of which the standard library keys its maps.
+fn secret() -> Secret {
+    let word = || RandomState::new().build_hasher().finish();
+    Secret((u128::from(word()) << 64 | u128::from(word())).to_le_bytes())
+}
+
+/// Finds the rows that do not count; an error if there are some and there must be none.
+pub(crate) fn find(
+    job: &Job,
+    plan: &Plan,
+    changes: &Changes,
+    inputs: &Inputs,
+    target: &Target,
+    control: &Arc<Control>,
+) -> Result<Superseded> {
+    let what = "looking for keys that the input has more than once";
+    control.progress.wait_for(Some(what.to_owned()));
+    let secret = secret();
+    let unkeyed = AtomicU64::new(0);
+    let finding = Finding { job, plan, changes, inputs, target, control, secret, unkeyed };
+    let found = match changes.newer {
+        Some(_) => finding.find::<Value>(),
+        None => finding.find::<NoRank>(),
+    };
+    control.progress.wait_for(None);
+    let unkeyed = finding.unkeyed.into_inner();
+    if unkeyed > 0 && found.is_ok() {
+        let rows = count(unkeyed, "row has", "rows have");
+        let columns = changes.key.columns.join(", ");
+        control.progress.warn(format!("{rows} NULL in the key ({columns}), which equals no other"));
+    }
+    found
+}
+
+impl Finding<'_> {
+    fn find<R: Ranked>(&self) -> Result<Superseded> {
+        let entries = self.gather::<R>()?;
+        let rows = Mutex::new((RoaringTreemap::new(), None));
+        let rule = self.changes.rule;
+        let sorting = entries.each_part(self.plan.routers(self.job), |entries| {
+            superseded(entries, rule, |row, counts| {
+                let mut rows = rows.lock();
+                rows.0.insert(row);
+                let pair = [row.min(counts), row.max(counts)];
+                rows.1 = Some(rows.1.map_or(pair, |first: [u64; 2]| first.min(pair)));
+            });
+        });
+        sorting.map_err(|error| no_room(&error))?;
+        let (rows, first) = rows.into_inner();
+        match first.filter(|_| self.changes.refuses_duplicates) {
+            Some(pair) => Err(self.refused(pair)),
+            None => Ok(Superseded(rows)),
+        }
+    }
+
+    /// The entries of all rows that have a key.
+    fn gather<R: Ranked>(&self) -> Result<Entries<R>> {
+        let Self { job, plan, inputs, control, .. } = self;
+        let columns = &plan.catalogue.columns;
+        let reader = Reader::new((*inputs).clone(), &plan.format, job.input.header, columns);
+        let routers = plan.routers(job);
+        let reading = Reading::begin(reader, control, routers, |_| true);
+        let entries = Entries::new(job.speed.memory);
+        let outcomes: Vec<thread::Result<Result<()>>> = thread::scope(|scope| {
+            let look = || self.look(&reading, &entries);
+            let threads: Vec<_> = (0..routers).map(|_| scope.spawn(look)).collect();
+            threads.into_iter().map(|thread| thread.join()).collect()
+        });
+        let ended = reading.end();
+        control.stop.failure().map_or(Ok(()), Err)?;
+        let lost = || {
+            Error::new(Kind::Server, "internal error: a thread of the load ended unexpectedly")
+                .with_sqlstate("XX000")
+        };
+        for outcome in outcomes {
+            outcome.unwrap_or_else(|_| Err(lost()))?;
+        }
+        ended.map(|_| entries).map_err(|_| lost())
+    }
+
+    /// One thread. Its failure stops the others.
+    fn look<R: Ranked>(&self, reading: &Reading, entries: &Entries<R>) -> Result<()> {
+        let looking = self.look_on(reading, entries);
+        if let Err(error) = &looking {
+            self.control.stop.fail(error.clone());
+        }
+        looking
+    }
+
+    fn look_on<R: Ranked>(&self, reading: &Reading, entries: &Entries<R>) -> Result<()> {
+        let Self { plan, changes, target, control, .. } = self;
+        let read = changes.key.parts.iter().chain(&changes.newer).cloned();
+        let mut routing = Routing::new(plan, control, target).reading(read);
+        let mut keys = self.keys_alone();
+        let mut gathered = Gathered::new(entries);
+        let (mut scratch, mut unread) = (Vec::new(), Vec::new());
+        while let Some(split) = reading.next(control) {
+            if let Some(keys) = &mut keys {
+                unread.clear();
+                let read = self.read_keys(&split, keys, &mut gathered, &mut unread);
+                read.map_err(|error| no_room(&error))?;
+                if unread.is_empty() {
+                    reading.give_back(split);
+                    continue;
+                }
+            }
+            let mut refused = None;
+            routing.route_all(&split, |reached| {
+                if keys.is_some() && unread.binary_search(&reached.index).is_err() {
+                    return;
+                }
+                match self.entry(&split, &reached, &mut scratch) {
+                    Ok(Some(entry)) => {
+                        if let Err(error) = gathered.add(entry) {
+                            refused = Some(no_room(&error));
+                        }
+                    }
+                    Ok(None) => {}
+                    Err(error) => refused = Some(error),
+                }
+            })?;
+            refused.map_or(Ok(()), Err)?;
+            reading.give_back(split);
+        }
+        gathered.end().map_err(|error| no_room(&error))
+    }
+
+    /// What reads the keys without a look at the leaf, where that makes no difference.
+    fn keys_alone(&self) -> Option<KeysAlone> {
+        let Changes { key, newer, through_root, .. } = self.changes;
+        if !key.is_of_root || !through_root {
+            return None;
+        }
+        let mut fields: Vec<usize> = key.parts.iter().chain(newer).map(|part| part.slot).collect();
+        fields.sort_unstable();
+        fields.dedup();
+        let place = |part: &KeyPart| KeyPart {
+            slot: fields.partition_point(|field| *field < part.slot),
+            key_type: part.key_type.clone(),
+        };
+        let (key, newer) = (key.parts.iter().map(place).collect(), newer.as_ref().map(place));
+        let parser = Parser::new(&self.plan.format, fields);
+        Some(KeysAlone { parser, key, newer, fields: Fields::default(), scratch: Vec::new() })
+    }
+
+    /// Gathers the rows of `split` whose keys are read natively. The others are `unread`, by their places.
+    fn read_keys<R: Ranked>(
+        &self,
+        split: &Split,
+        keys: &mut KeysAlone,
+        gathered: &mut Gathered<'_, R>,
+        unread: &mut Vec<usize>,
+    ) -> std::io::Result<()> {
+        let KeysAlone { parser, key, newer, fields, scratch } = keys;
+        let nulls_are_distinct = !self.changes.key.joins_nulls;
+        for (index, row) in split.rows.iter().enumerate() {
+            let row = row.of(&split.bytes);
+            parser.parse(row, fields);
+            let print = self.secret.print(None, key, (row, fields), nulls_are_distinct, scratch);
+            let rank = R::of(newer.as_ref(), (row, fields), scratch);
+            match (print, rank) {
+                (Err(NoPrint::Null), _) => _ = self.unkeyed.fetch_add(1, Relaxed),
+                (Ok(print), Ok(rank)) => {
+                    let number = split.first_row + index as u64;
+                    gathered.add(Entry::new(print, rank, number, self.changes.rule))?;
+                }
+                _ => unread.push(index),
+            }
+        }
+        Ok(())
+    }
+
+    /// The entry of a row; None if its key equals no other.
+    fn entry<R: Ranked>(
+        &self,
+        split: &Split,
+        reached: &Reached<'_>,
+        scratch: &mut Vec<u8>,
+    ) -> Result<Option<Entry<R>>> {
+        let Key { parts, joins_nulls, is_of_root, columns, .. } = &self.changes.key;
+        // What the server refuses is no duplicate of anything.
+        if reached.refused {
+            return Ok(None);
+        }
+        let leaf = match reached.at {
+            Ok(leaf) => (!is_of_root).then_some(leaf),
+            Err((_, cause)) if cause.is_likely_refused() && !is_of_root => return Ok(None),
+            Err((_, cause)) if cause.is_likely_refused() || self.changes.through_root => None,
+            Err((node, cause)) => {
+                let (what, why) = self.plan.explain(node, cause);
+                let why = format!("{what}: {why}, and rows of an unknown leaf cannot meet others");
+                return Err(self.refused_at(split, reached, &why));
+            }
+        };
+        let row = (reached.row, reached.keys);
+        let print = match self.secret.print(leaf, parts, row, !joins_nulls, scratch) {
+            Ok(print) => print,
+            Err(NoPrint::Null) => {
+                self.unkeyed.fetch_add(1, Relaxed);
+                return Ok(None);
+            }
+            Err(NoPrint::Missing(_)) => return Ok(None),
+            Err(NoPrint::Spelling(place)) => {
+                let why = format!(
+                    "what the value of column {} means, the server decides",
+                    label(&columns[place])
+                );
+                return Err(self.refused_at(split, reached, &why));
+            }
+        };
+        let newer = self.changes.newer.as_ref();
+        let rank = match R::of(newer, (reached.row, reached.keys), scratch) {
+            Ok(rank) => rank,
+            Err(why) => {
+                let newer = self.changes.newer_column.as_deref().unwrap_or_default();
+                let why = format!("the value of column {} {why}", label(newer));
+                return Err(self.refused_at(split, reached, &why));
+            }
+        };
+        let number = split.first_row + reached.index as u64;
+        Ok(Some(Entry::new(print, rank, number, self.changes.rule)))
+    }
+
+    /// The error for a row that cannot be compared with others.
+    fn refused_at(&self, split: &Split, reached: &Reached<'_>, why: &str) -> Error {
+        let row = &split.rows[reached.index];
+        let origin = split.start.origin.plus(row.start.into());
+        let line = split.start.line + u64::from(row.line);
+        let position = pgsluice_core::position::Position { origin, line };
+        let message = format!("the row cannot be compared with others: {why}");
+        let error = Error::new(Kind::Data, message).with_sqlstate("0A000");
+        match self.inputs.locate(position) {
+            Some(place) => error.at(place),
+            None => error,
+        }
+    }
+
+    /// The error for two rows of a key where there must be one.
+    fn refused(&self, pair: [u64; 2]) -> Error {
+        let places = pair.map(|row| self.place_of(row));
+        let columns = self.changes.key.columns.join(", ");
+        let message = format!("the input has a key ({columns}) more than once");
+        let error = Error::new(Kind::Data, message).with_sqlstate("21000");
+        match places {
+            [Some(first), Some(second)] => {
+                let detail = format!("Its first row is at {first}, byte {}.", first.offset);
+                error.at(second).with_detail(detail)
+            }
+            _ => error,
+        }
+        .with_hint("Have one of them count: --duplicates first, or last.")
+    }
+
+    /// Where row number `row` begins.
+    fn place_of(&self, row: u64) -> Option<Location> {
+        let Self { job, plan, inputs, .. } = self;
+        let columns = &plan.catalogue.columns;
+        let mut reader = Reader::new((*inputs).clone(), &plan.format, job.input.header, columns);
+        let mut used = None;
+        while let Ok(Some(split)) = reader.next(used.take()) {
+            let index = row.checked_sub(split.first_row)?;
+            if let Some(row) = split.rows.get(usize::try_from(index).ok()?) {
+                let origin = split.start.origin.plus(row.start.into());
+                let line = split.start.line + u64::from(row.line);
+                return inputs.locate(pgsluice_core::position::Position { origin, line });
+            }
+            used = Some(split);
+        }
+        None
+    }
+}
+
+/// What reads the keys of rows, and nothing else of them.
+struct KeysAlone {
+    parser: Parser,
+    key: Vec<KeyPart>,
+    newer: Option<KeyPart>,
+    fields: Fields,
+    scratch: Vec<u8>,
+}
+
+/// How rows of one key are compared.
+trait Ranked: Rank + Send {
+    /// The rank of a row, or why it has none.
+    fn of(
+        newer: Option<&KeyPart>,
+        row: (&[u8], &Fields),
+        scratch: &mut Vec<u8>,
+    ) -> std::result::Result<Self, &'static str>;
+}
+
+impl Ranked for NoRank {
+    fn of(
+        _: Option<&KeyPart>,
+        _: (&[u8], &Fields),
+        _: &mut Vec<u8>,
+    ) -> std::result::Result<Self, &'static str> {
+        Ok(Self)
+    }
+}
+
+impl Ranked for Value {
+    fn of(
+        newer: Option<&KeyPart>,
+        (row, fields): (&[u8], &Fields),
+        scratch: &mut Vec<u8>,
+    ) -> std::result::Result<Self, &'static str> {
+        use pgsluice_core::parse::Value as Field;
+        let Some(newer) = newer else { return Ok(Self::default()) };
+        let Field::Text(text) = fields.get(newer.slot, row) else {
+            return Ok(Self::default());
+        };
+        let datum = newer.key_type.parse(text, scratch).ok_or("is for the server to read")?;
+        Self::of(datum).map_err(|_| "is too long")
+    }
+}
+
+fn no_room(error: &std::io::Error) -> Error {
+    let message = format!("could not keep the keys of the input in a temporary file: {error}");
+    Error::new(Kind::Input, message)
+        .with_hint("Give more --memory, or set TMPDIR to a directory with room.")
+}

@@ -1,0 +1,47 @@
+//! The audit of a load that has changed rows which were there: is the table as the rows that count say?
+//!
+//! What was in the table before is not known. So each row of the input is looked for by its key: where rows were
+//! skipped, its key must be there; where they were updated, the row must have what was set, or be newer; where they
+//! were deleted, the key must be gone. Which of several rows of a key counts, the server finds anew.
+
+use super::{Audit, Comparison, count};
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+use crate::job::OnConflict;
+use crate::pg::audit::{Changed, Expected};
+use crate::plan::changes::Changes;
+use pgsluice_core::duplicates::Rule;
+
+impl Comparison<'_> {
+    /// Compares the table with rows that have changed it as `changes` says.
+    pub(super) async fn run_changed(&mut self, changes: &Changes) -> Result<Audit> {
+        if !changes.key.is_of_root {
+            let message = "rows cannot be verified by a key that only the leaves keep unique";
+            return Err(Error::new(Kind::Usage, message).with_sqlstate("0A000"));
+        }
+        let mut audit = self.sums(&changes.columns).await?;
+        let expected = match changes.on_conflict {
+            OnConflict::Error | OnConflict::Skip => Expected::There,
+            OnConflict::Update => Expected::As { set: &changes.set, inserted: changes.inserts },
+            OnConflict::Delete => Expected::Gone,
+        };
+        let changed = Changed {
+            table: &self.table,
+            key: &changes.key.columns,
+            newer: changes.newer_column.as_deref(),
+            delete_when: changes.delete_when.as_ref().map(|flag| (&*flag.column, flag.is_boolean)),
+            last_counts: changes.rule == Rule::Last,
+            expected,
+        };
+        let row = self.transaction.query_one(&changed.query(), &[]).await?;
+        audit.on_conflict = changes.on_conflict.name();
+        audit.subset = true;
+        (audit.rows_missing, audit.rows_surplus) = (count(row.get(0)), count(row.get(1)));
+        audit.missing_unlocated = audit.rows_missing;
+        audit.rows_unkeyed = count(row.get(2));
+        audit.leaves = std::mem::take(&mut self.leaves).into_values().collect();
+        audit.rows_misplaced = audit.leaves.iter().map(|leaf| leaf.misplaced).sum();
+        audit.equal = audit.rows_missing + audit.rows_surplus + audit.rows_misplaced == 0;
+        Ok(audit)
+    }
+}

@@ -1,0 +1,184 @@
+//! What becomes of rows whose key is in the table already.
+
+use pgsluice_core::catalog::label;
+
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+
+/// What becomes of a row whose key is in the table already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnConflict {
+    /// The server refuses it, as COPY does.
+    #[default]
+    Error,
+    /// It is left out.
+    Skip,
+    /// The row in the table becomes what it says.
+    Update,
+    /// The row in the table is deleted: the input is a list of keys.
+    Delete,
+}
+
+impl OnConflict {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Skip => "skip",
+            Self::Update => "update",
+            Self::Delete => "delete",
+        }
+    }
+}
+
+/// Which row counts of several of the input that have one key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Duplicates {
+    /// The first one.
+    First,
+    /// The last one.
+    Last,
+    /// None: the load fails before a row is sent.
+    Error,
+}
+
+/// How rows change what is in the table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ChangeOptions {
+    /// What becomes of a row whose key is in the table already.
+    pub on_conflict: OnConflict,
+    /// The columns by which rows are the same; None for the primary key, or, to skip rows, for any unique
+    /// or exclusion constraint.
+    pub key: Option<Vec<String>>,
+    /// The columns that are set; None for all that the input has but the key.
+    pub update: Option<Vec<String>>,
+    /// Rows are changed only where the input has a greater value in this column.
+    pub newer: Option<String>,
+    /// Where this column of the input says so, the row in the table is deleted instead.
+    pub delete_when: Option<String>,
+    /// Whether rows are left out whose key is not in the table.
+    pub no_insert: bool,
+    /// Which row counts of several of one key; None for the last one that updates and the first one that
+    /// does not.
+    pub duplicates: Option<Duplicates>,
+}
+
+impl ChangeOptions {
+    /// Whether rows may meet others in the table.
+    pub(crate) fn is_any(&self) -> bool {
+        self.on_conflict != OnConflict::Error
+    }
+
+    /// Which row counts of several of one key.
+    pub(crate) fn counting(&self) -> Duplicates {
+        self.duplicates.unwrap_or(match self.on_conflict {
+            OnConflict::Update => Duplicates::Last,
+            _ => Duplicates::First,
+        })
+    }
+
+    /// Refuses what makes no sense.
+    pub(super) fn check(&self) -> Result<()> {
+        let of_update = [
+            (self.update.is_some(), "--update"),
+            (self.newer.is_some(), "--newer"),
+            (self.delete_when.is_some(), "--delete-when"),
+            (self.no_insert, "--no-insert"),
+        ];
+        let of_any = [(self.key.is_some(), "--key"), (self.duplicates.is_some(), "--duplicates")];
+        let first = |given: &[(bool, &'static str)]| {
+            given.iter().find(|(is_given, _)| *is_given).map(|(_, option)| *option)
+        };
+        if let Some(option) = first(&of_update).filter(|_| self.on_conflict != OnConflict::Update) {
+            return usage(format!("{option} is for rows that are updated"), "--on-conflict update");
+        }
+        if let Some(option) = first(&of_any).filter(|_| !self.is_any()) {
+            let message = format!("{option} is for rows whose key may be in the table already");
+            return usage(message, "--on-conflict skip, update or delete");
+        }
+        if self.newer.is_some() && self.duplicates.is_some() {
+            let message = "of several rows of a key --newer says which one counts";
+            return Err(Error::new(Kind::Usage, message).with_hint("Leave out --duplicates."));
+        }
+        let lists = [(&self.key, "--key"), (&self.update, "--update")];
+        for (columns, option) in lists {
+            let Some(columns) = columns else { continue };
+            if columns.is_empty() {
+                let message = format!("the list of columns of {option} is empty");
+                return Err(Error::new(Kind::Usage, message));
+            }
+            let twice = columns.iter().enumerate().find(|(at, name)| columns[..*at].contains(name));
+            if let Some((_, name)) = twice {
+                let message = format!("column \"{name}\" is named twice in {option}");
+                return Err(Error::new(Kind::Usage, message).with_sqlstate("42701"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What the ledger keeps of them, by name.
+    pub(crate) fn terms(&self) -> Vec<(&'static str, String)> {
+        if !self.is_any() {
+            return Vec::new();
+        }
+        let duplicates = match self.counting() {
+            _ if self.newer.is_some() => None,
+            Duplicates::First => Some("first"),
+            Duplicates::Last => Some("last"),
+            Duplicates::Error => Some("error"),
+        };
+        let names = |columns: &Option<Vec<String>>| {
+            let labels = columns.as_ref()?.iter().map(|name| label(name));
+            Some(labels.collect::<Vec<_>>().join(","))
+        };
+        let terms = [
+            ("on_conflict", Some(self.on_conflict.name().to_owned())),
+            ("key", names(&self.key)),
+            ("update", names(&self.update)),
+            ("newer", self.newer.as_deref().map(label)),
+            ("delete_when", self.delete_when.as_deref().map(label)),
+            ("no_insert", self.no_insert.then(|| "true".to_owned())),
+            ("duplicates", duplicates.map(str::to_owned)),
+        ];
+        terms.into_iter().filter_map(|(name, term)| Some((name, term?))).collect()
+    }
+}
+
+fn usage(message: String, option: &str) -> Result<()> {
+    Err(Error::new(Kind::Usage, message).with_hint(format!("Give {option} as well.")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_fit_together() {
+        let names = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
+        let update = ChangeOptions { on_conflict: OnConflict::Update, ..Default::default() };
+        let newer = ChangeOptions { newer: Some("at".to_owned()), ..update.clone() };
+        assert!(newer.check().is_ok());
+        let wrong = [
+            ChangeOptions { on_conflict: OnConflict::Skip, ..newer.clone() },
+            ChangeOptions { key: names(&["a"]), ..Default::default() },
+            ChangeOptions { duplicates: Some(Duplicates::Last), ..newer },
+            ChangeOptions { key: names(&[]), ..update.clone() },
+            ChangeOptions { key: names(&["a", "b", "a"]), ..update.clone() },
+            ChangeOptions {
+                no_insert: true,
+                on_conflict: OnConflict::Delete,
+                ..Default::default()
+            },
+        ];
+        for options in wrong {
+            assert_eq!(
+                options.check().map_err(|error| error.kind()),
+                Err(Kind::Usage),
+                "{options:?}"
+            );
+        }
+        assert_eq!(update.terms().len(), 2);
+        assert_eq!(ChangeOptions::default().terms(), []);
+    }
+}

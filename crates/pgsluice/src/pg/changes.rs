@@ -1,0 +1,299 @@
+//! The statements that change rows which are there already: the rows of a payload are copied into a stage, a
+//! temporary table of the session, and from there into their leaf, in one transaction.
+//!
+//! Names are qualified, because triggers and defaults must see the user's search_path.
+
+use pgsluice_core::catalog::{Relation, quoted};
+
+use super::audit::columns_of;
+
+/// To compile a statement takes longer than to run it.
+const NO_JIT: &str = "SET jit = off";
+
+/// A leaf that is nearly empty when a statement is planned may be long when it ends, and is not to be read again for
+/// each row. Keys come in order: what compares them does so by the index, from one to the next or all along.
+const BY_INDEX: &str = "SET enable_seqscan = off; SET enable_hashjoin = off";
+
+/// The stage of a session.
+pub(crate) fn stage() -> Relation {
+    Relation { schema: "pg_temp".to_owned(), name: "pgsluice_stage".to_owned() }
+}
+
+/// Makes the stage for the input's `columns` of the table `root`, which lacks the one at the place `flag`. A commit
+/// empties it. What else runs in the session, `has_triggers`, is planned as ever.
+pub(crate) fn make_stage(
+    root: &Relation,
+    columns: &[String],
+    flag: Option<usize>,
+    has_triggers: bool,
+) -> String {
+    let stage = stage();
+    let settings = if has_triggers { NO_JIT.to_owned() } else { [NO_JIT, BY_INDEX].join("; ") };
+    let columns = columns_of(columns, flag);
+    format!(
+        "{settings}; CREATE TEMPORARY TABLE {stage} ON COMMIT DELETE ROWS AS \
+         SELECT {columns} FROM ONLY {root} WITH NO DATA"
+    )
+}
+
+/// Empties the stage before the transaction ends.
+pub(crate) fn empty_stage() -> String {
+    format!("TRUNCATE {}", stage())
+}
+
+/// What is done with the rows of the stage in one table.
+#[derive(Clone, Debug)]
+pub(crate) struct Apply<'a> {
+    /// The table.
+    pub(crate) into: &'a Relation,
+    /// The leaves that rows may reach through it, if it is none itself.
+    pub(crate) leaves: Option<Vec<u32>>,
+    /// The columns that the table gets.
+    pub(crate) columns: &'a [String],
+    /// Those by which rows are the same.
+    pub(crate) key: &'a [String],
+    /// Whether a row is there already if any constraint says so.
+    pub(crate) any_constraint: bool,
+    /// Whether it is an error that another session inserts a key meanwhile. That takes less time.
+    pub(crate) alone: bool,
+    /// Whether NULL is the same as NULL.
+    pub(crate) joins_nulls: bool,
+    /// The column whose value must be greater than that of the row that is there.
+    pub(crate) newer: Option<&'a str>,
+    /// The column that says which rows delete instead, and whether it is a boolean.
+    pub(crate) delete_when: Option<(&'a str, bool)>,
+    pub(crate) how: How<'a>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum How<'a> {
+    /// Rows whose key is there are left out.
+    Skip,
+    /// These columns of rows that are there are set. Other rows are inserted, or left out.
+    Update { set: &'a [String], inserts: bool },
+    /// Rows that are there are deleted.
+    Delete,
+}
+
+/// What statements say they have done in one leaf: [`Apply::statements`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Applied {
+    /// The leaf's oid; 0 for all leaves.
+    pub(crate) leaf: u32,
+    pub(crate) inserted: i64,
+    pub(crate) updated: i64,
+    /// Rows whose key was there, where none is inserted.
+    pub(crate) met: i64,
+    /// Rows that are to delete one; those of them whose key was there; and those that did delete it.
+    pub(crate) deleting: i64,
+    pub(crate) found: i64,
+    pub(crate) deleted: i64,
+}
+
+impl Applied {
+    /// Reads a row of an answer.
+    pub(crate) fn of(row: &tokio_postgres::SimpleQueryRow) -> Self {
+        let number = |column: usize| row.get(column).and_then(|text| text.parse().ok());
+        let count = |column: usize| number(column).unwrap_or_default();
+        Self {
+            leaf: row.get(0).and_then(|text| text.parse().ok()).unwrap_or_default(),
+            inserted: count(1),
+            updated: count(2),
+            met: count(3),
+            deleting: count(4),
+            found: count(5),
+            deleted: count(6),
+        }
+    }
+
+    /// Both together.
+    pub(crate) fn with(self, other: &Self) -> Self {
+        Self {
+            leaf: self.leaf,
+            inserted: self.inserted + other.inserted,
+            updated: self.updated + other.updated,
+            met: self.met + other.met,
+            deleting: self.deleting + other.deleting,
+            found: self.found + other.found,
+            deleted: self.deleted + other.deleted,
+        }
+    }
+}
+
+impl Apply<'_> {
+    /// The statements, whose answers are rows of [`Applied`]: its fields in their order.
+    pub(crate) fn statements(&self) -> String {
+        let kept = match self.how {
+            How::Delete => return self.delete("true"),
+            How::Skip if self.alone => self.insert_absent(&[]),
+            How::Update { set, inserts: true } if self.alone => self.insert_absent(set),
+            How::Skip => self.insert("NOTHING", "true"),
+            How::Update { set: [], inserts: true } => self.insert("NOTHING", "true"),
+            How::Update { set, inserts: true } => {
+                let (assigned, changes) =
+                    (assigned(set, "excluded"), self.changes(set, "excluded"));
+                let action = format!("UPDATE SET {assigned} WHERE {changes}");
+                match &self.leaves {
+                    // A row that was there is locked before it is updated.
+                    None => self.insert(&action, "xmax OPERATOR(pg_catalog.=) 0"),
+                    // Through another table a row has no system columns.
+                    Some(leaves) => [
+                        count_updated(leaves, ["", "-"]),
+                        self.insert(&action, "true"),
+                        count_updated(leaves, ["-", ""]),
+                    ]
+                    .join("; "),
+                }
+            }
+            How::Update { set, inserts: false } => self.update(set),
+        };
+        match self.flag() {
+            Some(flag) => format!("{kept}; {}", self.delete(&flag)),
+            None => kept,
+        }
+    }
+
+    /// Which rows of the stage delete others, if some do.
+    fn flag(&self) -> Option<String> {
+        let (column, is_boolean) = self.delete_when?;
+        let holds = if is_boolean { "IS TRUE" } else { "IS NOT NULL" };
+        Some(format!("{} {holds}", quoted(column)))
+    }
+
+    /// The rows of the stage that do not.
+    fn kept(&self) -> String {
+        match self.flag() {
+            Some(flag) => format!("{} WHERE ({flag}) IS NOT TRUE", stage()),
+            None => stage().to_string(),
+        }
+    }
+
+    fn insert(&self, action: &str, is_new: &str) -> String {
+        let Self { into, columns, key, .. } = self;
+        let (kept, columns) = (self.kept(), list(columns, ""));
+        let any = self.any_constraint;
+        let target = if any { String::new() } else { format!(" ({})", list(key, "")) };
+        format!(
+            "WITH done AS (\
+             INSERT INTO {into} AS t ({columns}) OVERRIDING SYSTEM VALUE SELECT {columns} FROM {kept} \
+             ON CONFLICT{target} DO {action} RETURNING tableoid AS leaf, {is_new} AS is_new) \
+             SELECT leaf, pg_catalog.count(*) FILTER (WHERE is_new), \
+             pg_catalog.count(*) FILTER (WHERE NOT is_new), 0, 0, 0, 0 \
+             FROM done GROUP BY leaf"
+        )
+    }
+
+    /// Sets the columns `set` of rows that are there, and inserts the others. All is one statement, so that both
+    /// halves see the same rows.
+    fn insert_absent(&self, set: &[String]) -> String {
+        let Self { into, columns, .. } = self;
+        let (kept, columns, same) = (self.kept(), list(columns, ""), self.same());
+        format!(
+            "WITH updated AS ({}), inserted AS (\
+             INSERT INTO {into} ({columns}) OVERRIDING SYSTEM VALUE \
+             SELECT {columns} FROM (SELECT * FROM {kept}) AS s \
+             WHERE NOT EXISTS (SELECT FROM {into} AS t WHERE {same}) RETURNING 1) \
+             SELECT 0, (SELECT pg_catalog.count(*) FROM inserted), \
+             (SELECT pg_catalog.count(*) FROM updated), 0, 0, 0, 0",
+            self.updated(set)
+        )
+    }
+
+    /// The statement that sets the columns `set` of rows that are there.
+    fn updated(&self, set: &[String]) -> String {
+        if set.is_empty() {
+            return "SELECT WHERE false".to_owned();
+        }
+        format!(
+            "UPDATE {} AS t SET {} FROM (SELECT * FROM {}) AS s WHERE {} AND {} RETURNING 1",
+            self.into,
+            assigned(set, "s"),
+            self.kept(),
+            self.same(),
+            self.changes(set, "s")
+        )
+    }
+
+    fn update(&self, set: &[String]) -> String {
+        let (into, kept, same) = (self.into, self.kept(), self.same());
+        let done = self.updated(set);
+        format!(
+            "WITH done AS ({done}) SELECT 0, 0, (SELECT pg_catalog.count(*) FROM done), \
+             (SELECT pg_catalog.count(*) FROM (SELECT * FROM {kept}) AS s JOIN {into} AS t ON {same}), 0, 0, 0"
+        )
+    }
+
+    /// Deletes what the rows of the stage for which `flag` holds have the keys of.
+    fn delete(&self, flag: &str) -> String {
+        let (into, stage, same, newer) = (self.into, stage(), self.same(), self.is_newer("s"));
+        let deleting = format!("{stage} WHERE {flag}");
+        let found = match self.newer {
+            None => "(SELECT pg_catalog.count(*) FROM done)".to_owned(),
+            Some(_) => format!(
+                "(SELECT pg_catalog.count(*) FROM (SELECT * FROM {deleting}) AS s JOIN {into} AS t ON {same})"
+            ),
+        };
+        format!(
+            "WITH done AS (\
+             DELETE FROM {into} AS t USING (SELECT * FROM {deleting}) AS s WHERE {same}{newer} RETURNING 1) \
+             SELECT 0, 0, 0, 0, (SELECT pg_catalog.count(*) FROM {deleting}), {found}, \
+             (SELECT pg_catalog.count(*) FROM done)"
+        )
+    }
+
+    /// Whether a row of the stage has the key of one of the table.
+    fn same(&self) -> String {
+        let same = self.key.iter().map(|name| quoted(name)).map(|name| match self.joins_nulls {
+            false => format!("t.{name} OPERATOR(pg_catalog.=) s.{name}"),
+            true => format!(
+                "(t.{name} OPERATOR(pg_catalog.=) s.{name} OR t.{name} IS NULL AND s.{name} IS NULL)"
+            ),
+        });
+        same.collect::<Vec<_>>().join(" AND ")
+    }
+
+    /// Whether a row of the table would not stay as it is.
+    fn changes(&self, set: &[String], new: &str) -> String {
+        let differs = format!(
+            "ROW({})::pg_catalog.record OPERATOR(pg_catalog.*<>) ROW({})::pg_catalog.record",
+            list(set, "t."),
+            list(set, &format!("{new}."))
+        );
+        format!("{differs}{}", self.is_newer(new))
+    }
+
+    /// NULL is older than any other value.
+    fn is_newer(&self, new: &str) -> String {
+        let Some(column) = self.newer.map(quoted) else { return String::new() };
+        format!(
+            " AND (t.{column} OPERATOR(pg_catalog.<) {new}.{column} \
+             OR t.{column} IS NULL AND {new}.{column} IS NOT NULL)"
+        )
+    }
+}
+
+/// Of the rows that a transaction has updated in each of `leaves`, `signs[1]` updated and `signs[0]` inserted. What
+/// comes between two of these was updated, and not inserted.
+fn count_updated(leaves: &[u32], signs: [&str; 2]) -> String {
+    let leaves: Vec<String> = leaves.iter().map(u32::to_string).collect();
+    let [inserted, updated] = signs.map(|sign| match sign {
+        "-" => "OPERATOR(pg_catalog.-) updated",
+        _ => "updated",
+    });
+    format!(
+        "SELECT leaf, {inserted}, {updated}, 0, 0, 0, 0 FROM (         SELECT leaf, pg_catalog.pg_stat_get_xact_tuples_updated(leaf) AS updated          FROM pg_catalog.unnest('{{{}}}'::pg_catalog.oid[]) AS l (leaf)) AS counted",
+        leaves.join(",")
+    )
+}
+
+fn assigned(set: &[String], new: &str) -> String {
+    let assigned: Vec<String> =
+        set.iter().map(|name| quoted(name)).map(|name| format!("{name} = {new}.{name}")).collect();
+    assigned.join(", ")
+}
+
+fn list(columns: &[String], before: &str) -> String {
+    let columns: Vec<String> =
+        columns.iter().map(|name| format!("{before}{}", quoted(name))).collect();
+    columns.join(", ")
+}

@@ -1,0 +1,196 @@
+//! What keeps rows of a tree unique, and what a session may do to rows that are there: for loads that change
+//! them.
+
+use std::collections::HashMap;
+
+use futures_util::future::try_join;
+use pgsluice_core::catalog::{KeyColumn, NodeId, ROOT};
+use tokio_postgres::types::{Oid, Type};
+use tokio_postgres::{Row, Transaction};
+
+use super::session::Session;
+use super::{Catalogue, Facts, keys};
+use crate::error::Result;
+use crate::pg::Parameters;
+
+/// An index that keeps rows apart: unique, or of an exclusion constraint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct UniqueIndex {
+    pub(crate) node: NodeId,
+    pub(crate) oid: Oid,
+    pub(crate) name: String,
+    /// The columns in their order; None for an expression.
+    pub(crate) columns: Vec<Option<String>>,
+    pub(crate) is_primary: bool,
+    pub(crate) is_exclusion: bool,
+    /// Only rows with equal keys exclude each other.
+    pub(crate) is_of_equals: bool,
+    pub(crate) is_valid: bool,
+    pub(crate) is_deferrable: bool,
+    pub(crate) is_partial: bool,
+    /// NULL equals NULL.
+    pub(crate) joins_nulls: bool,
+    /// How its columns are compared.
+    comparison: (Vec<Oid>, Vec<Oid>),
+}
+
+impl UniqueIndex {
+    /// Whether both compare the same columns in the same way.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        (&self.columns, &self.comparison, self.joins_nulls)
+            == (&other.columns, &other.comparison, other.joins_nulls)
+    }
+}
+
+/// What a session may do to the rows of a table, and what happens when it does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Changing {
+    pub(crate) may_select: bool,
+    pub(crate) may_update: bool,
+    pub(crate) may_delete: bool,
+    pub(crate) has_rules: bool,
+    /// Enabled triggers for each statement that updates or deletes.
+    pub(crate) statement_triggers: bool,
+    /// The same for each row, by a user.
+    pub(crate) row_triggers: bool,
+}
+
+impl Changing {
+    /// The right that the session lacks to read rows and, if need be, to update and delete them.
+    pub(crate) fn lacks(&self, updates: bool, deletes: bool) -> Option<&'static str> {
+        let needed = [
+            (true, self.may_select, "SELECT"),
+            (updates, self.may_update, "UPDATE"),
+            (deletes, self.may_delete, "DELETE"),
+        ];
+        needed.iter().find(|(is_needed, may, _)| *is_needed && !may).map(|(.., right)| *right)
+    }
+}
+
+const UNIQUES: &str = "
+SELECT i.indrelid, i.indexrelid, c.relname,
+       ARRAY(SELECT a.attname::pg_catalog.text
+             FROM pg_catalog.unnest(i.indkey::pg_catalog.int2[]) WITH ORDINALITY AS k (attnum, place)
+             LEFT JOIN pg_catalog.pg_attribute a
+                 ON a.attrelid = i.indrelid AND a.attnum = k.attnum AND k.attnum > 0
+             WHERE place <= i.indnkeyatts
+             ORDER BY place) AS columns,
+       i.indisprimary, i.indisexclusion,
+       NOT EXISTS (SELECT FROM pg_catalog.pg_constraint e,
+                          pg_catalog.unnest(e.conexclop) AS x (operator)
+                   JOIN pg_catalog.pg_operator o ON o.oid = x.operator
+                   WHERE e.conindid = i.indexrelid AND e.contype = 'x'
+                     AND (o.oprname <> '=' OR o.oprnamespace <> 'pg_catalog'::regnamespace)) AS is_of_equals,
+       i.indisvalid AND i.indisready AS is_valid,
+       NOT i.indimmediate AS is_deferrable, i.indpred IS NOT NULL AS is_partial,
+       COALESCE((pg_catalog.to_jsonb(i) ->> 'indnullsnotdistinct')::pg_catalog.bool, false) AS joins_nulls,
+       i.indclass::pg_catalog.oid[] AS classes, i.indcollation::pg_catalog.oid[] AS collations
+FROM pg_catalog.pg_index i
+JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
+WHERE i.indrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::pg_catalog.oid[])))
+  AND (i.indisunique OR i.indisexclusion)
+ORDER BY i.indisprimary DESC, c.relname";
+
+const CHANGING: &str = "
+SELECT c.oid,
+       pg_catalog.has_table_privilege(c.oid, 'SELECT') AS may_select,
+       pg_catalog.has_table_privilege(c.oid, 'UPDATE') AS may_update,
+       pg_catalog.has_table_privilege(c.oid, 'DELETE') AS may_delete,
+       c.relhasrules,
+       EXISTS (SELECT FROM pg_catalog.pg_trigger g
+               WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND g.tgenabled <> 'D'
+                 AND g.tgtype & 1 = 0 AND g.tgtype & 24 <> 0) AS statement_triggers,
+       EXISTS (SELECT FROM pg_catalog.pg_trigger g
+               WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND g.tgenabled <> 'D'
+                 AND g.tgtype & 1 = 1 AND g.tgtype & 24 <> 0) AS row_triggers
+FROM pg_catalog.pg_class c
+WHERE c.oid = ANY (ARRAY(SELECT pg_catalog.unnest($1::pg_catalog.oid[])))";
+
+/// What the catalogue says of rows that are there already.
+#[derive(Debug)]
+pub(crate) struct Uniques {
+    pub(crate) indexes: Vec<UniqueIndex>,
+    /// By node.
+    pub(crate) changing: Vec<Changing>,
+}
+
+/// Chooses an index by which rows are the same, of those that the tree has.
+pub(crate) type Choose<'c> = &'c mut (dyn FnMut(&Catalogue, &Uniques) -> Result<Oid> + Send);
+
+/// What is asked about rows that are there already.
+pub(crate) struct Meeting<'c> {
+    pub(crate) choose: Choose<'c>,
+    /// The column whose greatest value counts.
+    pub(crate) newer: Option<&'c str>,
+    /// The column by which rows delete others. The table may lack it.
+    pub(crate) delete_when: Option<&'c str>,
+}
+
+/// How the input has the key by which rows are the same, and the column of whose values the greatest counts.
+#[derive(Debug, Default)]
+pub(crate) struct Met {
+    pub(crate) key: Vec<KeyColumn>,
+    pub(crate) newer: Option<KeyColumn>,
+}
+
+/// Reads the key that `choose` takes, and the column `newer`.
+pub(super) async fn meet(
+    transaction: &Transaction<'_>,
+    session: &Session,
+    catalogue: &Catalogue,
+    Meeting { choose, newer, .. }: Meeting<'_>,
+) -> Result<Met> {
+    let uniques = read(transaction, &catalogue.facts).await?;
+    let index = choose(catalogue, &uniques)?;
+    let columns = &catalogue.columns;
+    let key = keys::of_index(transaction, session, index, columns).await?;
+    let newer = match newer {
+        Some(name) => {
+            let column = (catalogue.facts[ROOT].oid, name);
+            keys::of_column(transaction, session, column, columns).await?.pop()
+        }
+        None => None,
+    };
+    Ok(Met { key, newer })
+}
+
+async fn read(transaction: &Transaction<'_>, facts: &[Facts]) -> Result<Uniques> {
+    let oids: Vec<Oid> = facts.iter().map(|facts| facts.oid).collect();
+    let nodes: HashMap<Oid, NodeId> =
+        oids.iter().enumerate().map(|(node, oid)| (*oid, node)).collect();
+    let asked: Parameters<'_> = &[(&oids, Type::OID_ARRAY)];
+    let (indexes, of_tables) =
+        try_join(transaction.query_typed(UNIQUES, asked), transaction.query_typed(CHANGING, asked))
+            .await?;
+    let indexes = indexes.iter().filter_map(|row| Some(index(row, *nodes.get(&row.get(0))?)));
+    let mut changing = vec![Changing::default(); oids.len()];
+    for row in &of_tables {
+        let Some(&node) = nodes.get(&row.get(0)) else { continue };
+        changing[node] = Changing {
+            may_select: row.get("may_select"),
+            may_update: row.get("may_update"),
+            may_delete: row.get("may_delete"),
+            has_rules: row.get("relhasrules"),
+            statement_triggers: row.get("statement_triggers"),
+            row_triggers: row.get("row_triggers"),
+        };
+    }
+    Ok(Uniques { indexes: indexes.collect(), changing })
+}
+
+fn index(row: &Row, node: NodeId) -> UniqueIndex {
+    UniqueIndex {
+        node,
+        oid: row.get("indexrelid"),
+        name: row.get("relname"),
+        columns: row.get("columns"),
+        is_primary: row.get("indisprimary"),
+        is_exclusion: row.get("indisexclusion"),
+        is_of_equals: row.get("is_of_equals"),
+        is_valid: row.get("is_valid"),
+        is_deferrable: row.get("is_deferrable"),
+        is_partial: row.get("is_partial"),
+        joins_nulls: row.get("joins_nulls"),
+        comparison: (row.get("classes"), row.get("collations")),
+    }
+}

@@ -1,0 +1,94 @@
+//! What keeps rows from being changed, and which columns options may name.
+
+use pgsluice_core::catalog::{NodeId, label};
+
+use super::{Changes, no_column};
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+use crate::job::{ChangeOptions, FieldOptions, Job, OnConflict};
+use crate::pg::introspect::Catalogue;
+use crate::pg::introspect::uniques::Changing;
+
+/// The columns that options name must be of the input.
+pub(super) fn check_columns(catalogue: &Catalogue, options: &ChangeOptions) -> Result<()> {
+    let lists = options.key.iter().chain(&options.update).flatten();
+    let mut named = lists.chain(&options.newer).chain(&options.delete_when);
+    if let Some(name) = named.find(|name| !catalogue.columns.contains(name)) {
+        let all: Vec<String> = catalogue.columns.iter().map(|name| label(name)).collect();
+        return Err(no_column(name, "is not in the input")
+            .with_detail(format!("The input has the columns {}.", all.join(", ")))
+            .with_hint("Say with --columns which columns the input has, in their order."));
+    }
+    let besides = catalogue.besides.and_then(|place| catalogue.columns.get(place));
+    let mut set = options.key.iter().chain(&options.update).flatten();
+    match set.find(|name| besides == Some(*name)) {
+        Some(name) => Err(no_column(name, "is not in the table")),
+        None => Ok(()),
+    }
+}
+
+/// Refuses tables in which rows cannot be changed as the server would change them.
+pub(super) fn check_tables(
+    catalogue: &Catalogue,
+    options: &ChangeOptions,
+    changing: &[Changing],
+) -> Result<()> {
+    let updates = options.on_conflict == OnConflict::Update;
+    let deletes = options.on_conflict == OnConflict::Delete || options.delete_when.is_some();
+    for (node, (facts, changing)) in catalogue.facts.iter().zip(changing).enumerate() {
+        let name = catalogue.tree.nodes[node].relation.label();
+        let why = match facts.kind {
+            'r' | 'p' if changing.has_rules => "it has rules",
+            'r' | 'p' if facts.row_security => "row security applies to it",
+            'r' | 'p' if facts.statement_triggers || changing.statement_triggers => {
+                "it has a trigger for each statement"
+            }
+            'r' | 'p' => "",
+            'v' => "it is a view",
+            _ => "it is a foreign table",
+        };
+        if !why.is_empty() {
+            let state = if matches!(facts.kind, 'r' | 'p') { "0A000" } else { "42809" };
+            return Err(cannot_change(catalogue, node, why).with_sqlstate(state));
+        }
+        if let Some(right) = changing.lacks(updates, deletes) {
+            let why = format!("this user has no right to {right}");
+            return Err(cannot_change(catalogue, node, &why)
+                .with_sqlstate("42501")
+                .with_hint(format!("GRANT {right} ON {name} TO the user.")));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses leaves that would not do by their own name what they do through the root.
+pub(in crate::plan) fn check_detours(
+    catalogue: &Catalogue,
+    detours: &[Option<String>],
+) -> Result<()> {
+    let mut leaves = catalogue.tree.leaves();
+    match leaves.find_map(|leaf| Some((leaf, detours[leaf].as_ref()?))) {
+        Some((leaf, why)) => Err(cannot_change(catalogue, leaf, why).with_sqlstate("0A000")),
+        None => Ok(()),
+    }
+}
+
+fn cannot_change(catalogue: &Catalogue, node: NodeId, why: &str) -> Error {
+    let name = catalogue.tree.nodes[node].relation.label();
+    Error::new(Kind::Server, format!("rows of {name} cannot be changed: {why}"))
+}
+
+/// Refuses options by which the server would read a column otherwise than it is compared here.
+pub(super) fn check_fields(job: &Job, columns: &[String], changes: &Changes) -> Result<()> {
+    let FieldOptions { force_null, force_not_null, default } = &job.input.fields;
+    let forced = [force_null, force_not_null].map(|some| some.among(columns));
+    let compared = changes.key.columns.iter().chain(&changes.newer_column);
+    let mut compared = compared.filter(|name| forced.iter().any(|some| some.contains(name)));
+    let why = match (default, compared.next()) {
+        (Some(_), _) => "a default may be in its place".to_owned(),
+        (None, Some(name)) => format!("whether {} is NULL, the server decides", label(name)),
+        (None, None) => return Ok(()),
+    };
+    let message = format!("keys of the input cannot be compared: {why}");
+    Err(Error::new(Kind::Usage, message).with_sqlstate("0A000"))
+}

@@ -1,0 +1,280 @@
+//! Rows that are there already: a payload is copied into the stage of its session, and taken from there by
+//! one statement, in the same transaction.
+//!
+//! ```text
+//!     round trip 1    BEGIN, lock, fence, recheck -> COPY into the stage begins
+//!                     rows
+//!     round trip 2    end of COPY, the statement -> what became of the rows
+//!     round trip 3    receipts with that, COMMIT
+//! ```
+//!
+//! While rows meet no others they are copied straight in, as in any load. Once the server says that a key is there
+//! already, the transaction begins again through the stage; rows of the same leaf go that way as long as some of them
+//! meet others ([`Meeting`](crate::bucket::meeting::Meeting)). To insert the rows whose keys are not there takes half
+//! the time of `ON CONFLICT`, but another session may insert one meanwhile: then comes `ON CONFLICT` ([`Way`]).
+
+use std::sync::Arc;
+
+use futures_util::future::try_join;
+use pgsluice_core::bucket::{Payload, Wire};
+use pgsluice_core::catalog::{NodeId, ROOT};
+use tokio_postgres::SimpleQueryMessage;
+use tokio_postgres::error::SqlState;
+
+use super::copy::{Connection, Loaded};
+use super::failure::Failure;
+use super::proof::Settled;
+use super::statements::Sink;
+use crate::fate::Fate;
+use crate::job::OnConflict;
+use crate::pg::changes::{Applied, Apply, How, empty_stage, make_stage, stage};
+use crate::plan::Plan;
+use crate::plan::changes::Changes;
+use crate::testing::failpoint::failpoint;
+
+/// How the rows of a transaction meet others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Not at all: they are copied straight in.
+    Straight,
+    /// Through the stage, those whose keys are not there.
+    Absent,
+    /// Through the stage, by `ON CONFLICT` or statements that insert nothing.
+    Conflict,
+}
+
+/// Returns the statements that make the stage of a session, if rows may pass one.
+pub(super) fn made(plan: &Plan) -> Option<String> {
+    let (changes, catalogue) = (plan.changes.as_ref()?, &plan.catalogue);
+    let root = &plan.tree.nodes[ROOT].relation;
+    Some(make_stage(root, &catalogue.columns, catalogue.besides, changes.has_triggers))
+}
+
+impl<'a> Connection<'a> {
+    /// How the rows of a transaction change others, if they are to pass the stage.
+    pub(super) fn staged(&self) -> Option<&'a Changes> {
+        self.flow.plan.changes.as_ref().filter(|_| self.way.get() != Way::Straight)
+    }
+
+    /// Decides how the rows of `payloads` meet others.
+    pub(super) fn choose_way(&self, payloads: &[Arc<Payload>]) {
+        let is_likely = |payload: &Arc<Payload>| self.queue.meeting.is_likely_in(payload.nodes());
+        self.way.set(match &self.flow.plan.changes {
+            None => Way::Straight,
+            // A transaction that is held cannot begin again.
+            Some(_) if self.held.is_some() => Way::Conflict,
+            Some(changes) if changes.may_copy() && !payloads.iter().any(is_likely) => Way::Straight,
+            Some(changes) => staged_way(changes),
+        });
+    }
+
+    /// Whether a transaction that has met other rows is to begin again on another way.
+    pub(super) fn has_met(&self, error: &tokio_postgres::Error, payloads: &[Arc<Payload>]) -> bool {
+        let met = [&SqlState::UNIQUE_VIOLATION, &SqlState::EXCLUSION_VIOLATION];
+        if !error.code().is_some_and(|code| met.contains(&code)) {
+            return false;
+        }
+        match (&self.flow.plan.changes, self.way.get()) {
+            (None, _) | (_, Way::Conflict) => return false,
+            (_, Way::Absent) => self.way.set(Way::Conflict),
+            (Some(changes), Way::Straight) => {
+                match self.is_first.get() {
+                    true => self.queue.meeting.expect_everywhere(),
+                    false => {
+                        let nodes = payloads.iter().flat_map(|payload| payload.nodes());
+                        nodes.for_each(|node| self.queue.meeting.record(*node, true));
+                    }
+                }
+                self.way.set(staged_way(changes));
+            }
+        }
+        true
+    }
+
+    /// Whether the server cannot say at which row it was, because it was no COPY that it refused.
+    pub(super) fn hides_row(&self, error: &tokio_postgres::Error) -> bool {
+        let context = error.as_db_error().and_then(|error| error.where_()).unwrap_or_default();
+        self.staged().is_some() && self.held.is_none() && !context.contains("COPY ")
+    }
+
+    /// The COPY statement that takes the rows of `node`.
+    pub(super) fn copy_statement(&self, node: NodeId, wire: Wire) -> String {
+        let plan = self.flow.plan;
+        match self.staged() {
+            Some(_) => plan.copy_into(&stage(), wire),
+            None => plan.copy_statement(node, wire),
+        }
+    }
+
+    /// Ends the COPY of a payload into the stage, and takes its rows from there. Returns what became of
+    /// them.
+    pub(super) async fn apply(
+        &self,
+        changes: &Changes,
+        mut sink: Sink,
+        payload: &Payload,
+    ) -> Result<Vec<Settled>, Failure> {
+        let copied = async { sink.as_mut().finish().await.map_err(Failure::Rows) };
+        let applied = async {
+            self.take(changes, payload.node(), payload.nodes()).await.map_err(Failure::Rows)
+        };
+        let (_, applied) = try_join(copied, applied).await?;
+        let plan = self.flow.plan;
+        let of_node = |(node, rows): (NodeId, usize)| {
+            let rows = rows as u64;
+            Settled { node, rows, fate: fate(changes, rows, in_node(plan, node, &applied)) }
+        };
+        let settled: Vec<Settled> = payload.rows_by_node().map(of_node).collect();
+        for Settled { node, rows, fate } in &settled {
+            self.queue.meeting.record(*node, fate.inserted < *rows);
+        }
+        Ok(settled)
+    }
+
+    /// The same in a transaction that goes on.
+    pub(super) async fn apply_and_go_on(
+        &self,
+        changes: &Changes,
+        sink: Sink,
+        payload: &Payload,
+    ) -> Result<Vec<Settled>, Failure> {
+        let settled = self.apply(changes, sink, payload).await?;
+        self.link.client.batch_execute(&empty_stage()).await?;
+        Ok(settled)
+    }
+
+    /// Ends the last COPY of a transaction into the stage, and commits, with what became of the rows of the
+    /// payloads before it. None if the load was stopped.
+    pub(super) async fn end_staged(
+        &self,
+        changes: &Changes,
+        sink: Sink,
+        payloads: &[Arc<Payload>],
+        mut settled: Vec<Settled>,
+    ) -> Result<Option<Loaded>, Failure> {
+        // Not all rows were sent.
+        let Some(last) = payloads.last().filter(|_| !self.flow.control.stop.is_stopped()) else {
+            return Ok(None);
+        };
+        settled.extend(match self.held {
+            Some(_) => self.apply_and_go_on(changes, sink, last).await?,
+            None => self.apply(changes, sink, last).await?,
+        });
+        failpoint("stage::taken");
+        self.copying.set(None);
+        self.commit_settled(payloads, &settled, &[]).await?;
+        Ok(Some(Loaded { settled, destination: None }))
+    }
+
+    /// Takes `rows` rows from the stage into `node`, and empties it. Returns what became of them.
+    pub(super) async fn take_some(
+        &self,
+        changes: &Changes,
+        node: NodeId,
+        rows: u64,
+    ) -> Result<Fate, tokio_postgres::Error> {
+        let empty = empty_stage();
+        let emptied = self.link.client.batch_execute(&empty);
+        let (applied, ()) = try_join(self.take(changes, node, &[node]), emptied).await?;
+        Ok(fate(changes, rows, in_node(self.flow.plan, node, &applied)))
+    }
+
+    async fn take(
+        &self,
+        changes: &Changes,
+        node: NodeId,
+        nodes: &[NodeId],
+    ) -> Result<Vec<Applied>, tokio_postgres::Error> {
+        let statements = statements(self.flow.plan, changes, self.way.get(), (node, nodes));
+        let said = self.link.client.simple_query(&statements).await?;
+        let applied = said.iter().filter_map(|message| match message {
+            SimpleQueryMessage::Row(row) => Some(Applied::of(row)),
+            _ => None,
+        });
+        Ok(applied.collect())
+    }
+}
+
+/// The way of rows that probably meet others.
+fn staged_way(changes: &Changes) -> Way {
+    // Where NULL is the same as NULL, keys are not found by the index.
+    let is_fast = changes.inserts && !changes.key.joins_nulls && !changes.has_triggers;
+    if is_fast { Way::Absent } else { Way::Conflict }
+}
+
+/// The statements that take rows of `nodes` from the stage into `node`.
+fn statements(
+    plan: &Plan,
+    changes: &Changes,
+    way: Way,
+    (node, nodes): (NodeId, &[NodeId]),
+) -> String {
+    let is_leaf = |node: NodeId| plan.tree.nodes[node].key.is_none();
+    let how = match changes.on_conflict {
+        OnConflict::Error | OnConflict::Skip => How::Skip,
+        OnConflict::Update => How::Update { set: &changes.set, inserts: changes.inserts },
+        OnConflict::Delete => How::Delete,
+    };
+    let oids = |leaves: &mut dyn Iterator<Item = NodeId>| {
+        leaves.map(|leaf| plan.catalogue.facts[leaf].oid).collect()
+    };
+    let leaves = match is_leaf(node) {
+        true => None,
+        false if nodes.iter().all(|node| is_leaf(*node)) => Some(oids(&mut nodes.iter().copied())),
+        false => Some(oids(&mut plan.tree.leaves())),
+    };
+    let apply = Apply {
+        into: &plan.tree.nodes[node].relation,
+        leaves,
+        columns: &changes.columns,
+        key: &changes.key.columns,
+        any_constraint: changes.any_constraint,
+        alone: way == Way::Absent && is_leaf(node),
+        joins_nulls: changes.key.joins_nulls,
+        newer: changes.newer_column.as_deref(),
+        delete_when: changes.delete_when.as_ref().map(|flag| (&*flag.column, flag.is_boolean)),
+        how,
+    };
+    apply.statements()
+}
+
+/// What was done in `node`. What goes below a node that is no leaf counts there.
+fn in_node(plan: &Plan, node: NodeId, applied: &[Applied]) -> Applied {
+    let oid = plan.catalogue.facts[node].oid;
+    let is_its =
+        |it: &&Applied| it.leaf == oid || it.leaf == 0 || plan.tree.nodes[node].key.is_some();
+    applied.iter().filter(is_its).fold(Applied::default(), Applied::with)
+}
+
+/// What became of `rows` rows of one node.
+fn fate(changes: &Changes, rows: u64, applied: Applied) -> Fate {
+    let Applied { inserted, updated, met, deleting, found, deleted, .. } = applied;
+    let [inserted, updated, met, deleting, found, deleted] =
+        [inserted, updated, met, deleting, found, deleted].map(|rows| rows.max(0).cast_unsigned());
+    let kept = rows.saturating_sub(deleting);
+    let mut fate = Fate {
+        inserted,
+        updated,
+        deleted,
+        stale: found.saturating_sub(deleted),
+        absent: deleting.saturating_sub(found),
+        ..Fate::default()
+    };
+    let same = match changes.on_conflict {
+        OnConflict::Delete => 0,
+        OnConflict::Error | OnConflict::Skip => {
+            fate.skipped = kept.saturating_sub(inserted);
+            0
+        }
+        OnConflict::Update if changes.inserts => kept.saturating_sub(inserted + updated),
+        OnConflict::Update => {
+            fate.absent += kept.saturating_sub(met);
+            met.saturating_sub(updated)
+        }
+    };
+    match changes.newer {
+        Some(_) => fate.stale += same,
+        None => fate.unchanged += same,
+    }
+    fate
+}

@@ -1,0 +1,113 @@
+//! Kept: inputs that can be read only once, copied into temporary files for loads that must read them again.
+
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::thread;
+
+use pgsluice_core::hash::bytes_extended;
+use tempfile::{NamedTempFile, TempPath};
+
+use super::inputs::{Input, Inputs};
+use super::reading::STOP_POLL;
+use crate::control::Control;
+use crate::error::kind::Kind;
+use crate::error::{Error, Result, plain_io};
+
+/// Bytes that are read, and hashed, together.
+const BLOCK: u64 = 1 << 20;
+
+impl Inputs {
+    /// The same inputs, all of which can be read again.
+    pub(crate) fn kept(&self, control: &Arc<Control>) -> Result<Self> {
+        if self.are_rereadable() {
+            return Ok(self.clone());
+        }
+        control.progress.wait_for(Some("reading the input to its end".to_owned()));
+        let kept = self.iter().map(|input| match input.is_rereadable() {
+            true => Ok(input.clone()),
+            false => keep(input, control),
+        });
+        let kept = kept.collect::<Result<Vec<_>>>();
+        control.progress.wait_for(None);
+        Ok(Self::of(kept?))
+    }
+}
+
+/// Copies an input. The thread that does so may wait for its input when the load was stopped.
+fn keep(input: &Input, control: &Arc<Control>) -> Result<Input> {
+    let (ended, end) = sync_channel(1);
+    let (reading, copying) = (input.clone(), Arc::clone(control));
+    thread::spawn(move || {
+        // Whoever waited may be gone.
+        let _ = ended.send(copy(&reading, &copying));
+    });
+    loop {
+        match end.recv_timeout(STOP_POLL) {
+            Ok(copied) => {
+                let (path, bytes, content) = copied?;
+                return Ok(input.kept_in(path, bytes, &content));
+            }
+            Err(RecvTimeoutError::Timeout) if !control.stop.is_stopped() => {}
+            Err(_) => return Err(control.stop.failure().unwrap_or_else(Error::interrupted)),
+        }
+    }
+}
+
+/// The file, its bytes, and their hash in base 16.
+fn copy(input: &Input, control: &Control) -> Result<(TempPath, u64, String)> {
+    let mut source = input.open()?;
+    let mut file = NamedTempFile::new().map_err(|error| no_room(input, &error))?;
+    let (mut bytes, mut hash) = (0, 0);
+    let mut block = Vec::new();
+    while !control.stop.is_stopped() {
+        block.clear();
+        let read = source.by_ref().take(BLOCK).read_to_end(&mut block);
+        if read.map_err(|error| input.cannot_read(&error))? == 0 {
+            break;
+        }
+        bytes += block.len() as u64;
+        hash = bytes_extended(&block, hash);
+        file.write_all(&block).map_err(|error| no_room(input, &error))?;
+    }
+    Ok((file.into_temp_path(), bytes, format!("{hash:016x}")))
+}
+
+fn no_room(input: &Input, error: &io::Error) -> Error {
+    let reason = plain_io(error);
+    let message = format!("could not keep \"{}\" in a temporary file: {reason}", input.name);
+    Error::new(Kind::Input, message)
+        .with_detail(
+            "The input is read twice: the first time to look for keys that come again in it.",
+        )
+        .with_hint("Set TMPDIR to a directory with room for it, or load a file.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pipe_is_kept_whole() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("pipe");
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+        let text = "1,2\n".repeat(700_000);
+        let (writer, written) = (path.clone(), text.clone());
+        let writing = thread::spawn(move || std::fs::write(writer, written));
+        let inputs = Inputs::resolve([path.display().to_string()]).expect("a pipe");
+        assert!(!inputs.are_rereadable());
+        let kept = inputs.kept(&Arc::default()).expect("a file");
+        writing.join().expect("a thread").expect("a reader");
+        assert!(kept.are_rereadable());
+        assert_eq!(
+            (kept[0].name.clone(), kept.size()),
+            (path.display().to_string(), Some(text.len() as u64))
+        );
+        for _ in 0..2 {
+            let mut again = String::new();
+            kept[0].open().expect("a file").read_to_string(&mut again).expect("text");
+            assert!(again == text);
+        }
+    }
+}
