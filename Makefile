@@ -16,8 +16,10 @@ FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 # The servers that `make test` tries; those that `make test-matrix` tries, one after the other.
 PGSLUICE_TEST_MAJORS ?= 15 18
 MATRIX ?= 13 14 15 16 17 18
-# The random trees that `make test-matrix` tries on each server.
+# The random trees, and the random loads of rows that are there, that `make test-matrix` tries on each server.
 RANDOM_TREES ?= 1000
+# How often two loads and a writer meet there.
+CONFLICT_ROUNDS ?= 100
 # Where `make lab` keeps its records and its report, how large it measures, and the older servers that it tries
 # as well. The committed page is of `medium`: `make lab-page`.
 LAB ?= .cache/lab
@@ -76,6 +78,7 @@ test-matrix: $(TOOLS) ## Run every test that needs a server on 13 to 18 (MATRIX=
 	@for major in $(MATRIX); do \
 	    echo "PostgreSQL $$major"; \
 	    PGSLUICE_TEST_MAJORS=$$major PGSLUICE_PROGRAM=$(TARGET)/debug/pgsluice PROPTEST_CASES=$(RANDOM_TREES) \
+	    CONFLICT_CASES=$(RANDOM_TREES) CONFLICT_ROUNDS=$(CONFLICT_ROUNDS) \
 	        scripts/count_skips.sh scripts/with_servers.sh \
         cargo test --locked --quiet -p pgsluice-cli --test integration ::pg$$major:: || exit 1; \
 	done

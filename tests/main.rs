@@ -12,6 +12,7 @@ mod chaos;
 mod claims;
 mod codecs;
 mod command_line;
+mod conflicts;
 mod connect;
 mod ddl;
 mod docs;
