@@ -1,73 +1,70 @@
 //! The reference: what a load does, row by row in PL/pgSQL, on a table of its own.
+//!
+//! The function `twin.apply()` goes over the table `twin.input` in the order of the input three times: it finds the leaf
+//! of each row in a table without keys, then the rows that count, and then does with these what the options say.
 
-use super::case::Case;
+use super::case::{Action, Case, Rule, names};
+use super::table::Column;
 use crate::harness::identifier;
 
-/// A block that applies the rows of `twin.input` to `twin.t` in the order of the input, and writes the fate of each
-/// there. `twin.input` has them with their number `n` and their `leaf`.
-pub(super) fn block(case: &Case) -> String {
-    let same = |one: &str, other: &str| {
-        let same = case.key.iter().map(|column| identifier(column.0));
-        same.map(|name| format!("{one}.{name} = {other}.{name}")).collect::<Vec<_>>().join(" AND ")
-    };
-    let better = match (case.newer, case.counts) {
-        (true, _) => "(coalesce(b.newest, -1), -b.n) > (coalesce(a.newest, -1), -a.n)",
-        (false, "last") => "b.n > a.n",
-        (false, _) => "b.n < a.n",
-    };
-    let deleting = match (case.action, case.delete_when) {
-        ("delete", _) => "true",
-        (_, false) => "false",
-        _ if case.columns.last().is_some_and(|flag| flag.1 == "boolean") => "r.gone IS TRUE",
-        _ => "r.gone IS NOT NULL",
-    };
-    let is_newer = match case.newer {
-        true => "coalesce(t.newest < r.newest, t.newest IS NULL AND r.newest IS NOT NULL)",
-        false => "true",
-    };
-    let set: Vec<String> = case.set.iter().map(|name| identifier(name)).collect();
-    let record = |of: &str| {
-        let columns: Vec<String> = set.iter().map(|name| format!("{of}.{name}")).collect();
-        format!("ROW({})::record", columns.join(", "))
-    };
-    let differs = if set.is_empty() {
-        "false".to_owned()
-    } else {
-        format!("{} *<> {}", record("t"), record("r"))
-    };
-    let missing = if case.newer { "stale" } else { "unchanged" };
-    let (update, insert) = statements(case);
+/// Statements that make the tables which the function needs, besides `twin.t` and `shape.t`.
+pub(super) fn tables(case: &Case) -> String {
+    let columns =
+        case.input.iter().map(|Column { name, ty, .. }| format!("{} {ty}", identifier(name)));
     format!(
-        "DO $$
-DECLARE r record; old record; what text; is_there boolean;
+        "CREATE TABLE twin.input (n serial PRIMARY KEY, leaf oid, fate text, {});
+         CREATE TABLE twin.counting (LIKE twin.input);
+         CREATE INDEX ON twin.counting ({})",
+        columns.collect::<Vec<_>>().join(", "),
+        names(&case.key)
+    )
+}
+
+/// The function.
+pub(super) fn function(case: &Case) -> String {
+    let known = names(case.known());
+    format!(
+        "CREATE FUNCTION twin.apply() RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    r record; best record; old record; what text; found_leaf oid;
 BEGIN
-    FOR r IN SELECT a.*, NOT EXISTS (
-            SELECT FROM twin.input b
-            WHERE {same_rows} AND a.leaf = b.leaf AND {better}) AS counts
-        FROM twin.input a ORDER BY n
-    LOOP
-        SELECT t.tableoid AS leaf, t.ctid AS place, ({is_newer}) AS is_newer, ({differs}) AS differs
-        INTO old
-        FROM twin.t t JOIN pg_class c ON c.oid = t.tableoid
-        WHERE c.relname = r.leaf AND {same_key};
-        is_there := FOUND;
-        IF NOT r.counts THEN
-            what := 'duplicate';
-        ELSIF {deleting} THEN
-            IF NOT is_there THEN
+    FOR r IN SELECT * FROM twin.input ORDER BY n LOOP
+        INSERT INTO shape.t ({known}) VALUES ({values}) RETURNING tableoid INTO found_leaf;
+        UPDATE twin.input
+        SET leaf = ('twin.' || (SELECT relname FROM pg_class WHERE oid = found_leaf))::regclass
+        WHERE n = r.n;
+    END LOOP;
+    FOR r IN SELECT * FROM twin.input ORDER BY n LOOP
+        SELECT * INTO best FROM twin.counting c WHERE c.leaf = r.leaf AND {same_counting};
+        IF NOT FOUND THEN
+            INSERT INTO twin.counting SELECT * FROM twin.input WHERE n = r.n;
+        ELSIF {is_better} THEN
+            UPDATE twin.input SET fate = 'duplicate' WHERE n = best.n;
+            DELETE FROM twin.counting WHERE n = best.n;
+            INSERT INTO twin.counting SELECT * FROM twin.input WHERE n = r.n;
+        ELSE
+            UPDATE twin.input SET fate = 'duplicate' WHERE n = r.n;
+        END IF;
+    END LOOP;
+    FOR r IN SELECT * FROM twin.input WHERE fate IS NULL ORDER BY n LOOP
+        SELECT c.tableoid AS leaf, c.ctid AS place, ({is_newer}) AS is_newer, ({differs}) AS differs
+        INTO old FROM twin.t c WHERE c.tableoid = r.leaf AND {same_there};
+        IF NOT FOUND THEN
+            IF {deletes} OR {leaves_out} THEN
                 what := 'absent';
-            ELSIF NOT old.is_newer THEN
-                what := 'stale';
             ELSE
-                DELETE FROM twin.t WHERE tableoid = old.leaf AND ctid = old.place;
-                what := 'deleted';
+                INSERT INTO twin.t ({known}) VALUES ({values});
+                what := 'inserted';
             END IF;
-        ELSIF NOT is_there THEN
-            {insert};
         ELSIF {skips} THEN
             what := 'skipped';
-        ELSIF NOT old.is_newer OR NOT old.differs THEN
-            what := '{missing}';
+        ELSIF NOT old.is_newer THEN
+            what := 'stale';
+        ELSIF {deletes} THEN
+            DELETE FROM twin.t WHERE tableoid = old.leaf AND ctid = old.place;
+            what := 'deleted';
+        ELSIF NOT old.differs THEN
+            what := '{unchanged}';
         ELSE
             {update};
             what := 'updated';
@@ -75,33 +72,74 @@ BEGIN
         UPDATE twin.input SET fate = what WHERE n = r.n;
     END LOOP;
 END $$",
-        same_rows = same("a", "b"),
-        same_key = same("t", "r"),
-        skips = case.action == "skip",
+        values = of_input(case.known()),
+        same_counting = same(case),
+        same_there = same(case),
+        is_better = match case.rule {
+            Rule::First => "false".to_owned(),
+            Rule::Last => "true".to_owned(),
+            Rule::Newest => is_newer("best"),
+        },
+        is_newer = match case.rule {
+            Rule::Newest => is_newer("c"),
+            _ => "true".to_owned(),
+        },
+        differs = differs(case),
+        deletes = deletes(case),
+        leaves_out = !case.inserts,
+        skips = case.action == Action::Skip,
+        unchanged = if case.rule == Rule::Newest { "stale" } else { "unchanged" },
+        update = update(case),
     )
 }
 
-/// The statements that change a row that is there, and that store a new one.
-fn statements(case: &Case) -> (String, String) {
-    let set: Vec<String> = case.set.iter().map(|name| identifier(name)).collect();
-    let assigned: Vec<String> = set.iter().map(|name| format!("{name} = r.{name}")).collect();
-    let update = match set.is_empty() {
+/// Whether the row `c` has the key of the input's row.
+fn same(case: &Case) -> String {
+    let operator = if case.table.joins_nulls { "IS NOT DISTINCT FROM" } else { "=" };
+    let columns = case.key.iter().map(|column| identifier(column.name));
+    columns.map(|name| format!("c.{name} {operator} r.{name}")).collect::<Vec<_>>().join(" AND ")
+}
+
+/// NULL is older than any value.
+fn is_newer(than: &str) -> String {
+    format!("r.newest IS NOT NULL AND ({than}.newest IS NULL OR r.newest > {than}.newest)")
+}
+
+fn differs(case: &Case) -> String {
+    if case.set.is_empty() {
+        return "false".to_owned();
+    }
+    let record = |of: &str| {
+        let columns = case.set.iter().map(|column| format!("{of}.{}", identifier(column.name)));
+        format!("ROW({})::record", columns.collect::<Vec<_>>().join(", "))
+    };
+    format!("{} *<> {}", record("c"), record("r"))
+}
+
+fn deletes(case: &Case) -> &'static str {
+    let is_boolean =
+        case.columns.iter().any(|column| column.name == "gone" && column.ty == "boolean");
+    match (case.action, case.delete_when) {
+        (Action::Delete, _) => "true",
+        (_, false) => "false",
+        (_, true) if is_boolean => "r.gone IS TRUE",
+        (_, true) => "r.gone IS NOT NULL",
+    }
+}
+
+fn update(case: &Case) -> String {
+    let set = case.set.iter().map(|column| identifier(column.name));
+    let set: Vec<String> = set.map(|name| format!("{name} = r.{name}")).collect();
+    match set.is_empty() {
         true => "NULL".to_owned(),
         false => format!(
             "UPDATE twin.t SET {} WHERE tableoid = old.leaf AND ctid = old.place",
-            assigned.join(", ")
+            set.join(", ")
         ),
-    };
-    let given = case.input_columns().filter(|column| !(case.is_besides && column.0 == "gone"));
-    let given: Vec<String> = given.map(|column| identifier(column.0)).collect();
-    let values: Vec<String> = given.iter().map(|name| format!("r.{name}")).collect();
-    let insert = match case.inserts {
-        true => format!(
-            "INSERT INTO twin.t ({}) VALUES ({}); what := 'inserted'",
-            given.join(", "),
-            values.join(", ")
-        ),
-        false => "what := 'absent'".to_owned(),
-    };
-    (update, insert)
+    }
+}
+
+fn of_input<'a>(columns: impl Iterator<Item = &'a Column>) -> String {
+    let columns = columns.map(|column| format!("r.{}", identifier(column.name)));
+    columns.collect::<Vec<_>>().join(", ")
 }

@@ -1,0 +1,242 @@
+//! The oracle test: random tables, rows and options against the reference, row by row and fate by fate; loads that are
+//! killed and resumed too.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use pgsluice::testing::failpoint::NAMES;
+
+use super::case::{Case, names};
+use super::{fates, number, reference};
+use crate::harness::{Bench, Cell, Chance, Ended, Running, Server, on_each_server, program};
+
+on_each_server!([rows_do_what_they_do_one_by_one,]);
+
+const CASES: u64 = 40;
+
+/// The fates, as the ledger calls them.
+const FATES: [&str; 10] = [
+    "inserted",
+    "updated",
+    "deleted",
+    "unchanged",
+    "stale",
+    "absent",
+    "duplicate",
+    "skipped",
+    "dropped",
+    "rejected",
+];
+
+/// How often a load is killed at most.
+const KILLS: usize = 4;
+
+fn rows_do_what_they_do_one_by_one(server: Server) {
+    let first = number("PGSLUICE_SEED", u64::from(server.major()) * 1_000_000);
+    let cases = number("CONFLICT_CASES", CASES);
+    let bench = Bench::new(server);
+    bench.session.run("SET client_min_messages = warning");
+    let mut kills = 0;
+    for seed in first..first + cases {
+        let mut chance = Chance::of(seed);
+        let case = Case::random(&mut chance, server.major() >= 15);
+        let trial = Trial { bench: &bench, case: &case, id: format!("case {seed}") };
+        // The last one that is said is the one that fails.
+        eprintln!("PGSLUICE_SEED={seed} CONFLICT_CASES=1: {}", trial.words());
+        kills += trial.judge(&mut chance);
+    }
+    eprintln!("{kills} times a load was killed");
+    assert!(kills > 0 || cases < CASES, "no load was killed");
+}
+
+/// A case in a database.
+struct Trial<'a> {
+    bench: &'a Bench,
+    case: &'a Case,
+    /// The load's.
+    id: String,
+}
+
+impl Trial<'_> {
+    /// Holds what the load does against what the reference does. How often it was killed.
+    fn judge(&self, chance: &mut Chance) -> usize {
+        self.prepare();
+        let (kills, ended) = self.load(chance);
+        assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+        self.bench.session.run("SELECT twin.apply()");
+        self.compare_rows();
+        let wanted = self.count("SELECT fate, count(*) FROM twin.input GROUP BY fate");
+        let columns: Vec<String> =
+            FATES.iter().map(|fate| format!("('{fate}', rows_{fate})")).collect();
+        let ledger = format!(
+            "SELECT fate, coalesce(n, 0) FROM pgsluice.load, (VALUES (0)) AS x,
+                 LATERAL (VALUES {}) AS f (fate, n) WHERE id = '{}'",
+            columns.join(", "),
+            self.id
+        );
+        assert_eq!(
+            self.count(&ledger),
+            wanted,
+            "the fates in the ledger, and those of the reference"
+        );
+        assert_eq!(
+            fates(&ended, 0),
+            wanted,
+            "the fates in the summary, and those of the reference"
+        );
+        let read = self.bench.value(&format!(
+            "SELECT rows_read - (SELECT count(*) FROM twin.input) FROM pgsluice.load WHERE id = '{}'",
+            self.id
+        ));
+        assert_eq!(read, "0", "the rows that were read");
+        self.verify();
+        kills
+    }
+
+    /// Makes the tables with what is there before, the input, and the reference.
+    fn prepare(&self) {
+        let (session, case) = (&self.bench.session, self.case);
+        for schema in ["ours", "twin", "shape"] {
+            session.run(&format!("DROP SCHEMA IF EXISTS {schema} CASCADE; CREATE SCHEMA {schema}"));
+            let uniques = case.table.uniques.iter().filter(|_| schema != "shape");
+            for sql in case.table.ddl.iter().chain(uniques) {
+                session.run(&sql.replace("{s}", schema));
+            }
+        }
+        let all = names(&case.columns);
+        session.run("CREATE TABLE twin.before AS SELECT * FROM twin.t");
+        self.copy("twin.before", &all, &case.before);
+        session.run(&format!(
+            "INSERT INTO twin.t ({all}) SELECT {all} FROM twin.before ON CONFLICT DO NOTHING;
+             INSERT INTO ours.t ({all}) SELECT {all} FROM twin.t"
+        ));
+        session.run(&reference::tables(case));
+        session.run(&reference::function(case));
+        for (number, rows) in case.files.iter().enumerate() {
+            self.copy("twin.input", &names(&case.input), rows);
+            self.bench.file(&format!("{number}.csv"), csv(rows));
+        }
+    }
+
+    fn copy(&self, table: &str, columns: &str, rows: &[Vec<Cell>]) {
+        let sql = format!("COPY {table} ({columns}) FROM STDIN (FORMAT csv)");
+        self.bench.session.copy_in(&sql, csv(rows)).unwrap();
+    }
+
+    /// Loads, and goes on until it is done. How often it was killed.
+    fn load(&self, chance: &mut Chance) -> (usize, Ended) {
+        if self.case.is_piped {
+            let mut load = self.command("load", &["-".to_owned(), "--format=csv".to_owned()]);
+            let mut load = Running::start(load.stdin(Stdio::piped()));
+            let input: Vec<u8> = self.case.files.iter().flat_map(|rows| csv(rows)).collect();
+            let mut stdin = load.child.stdin.take().unwrap();
+            let feeding = std::thread::spawn(move || stdin.write_all(&input));
+            let ended = load.ended();
+            let _ = feeding.join();
+            return (0, ended);
+        }
+        let mut kills = 0;
+        while self.case.is_killed && kills < KILLS {
+            let ended = self.strike(chance);
+            if ended.status.signal() != Some(9) {
+                return (kills, ended);
+            }
+            kills += 1;
+            self.bench.end_orphans();
+        }
+        (kills, Running::start(&mut self.command("load", &self.files())).ended())
+    }
+
+    /// A run that is killed at a point or at a moment, unless it comes to its end before.
+    fn strike(&self, chance: &mut Chance) -> Ended {
+        let mut load = self.command("load", &self.files());
+        if chance.is_one_in(3) {
+            return Running::start(&mut load).kill_after(chance.moment(Duration::from_secs(1)));
+        }
+        let others = ["exchange::", "atomic::", "rejects::"];
+        let points: Vec<&str> = NAMES
+            .into_iter()
+            .filter(|name| !others.iter().any(|other| name.starts_with(other)))
+            .collect();
+        let point = format!("{}:{}", chance.one_of(&points), 1 + chance.below(4));
+        Running::start(load.env("PGSLUICE_FAILPOINT", point)).ended()
+    }
+
+    /// The same options, as far as they are about what is done.
+    fn verify(&self) {
+        let Case { table, key, .. } = self.case;
+        let is_of_root = table.uniques.iter().all(|sql| sql.contains("{s}.t "));
+        if self.case.is_piped || !is_of_root || key.is_empty() {
+            return;
+        }
+        let ended = Running::start(&mut self.command("verify", &self.files())).ended();
+        assert_eq!(ended.status.code(), Some(0), "{}{}", ended.stdout, ended.stderr);
+    }
+
+    fn files(&self) -> Vec<String> {
+        (0..self.case.files.len()).map(|number| format!("{number}.csv")).collect()
+    }
+
+    fn command(&self, verb: &str, files: &[String]) -> Command {
+        let mut command = program();
+        command.args([verb, "-t", "ours.t", "-d", &self.bench.url]);
+        command.args(files).args(&self.case.meaning);
+        if verb == "load" {
+            command.args(["-q", "--json", "--load-id", &self.id]).args(&self.case.speed);
+        }
+        command.current_dir(self.bench.folder.path()).stdin(Stdio::null());
+        command
+    }
+
+    /// All rows must be the same, in the same leaves.
+    fn compare_rows(&self) {
+        let [ours, twin] = ["ours", "twin"].map(|schema| {
+            self.bench.session.rows(&format!(
+                "SELECT c.relname, ROW({}, d)::text FROM {schema}.t AS t JOIN pg_class c ON c.oid = t.tableoid
+                 ORDER BY 1, 2",
+                names(&self.case.columns)
+            ))
+        });
+        let only = |these: &[Vec<Cell>], those: &[Vec<Cell>]| -> Vec<Vec<Cell>> {
+            these.iter().filter(|row| !those.contains(row)).take(5).cloned().collect()
+        };
+        if ours != twin {
+            let [more, missing] = [only(&ours, &twin), only(&twin, &ours)];
+            panic!(
+                "{} rows instead of {}: only here {more:#?} only there {missing:#?}",
+                ours.len(),
+                twin.len()
+            );
+        }
+    }
+
+    /// Names with counts that are not 0.
+    fn count(&self, sql: &str) -> BTreeMap<String, u64> {
+        let rows = self.bench.session.rows(sql).into_iter();
+        let counts = rows.map(|row| (row[0].clone().unwrap(), row[1].clone().unwrap()));
+        let counts = counts.map(|(name, rows)| (name, rows.parse().unwrap()));
+        counts.filter(|(_, rows)| *rows > 0).collect()
+    }
+
+    fn words(&self) -> String {
+        let Case { table, files, before, is_piped, is_killed, .. } = self.case;
+        let rows: Vec<usize> = files.iter().map(Vec::len).collect();
+        let options = [&self.case.meaning[..], &self.case.speed[..]].concat().join(" ");
+        let ddl = [&table.ddl[..], &table.uniques[..]].concat().join(";\n");
+        format!(
+            "{options}, files of {rows:?} rows, {} before, piped {is_piped}, killed {is_killed}\n{ddl}",
+            before.len()
+        )
+    }
+}
+
+fn csv(rows: &[Vec<Cell>]) -> Vec<u8> {
+    let field = |cell: &Cell| {
+        cell.as_ref().map_or_else(String::new, |text| format!("\"{}\"", text.replace('"', "\"\"")))
+    };
+    let line = |row: &Vec<Cell>| row.iter().map(field).collect::<Vec<_>>().join(",") + "\n";
+    rows.iter().map(line).collect::<String>().into_bytes()
+}

@@ -1,0 +1,150 @@
+//! What cannot be done is refused before a row is sent, and the message says why.
+
+use crate::harness::{Bench, Server, on_each_server};
+
+on_each_server!([
+    options_that_make_no_sense,
+    keys_that_are_none,
+    tables_that_cannot_be_changed,
+    several_constraints,
+    duplicates_that_must_not_be,
+]);
+
+const TABLES: &str = "
+CREATE TABLE t (id int, day date, v int, PRIMARY KEY (id, day)) PARTITION BY RANGE (day);
+CREATE TABLE t_1 PARTITION OF t FOR VALUES FROM ('2024-01-01') TO ('2024-02-01');
+CREATE TABLE t_2 PARTITION OF t FOR VALUES FROM ('2024-02-01') TO ('2024-03-01');
+INSERT INTO t VALUES (1, '2024-01-10', 0), (2, '2024-02-10', 0);
+CREATE VIEW seen AS SELECT * FROM t;
+CREATE TABLE ruled (id int PRIMARY KEY, v int);
+CREATE RULE none AS ON INSERT TO ruled DO ALSO NOTHING;
+CREATE TABLE later (id int UNIQUE DEFERRABLE, v int);
+CREATE TABLE part (id int, v int);
+CREATE UNIQUE INDEX ON part (id) WHERE v > 0;
+CREATE TABLE computed (id int, v int);
+CREATE UNIQUE INDEX ON computed (abs(id));
+CREATE TABLE several (id int PRIMARY KEY, v int UNIQUE)";
+
+/// Each line is a load that must end with a message whose first line has both words, and whose others have the rest.
+fn refuses(server: Server, loads: &[(&str, &[&str])]) {
+    let bench = Bench::new(server);
+    bench.session.run(TABLES);
+    bench.file("days.csv", "1,2024-01-10,1\n3,2024-02-10,3\n");
+    bench.file("ids.csv", "1,1\n2,2\n");
+    bench.file("twice.csv", "5,2024-01-10,1\n6,2024-02-10,1\n5,2024-01-10,3\n");
+    let rows = || bench.session.rows("SELECT tableoid::regclass, t::text FROM t ORDER BY 1, 2");
+    let before = rows();
+    for (line, parts) in loads {
+        let ended = bench.load(line.split(' '));
+        let status = ended.status.code().unwrap();
+        assert_ne!(status, 0, "{line}");
+        ended.fails(status, parts);
+        assert!(ended.stderr.lines().next().unwrap().contains(parts[0]), "{line}: {ended:?}");
+        assert_eq!(rows(), before, "{line}");
+        let others = ["ruled", "later", "part", "computed", "several"];
+        assert!(others.iter().all(|table| bench.count(table) == 0), "{line}");
+    }
+}
+
+fn options_that_make_no_sense(server: Server) {
+    refuses(
+        server,
+        &[
+            (
+                "days.csv -t t --on-conflict update --newer v --duplicates last",
+                &["--newer says which one counts", "HINT:  Leave out --duplicates."],
+            ),
+            (
+                "days.csv -t t --on-conflict skip --no-insert",
+                &["--no-insert is for rows that are updated", "--on-conflict update"],
+            ),
+            (
+                "days.csv -t t --on-conflict delete --no-insert",
+                &["--no-insert is for rows that are updated", "--on-conflict update"],
+            ),
+            ("days.csv -t t --newer v", &["--newer is for rows that are updated"]),
+            ("days.csv -t t --key id,day", &["--key is for rows whose key may be in the table"]),
+            ("days.csv -t t --on-conflict update --exchange", &["in an exchange", "--exchange"]),
+            (
+                "days.csv -t t --on-conflict update --update day",
+                &["column day is of the key, and cannot be updated (SQLSTATE 42P10)"],
+            ),
+        ],
+    );
+}
+
+fn keys_that_are_none(server: Server) {
+    refuses(
+        server,
+        &[
+            ("days.csv -t t --on-conflict update --key nope", &["nope", "(SQLSTATE 42703)"]),
+            (
+                "days.csv -t t --on-conflict update --key v",
+                &["(v)", "(SQLSTATE 42P10)", "t_1_pkey (id, day)"],
+            ),
+            (
+                "ids.csv -t t --columns id,v --on-conflict update",
+                &["column day", "is not in the input", "(SQLSTATE 42703)"],
+            ),
+            (
+                "ids.csv -t t --columns id,v --on-conflict update --key id,day",
+                &["column day", "is not in the input", "(SQLSTATE 42703)"],
+            ),
+            (
+                "ids.csv -t later --on-conflict update --key id",
+                &["(SQLSTATE 42P10)", "later_id_key", "deferrable"],
+            ),
+            (
+                "ids.csv -t part --on-conflict update --key id",
+                &["(SQLSTATE 42P10)", "part_id_idx", "of a part of the rows"],
+            ),
+            ("ids.csv -t part --on-conflict skip", &["(SQLSTATE 42P10)", "of a part of the rows"]),
+            (
+                "ids.csv -t computed --on-conflict update --key id",
+                &["(SQLSTATE 42P10)", "computed_abs_idx (an expression)"],
+            ),
+            ("ids.csv -t computed --on-conflict skip", &["(SQLSTATE 42P10)", "on an expression"]),
+            (
+                "ids.csv -t part --on-conflict delete",
+                &["no primary key (SQLSTATE 42P10)", "with --key"],
+            ),
+        ],
+    );
+}
+
+fn tables_that_cannot_be_changed(server: Server) {
+    refuses(
+        server,
+        &[
+            (
+                "days.csv -t seen --on-conflict update --key id,day",
+                &["it is a view (SQLSTATE 42809)"],
+            ),
+            ("ids.csv -t ruled --on-conflict update", &["it has rules (SQLSTATE 0A000)"]),
+        ],
+    );
+}
+
+fn several_constraints(server: Server) {
+    refuses(
+        server,
+        &[(
+            "ids.csv -t several --on-conflict skip",
+            &["several constraints", "(SQLSTATE 42P10)", "several_pkey (id)", "HINT:", "--key"],
+        )],
+    );
+}
+
+fn duplicates_that_must_not_be(server: Server) {
+    for action in ["skip", "update", "delete"] {
+        let one = format!("twice.csv -t t --on-conflict {action} --duplicates error");
+        let two = format!("days.csv days.csv -t t --on-conflict {action} --duplicates error");
+        refuses(
+            server,
+            &[
+                (&one, &["twice.csv:3", "(SQLSTATE 21000)", "twice.csv:1"]),
+                (&two, &["days.csv:1", "(SQLSTATE 21000)", "days.csv:1"]),
+            ],
+        );
+    }
+}
