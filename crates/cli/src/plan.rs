@@ -178,7 +178,7 @@ fn describe_input(job: &Job, plan: &Plan, lines: &mut Vec<String>) {
         lines.push(format!("atomic   {how}"));
     }
     if let Some(changes) = &plan.changes {
-        lines.push(format!("change   {}", changes.words()));
+        lines.push(format!("change   {}", changes.words(job.safety.atomic)));
     }
     if let Some(exchange) = &plan.exchange {
         let leaves = count(exchange.leaves.len() as u64, "empty leaf", "empty leaves");

@@ -7,7 +7,6 @@ use pgsluice::inspect::selftest::SelfTest;
 use pgsluice::job::Job;
 use pgsluice::partitions::Missing;
 use pgsluice::plan::Plan;
-use pgsluice::plan::changes::Changes;
 use serde::Serialize;
 
 /// What a load would do.
@@ -86,7 +85,7 @@ impl Report {
             jobs: plan.jobs(job),
             memory: job.speed.memory,
             exchangeable: plan.exchange.as_ref().map(|eligible| eligible.leaves.len()),
-            change: plan.changes.as_ref().map(Changes::words),
+            change: plan.changes.as_ref().map(|changes| changes.words(job.safety.atomic)),
             is_full,
             rows: preview.rows,
             rows_routed: preview.leaves.values().sum(),

@@ -94,16 +94,8 @@ impl Fate {
 
     /// Adds other rows.
     pub(crate) fn add(&mut self, other: Self) {
-        self.read += other.read;
-        self.inserted += other.inserted;
-        self.updated += other.updated;
-        self.deleted += other.deleted;
-        self.unchanged += other.unchanged;
-        self.stale += other.stale;
-        self.absent += other.absent;
-        self.duplicate += other.duplicate;
-        self.skipped += other.skipped;
-        self.dropped += other.dropped;
-        self.rejected += other.rejected;
+        let (own, others) = (self.by_name(), other.by_name());
+        let sums = std::array::from_fn(|place| own[place].1 + others[place].1);
+        *self = Self::of(self.read + other.read, sums);
     }
 }

@@ -28,10 +28,11 @@ struct Part<R> {
 }
 
 impl<R: Rank + Send> Entries<R> {
-    /// Those in memory take `memory` bytes at most; a vector that grows takes twice its size.
+    /// Those in memory take an eighth of `memory` bytes at most, because an allocator may keep what they took while
+    /// rows are sent. A vector that grows takes twice its size.
     pub(super) fn new(memory: usize) -> Self {
         let part = || Mutex::new(Part { held: Vec::new(), file: None });
-        let most = memory / 2 / size_of::<Entry<R>>();
+        let most = memory / 8 / 2 / size_of::<Entry<R>>();
         Self { parts: (0..PARTS).map(|_| part()).collect(), held: AtomicUsize::new(0), most }
     }
 

@@ -9,7 +9,6 @@ mod entries;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::thread;
 
 use parking_lot::Mutex;
 use pgsluice_core::catalog::label;
@@ -118,33 +117,12 @@ impl Finding<'_> {
         let routers = plan.routers(job);
         let reading = Reading::begin(reader, control, routers, |_| true);
         let entries = Entries::new(job.speed.memory);
-        let outcomes: Vec<thread::Result<Result<()>>> = thread::scope(|scope| {
-            let look = || self.look(&reading, &entries);
-            let threads: Vec<_> = (0..routers).map(|_| scope.spawn(look)).collect();
-            threads.into_iter().map(|thread| thread.join()).collect()
-        });
-        let ended = reading.end();
-        control.stop.failure().map_or(Ok(()), Err)?;
-        let lost = || {
-            Error::new(Kind::Server, "internal error: a thread of the load ended unexpectedly")
-                .with_sqlstate("XX000")
-        };
-        for outcome in outcomes {
-            outcome.unwrap_or_else(|_| Err(lost()))?;
-        }
-        ended.map(|_| entries).map_err(|_| lost())
+        reading.look_through(routers, control, |reading| self.look(reading, &entries))?;
+        Ok(entries)
     }
 
-    /// One thread. Its failure stops the others.
+    /// One thread.
     fn look<R: Ranked>(&self, reading: &Reading, entries: &Entries<R>) -> Result<()> {
-        let looking = self.look_on(reading, entries);
-        if let Err(error) = &looking {
-            self.control.stop.fail(error.clone());
-        }
-        looking
-    }
-
-    fn look_on<R: Ranked>(&self, reading: &Reading, entries: &Entries<R>) -> Result<()> {
         let Self { plan, changes, target, control, .. } = self;
         let read = changes.key.parts.iter().chain(&changes.newer).cloned();
         let mut routing = Routing::new(plan, control, target).reading(read);
@@ -280,13 +258,10 @@ impl Finding<'_> {
 
     /// The error for a row that cannot be compared with others.
     fn refused_at(&self, split: &Split, reached: &Reached<'_>, why: &str) -> Error {
-        let row = &split.rows[reached.index];
-        let origin = split.start.origin.plus(row.start.into());
-        let line = split.start.line + u64::from(row.line);
-        let position = pgsluice_core::position::Position { origin, line };
         let message = format!("the row cannot be compared with others: {why}");
         let error = Error::new(Kind::Data, message).with_sqlstate("0A000");
-        match self.inputs.locate(position) {
+        let place = split.position(reached.index).and_then(|at| self.inputs.locate(at));
+        match place {
             Some(place) => error.at(place),
             None => error,
         }
@@ -316,10 +291,8 @@ impl Finding<'_> {
         let mut used = None;
         while let Ok(Some(split)) = reader.next(used.take()) {
             let index = row.checked_sub(split.first_row)?;
-            if let Some(row) = split.rows.get(usize::try_from(index).ok()?) {
-                let origin = split.start.origin.plus(row.start.into());
-                let line = split.start.line + u64::from(row.line);
-                return inputs.locate(pgsluice_core::position::Position { origin, line });
+            if let Some(position) = split.position(usize::try_from(index).ok()?) {
+                return inputs.locate(position);
             }
             used = Some(split);
         }

@@ -9,7 +9,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::thread;
 
 use pgsluice_core::route::Scratch;
 
@@ -79,47 +78,21 @@ fn walk(
     let (routers, reach) = (plan.routers(job), ledger.reach());
     let is_within = move |split: &Split| split.start.origin < reach;
     let reading = Reading::begin(reader, control, routers, is_within);
-    let outcomes: Vec<thread::Result<Result<Found>>> = thread::scope(|scope| {
-        let look = || look(plan, (ledger, superseded), &reading, target, control);
-        let threads: Vec<_> = (0..routers).map(|_| scope.spawn(look)).collect();
-        threads.into_iter().map(|thread| thread.join()).collect()
-    });
-    let ended = reading.end();
-    // Nothing is known if not all was read.
-    control.stop.failure().map_or(Ok(()), Err)?;
-    let lost =
-        || Error::new(Kind::Server, "internal error: a thread of the load ended unexpectedly");
+    let look = |reading: &Reading| look(plan, (ledger, superseded), reading, target, control);
     let mut found = Found::default();
-    for outcome in outcomes {
-        found.add(outcome.unwrap_or_else(|_| Err(lost().with_sqlstate("XX000")))?);
-    }
-    ended.map(|_| found).map_err(|_| lost().with_sqlstate("XX000"))
+    reading.look_through(routers, control, look)?.into_iter().for_each(|by| found.add(by));
+    Ok(found)
 }
 
 /// One thread: routes, and sends nothing.
 fn look(
     plan: &Plan,
-    of_load: (&Ledger, &Superseded),
+    (ledger, superseded): (&Ledger, &Superseded),
     reading: &Reading,
     target: &Target,
     control: &Control,
 ) -> Result<Found> {
     let mut found = Found::default();
-    let looking = look_on(plan, of_load, reading, target, control, &mut found);
-    if let Err(error) = &looking {
-        control.stop.fail(error.clone());
-    }
-    looking.map(|()| found)
-}
-
-fn look_on(
-    plan: &Plan,
-    (ledger, superseded): (&Ledger, &Superseded),
-    reading: &Reading,
-    target: &Target,
-    control: &Control,
-    found: &mut Found,
-) -> Result<()> {
     let mut routing = Routing::new(plan, control, target);
     let (mut scratch, mut claimants) = (Scratch::default(), Vec::new());
     while let Some(split) = reading.next(control) {
@@ -143,7 +116,7 @@ fn look_on(
         }
         reading.give_back(split);
     }
-    Ok(())
+    Ok(found)
 }
 
 impl Found {

@@ -10,6 +10,7 @@
 use pgsluice_core::catalog::{NodeId, Relation, quoted};
 use pgsluice_core::format::Format;
 
+use super::changes::{columns_of, differs, is_flagged, is_newer};
 use super::sql;
 use crate::job::FieldOptions;
 
@@ -174,36 +175,19 @@ impl Changed<'_> {
             (None, true) => "ctid DESC".to_owned(),
             (None, false) => "ctid".to_owned(),
         };
-        let newer = self.newer.map(quoted).map(|newer| {
-            format!(
-                "(t.{newer} OPERATOR(pg_catalog.<) i.{newer} \
-                 OR t.{newer} IS NULL AND i.{newer} IS NOT NULL)"
-            )
-        });
-        let newer = newer.unwrap_or_else(|| "true".to_owned());
+        let newer = self.newer.map_or_else(|| "true".to_owned(), |column| is_newer(column, "i"));
         let deleting = match (&self.expected, self.delete_when) {
             (Expected::Gone, _) => "true".to_owned(),
-            (_, Some((flag, true))) => format!("i.{} IS TRUE", quoted(flag)),
-            (_, Some((flag, false))) => format!("i.{} IS NOT NULL", quoted(flag)),
+            (_, Some(flag)) => format!("i.{}", is_flagged(flag)),
             (_, None) => "false".to_owned(),
         };
         let missing = match self.expected {
             Expected::Gone => "false".to_owned(),
             Expected::There => "t.\"pgsluice found\" IS NULL".to_owned(),
             Expected::As { set, inserted } => {
-                let [old, new] = ["t.", "i."].map(|of| {
-                    let columns: Vec<String> =
-                        set.iter().map(|name| format!("{of}{}", quoted(name))).collect();
-                    format!("ROW({})::pg_catalog.record", columns.join(", "))
-                });
-                let differs = format!(
-                    "t.\"pgsluice found\" AND {newer} AND {old} OPERATOR(pg_catalog.*<>) {new}"
-                );
-                if inserted {
-                    format!("(t.\"pgsluice found\" IS NULL OR {differs})")
-                } else {
-                    differs
-                }
+                let absent = if inserted { "t.\"pgsluice found\" IS NULL OR " } else { "" };
+                let differs = differs(set, "i");
+                format!("({absent}t.\"pgsluice found\" AND {newer} AND {differs})")
             }
         };
         format!(
@@ -234,15 +218,6 @@ fn hashes(place: &str, table: &str, columns: &[String]) -> String {
     format!(
         "(SELECT {place} AS place, pg_catalog.hashtextextended({text}, 0) AS hash FROM {table}) AS r"
     )
-}
-
-/// The columns of the input as the table has them, but for a boolean at the place `flag`.
-pub(crate) fn columns_of(columns: &[String], flag: Option<usize>) -> String {
-    let column = |(place, name): (usize, &String)| match flag == Some(place) {
-        true => format!("NULL::pg_catalog.bool AS {}", quoted(name)),
-        false => quoted(name),
-    };
-    columns.iter().enumerate().map(column).collect::<Vec<_>>().join(", ")
 }
 
 fn list(columns: &[String]) -> String {

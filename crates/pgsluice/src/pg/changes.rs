@@ -5,8 +5,6 @@
 
 use pgsluice_core::catalog::{Relation, quoted};
 
-use super::audit::columns_of;
-
 /// To compile a statement takes longer than to run it.
 const NO_JIT: &str = "SET jit = off";
 
@@ -39,6 +37,15 @@ pub(crate) fn make_stage(
 /// Empties the stage before the transaction ends.
 pub(crate) fn empty_stage() -> String {
     format!("TRUNCATE {}", stage())
+}
+
+/// The columns of the input as the table has them, but for a boolean at the place `flag`.
+pub(super) fn columns_of(columns: &[String], flag: Option<usize>) -> String {
+    let column = |(place, name): (usize, &String)| match flag == Some(place) {
+        true => format!("NULL::pg_catalog.bool AS {}", quoted(name)),
+        false => quoted(name),
+    };
+    columns.iter().enumerate().map(column).collect::<Vec<_>>().join(", ")
 }
 
 /// What is done with the rows of the stage in one table.
@@ -155,9 +162,7 @@ impl Apply<'_> {
 
     /// Which rows of the stage delete others, if some do.
     fn flag(&self) -> Option<String> {
-        let (column, is_boolean) = self.delete_when?;
-        let holds = if is_boolean { "IS TRUE" } else { "IS NOT NULL" };
-        Some(format!("{} {holds}", quoted(column)))
+        self.delete_when.map(is_flagged)
     }
 
     /// The rows of the stage that do not.
@@ -254,22 +259,36 @@ impl Apply<'_> {
 
     /// Whether a row of the table would not stay as it is.
     fn changes(&self, set: &[String], new: &str) -> String {
-        let differs = format!(
-            "ROW({})::pg_catalog.record OPERATOR(pg_catalog.*<>) ROW({})::pg_catalog.record",
-            list(set, "t."),
-            list(set, &format!("{new}."))
-        );
-        format!("{differs}{}", self.is_newer(new))
+        format!("{}{}", differs(set, new), self.is_newer(new))
     }
 
-    /// NULL is older than any other value.
     fn is_newer(&self, new: &str) -> String {
-        let Some(column) = self.newer.map(quoted) else { return String::new() };
-        format!(
-            " AND (t.{column} OPERATOR(pg_catalog.<) {new}.{column} \
-             OR t.{column} IS NULL AND {new}.{column} IS NOT NULL)"
-        )
+        self.newer.map_or_else(String::new, |column| format!(" AND {}", is_newer(column, new)))
     }
+}
+
+/// Whether the row `t` of a table has other values in some columns than the row `new`, as they are stored.
+pub(super) fn differs(columns: &[String], new: &str) -> String {
+    format!(
+        "ROW({})::pg_catalog.record OPERATOR(pg_catalog.*<>) ROW({})::pg_catalog.record",
+        list(columns, "t."),
+        list(columns, &format!("{new}."))
+    )
+}
+
+/// Whether the row `new` has a greater value in a column. NULL is older than any other.
+pub(super) fn is_newer(column: &str, new: &str) -> String {
+    let column = quoted(column);
+    format!(
+        "(t.{column} OPERATOR(pg_catalog.<) {new}.{column} \
+         OR t.{column} IS NULL AND {new}.{column} IS NOT NULL)"
+    )
+}
+
+/// Whether a row is to delete another by this column, which is a boolean or not.
+pub(super) fn is_flagged((column, is_boolean): (&str, bool)) -> String {
+    let holds = if is_boolean { "IS TRUE" } else { "IS NOT NULL" };
+    format!("{} {holds}", quoted(column))
 }
 
 /// Of the rows that a transaction has updated in each of `leaves`, `signs[1]` updated and `signs[0]` inserted. What

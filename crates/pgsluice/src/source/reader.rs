@@ -43,6 +43,15 @@ pub struct Split {
     pub length: usize,
 }
 
+impl Split {
+    /// Where the row at the place `index` begins.
+    pub(crate) fn position(&self, index: usize) -> Option<Position> {
+        let row = self.rows.get(index)?;
+        let origin = self.start.origin.plus(row.start.into());
+        Some(Position { origin, line: self.start.line + u64::from(row.line) })
+    }
+}
+
 /// Reads inputs one after the other and hands out their splits.
 pub struct Reader {
     inputs: Inputs,

@@ -9,6 +9,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crate::control::Control;
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
 use crate::source::{Reader, Split};
 
 /// How long a thread without input may overlook that the load was stopped.
@@ -54,6 +56,36 @@ impl Reading {
     pub(crate) fn give_back(&self, split: Split) {
         // At the end of the input it is not needed.
         let _ = self.used.send(split);
+    }
+
+    /// Has so many threads look at the splits, and returns what each has found. Nothing is known if not all was
+    /// read: the first failure stops all.
+    pub(crate) fn look_through<T: Send>(
+        self,
+        threads: usize,
+        control: &Control,
+        look: impl Fn(&Self) -> Result<T> + Sync,
+    ) -> Result<Vec<T>> {
+        let looking = || {
+            let found = look(&self);
+            if let Err(error) = &found {
+                control.stop.fail(error.clone());
+            }
+            found
+        };
+        let outcomes: Vec<thread::Result<Result<T>>> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..threads).map(|_| scope.spawn(looking)).collect();
+            threads.into_iter().map(|thread| thread.join()).collect()
+        });
+        let ended = self.end();
+        control.stop.failure().map_or(Ok(()), Err)?;
+        let lost = || {
+            Error::new(Kind::Server, "internal error: a thread of the load ended unexpectedly")
+                .with_sqlstate("XX000")
+        };
+        let found = outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(|_| Err(lost())));
+        let found = found.collect::<Result<Vec<T>>>()?;
+        ended.map(|_| found).map_err(|_| lost())
     }
 
     /// Stops the thread and waits for it. Returns the bytes that were not data, as pairs of input and

@@ -66,11 +66,9 @@ impl Side<'_> {
 
     /// The rows of `split` that are compared, and where they begin.
     fn rows<'s>(&'s self, split: &'s Split) -> impl Iterator<Item = (Position, &'s [u8])> {
-        let rows = split.rows.iter().map(|row| {
-            let origin = split.start.origin.plus(row.start.into());
-            let line = split.start.line + u64::from(row.line);
-            (Position { origin, line }, row.of(&split.bytes))
-        });
+        let rows = split.rows.iter().enumerate();
+        let rows =
+            rows.filter_map(|(index, row)| Some((split.position(index)?, row.of(&split.bytes))));
         rows.filter(|(at, _)| !self.rejected.has(&self.job.input.files, at.origin))
     }
 

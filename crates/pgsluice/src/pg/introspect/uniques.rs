@@ -96,7 +96,8 @@ SELECT c.oid,
        pg_catalog.has_table_privilege(c.oid, 'SELECT') AS may_select,
        pg_catalog.has_table_privilege(c.oid, 'UPDATE') AS may_update,
        pg_catalog.has_table_privilege(c.oid, 'DELETE') AS may_delete,
-       c.relhasrules,
+       EXISTS (SELECT FROM pg_catalog.pg_rewrite r
+               WHERE r.ev_class = c.oid AND r.ev_type <> '1') AS has_rules,
        EXISTS (SELECT FROM pg_catalog.pg_trigger g
                WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND g.tgenabled <> 'D'
                  AND g.tgtype & 1 = 0 AND g.tgtype & 24 <> 0) AS statement_triggers,
@@ -170,7 +171,7 @@ async fn read(transaction: &Transaction<'_>, facts: &[Facts]) -> Result<Uniques>
             may_select: row.get("may_select"),
             may_update: row.get("may_update"),
             may_delete: row.get("may_delete"),
-            has_rules: row.get("relhasrules"),
+            has_rules: row.get("has_rules"),
             statement_triggers: row.get("statement_triggers"),
             row_triggers: row.get("row_triggers"),
         };

@@ -127,7 +127,7 @@ impl Changes {
     }
 
     /// What is done with rows whose key is there, and on which way, for people.
-    pub fn words(&self) -> String {
+    pub fn words(&self, is_atomic: bool) -> String {
         let labels =
             |names: &[String]| names.iter().map(|name| label(name)).collect::<Vec<_>>().join(", ");
         let columns = labels(&self.key.columns);
@@ -151,9 +151,12 @@ impl Changes {
         if self.on_conflict == OnConflict::Update && !self.inserts {
             what.push_str("; others are left out");
         }
-        let way = match self.may_copy() {
-            true => "copied straight in until some are there, then through a temporary table",
-            false => "through a temporary table, as not all are inserted",
+        let way = match (self.may_copy(), is_atomic) {
+            (true, false) => {
+                "copied straight in until some are there, then through a temporary table"
+            }
+            (true, true) => "through a temporary table, as one transaction cannot begin again",
+            (false, _) => "through a temporary table, as not all are inserted",
         };
         format!("{what}; {way}")
     }
