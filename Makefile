@@ -135,7 +135,7 @@ lab: build ## Run every experiment of the lab at SCALE (small, 15 min), and writ
 	done
 	@python -m pgsluice_lab report --records $(LAB)/records --output $(LAB)/report.html
 
-lab-page: ## Measure the committed page anew, at medium: some four hours on two quiet cores
+lab-page: ## Measure the committed page anew, at medium: some three hours on two quiet cores
 	@$(MAKE) --no-print-directory lab SCALE=medium LAB=docs/lab
 	@$(MAKE) --no-print-directory lab-report
 
