@@ -10,6 +10,7 @@ use crate::harness::{Bench, Ended, Running, Server, on_each_server, program, row
 on_each_server!([
     rows_that_go_astray_fail_the_load,
     rows_that_are_misrouted_fail_the_load,
+    keys_that_are_misrouted_are_not_looked_for_elsewhere,
     the_tables_are_named,
     what_does_not_add_up_is_not_swapped_in,
     a_load_that_sends_nothing_adds_up_as_well,
@@ -95,6 +96,30 @@ fn rows_that_are_misrouted_fail_the_load(server: Server) {
         let options = ["-j1", "--wire", wire, "--few-rows", "0", "--no-self-test"];
         let ended = load(bench, MISROUTED, &options);
         ended.fails(1, &["violates partition constraint (SQLSTATE 23514)"]);
+    }
+}
+
+fn keys_that_are_misrouted_are_not_looked_for_elsewhere(server: Server) {
+    let bench = &Bench::new(server);
+    bench.session.run(
+        "CREATE TABLE t (id int PRIMARY KEY, v int) PARTITION BY RANGE (id);
+         CREATE TABLE t_0 PARTITION OF t FOR VALUES FROM (0) TO (50);
+         CREATE TABLE t_1 PARTITION OF t FOR VALUES FROM (50) TO (100);
+         INSERT INTO t SELECT id, 0 FROM generate_series(0, 99) AS id",
+    );
+    let rows: String = (0..100).map(|id| format!("{id},1\n")).collect();
+    bench.file("rows.csv", rows);
+    for change in [
+        &["--on-conflict=delete"][..],
+        &["--on-conflict=update", "--no-insert"],
+        &["--on-conflict=update", "--delete-when=v"],
+        &["--on-conflict=delete", "--reject-file=bad", "--max-rejects=10"],
+        &["--on-conflict=delete", "--atomic"],
+    ] {
+        let options = [&["-j1", "--no-self-test"], change].concat();
+        let ended = load(bench, &format!("{MISROUTED}:7"), &options);
+        ended.fails(1, &[SAID, "1 row routed there that it does not take.", HINT]);
+        assert_eq!(bench.value("SELECT sum(1 - v) FROM t"), "100", "{change:?}");
     }
 }
 

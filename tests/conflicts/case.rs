@@ -59,8 +59,8 @@ impl Case {
         let columns: Vec<Column> = key.iter().chain(&others).copied().collect();
         // Keys that join NULLs are found without an index by the reference.
         let may_join_nulls = knows_joined_nulls && !is_killed;
-        let table = Parts { key: &key, columns: &columns, may_join_nulls }.table(chance);
         let action = chance.one_of(&[
+            Action::Skip,
             Action::Skip,
             Action::Update,
             Action::Update,
@@ -68,7 +68,11 @@ impl Case {
             Action::Delete,
         ]);
         let updates = action == Action::Update;
+        let has_others = action == Action::Skip && chance.is_one_in(2);
+        let table =
+            Parts { key: &key, columns: &columns, may_join_nulls, has_others }.table(chance);
         let rule = match chance.below(4) {
+            _ if has_others => Rule::First,
             0 if updates => Rule::Newest,
             1 => Rule::First,
             2 => Rule::Last,
@@ -146,7 +150,7 @@ impl Case {
         self.meaning =
             vec![format!("--on-conflict={action}"), format!("--columns={}", names(&given))];
         let needs_key = !self.table.is_primary && self.action != Action::Skip;
-        if needs_key || chance.is_one_in(2) {
+        if needs_key || !self.is_by_any() && chance.is_one_in(2) {
             let mut key = self.key.clone();
             shuffle(chance, &mut key);
             self.meaning.push(format!("--key={}", names(&key)));
@@ -182,6 +186,11 @@ impl Case {
         } else if chance.is_one_in(6) {
             self.speed.extend(["--reject-file=bad", "--max-rejects=5"].map(str::to_owned));
         }
+    }
+
+    /// Whether there are several constraints of which any says which rows are the same.
+    pub(super) fn is_by_any(&self) -> bool {
+        !self.table.others.is_empty()
     }
 
     /// The columns of the input that the table has.

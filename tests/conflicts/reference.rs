@@ -1,7 +1,8 @@
 //! The reference: what a load does, row by row in PL/pgSQL, on a table of its own.
 //!
 //! The function `twin.apply()` goes over the table `twin.input` in the order of the input three times: it finds the leaf
-//! of each row in a table without keys, then the rows that count, and then does with these what the options say.
+//! of each row in a table without keys, then the rows that count, and then does with these what the options say. Where
+//! any constraint says that a row is there, it asks the server about one row after the other.
 
 use super::case::{Action, Case, Rule, names};
 use super::table::Column;
@@ -22,11 +23,11 @@ pub(super) fn tables(case: &Case) -> String {
 
 /// The function.
 pub(super) fn function(case: &Case) -> String {
-    let known = names(case.known());
+    let does = if case.is_by_any() { by_any(case) } else { by_key(case) };
     format!(
         "CREATE FUNCTION twin.apply() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    r record; best record; old record; what text; found_leaf oid;
+    r record; best record; old record; what text; found_leaf oid; many bigint;
 BEGIN
     FOR r IN SELECT * FROM twin.input ORDER BY n LOOP
         INSERT INTO shape.t ({known}) VALUES ({values}) RETURNING tableoid INTO found_leaf;
@@ -34,6 +35,70 @@ BEGIN
         SET leaf = ('twin.' || (SELECT relname FROM pg_class WHERE oid = found_leaf))::regclass
         WHERE n = r.n;
     END LOOP;
+    {does}
+END $$",
+        known = names(case.known()),
+        values = of_input(case.known()),
+    )
+}
+
+/// A row that has all keys in common with one before it is a duplicate, if that is about all rows of all leaves.
+fn by_any(case: &Case) -> String {
+    let main = (&case.key, case.table.joins_nulls, true);
+    let others = case.table.others.iter().map(|other| (&other.columns, false, other.is_everywhere));
+    // What the input lacks is NULL, which equals nothing.
+    let is_given = |column: &Column| case.input.iter().any(|it| it.name == column.name);
+    let keys = std::iter::once(main).chain(others);
+    let keys: Vec<_> = keys.filter(|(columns, ..)| columns.iter().all(is_given)).collect();
+    let each = |of: &str, is: &str, columns: &[Column]| {
+        let columns = columns.iter().map(|column| format!("{of}.{} {is}", identifier(column.name)));
+        columns.collect::<Vec<_>>().join(" OR ")
+    };
+    let alike = keys.iter().map(|(columns, joins_nulls, _)| {
+        let operator = if *joins_nulls { "IS NOT DISTINCT FROM" } else { "=" };
+        let names = columns.iter().map(|column| identifier(column.name));
+        let same = names.map(|name| format!("c.{name} {operator} r.{name}"));
+        let same = same.collect::<Vec<_>>().join(" AND ");
+        match joins_nulls {
+            true => format!("({same})"),
+            false => format!(
+                "(({}) AND ({}) OR {same})",
+                each("c", "IS NULL", columns),
+                each("r", "IS NULL", columns)
+            ),
+        }
+    });
+    let alike = alike.collect::<Vec<_>>().join(" AND ");
+    let kept = keys.iter().filter(|(.., is_everywhere)| *is_everywhere);
+    let kept = kept.map(|(columns, joins_nulls, _)| match joins_nulls {
+        true => "true".to_owned(),
+        false => format!("NOT ({})", each("r", "IS NULL", columns)),
+    });
+    let kept = kept.collect::<Vec<_>>().join(" OR ");
+    let is_known = !case.table.others.iter().any(|other| other.is_partial);
+    format!(
+        "FOR r IN SELECT * FROM twin.input ORDER BY n LOOP
+        IF {is_known} AND ({kept})
+            AND EXISTS (SELECT FROM twin.input c WHERE c.n < r.n AND c.leaf = r.leaf AND {alike})
+        THEN
+            what := 'duplicate';
+        ELSE
+            INSERT INTO twin.t ({known}) VALUES ({values}) ON CONFLICT DO NOTHING;
+            GET DIAGNOSTICS many = ROW_COUNT;
+            what := CASE many WHEN 1 THEN 'inserted' ELSE 'skipped' END;
+        END IF;
+        UPDATE twin.input SET fate = what WHERE n = r.n;
+    END LOOP;",
+        known = names(case.known()),
+        values = of_input(case.known()),
+    )
+}
+
+/// Which rows count is a matter of one key, and so is which rows are there.
+fn by_key(case: &Case) -> String {
+    let known = names(case.known());
+    format!(
+        "
     FOR r IN SELECT * FROM twin.input ORDER BY n LOOP
         SELECT * INTO best FROM twin.counting c WHERE c.leaf = r.leaf AND {same_counting};
         IF NOT FOUND THEN
@@ -70,8 +135,7 @@ BEGIN
             what := 'updated';
         END IF;
         UPDATE twin.input SET fate = what WHERE n = r.n;
-    END LOOP;
-END $$",
+    END LOOP;",
         values = of_input(case.known()),
         same_counting = same(case),
         same_there = same(case),

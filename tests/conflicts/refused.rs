@@ -1,12 +1,15 @@
 //! What cannot be done is refused before a row is sent, and the message says why.
 
-use crate::harness::{Bench, Server, on_each_server};
+use std::process::Stdio;
+
+use crate::harness::{Bench, Running, Server, on_each_server, program};
 
 on_each_server!([
     options_that_make_no_sense,
     keys_that_are_none,
     tables_that_cannot_be_changed,
     several_constraints,
+    rights_that_are_missing,
     duplicates_that_must_not_be,
 ]);
 
@@ -31,6 +34,7 @@ fn refuses(server: Server, loads: &[(&str, &[&str])]) {
     bench.session.run(TABLES);
     bench.file("days.csv", "1,2024-01-10,1\n3,2024-02-10,3\n");
     bench.file("ids.csv", "1,1\n2,2\n");
+    bench.file("alike.csv", "1,1\n2,1\n");
     bench.file("twice.csv", "5,2024-01-10,1\n6,2024-02-10,1\n5,2024-01-10,3\n");
     let rows = || bench.session.rows("SELECT tableoid::regclass, t::text FROM t ORDER BY 1, 2");
     let before = rows();
@@ -98,12 +102,14 @@ fn keys_that_are_none(server: Server) {
                 "ids.csv -t part --on-conflict update --key id",
                 &["(SQLSTATE 42P10)", "part_id_idx", "of a part of the rows"],
             ),
-            ("ids.csv -t part --on-conflict skip", &["(SQLSTATE 42P10)", "of a part of the rows"]),
+            (
+                "ids.csv -t later --on-conflict skip",
+                &["(SQLSTATE 42P10)", "later_id_key", "deferrable"],
+            ),
             (
                 "ids.csv -t computed --on-conflict update --key id",
                 &["(SQLSTATE 42P10)", "computed_abs_idx (an expression)"],
             ),
-            ("ids.csv -t computed --on-conflict skip", &["(SQLSTATE 42P10)", "on an expression"]),
             (
                 "ids.csv -t part --on-conflict delete",
                 &["no primary key (SQLSTATE 42P10)", "with --key"],
@@ -128,11 +134,52 @@ fn tables_that_cannot_be_changed(server: Server) {
 fn several_constraints(server: Server) {
     refuses(
         server,
-        &[(
-            "ids.csv -t several --on-conflict skip",
-            &["several constraints", "(SQLSTATE 42P10)", "several_pkey (id)", "HINT:", "--key"],
-        )],
+        &[
+            (
+                "ids.csv -t several --on-conflict skip --duplicates last",
+                &["--duplicates needs a key", "(SQLSTATE 42P10)", "HINT:", "--key"],
+            ),
+            (
+                "ids.csv -t part --on-conflict skip --duplicates error",
+                &["not all keys of the input are read (SQLSTATE 42P10)", "HINT:", "--key"],
+            ),
+            (
+                "alike.csv -t several --on-conflict skip --duplicates error",
+                &[
+                    "alike.csv:2",
+                    "a key (id) or (v) more than once (SQLSTATE 21000)",
+                    "alike.csv:1",
+                ],
+            ),
+        ],
     );
+}
+
+fn rights_that_are_missing(server: Server) {
+    let bench = Bench::new(server);
+    bench.session.run(TABLES);
+    bench.file("days.csv", "1,2024-01-10,1\n");
+    let database = bench.value("SELECT quote_ident(current_database())");
+    let oid = "SELECT oid FROM pg_database WHERE datname = current_database()";
+    let role = format!("changer_{}", bench.value(oid));
+    bench.session.run(&format!(
+        "CREATE ROLE {role}; GRANT CREATE ON DATABASE {database} TO {role};
+         GRANT USAGE ON SCHEMA public TO {role}; GRANT SELECT, INSERT ON t, t_1, t_2 TO {role};
+         REVOKE TEMPORARY ON DATABASE {database} FROM PUBLIC"
+    ));
+    let url = format!("{}?options=-c%20role%3D{role}", bench.url);
+    let load = |action: &str| {
+        let mut load = program();
+        load.args(["load", "days.csv", "-t", "t", "-d", &url, "--on-conflict", action]);
+        Running::start(load.current_dir(bench.folder.path()).stdin(Stdio::null())).ended()
+    };
+    let grant = format!("HINT:  GRANT TEMPORARY ON DATABASE {database} TO {role};");
+    load("skip").fails(1, &["temporary tables in the database (SQLSTATE 42501)", &grant]);
+    for right in ["UPDATE", "DELETE"] {
+        let said = format!("this user has no right to {right} (SQLSTATE 42501)");
+        load(&right.to_lowercase()).fails(1, &[&said, &format!("GRANT {right} ON public.t")]);
+    }
+    bench.session.run(&format!("DROP OWNED BY {role}; DROP ROLE {role}"));
 }
 
 fn duplicates_that_must_not_be(server: Server) {

@@ -127,6 +127,17 @@ pub(super) struct Table {
     pub(super) uniques: Vec<String>,
     pub(super) is_primary: bool,
     pub(super) joins_nulls: bool,
+    /// What else keeps rows apart.
+    pub(super) others: Vec<Other>,
+}
+
+/// Another constraint of leaves, or of a table that is not divided.
+pub(super) struct Other {
+    pub(super) columns: Vec<Column>,
+    /// Whether each leaf has it.
+    pub(super) is_everywhere: bool,
+    /// Whether it is about some rows only.
+    pub(super) is_partial: bool,
 }
 
 /// What a table is made of.
@@ -135,6 +146,8 @@ pub(super) struct Parts<'a> {
     pub(super) columns: &'a [Column],
     /// Whether the server knows NULLS NOT DISTINCT, and it is to be tried.
     pub(super) may_join_nulls: bool,
+    /// Whether there may be other constraints.
+    pub(super) has_others: bool,
 }
 
 impl Parts<'_> {
@@ -157,7 +170,7 @@ impl Parts<'_> {
         } else {
             tree.divide(chance, &definition, is_of_root);
         }
-        let uniques = match is_plain || is_of_root {
+        let mut uniques = match is_plain || is_of_root {
             true => vec![format!("ALTER TABLE {{s}}.t ADD {unique}")],
             false => tree
                 .leaves
@@ -165,7 +178,27 @@ impl Parts<'_> {
                 .map(|leaf| format!("ALTER TABLE {{s}}.{leaf} ADD {unique}"))
                 .collect(),
         };
-        Table { ddl: tree.ddl, uniques, is_primary, joins_nulls }
+        let leaves = if is_plain { vec!["t".to_owned()] } else { tree.leaves };
+        let mut others: Vec<Other> = Vec::new();
+        while self.has_others && (others.is_empty() || chance.is_one_in(3)) {
+            let columns = self.columns_of_other(chance);
+            let is_alike = |other: &Other| {
+                other.columns.iter().map(|it| it.name).eq(columns.iter().map(|it| it.name))
+            };
+            if !others.iter().any(is_alike) {
+                others.push(other(chance, columns, &leaves, &mut uniques));
+            }
+        }
+        Table { ddl: tree.ddl, uniques, is_primary, joins_nulls, others }
+    }
+
+    fn columns_of_other(&self, chance: &mut Chance) -> Vec<Column> {
+        let mut columns = vec![chance.one_of(&[self.key[0], VALUES[0], VALUES[1]])];
+        let second = chance.one_of(self.key);
+        if second.name != columns[0].name && !chance.is_one_in(3) {
+            columns.push(second);
+        }
+        columns
     }
 
     /// All columns, from one of them on.
@@ -176,6 +209,34 @@ impl Parts<'_> {
             columns.iter().map(|Column { name, ty, .. }| format!("{} {ty}", identifier(name)));
         definitions.collect::<Vec<_>>().join(", ")
     }
+}
+
+/// Makes another constraint, of all leaves or of some.
+fn other(
+    chance: &mut Chance,
+    columns: Vec<Column>,
+    leaves: &[String],
+    uniques: &mut Vec<String>,
+) -> Other {
+    let is_exclusion = columns.len() == 1 && chance.is_one_in(4);
+    let is_partial = !is_exclusion && chance.is_one_in(6);
+    let mut is_everywhere = true;
+    let names: Vec<String> = columns.iter().map(|column| identifier(column.name)).collect();
+    let names = names.join(", ");
+    for (number, leaf) in leaves.iter().enumerate() {
+        if number > 0 && chance.is_one_in(8) {
+            is_everywhere = false;
+            continue;
+        }
+        uniques.push(match (is_exclusion, is_partial) {
+            (true, _) => {
+                format!("ALTER TABLE {{s}}.{leaf} ADD EXCLUDE USING hash ({names} WITH =)")
+            }
+            (_, true) => format!("CREATE UNIQUE INDEX ON {{s}}.{leaf} ({names}) WHERE v > 0"),
+            (_, false) => format!("ALTER TABLE {{s}}.{leaf} ADD UNIQUE ({names})"),
+        });
+    }
+    Other { columns, is_everywhere, is_partial }
 }
 
 /// A partitioned table that is being made.

@@ -29,6 +29,7 @@ impl Mark {
         Self { split, offset: 0 }
     }
 
+    /// Where a row begins.
     pub(super) fn of(row: &RowAt) -> Self {
         Self { split: row.split, offset: row.offset }
     }

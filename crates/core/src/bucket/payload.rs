@@ -29,6 +29,7 @@ pub struct Payload {
     claims: Vec<Claim>,
     /// Whether others may write to its nodes while it is sent.
     pub(super) is_shared: bool,
+    is_in_turn: bool,
 }
 
 impl Payload {
@@ -49,6 +50,7 @@ impl Payload {
             rows,
             claims: Vec::new(),
             is_shared: false,
+            is_in_turn: false,
         };
         payload.slices = payload.in_input_order(0..payload.blocks.len());
         payload
@@ -57,6 +59,28 @@ impl Payload {
     /// The same with what it claims.
     pub(super) fn claiming(mut self, claim: Option<Claim>) -> Self {
         self.claims.extend(claim);
+        self
+    }
+
+    /// The same rows in the order of the input, row by row.
+    pub(super) fn in_turn(mut self) -> Self {
+        let blocks = self.blocks.iter().enumerate();
+        let rows = blocks.flat_map(|(number, block)| {
+            let rows = block.rows_in(0, block.bytes() as u32);
+            rows.map(move |(at, start, end)| (at, Slice { block: number as u32, start, end }))
+        });
+        let mut rows: Vec<(RowAt, Slice)> = rows.collect();
+        rows.sort_unstable_by_key(|(at, _)| (at.split, at.offset));
+        self.slices.clear();
+        for (_, row) in rows {
+            match self.slices.last_mut() {
+                Some(last) if last.block == row.block && last.end == row.start => {
+                    last.end = row.end
+                }
+                _ => self.slices.push(row),
+            }
+        }
+        self.is_in_turn = true;
         self
     }
 
@@ -84,6 +108,9 @@ impl Payload {
     /// index on the columns that `order` says of it, or else in that of the input. Those of several
     /// nodes take turns.
     pub fn arrange<'o>(&mut self, order: impl Fn(NodeId) -> Option<&'o [Column]>) {
+        if self.is_in_turn {
+            return;
+        }
         let (mut begin, mut is_sorted) = (0, false);
         let mut of_nodes = Vec::new();
         for (&node, &blocks) in self.nodes.iter().zip(&self.blocks_by_node) {
@@ -104,13 +131,13 @@ impl Payload {
         self.is_sorted = is_sorted;
     }
 
-    /// The rows of `blocks` in the order of their splits.
     /// The memory that sorting them takes while it runs, and what of it the order needs from then on.
     pub fn sorting_memory(&self) -> [usize; 2] {
         let order = self.rows * size_of::<Slice>();
         [self.rows * size_of::<u128>() + order, order]
     }
 
+    /// The rows of `blocks` in the order of their splits.
     fn in_input_order(&self, blocks: Range<usize>) -> Vec<Slice> {
         let mut slices = Vec::new();
         for (block, rows) in self.blocks.iter().enumerate().take(blocks.end).skip(blocks.start) {
@@ -147,6 +174,11 @@ impl Payload {
             [node] => node,
             _ => ROOT,
         }
+    }
+
+    /// Whether the order of the rows decides what becomes of them.
+    pub fn is_in_turn(&self) -> bool {
+        self.is_in_turn
     }
 
     /// Whether the rows stand in the order of an index, and no longer in that of the input.

@@ -66,7 +66,7 @@ impl Scheduler {
 
     /// Returns the number of buckets for `nodes` nodes.
     pub fn count(nodes: usize) -> usize {
-        2 * nodes
+        3 * nodes
     }
 
     /// The bucket for the rows of a node of `nodes` in one format.
@@ -76,6 +76,11 @@ impl Scheduler {
             Wire::Text => node,
             Wire::Binary => nodes + node,
         }
+    }
+
+    /// The bucket for the rows of a node of `nodes` that are sent in the order of the input, as text.
+    pub fn in_turn(nodes: usize, node: NodeId) -> usize {
+        2 * nodes + node
     }
 
     /// The fullest payload, if it is worth it. One node is given to two writers at once only if it is
@@ -129,7 +134,40 @@ impl Scheduler {
             }
         }
         joined.extend(alone);
+        let taken = joined.iter().map(|payload| payload.nodes().len()).sum();
+        let in_turn = (0..self.nodes).filter_map(|node| self.close_in_turn(node, most, shards));
+        joined.extend(in_turn.take(nodes.saturating_sub(taken)));
         joined
+    }
+
+    /// Takes rows of a node that are sent in the order of the input, if they are worth it and no connection writes
+    /// to the node. They must come from one shard: with several, earlier ones may still be on their way.
+    pub fn take_in_turn(
+        &mut self,
+        worth: Worth,
+        shards: &mut [impl DerefMut<Target = Shard>],
+    ) -> Option<Payload> {
+        (0..self.nodes).find_map(|node| {
+            let bucket = Self::in_turn(self.nodes, node);
+            let is_next = self.is_idle(bucket) && weight(bucket, shards).is_worth(worth.least);
+            is_next.then(|| self.close_in_turn(node, worth.most, shards))?
+        })
+    }
+
+    fn close_in_turn(
+        &mut self,
+        node: NodeId,
+        most: usize,
+        shards: &mut [impl DerefMut<Target = Shard>],
+    ) -> Option<Payload> {
+        let [shard] = shards else { return None };
+        let blocks = shard.take_in_turn(Self::in_turn(self.nodes, node), most);
+        if blocks.is_empty() {
+            return None;
+        }
+        self.writers[node] += 1;
+        let claim = self.claim(node, &blocks, shards);
+        Some(Payload::new(node, Wire::Text, blocks).claiming(claim).in_turn())
     }
 
     /// Takes the rows of `bucket`, however few, if no connection writes to its node.
@@ -144,7 +182,7 @@ impl Scheduler {
 
     /// From now on others may write to the nodes of `payload` as well.
     pub fn share(&mut self, payload: &mut Payload) {
-        if !payload.is_shared {
+        if !payload.is_shared && !payload.is_in_turn() {
             payload.is_shared = true;
             self.stop_writing(payload);
         }
@@ -169,7 +207,7 @@ impl Scheduler {
     }
 
     fn wire(&self, bucket: usize) -> Wire {
-        if bucket < self.nodes { Wire::Text } else { Wire::Binary }
+        if bucket / self.nodes == 1 { Wire::Binary } else { Wire::Text }
     }
 
     fn is_idle(&self, bucket: usize) -> bool {
@@ -211,7 +249,7 @@ impl Scheduler {
 
     fn rank(&mut self, least: usize, shards: &mut [impl DerefMut<Target = Shard>]) {
         shards.iter_mut().for_each(|shard| shard.bound());
-        let weights = (0..Self::count(self.nodes)).map(|bucket| (bucket, weight(bucket, shards)));
+        let weights = (0..2 * self.nodes).map(|bucket| (bucket, weight(bucket, shards)));
         let mut full: Vec<(usize, Weight)> =
             weights.filter(|(_, weight)| weight.is_worth(least)).collect();
         full.sort_unstable_by_key(|(_, weight)| weight.bytes);
@@ -317,8 +355,9 @@ impl Scheduler {
     ) -> Option<Claim> {
         let reckoning = self.reckoning.as_mut()?;
         let last = blocks.iter().filter_map(|block| Some(block.rows().last()?.split)).max()?;
-        let both = [Wire::Text, Wire::Binary].map(|wire| Self::of(self.nodes, node, wire));
-        let buckets = shards.iter().flat_map(|shard| both.map(|bucket| shard.bucket(bucket)));
+        let all = (node..Self::count(self.nodes)).step_by(self.nodes);
+        let buckets =
+            shards.iter().flat_map(|shard| all.clone().map(|bucket| shard.bucket(bucket)));
         // No more work than the payload's own rows make.
         let few = blocks.iter().map(|block| block.rows().len()).sum();
         let others = buckets.flat_map(|bucket| left_behind(bucket.blocks(), last, few)).collect();
@@ -347,5 +386,7 @@ fn weight(bucket: usize, shards: &[impl DerefMut<Target = Shard>]) -> Weight {
     })
 }
 
+#[cfg(test)]
+mod in_turn;
 #[cfg(test)]
 mod tests;

@@ -129,7 +129,31 @@ impl Shard {
         &self.buckets[index]
     }
 
-    /// Takes the first block of a index.
+    /// Takes the first blocks of `index`, of about `most` bytes: no row that comes before one of theirs is in
+    /// another block, or may still come.
+    pub(super) fn take_in_turn(&mut self, index: usize, most: usize) -> Vec<Block> {
+        let blocks = self.buckets[index].blocks();
+        let blocks = blocks.filter_map(|block| Some((ends(block)?, block.bytes())));
+        let blocks: Vec<([Mark; 2], usize)> = blocks.collect();
+        let (mut last, mut taken, mut most) = (None, 0, most);
+        for (place, ([_, end], bytes)) in blocks.iter().enumerate() {
+            last = last.max(Some(*end));
+            if self.expected.is_some() && last >= self.expected {
+                break;
+            }
+            most = most.saturating_sub(*bytes);
+            let next = blocks[place + 1..].iter().map(|([begin, _], _)| *begin).min();
+            if next.is_none() || last < next {
+                taken = place + 1;
+                if most == 0 {
+                    break;
+                }
+            }
+        }
+        (0..taken).filter_map(|_| self.take(index)).collect()
+    }
+
+    /// Takes the first block of an index.
     pub(super) fn take(&mut self, index: usize) -> Option<Block> {
         let bucket = &mut self.buckets[index];
         let block = match bucket.full.pop_front() {
@@ -141,6 +165,12 @@ impl Shard {
         bucket.rows -= block.rows().len();
         Some(block)
     }
+}
+
+/// The first and the last row of a block by their places, if it has rows.
+fn ends(block: &Block) -> Option<[Mark; 2]> {
+    let marks = || block.rows().iter().map(Mark::of);
+    Some([marks().min()?, marks().max()?])
 }
 
 /// Room for a row.

@@ -80,7 +80,8 @@ impl<'p> Bucketing<'p> {
         let (bytes, stands) = (row.of(&split.bytes), RowAt::new(split.number, row.start, row.line));
         let at = if fault("row::misrouted") { self.another(at) } else { at };
         let node = at.unwrap_or_else(|(node, _)| node);
-        if self.superseded.contains(split.first_row + index as u64) {
+        let number = split.first_row + index as u64;
+        if self.superseded.contains(number) {
             return self.counts.duplicate();
         }
         if let Some(ledger) = self.resumed {
@@ -95,8 +96,9 @@ impl<'p> Bucketing<'p> {
         }
         let mark = |index: usize| Mark { split: split.number, offset: split.rows[index].start };
         filler.expect(waiting.map(mark));
+        let is_in_turn = self.superseded.is_in_turn(number);
         let mut wire = Wire::Text;
-        if let Some(encoder) = &self.plan.encoder {
+        if let Some(encoder) = self.plan.encoder.as_ref().filter(|_| !is_in_turn) {
             let fields = if asked {
                 // The keys may be in the server's spelling.
                 self.plan.parser.parse(bytes, &mut self.fields);
@@ -105,24 +107,25 @@ impl<'p> Bucketing<'p> {
                 keys
             };
             let room = encoder.room_for(bytes.len());
-            let pushed = filler.push((node, Wire::Binary), stands, room, |block| {
-                encoder.encode(bytes, fields, block)
-            });
+            let bucket = filler.bucket(node, Wire::Binary);
+            let pushed =
+                filler.push(bucket, stands, room, |block| encoder.encode(bytes, fields, block));
             match pushed {
                 Ok(()) => wire = Wire::Binary,
                 Err(not_encodable) => self.counts.not_encodable(not_encodable),
             }
         }
+        let bucket = if is_in_turn { filler.in_turn(node) } else { filler.bucket(node, wire) };
         if wire == Wire::Text {
-            let Ok(()) = filler.push((node, wire), stands, bytes.len() + 1, |block| {
+            let Ok(()) = filler.push(bucket, stands, bytes.len() + 1, |block| {
                 block.extend_from_slice(bytes);
                 block.push(b'\n');
                 Ok::<(), Infallible>(())
             });
         }
         self.counts.count(at, asked);
-        if at.is_err_and(|(_, cause)| cause.is_likely_refused()) {
-            filler.flush_soon((node, wire));
+        if !is_in_turn && at.is_err_and(|(_, cause)| cause.is_likely_refused()) {
+            filler.flush_soon(bucket);
         }
     }
 

@@ -30,6 +30,7 @@ impl<'q, 'c> Filling<'q, 'c> {
 
     /// Marks a split of so many bytes as complete: all of its rows were added.
     pub(crate) fn complete(&self, split: u32, bytes: usize) {
+        self.queue.shards[self.number].lock().expect(None);
         let mut state = self.queue.state.lock();
         state.scheduler.complete(split);
         if let First::Gathering(_, routed) = &mut state.first {
@@ -60,18 +61,28 @@ pub(crate) struct Filler<'q, 'c> {
 }
 
 impl Filler<'_, '_> {
-    /// Adds a row of `node` that `write` appends, some `bytes` bytes of it, or nothing if it fails.
+    /// The bucket for the rows of `node` in one format.
+    #[inline]
+    pub(crate) fn bucket(&self, node: NodeId, wire: Wire) -> usize {
+        Scheduler::of(self.queue.nodes, node, wire)
+    }
+
+    /// The bucket for the rows of `node` that are sent in the order of the input, as text.
+    pub(crate) fn in_turn(&self, node: NodeId) -> usize {
+        Scheduler::in_turn(self.queue.nodes, node)
+    }
+
+    /// Adds a row to `bucket` that `write` appends, some `bytes` bytes of it, or nothing if it fails.
     /// Waits for memory.
     #[inline]
     pub(crate) fn push<E>(
         &mut self,
-        (node, wire): (NodeId, Wire),
+        bucket: usize,
         at: RowAt,
         bytes: usize,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
     ) -> Result<(), E> {
         let Self { queue, shard, rows, .. } = self;
-        let bucket = Scheduler::of(queue.nodes, node, wire);
         let room = match shard.room(bucket, bytes) {
             Ok(room) => room,
             Err(bytes) => {
@@ -107,9 +118,9 @@ impl Filler<'_, '_> {
         self.shard.expect(mark);
     }
 
-    /// Has the rows of a node sent soon, however few.
-    pub(crate) fn flush_soon(&mut self, (node, wire): (NodeId, Wire)) {
-        self.urgent.push(Scheduler::of(self.queue.nodes, node, wire));
+    /// Has the rows of a bucket sent soon, however few.
+    pub(crate) fn flush_soon(&mut self, bucket: usize) {
+        self.urgent.push(bucket);
     }
 
     /// Ends adding rows, for a while.

@@ -64,6 +64,8 @@ pub(crate) struct Queue<'c> {
     share: usize,
     /// Whether nobody knows when more input comes.
     is_of_a_pipe: bool,
+    /// Whether some rows must be sent in the order of the input.
+    has_turns: bool,
     /// Whether no other connection sends anything before the first transaction is committed.
     waits_for_first: bool,
     first_in: watch::Sender<bool>,
@@ -154,6 +156,7 @@ impl<'c> Queue<'c> {
             starving: AtomicUsize::new(0),
             share,
             is_of_a_pipe: false,
+            has_turns: false,
             waits_for_first: job.safety.rejects.is_some(),
             first_in,
             meeting: Meeting::new(nodes),
@@ -164,6 +167,11 @@ impl<'c> Queue<'c> {
     /// Has the first transaction not wait for input that comes slowly.
     pub(crate) fn of_a_pipe(self) -> Self {
         Self { is_of_a_pipe: true, ..self }
+    }
+
+    /// Has it send rows in the order of the input that must be.
+    pub(crate) fn of_turns(self) -> Self {
+        Self { has_turns: true, ..self }
     }
 
     /// Lets connections have rows: the router is tested.
@@ -252,11 +260,19 @@ impl<'c> Queue<'c> {
         // Through the root rows are neither sorted by key nor in one leaf when they meet others.
         let together = if self.meeting.is_likely() { 1 } else { landing.together() };
         let worth = Worth { least, most, together };
-        match scheduler.take(worth, &mut shards) {
-            Some(payload) => Next::Payload(payload),
-            None if *fillers == 0 => Next::Done,
-            None => Next::Nothing,
+        if let Some(payload) = scheduler.take(worth, &mut shards) {
+            return Next::Payload(payload);
         }
+        if self.has_turns {
+            if let Some(payload) = scheduler.take_in_turn(worth, &mut shards) {
+                return Next::Payload(payload);
+            }
+            // Those that are left go when those before them are in.
+            if shards.iter().any(|shard| shard.bytes() > 0) {
+                return Next::Nothing;
+            }
+        }
+        if *fillers == 0 { Next::Done } else { Next::Nothing }
     }
 
     /// Whether the rows of the first transaction are there: all of the input, or enough of it, or as many
@@ -356,6 +372,9 @@ impl<'c> Queue<'c> {
     /// Gives back the memory of a payload that was sent.
     pub(crate) fn recycle(&self, payload: Payload) {
         self.state.lock().scheduler.release(&payload);
+        if payload.is_in_turn() {
+            self.work.notify_all();
+        }
         let mut pool = self.pool.lock();
         if payload.is_sorted() {
             let [_, kept] = payload.sorting_memory();

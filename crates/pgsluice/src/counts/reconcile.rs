@@ -112,6 +112,11 @@ pub(crate) fn misrouted(plan: &Plan, leaves: impl Iterator<Item = (NodeId, u64, 
     differ(&said.collect::<Vec<_>>())
 }
 
+/// The error for rows that were looked for in a node where they do not belong.
+pub(crate) fn misplaced(plan: &Plan, node: NodeId, rows: u64) -> Error {
+    differ(&[format!("{}: {} routed there that it does not take", name(plan, node), count(rows))])
+}
+
 fn never_sent(table: &Relation, rows: u64) -> String {
     format!("Table {}: {} stored or rejected that were never sent", table.label(), count(rows))
 }

@@ -4,7 +4,9 @@
 //! input is read, parsed and routed as for the load itself; how keys are compared is told in
 //! [`pgsluice_core::duplicates`].
 
+mod by_any;
 mod entries;
+mod refused;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
@@ -20,7 +22,7 @@ use self::entries::{Entries, Gathered};
 use crate::control::Control;
 use crate::counts::words::count;
 use crate::error::kind::Kind;
-use crate::error::{Error, Location, Result};
+use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::pg::conninfo::Target;
 use crate::plan::Plan;
@@ -31,13 +33,40 @@ use crate::source::{Inputs, Reader, Split};
 
 /// The rows that do not count, because another row of the input has their key.
 #[derive(Debug, Default)]
-pub(crate) struct Superseded(RoaringTreemap);
+pub(crate) struct Superseded {
+    rows: RoaringTreemap,
+    in_turn: InTurn,
+}
+
+/// The rows of which those that come before decide what becomes of them.
+#[derive(Debug, Default)]
+enum InTurn {
+    #[default]
+    None,
+    These(RoaringTreemap),
+    All,
+}
 
 impl Superseded {
     /// Whether row number `row` of the input does not count.
     #[inline]
     pub(crate) fn contains(&self, row: u64) -> bool {
-        !self.0.is_empty() && self.0.contains(row)
+        !self.rows.is_empty() && self.rows.contains(row)
+    }
+
+    /// Whether row number `row` is to be sent in the order of the input.
+    #[inline]
+    pub(crate) fn is_in_turn(&self, row: u64) -> bool {
+        match &self.in_turn {
+            InTurn::None => false,
+            InTurn::These(rows) => rows.contains(row),
+            InTurn::All => true,
+        }
+    }
+
+    /// Whether any row is.
+    pub(crate) fn has_turns(&self) -> bool {
+        !matches!(self.in_turn, InTurn::None)
     }
 }
 
@@ -74,16 +103,20 @@ pub(crate) fn find(
     let secret = secret();
     let unkeyed = AtomicU64::new(0);
     let finding = Finding { job, plan, changes, inputs, target, control, secret, unkeyed };
-    let found = match changes.newer {
-        Some(_) => finding.find::<Value>(),
-        None => finding.find::<NoRank>(),
+    let found = match (&changes.by_any, &changes.newer) {
+        (Some(by_any), _) => finding.find_by_any(by_any),
+        (None, Some(_)) => finding.find::<Value>(),
+        (None, None) => finding.find::<NoRank>(),
     };
     control.progress.wait_for(None);
     let unkeyed = finding.unkeyed.into_inner();
     if unkeyed > 0 && found.is_ok() {
         let rows = count(unkeyed, "row has", "rows have");
-        let columns = changes.key.columns.join(", ");
-        control.progress.warn(format!("{rows} NULL in the key ({columns}), which equals no other"));
+        let key = match &changes.by_any {
+            Some(_) => "all keys".to_owned(),
+            None => format!("the key ({})", changes.key.columns.join(", ")),
+        };
+        control.progress.warn(format!("{rows} NULL in {key}, which equals no other"));
     }
     found
 }
@@ -105,27 +138,32 @@ impl Finding<'_> {
         let (rows, first) = rows.into_inner();
         match first.filter(|_| self.changes.refuses_duplicates) {
             Some(pair) => Err(self.refused(pair)),
-            None => Ok(Superseded(rows)),
+            None => Ok(Superseded { rows, ..Superseded::default() }),
         }
     }
 
     /// The entries of all rows that have a key.
     fn gather<R: Ranked>(&self) -> Result<Entries<R>> {
+        let entries = Entries::new(self.job.speed.memory);
+        self.look_through(|reading| self.look(reading, &entries))?;
+        Ok(entries)
+    }
+
+    /// Has all threads look at the input.
+    fn look_through(&self, look: impl Fn(&Reading) -> Result<()> + Sync) -> Result<()> {
         let Self { job, plan, inputs, control, .. } = self;
         let columns = &plan.catalogue.columns;
         let reader = Reader::new((*inputs).clone(), &plan.format, job.input.header, columns);
         let routers = plan.routers(job);
         let reading = Reading::begin(reader, control, routers, |_| true);
-        let entries = Entries::new(job.speed.memory);
-        reading.look_through(routers, control, |reading| self.look(reading, &entries))?;
-        Ok(entries)
+        reading.look_through(routers, control, look)?;
+        Ok(())
     }
 
     /// One thread.
     fn look<R: Ranked>(&self, reading: &Reading, entries: &Entries<R>) -> Result<()> {
         let Self { plan, changes, target, control, .. } = self;
-        let read = changes.key.parts.iter().chain(&changes.newer).cloned();
-        let mut routing = Routing::new(plan, control, target).reading(read);
+        let mut routing = Routing::new(plan, control, target).reading(changes.compared().cloned());
         let mut keys = self.keys_alone();
         let mut gathered = Gathered::new(entries);
         let (mut scratch, mut unread) = (Vec::new(), Vec::new());
@@ -221,11 +259,7 @@ impl Finding<'_> {
             Ok(leaf) => (!is_of_root).then_some(leaf),
             Err((_, cause)) if cause.is_likely_refused() && !is_of_root => return Ok(None),
             Err((_, cause)) if cause.is_likely_refused() || self.changes.through_root => None,
-            Err((node, cause)) => {
-                let (what, why) = self.plan.explain(node, cause);
-                let why = format!("{what}: {why}, and rows of an unknown leaf cannot meet others");
-                return Err(self.refused_at(split, reached, &why));
-            }
+            Err(place) => return Err(self.refused_place(split, reached, place)),
         };
         let row = (reached.row, reached.keys);
         let print = match self.secret.print(leaf, parts, row, !joins_nulls, scratch) {
@@ -236,11 +270,7 @@ impl Finding<'_> {
             }
             Err(NoPrint::Missing(_)) => return Ok(None),
             Err(NoPrint::Spelling(place)) => {
-                let why = format!(
-                    "what the value of column {} means, the server decides",
-                    label(&columns[place])
-                );
-                return Err(self.refused_at(split, reached, &why));
+                return Err(self.refused_spelling(split, reached, &columns[place]));
             }
         };
         let newer = self.changes.newer.as_ref();
@@ -254,49 +284,6 @@ impl Finding<'_> {
         };
         let number = split.first_row + reached.index as u64;
         Ok(Some(Entry::new(print, rank, number, self.changes.rule)))
-    }
-
-    /// The error for a row that cannot be compared with others.
-    fn refused_at(&self, split: &Split, reached: &Reached<'_>, why: &str) -> Error {
-        let message = format!("the row cannot be compared with others: {why}");
-        let error = Error::new(Kind::Data, message).with_sqlstate("0A000");
-        let place = split.position(reached.index).and_then(|at| self.inputs.locate(at));
-        match place {
-            Some(place) => error.at(place),
-            None => error,
-        }
-    }
-
-    /// The error for two rows of a key where there must be one.
-    fn refused(&self, pair: [u64; 2]) -> Error {
-        let places = pair.map(|row| self.place_of(row));
-        let columns = self.changes.key.columns.join(", ");
-        let message = format!("the input has a key ({columns}) more than once");
-        let error = Error::new(Kind::Data, message).with_sqlstate("21000");
-        match places {
-            [Some(first), Some(second)] => {
-                let detail = format!("Its first row is at {first}, byte {}.", first.offset);
-                error.at(second).with_detail(detail)
-            }
-            _ => error,
-        }
-        .with_hint("Have one of them count: --duplicates first, or last.")
-    }
-
-    /// Where row number `row` begins.
-    fn place_of(&self, row: u64) -> Option<Location> {
-        let Self { job, plan, inputs, .. } = self;
-        let columns = &plan.catalogue.columns;
-        let mut reader = Reader::new((*inputs).clone(), &plan.format, job.input.header, columns);
-        let mut used = None;
-        while let Ok(Some(split)) = reader.next(used.take()) {
-            let index = row.checked_sub(split.first_row)?;
-            if let Some(position) = split.position(usize::try_from(index).ok()?) {
-                return inputs.locate(position);
-            }
-            used = Some(split);
-        }
-        None
     }
 }
 

@@ -70,8 +70,11 @@ fn run(
 ) -> Outcome {
     let Flow { plan, control, inputs, .. } = flow;
     let jobs = plan.jobs(job);
-    let routers = plan.routers(job);
+    let has_turns = flow.superseded.has_turns();
+    // Of several routers none would know whether a row still comes before another.
+    let routers = if has_turns { 1 } else { plan.routers(job) };
     let queue = Queue::new(plan, job, routers, control, flow.ledger.is_some());
+    let queue = if has_turns { queue.of_turns() } else { queue };
     let queue = &if inputs.are_rereadable() { queue } else { queue.of_a_pipe() };
 
     let reading = read(job, flow, routers, header_row);

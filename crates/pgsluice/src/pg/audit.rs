@@ -10,8 +10,9 @@
 use pgsluice_core::catalog::{NodeId, Relation, quoted};
 use pgsluice_core::format::Format;
 
-use super::changes::{columns_of, differs, is_flagged, is_newer};
+use super::changes::{differs, is_flagged, is_newer};
 use super::sql;
+use super::stage::columns_of;
 use crate::job::FieldOptions;
 
 /// No setting of a role may end a long audit, and row security must not hide rows: if it applies, the

@@ -5,48 +5,7 @@
 
 use pgsluice_core::catalog::{Relation, quoted};
 
-/// To compile a statement takes longer than to run it.
-const NO_JIT: &str = "SET jit = off";
-
-/// A leaf that is nearly empty when a statement is planned may be long when it ends, and is not to be read again for
-/// each row. Keys come in order: what compares them does so by the index, from one to the next or all along.
-const BY_INDEX: &str = "SET enable_seqscan = off; SET enable_hashjoin = off";
-
-/// The stage of a session.
-pub(crate) fn stage() -> Relation {
-    Relation { schema: "pg_temp".to_owned(), name: "pgsluice_stage".to_owned() }
-}
-
-/// Makes the stage for the input's `columns` of the table `root`, which lacks the one at the place `flag`. A commit
-/// empties it. What else runs in the session, `has_triggers`, is planned as ever.
-pub(crate) fn make_stage(
-    root: &Relation,
-    columns: &[String],
-    flag: Option<usize>,
-    has_triggers: bool,
-) -> String {
-    let stage = stage();
-    let settings = if has_triggers { NO_JIT.to_owned() } else { [NO_JIT, BY_INDEX].join("; ") };
-    let columns = columns_of(columns, flag);
-    format!(
-        "{settings}; CREATE TEMPORARY TABLE {stage} ON COMMIT DELETE ROWS AS \
-         SELECT {columns} FROM ONLY {root} WITH NO DATA"
-    )
-}
-
-/// Empties the stage before the transaction ends.
-pub(crate) fn empty_stage() -> String {
-    format!("TRUNCATE {}", stage())
-}
-
-/// The columns of the input as the table has them, but for a boolean at the place `flag`.
-pub(super) fn columns_of(columns: &[String], flag: Option<usize>) -> String {
-    let column = |(place, name): (usize, &String)| match flag == Some(place) {
-        true => format!("NULL::pg_catalog.bool AS {}", quoted(name)),
-        false => quoted(name),
-    };
-    columns.iter().enumerate().map(column).collect::<Vec<_>>().join(", ")
-}
+use super::stage::{number_column, stage};
 
 /// What is done with the rows of the stage in one table.
 #[derive(Clone, Debug)]
@@ -61,6 +20,8 @@ pub(crate) struct Apply<'a> {
     pub(crate) key: &'a [String],
     /// Whether a row is there already if any constraint says so.
     pub(crate) any_constraint: bool,
+    /// The columns of the stage, if its rows are numbered and each is tried after those before it.
+    pub(crate) by_number: Option<&'a [String]>,
     /// Whether it is an error that another session inserts a key meanwhile. That takes less time.
     pub(crate) alone: bool,
     /// Whether NULL is the same as NULL.
@@ -69,6 +30,8 @@ pub(crate) struct Apply<'a> {
     pub(crate) newer: Option<&'a str>,
     /// The column that says which rows delete instead, and whether it is a boolean.
     pub(crate) delete_when: Option<(&'a str, bool)>,
+    /// Columns of types whose equal values are stored alike.
+    pub(crate) exact: &'a [String],
     pub(crate) how: How<'a>,
 }
 
@@ -178,9 +141,11 @@ impl Apply<'_> {
         let (kept, columns) = (self.kept(), list(columns, ""));
         let any = self.any_constraint;
         let target = if any { String::new() } else { format!(" ({})", list(key, "")) };
+        let order = self.by_number.map(|columns| quoted(&number_column(columns)));
+        let order = order.map_or_else(String::new, |number| format!(" ORDER BY {number}"));
         format!(
             "WITH done AS (\
-             INSERT INTO {into} AS t ({columns}) OVERRIDING SYSTEM VALUE SELECT {columns} FROM {kept} \
+             INSERT INTO {into} AS t ({columns}) OVERRIDING SYSTEM VALUE SELECT {columns} FROM {kept}{order} \
              ON CONFLICT{target} DO {action} RETURNING tableoid AS leaf, {is_new} AS is_new) \
              SELECT leaf, pg_catalog.count(*) FILTER (WHERE is_new), \
              pg_catalog.count(*) FILTER (WHERE NOT is_new), 0, 0, 0, 0 \
@@ -257,9 +222,13 @@ impl Apply<'_> {
         same.collect::<Vec<_>>().join(" AND ")
     }
 
-    /// Whether a row of the table would not stay as it is.
+    /// Whether a row of the table would not stay as it is. Columns that differ wherever they are not equal are
+    /// compared first: it takes longer to make records of two rows. What is NULL the records decide.
     fn changes(&self, set: &[String], new: &str) -> String {
-        format!("{}{}", differs(set, new), self.is_newer(new))
+        let exact = set.iter().filter(|name| self.exact.contains(name)).map(|name| quoted(name));
+        let exact = exact.map(|name| format!("t.{name} OPERATOR(pg_catalog.<>) {new}.{name}"));
+        let differs: Vec<String> = exact.chain([differs(set, new)]).collect();
+        format!("({}){}", differs.join(" OR "), self.is_newer(new))
     }
 
     fn is_newer(&self, new: &str) -> String {
@@ -300,7 +269,7 @@ fn count_updated(leaves: &[u32], signs: [&str; 2]) -> String {
         _ => "updated",
     });
     format!(
-        "SELECT leaf, {inserted}, {updated}, 0, 0, 0, 0 FROM (         SELECT leaf, pg_catalog.pg_stat_get_xact_tuples_updated(leaf) AS updated          FROM pg_catalog.unnest('{{{}}}'::pg_catalog.oid[]) AS l (leaf)) AS counted",
+        "SELECT leaf, {inserted}, {updated}, 0, 0, 0, 0 FROM (SELECT leaf, pg_catalog.pg_stat_get_xact_tuples_updated(leaf) AS updated FROM pg_catalog.unnest('{{{}}}'::pg_catalog.oid[]) AS l (leaf)) AS counted",
         leaves.join(",")
     )
 }

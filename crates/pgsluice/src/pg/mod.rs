@@ -35,6 +35,7 @@ pub(crate) mod question;
 pub(crate) mod raw;
 pub(crate) mod room;
 pub(crate) mod sql;
+pub(crate) mod stage;
 pub(crate) mod steps;
 mod tls;
 pub(crate) mod two_phase;

@@ -95,7 +95,7 @@ impl Plan {
         let mut chosen = None;
         let mut choose = |catalogue: &Catalogue, uniques: &Uniques| {
             let index = changes::choose(catalogue, uniques, &job.changes)?;
-            Ok(chosen.insert(index).oid)
+            Ok(chosen.insert(index).wanted(&job.changes))
         };
         let meeting = Meeting {
             choose: &mut choose,

@@ -9,6 +9,7 @@ use super::copy::Connection;
 use super::failure::Failure;
 use super::proof::Settled;
 use super::statements::Sink;
+use crate::counts::reconcile::misplaced;
 use crate::pg::sql;
 use crate::rejects::Reject;
 use crate::testing::failpoint::failpoint;
@@ -74,6 +75,9 @@ impl Connection<'_> {
         settled: &[Settled],
         rejected: &[Reject],
     ) -> Result<(), Failure> {
+        if let Some((node, rows)) = self.misplaced.get() {
+            return Err(Failure::Misrouted(misplaced(self.flow.plan, node, rows)));
+        }
         if self.held.is_some() {
             return self.keep_part().await;
         }

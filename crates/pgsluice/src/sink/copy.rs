@@ -53,8 +53,12 @@ pub(crate) struct Connection<'a> {
     pub(super) is_first: Cell<bool>,
     /// Which payload of its transaction is being copied; none while that ends.
     pub(super) copying: Cell<Option<usize>>,
+    /// Whether its session has a stage.
+    pub(super) stage_is_made: Cell<bool>,
     /// How the rows of its transaction meet others.
     pub(super) way: Cell<Way>,
+    /// Rows of its transaction that do not belong where they were looked for: the node, and how many.
+    pub(super) misplaced: Cell<Option<(NodeId, u64)>>,
     pub(super) statements: Statements,
     maker: Option<Maker<'a>>,
     pub(super) chunk_sizes: ChunkSizes,
@@ -88,9 +92,9 @@ impl<'a> Connection<'a> {
                 Writer::open(ledger, client).await.map(Some)
             };
             let (recheck, proof, writer) = try_join3(recheck, proof, writer).await?;
-            if let Some(stage) = stage::made(flow.plan) {
-                client.batch_execute(&stage).await?;
-            }
+            // Later it would be a part of the transaction.
+            let stage = stage::made(flow.plan).filter(|_| held.is_some());
+            client.batch_execute(&stage.unwrap_or_default()).await?;
             Ok((link, recheck, proof, writer))
         };
         let (link, recheck, proof, writer) = flow.control.stop.unless_stopped(opening).await?;
@@ -106,7 +110,9 @@ impl<'a> Connection<'a> {
             target,
             is_first: Cell::new(false),
             copying,
+            stage_is_made: Cell::new(held.is_some()),
             way: Cell::new(Way::Straight),
+            misplaced: Cell::new(None),
             statements: Statements::default(),
             maker,
             chunk_sizes,

@@ -26,7 +26,7 @@ pub(super) enum Failure {
     Ledger(Error),
     /// When its receipts were written.
     Receipts(tokio_postgres::Error),
-    /// Committed, but not where the rows were meant to go.
+    /// The rows do not belong where they were led: they are committed elsewhere, or not at all.
     Misrouted(Error),
 }
 

@@ -16,8 +16,8 @@ use super::lines;
 use crate::error::Error;
 use crate::error::kind::Kind;
 use crate::error::sqlstate;
-use crate::pg::changes::stage;
 use crate::pg::lost;
+use crate::pg::stage::stage;
 use crate::rejects::Reason;
 use crate::sink::flow::Flow;
 

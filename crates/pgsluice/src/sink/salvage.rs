@@ -86,7 +86,11 @@ impl Connection<'_> {
         let client = &self.link.client;
         self.copying.set(None);
         let meets = self.flow.plan.changes.is_some();
-        self.way.set(if meets { Way::Conflict } else { Way::Straight });
+        self.set_way(if meets { Way::Conflict } else { Way::Straight });
+        if !self.has_stage() {
+            client.batch_execute(sql::ROLLBACK).await?;
+            self.make_stage().await?;
+        }
         // The transaction that has failed may not be over yet.
         let into = payloads.iter().flat_map(|payload| tables(payload));
         let locked = |begin: &str, into| {

@@ -27,7 +27,10 @@ use super::proof::Settled;
 use super::statements::Sink;
 use crate::fate::Fate;
 use crate::job::OnConflict;
-use crate::pg::changes::{Applied, Apply, How, empty_stage, make_stage, stage};
+use crate::pg::audit::misplaced;
+use crate::pg::changes::{Applied, Apply, How};
+use crate::pg::constraint::everywhere;
+use crate::pg::stage::{empty_stage, make_stage, number_stage, stage};
 use crate::plan::Plan;
 use crate::plan::changes::Changes;
 use crate::testing::failpoint::failpoint;
@@ -43,11 +46,16 @@ pub(super) enum Way {
     Conflict,
 }
 
-/// Returns the statements that make the stage of a session, if rows may pass one.
+/// Returns the statements that make the stage of a session, if rows may pass one. Most rows of a load may meet no
+/// others, and then it needs none.
 pub(super) fn made(plan: &Plan) -> Option<String> {
     let (changes, catalogue) = (plan.changes.as_ref()?, &plan.catalogue);
     let root = &plan.tree.nodes[ROOT].relation;
-    Some(make_stage(root, &catalogue.columns, catalogue.besides, changes.has_triggers))
+    let made = make_stage(root, &catalogue.columns, catalogue.besides, changes.has_triggers);
+    Some(match changes.by_any {
+        Some(_) => [made, number_stage(&catalogue.columns)].join("; "),
+        None => made,
+    })
 }
 
 impl<'a> Connection<'a> {
@@ -59,13 +67,35 @@ impl<'a> Connection<'a> {
     /// Decides how the rows of `payloads` meet others.
     pub(super) fn choose_way(&self, payloads: &[Arc<Payload>]) {
         let is_likely = |payload: &Arc<Payload>| self.queue.meeting.is_likely_in(payload.nodes());
-        self.way.set(match &self.flow.plan.changes {
+        self.set_way(match &self.flow.plan.changes {
             None => Way::Straight,
             // A transaction that is held cannot begin again.
             Some(_) if self.held.is_some() => Way::Conflict,
+            Some(_) if payloads.iter().any(|payload| payload.is_in_turn()) => Way::Conflict,
             Some(changes) if changes.may_copy() && !payloads.iter().any(is_likely) => Way::Straight,
             Some(changes) => staged_way(changes),
         });
+    }
+
+    /// Has the rows of the transaction that begins meet others so.
+    pub(super) fn set_way(&self, way: Way) {
+        self.way.set(way);
+        self.misplaced.set(None);
+    }
+
+    /// Whether there is a stage, or no need of one.
+    pub(super) fn has_stage(&self) -> bool {
+        self.stage_is_made.get() || self.staged().is_none()
+    }
+
+    /// Makes the stage before the first transaction that needs it.
+    pub(super) async fn make_stage(&self) -> Result<(), Failure> {
+        if !self.has_stage() {
+            let made = made(self.flow.plan).unwrap_or_default();
+            self.link.client.batch_execute(&made).await.map_err(Failure::Begin)?;
+            self.stage_is_made.set(true);
+        }
+        Ok(())
     }
 
     /// Whether a transaction that has met other rows is to begin again on another way.
@@ -185,20 +215,30 @@ impl<'a> Connection<'a> {
         node: NodeId,
         nodes: &[NodeId],
     ) -> Result<Vec<Applied>, tokio_postgres::Error> {
-        let statements = statements(self.flow.plan, changes, self.way.get(), (node, nodes));
-        let said = self.link.client.simple_query(&statements).await?;
-        let applied = said.iter().filter_map(|message| match message {
-            SimpleQueryMessage::Row(row) => Some(Applied::of(row)),
+        let plan = self.flow.plan;
+        let place = changes.places.get(&node).and_then(|place| everywhere(place));
+        let statements = statements(plan, changes, self.way.get(), (node, nodes));
+        let looking = place.iter().map(|place| misplaced(&stage(), place)).chain([statements]);
+        let said = self.link.client.simple_query(&looking.collect::<Vec<_>>().join("; ")).await?;
+        let mut rows = said.iter().filter_map(|message| match message {
+            SimpleQueryMessage::Row(row) => Some(row),
             _ => None,
         });
-        Ok(applied.collect())
+        let others = place.and_then(|_| rows.next()?.get(0)?.parse().ok()).unwrap_or(0);
+        if others > 0 {
+            self.misplaced.set(Some((node, others)));
+        }
+        Ok(rows.map(Applied::of).collect())
     }
 }
 
 /// The way of rows that probably meet others.
 fn staged_way(changes: &Changes) -> Way {
     // Where NULL is the same as NULL, keys are not found by the index.
-    let is_fast = changes.inserts && !changes.key.joins_nulls && !changes.has_triggers;
+    let is_fast = changes.inserts
+        && changes.by_any.is_none()
+        && !changes.key.joins_nulls
+        && !changes.has_triggers;
     if is_fast { Way::Absent } else { Way::Conflict }
 }
 
@@ -229,10 +269,12 @@ fn statements(
         columns: &changes.columns,
         key: &changes.key.columns,
         any_constraint: changes.any_constraint,
+        by_number: changes.by_any.as_ref().map(|_| &*plan.catalogue.columns),
         alone: way == Way::Absent && is_leaf(node),
         joins_nulls: changes.key.joins_nulls,
         newer: changes.newer_column.as_deref(),
         delete_when: changes.delete_when.as_ref().map(|flag| (&*flag.column, flag.is_boolean)),
+        exact: &changes.exact,
         how,
     };
     apply.statements()

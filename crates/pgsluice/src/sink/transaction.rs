@@ -40,6 +40,7 @@ impl Connection<'_> {
     ) -> Result<Option<Loaded>, Failure> {
         self.choose_way(payloads);
         let loaded = loop {
+            self.make_stage().await?;
             let loaded = self.load_all(payloads, is_warm).await;
             match &loaded {
                 Err(Failure::Early) => {}

@@ -15,6 +15,11 @@ use pgsluice_core::duplicates::Rule;
 impl Comparison<'_> {
     /// Compares the table with rows that have changed it as `changes` says.
     pub(super) async fn run_changed(&mut self, changes: &Changes) -> Result<Audit> {
+        if changes.by_any.is_some() {
+            let message = "rows cannot be verified where any constraint may have skipped them";
+            let error = Error::new(Kind::Usage, message).with_sqlstate("0A000");
+            return Err(error.with_hint("If one key has, name it with --key."));
+        }
         if !changes.key.is_of_root {
             let message = "rows cannot be verified by a key that only the leaves keep unique";
             return Err(Error::new(Kind::Usage, message).with_sqlstate("0A000"));

@@ -39,14 +39,24 @@ pub(super) async fn read(
     let rows = transaction.query_typed(INDEXES, &[(&tables, Type::OID_ARRAY)]).await?;
     let orders = rows.iter().map(|row| {
         let (names, descending): (Vec<Option<String>>, Vec<bool>) = (row.get(1), row.get(2));
-        let key = names.iter().zip(descending).map_while(|(name, descending)| {
-            let field = columns.iter().position(|column| Some(column) == name.as_ref())?;
-            let order = order(codecs.get(field)?.as_ref().ok()?)?;
-            Some(Column { field, order, descending })
-        });
-        (row.get(0), key.collect::<Arc<[Column]>>())
+        let names = names.iter().map(Option::as_deref).zip(descending);
+        Some((row.get(0), order_by(names, columns, codecs)?))
     });
-    Ok(orders.filter(|(_, key)| !key.is_empty()).collect())
+    Ok(orders.flatten().collect())
+}
+
+/// The order by these columns, each descending or not, as far as there is one; `columns` are those of the input.
+pub(super) fn order_by<'n>(
+    names: impl Iterator<Item = (Option<&'n str>, bool)>,
+    columns: &[String],
+    codecs: &[Answer],
+) -> Option<Arc<[Column]>> {
+    let key = names.map_while(|(name, descending)| {
+        let field = columns.iter().position(|column| Some(&**column) == name)?;
+        let order = order(codecs.get(field)?.as_ref().ok()?)?;
+        Some(Column { field, order, descending })
+    });
+    Some(key.collect::<Arc<[Column]>>()).filter(|key| !key.is_empty())
 }
 
 /// None where the bytes of COPY BINARY do not sort as the values do. Strings are compared byte by byte,

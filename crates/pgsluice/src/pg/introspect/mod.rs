@@ -291,11 +291,23 @@ impl Catalogue {
         };
         if let Some(meeting) = meeting {
             let met = uniques::meet(transaction, session, &catalogue, meeting).await?;
-            catalogue.questions.spell_also(met.key.iter().chain(&met.newer));
+            catalogue.questions.spell_also(met.keys.iter().flatten().chain(&met.newer));
+            catalogue.sort_by_key(&met);
             catalogue.met = Some(met);
         }
         spellings::find(transaction, session, &mut catalogue, root).await?;
         Ok(Some(catalogue))
+    }
+}
+
+impl Catalogue {
+    /// Has rows sorted by the key by which they meet others, where that is not the primary key of their leaf.
+    fn sort_by_key(&mut self, met: &Met) {
+        let [key] = &met.keys[..] else { return };
+        let names = key.iter().map(|column| (Some(column.name()), false));
+        let order = indexes::order_by(names, &self.columns, &self.codecs);
+        let others = self.facts.iter_mut().filter(|_| !met.is_primary && order.is_some());
+        others.for_each(|facts| facts.order.clone_from(&order));
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use futures_util::future::try_join;
+use futures_util::future::try_join3;
 use pgsluice_core::catalog::{KeyColumn, NodeId, ROOT};
 use tokio_postgres::types::{Oid, Type};
 use tokio_postgres::{Row, Transaction};
@@ -12,6 +12,7 @@ use super::session::Session;
 use super::{Catalogue, Facts, keys};
 use crate::error::Result;
 use crate::pg::Parameters;
+use crate::pg::constraint::constraints;
 
 /// An index that keeps rows apart: unique, or of an exclusion constraint.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,16 +108,31 @@ SELECT c.oid,
 FROM pg_catalog.pg_class c
 WHERE c.oid = ANY (ARRAY(SELECT pg_catalog.unnest($1::pg_catalog.oid[])))";
 
+const STAGING: &str = "
+SELECT pg_catalog.format('GRANT TEMPORARY ON DATABASE %I TO %I', pg_catalog.current_database(), current_user)
+WHERE NOT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'TEMPORARY')";
+
 /// What the catalogue says of rows that are there already.
 #[derive(Debug)]
 pub(crate) struct Uniques {
+    /// What would give the session the right to make temporary tables, if it has none.
+    pub(crate) staging: Option<String>,
     pub(crate) indexes: Vec<UniqueIndex>,
     /// By node.
     pub(crate) changing: Vec<Changing>,
 }
 
-/// Chooses an index by which rows are the same, of those that the tree has.
-pub(crate) type Choose<'c> = &'c mut (dyn FnMut(&Catalogue, &Uniques) -> Result<Oid> + Send);
+/// What is read of the tables besides.
+#[derive(Debug, Default)]
+pub(crate) struct Wanted {
+    /// The indexes by which rows are the same.
+    pub(crate) indexes: Vec<Oid>,
+    /// Whether it is to be known which rows each leaf takes.
+    pub(crate) constraints: bool,
+}
+
+/// Chooses what is read, by the indexes that the tree has.
+pub(crate) type Choose<'c> = &'c mut (dyn FnMut(&Catalogue, &Uniques) -> Result<Wanted> + Send);
 
 /// What is asked about rows that are there already.
 pub(crate) struct Meeting<'c> {
@@ -127,14 +143,18 @@ pub(crate) struct Meeting<'c> {
     pub(crate) delete_when: Option<&'c str>,
 }
 
-/// How the input has the key by which rows are the same, and the column of whose values the greatest counts.
+/// How the input has the keys by which rows are the same, and the column of whose values the greatest counts.
 #[derive(Debug, Default)]
 pub(crate) struct Met {
-    pub(crate) key: Vec<KeyColumn>,
+    pub(crate) keys: Vec<Vec<KeyColumn>>,
+    /// Whether the first one is a primary key.
+    pub(crate) is_primary: bool,
+    /// Which rows each leaf takes, in SQL as the server deparses it, if that is to be looked at.
+    pub(crate) constraints: HashMap<Oid, String>,
     pub(crate) newer: Option<KeyColumn>,
 }
 
-/// Reads the key that `choose` takes, and the column `newer`.
+/// Reads the keys of the indexes that `choose` takes, and the column `newer`.
 pub(super) async fn meet(
     transaction: &Transaction<'_>,
     session: &Session,
@@ -142,9 +162,21 @@ pub(super) async fn meet(
     Meeting { choose, newer, .. }: Meeting<'_>,
 ) -> Result<Met> {
     let uniques = read(transaction, &catalogue.facts).await?;
-    let index = choose(catalogue, &uniques)?;
     let columns = &catalogue.columns;
-    let key = keys::of_index(transaction, session, index, columns).await?;
+    let wanted = choose(catalogue, &uniques)?;
+    let mut keys = Vec::new();
+    for index in &wanted.indexes {
+        keys.push(keys::of_index(transaction, session, *index, columns).await?);
+    }
+    let is_first = |index: &&UniqueIndex| wanted.indexes.first() == Some(&index.oid);
+    let is_primary = uniques.indexes.iter().find(is_first).is_some_and(|index| index.is_primary);
+    let constraints = match wanted.constraints {
+        true => {
+            let leaves = catalogue.tree.leaves().map(|leaf| catalogue.facts[leaf].oid);
+            constraints(transaction, &leaves.collect::<Vec<_>>()).await?
+        }
+        false => HashMap::new(),
+    };
     let newer = match newer {
         Some(name) => {
             let column = (catalogue.facts[ROOT].oid, name);
@@ -152,7 +184,7 @@ pub(super) async fn meet(
         }
         None => None,
     };
-    Ok(Met { key, newer })
+    Ok(Met { keys, is_primary, constraints, newer })
 }
 
 async fn read(transaction: &Transaction<'_>, facts: &[Facts]) -> Result<Uniques> {
@@ -160,9 +192,12 @@ async fn read(transaction: &Transaction<'_>, facts: &[Facts]) -> Result<Uniques>
     let nodes: HashMap<Oid, NodeId> =
         oids.iter().enumerate().map(|(node, oid)| (*oid, node)).collect();
     let asked: Parameters<'_> = &[(&oids, Type::OID_ARRAY)];
-    let (indexes, of_tables) =
-        try_join(transaction.query_typed(UNIQUES, asked), transaction.query_typed(CHANGING, asked))
-            .await?;
+    let (indexes, of_tables, staging) = try_join3(
+        transaction.query_typed(UNIQUES, asked),
+        transaction.query_typed(CHANGING, asked),
+        transaction.query_typed(STAGING, &[]),
+    )
+    .await?;
     let indexes = indexes.iter().filter_map(|row| Some(index(row, *nodes.get(&row.get(0))?)));
     let mut changing = vec![Changing::default(); oids.len()];
     for row in &of_tables {
@@ -176,7 +211,8 @@ async fn read(transaction: &Transaction<'_>, facts: &[Facts]) -> Result<Uniques>
             row_triggers: row.get("row_triggers"),
         };
     }
-    Ok(Uniques { indexes: indexes.collect(), changing })
+    let staging = staging.first().map(|row| row.get(0));
+    Ok(Uniques { staging, indexes: indexes.collect(), changing })
 }
 
 fn index(row: &Row, node: NodeId) -> UniqueIndex {

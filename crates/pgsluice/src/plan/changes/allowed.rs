@@ -82,7 +82,8 @@ fn cannot_change(catalogue: &Catalogue, node: NodeId, why: &str) -> Error {
 pub(super) fn check_fields(job: &Job, columns: &[String], changes: &Changes) -> Result<()> {
     let FieldOptions { force_null, force_not_null, default } = &job.input.fields;
     let forced = [force_null, force_not_null].map(|some| some.among(columns));
-    let compared = changes.key.columns.iter().chain(&changes.newer_column);
+    let keys = changes.keys().iter().flat_map(|key| &key.columns);
+    let compared = keys.chain(&changes.newer_column);
     let mut compared = compared.filter(|name| forced.iter().any(|some| some.contains(name)));
     let why = match (default, compared.next()) {
         (Some(_), _) => "a default may be in its place".to_owned(),

@@ -1,4 +1,4 @@
-//! The index by which rows are the same.
+//! The indexes by which rows are the same.
 
 use pgsluice_core::catalog::{NodeId, ROOT, Tree, label};
 use tokio_postgres::types::Oid;
@@ -6,19 +6,43 @@ use tokio_postgres::types::Oid;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::job::{ChangeOptions, OnConflict};
-use crate::pg::introspect::uniques::UniqueIndex;
+use crate::pg::introspect::uniques::{UniqueIndex, Wanted};
 
 /// Indexes that one error names.
 const NAMED: usize = 5;
 
-/// The index that was chosen, of the first leaf.
+/// The indexes that were chosen.
 #[derive(Clone, Debug)]
 pub(in crate::plan) struct Chosen {
-    pub(in crate::plan) oid: Oid,
-    pub(super) joins_nulls: bool,
-    pub(super) is_of_root: bool,
+    pub(super) indexes: Vec<Index>,
+    /// Why not all that say which rows are the same are among them, if so.
+    pub(super) unread: Option<String>,
     /// Triggers of a table may change rows for each row that is changed.
     pub(super) has_row_triggers: bool,
+}
+
+/// An index, of the first leaf that has it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Index {
+    oid: Oid,
+    pub(super) joins_nulls: bool,
+    pub(super) is_of_root: bool,
+    /// Whether each leaf has one like it.
+    pub(super) is_everywhere: bool,
+}
+
+impl Chosen {
+    /// What is to be read of the tables. A leaf refuses a row of another one when it is inserted, and by a key of the
+    /// whole table none is found in another one. Otherwise its constraint is looked at.
+    pub(in crate::plan) fn wanted(&self, options: &ChangeOptions) -> Wanted {
+        let updates = options.on_conflict == OnConflict::Update;
+        let is_found = self.indexes.iter().all(|index| index.is_of_root);
+        let constraints = options.on_conflict == OnConflict::Delete
+            || options.delete_when.is_some()
+            || options.no_insert
+            || updates && !is_found;
+        Wanted { indexes: self.indexes.iter().map(|index| index.oid).collect(), constraints }
+    }
 }
 
 /// All indexes of a tree that keep rows apart.
@@ -27,7 +51,8 @@ struct Indexes<'i> {
     all: &'i [UniqueIndex],
 }
 
-/// Chooses the index by which rows are the same. Every leaf has one like it.
+/// Chooses the index by which rows are the same, of which every leaf has one like it; or all of them, if rows are
+/// skipped by any.
 pub(super) fn choose(
     tree: &Tree,
     indexes: &[UniqueIndex],
@@ -40,7 +65,7 @@ pub(super) fn choose(
     };
     let chosen = match &options.key {
         Some(columns) => indexes.on_key(columns)?,
-        None if options.on_conflict == OnConflict::Skip => indexes.the_only_one()?,
+        None if options.on_conflict == OnConflict::Skip => return indexes.any(),
         None => {
             let primary =
                 indexes.of(ROOT).chain(indexes.of(first_leaf)).find(|index| index.is_primary);
@@ -54,10 +79,7 @@ pub(super) fn choose(
             indexes.on_key(&columns)?
         }
     };
-    let is_of_root =
-        indexes.of(ROOT).any(|index| why_unusable(index).is_none() && index.is_like(chosen));
-    let UniqueIndex { oid, joins_nulls, .. } = *chosen;
-    Ok(Chosen { oid, joins_nulls, is_of_root, has_row_triggers: false })
+    Ok(Chosen { indexes: vec![indexes.described(chosen)], unread: None, has_row_triggers: false })
 }
 
 impl<'i> Indexes<'i> {
@@ -89,23 +111,40 @@ impl<'i> Indexes<'i> {
         })
     }
 
-    /// The index of the first leaf, if each has just one.
-    fn the_only_one(&self) -> Result<&'i UniqueIndex> {
-        self.alike(|leaf| {
-            let found: Vec<_> = self.of(leaf).collect();
-            match &found[..] {
-                [] => Err(no_key(format!("table {} has no unique index", self.name(leaf)), Vec::new())),
-                [first, others @ ..] if others.iter().all(|other| other.is_like(first)) => Ok(found),
-                _ => {
-                    let message =
-                        format!("several constraints say which rows of {} are the same", self.name(leaf));
-                    Err(no_key(message, found).with_hint(
-                        "Name the columns by which rows are the same with --key. A row that another \
-                         constraint refuses is an error then.",
-                    ))
-                }
+    /// All that say which rows of a leaf are the same.
+    fn any(&self) -> Result<Chosen> {
+        let leaves: Vec<NodeId> = self.tree.leaves().collect();
+        let all: Vec<&UniqueIndex> = leaves.iter().flat_map(|leaf| self.of(*leaf)).collect();
+        if all.is_empty() {
+            let message = format!("table {} has no unique index", self.name(leaves[0]));
+            return Err(no_key(message, Vec::new()));
+        }
+        if let Some(index) = all.iter().find(|index| index.is_deferrable) {
+            return Err(self.no_usable(index.node, Some(index)));
+        }
+        let unread = all.iter().find_map(|index| Some((index, why_unusable(index)?)));
+        let unread = unread.map(|(index, why)| format!("index {} is {why}", label(&index.name)));
+        let mut kinds: Vec<&UniqueIndex> = Vec::new();
+        for index in all.into_iter().filter(|index| why_unusable(index).is_none()) {
+            if !kinds.iter().any(|kind| kind.is_like(index)) {
+                kinds.push(index);
             }
-        })
+        }
+        let indexes = kinds.into_iter().map(|kind| self.described(kind)).collect();
+        Ok(Chosen { indexes, unread, has_row_triggers: false })
+    }
+
+    fn described(&self, index: &UniqueIndex) -> Index {
+        let has = |node: NodeId| {
+            self.of(node).any(|other| why_unusable(other).is_none() && other.is_like(index))
+        };
+        let UniqueIndex { oid, joins_nulls, .. } = *index;
+        Index {
+            oid,
+            joins_nulls,
+            is_of_root: has(ROOT),
+            is_everywhere: has(ROOT) || self.tree.leaves().all(has),
+        }
     }
 
     /// The first usable one of those that `candidates` finds in each leaf, which must be alike.
@@ -128,20 +167,25 @@ impl<'i> Indexes<'i> {
                     return Err(no_key(message, vec![chosen, index]));
                 }
                 _ => {
-                    let why =
-                        candidates.iter().find_map(|index| Some((index, why_unusable(index)?)));
-                    let message = format!(
-                        "no unique index of {} says which rows are the same",
-                        self.name(leaf)
-                    );
-                    let error = no_key(message, Vec::new());
-                    return Err(why.map_or(error.clone(), |(index, why)| {
-                        error.with_detail(format!("Index {} is {why}.", label(&index.name)))
-                    }));
+                    let unusable = candidates.iter().find(|index| why_unusable(index).is_some());
+                    return Err(self.no_usable(leaf, unusable.copied()));
                 }
             }
         }
         chosen.ok_or_else(|| no_key(self.name(ROOT), Vec::new()))
+    }
+
+    /// The error for a leaf without a usable index; `index` is one that is not.
+    fn no_usable(&self, leaf: NodeId, index: Option<&UniqueIndex>) -> Error {
+        let name = self.name(leaf);
+        let error =
+            no_key(format!("no unique index of {name} says which rows are the same"), Vec::new());
+        match index.and_then(|index| Some((index, why_unusable(index)?))) {
+            Some((index, why)) => {
+                error.with_detail(format!("Index {} is {why}.", label(&index.name)))
+            }
+            None => error,
+        }
     }
 }
 

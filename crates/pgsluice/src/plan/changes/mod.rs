@@ -1,14 +1,21 @@
 //! Changes: by which key rows of the input meet those of the table, and what is done to these.
 
 mod allowed;
+mod by_any;
+mod columns;
 mod index;
 
-use pgsluice_core::catalog::{KeyColumn, label};
+use std::collections::HashMap;
+
+use pgsluice_core::catalog::{KeyColumn, NodeId, label};
 use pgsluice_core::duplicates::{KeyPart, Rule};
 use pgsluice_core::types::KeyType;
 
 pub(super) use self::allowed::check_detours;
+pub(crate) use self::by_any::ByAny;
+use self::columns::{exact, is_boolean, is_readable};
 pub(super) use self::index::Chosen;
+use self::index::Index;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::job::{ChangeOptions, Duplicates, Job, OnConflict};
@@ -21,14 +28,17 @@ use crate::plan::Plan;
 pub struct Changes {
     /// What becomes of a row whose key is there.
     pub(crate) on_conflict: OnConflict,
-    /// The key, and where the input has it.
+    /// The key, and where the input has it. It has no columns if several constraints say which rows are the same.
     pub(crate) key: Key,
+    pub(crate) by_any: Option<ByAny>,
     /// Whether a row is there already if any constraint says so.
     pub(crate) any_constraint: bool,
     /// The columns that the table gets.
     pub(crate) columns: Vec<String>,
     /// Those that are set in rows that are there.
     pub(crate) set: Vec<String>,
+    /// Those of which equal values are stored alike.
+    pub(crate) exact: Vec<String>,
     /// Whether rows are inserted whose key is not there.
     pub(crate) inserts: bool,
     /// Which row of the input counts of several with one key.
@@ -42,12 +52,14 @@ pub struct Changes {
     pub(crate) refuses_duplicates: bool,
     /// Whether triggers fire for each row.
     pub(crate) has_triggers: bool,
+    /// Which rows each leaf takes, in SQL as the server deparses it, where rows may be found in another one unnoticed.
+    pub(crate) places: HashMap<NodeId, String>,
     /// Whether rows may meet others through the root, leaf by leaf as in the leaves themselves.
     pub(crate) through_root: bool,
 }
 
 /// The key by which rows are the same.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Key {
     /// Its columns in the order of the index.
     pub(crate) columns: Vec<String>,
@@ -57,6 +69,18 @@ pub(crate) struct Key {
     pub(crate) joins_nulls: bool,
     /// The whole table keeps it unique, not each leaf.
     pub(crate) is_of_root: bool,
+    /// Every leaf keeps it unique.
+    pub(crate) is_everywhere: bool,
+}
+
+impl Key {
+    /// The key of an index, whose columns `found` says how the input has.
+    fn new(index: &Index, found: &[KeyColumn]) -> Result<Self> {
+        let Index { joins_nulls, is_of_root, is_everywhere, .. } = *index;
+        let columns = found.iter().map(|column| column.name().to_owned()).collect();
+        let parts = found.iter().map(part).collect::<Result<Vec<_>>>()?;
+        Ok(Self { columns, parts, joins_nulls, is_of_root, is_everywhere })
+    }
 }
 
 /// The column that says which rows delete others.
@@ -68,15 +92,24 @@ pub(crate) struct Flag {
 }
 
 impl Changes {
-    /// Decides how rows change what is there, by the index that [`choose`] has chosen.
+    /// Decides how rows change what is there, by the indexes that [`choose`] has chosen.
     pub(super) fn new(job: &Job, catalogue: &Catalogue, chosen: Chosen) -> Result<Self> {
         let options = &job.changes;
         let (found, newer) = match &catalogue.met {
-            Some(met) => (&met.key[..], met.newer.as_ref()),
+            Some(met) => (&met.keys[..], met.newer.as_ref()),
             None => (&[][..], None),
         };
-        let columns: Vec<String> = found.iter().map(|column| column.name().to_owned()).collect();
-        let parts = found.iter().map(part).collect::<Result<Vec<_>>>()?;
+        let (key, by_any) = match (&chosen.indexes[..], found) {
+            ([index], [found]) if chosen.unread.is_none() && index.is_everywhere => {
+                (Key::new(index, found)?, None)
+            }
+            (indexes, found) => {
+                let unread = chosen.unread.clone();
+                let by_any = ByAny::new(options, indexes.iter().zip(found), unread)?;
+                (Key::default(), Some(by_any))
+            }
+        };
+        let columns = &key.columns;
         let newer = newer.map(part).transpose()?;
         if let (Some(column), None) = (&options.newer, &newer) {
             return Err(no_column(column, "is not in the table"));
@@ -102,17 +135,24 @@ impl Changes {
             Duplicates::Last => Rule::Last,
             Duplicates::First | Duplicates::Error => Rule::First,
         };
-        let Chosen { joins_nulls, is_of_root, .. } = chosen;
         // Through the root the server only counts which rows were not new, and what triggers do as well.
         let tells_new = options.on_conflict != OnConflict::Update
             || options.no_insert
             || catalogue.several.are_counted && !chosen.has_row_triggers;
+        let through_root = key.is_of_root && tells_new;
+        let constraints = catalogue.met.as_ref().map(|met| &met.constraints);
+        let readable = catalogue.tree.leaves().filter(|leaf| is_readable(catalogue, *leaf));
+        let place =
+            |leaf: NodeId| Some((leaf, constraints?.get(&catalogue.facts[leaf].oid)?.clone()));
+        let places = readable.filter_map(place).collect();
         let changes = Self {
             on_conflict: options.on_conflict,
-            key: Key { columns, parts, joins_nulls, is_of_root },
+            key,
+            by_any,
             any_constraint: options.key.is_none() && options.on_conflict == OnConflict::Skip,
             columns: given().cloned().collect(),
             set,
+            exact: exact(catalogue),
             inserts: !options.no_insert && options.on_conflict != OnConflict::Delete,
             rule,
             newer,
@@ -120,7 +160,8 @@ impl Changes {
             delete_when: options.delete_when.as_ref().map(flag),
             refuses_duplicates: options.counting() == Duplicates::Error,
             has_triggers: chosen.has_row_triggers,
-            through_root: is_of_root && tells_new,
+            places,
+            through_root,
         };
         allowed::check_fields(job, &catalogue.columns, &changes)?;
         Ok(changes)
@@ -132,6 +173,9 @@ impl Changes {
             |names: &[String]| names.iter().map(|name| label(name)).collect::<Vec<_>>().join(", ");
         let columns = labels(&self.key.columns);
         let mut what = match self.on_conflict {
+            OnConflict::Error | OnConflict::Skip if self.by_any.is_some() => {
+                "rows are skipped where any constraint says that they are there".to_owned()
+            }
             OnConflict::Error | OnConflict::Skip => {
                 format!("rows are skipped where ({columns}) is there")
             }
@@ -151,6 +195,11 @@ impl Changes {
         if self.on_conflict == OnConflict::Update && !self.inserts {
             what.push_str("; others are left out");
         }
+        if let Some(why) = self.by_any.as_ref().and_then(|by_any| by_any.unread.as_ref()) {
+            return format!(
+                "{what}; through a temporary table in the order of the input, because {why}"
+            );
+        }
         let way = match (self.may_copy(), is_atomic) {
             (true, false) => {
                 "copied straight in until some are there, then through a temporary table"
@@ -159,6 +208,19 @@ impl Changes {
             (false, _) => "through a temporary table, as not all are inserted",
         };
         format!("{what}; {way}")
+    }
+
+    /// The keys by which rows are the same.
+    pub(crate) fn keys(&self) -> &[Key] {
+        match &self.by_any {
+            Some(by_any) => &by_any.keys,
+            None => std::slice::from_ref(&self.key),
+        }
+    }
+
+    /// All fields that rows are compared by.
+    pub(crate) fn compared(&self) -> impl Iterator<Item = &KeyPart> {
+        self.keys().iter().flat_map(|key| &key.parts).chain(&self.newer)
     }
 
     /// Whether rows may be copied straight in while they meet no others.
@@ -176,8 +238,7 @@ impl Plan {
     /// The type of a field that is read natively, for a partition key or the key of rows that change others.
     pub(crate) fn key_type(&self, field: usize) -> Option<&KeyType> {
         let of_changes = || {
-            let changes = self.changes.as_ref()?;
-            let mut parts = changes.key.parts.iter().chain(&changes.newer);
+            let mut parts = self.changes.as_ref()?.compared();
             parts.find(|part| part.slot == field).map(|part| &part.key_type)
         };
         self.tree.key_type(field).or_else(of_changes)
@@ -185,7 +246,7 @@ impl Plan {
 }
 
 /// Chooses the index by which rows are the same: on the key that is given, or else the primary key. Every leaf
-/// must have one like it, and let its rows be changed.
+/// must have one like it, and let its rows be changed. To skip rows without a key, all count.
 pub(super) fn choose(
     catalogue: &Catalogue,
     uniques: &Uniques,
@@ -193,17 +254,16 @@ pub(super) fn choose(
 ) -> Result<Chosen> {
     allowed::check_columns(catalogue, options)?;
     allowed::check_tables(catalogue, options, &uniques.changing)?;
+    if let Some(grant) = &uniques.staging {
+        let message = "this user has no right to make temporary tables in the database";
+        let error = Error::new(Kind::Server, message).with_sqlstate("42501");
+        let error = error.with_detail("Rows that may be there already pass one.");
+        return Err(error.with_hint(format!("{grant};")));
+    }
     let chosen = index::choose(&catalogue.tree, &uniques.indexes, options)?;
     let has_row_triggers = catalogue.facts.iter().any(|facts| facts.row_triggers)
         || uniques.changing.iter().any(|changing| changing.row_triggers);
     Ok(Chosen { has_row_triggers, ..chosen })
-}
-
-/// Whether a column of the input is read as a boolean.
-fn is_boolean(catalogue: &Catalogue, column: &str) -> bool {
-    const BOOL: u32 = 16;
-    let place = catalogue.columns.iter().position(|name| name == column);
-    place.is_some_and(|place| catalogue.types.get(place) == Some(&BOOL))
 }
 
 /// Returns how a column of the key is found in the input.

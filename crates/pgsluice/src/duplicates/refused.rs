@@ -1,0 +1,79 @@
+//! Rows that cannot be compared, and keys that come again although they must not.
+
+use pgsluice_core::catalog::{NodeId, label};
+use pgsluice_core::route::Cause;
+
+use super::Finding;
+use crate::error::kind::Kind;
+use crate::error::{Error, Location};
+use crate::route::routing::Reached;
+use crate::source::{Reader, Split};
+
+impl Finding<'_> {
+    /// The error for a row of which it is not known in which leaf it meets others.
+    pub(super) fn refused_place(
+        &self,
+        split: &Split,
+        reached: &Reached<'_>,
+        (node, cause): (NodeId, Cause),
+    ) -> Error {
+        let (what, why) = self.plan.explain(node, cause);
+        let why = format!("{what}: {why}, and rows of an unknown leaf cannot meet others");
+        self.refused_at(split, reached, &why)
+    }
+
+    /// The error for a row whose key is not read natively.
+    pub(super) fn refused_spelling(
+        &self,
+        split: &Split,
+        reached: &Reached<'_>,
+        column: &str,
+    ) -> Error {
+        let why = format!("what the value of column {} means, the server decides", label(column));
+        self.refused_at(split, reached, &why)
+    }
+
+    /// The error for a row that cannot be compared with others.
+    pub(super) fn refused_at(&self, split: &Split, reached: &Reached<'_>, why: &str) -> Error {
+        let message = format!("the row cannot be compared with others: {why}");
+        let error = Error::new(Kind::Data, message).with_sqlstate("0A000");
+        let place = split.position(reached.index).and_then(|at| self.inputs.locate(at));
+        match place {
+            Some(place) => error.at(place),
+            None => error,
+        }
+    }
+
+    /// The error for two rows of a key where there must be one.
+    pub(super) fn refused(&self, pair: [u64; 2]) -> Error {
+        let places = pair.map(|row| self.place_of(row));
+        let keys = self.changes.keys().iter().map(|key| format!("({})", key.columns.join(", ")));
+        let keys = keys.collect::<Vec<_>>().join(" or ");
+        let message = format!("the input has a key {keys} more than once");
+        let error = Error::new(Kind::Data, message).with_sqlstate("21000");
+        match places {
+            [Some(first), Some(second)] => {
+                let detail = format!("Its first row is at {first}, byte {}.", first.offset);
+                error.at(second).with_detail(detail)
+            }
+            _ => error,
+        }
+        .with_hint("Have one of them count: --duplicates first, or last.")
+    }
+
+    /// Where row number `row` begins.
+    fn place_of(&self, row: u64) -> Option<Location> {
+        let Self { job, plan, inputs, .. } = self;
+        let columns = &plan.catalogue.columns;
+        let mut reader = Reader::new((*inputs).clone(), &plan.format, job.input.header, columns);
+        let mut used = None;
+        while let Ok(Some(split)) = reader.next(used.take()) {
+            let index = row.checked_sub(split.first_row)?;
+            if let Some(position) = split.position(usize::try_from(index).ok()?) {
+                return inputs.locate(position);
+            }
+            used = Some(split);
+        }
+        None
+    }
+}

@@ -1,0 +1,53 @@
+//! ByAny constraints: a row is skipped if any of them says that it is there.
+//!
+//! Of rows that share a key with one another by some of them, it depends on the rows before which are inserted. They are
+//! tried in the order of the input ([`crate::duplicates`]). Where a key cannot be read here, that is so of all rows.
+
+use pgsluice_core::catalog::KeyColumn;
+
+use super::Key;
+use super::index::Index;
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+use crate::job::{ChangeOptions, Duplicates};
+
+/// The keys by which rows are the same.
+#[derive(Clone, Debug)]
+pub(crate) struct ByAny {
+    /// Those that are read here.
+    pub(crate) keys: Vec<Key>,
+    /// Why all rows are tried in the order of the input, if they are.
+    pub(crate) unread: Option<String>,
+}
+
+impl ByAny {
+    /// The keys of indexes, with what the input has of the columns of each. `unread` says why there are others.
+    pub(super) fn new<'i>(
+        options: &ChangeOptions,
+        indexes: impl Iterator<Item = (&'i Index, &'i Vec<KeyColumn>)>,
+        mut unread: Option<String>,
+    ) -> Result<Self> {
+        let mut keys = Vec::new();
+        for (index, found) in indexes {
+            // NULL equals nothing.
+            let is_null =
+                |column: &KeyColumn| matches!(column, KeyColumn::Native { field: None, .. });
+            if found.iter().any(is_null) && !index.joins_nulls {
+                continue;
+            }
+            match Key::new(index, found) {
+                Ok(key) => keys.push(key),
+                Err(error) => _ = unread.get_or_insert(error.message().to_owned()),
+            }
+        }
+        let why = match options.duplicates {
+            Some(Duplicates::Last) => "which of several rows counts is not a matter of one key",
+            Some(Duplicates::Error) if unread.is_some() => "not all keys of the input are read",
+            _ => return Ok(Self { keys, unread }),
+        };
+        let message = format!("--duplicates needs a key: {why}");
+        Err(Error::new(Kind::Usage, message)
+            .with_sqlstate("42P10")
+            .with_hint("Name the columns by which rows are the same with --key."))
+    }
+}
