@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from pgsluice_lab.engine import Engine
+from pgsluice_lab.engine import BY_LEAF, Engine
 from pgsluice_lab.experiment import Experiment, Scale
 from pgsluice_lab.failure import LabError
 
@@ -25,7 +25,7 @@ def needed(experiment: Experiment, scale: Scale, engines: dict[str, Engine]) -> 
             largest = max(largest, size)
             sent += size * scale.rounds * sum(name in engines for name in case.engines)
             inputs[(case.input, size)] = size
-            if kept := forms & {"ordered", "leaves", "leaves-binary"}:
+            if kept := forms & {*BY_LEAF}:
                 inputs[(case.name, *point.items())] = len(kept) * size
                 passing = max(passing, size)
     wal = min(OF_WAL * max(sent, largest), MOST_WAL)

@@ -15,7 +15,9 @@ from pgsluice_lab.typed import build
 
 NONE: Mapping[str, object] = {}
 FILE = Path(__file__).parent / "engines.toml"
-FORMS = ("none", "whole", "ordered", "leaves", "leaves-binary")
+# Forms that are made of a file a leaf; `engines.toml` says what each is.
+BY_LEAF = ("ordered", "leaves", "leaves-binary", "staged-leaves")
+FORMS = ("none", "whole", *BY_LEAF)
 
 
 @dataclass(frozen=True)

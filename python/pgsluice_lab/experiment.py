@@ -49,8 +49,9 @@ class Scale:
 class Case:
     """A table, its input, and who loads it; a point of it for each combination of its axes.
 
-    Before each load the table is emptied, or `prepare` makes it what it must be. `before` fills the
-    emptied table; it may be `fresh`, in a schema made again, or `keep` the rows of loads before.
+    Before each load the table is emptied; it may be `fresh`, in a schema made again, or `keep` the
+    rows of loads before. `before` puts other rows there than the input's, `prepare` any rows: only
+    `counts` says then what is right.
     `order` sorts the files of leaves, `checks` are what figures of an engine must be.
     """
 

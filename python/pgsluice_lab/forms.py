@@ -12,6 +12,8 @@ BLOCK = 1 << 20
 # commit in the end that does, and so makes all before it durable.
 ASYNCHRONOUS = "SET synchronous_commit = off;"
 FLUSH = "RESET synchronous_commit;\nSELECT pg_logical_emit_message(true, 'lab', '');"
+# Returns the commands that bring the file of a leaf into it, given the columns and the format.
+Bring = Callable[[str, Path, str, str], str]
 
 
 def parts(file: Path, count: int, folder: Path) -> list[Path]:
@@ -80,16 +82,37 @@ def ordered(files: dict[str, Path], to: Path) -> Path:
     return to
 
 
+def copied_in(leaf: str, file: Path, columns: str, options: str) -> str:
+    r"""Return the `\copy` of a file into its leaf."""
+    return copy_command(f"{leaf} {listed(columns)}".strip(), file, options)
+
+
+def staged(leaf: str, file: Path, columns: str, options: str) -> str:
+    """Return how a file is brought into its leaf by hand, without the rows that are there."""
+    return "\n".join(
+        [
+            f"CREATE TEMPORARY TABLE staged (LIKE {leaf});",
+            copied_in("staged", file, columns, options),
+            f"INSERT INTO {leaf} SELECT * FROM staged ON CONFLICT DO NOTHING;",
+            "DROP TABLE staged;",
+        ]
+    )
+
+
 def scripts(
-    files: dict[str, Path], columns: str, jobs: int, folder: Path, options: str = ""
+    files: dict[str, Path],
+    columns: str,
+    jobs: int,
+    folder: Path,
+    options: str = "",
+    bring: Bring = copied_in,
 ) -> list[Path]:
-    r"""Write so many psql scripts, which share the `\copy` of each file into its leaf."""
-    copies = {
-        copy_command(f"{leaf} {listed(columns)}".strip(), file, options): file.stat().st_size
-        for leaf, file in files.items()
+    """Write so many psql scripts, which share the files, each of which is brought into its leaf."""
+    sizes = {
+        bring(leaf, file, columns, options): file.stat().st_size for leaf, file in files.items()
     }
     made = []
-    for number, share in enumerate(shares(copies, jobs)):
+    for number, share in enumerate(shares(sizes, jobs)):
         if share:
             made.append(folder / f"leaves{number}.sql")
             made[-1].write_text("\n".join([ASYNCHRONOUS, *share, FLUSH]) + "\n")

@@ -18,6 +18,8 @@ from pgsluice_lab import texts
 ROWS_A_BRANCH = 100_000
 # Fewer transactions would be over before they can be timed.
 LEAST = 10
+# A prime, by which numbers are apart that come after each other.
+SCATTER = 7919
 # Our own memory counts in what the clients started by us report, so nothing is held as a whole.
 ROWS_A_WRITE = 5_000
 
@@ -115,6 +117,19 @@ def pairs(rows: int, most: int) -> Rows:
     return Rows(cache(f"pairs-{rows}-{most}.txt", map(line, range(rows))), rows)
 
 
+def changed_pairs(changes: int, most: int) -> Rows:
+    """Return two numbers a row and a 1, in no order; no two rows have the same numbers.
+
+    The first ones are those from 1 on, and SQL has the second one as `b % most + 1`.
+    """
+
+    def line(number: int) -> str:
+        b = number * SCATTER % changes + 1
+        return f"{b}\t{b % most + 1}\t1\n"
+
+    return Rows(cache(f"changed-pairs-{changes}-{most}.txt", map(line, range(changes))), changes)
+
+
 def copytest(batch: int, transactions: int, most: int) -> Rows:
     """Return rows of `copytest` for so many transactions: of at most so many rows, but of ten."""
     return blocks(max(batch * LEAST, min(batch * transactions, most)), batch)
@@ -140,7 +155,18 @@ def orders(rows: int) -> Rows:
     return Rows(cache(f"orders-{rows}.txt", lines), rows)
 
 
-INPUTS = (accounts, copytest, copytest_whole, event_ids, ordered_uuids, orders, pairs, plans, uuids)
+INPUTS = (
+    accounts,
+    changed_pairs,
+    copytest,
+    copytest_whole,
+    event_ids,
+    ordered_uuids,
+    orders,
+    pairs,
+    plans,
+    uuids,
+)
 BY_NAME = {each.__name__: each for each in INPUTS}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pgsluice_lab import forms, inputs
 from pgsluice_lab.arithmetic import evaluate
-from pgsluice_lab.engine import Engine
+from pgsluice_lab.engine import BY_LEAF, Engine
 from pgsluice_lab.experiment import Case, Experiment, Point, Scale
 from pgsluice_lab.failure import LabError
 from pgsluice_lab.inputs import Rows
@@ -22,7 +22,12 @@ Reach = Callable[[Site, Mapping[str, object]], str]
 VARIABLES = ("$URL", "$ID")
 COLUMNS = """SELECT attname FROM pg_attribute
     WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum"""
-LEAF_FILES = {"leaves": "", "leaves-binary": "with (format binary)"}
+# Of each form: the format of the files, and what brings one into its leaf.
+LEAF_FILES = {
+    "leaves": ("", forms.copied_in),
+    "leaves-binary": ("with (format binary)", forms.copied_in),
+    "staged-leaves": ("", forms.staged),
+}
 HELD = "SELECT tableoid::regclass::text, count(*) FROM {table} GROUP BY 1 ORDER BY 1"
 
 
@@ -51,26 +56,23 @@ class Stage:
     def reset(self, folder: Path) -> None:
         """Bring the table to what it is before each load."""
         case = self.case
-        if case.prepare:
-            self.site.script(folder / case.prepare, self.schema, self.names)
-        elif case.fresh:
+        if case.fresh:
             self.site.renew(self.schema)
             self.site.script(folder / case.schema, self.schema, self.names)
         elif case.keep:
             self.there = self.count()
         else:
             self.clear()
-        if case.before:
+        for script in filter(None, (case.prepare, case.before)):
             self.empty = False
-            self.site.script(folder / case.before, self.schema, self.names)
+            self.site.script(folder / script, self.schema, self.names)
         if case.vacuum:
             self.site.execute(f"VACUUM ANALYZE {self.table}")
         self.site.checkpoint(always=case.checkpoint)
 
     def clear(self) -> None:
-        """Empty the table, if nothing else has to be in it and it is not empty yet."""
-        case = self.case
-        if not (self.empty or case.prepare or case.fresh or case.keep):
+        """Empty the table, if its rows do not have to stay and it is not empty yet."""
+        if not (self.empty or self.case.fresh or self.case.keep):
             self.site.execute(f"TRUNCATE {self.table}")
             self.empty = True
 
@@ -195,19 +197,23 @@ def prepare(
 
 
 def fill(stage: Stage, wanted: set[str], jobs: int, folder: Path) -> None:
-    """Load the input by the server's own COPY, which says what is right, and make its forms."""
-    rows, own = stage.rows, stage.scratch
-    stage.files["whole"] = forms.parts(rows.file, jobs, own) if "whole" in wanted else [rows.file]
-    if stage.case.prepare:
-        return  # what the table has besides its input is told by `counts`
-    site, script = stage.site, own / "warm.sql"
-    table = f"{stage.table} {forms.listed(rows.columns)}".strip()
-    script.write_text(copy_command(table, rows.file, rows.copy) + "\n")
-    site.script(script, stage.schema, {})
-    stage.added = stage.count()
-    for form, options in LEAF_FILES.items():
+    """Make the forms of the input, those by leaf of what the server's own COPY into the root says.
+
+    It says what is right as well, but where a script prepares the table: what is in that one
+    besides the input is told by `counts`.
+    """
+    file, prepared = stage.rows.file, bool(stage.case.prepare)
+    whole = "whole" in wanted
+    stage.files["whole"] = forms.parts(file, jobs, stage.scratch) if whole else [file]
+    if prepared and not wanted & {*BY_LEAF}:
+        return
+    leaves = warmed(stage)
+    for form in LEAF_FILES:
         if form in wanted or (form == "leaves" and "ordered" in wanted):
-            divide(stage, wanted, form, options, jobs)
+            divide(stage, leaves, wanted, form, jobs)
+    if prepared:
+        return
+    stage.added = leaves
     if stage.case.before:
         stage.reset(folder)
         stage.there = stage.count()
@@ -215,12 +221,22 @@ def fill(stage: Stage, wanted: set[str], jobs: int, folder: Path) -> None:
         raise LabError(f"{stage.case.name} {stage.point}: {wrong}", "COPY into the root says so.")
 
 
-def divide(stage: Stage, wanted: set[str], form: str, options: str, jobs: int) -> None:
+def warmed(stage: Stage) -> Counter[str]:
+    """Load the input by the server's own COPY into the root, and return the rows of each leaf."""
+    rows, script = stage.rows, stage.scratch / "warm.sql"
+    table = f"{stage.table} {forms.listed(rows.columns)}".strip()
+    script.write_text(copy_command(table, rows.file, rows.copy) + "\n")
+    stage.site.script(script, stage.schema, {})
+    return stage.count()
+
+
+def divide(stage: Stage, leaves: Iterable[str], wanted: set[str], form: str, jobs: int) -> None:
     """Write the rows of each leaf into a file of its own, and make the wanted forms of them."""
     own, columns = stage.scratch, stage.rows.columns
+    options, bring = LEAF_FILES[form]
     files = forms.by_leaf(
         columns,
-        stage.added,
+        leaves,
         own / form,
         lambda dump: stage.site.script(dump, stage.schema, {}),
         stage.case.order,
@@ -229,7 +245,7 @@ def divide(stage: Stage, wanted: set[str], form: str, options: str, jobs: int) -
     if form == "leaves" and "ordered" in wanted:
         stage.files["ordered"] = forms.parts(forms.ordered(files, own / "ordered"), jobs, own)
     if form in wanted:
-        stage.files[form] = forms.scripts(files, columns, jobs, own / form, options)
+        stage.files[form] = forms.scripts(files, columns, jobs, own / form, options, bring)
     else:
         for file in files.values():
             file.unlink()

@@ -19,6 +19,7 @@ LIGHT = {
     "psql": "#d1570b",
     "psql-ordered": "#8f3a02",
     "psql-leaves": "#ee9a5c",
+    "psql-staged-leaves": "#f2b284",
     "pgbench": "#0e8a6d",
     "psycopg-insert": "#8250df",
     "psycopg-executemany": "#b592f2",
@@ -43,6 +44,7 @@ DARK = {
     "psql": "#f0883e",
     "psql-ordered": "#bb6427",
     "psql-leaves": "#ffcda6",
+    "psql-staged-leaves": "#ffe0c8",
     "pgbench": "#34c4a0",
     "psycopg-insert": "#b58aff",
     "psycopg-executemany": "#dac6ff",
@@ -55,9 +57,13 @@ DARK = {
 
 
 def of_engine(name: str) -> str:
-    """Return the colour of an engine, the same in all charts: a shade of that of its program."""
-    program = name.split("-")[0]
-    return LIGHT.get(name) or LIGHT.get(program) or LIGHT["quiet"]
+    """Return the colour of an engine, the same in all charts: a shade of that of its program.
+
+    One without a colour has that of the engine whose name it goes on from.
+    """
+    while name and name not in LIGHT:
+        name = name.rpartition("-")[0]
+    return LIGHT[name or "quiet"]
 
 
 def variables(colours: dict[str, str]) -> str:

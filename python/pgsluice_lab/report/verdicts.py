@@ -168,7 +168,7 @@ class Filled(string.Formatter):
     def format_field(self, value: object, format_spec: str) -> str:
         if isinstance(value, Measured):
             if format_spec == "fast" and value.undecided:
-                return "within the spread as fast"
+                return "as fast, within the spread,"
             said = shown(value.value, format_spec or "plain")
             return f"in one round {said}" if format_spec == "fast" and value.once else said
         if isinstance(value, str):

@@ -32,6 +32,11 @@ like = "binary"
 title = "leaves, text"
 form = "leaves"
 
+[staged]
+like = "binary"
+title = "leaves, staged"
+form = "staged-leaves"
+
 [pgsluice]
 title = "pgsluice"
 program = "pgsluice"
@@ -85,10 +90,10 @@ class Cases(OnServer):
         scale = cases.scales["full"]
         return session.run(cases, scale, self.site, self.records, lambda *_: None, commit="c0ffee")
 
-    def statuses(self, *lines: str) -> dict[str, set[str]]:
+    def statuses(self, *lines: str, schema: str = HASH) -> dict[str, set[str]]:
         """Return the statuses of the loads of each engine."""
         found: dict[str, set[str]] = {}
-        for load in self.run_case(*lines).loads:
+        for load in self.run_case(*lines, schema=schema).loads:
             found.setdefault(load.engine, set()).add(load.status)
         self.assertEqual(self.site.own(), [])
         return found
@@ -106,6 +111,12 @@ class Cases(OnServer):
         found = self.statuses(*about, 'engines = ["one", "binary", "text", "pgsluice", "twice"]')
         self.assertEqual(found.pop("twice"), {"wrong"})
         self.assertEqual(set(map(str, found.values())), {"{'done'}"})
+
+    def test_leaves_are_files_of_the_input_where_a_script_prepares_the_table(self):
+        about = ('prepare = "there.sql"', 'engines = ["staged", "text", "twice"]')
+        found = self.statuses(*about, schema=KEY)
+        # What is there is left out by the staging alone.
+        self.assertEqual(found, {"staged": {"done"}, "text": {"failed"}, "twice": {"failed"}})
 
     def test_what_a_load_says_of_itself_is_checked(self):
         for check, status in (

@@ -19,6 +19,17 @@ class Commands(unittest.TestCase):
         output = "latency average = 13.776 ms\ntps = 725.901931 (without initial connection time)"
         self.assertEqual(pgbench.said(output), {"tps": 725.901931, "latency_ms": 13.776})
 
+    def test_how_many_rows_were_updated_is_read_from_the_output(self):
+        for name, output in (
+            ("psql-staged-update", "CREATE TABLE\nCOPY 7\nANALYZE\nUPDATE 5\n"),
+            (
+                "pgsluice-update",
+                '{"rows_read":7,"fate":{"inserted":0,"updated":5,"absent":2},'
+                '"by_leaf":[{"table":"t","inserted":0,"updated":3}]}',
+            ),
+        ):
+            self.assertEqual(engine.engines()[name].said(output), {"updated": 5}, name)
+
     def test_every_engine_has_a_known_form(self):
         for each in engine.engines().values():
             self.assertIn(each.form, engine.FORMS, each.name)

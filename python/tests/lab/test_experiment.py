@@ -1,5 +1,7 @@
 """Experiments as data: those that ship are whole, and what is wrong is said."""
 
+import re
+import string
 import tempfile
 import unittest
 from pathlib import Path
@@ -45,6 +47,22 @@ class Shipped(unittest.TestCase):
             self.assertLessEqual(set(case.engines), known.keys())
             if case.input:
                 self.assertTrue(callable(getattr(inputs, case.input)))
+
+    def test_what_commands_name_is_given(self):
+        known = engine.engines()
+        said = re.findall(r"^#.*", engine.FILE.read_text(), re.M)
+        always = re.findall(r"{([a-z_.]+)}", "".join(said))
+        for each, case in self.each_case():
+            for scale in each.scales.values():
+                given = {*always, *case.parameters(scale, {}), *case.axes, *case.variables}
+                for name in case.engines:
+                    named = {
+                        field
+                        for part in known[name].command
+                        for _, field, _, _ in string.Formatter().parse(part)
+                        if field
+                    }
+                    self.assertLessEqual(named, given, f"{each.name} {case.name} {name}")
 
     def test_figures_that_claims_and_sentences_name_exist(self):
         for each in experiment.experiments():

@@ -34,6 +34,20 @@ class Parts(unittest.TestCase):
         wanted = f"\\copy leaf_3 (a, b) from '{self.folder}/it''s 3'"
         self.assertIn(wanted, lines)
 
+    def test_a_file_is_staged_before_its_leaf_gets_the_rows_that_are_not_there(self):
+        file = self.folder / "rows"
+        file.write_text("1\n")
+        [made] = forms.scripts({"leaf_1": file}, "a, b", 2, self.folder, bring=forms.staged)
+        self.assertEqual(
+            made.read_text().removeprefix(forms.ASYNCHRONOUS).removesuffix(f"{forms.FLUSH}\n"),
+            f"""
+CREATE TEMPORARY TABLE staged (LIKE leaf_1);
+\\copy staged (a, b) from '{file}'
+INSERT INTO leaf_1 SELECT * FROM staged ON CONFLICT DO NOTHING;
+DROP TABLE staged;
+""",
+        )
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -6,12 +6,13 @@ import re
 import tempfile
 import unittest
 from collections import Counter
+from itertools import pairwise
 from math import gcd
 from pathlib import Path
 from unittest.mock import patch
 from uuid import UUID
 
-from pgsluice_lab import inputs, texts
+from pgsluice_lab import experiment, inputs, texts
 
 ORDER = re.compile(
     r"\d+\t\d+\t[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\t202[45]-\d\d-\d\d \d\d:\d\d:\d\d\+00\t"
@@ -106,6 +107,16 @@ class Inputs(unittest.TestCase):
     def test_pairs_are_within_their_bounds(self):
         lines = inputs.pairs(1_000, most=3).file.read_text().splitlines()
         self.assertEqual({tuple(line.split("\t")) for line in lines}, {*PAIRS})
+
+    def test_changed_pairs_are_distinct_scattered_and_those_of_sql(self):
+        lines = inputs.changed_pairs(1_000, most=30).file.read_text().splitlines()
+        numbers = [int(line.split("\t")[0]) for line in lines]
+        self.assertEqual(sorted(lines), sorted(f"{b}\t{b % 30 + 1}\t1" for b in range(1, 1_001)))
+        self.assertFalse({1, -1} & {after - b for b, after in pairwise(numbers)})
+
+    def test_changed_pairs_are_as_many_as_they_are_said_to_be_at_every_scale(self):
+        for scale in experiment.load("insert-routing").scales.values():
+            self.assertEqual(gcd(inputs.SCATTER, scale.scalars["changes"]), 1)
 
     def test_orders_are_of_the_types_of_their_columns(self):
         lines = inputs.orders(3_000).file.read_text().splitlines(keepends=True)

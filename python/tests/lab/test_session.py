@@ -17,7 +17,8 @@ from .tiny import TOML, OnServer
 
 SCHEMAS = "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'pgsluice%'"
 ENGINES = engine.engines()
-ONE_CASE = TOML.split('[[case]]\nname = "half"')[0]
+HEAD, *CASES = TOML.split("[[case]]\n")
+[UPDATE] = ["[[case]]\n".join([HEAD, case]) for case in CASES if case.startswith('name = "update"')]
 
 
 class Running(OnServer):
@@ -25,10 +26,10 @@ class Running(OnServer):
         steps = []
         run = self.run_tiny(say=lambda step, total: steps.append((step, total)))
         self.assertEqual({load.status for load in run.loads}, {"done"})
-        # pgloader is not everywhere; two more points are those of rows that are there already.
-        engines = 4 + (run.head.engines["pgloader"].missing is None)
-        self.assertEqual(len(run.loads), 2 * (2 * engines + 2 + 2))
-        self.assertEqual(len(steps), 1 + 5 + len(run.loads))
+        # pgloader is not everywhere; five more load rows that are there already.
+        engines = 4 + (run.head.engines["pgloader"].missing is None) + 5
+        self.assertEqual(len(run.loads), 2 * (2 * engines + 2))
+        self.assertEqual(len(steps), 1 + 7 + len(run.loads))
         for load in run.loads:
             self.assertGreater(load.seconds, 0)
             self.assertGreater(load.client_peak_mib, 0)
@@ -40,6 +41,14 @@ class Running(OnServer):
         self.assertEqual(bench.rows, 20)
         self.assertGreater(bench.figures["tps"], 0)
         self.assertEqual(self.site.own(), [])
+
+    def test_an_update_that_changes_other_rows_is_no_figure(self):
+        fewer = UPDATE.replace("= staged.aid", "= staged.aid and staged.aid > 1")
+        loads = self.run_tiny(fewer).loads
+        for load in loads:
+            right = load.engine == "pgsluice-update"
+            self.assertEqual(load.status, "done" if right else "wrong", load.reason)
+        self.assertEqual(len(loads), 8)
 
     def test_a_run_that_was_interrupted_goes_on(self):
         def interrupt(step: str, _: int) -> None:
@@ -111,7 +120,7 @@ class Room(OnServer):
             ]
             held.append(sum(rows))
 
-        self.run_tiny(ONE_CASE, say)
+        self.run_tiny(say=say)
         # Each step is said before it is taken.
         self.assertEqual(set(held), {0})
         self.assertGreater(len(held), 4)
@@ -190,7 +199,7 @@ class Sites(OnServer):
 class Disk(unittest.TestCase):
     def test_files_of_leaves_pass_where_rows_are_ordered(self):
         case = {"name": "c", "title": "", "schema": "", "table": "", "input": "accounts"}
-        engines = ["psql", "psql-ordered", "psql-leaves"]
+        engines = ["psql", "psql-ordered", "psql-staged-leaves"]
         scale = {"rounds": 1, "limit": 1, "rows": 1000}
         text = {"title": "", "question": "", "order": 1, "scale": {"small": scale}}
         text["case"] = [{**case, "engines": engines}]

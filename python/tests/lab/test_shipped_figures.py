@@ -9,6 +9,7 @@ from pgsluice_lab.experiment import Experiment, Scale
 WHO = ("case", "engine", "server")
 EXTREMES = {"max": max, "min": min}
 BARS = ("case", "engine", "server")
+BY_HAND = ("psql-staged", "psql-staged-leaves")
 
 
 def points(each: Experiment, scale: Scale, case: str, where: dict) -> list[dict]:
@@ -59,13 +60,41 @@ class Shipped(unittest.TestCase):
 
     def test_medium_has_the_rows_that_claims_are_about(self):
         medium = {each.name: each.scales["medium"] for each in experiment.experiments()}
-        rounds = {name: 3 if name in ("bulkload", "sluice") else 5 for name in medium}
+        rounds = {name: 5 if name in ("copy-order", "batch-size") else 3 for name in medium}
         self.assertEqual({name: scale.rounds for name, scale in medium.items()}, rounds)
         most = {name: max(medium["bulkload"].values(name)) for name in ("rows", "partitions")}
         self.assertGreaterEqual(most["rows"] // most["partitions"], 15_000)
         for name, parameter in (("uuid-dedup", "rows"), ("insert-routing", "partitions")):
             full = experiment.load(name).scales["full"]
             self.assertEqual(medium[name].values(parameter), full.values(parameter))
+        self.assertGreaterEqual(medium["uuid-dedup"].scalars["ids"], 2_000_000)
+
+    def test_ids_that_are_there_are_left_out_by_hand_as_well(self):
+        dedup = experiment.load("uuid-dedup")
+        for table in ("hash", "list", "exclude"):
+            for name, share in (("half", 50), ("all", 100)):
+                case = dedup.case[f"{table}-{name}"]
+                self.assertEqual((case.prepare, case.variables), ("there.sql", {"share": share}))
+                self.assertEqual(case.schema, dedup.case[table].schema)
+                self.assertEqual(case.engines[:3], [*BY_HAND, "pgsluice-skip"])
+        for name in ("half", "all"):
+            of = [f"{table}-{name}" for table in ("hash", "list", "exclude")]
+            self.assertIn(of, [chart.cases for chart in dedup.charts])
+            [advice] = [
+                [option["engine"] for option in each.options]
+                for each in dedup.advice
+                if {option["case"] for option in each.options} == {f"hash-{name}"}
+            ]
+            self.assertEqual(advice, [*BY_HAND, "pgsluice-skip"])
+
+    def test_updates_are_of_all_rows_by_hand_as_well(self):
+        routing = experiment.load("insert-routing")
+        for name in ("none", "hash", "hash4"):
+            case = routing.case[f"update-{name}"]
+            self.assertEqual(case.engines, ["psql-staged-update", "pgsluice-update"])
+            self.assertEqual(case.checks, dict.fromkeys(case.engines, "updated == changes"))
+            schema = (routing.folder / case.schema).read_text()
+            self.assertIn("PRIMARY KEY (b, a)", schema)
 
     def test_scales_say_how_long_they_take(self):
         for each in experiment.experiments():

@@ -82,7 +82,7 @@ class Shown(unittest.TestCase):
         fill = verdicts.Filled().format
         self.assertEqual(fill("{it:fast} as", it=Measured((1.2, 1.3))), "1.25 times as fast as")
         told = fill("{it:fast} as", it=Measured((0.9, 1.3)))
-        self.assertEqual(told, "within the spread as fast as")
+        self.assertEqual(told, "as fast, within the spread, as")
         once = fill("{it:fast} as", it=Measured((1.2,)))
         self.assertEqual(once, "in one round 1.20 times as fast as")
 

@@ -39,7 +39,20 @@ table = "accounts"
 axes = ["rows"]
 input = "accounts"
 prepare = "half.sql"
-engines = ["pgsluice-rejects"]
+engines = ["psql-staged", "psql-staged-leaves", "pgsluice-skip"]
+
+[[case]]
+name = "update"
+title = "updates of rows that are there"
+schema = "key.sql"
+table = "accounts"
+axes = ["rows"]
+input = "accounts"
+prepare = "half.sql"
+counts = "rows // 2"
+engines = ["psql-staged-update", "pgsluice-update"]
+checks = { psql-staged-update = "updated == rows // 2", pgsluice-update = "updated == rows // 2" }
+variables = { assigned = "abalance = 0", matched = "accounts.aid = staged.aid" }
 
 [[case]]
 name = "insert"
@@ -58,9 +71,7 @@ select format(
 from generate_series(0, :partitions - 1) n \\gexec
 """
 KEY = f"{HASH}alter table accounts add primary key (aid);\n"
-HALF = """truncate accounts;
-insert into accounts select aid from generate_series(1, :rows / 2) aid;
-"""
+HALF = "insert into accounts select aid from generate_series(1, :rows / 2) aid;\n"
 INSERT = "insert into accounts select (random() * 1000000)::int;\n"
 
 
