@@ -5,7 +5,8 @@ use pgsluice_core::bucket::{Mark, RowAt, Scheduler, Shard, Wire};
 use pgsluice_core::catalog::NodeId;
 
 use super::first::First;
-use super::queue::{Queue, Waiting};
+use super::queue::Queue;
+use super::waiting::Waiting;
 
 /// Rows that are written before the shard is lent to a thread that waits for it.
 const ROWS_AT_ONCE: usize = 128;

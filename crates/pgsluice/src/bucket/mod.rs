@@ -7,4 +7,5 @@ pub(crate) mod queue;
 mod first;
 mod landing;
 pub(crate) mod meeting;
+mod waiting;
 mod worth;

@@ -26,6 +26,7 @@ use tokio::sync::watch;
 use super::first::{FIRST_BYTES, FIRST_PATIENCE, First, Routed};
 use super::landing::Landing;
 use super::meeting::Meeting;
+use super::waiting::Waiting;
 use super::worth::{BYTES_A_MICROSECOND, WORTH_A_COPY, WORTH_WAITING_FOR, worth_sorting};
 use crate::control::Control;
 use crate::job::Job;
@@ -384,21 +385,5 @@ impl<'c> Queue<'c> {
         if pool.is_roomy() || pool.is_unused() {
             self.room.notify_all();
         }
-    }
-}
-
-/// Counts a thread that waits, until it is dropped.
-pub(crate) struct Waiting<'q>(&'q AtomicUsize);
-
-impl<'q> Waiting<'q> {
-    pub(super) fn new(count: &'q AtomicUsize) -> Self {
-        count.fetch_add(1, Relaxed);
-        Self(count)
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Relaxed);
     }
 }
