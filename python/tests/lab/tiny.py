@@ -48,10 +48,10 @@ schema = "key.sql"
 table = "accounts"
 axes = ["rows"]
 input = "accounts"
-prepare = "half.sql"
-counts = "rows // 2"
+prepare = "all.sql"
+counts = "rows"
 engines = ["psql-staged-update", "pgsluice-update"]
-checks = { psql-staged-update = "updated == rows // 2", pgsluice-update = "updated == rows // 2" }
+checks = { psql-staged-update = "updated == rows", pgsluice-update = "updated == rows" }
 variables = { assigned = "abalance = 0", matched = "accounts.aid = staged.aid" }
 
 [[case]]
@@ -72,6 +72,7 @@ from generate_series(0, :partitions - 1) n \\gexec
 """
 KEY = f"{HASH}alter table accounts add primary key (aid);\n"
 HALF = "insert into accounts select aid from generate_series(1, :rows / 2) aid;\n"
+ALL = "insert into accounts select aid from generate_series(1, :rows) aid;\n"
 INSERT = "insert into accounts select (random() * 1000000)::int;\n"
 
 
@@ -83,6 +84,7 @@ def experiment_in(folder: Path, toml: str = TOML) -> Experiment:
     (place / "hash.sql").write_text(HASH)
     (place / "key.sql").write_text(KEY)
     (place / "half.sql").write_text(HALF)
+    (place / "all.sql").write_text(ALL)
     (place / "insert.pgbench").write_text(INSERT)
     with patch.object(experiment, "FOLDER", folder):
         return experiment.load("tiny")
