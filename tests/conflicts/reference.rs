@@ -5,7 +5,7 @@
 //! any constraint says that a row is there, it asks the server about one row after the other.
 
 use super::case::{Action, Case, Rule, names};
-use super::table::Column;
+use super::table::{Besides, Column};
 use crate::harness::identifier;
 
 /// Statements that make the tables which the function needs, besides `twin.t` and `shape.t`.
@@ -75,7 +75,10 @@ fn by_any(case: &Case) -> String {
         false => format!("NOT ({})", each("r", "IS NULL", columns)),
     });
     let kept = kept.collect::<Vec<_>>().join(" OR ");
-    let is_known = !case.table.others.iter().any(|other| other.is_partial);
+    let is_known = !case.table.others.iter().any(|other| match other.besides {
+        Some(Besides::Default) => other.columns.iter().all(is_given),
+        besides => besides.is_some(),
+    });
     format!(
         "FOR r IN SELECT * FROM twin.input ORDER BY n LOOP
         IF {is_known} AND ({kept})

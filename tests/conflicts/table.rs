@@ -136,8 +136,18 @@ pub(super) struct Other {
     pub(super) columns: Vec<Column>,
     /// Whether each leaf has it.
     pub(super) is_everywhere: bool,
-    /// Whether it is about some rows only.
-    pub(super) is_partial: bool,
+    /// What else says which rows are the same, if something does.
+    pub(super) besides: Option<Besides>,
+}
+
+/// What a key has that columns of the input do not say.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Besides {
+    /// It is about some rows only.
+    Condition,
+    Expression,
+    /// A column that the input lacks has its default.
+    Default,
 }
 
 /// What a table is made of.
@@ -219,7 +229,8 @@ fn other(
     uniques: &mut Vec<String>,
 ) -> Other {
     let is_exclusion = columns.len() == 1 && chance.is_one_in(4);
-    let is_partial = !is_exclusion && chance.is_one_in(6);
+    let besides = (!is_exclusion && chance.is_one_in(4))
+        .then(|| chance.one_of(&[Besides::Condition, Besides::Expression, Besides::Default]));
     let mut is_everywhere = true;
     let names: Vec<String> = columns.iter().map(|column| identifier(column.name)).collect();
     let names = names.join(", ");
@@ -228,15 +239,18 @@ fn other(
             is_everywhere = false;
             continue;
         }
-        uniques.push(match (is_exclusion, is_partial) {
-            (true, _) => {
+        let index = format!("CREATE UNIQUE INDEX ON {{s}}.{leaf}");
+        uniques.push(match besides {
+            Some(Besides::Condition) => format!("{index} ({names}) WHERE v > 0"),
+            Some(Besides::Expression) => format!("{index} ({names}, abs(v))"),
+            Some(Besides::Default) => format!("{index} ({names}, d)"),
+            None if is_exclusion => {
                 format!("ALTER TABLE {{s}}.{leaf} ADD EXCLUDE USING hash ({names} WITH =)")
             }
-            (_, true) => format!("CREATE UNIQUE INDEX ON {{s}}.{leaf} ({names}) WHERE v > 0"),
-            (_, false) => format!("ALTER TABLE {{s}}.{leaf} ADD UNIQUE ({names})"),
+            None => format!("ALTER TABLE {{s}}.{leaf} ADD UNIQUE ({names})"),
         });
     }
-    Other { columns, is_everywhere, is_partial }
+    Other { columns, is_everywhere, besides }
 }
 
 /// A partitioned table that is being made.
