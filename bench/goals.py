@@ -87,6 +87,7 @@ UPDATED = "2 M wide rows, 64 hash leaves with primary key, {} of them there, upd
 REJECTS = "1 M pgbench rows, 16 leaves with primary key, 1 % of them rejected"
 FEW = "100 rows into 800 leaves"
 NULL = "lineitem, CSV to binary, one thread"
+PACKED = "TPC-H lineitem, scale 1, CSV compressed by {}, range by month x hash 4"
 ROOT = r"psql `\copy` into the root"
 PSQL = r"psql `\copy`"
 STAGED = "psql, unlogged staging table, `ON CONFLICT` at the root"
@@ -94,6 +95,7 @@ UNASKED = "our load without `--on-conflict`"
 PLAIN = "the same, unpartitioned"
 FLOOR = "the floor"
 BARE = "`--no-ledger`"
+UNPACKED = "the same CSV, not compressed"
 GOOD = "all of them good"
 TIME = "times its time"
 CPU = "MB/s of CPU"
@@ -148,6 +150,15 @@ GOALS = [
             3.0,
         )
         for share, words in SHARES
+    ),
+    Goal(
+        "files",
+        faster("pgsluice", "pgsluice-zst"),
+        PACKED.format("zstd"),
+        UNPACKED,
+        "at most",
+        1.1,
+        TIME,
     ),
     Goal("few", AS_FEW, FEW, ROOT, "at most", 1.2, TIME),
     Goal("null", pace, NULL, "", "at least", 500, CPU),

@@ -2,6 +2,7 @@
 
 import random
 import subprocess
+from array import array
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +32,19 @@ def lineitem(scale: float) -> Rows:
     return Rows(file, count_lines(file) - 1, "with (format csv, header)", ("--header",))
 
 
+def lineitem_files(scale: float) -> Rows:
+    """Return lineitem, beside which it lies as `.gz` and `.zst`."""
+    rows = lineitem(scale)
+    for suffix, command in (("gz", ["gzip", "-6"]), ("zst", ["zstd", "-3", "--quiet"])):
+
+        def compress(file: Path, command: list[str] = command) -> None:
+            with rows.file.open("rb") as source, file.open("wb") as out:
+                subprocess.run([*command, "--stdout"], stdin=source, stdout=out, check=True)
+
+        inputs.prepare(f"{rows.file.name}.{suffix}", compress, CACHE)
+    return rows
+
+
 def one_account(step: int) -> Rows:
     """Return the first row of pgbench_accounts."""
     return inputs.accounts(1, step)
@@ -38,15 +52,13 @@ def one_account(step: int) -> Rows:
 
 def scattered_accounts(rows: int, step: int) -> Rows:
     """Return pgbench_accounts in no order."""
-    good = inputs.accounts(rows, step)
 
     def generate(file: Path) -> None:
-        lines = good.file.read_bytes().splitlines(keepends=True)
-        random.Random(1).shuffle(lines)
-        file.write_bytes(b"".join(lines))
+        order = array("I", range(1, rows + 1))
+        random.Random(1).shuffle(order)
+        inputs.write(file, (inputs.account(aid, rows, step) for aid in order))
 
-    file = inputs.prepare(f"accounts-{rows}-{step}-scattered.txt", generate, CACHE)
-    return replace(good, file=file)
+    return Rows(inputs.prepare(f"accounts-{rows}-{step}-scattered.txt", generate, CACHE), rows)
 
 
 def spoilt_accounts(rows: int) -> Rows:
@@ -66,7 +78,8 @@ def spoilt_accounts(rows: int) -> Rows:
 
 
 KNOWN = {
-    each.__name__: each for each in (lineitem, one_account, scattered_accounts, spoilt_accounts)
+    each.__name__: each
+    for each in (lineitem, lineitem_files, one_account, scattered_accounts, spoilt_accounts)
 }
 
 

@@ -21,6 +21,7 @@ TABLES = {
     "hash800": tables.hash800,
     "hash800-pg15": tables.hash800,
     "lineitem": tables.lineitem,
+    "files": tables.files,
     "uuids": tables.uuids,
     "leaves": tables.leaves,
     "there": tables.there,

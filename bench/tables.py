@@ -74,6 +74,14 @@ def lineitem(record: Record) -> str:
     )
 
 
+def files(record: Record) -> str:
+    return paragraphs(
+        f"The same rows of `lineitem` at scale {record.head.parameters['scale']:g},"
+        f" {size(record)} of CSV, compressed by gzip and by zstd, into the same table:",
+        loads(record),
+    )
+
+
 def uuids(record: Record) -> str:
     given = record.head.parameters
     return paragraphs(

@@ -44,13 +44,14 @@ def accounts(rows: int, step: int = 0) -> Rows:
 
     With a step the balances are not 0 but so far apart, modulo the number of rows.
     """
-    filler = f"\t{'':84}\n"
-
-    def line(aid: int) -> str:
-        return f"{aid}\t{(aid - 1) // ROWS_A_BRANCH + 1}\t{aid * step % rows}{filler}"
-
     name = f"accounts-{rows}-{step}.txt" if step else f"accounts-{rows}.txt"
-    return Rows(cache(name, map(line, range(1, rows + 1))), rows)
+    lines = (account(aid, rows, step) for aid in range(1, rows + 1))
+    return Rows(cache(name, lines), rows)
+
+
+def account(aid: int, rows: int, step: int = 0) -> str:
+    """Return one of the lines of `accounts`."""
+    return f"{aid}\t{(aid - 1) // ROWS_A_BRANCH + 1}\t{aid * step % rows}\t{'':84}\n"
 
 
 def uuids(rows: int, seed: int = 1) -> Rows:
