@@ -54,8 +54,10 @@ fn a_mistake_leaves_nothing(server: Server) {
     fails(bench, &["latin.csv"], &[], "invalid byte sequence for encoding \"UTF8\"");
     bench.file("missing.csv", [&b"100,x\n"[..], &rows(ROWS, 100)].concat());
     fails(bench, &["missing.csv"], &[], "no partition of relation \"t\" found for row");
-    bench.file("packed.csv", [&b"\x1f\x8b\x08"[..], &rows(ROWS, 100)].concat());
-    fails(bench, &["packed.csv"], &[], "packed.csv is compressed by gzip (SQLSTATE 0A000)");
+    bench.file("packed.csv", [&b"BZh91AY&SY"[..], &rows(ROWS, 100)].concat());
+    fails(bench, &["packed.csv"], &[], "packed.csv is compressed by bzip2 (SQLSTATE 0A000)");
+    bench.file("damaged.csv", [&b"\x1f\x8b\x08"[..], &rows(ROWS, 100)].concat());
+    fails(bench, &["damaged.csv"], &[], "its gzip data are damaged");
 }
 
 fn a_mistake_in_a_later_input_leaves_nothing(server: Server) {
@@ -66,7 +68,7 @@ fn a_mistake_in_a_later_input_leaves_nothing(server: Server) {
         (b"v,id\nx,1\n", "column name mismatch in header line field 1"),
         (b"id,v\n1\n", "2.csv:2: missing data for column \"v\" (SQLSTATE 22P04)"),
         (b"id,v\n1,2,3\n", "2.csv:2: extra data after last expected column"),
-        (b"\x28\xb5\x2f\xfdxyz", "2.csv is compressed by zstd"),
+        (b"\x28\xb5\x2f\xfdxyz", "file \"2.csv\": its zstd data"),
         (b"PAR1\x15\x04", "2.csv is a Parquet file"),
     ];
     for (content, said) in later {

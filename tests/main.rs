@@ -7,17 +7,20 @@
 #![allow(clippy::unwrap_used)] // a test that fails panics
 
 mod atomic;
+mod by_name;
 mod changes;
 mod chaos;
 mod claims;
 mod codecs;
 mod command_line;
+mod compressed;
 mod conflicts;
 mod connect;
 mod ddl;
 mod docs;
 mod edges;
 mod embedded;
+mod encodings;
 mod exchange;
 mod expressions;
 mod failover;

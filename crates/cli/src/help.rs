@@ -19,7 +19,8 @@ Exit status: 0 done, 1 failed, 2 the command line makes no sense, 3 done but for
         "Examples:
   pgsluice load orders.csv --header -t orders -d shop
   pgsluice load 'orders-*.csv' --header=match -t sales.orders -h db1 -U loader -d shop
-  zcat orders.csv.gz | pgsluice load - --format csv --header -t orders -d shop
+  pgsluice load 'days/*.csv.gz' --header=map -t orders -d shop
+  unzip -p orders.zip | pgsluice load - --format csv --header -t orders -d shop
   pgsluice load orders.csv --header -t orders -d shop --reject-file bad.csv --max-rejects 100
 
 Exit status: 0 all rows are in, 1 failed, 2 the command line makes no sense, 3 all rows are in but those

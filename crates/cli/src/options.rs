@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use pgsluice::core::format::{Format, Syntax};
 use pgsluice::job::{Columns, Job};
-use pgsluice::source::{Header, Input, Inputs};
+use pgsluice::source::{ByName, Encoding, Header, Input, Inputs, uncompressed};
 use pgsluice::{Error, Kind, Result};
 
 use crate::target::TargetArgs;
@@ -26,14 +26,23 @@ pub(crate) struct InputArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Input, as COPY has it")]
 struct ReadingArgs {
-    /// How rows are written [default: csv if all names end in .csv, otherwise text]
+    /// How rows are written [default: csv if all names end in .csv, .csv.gz or .csv.zst, otherwise text]
     #[arg(long, value_name = "FORMAT")]
     format: Option<FormatName>,
     /// The first row of each file, or the first N, are no data; with =match the first must name the
-    /// columns in order
+    /// columns in order; with =map it names them in any order
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true",
-          value_name = "match|N", value_parser = parse_header)]
+          value_name = "map|match|N", value_parser = parse_header)]
     header: Option<Header>,
+    /// The field that the header calls NAME goes to COLUMN; implies --header=map
+    #[arg(long, value_name = "NAME=COLUMN", value_parser = parse_pair)]
+    map: Vec<(String, String)>,
+    /// Leave out fields whose names in the header are no columns; implies --header=map
+    #[arg(long)]
+    ignore_extra: bool,
+    /// How characters are written: latin1, windows-1252, utf-16 and others [default: utf-8]
+    #[arg(long, value_name = "ENCODING", value_parser = parse_encoding)]
+    encoding: Option<Encoding>,
     /// One byte between fields; \t is a tab [default: comma in csv, tab in text]
     #[arg(long, value_name = "CHAR")]
     delimiter: Option<String>,
@@ -73,7 +82,11 @@ impl InputArgs {
         let files = Inputs::resolve(&self.files);
         let reading = &self.reading;
         job.input.format = self.format(files.as_deref().ok())?;
-        job.input.header = reading.header.unwrap_or_default();
+        let by_name = ByName { map: reading.map.clone(), ignore_extra: reading.ignore_extra };
+        let implied = if by_name == ByName::default() { Header::Absent } else { Header::Map };
+        job.input.header = reading.header.unwrap_or(implied);
+        job.input.by_name = by_name;
+        job.input.encoding = reading.encoding.unwrap_or_default();
         job.input.columns = reading.columns.as_deref().map(parse_columns).transpose()?;
         let fields = &mut job.input.fields;
         fields.force_null = some_columns(reading.force_null.as_deref())?;
@@ -127,7 +140,7 @@ impl InputArgs {
 }
 
 fn is_csv(name: &str) -> bool {
-    name.to_ascii_lowercase().ends_with(".csv")
+    uncompressed(name).to_ascii_lowercase().ends_with(".csv")
 }
 
 fn one_byte(name: &str, given: &str) -> Result<u8> {
@@ -141,16 +154,31 @@ fn one_byte(name: &str, given: &str) -> Result<u8> {
     }
 }
 
-/// What `--header` says: `HEADER true`, `match` or a number of lines.
+/// A name in a header, and the column that it stands for. The name may have an equals sign in it.
+fn parse_pair(text: &str) -> std::result::Result<(String, String), String> {
+    let (name, column) = text.rsplit_once('=').ok_or("NAME=COLUMN")?;
+    Ok((name.to_owned(), parse_name(column)?))
+}
+
+/// The encoding of a name.
+fn parse_encoding(text: &str) -> std::result::Result<Encoding, String> {
+    Encoding::named(text).ok_or_else(|| {
+        let known: Vec<&str> = Encoding::names().collect();
+        format!("it is not one of {}; iconv reads others", known.join(", "))
+    })
+}
+
+/// What `--header` says: `HEADER true`, `match`, `map` or a number of lines.
 fn parse_header(text: &str) -> std::result::Result<Header, String> {
     match text {
         "true" => Ok(Header::Skip(1)),
         "false" => Ok(Header::Absent),
         "match" => Ok(Header::Match),
+        "map" => Ok(Header::Map),
         number => match number.parse() {
             Ok(0) => Ok(Header::Absent),
             Ok(lines) => Ok(Header::Skip(lines)),
-            Err(_) => Err("match, or a number of lines".to_owned()),
+            Err(_) => Err("map, match, or a number of lines".to_owned()),
         },
     }
 }

@@ -65,6 +65,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<()> {
 fn plan(args: &PlanArgs, job: &Job, target: &Target) -> Result<()> {
     let control = Arc::default();
     let _watch = signals::stop(&control, |_| Error::interrupted())?;
+    let job = &job.opened(&control)?;
     let plan = pgsluice::runtime()?.block_on(Plan::make(job, target, &control))?;
     let missing = if args.full {
         partitions::find(job, &plan, target, &control)?
@@ -154,7 +155,7 @@ pub(crate) fn keys(tree: &Tree, plan: &Plan) -> Vec<(String, u64)> {
 }
 
 fn describe_input(job: &Job, plan: &Plan, lines: &mut Vec<String>) {
-    let Format { delimiter, null, syntax } = &plan.format;
+    let Format { delimiter, null, syntax } = &plan.shape.format;
     let name = match syntax {
         Syntax::Text => "text",
         Syntax::Csv { .. } => "csv",
@@ -162,6 +163,7 @@ fn describe_input(job: &Job, plan: &Plan, lines: &mut Vec<String>) {
     let null = String::from_utf8_lossy(null);
     let delimiter = char::from(*delimiter).escape_default();
     lines.push(format!("input    format {name}, delimiter '{delimiter}', null '{null}'"));
+    lines.extend(plan.notes(job).iter().map(|note| format!("         {note}")));
     lines.push(format!("columns  {}", plan.catalogue.columns.join(", ")));
     let wire = if plan.encoder.is_some() { "binary" } else { "text" };
     lines.push(format!("wire     {wire}"));

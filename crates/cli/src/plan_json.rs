@@ -18,6 +18,7 @@ pub(crate) struct Report {
     format: &'static str,
     delimiter: String,
     null: String,
+    notes: Vec<String>,
     wire: &'static str,
     jobs: usize,
     memory: usize,
@@ -61,7 +62,7 @@ impl Report {
         self_test: Option<SelfTest>,
     ) -> Self {
         let Missing { preview, partitions, impossible } = missing;
-        let Format { delimiter, null, syntax } = &plan.format;
+        let Format { delimiter, null, syntax } = &plan.shape.format;
         let name = |node: NodeId| plan.tree.nodes[node].relation.label();
         let by_leaf = preview.leaves.iter();
         let missing = partitions.iter().map(|partition| Partition {
@@ -81,6 +82,7 @@ impl Report {
             format: if *syntax == Syntax::Text { "text" } else { "csv" },
             delimiter: char::from(*delimiter).to_string(),
             null: String::from_utf8_lossy(null).into_owned(),
+            notes: plan.notes(job),
             wire: if plan.encoder.is_some() { "binary" } else { "text" },
             jobs: plan.jobs(job),
             memory: job.speed.memory,

@@ -35,6 +35,7 @@ pub(crate) fn text(summary: &Summary, rejects: Option<&Rejects>) -> String {
         text.push_str(&format!("\n  {rows} of load {} already loaded", summary.load_id));
     }
     text.push_str(&ways(summary));
+    summary.notes.iter().for_each(|note| text.push_str(&format!("\n  {note}")));
     if summary.exchanged > 0 {
         let leaves = count(summary.exchanged as u64, "leaf", "leaves");
         text.push_str(&format!("\n  {leaves} built beside the table and swapped in"));

@@ -5,7 +5,10 @@
 //! each syntax has a file of its own.
 
 mod csv;
+mod projection;
 mod text;
+
+pub use projection::Projection;
 
 use wide::u8x16;
 
@@ -99,7 +102,7 @@ impl Fields {
 }
 
 /// Finds and decodes the fields of rows in one format.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parser {
     format: Format,
     wanted: Vec<usize>,

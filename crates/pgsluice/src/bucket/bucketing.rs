@@ -77,7 +77,7 @@ impl<'p> Bucketing<'p> {
     fn row(&mut self, split: &Split, reached: &Reached<'_>, filler: &mut Filler<'_, '_>) {
         let Reached { index, at, asked, keys, waiting, .. } = *reached;
         let row = &split.rows[index];
-        let (bytes, stands) = (row.of(&split.bytes), RowAt::new(split.number, row.start, row.line));
+        let (bytes, stands) = (split.text(index), RowAt::new(split.number, row.start, row.line));
         let at = if fault("row::misrouted") { self.another(at) } else { at };
         let node = at.unwrap_or_else(|(node, _)| node);
         let number = split.first_row + index as u64;

@@ -33,6 +33,8 @@ pub struct Progress {
     waiting_for: Mutex<Option<String>>,
     /// What the user should know, though nothing has failed.
     warnings: Mutex<Vec<String>>,
+    /// What was found out about the input.
+    notes: Mutex<Vec<String>>,
     /// Notices that the user should read soon.
     notices: Mutex<Vec<String>>,
 }
@@ -72,6 +74,19 @@ impl Progress {
         }
     }
 
+    /// Keeps for the summary what was found out about the input.
+    pub(crate) fn note(&self, text: String) {
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        if !notes.contains(&text) {
+            notes.push(text);
+        }
+    }
+
+    /// Returns what was found out about the input.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Returns all warnings of the load.
     pub(crate) fn warnings(&self) -> Vec<String> {
         self.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -108,6 +123,8 @@ impl Progress {
         of_load.into_iter().for_each(|count| count.store(0, Relaxed));
         self.wait_for(None);
         self.notices().clear();
-        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        for texts in [&self.warnings, &self.notes] {
+            texts.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        }
     }
 }

@@ -60,6 +60,8 @@ pub struct Summary {
     pub lanes: Lanes,
     /// What did not go the fastest way, and why.
     pub fallbacks: Vec<Fallback>,
+    /// What was found out about the input.
+    pub notes: Vec<String>,
     /// What the user should know, though nothing has failed.
     pub warnings: Vec<String>,
     /// Whether all was in before, so that nothing was done.
@@ -152,6 +154,7 @@ impl Summary {
             wire: if plan.encoder.is_some() { "binary" } else { "text" },
             lanes: Lanes { native, server, slow: routed.rows() - native - server },
             fallbacks: fallbacks(plan, job, outcome),
+            notes: Vec::new(),
             warnings: Vec::new(),
             was_finished: false,
         }
@@ -195,6 +198,7 @@ impl Summary {
             wire: if plan.encoder.is_some() { "binary" } else { "text" },
             lanes: Lanes::default(),
             fallbacks: Vec::new(),
+            notes: Vec::new(),
             warnings: Vec::new(),
             was_finished: true,
         }
@@ -235,6 +239,7 @@ impl Summary {
             wire: "text",
             lanes: Lanes { native: 0, server: 0, slow: rows },
             fallbacks: [Some(left), dropped(rows - stored)].into_iter().flatten().collect(),
+            notes: Vec::new(),
             warnings: Vec::new(),
             was_finished: false,
         }

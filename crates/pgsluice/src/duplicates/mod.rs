@@ -152,8 +152,7 @@ impl Finding<'_> {
     /// Has all threads look at the input.
     fn look_through(&self, look: impl Fn(&Reading) -> Result<()> + Sync) -> Result<()> {
         let Self { job, plan, inputs, control, .. } = self;
-        let columns = &plan.catalogue.columns;
-        let reader = Reader::new((*inputs).clone(), &plan.format, job.input.header, columns);
+        let reader = Reader::new((*inputs).clone(), &plan.shape);
         let routers = plan.routers(job);
         let reading = Reading::begin(reader, control, routers, |_| true);
         reading.look_through(routers, control, look)?;
@@ -212,7 +211,7 @@ impl Finding<'_> {
             key_type: part.key_type.clone(),
         };
         let (key, newer) = (key.parts.iter().map(place).collect(), newer.as_ref().map(place));
-        let parser = Parser::new(&self.plan.format, fields);
+        let parser = Parser::new(&self.plan.shape.format, fields);
         Some(KeysAlone { parser, key, newer, fields: Fields::default(), scratch: Vec::new() })
     }
 
@@ -226,8 +225,8 @@ impl Finding<'_> {
     ) -> std::io::Result<()> {
         let KeysAlone { parser, key, newer, fields, scratch } = keys;
         let nulls_are_distinct = !self.changes.key.joins_nulls;
-        for (index, row) in split.rows.iter().enumerate() {
-            let row = row.of(&split.bytes);
+        for index in 0..split.rows.len() {
+            let row = split.text(index);
             parser.parse(row, fields);
             let print = self.secret.print(None, key, (row, fields), nulls_are_distinct, scratch);
             let rank = R::of(newer.as_ref(), (row, fields), scratch);

@@ -63,9 +63,8 @@ impl Finding<'_> {
 
     /// Where row number `row` begins.
     fn place_of(&self, row: u64) -> Option<Location> {
-        let Self { job, plan, inputs, .. } = self;
-        let columns = &plan.catalogue.columns;
-        let mut reader = Reader::new((*inputs).clone(), &plan.format, job.input.header, columns);
+        let Self { plan, inputs, .. } = self;
+        let mut reader = Reader::new((*inputs).clone(), &plan.shape);
         let mut used = None;
         while let Ok(Some(split)) = reader.next(used.take()) {
             let index = row.checked_sub(split.first_row)?;

@@ -28,7 +28,18 @@ pub(crate) fn explain(error: Error, job: &Job, plan: &Plan) -> Error {
         return error;
     };
     let remedy = match error.sqlstate() {
-        Some("22021") => encoding(input, &place, &plan.format),
+        Some(code) if code.starts_with("22") && is_in_utf16(input, job) => {
+            Some(Remedy::options("The input is in UTF-16", ["--encoding", "utf-16"]))
+        }
+        Some("22021") => match job.input.encoding {
+            encoding if encoding.is_utf8() => encoding_of(input, &place, &plan.shape.format),
+            encoding => {
+                return error.with_detail(format!(
+                    "The row has a byte that is no character of {}; 0xff stands for it.",
+                    encoding.name()
+                ));
+            }
+        },
         Some("23514") if error.column().is_none() && is_unrouted(&error) => Some(unrouted(plan)),
         Some(code) if code.starts_with("22") => Opening::read(input, &job.input, plan)
             .filter(|opening| opening.has(&place))
@@ -64,19 +75,18 @@ fn unrouted(plan: &Plan) -> Remedy {
     Remedy::options(what, ["--create-partitions"])
 }
 
+/// Whether it begins with the byte order mark of UTF-16, and is read as UTF-8.
+fn is_in_utf16(input: &Input, job: &Job) -> bool {
+    let mut start = [0; 2];
+    let can_look = job.input.encoding.is_utf8() && input.is_rereadable();
+    let mut read = || input.open().ok()?.read_exact(&mut start).ok();
+    can_look && read().is_some() && matches!(start, [0xff, 0xfe] | [0xfe, 0xff])
+}
+
 /// The encoding that the bytes of the refused row may have.
-fn encoding(input: &Input, place: &Location, format: &Format) -> Option<Remedy> {
+fn encoding_of(input: &Input, place: &Location, format: &Format) -> Option<Remedy> {
     if !input.is_rereadable() {
         return None;
-    }
-    let mut start = [0; 2];
-    input.open().ok()?.read_exact(&mut start).ok()?;
-    if matches!(start, [0xff, 0xfe] | [0xfe, 0xff]) {
-        return Some(Remedy::piped(
-            "The input is in UTF-16",
-            "iconv -f utf-16 -t utf-8",
-            &input.name,
-        ));
     }
     let row = input.row_at(place.offset, format).ok()?;
     let foreign = row.iter().filter(|byte| !byte.is_ascii());
@@ -87,7 +97,7 @@ fn encoding(input: &Input, place: &Location, format: &Format) -> Option<Remedy> 
     let is_windows = foreign.clone().any(|byte| (0x80..0xa0).contains(byte));
     let name = if is_windows { "windows-1252" } else { "latin1" };
     let what = format!("These bytes are no UTF-8, and may be {name}");
-    Some(Remedy::piped(what, &format!("iconv -f {name} -t utf-8"), &input.name))
+    Some(Remedy::options(what, ["--encoding", name]))
 }
 
 /// The rows that an input begins with.
@@ -112,7 +122,7 @@ impl Opening {
         let mark = "\u{feff}".as_bytes();
         let skipped = if bytes.starts_with(mark) { mark.len() } else { 0 };
         let text = bytes.split_off(skipped);
-        let rows = rows(&text, &plan.format);
+        let rows = rows(&text, &plan.shape.format);
         let rows = rows.into_iter().map(|(at, row)| (at + skipped as u64, row)).collect();
         Some(Self { text, rows, headers: how.header.rows() })
     }
@@ -124,10 +134,13 @@ impl Opening {
     }
 
     fn guess(&self, how: &InputOptions, plan: &Plan) -> Option<Remedy> {
+        if how.header == Header::Map {
+            return None;
+        }
         let columns = &plan.catalogue.columns;
         let mut said = Vec::new();
         let mut add: Vec<String> = Vec::new();
-        let split = self.other_split(&plan.format, columns.len());
+        let split = self.other_split(&plan.shape.format, columns.len());
         let format = match split {
             Some((format, options)) => {
                 let delimiter = char::from(format.delimiter).escape_default().to_string();
@@ -135,7 +148,7 @@ impl Opening {
                 add.extend(options);
                 format
             }
-            None => plan.format.clone(),
+            None => plan.shape.format.clone(),
         };
         let rows = rows(&self.text, &format);
         let fields = |row: &Vec<u8>| Parser::new(&format, Vec::new()).all(row);

@@ -58,9 +58,7 @@ impl Preview {
         let mut preview = Self::default();
         let mut routing = Routing::new(plan, control, target);
         for (number, input) in (0..).zip(job.input.files.iter()) {
-            let columns = &plan.catalogue.columns;
-            let mut reader =
-                Reader::new(Inputs::from(input.clone()), &plan.format, job.input.header, columns);
+            let mut reader = Reader::new(Inputs::from(input.clone()), &plan.shape);
             let mut left = limit;
             let mut used = None;
             while left > 0 {
@@ -122,7 +120,7 @@ impl Preview {
             self.rows += 1;
             if let Some(encoder) = &plan.encoder {
                 // The keys may be in the server's spelling.
-                let row = split.rows[index].of(&split.bytes);
+                let row = split.text(index);
                 plan.parser.parse(row, &mut fields);
                 encoded.clear();
                 if let Err(not_encodable) = encoder.encode(row, &fields, &mut encoded) {

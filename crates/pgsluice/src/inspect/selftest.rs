@@ -62,8 +62,8 @@ impl Samples {
     pub(crate) fn of(plan: &Plan, split: &Split) -> Self {
         let mut samples = Self::default();
         let (mut keys, mut scratch) = (Fields::default(), Scratch::default());
-        for row in split.rows.iter().take(LOOKED_AT) {
-            let row = row.of(&split.bytes);
+        for index in 0..split.rows.len().min(LOOKED_AT) {
+            let row = split.text(index);
             plan.parser.parse(row, &mut keys);
             if let Route::Leaf(leaf) = plan.router.route(row, &keys, &mut scratch) {
                 samples.consider(plan, row, &keys, leaf);

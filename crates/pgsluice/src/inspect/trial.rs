@@ -82,13 +82,12 @@ fn earlier(one: Option<Error>, other: Option<Error>) -> Option<Error> {
 /// The error for the first row that the server refuses, or that cannot be read.
 async fn copy(job: &Job, plan: &Plan, transaction: &Transaction<'_>) -> Result<Option<Error>> {
     let columns = &plan.catalogue.columns;
-    let statement = audit::copy_input(columns, &plan.format, &job.input.fields);
+    let statement = audit::copy_input(columns, &plan.shape.format, &job.input.fields);
     for (number, input) in (0..).zip(job.input.files.iter()) {
         if !input.is_rereadable() {
             continue;
         }
-        let mut reader =
-            Reader::new(Inputs::from(input.clone()), &plan.format, job.input.header, columns);
+        let mut reader = Reader::new(Inputs::from(input.clone()), &plan.shape);
         let (mut sent, mut left) = (Sent::default(), SAMPLE_ROWS);
         let mut sink = pin!(transaction.copy_in::<_, Bytes>(&statement).await?);
         let mut outcome = Ok(());
@@ -128,8 +127,8 @@ impl Sent {
     /// The first `most` rows of a split, as COPY takes them.
     fn add(&mut self, split: &Split, most: usize) -> Bytes {
         let mut bytes = Vec::with_capacity(split.bytes.len() + 1);
-        for row in split.rows.iter().take(most) {
-            let text = row.of(&split.bytes);
+        for (index, row) in split.rows.iter().enumerate().take(most) {
+            let text = split.text(index);
             bytes.extend_from_slice(text);
             bytes.push(b'\n');
             self.lines += 1 + text.iter().filter(|byte| **byte == b'\n').count() as u64;

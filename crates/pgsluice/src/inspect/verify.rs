@@ -10,6 +10,7 @@ mod input;
 mod rejected;
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use futures_util::future::try_join_all;
 use pgsluice_core::catalog::{NodeId, ROOT};
@@ -98,13 +99,14 @@ pub async fn verify(
     target: &Target,
     subset: bool,
     rejected: &Rejected,
-    control: &Control,
+    control: &Arc<Control>,
 ) -> Result<Audit> {
     if job.input.fields.default.is_some() {
         let message = "rows whose fields stand for defaults cannot be verified";
         return Err(Error::new(Kind::Usage, message)
             .with_detail("What a default was for them, the server does not keep."));
     }
+    let job = &job.opened(control)?;
     let plan = Plan::make(job, target, control).await?;
     let Link { mut client, canceller, .. } = control.stop.unless_stopped(open(target)).await?;
     let comparing = compare(job, &plan, rejected, &mut client, subset);

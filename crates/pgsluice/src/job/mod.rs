@@ -3,6 +3,7 @@
 
 mod changes;
 mod fields;
+mod opened;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,7 +15,7 @@ pub use self::fields::{Columns, FieldOptions};
 
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::source::{Header, Inputs};
+use crate::source::{ByName, Encoding, Header, Inputs};
 
 /// Memory for the rows that are waiting to be sent, in bytes.
 pub const DEFAULT_MEMORY: usize = 512 << 20;
@@ -80,8 +81,14 @@ pub struct InputOptions {
     pub format: Format,
     /// What to do with the first row of each input.
     pub header: Header,
+    /// In which encoding the inputs are.
+    pub encoding: Encoding,
     /// The columns that the input has, in its order; None for all that can be written.
     pub columns: Option<Vec<String>>,
+    /// How the names in a header lead to columns, with [`Header::Map`].
+    pub by_name: ByName,
+    /// The names in the header of the first input, once they were read.
+    pub(crate) names: Option<Vec<String>>,
     /// COPY's options about single fields.
     pub fields: FieldOptions,
 }
@@ -92,7 +99,10 @@ impl Default for InputOptions {
             files: Inputs::default(),
             format: Format::text(),
             header: Header::default(),
+            encoding: Encoding::default(),
             columns: None,
+            by_name: ByName::default(),
+            names: None,
             fields: FieldOptions::default(),
         }
     }
@@ -315,9 +325,7 @@ impl Job {
                 "Leave out --exchange: leaves are exchanged only while they are empty.",
             ));
         }
-        if self.input.columns.as_ref().is_some_and(Vec::is_empty) {
-            return usage("the list of columns is empty".to_owned());
-        }
+        self.input.check()?;
         if let Some(id) = &self.safety.load_id
             && (id.is_empty()
                 || id.chars().count() > LONGEST_LOAD_ID
@@ -327,8 +335,6 @@ impl Job {
                 "a load id has 1 to {LONGEST_LOAD_ID} characters, no control characters among them"
             ));
         }
-        self.input.format.check().map_err(|refused| Error::new(Kind::Usage, refused.0))?;
-        let checked = self.input.fields.check(&self.input.format);
-        checked.map_err(|refused| Error::new(Kind::Usage, refused))
+        Ok(())
     }
 }

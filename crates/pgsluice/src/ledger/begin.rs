@@ -64,7 +64,7 @@ pub(crate) async fn begin(
     let sources = Fingerprint::of_all(inputs)?;
     let table = &plan.tree.nodes[ROOT].relation;
     let columns = &plan.catalogue.columns;
-    let own = own_terms(job, &plan.format, plan.catalogue.version)?;
+    let own = own_terms(job, &plan.shape.format, plan.catalogue.version)?;
     // The user's search_path is one of the terms, and of no use for anything else.
     let asking = try_join(
         async { Ok(client.batch_execute(NO_LOCK_TIMEOUT).await?) },
@@ -329,6 +329,7 @@ fn own_terms(job: &Job, format: &Format, version: u32) -> Result<String> {
     };
     let header = match job.input.header {
         Header::Skip(lines) if lines > 1 => lines.to_string(),
+        Header::Map => "map".to_owned(),
         header => (header != Header::Absent).to_string(),
     };
     let mut terms = BTreeMap::from([
@@ -339,7 +340,10 @@ fn own_terms(job: &Job, format: &Format, version: u32) -> Result<String> {
         ("rules", RULES.to_string()),
         ("PostgreSQL", (version / 10_000).to_string()),
     ]);
-    terms.extend(fields.into_iter().chain(job.changes.terms()));
+    terms.extend(fields.into_iter().chain(job.changes.terms()).chain(job.input.by_name.terms()));
+    if !job.input.encoding.is_utf8() {
+        terms.insert("encoding", job.input.encoding.name().to_owned());
+    }
     match syntax {
         Syntax::Text => _ = terms.insert("format", "text".to_owned()),
         Syntax::Csv { quote, escape, .. } => {

@@ -60,11 +60,12 @@ pub(super) fn attempt(
     let beginning = begin(job, (id, by), inputs, (link, target), control);
     // By its session others know to the end that the load is alive.
     let (plan, begun, session) = runtime.block_on(beginning).map_err(early)?;
+    plan.notes(job).into_iter().for_each(|note| control.progress.note(note));
     failpoint("load::begun");
     let ledger = match begun {
         Some(Begun::Running(ledger)) => Some(ledger),
         Some(Begun::Finished(ledger, fate)) => {
-            let read = finished::check_streams(job, &plan, inputs, ledger, control);
+            let read = finished::check_streams(&plan, inputs, ledger, control);
             read.map_err(|error| refuse(error, id))?;
             return Ok(Summary::of_finished(id, &plan, job, fate, &opening));
         }
@@ -76,8 +77,7 @@ pub(super) fn attempt(
     let superseded = look_through(job, &plan, inputs, ledger.as_ref(), target, control);
     let superseded =
         superseded.map_err(|error| if is_refused(&error) { error } else { early(error) })?;
-    let (columns, counts) = (&plan.catalogue.columns, job.safety.rejects.is_none());
-    starts::check_later(inputs, &plan.format, (job.input.header, columns), counts)
+    starts::check_later(inputs, &plan.shape, job.safety.rejects.is_none())
         .map_err(|error| early(guessed(error, job, &plan, control)))?;
     let atomic = is_held(job, &plan).then(|| Atomic::new(plan.jobs(job)));
     let exchange = plan.exchange.as_ref().map(|eligible| {

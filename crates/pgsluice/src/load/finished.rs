@@ -5,7 +5,6 @@ use std::thread;
 
 use crate::control::Control;
 use crate::error::{Error, Result};
-use crate::job::Job;
 use crate::ledger::Ledger;
 use crate::plan::Plan;
 use crate::source::reading::STOP_POLL;
@@ -13,7 +12,6 @@ use crate::source::{Inputs, Reader};
 
 /// Reads the streams of a load that is finished: they must be what they were.
 pub(super) fn check_streams(
-    job: &Job,
     plan: &Plan,
     inputs: &Inputs,
     ledger: Ledger,
@@ -22,8 +20,7 @@ pub(super) fn check_streams(
     if inputs.are_rereadable() {
         return Ok(());
     }
-    let columns = &plan.catalogue.columns;
-    let mut reader = Reader::new(inputs.clone(), &plan.format, job.input.header, columns);
+    let mut reader = Reader::new(inputs.clone(), &plan.shape);
     let inputs = inputs.clone();
     let mut reading = move || {
         let mut used = None;

@@ -1,6 +1,5 @@
 //! A load as a whole: attempts, until one succeeds or none can.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::attempt::attempt;
@@ -57,7 +56,8 @@ impl Loader {
             if summary.rows_read == 0 {
                 control.progress.warn("the input has no rows".to_owned());
             }
-            Summary { warnings: control.progress.warnings(), ..summary }
+            let (notes, warnings) = (control.progress.notes(), control.progress.warnings());
+            Summary { notes, warnings, ..summary }
         });
         control.end();
         outcome
@@ -67,13 +67,13 @@ impl Loader {
     fn attempts(&self, control: &Arc<Control>) -> Result<Summary> {
         let Self { job, target } = self;
         job.check()?;
-        let mut job = Cow::Borrowed(job);
+        let mut job = job.opened(control)?;
         if job.changes.is_any() {
             // What is looked at before the first row is sent is read twice.
-            let kept = job.input.files.kept(control)?;
-            job.to_mut().input.files = kept;
+            job.input.files = job.input.files.kept(control)?;
         }
-        let job = &*job;
+        let job = &job;
+        job.input.notes().into_iter().for_each(|note| control.progress.note(note));
         job.safety.rejects.as_ref().map_or(Ok(()), rejects::check_files)?;
         let id = job.safety.load_id.clone().unwrap_or_else(fresh_id);
         let by = Run::new();

@@ -77,7 +77,7 @@ fn run(
     let queue = if has_turns { queue.of_turns() } else { queue };
     let queue = &if inputs.are_rereadable() { queue } else { queue.of_a_pipe() };
 
-    let reading = read(job, flow, routers, header_row);
+    let reading = read(flow, routers, header_row);
     let (mut first, read) = (reading.next(control), &reading);
     let samples = first.as_ref().filter(|_| job.safety.self_test);
     let samples = samples.map(|split| Samples::of(plan, split));
@@ -119,19 +119,12 @@ fn run(
 }
 
 /// Source and split: one thread.
-fn read(
-    job: &Job,
-    flow: &Flow<'_>,
-    routers: usize,
-    header_row: &Arc<OnceLock<Vec<u8>>>,
-) -> Reading {
-    let (inputs, plan) = (flow.inputs.clone(), flow.plan);
-    let columns = &plan.catalogue.columns;
-    let mut reader = Reader::new(inputs, &plan.format, job.input.header, columns);
+fn read(flow: &Flow<'_>, routers: usize, header_row: &Arc<OnceLock<Vec<u8>>>) -> Reading {
+    let mut reader = Reader::new(flow.inputs.clone(), &flow.plan.shape);
     reader.header_row = Arc::clone(header_row);
     let control = Arc::clone(flow.control);
     Reading::begin(reader, flow.control, routers, move |split| {
-        control.progress.bytes_read.fetch_add(split.length as u64, Relaxed);
+        control.progress.bytes_read.fetch_add(split.taken, Relaxed);
         control.progress.rows_read.fetch_add(split.rows.len() as u64, Relaxed);
         true
     })

@@ -26,7 +26,7 @@ use crate::pg::ledger::{self, Access, Earlier, Look, Named, glance};
 use crate::pg::lookup::{self, Found};
 use crate::pg::{is_answer, lost, sql};
 use crate::plan::format_for;
-use crate::source::{Fingerprint, Input, Inputs, Reader, Split};
+use crate::source::{Fingerprint, Header, Input, Inputs, Reader, Shape, Split};
 use crate::testing::small::most_rows;
 
 /// Inputs of at most this many bytes are small: to plan a load takes as long as the server does to route some
@@ -49,6 +49,8 @@ struct Rows {
     used: Option<Split>,
     /// Those that are not sent yet, each with a newline behind it.
     text: BytesMut,
+    /// Bytes of text that there may still be.
+    left: u64,
     count: u64,
     bytes_read: u64,
 }
@@ -139,10 +141,11 @@ fn may_be(job: &Job, inputs: &Inputs) -> bool {
     let as_usual = job.speed.native
         && job.speed.few_rows.is_none()
         && !job.target.create_partitions
+        && job.input.header != Header::Map
         && !job.safety.exchange
         && !job.changes.is_any()
         && job.target.sink == Sink::Copy;
-    let bytes = inputs.size();
+    let bytes = inputs.text_size();
     as_usual && bytes.is_some_and(|bytes| bytes <= FEW_BYTES_OF_FEW_LEAVES)
 }
 
@@ -167,7 +170,7 @@ async fn ask(client: &Client, job: &Job, inputs: &Inputs, named: Option<&Named>)
 }
 
 async fn find(client: &Client, job: &Job, inputs: &Inputs) -> Answer<Option<Found>> {
-    let counts = inputs.size().is_none_or(|bytes| bytes > FEW_BYTES);
+    let counts = inputs.text_size().is_none_or(|bytes| bytes > FEW_BYTES);
     lookup::find(&job.target.table, counts, client).await
 }
 
@@ -257,14 +260,16 @@ impl Rows {
     /// well formed.
     fn begin(job: &Job, inputs: &Inputs, table: &Found) -> Option<Self> {
         let most = if table.has_few_leaves { FEW_BYTES_OF_FEW_LEAVES } else { FEW_BYTES };
-        if inputs.size().is_none_or(|bytes| bytes > most) {
+        if inputs.text_size().is_none_or(|bytes| bytes > most) {
             return None;
         }
-        let columns = job.input.columns.as_ref().unwrap_or(&table.columns);
+        let names = job.input.columns.as_ref().unwrap_or(&table.columns).clone();
         let format = format_for(&job.input.format, table.version);
-        let mut reader = Reader::new(inputs.clone(), &format, job.input.header, columns);
+        let shape = Shape { format, header: job.input.header, names, projection: None };
+        let mut reader = Reader::new(inputs.clone(), &shape);
         reader.split_bytes = AT_ONCE;
-        let mut rows = Self { reader, used: None, text: BytesMut::new(), count: 0, bytes_read: 0 };
+        let (text, left) = (BytesMut::new(), most);
+        let mut rows = Self { reader, used: None, text, left, count: 0, bytes_read: 0 };
         rows.read()?;
         (rows.count > 0).then_some(rows)
     }
@@ -275,10 +280,12 @@ impl Rows {
             && let Some(split) = self.reader.next(self.used.take()).ok()?
         {
             self.count += split.rows.len() as u64;
-            self.bytes_read += split.length as u64;
+            self.bytes_read += split.taken;
+            // What is compressed may be larger than it seemed.
+            self.left = self.left.checked_sub(split.length as u64)?;
             self.text.reserve(split.bytes.len() + 1);
-            for row in &split.rows {
-                self.text.extend_from_slice(row.of(&split.bytes));
+            for index in 0..split.rows.len() {
+                self.text.extend_from_slice(split.text(index));
                 self.text.put_u8(b'\n');
             }
             self.used = Some(split);

@@ -72,8 +72,7 @@ fn walk(
     target: &Target,
     control: &Arc<Control>,
 ) -> Result<Found> {
-    let columns = &plan.catalogue.columns;
-    let mut reader = Reader::new(inputs.clone(), &plan.format, job.input.header, columns);
+    let mut reader = Reader::new(inputs.clone(), &plan.shape);
     reader.skips_streams = true;
     let (routers, reach) = (plan.routers(job), ledger.reach());
     let is_within = move |split: &Split| split.start.origin < reach;

@@ -10,6 +10,7 @@ use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::job::{FieldOptions, Job};
 use crate::pg::introspect::Catalogue;
+use crate::source::Shape;
 
 /// Returns the encoder of the rows, or why they are sent as text.
 pub(super) fn encoder(
@@ -21,8 +22,10 @@ pub(super) fn encoder(
     if !job.speed.binary {
         return all("as asked");
     }
-    if job.safety.rejects.is_some() && !job.input.files.are_rereadable() {
-        return all("a pipe cannot be read again for rows that are rejected");
+    if job.safety.rejects.is_some()
+        && let Some(why) = job.input.files.unseekable()
+    {
+        return all(why);
     }
     if !job.input.fields.is_empty() {
         return all("the server reads their fields, as asked");
@@ -59,6 +62,16 @@ pub(super) fn check_version(job: &Job, version: u32) -> Result<()> {
     Err(Error::new(Kind::Usage, message)
         .with_sqlstate("0A000")
         .with_hint("Leave these fields out of the input, and name the others with --columns."))
+}
+
+/// How rows are read, as this server's version reads them.
+pub(super) fn shape(job: &Job, catalogue: &Catalogue) -> Shape {
+    Shape {
+        format: format_for(&job.input.format, catalogue.version),
+        header: job.input.header,
+        names: job.input.names.clone().unwrap_or_else(|| catalogue.columns.clone()),
+        projection: catalogue.led.as_ref().and_then(|led| led.projection.clone()),
+    }
 }
 
 /// Before PostgreSQL 18 an unquoted line `\.` ends CSV data; from then on it is data.

@@ -19,7 +19,6 @@ use std::sync::Arc;
 use pgsluice_core::bucket::{Column, Wire};
 use pgsluice_core::catalog::{KeyColumn, Node, NodeId, ROOT, Relation, Tree, label};
 use pgsluice_core::encode::{Encoder, NotEncodable};
-use pgsluice_core::format::Format;
 use pgsluice_core::parse::Parser;
 use pgsluice_core::route::{Cause, Router};
 use tokio_postgres::Client;
@@ -27,18 +26,19 @@ use tokio_postgres::Client;
 use self::changes::Changes;
 use self::detours::detours;
 pub(crate) use self::forms::format_for;
-use self::forms::{check_version, encoder, left_to_server, make_opaque};
+use self::forms::{check_version, encoder, left_to_server, make_opaque, shape};
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::job::{FieldOptions, Job};
 use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
-use crate::pg::introspect::Catalogue;
 use crate::pg::introspect::uniques::{Meeting, Uniques};
+use crate::pg::introspect::{Catalogue, Fields};
 use crate::pg::sql;
 use crate::pg::two_phase::obstacle;
 use crate::plan::eligible::Eligible;
+use crate::source::Shape;
 
 /// What the server has answered about: the key of a node, or the spelling of one of its columns.
 pub type Answered = (NodeId, Option<usize>);
@@ -54,8 +54,8 @@ pub struct Plan {
     pub router: Router,
     /// Finds a row's keys.
     pub parser: Parser,
-    /// How the input's rows are written, as this server's version reads them.
-    pub format: Format,
+    /// How the input's rows are read, as this server's version reads them.
+    pub shape: Shape,
     /// COPY's options about single fields.
     fields: FieldOptions,
     /// Writes rows in binary; None if all are sent as text.
@@ -91,7 +91,7 @@ impl Plan {
 
     /// Makes a plan as [`Self::make`] does, over an open connection, without the definitions of keys.
     pub(crate) async fn read(job: &Job, client: &mut Client) -> Result<Self> {
-        let columns = job.input.columns.as_deref();
+        let fields = Fields::of(&job.input);
         let mut chosen = None;
         let mut choose = |catalogue: &Catalogue, uniques: &Uniques| {
             let index = changes::choose(catalogue, uniques, &job.changes)?;
@@ -104,7 +104,7 @@ impl Plan {
         };
         let meeting = Some(meeting).filter(|_| job.changes.is_any());
         let table = &job.target.table;
-        let catalogue = Catalogue::read_meeting(client, table, columns, meeting).await?;
+        let catalogue = Catalogue::read_meeting(client, table, fields, meeting).await?;
         check_version(job, catalogue.version)?;
         let mut plan = Self::new(job, catalogue);
         if let Some(chosen) = chosen {
@@ -125,6 +125,12 @@ impl Plan {
             plan.single_connection = obstacle(client, &plan.catalogue, job).await?;
         }
         Ok(plan)
+    }
+
+    /// What was found out about the input, in words.
+    pub fn notes(&self, job: &Job) -> Vec<String> {
+        let led = self.catalogue.led.iter().flat_map(|led| &led.notes).cloned();
+        job.input.notes().into_iter().chain(led).collect()
     }
 
     /// Connections that write at the same time.
@@ -162,15 +168,15 @@ impl Plan {
             true => Router::over(Arc::clone(&tree), (0..catalogue.columns.len()).collect()),
             false => Router::new(Arc::clone(&tree)),
         };
-        let format = format_for(&job.input.format, catalogue.version);
-        let parser = Parser::new(&format, router.wanted().to_vec());
+        let shape = shape(job, &catalogue);
+        let parser = Parser::new(&shape.format, router.wanted().to_vec());
         let detours = detours(&tree, &catalogue.facts);
         Self {
             catalogue,
             tree,
             router,
             parser,
-            format,
+            shape,
             fields: job.input.fields.clone(),
             encoder,
             text_only,
@@ -191,7 +197,7 @@ impl Plan {
 
     /// The same into another table.
     pub(crate) fn copy_into(&self, relation: &Relation, wire: Wire) -> String {
-        let format = (wire == Wire::Text).then_some(&self.format);
+        let format = (wire == Wire::Text).then_some(&self.shape.format);
         let copy = sql::copy_in(relation, &self.catalogue.columns, format);
         match wire {
             Wire::Text => sql::with_fields(copy, &self.fields, &self.catalogue.columns),

@@ -103,7 +103,7 @@ pub(crate) fn begin(
     }
     let before = ledger.filter(|ledger| !ledger.is_first()).map(|ledger| Before {
         inputs,
-        format: &plan.format,
+        format: &plan.shape.format,
         header_rows: job.input.header.rows(),
         rejected: ledger.rejected(),
     });

@@ -131,8 +131,8 @@ impl<'a> Routing<'a> {
         if let Some(remote) = &mut self.remote {
             remote.begin();
         }
-        for (index, row) in split.rows.iter().enumerate() {
-            let row = row.of(&split.bytes);
+        for index in 0..split.rows.len() {
+            let row = split.text(index);
             parser.parse(row, &mut self.keys);
             let route = router.route(row, &self.keys, &mut self.scratch);
             self.waiting = self.asked.first().map(|asked| asked.index);
@@ -158,7 +158,7 @@ impl<'a> Routing<'a> {
         let rows = self.asked.len();
         for place in 0..rows {
             let asked = self.asked[place];
-            let mut row = split.rows[asked.index].of(&split.bytes);
+            let mut row = split.text(asked.index);
             self.plan.parser.parse(row, &mut self.keys);
             let is_spelled = self.spell(asked, row, &mut text);
             self.refused = asked.spelled.is_some() && !is_spelled;

@@ -206,7 +206,7 @@ impl<'a> Connection<'a> {
                 all.send(&payload);
                 bytes += payload.bytes();
                 let lines_before = line;
-                line += lines::count(&payload, &self.flow.plan.format, line == 0);
+                line += lines::count(&payload, &self.flow.plan.shape.format, line == 0);
                 remembered.push_back(Sent { lines_before, payload });
                 while bytes > REMEMBERED_BYTES && remembered.len() > 1 {
                     if let Some(oldest) = remembered.pop_front() {

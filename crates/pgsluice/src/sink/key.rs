@@ -48,7 +48,7 @@ impl Key {
         }
         wanted.sort_unstable();
         let positions = wanted.iter().map(|(position, _)| *position).collect();
-        let parser = Parser::new(&plan.format, positions);
+        let parser = Parser::new(&plan.shape.format, positions);
         Some(Finder { wanted, wire, parser, fields: Fields::default() })
     }
 }

@@ -15,8 +15,9 @@ use crate::sink::flow::Flow;
 pub(super) fn original(flow: &Flow<'_>, at: RowAt, bytes: &[u8]) -> Result<Vec<u8>> {
     let Position { origin, .. } = flow.splits.position_of(at).ok_or_else(lost_place)?;
     let input = flow.inputs.get(origin.input as usize).ok_or_else(lost_place)?;
-    let original = input.row_at(origin.at, &flow.plan.format)?;
+    let original = input.row_at(origin.at, &flow.plan.shape.format)?;
     let (mut fields, mut encoded) = (Fields::default(), Vec::new());
+    let original = flow.plan.shape.kept_of(original);
     flow.plan.parser.parse(&original, &mut fields);
     let encoder = flow.plan.encoder.as_ref();
     let is_same = encoder.is_some_and(|encoder| {

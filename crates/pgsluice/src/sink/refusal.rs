@@ -137,7 +137,7 @@ fn row(flow: &Flow<'_>, entry: &Entry, sent: &[Sent]) -> Option<RowAt> {
     let after = sent.partition_point(|sent| sent.lines_before < entry.line);
     let Sent { lines_before, payload } = &sent[after.checked_sub(1)?];
     let line = entry.line - lines_before;
-    let at = lines::row(payload, &flow.plan.format, *lines_before == 0, line)?;
+    let at = lines::row(payload, &flow.plan.shape.format, *lines_before == 0, line)?;
     let (_, bytes) = payload.in_order().find(|(row, _)| *row == at)?;
     (payload.wire() == Wire::Binary || has(flow, bytes, entry)).then_some(at)
 }
@@ -150,7 +150,8 @@ fn has(flow: &Flow<'_>, row: &[u8], entry: &Entry) -> bool {
     let Some(column) = &entry.column else { return row.starts_with(printed) };
     let columns = &flow.plan.catalogue.columns;
     let Some(position) = columns.iter().position(|name| name == column) else { return false };
-    let (parser, mut fields) = (Parser::new(&flow.plan.format, vec![position]), Fields::default());
+    let (parser, mut fields) =
+        (Parser::new(&flow.plan.shape.format, vec![position]), Fields::default());
     let row = row.strip_suffix(b"\n").unwrap_or(row);
     parser.parse(row, &mut fields);
     matches!(fields.get(0, row), Value::Text(text) if text.starts_with(printed))

@@ -282,7 +282,7 @@ impl Salvage<'_, '_> {
     /// Returns the row with a line of the data that was sent.
     fn at_line(&self, open: &[usize], line: u64) -> Option<usize> {
         let sent = open.iter().map(|&at| self.rows[at]);
-        let format = &self.connection.flow.plan.format;
+        let format = &self.connection.flow.plan.shape.format;
         let mut lines = lines::of_rows(sent, self.wire, format, true);
         let row = lines::at_line(&mut lines, line)?;
         open.iter().copied().find(|&at| self.rows[at].0 == row)

@@ -24,7 +24,8 @@ pub(super) enum Ahead {
 impl Input {
     /// Returns what comes first within `most` bytes from `offset` on.
     pub(super) fn ahead(&self, offset: u64, most: u64, bytes: [u8; 2]) -> Result<Ahead> {
-        let Some(path) = self.file() else { return Ok(Ahead::Found) };
+        let path = self.file().filter(|_| self.is_seekable());
+        let Some(path) = path else { return Ok(Ahead::Found) };
         let look = || {
             let mut file = File::open(path)?;
             file.seek(SeekFrom::Start(offset))?;

@@ -1,18 +1,32 @@
-//! Where bytes come from: files, directories, glob patterns and standard input.
+//! Where bytes come from: files, directories, glob patterns and standard input; compressed, or in another encoding.
 
 pub(crate) mod reading;
 pub(crate) mod splits;
 pub(crate) mod starts;
 
 mod ahead;
+mod by_name;
+mod compression;
+mod encoding;
 mod fingerprint;
 mod header;
 mod inputs;
 mod kept;
+mod names;
 mod original;
 mod reader;
+mod shape;
+mod split;
+mod stream;
 
+pub use by_name::ByName;
+pub(crate) use by_name::Led;
+pub use compression::uncompressed;
+pub use encoding::Encoding;
 pub(crate) use fingerprint::{Fingerprint, OfStream, changed};
 pub use header::Header;
 pub use inputs::{Input, Inputs};
-pub use reader::{Reader, Split};
+pub use reader::Reader;
+pub use shape::Shape;
+pub use split::Split;
+pub use stream::Stream;

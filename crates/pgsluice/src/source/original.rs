@@ -13,7 +13,8 @@ use crate::error::{Error, Result};
 const FIRST_BYTES: u64 = 4 << 10;
 
 impl Input {
-    /// The row that begins at `offset`, without its line end; the input must be one that can be read again.
+    /// The row that begins at `offset` of the text, without its line end; the input must be one that can be read
+    /// again.
     pub(crate) fn row_at(&self, offset: u64, format: &Format) -> Result<Vec<u8>> {
         let mut want = FIRST_BYTES;
         loop {
@@ -35,16 +36,21 @@ impl Input {
     }
 
     fn bytes_at(&self, offset: u64, most: u64) -> Result<Vec<u8>> {
-        let read = || {
-            let Some(path) = self.file() else { return Ok(Vec::new()) };
-            let mut file = std::fs::File::open(path)?;
-            file.seek(SeekFrom::Start(offset))?;
-            // Most rows are short: that is one read, and not one for each time that the room grows.
-            let mut bytes = Vec::with_capacity(FIRST_BYTES as usize);
-            file.take(most).read_to_end(&mut bytes)?;
-            Ok(bytes)
+        // Most rows are short: that is one read, and not one for each time that the room grows.
+        let mut bytes = Vec::with_capacity(FIRST_BYTES as usize);
+        let read = match self.file().filter(|_| self.is_seekable()) {
+            Some(path) => std::fs::File::open(path).and_then(|mut file| {
+                file.seek(SeekFrom::Start(offset))?;
+                file.take(most).read_to_end(&mut bytes)
+            }),
+            None => {
+                let mut text = self.open()?;
+                std::io::copy(&mut text.by_ref().take(offset), &mut std::io::sink())
+                    .and_then(|_| text.take(most).read_to_end(&mut bytes))
+            }
         };
-        read().map_err(|error| self.cannot_read(&error))
+        read.map_err(|error| self.cannot_read(&error))?;
+        Ok(bytes)
     }
 }
 

@@ -3,13 +3,14 @@
 use std::io::Read;
 use std::sync::{Arc, OnceLock};
 
-use pgsluice_core::format::Format;
 use pgsluice_core::position::{Origin, Position};
 use pgsluice_core::split::{Malformed, OpenQuote, Row, Splitter};
 
 use super::ahead::Ahead;
+use super::split::Buffers;
 use super::starts::{BYTE_ORDER_MARK, check_header, check_magic};
-use super::{Header, Input, Inputs};
+use super::stream::Stream;
+use super::{Input, Inputs, Shape, Split};
 use crate::error::kind::Kind;
 use crate::error::{Error, Location, Result};
 
@@ -26,42 +27,16 @@ const TOO_LONG: &str = "row exceeds maximum allowed length (1073741823 bytes)";
 /// The longest row that is held before it is known that it can end.
 const LONG_ROW: usize = 32 << 20;
 
-/// A range of one input that begins and ends at row ends, and its rows.
-#[derive(Debug)]
-pub struct Split {
-    /// Its number in the order of the inputs.
-    pub number: u32,
-    /// The number of its first row, of all rows of the inputs.
-    pub first_row: u64,
-    /// The place of the first byte.
-    pub start: Position,
-    /// The bytes; those after the last row belong to the next split.
-    pub bytes: Vec<u8>,
-    /// The rows within `bytes`.
-    pub rows: Vec<Row>,
-    /// Bytes of the input that this split stands for.
-    pub length: usize,
-}
-
-impl Split {
-    /// Where the row at the place `index` begins.
-    pub(crate) fn position(&self, index: usize) -> Option<Position> {
-        let row = self.rows.get(index)?;
-        let origin = self.start.origin.plus(row.start.into());
-        Some(Position { origin, line: self.start.line + u64::from(row.line) })
-    }
-}
-
 /// Reads inputs one after the other and hands out their splits.
 pub struct Reader {
     inputs: Inputs,
-    format: Format,
-    header: Header,
-    columns: Vec<String>,
+    shape: Shape,
     next: usize,
     open: Option<Open>,
     splits: u32,
     rows: u64,
+    /// Bytes that were read and belong to no split yet.
+    taken_before: u64,
     /// The first header that was read.
     pub header_row: Arc<OnceLock<Vec<u8>>>,
     /// Bytes of an input that are not data: its name, and what they were.
@@ -73,11 +48,12 @@ pub struct Reader {
 }
 
 struct Open {
-    stream: Box<dyn Read + Send>,
+    stream: Stream,
+    /// Bytes that were read of it and counted.
+    taken: u64,
     splitter: Splitter,
     start: Position,
     rest: Vec<u8>,
-    header: Header,
     /// The rows that are no data: how many are still to come, and the text of those before.
     header_left: usize,
     header_text: Vec<u8>,
@@ -86,17 +62,16 @@ struct Open {
 }
 
 impl Reader {
-    /// A reader of `inputs`, whose rows have the fields `columns`.
-    pub fn new(inputs: Inputs, format: &Format, header: Header, columns: &[String]) -> Self {
+    /// A reader of `inputs`, whose rows are of this shape.
+    pub fn new(inputs: Inputs, shape: &Shape) -> Self {
         Self {
             inputs,
-            format: format.clone(),
-            header,
-            columns: columns.to_vec(),
+            shape: shape.clone(),
             next: 0,
             open: None,
             splits: 0,
             rows: 0,
+            taken_before: 0,
             header_row: Arc::default(),
             ignored: Vec::new(),
             skips_streams: false,
@@ -116,13 +91,13 @@ impl Reader {
                     if self.skips_streams && !input.is_rereadable() {
                         continue;
                     }
-                    let open = Open::new(input, &self.format, self.header, self.next - 1)?;
+                    let open = Open::new(input, &self.shape, self.next - 1)?;
                     self.open.insert(open)
                 }
             };
             let input = &self.inputs[self.next - 1];
-            let (mut bytes, mut rows) =
-                used.take().map_or_else(Default::default, Split::into_buffers);
+            let used_buffers = used.take().map(|used| used.into_buffers(2 * SPLIT_BYTES));
+            let Buffers { mut bytes, mut rows, kept } = used_buffers.unwrap_or_default();
             let last = open.fill(&mut bytes, self.split_bytes, input)?;
             if open.start.origin.at == 0 {
                 check_magic(&bytes, input)?;
@@ -137,16 +112,18 @@ impl Reader {
             let scan = scan.map_err(|malformed| open.malformed(malformed, input))?;
             let start = open.start;
             open.keep(&mut bytes, scan.consumed);
+            let taken = self.taken_before + open.take(scan.consumed);
+            self.taken_before = 0;
             open.start.origin.at += scan.consumed as u64;
             open.start.line += u64::from(scan.lines);
             if open.header_left > 0 && !rows.is_empty() {
                 let text = open.take_header(&mut rows, &bytes);
-                if open.header == Header::Match {
+                if self.shape.header.is_compared() {
                     let number = self.next as u32 - 1;
-                    check_header(&self.format, &text, &self.columns, (input, number))?;
+                    check_header(&self.shape, &text, (input, number))?;
                 }
                 if open.header_left == 0 {
-                    self.header_row.get_or_init(|| text);
+                    self.header_row.get_or_init(|| self.shape.kept_of(text));
                 }
             }
             if scan.ended {
@@ -158,45 +135,39 @@ impl Reader {
                 }
             }
             if last || scan.ended {
-                if open.header == Header::Match && open.header_left > 0 {
+                if self.shape.header.is_compared() && open.header_left > 0 {
                     // The server compares the line that is not there.
                     let number = self.next as u32 - 1;
-                    check_header(&self.format, b"", &self.columns, (input, number))?;
+                    check_header(&self.shape, b"", (input, number))?;
                 }
                 self.open = None;
             }
-            if !rows.is_empty() {
-                let (number, first_row) = (self.splits, self.rows);
+            let (number, first_row, length) = (self.splits, self.rows, scan.consumed);
+            let mut split = Split { number, first_row, start, bytes, rows, length, taken, kept };
+            if !split.rows.is_empty() {
                 self.splits += 1;
-                self.rows += rows.len() as u64;
-                let length = scan.consumed;
-                return Ok(Some(Split { number, first_row, start, bytes, rows, length }));
+                self.rows += split.rows.len() as u64;
+                if let Some(projection) = &self.shape.projection {
+                    let kept = split.kept.get_or_insert_default();
+                    kept.take(projection, &split.rows, &split.bytes);
+                }
+                return Ok(Some(split));
             }
-            used = Some(Split { number: 0, first_row: 0, start, bytes, rows, length: 0 });
+            self.taken_before = split.taken;
+            used = Some(split);
         }
     }
 }
 
-impl Split {
-    fn into_buffers(self) -> (Vec<u8>, Vec<Row>) {
-        let Self { mut bytes, mut rows, .. } = self;
-        bytes.clear();
-        // A buffer that a very long row has grown is not kept.
-        bytes.shrink_to(2 * SPLIT_BYTES);
-        rows.clear();
-        (bytes, rows)
-    }
-}
-
 impl Open {
-    fn new(input: &Input, format: &Format, header: Header, source: usize) -> Result<Self> {
+    fn new(input: &Input, shape: &Shape, source: usize) -> Result<Self> {
         Ok(Self {
             stream: input.open()?,
-            splitter: Splitter::new(format),
+            taken: 0,
+            splitter: Splitter::new(&shape.format),
             start: Position { origin: Origin { input: source as u32, at: 0 }, line: 1 },
             rest: Vec::new(),
-            header,
-            header_left: header.rows(),
+            header_left: shape.header.rows(),
             header_text: Vec::new(),
             looked: false,
         })
@@ -216,7 +187,19 @@ impl Open {
         let want = room - bytes.len();
         bytes.reserve_exact(want);
         let got = (&mut self.stream).take(want as u64).read_to_end(bytes);
-        Ok(got.map_err(|error| input.cannot_read(&error))? < want)
+        match got {
+            Ok(got) => Ok(got < want),
+            Err(error) if input.is_seekable() => Err(input.cannot_read(&error)),
+            // The place is not to be seen from outside.
+            Err(error) => Err(input.cannot_read(&error).at(self.place(self.start, input))),
+        }
+    }
+
+    /// How many bytes of the input, as it stands, were read for the next `consumed` of its text.
+    fn take(&mut self, consumed: usize) -> u64 {
+        let Some(taken) = self.stream.taken() else { return consumed as u64 };
+        let before = std::mem::replace(&mut self.taken, taken);
+        taken - before
     }
 
     /// Takes the rows that are no data out of `rows`; the text of all of them so far.
@@ -315,79 +298,4 @@ impl Open {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(content: &str, header: Header) -> Result<Vec<(u64, u64, String)>> {
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join("rows.csv");
-        std::fs::write(&path, content).expect("a file");
-        let inputs = super::super::Inputs::resolve([path.display().to_string()])?;
-        let columns = ["a".to_owned(), "b".to_owned()];
-        let mut reader = Reader::new(inputs, &Format::csv(), header, &columns);
-        let mut rows = Vec::new();
-        while let Some(split) = reader.next(None)? {
-            rows.extend(split.rows.iter().map(|row| {
-                let text = String::from_utf8_lossy(row.of(&split.bytes)).into_owned();
-                let offset = split.start.origin.at + u64::from(row.start);
-                (offset, split.start.line + u64::from(row.line), text)
-            }));
-        }
-        Ok(rows)
-    }
-
-    #[test]
-    fn rows_know_their_place() {
-        let rows = read("a,b\n\"1\n\",2\n3,4", Header::Match).expect("rows");
-        assert_eq!(rows, [(4, 2, "\"1\n\",2".to_owned()), (11, 4, "3,4".to_owned())]);
-    }
-
-    #[test]
-    fn rows_longer_than_a_split_are_whole() {
-        let long = "x".repeat(3 * SPLIT_BYTES);
-        let rows = read(&format!("{long},1\nb,2\n"), Header::Absent).expect("rows");
-        assert_eq!(rows.len(), 2);
-        assert_eq!(rows[0].2.len(), long.len() + 2);
-        assert_eq!(rows[1], (long.len() as u64 + 3, 2, "b,2".to_owned()));
-    }
-
-    #[test]
-    fn header_must_match() {
-        let message = read("a,c\n1,2\n", Header::Match).expect_err("mismatch").to_string();
-        assert!(message.contains("field 2: got \"c\", expected \"b\" (SQLSTATE 22P04)"));
-        assert!(read("a\n", Header::Match).expect_err("one field").to_string().contains("got 1"));
-        assert_eq!(read("x,y\n1,2\n", Header::Skip(1)).expect("skipped").len(), 1);
-    }
-
-    #[test]
-    fn several_lines_may_be_no_data() {
-        let rows =
-            |lines| read("# by\n\"a\nb\",c\n1,2\n", Header::Skip(lines)).expect("rows").len();
-        assert_eq!([1, 2, 3, 4].map(rows), [2, 1, 0, 0]);
-        let long = format!("{}\n{}\n1,2\n", "x".repeat(SPLIT_BYTES), "y".repeat(SPLIT_BYTES));
-        assert_eq!(read(&long, Header::Skip(2)).expect("rows").len(), 1);
-    }
-
-    #[test]
-    fn a_byte_order_mark_is_no_data() {
-        let rows = read("\u{feff}a,b\n1,2\n", Header::Match).expect("rows");
-        assert_eq!(rows, [(7, 2, "1,2".to_owned())]);
-        let rows = read("\u{feff}\u{feff}1,2", Header::Absent).expect("rows");
-        assert_eq!(rows, [(3, 1, "\u{feff}1,2".to_owned())]);
-    }
-
-    #[test]
-    fn a_header_that_is_not_there_does_not_match() {
-        for content in ["", "\u{feff}"] {
-            let error = read(content, Header::Match).expect_err("no header").to_string();
-            assert!(error.contains("wrong number of fields in header line: got 1, expected 2"));
-            assert_eq!(read(content, Header::Skip(1)).expect("no rows"), []);
-        }
-    }
-
-    #[test]
-    fn malformed_rows_have_a_place() {
-        let error = read("1,2\n3,\"4\n", Header::Absent).expect_err("unterminated");
-        assert_eq!(error.place().map(|place| (place.line, place.offset)), Some((2, 4)));
-    }
-}
+mod tests;

@@ -2,11 +2,10 @@
 
 use std::io::Read;
 
-use pgsluice_core::format::Format;
 use pgsluice_core::parse::Parser;
 use pgsluice_core::split::Splitter;
 
-use super::{Header, Input};
+use super::{Header, Input, Shape};
 use crate::error::kind::Kind;
 use crate::error::{Error, Location, Remedy, Result};
 
@@ -43,13 +42,9 @@ pub(super) fn check_magic(start: &[u8], input: &Input) -> Result<()> {
 }
 
 /// Refuses later inputs that begin with a mistake in how they are read: the first one's are found before
-/// anything is committed. With `counts` their first rows must have as many fields as there are `columns`.
-pub(crate) fn check_later(
-    inputs: &[Input],
-    format: &Format,
-    (header, columns): (Header, &[String]),
-    counts: bool,
-) -> Result<()> {
+/// anything is committed. With `counts` their first rows must have as many fields as there are names.
+pub(crate) fn check_later(inputs: &[Input], shape: &Shape, counts: bool) -> Result<()> {
+    let Shape { format, header, names, .. } = shape;
     let later = (0..).zip(inputs).skip(1).filter(|(_, input)| input.is_rereadable());
     later.take(MOST_INPUTS).try_for_each(|(number, input)| {
         let mut start = Vec::new();
@@ -66,16 +61,16 @@ pub(crate) fn check_later(
         let mut rows = rows.iter().map(|row| (row, row.of(text)));
         for _ in 0..header.rows() {
             let Some((_, row)) = rows.next() else { return Ok(()) };
-            if header == Header::Match {
-                check_header(format, row, columns, (input, number))?;
+            if header.is_compared() {
+                check_header(shape, row, (input, number))?;
             }
         }
-        match rows.next().filter(|_| counts && !columns.is_empty()) {
+        match rows.next().filter(|_| counts && !names.is_empty()) {
             Some((row, text)) => {
                 let line = 1 + u64::from(row.line);
                 let (source, offset) = (input.name.clone(), row.start.into());
                 let at = Location { source, line, offset, input: number };
-                check_fields(format, text, columns).map_err(|error| error.at(at))
+                check_fields(shape, text).map_err(|error| error.at(at))
             }
             None => Ok(()),
         }
@@ -84,14 +79,21 @@ pub(crate) fn check_later(
 
 /// `HEADER MATCH`, in the words of `NextCopyFromRawFields` in `copyfromparse.c` (PostgreSQL 18).
 pub(super) fn check_header(
-    format: &Format,
+    shape: &Shape,
     header: &[u8],
-    columns: &[String],
     (input, number): (&Input, u32),
 ) -> Result<()> {
+    let Shape { format, names: columns, .. } = shape;
     let place = || Location { source: input.name.clone(), line: 1, offset: 0, input: number };
-    let refuse =
-        |message: String| Err(Error::new(Kind::Data, message).with_sqlstate("22P04").at(place()));
+    let refuse = |message: String| {
+        let error = Error::new(Kind::Data, message).with_sqlstate("22P04").at(place());
+        Err(match shape.header {
+            Header::Map => {
+                error.with_detail("All inputs of a load must have the header of the first.")
+            }
+            _ => error,
+        })
+    };
     let names = Parser::new(format, Vec::new()).all(header);
     if names.len() != columns.len() {
         let (got, expected) = (names.len(), columns.len());
@@ -122,7 +124,8 @@ pub(super) fn check_header(
 }
 
 /// `NextCopyFrom` in `copyfromparse.c` (PostgreSQL 18).
-fn check_fields(format: &Format, row: &[u8], columns: &[String]) -> Result<()> {
+fn check_fields(shape: &Shape, row: &[u8]) -> Result<()> {
+    let Shape { format, names: columns, .. } = shape;
     let fields = Parser::new(format, Vec::new()).all(row).len();
     let refuse = |message: String| Err(Error::new(Kind::Data, message).with_sqlstate("22P04"));
     match columns.get(fields) {

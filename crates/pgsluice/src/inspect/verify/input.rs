@@ -38,7 +38,7 @@ impl Side<'_> {
                  table and TEMPORARY on the database.",
             )
         })?;
-        let copy = audit::copy_input(columns, &plan.format, &job.input.fields);
+        let copy = audit::copy_input(columns, &plan.shape.format, &job.input.fields);
         let refused = |error| self.refused(error);
         let mut sink = pin!(transaction.copy_in::<_, Bytes>(&copy).await.map_err(refused)?);
         let (mut reader, mut used, mut left_out) = (self.reader(), None, 0);
@@ -59,16 +59,13 @@ impl Side<'_> {
     }
 
     fn reader(&self) -> Reader {
-        let Self { plan, job, .. } = self;
-        let columns = &plan.catalogue.columns;
-        Reader::new(job.input.files.clone(), &plan.format, job.input.header, columns)
+        Reader::new(self.job.input.files.clone(), &self.plan.shape)
     }
 
     /// The rows of `split` that are compared, and where they begin.
     fn rows<'s>(&'s self, split: &'s Split) -> impl Iterator<Item = (Position, &'s [u8])> {
-        let rows = split.rows.iter().enumerate();
-        let rows =
-            rows.filter_map(|(index, row)| Some((split.position(index)?, row.of(&split.bytes))));
+        let rows = (0..split.rows.len())
+            .filter_map(|index| Some((split.position(index)?, split.text(index))));
         rows.filter(|(at, _)| !self.rejected.has(&self.job.input.files, at.origin))
     }
 

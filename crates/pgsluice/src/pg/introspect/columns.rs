@@ -5,6 +5,8 @@ use tokio_postgres::types::{Oid, Type};
 
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
+use crate::job::InputOptions;
+use crate::source::Led;
 
 const COLUMNS: &str = "
 SELECT attname, attgenerated::pg_catalog.text <> '' AS generated
@@ -20,22 +22,55 @@ pub(super) struct OfInput {
     pub(super) besides: Option<usize>,
     /// Whether it leaves out any that could be written.
     pub(super) omits: bool,
+    /// How they were found by name, if they were.
+    pub(super) led: Option<Led>,
+}
+
+/// Which columns the fields of the input are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Fields<'i> {
+    /// All that can be written, in the table's order.
+    All,
+    /// These.
+    Listed(&'i [String]),
+    /// Those that a header names.
+    Named(&'i [String], &'i InputOptions),
+}
+
+impl<'i> Fields<'i> {
+    /// Those of an input.
+    pub(crate) fn of(input: &'i InputOptions) -> Self {
+        match (&input.names, &input.columns) {
+            (Some(names), _) => Self::Named(names, input),
+            (None, Some(columns)) => Self::Listed(columns),
+            (None, None) => Self::All,
+        }
+    }
 }
 
 /// Finds the input's columns. The table may lack the one that `besides` names.
 pub(super) async fn of_input(
     transaction: &Transaction<'_>,
     root: Oid,
-    asked: Option<&[String]>,
+    fields: Fields<'_>,
     besides: Option<&str>,
 ) -> Result<OfInput> {
     let rows = transaction.query_typed(COLUMNS, &[(&root, Type::OID)]).await?;
     let writable: Vec<String> =
         rows.iter().filter(|row| !row.get::<_, bool>(1)).map(|row| row.get(0)).collect();
-    let Some(asked) = asked else {
-        return Ok(OfInput { columns: writable, besides: None, omits: false });
-    };
     let exists = |name: &String| rows.iter().any(|row| row.get::<_, &str>(0) == name);
+    let mut led = None;
+    let asked = match fields {
+        Fields::All => {
+            return Ok(OfInput { columns: writable, besides: None, omits: false, led });
+        }
+        Fields::Listed(columns) => columns,
+        Fields::Named(names, InputOptions { by_name, format, .. }) => {
+            let besides = besides.map(str::to_owned).filter(|name| !exists(name));
+            let columns: Vec<String> = writable.iter().cloned().chain(besides).collect();
+            &led.insert(by_name.lead(names, &columns, format)?).columns[..]
+        }
+    };
     let besides = asked.iter().position(|name| besides == Some(name) && !exists(name));
     let named = asked.iter().enumerate().filter(|(place, _)| besides != Some(*place));
     let named: Vec<String> = named.map(|(_, name)| name.clone()).collect();
@@ -47,7 +82,7 @@ pub(super) async fn of_input(
     }
     check(&named, &writable)?;
     let omits = writable.iter().any(|name| !asked.contains(name));
-    Ok(OfInput { columns: asked.to_vec(), besides, omits })
+    Ok(OfInput { columns: asked.to_vec(), besides, omits, led })
 }
 
 /// Refuses, as COPY would, a column that is named twice or is generated.

@@ -37,6 +37,7 @@ use pgsluice_core::types::Codec;
 use tokio_postgres::types::{Oid, Type};
 use tokio_postgres::{Client, IsolationLevel, Row, Transaction};
 
+pub(crate) use self::columns::Fields;
 use self::columns::OfInput;
 pub(crate) use self::questions::Questions;
 use self::server::Several;
@@ -47,6 +48,7 @@ use super::sql;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::pg::Parameters;
+use crate::source::Led;
 
 /// Everything about a table that a load is planned from.
 #[derive(Debug)]
@@ -65,6 +67,8 @@ pub struct Catalogue {
     pub(crate) types: Vec<Oid>,
     /// The place of the column that the table lacks: it says which rows delete others.
     pub(crate) besides: Option<usize>,
+    /// How the columns were found by the names in a header, if they were.
+    pub(crate) led: Option<Led>,
     /// Whether the input leaves out columns that could be written.
     pub omits_columns: bool,
     /// `server_version_num`, such as 180006.
@@ -174,14 +178,15 @@ impl Catalogue {
         table: &str,
         columns: Option<&[String]>,
     ) -> Result<Self> {
-        Self::read_meeting(client, table, columns, None).await
+        let fields = columns.map_or(Fields::All, Fields::Listed);
+        Self::read_meeting(client, table, fields, None).await
     }
 
     /// The same; if rows may meet others, `meeting` chooses by which key.
     pub(crate) async fn read_meeting(
         client: &mut Client,
         table: &str,
-        columns: Option<&[String]>,
+        fields: Fields<'_>,
         meeting: Option<Meeting<'_>>,
     ) -> Result<Self> {
         let root = similar::find(client, table).await?;
@@ -200,7 +205,7 @@ impl Catalogue {
             async { Ok(transaction.batch_execute(sql::DEPARSE_SETTINGS).await?) },
         );
         let (_, session, _) = settings.await?;
-        let catalogue = Self::read_in(&transaction, &session, root, columns, meeting).await?;
+        let catalogue = Self::read_in(&transaction, &session, root, fields, meeting).await?;
         let mut catalogue = catalogue.ok_or_else(|| {
             Error::new(Kind::Server, format!("relation \"{table}\" does not exist"))
                 .with_sqlstate("42P01")
@@ -222,7 +227,7 @@ impl Catalogue {
         transaction: &Transaction<'_>,
         session: &session::Session,
         root: Oid,
-        columns: Option<&[String]>,
+        fields: Fields<'_>,
         meeting: Option<Meeting<'_>>,
     ) -> Result<Option<Self>> {
         let rows = transaction.query_typed(NODES, &[(&root, Type::OID)]).await?;
@@ -230,8 +235,8 @@ impl Catalogue {
         check_kind(first)?;
         let oids: Vec<Oid> = rows.iter().map(|row| row.get("oid")).collect();
         let besides = meeting.as_ref().and_then(|meeting| meeting.delete_when);
-        let of_input = columns::of_input(transaction, root, columns, besides).await?;
-        let OfInput { columns, besides, omits: omits_columns } = of_input;
+        let of_input = columns::of_input(transaction, root, fields, besides).await?;
+        let OfInput { columns, besides, omits: omits_columns, led } = of_input;
         let keys = keys::read(transaction, session, &partitioned(&rows), &columns).await?;
         let literals: Vec<Option<Literals>> = rows
             .iter()
@@ -284,6 +289,7 @@ impl Catalogue {
             codecs,
             types,
             besides,
+            led,
             omits_columns,
             version,
             several,
@@ -297,17 +303,6 @@ impl Catalogue {
         }
         spellings::find(transaction, session, &mut catalogue, root).await?;
         Ok(Some(catalogue))
-    }
-}
-
-impl Catalogue {
-    /// Has rows sorted by the key by which they meet others, where that is not the primary key of their leaf.
-    fn sort_by_key(&mut self, met: &Met) {
-        let [key] = &met.keys[..] else { return };
-        let names = key.iter().map(|column| (Some(column.name()), false));
-        let order = indexes::order_by(names, &self.columns, &self.codecs);
-        let others = self.facts.iter_mut().filter(|_| !met.is_primary && order.is_some());
-        others.for_each(|facts| facts.order.clone_from(&order));
     }
 }
 

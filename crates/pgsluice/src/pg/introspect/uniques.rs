@@ -8,6 +8,7 @@ use pgsluice_core::catalog::{KeyColumn, NodeId, ROOT};
 use tokio_postgres::types::{Oid, Type};
 use tokio_postgres::{Row, Transaction};
 
+use super::indexes;
 use super::session::Session;
 use super::{Catalogue, Facts, keys};
 use crate::error::Result;
@@ -185,6 +186,17 @@ pub(super) async fn meet(
         None => None,
     };
     Ok(Met { keys, is_primary, constraints, newer })
+}
+
+impl Catalogue {
+    /// Has rows sorted by the key by which they meet others, where that is not the primary key of their leaf.
+    pub(super) fn sort_by_key(&mut self, met: &Met) {
+        let [key] = &met.keys[..] else { return };
+        let names = key.iter().map(|column| (Some(column.name()), false));
+        let order = indexes::order_by(names, &self.columns, &self.codecs);
+        let others = self.facts.iter_mut().filter(|_| !met.is_primary && order.is_some());
+        others.for_each(|facts| facts.order.clone_from(&order));
+    }
 }
 
 async fn read(transaction: &Transaction<'_>, facts: &[Facts]) -> Result<Uniques> {

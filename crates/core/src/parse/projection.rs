@@ -1,0 +1,110 @@
+//! Projection: some of the fields of a row, as they stand in it.
+
+use super::Parser;
+use crate::format::Syntax;
+
+/// Which of the fields are kept of each row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Projection {
+    parser: Parser,
+    /// Of each field of a whole row.
+    kept: Vec<bool>,
+}
+
+impl Projection {
+    /// Rows that `parser` reads, and of each of their fields whether it is kept; at least one is.
+    pub fn new(parser: Parser, kept: Vec<bool>) -> Self {
+        debug_assert!(kept.contains(&true));
+        Self { parser, kept }
+    }
+
+    /// Appends the fields of `row` that are kept.
+    ///
+    /// A row that has too few fields or too many comes out with another number of fields than are kept, so that it is
+    /// refused as it would have been.
+    pub fn project(&self, row: &[u8], out: &mut Vec<u8>) {
+        let begin = out.len();
+        let (mut next, mut read, mut kept, mut last) = (Some(0), 0, 0, begin);
+        while let Some(start) = next {
+            let (_, after) = self.parser.field(row, start);
+            if self.kept.get(read).is_none_or(|kept| *kept) {
+                last = out.len();
+                if kept > 0 {
+                    out.push(self.parser.format.delimiter);
+                }
+                out.extend_from_slice(&row[start..after.map_or(row.len(), |after| after - 1)]);
+                kept += 1;
+            }
+            read += 1;
+            next = after;
+        }
+        let whole = self.kept.iter().filter(|kept| **kept).count();
+        match kept.max(1) == whole {
+            true if read >= self.kept.len() => {}
+            true if whole == 1 => out.push(self.parser.format.delimiter),
+            true => out.truncate(last),
+            false => {}
+        }
+        self.hide_marker(begin, out);
+    }
+
+    /// Puts quotes around `\.` where it would be a row by itself: that may end the data.
+    fn hide_marker(&self, begin: usize, out: &mut Vec<u8>) {
+        if let Syntax::Csv { quote, .. } = self.parser.format.syntax
+            && out[begin..] == *b"\\."
+            && self.parser.format.null != b"\\."
+        {
+            out.insert(begin, quote);
+            out.push(quote);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::Format;
+
+    fn projected(format: &Format, kept: &[bool], row: &str) -> String {
+        let projection = Projection::new(Parser::new(format, Vec::new()), kept.to_vec());
+        let mut out = b"before ".to_vec();
+        projection.project(row.as_bytes(), &mut out);
+        String::from_utf8(out).expect("text").strip_prefix("before ").expect("it").to_owned()
+    }
+
+    #[test]
+    fn fields_stay_as_they_stand() {
+        let csv = |row: &str| projected(&Format::csv(), &[true, false, true], row);
+        assert_eq!(csv("a,b,c"), "a,c");
+        assert_eq!(csv("\"a\"\"1\",\"b,\n\",\" c\""), "\"a\"\"1\",\" c\"");
+        assert_eq!(csv(",,"), ",");
+        let text = |row: &str| projected(&Format::text(), &[false, true, true], row);
+        assert_eq!(text("x\ta\\\tb\t\\N"), "a\\\tb\t\\N");
+    }
+
+    #[test]
+    fn rows_with_another_number_of_fields_have_one_afterwards() {
+        let fields = |kept: &[bool], row: &str| {
+            let row = projected(&Format::csv(), kept, row);
+            Parser::new(&Format::csv(), Vec::new()).all(row.as_bytes()).len()
+        };
+        for kept in [[true, true, false], [true, false, true], [false, true, true]] {
+            assert_eq!(fields(&kept, "1,2,3"), 2);
+            for row in ["1,2", "1", "", "1,2,3,4"] {
+                assert_ne!(fields(&kept, row), 2, "{kept:?} {row}");
+            }
+        }
+        for kept in [[true, false], [false, true]] {
+            assert_eq!(fields(&kept, "1,2"), 1);
+            assert_ne!(fields(&kept, "1,2,3"), 1);
+        }
+        assert_ne!(fields(&[true, false], "1"), 1);
+        // Nothing is left of it, and nothing is one field.
+        assert_ne!(fields(&[false, true], "1"), 1);
+    }
+
+    #[test]
+    fn no_end_of_the_data_comes_of_a_field() {
+        assert_eq!(projected(&Format::csv(), &[false, true], "1,\\."), "\"\\.\"");
+    }
+}

@@ -1,0 +1,239 @@
+//! Stream: the text of an input. What is compressed or in another encoding is read by a thread of its own, some
+//! blocks ahead.
+
+use std::io::{self, BufReader, Cursor, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread;
+
+use super::compression::{Compression, MAGIC};
+use super::encoding::{Decoder, Encoding};
+
+/// Bytes that are read, and decompressed, together.
+const BLOCK: usize = 256 << 10;
+
+/// Blocks of text that may wait for their reader.
+const BLOCKS: usize = 4;
+
+/// The text of an input, in UTF-8 as far as it is text at all.
+pub struct Stream(Text);
+
+enum Text {
+    /// As it stands.
+    Plain(Box<dyn Read + Send>),
+    /// Read ahead; and how many bytes of the input were.
+    Ahead(Ahead, Arc<AtomicU64>),
+}
+
+/// Blocks of text from another thread.
+struct Ahead {
+    full: Receiver<io::Result<Option<Vec<u8>>>>,
+    empty: Sender<Vec<u8>>,
+    block: Vec<u8>,
+    /// What was handed out of it.
+    at: usize,
+    is_over: bool,
+}
+
+impl Stream {
+    /// The text of a file whose compression is known.
+    pub(super) fn of_file(
+        raw: Box<dyn Read + Send>,
+        compression: Option<Compression>,
+        encoding: Encoding,
+    ) -> io::Result<Self> {
+        if compression.is_none() && encoding.is_utf8() {
+            return Ok(Self(Text::Plain(raw)));
+        }
+        let taken = Arc::new(AtomicU64::new(0));
+        let counted = BufReader::with_capacity(BLOCK, Counted { raw, taken: Arc::clone(&taken) });
+        let inner: Box<dyn Read + Send> = match compression {
+            Some(compression) => compression.reader(counted)?,
+            None => Box::new(counted),
+        };
+        let (full_to, full) = sync_channel(BLOCKS);
+        let (empty, empty_from) = channel();
+        let reading = Reading { inner, compression, decoder: encoding.decoder() };
+        thread::spawn(move || reading.read(&full_to, &empty_from));
+        let ahead = Ahead { full, empty, block: Vec::new(), at: 0, is_over: false };
+        Ok(Self(Text::Ahead(ahead, taken)))
+    }
+
+    /// The text of what can be read only once: its first bytes say whether it is compressed.
+    pub(super) fn of_pipe(mut raw: Box<dyn Read + Send>, encoding: Encoding) -> io::Result<Self> {
+        let mut start = Vec::with_capacity(MAGIC);
+        raw.by_ref().take(MAGIC as u64).read_to_end(&mut start)?;
+        let compression = Compression::of_bytes(&start);
+        Self::of_file(Box::new(Cursor::new(start).chain(raw)), compression, encoding)
+    }
+
+    /// How many bytes of the input were read for it, where these are not those of the text.
+    pub(super) fn taken(&self) -> Option<u64> {
+        match &self.0 {
+            Text::Plain(_) => None,
+            Text::Ahead(_, taken) => Some(taken.load(Relaxed)),
+        }
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            Text::Plain(raw) => raw.read(into),
+            Text::Ahead(ahead, _) => ahead.read(into),
+        }
+    }
+}
+
+impl Ahead {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while self.at == self.block.len() && !self.is_over {
+            // At its end the thread needs it no more.
+            let _ = self.empty.send(std::mem::take(&mut self.block));
+            self.at = 0;
+            match self.full.recv() {
+                Ok(Ok(Some(block))) => self.block = block,
+                Ok(Ok(None)) => self.is_over = true,
+                Ok(Err(error)) => return Err(error),
+                // What it has not said is not the end.
+                Err(_) => return Err(io::Error::other("the thread that reads it has ended")),
+            }
+        }
+        let rest = &self.block[self.at..];
+        let count = rest.len().min(into.len());
+        into[..count].copy_from_slice(&rest[..count]);
+        self.at += count;
+        Ok(count)
+    }
+}
+
+/// Counts the bytes that are read.
+struct Counted {
+    raw: Box<dyn Read + Send>,
+    taken: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.raw.read(into)?;
+        self.taken.fetch_add(count as u64, Relaxed);
+        Ok(count)
+    }
+}
+
+/// What the thread does.
+struct Reading {
+    inner: Box<dyn Read + Send>,
+    compression: Option<Compression>,
+    decoder: Option<Decoder>,
+}
+
+impl Reading {
+    /// Reads to the end, or until nobody takes the blocks any more. What was read before an error comes before it.
+    fn read(mut self, full: &SyncSender<io::Result<Option<Vec<u8>>>>, empty: &Receiver<Vec<u8>>) {
+        let mut raw = Vec::new();
+        loop {
+            let mut block = empty.try_recv().unwrap_or_default();
+            block.clear();
+            let read = self.inner.by_ref().take(BLOCK as u64).read_to_end(&mut block);
+            let is_last = read.as_ref().is_ok_and(|count| *count < BLOCK);
+            if let Some(decoder) = &mut self.decoder {
+                std::mem::swap(&mut raw, &mut block);
+                block.clear();
+                decoder.decode(&raw, is_last, &mut block);
+            }
+            if !block.is_empty() && full.send(Ok(Some(block))).is_err() {
+                return;
+            }
+            let end = match read {
+                Ok(_) if !is_last => continue,
+                Ok(_) => Ok(None),
+                Err(error) => Err(match self.compression {
+                    Some(compression) => compression.explained(error),
+                    None => error,
+                }),
+            };
+            // Whoever waited may be gone.
+            let _ = full.send(end);
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::write::GzEncoder;
+
+    use super::*;
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(text).expect("memory");
+        encoder.finish().expect("memory")
+    }
+
+    fn zstd(text: &[u8]) -> Vec<u8> {
+        let mut encoder = zstd::Encoder::new(Vec::new(), 1).expect("memory");
+        // As the program of its authors does.
+        encoder.include_checksum(true).expect("an option");
+        encoder.write_all(text).expect("memory");
+        encoder.finish().expect("memory")
+    }
+
+    fn read(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+        let mut text = Vec::new();
+        Stream::of_pipe(Box::new(Cursor::new(bytes)), Encoding::default())?
+            .read_to_end(&mut text)?;
+        Ok(text)
+    }
+
+    #[test]
+    fn what_is_compressed_is_read_as_what_it_holds() {
+        let text: Vec<u8> = (0..300_000).flat_map(|n: u32| format!("{n}\n").into_bytes()).collect();
+        let halves = text.split_at(text.len() / 3);
+        for compress in [gzip, zstd] {
+            assert!(read(compress(&text)).expect("text") == text);
+            let several = [compress(halves.0), compress(b""), compress(halves.1)].concat();
+            assert!(read(several).expect("text") == text);
+            assert!(read(compress(b"")).expect("nothing").is_empty());
+        }
+        assert!(read(text.clone()).expect("text") == text);
+        assert_eq!(read(b"a".to_vec()).expect("text"), b"a");
+    }
+
+    #[test]
+    fn what_is_cut_short_or_damaged_is_no_end() {
+        let text: Vec<u8> = (0..300_000).flat_map(|n: u32| format!("{n}\n").into_bytes()).collect();
+        for (compress, name) in [(gzip as fn(&[u8]) -> Vec<u8>, "gzip"), (zstd, "zstd")] {
+            let whole = compress(&text);
+            for length in [5, whole.len() / 2, whole.len() - 1] {
+                let cut = read(whole[..length].to_vec()).map(|text| text.len());
+                let error = cut.expect_err("cut short").to_string();
+                assert_eq!(error, format!("its {name} data end too early, so it is not whole"));
+            }
+            let mut damaged = whole.clone();
+            let middle = whole.len() / 2;
+            damaged[middle..middle + 8].fill(0x55);
+            let error = read(damaged).map(|text| text.len()).expect_err("damaged").to_string();
+            assert!(error.starts_with(&format!("its {name} data are damaged: ")), "{error}");
+        }
+        // The checksum is that of another text.
+        let mut wrong = gzip(&text);
+        let place = wrong.len() - 8;
+        wrong[place] ^= 1;
+        assert!(read(wrong).expect_err("another sum").to_string().contains("checksum"));
+    }
+
+    #[test]
+    fn bytes_are_counted_as_they_stand() {
+        let compressed = gzip(&b"1,2\n".repeat(1000));
+        let length = compressed.len() as u64;
+        let mut stream = Stream::of_pipe(Box::new(Cursor::new(compressed)), Encoding::default())
+            .expect("a stream");
+        io::copy(&mut stream, &mut io::sink()).expect("text");
+        assert_eq!(stream.taken(), Some(length));
+    }
+}
