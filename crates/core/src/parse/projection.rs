@@ -1,7 +1,7 @@
 //! Projection: some of the fields of a row, as they stand in it.
 
 use super::Parser;
-use crate::format::Syntax;
+use crate::format::{Format, Syntax};
 
 /// Which of the fields are kept of each row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,31 +39,47 @@ impl Projection {
             next = after;
         }
         let whole = self.kept.iter().filter(|kept| **kept).count();
+        let is_whole = kept.max(1) == whole && read >= self.kept.len();
         match kept.max(1) == whole {
-            true if read >= self.kept.len() => {}
+            true if is_whole => {}
             true if whole == 1 => out.push(self.parser.format.delimiter),
             true => out.truncate(last),
             false => {}
         }
-        self.hide_marker(begin, out);
+        if out[begin..] == *b"\\." {
+            self.hide_marker(begin, (whole, is_whole), out);
+        }
     }
 
-    /// Puts quotes around `\.` where it would be a row by itself: that may end the data.
-    fn hide_marker(&self, begin: usize, out: &mut Vec<u8>) {
-        if let Syntax::Csv { quote, .. } = self.parser.format.syntax
-            && out[begin..] == *b"\\."
-            && self.parser.format.null != b"\\."
-        {
-            out.insert(begin, quote);
-            out.push(quote);
+    /// Puts quotes into `\.` where it is a row by itself in CSV, because that may end the data. `whole` is how many
+    /// fields there should be, and the other whether there are.
+    fn hide_marker(&self, begin: usize, (whole, is_whole): (usize, bool), out: &mut Vec<u8>) {
+        let Format { delimiter, null, syntax } = &self.parser.format;
+        let Syntax::Csv { quote, escape, .. } = *syntax else { return };
+        // The field that is not empty.
+        let field = match delimiter {
+            b'.' => begin..begin + 1,
+            b'\\' => begin + 1..begin + 2,
+            _ => begin..begin + 2,
+        };
+        if !is_whole || out[field.clone()] == **null {
+            // It is refused; NULL cannot be written so that it ends nothing.
+            out.truncate(begin);
+            return out.extend(std::iter::repeat_n(*delimiter, whole));
         }
+        let mut quoted = vec![quote];
+        for &byte in &out[field.clone()] {
+            quoted.extend((byte == escape).then_some(escape));
+            quoted.push(byte);
+        }
+        quoted.push(quote);
+        out.splice(field, quoted);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::Format;
 
     fn projected(format: &Format, kept: &[bool], row: &str) -> String {
         let projection = Projection::new(Parser::new(format, Vec::new()), kept.to_vec());
@@ -106,5 +122,9 @@ mod tests {
     #[test]
     fn no_end_of_the_data_comes_of_a_field() {
         assert_eq!(projected(&Format::csv(), &[false, true], "1,\\."), "\"\\.\"");
+        let dotted = Format { delimiter: b'.', ..Format::csv() };
+        assert_eq!(projected(&dotted, &[true, false, true], "\\.1."), "\"\\\".");
+        let null = Format { null: b"\\.".to_vec(), ..Format::csv() };
+        assert_eq!(projected(&null, &[false, true], "1,\\."), ",");
     }
 }

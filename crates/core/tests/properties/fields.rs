@@ -2,7 +2,7 @@
 //! whichever they are.
 
 use pgsluice_core::format::{Format, Syntax};
-use pgsluice_core::parse::{Fields, Parser, Value};
+use pgsluice_core::parse::{Fields, Parser, Projection, Value};
 use pgsluice_core::split::Splitter;
 
 use crate::attributes;
@@ -35,6 +35,7 @@ fn check(mut choices: Choices<'_>, format: &Format) {
     let _ = Splitter::new(format).scan(&input, true, &mut rows);
     for row in rows {
         check_wanted(&parser, row.of(&input), mask, &mut keys);
+        check_projected(format, row.of(&input), mask);
         let mut line = row.of(&input);
         if format.syntax == Syntax::Text && &input[row.end as usize..] == b"\\" {
             line = &input[row.start as usize..];
@@ -67,5 +68,35 @@ fn check_wanted(parser: &Parser, row: &[u8], mask: u8, keys: &mut Fields) {
             Some(Some(text)) => Value::Text(text),
         };
         assert_eq!(keys.get(slot, row), expected, "field {field} of {row:?}");
+    }
+}
+
+/// A projected row has the fields that are kept, if it had as many as it should; otherwise it has another number of
+/// fields.
+fn check_projected(format: &Format, row: &[u8], mask: u8) {
+    let parser = Parser::new(format, Vec::new());
+    let all = parser.all(row);
+    for count in [all.len() - 1, all.len(), all.len() + 1] {
+        let kept: Vec<bool> = (0..count).map(|field| mask >> (field % 8) & 1 == 1).collect();
+        if !kept.contains(&true) {
+            continue;
+        }
+        let mut projected = Vec::new();
+        Projection::new(parser.clone(), kept.clone()).project(row, &mut projected);
+        let found = parser.all(&projected);
+        let wanted = all.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(field, _)| field);
+        // NULL, with an empty field beside it, would end the data, and is refused instead.
+        let may_be_refused = projected.iter().all(|byte| *byte == format.delimiter);
+        match count == all.len() {
+            true if may_be_refused && !found.iter().eq(wanted.clone()) => {
+                assert!(wanted.flatten().all(|text| text.is_empty()), "{kept:?} of {row:?}");
+            }
+            true => assert!(found.iter().eq(wanted), "{kept:?} of {row:?}: {projected:?}"),
+            false => assert_ne!(
+                found.len(),
+                kept.iter().filter(|kept| **kept).count(),
+                "{kept:?} of {row:?}: {projected:?}"
+            ),
+        }
     }
 }
