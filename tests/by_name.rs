@@ -162,8 +162,13 @@ fn a_pipe_has_a_header_as_well(server: Server) {
 fn a_silent_pipe_is_not_waited_for(server: Server) {
     let bench = bench(server);
     let load = bench.start(["-", "-t", "t", "--header=map"], Stdio::piped());
-    wait_until("a program that waits", || load.child.id() > 0);
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    let status = format!("/proc/{}/status", load.child.id());
+    // Otherwise it would end before it has begun to wait.
+    wait_until("a program that handles SIGINT", || {
+        let status = std::fs::read_to_string(&status).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        caught.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).unwrap() & 2 != 0)
+    });
     load.signal("-INT");
     assert_eq!(load.ended().status.code(), Some(130));
 }

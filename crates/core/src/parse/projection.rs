@@ -9,13 +9,16 @@ pub struct Projection {
     parser: Parser,
     /// Of each field of a whole row.
     kept: Vec<bool>,
+    /// How many of them are.
+    whole: usize,
 }
 
 impl Projection {
     /// Rows that `parser` reads, and of each of their fields whether it is kept; at least one is.
     pub fn new(parser: Parser, kept: Vec<bool>) -> Self {
         debug_assert!(kept.contains(&true));
-        Self { parser, kept }
+        let whole = kept.iter().filter(|kept| **kept).count();
+        Self { parser, kept, whole }
     }
 
     /// Appends the fields of `row` that are kept.
@@ -38,22 +41,21 @@ impl Projection {
             read += 1;
             next = after;
         }
-        let whole = self.kept.iter().filter(|kept| **kept).count();
-        let is_whole = kept.max(1) == whole && read >= self.kept.len();
-        match kept.max(1) == whole {
+        let is_whole = kept.max(1) == self.whole && read >= self.kept.len();
+        match kept.max(1) == self.whole {
             true if is_whole => {}
-            true if whole == 1 => out.push(self.parser.format.delimiter),
+            true if self.whole == 1 => out.push(self.parser.format.delimiter),
             true => out.truncate(last),
             false => {}
         }
         if out[begin..] == *b"\\." {
-            self.hide_marker(begin, (whole, is_whole), out);
+            self.hide_marker(begin, is_whole, out);
         }
     }
 
-    /// Puts quotes into `\.` where it is a row by itself in CSV, because that may end the data. `whole` is how many
-    /// fields there should be, and the other whether there are.
-    fn hide_marker(&self, begin: usize, (whole, is_whole): (usize, bool), out: &mut Vec<u8>) {
+    /// Puts quotes into `\.` where it is a row by itself in CSV, because that may end the data. `is_whole` says
+    /// that it has as many fields as it should.
+    fn hide_marker(&self, begin: usize, is_whole: bool, out: &mut Vec<u8>) {
         let Format { delimiter, null, syntax } = &self.parser.format;
         let Syntax::Csv { quote, escape, .. } = *syntax else { return };
         // The field that is not empty.
@@ -65,7 +67,7 @@ impl Projection {
         if !is_whole || out[field.clone()] == **null {
             // It is refused; NULL cannot be written so that it ends nothing.
             out.truncate(begin);
-            return out.extend(std::iter::repeat_n(*delimiter, whole));
+            return out.extend(std::iter::repeat_n(*delimiter, self.whole));
         }
         let mut quoted = vec![quote];
         for &byte in &out[field.clone()] {

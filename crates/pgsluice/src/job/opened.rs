@@ -27,9 +27,7 @@ impl InputOptions {
         self.format.check().map_err(|refused| Error::new(Kind::Usage, refused.0))?;
         self.fields.check(&self.format).map_err(|refused| Error::new(Kind::Usage, refused))
     }
-}
 
-impl InputOptions {
     /// What is known of how the inputs are wrapped, in words.
     pub(crate) fn notes(&self) -> Vec<String> {
         let compressed = self.files.compressions().into_iter().map(|(name, inputs)| match inputs {

@@ -63,6 +63,10 @@ impl Compression {
             ErrorKind::UnexpectedEof => {
                 io::Error::other(format!("its {what} data end too early, so it is not whole"))
             }
+            // ZSTD_error_frameParameter_windowTooLarge, in the words of the library.
+            _ if error.to_string().contains("too much memory") => io::Error::other(
+                "its zstd data need more than 128 MiB to be decompressed: zstdcat --long=31 does it",
+            ),
             _ => io::Error::other(format!("its {what} data are damaged: {error}")),
         }
     }

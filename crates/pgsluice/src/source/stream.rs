@@ -228,6 +228,19 @@ mod tests {
     }
 
     #[test]
+    fn a_window_that_is_too_large_is_no_damage() {
+        let mut encoder = zstd::Encoder::new(Vec::new(), 1).expect("memory");
+        encoder.window_log(28).expect("an option");
+        encoder.write_all(b"1,2\n").expect("memory");
+        let long = encoder.finish().expect("memory");
+        let error = read(long).expect_err("too large").to_string();
+        assert_eq!(
+            error,
+            "its zstd data need more than 128 MiB to be decompressed: zstdcat --long=31 does it"
+        );
+    }
+
+    #[test]
     fn bytes_are_counted_as_they_stand() {
         let compressed = gzip(&b"1,2\n".repeat(1000));
         let length = compressed.len() as u64;
