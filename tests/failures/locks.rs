@@ -85,7 +85,10 @@ fn more_leaves_than_locks_are_asked_whether_they_have_rows(server: Server) {
     // There is room for a thousand more.
     fill(&bench);
     bench.session.run("SELECT pg_advisory_unlock(i) FROM generate_series(1, 1000) AS i");
-    bench.other().try_run("SELECT count(*) FROM t").expect_err("it has too many leaves");
+    let other = bench.other();
+    other.try_run("SELECT count(*) FROM t").expect_err("it has too many leaves");
+    // The error comes before its locks are given back, the next answer after that.
+    other.run("SELECT 1");
     bench.file("rows.csv", "1,1\n1499,2\n");
     // The first and the third are not small loads.
     for (options, warns) in [(&["--few-rows=0"][..], false), (&[], true), (&["--few-rows=0"], true)]
