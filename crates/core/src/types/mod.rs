@@ -12,6 +12,7 @@ mod bit;
 mod boolean;
 mod bytea;
 mod codec;
+mod column_type;
 pub(crate) mod datetime;
 mod digits;
 mod element;
@@ -37,6 +38,7 @@ mod uuid;
 pub(crate) mod wire;
 
 pub use codec::Codec;
+pub use column_type::{Column, ColumnType, Made};
 pub use key_type::KeyType;
 pub use label::Labels;
 pub use network::Network;
