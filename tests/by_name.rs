@@ -113,17 +113,17 @@ fn names_may_differ(server: Server) {
 fn what_leads_nowhere_is_refused_before_a_row_is_read(server: Server) {
     let bench = bench(server);
     for (header, options, said) in [
-        ("id,nope", &["--header=map"][..], &["the header has \"nope\"", "(SQLSTATE 42703)"][..]),
-        ("id,id", &["--header=map"], &["the header has \"id\" more than once", "42701"]),
+        ("id,nope", &["--header=map"][..], &["the input has \"nope\"", "(SQLSTATE 42703)"][..]),
+        ("id,id", &["--header=map"], &["the input has \"id\" more than once", "42701"]),
         ("id;day", &["--header=map"], &["no column of the table", "--delimiter ';'"]),
         ("id,days", &["--header=map"], &["If it is another name: ", "--map days=day"]),
-        ("id,x", &["--map=y=day"], &["the header has no \"y\"", "It has: id, x."]),
+        ("id,x", &["--map=y=day"], &["the input has no \"y\"", "It has: id, x."]),
         (
             "id,x",
             &["--map=x=nope"],
             &["column \"nope\" does not exist", "The columns are: id, day"],
         ),
-        ("a,b", &["--ignore-extra"], &["the header has \"a\", which is no column"]),
+        ("a,b", &["--ignore-extra"], &["the input has \"a\", which is no column"]),
     ] {
         for count in COUNTS {
             file(&bench, header, count, |id| format!("{id},2026-01-01"));

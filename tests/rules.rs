@@ -9,9 +9,11 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 use pgsluice::testing::failpoint::NAMES;
 
 /// Each crate and the crates of the workspace that it is built on; tests may use any lower one.
-const LAYERS: [(&str, &[&str]); 4] = [
+const LAYERS: [(&str, &[&str]); 6] = [
     ("pgsluice-core", &[]),
-    ("pgsluice", &["pgsluice-core"]),
+    ("pgsluice-arrow", &["pgsluice-core"]),
+    ("pgsluice-json", &["pgsluice-core"]),
+    ("pgsluice", &["pgsluice-core", "pgsluice-json", "pgsluice-arrow"]),
     ("pgsluice-cli", &["pgsluice"]),
     ("pgsluice-py", &["pgsluice-cli"]),
 ];

@@ -34,6 +34,8 @@ struct Report {
 #[derive(Serialize)]
 struct Place {
     source: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    row_group: Option<u64>,
     line: u64,
     offset: u64,
 }
@@ -56,8 +58,9 @@ fn told(error: &Error, text: &str) -> String {
 /// Prints the object for an error. If that fails, the message has been said.
 pub(crate) fn print(error: &Error) {
     let words = |text: Option<&str>| text.map(|text| told(error, text));
-    let place = |Location { source, line, offset, .. }: &Location| Place {
+    let place = |Location { source, line, offset, unit, .. }: &Location| Place {
         source: source.clone(),
+        row_group: unit.group(),
         line: *line,
         offset: *offset,
     };

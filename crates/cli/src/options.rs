@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use pgsluice::core::format::{Format, Syntax};
 use pgsluice::job::{Columns, Job};
-use pgsluice::source::{ByName, Encoding, Header, Input, Inputs, uncompressed};
+use pgsluice::source::{ByName, Encoding, FileFormat, Header, Input, Inputs, uncompressed};
 use pgsluice::{Error, Kind, Result};
 
 use crate::target::TargetArgs;
@@ -26,7 +26,7 @@ pub(crate) struct InputArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Input, as COPY has it")]
 struct ReadingArgs {
-    /// How rows are written [default: csv if all names end in .csv, .csv.gz or .csv.zst, otherwise text]
+    /// What the files are [default: as their names and first bytes say, otherwise text]
     #[arg(long, value_name = "FORMAT")]
     format: Option<FormatName>,
     /// The first row of each file, or the first N, are no data; with =match the first must name the
@@ -34,10 +34,10 @@ struct ReadingArgs {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true",
           value_name = "map|match|N", value_parser = parse_header)]
     header: Option<Header>,
-    /// The field that the header calls NAME goes to COLUMN; implies --header=map
+    /// The field that the input calls NAME goes to COLUMN; of csv and text it implies --header=map
     #[arg(long, value_name = "NAME=COLUMN", value_parser = parse_pair)]
     map: Vec<(String, String)>,
-    /// Leave out fields whose names in the header are no columns; implies --header=map
+    /// Leave out fields whose names are no columns; of csv and text it implies --header=map
     #[arg(long)]
     ignore_extra: bool,
     /// How characters are written: latin1, windows-1252, utf-16 and others [default: utf-8]
@@ -73,6 +73,24 @@ struct ReadingArgs {
 enum FormatName {
     Csv,
     Text,
+    /// A JSON object in each line
+    #[value(alias("jsonl"), alias("json"))]
+    Ndjson,
+    Parquet,
+    /// Arrow IPC, files and streams
+    #[value(alias("feather"), alias("ipc"))]
+    Arrow,
+}
+
+impl FormatName {
+    fn of_files(self) -> FileFormat {
+        match self {
+            Self::Csv | Self::Text => FileFormat::Delimited,
+            Self::Ndjson => FileFormat::Ndjson,
+            Self::Parquet => FileFormat::Parquet,
+            Self::Arrow => FileFormat::Arrow,
+        }
+    }
 }
 
 impl InputArgs {
@@ -81,9 +99,18 @@ impl InputArgs {
         let mut job = Job::new(&self.table);
         let files = Inputs::resolve(&self.files);
         let reading = &self.reading;
-        job.input.format = self.format(files.as_deref().ok())?;
+        let file_format = match (reading.format, &files) {
+            (Some(name), _) => Ok(name.of_files()),
+            (None, Ok(files)) => files.file_format(),
+            (None, Err(_)) => Ok(FileFormat::Delimited),
+        };
+        let is_delimited = file_format.as_ref().is_ok_and(|it| *it == FileFormat::Delimited);
+        job.input.file_format =
+            file_format.as_ref().map_or_else(|_| FileFormat::default(), |it| *it);
+        job.input.format = self.format(files.as_deref().ok(), is_delimited)?;
         let by_name = ByName { map: reading.map.clone(), ignore_extra: reading.ignore_extra };
-        let implied = if by_name == ByName::default() { Header::Absent } else { Header::Map };
+        let is_by_header = is_delimited && by_name != ByName::default();
+        let implied = if is_by_header { Header::Map } else { Header::Absent };
         job.input.header = reading.header.unwrap_or(implied);
         job.input.by_name = by_name;
         job.input.encoding = reading.encoding.unwrap_or_default();
@@ -96,13 +123,15 @@ impl InputArgs {
         job.check_settings()?;
         // What is wrong with a name is said after what is wrong with the options.
         job.input.files = files?;
+        file_format?;
         Ok(job)
     }
 
     /// Returns the format as it was typed, or as the names of all files say. An error in these options
     /// comes before an error in a name.
-    fn format(&self, files: Option<&[Input]>) -> Result<Format> {
+    fn format(&self, files: Option<&[Input]>, is_delimited: bool) -> Result<Format> {
         let csv = match (self.reading.format, files) {
+            _ if !is_delimited => false,
             (Some(name), _) => name == FormatName::Csv,
             (None, Some(files)) => files.iter().all(|file| is_csv(&file.name)),
             (None, None) => self.files.iter().all(|name| is_csv(name)),

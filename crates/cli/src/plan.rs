@@ -12,6 +12,7 @@ use pgsluice::inspect::trial::{self, Trial};
 use pgsluice::job::Job;
 use pgsluice::partitions::{self, Missing};
 use pgsluice::plan::Plan;
+use pgsluice::source::FileFormat;
 use pgsluice::{Error, Result, Target};
 
 use crate::changes::ChangeArgs;
@@ -162,7 +163,12 @@ fn describe_input(job: &Job, plan: &Plan, lines: &mut Vec<String>) {
     };
     let null = String::from_utf8_lossy(null);
     let delimiter = char::from(*delimiter).escape_default();
-    lines.push(format!("input    format {name}, delimiter '{delimiter}', null '{null}'"));
+    lines.push(match job.input.file_format {
+        FileFormat::Delimited => {
+            format!("input    format {name}, delimiter '{delimiter}', null '{null}'")
+        }
+        format => format!("input    format {}", format.name()),
+    });
     lines.extend(plan.notes(job).iter().map(|note| format!("         {note}")));
     lines.push(format!("columns  {}", plan.catalogue.columns.join(", ")));
     let wire = if plan.encoder.is_some() { "binary" } else { "text" };

@@ -7,6 +7,7 @@ use pgsluice::inspect::selftest::SelfTest;
 use pgsluice::job::Job;
 use pgsluice::partitions::Missing;
 use pgsluice::plan::Plan;
+use pgsluice::source::FileFormat;
 use serde::Serialize;
 
 /// What a load would do.
@@ -79,7 +80,11 @@ impl Report {
             table: name(ROOT),
             leaves: plan.tree.leaves().count(),
             columns: plan.catalogue.columns.clone(),
-            format: if *syntax == Syntax::Text { "text" } else { "csv" },
+            format: match job.input.file_format {
+                FileFormat::Delimited if *syntax == Syntax::Text => "text",
+                FileFormat::Delimited => "csv",
+                format => format.name(),
+            },
             delimiter: char::from(*delimiter).to_string(),
             null: String::from_utf8_lossy(null).into_owned(),
             notes: plan.notes(job),

@@ -5,6 +5,7 @@
 //! hides them in text, and `\.` ends the data. It is apart from the parser because it must be
 //! sequential, while the rows that it finds can be parsed in any order.
 
+mod lines;
 mod marker;
 #[cfg(test)]
 mod tests;
@@ -83,6 +84,8 @@ enum LineEnd {
 pub struct Splitter {
     syntax: Syntax,
     line_end: Option<LineEnd>,
+    /// Each line is a row, whatever stands in it.
+    by_line: bool,
 }
 
 /// Where the scan of one row stopped.
@@ -103,7 +106,13 @@ enum Step {
 impl Splitter {
     /// Makes a splitter for one input; the first line end that it reads binds the rest.
     pub fn new(format: &Format) -> Self {
-        Self { syntax: format.syntax, line_end: None }
+        Self { syntax: format.syntax, line_end: None, by_line: false }
+    }
+
+    /// Makes a splitter for an input in which each line is a row, whatever stands in it, as in NDJSON. One of
+    /// nothing but white space is none.
+    pub fn by_line() -> Self {
+        Self { syntax: Syntax::Text, line_end: None, by_line: true }
     }
 
     /// Appends the whole rows of `bytes` to `rows`; `last` says that no bytes follow.
@@ -115,6 +124,9 @@ impl Splitter {
         last: bool,
         rows: &mut Vec<Row>,
     ) -> Result<Scan, Malformed> {
+        if self.by_line {
+            return Ok(lines::scan(bytes, last, rows));
+        }
         let mut scan = Scan::default();
         let mut marks = self.marks(bytes);
         while scan.consumed < bytes.len() {

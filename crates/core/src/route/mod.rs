@@ -46,6 +46,10 @@ pub enum Cause {
     Clock(usize),
     /// The row has no field for this key column.
     Missing(usize),
+    /// A field of the row stands for the default of its column, which only the server has.
+    Default,
+    /// No row can be made of what the input has.
+    Malformed,
     /// No partition of the node takes the row.
     NoPartition,
 }
@@ -54,7 +58,7 @@ impl Cause {
     /// Whether the server will most probably refuse the row as well: the sooner it says so the
     /// better.
     pub fn is_likely_refused(self) -> bool {
-        matches!(self, Self::NoPartition | Self::Missing(_) | Self::Unanswered)
+        matches!(self, Self::NoPartition | Self::Missing(_) | Self::Malformed | Self::Unanswered)
     }
 }
 

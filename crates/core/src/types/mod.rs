@@ -35,7 +35,7 @@ mod text;
 mod time;
 mod unquoted;
 mod uuid;
-pub(crate) mod wire;
+pub mod wire;
 
 pub use codec::Codec;
 pub use column_type::{Column, ColumnType, Made};

@@ -2,33 +2,33 @@
 
 /// Appends a value of one byte.
 #[inline]
-pub(super) fn put1(value: u8, field: &mut Vec<u8>) {
+pub fn put1(value: u8, field: &mut Vec<u8>) {
     field.extend_from_slice(&[0, 0, 0, 1, value]);
 }
 
 /// Appends a value of two bytes.
 #[inline]
-pub(super) fn put2(value: u16, field: &mut Vec<u8>) {
+pub fn put2(value: u16, field: &mut Vec<u8>) {
     let [high, low] = value.to_be_bytes();
     field.extend_from_slice(&[0, 0, 0, 2, high, low]);
 }
 
 /// Appends a value of four bytes.
 #[inline]
-pub(super) fn put4(value: u32, field: &mut Vec<u8>) {
+pub fn put4(value: u32, field: &mut Vec<u8>) {
     field.extend_from_slice(&(4 << 32 | u64::from(value)).to_be_bytes());
 }
 
 /// Appends a value of eight bytes.
 #[inline]
-pub(super) fn put8(value: u64, field: &mut Vec<u8>) {
+pub fn put8(value: u64, field: &mut Vec<u8>) {
     let bytes = (8 << 64 | u128::from(value)).to_be_bytes();
     field.extend_from_slice(&bytes[4..]);
 }
 
 /// Appends a value of sixteen bytes.
 #[inline]
-pub(super) fn put16(value: u128, field: &mut Vec<u8>) {
+pub fn put16(value: u128, field: &mut Vec<u8>) {
     let mut bytes = [0; 20];
     bytes[3] = 16;
     bytes[4..].copy_from_slice(&value.to_be_bytes());
@@ -37,7 +37,7 @@ pub(super) fn put16(value: u128, field: &mut Vec<u8>) {
 
 /// Appends a value that is the lowest `length` bytes of a word.
 #[inline]
-pub(super) fn put_word(word: u64, length: usize, field: &mut Vec<u8>) {
+pub fn put_word(word: u64, length: usize, field: &mut Vec<u8>) {
     let mut bytes = [0; 12];
     bytes[3] = length as u8;
     let first = word.checked_shl(8 * (8 - length) as u32).unwrap_or(0);
@@ -48,7 +48,7 @@ pub(super) fn put_word(word: u64, length: usize, field: &mut Vec<u8>) {
 
 /// Appends a value that is these bytes.
 #[inline]
-pub(super) fn put_bytes(value: &[u8], field: &mut Vec<u8>) -> Option<()> {
+pub fn put_bytes(value: &[u8], field: &mut Vec<u8>) -> Option<()> {
     let length = i32::try_from(value.len()).ok()?;
     field.reserve(4 + value.len());
     field.extend_from_slice(&length.to_be_bytes());
@@ -58,16 +58,13 @@ pub(super) fn put_bytes(value: &[u8], field: &mut Vec<u8>) -> Option<()> {
 
 /// Appends a field that is NULL.
 #[inline]
-pub(crate) fn put_null(field: &mut Vec<u8>) {
+pub fn put_null(field: &mut Vec<u8>) {
     field.extend_from_slice(&(-1_i32).to_be_bytes());
 }
 
 /// Appends the value that `write` appends, with its length.
 #[inline]
-pub(super) fn put_with(
-    field: &mut Vec<u8>,
-    write: impl FnOnce(&mut Vec<u8>) -> Option<()>,
-) -> Option<()> {
+pub fn put_with(field: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Option<()>) -> Option<()> {
     let start = field.len();
     field.extend_from_slice(&[0; 4]);
     write(field)?;

@@ -75,7 +75,7 @@ impl<'p> Bucketing<'p> {
     }
 
     fn row(&mut self, split: &Split, reached: &Reached<'_>, filler: &mut Filler<'_, '_>) {
-        let Reached { index, at, asked, keys, waiting, .. } = *reached;
+        let Reached { index, at, asked, keys, waiting, is_keyless, .. } = *reached;
         let row = &split.rows[index];
         let (bytes, stands) = (split.text(index), RowAt::new(split.number, row.start, row.line));
         let at = if fault("row::misrouted") { self.another(at) } else { at };
@@ -97,8 +97,9 @@ impl<'p> Bucketing<'p> {
         let mark = |index: usize| Mark { split: split.number, offset: split.rows[index].start };
         filler.expect(waiting.map(mark));
         let is_in_turn = self.superseded.is_in_turn(number);
+        let may_encode = !is_in_turn && !is_keyless;
         let mut wire = Wire::Text;
-        if let Some(encoder) = self.plan.encoder.as_ref().filter(|_| !is_in_turn) {
+        if let Some(encoder) = self.plan.encoder.as_ref().filter(|_| may_encode) {
             let fields = if asked {
                 // The keys may be in the server's spelling.
                 self.plan.parser.parse(bytes, &mut self.fields);
@@ -106,10 +107,18 @@ impl<'p> Bucketing<'p> {
             } else {
                 keys
             };
-            let room = encoder.room_for(bytes.len());
             let bucket = filler.bucket(node, Wire::Binary);
-            let pushed =
-                filler.push(bucket, stands, room, |block| encoder.encode(bytes, fields, block));
+            let pushed = match split.encoded(index) {
+                Some(Ok(encoded)) => filler.push(bucket, stands, encoded.len(), |block| {
+                    block.extend_from_slice(encoded);
+                    Ok(())
+                }),
+                Some(Err(not_encodable)) => Err(not_encodable),
+                None => {
+                    let room = encoder.room_for(bytes.len());
+                    filler.push(bucket, stands, room, |block| encoder.encode(bytes, fields, block))
+                }
+            };
             match pushed {
                 Ok(()) => wire = Wire::Binary,
                 Err(not_encodable) => self.counts.not_encodable(not_encodable),

@@ -9,8 +9,8 @@ pub(crate) enum Rejecting {
     /// It cannot.
     #[default]
     Never,
-    /// It was not asked to.
-    IfAsked,
+    /// It was not asked to; names of files with such rows end so.
+    IfAsked(&'static str),
     /// It does, up to a limit.
     Does,
 }

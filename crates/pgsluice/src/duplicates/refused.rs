@@ -5,7 +5,7 @@ use pgsluice_core::route::Cause;
 
 use super::Finding;
 use crate::error::kind::Kind;
-use crate::error::{Error, Location};
+use crate::error::{Error, Location, Unit};
 use crate::route::routing::Reached;
 use crate::source::{Reader, Split};
 
@@ -53,7 +53,11 @@ impl Finding<'_> {
         let error = Error::new(Kind::Data, message).with_sqlstate("21000");
         match places {
             [Some(first), Some(second)] => {
-                let detail = format!("Its first row is at {first}, byte {}.", first.offset);
+                let byte = match first.unit {
+                    Unit::Bytes => format!(", byte {}", first.offset),
+                    Unit::Rows | Unit::Group(_) => String::new(),
+                };
+                let detail = format!("Its first row is at {first}{byte}.");
                 error.at(second).with_detail(detail)
             }
             _ => error,

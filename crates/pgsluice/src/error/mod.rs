@@ -24,15 +24,44 @@ pub struct Location {
     pub source: String,
     /// Physical line of the row's first byte, from 1.
     pub line: u64,
-    /// Byte offset of the row's first byte, from 0.
+    /// Byte offset of the row's first byte, or the number of the row in its input, from 0.
     pub offset: u64,
     /// The number of the input, from 0.
     pub input: u32,
+    /// What is counted.
+    pub unit: Unit,
+}
+
+/// What the place of a row is counted by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unit {
+    /// Bytes, and physical lines.
+    #[default]
+    Bytes,
+    /// Rows: in place of its line a row has its number, from 1.
+    Rows,
+    /// The same, and its number is that within this row group, from 1.
+    Group(u64),
+}
+
+impl Unit {
+    /// The row group, if there are any.
+    #[must_use]
+    pub fn group(self) -> Option<u64> {
+        match self {
+            Self::Group(group) => Some(group),
+            Self::Bytes | Self::Rows => None,
+        }
+    }
 }
 
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.source, self.line)
+        let Self { source, line, unit, .. } = self;
+        match unit {
+            Unit::Group(group) => write!(f, "{source}:{group}:{line}"),
+            Unit::Bytes | Unit::Rows => write!(f, "{source}:{line}"),
+        }
     }
 }
 

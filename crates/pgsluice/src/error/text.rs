@@ -2,15 +2,19 @@
 
 use std::fmt;
 
-use super::{Error, Location, Report};
+use super::{Error, Location, Report, Unit};
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Report { message, sqlstate, place, column, detail, hint, .. } = &*self.0;
         match place {
-            Some(Location { source, line, .. }) if self.0.is_foretold => {
-                write!(f, "this load would fail at line {line} of {source}: ")?;
-            }
+            Some(Location { source, line, unit, .. }) if self.0.is_foretold => match unit {
+                Unit::Bytes => write!(f, "this load would fail at line {line} of {source}: ")?,
+                Unit::Rows => write!(f, "this load would fail at row {line} of {source}: ")?,
+                Unit::Group(group) => {
+                    write!(f, "this load would fail at row {line} of group {group} of {source}: ")?;
+                }
+            },
             Some(place) => write!(f, "{place}: ")?,
             None if self.0.is_foretold => f.write_str("this load would fail: ")?,
             None => {}
@@ -22,7 +26,10 @@ impl fmt::Display for Error {
         if let Some(code) = sqlstate {
             write!(f, " (SQLSTATE {code})")?;
         }
-        let at = place.as_ref().map(|place| format!("The row begins at byte {}.", place.offset));
+        let at = place.as_ref().map(|place| match place.unit {
+            Unit::Bytes => format!("The row begins at byte {}.", place.offset),
+            Unit::Rows | Unit::Group(_) => format!("It is row {} of the file.", place.offset + 1),
+        });
         let detail = match (detail, at) {
             (Some(detail), Some(at)) => Some(format!("{detail}\n{at}")),
             (detail, at) => detail.clone().or(at),

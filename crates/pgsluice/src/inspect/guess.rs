@@ -12,7 +12,7 @@ use pgsluice_core::split::Splitter;
 use crate::error::{Error, Location, Remedy};
 use crate::job::{InputOptions, Job};
 use crate::plan::Plan;
-use crate::source::{Header, Input};
+use crate::source::{FileFormat, Header, Input, Shape};
 
 /// What is read of an input.
 const LOOKED_AT: u64 = 64 << 10;
@@ -27,12 +27,14 @@ pub(crate) fn explain(error: Error, job: &Job, plan: &Plan) -> Error {
     let Some(input) = job.input.files.iter().find(|input| input.name == place.source) else {
         return error;
     };
+    let is_text = job.input.file_format == FileFormat::Delimited;
     let remedy = match error.sqlstate() {
+        Some(code) if code.starts_with("22") && !is_text => None,
         Some(code) if code.starts_with("22") && is_in_utf16(input, job) => {
             Some(Remedy::options("The input is in UTF-16", ["--encoding", "utf-16"]))
         }
         Some("22021") => match job.input.encoding {
-            encoding if encoding.is_utf8() => encoding_of(input, &place, &plan.shape.format),
+            encoding if encoding.is_utf8() => encoding_of(input, &place, &plan.shape),
             encoding => {
                 return error.with_detail(format!(
                     "The row has a byte that is no character of {}; 0xff stands for it.",
@@ -84,11 +86,11 @@ fn is_in_utf16(input: &Input, job: &Job) -> bool {
 }
 
 /// The encoding that the bytes of the refused row may have.
-fn encoding_of(input: &Input, place: &Location, format: &Format) -> Option<Remedy> {
+fn encoding_of(input: &Input, place: &Location, shape: &Shape) -> Option<Remedy> {
     if !input.is_rereadable() {
         return None;
     }
-    let row = input.row_at(place.offset, format).ok()?;
+    let row = input.row_at(place.offset, shape).ok()?;
     let foreign = row.iter().filter(|byte| !byte.is_ascii());
     if row.contains(&0) || foreign.clone().next().is_none() {
         return None;
@@ -166,7 +168,7 @@ impl Opening {
                 add.extend(named(&names, columns, how));
                 said.extend(
                     (!add.is_empty())
-                        .then(|| "the header has the columns in another order".to_owned()),
+                        .then(|| "the input has the columns in another order".to_owned()),
                 );
             }
             _ if said.is_empty() && how.columns.is_none() => {

@@ -116,14 +116,18 @@ impl Preview {
     ) -> Result<()> {
         let mut outcome = Ok(());
         let (mut fields, mut encoded) = (Fields::default(), Vec::new());
-        routing.route_all(split, |Reached { index, row, keys, at, .. }| {
+        routing.route_all(split, |Reached { index, row, keys, at, is_keyless, .. }| {
             self.rows += 1;
-            if let Some(encoder) = &plan.encoder {
+            if let Some(encoder) = plan.encoder.as_ref().filter(|_| !is_keyless) {
                 // The keys may be in the server's spelling.
                 let row = split.text(index);
                 plan.parser.parse(row, &mut fields);
                 encoded.clear();
-                if let Err(not_encodable) = encoder.encode(row, &fields, &mut encoded) {
+                let written = match split.encoded(index) {
+                    Some(written) => written.map(|_| ()),
+                    None => encoder.encode(row, &fields, &mut encoded),
+                };
+                if let Err(not_encodable) = written {
                     *self.not_encodable.entry(not_encodable).or_default() += 1;
                 }
             }

@@ -1,6 +1,7 @@
 //! A sample of the input tried on the server: it reads the rows into a temporary table that has the columns'
 //! types. So what COPY would refuse in them is known before anything is loaded.
 
+use std::collections::HashMap;
 use std::pin::pin;
 
 use bytes::Bytes;
@@ -21,6 +22,7 @@ use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
 use crate::plan::Plan;
 use crate::sink::context::Context;
+use crate::source::rewrite::Refusal;
 use crate::source::{Inputs, Reader, Split};
 
 /// What the server says of a sample.
@@ -82,12 +84,12 @@ fn earlier(one: Option<Error>, other: Option<Error>) -> Option<Error> {
 /// The error for the first row that the server refuses, or that cannot be read.
 async fn copy(job: &Job, plan: &Plan, transaction: &Transaction<'_>) -> Result<Option<Error>> {
     let columns = &plan.catalogue.columns;
-    let statement = audit::copy_input(columns, &plan.shape.format, &job.input.fields);
+    let statement = audit::copy_input(columns, &plan.shape.format, &plan.fields);
     for (number, input) in (0..).zip(job.input.files.iter()) {
         if !input.is_rereadable() {
             continue;
         }
-        let mut reader = Reader::new(Inputs::from(input.clone()), &plan.shape);
+        let mut reader = Reader::new(Inputs::from(input.clone()), &plan.shape.in_text());
         let (mut sent, mut left) = (Sent::default(), SAMPLE_ROWS);
         let mut sink = pin!(transaction.copy_in::<_, Bytes>(&statement).await?);
         let mut outcome = Ok(());
@@ -121,6 +123,8 @@ struct Sent {
     /// Of each row the line of the COPY behind it, its byte and its line in the input.
     rows: Vec<(u64, u64, u64)>,
     lines: u64,
+    /// What is wrong with rows of which no row can be made, by their places among these.
+    refused: HashMap<usize, Refusal>,
 }
 
 impl Sent {
@@ -129,6 +133,9 @@ impl Sent {
         let mut bytes = Vec::with_capacity(split.bytes.len() + 1);
         for (index, row) in split.rows.iter().enumerate().take(most) {
             let text = split.text(index);
+            if let Some(refusal) = split.refusal(index) {
+                self.refused.insert(self.rows.len(), refusal.clone());
+            }
             bytes.extend_from_slice(text);
             bytes.push(b'\n');
             self.lines += 1 + text.iter().filter(|byte| **byte == b'\n').count() as u64;
@@ -162,8 +169,11 @@ impl Sent {
             None => report,
         };
         let line = context.likely().map(|entry| entry.line);
-        let row = line.and_then(|line| self.rows.iter().find(|(end, ..)| *end >= line));
-        let place = row.and_then(|&(_, at, line)| {
+        let row = line.and_then(|line| self.rows.iter().position(|(end, ..)| *end >= line));
+        let refusal = row.and_then(|row| self.refused.get(&row));
+        let report = refusal.map_or(report, |refusal| refusal.clone().into());
+        let place = row.and_then(|row| {
+            let (_, at, line) = self.rows[row];
             job.input.files.locate(Position { origin: Origin { input, at }, line })
         });
         Ok(place.into_iter().fold(report, Error::at))

@@ -15,7 +15,7 @@ pub use self::fields::{Columns, FieldOptions};
 
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::source::{ByName, Encoding, Header, Inputs};
+use crate::source::{ByName, Encoding, FileFormat, Header, Inputs};
 
 /// Memory for the rows that are waiting to be sent, in bytes.
 pub const DEFAULT_MEMORY: usize = 512 << 20;
@@ -77,7 +77,9 @@ pub struct Job {
 pub struct InputOptions {
     /// What is read, in this order.
     pub files: Inputs,
-    /// How rows are written; text as COPY has it by default.
+    /// What the files are.
+    pub file_format: FileFormat,
+    /// How rows are written; text as COPY has it by default, and of files that have no such rows.
     pub format: Format,
     /// What to do with the first row of each input.
     pub header: Header,
@@ -97,6 +99,7 @@ impl Default for InputOptions {
     fn default() -> Self {
         Self {
             files: Inputs::default(),
+            file_format: FileFormat::default(),
             format: Format::text(),
             header: Header::default(),
             encoding: Encoding::default(),

@@ -6,7 +6,9 @@ use super::{InputOptions, Job};
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::source::Header;
+use pgsluice_core::format::Format;
+
+use crate::source::{FileFormat, Header, typed};
 
 impl InputOptions {
     /// Refuses options that make no sense.
@@ -21,11 +23,44 @@ impl InputOptions {
                 "--columns is for fields in a fixed order, --header=map for any order: leave one out.",
             ));
         }
-        if self.header != Header::Map && !self.by_name.is_empty() {
+        let is_named = self.header == Header::Map || self.file_format != FileFormat::Delimited;
+        if !is_named && !self.by_name.is_empty() {
             return usage("--map and --ignore-extra need --header=map".to_owned());
+        }
+        if self.file_format != FileFormat::Delimited {
+            self.check_named()?;
         }
         self.format.check().map_err(|refused| Error::new(Kind::Usage, refused.0))?;
         self.fields.check(&self.format).map_err(|refused| Error::new(Kind::Usage, refused))
+    }
+
+    /// Refuses what is only for rows as COPY has them: other files name their columns, and have types or a syntax of
+    /// their own.
+    fn check_named(&self) -> Result<()> {
+        let name = self.file_format.name();
+        let refuse = |what: &str| {
+            let message = format!("{what} cannot be given for files of format {name}");
+            Err(Error::new(Kind::Usage, message))
+        };
+        if self.columns.is_some() {
+            let message = format!("files of format {name} name their columns themselves");
+            return Err(Error::new(Kind::Usage, message).with_hint(
+                "Leave --columns out; --map and --ignore-extra say what to do with names that are no columns.",
+            ));
+        }
+        if self.header != Header::Absent {
+            return refuse("a header");
+        }
+        if !self.fields.is_empty() {
+            return refuse("--default, --force-null and --force-not-null");
+        }
+        if self.format != Format::text() {
+            return refuse("--delimiter, --null, --quote and --escape");
+        }
+        if self.file_format.is_typed() && !self.encoding.is_utf8() {
+            return refuse("--encoding");
+        }
+        Ok(())
     }
 
     /// What is known of how the inputs are wrapped, in words.
@@ -36,19 +71,26 @@ impl InputOptions {
         });
         let encoded =
             (!self.encoding.is_utf8()).then(|| format!("the input is in {}", self.encoding.name()));
-        compressed.chain(encoded).collect()
+        let format = (self.file_format != FileFormat::Delimited)
+            .then(|| format!("the input is read as {}", self.file_format.name()));
+        format.into_iter().chain(compressed).chain(encoded).collect()
     }
 }
 
 impl Job {
-    /// The job with its inputs in their encoding and, where the header says what the columns are, with the names in
-    /// it; to be done once.
+    /// The job with its inputs in their encoding and, where they say what the columns are, with the names in
+    /// them; to be done once.
     pub fn opened(&self, control: &Arc<Control>) -> Result<Self> {
         let mut job = self.clone();
         let input = &mut job.input;
-        input.files = input.files.in_encoding(input.encoding);
-        if input.header == Header::Map {
-            let (files, names) = input.files.names(&input.format, control)?;
+        input.files = input.files.read_as(input.file_format, input.encoding);
+        if input.file_format.is_typed() {
+            // What lies where in such a file is said at its end.
+            input.files = input.files.kept(control)?;
+            input.names = Some(typed::names(&input.files, input.file_format)?);
+        } else if input.header == Header::Map || input.file_format == FileFormat::Ndjson {
+            let format = Some(&input.format).filter(|_| input.header == Header::Map);
+            let (files, names) = input.files.names(format, control)?;
             input.files = files;
             input.names = Some(names);
         }

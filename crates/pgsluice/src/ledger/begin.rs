@@ -32,7 +32,7 @@ use crate::pg::conninfo::Target;
 use crate::pg::ledger::{self as sql, Access, Found, Named, NewLoad};
 use crate::pg::sql::{COMMIT, DURABLE, NO_LOCK_TIMEOUT, PG_CATALOG_ONLY, PID, literal};
 use crate::plan::Plan;
-use crate::source::{Fingerprint, Header, Input};
+use crate::source::{FileFormat, Fingerprint, Header, Input};
 use pgsluice_core::position::Origin;
 
 /// The number of the rules by which rows are routed and read: another one refuses to resume a load.
@@ -353,6 +353,9 @@ fn own_terms(job: &Job, format: &Format, version: u32) -> Result<String> {
                 ("escape", byte(*escape)),
             ]);
         }
+    }
+    if job.input.file_format != FileFormat::Delimited {
+        terms.insert("format", job.input.file_format.name().to_owned());
     }
     json(&terms)
 }

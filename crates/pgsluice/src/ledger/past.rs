@@ -57,6 +57,7 @@ impl Past {
         scratch: &mut Scratch,
     ) -> Result<Option<NodeId>> {
         let node = match self.router.route(reached.row, reached.keys, scratch) {
+            _ if reached.is_keyless => ROOT,
             Route::Leaf(node) => node,
             // The server was asked how it spells the value. Unless it refused to say, it must be asked
             // again; but that it is for the tree of now.

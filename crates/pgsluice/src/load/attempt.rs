@@ -26,7 +26,7 @@ use crate::pg::runtime::runtime;
 use crate::plan::Plan;
 use crate::rejects::{self, Rejects};
 use crate::sink::flow::Flow;
-use crate::source::{Input, Inputs, starts};
+use crate::source::{FileFormat, Input, Inputs, starts};
 use crate::testing::failpoint::failpoint;
 
 /// Makes one attempt: opens, plans and begins, runs the flow, and finishes.
@@ -170,7 +170,8 @@ fn rejecting(job: &Job) -> Rejecting {
     match job.safety.rejects {
         Some(_) => Rejecting::Does,
         None if job.safety.exchange => Rejecting::Never,
-        None => Rejecting::IfAsked,
+        None if job.input.file_format == FileFormat::Delimited => Rejecting::IfAsked("csv"),
+        None => Rejecting::IfAsked("ndjson"),
     }
 }
 

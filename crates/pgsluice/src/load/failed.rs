@@ -47,11 +47,12 @@ pub(crate) fn with_committed(error: Error, control: &Control) -> Error {
 /// The way out where nothing is in the table, of a row for which there is no other.
 fn without_rows(error: Error, rejecting: Rejecting) -> Error {
     let is_row = error.kind() == Kind::Data && error.place().is_some() && !error.is_permanent();
-    if !is_row || !error.remedies().is_empty() || rejecting != Rejecting::IfAsked {
+    let Rejecting::IfAsked(suffix) = rejecting else { return error };
+    if !is_row || !error.remedies().is_empty() {
         return error;
     }
     let what = "Repair the row, or have such rows left out of the load";
-    error.with_remedy(Remedy::options(what, rejects()))
+    error.with_remedy(Remedy::options(what, rejects(suffix)))
 }
 
 /// The way out where rows are in the table: the load goes on where it was, without rows that are refused.
@@ -62,8 +63,8 @@ fn with_rest(error: Error, id: &str, rejecting: Rejecting) -> Error {
             "What follows it cannot be read, and of a file that is repaired the load cannot go on: remove the \
              rows of load {id}, repair the file, and load it anew."
         )),
-        (Kind::Data, Rejecting::IfAsked) if error.sqlstate().is_some() => {
-            let options = load_id.into_iter().chain(rejects());
+        (Kind::Data, Rejecting::IfAsked(suffix)) if error.sqlstate().is_some() => {
+            let options = load_id.into_iter().chain(rejects(suffix));
             let what = "To load the rest, with such rows left out";
             error.with_remedy(Remedy::options(what, options))
         }
@@ -76,11 +77,11 @@ fn with_rest(error: Error, id: &str, rejecting: Rejecting) -> Error {
     }
 }
 
-/// Options that leave rows out, with a file that is not there yet.
-fn rejects() -> [String; 4] {
+/// Options that leave rows out, with a file that is not there yet, whose name ends so.
+fn rejects(suffix: &str) -> [String; 4] {
     let names = (1..).map(|number| match number {
-        1 => "bad.csv".to_owned(),
-        number => format!("bad-{number}.csv"),
+        1 => format!("bad.{suffix}"),
+        number => format!("bad-{number}.{suffix}"),
     });
     let is_new =
         |name: &String| [name, &format!("{name}.log")].map(Path::new).iter().all(|it| !it.exists());

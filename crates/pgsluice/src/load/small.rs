@@ -26,7 +26,7 @@ use crate::pg::ledger::{self, Access, Earlier, Look, Named, glance};
 use crate::pg::lookup::{self, Found};
 use crate::pg::{is_answer, lost, sql};
 use crate::plan::format_for;
-use crate::source::{Fingerprint, Header, Input, Inputs, Reader, Shape, Split};
+use crate::source::{FileFormat, Fingerprint, Header, Input, Inputs, Reader, Shape, Split};
 use crate::testing::small::most_rows;
 
 /// Inputs of at most this many bytes are small: to plan a load takes as long as the server does to route some
@@ -142,6 +142,7 @@ fn may_be(job: &Job, inputs: &Inputs) -> bool {
         && job.speed.few_rows.is_none()
         && !job.target.create_partitions
         && job.input.header != Header::Map
+        && job.input.file_format == FileFormat::Delimited
         && !job.safety.exchange
         && !job.changes.is_any()
         && job.target.sink == Sink::Copy;
@@ -265,7 +266,7 @@ impl Rows {
         }
         let names = job.input.columns.as_ref().unwrap_or(&table.columns).clone();
         let format = format_for(&job.input.format, table.version);
-        let shape = Shape { format, header: job.input.header, names, projection: None };
+        let shape = Shape::new(format, job.input.header, names);
         let mut reader = Reader::new(inputs.clone(), &shape);
         reader.split_bytes = AT_ONCE;
         let (text, left) = (BytesMut::new(), most);

@@ -5,12 +5,15 @@ use pgsluice_core::catalog::{ROOT, Tree, label};
 use pgsluice_core::encode::Encoder;
 use pgsluice_core::format::{Format, Syntax};
 use pgsluice_core::route::wanted_fields;
+use pgsluice_json::{Missing, Objects, Target, Unknown};
 
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::job::{FieldOptions, Job};
 use crate::pg::introspect::Catalogue;
-use crate::source::Shape;
+use crate::source::rewrite::Rewrite;
+use crate::source::typed::Typed;
+use crate::source::{FileFormat, Shape};
 
 /// Returns the encoder of the rows, or why they are sent as text.
 pub(super) fn encoder(
@@ -52,9 +55,12 @@ pub(super) fn encoder(
     }
 }
 
-/// `DEFAULT` came with PostgreSQL 16.
+/// The first version whose COPY has `DEFAULT`.
+const FIRST_WITH_DEFAULT: u32 = 160_000;
+
+/// Refuses `DEFAULT` where there is none.
 pub(super) fn check_version(job: &Job, version: u32) -> Result<()> {
-    if job.input.fields.default.is_none() || version >= 160_000 {
+    if job.input.fields.default.is_none() || version >= FIRST_WITH_DEFAULT {
         return Ok(());
     }
     let message =
@@ -65,12 +71,51 @@ pub(super) fn check_version(job: &Job, version: u32) -> Result<()> {
 }
 
 /// How rows are read, as this server's version reads them.
-pub(super) fn shape(job: &Job, catalogue: &Catalogue) -> Shape {
+///
+/// Rows of typed files are `encoded` as they are read, if they are; then they have text of their `keys` only.
+pub(super) fn shape(job: &Job, catalogue: &Catalogue, encoded: bool, keys: &[usize]) -> Shape {
     Shape {
         format: format_for(&job.input.format, catalogue.version),
         header: job.input.header,
         names: job.input.names.clone().unwrap_or_else(|| catalogue.columns.clone()),
-        projection: catalogue.led.as_ref().and_then(|led| led.projection.clone()),
+        rewrite: rewrite(job, catalogue, Some(keys).filter(|_| encoded)),
+    }
+}
+
+/// What becomes of rows that cannot be taken as they stand.
+fn rewrite(job: &Job, catalogue: &Catalogue, keys: Option<&[usize]>) -> Option<Rewrite> {
+    let led = catalogue.led.as_ref()?;
+    let columns = || led.names.iter().cloned().zip(led.types.iter().cloned());
+    match job.input.file_format {
+        FileFormat::Delimited => led.projection.clone().map(Rewrite::Fields),
+        FileFormat::Ndjson => {
+            let columns = columns().zip(&led.has_default);
+            let columns = columns.map(|((key, column), &has_default)| Target {
+                key,
+                column,
+                missing: missing(job, catalogue.version, has_default),
+            });
+            let extra = job.input.by_name.ignore_extra;
+            let unknown = if extra { Unknown::Ignore } else { Unknown::Refuse };
+            Some(Rewrite::Objects(Objects::new(columns.collect(), unknown)))
+        }
+        format @ (FileFormat::Parquet | FileFormat::Arrow) => {
+            let typed = Typed::new(format, columns(), job.input.by_name.ignore_extra);
+            Some(Rewrite::Batches(match keys {
+                Some(keys) => typed.encoded(keys),
+                None => typed,
+            }))
+        }
+    }
+}
+
+/// What a key that an object lacks stands for.
+fn missing(job: &Job, version: u32, has_default: bool) -> Missing {
+    match has_default {
+        false => Missing::Null,
+        // The key of a row that may be there already must be known here.
+        true if version >= FIRST_WITH_DEFAULT && !job.changes.is_any() => Missing::Default,
+        true => Missing::Refused,
     }
 }
 

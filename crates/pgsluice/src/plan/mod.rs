@@ -20,7 +20,7 @@ use pgsluice_core::bucket::{Column, Wire};
 use pgsluice_core::catalog::{KeyColumn, Node, NodeId, ROOT, Relation, Tree, label};
 use pgsluice_core::encode::{Encoder, NotEncodable};
 use pgsluice_core::parse::Parser;
-use pgsluice_core::route::{Cause, Router};
+use pgsluice_core::route::{Cause, Route, Router};
 use tokio_postgres::Client;
 
 use self::changes::Changes;
@@ -57,7 +57,7 @@ pub struct Plan {
     /// How the input's rows are read, as this server's version reads them.
     pub shape: Shape,
     /// COPY's options about single fields.
-    fields: FieldOptions,
+    pub(crate) fields: FieldOptions,
     /// Writes rows in binary; None if all are sent as text.
     pub encoder: Option<Encoder>,
     /// Why all rows are sent as text, if they are: what it is about, and the reason.
@@ -164,11 +164,16 @@ impl Plan {
             Err(why) => (None, Some(why)),
         };
         // Whoever encodes looks at every field anyway.
-        let router = match encoder.is_some() || job.changes.is_any() {
+        let encodes_text = encoder.is_some() && !job.input.file_format.is_typed();
+        let router = match encodes_text || job.changes.is_any() {
             true => Router::over(Arc::clone(&tree), (0..catalogue.columns.len()).collect()),
             false => Router::new(Arc::clone(&tree)),
         };
-        let shape = shape(job, &catalogue);
+        let shape = shape(job, &catalogue, encoder.is_some(), router.wanted());
+        let fields = FieldOptions {
+            default: shape.default().or_else(|| job.input.fields.default.clone()),
+            ..job.input.fields.clone()
+        };
         let parser = Parser::new(&shape.format, router.wanted().to_vec());
         let detours = detours(&tree, &catalogue.facts);
         Self {
@@ -177,7 +182,7 @@ impl Plan {
             router,
             parser,
             shape,
-            fields: job.input.fields.clone(),
+            fields,
             encoder,
             text_only,
             one_statement,
@@ -288,10 +293,24 @@ impl Plan {
                 (key(column), format!("{left}{}", refused.unwrap_or_default()))
             }
             Cause::Clock(column) => (key(column), "the value depends on the clock".to_owned()),
+            Cause::Default => {
+                ("rows with a default".to_owned(), "only the server has its value".to_owned())
+            }
+            Cause::Malformed => {
+                ("rows that are malformed".to_owned(), "no row can be made of them".to_owned())
+            }
             Cause::Missing(column) => (key(column), "the row has too few fields".to_owned()),
             Cause::NoPartition => {
                 (format!("partitions of {relation}"), "no partition takes the row".to_owned())
             }
+        }
+    }
+
+    /// Where a row goes that has no keys.
+    pub(crate) fn keyless(&self, cause: Cause) -> Route {
+        match self.tree.nodes[ROOT].key {
+            None => Route::Leaf(ROOT),
+            Some(_) => Route::Node(ROOT, cause),
         }
     }
 

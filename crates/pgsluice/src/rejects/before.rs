@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use pgsluice_core::format::Format;
 use pgsluice_core::split::Splitter;
 use serde::Deserialize;
 
@@ -13,7 +12,7 @@ use pgsluice_core::position::Origin;
 /// An earlier run.
 pub(crate) struct Before<'b> {
     pub inputs: &'b [Input],
-    pub format: &'b Format,
+    pub splitter: Splitter,
     pub header_rows: usize,
     /// The rows that are rejected: source and first byte.
     pub rejected: &'b HashSet<Origin>,
@@ -33,7 +32,7 @@ impl Before<'_> {
     pub(super) fn batches(&self, id: &str, rows: &[u8], log: &[u8]) -> Option<Vec<Batch>> {
         let mut found = Vec::new();
         // What is behind a torn row is not looked at.
-        let _ = Splitter::new(self.format).scan(rows, true, &mut found);
+        let _ = self.splitter.clone().scan(rows, true, &mut found);
         let found = found.iter().skip(self.header_rows);
         let mut whole = found
             .map(|row| u64::from(row.start)..u64::from(row.end) + 1)

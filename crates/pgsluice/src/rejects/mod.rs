@@ -52,6 +52,8 @@ pub(crate) struct Reason {
 struct Line<'r> {
     load: &'r str,
     source: &'r str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    row_group: Option<u64>,
     line: u64,
     offset: u64,
     #[serde(flatten)]
@@ -103,7 +105,7 @@ pub(crate) fn begin(
     }
     let before = ledger.filter(|ledger| !ledger.is_first()).map(|ledger| Before {
         inputs,
-        format: &plan.shape.format,
+        splitter: plan.shape.splitter_of_rejects(),
         header_rows: job.input.header.rows(),
         rejected: ledger.rejected(),
     });
@@ -172,10 +174,14 @@ impl Rejects {
         let mut written = self.written.lock();
         let Written { rows, log, batches } = &mut *written;
         let (mut bytes, mut lines) = (Vec::new(), Vec::new());
-        for Reject { place: Location { source, line, offset, .. }, reason, row, .. } in rejects {
+        for Reject { place: Location { source, line, offset, unit, .. }, reason, row, .. } in
+            rejects
+        {
             bytes.extend_from_slice(row);
             bytes.push(b'\n');
-            let line = Line { load: &self.id, source, line: *line, offset: *offset, reason };
+            let row_group = unit.group();
+            let (load, line, offset) = (&*self.id, *line, *offset);
+            let line = Line { load, source, row_group, line, offset, reason };
             serde_json::to_writer(&mut lines, &line).map_err(|error| log.failed(&error.into()))?;
             lines.push(b'\n');
         }
@@ -249,11 +255,14 @@ mod tests {
     use std::path::Path;
 
     use pgsluice_core::format::Format;
+    use pgsluice_core::split::Splitter;
 
     use super::*;
+    use crate::error::Unit;
 
     fn reject(row: &str) -> Reject {
-        let place = Location { source: "rows.csv".to_owned(), line: 7, offset: 70, input: 0 };
+        let source = "rows.csv".to_owned();
+        let place = Location { source, line: 7, offset: 70, input: 0, unit: Unit::Bytes };
         let reason = Reason {
             table: "public.t".to_owned(),
             column: None,
@@ -299,7 +308,7 @@ mod tests {
             let inputs = crate::source::Inputs::resolve([&source]).expect("inputs");
             let before = Before {
                 inputs: &inputs,
-                format: &Format::csv(),
+                splitter: Splitter::new(&Format::csv()),
                 header_rows: usize::from(header),
                 rejected,
             };

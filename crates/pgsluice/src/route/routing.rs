@@ -36,6 +36,8 @@ pub(crate) struct Routing<'a> {
     waiting: Option<usize>,
     /// See [`Reached::refused`].
     refused: bool,
+    /// See [`Reached::is_keyless`].
+    is_keyless: bool,
     /// The fields that are to be in a spelling that is read natively, besides those of partition keys.
     read: Vec<KeyPart>,
     scratch_read: Vec<u8>,
@@ -70,6 +72,8 @@ pub(crate) struct Reached<'r> {
     pub asked: bool,
     /// Whether the server refuses to read a value of it.
     pub refused: bool,
+    /// Whether it has no keys to route it by.
+    pub is_keyless: bool,
     /// The first row of the split, by its place, that still waits for the server, or may again.
     pub waiting: Option<usize>,
 }
@@ -90,6 +94,7 @@ impl<'a> Routing<'a> {
             remote: None,
             waiting: None,
             refused: false,
+            is_keyless: false,
             read: Vec::new(),
             scratch_read: Vec::new(),
         }
@@ -134,7 +139,12 @@ impl<'a> Routing<'a> {
         for index in 0..split.rows.len() {
             let row = split.text(index);
             parser.parse(row, &mut self.keys);
-            let route = router.route(row, &self.keys, &mut self.scratch);
+            let keyless = split.keyless(index);
+            self.is_keyless = keyless.is_some();
+            let route = match keyless {
+                Some(cause) => self.plan.keyless(cause),
+                None => router.route(row, &self.keys, &mut self.scratch),
+            };
             self.waiting = self.asked.first().map(|asked| asked.index);
             self.refused = false;
             self.reach(index, row, route, None, &mut reached)?;
@@ -155,6 +165,8 @@ impl<'a> Routing<'a> {
         mut reached: impl FnMut(Reached<'_>),
     ) -> Result<bool> {
         let mut text = std::mem::take(&mut self.text);
+        // The server is asked about the keys of these.
+        self.is_keyless = false;
         let rows = self.asked.len();
         for place in 0..rows {
             let asked = self.asked[place];
@@ -230,6 +242,7 @@ impl<'a> Routing<'a> {
             at,
             asked: before.is_some(),
             refused: self.refused,
+            is_keyless: self.is_keyless,
             waiting: self.waiting,
         });
         Ok(())

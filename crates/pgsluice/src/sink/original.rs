@@ -15,15 +15,20 @@ use crate::sink::flow::Flow;
 pub(super) fn original(flow: &Flow<'_>, at: RowAt, bytes: &[u8]) -> Result<Vec<u8>> {
     let Position { origin, .. } = flow.splits.position_of(at).ok_or_else(lost_place)?;
     let input = flow.inputs.get(origin.input as usize).ok_or_else(lost_place)?;
-    let original = input.row_at(origin.at, &flow.plan.shape.format)?;
+    let shape = &flow.plan.shape;
+    let raw = input.row_at(origin.at, shape)?;
     let (mut fields, mut encoded) = (Fields::default(), Vec::new());
-    let original = flow.plan.shape.kept_of(original);
+    let original = shape.rewritten(raw.clone());
     flow.plan.parser.parse(&original, &mut fields);
     let encoder = flow.plan.encoder.as_ref();
     let is_same = encoder.is_some_and(|encoder| {
         encoder.encode(&original, &fields, &mut encoded).is_ok() && encoded == bytes
     });
-    if is_same { Ok(original) } else { Err(input.has_changed()) }
+    match is_same {
+        true if shape.is_of_objects() => Ok(raw),
+        true => Ok(original),
+        false => Err(input.has_changed()),
+    }
 }
 
 pub(super) fn lost_place() -> Error {

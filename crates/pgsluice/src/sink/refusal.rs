@@ -39,6 +39,18 @@ pub(super) struct Blame {
     pub key: Option<Key>,
 }
 
+impl Blame {
+    /// The same, about a row that was sent as `bytes`: if it stood for one of which no row can be made, the server
+    /// does not know why.
+    pub(super) fn of_row(self, flow: &Flow<'_>, bytes: &[u8], wire: Wire) -> Self {
+        let row = bytes.strip_suffix(b"\n").filter(|_| wire == Wire::Text);
+        let Some(refusal) = row.and_then(|row| flow.plan.shape.refusal(row)) else { return self };
+        let message = refusal.message.clone();
+        let reason = Reason { column: None, message, detail: None, ..self.reason };
+        Self { report: refusal.into(), reason, ..self }
+    }
+}
+
 /// Returns what `error`, which came while rows of `node` were copied, says of one of them; None if it
 /// is about something else.
 pub(super) fn blame(flow: &Flow<'_>, error: &tokio_postgres::Error, node: NodeId) -> Option<Blame> {
@@ -75,13 +87,14 @@ pub(super) fn blame(flow: &Flow<'_>, error: &tokio_postgres::Error, node: NodeId
 /// The error for `error`, which came while the payloads `sent` were copied.
 pub(super) fn refusal(flow: &Flow<'_>, error: &tokio_postgres::Error, sent: &[Sent]) -> Error {
     let node = sent.last().map_or(ROOT, |sent| sent.payload.node());
-    let Some(Blame { report, context, .. }) = blame(flow, error, node) else {
-        return statement_error(error);
-    };
-    let row = context.likely().and_then(|entry| row(flow, entry, sent));
-    if let Some(place) = row.and_then(|row| flow.place_of(row)) {
-        return report.at(place);
+    let Some(blame) = blame(flow, error, node) else { return statement_error(error) };
+    let found = blame.context.likely().and_then(|entry| row(flow, entry, sent));
+    if let Some((place, (bytes, wire))) =
+        found.and_then(|(at, row)| Some((flow.place_of(at)?, row)))
+    {
+        return blame.of_row(flow, bytes, wire).report.at(place);
     }
+    let report = blame.report;
     let context = error.as_db_error().and_then(DbError::where_);
     let at = context.map(|context| format!("The server was at: {context}"));
     at.into_iter().chain(range(flow, sent)).fold(report, Error::with_detail)
@@ -132,14 +145,15 @@ fn context(flow: &Flow<'_>, db: &DbError, node: NodeId, shadow: Option<&Relation
     Context::parse(db.where_().unwrap_or_default(), relations, &flow.plan.catalogue.columns)
 }
 
-/// Returns the row that `entry` is about, as far as it says what the row holds.
-fn row(flow: &Flow<'_>, entry: &Entry, sent: &[Sent]) -> Option<RowAt> {
+/// Returns the row that `entry` is about, as far as it says what the row holds: its place, and how it was sent.
+fn row<'s>(flow: &Flow<'_>, entry: &Entry, sent: &'s [Sent]) -> Option<(RowAt, (&'s [u8], Wire))> {
     let after = sent.partition_point(|sent| sent.lines_before < entry.line);
     let Sent { lines_before, payload } = &sent[after.checked_sub(1)?];
     let line = entry.line - lines_before;
     let at = lines::row(payload, &flow.plan.shape.format, *lines_before == 0, line)?;
     let (_, bytes) = payload.in_order().find(|(row, _)| *row == at)?;
-    (payload.wire() == Wire::Binary || has(flow, bytes, entry)).then_some(at)
+    let wire = payload.wire();
+    (wire == Wire::Binary || has(flow, bytes, entry)).then_some((at, (bytes, wire)))
 }
 
 /// Whether the row, as text, has what the server has printed of it.

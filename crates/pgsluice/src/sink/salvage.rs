@@ -347,6 +347,7 @@ impl Salvage<'_, '_> {
     fn reject(&mut self, row: usize, blame: Blame) -> Result<(), Failure> {
         let flow = self.connection.flow;
         let (at, bytes) = self.rows[row];
+        let blame = blame.of_row(flow, bytes, self.wire);
         let Some(rejects) = self.rejects else {
             return Err(Failure::Row(at_row(flow, at, blame.report)));
         };
@@ -356,7 +357,7 @@ impl Salvage<'_, '_> {
         self.settled[row] = true;
         self.chunk_size.bad_at(row);
         let row = match bytes.split_last() {
-            Some((_, row)) if self.wire == Wire::Text => Ok(row.to_vec()),
+            Some((_, row)) if self.wire == Wire::Text => Ok(flow.plan.shape.rejected(row)),
             _ => original(flow, at, bytes),
         };
         let reject = row.and_then(|row| {

@@ -3,6 +3,7 @@
 use pgsluice_core::catalog::label;
 use pgsluice_core::format::Format;
 use pgsluice_core::parse::{Parser, Projection};
+use pgsluice_core::types::Column;
 
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result};
@@ -17,10 +18,16 @@ pub struct ByName {
 }
 
 /// The fields of the inputs, led to columns.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Led {
     /// The columns of the fields that are kept, in the order of the fields.
     pub(crate) columns: Vec<String>,
+    /// The name in the input of each of them.
+    pub(crate) names: Vec<String>,
+    /// Their types, once they were read.
+    pub(crate) types: Vec<Column>,
+    /// Of each of them, whether it has a default other than NULL.
+    pub(crate) has_default: Vec<bool>,
     /// Which fields are kept, if not all are.
     pub(crate) projection: Option<Projection>,
     /// What people should know of it.
@@ -57,14 +64,14 @@ impl ByName {
     ) -> Result<Led> {
         for (place, name) in names.iter().enumerate() {
             if names[..place].contains(name) {
-                return Err(refused(format!("the header has \"{name}\" more than once"), "42701"));
+                return Err(refused(format!("the input has \"{name}\" more than once"), "42701"));
             }
         }
         if let Some((missing, _)) = self.map.iter().find(|(name, _)| !names.contains(name)) {
-            let error = refused(format!("the header has no \"{missing}\""), "42703");
+            let error = refused(format!("the input has no \"{missing}\""), "42703");
             return Err(error.with_hint(format!("It has: {}.", names.join(", "))));
         }
-        let mut led = Led { columns: Vec::new(), projection: None, notes: Vec::new() };
+        let mut led = Led::default();
         let mut kept = Vec::new();
         let mut unknown = Vec::new();
         for name in names {
@@ -75,7 +82,10 @@ impl ByName {
                     let message = format!("two fields go to column {}", label(column));
                     return Err(refused(message, "42701").with_hint("Lead one elsewhere by --map."));
                 }
-                Some(column) => led.columns.push(column.clone()),
+                Some(column) => {
+                    led.columns.push(column.clone());
+                    led.names.push(name.clone());
+                }
                 None => unknown.push(name.as_str()),
             }
         }
@@ -87,6 +97,27 @@ impl ByName {
         if !unknown.is_empty() {
             led.notes.push(format!("fields that are left out: {}", unknown.join(", ")));
             led.projection = Some(Projection::new(Parser::new(format, Vec::new()), kept));
+        }
+        Ok(led)
+    }
+
+    /// Leads the keys of objects to the columns of a table. Keys that come later than those that were seen may be
+    /// any others of its columns, unless these have a default: that would be lost.
+    pub(crate) fn lead_keys(
+        &self,
+        keys: &[String],
+        columns: &[String],
+        has_default: impl Fn(&String) -> bool,
+    ) -> Result<Led> {
+        let mapped = self.map.iter().map(|(name, _)| name).filter(|name| !keys.contains(name));
+        let keys: Vec<String> = keys.iter().chain(mapped).cloned().collect();
+        let mut led = self.lead(&keys, columns, &Format::text())?;
+        led.projection = None;
+        for column in columns {
+            if !led.columns.contains(column) && !keys.contains(column) && !has_default(column) {
+                led.columns.push(column.clone());
+                led.names.push(column.clone());
+            }
         }
         Ok(led)
     }
@@ -140,7 +171,7 @@ fn refused(message: String, sqlstate: &'static str) -> Error {
 /// The error for a field whose name is no column.
 fn no_column(name: &str, names: &[String], columns: &[String]) -> Error {
     let error =
-        refused(format!("the header has \"{name}\", which is no column of the table"), "42703")
+        refused(format!("the input has \"{name}\", which is no column of the table"), "42703")
             .with_detail(format!("The columns are: {}.", list(columns)));
     let delimiter = DELIMITERS.iter().find(|it| names.len() == 1 && name.contains(**it));
     if let Some(delimiter) = delimiter {
@@ -214,14 +245,14 @@ mod tests {
     fn what_leads_nowhere_is_refused() {
         let none = ByName::default();
         for (by_name, header, said) in [
-            (none.clone(), "a,a", "the header has \"a\" more than once (SQLSTATE 42701)"),
-            (none.clone(), "a,x", "the header has \"x\", which is no column of the table"),
+            (none.clone(), "a,a", "the input has \"a\" more than once (SQLSTATE 42701)"),
+            (none.clone(), "a,x", "the input has \"x\", which is no column of the table"),
             (none.clone(), "a;b", "another byte: --delimiter ';'"),
             (none, "a,amont", "If it is another name: --map amont=amount"),
-            (with(&[("x", "a")], false), "b", "the header has no \"x\""),
+            (with(&[("x", "a")], false), "b", "the input has no \"x\""),
             (with(&[("b", "nope")], false), "b", "column \"nope\" does not exist"),
             (with(&[("x", "a")], false), "x,a", "two fields go to column a"),
-            (with(&[], true), "x,y", "the header has \"x\", which is no column of the table"),
+            (with(&[], true), "x,y", "the input has \"x\", which is no column of the table"),
         ] {
             let error = led(&by_name, header, "a,b,amount").expect_err(said).to_string();
             assert!(error.contains(said), "{error}");

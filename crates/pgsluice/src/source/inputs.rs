@@ -1,8 +1,9 @@
 //! The inputs of a job, found once.
 
+mod resolve;
+
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -11,11 +12,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pgsluice_core::position::Position;
 use tempfile::TempPath;
 
-use super::compression::{Compression, MAGIC};
+use super::compression::Compression;
 use super::encoding::Encoding;
 use super::stream::Stream;
+use super::{FileFormat, typed};
 use crate::error::kind::Kind;
-use crate::error::{Error, Location, Remedy, Result, plain_io};
+use crate::error::{Error, Location, Result, Unit, plain_io};
 
 /// How many bytes of text one of a compressed input likely stands for.
 const LIKELY_RATIO: u64 = 8;
@@ -32,6 +34,10 @@ pub struct Input {
     compression: Option<Compression>,
     encoding: Encoding,
     reread: Reread,
+    /// What it is read as.
+    pub(super) format: FileFormat,
+    /// What the first bytes of a file say that it is, if they say anything.
+    pub(super) known: Option<FileFormat>,
     /// The hash of all bytes, of one that was kept.
     pub(super) content: Option<Arc<str>>,
 }
@@ -74,8 +80,8 @@ impl Input {
     pub fn open(&self) -> Result<Stream> {
         let raw: Box<dyn Read + Send> = match &self.place {
             Place::Stdin => Box::new(io::stdin()),
-            Place::File(path) => open(path)?,
-            Place::Kept(path) => open(path)?,
+            Place::File(path) => resolve::open(path)?,
+            Place::Kept(path) => resolve::open(path)?,
             Place::Begun(text) => {
                 let text = text.lock().unwrap_or_else(PoisonError::into_inner).take();
                 let once = || self.cannot_read(&io::Error::other("it can be read only once"));
@@ -101,6 +107,8 @@ impl Input {
             compression: None,
             encoding: Encoding::default(),
             reread: Reread::Seek,
+            format: self.format,
+            known: None,
             content: Some(content.into()),
         }
     }
@@ -115,6 +123,16 @@ impl Input {
         let reason = plain_io(error);
         let message = format!("could not read from file \"{}\": {reason}", self.name);
         Error::new(Kind::Input, message)
+    }
+
+    /// What users are told of where a row begins. Of a Parquet file the end is read for that.
+    pub(super) fn locate(&self, Position { origin, line }: Position) -> Location {
+        let (unit, line) = match self.format.is_typed() {
+            true => typed::unit(self, line),
+            false => (Unit::Bytes, line),
+        };
+        let source = self.name.clone();
+        Location { source, line, offset: origin.at, input: origin.input, unit }
     }
 
     /// Whether it can be read again: a file can, a pipe cannot.
@@ -168,37 +186,15 @@ impl Inputs {
         Self(inputs.into())
     }
 
-    /// Finds the inputs that names stand for: files, directories, glob patterns, `-` for standard
-    /// input. Each of them exists and can be read.
-    pub fn resolve(names: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self> {
-        let mut inputs = Vec::new();
-        for name in names {
-            let name = name.as_ref();
-            let path = Path::new(name);
-            if name == "-" {
-                if inputs.iter().any(|input: &Input| matches!(input.place, Place::Stdin)) {
-                    let message = "standard input can be given only once";
-                    return Err(Error::new(Kind::Usage, message));
-                }
-                inputs.push(stdin());
-            } else if path.is_dir() {
-                inputs.extend(directory(path)?);
-            } else if path.exists() || !name.contains(['*', '?', '[']) {
-                inputs.push(file(path)?);
-            } else {
-                inputs.extend(pattern(name)?);
-            }
-        }
-        Ok(Self(inputs.into()))
-    }
-
-    /// The same inputs, all of which are in this encoding.
+    /// The same inputs, all of which are of this format and in this encoding.
     #[must_use]
-    pub fn in_encoding(&self, encoding: Encoding) -> Self {
+    pub fn read_as(&self, format: FileFormat, encoding: Encoding) -> Self {
+        let is_text = encoding.is_utf8() && !format.is_typed();
         let read_as = |input: &Input| Input {
+            format,
             encoding,
             reread: match input.reread {
-                Reread::Seek if !encoding.is_utf8() => Reread::FromStart,
+                Reread::Seek if !is_text => Reread::FromStart,
                 reread => reread,
             },
             ..input.clone()
@@ -215,6 +211,7 @@ impl Inputs {
     pub(crate) fn unseekable(&self) -> Option<&'static str> {
         let input = self.iter().find(|input| !input.is_seekable())?;
         Some(match (input.reread, input.compression) {
+            _ if input.format.is_typed() => "single rows of such a file cannot be read again",
             (Reread::Never, _) => "a pipe cannot be read again for rows that are rejected",
             (_, Some(_)) => "single rows of a compressed input cannot be read again",
             (_, None) => "single rows of an input that is not in UTF-8 cannot be read again",
@@ -232,8 +229,8 @@ impl Inputs {
 
     /// What users are told of where a row begins.
     pub(crate) fn locate(&self, Position { origin, line }: Position) -> Option<Location> {
-        let source = self.get(origin.input as usize)?.name.clone();
-        Some(Location { source, line, offset: origin.at, input: origin.input })
+        let input = self.get(origin.input as usize)?;
+        Some(input.locate(Position { origin, line }))
     }
 
     /// The bytes of all of them as they stand there, where that is known beforehand.
@@ -248,134 +245,5 @@ impl Inputs {
             input.size.map(|size| size * factor)
         };
         self.iter().map(text).sum()
-    }
-}
-
-fn stdin() -> Input {
-    pipe("<stdin>".to_owned(), Place::Stdin)
-}
-
-fn pipe(name: String, place: Place) -> Input {
-    let (compression, encoding, content) = (None, Encoding::default(), None);
-    Input { name, size: None, place, compression, encoding, reread: Reread::Never, content }
-}
-
-fn file(path: &Path) -> Result<Input> {
-    let cannot_open = |error| cannot_open(path, &error);
-    let metadata = path.metadata().map_err(cannot_open)?;
-    let input = pipe(path.display().to_string(), Place::File(path.to_owned()));
-    if !metadata.is_file() {
-        // A process that writes into a pipe would find it closed if it were opened only to look.
-        return Ok(input);
-    }
-    let mut start = Vec::with_capacity(MAGIC);
-    open(path)?.take(MAGIC as u64).read_to_end(&mut start).map_err(cannot_open)?;
-    let compression = compression(&input.name, &start)?;
-    let reread = if compression.is_some() { Reread::FromStart } else { Reread::Seek };
-    Ok(Input { size: Some(metadata.len()), compression, reread, ..input })
-}
-
-/// What a file is compressed by: its first bytes say it, and its name must not say another thing.
-fn compression(name: &str, start: &[u8]) -> Result<Option<Compression>> {
-    match (Compression::of_bytes(start), Compression::of_name(name)) {
-        (None, Some(named)) if start.is_empty() => Ok(Some(named)),
-        (None, Some(named)) => {
-            let named = named.name();
-            let message = format!("{name} is not compressed by {named}, as its name says");
-            Err(Error::new(Kind::Input, message).with_remedy(Remedy::piped(
-                "Load it as it is",
-                "cat",
-                name,
-            )))
-        }
-        (found, _) => Ok(found),
-    }
-}
-
-fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
-    match File::open(path) {
-        Ok(file) => Ok(Box::new(file)),
-        Err(error) => Err(cannot_open(path, &error)),
-    }
-}
-
-/// The files of a directory by name, hidden ones left out as a glob leaves them out.
-fn directory(path: &Path) -> Result<Vec<Input>> {
-    let entries = std::fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-    let mut paths: Vec<PathBuf> = entries
-        .map_err(|error| cannot_open(path, &error))?
-        .into_iter()
-        .filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."))
-        .map(|entry| entry.path())
-        .filter(|path| path.is_file())
-        .collect();
-    if paths.is_empty() {
-        let message = format!("directory \"{}\" has no files", path.display());
-        return Err(Error::new(Kind::Input, message)
-            .with_detail("Subdirectories and hidden files are not looked at.")
-            .with_hint("Name the files, or use a pattern such as 'dir/**/*.csv'."));
-    }
-    paths.sort();
-    paths.iter().map(|path| file(path)).collect()
-}
-
-fn pattern(name: &str) -> Result<Vec<Input>> {
-    let invalid = |error: glob::PatternError| {
-        Error::new(Kind::Usage, format!("invalid pattern \"{name}\": {error}"))
-    };
-    let mut paths = Vec::new();
-    for path in glob::glob(name).map_err(invalid)? {
-        let path = path.map_err(|error| cannot_open(error.path(), error.error()))?;
-        if path.is_file() {
-            paths.push(path);
-        }
-    }
-    if paths.is_empty() {
-        return Err(Error::new(Kind::Input, format!("no file matches \"{name}\"")));
-    }
-    paths.sort();
-    paths.iter().map(|path| file(path)).collect()
-}
-
-fn cannot_open(path: &Path, error: &io::Error) -> Error {
-    let reason = plain_io(error);
-    let message = format!("could not open file \"{}\" for reading: {reason}", path.display());
-    match error.kind() {
-        io::ErrorKind::NotFound => Error::new(Kind::Input, message)
-            .with_hint("Relative names are looked up in the current directory."),
-        _ => Error::new(Kind::Input, message),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn finds_files_by_name_directory_and_pattern() {
-        let dir = tempfile::tempdir().expect("a directory");
-        for name in ["b.csv", "a.csv", ".hidden"] {
-            std::fs::write(dir.path().join(name), "x").expect("a file");
-        }
-        let path = |name: &str| dir.path().join(name).display().to_string();
-        let names = |files: &[String]| -> Vec<String> {
-            let inputs = Inputs::resolve(files).expect("inputs");
-            inputs.iter().map(|input| input.name.clone()).collect()
-        };
-        assert_eq!(names(&[path("")]), [path("a.csv"), path("b.csv")]);
-        assert_eq!(names(&[path("*.csv")]), [path("a.csv"), path("b.csv")]);
-        assert_eq!(names(&["-".to_owned(), path("b.csv")]), ["<stdin>".to_owned(), path("b.csv")]);
-    }
-
-    #[test]
-    fn says_what_is_missing() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let message = |name: &str| {
-            let name = dir.path().join(name).display().to_string();
-            Inputs::resolve([name]).expect_err("missing").to_string()
-        };
-        assert!(message("no.csv").contains("for reading: No such file or directory\nHINT"));
-        assert!(message("").contains("has no files"));
-        assert!(message("*.csv").contains("no file matches"));
     }
 }

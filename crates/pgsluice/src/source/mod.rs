@@ -8,6 +8,7 @@ mod ahead;
 mod by_name;
 mod compression;
 mod encoding;
+mod file_format;
 mod fingerprint;
 mod header;
 mod inputs;
@@ -15,14 +16,21 @@ mod kept;
 mod names;
 mod original;
 mod reader;
+pub(crate) mod rewrite;
 mod shape;
 mod split;
 mod stream;
+#[cfg(feature = "arrow")]
+pub(crate) mod typed;
+#[cfg(not(feature = "arrow"))]
+#[path = "typed/absent.rs"]
+pub(crate) mod typed;
 
 pub use by_name::ByName;
 pub(crate) use by_name::Led;
 pub use compression::uncompressed;
 pub use encoding::Encoding;
+pub use file_format::FileFormat;
 pub(crate) use fingerprint::{Fingerprint, OfStream, changed};
 pub use header::Header;
 pub use inputs::{Input, Inputs};

@@ -1,4 +1,5 @@
-//! Names: the header of the first input, read before the others are, because it says what the columns are.
+//! Names: the header of the first input, or the keys of its first objects, read before all else because they say
+//! what the columns are.
 
 use std::io::{Cursor, Read};
 use std::sync::Arc;
@@ -7,8 +8,10 @@ use std::thread;
 
 use pgsluice_core::format::Format;
 use pgsluice_core::parse::Parser;
-use pgsluice_core::split::Splitter;
+use pgsluice_core::split::{Row, Splitter};
+use pgsluice_json::Keys;
 
+use super::file_format::check_ndjson;
 use super::reading::STOP_POLL;
 use super::starts::{BYTE_ORDER_MARK, check_magic};
 use super::{Input, Inputs};
@@ -17,26 +20,26 @@ use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 
 /// Bytes that are read first.
-const FIRST_BYTES: usize = 64 << 10;
+const FIRST_BYTES: usize = 256 << 10;
 
 /// A header is not longer.
 const LONGEST: usize = 16 << 20;
 
 impl Inputs {
-    /// The names in the header of the first input, and the same inputs: of one that can be read only once, what was
-    /// read is put back.
+    /// The names in the first input, and the same inputs: of one that can be read only once, what was read is put
+    /// back. `format` is how the rows are written of which the first is a header; None for those of objects.
     pub(crate) fn names(
         &self,
-        format: &Format,
+        format: Option<&Format>,
         control: &Arc<Control>,
     ) -> Result<(Self, Vec<String>)> {
         let Some(first) = self.first() else { return Ok((self.clone(), Vec::new())) };
-        let (reading, format) = (first.clone(), format.clone());
+        let (reading, format) = (first.clone(), format.cloned());
         let (ended, end) = sync_channel(1);
         // It may wait for its input when the load was stopped.
         thread::spawn(move || {
             // Whoever waited may be gone.
-            let _ = ended.send(read(&reading, &format));
+            let _ = ended.send(read(&reading, format.as_ref()));
         });
         loop {
             match end.recv_timeout(STOP_POLL) {
@@ -52,32 +55,46 @@ impl Inputs {
     }
 }
 
-fn read(input: &Input, format: &Format) -> Result<(Input, Vec<String>)> {
+fn read(input: &Input, format: Option<&Format>) -> Result<(Input, Vec<String>)> {
     let mut stream = input.open()?;
     let (mut bytes, mut want) = (Vec::new(), FIRST_BYTES);
-    let header = loop {
+    let names = loop {
         let more = (want - bytes.len()) as u64;
         let got = (&mut stream).take(more).read_to_end(&mut bytes);
         let is_last = (got.map_err(|error| input.cannot_read(&error))? as u64) < more;
         check_magic(&bytes, input)?;
         let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes);
+        let mut splitter = format.map_or_else(Splitter::by_line, Splitter::new);
         let mut rows = Vec::new();
         // What is malformed further on is said when it is read.
-        let _ = Splitter::new(format).scan(text, is_last, &mut rows);
-        match rows.first() {
-            Some(row) => break row.of(text).to_vec(),
-            None if is_last || want >= LONGEST => return Err(no_header(input)),
-            None => want *= 4,
+        let _ = splitter.scan(text, is_last, &mut rows);
+        match (rows.first(), format) {
+            (Some(row), Some(format)) => break header(row.of(text), format, input)?,
+            (Some(_), None) => break keys(&rows, text, input)?,
+            (None, None) if is_last => break Vec::new(),
+            (None, _) if is_last || want >= LONGEST => return Err(no_header(input)),
+            (None, _) => want *= 4,
         }
     };
-    let names = Parser::new(format, Vec::new()).all(&header);
-    let names = names.into_iter().map(|name| name.and_then(|name| String::from_utf8(name).ok()));
-    let names = names.collect::<Option<Vec<_>>>().ok_or_else(|| no_header(input))?;
     let input = match input.is_rereadable() {
         true => input.clone(),
         false => input.begun(Box::new(Cursor::new(bytes).chain(stream))),
     };
     Ok((input, names))
+}
+
+fn header(row: &[u8], format: &Format, input: &Input) -> Result<Vec<String>> {
+    let names = Parser::new(format, Vec::new()).all(row).into_iter();
+    let names = names.map(|name| name.and_then(|name| String::from_utf8(name).ok()));
+    names.collect::<Option<Vec<_>>>().ok_or_else(|| no_header(input))
+}
+
+/// The keys of the objects that are whole and well formed: what is wrong with others is said when they are read.
+fn keys(rows: &[Row], text: &[u8], input: &Input) -> Result<Vec<String>> {
+    check_ndjson(text, &input.name)?;
+    let mut keys = Keys::default();
+    rows.iter().for_each(|row| _ = keys.add(row.of(text)));
+    Ok(keys.names().to_vec())
 }
 
 fn no_header(input: &Input) -> Error {

@@ -2,10 +2,7 @@
 
 use std::io::{Read, Seek, SeekFrom};
 
-use pgsluice_core::format::Format;
-use pgsluice_core::split::Splitter;
-
-use super::Input;
+use super::{Input, Shape};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 
@@ -15,13 +12,13 @@ const FIRST_BYTES: u64 = 4 << 10;
 impl Input {
     /// The row that begins at `offset` of the text, without its line end; the input must be one that can be read
     /// again.
-    pub(crate) fn row_at(&self, offset: u64, format: &Format) -> Result<Vec<u8>> {
+    pub(crate) fn row_at(&self, offset: u64, shape: &Shape) -> Result<Vec<u8>> {
         let mut want = FIRST_BYTES;
         loop {
             let bytes = self.bytes_at(offset, want)?;
             let last = (bytes.len() as u64) < want;
             let mut rows = Vec::new();
-            let scan = Splitter::new(format).scan(&bytes, last, &mut rows);
+            let scan = shape.splitter().scan(&bytes, last, &mut rows);
             match (rows.first(), scan) {
                 (Some(row), _) => return Ok(row.of(&bytes).to_vec()),
                 (None, Ok(_)) if !last => want *= 16,
@@ -59,6 +56,7 @@ mod tests {
     use pgsluice_core::format::Format;
 
     use super::FIRST_BYTES;
+    use crate::source::{Header, Shape};
 
     #[test]
     fn a_row_is_read_again_wherever_it_is() {
@@ -72,12 +70,13 @@ mod tests {
         else {
             panic!("one input")
         };
+        let shape = Shape::new(Format::csv(), Header::Absent, Vec::new());
         let mut offset = 0;
         for row in rows {
-            let read = input.row_at(offset, &Format::csv()).expect("a row");
+            let read = input.row_at(offset, &shape).expect("a row");
             assert_eq!(read, row.as_bytes());
             offset += row.len() as u64 + 2;
         }
-        assert!(input.row_at(offset, &Format::csv()).is_err());
+        assert!(input.row_at(offset, &shape).is_err());
     }
 }

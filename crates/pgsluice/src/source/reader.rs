@@ -7,9 +7,11 @@ use pgsluice_core::position::{Origin, Position};
 use pgsluice_core::split::{Malformed, OpenQuote, Row, Splitter};
 
 use super::ahead::Ahead;
+use super::rewrite::Rewrite;
 use super::split::Buffers;
-use super::starts::{BYTE_ORDER_MARK, check_header, check_magic};
+use super::starts::{BYTE_ORDER_MARK, check_header, check_start};
 use super::stream::Stream;
+use super::typed::Batches;
 use super::{Input, Inputs, Shape, Split};
 use crate::error::kind::Kind;
 use crate::error::{Error, Location, Result};
@@ -33,6 +35,8 @@ pub struct Reader {
     shape: Shape,
     next: usize,
     open: Option<Open>,
+    /// What comes of an input whose rows are in batches, and the number of its next row.
+    batches: Option<(Batches, u64)>,
     splits: u32,
     rows: u64,
     /// Bytes that were read and belong to no split yet.
@@ -62,6 +66,11 @@ struct Open {
 }
 
 impl Reader {
+    /// What becomes of the rows that it cuts.
+    pub(super) fn rewriting(&self) -> Option<Rewrite> {
+        self.shape.rewrite.clone()
+    }
+
     /// A reader of `inputs`, whose rows are of this shape.
     pub fn new(inputs: Inputs, shape: &Shape) -> Self {
         Self {
@@ -69,6 +78,7 @@ impl Reader {
             shape: shape.clone(),
             next: 0,
             open: None,
+            batches: None,
             splits: 0,
             rows: 0,
             taken_before: 0,
@@ -81,8 +91,17 @@ impl Reader {
 
     /// The next split, in order; None at the end of the last input. `used` is a split that is no
     /// longer needed, so that its memory is used again.
-    pub fn next(&mut self, mut used: Option<Split>) -> Result<Option<Split>> {
+    pub fn next(&mut self, used: Option<Split>) -> Result<Option<Split>> {
+        let split = self.cut(used)?;
+        Ok(split.map(|split| split.rewrite(self.shape.rewrite.as_ref())))
+    }
+
+    /// The same, its rows as they stand in the input.
+    pub(super) fn cut(&mut self, mut used: Option<Split>) -> Result<Option<Split>> {
         loop {
+            if let Some(split) = self.batch(&mut used)? {
+                return Ok(Some(split));
+            }
             let open = match &mut self.open {
                 Some(open) => open,
                 None => {
@@ -91,16 +110,20 @@ impl Reader {
                     if self.skips_streams && !input.is_rereadable() {
                         continue;
                     }
+                    if let Some(typed) = self.shape.typed() {
+                        self.batches = Some((typed.open(input)?, 0));
+                        continue;
+                    }
                     let open = Open::new(input, &self.shape, self.next - 1)?;
                     self.open.insert(open)
                 }
             };
             let input = &self.inputs[self.next - 1];
             let used_buffers = used.take().map(|used| used.into_buffers(2 * SPLIT_BYTES));
-            let Buffers { mut bytes, mut rows, kept } = used_buffers.unwrap_or_default();
+            let Buffers { mut bytes, mut rows, rewritten } = used_buffers.unwrap_or_default();
             let last = open.fill(&mut bytes, self.split_bytes, input)?;
             if open.start.origin.at == 0 {
-                check_magic(&bytes, input)?;
+                check_start(&bytes, input, &self.shape)?;
             }
             if open.start.origin.at == 0 && bytes.starts_with(BYTE_ORDER_MARK) {
                 bytes.drain(..BYTE_ORDER_MARK.len());
@@ -123,7 +146,7 @@ impl Reader {
                     check_header(&self.shape, &text, (input, number))?;
                 }
                 if open.header_left == 0 {
-                    self.header_row.get_or_init(|| self.shape.kept_of(text));
+                    self.header_row.get_or_init(|| self.shape.rewritten(text));
                 }
             }
             if scan.ended {
@@ -143,14 +166,20 @@ impl Reader {
                 self.open = None;
             }
             let (number, first_row, length) = (self.splits, self.rows, scan.consumed);
-            let mut split = Split { number, first_row, start, bytes, rows, length, taken, kept };
+            let split = Split {
+                number,
+                first_row,
+                start,
+                bytes,
+                rows,
+                length,
+                taken,
+                batch: None,
+                rewritten,
+            };
             if !split.rows.is_empty() {
                 self.splits += 1;
                 self.rows += split.rows.len() as u64;
-                if let Some(projection) = &self.shape.projection {
-                    let kept = split.kept.get_or_insert_default();
-                    kept.take(projection, &split.rows, &split.bytes);
-                }
                 return Ok(Some(split));
             }
             self.taken_before = split.taken;
@@ -159,12 +188,45 @@ impl Reader {
     }
 }
 
+impl Reader {
+    /// The next split of an input whose rows are in batches; None if there is none, or no more of it.
+    fn batch(&mut self, used: &mut Option<Split>) -> Result<Option<Split>> {
+        let Some((batches, row)) = &mut self.batches else { return Ok(None) };
+        let Some((batch, taken)) = batches.next()? else {
+            self.batches = None;
+            return Ok(None);
+        };
+        let used = used.take().map(|used| used.into_buffers(2 * SPLIT_BYTES));
+        let Buffers { bytes, mut rows, rewritten } = used.unwrap_or_default();
+        let count = batch.count() as u32;
+        // A row has a number in place of bytes: its line is that of a file in which each row is one.
+        rows.extend((0..count).map(|row| Row { start: row, end: row, line: row }));
+        let input = self.next as u32 - 1;
+        let start = Position { origin: Origin { input, at: *row }, line: *row + 1 };
+        *row += u64::from(count);
+        let split = Split {
+            number: self.splits,
+            first_row: self.rows,
+            start,
+            bytes,
+            rows,
+            length: count as usize,
+            taken: taken + std::mem::take(&mut self.taken_before),
+            batch: Some(batch),
+            rewritten,
+        };
+        self.splits += 1;
+        self.rows += u64::from(count);
+        Ok(Some(split))
+    }
+}
+
 impl Open {
     fn new(input: &Input, shape: &Shape, source: usize) -> Result<Self> {
         Ok(Self {
             stream: input.open()?,
             taken: 0,
-            splitter: Splitter::new(&shape.format),
+            splitter: shape.splitter(),
             start: Position { origin: Origin { input: source as u32, at: 0 }, line: 1 },
             rest: Vec::new(),
             header_left: shape.header.rows(),
@@ -292,8 +354,7 @@ impl Open {
     }
 
     fn place(&self, at: Position, input: &Input) -> Location {
-        let source = input.name.clone();
-        Location { source, line: at.line, offset: at.origin.at, input: at.origin.input }
+        input.locate(at)
     }
 }
 

@@ -11,6 +11,7 @@ use std::time::Duration;
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
+use crate::source::rewrite::Rewrite;
 use crate::source::{Reader, Split};
 
 /// How long a thread without input may overlook that the load was stopped.
@@ -21,6 +22,7 @@ pub(crate) struct Reading {
     splits: Mutex<Receiver<Split>>,
     used: Sender<Split>,
     thread: JoinHandle<Vec<(String, String)>>,
+    rewrite: Option<Rewrite>,
 }
 
 impl Reading {
@@ -35,16 +37,19 @@ impl Reading {
         let (full, splits) = sync_channel(takers);
         let (used, empty) = channel();
         let control = Arc::clone(control);
+        let rewrite = reader.rewriting();
         let thread = thread::spawn(move || read(reader, &control, takes, &full, &empty));
-        Self { splits: Mutex::new(splits), used, thread }
+        Self { splits: Mutex::new(splits), used, thread, rewrite }
     }
 
     /// The next split; None when there will be none or the load was stopped.
     pub(crate) fn next(&self, control: &Control) -> Option<Split> {
         while !control.stop.is_stopped() {
             let splits = self.splits.lock().unwrap_or_else(PoisonError::into_inner);
-            match splits.recv_timeout(STOP_POLL) {
-                Ok(split) => return Some(split),
+            let received = splits.recv_timeout(STOP_POLL);
+            drop(splits);
+            match received {
+                Ok(split) => return Some(split.rewrite(self.rewrite.as_ref())),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -104,7 +109,7 @@ fn read(
     empty: &Receiver<Split>,
 ) -> Vec<(String, String)> {
     while !control.stop.is_stopped() {
-        match reader.next(empty.try_recv().ok()) {
+        match reader.cut(empty.try_recv().ok()) {
             Ok(Some(split)) => {
                 if !takes(&split) || full.send(split).is_err() {
                     break;

@@ -1,29 +1,111 @@
 //! Shape: how the rows of all inputs of a load are read.
 
 use pgsluice_core::format::Format;
-use pgsluice_core::parse::Projection;
+use pgsluice_core::split::Splitter;
+use pgsluice_json::Objects;
 
 use super::Header;
+use super::rewrite::{Refusal, Rewrite};
+use super::typed::Typed;
 
 /// How the rows of all inputs of a load are read.
 #[derive(Clone, Debug)]
 pub struct Shape {
-    /// How they are written.
+    /// How they are written: in the inputs, or once they are rewritten.
     pub format: Format,
     /// What the first ones are.
     pub header: Header,
     /// What a header that is compared must say, and so the names of all fields.
     pub names: Vec<String>,
-    /// Which fields are kept, if not all are.
-    pub projection: Option<Projection>,
+    /// What becomes of rows that cannot be taken as they stand.
+    pub(crate) rewrite: Option<Rewrite>,
 }
 
 impl Shape {
-    /// What is kept of a row.
-    pub(crate) fn kept_of(&self, row: Vec<u8>) -> Vec<u8> {
-        let Some(projection) = &self.projection else { return row };
-        let mut kept = Vec::new();
-        projection.project(&row, &mut kept);
-        kept
+    /// Rows that are taken as they stand.
+    pub fn new(format: Format, header: Header, names: Vec<String>) -> Self {
+        Self { format, header, names, rewrite: None }
+    }
+
+    /// Finds the rows of one input.
+    pub(crate) fn splitter(&self) -> Splitter {
+        match self.is_of_objects() {
+            true => Splitter::by_line(),
+            false => Splitter::new(&self.format),
+        }
+    }
+
+    /// How a field is spelled that stands for the default of its column, if any may.
+    pub(crate) fn default(&self) -> Option<Vec<u8>> {
+        match &self.rewrite {
+            Some(Rewrite::Objects(objects)) if objects.has_defaults() => {
+                Some(pgsluice_json::DEFAULT.to_vec())
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether each line is a JSON object.
+    pub(crate) fn is_of_objects(&self) -> bool {
+        matches!(self.rewrite, Some(Rewrite::Objects(_)))
+    }
+
+    /// Finds the rows in a file of rejected ones, which are written so that they can be loaded.
+    pub(crate) fn splitter_of_rejects(&self) -> Splitter {
+        match self.rewrite {
+            None | Some(Rewrite::Fields(_)) => Splitter::new(&self.format),
+            Some(_) => Splitter::by_line(),
+        }
+    }
+
+    /// A row that was sent, as a file of rejected rows has it.
+    pub(crate) fn rejected(&self, sent: &[u8]) -> Vec<u8> {
+        let Some(objects) = self.objects() else { return sent.to_vec() };
+        if let Some(refusal) = self.refusal(sent) {
+            return refusal.row;
+        }
+        let mut object = Vec::new();
+        objects.put_object(sent, &mut object);
+        object
+    }
+
+    /// What is wrong with a row of the input, if `sent` was sent in its place because no row can be made of it.
+    pub(crate) fn refusal(&self, sent: &[u8]) -> Option<Refusal> {
+        Refusal::read(sent, self.objects()?.columns())
+    }
+
+    /// What writes rows as objects, if that is how rejected ones are kept.
+    fn objects(&self) -> Option<&Objects> {
+        match self.rewrite.as_ref()? {
+            Rewrite::Fields(_) => None,
+            Rewrite::Objects(objects) => Some(objects),
+            Rewrite::Batches(typed) => Some(typed.objects()),
+        }
+    }
+
+    /// The same, all rows being text.
+    pub(crate) fn in_text(&self) -> Self {
+        match &self.rewrite {
+            Some(Rewrite::Batches(typed)) => {
+                Self { rewrite: Some(Rewrite::Batches(typed.in_text())), ..self.clone() }
+            }
+            _ => self.clone(),
+        }
+    }
+
+    /// What reads the files, if their columns have types.
+    pub(super) fn typed(&self) -> Option<&Typed> {
+        match &self.rewrite {
+            Some(Rewrite::Batches(typed)) => Some(typed),
+            _ => None,
+        }
+    }
+
+    /// What a row of an input becomes.
+    pub(crate) fn rewritten(&self, row: Vec<u8>) -> Vec<u8> {
+        let Some(rewrite) = &self.rewrite else { return row };
+        let mut rewritten = Vec::new();
+        rewrite.one(&row, &mut rewritten);
+        rewritten
     }
 }

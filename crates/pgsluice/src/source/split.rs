@@ -1,8 +1,12 @@
 //! Split: a range of an input, and the rows in it.
 
-use pgsluice_core::parse::Projection;
+use pgsluice_core::encode::NotEncodable;
 use pgsluice_core::position::Position;
+use pgsluice_core::route::Cause;
 use pgsluice_core::split::Row;
+
+use super::rewrite::{Refusal, Rewrite, Rewritten};
+use super::typed::Batch;
 
 /// A range of one input that begins and ends at row ends, and its rows.
 #[derive(Debug)]
@@ -21,16 +25,10 @@ pub struct Split {
     pub length: usize,
     /// Bytes of the input as it stands that were read for it.
     pub taken: u64,
-    /// What of the rows is kept, if not all of them is.
-    pub(super) kept: Option<KeptFields>,
-}
-
-/// The fields that are kept of all rows.
-#[derive(Debug, Default)]
-pub(super) struct KeptFields {
-    text: Vec<u8>,
-    /// Where each row ends in `text`.
-    ends: Vec<usize>,
+    /// The rows, where they do not stand in `bytes`.
+    pub(super) batch: Option<Batch>,
+    /// What became of the rows, if they are not taken as they stand.
+    pub(super) rewritten: Option<Rewritten>,
 }
 
 /// The memory of a split that is no longer needed.
@@ -38,7 +36,7 @@ pub(super) struct KeptFields {
 pub(super) struct Buffers {
     pub(super) bytes: Vec<u8>,
     pub(super) rows: Vec<Row>,
-    pub(super) kept: Option<KeptFields>,
+    pub(super) rewritten: Option<Rewritten>,
 }
 
 impl Split {
@@ -49,41 +47,50 @@ impl Split {
         Some(Position { origin, line: self.start.line + u64::from(row.line) })
     }
 
-    /// The text of the row at the place `index`: its fields that are kept.
+    /// The text of the row at the place `index`, as COPY takes it.
     #[inline]
     pub fn text(&self, index: usize) -> &[u8] {
-        match &self.kept {
+        match &self.rewritten {
             None => self.rows[index].of(&self.bytes),
-            Some(KeptFields { text, ends }) => {
-                let start = index.checked_sub(1).map_or(0, |before| ends[before]);
-                &text[start..ends[index]]
-            }
+            Some(rewritten) => rewritten.row(index),
         }
+    }
+
+    /// The row at the place `index` in COPY BINARY, or why it is not; None if the rows are to be encoded.
+    #[inline]
+    pub(crate) fn encoded(&self, index: usize) -> Option<Result<&[u8], NotEncodable>> {
+        self.rewritten.as_ref()?.encoded(index)
+    }
+
+    /// What is wrong with the row at the place `index`, if no row can be made of it.
+    pub(crate) fn refusal(&self, index: usize) -> Option<&Refusal> {
+        self.rewritten.as_ref()?.refusal(index)
+    }
+
+    /// Why the row at the place `index` has no keys to route it by, if it has none.
+    #[inline]
+    pub(crate) fn keyless(&self, index: usize) -> Option<Cause> {
+        self.rewritten.as_ref()?.keyless(index)
+    }
+
+    /// Makes rows of COPY's formats of what stands in the input.
+    pub(super) fn rewrite(mut self, rewrite: Option<&Rewrite>) -> Self {
+        if let Some(rewrite) = rewrite {
+            let rewritten = self.rewritten.get_or_insert_default();
+            rewritten.take(rewrite, &self.rows, &self.bytes, self.batch.as_ref());
+        }
+        self
     }
 
     /// The memory, emptied; a buffer that a very long row has grown is not kept.
     pub(super) fn into_buffers(self, most: usize) -> Buffers {
-        let Self { mut bytes, mut rows, mut kept, .. } = self;
-        let texts = kept.as_mut().map(|kept| {
-            kept.ends.clear();
-            &mut kept.text
-        });
-        for text in texts.into_iter().chain([&mut bytes]) {
-            text.clear();
-            text.shrink_to(most);
-        }
+        let Self { mut bytes, mut rows, mut rewritten, .. } = self;
+        bytes.clear();
+        bytes.shrink_to(most);
         rows.clear();
-        Buffers { bytes, rows, kept }
-    }
-}
-
-impl KeptFields {
-    /// Takes what `projection` keeps of `rows`.
-    pub(super) fn take(&mut self, projection: &Projection, rows: &[Row], bytes: &[u8]) {
-        let Self { text, ends } = self;
-        for row in rows {
-            projection.project(row.of(bytes), text);
-            ends.push(text.len());
+        if let Some(rewritten) = &mut rewritten {
+            rewritten.clear(most);
         }
+        Buffers { bytes, rows, rewritten }
     }
 }

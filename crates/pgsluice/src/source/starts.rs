@@ -3,11 +3,12 @@
 use std::io::Read;
 
 use pgsluice_core::parse::Parser;
-use pgsluice_core::split::Splitter;
+use pgsluice_core::position::{Origin, Position};
 
-use super::{Header, Input, Shape};
+use super::file_format::check_ndjson;
+use super::{FileFormat, Header, Input, Shape};
 use crate::error::kind::Kind;
-use crate::error::{Error, Location, Remedy, Result};
+use crate::error::{Error, Remedy, Result};
 
 /// What some programs write in front of UTF-8.
 pub(super) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
@@ -19,43 +20,53 @@ const LOOKED_AT: u64 = 64 << 10;
 const MOST_INPUTS: usize = 1000;
 
 /// Formats that are known by their first bytes, and what reads them as text.
-const KNOWN: [(&[u8], &str, &str); 8] = [
+const KNOWN: [(&[u8], &str, &str); 6] = [
     (b"\x1f\x8b", "compressed by gzip", "zcat"),
     (b"\x28\xb5\x2f\xfd", "compressed by zstd", "zstdcat"),
     (b"\xfd7zXZ\0", "compressed by xz", "xzcat"),
     (b"BZh91AY&SY", "compressed by bzip2", "bzcat"),
     (b"\x04\x22\x4d\x18", "compressed by lz4", "lz4cat"),
-    (b"PAR1\x15", "a Parquet file", ""),
-    (b"ARROW1\0\0", "an Arrow file", ""),
     (b"PK\x03\x04", "a ZIP archive", "unzip -p"),
 ];
 
 /// Refuses an input that begins as no text does.
 pub(super) fn check_magic(start: &[u8], input: &Input) -> Result<()> {
+    let is = |what: &str| {
+        Error::new(Kind::Data, format!("{} is {what}", input.name)).with_sqlstate("0A000")
+    };
+    if let Some(format) = FileFormat::of_bytes(start) {
+        let error = is(&format!("a file of format {}", format.name()));
+        return Err(error.with_remedy(Remedy::options("Say so", ["--format", format.name()])));
+    }
     let known = KNOWN.iter().find(|(magic, ..)| start.starts_with(magic));
     let Some((_, what, reader)) = known else { return Ok(()) };
-    let error = Error::new(Kind::Data, format!("{} is {what}", input.name)).with_sqlstate("0A000");
-    Err(match *reader {
-        "" => error.with_hint("It cannot be read yet: write it as CSV first."),
-        reader => error.with_remedy(Remedy::piped("Load what it holds", reader, &input.name)),
-    })
+    Err(is(what).with_remedy(Remedy::piped("Load what it holds", reader, &input.name)))
+}
+
+/// Refuses an input that does not begin as rows of this shape do.
+pub(super) fn check_start(start: &[u8], input: &Input, shape: &Shape) -> Result<()> {
+    check_magic(start, input)?;
+    if shape.is_of_objects() { check_ndjson(start, &input.name) } else { Ok(()) }
 }
 
 /// Refuses later inputs that begin with a mistake in how they are read: the first one's are found before
 /// anything is committed. With `counts` their first rows must have as many fields as there are names.
 pub(crate) fn check_later(inputs: &[Input], shape: &Shape, counts: bool) -> Result<()> {
-    let Shape { format, header, names, .. } = shape;
+    let Shape { header, names, .. } = shape;
+    if let Some(typed) = shape.typed() {
+        return inputs.iter().take(MOST_INPUTS).try_for_each(|input| typed.check(input));
+    }
     let later = (0..).zip(inputs).skip(1).filter(|(_, input)| input.is_rereadable());
     later.take(MOST_INPUTS).try_for_each(|(number, input)| {
         let mut start = Vec::new();
         let read = input.open()?.take(LOOKED_AT).read_to_end(&mut start);
         read.map_err(|error| input.cannot_read(&error))?;
-        check_magic(&start, input)?;
+        check_start(&start, input, shape)?;
         let is_whole = (start.len() as u64) < LOOKED_AT;
         let text = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&start);
         let mut rows = Vec::new();
         // What is malformed is said when it is read.
-        if Splitter::new(format).scan(text, is_whole, &mut rows).is_err() {
+        if shape.splitter().scan(text, is_whole, &mut rows).is_err() {
             return Ok(());
         }
         let mut rows = rows.iter().map(|row| (row, row.of(text)));
@@ -68,9 +79,9 @@ pub(crate) fn check_later(inputs: &[Input], shape: &Shape, counts: bool) -> Resu
         match rows.next().filter(|_| counts && !names.is_empty()) {
             Some((row, text)) => {
                 let line = 1 + u64::from(row.line);
-                let (source, offset) = (input.name.clone(), row.start.into());
-                let at = Location { source, line, offset, input: number };
-                check_fields(shape, text).map_err(|error| error.at(at))
+                let origin = Origin { input: number, at: row.start.into() };
+                let at = Position { origin, line };
+                check_fields(shape, text).map_err(|error| error.at(input.locate(at)))
             }
             None => Ok(()),
         }
@@ -84,7 +95,7 @@ pub(super) fn check_header(
     (input, number): (&Input, u32),
 ) -> Result<()> {
     let Shape { format, names: columns, .. } = shape;
-    let place = || Location { source: input.name.clone(), line: 1, offset: 0, input: number };
+    let place = || input.locate(Position { origin: Origin { input: number, at: 0 }, line: 1 });
     let refuse = |message: String| {
         let error = Error::new(Kind::Data, message).with_sqlstate("22P04").at(place());
         Err(match shape.header {
@@ -126,6 +137,10 @@ pub(super) fn check_header(
 /// `NextCopyFrom` in `copyfromparse.c` (PostgreSQL 18).
 fn check_fields(shape: &Shape, row: &[u8]) -> Result<()> {
     let Shape { format, names: columns, .. } = shape;
+    if shape.is_of_objects() {
+        let refusal = shape.refusal(&shape.rewritten(row.to_vec()));
+        return refusal.map_or(Ok(()), |refusal| Err(refusal.into()));
+    }
     let fields = Parser::new(format, Vec::new()).all(row).len();
     let refuse = |message: String| Err(Error::new(Kind::Data, message).with_sqlstate("22P04"));
     match columns.get(fields) {

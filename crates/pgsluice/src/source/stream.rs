@@ -1,7 +1,7 @@
 //! Stream: the text of an input. What is compressed or in another encoding is read by a thread of its own, some
 //! blocks ahead.
 
-use std::io::{self, BufReader, Cursor, Read};
+use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -46,8 +46,8 @@ impl Stream {
         if compression.is_none() && encoding.is_utf8() {
             return Ok(Self(Text::Plain(raw)));
         }
-        let taken = Arc::new(AtomicU64::new(0));
-        let counted = BufReader::with_capacity(BLOCK, Counted { raw, taken: Arc::clone(&taken) });
+        let (counted, taken) = Counted::new(raw);
+        let counted = BufReader::with_capacity(BLOCK, counted);
         let inner: Box<dyn Read + Send> = match compression {
             Some(compression) => compression.reader(counted)?,
             None => Box::new(counted),
@@ -109,16 +109,30 @@ impl Ahead {
 }
 
 /// Counts the bytes that are read.
-struct Counted {
-    raw: Box<dyn Read + Send>,
+pub(super) struct Counted<R> {
+    raw: R,
     taken: Arc<AtomicU64>,
 }
 
-impl Read for Counted {
+impl<R> Counted<R> {
+    /// Reads `raw`; and where the count is.
+    pub(super) fn new(raw: R) -> (Self, Arc<AtomicU64>) {
+        let taken = Arc::new(AtomicU64::new(0));
+        (Self { raw, taken: Arc::clone(&taken) }, taken)
+    }
+}
+
+impl<R: Read> Read for Counted<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = self.raw.read(into)?;
         self.taken.fetch_add(count as u64, Relaxed);
         Ok(count)
+    }
+}
+
+impl<R: Seek> Seek for Counted<R> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.raw.seek(to)
     }
 }
 

@@ -15,6 +15,7 @@ use crate::job::Job;
 use crate::pg::audit;
 use crate::plan::Plan;
 use crate::sink::context::Context;
+use crate::source::rewrite::Refusal;
 use crate::source::{Reader, Split};
 
 /// The rows of the input that are compared.
@@ -28,7 +29,7 @@ pub(super) struct Side<'a> {
 impl Side<'_> {
     /// Sends the rows, and returns how many were left out.
     pub(super) async fn copy(&self, transaction: &Transaction<'_>) -> Result<u64> {
-        let Self { plan, job, .. } = self;
+        let Self { plan, .. } = self;
         let columns = &plan.catalogue.columns;
         let root = plan.tree.nodes[ROOT].relation.to_string();
         let create = audit::create_input(&root, columns, plan.catalogue.besides);
@@ -38,7 +39,7 @@ impl Side<'_> {
                  table and TEMPORARY on the database.",
             )
         })?;
-        let copy = audit::copy_input(columns, &plan.shape.format, &job.input.fields);
+        let copy = audit::copy_input(columns, &plan.shape.format, &plan.fields);
         let refused = |error| self.refused(error);
         let mut sink = pin!(transaction.copy_in::<_, Bytes>(&copy).await.map_err(refused)?);
         let (mut reader, mut used, mut left_out) = (self.reader(), None, 0);
@@ -59,7 +60,7 @@ impl Side<'_> {
     }
 
     fn reader(&self) -> Reader {
-        Reader::new(self.job.input.files.clone(), &self.plan.shape)
+        Reader::new(self.job.input.files.clone(), &self.plan.shape.in_text())
     }
 
     /// The rows of `split` that are compared, and where they begin.
@@ -81,7 +82,8 @@ impl Side<'_> {
         };
         let error = said.column().into_iter().fold(error, Error::with_column);
         let error = match self.find(entry.line) {
-            Some(place) => error.at(place),
+            Some((place, None)) => error.at(place),
+            Some((place, Some(refusal))) => Error::from(refusal).at(place),
             None => error.with_detail(format!(
                 "It is line {} of all inputs together, without headers.",
                 entry.line
@@ -91,7 +93,7 @@ impl Side<'_> {
     }
 
     /// The row that ends in this line of the COPY, for which the inputs are read again.
-    fn find(&self, line: u64) -> Option<Location> {
+    fn find(&self, line: u64) -> Option<(Location, Option<Refusal>)> {
         if !self.job.input.files.are_rereadable() {
             return None;
         }
@@ -100,7 +102,8 @@ impl Side<'_> {
             for (at, row) in self.rows(&split) {
                 lines += 1 + row.iter().filter(|byte| **byte == b'\n').count() as u64;
                 if lines >= line {
-                    return self.job.input.files.locate(at);
+                    let refusal = self.plan.shape.refusal(row);
+                    return Some((self.job.input.files.locate(at)?, refusal));
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use pgsluice_core::types::Codec;
+use pgsluice_core::types::{Codec, Column, ColumnType, Made};
 use tokio_postgres::Transaction;
 use tokio_postgres::types::{Oid, Type};
 
@@ -15,33 +15,33 @@ use crate::pg::Parameters;
 /// 0. A domain is made of the type below it, an array of its elements, a range of its bounds. A
 /// multirange is made of its ranges, a composite type of its columns.
 const PARTS: &str = "
-WITH RECURSIVE edge (whole, part, modifier, place) AS (
-    SELECT 0::pg_catalog.oid, a.atttypid, a.atttypmod, given.place
+WITH RECURSIVE edge (whole, part, modifier, place, label) AS (
+    SELECT 0::pg_catalog.oid, a.atttypid, a.atttypmod, given.place, a.attname
     FROM unnest($2::pg_catalog.text[]) WITH ORDINALITY AS given (name, place)
     JOIN pg_catalog.pg_attribute a
         ON a.attrelid = $1 AND a.attname = given.name AND a.attnum > 0 AND NOT a.attisdropped
     UNION
-    SELECT t.oid, p.part, p.modifier, p.place
+    SELECT t.oid, p.part, p.modifier, p.place, p.label
     FROM edge
     JOIN pg_catalog.pg_type t ON t.oid = edge.part
     CROSS JOIN LATERAL (
-        SELECT t.typbasetype, t.typtypmod, 1 WHERE t.typtype = 'd'
+        SELECT t.typbasetype, t.typtypmod, 1, ''::pg_catalog.name WHERE t.typtype = 'd'
         UNION ALL
-        SELECT e.oid, -1, 1 FROM pg_catalog.pg_type e
+        SELECT e.oid, -1, 1, '' FROM pg_catalog.pg_type e
         WHERE e.oid = t.typelem AND e.typarray = t.oid
         UNION ALL
-        SELECT r.rngsubtype, -1, 1 FROM pg_catalog.pg_range r WHERE r.rngtypid = t.oid
+        SELECT r.rngsubtype, -1, 1, '' FROM pg_catalog.pg_range r WHERE r.rngtypid = t.oid
         UNION ALL
-        SELECT r.rngtypid, -1, 1 FROM pg_catalog.pg_range r
+        SELECT r.rngtypid, -1, 1, '' FROM pg_catalog.pg_range r
         WHERE t.typtype = 'm'
           AND (pg_catalog.to_jsonb(r) ->> 'rngmultitypid')::pg_catalog.oid = t.oid
         UNION ALL
-        SELECT a.atttypid, a.atttypmod, a.attnum FROM pg_catalog.pg_attribute a
+        SELECT a.atttypid, a.atttypmod, a.attnum, a.attname FROM pg_catalog.pg_attribute a
         WHERE t.typtype = 'c' AND a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped
-    ) AS p (part, modifier, place)
+    ) AS p (part, modifier, place, label)
 )
 SELECT whole, part, modifier, t.typtype::pg_catalog.text, t.typdelim::pg_catalog.text,
-       pg_catalog.format_type(part, NULL)
+       pg_catalog.format_type(part, NULL), label
 FROM edge
 JOIN pg_catalog.pg_type t ON t.oid = part
 ORDER BY whole, place";
@@ -54,13 +54,16 @@ SELECT (-1234.56)::pg_catalog.money::pg_catalog.text OPERATOR(pg_catalog.=) '-$1
 /// A codec, or in words for the user why there is none.
 pub(super) type Answer = std::result::Result<Codec, String>;
 
-/// The codecs of `columns` of the table `root`, each with the type that the column has.
+/// A column: its codec, and what its type is made of.
+pub(super) type Encoded = (Answer, Column);
+
+/// The codecs of `columns` of the table `root`, each with the column.
 pub(super) async fn read(
     transaction: &Transaction<'_>,
     session: &Session,
     root: Oid,
     columns: &[String],
-) -> Result<Vec<(Oid, Answer)>> {
+) -> Result<Vec<Encoded>> {
     let mut parts: HashMap<Oid, Vec<Part>> = HashMap::new();
     let asked: Parameters<'_> = &[(&root, Type::OID), (&columns, Type::TEXT_ARRAY)];
     for row in transaction.query_typed(PARTS, asked).await? {
@@ -70,6 +73,7 @@ pub(super) async fn read(
             kind: row.get(3),
             delimiter: row.get(4),
             name: row.get(5),
+            label: row.get(6),
         };
         parts.entry(row.get(0)).or_default().push(part);
     }
@@ -78,7 +82,15 @@ pub(super) async fn read(
         && transaction.query_typed_one(MONEY, &[]).await?.get(0);
     let types = Types { session, reads_money, parts };
     let columns = types.parts_of(0).iter();
-    Ok(columns.map(|column| (column.oid, types.codec(column, column.modifier))).collect())
+    let encoded = |column| (types.codec(column, column.modifier), types.column(column));
+    Ok(columns.map(encoded).collect())
+}
+
+/// The column that the table lacks, and that says which rows delete others.
+pub(super) fn flag(name: &str) -> Encoded {
+    let (oid, type_name) = (Type::BOOL.oid(), "boolean".to_owned());
+    let ty = ColumnType { oid, modifier: -1, name: type_name, made: Made::Alone };
+    (Ok(Codec::Bool), Column { name: name.to_owned(), ty })
 }
 
 /// A type within another.
@@ -90,6 +102,8 @@ struct Part {
     /// The sign between the elements of an array.
     delimiter: String,
     name: String,
+    /// The name of the column that it is the type of, if it is of one.
+    label: String,
 }
 
 /// The types of the input, and what of the session and the database decides how they are encoded.
@@ -130,6 +144,24 @@ impl Types<'_> {
         let column = |column: &Part| Ok((column.oid, self.codec(column, column.modifier)?));
         let columns: std::result::Result<Box<[_]>, String> = columns.iter().map(column).collect();
         Ok(Codec::Composite(columns?))
+    }
+
+    fn column(&self, ty: &Part) -> Column {
+        Column { name: ty.label.clone(), ty: self.column_type(ty, ty.modifier) }
+    }
+
+    fn column_type(&self, ty: &Part, modifier: i32) -> ColumnType {
+        let made = match (&*ty.kind, self.parts_of(ty.oid)) {
+            ("d", [base]) => Made::Domain(self.column_type(base, base.modifier).into()),
+            ("e", _) => Made::Enum,
+            ("c", columns) => Made::Composite(columns.iter().map(|it| self.column(it)).collect()),
+            ("b", [element]) => Made::Array {
+                delimiter: element.delimiter.bytes().next().unwrap_or(b','),
+                element: self.column_type(element, modifier).into(),
+            },
+            _ => Made::Alone,
+        };
+        ColumnType { oid: ty.oid, modifier, name: ty.name.clone(), made }
     }
 
     /// The modifier of an array is that of its elements.

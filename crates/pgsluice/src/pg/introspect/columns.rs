@@ -6,11 +6,13 @@ use tokio_postgres::types::{Oid, Type};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::job::InputOptions;
-use crate::source::Led;
+use crate::source::{FileFormat, Led};
 
 const COLUMNS: &str = "
-SELECT attname, attgenerated::pg_catalog.text <> '' AS generated
+SELECT attname, attgenerated::pg_catalog.text <> '' AS generated,
+       atthasdef OR attidentity::pg_catalog.text <> '' OR t.typdefault IS NOT NULL AS has_default
 FROM pg_catalog.pg_attribute
+JOIN pg_catalog.pg_type t ON t.oid = atttypid
 WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped
 ORDER BY attnum";
 
@@ -65,10 +67,18 @@ pub(super) async fn of_input(
             return Ok(OfInput { columns: writable, besides: None, omits: false, led });
         }
         Fields::Listed(columns) => columns,
-        Fields::Named(names, InputOptions { by_name, format, .. }) => {
+        Fields::Named(names, InputOptions { by_name, format, file_format, .. }) => {
             let besides = besides.map(str::to_owned).filter(|name| !exists(name));
             let columns: Vec<String> = writable.iter().cloned().chain(besides).collect();
-            &led.insert(by_name.lead(names, &columns, format)?).columns[..]
+            let has_default = |name: &String| {
+                rows.iter().any(|row| row.get::<_, &str>(0) == name && row.get::<_, bool>(2))
+            };
+            let mut found = match file_format {
+                FileFormat::Ndjson => by_name.lead_keys(names, &columns, has_default)?,
+                _ => by_name.lead(names, &columns, format)?,
+            };
+            found.has_default = found.columns.iter().map(has_default).collect();
+            &led.insert(found).columns[..]
         }
     };
     let besides = asked.iter().position(|name| besides == Some(name) && !exists(name));

@@ -236,7 +236,7 @@ impl Catalogue {
         let oids: Vec<Oid> = rows.iter().map(|row| row.get("oid")).collect();
         let besides = meeting.as_ref().and_then(|meeting| meeting.delete_when);
         let of_input = columns::of_input(transaction, root, fields, besides).await?;
-        let OfInput { columns, besides, omits: omits_columns, led } = of_input;
+        let OfInput { columns, besides, omits: omits_columns, mut led } = of_input;
         let keys = keys::read(transaction, session, &partitioned(&rows), &columns).await?;
         let literals: Vec<Option<Literals>> = rows
             .iter()
@@ -251,9 +251,13 @@ impl Catalogue {
         let codecs = codecs::read(transaction, session, root, &columns);
         let (mut codecs, (version, several)) = try_join(codecs, server).await?;
         if let Some(place) = besides {
-            codecs.insert(place, (Type::BOOL.oid(), Ok(Codec::Bool)));
+            codecs.insert(place, codecs::flag(&columns[place]));
         }
-        let (types, codecs): (Vec<Oid>, Vec<_>) = codecs.into_iter().unzip();
+        let (codecs, made): (Vec<_>, Vec<_>) = codecs.into_iter().unzip();
+        let types = made.iter().map(|column| column.ty.oid).collect();
+        if let Some(led) = &mut led {
+            led.types = made;
+        }
         let mut facts: Vec<Facts> = rows.iter().map(Facts::from_row).collect();
         if omits_columns {
             // Before PostgreSQL 17 each identity column has a sequence of its own.

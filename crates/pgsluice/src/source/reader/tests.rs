@@ -11,7 +11,7 @@ fn read(content: &str, header: Header) -> Result<Vec<(u64, u64, String)>> {
     std::fs::write(&path, content).expect("a file");
     let inputs = Inputs::resolve([path.display().to_string()])?;
     let names = vec!["a".to_owned(), "b".to_owned()];
-    let shape = Shape { format: Format::csv(), header, names, projection: None };
+    let shape = Shape::new(Format::csv(), header, names);
     let mut reader = Reader::new(inputs, &shape);
     let mut rows = Vec::new();
     while let Some(split) = reader.next(None)? {

@@ -1,0 +1,229 @@
+//! Admit: which type of Arrow is written into which type of PostgreSQL, or in words why it is not.
+//!
+//! What depends on the value is judged with the value, in [`crate::fit`]. Here is what no value could change.
+
+use std::collections::HashSet;
+
+use arrow_schema::{DataType, Field, FieldRef};
+use pgsluice_core::types::{Column, ColumnType, Made};
+
+use crate::array::{ArrayOf, MOST_DIMENSIONS};
+use crate::codec::{codec, element_of, interval_precision, numeric_scale, precision};
+use crate::composite::{ColumnOf, CompositeOf};
+use crate::extension::Extension;
+use crate::oid;
+use crate::writer::{Spelled, Writer};
+
+/// What writes the values of a field into a column of the type `ty`.
+pub(crate) fn writer(field: &Field, ty: &ColumnType) -> Result<Writer, String> {
+    let base = ty.base();
+    let source = plain(field.data_type());
+    let is_json = matches!(base.oid, oid::JSON | oid::JSONB);
+    match source {
+        DataType::Null => Ok(Writer::Null),
+        DataType::Union(..) => Err("unions are not read".to_owned()),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
+            Ok(Writer::Spelled(spelled(base)))
+        }
+        ty if is_binary(ty) && is_json && Extension::of(field) != Extension::Uuid => {
+            Ok(Writer::Utf8(spelled(base)))
+        }
+        _ if is_json => {
+            as_json(field)?;
+            Ok(Writer::Json(base.oid == oid::JSONB))
+        }
+        source if source.is_nested() => nested(source, base),
+        _ => scalar(field, source, base),
+    }
+}
+
+/// The type of the values, whatever they are packed into.
+fn plain(ty: &DataType) -> &DataType {
+    match ty {
+        DataType::Dictionary(_, values) => plain(values),
+        DataType::RunEndEncoded(_, values) => plain(values.data_type()),
+        _ => ty,
+    }
+}
+
+fn spelled(base: &ColumnType) -> Spelled {
+    let most = match base.oid {
+        // `NAMEDATALEN`, `src/include/pg_config_manual.h`, without the zero at the end.
+        oid::NAME => 63,
+        oid::CHAR => 1,
+        _ => usize::MAX,
+    };
+    Spelled { codec: codec(base), most, name: base.name.clone() }
+}
+
+fn nested(source: &DataType, base: &ColumnType) -> Result<Writer, String> {
+    match (source, &base.made) {
+        (DataType::Struct(fields), Made::Composite(columns)) => composite(fields, columns),
+        (DataType::Struct(_), _) => Err("a struct needs a composite type or jsonb".to_owned()),
+        (DataType::Map(..), _) => Err("a map needs jsonb or json".to_owned()),
+        (_, Made::Array { delimiter, element }) => {
+            array(source, *delimiter, &element_of(base, element))
+        }
+        _ => Err("a list needs an array or jsonb".to_owned()),
+    }
+}
+
+/// The field of the values of a list.
+fn values(list: &DataType) -> Option<&FieldRef> {
+    match list {
+        DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::ListView(field)
+        | DataType::LargeListView(field)
+        | DataType::FixedSizeList(field, _) => Some(field),
+        _ => None,
+    }
+}
+
+/// Lists within lists are dimensions of one array, as long as the elements are no lists themselves.
+fn array(list: &DataType, delimiter: u8, element: &ColumnType) -> Result<Writer, String> {
+    let holds_lists = matches!(element.base().oid, oid::JSON | oid::JSONB)
+        || matches!(element.base().made, Made::Array { .. });
+    let mut dimensions = 1;
+    let mut field = values(list).ok_or("it is no list")?;
+    while let Some(inner) = values(plain(field.data_type()))
+        && !holds_lists
+    {
+        field = inner;
+        dimensions += 1;
+    }
+    if dimensions > MOST_DIMENSIONS {
+        return Err(format!("an array has at most {MOST_DIMENSIONS} dimensions"));
+    }
+    let writer = writer(field, element).map_err(|why| format!("its elements: {why}"))?;
+    Ok(Writer::Array(Box::new(ArrayOf {
+        oid: element.oid,
+        delimiter,
+        dimensions,
+        element: writer,
+    })))
+}
+
+fn composite(fields: &[FieldRef], columns: &[Column]) -> Result<Writer, String> {
+    let names = named(fields)?;
+    if let Some(name) = names.iter().find(|name| columns.iter().all(|it| it.name != **name)) {
+        return Err(format!("the composite type has no column {name:?}"));
+    }
+    let columns = columns.iter().map(|column| {
+        let name = &column.name;
+        let place = fields.iter().position(|field| field.name() == name);
+        let field = place.ok_or_else(|| format!("the struct has no field {name:?}"))?;
+        let writer = writer(&fields[field], &column.ty)
+            .map_err(|why| format!("its field {name:?}: {why}"))?;
+        Ok(ColumnOf { oid: column.ty.oid, field, writer })
+    });
+    let columns = columns.collect::<Result<_, String>>()?;
+    Ok(Writer::Composite(Box::new(CompositeOf { columns })))
+}
+
+/// The names of fields, each of which is there once.
+fn named(fields: &[FieldRef]) -> Result<HashSet<&str>, String> {
+    let mut names = HashSet::new();
+    match fields.iter().find(|field| !names.insert(field.name().as_str())) {
+        Some(twice) => Err(format!("the struct has two fields {:?}", twice.name())),
+        None => Ok(names),
+    }
+}
+
+/// Whether each value can be written as JSON.
+fn as_json(field: &Field) -> Result<(), String> {
+    match plain(field.data_type()) {
+        DataType::Union(..) => Err("unions are not read".to_owned()),
+        DataType::Struct(fields) => {
+            named(fields)?;
+            fields.iter().try_for_each(|field| as_json(field))
+        }
+        DataType::Map(entries, _) => match plain(entries.data_type()) {
+            DataType::Struct(pair) if pair.len() == 2 && is_string(pair[0].data_type()) => {
+                as_json(&pair[1])
+            }
+            _ => Err("the keys of a JSON object are strings".to_owned()),
+        },
+        ty if is_binary(ty) && Extension::of(field) != Extension::Uuid => {
+            Err("JSON has no bytes".to_owned())
+        }
+        ty => values(ty).map_or(Ok(()), |field| as_json(field)),
+    }
+}
+
+fn is_string(ty: &DataType) -> bool {
+    matches!(plain(ty), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+}
+
+fn is_binary(ty: &DataType) -> bool {
+    use DataType as D;
+    matches!(ty, D::Binary | D::LargeBinary | D::BinaryView | D::FixedSizeBinary(_))
+}
+
+/// A scalar that is no string.
+fn scalar(field: &Field, source: &DataType, base: &ColumnType) -> Result<Writer, String> {
+    use DataType as D;
+    let modifier = base.modifier;
+    let is_text = matches!(base.oid, oid::TEXT | oid::VARCHAR | oid::BPCHAR);
+    let is_uuid = Extension::of(field) == Extension::Uuid;
+    if is_binary(source) {
+        return match base.oid {
+            oid::BYTEA => Ok(Writer::Bytea),
+            oid::UUID if *source == D::FixedSizeBinary(16) => Ok(Writer::Uuid),
+            _ if is_text && is_uuid => Ok(Writer::Text),
+            _ if is_text => Ok(Writer::Utf8(spelled(base))),
+            _ => Err("bytes need bytea, or text if they are valid UTF-8".to_owned()),
+        };
+    }
+    if is_text {
+        return Ok(Writer::Text);
+    }
+    let is_number = source.is_numeric();
+    Ok(match (source, base.oid) {
+        (D::Boolean, oid::BOOL) => Writer::Bool,
+        (_, oid::INT2) if is_number => Writer::Int2,
+        (_, oid::INT4) if is_number => Writer::Int4,
+        (_, oid::INT8) if is_number => Writer::Int8,
+        (_, oid::OID) if source.is_integer() => Writer::Oid,
+        (_, oid::NUMERIC) if is_number => Writer::Numeric { scale: numeric_scale(modifier) },
+        (_, oid::FLOAT4) if source.is_integer() || source.is_floating() => Writer::Float4,
+        (_, oid::FLOAT8) if source.is_integer() || source.is_floating() => Writer::Float8,
+        (D::Date32 | D::Date64 | D::Timestamp(_, None), oid::DATE) => Writer::Date,
+        (D::Date32 | D::Date64 | D::Timestamp(_, None), oid::TIMESTAMP) => {
+            Writer::Timestamp(precision(modifier))
+        }
+        (D::Timestamp(_, Some(_)), oid::TIMESTAMPTZ) => Writer::Timestamptz(precision(modifier)),
+        (D::Time32(_) | D::Time64(_), oid::TIME) => Writer::Time(precision(modifier)),
+        (D::Duration(_) | D::Interval(_), oid::INTERVAL) => match interval_precision(modifier) {
+            Some(precision) => Writer::Interval(precision),
+            None => return Err("the column keeps only some fields of an interval".to_owned()),
+        },
+        _ => return Err(refusal(source, base.oid).to_owned()),
+    })
+}
+
+/// Why a scalar is not written into a column of a type.
+fn refusal(source: &DataType, oid: u32) -> &'static str {
+    use DataType as D;
+    match (source, oid) {
+        (D::Timestamp(_, None), oid::TIMESTAMPTZ) | (D::Date32 | D::Date64, oid::TIMESTAMPTZ) => {
+            "it has no time zone, and another session would read another instant: give it one, or \
+             make the column a timestamp"
+        }
+        (D::Timestamp(_, Some(_)), oid::TIMESTAMP | oid::DATE) => {
+            "its time zone would be lost: take that away where the rows are made, or make the column \
+             a timestamptz"
+        }
+        (D::Time32(_) | D::Time64(_), oid::TIMETZ) => {
+            "it has no time zone, and each session would give it its own: make the column a time"
+        }
+        (_, oid::FLOAT4 | oid::FLOAT8) if source.is_decimal() => {
+            "a decimal is rounded there: make the column a numeric"
+        }
+        (_, oid::MONEY) => {
+            "how money is spelled depends on lc_monetary: make the column a numeric, or give strings"
+        }
+        (D::Boolean, _) => "a boolean needs boolean or text",
+        _ => "the type does not hold such values: cast them where the rows are made",
+    }
+}

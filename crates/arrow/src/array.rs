@@ -1,0 +1,82 @@
+//! Lists as arrays, and lists of lists as arrays of several dimensions.
+
+use crate::source::{Items, Value};
+use crate::writer::{Fail, Writer, Written};
+
+/// `MAXDIM`, `src/include/utils/array.h`.
+pub(crate) const MOST_DIMENSIONS: usize = 6;
+
+/// An array type.
+#[derive(Debug)]
+pub(crate) struct ArrayOf {
+    /// The type of the elements.
+    pub(crate) oid: u32,
+    /// The sign between them.
+    pub(crate) delimiter: u8,
+    /// How many lists hold one another.
+    pub(crate) dimensions: usize,
+    pub(crate) element: Writer,
+}
+
+impl ArrayOf {
+    /// The length of each dimension, if all lists of one are alike. An empty array has none.
+    pub(crate) fn lengths(&self, items: Items<'_, '_>) -> Result<Lengths, Fail> {
+        let mut lengths = Lengths { of: [0; MOST_DIMENSIONS], count: 0 };
+        if items.len() > 0 {
+            lengths.count = self.dimensions;
+            lengths.find(items, 0)?;
+            lengths.check(items, 0)?;
+        }
+        Ok(lengths)
+    }
+}
+
+/// The lengths of the dimensions of an array.
+pub(crate) struct Lengths {
+    of: [usize; MOST_DIMENSIONS],
+    count: usize,
+}
+
+impl Lengths {
+    pub(crate) fn all(&self) -> &[usize] {
+        &self.of[..self.count]
+    }
+
+    /// Those of the first lists.
+    fn find(&mut self, items: Items<'_, '_>, dimension: usize) -> Written {
+        self.of[dimension] = items.len();
+        if dimension + 1 == self.count {
+            return Ok(());
+        }
+        match items.values().next() {
+            Some(first) => self.find(list(first)?, dimension + 1),
+            None => Ok(()),
+        }
+    }
+
+    fn check(&self, items: Items<'_, '_>, dimension: usize) -> Written {
+        if items.len() != self.of[dimension] {
+            return unfit("has lists of different lengths, which no array has");
+        }
+        // The server has no other array without elements than the one without dimensions.
+        if items.len() == 0 {
+            return unfit("has an empty list in it, which no array has");
+        }
+        if dimension + 1 == self.count {
+            return Ok(());
+        }
+        items.values().try_for_each(|inner| self.check(list(inner)?, dimension + 1))
+    }
+}
+
+/// A list within a list.
+pub(crate) fn list<'s, 'b>(value: Value<'s, 'b>) -> Result<Items<'s, 'b>, Fail> {
+    match value {
+        Value::List(items) => Ok(items),
+        _ => Err(Fail::Unfit("has NULL in the place of a list, which no array has".to_owned())),
+    }
+}
+
+fn unfit(why: &str) -> Written {
+    Err(Fail::Unfit(why.to_owned()))
+}

@@ -1,0 +1,206 @@
+//! Values as COPY BINARY has them: what the receive function of each type takes.
+
+mod numeric;
+
+use pgsluice_core::types::wire;
+
+use crate::array::{self, ArrayOf};
+use crate::composite::CompositeOf;
+use crate::decimal::Decimal;
+use crate::fit;
+use crate::source::{Items, Row, Source, Value};
+use crate::time::EPOCH_DAYS;
+use crate::writer::{Fail, Interval, Sink, Spelled, Writer, Written};
+
+/// `JSONB_VERSION_NUMBER` as `jsonb_send` writes it, `src/backend/utils/adt/jsonb.c`, PostgreSQL 13 to 18.
+const JSONB_VERSION: u8 = 1;
+
+/// Appends the field of a row: its length, or -1 for NULL, and the value.
+#[inline]
+pub(crate) fn field(
+    writer: &Writer,
+    source: &Source<'_>,
+    row: usize,
+    out: &mut Vec<u8>,
+) -> Written {
+    match source.value(row) {
+        Value::Null => {
+            wire::put_null(out);
+            Ok(())
+        }
+        value => fit::put(writer, value, (source, row), &mut Binary(out)),
+    }
+}
+
+/// Writes fields with their lengths.
+struct Binary<'o>(&'o mut Vec<u8>);
+
+impl Sink for Binary<'_> {
+    fn bool(&mut self, value: bool) {
+        wire::put1(value.into(), self.0);
+    }
+
+    fn int2(&mut self, value: i16) {
+        wire::put2(value as u16, self.0);
+    }
+
+    #[inline]
+    fn int4(&mut self, value: i32) {
+        wire::put4(value as u32, self.0);
+    }
+
+    #[inline]
+    fn int8(&mut self, value: i64) {
+        wire::put8(value as u64, self.0);
+    }
+
+    fn oid(&mut self, value: u32) {
+        wire::put4(value, self.0);
+    }
+
+    fn float4(&mut self, value: f32) {
+        // The one that the server makes: `get_float4_nan`, `src/include/utils/float.h`.
+        wire::put4(if value.is_nan() { 0x7FC0_0000 } else { value.to_bits() }, self.0);
+    }
+
+    #[inline]
+    fn float8(&mut self, value: f64) {
+        wire::put8(if value.is_nan() { 0x7FF8 << 48 } else { value.to_bits() }, self.0);
+    }
+
+    #[inline]
+    fn numeric(&mut self, value: &Decimal) {
+        numeric::put(value, self.0);
+    }
+
+    fn infinite(&mut self, value: f64) {
+        numeric::put_infinite(value, self.0);
+    }
+
+    #[inline]
+    fn spelled(&mut self, text: &str, ty: &Spelled) -> Written {
+        let written = ty.codec.as_ref().and_then(|codec| codec.encode(text.as_bytes(), self.0));
+        written.ok_or_else(|| unspelled(text))
+    }
+
+    fn text(&mut self, spell: impl FnOnce(&mut Vec<u8>) -> Written) -> Written {
+        put_with(self.0, spell)
+    }
+
+    fn bytea(&mut self, value: &[u8]) -> Written {
+        wire::put_bytes(value, self.0).ok_or(Fail::Spelling)
+    }
+
+    fn uuid(&mut self, value: [u8; 16]) {
+        wire::put16(u128::from_be_bytes(value), self.0);
+    }
+
+    #[inline]
+    fn date(&mut self, days: i32) {
+        // It is a date of the server's, which is far from the ends of the range.
+        wire::put4((i64::from(days) - EPOCH_DAYS) as u32, self.0);
+    }
+
+    fn time(&mut self, micros: i64) {
+        wire::put8(micros as u64, self.0);
+    }
+
+    #[inline]
+    fn timestamp(&mut self, micros: i64) {
+        wire::put8(micros as u64, self.0);
+    }
+
+    #[inline]
+    fn timestamptz(&mut self, micros: i64) {
+        self.timestamp(micros);
+    }
+
+    fn interval(&mut self, value: &Interval) {
+        let [months, days] = [value.months, value.days].map(|number| u128::from(number as u32));
+        wire::put16(u128::from(value.micros as u64) << 64 | days << 32 | months, self.0);
+    }
+
+    fn json(&mut self, jsonb: bool, write: impl FnOnce(&mut Vec<u8>) -> Written) -> Written {
+        put_with(self.0, |out| {
+            if jsonb {
+                out.push(JSONB_VERSION);
+            }
+            write(out)
+        })
+    }
+
+    /// `array_recv`, `src/backend/utils/adt/arrayfuncs.c`, PostgreSQL 13 to 18.
+    fn array(&mut self, ty: &ArrayOf, items: Items<'_, '_>) -> Written {
+        let lengths = ty.lengths(items)?;
+        put_with(self.0, |out| {
+            let start = out.len();
+            for word in [count(lengths.all().len())?, 0, ty.oid] {
+                out.extend_from_slice(&word.to_be_bytes());
+            }
+            for &length in lengths.all() {
+                let first: u32 = 1;
+                out.extend_from_slice(&count(length)?.to_be_bytes());
+                out.extend_from_slice(&first.to_be_bytes());
+            }
+            let has_nulls = elements(ty, items, 1, out)?;
+            out[start + 7] = has_nulls.into();
+            Ok(())
+        })
+    }
+
+    /// `record_recv`, `src/backend/utils/adt/rowtypes.c`, PostgreSQL 13 to 18.
+    fn composite(&mut self, ty: &CompositeOf, row: Row<'_, '_>) -> Written {
+        put_with(self.0, |out| {
+            out.extend_from_slice(&count(ty.columns.len())?.to_be_bytes());
+            ty.columns.iter().try_for_each(|column| {
+                let (source, row) =
+                    row.field(column.field).ok_or_else(|| fit::strange(&Value::Broken))?;
+                out.extend_from_slice(&column.oid.to_be_bytes());
+                field(&column.writer, source, row, out)
+            })
+        })
+    }
+}
+
+/// The elements of all dimensions; whether one of them is NULL.
+fn elements(
+    ty: &ArrayOf,
+    items: Items<'_, '_>,
+    dimension: usize,
+    out: &mut Vec<u8>,
+) -> Result<bool, Fail> {
+    let mut has_nulls = false;
+    for row in items.rows() {
+        if dimension < ty.dimensions {
+            let inner = array::list(items.source().value(row))?;
+            has_nulls |= elements(ty, inner, dimension + 1, out)?;
+        } else {
+            has_nulls |= items.source().is_null(row);
+            field(&ty.element, items.source(), row, out)?;
+        }
+    }
+    Ok(has_nulls)
+}
+
+/// A number of elements or columns. The server has no array of so many as do not fit.
+fn count(number: usize) -> Result<u32, Fail> {
+    u32::try_from(number).map_err(|_| Fail::Spelling)
+}
+
+/// Appends the value that `write` appends, with its length.
+fn put_with(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Written) -> Written {
+    let mut written = Ok(());
+    let put = wire::put_with(out, |out| {
+        written = write(out);
+        written.is_ok().then_some(())
+    });
+    written?;
+    // It is too long for the server.
+    put.ok_or(Fail::Spelling)
+}
+
+/// Why a codec does not take a text.
+#[cold]
+fn unspelled(text: &str) -> Fail {
+    if memchr::memchr(0, text.as_bytes()).is_some() { fit::has_zero() } else { Fail::Spelling }
+}

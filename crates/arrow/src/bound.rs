@@ -1,0 +1,170 @@
+//! Bound: the rows of one batch, written one by one.
+
+use std::fmt;
+
+use crate::source::{Source, Value};
+use crate::writer::{Fail, Writer};
+use crate::{binary, json, text};
+
+/// The rows of a batch, ready to be written.
+pub struct Bound<'b> {
+    /// The number of columns, as COPY BINARY has it.
+    count: u16,
+    columns: Vec<(&'b Writer, Source<'b>)>,
+    rows: usize,
+}
+
+/// A value that its column cannot hold without loss.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfit {
+    /// The place of the column among those of the mapping.
+    pub column: usize,
+    /// What it is about the value: `300 is out of range for smallint`.
+    pub why: String,
+}
+
+/// Why a row is not written in COPY BINARY.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unwritten {
+    /// It has a value that does not fit: it cannot be written as text either.
+    Unfit(Unfit),
+    /// A string spells the value for the column at this place in a way that only the server reads. The row
+    /// goes as text.
+    Spelling(usize),
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.why)
+    }
+}
+
+impl std::error::Error for Unfit {}
+
+impl<'b> Bound<'b> {
+    pub(crate) fn new(count: u16, columns: Vec<(&'b Writer, Source<'b>)>, rows: usize) -> Self {
+        Self { count, columns, rows }
+    }
+
+    /// The number of rows.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Appends the row as COPY BINARY has it: the number of fields, then each with its length. If it is not
+    /// written, nothing is.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such row.
+    #[inline]
+    pub fn put_binary(&self, row: usize, out: &mut Vec<u8>) -> Result<(), Unwritten> {
+        let start = out.len();
+        out.extend_from_slice(&self.count.to_be_bytes());
+        for (column, (writer, source)) in self.columns.iter().enumerate() {
+            if let Err(fail) = binary::field(writer, source, row, out) {
+                out.truncate(start);
+                return Err(unwritten(column, fail));
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the row as COPY text has it, without a line end: each value in a spelling that the input
+    /// function of the column's type reads as exactly this value. If it is not written, nothing is.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such row.
+    pub fn put_text(&self, row: usize, out: &mut Vec<u8>) -> Result<(), Unfit> {
+        self.put_fields(|_| true, row, out)
+    }
+
+    /// [`Self::put_text`] with NULL in the columns that are not `wanted`.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such row.
+    pub fn put_keys(&self, wanted: &[bool], row: usize, out: &mut Vec<u8>) -> Result<(), Unfit> {
+        self.put_fields(|column| wanted.get(column).copied().unwrap_or(false), row, out)
+    }
+
+    /// [`Self::put_text`] with NULL in the columns whose values do not fit, which are returned.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such row.
+    pub fn put_fitting(&self, row: usize, out: &mut Vec<u8>) -> Vec<usize> {
+        let mut unfit = Vec::new();
+        while let Err(Unfit { column, .. }) =
+            self.put_fields(|column| !unfit.contains(&column), row, out)
+        {
+            unfit.push(column);
+        }
+        unfit
+    }
+
+    /// Appends the value of a column as JSON, for people: what JSON has no word for is a string.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such row or column.
+    pub fn put_json(&self, column: usize, row: usize, out: &mut Vec<u8>) {
+        let start = out.len();
+        let (_, source) = &self.columns[column];
+        if json::put(source, row, out).is_err() {
+            out.truncate(start);
+            let mut spelled = Vec::new();
+            let value = source.value(row);
+            let text = match value {
+                Value::Text(text) => text.into(),
+                _ if text::scalar(&value, source.extension, &mut spelled).is_ok() => {
+                    String::from_utf8_lossy(&spelled)
+                }
+                _ => "what has no text".into(),
+            };
+            // Writing to memory does not fail, and neither does a string.
+            let _ = serde_json::to_writer(out, &text);
+        }
+    }
+
+    #[inline]
+    fn put_fields(
+        &self,
+        is_wanted: impl Fn(usize) -> bool,
+        row: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Unfit> {
+        let start = out.len();
+        for (column, (writer, source)) in self.columns.iter().enumerate() {
+            if column > 0 {
+                out.push(b'\t');
+            }
+            if !is_wanted(column) {
+                out.extend_from_slice(b"\\N");
+            } else if let Err(fail) = text::field(writer, source, row, out) {
+                out.truncate(start);
+                return Err(unfit(column, fail));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cold]
+fn unwritten(column: usize, fail: Fail) -> Unwritten {
+    match fail {
+        Fail::Unfit(why) => Unwritten::Unfit(Unfit { column, why }),
+        Fail::Spelling => Unwritten::Spelling(column),
+    }
+}
+
+#[cold]
+fn unfit(column: usize, fail: Fail) -> Unfit {
+    match fail {
+        Fail::Unfit(why) => Unfit { column, why },
+        // Only codecs leave a spelling to the server, and text has none.
+        Fail::Spelling => Unfit { column, why: "is not spelled as text".to_owned() },
+    }
+}

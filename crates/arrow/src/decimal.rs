@@ -1,0 +1,174 @@
+//! A decimal number of any array: its digits, and how many of them are behind the point.
+
+use std::io::Write;
+
+use arrow_buffer::i256;
+
+/// The digits times ten to the power of minus the scale.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Decimal {
+    pub(crate) digits: Digits,
+    /// Digits behind the point; negative, so many zeros follow the digits.
+    pub(crate) scale: i32,
+}
+
+/// All digits, as if there were no point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Digits {
+    Short(i128),
+    /// Digits for which the other is too short.
+    Long(i256),
+}
+
+impl Decimal {
+    #[inline]
+    pub(crate) fn new(digits: impl Into<i128>, scale: i8) -> Self {
+        Self { digits: Digits::Short(digits.into()), scale: scale.into() }
+    }
+
+    pub(crate) fn wide(digits: i256, scale: i8) -> Self {
+        let short = digits.to_i128().map(Digits::Short);
+        Self { digits: short.unwrap_or(Digits::Long(digits)), scale: scale.into() }
+    }
+
+    /// The shortest number that is read as `value` again, as the server writes it; None if it is not
+    /// finite.
+    pub(crate) fn of_float8(value: f64) -> Option<Self> {
+        value.is_finite().then(|| Self::scientific(format_args!("{value:e}")))?
+    }
+
+    /// The same for `real`, which needs fewer digits.
+    pub(crate) fn of_float4(value: f32) -> Option<Self> {
+        value.is_finite().then(|| Self::scientific(format_args!("{value:e}")))?
+    }
+
+    /// Reads what Rust writes: `-d.ddde-x`, with at most 17 digits.
+    fn scientific(text: std::fmt::Arguments<'_>) -> Option<Self> {
+        let mut buffer = [0; 40];
+        let mut rest = &mut buffer[..];
+        rest.write_fmt(text).ok()?;
+        let unused = rest.len();
+        let text = str::from_utf8(&buffer[..buffer.len() - unused]).ok()?;
+        let (mantissa, exponent) = text.split_once('e')?;
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let magnitude = whole.bytes().chain(fraction.bytes()).filter(u8::is_ascii_digit);
+        let magnitude = magnitude.fold(0, |value, digit| value * 10 + i128::from(digit - b'0'));
+        let digits = if mantissa.starts_with('-') { -magnitude } else { magnitude };
+        let scale = i32::try_from(fraction.len()).ok()? - exponent.parse::<i32>().ok()?;
+        // Zero has an exponent of zero.
+        Some(Self { digits: Digits::Short(digits), scale })
+    }
+
+    pub(crate) fn is_negative(&self) -> bool {
+        match self.digits {
+            Digits::Short(digits) => digits < 0,
+            Digits::Long(digits) => digits.is_negative(),
+        }
+    }
+
+    fn long(&self) -> i256 {
+        match self.digits {
+            Digits::Short(digits) => i256::from_i128(digits),
+            Digits::Long(digits) => digits,
+        }
+    }
+
+    /// Whether all digits behind the first `scale` ones after the point are zeros.
+    #[inline]
+    pub(crate) fn fits(&self, scale: i32) -> bool {
+        self.scale <= scale || self.ends_in_zeros(self.scale.abs_diff(scale))
+    }
+
+    #[inline(never)]
+    fn ends_in_zeros(&self, count: u32) -> bool {
+        match power_of_ten(count) {
+            Some(power) => self.long().wrapping_rem(power) == i256::ZERO,
+            None => self.long() == i256::ZERO,
+        }
+    }
+
+    /// The integer that this is; None if it is none, or too large to be one of PostgreSQL's.
+    pub(crate) fn to_int(self) -> Option<i128> {
+        match self.digits {
+            Digits::Short(digits) if self.scale == 0 => Some(digits),
+            _ if !self.fits(0) => None,
+            _ => match power_of_ten(self.scale.unsigned_abs()) {
+                Some(power) if self.scale >= 0 => self.long().wrapping_div(power).to_i128(),
+                Some(power) => self.long().checked_mul(power)?.to_i128(),
+                None => (self.long() == i256::ZERO).then_some(0),
+            },
+        }
+    }
+
+    /// The digits without a sign, in groups of sixteen, the last ones first.
+    pub(crate) fn chunks(&self) -> [u64; 5] {
+        let (low, high) = self.long().wrapping_abs().to_parts();
+        let mut limbs = [high as u128 >> 64, high as u128, low >> 64, low].map(|limb| limb as u64);
+        [(); 5].map(|()| {
+            let mut remainder = 0;
+            for limb in &mut limbs {
+                let value = remainder << 64 | u128::from(*limb);
+                *limb = (value / u128::from(CHUNK)) as u64;
+                remainder = value % u128::from(CHUNK);
+            }
+            remainder as u64
+        })
+    }
+}
+
+/// What a group of sixteen digits is below.
+pub(crate) const CHUNK: u64 = 10_000_000_000_000_000;
+
+fn power_of_ten(exponent: u32) -> Option<i256> {
+    i256::from_i128(10).checked_pow(exponent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_float_is_its_shortest_spelling() {
+        for (value, digits, scale) in [
+            (0.0, 0, 0),
+            (1.0, 1, 0),
+            (-1.5, -15, 1),
+            (0.1, 1, 1),
+            (1e300, 1, -300),
+            (5e-324, 5, 324),
+            (123_456.789, 123_456_789, 3),
+            (1200.0, 12, -2),
+        ] {
+            let expected = Decimal { digits: Digits::Short(digits), scale };
+            assert_eq!(Decimal::of_float8(value), Some(expected), "{value}");
+        }
+        assert_eq!(Decimal::of_float4(0.1), Some(Decimal::new(1, 1)));
+        assert_eq!(Decimal::of_float8(f64::NAN), None);
+    }
+
+    #[test]
+    fn trailing_zeros_may_go() {
+        assert!(Decimal::new(1500, 3).fits(1) && !Decimal::new(1500, 3).fits(0));
+        assert!(Decimal::new(0, 100).fits(-100) && !Decimal::new(1, 100).fits(20));
+        assert!(Decimal::new(1200, 0).fits(-2) && !Decimal::new(1200, 0).fits(-3));
+        assert!(Decimal::new(12, -2).fits(-2));
+    }
+
+    #[test]
+    fn integers_are_found_at_any_scale() {
+        let wide = i256::from_i128(7).wrapping_mul(power_of_ten(60).unwrap());
+        assert_eq!(Decimal::wide(wide, 60).to_int(), Some(7));
+        assert_eq!(Decimal::new(-1500, 2).to_int(), Some(-15));
+        assert_eq!(Decimal::new(15, -2).to_int(), Some(1500));
+        assert_eq!(Decimal::new(15, 1).to_int(), None);
+        assert_eq!(Decimal::new(0, 127).to_int(), Some(0));
+        assert_eq!(Decimal::new(1, -127).to_int(), None);
+    }
+
+    #[test]
+    fn digits_are_grouped_by_sixteen() {
+        assert_eq!(Decimal::wide(i256::MIN, 0).chunks()[4], 5_789_604_461_865);
+        let number = -(3 * i128::from(CHUNK) + 2);
+        assert_eq!(Decimal::new(number, 0).chunks(), [2, 3, 0, 0, 0]);
+    }
+}

@@ -1,0 +1,289 @@
+//! Fit: whether a value is one that its column can hold, and which. What is not the same there is refused.
+
+use crate::decimal::Decimal;
+use crate::json;
+use crate::source::{Source, Value};
+use crate::spell;
+use crate::text;
+use crate::time::{self, MICROS_PER_DAY, Misses};
+use crate::writer::{Fail, Interval, Sink, Spelled, Writer, Written};
+
+/// Writes a value that is not NULL. `source` is the array that it is of, and `row` where it stands.
+#[inline]
+pub(crate) fn put<S: Sink>(
+    writer: &Writer,
+    value: Value<'_, '_>,
+    (source, row): (&Source<'_>, usize),
+    sink: &mut S,
+) -> Written {
+    match (writer, value) {
+        (Writer::Spelled(ty), Value::Text(text)) => spelled(text, ty, sink)?,
+        (Writer::Int4, value) => sink.int4(int(&value, "integer")?),
+        (Writer::Int8, value) => sink.int8(int(&value, "bigint")?),
+        (Writer::Numeric { scale }, Value::Decimal(value)) => numeric(value, *scale, sink)?,
+        (Writer::Float8, Value::Float8(value)) => sink.float8(value),
+        (Writer::Date, value) => sink.date(date(&value)?),
+        (Writer::Timestamp(precision), value) => {
+            sink.timestamp(timestamp(&value, *precision, "timestamp")?);
+        }
+        (Writer::Timestamptz(precision), value) => {
+            sink.timestamptz(timestamp(&value, *precision, "timestamptz")?);
+        }
+        (writer, value) => return rare(writer, value, (source, row), sink),
+    }
+    Ok(())
+}
+
+fn rare<S: Sink>(
+    writer: &Writer,
+    value: Value<'_, '_>,
+    (source, row): (&Source<'_>, usize),
+    sink: &mut S,
+) -> Written {
+    match (writer, value) {
+        (Writer::Bool, Value::Bool(value)) => sink.bool(value),
+        (Writer::Int2, value) => sink.int2(int(&value, "smallint")?),
+        (Writer::Oid, value) => sink.oid(int(&value, "oid")?),
+        (Writer::Float4, value) => sink.float4(float4(&value)?),
+        (Writer::Float8, value) => sink.float8(float8(&value)?),
+        (Writer::Numeric { scale }, Value::Float4(value)) => match Decimal::of_float4(value) {
+            Some(decimal) => numeric(decimal, *scale, sink)?,
+            None => sink.infinite(value.into()),
+        },
+        (Writer::Numeric { scale }, Value::Float8(value)) => match Decimal::of_float8(value) {
+            Some(decimal) => numeric(decimal, *scale, sink)?,
+            None => sink.infinite(value),
+        },
+        (Writer::Numeric { scale }, Value::Int(value)) => {
+            numeric(Decimal::new(value, 0), *scale, sink)?;
+        }
+        (Writer::Numeric { scale }, Value::Unsigned(value)) => {
+            numeric(Decimal::new(value, 0), *scale, sink)?;
+        }
+        (Writer::Text, value) => sink.text(|out| text::scalar(&value, source.extension, out))?,
+        (Writer::Utf8(ty), Value::Bytes(bytes)) => match str::from_utf8(bytes) {
+            Ok(text) => spelled(text, ty, sink)?,
+            Err(_) => return unfit("is no valid UTF-8, as text has to be".to_owned()),
+        },
+        (Writer::Bytea, Value::Bytes(bytes)) => sink.bytea(bytes)?,
+        (Writer::Uuid, Value::Bytes(bytes)) => match bytes.try_into() {
+            Ok(bytes) => sink.uuid(bytes),
+            Err(_) => return unfit("is no uuid, which has 16 bytes".to_owned()),
+        },
+        (Writer::Time(precision), Value::Time(ticks, unit)) => {
+            let micros = time::micros(ticks, unit).map_err(|why| missed(why, ticks, "time"))?;
+            if !(0..=MICROS_PER_DAY).contains(&micros) {
+                return Err(missed(Misses::Range, ticks, "time"));
+            }
+            sink.time(precise(micros, *precision, "time")?);
+        }
+        (Writer::Interval(precision), value) => {
+            let mut value = interval(&value)?;
+            value.micros = precise(value.micros, *precision, "interval")?;
+            sink.interval(&value);
+        }
+        (Writer::Json(jsonb), _) => sink.json(*jsonb, |out| json::put(source, row, out))?,
+        (Writer::Array(ty), Value::List(items)) => sink.array(ty, items)?,
+        (Writer::Composite(ty), Value::Struct(row)) => sink.composite(ty, row)?,
+        (_, value) => return Err(strange(&value)),
+    }
+    Ok(())
+}
+
+#[inline]
+fn spelled<S: Sink>(text: &str, ty: &Spelled, sink: &mut S) -> Written {
+    if text.len() > ty.most {
+        return unfit(format!("has {} bytes, and {} holds {}", text.len(), ty.name, ty.most));
+    }
+    sink.spelled(text, ty)
+}
+
+/// A string has a zero byte, which none of the server's has.
+#[cold]
+pub(crate) fn has_zero() -> Fail {
+    Fail::Unfit("has a zero byte, which PostgreSQL's text cannot hold".to_owned())
+}
+
+#[inline]
+fn int<T: TryFrom<i64> + TryFrom<i128>>(value: &Value<'_, '_>, ty: &str) -> Result<T, Fail> {
+    let fits = match *value {
+        Value::Int(value) => T::try_from(value).ok(),
+        _ => integral(value)?.and_then(|value| T::try_from(value).ok()),
+    };
+    fits.ok_or_else(|| out_of_range(value, ty))
+}
+
+#[inline(never)]
+fn integral(value: &Value<'_, '_>) -> Result<Option<i128>, Fail> {
+    // Each integer as large as PostgreSQL's is an i128 exactly; what is larger stays so.
+    let of_float =
+        |value: f64| (value.trunc() == value && value.is_finite()).then_some(value as i128);
+    Ok(match *value {
+        Value::Unsigned(value) => Some(value.into()),
+        Value::Float4(value) => of_float(value.into()),
+        Value::Float8(value) => of_float(value),
+        Value::Decimal(value) => value.to_int(),
+        _ => return Err(strange(value)),
+    })
+}
+
+fn float8(value: &Value<'_, '_>) -> Result<f64, Fail> {
+    let exact = |whole: i128| (whole as f64 as i128 == whole).then_some(whole as f64);
+    let exact = match *value {
+        Value::Float4(value) => Some(value.into()),
+        Value::Float8(value) => Some(value),
+        Value::Int(value) => exact(value.into()),
+        Value::Unsigned(value) => exact(value.into()),
+        _ => return Err(strange(value)),
+    };
+    exact.ok_or_else(|| rounded(value, "double precision"))
+}
+
+fn float4(value: &Value<'_, '_>) -> Result<f32, Fail> {
+    let exact = |whole: i128| (whole as f32 as i128 == whole).then_some(whole as f32);
+    let exact = match *value {
+        Value::Float4(value) => Some(value),
+        Value::Float8(value) => {
+            let narrow = value as f32;
+            (value.is_nan() || f64::from(narrow) == value).then_some(narrow)
+        }
+        Value::Int(value) => exact(value.into()),
+        Value::Unsigned(value) => exact(value.into()),
+        _ => return Err(strange(value)),
+    };
+    exact.ok_or_else(|| rounded(value, "real"))
+}
+
+#[inline]
+fn numeric<S: Sink>(value: Decimal, scale: Option<i32>, sink: &mut S) -> Written {
+    match scale {
+        Some(scale) if !value.fits(scale) => {
+            let spelled = spell::said(|out| spell::decimal(&value, out));
+            unfit(format!("{spelled} has more digits than the column, whose scale is {scale}"))
+        }
+        _ => {
+            sink.numeric(&value);
+            Ok(())
+        }
+    }
+}
+
+/// The days of a date.
+#[inline]
+fn date(value: &Value<'_, '_>) -> Result<i32, Fail> {
+    match *value {
+        Value::Date(days) if time::is_date(days.into()) => Ok(days),
+        Value::Date(_) => Err(out_of_range(value, "date")),
+        _ => date_of_time(value),
+    }
+}
+
+fn date_of_time(value: &Value<'_, '_>) -> Result<i32, Fail> {
+    let (seconds, nanos) = match *value {
+        Value::DateMillis(millis) => time::seconds(millis, arrow_schema::TimeUnit::Millisecond),
+        Value::Timestamp(ticks, unit, _) => time::seconds(ticks, unit),
+        _ => return Err(strange(value)),
+    };
+    if nanos > 0 || seconds % 86_400 != 0 {
+        return Err(Fail::Unfit(format!("{} has a time, which date cannot hold", said(value))));
+    }
+    let days = i32::try_from(seconds / 86_400).ok().filter(|&days| time::is_date(days.into()));
+    days.ok_or_else(|| out_of_range(value, "date"))
+}
+
+/// The microseconds of a timestamp.
+#[inline]
+fn timestamp(value: &Value<'_, '_>, precision: Option<u8>, ty: &str) -> Result<i64, Fail> {
+    let micros = match *value {
+        Value::Timestamp(ticks, unit, _) => time::timestamp(ticks, unit),
+        Value::Date(days) => time::midnight(days.into()),
+        Value::DateMillis(millis) => time::timestamp(millis, arrow_schema::TimeUnit::Millisecond),
+        _ => return Err(strange(value)),
+    };
+    let micros = micros.map_err(|why| match why {
+        Misses::Nanos => too_fine(value, ty),
+        Misses::Range => out_of_range(value, ty),
+    })?;
+    precise(micros, precision, ty).map_err(|_| too_precise(value, precision, ty))
+}
+
+#[inline]
+fn precise(micros: i64, precision: Option<u8>, ty: &str) -> Result<i64, Fail> {
+    if time::is_within(micros, precision) {
+        return Ok(micros);
+    }
+    Err(too_precise(&Value::Time(micros, arrow_schema::TimeUnit::Microsecond), precision, ty))
+}
+
+/// The fields of an interval or a duration.
+pub(crate) fn interval(value: &Value<'_, '_>) -> Result<Interval, Fail> {
+    let nano = arrow_schema::TimeUnit::Nanosecond;
+    let (months, days, (ticks, unit)) = match *value {
+        Value::Duration(ticks, unit) => (0, 0, (ticks, unit)),
+        Value::Interval { months, days, nanos } => (months, days, (nanos, nano)),
+        _ => return Err(strange(value)),
+    };
+    let micros = time::micros(ticks, unit).map_err(|why| missed(why, ticks, "interval"))?;
+    // From PostgreSQL 17 on these are the infinities: `INTERVAL_NOBEGIN`, `src/include/datatype/timestamp.h`.
+    if [(i32::MIN, i32::MIN, i64::MIN), (i32::MAX, i32::MAX, i64::MAX)]
+        .contains(&(months, days, micros))
+    {
+        return Err(missed(Misses::Range, ticks, "interval"));
+    }
+    Ok(Interval { months, days, micros })
+}
+
+fn unfit<T>(why: String) -> Result<T, Fail> {
+    Err(Fail::Unfit(why))
+}
+
+#[cold]
+fn missed(why: Misses, ticks: i64, ty: &str) -> Fail {
+    Fail::Unfit(match why {
+        Misses::Nanos => format!("{ticks} ns has nanoseconds, which {ty} cannot hold"),
+        Misses::Range => format!("{ticks} is out of range for {ty}"),
+    })
+}
+
+#[cold]
+fn too_fine(value: &Value<'_, '_>, ty: &str) -> Fail {
+    Fail::Unfit(format!("{} has nanoseconds, which {ty} cannot hold", said(value)))
+}
+
+#[cold]
+fn too_precise(value: &Value<'_, '_>, precision: Option<u8>, ty: &str) -> Fail {
+    let digits = precision.unwrap_or(6);
+    Fail::Unfit(format!("{} has more digits than {ty}({digits}) holds", said(value)))
+}
+
+#[cold]
+fn rounded(value: &Value<'_, '_>, ty: &str) -> Fail {
+    Fail::Unfit(format!("{} is no number that {ty} holds exactly", said(value)))
+}
+
+#[cold]
+fn out_of_range(value: &Value<'_, '_>, ty: &str) -> Fail {
+    let whole = match value {
+        Value::Float4(value) => value.fract() == 0.0,
+        Value::Float8(value) => value.fract() == 0.0,
+        Value::Decimal(value) => value.fits(0),
+        _ => true,
+    };
+    let why = if whole { format!("is out of range for {ty}") } else { "is no integer".to_owned() };
+    Fail::Unfit(format!("{} {why}", said(value)))
+}
+
+/// Such a value was not to come: the array is not what its type says.
+#[cold]
+pub(crate) fn strange(value: &Value<'_, '_>) -> Fail {
+    Fail::Unfit(match value {
+        Value::Broken => "is not there: the array is damaged".to_owned(),
+        _ => "is not of the type of its column".to_owned(),
+    })
+}
+
+/// A value as it is spelled, for messages.
+fn said(value: &Value<'_, '_>) -> String {
+    // What cannot be spelled is left out.
+    spell::said(|out| drop(text::scalar(value, crate::extension::Extension::None, out)))
+}

@@ -1,0 +1,104 @@
+//! Any value as JSON, for `json` and `jsonb`: the same text for both writers.
+
+use std::collections::HashSet;
+
+use serde::de::IgnoredAny;
+
+use crate::extension::Extension;
+use crate::fit;
+use crate::source::{Pairs, Source, Value};
+use crate::spell;
+use crate::text;
+use crate::writer::{Fail, Written};
+
+/// Appends the value of a row.
+pub(crate) fn put(source: &Source<'_>, row: usize, out: &mut Vec<u8>) -> Written {
+    match source.value(row) {
+        Value::Null => out.extend_from_slice(b"null"),
+        Value::Bool(value) => spell::bool(value, out),
+        Value::Int(value) => spell::int(value, out),
+        Value::Unsigned(value) => spell::int(value, out),
+        Value::Float4(value) if value.is_finite() => spell::float4(value, out),
+        Value::Float8(value) if value.is_finite() => spell::float8(value, out),
+        Value::Float4(_) | Value::Float8(_) => {
+            return Err(Fail::Unfit("is no finite number, and JSON has no other".to_owned()));
+        }
+        Value::Decimal(value) => spell::decimal(&value, out),
+        Value::Text(text) if source.extension == Extension::Json => document(text, out)?,
+        Value::Text(text) => string(text, out)?,
+        Value::List(items) => {
+            let elements = items.rows().map(|row| (items.source(), row));
+            separated(*b"[]", elements, out, |(child, row), out| put(child, row, out))?;
+        }
+        Value::Struct(row) => separated(*b"{}", row.named(), out, |(name, child, row), out| {
+            string(name, out)?;
+            out.push(b':');
+            put(child, row, out)
+        })?,
+        Value::Map(pairs) => map(pairs, out)?,
+        // These have no signs that a string must escape.
+        value @ Value::Bytes(_) => quoted(out, |out| text::scalar(&value, source.extension, out))?,
+        value => quoted(out, |out| text::time(&value, b'T', out))?,
+    }
+    Ok(())
+}
+
+/// The parts between `ends`, with commas between them.
+fn separated<T>(
+    ends: [u8; 2],
+    parts: impl Iterator<Item = T>,
+    out: &mut Vec<u8>,
+    mut put: impl FnMut(T, &mut Vec<u8>) -> Written,
+) -> Written {
+    let [open, close] = ends;
+    out.push(open);
+    for (place, part) in parts.enumerate() {
+        if place > 0 {
+            out.push(b',');
+        }
+        put(part, out)?;
+    }
+    out.push(close);
+    Ok(())
+}
+
+fn map(pairs: Pairs<'_, '_>, out: &mut Vec<u8>) -> Written {
+    let Pairs { keys, values } = pairs;
+    let mut seen = HashSet::new();
+    separated(*b"{}", keys.rows().zip(values.rows()), out, |(key, value), out| {
+        let Value::Text(key) = keys.source().value(key) else {
+            return Err(Fail::Unfit("has a key that is NULL".to_owned()));
+        };
+        if !seen.insert(key) {
+            return Err(Fail::Unfit(format!("has the key {key:?} twice")));
+        }
+        string(key, out)?;
+        out.push(b':');
+        put(values.source(), value, out)
+    })
+}
+
+/// A JSON text within another, as it is.
+fn document(text: &str, out: &mut Vec<u8>) -> Written {
+    if serde_json::from_str::<IgnoredAny>(text).is_err() {
+        return Err(Fail::Unfit("has a string in it that is no JSON text".to_owned()));
+    }
+    out.extend_from_slice(text.as_bytes());
+    Ok(())
+}
+
+fn string(text: &str, out: &mut Vec<u8>) -> Written {
+    if memchr::memchr(0, text.as_bytes()).is_some() {
+        return Err(fit::has_zero());
+    }
+    // Writing to memory does not fail, and neither does a string.
+    let _ = serde_json::to_writer(out, text);
+    Ok(())
+}
+
+fn quoted(out: &mut Vec<u8>, spell: impl FnOnce(&mut Vec<u8>) -> Written) -> Written {
+    out.push(b'"');
+    spell(out)?;
+    out.push(b'"');
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! Mapping: which field goes into which column, and what writes it. What cannot go is refused here, before
+//! the first row.
+
+use std::fmt;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{FieldRef, Schema};
+use pgsluice_core::types::Column;
+
+use crate::admit;
+use crate::bound::Bound;
+use crate::source::Source;
+use crate::writer::Writer;
+
+/// How the fields of a schema are written into columns of a table.
+///
+/// The rows are for a session with `client_encoding` UTF8. If there are strings for such columns, it also has to
+/// read `Z` as the zone UTC, and NULL in an array as NULL (`array_nulls`): a string is what it would be in a file.
+#[derive(Debug)]
+pub struct Mapping {
+    columns: Vec<Mapped>,
+    /// The number of columns, as COPY BINARY has it.
+    count: u16,
+}
+
+/// A column of the target.
+#[derive(Debug)]
+struct Mapped {
+    column: Column,
+    /// The place of its field in a batch.
+    place: usize,
+    field: FieldRef,
+    writer: Writer,
+}
+
+/// A field that cannot be written into its column, whatever its values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misfit {
+    /// The name of the column.
+    pub column: String,
+    /// The type of the column, as the server has it.
+    pub postgres: String,
+    /// The type of the field, as Arrow has it.
+    pub arrow: String,
+    /// Why one does not go into the other.
+    pub why: String,
+}
+
+impl Misfit {
+    fn new(column: &Column, arrow: &impl ToString, why: String) -> Self {
+        let (name, postgres) = (column.name.clone(), column.ty.name.clone());
+        Self { column: name, postgres, arrow: arrow.to_string(), why }
+    }
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { column, postgres, arrow, why } = self;
+        write!(f, "column {column:?} is of type {postgres}, its values are {arrow}: {why}")
+    }
+}
+
+impl std::error::Error for Misfit {}
+
+impl Mapping {
+    /// Maps each column of the target, in their order, to the field at its place in `schema`.
+    pub fn new(schema: &Schema, fields: &[(usize, Column)]) -> Result<Self, Misfit> {
+        let columns = fields.iter().map(|(place, column)| {
+            let field = schema.fields().get(*place).ok_or_else(|| none(column, *place))?;
+            let writer = admit::writer(field, &column.ty)
+                .map_err(|why| Misfit::new(column, field.data_type(), why))?;
+            Ok(Mapped { column: column.clone(), place: *place, field: field.clone(), writer })
+        });
+        let columns = columns.collect::<Result<Vec<_>, _>>()?;
+        // A table has at most 1,600 columns.
+        let count = columns.len() as u16;
+        Ok(Self { columns, count })
+    }
+
+    /// Whether rows can be written in COPY BINARY; if not, which column is why.
+    pub fn has_binary(&self) -> Result<(), String> {
+        for Mapped { column, writer, .. } in &self.columns {
+            if let Some(ty) = writer.only_text() {
+                return Err(format!("column {:?}: type {ty} is not encoded natively", column.name));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the rows of a batch ready to be written. Its columns must be of the types of the schema.
+    pub fn bind<'b>(&'b self, batch: &'b RecordBatch) -> Result<Bound<'b>, Misfit> {
+        let sources = self.columns.iter().map(|Mapped { column, place, field, writer }| {
+            let Some(array) = batch.columns().get(*place) else { return Err(none(column, *place)) };
+            if array.data_type() != field.data_type() {
+                let why = format!("the schema has {} there", field.data_type());
+                return Err(Misfit::new(column, array.data_type(), why));
+            }
+            let source = Source::bind(array, field).ok_or_else(|| {
+                Misfit::new(column, array.data_type(), "such arrays are not read".to_owned())
+            })?;
+            Ok((writer, source))
+        });
+        let sources = sources.collect::<Result<_, _>>()?;
+        Ok(Bound::new(self.count, sources, batch.num_rows()))
+    }
+}
+
+fn none(column: &Column, place: usize) -> Misfit {
+    Misfit::new(column, &"none", format!("there is no field {place}"))
+}

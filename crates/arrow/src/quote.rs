@@ -1,0 +1,73 @@
+//! Escapes and quotes, put into what has been written already: so no value needs memory of its own.
+
+/// Escapes for COPY text what is behind `start`: `CopyAttributeOutText`, `src/backend/commands/copyto.c`.
+pub(crate) fn escape(start: usize, out: &mut Vec<u8>) {
+    expand(start, out, |byte| match byte {
+        b'\\' => Some(b'\\'),
+        b'\t' => Some(b't'),
+        b'\n' => Some(b'n'),
+        b'\r' => Some(b'r'),
+        _ => None,
+    });
+}
+
+/// Quotes what is behind `start` as a value of an array or a composite, if it needs to be: `array_out`,
+/// `src/backend/utils/adt/arrayfuncs.c`, and `record_out`, `src/backend/utils/adt/rowtypes.c`.
+pub(crate) fn quote(start: usize, out: &mut Vec<u8>) {
+    let value = &out[start..];
+    let plain = |&byte: &u8| byte.is_ascii_alphanumeric() || b"+-.:".contains(&byte);
+    if !value.is_empty() && !value.eq_ignore_ascii_case(b"null") && value.iter().all(plain) {
+        return;
+    }
+    expand(start, out, |byte| matches!(byte, b'"' | b'\\').then_some(byte));
+    out.insert(start, b'"');
+    out.push(b'"');
+}
+
+/// Replaces each byte for which there is another by a backslash and that.
+fn expand(start: usize, out: &mut Vec<u8>, escaped: impl Fn(u8) -> Option<u8>) {
+    let more = out[start..].iter().filter(|&&byte| escaped(byte).is_some()).count();
+    if more == 0 {
+        return;
+    }
+    let (mut from, mut to) = (out.len(), out.len() + more);
+    out.resize(to, 0);
+    // Once all are replaced, both are the same.
+    while from < to {
+        from -= 1;
+        to -= 1;
+        out[to] = out[from];
+        if let Some(sign) = escaped(out[from]) {
+            out[to] = sign;
+            to -= 1;
+            out[to] = b'\\';
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(change: fn(usize, &mut Vec<u8>), text: &str) -> String {
+        let mut out = b"\"\t".to_vec();
+        out.extend(text.bytes());
+        change(2, &mut out);
+        String::from_utf8(out.split_off(2)).unwrap()
+    }
+
+    #[test]
+    fn signs_are_escaped_in_place() {
+        assert_eq!(of(escape, "a\tb\\N\n\r"), r"a\tb\\N\n\r");
+        assert_eq!(of(escape, "plain"), "plain");
+        assert_eq!(of(escape, "\\"), r"\\");
+    }
+
+    #[test]
+    fn values_are_quoted_if_they_need_to_be() {
+        assert_eq!(of(quote, "1.5"), "1.5");
+        assert_eq!(of(quote, "NuLL"), "\"NuLL\"");
+        assert_eq!(of(quote, ""), "\"\"");
+        assert_eq!(of(quote, r#"a "b" \"#), r#""a \"b\" \\""#);
+    }
+}

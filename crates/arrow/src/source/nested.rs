@@ -1,0 +1,150 @@
+//! Values that hold values: where those of a row stand in the arrays below.
+
+use arrow_schema::Fields as Schemas;
+
+use super::{Source, Value};
+
+/// The keys of a dictionary.
+pub(super) enum Keys<'b> {
+    Int8(&'b [i8]),
+    Int16(&'b [i16]),
+    Int32(&'b [i32]),
+    Int64(&'b [i64]),
+    UInt8(&'b [u8]),
+    UInt16(&'b [u16]),
+    UInt32(&'b [u32]),
+    UInt64(&'b [u64]),
+}
+
+impl Keys<'_> {
+    #[inline]
+    pub(super) fn get(&self, row: usize) -> Option<usize> {
+        match self {
+            Self::Int8(keys) => place(keys[row]),
+            Self::Int16(keys) => place(keys[row]),
+            Self::Int32(keys) => place(keys[row]),
+            Self::Int64(keys) => place(keys[row]),
+            Self::UInt8(keys) => Some(keys[row].into()),
+            Self::UInt16(keys) => Some(keys[row].into()),
+            Self::UInt32(keys) => place(keys[row]),
+            Self::UInt64(keys) => place(keys[row]),
+        }
+    }
+}
+
+fn place(number: impl TryInto<usize>) -> Option<usize> {
+    number.try_into().ok()
+}
+
+/// Where the values of each row begin and end.
+pub(super) enum Places<'b> {
+    Offsets(&'b [i32]),
+    LargeOffsets(&'b [i64]),
+    /// They begin here, and are so many.
+    Views(&'b [i32], &'b [i32]),
+    LargeViews(&'b [i64], &'b [i64]),
+    /// Each row has so many.
+    Fixed(usize),
+}
+
+impl Places<'_> {
+    /// None if they are not within the first `end` values.
+    fn range(&self, row: usize, end: usize) -> Option<(usize, usize)> {
+        let (start, length) = match self {
+            Self::Offsets(offsets) => between(offsets, row)?,
+            Self::LargeOffsets(offsets) => between(offsets, row)?,
+            Self::Views(starts, lengths) => (place(starts[row])?, place(lengths[row])?),
+            Self::LargeViews(starts, lengths) => (place(starts[row])?, place(lengths[row])?),
+            Self::Fixed(size) => (row * size, *size),
+        };
+        (start.checked_add(length)? <= end).then_some((start, length))
+    }
+
+    pub(super) fn items<'s, 'b>(&self, child: &'s Source<'b>, row: usize) -> Option<Items<'s, 'b>> {
+        let (start, length) = self.range(row, child.length)?;
+        Some(Items { child, start, length })
+    }
+
+    pub(super) fn pairs<'s, 'b>(
+        &self,
+        pairs: &'s [Source<'b>; 2],
+        row: usize,
+    ) -> Option<Pairs<'s, 'b>> {
+        let [keys, values] = pairs;
+        Some(Pairs { keys: self.items(keys, row)?, values: self.items(values, row)? })
+    }
+}
+
+fn between<T: Copy + TryInto<usize>>(offsets: &[T], row: usize) -> Option<(usize, usize)> {
+    let (start, end) = (place(offsets[row])?, place(offsets[row + 1])?);
+    Some((start, end.checked_sub(start)?))
+}
+
+/// The values of a list.
+#[derive(Clone, Copy)]
+pub(crate) struct Items<'s, 'b> {
+    child: &'s Source<'b>,
+    start: usize,
+    length: usize,
+}
+
+impl<'s, 'b> Items<'s, 'b> {
+    pub(crate) fn len(&self) -> usize {
+        self.length
+    }
+
+    /// The array that they stand in.
+    pub(crate) fn source(&self) -> &'s Source<'b> {
+        self.child
+    }
+
+    /// Their rows there.
+    pub(crate) fn rows(&self) -> std::ops::Range<usize> {
+        self.start..self.start + self.length
+    }
+
+    pub(crate) fn values(&self) -> impl Iterator<Item = Value<'s, 'b>> {
+        let child = self.child;
+        self.rows().map(move |row| child.value(row))
+    }
+}
+
+/// The keys and values of a map.
+#[derive(Clone, Copy)]
+pub(crate) struct Pairs<'s, 'b> {
+    pub(crate) keys: Items<'s, 'b>,
+    pub(crate) values: Items<'s, 'b>,
+}
+
+/// The arrays of a struct, and their names.
+pub(super) struct Fields<'b> {
+    pub(super) names: &'b Schemas,
+    pub(super) sources: Box<[Source<'b>]>,
+}
+
+impl<'b> Fields<'b> {
+    pub(super) fn row<'s>(&'s self, row: usize) -> Row<'s, 'b> {
+        Row { fields: self, row }
+    }
+}
+
+/// A row of a struct.
+#[derive(Clone, Copy)]
+pub(crate) struct Row<'s, 'b> {
+    fields: &'s Fields<'b>,
+    row: usize,
+}
+
+impl<'s, 'b> Row<'s, 'b> {
+    /// The array of a field, and the row there.
+    pub(crate) fn field(&self, place: usize) -> Option<(&'s Source<'b>, usize)> {
+        Some((self.fields.sources.get(place)?, self.row))
+    }
+
+    /// The fields with their names.
+    pub(crate) fn named(&self) -> impl Iterator<Item = (&'b str, &'s Source<'b>, usize)> {
+        let (fields, row) = (self.fields, self.row);
+        let names = fields.names.iter().map(|field| field.name().as_str());
+        names.zip(&fields.sources).map(move |(name, source)| (name, source, row))
+    }
+}

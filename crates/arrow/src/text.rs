@@ -1,0 +1,248 @@
+//! Values as text: the spelling of each, which the input function of its type reads as the value.
+
+use crate::array::{self, ArrayOf};
+use crate::composite::CompositeOf;
+use crate::decimal::Decimal;
+use crate::extension::Extension;
+use crate::fit;
+use crate::quote;
+use crate::source::{Items, Row, Source, Value};
+use crate::spell;
+use crate::time;
+use crate::writer::{Fail, Interval, Sink, Spelled, Writer, Written};
+
+/// Appends the field of a row as COPY text has it.
+pub(crate) fn field(
+    writer: &Writer,
+    source: &Source<'_>,
+    row: usize,
+    out: &mut Vec<u8>,
+) -> Written {
+    let start = out.len();
+    match source.value(row) {
+        Value::Null => out.extend_from_slice(b"\\N"),
+        value => {
+            fit::put(writer, value, (source, row), &mut Text(out))?;
+            if !is_plain(writer) {
+                quote::escape(start, out);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether no spelling has signs that must be escaped.
+fn is_plain(writer: &Writer) -> bool {
+    !matches!(
+        writer,
+        Writer::Spelled(_)
+            | Writer::Utf8(_)
+            | Writer::Text
+            | Writer::Bytea
+            | Writer::Json(_)
+            | Writer::Array(_)
+            | Writer::Composite(_)
+    )
+}
+
+/// Writes spellings without escapes.
+struct Text<'o>(&'o mut Vec<u8>);
+
+impl Sink for Text<'_> {
+    fn bool(&mut self, value: bool) {
+        spell::bool(value, self.0);
+    }
+
+    fn int2(&mut self, value: i16) {
+        spell::int(value, self.0);
+    }
+
+    fn int4(&mut self, value: i32) {
+        spell::int(value, self.0);
+    }
+
+    fn int8(&mut self, value: i64) {
+        spell::int(value, self.0);
+    }
+
+    fn oid(&mut self, value: u32) {
+        spell::int(value, self.0);
+    }
+
+    fn float4(&mut self, value: f32) {
+        spell::float4(value, self.0);
+    }
+
+    fn float8(&mut self, value: f64) {
+        spell::float8(value, self.0);
+    }
+
+    fn numeric(&mut self, value: &Decimal) {
+        spell::decimal(value, self.0);
+    }
+
+    fn infinite(&mut self, value: f64) {
+        spell::infinite(value, self.0);
+    }
+
+    fn spelled(&mut self, text: &str, _: &Spelled) -> Written {
+        put_str(text, self.0)
+    }
+
+    fn text(&mut self, spell: impl FnOnce(&mut Vec<u8>) -> Written) -> Written {
+        spell(self.0)
+    }
+
+    fn bytea(&mut self, value: &[u8]) -> Written {
+        self.0.extend_from_slice(b"\\x");
+        self.0.extend(value.iter().flat_map(|&byte| spell::hex(byte)));
+        Ok(())
+    }
+
+    fn uuid(&mut self, value: [u8; 16]) {
+        spell::uuid(value, self.0);
+    }
+
+    fn date(&mut self, days: i32) {
+        spell::date(days.into(), self.0);
+    }
+
+    fn time(&mut self, micros: i64) {
+        let (seconds, nanos) = of_micros(micros);
+        spell::time(seconds, nanos, self.0);
+    }
+
+    fn timestamp(&mut self, micros: i64) {
+        spell::timestamp(from_2000(micros), b' ', false, self.0);
+    }
+
+    fn timestamptz(&mut self, micros: i64) {
+        spell::timestamp(from_2000(micros), b' ', true, self.0);
+    }
+
+    fn interval(&mut self, value: &Interval) {
+        spell::interval(value, self.0);
+    }
+
+    fn json(&mut self, _: bool, write: impl FnOnce(&mut Vec<u8>) -> Written) -> Written {
+        write(self.0)
+    }
+
+    fn array(&mut self, ty: &ArrayOf, items: Items<'_, '_>) -> Written {
+        // The lengths are for the binary writer: here they are only looked at.
+        ty.lengths(items)?;
+        self.list(ty, items, 1)
+    }
+
+    fn composite(&mut self, ty: &CompositeOf, row: Row<'_, '_>) -> Written {
+        for (place, column) in ty.columns.iter().enumerate() {
+            self.0.push(if place == 0 { b'(' } else { b',' });
+            let (source, row) =
+                row.field(column.field).ok_or_else(|| fit::strange(&Value::Broken))?;
+            // NULL is nothing at all.
+            self.part(&column.writer, source, row, b"")?;
+        }
+        if ty.columns.is_empty() {
+            self.0.push(b'(');
+        }
+        self.0.push(b')');
+        Ok(())
+    }
+}
+
+impl Text<'_> {
+    fn list(&mut self, ty: &ArrayOf, items: Items<'_, '_>, dimension: usize) -> Written {
+        self.0.push(b'{');
+        for (place, row) in items.rows().enumerate() {
+            if place > 0 {
+                self.0.push(ty.delimiter);
+            }
+            if dimension < ty.dimensions {
+                self.list(ty, array::list(items.source().value(row))?, dimension + 1)?;
+            } else {
+                self.part(&ty.element, items.source(), row, b"NULL")?;
+            }
+        }
+        self.0.push(b'}');
+        Ok(())
+    }
+
+    /// A value within another, in quotes if it needs them.
+    fn part(&mut self, writer: &Writer, source: &Source<'_>, row: usize, null: &[u8]) -> Written {
+        match source.value(row) {
+            Value::Null => self.0.extend_from_slice(null),
+            value => {
+                let start = self.0.len();
+                fit::put(writer, value, (source, row), self)?;
+                quote::quote(start, self.0);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn of_micros(micros: i64) -> (i64, u32) {
+    time::seconds(micros, arrow_schema::TimeUnit::Microsecond)
+}
+
+/// Seconds from 1970-01-01, and nanoseconds.
+fn from_2000(micros: i64) -> (i64, u32) {
+    let (seconds, nanos) = of_micros(micros);
+    (seconds + time::EPOCH_DAYS * 86_400, nanos)
+}
+
+fn put_str(text: &str, out: &mut Vec<u8>) -> Written {
+    if memchr::memchr(0, text.as_bytes()).is_some() {
+        return Err(fit::has_zero());
+    }
+    out.extend_from_slice(text.as_bytes());
+    Ok(())
+}
+
+/// Appends a scalar for a column of text, with all that it says.
+pub(crate) fn scalar(value: &Value<'_, '_>, extension: Extension, out: &mut Vec<u8>) -> Written {
+    match *value {
+        Value::Bool(value) => spell::bool(value, out),
+        Value::Int(value) => spell::int(value, out),
+        Value::Unsigned(value) => spell::int(value, out),
+        Value::Float4(value) => spell::float4(value, out),
+        Value::Float8(value) => spell::float8(value, out),
+        Value::Decimal(value) => spell::decimal(&value, out),
+        Value::Text(text) => put_str(text, out)?,
+        Value::Bytes(bytes) if extension == Extension::Uuid => match bytes.try_into() {
+            Ok(bytes) => spell::uuid(bytes, out),
+            Err(_) => return Err(fit::strange(value)),
+        },
+        _ => time(value, b' ', out)?,
+    }
+    Ok(())
+}
+
+/// Appends a date or time; `between` stands between these.
+pub(crate) fn time(value: &Value<'_, '_>, between: u8, out: &mut Vec<u8>) -> Written {
+    match *value {
+        Value::Date(days) => spell::date(days.into(), out),
+        Value::DateMillis(millis) => {
+            let (seconds, nanos) = time::seconds(millis, arrow_schema::TimeUnit::Millisecond);
+            if nanos == 0 && seconds % 86_400 == 0 {
+                spell::date(seconds / 86_400, out);
+            } else {
+                spell::timestamp((seconds, nanos), between, false, out);
+            }
+        }
+        Value::Time(ticks, unit) => match time::seconds(ticks, unit) {
+            (seconds @ 0..86_400, nanos) | (seconds @ 86_400, nanos @ 0) => {
+                spell::time(seconds, nanos, out);
+            }
+            _ => return Err(Fail::Unfit(format!("{ticks} is no time of a day"))),
+        },
+        Value::Timestamp(ticks, unit, zoned) => {
+            spell::timestamp(time::seconds(ticks, unit), between, zoned, out);
+        }
+        Value::Duration(..) | Value::Interval { .. } => {
+            spell::interval(&fit::interval(value)?, out);
+        }
+        _ => return Err(fit::strange(value)),
+    }
+    Ok(())
+}

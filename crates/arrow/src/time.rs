@@ -1,0 +1,123 @@
+//! Times as PostgreSQL counts them: microseconds, and no more of them than it has.
+
+use arrow_schema::TimeUnit;
+
+pub(crate) const MICROS_PER_SECOND: i64 = 1_000_000;
+pub(crate) const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
+
+/// The days from 1970-01-01 to 2000-01-01, from where PostgreSQL counts.
+pub(crate) const EPOCH_DAYS: i64 = 10_957;
+
+/// `IS_VALID_DATE`, `src/include/datatype/timestamp.h`, PostgreSQL 13 to 18, counted from 1970-01-01: from 4714-11-24 BC
+/// through 5874897-12-31.
+const FIRST_DAY: i64 = EPOCH_DAYS - 2_451_545;
+const LAST_DAY: i64 = EPOCH_DAYS + 2_147_483_493 - 2_451_545;
+
+/// `IS_VALID_TIMESTAMP` in the same file, counted from 2000-01-01: from the same day through 294276-12-31.
+const FIRST_MICRO: i64 = -211_813_488_000_000_000;
+const END_MICRO: i64 = 9_223_371_331_200_000_000;
+
+/// Why a time is none of PostgreSQL's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Misses {
+    /// It is finer than a microsecond.
+    Nanos,
+    Range,
+}
+
+/// Ticks as microseconds.
+#[inline]
+pub(crate) fn micros(ticks: i64, unit: TimeUnit) -> Result<i64, Misses> {
+    match unit {
+        TimeUnit::Second => ticks.checked_mul(MICROS_PER_SECOND).ok_or(Misses::Range),
+        TimeUnit::Millisecond => ticks.checked_mul(1_000).ok_or(Misses::Range),
+        TimeUnit::Microsecond => Ok(ticks),
+        TimeUnit::Nanosecond if ticks % 1_000 != 0 => Err(Misses::Nanos),
+        TimeUnit::Nanosecond => Ok(ticks / 1_000),
+    }
+}
+
+/// Ticks as whole seconds and nanoseconds of the next one.
+pub(crate) fn seconds(ticks: i64, unit: TimeUnit) -> (i64, u32) {
+    let per_second: i64 = match unit {
+        TimeUnit::Second => 1,
+        TimeUnit::Millisecond => 1_000,
+        TimeUnit::Microsecond => 1_000_000,
+        TimeUnit::Nanosecond => 1_000_000_000,
+    };
+    let rest = ticks.rem_euclid(per_second) * (1_000_000_000 / per_second);
+    // It is below a billion.
+    (ticks.div_euclid(per_second), rest as u32)
+}
+
+/// Whether there is a date of so many days from 1970-01-01.
+#[inline]
+pub(crate) fn is_date(days: i64) -> bool {
+    (FIRST_DAY..=LAST_DAY).contains(&days)
+}
+
+/// The microseconds from 2000-01-01, if there is a timestamp of so many ticks from 1970-01-01.
+#[inline]
+pub(crate) fn timestamp(ticks: i64, unit: TimeUnit) -> Result<i64, Misses> {
+    let epoch = match unit {
+        TimeUnit::Second => EPOCH_DAYS * 86_400,
+        TimeUnit::Millisecond => EPOCH_DAYS * 86_400_000,
+        // Whoever has this means infinity, or no time at all.
+        TimeUnit::Microsecond if ticks == i64::MAX => return Err(Misses::Range),
+        TimeUnit::Microsecond => EPOCH_DAYS * MICROS_PER_DAY,
+        TimeUnit::Nanosecond => {
+            // It is no more than 292 years from there.
+            return Ok(micros(ticks, unit)? - EPOCH_DAYS * MICROS_PER_DAY);
+        }
+    };
+    let micros = micros(ticks.checked_sub(epoch).ok_or(Misses::Range)?, unit)?;
+    if (FIRST_MICRO..END_MICRO).contains(&micros) { Ok(micros) } else { Err(Misses::Range) }
+}
+
+/// The time that begins the day, if there is a timestamp of it.
+pub(crate) fn midnight(days: i64) -> Result<i64, Misses> {
+    timestamp(days.checked_mul(86_400).ok_or(Misses::Range)?, TimeUnit::Second)
+}
+
+/// Whether `precision` digits of a second are enough for the time.
+#[inline]
+pub(crate) fn is_within(micros: i64, precision: Option<u8>) -> bool {
+    const STEPS: [i64; 6] = [1_000_000, 100_000, 10_000, 1_000, 100, 10];
+    let step = precision.and_then(|precision| STEPS.get(usize::from(precision)));
+    step.is_none_or(|step| micros % step == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_whole_microseconds_or_refused() {
+        assert_eq!(micros(-3, TimeUnit::Second), Ok(-3_000_000));
+        assert_eq!(micros(-3_000, TimeUnit::Nanosecond), Ok(-3));
+        assert_eq!(micros(-3_001, TimeUnit::Nanosecond), Err(Misses::Nanos));
+        assert_eq!(micros(i64::MAX, TimeUnit::Millisecond), Err(Misses::Range));
+        assert_eq!(seconds(-1, TimeUnit::Nanosecond), (-1, 999_999_999));
+        assert_eq!(seconds(1_500, TimeUnit::Millisecond), (1, 500_000_000));
+    }
+
+    #[test]
+    fn no_time_becomes_an_infinity() {
+        let unix = FIRST_MICRO + EPOCH_DAYS * MICROS_PER_DAY;
+        for ticks in [i64::MIN, i64::MAX, unix - 1] {
+            assert_eq!(timestamp(ticks, TimeUnit::Microsecond), Err(Misses::Range), "{ticks}");
+        }
+        assert_eq!(timestamp(unix, TimeUnit::Microsecond), Ok(FIRST_MICRO));
+        let end = END_MICRO / 1_000 + EPOCH_DAYS * 86_400_000;
+        assert_eq!(timestamp(end - 1, TimeUnit::Millisecond), Ok(END_MICRO - 1_000));
+        assert_eq!(timestamp(end, TimeUnit::Millisecond), Err(Misses::Range));
+        assert_eq!(timestamp(i64::MAX, TimeUnit::Second), Err(Misses::Range));
+        assert!([i32::MIN, i32::MAX].iter().all(|&days| !is_date(days.into())));
+    }
+
+    #[test]
+    fn a_precision_is_digits_of_a_second() {
+        assert!(is_within(1_500_000, Some(1)) && !is_within(1_500_000, Some(0)));
+        assert!(is_within(1, Some(6)) && is_within(1, None) && !is_within(-1, Some(5)));
+    }
+}

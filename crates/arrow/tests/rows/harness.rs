@@ -1,0 +1,150 @@
+//! A batch of one column, the column of a table, and what becomes of the rows.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, FixedSizeBinaryArray, RecordBatch};
+use arrow_schema::{Field, Schema};
+use pgsluice_arrow::{Mapping, Misfit, Unwritten};
+use pgsluice_core::types::{Column, ColumnType, Made};
+
+/// A type that is made of nothing else.
+pub(crate) fn ty(oid: u32) -> ColumnType {
+    with_modifier(oid, -1)
+}
+
+pub(crate) fn with_modifier(oid: u32, modifier: i32) -> ColumnType {
+    ColumnType { oid, modifier, name: format!("type {oid}"), made: Made::Alone }
+}
+
+pub(crate) fn made(oid: u32, made: Made) -> ColumnType {
+    ColumnType { oid, modifier: -1, name: format!("type {oid}"), made }
+}
+
+pub(crate) fn array_of(oid: u32, element: ColumnType) -> ColumnType {
+    made(oid, Made::Array { delimiter: b',', element: element.into() })
+}
+
+pub(crate) fn composite_of(oid: u32, columns: Vec<(&str, ColumnType)>) -> ColumnType {
+    let column = |(name, ty): (&str, _)| Column { name: name.to_owned(), ty };
+    made(oid, Made::Composite(columns.into_iter().map(column).collect()))
+}
+
+pub(crate) fn jsonb() -> ColumnType {
+    ty(3802)
+}
+
+/// What a row is, or why it is not.
+pub(crate) type Row<T> = Result<T, String>;
+
+/// A mapped batch of one column.
+pub(crate) struct Given {
+    pub(crate) mapping: Mapping,
+    batch: RecordBatch,
+}
+
+impl Given {
+    pub(crate) fn new(array: &dyn Array, field: Field, ty: &ColumnType) -> Result<Self, Misfit> {
+        let schema = Arc::new(Schema::new(vec![field]));
+        let column = Column { name: "c".to_owned(), ty: ty.clone() };
+        let mapping = Mapping::new(&schema, &[(0, column)])?;
+        let array = array.slice(0, array.len());
+        let batch = RecordBatch::try_new(schema, vec![array]).expect("a batch");
+        Ok(Self { mapping, batch })
+    }
+
+    /// The fields in COPY BINARY; None is NULL.
+    pub(crate) fn binary(&self) -> Vec<Row<Option<Vec<u8>>>> {
+        let bound = self.mapping.bind(&self.batch).expect("the schema's");
+        let row = |row| {
+            let mut out = b"before".to_vec();
+            match bound.put_binary(row, &mut out) {
+                Ok(()) => {}
+                Err(Unwritten::Unfit(unfit)) => {
+                    assert_eq!((unfit.column, &*out), (0, &b"before"[..]));
+                    return Err(unfit.why);
+                }
+                Err(Unwritten::Spelling(column)) => {
+                    assert_eq!((column, &*out), (0, &b"before"[..]));
+                    return Err("spelling".to_owned());
+                }
+            }
+            let field = out.strip_prefix(b"before\0\x01").expect("one field");
+            let (length, value) = field.split_first_chunk().expect("a length");
+            match i32::from_be_bytes(*length) {
+                -1 => assert!(value.is_empty()),
+                length => assert_eq!(length as usize, value.len()),
+            }
+            Ok((*length != [0xFF; 4]).then(|| value.to_vec()))
+        };
+        (0..bound.rows()).map(row).collect()
+    }
+
+    /// The fields in COPY text, with their escapes.
+    pub(crate) fn text(&self) -> Vec<Row<String>> {
+        let bound = self.mapping.bind(&self.batch).expect("the schema's");
+        let row = |row| {
+            let mut out = b"before".to_vec();
+            let put = bound.put_text(row, &mut out);
+            let field = out.strip_prefix(b"before").expect("appended").to_vec();
+            match put {
+                Ok(()) => Ok(String::from_utf8(field).expect("UTF-8")),
+                Err(unfit) => {
+                    assert_eq!((unfit.column, &*field), (0, &b""[..]));
+                    Err(unfit.why)
+                }
+            }
+        };
+        (0..bound.rows()).map(row).collect()
+    }
+}
+
+pub(crate) fn given(array: &dyn Array, ty: &ColumnType) -> Given {
+    Given::new(array, plain(array), ty).expect("a field that fits")
+}
+
+/// A field of the array's own type.
+pub(crate) fn plain(array: &dyn Array) -> Field {
+    Field::new("f", array.data_type().clone(), true)
+}
+
+/// A field of an extension type.
+pub(crate) fn extended(array: &dyn Array, name: &str) -> Field {
+    plain(array).with_metadata([("ARROW:extension:name".to_owned(), name.to_owned())].into())
+}
+
+pub(crate) fn misfit(array: &dyn Array, ty: &ColumnType) -> String {
+    match Given::new(array, plain(array), ty) {
+        Ok(_) => panic!("{} goes into {}", array.data_type(), ty.oid),
+        Err(misfit) => misfit.to_string(),
+    }
+}
+
+/// The rows as text, which must all fit, with their escapes.
+pub(crate) fn texts(array: &dyn Array, ty: &ColumnType) -> Vec<String> {
+    given(array, ty).text().into_iter().map(|row| row.expect("fits")).collect()
+}
+
+/// The values in COPY BINARY, which must all fit and not be NULL.
+pub(crate) fn bytes(array: &dyn Array, ty: &ColumnType) -> Vec<Vec<u8>> {
+    given(array, ty).binary().into_iter().map(|row| row.expect("fits").expect("a value")).collect()
+}
+
+/// Why the only value fits neither way.
+pub(crate) fn unfit(array: &dyn Array, ty: &ColumnType) -> String {
+    let given = given(array, ty);
+    let (mut binary, mut text) = (given.binary(), given.text());
+    assert_eq!((binary.len(), text.len()), (1, 1));
+    let why = binary.remove(0).expect_err("it does not fit");
+    assert_eq!(text.remove(0).expect_err("it does not fit"), why);
+    why
+}
+
+/// Words of a numeric.
+pub(crate) fn words(value: &[u8]) -> Vec<u16> {
+    value.as_chunks().0.iter().map(|word| u16::from_be_bytes(*word)).collect()
+}
+
+/// A value of as many bytes.
+pub(crate) fn fixed(value: &[u8]) -> FixedSizeBinaryArray {
+    FixedSizeBinaryArray::try_from_iter([value].into_iter()).expect("an array")
+}

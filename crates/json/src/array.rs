@@ -1,0 +1,149 @@
+//! Arrays onto arrays: `populate_array_json` in `jsonfuncs.c` (PostgreSQL 13 to 18), to what `array_in`
+//! reads.
+
+use crate::literal::Literals;
+use crate::refused::Refused;
+use crate::shape::Shape;
+use crate::walk;
+
+/// `MAXDIM` in `src/include/utils/array.h`.
+const MOST_DIMENSIONS: usize = 6;
+
+/// An array that is being written.
+struct Array<'a> {
+    delimiter: u8,
+    element: &'a Shape,
+    dimensions: usize,
+    /// How many elements the arrays of each dimension have, as the first one says that ends.
+    sizes: [Option<usize>; MOST_DIMENSIONS],
+}
+
+impl Literals {
+    /// Appends the literal of the array `value`, with this delimiter and elements of this shape.
+    pub(crate) fn put_array(
+        &mut self,
+        line: &str,
+        (delimiter, element): (u8, &Shape),
+        value: &str,
+    ) -> Result<(), Refused> {
+        let dimensions = dimensions(value);
+        if dimensions > MOST_DIMENSIONS {
+            let message = format!(
+                "number of array dimensions ({dimensions}) exceeds the maximum allowed ({MOST_DIMENSIONS})"
+            );
+            return Err(Refused::new(line, value, message));
+        }
+        let start = self.text.len();
+        let mut array = Array { delimiter, element, dimensions, sizes: [None; MOST_DIMENSIONS] };
+        self.put_dimension(line, &mut array, 0, value)?;
+        // An array without elements has no dimensions either, and one spelling in all versions.
+        if array.sizes.contains(&Some(0)) {
+            self.text.truncate(start);
+            self.text.extend(b"{}");
+        }
+        Ok(())
+    }
+
+    /// Appends the array `value` of one dimension, and those within it.
+    fn put_dimension(
+        &mut self,
+        line: &str,
+        array: &mut Array<'_>,
+        dimension: usize,
+        value: &str,
+    ) -> Result<(), Refused> {
+        if !value.starts_with('[') {
+            return Err(Refused::new(line, value, "expected JSON array"));
+        }
+        let mut size = 0;
+        self.text.push(b'{');
+        walk::elements(line, value, |element| {
+            if size > 0 {
+                self.text.push(array.delimiter);
+            }
+            size += 1;
+            if dimension + 1 < array.dimensions {
+                self.put_dimension(line, array, dimension + 1, element)
+            } else {
+                self.put_element(line, array, element)
+            }
+        })?;
+        self.text.push(b'}');
+        if *array.sizes[dimension].get_or_insert(size) == size {
+            return Ok(());
+        }
+        let hint = "Multidimensional arrays must have sub-arrays with matching dimensions.";
+        Err(Refused::new(line, value, "malformed JSON array").with_hint(hint))
+    }
+
+    fn put_element(&mut self, line: &str, array: &Array<'_>, element: &str) -> Result<(), Refused> {
+        let start = self.text.len();
+        if self.put(line, array.element, element)? {
+            self.quote(start, array.delimiter);
+        } else {
+            self.text.extend(b"NULL");
+        }
+        Ok(())
+    }
+}
+
+/// How many dimensions an array has: as deep as its first element that is no array, or the first that is
+/// empty.
+fn dimensions(value: &str) -> usize {
+    let signs = value.bytes().filter(|byte| !byte.is_ascii_whitespace());
+    signs.take_while(|byte| *byte == b'[').count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(shape: Shape, value: &str) -> Result<String, String> {
+        let mut literals = Literals::default();
+        let shape = Shape::Array { delimiter: b',', element: Box::new(shape) };
+        literals.put(value, &shape, value).map_err(|refused| refused.message)?;
+        Ok(String::from_utf8_lossy(&literals.text).into_owned())
+    }
+
+    #[test]
+    fn elements_stand_between_braces() {
+        for (value, literal) in [
+            ("[]", "{}"),
+            ("[1, 2.50 ,null,true]", "{1,2.50,NULL,true}"),
+            (r#"["a,b", "", "null", "\"\\"]"#, r#"{"a,b","","null","\"\\"}"#),
+            ("[ [1,2], [3,4] ]", "{{1,2},{3,4}}"),
+            ("[[],[ ]]", "{}"),
+            ("[[[1]],[[null]]]", "{{{1}},{{NULL}}}"),
+            ("[[[[[[1]]]]]]", "{{{{{{1}}}}}}"),
+            // The first element says that there is one dimension.
+            (r#"[1,[2, "x"]]"#, r#"{1,"[2, \"x\"]"}"#),
+            ("[null,[2]]", "{NULL,\"[2]\"}"),
+            (r#"[{"a" :[1]}]"#, r#"{"{\"a\" :[1]}"}"#),
+            (r#""{1,2}""#, "{1,2}"),
+        ] {
+            assert_eq!(written(Shape::Scalar, value).as_deref(), Ok(literal), "{value}");
+        }
+        assert_eq!(
+            written(Shape::Json, r#"["a",{"b":"\n"},null]"#).as_deref(),
+            Ok(r#"{"\"a\"","{\"b\":\"\\n\"}",NULL}"#)
+        );
+    }
+
+    #[test]
+    fn other_values_are_refused() {
+        for (value, said) in [
+            ("1", "expected JSON array"),
+            ("true", "expected JSON array"),
+            ("{}", "expected JSON array"),
+            ("[[1],2]", "expected JSON array"),
+            ("[[1],null]", "expected JSON array"),
+            ("[[],{}]", "expected JSON array"),
+            ("[[1],[]]", "malformed JSON array"),
+            ("[[],[1]]", "malformed JSON array"),
+            ("[[1,2],[3]]", "malformed JSON array"),
+            ("[[[[[[[1]]]]]]]", "number of array dimensions (7) exceeds the maximum allowed (6)"),
+        ] {
+            assert_eq!(written(Shape::Scalar, value), Err(said.to_owned()), "{value}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Values within arrays and records: `populate_record_field` in `jsonfuncs.c` (PostgreSQL 13 to 18), to the
+//! text that the input function of the type reads.
+
+use crate::refused::Refused;
+use crate::shape::Shape;
+use crate::string::{self, Plain};
+
+/// What literals are written with; reused from row to row.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Literals {
+    /// What is written so far.
+    pub(crate) text: Vec<u8>,
+    /// Where the values of the records that are being written stand in the line.
+    pub(crate) members: Vec<Option<(usize, usize)>>,
+}
+
+impl Literals {
+    /// Appends the text of `value`, a valid part of `line`. Returns whether there is one: NULL has none.
+    pub(crate) fn put(&mut self, line: &str, shape: &Shape, value: &str) -> Result<bool, Refused> {
+        match (value.as_bytes().first(), shape) {
+            (Some(b'n'), _) => return Ok(false),
+            (Some(b'"'), Shape::Json) => self.put_json_string(line, value)?,
+            (Some(b'"'), _) => {
+                string::unescape::<Plain>(line, string::inner(value), &mut self.text)?;
+            }
+            (_, Shape::Scalar | Shape::Json) => self.text.extend_from_slice(value.as_bytes()),
+            (_, Shape::Array { delimiter, element }) => {
+                self.put_array(line, (*delimiter, element), value)?;
+            }
+            (_, Shape::Composite(columns)) => self.put_record(line, columns, value)?,
+        }
+        Ok(true)
+    }
+
+    /// The server unescapes the string and escapes it again: `populate_scalar`.
+    fn put_json_string(&mut self, line: &str, value: &str) -> Result<(), Refused> {
+        if string::is_plain(value) {
+            self.text.extend_from_slice(value.as_bytes());
+            return Ok(());
+        }
+        let mut text = Vec::new();
+        string::unescape::<Plain>(line, string::inner(value), &mut text)?;
+        string::put_json(&text, &mut self.text);
+        Ok(())
+    }
+
+    /// Puts quotes around what was written from `start` on, if it must have them in an array or a record.
+    /// Both take them around anything.
+    pub(crate) fn quote(&mut self, start: usize, delimiter: u8) {
+        let value = &self.text[start..];
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.:_".contains(&byte);
+        if !value.is_empty()
+            && value.iter().all(|&byte| is_plain(byte) && byte != delimiter)
+            && !value.eq_ignore_ascii_case(b"null")
+        {
+            return;
+        }
+        let is_special = |byte: &u8| matches!(byte, b'"' | b'\\');
+        let specials = value.iter().filter(|byte| is_special(byte)).count();
+        // From the end on: each byte is read before another one is written in its place.
+        let mut from = self.text.len();
+        self.text.resize(from + specials + 2, b'"');
+        let mut to = self.text.len() - 1;
+        while from > start {
+            from -= 1;
+            to -= 1;
+            let byte = self.text[from];
+            self.text[to] = byte;
+            if is_special(&byte) {
+                to -= 1;
+                self.text[to] = b'\\';
+            }
+        }
+        self.text[start] = b'"';
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Literals;
+    use crate::shape::Shape;
+
+    #[test]
+    fn quotes_stand_where_they_must() {
+        for (value, quoted) in [
+            ("", "\"\""),
+            ("a1", "a1"),
+            ("-1.5e+10", "-1.5e+10"),
+            ("NuLL", "\"NuLL\""),
+            ("nulls", "nulls"),
+            ("a b", "\"a b\""),
+            ("é", "\"é\""),
+            ("1;2", "\"1;2\""),
+            ("\"\\", "\"\\\"\\\\\""),
+            ("a\"b\\c", "\"a\\\"b\\\\c\""),
+        ] {
+            let mut literals = Literals::default();
+            literals.text.extend(format!("before{value}").as_bytes());
+            literals.quote(6, b',');
+            assert_eq!(String::from_utf8_lossy(&literals.text), format!("before{quoted}"));
+        }
+    }
+
+    #[test]
+    fn a_string_onto_json_is_written_again() {
+        for (value, written) in [
+            (r#""a""#, r#""a""#),
+            (r#""\u0041\/\"""#, r#""A/\"""#),
+            (r#"[ "\u0041" ]"#, r#"[ "\u0041" ]"#),
+        ] {
+            let mut literals = Literals::default();
+            assert_eq!(literals.put(value, &Shape::Json, value), Ok(true));
+            assert_eq!(String::from_utf8_lossy(&literals.text), written);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What a line is refused for, where, and what to do.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde_json::error::Category;
+
+/// Why a line cannot be a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The column whose value it is about, counted from 0 among those of the row.
+    pub column: Option<usize>,
+    /// What is wrong, in PostgreSQL's words where it says the same.
+    pub message: String,
+    /// What to look at, or to do.
+    pub hint: Option<String>,
+    /// Where in the line: a byte, counted from 0.
+    pub at: usize,
+}
+
+/// What turns a file of objects over several lines, or several on a line, into one object a line.
+pub(crate) const ONE_OBJECT_A_LINE: &str = "Each object needs a line of its own: jq -c . FILE";
+
+impl Refused {
+    /// A refusal of `part`, which is a part of `line`.
+    pub(crate) fn new(line: &str, part: &str, message: impl Into<String>) -> Self {
+        Self { column: None, message: message.into(), hint: None, at: offset(line, part) }
+    }
+
+    pub(crate) fn with_hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    /// A refusal of a key with this value that comes twice.
+    pub(crate) fn duplicate(line: &str, key: &Cow<'_, str>, value: &str) -> Self {
+        Self::new(line, place(key, value), format!("duplicate key \"{key}\""))
+    }
+
+    /// A refusal of a key with this value that goes to no column.
+    pub(crate) fn unknown(line: &str, key: &Cow<'_, str>, value: &str) -> Self {
+        let message = format!("key \"{key}\" goes to no column of the table");
+        Self::new(line, place(key, value), message).with_hint(
+            "--ignore-extra leaves such keys out; --map KEY=COLUMN leads a key to a column.",
+        )
+    }
+
+    /// A refusal of a line that is not UTF-8, as `report_invalid_encoding` in `src/backend/utils/mb/mbutils.c`
+    /// has it.
+    pub(crate) fn encoding(line: &[u8], error: std::str::Utf8Error) -> Self {
+        let at = error.valid_up_to();
+        let length = error.error_len().unwrap_or(line.len() - at);
+        let bytes: Vec<String> =
+            line[at..].iter().take(length).map(|byte| format!("0x{byte:02x}")).collect();
+        let message = format!("invalid byte sequence for encoding \"UTF8\": {}", bytes.join(" "));
+        Self { column: None, message, hint: None, at }
+    }
+
+    /// A refusal of `text`, a part of `line`, that is no JSON.
+    pub(crate) fn syntax(line: &str, text: &str, error: &serde_json::Error) -> Self {
+        let lines_before = error.line().saturating_sub(1);
+        let before: usize = text.split_inclusive('\n').take(lines_before).map(str::len).sum();
+        let within = before + error.column().saturating_sub(1);
+        let mut at = (offset(line, text) + within).min(line.len());
+        while !line.is_char_boundary(at) {
+            at -= 1;
+        }
+        let said = error.to_string();
+        let expected = said.split(" at line ").next().unwrap_or_default();
+        let column = line[..at].chars().count() + 1;
+        let message = format!("invalid JSON at column {column}: {expected}");
+        let goes_on = error.classify() == Category::Eof || expected == "trailing characters";
+        let hint = goes_on.then(|| ONE_OBJECT_A_LINE.to_owned());
+        Self { column: None, message, hint, at }
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// What stands in the line: a key without escapes does, and its value always.
+fn place<'k>(key: &'k Cow<'_, str>, value: &'k str) -> &'k str {
+    match key {
+        Cow::Borrowed(key) => key,
+        Cow::Owned(_) => value,
+    }
+}
+
+/// Where `part` stands in `line`; the start, if it is no part of it.
+fn offset(line: &str, part: &str) -> usize {
+    let distance = part.as_ptr().addr().wrapping_sub(line.as_ptr().addr());
+    if distance <= line.len() { distance } else { 0 }
+}

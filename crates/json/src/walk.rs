@@ -1,0 +1,127 @@
+//! The members of an object and the elements of an array, each value as its text. Nothing is copied but
+//! keys with escapes, and nothing recurs: values may be nested to any depth.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer as _, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+use serde_json::{Deserializer, Result as Read};
+
+use crate::refused::Refused;
+
+/// Calls `each` with the key and the value of each member of the object `text`, a part of `line`.
+pub(crate) fn members<'l>(
+    line: &'l str,
+    text: &'l str,
+    each: impl FnMut(Cow<'l, str>, &'l str) -> Result<(), Refused>,
+) -> Result<(), Refused> {
+    read(line, text, |input, refused| input.deserialize_map(Members { each, refused }))
+}
+
+/// Calls `each` with each element of the array `text`, a part of `line`.
+pub(crate) fn elements<'l>(
+    line: &'l str,
+    text: &'l str,
+    each: impl FnMut(&'l str) -> Result<(), Refused>,
+) -> Result<(), Refused> {
+    read(line, text, |input, refused| input.deserialize_seq(Elements { each, refused }))
+}
+
+type Input<'l> = Deserializer<serde_json::de::StrRead<'l>>;
+
+/// Reads all of `text`. What `each` refuses goes around the errors of serde, which have no room for it.
+#[inline]
+fn read<'l>(
+    line: &str,
+    text: &'l str,
+    walk: impl FnOnce(&mut Input<'l>, &mut Option<Refused>) -> Read<()>,
+) -> Result<(), Refused> {
+    let mut refused = None;
+    let mut input = Deserializer::from_str(text);
+    walk(&mut input, &mut refused)
+        .and_then(|()| input.end())
+        .map_err(|error| refused.unwrap_or_else(|| Refused::syntax(line, text, &error)))
+}
+
+struct Members<'r, F> {
+    each: F,
+    refused: &'r mut Option<Refused>,
+}
+
+impl<'l, F> Visitor<'l> for Members<'_, F>
+where
+    F: FnMut(Cow<'l, str>, &'l str) -> Result<(), Refused>,
+{
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    #[inline]
+    fn visit_map<A: MapAccess<'l>>(mut self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key_seed(Key)? {
+            let value: &'l RawValue = map.next_value()?;
+            (self.each)(key, value.get()).map_err(|refusal| stop(self.refused, refusal))?;
+        }
+        Ok(())
+    }
+}
+
+struct Elements<'r, F> {
+    each: F,
+    refused: &'r mut Option<Refused>,
+}
+
+impl<'l, F> Visitor<'l> for Elements<'_, F>
+where
+    F: FnMut(&'l str) -> Result<(), Refused>,
+{
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an array")
+    }
+
+    fn visit_seq<A: SeqAccess<'l>>(mut self, mut values: A) -> Result<(), A::Error> {
+        while let Some(value) = values.next_element::<&'l RawValue>()? {
+            (self.each)(value.get()).map_err(|refusal| stop(self.refused, refusal))?;
+        }
+        Ok(())
+    }
+}
+
+fn stop<E: Error>(refused: &mut Option<Refused>, refusal: Refused) -> E {
+    *refused = Some(refusal);
+    E::custom("")
+}
+
+/// A key, borrowed where it has no escapes.
+struct Key;
+
+impl<'l> DeserializeSeed<'l> for Key {
+    type Value = Cow<'l, str>;
+
+    #[inline]
+    fn deserialize<D: serde::Deserializer<'l>>(self, key: D) -> Result<Self::Value, D::Error> {
+        key.deserialize_str(self)
+    }
+}
+
+impl<'l> Visitor<'l> for Key {
+    type Value = Cow<'l, str>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a key")
+    }
+
+    #[inline]
+    fn visit_borrowed_str<E>(self, key: &'l str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(key))
+    }
+
+    fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(key.to_owned()))
+    }
+}

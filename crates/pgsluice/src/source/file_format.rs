@@ -1,0 +1,165 @@
+//! What files are: known by their names and by their first bytes.
+
+use super::compression::uncompressed;
+use super::inputs::{Input, Inputs};
+use crate::error::kind::Kind;
+use crate::error::{Error, Remedy, Result};
+
+/// What the inputs of a load are, all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FileFormat {
+    /// Rows as COPY has them, text or CSV.
+    #[default]
+    Delimited,
+    /// A JSON object in each line.
+    Ndjson,
+    /// Parquet.
+    Parquet,
+    /// Arrow IPC: files and streams.
+    Arrow,
+}
+
+use FileFormat::{Arrow, Delimited, Ndjson, Parquet};
+
+/// How names end, beside those of COPY's formats.
+const SUFFIXES: [(&str, FileFormat); 11] = [
+    (".ndjson", Ndjson),
+    (".jsonl", Ndjson),
+    (".jsonlines", Ndjson),
+    (".json", Ndjson),
+    (".parquet", Parquet),
+    (".parq", Parquet),
+    (".pq", Parquet),
+    (".arrow", Arrow),
+    (".arrows", Arrow),
+    (".feather", Arrow),
+    (".ipc", Arrow),
+];
+
+impl FileFormat {
+    /// Its name, as the command line has it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Delimited => "csv or text",
+            Ndjson => "ndjson",
+            Parquet => "parquet",
+            Arrow => "arrow",
+        }
+    }
+
+    /// Whether its columns have names and types of their own.
+    pub(crate) fn is_typed(self) -> bool {
+        matches!(self, Parquet | Arrow)
+    }
+
+    /// What the name of a file says.
+    fn of_name(name: &str) -> Option<Self> {
+        let name = uncompressed(name).to_ascii_lowercase();
+        SUFFIXES.iter().find(|(suffix, _)| name.ends_with(suffix)).map(|(_, format)| *format)
+    }
+
+    /// What the first bytes of a file say.
+    pub(super) fn of_bytes(start: &[u8]) -> Option<Self> {
+        match start {
+            [b'P', b'A', b'R', b'1', ..] => Some(Parquet),
+            [b'A', b'R', b'R', b'O', b'W', b'1', 0, 0, ..] => Some(Arrow),
+            _ => None,
+        }
+    }
+}
+
+impl Inputs {
+    /// What these inputs are: their first bytes say it, or their names.
+    ///
+    /// # Errors
+    ///
+    /// If some are of one format and some of another: then it must be said which are meant.
+    pub fn file_format(&self) -> Result<FileFormat> {
+        let Some(first) = self.first() else { return Ok(Delimited) };
+        let format = of(first);
+        match self.iter().find(|input| of(input) != format) {
+            None => Ok(format),
+            Some(other) => Err(mixed((first, format), (other, of(other)))),
+        }
+    }
+}
+
+fn of(input: &Input) -> FileFormat {
+    let named = FileFormat::of_name(&input.name);
+    input.known.or(named).unwrap_or_default()
+}
+
+fn mixed(one: (&Input, FileFormat), other: (&Input, FileFormat)) -> Error {
+    let [one, other] = [one, other].map(|(input, format)| (&input.name, format.name()));
+    let message = format!("{} is {}, but {} is {}", one.0, one.1, other.0, other.1);
+    Error::new(Kind::Input, message)
+        .with_detail("All inputs of a load are of one format.")
+        .with_hint("Name those of one format, by a pattern such as 'dir/*.parquet', or say it by --format.")
+}
+
+/// Refuses a JSON file that is one array, or one object on many lines.
+pub(super) fn check_ndjson(start: &[u8], name: &str) -> Result<()> {
+    if start.trim_ascii_start().first() != Some(&b'[') {
+        return Ok(());
+    }
+    let message = format!("{name} is one JSON array, and not an object in each line");
+    let error = Error::new(Kind::Data, message).with_sqlstate("0A000");
+    Err(error.with_remedy(Remedy::piped("Load its elements", "jq -c '.[]'", name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inputs(files: &[(&str, &[u8])]) -> (tempfile::TempDir, Inputs) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |(name, bytes): &(&str, &[u8])| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, bytes).expect("a file");
+            path.display().to_string()
+        };
+        let names: Vec<String> = files.iter().map(write).collect();
+        let inputs = Inputs::resolve(names).expect("inputs");
+        (folder, inputs)
+    }
+
+    fn found(files: &[(&str, &[u8])]) -> Result<FileFormat> {
+        inputs(files).1.file_format()
+    }
+
+    #[test]
+    fn names_and_bytes_say_what_files_are() {
+        for (name, bytes, format) in [
+            ("a.csv", &b"1,2"[..], Delimited),
+            ("a", b"1\t2", Delimited),
+            ("a.JSONL", b"{}", Ndjson),
+            ("a.ndjson.zst", b"\x28\xb5\x2f\xfd", Ndjson),
+            ("a.json.gz", b"\x1f\x8b", Ndjson),
+            ("a.parquet", b"PAR1", Parquet),
+            ("a.parquet", b"", Parquet),
+            ("part-0", b"PAR1\x15", Parquet),
+            ("a.csv", b"ARROW1\0\0", Arrow),
+            ("a.arrows", b"\xff\xff\xff\xff", Arrow),
+        ] {
+            assert_eq!(found(&[(name, bytes)]).expect(name), format, "{name}");
+        }
+    }
+
+    #[test]
+    fn inputs_are_of_one_format() {
+        let error = found(&[("a.csv", b"1"), ("b.parquet", b"PAR1")]).expect_err("mixed");
+        let said = error.to_string();
+        assert!(
+            said.contains("a.csv is csv or text, but ") && said.contains("b.parquet is parquet")
+        );
+        assert_eq!(found(&[("a.csv", b"1"), ("b.txt", b"1")]).expect("one"), Delimited);
+    }
+
+    #[test]
+    fn an_array_is_no_line() {
+        assert!(check_ndjson(b"{\"a\": 1}", "a.json").is_ok());
+        let said = check_ndjson(b" [\n{", "a.json").expect_err("an array").to_string();
+        assert!(said.contains("jq -c '.[]' a.json | pgsluice"), "{said}");
+    }
+}

@@ -1,0 +1,209 @@
+//! Rewrite: rows that cannot be taken as they stand become rows of COPY's formats. Whoever takes a split does so,
+//! and not the thread that reads: the rows of a split are independent of all others.
+//!
+//! A row of which no row can be made becomes one that the server refuses as well, because it has too many fields:
+//! what is wrong with it, the row itself, and a hint. So it is found, counted and rejected like any other bad row.
+
+use pgsluice_core::encode::NotEncodable;
+use pgsluice_core::format::Format;
+use pgsluice_core::parse::{Parser, Projection, Value, text_row};
+use pgsluice_core::route::Cause;
+use pgsluice_core::split::Row;
+use pgsluice_json::{Made, Objects};
+
+use super::typed::{Batch, Typed};
+use crate::error::Error;
+use crate::error::kind::Kind;
+
+/// What becomes of the rows of all inputs.
+#[derive(Clone, Debug)]
+pub(crate) enum Rewrite {
+    /// Some of their fields are kept.
+    Fields(Projection),
+    /// They are JSON objects, of which rows of COPY text are made.
+    Objects(Objects),
+    /// They are in batches of typed columns.
+    Batches(Typed),
+}
+
+/// Rows that were rewritten.
+#[derive(Debug, Default)]
+pub(super) struct Rewritten {
+    pub(super) text: Vec<u8>,
+    /// Where each row ends in `text`.
+    pub(super) ends: Vec<usize>,
+    /// What is wrong with rows of which no row can be made, by their places.
+    pub(super) refused: Vec<(usize, Refusal)>,
+    /// The places of rows with a field that stands for a default.
+    with_default: Vec<usize>,
+    /// Rows in COPY BINARY, one behind the other; then `text` has their keys only.
+    pub(super) encoded: Vec<u8>,
+    /// Where each row ends in `encoded`, or why it is not there.
+    pub(super) encoded_ends: Vec<Result<usize, NotEncodable>>,
+    /// What remembers the keys of the row before.
+    objects: Option<Objects>,
+}
+
+/// Why no row can be made of one of the input's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    /// What is wrong.
+    pub(crate) message: String,
+    /// What to do about it.
+    pub(crate) hint: Option<String>,
+    /// The row, as the input has it or as JSON.
+    pub(crate) row: Vec<u8>,
+}
+
+/// The fields of a row that stands for one that is refused: more than the table has columns.
+const FIELDS: usize = 3;
+
+impl Rewrite {
+    /// Appends what becomes of one row that stands in an input as text.
+    pub(super) fn one(&self, row: &[u8], out: &mut Vec<u8>) {
+        match self {
+            Self::Batches(_) => out.extend_from_slice(row),
+            Self::Fields(projection) => projection.project(row, out),
+            Self::Objects(objects) => {
+                let mut objects = objects.clone();
+                if let Err(refused) = objects.put_row(row, out) {
+                    Refusal::of(refused, row).put(objects.columns(), out);
+                }
+            }
+        }
+    }
+}
+
+impl Rewritten {
+    /// The row at the place `index`.
+    #[inline]
+    pub(super) fn row(&self, index: usize) -> &[u8] {
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.text[start..self.ends[index]]
+    }
+
+    /// What is wrong with the row at the place `index`, if no row can be made of it.
+    pub(super) fn refusal(&self, index: usize) -> Option<&Refusal> {
+        let at = self.refused.binary_search_by_key(&index, |(at, _)| *at).ok()?;
+        Some(&self.refused[at].1)
+    }
+
+    /// Why the row at the place `index` has no keys: it has a field that stands for a default, whose value only the
+    /// server has, or no row can be made of it.
+    #[inline]
+    pub(super) fn keyless(&self, index: usize) -> Option<Cause> {
+        if self.with_default.is_empty() && self.refused.is_empty() {
+            return None;
+        }
+        match self.with_default.binary_search(&index) {
+            Ok(_) => Some(Cause::Default),
+            Err(_) => self.refusal(index).map(|_| Cause::Malformed),
+        }
+    }
+
+    /// The row at the place `index` in COPY BINARY, or why it is not; None if rows are text.
+    #[inline]
+    pub(super) fn encoded(&self, index: usize) -> Option<Result<&[u8], NotEncodable>> {
+        let end = match self.encoded_ends.get(index)? {
+            Ok(end) => *end,
+            Err(why) => return Some(Err(*why)),
+        };
+        let start = self.encoded_ends[..index].iter().rev().find_map(|end| end.ok()).unwrap_or(0);
+        Some(Ok(&self.encoded[start..end]))
+    }
+
+    /// Writes all of `rows`, which stand in `bytes`, or are those of a batch.
+    pub(super) fn take(
+        &mut self,
+        rewrite: &Rewrite,
+        rows: &[Row],
+        bytes: &[u8],
+        batch: Option<&Batch>,
+    ) {
+        match rewrite {
+            Rewrite::Batches(typed) => {
+                batch.into_iter().for_each(|batch| typed.write(batch, self));
+            }
+            Rewrite::Fields(projection) => {
+                for row in rows {
+                    projection.project(row.of(bytes), &mut self.text);
+                    self.ends.push(self.text.len());
+                }
+            }
+            Rewrite::Objects(all) => {
+                let Self { text, ends, refused, with_default, objects, .. } = self;
+                let objects = objects.get_or_insert_with(|| all.clone());
+                for (index, row) in rows.iter().enumerate() {
+                    let row = row.of(bytes);
+                    match objects.put_row(row, text) {
+                        Ok(Made { has_default: true }) => with_default.push(index),
+                        Ok(_) => {}
+                        Err(why) => {
+                            let refusal = Refusal::of(why, row);
+                            refusal.put(objects.columns(), text);
+                            refused.push((index, refusal));
+                        }
+                    }
+                    ends.push(text.len());
+                }
+            }
+        }
+    }
+
+    /// The memory, emptied; no more than `most` bytes of it are kept.
+    pub(super) fn clear(&mut self, most: usize) {
+        self.text.clear();
+        self.text.shrink_to(most);
+        self.ends.clear();
+        self.refused.clear();
+        self.with_default.clear();
+        self.encoded.clear();
+        self.encoded.shrink_to(most);
+        self.encoded_ends.clear();
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(Refusal { message, hint, .. }: Refusal) -> Self {
+        let error = Self::new(Kind::Data, message).with_sqlstate("22P04");
+        hint.into_iter().fold(error, Self::with_hint)
+    }
+}
+
+impl Refusal {
+    pub(super) fn new(message: String, row: Vec<u8>) -> Self {
+        Self { message, hint: None, row }
+    }
+
+    fn of(refused: pgsluice_json::Refused, row: &[u8]) -> Self {
+        Self { message: refused.message, hint: refused.hint, row: row.to_vec() }
+    }
+
+    /// Appends a row for a table of so many columns that is refused in place of this one.
+    pub(super) fn put(&self, columns: usize, out: &mut Vec<u8>) {
+        let hint = self.hint.as_deref().unwrap_or_default();
+        // What is no text could not be sent.
+        let shown = String::from_utf8_lossy(&self.row).replace('\0', "\u{fffd}");
+        let fields = [self.message.as_bytes(), shown.as_bytes(), hint.as_bytes()];
+        let empty = std::iter::repeat_n(&b""[..], (columns + 1).saturating_sub(FIELDS));
+        let values = fields.into_iter().chain(empty).map(Value::Text).enumerate();
+        let mut row = Vec::new();
+        text_row(values, &mut row);
+        out.append(&mut row);
+    }
+
+    /// Reads a row that was written in place of one that is refused; None if it is any other.
+    pub(crate) fn read(row: &[u8], columns: usize) -> Option<Self> {
+        let mut fields = Parser::new(&Format::text(), Vec::new()).all(row).into_iter();
+        if fields.len() != (columns + 1).max(FIELDS) {
+            return None;
+        }
+        let text = |field: Option<Vec<u8>>| {
+            String::from_utf8_lossy(&field.unwrap_or_default()).into_owned()
+        };
+        let message = text(fields.next()?);
+        let row = fields.next()?.unwrap_or_default();
+        let hint = Some(text(fields.next()?)).filter(|hint| !hint.is_empty());
+        Some(Self { message, hint, row })
+    }
+}

@@ -1,0 +1,100 @@
+//! Arrow IPC: files, and streams that were written into a file.
+
+use std::fs::File;
+use std::io::{BufReader, Read, Seek};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use arrow_array::RecordBatchReader;
+use arrow_ipc::reader::{FileReader, StreamReader};
+use arrow_schema::{ArrowError, SchemaRef};
+use pgsluice_arrow::Mapping;
+
+use super::super::stream::Counted;
+use super::super::{FileFormat, Input};
+use super::batches::{Batches, Give, Part, in_pieces};
+use super::unreadable;
+use crate::error::Result;
+
+/// How a file begins; a stream does not.
+const MAGIC: &[u8] = b"ARROW1";
+
+/// How a file begins as pandas and R once wrote it.
+const FEATHER_1: &[u8] = b"FEA1";
+
+/// The columns of an input.
+pub(super) fn schema(input: &Input) -> Result<SchemaRef> {
+    Ok(Reader::open(input)?.batches.schema())
+}
+
+/// Begins to read an input.
+pub(super) fn open(
+    input: &Input,
+    mapping: impl FnOnce(&SchemaRef) -> Result<Arc<Mapping>>,
+) -> Result<Batches> {
+    let mapping = mapping(&schema(input)?)?;
+    let lost = unreadable(input, FileFormat::Arrow, "the file is damaged");
+    Ok(Batches::begin(vec![Whole(input.clone())], mapping, lost))
+}
+
+struct Whole(Input);
+
+impl Part for Whole {
+    fn read(&self, give: Give<'_>) -> Result<()> {
+        let Self(input) = self;
+        let Reader { batches, taken } = Reader::open(input)?;
+        let mut before = 0;
+        for (number, batch) in batches.enumerate() {
+            let batch = batch.map_err(|error| {
+                let error = format!("batch {}: {}", number + 1, plain(&error));
+                unreadable(input, FileFormat::Arrow, error)
+            })?;
+            let now = taken.load(Relaxed);
+            if !in_pieces(&batch, now - std::mem::replace(&mut before, now), give) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The batches of an input, and how many bytes were read for them.
+struct Reader {
+    batches: Box<dyn RecordBatchReader>,
+    taken: Arc<AtomicU64>,
+}
+
+impl Reader {
+    fn open(input: &Input) -> Result<Self> {
+        let unreadable = |reason: &str| unreadable(input, FileFormat::Arrow, reason);
+        let damaged = |error: ArrowError| unreadable(&plain(&error));
+        let cannot_read = |error| input.cannot_read(&error);
+        let path = input.file().ok_or_else(|| unreadable("it is no file"))?;
+        let mut file = File::open(path).map_err(cannot_read)?;
+        let mut start = Vec::new();
+        file.by_ref().take(MAGIC.len() as u64).read_to_end(&mut start).map_err(cannot_read)?;
+        file.rewind().map_err(cannot_read)?;
+        if start.is_empty() {
+            return Err(unreadable("it is empty"));
+        }
+        if start.starts_with(FEATHER_1) {
+            return Err(unreadable(
+                "it is Feather of version 1, which only pandas and R have written",
+            ));
+        }
+        let (file, taken) = Counted::new(file);
+        let file = BufReader::new(file);
+        let batches: Box<dyn RecordBatchReader> = match start == MAGIC {
+            true => Box::new(FileReader::try_new(file, None).map_err(damaged)?),
+            false => Box::new(StreamReader::try_new(file, None).map_err(damaged)?),
+        };
+        Ok(Self { batches, taken })
+    }
+}
+
+fn plain(error: &ArrowError) -> String {
+    match error {
+        ArrowError::ParseError(reason) | ArrowError::IpcError(reason) => reason.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,117 @@
+//! The batches of one input, decoded by threads of their own, some batches ahead.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use arrow_array::RecordBatch;
+use pgsluice_arrow::Mapping;
+
+use crate::error::{Error, Result};
+
+/// Batches that each thread may be ahead.
+const AHEAD: usize = 2;
+
+/// Bytes that a batch is to have about, in memory.
+const BATCH_BYTES: usize = 1 << 20;
+
+/// Some rows of an input, which stand one behind the other there.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    pub(super) rows: RecordBatch,
+    pub(super) mapping: Arc<Mapping>,
+}
+
+impl Batch {
+    /// Its rows.
+    pub(in crate::source) fn count(&self) -> usize {
+        self.rows.num_rows()
+    }
+}
+
+/// What takes batches, each with the bytes of the input that it stands for; false when no more are wanted.
+pub(super) type Give<'g> = &'g mut dyn FnMut(RecordBatch, u64) -> bool;
+
+/// A part of an input that is read by itself, as a row group.
+pub(super) trait Part {
+    /// Hands over all batches of the part.
+    fn read(&self, give: Give<'_>) -> Result<()>;
+}
+
+/// A batch and its bytes; None behind the last one of a part.
+type Read = Result<Option<(RecordBatch, u64)>>;
+
+/// Reads the parts of one input in their order.
+pub(crate) struct Batches {
+    lanes: Vec<Receiver<Read>>,
+    /// The part whose batches come, of so many.
+    part: usize,
+    parts: usize,
+    mapping: Arc<Mapping>,
+    /// What is said when a thread has ended before its part has.
+    lost: Error,
+}
+
+impl Batches {
+    /// Begins to read `parts`, by as many threads as may be of use.
+    pub(super) fn begin<P: Part + Send + 'static>(
+        parts: Vec<P>,
+        mapping: Arc<Mapping>,
+        lost: Error,
+    ) -> Self {
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        let (count, threads) = (parts.len(), processors.min(parts.len()));
+        let mut of_thread: Vec<Vec<P>> = (0..threads).map(|_| Vec::new()).collect();
+        for (number, part) in parts.into_iter().enumerate() {
+            of_thread[number % threads].push(part);
+        }
+        let begin = |parts: Vec<P>| {
+            let (full, batches) = sync_channel(AHEAD);
+            thread::spawn(move || parts.iter().all(|part| hand_over(part, &full)));
+            batches
+        };
+        let lanes = of_thread.into_iter().map(begin).collect();
+        Self { lanes, part: 0, parts: count, mapping, lost }
+    }
+
+    /// The next batch, and how many bytes of the input it stands for; None at the end.
+    pub(in crate::source) fn next(&mut self) -> Result<Option<(Batch, u64)>> {
+        while self.part < self.parts {
+            let lane = &self.lanes[self.part % self.lanes.len()];
+            match lane.recv().unwrap_or_else(|_| Err(self.lost.clone()))? {
+                None => self.part += 1,
+                Some((rows, _)) if rows.num_rows() == 0 => {}
+                Some((rows, taken)) => {
+                    return Ok(Some((Batch { rows, mapping: Arc::clone(&self.mapping) }, taken)));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Reads one part to its end; false if it is not whole, or nobody takes its batches any more.
+fn hand_over(part: &impl Part, full: &SyncSender<Read>) -> bool {
+    let mut is_taken = true;
+    let read = part.read(&mut |batch, taken| {
+        is_taken = full.send(Ok(Some((batch, taken)))).is_ok();
+        is_taken
+    });
+    let is_whole = read.is_ok();
+    is_taken && full.send(read.map(|()| None)).is_ok() && is_whole
+}
+
+/// Cuts a batch so that each piece has about [`BATCH_BYTES`]; false if `give` said so.
+pub(super) fn in_pieces(batch: &RecordBatch, taken: u64, give: Give<'_>) -> bool {
+    let rows = batch.num_rows();
+    let most = rows_of(batch.get_array_memory_size() as u64, rows as u64);
+    let pieces = rows.div_ceil(most).max(1) as u64;
+    let mut starts = (0..rows).step_by(most);
+    starts.all(|start| give(batch.slice(start, most.min(rows - start)), taken / pieces))
+}
+
+/// How many of `rows` rows that take so many bytes are a batch.
+pub(super) fn rows_of(bytes: u64, rows: u64) -> usize {
+    let each = (bytes / rows.max(1)).max(1);
+    (BATCH_BYTES as u64 / each).clamp(64, 16 << 10) as usize
+}

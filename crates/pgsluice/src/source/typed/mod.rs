@@ -1,0 +1,180 @@
+//! Typed: files whose columns have names and types of their own. They are read as batches of rows; whoever takes a
+//! split makes rows of COPY of its batch.
+
+mod arrow;
+mod batches;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod rows;
+
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+use pgsluice_arrow::{Mapping, Misfit};
+use pgsluice_core::catalog::label;
+use pgsluice_core::types::Column;
+use pgsluice_json::{Missing, Objects, Target, Unknown};
+
+pub(super) use self::batches::{Batch, Batches};
+use super::{FileFormat, Input, Inputs};
+use crate::error::kind::Kind;
+use crate::error::{Error, Remedy, Result, Unit};
+
+/// How the columns of files lead to those of a table.
+#[derive(Clone, Debug)]
+pub(crate) struct Typed {
+    /// What the files are.
+    format: FileFormat,
+    /// The columns of the table, each with the name that files have for it.
+    columns: Arc<[(String, Column)]>,
+    /// Whether files may have other columns.
+    ignore_extra: bool,
+    /// Writes rows that are rejected.
+    objects: Objects,
+    /// If rows are encoded: which columns are written as text as well, because rows are routed by them.
+    keys: Option<Arc<[bool]>>,
+}
+
+/// The names of the columns in the first input.
+pub(crate) fn names(inputs: &Inputs, format: FileFormat) -> Result<Vec<String>> {
+    let Some(first) = inputs.first() else { return Ok(Vec::new()) };
+    let schema = schema(first, format)?;
+    Ok(schema.fields().iter().map(|field| field.name().clone()).collect())
+}
+
+fn schema(input: &Input, format: FileFormat) -> Result<SchemaRef> {
+    match format {
+        #[cfg(feature = "parquet")]
+        FileFormat::Parquet => parquet::schema(input),
+        #[cfg(not(feature = "parquet"))]
+        FileFormat::Parquet => Err(missing(input, format)),
+        _ => arrow::schema(input),
+    }
+}
+
+/// What the place of row number `row` of an input, from 1, is counted by, and its number there.
+pub(super) fn unit(input: &Input, row: u64) -> (Unit, u64) {
+    let mut row = row;
+    for (number, rows) in (1..).zip(groups(input)) {
+        match row.checked_sub(rows) {
+            None | Some(0) => return (Unit::Group(number), row),
+            Some(behind) => row = behind,
+        }
+    }
+    (Unit::Rows, row)
+}
+
+/// Of each row group of an input its rows; none of one that has no groups, or cannot be read.
+fn groups(input: &Input) -> Vec<u64> {
+    match input.format {
+        #[cfg(feature = "parquet")]
+        FileFormat::Parquet => parquet::groups(input).unwrap_or_default(),
+        _ => Vec::new(),
+    }
+}
+
+impl Typed {
+    /// Leads to `columns`, each with its name in the files.
+    pub(crate) fn new(
+        format: FileFormat,
+        columns: impl IntoIterator<Item = (String, Column)>,
+        ignore_extra: bool,
+    ) -> Self {
+        let columns: Arc<[(String, Column)]> = columns.into_iter().collect();
+        let of_objects = columns.iter().cloned();
+        let of_objects =
+            of_objects.map(|(key, column)| Target { key, column, missing: Missing::Null });
+        let objects = Objects::new(of_objects.collect(), Unknown::Refuse);
+        Self { format, columns, ignore_extra, objects, keys: None }
+    }
+
+    /// Writes rows that are rejected.
+    pub(super) fn objects(&self) -> &Objects {
+        &self.objects
+    }
+
+    /// The same, with rows that are encoded, and text of their `keys` only.
+    pub(crate) fn encoded(self, keys: &[usize]) -> Self {
+        let keys = (0..self.columns.len()).map(|column| keys.contains(&column)).collect();
+        Self { keys: Some(keys), ..self }
+    }
+
+    /// The same, with rows that are all text.
+    pub(crate) fn in_text(&self) -> Self {
+        Self { keys: None, ..self.clone() }
+    }
+
+    /// How many columns rows have.
+    pub(super) fn columns(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Refuses an input whose columns are not those of the first, or do not fit into the table's.
+    pub(super) fn check(&self, input: &Input) -> Result<()> {
+        self.mapping(&schema(input, self.format)?, input).map(|_| ())
+    }
+
+    /// Begins to read an input.
+    pub(super) fn open(&self, input: &Input) -> Result<Batches> {
+        match self.format {
+            #[cfg(feature = "parquet")]
+            FileFormat::Parquet => parquet::open(input, |schema| self.mapping(schema, input)),
+            _ => arrow::open(input, |schema| self.mapping(schema, input)),
+        }
+    }
+
+    /// How the columns of an input are written.
+    fn mapping(&self, schema: &SchemaRef, input: &Input) -> Result<Arc<Mapping>> {
+        let refused = |message: String| Error::new(Kind::Data, message).with_sqlstate("42703");
+        let mut fields = Vec::new();
+        for (name, column) in self.columns.iter() {
+            let mut places = schema.fields().iter().enumerate();
+            let mut places = places.by_ref().filter(|(_, field)| field.name() == name);
+            match (places.next(), places.next()) {
+                (Some((place, _)), None) => fields.push((place, column.clone())),
+                (Some(_), Some(_)) => {
+                    return Err(refused(format!("{} has \"{name}\" more than once", input.name)));
+                }
+                (None, _) => {
+                    let message =
+                        format!("{} has no \"{name}\", which the first input has", input.name);
+                    return Err(refused(message)
+                        .with_detail("All inputs of a load must have the columns of the first."));
+                }
+            }
+        }
+        let is_known = |name: &String| self.columns.iter().any(|(known, _)| known == name);
+        let other = schema.fields().iter().map(|field| field.name()).find(|name| !is_known(name));
+        if let Some(other) = other.filter(|_| !self.ignore_extra) {
+            let message = format!("{} has \"{other}\", which the first input has not", input.name);
+            return Err(refused(message)
+                .with_remedy(Remedy::options("To leave such fields out", ["--ignore-extra"])));
+        }
+        Mapping::new(schema, &fields).map(Arc::new).map_err(|misfit| misfitting(&misfit, input))
+    }
+}
+
+/// The error for a column whose values do not fit.
+fn misfitting(misfit: &Misfit, input: &Input) -> Error {
+    let Misfit { column, postgres, arrow, why } = misfit;
+    let message = format!(
+        "column {} is of type {postgres}, its values in {} are {arrow}: {why}",
+        label(column),
+        input.name
+    );
+    Error::new(Kind::Data, message).with_sqlstate("42804").with_hint(
+        "Give the column a type that holds such values, or write them as another type into the file.",
+    )
+}
+
+/// The error for a format that this program was built without.
+#[cfg(not(feature = "parquet"))]
+fn missing(input: &Input, format: FileFormat) -> Error {
+    unreadable(input, format, "this program was built without it")
+}
+
+/// The error for a file that is damaged, or no such file.
+fn unreadable(input: &Input, format: FileFormat, reason: impl std::fmt::Display) -> Error {
+    let message = format!("could not read {} as {}: {reason}", input.name, format.name());
+    Error::new(Kind::Input, message)
+}

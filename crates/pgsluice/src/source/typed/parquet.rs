@@ -1,0 +1,90 @@
+//! Parquet: row groups, each read by itself.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder};
+use pgsluice_arrow::Mapping;
+
+use super::super::{FileFormat, Input};
+use super::batches::{Batches, Give, Part, rows_of};
+use super::unreadable;
+use crate::error::{Error, Result};
+
+/// The columns of a file.
+pub(super) fn schema(input: &Input) -> Result<SchemaRef> {
+    Ok(Arc::clone(metadata(input)?.schema()))
+}
+
+/// Begins to read a file.
+pub(super) fn open(
+    input: &Input,
+    mapping: impl FnOnce(&SchemaRef) -> Result<Arc<Mapping>>,
+) -> Result<Batches> {
+    let metadata = metadata(input)?;
+    let mapping = mapping(metadata.schema())?;
+    let groups = metadata.metadata().row_groups();
+    let parts = groups.iter().enumerate().map(|(group, of_group)| {
+        let bytes = of_group.compressed_size().unsigned_abs();
+        let rows = of_group.num_rows().unsigned_abs();
+        let most = rows_of(of_group.total_byte_size().unsigned_abs(), rows);
+        let (input, metadata) = (input.clone(), metadata.clone());
+        RowGroup { input, metadata, group, most, bytes_a_row: bytes as f64 / rows.max(1) as f64 }
+    });
+    let lost = unreadable(input, FileFormat::Parquet, "the file is damaged");
+    Ok(Batches::begin(parts.collect(), mapping, lost))
+}
+
+/// Of each row group of a file its rows.
+pub(super) fn groups(input: &Input) -> Result<Vec<u64>> {
+    let metadata = metadata(input)?;
+    let groups = metadata.metadata().row_groups().iter();
+    Ok(groups.map(|group| group.num_rows().unsigned_abs()).collect())
+}
+
+fn metadata(input: &Input) -> Result<ArrowReaderMetadata> {
+    let damaged = |error| unreadable(input, FileFormat::Parquet, error);
+    ArrowReaderMetadata::load(&file(input)?, Default::default()).map_err(damaged)
+}
+
+fn file(input: &Input) -> Result<File> {
+    let path = input.file().ok_or_else(|| only_files(input))?;
+    File::open(path).map_err(|error| input.cannot_read(&error))
+}
+
+fn only_files(input: &Input) -> Error {
+    unreadable(input, FileFormat::Parquet, "it is no file")
+}
+
+struct RowGroup {
+    input: Input,
+    metadata: ArrowReaderMetadata,
+    group: usize,
+    /// Rows of a batch.
+    most: usize,
+    bytes_a_row: f64,
+}
+
+impl Part for RowGroup {
+    fn read(&self, give: Give<'_>) -> Result<()> {
+        let Self { input, metadata, group, most, bytes_a_row } = self;
+        let damaged = |error: String| {
+            unreadable(input, FileFormat::Parquet, format!("row group {}: {error}", group + 1))
+        };
+        let reader =
+            ParquetRecordBatchReaderBuilder::new_with_metadata(file(input)?, metadata.clone())
+                .with_row_groups(vec![*group])
+                .with_batch_size(*most)
+                .build()
+                .map_err(|error| damaged(error.to_string()))?;
+        for batch in reader {
+            let batch = batch.map_err(|error| damaged(error.to_string()))?;
+            let taken = (batch.num_rows() as f64 * bytes_a_row) as u64;
+            if !give(batch, taken) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

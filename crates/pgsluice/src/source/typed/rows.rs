@@ -1,0 +1,59 @@
+//! The rows of a batch, as COPY takes them.
+
+use pgsluice_arrow::{Bound, Unfit, Unwritten};
+use pgsluice_core::encode::NotEncodable;
+
+use super::super::rewrite::{Refusal, Rewritten};
+use super::{Batch, Typed};
+
+impl Typed {
+    /// Writes the rows of a batch.
+    pub(in crate::source) fn write(&self, batch: &Batch, out: &mut Rewritten) {
+        let bound = batch.mapping.bind(&batch.rows);
+        for row in 0..batch.count() {
+            let written = match &bound {
+                Ok(bound) => self.write_row(bound, row, out),
+                // The columns of a file are those that it says it has.
+                Err(misfit) => Err(Refusal::new(misfit.to_string(), Vec::new())),
+            };
+            if let Err(refusal) = written {
+                refusal.put(self.columns(), &mut out.text);
+                out.refused.push((row, refusal));
+            }
+            out.ends.push(out.text.len());
+        }
+    }
+
+    fn write_row(&self, bound: &Bound<'_>, row: usize, out: &mut Rewritten) -> Result<(), Refusal> {
+        let Some(keys) = &self.keys else {
+            let written = bound.put_text(row, &mut out.text);
+            return written.map_err(|unfit| self.refusal(bound, row, &unfit));
+        };
+        let (encoded, written) = match bound.put_binary(row, &mut out.encoded) {
+            Ok(()) => (Ok(out.encoded.len()), bound.put_keys(keys, row, &mut out.text)),
+            Err(Unwritten::Spelling(column)) => {
+                (Err(NotEncodable::Value(column)), bound.put_text(row, &mut out.text))
+            }
+            Err(Unwritten::Unfit(unfit)) => (Err(NotEncodable::Value(unfit.column)), Err(unfit)),
+        };
+        out.encoded_ends.push(encoded);
+        written.map_err(|unfit| self.refusal(bound, row, &unfit))
+    }
+
+    /// What is wrong with a row, and the row as an object: what fits into its column as the column has it, and the
+    /// rest as it is.
+    fn refusal(&self, bound: &Bound<'_>, row: usize, unfit: &Unfit) -> Refusal {
+        let mut text = Vec::new();
+        let unfits = bound.put_fitting(row, &mut text);
+        let put_other = |column: usize, out: &mut Vec<u8>| {
+            unfits.contains(&column) && {
+                bound.put_json(column, row, out);
+                true
+            }
+        };
+        let mut object = Vec::new();
+        self.objects.put_object_with(&text, put_other, &mut object);
+        let name = &self.columns[unfit.column].1.name;
+        Refusal::new(format!("column {name}: {}", unfit.why), object)
+    }
+}
