@@ -2,8 +2,11 @@
 //! into the same leaves, and what the one refuses the other must refuse.
 //!
 //! Each case under `tests/trees/` is a test on each server; pgsluice loads it with one job and
-//! with three in little memory.
+//! with three in little memory. What it has put into the table is then loaded once more, from files of
+//! every other format.
 
+mod columns;
+mod formats;
 mod trial;
 
 use self::trial::Trial;
@@ -255,7 +258,10 @@ fn check(name: &str, server: Server) {
     }
     let trial = Trial::prepare(&case, scratch, judge);
     match &case.expect {
-        Expect::Loaded(loaded) => trial.must_agree(loaded),
+        Expect::Loaded(loaded) => {
+            trial.must_agree(loaded);
+            formats::must_agree(&trial, name);
+        }
         Expect::Refused { error } => trial.must_refuse(error),
     }
 }

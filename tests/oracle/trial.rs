@@ -27,9 +27,7 @@ pub(super) struct Trial<'a> {
 impl<'a> Trial<'a> {
     pub(super) fn prepare(case: &'a Case, scratch: Scratch, judge: Session) -> Self {
         for side in SETTINGS.iter().map(|setting| setting.0).chain([ROOT_SIDE]) {
-            let name = identifier(side);
-            judge.run(&format!("CREATE SCHEMA {name}; SET search_path = {name}"));
-            judge.run(&case.schema(side, scratch.url()));
+            make(case, side, (&scratch, &judge));
         }
         let folder = tempfile::tempdir().expect("a folder for the inputs");
         let inputs = case.inputs(&judge, folder.path());
@@ -97,7 +95,36 @@ impl<'a> Trial<'a> {
         }
     }
 
-    fn placement(&self, side: &str) -> Placement {
+    /// Another side.
+    pub(super) fn make(&self, side: &str) {
+        make(self.case, side, (&self.scratch, &self.judge));
+    }
+
+    /// A session with the settings of the case.
+    pub(super) fn session(&self) -> Session {
+        self.scratch.session()
+    }
+
+    pub(super) fn url(&self) -> &str {
+        self.scratch.url()
+    }
+
+    /// The table of a side, as in SQL.
+    pub(super) fn table(&self, side: &str) -> String {
+        self.case.table(side)
+    }
+
+    /// The table that COPY has filled.
+    pub(super) fn root_table(&self) -> String {
+        self.case.table(ROOT_SIDE)
+    }
+
+    /// The columns of the input, if not all are in it.
+    pub(super) fn columns(&self) -> Option<&[String]> {
+        self.case.copy.columns.as_deref()
+    }
+
+    pub(super) fn placement(&self, side: &str) -> Placement {
         Placement::read(&self.judge, side, &self.case.table(side), &self.case.compare.without)
     }
 
@@ -114,6 +141,12 @@ impl<'a> Trial<'a> {
         }
         Ok(())
     }
+}
+
+fn make(case: &Case, side: &str, (scratch, judge): (&Scratch, &Session)) {
+    let name = identifier(side);
+    judge.run(&format!("CREATE SCHEMA {name}; SET search_path = {name}"));
+    judge.run(&case.schema(side, scratch.url()));
 }
 
 fn lanes(summary: &Summary, expected: &Loaded) -> Result<(), String> {

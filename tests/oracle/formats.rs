@@ -1,0 +1,163 @@
+//! The rows of a case once more, in files of other formats: the table is that of a COPY of the same rows.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use arrow_array::RecordBatch;
+use arrow_ipc::writer::{FileWriter, StreamWriter};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::WriterProperties;
+
+use super::columns::{Columns, read};
+use super::trial::Trial;
+use crate::harness::{CopyOptions, Load, Session, identifier};
+
+/// What COPY makes of the rows.
+const COPIED_SIDE: &str = "copied_side";
+
+/// The rows in each format, and how they are written: of each two ways, by the case.
+const FORMATS: [(&str, Format); 4] = [
+    ("ndjson_side", Format::Ndjson),
+    ("parquet_side", Format::Parquet),
+    ("parquet_text_side", Format::Parquet),
+    ("arrow_side", Format::Arrow),
+];
+
+#[derive(Clone, Copy, PartialEq)]
+enum Format {
+    Ndjson,
+    Parquet,
+    Arrow,
+}
+
+/// Loads the rows that the case has put into its table from files of each format.
+pub(super) fn must_agree(trial: &Trial<'_>, name: &str) {
+    let session = trial.session();
+    let columns = Columns::of(&session, trial);
+    if columns.is_empty() || !can_be_copied(trial, &session, &columns) {
+        return;
+    }
+    let copied = trial.placement(COPIED_SIDE);
+    // As good as drawn, and the same every time.
+    let number = name.bytes().map(usize::from).sum();
+    let folder = tempfile::tempdir().expect("a folder");
+    for (side, format) in FORMATS {
+        let as_text = side == "parquet_text_side";
+        trial.make(side);
+        let file = write(&session, &columns, (format, number), folder.path());
+        let options = CopyOptions::default();
+        let load = Load {
+            url: trial.url(),
+            table: trial.table(side),
+            files: &[file],
+            stdin: false,
+            copy: &options,
+            jobs: if as_text { 1 } else { 2 },
+            memory: None,
+            by_leaf: !as_text,
+            as_text,
+        };
+        let outcome = load.run_named();
+        let fail = |why: String| -> ! { panic!("{name}, {side}: {why}\n{}", outcome.stderr) };
+        outcome.summary().unwrap_or_else(|error| fail(error));
+        if let Some(difference) = copied.difference(&trial.placement(side)) {
+            fail(difference);
+        }
+    }
+}
+
+/// Whether the rows that are in the table can be copied into another one like it: what a trigger or a default has made
+/// of them perhaps cannot.
+fn can_be_copied(trial: &Trial<'_>, session: &Session, columns: &Columns) -> bool {
+    trial.make(COPIED_SIDE);
+    let rows = session.copy_out(&format!("COPY ({}) TO STDOUT", columns.select("*")));
+    let into = format!("COPY {} ({}) FROM STDIN", trial.table(COPIED_SIDE), columns.list());
+    session.copy_in(&into, rows).is_ok()
+}
+
+fn write(
+    session: &Session,
+    columns: &Columns,
+    (format, number): (Format, usize),
+    folder: &Path,
+) -> PathBuf {
+    match format {
+        Format::Ndjson => {
+            let rows = session.rows(&columns.select("pg_catalog.row_to_json(\"the row\")::text"));
+            let lines = rows.into_iter().map(|mut row| {
+                // Within a value it is escaped.
+                row.remove(0).expect("an object").replace('\n', " ") + "\n"
+            });
+            let text: String = lines.collect();
+            let (name, bytes) = match number % 2 {
+                0 => ("rows.ndjson", text.into_bytes()),
+                _ => ("rows.jsonl.zst", zstd::encode_all(text.as_bytes(), 1).expect("memory")),
+            };
+            let path = folder.join(name);
+            fs::write(&path, bytes).expect("a file");
+            path
+        }
+        Format::Parquet => {
+            let path = folder.join("rows.parquet");
+            let batch = read(session, columns, number);
+            write_parquet(&batch, &path, number);
+            path
+        }
+        Format::Arrow => {
+            let path = folder.join("rows.arrow");
+            let batch = read(session, columns, number + 1);
+            write_arrow(&batch, &path, number);
+            path
+        }
+    }
+}
+
+fn write_parquet(batch: &RecordBatch, path: &Path, number: usize) {
+    let compression = match number % 3 {
+        0 => Compression::ZSTD(ZstdLevel::default()),
+        1 => Compression::SNAPPY,
+        _ => Compression::UNCOMPRESSED,
+    };
+    let properties = WriterProperties::builder()
+        .set_compression(compression)
+        .set_dictionary_enabled(number % 2 == 0)
+        .set_max_row_group_row_count(Some([3, 100, 1 << 20][number % 3]))
+        .build();
+    let file = File::create(path).expect("a file");
+    let mut writer =
+        ArrowWriter::try_new(file, batch.schema(), Some(properties)).expect("a writer");
+    writer.write(batch).expect("rows");
+    writer.close().expect("an end");
+}
+
+fn write_arrow(batch: &RecordBatch, path: &Path, number: usize) {
+    let file = File::create(path).expect("a file");
+    let most = [2, 1000][number % 2];
+    let pieces = (0..batch.num_rows())
+        .step_by(most)
+        .map(|start| batch.slice(start, most.min(batch.num_rows() - start)));
+    if number % 3 == 0 {
+        let mut writer = StreamWriter::try_new(file, &batch.schema()).expect("a writer");
+        pieces.for_each(|piece| writer.write(&piece).expect("rows"));
+        writer.finish().expect("an end");
+    } else {
+        let mut writer = FileWriter::try_new(file, &batch.schema()).expect("a writer");
+        pieces.for_each(|piece| writer.write(&piece).expect("rows"));
+        writer.finish().expect("an end");
+    }
+}
+
+impl Columns {
+    /// A query for the rows, called "the row".
+    pub(super) fn select(&self, what: &str) -> String {
+        let what = if what == "*" { "\"the row\".*" } else { what };
+        format!("SELECT {what} FROM (SELECT {} FROM {}) AS \"the row\"", self.list(), self.table)
+    }
+
+    /// Their names, as in SQL.
+    pub(super) fn list(&self) -> String {
+        let names = self.columns.iter().map(|(name, _)| identifier(name));
+        names.collect::<Vec<_>>().join(", ")
+    }
+}
