@@ -27,6 +27,7 @@ mod failover;
 mod failures;
 mod fields;
 mod first;
+mod formats;
 mod harness;
 mod json;
 mod lanes;

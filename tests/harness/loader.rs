@@ -66,6 +66,7 @@ pub(crate) struct Fallback {
 impl Load<'_> {
     pub(crate) fn run(&self) -> Outcome {
         let mut command = self.command();
+        command.args(self.copy.arguments());
         if self.stdin {
             command.stdin(File::open(&self.files[0]).expect("the input opens"));
         } else {
@@ -74,9 +75,17 @@ impl Load<'_> {
         Outcome::of(command.output().unwrap_or_else(|error| panic!("{command:?}: {error}")))
     }
 
+    /// The same; what the files are, their names say.
+    pub(crate) fn run_guessed(&self) -> Outcome {
+        let mut command = self.command();
+        command.stdin(Stdio::null());
+        Outcome::of(command.output().unwrap_or_else(|error| panic!("{command:?}: {error}")))
+    }
+
     /// Begins a load of standard input, which is fed in pieces.
     pub(crate) fn start(&self) -> Running {
         let mut command = self.command();
+        command.args(self.copy.arguments());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Running(command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}")))
     }
@@ -94,7 +103,7 @@ impl Load<'_> {
         // With any number the tree is read, however few the rows are.
         command.arg(if self.by_leaf { "--few-rows=0" } else { "--few-rows=300" });
         command.args(self.as_text.then_some("--wire=text"));
-        command.args(self.copy.arguments()).args(["--json", "-q"]);
+        command.args(["--json", "-q"]);
         command
     }
 }

@@ -43,7 +43,10 @@ impl Twins {
         options: &[S],
     ) -> Running {
         let mut arguments: Vec<&OsStr> = self.files.iter().map(AsRef::as_ref).collect();
-        arguments.extend(["-t", "public.t", "--header", "--json", "--load-id", id].map(OsStr::new));
+        arguments.extend(["-t", "public.t", "--json", "--load-id", id].map(OsStr::new));
+        // Other files name their columns themselves.
+        let is_csv = self.files.iter().all(|file| file.to_string_lossy().contains(".csv"));
+        arguments.extend(is_csv.then_some(OsStr::new("--header")));
         arguments.extend(options.iter().map(AsRef::as_ref));
         self.bench.start_into(url, arguments, Stdio::null())
     }

@@ -48,10 +48,8 @@ impl Columns {
 pub(super) fn read(session: &Session, columns: &Columns, number: usize) -> RecordBatch {
     let (mut fields, mut arrays) = (Vec::new(), Vec::new());
     for (place, (name, ty)) in columns.columns.iter().enumerate() {
-        let array = typed(session, columns, (name, ty)).unwrap_or_else(|| {
-            let texts = texts(session, columns, &format!("{}::text", identifier(name)));
-            strings(texts, number + place)
-        });
+        let array = typed(session, columns, (name, ty))
+            .unwrap_or_else(|| strings(texts(session, columns, &identifier(name)), number + place));
         fields.push(Field::new(name, array.data_type().clone(), true));
         arrays.push(array);
     }
@@ -97,19 +95,23 @@ fn typed(session: &Session, columns: &Columns, (name, ty): (&str, &str)) -> Opti
         "real" => Arc::new(Float32Array::from(parsed(plain())?)),
         "double precision" => Arc::new(Float64Array::from(parsed(plain())?)),
         "numeric" => decimals(&plain())?,
-        "date" if is_finite(&column) => {
-            Arc::new(Date32Array::from(parsed(texts(format!("({column} - date '1970-01-01')::text")))?))
+        "date" if is_finite(&column) => Arc::new(Date32Array::from(parsed(texts(format!(
+            "({column} - date '1970-01-01')::text"
+        )))?)),
+        "time without time zone" => {
+            Arc::new(Time64MicrosecondArray::from(parsed(micros(&column))?))
         }
-        "time without time zone" => Arc::new(Time64MicrosecondArray::from(parsed(micros(&column))?)),
         "timestamp without time zone" if is_finite(&column) => {
             Arc::new(TimestampMicrosecondArray::from(parsed(micros(&column))?))
         }
-        "timestamp with time zone" if is_finite(&column) => Arc::new(
-            TimestampMicrosecondArray::from(parsed(micros(&column))?).with_timezone("UTC"),
-        ),
+        "timestamp with time zone" if is_finite(&column) => {
+            Arc::new(TimestampMicrosecondArray::from(parsed(micros(&column))?).with_timezone("UTC"))
+        }
         "uuid" => {
             let bytes = hex(texts(format!("replace({column}::text, '-', '')")));
-            Arc::new(FixedSizeBinaryArray::try_from_sparse_iter_with_size(bytes.into_iter(), 16).ok()?)
+            Arc::new(
+                FixedSizeBinaryArray::try_from_sparse_iter_with_size(bytes.into_iter(), 16).ok()?,
+            )
         }
         "bytea" => {
             let bytes = hex(texts(format!("encode({column}, 'hex')")));
@@ -120,20 +122,28 @@ fn typed(session: &Session, columns: &Columns, (name, ty): (&str, &str)) -> Opti
 }
 
 fn parsed<T: std::str::FromStr>(texts: Vec<Option<String>>) -> Option<Vec<Option<T>>> {
-    let parse = |text: Option<String>| text.map(|text| text.parse().ok()).map_or(Some(None), |it| it.map(Some));
+    let parse = |text: Option<String>| {
+        text.map(|text| text.parse().ok()).map_or(Some(None), |it| it.map(Some))
+    };
     texts.into_iter().map(parse).collect()
 }
 
 fn hex(texts: Vec<Option<String>>) -> Vec<Option<Vec<u8>>> {
-    let byte = |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).expect("digits"), 16).expect("digits");
+    let byte = |pair: &[u8]| {
+        u8::from_str_radix(str::from_utf8(pair).expect("digits"), 16).expect("digits")
+    };
     let bytes = |text: String| text.as_bytes().chunks(2).map(byte).collect();
     texts.into_iter().map(|text| text.map(bytes)).collect()
 }
 
-/// Numbers of one scale, if all have at most 38 digits.
+/// Numbers that are printed with one scale, if all have at most 38 digits.
 fn decimals(texts: &[Option<String>]) -> Option<ArrayRef> {
     let fraction = |text: &String| text.split_once('.').map_or(0, |(_, digits)| digits.len());
     let scale = texts.iter().flatten().map(fraction).max().unwrap_or(0);
+    // 1 and 1.0 are equal, and printed differently.
+    if texts.iter().flatten().any(|text| fraction(text) != scale) {
+        return None;
+    }
     let value = |text: &String| {
         let digits = text.replace('.', "") + &"0".repeat(scale - fraction(text));
         let value: i128 = digits.parse().ok()?;

@@ -100,9 +100,9 @@ impl<'a> Trial<'a> {
         make(self.case, side, (&self.scratch, &self.judge));
     }
 
-    /// A session with the settings of the case.
-    pub(super) fn session(&self) -> Session {
-        self.scratch.session()
+    /// A session that may do everything.
+    pub(super) fn judge(&self) -> &Session {
+        &self.judge
     }
 
     pub(super) fn url(&self) -> &str {

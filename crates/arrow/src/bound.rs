@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::source::{Source, Value};
 use crate::writer::{Fail, Writer};
-use crate::{binary, json, text};
+use crate::{binary, json, scalar, text};
 
 /// The rows of a batch, ready to be written.
 pub struct Bound<'b> {
@@ -119,7 +119,7 @@ impl<'b> Bound<'b> {
             let value = source.value(row);
             let text = match value {
                 Value::Text(text) => text.into(),
-                _ if text::scalar(&value, source.extension, &mut spelled).is_ok() => {
+                _ if scalar::put(&value, source.extension, &mut spelled).is_ok() => {
                     String::from_utf8_lossy(&spelled)
                 }
                 _ => "what has no text".into(),

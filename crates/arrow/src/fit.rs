@@ -2,9 +2,9 @@
 
 use crate::decimal::Decimal;
 use crate::json;
+use crate::scalar;
 use crate::source::{Source, Value};
 use crate::spell;
-use crate::text;
 use crate::time::{self, MICROS_PER_DAY, Misses};
 use crate::writer::{Fail, Interval, Sink, Spelled, Writer, Written};
 
@@ -20,7 +20,9 @@ pub(crate) fn put<S: Sink>(
         (Writer::Spelled(ty), Value::Text(text)) => spelled(text, ty, sink)?,
         (Writer::Int4, value) => sink.int4(int(&value, "integer")?),
         (Writer::Int8, value) => sink.int8(int(&value, "bigint")?),
-        (Writer::Numeric { scale }, Value::Decimal(value)) => numeric(value, *scale, sink)?,
+        (Writer::Numeric { scale }, Value::Decimal(digits, behind)) => {
+            numeric(Decimal::new(digits, behind), *scale, sink)?;
+        }
         (Writer::Float8, Value::Float8(value)) => sink.float8(value),
         (Writer::Date, value) => sink.date(date(&value)?),
         (Writer::Timestamp(precision), value) => {
@@ -54,13 +56,16 @@ fn rare<S: Sink>(
             Some(decimal) => numeric(decimal, *scale, sink)?,
             None => sink.infinite(value),
         },
+        (Writer::Numeric { scale }, Value::Wide(digits, behind)) => {
+            numeric(Decimal::wide(*digits, behind), *scale, sink)?;
+        }
         (Writer::Numeric { scale }, Value::Int(value)) => {
             numeric(Decimal::new(value, 0), *scale, sink)?;
         }
         (Writer::Numeric { scale }, Value::Unsigned(value)) => {
             numeric(Decimal::new(value, 0), *scale, sink)?;
         }
-        (Writer::Text, value) => sink.text(|out| text::scalar(&value, source.extension, out))?,
+        (Writer::Text, value) => sink.text(|out| scalar::put(&value, source.extension, out))?,
         (Writer::Utf8(ty), Value::Bytes(bytes)) => match str::from_utf8(bytes) {
             Ok(text) => spelled(text, ty, sink)?,
             Err(_) => return unfit("is no valid UTF-8, as text has to be".to_owned()),
@@ -122,7 +127,8 @@ fn integral(value: &Value<'_, '_>) -> Result<Option<i128>, Fail> {
         Value::Unsigned(value) => Some(value.into()),
         Value::Float4(value) => of_float(value.into()),
         Value::Float8(value) => of_float(value),
-        Value::Decimal(value) => value.to_int(),
+        Value::Decimal(digits, scale) => Decimal::new(digits, scale).to_int(),
+        Value::Wide(digits, scale) => Decimal::wide(*digits, scale).to_int(),
         _ => return Err(strange(value)),
     })
 }
@@ -266,7 +272,8 @@ fn out_of_range(value: &Value<'_, '_>, ty: &str) -> Fail {
     let whole = match value {
         Value::Float4(value) => value.fract() == 0.0,
         Value::Float8(value) => value.fract() == 0.0,
-        Value::Decimal(value) => value.fits(0),
+        Value::Decimal(digits, scale) => Decimal::new(*digits, *scale).fits(0),
+        Value::Wide(digits, scale) => Decimal::wide(**digits, *scale).fits(0),
         _ => true,
     };
     let why = if whole { format!("is out of range for {ty}") } else { "is no integer".to_owned() };
@@ -285,5 +292,5 @@ pub(crate) fn strange(value: &Value<'_, '_>) -> Fail {
 /// A value as it is spelled, for messages.
 fn said(value: &Value<'_, '_>) -> String {
     // What cannot be spelled is left out.
-    spell::said(|out| drop(text::scalar(value, crate::extension::Extension::None, out)))
+    spell::said(|out| drop(scalar::put(value, crate::extension::Extension::None, out)))
 }

@@ -6,9 +6,9 @@ use serde::de::IgnoredAny;
 
 use crate::extension::Extension;
 use crate::fit;
+use crate::scalar;
 use crate::source::{Pairs, Source, Value};
 use crate::spell;
-use crate::text;
 use crate::writer::{Fail, Written};
 
 /// Appends the value of a row.
@@ -23,7 +23,6 @@ pub(crate) fn put(source: &Source<'_>, row: usize, out: &mut Vec<u8>) -> Written
         Value::Float4(_) | Value::Float8(_) => {
             return Err(Fail::Unfit("is no finite number, and JSON has no other".to_owned()));
         }
-        Value::Decimal(value) => spell::decimal(&value, out),
         Value::Text(text) if source.extension == Extension::Json => document(text, out)?,
         Value::Text(text) => string(text, out)?,
         Value::List(items) => {
@@ -36,9 +35,12 @@ pub(crate) fn put(source: &Source<'_>, row: usize, out: &mut Vec<u8>) -> Written
             put(child, row, out)
         })?,
         Value::Map(pairs) => map(pairs, out)?,
+        value @ (Value::Decimal(..) | Value::Wide(..)) => {
+            scalar::put(&value, source.extension, out)?;
+        }
         // These have no signs that a string must escape.
-        value @ Value::Bytes(_) => quoted(out, |out| text::scalar(&value, source.extension, out))?,
-        value => quoted(out, |out| text::time(&value, b'T', out))?,
+        value @ Value::Bytes(_) => quoted(out, |out| scalar::put(&value, source.extension, out))?,
+        value => quoted(out, |out| scalar::time(&value, b'T', out))?,
     }
     Ok(())
 }

@@ -24,6 +24,7 @@ mod json;
 mod mapping;
 mod oid;
 mod quote;
+mod scalar;
 mod source;
 mod spell;
 mod text;

@@ -3,13 +3,13 @@
 use crate::array::{self, ArrayOf};
 use crate::composite::CompositeOf;
 use crate::decimal::Decimal;
-use crate::extension::Extension;
 use crate::fit;
 use crate::quote;
+use crate::scalar;
 use crate::source::{Items, Row, Source, Value};
 use crate::spell;
 use crate::time;
-use crate::writer::{Fail, Interval, Sink, Spelled, Writer, Written};
+use crate::writer::{Interval, Sink, Spelled, Writer, Written};
 
 /// Appends the field of a row as COPY text has it.
 pub(crate) fn field(
@@ -86,7 +86,7 @@ impl Sink for Text<'_> {
     }
 
     fn spelled(&mut self, text: &str, _: &Spelled) -> Written {
-        put_str(text, self.0)
+        scalar::string(text, self.0)
     }
 
     fn text(&mut self, spell: impl FnOnce(&mut Vec<u8>) -> Written) -> Written {
@@ -189,60 +189,4 @@ fn of_micros(micros: i64) -> (i64, u32) {
 fn from_2000(micros: i64) -> (i64, u32) {
     let (seconds, nanos) = of_micros(micros);
     (seconds + time::EPOCH_DAYS * 86_400, nanos)
-}
-
-fn put_str(text: &str, out: &mut Vec<u8>) -> Written {
-    if memchr::memchr(0, text.as_bytes()).is_some() {
-        return Err(fit::has_zero());
-    }
-    out.extend_from_slice(text.as_bytes());
-    Ok(())
-}
-
-/// Appends a scalar for a column of text, with all that it says.
-pub(crate) fn scalar(value: &Value<'_, '_>, extension: Extension, out: &mut Vec<u8>) -> Written {
-    match *value {
-        Value::Bool(value) => spell::bool(value, out),
-        Value::Int(value) => spell::int(value, out),
-        Value::Unsigned(value) => spell::int(value, out),
-        Value::Float4(value) => spell::float4(value, out),
-        Value::Float8(value) => spell::float8(value, out),
-        Value::Decimal(value) => spell::decimal(&value, out),
-        Value::Text(text) => put_str(text, out)?,
-        Value::Bytes(bytes) if extension == Extension::Uuid => match bytes.try_into() {
-            Ok(bytes) => spell::uuid(bytes, out),
-            Err(_) => return Err(fit::strange(value)),
-        },
-        _ => time(value, b' ', out)?,
-    }
-    Ok(())
-}
-
-/// Appends a date or time; `between` stands between these.
-pub(crate) fn time(value: &Value<'_, '_>, between: u8, out: &mut Vec<u8>) -> Written {
-    match *value {
-        Value::Date(days) => spell::date(days.into(), out),
-        Value::DateMillis(millis) => {
-            let (seconds, nanos) = time::seconds(millis, arrow_schema::TimeUnit::Millisecond);
-            if nanos == 0 && seconds % 86_400 == 0 {
-                spell::date(seconds / 86_400, out);
-            } else {
-                spell::timestamp((seconds, nanos), between, false, out);
-            }
-        }
-        Value::Time(ticks, unit) => match time::seconds(ticks, unit) {
-            (seconds @ 0..86_400, nanos) | (seconds @ 86_400, nanos @ 0) => {
-                spell::time(seconds, nanos, out);
-            }
-            _ => return Err(Fail::Unfit(format!("{ticks} is no time of a day"))),
-        },
-        Value::Timestamp(ticks, unit, zoned) => {
-            spell::timestamp(time::seconds(ticks, unit), between, zoned, out);
-        }
-        Value::Duration(..) | Value::Interval { .. } => {
-            spell::interval(&fit::interval(value)?, out);
-        }
-        _ => return Err(fit::strange(value)),
-    }
-    Ok(())
 }

@@ -19,6 +19,8 @@ mod refused;
 mod shape;
 mod slots;
 mod string;
+#[cfg(test)]
+mod tests;
 mod walk;
 
 pub use copy::DEFAULT;

@@ -61,7 +61,7 @@ fn is_json(text: &str) -> bool {
     serde_json::from_str::<&RawValue>(text).is_ok()
 }
 
-/// Appends JSON without its line ends, which mean nothing in it.
+/// Appends JSON on one line: a line end, which no row of a line has, is a blank like any other.
 fn put_line(json: &str, out: &mut Vec<u8>) {
-    out.extend(json.bytes().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { byte }));
+    out.extend(json.bytes().map(|byte| if byte == b'\n' { b' ' } else { byte }));
 }

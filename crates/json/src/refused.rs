@@ -1,6 +1,5 @@
 //! What a line is refused for, where, and what to do.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use serde_json::error::Category;
@@ -24,7 +23,12 @@ pub(crate) const ONE_OBJECT_A_LINE: &str = "Each object needs a line of its own:
 impl Refused {
     /// A refusal of `part`, which is a part of `line`.
     pub(crate) fn new(line: &str, part: &str, message: impl Into<String>) -> Self {
-        Self { column: None, message: message.into(), hint: None, at: offset(line, part) }
+        Self {
+            column: None,
+            message: message.into(),
+            hint: None,
+            at: offset(line, part).unwrap_or_default(),
+        }
     }
 
     pub(crate) fn with_hint(self, hint: impl Into<String>) -> Self {
@@ -32,14 +36,14 @@ impl Refused {
     }
 
     /// A refusal of a key with this value that comes twice.
-    pub(crate) fn duplicate(line: &str, key: &Cow<'_, str>, value: &str) -> Self {
-        Self::new(line, place(key, value), format!("duplicate key \"{key}\""))
+    pub(crate) fn duplicate(line: &str, key: &str, value: &str) -> Self {
+        Self::new(line, place(line, key, value), format!("duplicate key \"{key}\""))
     }
 
     /// A refusal of a key with this value that goes to no column.
-    pub(crate) fn unknown(line: &str, key: &Cow<'_, str>, value: &str) -> Self {
+    pub(crate) fn unknown(line: &str, key: &str, value: &str) -> Self {
         let message = format!("key \"{key}\" goes to no column of the table");
-        Self::new(line, place(key, value), message).with_hint(
+        Self::new(line, place(line, key, value), message).with_hint(
             "--ignore-extra leaves such keys out; --map KEY=COLUMN leads a key to a column.",
         )
     }
@@ -60,12 +64,16 @@ impl Refused {
         let lines_before = error.line().saturating_sub(1);
         let before: usize = text.split_inclusive('\n').take(lines_before).map(str::len).sum();
         let within = before + error.column().saturating_sub(1);
-        let mut at = (offset(line, text) + within).min(line.len());
+        let said = error.to_string();
+        let expected = said.split(" at line ").next().unwrap_or_default();
+        let mut at = (offset(line, text).unwrap_or_default() + within).min(line.len());
+        // The library names the place before it, in values but not in keys.
+        if expected.starts_with("control character") && !is_control(line, at) {
+            at = (at + 1).min(line.len());
+        }
         while !line.is_char_boundary(at) {
             at -= 1;
         }
-        let said = error.to_string();
-        let expected = said.split(" at line ").next().unwrap_or_default();
         let column = line[..at].chars().count() + 1;
         let message = format!("invalid JSON at column {column}: {expected}");
         let goes_on = error.classify() == Category::Eof || expected == "trailing characters";
@@ -82,16 +90,17 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// What stands in the line: a key without escapes does, and its value always.
-fn place<'k>(key: &'k Cow<'_, str>, value: &'k str) -> &'k str {
-    match key {
-        Cow::Borrowed(key) => key,
-        Cow::Owned(_) => value,
-    }
+fn is_control(line: &str, at: usize) -> bool {
+    line.as_bytes().get(at).is_some_and(|byte| *byte < b' ')
 }
 
-/// Where `part` stands in `line`; the start, if it is no part of it.
-fn offset(line: &str, part: &str) -> usize {
+/// What stands in the line: a key without escapes does, and its value always.
+fn place<'k>(line: &str, key: &'k str, value: &'k str) -> &'k str {
+    if offset(line, key).is_some() { key } else { value }
+}
+
+/// Where `part` stands in `line`, if it is a part of it.
+fn offset(line: &str, part: &str) -> Option<usize> {
     let distance = part.as_ptr().addr().wrapping_sub(line.as_ptr().addr());
-    if distance <= line.len() { distance } else { 0 }
+    (distance <= line.len()).then_some(distance)
 }

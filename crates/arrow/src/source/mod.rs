@@ -17,7 +17,6 @@ use arrow_buffer::{
 };
 use arrow_schema::TimeUnit;
 
-use crate::decimal::Decimal;
 use crate::extension::Extension;
 use nested::{Fields, Keys, Places};
 
@@ -86,7 +85,9 @@ pub(crate) enum Value<'s, 'b> {
     Unsigned(u64),
     Float4(f32),
     Float8(f64),
-    Decimal(Decimal),
+    /// Digits, and how many of them are behind the point.
+    Decimal(i128, i8),
+    Wide(&'s i256, i8),
     Text(&'s str),
     Bytes(&'s [u8]),
     /// Days from 1970-01-01.
@@ -120,7 +121,7 @@ impl<'b> Source<'b> {
         match &self.data {
             Data::Int32(values) => Value::Int(values[row].into()),
             Data::Int64(values) => Value::Int(values[row]),
-            Data::Decimal128(values, scale) => Value::Decimal(Decimal::new(values[row], *scale)),
+            Data::Decimal128(values, scale) => Value::Decimal(values[row], *scale),
             Data::Utf8(values) => Value::Text(values.value(row)),
             Data::Utf8View(values) => Value::Text(values.value(row)),
             Data::Date32(values) => Value::Date(values[row]),
@@ -142,9 +143,9 @@ impl<'b> Source<'b> {
             Data::UInt64(values) => Value::Unsigned(values[row]),
             Data::Float16(values) => Value::Float4(values[row].to_f32()),
             Data::Float32(values) => Value::Float4(values[row]),
-            Data::Decimal32(values, scale) => Value::Decimal(Decimal::new(values[row], *scale)),
-            Data::Decimal64(values, scale) => Value::Decimal(Decimal::new(values[row], *scale)),
-            Data::Decimal256(values, scale) => Value::Decimal(Decimal::wide(values[row], *scale)),
+            Data::Decimal32(values, scale) => Value::Decimal(values[row].into(), *scale),
+            Data::Decimal64(values, scale) => Value::Decimal(values[row].into(), *scale),
+            Data::Decimal256(values, scale) => Value::Wide(&values[row], *scale),
             Data::LargeUtf8(values) => Value::Text(values.value(row)),
             Data::Binary(values) => Value::Bytes(values.value(row)),
             Data::LargeBinary(values) => Value::Bytes(values.value(row)),

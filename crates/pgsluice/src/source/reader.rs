@@ -102,22 +102,10 @@ impl Reader {
             if let Some(split) = self.batch(&mut used)? {
                 return Ok(Some(split));
             }
-            let open = match &mut self.open {
-                Some(open) => open,
-                None => {
-                    let Some(input) = self.inputs.get(self.next) else { return Ok(None) };
-                    self.next += 1;
-                    if self.skips_streams && !input.is_rereadable() {
-                        continue;
-                    }
-                    if let Some(typed) = self.shape.typed() {
-                        self.batches = Some((typed.open(input)?, 0));
-                        continue;
-                    }
-                    let open = Open::new(input, &self.shape, self.next - 1)?;
-                    self.open.insert(open)
-                }
-            };
+            if self.open.is_none() && !self.begin()? {
+                return Ok(None);
+            }
+            let Some(open) = &mut self.open else { continue };
             let input = &self.inputs[self.next - 1];
             let used_buffers = used.take().map(|used| used.into_buffers(2 * SPLIT_BYTES));
             let Buffers { mut bytes, mut rows, rewritten } = used_buffers.unwrap_or_default();
@@ -189,6 +177,22 @@ impl Reader {
 }
 
 impl Reader {
+    /// Opens the next input; false if there is none.
+    fn begin(&mut self) -> Result<bool> {
+        loop {
+            let Some(input) = self.inputs.get(self.next) else { return Ok(false) };
+            self.next += 1;
+            if self.skips_streams && !input.is_rereadable() {
+                continue;
+            }
+            match self.shape.typed() {
+                Some(typed) => self.batches = Some((typed.open(input)?, 0)),
+                None => self.open = Some(Open::new(input, &self.shape, self.next - 1)?),
+            }
+            return Ok(true);
+        }
+    }
+
     /// The next split of an input whose rows are in batches; None if there is none, or no more of it.
     fn batch(&mut self, used: &mut Option<Split>) -> Result<Option<Split>> {
         let Some((batches, row)) = &mut self.batches else { return Ok(None) };

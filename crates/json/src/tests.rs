@@ -1,0 +1,198 @@
+//! The rules for lines and their values, one by one. What a server makes of them is tried elsewhere.
+
+use pgsluice_core::types::{Column, ColumnType, Made};
+
+use crate::{Missing, Objects, Refused, Target, Unknown, is_blank};
+
+const TEXT: u32 = 25;
+const JSON: u32 = 114;
+
+fn objects(keys: &[(&str, u32, Missing)], unknown: Unknown) -> Objects {
+    let targets = keys.iter().map(|&(key, oid, missing)| {
+        let ty = ColumnType { oid, modifier: -1, name: String::new(), made: Made::Alone };
+        Target { key: key.to_owned(), column: Column { name: key.to_owned(), ty }, missing }
+    });
+    Objects::new(targets.collect(), unknown)
+}
+
+/// The row of a line onto a text, another with a default, and a json.
+fn row(line: &str) -> Result<String, Refused> {
+    let columns =
+        [("a", TEXT, Missing::Null), ("b", TEXT, Missing::Default), ("j", JSON, Missing::Null)];
+    row_of(&mut objects(&columns, Unknown::Refuse), line)
+}
+
+fn row_of(objects: &mut Objects, line: &str) -> Result<String, Refused> {
+    let mut out = b"before".to_vec();
+    let done = objects.put_row(line.as_bytes(), &mut out);
+    let row = String::from_utf8(out).expect("UTF-8");
+    let row = row.strip_prefix("before").expect("what was there").to_owned();
+    if done.is_err() {
+        assert_eq!(row, "");
+    }
+    done.map(|_| row)
+}
+
+fn refused(line: &str) -> Refused {
+    row(line).expect_err(line)
+}
+
+#[test]
+fn values_are_their_text() {
+    for (line, expected) in [
+        (r#"{"a":"x","b":"","j":"s"}"#, "x\t\t\"s\""),
+        (r#" { "a" : 1.50 , "b" : true , "j" : false } "#, "1.50\ttrue\tfalse"),
+        (r#"{"a":-1e+400,"b":0.10,"j":1E5}"#, "-1e+400\t0.10\t1E5"),
+        (r#"{"a":null,"b":null,"j":null}"#, r"\N	\N	\N"),
+        (r#"{"a":"\\N","b":"\\D","j":"\\."}"#, r#"\\N	\\D	"\\\\.""#),
+        (
+            r#"{"a":"\t\n\r\\\/\"\b","b":"\u0009\ud83d\ude00","j":"\u0041"}"#,
+            "\\t\\n\\r\\\\/\"\u{8}\t\\t😀\t\"A\"",
+        ),
+        (
+            r#"{"a":{ "k" : [1, "\n"] },"b":[ ],"j":{"k":1,"k":2.0}}"#,
+            r#"{ "k" : [1, "\\n"] }	[ ]	{"k":1,"k":2.0}"#,
+        ),
+        ("{\"a\":[\t1,\r2]}", "[\\t1,\\r2]\t\\D\t\\N"),
+    ] {
+        assert_eq!(row(line).as_deref(), Ok(expected), "{line}");
+    }
+    let digits = "1234567890".repeat(1000);
+    let expected = format!("{digits}\t\\D\t-0.{digits}e7");
+    assert_eq!(row(&format!(r#"{{"a":{digits},"j":-0.{digits}e7}}"#)), Ok(expected));
+}
+
+#[test]
+fn keys_come_in_any_order_or_not_at_all() {
+    for (line, expected) in [
+        ("{}", r"\N	\D	\N"),
+        (r#"{"b":1}"#, r"\N	1	\N"),
+        (r#"{"j":3,"a":1}"#, r"1	\D	3"),
+        (r#"{"j":3,"b":2,"a":1}"#, "1\t2\t3"),
+        (r#"{"\u0061":1,"\u006A":3}"#, r"1	\D	3"),
+    ] {
+        assert_eq!(row(line).as_deref(), Ok(expected), "{line}");
+    }
+}
+
+#[test]
+fn keys_that_go_nowhere_are_refused_or_left_out() {
+    let refusal = refused(r#"{"a":1,"x\u0079":2}"#);
+    assert_eq!(refusal.message, "key \"xy\" goes to no column of the table");
+    let hint = refusal.hint.expect("hint");
+    assert!(hint.contains("--ignore-extra") && hint.contains("--map KEY=COLUMN"), "{hint}");
+    assert_eq!(refused(r#"{"a":1, "x":2}"#).at, 9);
+
+    let mut ignoring = objects(&[("a", TEXT, Missing::Null)], Unknown::Ignore);
+    let mut row = |line| row_of(&mut ignoring, line).map_err(|refused| refused.message);
+    assert_eq!(row(r#"{"x":{"a":[2]},"a":1,"y":null}"#).as_deref(), Ok("1"));
+    for (line, said) in [
+        (r#"{"a":1,"x":[1,]}"#, "invalid JSON at column 15: expected value"),
+        (r#"{"x":1,"a":1,"x":1}"#, "duplicate key \"x\""),
+        (r#"{"x":["\ud83d"]}"#, "low surrogate must follow"),
+        (r#"{"\u0000":1}"#, "\\u0000 cannot be converted to text."),
+    ] {
+        let message = row(line).expect_err(line);
+        assert!(message.contains(said), "{message}");
+    }
+}
+
+#[test]
+fn a_key_that_comes_twice_is_refused() {
+    let refusal = refused(r#"{"a":1,"b":2,"a":1}"#);
+    assert_eq!((refusal.message.as_str(), refusal.at), ("duplicate key \"a\"", 14));
+}
+
+#[test]
+fn strings_that_are_no_text_are_refused() {
+    for line in [r#"{"b":"\u0000"}"#, r#"{"b":["\u0000"]}"#, r#"{"b":{"\u0000":1}}"#] {
+        let refusal = refused(line);
+        assert!(refusal.message.starts_with("unsupported Unicode escape sequence"), "{refusal}");
+        assert_eq!(refusal.column, Some(1));
+        assert_eq!(refusal.at, line.find('\\').expect("escape"));
+        // The server unescapes what is onto json as well.
+        assert_eq!(refused(&line.replace("\"b\"", "\"j\"")).column, Some(2));
+    }
+    let mut out = Vec::new();
+    let done = objects(&[("a", TEXT, Missing::Null)], Unknown::Refuse)
+        .put_row(b"{\"a\":\"\xe2\x82z\"}", &mut out);
+    let refusal = done.expect_err("encoding");
+    assert_eq!(refusal.message, "invalid byte sequence for encoding \"UTF8\": 0xe2 0x82");
+    assert_eq!(refusal.at, 6);
+}
+
+#[test]
+fn what_is_no_json_is_refused_where_it_is_not() {
+    for (line, said) in [
+        (r#"{"a":1,}"#, "column 8: trailing comma"),
+        (r#"{"a":"é" "b"}"#, "column 10: expected `,` or `}`"),
+        (r#"{"a":NaN}"#, "column 6: expected value"),
+        (r#"{"a":'x'}"#, "column 6: expected value"),
+        (r#"{'a':1}"#, "column 2: key must be a string"),
+        (r#"{"a":1 /* c */}"#, "column 8: expected `,` or `}`"),
+        (r#"{"a" 1}"#, "column 6: expected `:`"),
+        (r#"{"a":01}"#, "column 7: invalid number"),
+        (r#"{"a":"x"#, "EOF while parsing a string"),
+        (r#"{"a":1} {"a":2}"#, "column 9: trailing characters"),
+        (
+            "{\"a\":\"x\ty\"}",
+            "column 8: control character (\\u0000-\\u001F) found while parsing a string",
+        ),
+        (
+            "{\"a\tb\":1}",
+            "column 4: control character (\\u0000-\\u001F) found while parsing a string",
+        ),
+        ("{\"a\":\n1 2}", "column 9: expected `,` or `}`"),
+    ] {
+        let refusal = refused(line);
+        assert!(refusal.message.starts_with("invalid JSON at column"), "{refusal}");
+        assert!(refusal.message.ends_with(said), "{refusal}");
+    }
+}
+
+#[test]
+fn lines_that_are_no_objects_say_what_helps() {
+    for (line, hint) in [
+        ("[{\"a\":1},", "jq -c '.[]' FILE"),
+        ("{", "jq -c . FILE"),
+        (" {\r", "jq -c . FILE"),
+        ("\"a\": 1,", "jq -c . FILE"),
+        ("}", "jq -c . FILE"),
+        ("{\"a\":1,", "jq -c . FILE"),
+        ("{\"a\":1}{\"a\":1}", "jq -c . FILE"),
+        ("", "jq -c . FILE"),
+    ] {
+        let refusal = refused(line);
+        assert!(refusal.hint.as_deref().is_some_and(|said| said.ends_with(hint)), "{refusal:?}");
+    }
+    assert!(is_blank(b"") && is_blank(b" \t\r\n") && !is_blank(b" {"));
+}
+
+#[test]
+fn values_may_be_nested_to_any_depth() {
+    for depth in [100, 1_000_000] {
+        let value = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        let line = format!(r#"{{"a":{value},"j":{value}}}"#);
+        assert_eq!(row(&line), Ok(format!("{value}\t\\D\t{value}")));
+        assert!(row(&line[..line.len() / 4]).is_err());
+    }
+}
+
+#[test]
+fn rows_are_objects_again() {
+    let columns =
+        [("a", TEXT, Missing::Null), ("b", TEXT, Missing::Default), ("j", JSON, Missing::Null)];
+    let objects = objects(&columns, Unknown::Refuse);
+    for (row, object) in [
+        (r"1	\D	\N", r#"{"a":"1","j":null}"#),
+        (r"\D	\\D	[1, 2.50]", r#"{"b":"\\D","j":[1, 2.50]}"#),
+        ("\\t\\N\t\t\"s\"", r#"{"a":"\tN","b":"","j":"s"}"#),
+        ("x\ty\tno json", r#"{"a":"x","b":"y","j":"no json"}"#),
+        ("x\ty\t[\\n1]", r#"{"a":"x","b":"y","j":[ 1]}"#),
+        ("x", r#"{"a":"x"}"#),
+    ] {
+        let mut out = Vec::new();
+        objects.put_object(row.as_bytes(), &mut out);
+        assert_eq!(String::from_utf8_lossy(&out), object);
+    }
+}

@@ -1,0 +1,39 @@
+//! A row allocates nothing once the buffers are warm, if its keys have no escapes.
+
+use pgsluice_core::types::{Column, ColumnType, Made};
+use pgsluice_json::{Missing, Objects, Target, Unknown};
+
+#[test]
+fn no_row_allocates() {
+    let ty = |oid, made| ColumnType { oid, modifier: -1, name: String::new(), made };
+    let int = || ty(23, Made::Alone);
+    let ints = ty(1007, Made::Array { delimiter: b',', element: int().into() });
+    let field = Column { name: "x".into(), ty: ints.clone() };
+    let pair = ty(7, Made::Composite(vec![field]));
+    let columns = [("a", int()), ("b", ints), ("c", pair), ("j", ty(114, Made::Alone))];
+    let targets = columns.map(|(key, ty)| Target {
+        key: key.into(),
+        column: Column { name: key.into(), ty },
+        missing: Missing::Null,
+    });
+    let mut objects = Objects::new(targets.into(), Unknown::Ignore);
+    let lines: [&[u8]; 3] = [
+        br#"{"a":"a\n\u00e9","j":"x","more":1}"#,
+        br#"{"more":1,"j":12,"a":null}"#,
+        br#"{"c":"(1)","b":"{1}","a":true,"j":false}"#,
+    ];
+    // Nested values: the library notes their depth in a buffer of its own.
+    let nested: &[u8] = br#"{"c":{"x":[1,2]},"b":[[1],[2]],"j":{"k":"v"}}"#;
+    let mut out = Vec::new();
+    let mut load = |lines: &[&[u8]], times| {
+        for line in lines.iter().cycle().take(times) {
+            out.clear();
+            assert_eq!(objects.put_row(line, &mut out).map(|_| ()), Ok(()));
+        }
+    };
+    load(&lines, 30);
+    assert_eq!(allocation_counter::measure(|| load(&lines, 3000)).count_total, 0);
+    load(&[nested], 10);
+    let counted = allocation_counter::measure(|| load(&[nested], 1000)).count_total;
+    assert!(counted <= 8 * 1000, "{counted}");
+}

@@ -1,0 +1,132 @@
+//! Random objects onto random columns: the rows hold what an obvious slow twin says, and are the same once
+//! they were objects again. Anything else is refused, and nothing panics.
+
+mod draw;
+mod naive;
+
+use draw::{Drawn, Value};
+use pgsluice_core::format::Format;
+use pgsluice_core::parse::Parser;
+use pgsluice_core::types::{Column, ColumnType};
+use pgsluice_json::{Keys, Missing, Objects, Target, Unknown};
+use proptest::prelude::*;
+
+/// Columns `c0`, `c1` and so on, each second one with a default.
+fn objects(types: &[ColumnType]) -> Objects {
+    let targets = types.iter().enumerate().map(|(place, ty)| Target {
+        key: format!("c{place}"),
+        column: Column { name: format!("column {place}"), ty: ty.clone() },
+        missing: if place % 2 == 0 { Missing::Null } else { Missing::Default },
+    });
+    Objects::new(targets.collect(), Unknown::Ignore)
+}
+
+/// The fields of a row as they stand, and their values.
+fn fields(row: &[u8]) -> Vec<(&[u8], Option<String>)> {
+    let values = Parser::new(&Format::text(), Vec::new()).all(row).into_iter();
+    let values = values.map(|value| value.map(|text| String::from_utf8(text).expect("UTF-8")));
+    // No value has a tab that is not escaped as a letter.
+    row.split(|byte| *byte == b'\t').zip(values).collect()
+}
+
+/// A row, or none where the line is refused and left the output as it was.
+fn row(objects: &mut Objects, line: &[u8]) -> Option<Vec<u8>> {
+    let mut out = b"before".to_vec();
+    let done = objects.put_row(line, &mut out);
+    let row = out.strip_prefix(b"before").expect("what was there");
+    match done {
+        Ok(_) => Some(row.to_vec()),
+        Err(refused) => {
+            assert!(refused.at <= line.len() && !refused.message.is_empty(), "{refused:?}");
+            assert!(row.is_empty());
+            None
+        }
+    }
+}
+
+fn is_kept(types: &[ColumnType], line: &[u8]) -> Result<(), TestCaseError> {
+    let mut objects = objects(types);
+    let Some(written) = row(&mut objects, line) else { return Ok(()) };
+    prop_assert_eq!(fields(&written).len(), types.len());
+    let mut object = Vec::new();
+    objects.put_object(&written, &mut object);
+    prop_assert!(!object.contains(&b'\n'));
+    if line.contains(&b'\n') {
+        return Ok(());
+    }
+    prop_assert_eq!(row(&mut objects, &object), Some(written));
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn rows_hold_what_the_twin_says(Drawn { types, members } in draw::objects()) {
+        let line = draw::object_text(&members);
+        let mut objects = objects(&types);
+        let expected: Option<Vec<Option<Option<String>>>> = naive::row(&types, &members);
+        // Twice: the second time, the keys are expected.
+        for _ in 0..2 {
+            let written = row(&mut objects, line.as_bytes());
+            let Some(expected) = &expected else {
+                prop_assert_eq!(written, None, "{}", line);
+                continue;
+            };
+            let Some(written) = written else { return Err(TestCaseError::fail(line)) };
+            let found = fields(&written);
+            prop_assert_eq!(found.len(), types.len().max(1));
+            for ((raw, value), expected) in found.iter().zip(expected) {
+                match expected {
+                    None => prop_assert!([&b"\\N"[..], b"\\D"].contains(raw)),
+                    Some(expected) => prop_assert_eq!(value, expected, "{}", line),
+                }
+            }
+        }
+        is_kept(&types, line.as_bytes())?;
+    }
+
+    #[test]
+    fn keys_are_those_of_the_object(Drawn { members, .. } in draw::objects()) {
+        let mut keys = Keys::default();
+        prop_assert_eq!(keys.add(draw::object_text(&members).as_bytes()), Ok(()));
+        let names: Vec<&str> = members.iter().map(|(key, _)| key.as_str()).collect();
+        prop_assert_eq!(keys.names(), names);
+    }
+
+    #[test]
+    fn a_changed_line_is_a_whole_row_or_none(
+        Drawn { types, members } in draw::objects(),
+        at in any::<prop::sample::Index>(),
+        removed in 0..4_usize,
+        put in prop_oneof![
+            prop::collection::vec(prop::sample::select(&b"{}[]\",:\\u0d8en.-\t\n "[..]), 0..4),
+            prop::collection::vec(any::<u8>(), 0..4),
+        ],
+    ) {
+        let mut line = draw::object_text(&members).into_bytes();
+        let from = at.index(line.len());
+        let to = (from + removed).min(line.len());
+        line.splice(from..to, put);
+        is_kept(&types, &line)?;
+        let _ = Keys::default().add(&line);
+    }
+
+    #[test]
+    fn any_bytes_are_a_whole_row_or_none(
+        types in prop::collection::vec(draw::types(), 1..4),
+        line in prop::collection::vec(any::<u8>(), 0..40),
+    ) {
+        is_kept(&types, &line)?;
+        is_kept(&types, &[b"{\"c0\":", &line[..], b"}"].concat())?;
+    }
+}
+
+#[test]
+fn the_twin_is_right_about_some() {
+    let text = |value: &str| Value::Text(value.into(), format!("\"{value}\""));
+    let ints = naive::array_of(naive::scalar());
+    let value = Value::Array(vec![text("a b"), Value::Null, Value::Word("1".into())]);
+    assert_eq!(naive::value(&ints, &value), Some(Some("{\"a b\",NULL,1}".to_owned())));
+    assert_eq!(naive::value(&ints, &Value::Word("1".into())), None);
+}
