@@ -86,6 +86,8 @@ test-matrix: $(TOOLS) ## Run every test that needs a server on 13 to 18 (MATRIX=
 check: $(TOOLS) docs ## Check format, lints, documentation and its links, and the licences and origins of libraries
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
+	cargo clippy --locked -p pgsluice --no-default-features -- -D warnings
+	cargo clippy --locked -p pgsluice --no-default-features --features arrow -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
 	ruff check .
 	ruff format --check .

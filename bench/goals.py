@@ -95,6 +95,7 @@ UNASKED = "our load without `--on-conflict`"
 PLAIN = "the same, unpartitioned"
 FLOOR = "the floor"
 BARE = "`--no-ledger`"
+PARQUET = "TPC-H lineitem, scale 1, as Parquet, range by month x hash 4"
 UNPACKED = "the same CSV, not compressed"
 GOOD = "all of them good"
 TIME = "times its time"
@@ -160,6 +161,7 @@ GOALS = [
         1.1,
         TIME,
     ),
+    Goal("files", faster("pgsluice-parquet", "pgsluice"), PARQUET, UNPACKED, "at least", 1.2),
     Goal("few", AS_FEW, FEW, ROOT, "at most", 1.2, TIME),
     Goal("null", pace, NULL, "", "at least", 500, CPU),
     Goal("grid", grid.mean, f"{GRID}: geometric mean", PSQL, "at most", 0.75, TIME),

@@ -38,6 +38,7 @@ mod locks;
 mod markdown;
 mod mistakes;
 mod names;
+mod ndjson;
 mod oracle;
 mod partitions;
 mod passwords;

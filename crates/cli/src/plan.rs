@@ -8,6 +8,7 @@ use pgsluice::core::format::{Format, Syntax};
 use pgsluice::counts::summary::Fallback;
 use pgsluice::inspect::preview::Preview;
 use pgsluice::inspect::selftest::{self, SelfTest};
+use pgsluice::inspect::statistics;
 use pgsluice::inspect::trial::{self, Trial};
 use pgsluice::job::Job;
 use pgsluice::partitions::{self, Missing};
@@ -169,7 +170,8 @@ fn describe_input(job: &Job, plan: &Plan, lines: &mut Vec<String>) {
         }
         format => format!("input    format {}", format.name()),
     });
-    lines.extend(plan.notes(job).iter().map(|note| format!("         {note}")));
+    let notes = plan.notes(job).into_iter().chain(statistics::note(job, plan));
+    lines.extend(notes.map(|note| format!("         {note}")));
     lines.push(format!("columns  {}", plan.catalogue.columns.join(", ")));
     let wire = if plan.encoder.is_some() { "binary" } else { "text" };
     lines.push(format!("wire     {wire}"));

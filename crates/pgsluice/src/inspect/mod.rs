@@ -3,6 +3,7 @@
 pub(crate) mod guess;
 pub mod preview;
 pub mod selftest;
+pub mod statistics;
 pub mod tree;
 pub mod trial;
 pub mod verify;

@@ -176,7 +176,7 @@ impl Refusal {
     }
 
     fn of(refused: pgsluice_json::Refused, row: &[u8]) -> Self {
-        Self { message: refused.message, hint: refused.hint, row: row.to_vec() }
+        Self { hint: refused.hint, ..Self::new(refused.message, row.to_vec()) }
     }
 
     /// Appends a row for a table of so many columns that is refused in place of this one.

@@ -4,9 +4,9 @@ use pgsluice_core::format::Format;
 use pgsluice_core::split::Splitter;
 use pgsluice_json::Objects;
 
-use super::Header;
 use super::rewrite::{Refusal, Rewrite};
 use super::typed::Typed;
+use super::{Header, Input};
 
 /// How the rows of all inputs of a load are read.
 #[derive(Clone, Debug)]
@@ -91,6 +91,18 @@ impl Shape {
             }
             _ => self.clone(),
         }
+    }
+
+    /// The least and the greatest values of a column in an input, as text, if it says them of all its rows.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn extremes(&self, input: &Input, column: usize) -> Option<Vec<Vec<u8>>> {
+        self.typed()?.extremes(input, column)
+    }
+
+    /// Nothing is known of them.
+    #[cfg(not(feature = "parquet"))]
+    pub(crate) fn extremes(&self, _: &Input, _: usize) -> Option<Vec<Vec<u8>>> {
+        None
     }
 
     /// What reads the files, if their columns have types.

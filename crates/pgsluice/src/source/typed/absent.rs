@@ -1,16 +1,19 @@
 //! In place of what reads typed files, where the program is built without it.
 
 use pgsluice_core::types::Column;
-use pgsluice_json::Objects;
+use pgsluice_json::{Objects, Unknown};
 
 use super::rewrite::Rewritten;
 use super::{FileFormat, Input, Inputs};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, Unit};
 
-/// There is none.
+/// What would lead to columns.
 #[derive(Clone, Debug)]
-pub(crate) enum Typed {}
+pub(crate) struct Typed {
+    format: FileFormat,
+    objects: Objects,
+}
 
 /// There is none.
 #[derive(Debug)]
@@ -21,10 +24,13 @@ pub(crate) enum Batches {}
 
 /// Refuses the inputs.
 pub(crate) fn names(inputs: &Inputs, format: FileFormat) -> Result<Vec<String>> {
-    let Some(first) = inputs.first() else { return Ok(Vec::new()) };
-    let (name, format) = (&first.name, format.name());
+    inputs.first().map_or(Ok(Vec::new()), |first| Err(refused(first, format)))
+}
+
+fn refused(input: &Input, format: FileFormat) -> Error {
+    let (name, format) = (&input.name, format.name());
     let message = format!("could not read {name} as {format}: this program was built without it");
-    Err(Error::new(Kind::Input, message))
+    Error::new(Kind::Input, message)
 }
 
 /// Rows have numbers.
@@ -34,11 +40,11 @@ pub(super) fn unit(_: &Input, row: u64) -> (Unit, u64) {
 
 impl Typed {
     pub(crate) fn new(
-        _: FileFormat,
+        format: FileFormat,
         _: impl IntoIterator<Item = (String, Column)>,
         _: bool,
     ) -> Self {
-        unreachable!("the names of such inputs cannot be read")
+        Self { format, objects: Objects::new(Vec::new(), Unknown::Refuse) }
     }
 
     pub(crate) fn encoded(self, _: &[usize]) -> Self {
@@ -50,19 +56,19 @@ impl Typed {
     }
 
     pub(super) fn objects(&self) -> &Objects {
-        match *self {}
+        &self.objects
     }
 
-    pub(super) fn check(&self, _: &Input) -> Result<()> {
-        match *self {}
+    pub(super) fn check(&self, input: &Input) -> Result<()> {
+        Err(refused(input, self.format))
     }
 
-    pub(super) fn open(&self, _: &Input) -> Result<Batches> {
-        match *self {}
+    pub(super) fn open(&self, input: &Input) -> Result<Batches> {
+        Err(refused(input, self.format))
     }
 
-    pub(super) fn write(&self, _: &Batch, _: &mut Rewritten) {
-        match *self {}
+    pub(super) fn write(&self, batch: &Batch, _: &mut Rewritten) {
+        match *batch {}
     }
 }
 

@@ -6,6 +6,8 @@ mod batches;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod rows;
+#[cfg(feature = "parquet")]
+mod statistics;
 
 use std::sync::Arc;
 

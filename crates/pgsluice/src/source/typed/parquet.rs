@@ -43,7 +43,8 @@ pub(super) fn groups(input: &Input) -> Result<Vec<u64>> {
     Ok(groups.map(|group| group.num_rows().unsigned_abs()).collect())
 }
 
-fn metadata(input: &Input) -> Result<ArrowReaderMetadata> {
+/// What the file says of itself at its end.
+pub(super) fn metadata(input: &Input) -> Result<ArrowReaderMetadata> {
     let damaged = |error| unreadable(input, FileFormat::Parquet, error);
     ArrowReaderMetadata::load(&file(input)?, Default::default()).map_err(damaged)
 }

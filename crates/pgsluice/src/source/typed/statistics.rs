@@ -1,0 +1,49 @@
+//! Statistics: what Parquet files say of the values in a column, without a look at them.
+
+use ::parquet::arrow::arrow_reader::statistics::StatisticsConverter;
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::Schema;
+use pgsluice_arrow::Mapping;
+use pgsluice_core::format::Format;
+use pgsluice_core::parse::Parser;
+
+use super::{Typed, parquet};
+use crate::source::{FileFormat, Input};
+
+impl Typed {
+    /// The least and the greatest values of a column in each row group of an input, as text. None if they are not known
+    /// of each.
+    pub(crate) fn extremes(&self, input: &Input, column: usize) -> Option<Vec<Vec<u8>>> {
+        if self.format != FileFormat::Parquet {
+            return None;
+        }
+        let metadata = parquet::metadata(input).ok()?;
+        let (name, column) = self.columns.get(column)?;
+        let (schema, groups) = (metadata.schema(), metadata.metadata().row_groups());
+        let converter =
+            StatisticsConverter::try_new(name, schema, metadata.parquet_schema()).ok()?;
+        let ends =
+            [converter.row_group_mins(groups).ok()?, converter.row_group_maxes(groups).ok()?];
+        let mut texts = Vec::new();
+        for array in ends {
+            let field = converter.arrow_field().clone();
+            let schema = Schema::new(vec![field]);
+            let mapping = Mapping::new(&schema, &[(0, column.clone())]).ok()?;
+            texts.extend(spelled(&mapping, schema, array)?);
+        }
+        Some(texts)
+    }
+}
+
+/// The values as text; None if one is NULL, which stands for what is not known.
+fn spelled(mapping: &Mapping, schema: Schema, array: ArrayRef) -> Option<Vec<Vec<u8>>> {
+    let batch = RecordBatch::try_new(schema.into(), vec![array]).ok()?;
+    let bound = mapping.bind(&batch).ok()?;
+    let parser = Parser::new(&Format::text(), Vec::new());
+    let spell = |row| {
+        let mut text = Vec::new();
+        bound.put_text(row, &mut text).ok()?;
+        parser.all(&text).pop()?
+    };
+    (0..batch.num_rows()).map(spell).collect()
+}
