@@ -178,9 +178,11 @@ fn scalar(field: &Field, source: &DataType, base: &ColumnType) -> Result<Writer,
     if is_text {
         return Ok(Writer::Text);
     }
-    let is_number = source.is_numeric();
+    let is_bool = *source == D::Boolean || Extension::of(field) == Extension::Bool8;
+    let is_number = source.is_numeric() && !is_bool;
     Ok(match (source, base.oid) {
-        (D::Boolean, oid::BOOL) => Writer::Bool,
+        (_, oid::BOOL) if is_bool => Writer::Bool,
+        _ if is_bool => return Err("a boolean needs boolean or text".to_owned()),
         (_, oid::INT2) if is_number => Writer::Int2,
         (_, oid::INT4) if is_number => Writer::Int4,
         (_, oid::INT8) if is_number => Writer::Int8,
@@ -223,7 +225,6 @@ fn refusal(source: &DataType, oid: u32) -> &'static str {
         (_, oid::MONEY) => {
             "how money is spelled depends on lc_monetary: make the column a numeric, or give strings"
         }
-        (D::Boolean, _) => "a boolean needs boolean or text",
         _ => "the type does not hold such values: cast them where the rows are made",
     }
 }

@@ -78,16 +78,16 @@ impl<'b> Bound<'b> {
     ///
     /// If there is no such row.
     pub fn put_text(&self, row: usize, out: &mut Vec<u8>) -> Result<(), Unfit> {
-        self.put_fields(|_| true, row, out)
+        self.put_fields(|_| true, b"", row, out)
     }
 
-    /// [`Self::put_text`] with NULL in the columns that are not `wanted`.
+    /// [`Self::put_text`] with nothing in the columns that are not `wanted`: nobody reads these.
     ///
     /// # Panics
     ///
     /// If there is no such row.
     pub fn put_keys(&self, wanted: &[bool], row: usize, out: &mut Vec<u8>) -> Result<(), Unfit> {
-        self.put_fields(|column| wanted.get(column).copied().unwrap_or(false), row, out)
+        self.put_fields(|column| wanted.get(column).copied().unwrap_or(false), b"", row, out)
     }
 
     /// [`Self::put_text`] with NULL in the columns whose values do not fit, which are returned.
@@ -98,7 +98,7 @@ impl<'b> Bound<'b> {
     pub fn put_fitting(&self, row: usize, out: &mut Vec<u8>) -> Vec<usize> {
         let mut unfit = Vec::new();
         while let Err(Unfit { column, .. }) =
-            self.put_fields(|column| !unfit.contains(&column), row, out)
+            self.put_fields(|column| !unfit.contains(&column), b"\\N", row, out)
         {
             unfit.push(column);
         }
@@ -133,6 +133,7 @@ impl<'b> Bound<'b> {
     fn put_fields(
         &self,
         is_wanted: impl Fn(usize) -> bool,
+        otherwise: &[u8],
         row: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), Unfit> {
@@ -142,7 +143,7 @@ impl<'b> Bound<'b> {
                 out.push(b'\t');
             }
             if !is_wanted(column) {
-                out.extend_from_slice(b"\\N");
+                out.extend_from_slice(otherwise);
             } else if let Err(fail) = text::field(writer, source, row, out) {
                 out.truncate(start);
                 return Err(unfit(column, fail));

@@ -11,6 +11,8 @@ pub(crate) enum Extension {
     Json,
     /// Sixteen bytes each that are an identifier.
     Uuid,
+    /// Bytes that are booleans.
+    Bool8,
 }
 
 impl Extension {
@@ -18,6 +20,7 @@ impl Extension {
         match field.extension_type_name() {
             Some("arrow.json") => Self::Json,
             Some("arrow.uuid") => Self::Uuid,
+            Some("arrow.bool8") => Self::Bool8,
             _ => Self::None,
         }
     }

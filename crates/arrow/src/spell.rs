@@ -24,7 +24,7 @@ pub(crate) fn float8(value: f64, out: &mut Vec<u8>) {
     match value.abs() {
         size if !size.is_finite() => infinite(value, out),
         0.0 | 1e-4..1e15 => put(out, format_args!("{value}")),
-        _ => put(out, format_args!("{value:e}")),
+        _ => scientific(format_args!("{value:e}"), out),
     }
 }
 
@@ -33,7 +33,20 @@ pub(crate) fn float4(value: f32, out: &mut Vec<u8>) {
     match value.abs() {
         size if !size.is_finite() => infinite(value.into(), out),
         0.0 | 1e-4..1e6 => put(out, format_args!("{value}")),
-        _ => put(out, format_args!("{value:e}")),
+        _ => scientific(format_args!("{value:e}"), out),
+    }
+}
+
+/// The exponent has a sign and two digits at least.
+fn scientific(number: std::fmt::Arguments<'_>, out: &mut Vec<u8>) {
+    put(out, number);
+    let Some(digits) = out.iter().rposition(|byte| *byte == b'e').map(|at| at + 1) else { return };
+    let is_negative = out.get(digits) == Some(&b'-');
+    if !is_negative {
+        out.insert(digits, b'+');
+    }
+    if out.len() - digits < 3 {
+        out.insert(digits + 1, b'0');
     }
 }
 

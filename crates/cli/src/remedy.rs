@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use pgsluice::error::{How, Remedy, quoted};
+use pgsluice::source::{FileFormat, uncompressed};
 
 use crate::conceal::without_password;
 
@@ -35,13 +36,21 @@ pub(crate) fn command(args: &[OsString], remedy: &Remedy) -> Option<String> {
             front = format!("{program} {} | ", quoted(source));
             "-".clone_into(&mut words[at]);
             let has_format = words.iter().any(|word| word.split('=').next() == Some("--format"));
-            if !has_format && source.to_ascii_lowercase().contains(".csv") {
-                words.extend(["--format".to_owned(), "csv".to_owned()]);
+            if let Some(format) = format_named(source).filter(|_| !has_format) {
+                words.extend(["--format".to_owned(), format.to_owned()]);
             }
         }
     }
     let words: Vec<String> = words.iter().map(|word| quoted(&without_password(word))).collect();
     Some(format!("{front}pgsluice {}", words.join(" ")))
+}
+
+/// What the name of an input says that its end says no more once it comes through a pipe.
+fn format_named(name: &str) -> Option<&'static str> {
+    match uncompressed(name).to_ascii_lowercase() {
+        csv if csv.contains(".csv") => Some("csv"),
+        _ => FileFormat::of_name(name).map(FileFormat::name),
+    }
 }
 
 /// Whether the next word is the value of this one.
@@ -117,5 +126,7 @@ mod tests {
         let command = command(&args, &remedy);
         let expected = "zcat 'a b.csv.gz' | pgsluice load - -t t --format csv";
         assert_eq!(command.as_deref(), Some(expected));
+        assert_eq!(format_named("days/a.parquet.gz"), Some("parquet"));
+        assert_eq!(format_named("a.txt"), None);
     }
 }

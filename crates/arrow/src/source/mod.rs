@@ -135,6 +135,9 @@ impl<'b> Source<'b> {
         match &self.data {
             Data::Null => Value::Null,
             Data::Bool(values) => Value::Bool(values.value(row)),
+            Data::Int8(values) if self.extension == Extension::Bool8 => {
+                Value::Bool(values[row] != 0)
+            }
             Data::Int8(values) => Value::Int(values[row].into()),
             Data::Int16(values) => Value::Int(values[row].into()),
             Data::UInt8(values) => Value::Int(values[row].into()),

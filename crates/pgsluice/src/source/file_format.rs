@@ -54,9 +54,19 @@ impl FileFormat {
     }
 
     /// What the name of a file says.
-    fn of_name(name: &str) -> Option<Self> {
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
         let name = uncompressed(name).to_ascii_lowercase();
         SUFFIXES.iter().find(|(suffix, _)| name.ends_with(suffix)).map(|(_, format)| *format)
+    }
+
+    /// What the first bytes of an input say that is read as text. As an Arrow stream begins, no text does: with a
+    /// marker, and a length that is not large.
+    pub(super) fn of_start(start: &[u8]) -> Option<Self> {
+        match start {
+            [0xff, 0xff, 0xff, 0xff, _, _, _, 0, ..] => Some(Arrow),
+            _ => Self::of_bytes(start),
+        }
     }
 
     /// What the first bytes of a file say.

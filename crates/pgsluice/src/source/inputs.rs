@@ -135,6 +135,11 @@ impl Input {
         Location { source, line, offset: origin.at, input: origin.input, unit }
     }
 
+    /// The name of what it is compressed by as a whole, if it is.
+    pub(super) fn compressed_by(&self) -> Option<&'static str> {
+        self.compression.map(Compression::name)
+    }
+
     /// Whether it can be read again: a file can, a pipe cannot.
     pub fn is_rereadable(&self) -> bool {
         self.reread != Reread::Never

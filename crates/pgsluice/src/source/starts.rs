@@ -34,7 +34,7 @@ pub(super) fn check_magic(start: &[u8], input: &Input) -> Result<()> {
     let is = |what: &str| {
         Error::new(Kind::Data, format!("{} is {what}", input.name)).with_sqlstate("0A000")
     };
-    if let Some(format) = FileFormat::of_bytes(start) {
+    if let Some(format) = FileFormat::of_start(start) {
         let error = is(&format!("a file of format {}", format.name()));
         return Err(error.with_remedy(Remedy::options("Say so", ["--format", format.name()])));
     }

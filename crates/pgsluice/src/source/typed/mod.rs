@@ -45,6 +45,11 @@ pub(crate) fn names(inputs: &Inputs, format: FileFormat) -> Result<Vec<String>> 
 }
 
 fn schema(input: &Input, format: FileFormat) -> Result<SchemaRef> {
+    if let Some(compression) = input.compressed_by() {
+        let program = if compression == "gzip" { "zcat" } else { "zstdcat" };
+        let error = unreadable(input, format, format!("the file is compressed by {compression}"));
+        return Err(error.with_remedy(Remedy::piped("Load what it holds", program, &input.name)));
+    }
     match format {
         #[cfg(feature = "parquet")]
         FileFormat::Parquet => parquet::schema(input),
@@ -151,6 +156,10 @@ impl Typed {
             let message = format!("{} has \"{other}\", which the first input has not", input.name);
             return Err(refused(message)
                 .with_remedy(Remedy::options("To leave such fields out", ["--ignore-extra"])));
+        }
+        #[cfg(feature = "parquet")]
+        if self.format == FileFormat::Parquet {
+            parquet::check(input, self.columns.iter().map(|(name, _)| name))?;
         }
         Mapping::new(schema, &fields).map(Arc::new).map_err(|misfit| misfitting(&misfit, input))
     }

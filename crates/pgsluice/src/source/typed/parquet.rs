@@ -4,17 +4,46 @@ use std::fs::File;
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
+use parquet::arrow::ARROW_SCHEMA_META_KEY;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder};
+use parquet::basic::ConvertedType;
 use pgsluice_arrow::Mapping;
 
 use super::super::{FileFormat, Input};
 use super::batches::{Batches, Give, Part, rows_of};
 use super::unreadable;
+use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 
 /// The columns of a file.
 pub(super) fn schema(input: &Input) -> Result<SchemaRef> {
     Ok(Arc::clone(metadata(input)?.schema()))
+}
+
+/// The names of columns that have values which cannot be read. Of an INTERVAL the library reads the days and the
+/// milliseconds only, unless the file says by a schema of Arrow's that it has no months.
+fn unread(metadata: &ArrowReaderMetadata) -> Vec<String> {
+    let file = metadata.metadata().file_metadata();
+    let mut pairs = file.key_value_metadata().into_iter().flatten();
+    if pairs.any(|pair| pair.key == ARROW_SCHEMA_META_KEY) {
+        return Vec::new();
+    }
+    let leaves = file.schema_descr().columns().iter();
+    let intervals = leaves.filter(|leaf| leaf.converted_type() == ConvertedType::INTERVAL);
+    intervals.filter_map(|leaf| leaf.path().parts().first().cloned()).collect()
+}
+
+/// Refuses a file with values in one of these columns that cannot be read.
+pub(super) fn check<'n>(input: &Input, mut names: impl Iterator<Item = &'n String>) -> Result<()> {
+    let unread = unread(&metadata(input)?);
+    let Some(name) = names.find(|name| unread.contains(name)) else { return Ok(()) };
+    let message = format!(
+        "\"{name}\" of {} is an INTERVAL of Parquet, whose months cannot be read",
+        input.name
+    );
+    Err(Error::new(Kind::Data, message)
+        .with_sqlstate("0A000")
+        .with_hint("Write it as text, or as an interval of Arrow IPC."))
 }
 
 /// Begins to read a file.
