@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
-from decimal import Decimal as D
+from decimal import Decimal
 from pathlib import Path
 
 import polars as pl
@@ -28,8 +28,16 @@ ALL = [
     Line(pl.Float16, "real|double precision", [1.5, -0.25, None]),
     Line(pl.Float32, "real", [0.1, -1.5, 3.4028235e38, None]),
     Line(pl.Float64, "double precision|numeric", [0.1, 1e300, 5e-324, None]),
-    Line(pl.Decimal(10, 2), "numeric(10,2)|numeric|text", [D("1.50"), D("-99999999.99"), None]),
-    Line(pl.Decimal(38, 10), "numeric(38,10)", [D("9" * 28 + ".0123456789"), D("0.0000000001")]),
+    Line(
+        pl.Decimal(10, 2),
+        "numeric(10,2)|numeric|text",
+        [Decimal("1.50"), Decimal("-99999999.99"), None],
+    ),
+    Line(
+        pl.Decimal(38, 10),
+        "numeric(38,10)",
+        [Decimal("9" * 28 + ".0123456789"), Decimal("0.0000000001")],
+    ),
     Line(pl.Boolean, "boolean|text", [True, False, None], ["true", "false", None]),
     Line(pl.String, "text|varchar", ["a", "", "žluťoučký 🐘", "longer than twelve bytes", None]),
     Line(pl.String, "text", ["a\tb\nc\r\\d", '"q",\'', "NULL", "\\N"]),
@@ -56,8 +64,8 @@ ALL = [
     Line(PAIR, "jsonb", [{"a": 1, "b": 'é"'}], ['{"a": 1, "b": "é\\""}']),
     Line(pl.Null, "text|integer|jsonb", [None]),
 ]
-# JSON has no such numbers. polars writes no bytes there, a struct of NULLs for NULL, times in RFC 3339, and
-# `-PT1S`, which the server does not read.
+# JSON has no such numbers. polars writes no bytes there, a struct of NULLs for NULL, times as
+# RFC 3339 has them, and `-PT1S`, which the server does not read.
 NOT_JSON = [
     Line(pl.Duration("us"), "interval", [timedelta(0, -1), None], ["-00:00:01", None]),
     Line(pl.Float32, "real|double precision|numeric", [NAN, INF, -INF]),

@@ -1,7 +1,7 @@
-"""Each type that pyarrow writes, in Parquet and in Arrow IPC, onto the types that hold its values."""
+"""Each type that pyarrow writes, in Parquet and Arrow IPC, onto the types that hold its values."""
 
 from datetime import UTC, date, datetime, time
-from decimal import Decimal as D
+from decimal import Decimal
 from pathlib import Path
 from uuid import UUID
 
@@ -25,8 +25,8 @@ ZONED = [
 ]
 ALL = "smallint|integer|bigint|numeric|real|double precision|text"
 WIDE = "bigint|numeric|double precision|text"
-HUGE = D("123456789012345678901234567890123456.78")
-HUGER = D("9" * 70 + ".123456")
+HUGE = Decimal("123456789012345678901234567890123456.78")
+HUGER = Decimal("9" * 70 + ".123456")
 MOOD = ["happy", "sad", None, "sad"]
 PAIR = pa.struct([("b", pa.string()), ("a", pa.int32())])
 NESTED = pa.struct([("p", PAIR), ("many", pa.list_(pa.int32())), ("at", pa.timestamp("s", "UTC"))])
@@ -58,12 +58,12 @@ BOTH = [
     Line(pa.float64(), "double precision|text", [-0.0, NAN, INF], ["-0", "NaN", "Infinity"]),
     Line(pa.float64(), "double precision|numeric", [0.1, -INF, 5e-324, 1.7976931348623157e308]),
     Line(pa.float64(), "real|bigint|numeric", [0.0, -(2.0**24), None], [0, -(2**24), None]),
-    Line(pa.decimal32(9, 2), "numeric|numeric(9,2)|text", [D("1.50"), D("-9999999.99"), None]),
-    Line(pa.decimal64(18, 4), "numeric|numeric(20,4)|text", [D("99999999999999.9999"), D("0.0000")]),
+    Line(pa.decimal32(9, 2), "numeric|numeric(9,2)|text", [Decimal("1.50"), Decimal("-9999999.99"), None]),
+    Line(pa.decimal64(18, 4), "numeric|numeric(20,4)|text", [Decimal("99999999999999.9999"), Decimal("0.0000")]),
     Line(pa.decimal128(38, 2), "numeric|numeric(38,2)|text", [HUGE, HUGE.copy_negate(), None]),
-    Line(pa.decimal128(5, 0), "integer|bigint|numeric|text", [D(12345), D(-1)]),
-    Line(pa.decimal128(7, 3), "numeric(6,1)|integer", [D("123.000"), None], [123, None]),
-    Line(pa.decimal256(76, 6), "numeric|numeric(76,6)|text", [HUGER, HUGER.copy_negate(), D("0.000001"), None]),
+    Line(pa.decimal128(5, 0), "integer|bigint|numeric|text", [Decimal(12345), Decimal(-1)]),
+    Line(pa.decimal128(7, 3), "numeric(6,1)|integer", [Decimal("123.000"), None], [123, None]),
+    Line(pa.decimal256(76, 6), "numeric|numeric(76,6)|text", [HUGER, HUGER.copy_negate(), Decimal("0.000001"), None]),
     Line(pa.bool_(), "boolean", [True, False, None]),
     Line(pa.bool_(), "text", [True, False], ["true", "false"]),
     Line(pa.bool8(), "boolean", [1, 0, None], [True, False, None]),
@@ -118,7 +118,7 @@ BOTH = [
     Line(pa.large_list_view(pa.bool_()), "boolean[]", [[True, None], [], None]),
     Line(pa.list_(pa.list_(pa.int32())), "integer[]", [[[1, 2], [3, None]], [], None]),
     Line(pa.list_(pa.list_(pa.int32())), "jsonb", [[[1], [], None]], ["[[1], [], null]"]),
-    Line(pa.list_(pa.decimal128(5, 2)), "numeric[]", [[D("1.50"), None]]),
+    Line(pa.list_(pa.decimal128(5, 2)), "numeric[]", [[Decimal("1.50"), None]]),
     Line(pa.list_(pa.timestamp("us")), "timestamp[]", [NEAR]),
     Line(pa.list_(pa.binary()), "bytea[]", [BYTES]),
     Line(pa.list_(pa.uuid()), "uuid[]", [[each and each.bytes for each in UUIDS]], [UUIDS]),
@@ -151,7 +151,7 @@ BOTH = [
 ]  # fmt: skip
 # Parquet has no such types.
 IPC = [
-    Line(pa.decimal128(5, -2), "numeric|bigint|text", [D("1.2E+6"), D("-1E+2")], [1_200_000, -100]),
+    Line(pa.decimal128(5, -2), "numeric|bigint|text", [Decimal("1.2E+6"), Decimal("-1E+2")], [1_200_000, -100]),
     Line(pa.run_end_encoded(pa.int32(), pa.string()), "text|mood", MOOD),
     Line(pa.month_day_nano_interval(), "interval", [(14, -3, 4_000_001_000), None],
          ["14 mons -3 days +00:00:04.000001", None]),
