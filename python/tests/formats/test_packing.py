@@ -41,7 +41,7 @@ SCHEMA = pa.schema(
 )
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DELTAS = {"number": "DELTA_BINARY_PACKED", "id": "DELTA_BINARY_PACKED", "is_so": "RLE"}
-SPLIT = {name: "BYTE_STREAM_SPLIT" for name in ("id", "number", "share", "code")}
+SPLIT = dict.fromkeys(("id", "number", "share", "code"), "BYTE_STREAM_SPLIT")
 
 CODECS = ["none", "snappy", "gzip", "brotli", "lz4", "zstd"]
 PARQUET = [
