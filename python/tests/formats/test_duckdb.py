@@ -7,6 +7,7 @@ import duckdb
 from pyarrow import ipc
 
 from .matrix import Line, Matrix
+from .place import OnServer
 
 INTERVALS = ["1 year 2 days 00:00:03.5", "14 mons", "36:00:00", None]
 DAY, MICROS = "2026-03-29 02:30:15", "2026-03-29 02:30:15.000001"
@@ -47,6 +48,13 @@ ALL = [
     Line("INTEGER[2][]", "jsonb", ["[[1, NULL], NULL]"], ["[[1, null], null]"]),
     Line("INTEGER[][]", "integer[]", ["[[1], [2]]", None], ["{{1},{2}}", None]),
     Line("VARCHAR[]", "text[]", ["['a,b', '', NULL]"], ['{"a,b","",NULL}']),
+    Line("ENUM ('sad', 'ok', 'happy')[]", "mood[]", ["['ok', NULL]"], ["{ok,NULL}"]),
+    Line("DECIMAL(9,2)[]", "numeric[]", ["[1.25, NULL]"], ["{1.25,NULL}"]),
+    Line("TIMESTAMPTZ[]", "timestamptz[]", ["['2026-01-01 00:00:00Z']"], ["{2026-01-01 00:00Z}"]),
+    Line("STRUCT(p STRUCT(a INTEGER, b VARCHAR), many INTEGER[], \"at\" TIMESTAMPTZ)", "nested",
+         ["{'p': {'a': 1, 'b': 'x'}, 'many': [1, NULL], 'at': '2026-01-01 00:00:00Z'}"],
+         ['("(1,x)","{1,NULL}","2026-01-01 00:00Z")']),
+    Line("MAP(VARCHAR, STRUCT(a INTEGER))", "jsonb", ["MAP {'k': {'a': 1}}"], ['{"k": {"a": 1}}']),
     Line("UUID[]", "uuid[]", ["['00000000-0000-0000-0000-000000000001', NULL]"],
          ["{00000000-0000-0000-0000-000000000001,NULL}"]),
     Line("STRUCT(b VARCHAR, a INTEGER)", "pair", ["{'b': 'x y', 'a': 1}", None], ["(1,x y)", None]),
@@ -69,6 +77,7 @@ NOT_JSON = [
 ]
 NOT_PARQUET = [
     Line("HUGEINT", "numeric|text", ["99999999999999999999999999999999999999", "-1", None]),
+    Line("HUGEINT", "numeric", ["-170141183460469231731687303715884105728"]),
     Line("UHUGEINT", "numeric", ["99999999999999999999999999999999999999", "0", None]),
 ]
 # There times have no zone, and bits are as DuckDB has them inside.
@@ -85,7 +94,7 @@ ONLY_PARQUET = [
          ['{"element1": 1, "a": null, "b": "x"}']),
 ]  # fmt: skip
 ONLY_JSON = [
-    Line("HUGEINT", "numeric", ["-170141183460469231731687303715884105728"]),
+    Line("DATE", "date|timestamp", ["infinity", "-infinity"]),
     Line("UHUGEINT", "numeric|text", ["340282366920938463463374607431768211455", None]),
     Line("UNION(a INTEGER, b VARCHAR)", "jsonb", ["x"], ['{"b": "x"}']),
     Line("TIMESTAMPTZ", "text", [f"{MICROS}+00"]),
@@ -131,12 +140,63 @@ def write_arrow(file: Path, ids: Sequence[int], lines: dict[str, Line]) -> None:
         writer.write(rows)
 
 
+BINARY = ["--wire", "binary"]
+
+
 class Types(Matrix):
     def test_parquet(self):
-        self.assert_lines(ALL + NOT_JSON + NOT_ARROW + ONLY_PARQUET, copy_to, "rows.parquet")
+        self.assert_lines(
+            ALL + NOT_JSON + NOT_ARROW + ONLY_PARQUET, copy_to, "rows.parquet", BINARY
+        )
 
     def test_arrow(self):
-        self.assert_lines(ALL + NOT_JSON + NOT_PARQUET, write_arrow, "rows.arrow")
+        self.assert_lines(ALL + NOT_JSON + NOT_PARQUET, write_arrow, "rows.arrow", BINARY)
 
     def test_ndjson(self):
         self.assert_lines(ALL + NOT_PARQUET + NOT_ARROW + ONLY_JSON, copy_to, "rows.json")
+
+
+# Three forms of the same rows: a query of DuckDB, and the columns that it has.
+QUERY = """SELECT n AS id, (n * 7 % 50)::SMALLINT AS small, n / 8 AS share,
+    (n * 1.01)::DECIMAL(12,3) AS amount, n % 2 = 0 AS even,
+    CASE WHEN n % 5 > 0 THEN 'word "' || n || '", \\' END AS word,
+    DATE '2026-01-01' + n::INTEGER AS day,
+    TIMESTAMP '2026-01-01 00:00:00' + INTERVAL (n * 1001) MILLISECOND AS at,
+    TIMESTAMPTZ '2026-01-01 00:00:00Z' + INTERVAL (n) HOUR AS zoned,
+    TIME '00:00:00' + INTERVAL (n) MINUTE AS clock, md5(n::VARCHAR)::UUID AS key,
+    (n::HUGEINT * 1e18::HUGEINT)::DECIMAL(38,0) AS huge, ['sad', 'ok', 'happy'][1 + n % 3] AS feels
+    FROM range(1000) AS numbers (n)"""
+SAME = {
+    "small": "smallint",
+    "share": "double precision",
+    "amount": "numeric(12,3)",
+    "even": "boolean",
+    "word": "text",
+    "day": "date",
+    "at": "timestamp",
+    "zoned": "timestamptz",
+    "clock": "time",
+    "key": "uuid",
+    "huge": "numeric",
+    "feels": "mood",
+}
+
+
+class Same(OnServer):
+    def test_csv_parquet_and_ndjson_are_the_same_rows(self):
+        self.make(**SAME)
+        with connect() as connection:
+            for name in ("rows.csv", "rows.parquet", "rows.json"):
+                connection.execute(f"COPY ({QUERY}) TO '{self.folder / name}'")
+        with self.connection.cursor().copy("COPY copied FROM STDIN (FORMAT csv, HEADER)") as copy:
+            copy.write((self.folder / "rows.csv").read_bytes())
+        for name, options in (
+            ("rows.csv", ["--header"]),
+            ("rows.parquet", []),
+            ("rows.parquet", ["--wire", "text"]),
+            ("rows.json", []),
+        ):
+            with self.subTest(file=name, options=options):
+                self.empty("loaded")
+                self.load_whole(name, options=options)
+                self.assertTrue(self.rows("loaded") == self.rows("copied"))

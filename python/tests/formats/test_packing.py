@@ -136,7 +136,7 @@ class Packing(OnServer):
     def assert_packed(self, file: Path, **how: object) -> None:
         """Load a file that has all rows."""
         with self.subTest(file=file.name, **how):
-            self.connection.execute("TRUNCATE loaded")
+            self.empty("loaded")
             self.load_whole(file)
             self.assertTrue(self.rows("loaded") == self.expected)
 
@@ -233,7 +233,7 @@ class Packing(OnServer):
         self.assert_same()
 
     def test_files_without_rows(self):
-        self.connection.execute("TRUNCATE copied")
+        self.empty("copied")
         none = self.table.slice(0, 0)
         parquet.write_table(none, self.folder / "none.parquet")
         pl.from_arrow(none).write_parquet(self.folder / "polars.parquet")

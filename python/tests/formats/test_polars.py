@@ -62,8 +62,15 @@ ALL = [
     Line(pl.List(PAIR), "pair[]", [[{"a": 1, "b": "x"}]], ['{"(1,x)"}']),
     Line(PAIR, "pair", [{"a": 1, "b": "x y"}, {"a": None, "b": ""}], ["(1,x y)", '(,"")']),
     Line(PAIR, "jsonb", [{"a": 1, "b": 'é"'}], ['{"a": 1, "b": "é\\""}']),
+    Line(pl.List(pl.Enum(["sad", "ok", "happy"])), "mood[]|text[]", [MOOD, None]),
+    Line(pl.List(pl.Categorical), "text[]", [MOOD, [], None]),
+    Line(pl.List(pl.Date), "date[]", [[date(2026, 1, 2), None]]),
+    Line(pl.List(pl.Datetime("us", "Asia/Tokyo")), "timestamptz[]", [MICROS], [ZONED]),
+    Line(pl.List(pl.Decimal(9, 2)), "numeric[]", [[Decimal("1.50"), None]]),
+    Line(pl.Struct({"p": PAIR, "m": pl.Enum(["x"])}), "jsonb", [{"p": {"b": "", "a": 1}, "m": "x"}],
+         ['{"m": "x", "p": {"a": 1, "b": ""}}']),
     Line(pl.Null, "text|integer|jsonb", [None]),
-]
+]  # fmt: skip
 # JSON has no such numbers. polars writes no bytes there, a struct of NULLs for NULL, times as
 # RFC 3339 has them, and `-PT1S`, which the server does not read.
 NOT_JSON = [
@@ -104,18 +111,21 @@ def write_old(file: Path, ids: Sequence[int], lines: dict[str, Line]) -> None:
     frame(ids, lines).write_ipc(file, compat_level=pl.CompatLevel.oldest())
 
 
+BINARY = ["--wire", "binary"]
+
+
 class Types(Matrix):
     def test_parquet(self):
-        self.assert_lines(ALL + NOT_JSON, write, "rows.parquet")
+        self.assert_lines(ALL + NOT_JSON, write, "rows.parquet", BINARY)
 
     def test_arrow(self):
-        self.assert_lines(ALL + NOT_JSON, write, "rows.arrow")
+        self.assert_lines(ALL + NOT_JSON, write, "rows.arrow", BINARY)
 
     def test_stream(self):
-        self.assert_lines(ALL + NOT_JSON, write, "rows.arrows")
+        self.assert_lines(ALL + NOT_JSON, write, "rows.arrows", BINARY)
 
     def test_arrow_for_older_readers(self):
-        self.assert_lines(ALL + NOT_JSON, write_old, "rows.arrow")
+        self.assert_lines(ALL + NOT_JSON, write_old, "rows.arrow", BINARY)
 
     def test_ndjson(self):
         self.assert_lines(ALL + ONLY_JSON, write, "rows.ndjson")

@@ -148,12 +148,39 @@ BOTH = [
          ['{"a":1,"":null}', "{}", None]),
     Line(pa.map_(pa.string(), PAIR), "jsonb", [[("k", {"a": 1, "b": "x"})]],
          ['{"k": {"a": 1, "b": "x"}}']),
+    Line(pa.uint64(), "jsonb|json", [0, 2**64 - 1, None]),
+    Line(pa.float64(), "jsonb", [0.1, 1e300, -2.5e-9, None]),
+    Line(pa.decimal128(20, 2), "jsonb|json", [Decimal("1.50"), Decimal("-123456789012345678.90")]),
+    Line(pa.bool_(), "jsonb", [True, None], ["true", None]),
+    Line(pa.date32(), "jsonb|json", [DATES[0]], ['"2026-11-24"']),
+    Line(pa.timestamp("ms"), "jsonb", [WHOLE], ['"2026-03-29T02:30:15"']),
+    Line(zoned("ns", "Asia/Tokyo"), "jsonb", [1], ['"1970-01-01T00:00:00.000000001+00:00"']),
+    Line(pa.list_(pa.duration("s")), "interval[]", [[60, None]], ["{00:01:00,NULL}"]),
+    Line(pa.list_(pa.map_(pa.string(), pa.int8())), "jsonb", [[]], ["[]"]),
+    Line(pa.list_(pa.map_(pa.string(), pa.int8())), "jsonb[]", [[[("a", 1)], None]],
+         ['{"{\\"a\\": 1}",NULL}']),
+    Line(pa.list_(pa.list_(PAIR, 1)), "pair[]", [[[{"a": 1}], [{"b": "x"}]]],
+         ['{{"(1,)"},{"(,x)"}}']),
+    Line(pa.int32(), "positive", [1, 2**31 - 1, None]),
+    Line(pa.string(), "positive", [" 1 ", None]),
+    Line(pa.list_(pa.int8()), "positive[]", [[1, None], []]),
+    Line(pa.string(), "int4range|int8range", ["[1,5)", "empty", None]),
+    Line(pa.string(), "time with time zone", ["12:00+02", None]),
+    Line(pa.uuid(), "jsonb", [UUIDS[0].bytes], [f'"{UUIDS[0]}"']),
     Line(pa.uuid(), "uuid|text|varchar(36)", [each and each.bytes for each in UUIDS],
          [each and str(each) for each in UUIDS]),
     Line(pa.json_(), "jsonb|json|text", JSONS),
     Line(pa.null(), "text|integer|jsonb|timestamptz|pair|integer[]", [None, None]),
     Line(pa.fixed_shape_tensor(pa.float32(), (2,)), "real[]", [[1.5, -0.5], None]),
 ]  # fmt: skip
+# What only the server reads goes as text, row by row.
+AS_TEXT = [
+    Line(pa.string(), "money", ["$1.50", None]),
+    Line(pa.string_view(), "tsvector", ["a:1 b:2A", "", None]),
+    Line(pa.dictionary(pa.int8(), pa.string()), "int4multirange", ["{[1,2),[5,9)}", "{}", None]),
+    Line(pa.string(), "date|timestamp", ["2026-11-24", "Nov 24 2026", "infinity"]),
+    Line(pa.string(), "interval", ["1 year 2 days", "P1Y2M", None]),
+]
 # Parquet has no such types.
 IPC = [
     Line(pa.decimal128(5, -2), "numeric|bigint|text", [Decimal("1.2E+6"), Decimal("-1E+2")],
@@ -199,6 +226,9 @@ def write_arrow(file: Path, ids: range, lines: dict[str, Line]) -> None:
 class Types(Matrix):
     def test_parquet(self):
         self.assert_lines(BOTH, write_parquet, "rows.parquet", ["--wire", "binary"])
+
+    def test_parquet_that_the_server_reads(self):
+        self.assert_lines(AS_TEXT + BOTH[:5], write_parquet, "rows.parquet")
 
     def test_arrow(self):
         self.assert_lines(BOTH + IPC, write_arrow, "rows.arrow", ["--wire", "binary"])

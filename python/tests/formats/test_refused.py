@@ -97,7 +97,7 @@ class Columns(OnServer):
     def test_column_that_the_table_lacks(self):
         for name in ("rows.parquet", "rows.arrow", "rows.arrows"):
             with self.subTest(file=name):
-                self.connection.execute("TRUNCATE loaded")
+                self.empty("loaded")
                 self.write(name, id=[7], d=[1], a=[2])
                 self.refuse(name, said=['"d", which is no column', "--ignore-extra"])
                 self.assert_loaded([(7, 2, "none", None)], name, options=["--ignore-extra"])
@@ -113,7 +113,7 @@ class Columns(OnServer):
         self.write("rows.parquet", ID=[7], A=[1])
         self.assert_loaded([(7, 1, "none", None)], "rows.parquet")
         self.write("both.parquet", id=[7], A=[1], a=[2])
-        self.connection.execute("TRUNCATE loaded")
+        self.empty("loaded")
         self.refuse("both.parquet", said=["a"])
 
     def test_two_files_with_the_columns_in_another_order_and_types_that_fit(self):
@@ -191,7 +191,7 @@ class Others(OnServer):
         self.copy([(1, 2)])
         for name in ("rows.arrows", "rows.arrow", "rows.parquet"):
             with self.subTest(file=name):
-                self.connection.execute("TRUNCATE loaded")
+                self.empty("loaded")
                 kind = name.removeprefix("rows.").removesuffix("s")
                 args = ["load", "-", "--format", kind, "-t", "loaded"]
                 done = self.run_program(*args, given=self.folder / name)
