@@ -39,16 +39,24 @@ class Matrix(OnServer):
     """Tests that load files with a column for each line and type of PostgreSQL."""
 
     def assert_lines(
-        self, lines: Iterable[Line], write: Write, name: str, options: Sequence[str] = ()
+        self,
+        lines: Iterable[Line],
+        write: Write,
+        name: str,
+        options: Sequence[str] = (),
+        least: int = 1,
     ) -> None:
-        """Load all lines in one file; what is wrong is told apart by files of fewer columns."""
+        """Load all lines in one file of some rows, or at least so many.
+
+        What is wrong is told apart by files of fewer columns.
+        """
         all_columns = [
             line._replace(postgres=one) for line in lines for one in line.postgres.split("|")
         ]
 
         def wrong(columns: list[Line]) -> dict[str, str]:
             try:
-                self.assert_columns(columns, write, name, options)
+                self.assert_columns(columns, write, name, options, least)
             except AssertionError as error:
                 if len(columns) == 1:
                     return {f"{columns[0].type} onto {columns[0].postgres}": str(error)}
@@ -62,10 +70,10 @@ class Matrix(OnServer):
                 self.fail(why)
 
     def assert_columns(
-        self, columns: list[Line], write: Write, name: str, options: Sequence[str]
+        self, columns: list[Line], write: Write, name: str, options: Sequence[str], least: int
     ) -> None:
         """Load a file with these columns, and compare with COPY of the same values."""
-        most = max(len(column.values) for column in columns)
+        most = max(least, *(len(column.values) for column in columns))
         named = {
             f"{n} {column.postgres}": column.as_long_as(most) for n, column in enumerate(columns)
         }

@@ -35,7 +35,8 @@ TYPES = """
 
 def program() -> str:
     """Return the program that is tested: not that of the environment, which may be older."""
-    return os.environ.get("PGSLUICE_PROGRAM") or shutil.which("pgsluice") or "pgsluice"
+    named = os.environ.get("PGSLUICE_PROGRAM") or shutil.which("pgsluice")
+    return str(Path(named).absolute()) if named else "pgsluice"
 
 
 @cache

@@ -13,7 +13,7 @@ from pyarrow import feather, ipc, parquet
 
 from .place import OnServer
 
-COUNT = 2_500
+COUNT = 1_500
 COLUMNS = {
     "number": "integer",
     "word": "text",

@@ -173,6 +173,7 @@ class Others(OnServer):
             (self.folder / name).touch()
         (self.folder / "PAR1.parquet").write_bytes(b"PAR1")
         (self.folder / "ARROW1.arrow").write_bytes(b"ARROW1\0\0")
+        (self.folder / "old.feather").write_bytes(b"FEA1" + bytes(60) + b"FEA1")
         for file in sorted(self.folder.glob("*.*")):
             with self.subTest(file=file.name):
                 kind = "parquet" if ".parquet" in file.name else "arrow"
@@ -197,6 +198,17 @@ class Others(OnServer):
                 done = self.run_program(*args, given=self.folder / name)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assert_same()
+
+    def test_standard_input_whose_format_is_not_named(self):
+        write_ipc(self.folder / "rows.arrows", self.table.to_batches(), self.table.schema)
+        write_ipc(self.folder / "rows.arrow", self.table.to_batches(), self.table.schema)
+        parquet.write_table(self.table, self.folder / "rows.parquet")
+        for name in ("rows.arrows", "rows.arrow", "rows.parquet"):
+            with self.subTest(file=name):
+                done = self.run_program("load", "-", "-t", "loaded", given=self.folder / name)
+                self.assertEqual(done.returncode, 1, done.stderr)
+                kind = name.removeprefix("rows.").removesuffix("s")
+                self.assertIn(f"--format {kind}", done.stderr)
 
     def test_array_of_json(self):
         with duckdb.connect() as connection:
