@@ -1,0 +1,84 @@
+"""A matrix of types: each line is a type of a file, those of PostgreSQL, and the values.
+
+Columns are named after the types that they go to: `"7 numeric(10,2)" numeric(10,2)`.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .place import OnServer
+
+# Writes a file: ids, and by the name of each column a type of the writer and values.
+Write = Callable[[Path, Sequence[int], dict[str, "Line"]], None]
+
+
+class Line(NamedTuple):
+    """A type of the writer, and those of PostgreSQL that it goes to, as `smallint|text`.
+
+    `read` are the values as COPY has them, where they are spelled in another way.
+    """
+
+    type: Any
+    postgres: str
+    values: Sequence
+    read: Sequence | None = None
+
+    def as_long_as(self, count: int) -> "Line":
+        """Return the line with so many values, over and over the same."""
+
+        def long(values: Sequence) -> list:
+            return [*islice(cycle(values), count)]
+
+        read = self.values if self.read is None else self.read
+        return self._replace(values=long(self.values), read=long(read))
+
+
+class Matrix(OnServer):
+    """Tests that load files with a column for each line and type of PostgreSQL."""
+
+    def assert_lines(
+        self,
+        lines: Iterable[Line],
+        write: Write,
+        name: str,
+        options: Sequence[str] = (),
+        least: int = 1,
+    ) -> None:
+        """Load all lines in one file of some rows, or at least so many.
+
+        What is wrong is told apart by files of fewer columns.
+        """
+        all_columns = [
+            line._replace(postgres=one) for line in lines for one in line.postgres.split("|")
+        ]
+
+        def wrong(columns: list[Line]) -> dict[str, str]:
+            try:
+                self.assert_columns(columns, write, name, options, least)
+            except AssertionError as error:
+                if len(columns) == 1:
+                    return {f"{columns[0].type} onto {columns[0].postgres}": str(error)}
+                half = len(columns) // 2
+                found = wrong(columns[:half]) | wrong(columns[half:])
+                return found or {"only together": str(error)}
+            return {}
+
+        for what, why in wrong(all_columns).items():
+            with self.subTest(what, file=name, options=options):
+                self.fail(why)
+
+    def assert_columns(
+        self, columns: list[Line], write: Write, name: str, options: Sequence[str], least: int
+    ) -> None:
+        """Load a file with these columns, and compare with COPY of the same values."""
+        most = max(least, *(len(column.values) for column in columns))
+        named = {
+            f"{n} {column.postgres}": column.as_long_as(most) for n, column in enumerate(columns)
+        }
+        self.make(**{name: column.postgres for name, column in named.items()})
+        ids = range(1, most + 1)
+        write(self.folder / name, ids, named)
+        rows = zip(ids, *[column.read for column in named.values()], strict=True)
+        self.assert_loaded(rows, name, options=options)
