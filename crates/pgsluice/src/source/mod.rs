@@ -19,6 +19,7 @@ mod reader;
 pub(crate) mod rewrite;
 mod shape;
 mod split;
+mod stamp;
 mod stream;
 #[cfg(feature = "arrow")]
 pub(crate) mod typed;

@@ -9,6 +9,7 @@ use pgsluice_core::split::{Malformed, OpenQuote, Row, Splitter};
 use super::ahead::Ahead;
 use super::rewrite::Rewrite;
 use super::split::Buffers;
+use super::stamp::Stamp;
 use super::starts::{BYTE_ORDER_MARK, check_header, check_start};
 use super::stream::Stream;
 use super::typed::Batches;
@@ -35,6 +36,8 @@ pub struct Reader {
     shape: Shape,
     next: usize,
     open: Option<Open>,
+    /// What the input is that is read, if it is a file.
+    stamp: Option<Stamp>,
     /// What comes of an input whose rows are in batches, and the number of its next row.
     batches: Option<(Batches, u64)>,
     splits: u32,
@@ -78,6 +81,7 @@ impl Reader {
             shape: shape.clone(),
             next: 0,
             open: None,
+            stamp: None,
             batches: None,
             splits: 0,
             rows: 0,
@@ -152,6 +156,7 @@ impl Reader {
                     check_header(&self.shape, b"", (input, number))?;
                 }
                 self.open = None;
+                self.check_stamp()?;
             }
             let (number, first_row, length) = (self.splits, self.rows, scan.consumed);
             let split = Split {
@@ -185,6 +190,7 @@ impl Reader {
             if self.skips_streams && !input.is_rereadable() {
                 continue;
             }
+            self.stamp = Stamp::of(input);
             match self.shape.typed() {
                 Some(typed) => self.batches = Some((typed.open(input)?, 0)),
                 None => self.open = Some(Open::new(input, &self.shape, self.next - 1)?),
@@ -193,11 +199,24 @@ impl Reader {
         }
     }
 
+    /// Refuses an input that is not what it was when it was opened.
+    fn check_stamp(&mut self) -> Result<()> {
+        let input = &self.inputs[self.next - 1];
+        if let Some(stamp) = self.stamp.take()
+            && let Some(bytes) = stamp.check(input)?
+        {
+            let what = format!("it has grown by {bytes} bytes while it was read");
+            self.ignored.push((input.name.clone(), what));
+        }
+        Ok(())
+    }
+
     /// The next split of an input whose rows are in batches; None if there is none, or no more of it.
     fn batch(&mut self, used: &mut Option<Split>) -> Result<Option<Split>> {
         let Some((batches, row)) = &mut self.batches else { return Ok(None) };
         let Some((batch, taken)) = batches.next()? else {
             self.batches = None;
+            self.check_stamp()?;
             return Ok(None);
         };
         let used = used.take().map(|used| used.into_buffers(2 * SPLIT_BYTES));

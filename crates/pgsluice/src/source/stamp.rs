@@ -1,0 +1,61 @@
+//! Stamp: whether a file is at its end what it was when it was opened.
+
+use std::time::SystemTime;
+
+use super::Input;
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+
+/// A file at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    size: u64,
+    modified: Option<SystemTime>,
+}
+
+impl Stamp {
+    /// The file of an input; None of one that is no file, or is gone.
+    pub(super) fn of(input: &Input) -> Option<Self> {
+        let metadata = input.file()?.metadata().ok()?;
+        Some(Self { size: metadata.len(), modified: metadata.modified().ok() })
+    }
+
+    /// Refuses an input that has changed since. One that has only grown, and whose bytes are read one after the other,
+    /// was read as far as it went: by how much it has grown is returned.
+    pub(super) fn check(self, input: &Input) -> Result<Option<u64>> {
+        let Some(now) = Self::of(input).filter(|now| *now != self) else { return Ok(None) };
+        match now.size.checked_sub(self.size) {
+            Some(grown @ 1..) if input.is_seekable() => Ok(Some(grown)),
+            _ => Err(Error::new(
+                Kind::Input,
+                format!("file \"{}\" has changed while it was read", input.name),
+            )
+            .with_hint(
+                "Its rows may be those of two files: compare them with the table by pgsluice verify.",
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::Stamp;
+    use crate::source::Inputs;
+
+    #[test]
+    fn a_file_may_grow_and_not_change() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("rows.csv");
+        fs::write(&path, "1\n2\n").expect("a file");
+        let inputs = Inputs::resolve([path.display().to_string()]).expect("inputs");
+        let stamp = Stamp::of(&inputs[0]).expect("a file");
+        assert_eq!(stamp.check(&inputs[0]).expect("the same"), None);
+        fs::write(&path, "1\n2\n3\n").expect("a file");
+        assert_eq!(stamp.check(&inputs[0]).expect("longer"), Some(2));
+        fs::write(&path, "1\n").expect("a file");
+        let said = stamp.check(&inputs[0]).expect_err("shorter").to_string();
+        assert!(said.contains("has changed while it was read"), "{said}");
+    }
+}
