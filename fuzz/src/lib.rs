@@ -1,5 +1,5 @@
 //! The properties that `crates/core/tests/properties` has, for the targets here: each is a function
-//! of bytes that panics where the property does not hold.
+//! of bytes that panics where the property does not hold. And files of columns, which other targets share.
 
 #[path = "../../crates/core/tests/properties/attributes.rs"]
 mod attributes;
@@ -19,3 +19,4 @@ pub mod route;
 pub mod split;
 #[path = "../../crates/core/tests/properties/tree.rs"]
 mod tree;
+pub mod typed;

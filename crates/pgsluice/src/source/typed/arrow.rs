@@ -5,16 +5,15 @@ use std::io::{BufReader, Read, Seek};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use arrow_array::RecordBatchReader;
-use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use pgsluice_arrow::Mapping;
 
 use super::super::stream::Counted;
 use super::super::{FileFormat, Input};
-use super::batches::{Batches, Give, Part, in_pieces};
+use super::batches::{Batches, Give, Part, guarded, in_pieces};
+use super::frames::Frames;
 use super::unreadable;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// How a file begins; a stream does not.
 const MAGIC: &[u8] = b"ARROW1";
@@ -24,7 +23,7 @@ const FEATHER_1: &[u8] = b"FEA1";
 
 /// The columns of an input.
 pub(super) fn schema(input: &Input) -> Result<SchemaRef> {
-    Ok(Reader::open(input)?.batches.schema())
+    guarded(|| Ok(Reader::open(input)?.batches.schema()), || lost(input))
 }
 
 /// Begins to read an input.
@@ -33,8 +32,11 @@ pub(super) fn open(
     mapping: impl FnOnce(&SchemaRef) -> Result<Arc<Mapping>>,
 ) -> Result<Batches> {
     let mapping = mapping(&schema(input)?)?;
-    let lost = unreadable(input, FileFormat::Arrow, "the file is damaged");
-    Ok(Batches::begin(vec![Whole(input.clone())], mapping, lost))
+    Ok(Batches::begin(vec![Whole(input.clone())], mapping, lost(input)))
+}
+
+fn lost(input: &Input) -> Error {
+    unreadable(input, FileFormat::Arrow, "the file is damaged")
 }
 
 struct Whole(Input);
@@ -56,11 +58,15 @@ impl Part for Whole {
         }
         Ok(())
     }
+
+    fn lost(&self) -> Error {
+        lost(&self.0)
+    }
 }
 
 /// The batches of an input, and how many bytes were read for them.
 struct Reader {
-    batches: Box<dyn RecordBatchReader>,
+    batches: Frames<BufReader<Counted<File>>>,
     taken: Arc<AtomicU64>,
 }
 
@@ -84,11 +90,11 @@ impl Reader {
         }
         let (file, taken) = Counted::new(file);
         let file = BufReader::new(file);
-        let batches: Box<dyn RecordBatchReader> = match start == MAGIC {
-            true => Box::new(FileReader::try_new(file, None).map_err(damaged)?),
-            false => Box::new(StreamReader::try_new(file, None).map_err(damaged)?),
+        let batches = match start == MAGIC {
+            true => Frames::of_file(file),
+            false => Frames::of_stream(file),
         };
-        Ok(Self { batches, taken })
+        Ok(Self { batches: batches.map_err(damaged)?, taken })
     }
 }
 

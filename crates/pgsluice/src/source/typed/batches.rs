@@ -1,5 +1,6 @@
 //! The batches of one input, decoded by threads of their own, some batches ahead.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
@@ -36,6 +37,9 @@ pub(super) type Give<'g> = &'g mut dyn FnMut(RecordBatch, u64) -> bool;
 pub(super) trait Part {
     /// Hands over all batches of the part.
     fn read(&self, give: Give<'_>) -> Result<()>;
+
+    /// What is said when that panics.
+    fn lost(&self) -> Error;
 }
 
 /// A batch and its bytes; None behind the last one of a part.
@@ -93,12 +97,22 @@ impl Batches {
 /// Reads one part to its end; false if it is not whole, or nobody takes its batches any more.
 fn hand_over(part: &impl Part, full: &SyncSender<Read>) -> bool {
     let mut is_taken = true;
-    let read = part.read(&mut |batch, taken| {
+    let mut give = |batch, taken| {
         is_taken = full.send(Ok(Some((batch, taken)))).is_ok();
         is_taken
-    });
+    };
+    let read = guarded(|| part.read(&mut give), || part.lost());
     let is_whole = read.is_ok();
     is_taken && full.send(read.map(|()| None)).is_ok() && is_whole
+}
+
+/// Runs what decodes: some decoders panic where what they read is damaged, and that is an error of the input.
+pub(super) fn guarded<T>(
+    decode: impl FnOnce() -> Result<T>,
+    lost: impl FnOnce() -> Error,
+) -> Result<T> {
+    // Nothing that it has begun to change is used after it.
+    catch_unwind(AssertUnwindSafe(decode)).unwrap_or_else(|_| Err(lost()))
 }
 
 /// Cuts a batch so that each piece has about [`BATCH_BYTES`]; false if `give` said so.

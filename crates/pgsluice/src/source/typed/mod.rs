@@ -4,6 +4,9 @@
 mod arrow;
 mod batches;
 #[cfg(feature = "parquet")]
+mod footer;
+mod frames;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod rows;
 #[cfg(feature = "parquet")]
@@ -189,3 +192,6 @@ fn unreadable(input: &Input, format: FileFormat, reason: impl std::fmt::Display)
     let message = format!("could not read {} as {}: {reason}", input.name, format.name());
     Error::new(Kind::Input, message)
 }
+
+#[cfg(test)]
+mod tests;

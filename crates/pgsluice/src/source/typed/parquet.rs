@@ -1,6 +1,8 @@
 //! Parquet: row groups, each read by itself.
 
+use std::fmt::Display;
 use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
@@ -10,10 +12,13 @@ use parquet::basic::ConvertedType;
 use pgsluice_arrow::Mapping;
 
 use super::super::{FileFormat, Input};
-use super::batches::{Batches, Give, Part, rows_of};
-use super::unreadable;
+use super::batches::{Batches, Give, Part, guarded, rows_of};
+use super::{footer, unreadable};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
+
+/// The bytes behind a footer: its length, and how a file ends.
+const END: u64 = 8;
 
 /// The columns of a file.
 pub(super) fn schema(input: &Input) -> Result<SchemaRef> {
@@ -61,8 +66,7 @@ pub(super) fn open(
         let (input, metadata) = (input.clone(), metadata.clone());
         RowGroup { input, metadata, group, most, bytes_a_row: bytes as f64 / rows.max(1) as f64 }
     });
-    let lost = unreadable(input, FileFormat::Parquet, "the file is damaged");
-    Ok(Batches::begin(parts.collect(), mapping, lost))
+    Ok(Batches::begin(parts.collect(), mapping, lost(input)))
 }
 
 /// Of each row group of a file its rows.
@@ -74,8 +78,33 @@ pub(super) fn groups(input: &Input) -> Result<Vec<u64>> {
 
 /// What the file says of itself at its end.
 pub(super) fn metadata(input: &Input) -> Result<ArrowReaderMetadata> {
-    let damaged = |error| unreadable(input, FileFormat::Parquet, error);
-    ArrowReaderMetadata::load(&file(input)?, Default::default()).map_err(damaged)
+    let mut file = file(input)?;
+    let footer = footer_of(&mut file).map_err(|error| input.cannot_read(&error))?;
+    let damaged = |error: &dyn Display| unreadable(input, FileFormat::Parquet, error);
+    footer.map_or(Ok(()), |footer| footer::check(&footer)).map_err(|why| damaged(&why))?;
+    let load = || ArrowReaderMetadata::load(&file, Default::default());
+    guarded(|| load().map_err(|error| damaged(&error)), || lost(input))
+}
+
+/// The footer of a file, if it has one.
+fn footer_of(file: &mut File) -> io::Result<Option<Vec<u8>>> {
+    let length = file.seek(SeekFrom::End(0))?;
+    let Some(end) = length.checked_sub(END) else { return Ok(None) };
+    file.seek(SeekFrom::Start(end))?;
+    let mut count = [0; 4];
+    file.read_exact(&mut count)?;
+    let mut magic = [0; 4];
+    file.read_exact(&mut magic)?;
+    let start = end.checked_sub(u32::from_le_bytes(count).into());
+    let Some(start) = start.filter(|_| magic == *b"PAR1") else { return Ok(None) };
+    file.seek(SeekFrom::Start(start))?;
+    let mut footer = Vec::new();
+    file.take(end - start).read_to_end(&mut footer)?;
+    Ok(Some(footer))
+}
+
+fn lost(input: &Input) -> Error {
+    unreadable(input, FileFormat::Parquet, "the file is damaged")
 }
 
 fn file(input: &Input) -> Result<File> {
@@ -116,5 +145,10 @@ impl Part for RowGroup {
             }
         }
         Ok(())
+    }
+
+    fn lost(&self) -> Error {
+        let why = format!("row group {}: it is damaged", self.group + 1);
+        unreadable(&self.input, FileFormat::Parquet, why)
     }
 }

@@ -1,0 +1,125 @@
+//! What becomes of files that are damaged: they are read, or refused, and nothing else comes to an end.
+
+use arrow_array::{ArrayRef, Int32Array, ListArray, RecordBatch, StringArray, types::Int32Type};
+use arrow_ipc::CompressionType;
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+use pgsluice_core::types::{ColumnType, Made};
+
+use super::*;
+
+fn batch() -> RecordBatch {
+    let lists = [Some(vec![Some(1), None]), None, Some(vec![])];
+    let columns: [(&str, ArrayRef); 3] = [
+        ("a", Arc::new(Int32Array::from(vec![1, 2, 3]))),
+        ("b", Arc::new(StringArray::from(vec![Some("x"), None, Some("xyz".repeat(50).as_str())]))),
+        ("c", Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>(lists))),
+    ];
+    RecordBatch::try_from_iter(columns).expect("a batch")
+}
+
+/// How many rows are in a file, or why it is refused.
+fn rows(bytes: &[u8], format: FileFormat) -> std::result::Result<usize, String> {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("rows");
+    std::fs::write(&path, bytes).expect("a file");
+    let inputs = Inputs::resolve([path.display().to_string()]).expect("an input");
+    let input = inputs.first().expect("an input");
+    let alone = |oid, made| ColumnType { oid, modifier: -1, name: String::new(), made };
+    let element = Box::new(alone(23, Made::Alone));
+    let types = [
+        ("a", alone(23, Made::Alone)),
+        ("b", alone(25, Made::Alone)),
+        ("c", alone(1007, Made::Array { delimiter: b',', element })),
+    ];
+    let column = |(name, ty): (&str, _)| (name.to_owned(), Column { name: name.to_owned(), ty });
+    let typed = Typed::new(format, types.map(column), false);
+    let read = || {
+        let (mut batches, mut rows) = (typed.open(input)?, 0);
+        while let Some((batch, _)) = batches.next()? {
+            rows += batch.count();
+        }
+        Ok(rows)
+    };
+    read().map_err(|error: Error| error.to_string())
+}
+
+/// Each byte is another, by turns, and the file ends behind it.
+fn damage(whole: &[u8], format: FileFormat) {
+    assert_eq!(rows(whole, format), Ok(3));
+    for place in 0..whole.len() {
+        let mut bytes = whole.to_vec();
+        bytes[place] = [0, 0x7F, 0xFF][place % 3];
+        if let Err(why) = rows(&bytes, format) {
+            assert!(why.contains("rows"), "{why}");
+        }
+    }
+    // What is a length there is one of 16 TiB.
+    for place in (5..whole.len()).step_by(8) {
+        let mut bytes = whole.to_vec();
+        bytes[place] = 0x10;
+        let _ = rows(&bytes, format);
+    }
+    for length in (0..whole.len()).step_by(11) {
+        // A stream may end without saying so.
+        if let Ok(rows) = rows(&whole[..length], format) {
+            assert!(format == FileFormat::Arrow && matches!(rows, 0 | 3), "{length}: {rows}");
+        }
+    }
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn a_damaged_parquet_file_is_an_error() {
+    let mut file = Vec::new();
+    let writer = ::parquet::arrow::ArrowWriter::try_new(&mut file, batch().schema(), None);
+    let mut writer = writer.expect("a writer");
+    writer.write(&batch()).expect("written");
+    writer.close().expect("written");
+    damage(&file, FileFormat::Parquet);
+}
+
+/// What a footer says takes neither all memory nor all of the stack: each of these ended the program.
+#[cfg(feature = "parquet")]
+#[test]
+fn a_footer_that_says_too_much_is_an_error() {
+    let groups = [0x49, 0xFC, 0xFF, 0xFF, 0xFF, 0xFF, 7, 0, 0, 0].to_vec();
+    let root = [0x48, 1, b'a', 0x15, 2, 0];
+    let group = [0x35, 0, 0x18, 1, b'a', 0x15, 2, 0];
+    let leaf = [0x15, 2, 0x25, 0, 0x18, 1, b'a', 0];
+    // A list of 100,001 parts of the schema, and no row group.
+    let head = [0x15, 2, 0x19, 0xFC, 0xA1, 0x8D, 6];
+    let groups_of_one = [&head[..], &root, &group.repeat(99_999), &leaf].concat();
+    let deep = [groups_of_one, [0x16, 0, 0x19, 0x0C, 0].to_vec()].concat();
+    for (footer, why) in [(groups, "footer is damaged"), (deep, "nested too deep")] {
+        let length = (footer.len() as u32).to_le_bytes();
+        let file = [&b"PAR1"[..], &footer, &length, b"PAR1"].concat();
+        let refused = rows(&file, FileFormat::Parquet).expect_err("no such file");
+        assert!(refused.contains(why), "{refused}");
+    }
+}
+
+#[test]
+fn a_damaged_arrow_file_is_an_error() {
+    for compression in [None, Some(CompressionType::ZSTD)] {
+        let options = IpcWriteOptions::default().try_with_compression(compression).expect("known");
+        let mut file = Vec::new();
+        let writer = FileWriter::try_new_with_options(&mut file, &batch().schema(), options);
+        let mut writer = writer.expect("a writer");
+        writer.write(&batch()).expect("written");
+        writer.finish().expect("written");
+        damage(&file, FileFormat::Arrow);
+    }
+}
+
+#[test]
+fn a_damaged_arrow_stream_is_an_error() {
+    for compression in [None, Some(CompressionType::LZ4_FRAME)] {
+        let options = IpcWriteOptions::default().try_with_compression(compression).expect("known");
+        let mut stream = Vec::new();
+        let writer = StreamWriter::try_new_with_options(&mut stream, &batch().schema(), options);
+        let mut writer = writer.expect("a writer");
+        writer.write(&batch()).expect("written");
+        writer.finish().expect("written");
+        damage(&stream, FileFormat::Arrow);
+    }
+}

@@ -1,0 +1,103 @@
+//! Any bytes as a Parquet file, read as pgsluice does: its rows are written, or it is damaged.
+#![no_main]
+
+#[path = "../../crates/pgsluice/src/source/typed/footer.rs"]
+mod footer;
+
+use std::io::{BufReader, Cursor, Read};
+
+use arrow_array::RecordBatch;
+use bytes::Bytes;
+use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder};
+use parquet::basic::Compression;
+use parquet::errors::{ParquetError, Result};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
+use parquet::file::reader::{ChunkReader, Length};
+use pgsluice_fuzz::choices::Choices;
+use pgsluice_fuzz::typed::files::{check_batches, decoded, let_decoders_panic, made};
+
+fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    made(seed, data, max_size, write).unwrap_or_else(|| fuzzer_mutate(data, size, max_size))
+});
+
+fuzz_target!(init: let_decoders_panic(), |bytes: &[u8]| {
+    if footer_of(bytes).is_some_and(|footer| footer::check(footer).is_err()) {
+        return;
+    }
+    let file = File(Bytes::copy_from_slice(bytes));
+    let Some(metadata) = decoded(|| ArrowReaderMetadata::load(&file, Default::default())) else {
+        return;
+    };
+    for group in 0..metadata.metadata().num_row_groups().min(8) {
+        let builder =
+            ParquetRecordBatchReaderBuilder::new_with_metadata(file.clone(), metadata.clone())
+                .with_row_groups(vec![group])
+                .with_batch_size(64);
+        let Some(reader) = decoded(|| builder.build()) else { continue };
+        check_batches(bytes, reader);
+    }
+});
+
+fn footer_of(bytes: &[u8]) -> Option<&[u8]> {
+    let (rest, count) = bytes.strip_suffix(b"PAR1")?.split_last_chunk()?;
+    rest.get(rest.len().checked_sub(u32::from_le_bytes(*count) as usize)?..)
+}
+
+/// A small file; None of types that are not written.
+fn write(c: &mut Choices<'_>, batch: &RecordBatch) -> Option<Vec<u8>> {
+    let compressions = [
+        Compression::UNCOMPRESSED,
+        Compression::SNAPPY,
+        Compression::ZSTD(Default::default()),
+        Compression::LZ4_RAW,
+        Compression::GZIP(Default::default()),
+        Compression::BROTLI(Default::default()),
+    ];
+    let versions = [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0];
+    let statistics = [EnabledStatistics::None, EnabledStatistics::Page];
+    let properties = WriterProperties::builder()
+        .set_compression(c.pick(&compressions))
+        .set_writer_version(c.pick(&versions))
+        .set_statistics_enabled(c.pick(&statistics))
+        .set_dictionary_enabled(c.once_in(2))
+        .set_max_row_group_row_count(c.once_in(3).then_some(2))
+        .build();
+    decoded(|| {
+        let mut file = Vec::new();
+        let mut writer = ArrowWriter::try_new(&mut file, batch.schema(), Some(properties))?;
+        writer.write(batch)?;
+        writer.close()?;
+        Ok::<_, ParquetError>(file)
+    })
+}
+
+/// Bytes that are read as those of a [`std::fs::File`]: into memory of the length that is asked for.
+#[derive(Clone)]
+struct File(Bytes);
+
+impl Length for File {
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+}
+
+impl ChunkReader for File {
+    type T = BufReader<Cursor<Bytes>>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        let mut cursor = Cursor::new(self.0.clone());
+        cursor.set_position(start);
+        Ok(BufReader::new(cursor))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        let mut buffer = Vec::with_capacity(length);
+        let read = self.get_read(start)?.take(length as u64).read_to_end(&mut buffer)?;
+        match read == length {
+            true => Ok(buffer.into()),
+            false => Err(ParquetError::EOF("the end".to_owned())),
+        }
+    }
+}

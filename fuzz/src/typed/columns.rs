@@ -1,0 +1,102 @@
+//! Columns of a table: of any type, or of the type that is meant for values of Arrow.
+
+use arrow_schema::DataType;
+use pgsluice_core::types::{Column, ColumnType, Made};
+
+use crate::choices::Choices;
+
+/// All types that are known by their oid, and some that are not: money, pg_node_tree, int4multirange.
+const OIDS: [u32; 46] = [
+    16, 17, 18, 19, 20, 21, 23, 25, 26, 114, 142, 600, 601, 602, 603, 604, 628, 650, 700, 701, 718,
+    774, 790, 829, 869, 1042, 1043, 1082, 1083, 1114, 1184, 1186, 1266, 1560, 1562, 1700, 2950,
+    3220, 3802, 3904, 3906, 3908, 3910, 3912, 194, 4451,
+];
+
+/// None, a precision, a length, a scale of a numeric (also negative), the fields of an interval.
+const MODIFIERS: [i32; 8] =
+    [-1, 0, 3, 6, 14, (9 << 16 | 2) + 4, (3 << 16 | 0x7FE) + 4, 0x7FFF << 16 | 3];
+
+/// Any type.
+pub fn any(c: &mut Choices<'_>, depth: usize) -> ColumnType {
+    let oid = c.pick(&OIDS);
+    let modifier = if c.once_in(3) { c.pick(&MODIFIERS) } else { -1 };
+    let made = match c.below(if depth == 0 { 3 } else { 8 }) {
+        0 | 1 => Made::Alone,
+        2 => return ty(90_000, Made::Enum),
+        3 => return ty(90_001, Made::Domain(any(c, depth - 1).into())),
+        4 | 5 => {
+            let delimiter = c.pick(b",;");
+            let array = Made::Array { delimiter, element: any(c, depth - 1).into() };
+            return ColumnType { modifier, ..ty(90_002, array) };
+        }
+        _ => {
+            let names = &["a", "b", "c"][..c.below(4)];
+            let columns = names.iter().map(|name| column(name, any(c, depth - 1))).collect();
+            return ty(90_003, Made::Composite(columns));
+        }
+    };
+    ColumnType { modifier, ..ty(oid, made) }
+}
+
+/// The type for values of `of`; at times another that might hold them as well.
+pub fn suitable(c: &mut Choices<'_>, of: &DataType) -> ColumnType {
+    use DataType as D;
+    match c.below(8) {
+        6 => return alone(c.pick(&[25, 3802])),
+        7 => return any(c, 2),
+        _ => {}
+    }
+    alone(match of {
+        D::Boolean => 16,
+        D::Int8 | D::Int16 | D::UInt8 => c.pick(&[21, 23, 701]),
+        D::Int32 | D::UInt16 => c.pick(&[23, 20, 21, 700]),
+        D::Int64 | D::UInt32 => c.pick(&[20, 23, 26, 701]),
+        D::UInt64 => c.pick(&[1700, 20]),
+        D::Float16 | D::Float32 | D::Float64 => c.pick(&[701, 700, 1700, 20]),
+        D::Decimal32(..) | D::Decimal64(..) | D::Decimal128(..) | D::Decimal256(..) => {
+            let modifier = c.pick(&[-1, -1, MODIFIERS[5], MODIFIERS[6]]);
+            return ColumnType { modifier, ..alone(c.pick(&[1700, 20])) };
+        }
+        D::Binary | D::LargeBinary | D::BinaryView => c.pick(&[17, 25]),
+        D::FixedSizeBinary(_) => c.pick(&[2950, 17]),
+        D::Date32 | D::Date64 => c.pick(&[1082, 1114]),
+        D::Time32(_) | D::Time64(_) => 1083,
+        D::Timestamp(_, zone) => {
+            let oid = if zone.is_some() { 1184 } else { c.pick(&[1114, 1082]) };
+            return ColumnType { modifier: c.pick(&[-1, 0, 3, 6]), ..alone(oid) };
+        }
+        D::Duration(_) | D::Interval(_) => {
+            return ColumnType { modifier: c.pick(&[-1, MODIFIERS[7]]), ..alone(1186) };
+        }
+        D::List(item)
+        | D::LargeList(item)
+        | D::ListView(item)
+        | D::LargeListView(item)
+        | D::FixedSizeList(item, _) => {
+            let element = suitable(c, item.data_type()).into();
+            return ty(90_002, Made::Array { delimiter: b',', element });
+        }
+        D::Struct(fields) => {
+            let columns = fields.iter();
+            let columns = columns.map(|it| column(it.name(), suitable(c, it.data_type())));
+            return ty(90_003, Made::Composite(columns.collect()));
+        }
+        D::Map(..) => 3802,
+        D::Dictionary(_, values) => return suitable(c, values),
+        D::RunEndEncoded(_, values) => return suitable(c, values.data_type()),
+        _ => return any(c, 2),
+    })
+}
+
+/// A column.
+pub fn column(name: &str, ty: ColumnType) -> Column {
+    Column { name: name.to_owned(), ty }
+}
+
+fn alone(oid: u32) -> ColumnType {
+    ty(oid, Made::Alone)
+}
+
+fn ty(oid: u32, made: Made) -> ColumnType {
+    ColumnType { oid, modifier: -1, name: format!("type {oid}"), made }
+}

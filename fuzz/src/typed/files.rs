@@ -1,0 +1,68 @@
+//! Files of columns: made, damaged, and what a decoder makes of them.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+
+use arrow_array::RecordBatch;
+
+use super::batch;
+use crate::choices::Choices;
+
+thread_local! {
+    static IS_DECODING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Lets panics of decoders pass without a word: pgsluice makes errors of them. To be called once.
+pub fn let_decoders_panic() {
+    let hook = take_hook();
+    set_hook(Box::new(move |info| {
+        if !IS_DECODING.get() {
+            hook(info);
+        }
+    }));
+}
+
+/// What `decode` returns; None if it fails or panics.
+pub fn decoded<T, E>(decode: impl FnOnce() -> Result<T, E>) -> Option<T> {
+    IS_DECODING.set(true);
+    let done = catch_unwind(AssertUnwindSafe(decode));
+    IS_DECODING.set(false);
+    done.ok()?.ok()
+}
+
+/// Once in a while a new file that `write` makes, in place of one that is mutated: what it is of depends on
+/// `seed` alone. Returns its length.
+pub fn made(
+    seed: u32,
+    data: &mut [u8],
+    most: usize,
+    write: impl FnOnce(&mut Choices<'_>, &RecordBatch) -> Option<Vec<u8>>,
+) -> Option<usize> {
+    if seed % 128 != 0 {
+        return None;
+    }
+    // Any sequence will do: xorshift.
+    let mut state = u64::from(seed) << 32 | 0x9E37_79B9;
+    let bytes: Vec<u8> = (0..600)
+        .map(|_| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 24) as u8
+        })
+        .collect();
+    let mut choices = Choices::new(&bytes);
+    let batch = batch(&mut choices);
+    let file = write(&mut choices, &batch)?;
+    data.get_mut(..most)?.get_mut(..file.len())?.copy_from_slice(&file);
+    Some(file.len())
+}
+
+/// Checks the rows of batches that come from `bytes`, until one is damaged, or there are too many.
+pub fn check_batches<E>(bytes: &[u8], mut batches: impl Iterator<Item = Result<RecordBatch, E>>) {
+    let mut choices = Choices::new(&bytes[bytes.len() / 2..]);
+    for _ in 0..16 {
+        let Some(Some(batch)) = decoded(|| batches.next().transpose()) else { break };
+        super::check(&mut choices, &batch);
+    }
+}
