@@ -1,4 +1,7 @@
 //! Any bytes as a Parquet file, read as pgsluice does: its rows are written, or it is damaged.
+//!
+//! One way to end the program is known and left: a page of strings in a delta encoding says how many there are, and
+//! the decoder takes memory for all of them (`known/delta_lengths.parquet`). It is found once in some hundred thousand.
 #![no_main]
 
 #[path = "../../crates/pgsluice/src/source/typed/footer.rs"]
