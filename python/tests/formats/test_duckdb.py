@@ -41,7 +41,6 @@ ALL = [
     Line("TIMESTAMP_NS", "timestamp", [MICROS, None]),
     Line("TIMESTAMPTZ", "timestamptz", [f"{MICROS}+02", None]),
     Line("TIMESTAMPTZ_NS", "timestamptz", [f"{MICROS}+02", None]),
-    Line("INTERVAL", "interval", INTERVALS),
     Line("ENUM ('sad', 'ok', 'happy')", "mood|text", ["happy", "sad", None]),
     Line("INTEGER[]", "integer[]|bigint[]", ["[1, NULL]", "[]", None], ["{1,NULL}", "{}", None]),
     Line("INTEGER[2]", "integer[]", ["[1, 2]", None], ["{1,2}", None]),
@@ -76,13 +75,13 @@ NOT_JSON = [
     Line("VARCHAR", "jsonb", ['{"a": [1, null]}', "1"]),
 ]
 NOT_PARQUET = [
+    Line("INTERVAL", "interval", INTERVALS),
     Line("HUGEINT", "numeric|text", ["99999999999999999999999999999999999999", "-1", None]),
     Line("HUGEINT", "numeric", ["-170141183460469231731687303715884105728"]),
     Line("UHUGEINT", "numeric", ["99999999999999999999999999999999999999", "0", None]),
 ]
 # There times have no zone, and bits are as DuckDB has them inside.
 NOT_ARROW = [
-    Line("TIMETZ", "timetz", ["12:34:56+00", "23:00:00+00", None]),
     Line("BIT", "bit varying|bit(4)|text", ["0101", "1111"]),
     Line("BIGNUM", "numeric|text", ["12345678901234567890123456789012345678901234567890", "-1"]),
 ]
@@ -94,6 +93,7 @@ ONLY_PARQUET = [
          ['{"element1": 1, "a": null, "b": "x"}']),
 ]  # fmt: skip
 ONLY_JSON = [
+    Line("TIMETZ", "timetz", ["12:34:56+00", "23:00:00+00", None]),
     Line("DATE", "date|timestamp", ["infinity", "-infinity"]),
     Line("UHUGEINT", "numeric|text", ["340282366920938463463374607431768211455", None]),
     Line("UNION(a INTEGER, b VARCHAR)", "jsonb", ["x"], ['{"b": "x"}']),
@@ -148,6 +148,17 @@ class Types(Matrix):
         self.assert_lines(
             ALL + NOT_JSON + NOT_ARROW + ONLY_PARQUET, copy_to, "rows.parquet", BINARY
         )
+
+    def test_intervals_of_parquet_lose_no_months(self):
+        """What is read of them is the days and the time: they are refused."""
+        self.make(v="interval")
+        with connect() as connection:
+            connection.execute(
+                f"COPY (SELECT 1 AS id, INTERVAL '1 year' AS v) TO '{self.folder}/rows.parquet'"
+            )
+        done = self.run_program("load", "rows.parquet", "-t", "loaded", *self.quick)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn('"v" of rows.parquet is an INTERVAL of Parquet', done.stderr)
 
     def test_arrow(self):
         self.assert_lines(ALL + NOT_JSON + NOT_PARQUET, write_arrow, "rows.arrow", BINARY)

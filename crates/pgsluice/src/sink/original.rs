@@ -31,6 +31,19 @@ pub(super) fn original(flow: &Flow<'_>, at: RowAt, bytes: &[u8]) -> Result<Vec<u
     }
 }
 
+/// A row that was sent as text, as a file of rejected rows has it: an object as it stands in its input, if that can be
+/// read again.
+pub(super) fn as_rejected(flow: &Flow<'_>, at: RowAt, sent: &[u8]) -> Result<Vec<u8>> {
+    let shape = &flow.plan.shape;
+    let Position { origin, .. } = flow.splits.position_of(at).ok_or_else(lost_place)?;
+    let input = flow.inputs.get(origin.input as usize).ok_or_else(lost_place)?;
+    if !shape.is_of_objects() || !input.is_seekable() {
+        return Ok(shape.rejected(sent));
+    }
+    let raw = input.row_at(origin.at, shape)?;
+    if shape.rewritten(raw.clone()) == sent { Ok(raw) } else { Err(input.has_changed()) }
+}
+
 pub(super) fn lost_place() -> Error {
     Error::new(Kind::Server, "internal error: a row has lost its place").with_sqlstate("XX000")
 }

@@ -32,7 +32,7 @@ use super::chunk_size::ChunkSize;
 use super::copy::{Connection, Loaded};
 use super::failure::Failure;
 use super::lines;
-use super::original::{at_row, lost_place, original, too_many};
+use super::original::{as_rejected, at_row, lost_place, original, too_many};
 use super::pieces::{pieces, tables};
 use super::proof::Settled;
 use super::refusal::{Blame, blame};
@@ -357,7 +357,7 @@ impl Salvage<'_, '_> {
         self.settled[row] = true;
         self.chunk_size.bad_at(row);
         let row = match bytes.split_last() {
-            Some((_, row)) if self.wire == Wire::Text => Ok(flow.plan.shape.rejected(row)),
+            Some((_, row)) if self.wire == Wire::Text => as_rejected(flow, at, row),
             _ => original(flow, at, bytes),
         };
         let reject = row.and_then(|row| {

@@ -146,7 +146,7 @@ impl Input {
     }
 
     /// Whether a row of it can be read again without those before it.
-    pub(super) fn is_seekable(&self) -> bool {
+    pub(crate) fn is_seekable(&self) -> bool {
         self.reread == Reread::Seek
     }
 

@@ -10,8 +10,9 @@ use pgsluice_arrow::Mapping;
 
 use super::super::stream::Counted;
 use super::super::{FileFormat, Input};
-use super::batches::{Batches, Give, Part, guarded, in_pieces};
+use super::batches::{Batches, Give, Part, in_pieces};
 use super::frames::Frames;
+use super::guard::guarded;
 use super::unreadable;
 use crate::error::{Error, Result};
 

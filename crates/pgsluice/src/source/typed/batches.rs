@@ -1,6 +1,5 @@
 //! The batches of one input, decoded by threads of their own, some batches ahead.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
@@ -8,6 +7,7 @@ use std::thread;
 use arrow_array::RecordBatch;
 use pgsluice_arrow::Mapping;
 
+use super::guard::guarded;
 use crate::error::{Error, Result};
 
 /// Batches that each thread may be ahead.
@@ -104,15 +104,6 @@ fn hand_over(part: &impl Part, full: &SyncSender<Read>) -> bool {
     let read = guarded(|| part.read(&mut give), || part.lost());
     let is_whole = read.is_ok();
     is_taken && full.send(read.map(|()| None)).is_ok() && is_whole
-}
-
-/// Runs what decodes: some decoders panic where what they read is damaged, and that is an error of the input.
-pub(super) fn guarded<T>(
-    decode: impl FnOnce() -> Result<T>,
-    lost: impl FnOnce() -> Error,
-) -> Result<T> {
-    // Nothing that it has begun to change is used after it.
-    catch_unwind(AssertUnwindSafe(decode)).unwrap_or_else(|_| Err(lost()))
 }
 
 /// Cuts a batch so that each piece has about [`BATCH_BYTES`]; false if `give` said so.

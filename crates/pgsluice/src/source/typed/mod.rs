@@ -6,6 +6,7 @@ mod batches;
 #[cfg(feature = "parquet")]
 mod footer;
 mod frames;
+mod guard;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod rows;

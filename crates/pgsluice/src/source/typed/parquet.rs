@@ -12,7 +12,8 @@ use parquet::basic::ConvertedType;
 use pgsluice_arrow::Mapping;
 
 use super::super::{FileFormat, Input};
-use super::batches::{Batches, Give, Part, guarded, rows_of};
+use super::batches::{Batches, Give, Part, rows_of};
+use super::guard::guarded;
 use super::{footer, unreadable};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
