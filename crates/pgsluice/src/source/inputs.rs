@@ -136,6 +136,7 @@ impl Input {
     }
 
     /// The name of what it is compressed by as a whole, if it is.
+    #[cfg(feature = "arrow")]
     pub(super) fn compressed_by(&self) -> Option<&'static str> {
         self.compression.map(Compression::name)
     }

@@ -7,7 +7,8 @@ use pgsluice_arrow::Mapping;
 use pgsluice_core::format::Format;
 use pgsluice_core::parse::Parser;
 
-use super::{Typed, parquet};
+use super::guard::guarded;
+use super::{Typed, parquet, unreadable};
 use crate::source::{FileFormat, Input};
 
 impl Typed {
@@ -17,6 +18,11 @@ impl Typed {
         if self.format != FileFormat::Parquet {
             return None;
         }
+        let lost = || unreadable(input, FileFormat::Parquet, "its statistics are damaged");
+        guarded(|| Ok(self.read_extremes(input, column)), lost).ok().flatten()
+    }
+
+    fn read_extremes(&self, input: &Input, column: usize) -> Option<Vec<Vec<u8>>> {
         let metadata = parquet::metadata(input).ok()?;
         let (name, column) = self.columns.get(column)?;
         let (schema, groups) = (metadata.schema(), metadata.metadata().row_groups());
