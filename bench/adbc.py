@@ -1,6 +1,6 @@
-"""What Arrow's own connector does with a Parquet file: one COPY BINARY into the root, on one connection.
+"""What Arrow's own connector does with a Parquet file: one COPY BINARY into the root.
 
-    python -m bench.adbc FILE TABLE URL
+python -m bench.adbc FILE TABLE URL
 """
 
 import sys

@@ -42,7 +42,13 @@ def lineitem_files(scale: float) -> Rows:
 
     def generate(file: Path) -> None:
         folder = file.with_suffix(".d")
-        command = ["tpchgen-cli", "parquet", "--quiet", "--tables=lineitem", "--compression=ZSTD(3)"]
+        command = [
+            "tpchgen-cli",
+            "parquet",
+            "--quiet",
+            "--tables=lineitem",
+            "--compression=ZSTD(3)",
+        ]
         command += [f"--scale-factor={scale:g}", f"--output-dir={folder}"]
         subprocess.run(command, check=True)
         (folder / "lineitem.parquet").rename(file)
@@ -61,7 +67,10 @@ def lineitem_files(scale: float) -> Rows:
 
 def write_objects(source: Path, file: Path) -> None:
     """Write the rows of lineitem, which have no quotes in them, as an object each."""
-    with source.open(encoding="utf-8", newline="") as lines, file.open("w", encoding="utf-8") as out:
+    with (
+        source.open(encoding="utf-8", newline="") as lines,
+        file.open("w", encoding="utf-8") as out,
+    ):
         rows = csv.reader(lines)
         names = next(rows)
         are_numbers = [name.endswith(NUMBERS) for name in names]
