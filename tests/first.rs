@@ -69,7 +69,7 @@ fn a_mistake_in_a_later_input_leaves_nothing(server: Server) {
         (b"id,v\n1\n", "2.csv:2: missing data for column \"v\" (SQLSTATE 22P04)"),
         (b"id,v\n1,2,3\n", "2.csv:2: extra data after last expected column"),
         (b"\x28\xb5\x2f\xfdxyz", "file \"2.csv\": its zstd data"),
-        (b"PAR1\x15\x04", "2.csv is a Parquet file"),
+        (b"PAR1\x15\x04", "2.csv is parquet"),
     ];
     for (content, said) in later {
         bench.file("2.csv", content);
