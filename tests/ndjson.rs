@@ -9,6 +9,7 @@ on_each_server!([
     what_is_missing_has_its_default,
     keys_find_their_columns,
     bad_lines_are_bad_rows,
+    bad_lines_are_no_duplicates,
     numbers_and_levels_may_be_long,
     lines_are_in_other_encodings,
 ]);
@@ -139,6 +140,26 @@ fn bad_lines_are_bad_rows(server: Server) {
     }
     let ended = load(&bench, &text, &[]);
     ended.fails(1, &["rows.ndjson:3: duplicate key", "No row of this load is in the table"]);
+}
+
+fn bad_lines_are_no_duplicates(server: Server) {
+    for key in ["v", "v, id"] {
+        let bench = bench(server);
+        bench.session.run(&format!("CREATE TABLE k (v text, id int, UNIQUE ({key}))"));
+        bench.file(
+            "rows.ndjson",
+            "{\"v\":\"a\",\"id\":1}\n{\"v\"\n{\"v\"\n{\"v\":\"a\",\"id\":1}\n",
+        );
+        let options = ["--on-conflict=skip", "--reject-file=bad.ndjson", "--max-rejects=9"];
+        let all = [&["rows.ndjson", "-t", "k", "--json"], &options[..]].concat();
+        let summary = bench.load(all).summary_of(3);
+        let fate = ["inserted", "duplicate"].map(|name| summary["fate"][name].clone());
+        assert_eq!(
+            (fate, &summary["rows_rejected"]),
+            ([1.into(), 1.into()], &2.into()),
+            "{summary}"
+        );
+    }
 }
 
 fn numbers_and_levels_may_be_long(server: Server) {

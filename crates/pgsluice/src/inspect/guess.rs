@@ -168,7 +168,7 @@ impl Opening {
                 add.extend(named(&names, columns, how));
                 said.extend(
                     (!add.is_empty())
-                        .then(|| "the input has the columns in another order".to_owned()),
+                        .then(|| "the header has the columns in another order".to_owned()),
                 );
             }
             _ if said.is_empty() && how.columns.is_none() => {

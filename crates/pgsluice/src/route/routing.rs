@@ -70,7 +70,7 @@ pub(crate) struct Reached<'r> {
     pub at: Result<NodeId, (NodeId, Cause)>,
     /// Whether the server was asked about it.
     pub asked: bool,
-    /// Whether the server refuses to read a value of it.
+    /// Whether the server refuses to read a value of it, or no row can be made of it.
     pub refused: bool,
     /// Whether it has no keys to route it by.
     pub is_keyless: bool,
@@ -146,7 +146,7 @@ impl<'a> Routing<'a> {
                 None => router.route(row, &self.keys, &mut self.scratch),
             };
             self.waiting = self.asked.first().map(|asked| asked.index);
-            self.refused = false;
+            self.refused = keyless == Some(Cause::Malformed);
             self.reach(index, row, route, None, &mut reached)?;
         }
         Ok(!self.asked.is_empty())
@@ -202,7 +202,7 @@ impl<'a> Routing<'a> {
         let spelled = before.and_then(|asked| asked.spelled);
         let at = match route {
             Route::Leaf(leaf) => {
-                if spelled.is_none() && self.has_unread(row) {
+                if spelled.is_none() && !self.is_keyless && self.has_unread(row) {
                     let remote = opened(&mut self.remote, self.plan, self.control, self.target)?;
                     if let Some(spelled) = remote.note_spelling(row, &self.keys) {
                         let (spelled, about) = (Some(spelled), About::Spelling(leaf, 0));
