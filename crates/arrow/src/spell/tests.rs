@@ -46,7 +46,7 @@ fn numbers_are_whole() {
     let long = i256::MIN;
     assert_eq!(said(|out| super::decimal(&Decimal::wide(long, 0), out)), long.to_string());
     for (value, text) in
-        [(1.0, "1"), (-0.1, "-0.1"), (1e300, "1e+300"), (-0.0, "-0"), (1e15, "1e15")]
+        [(1.0, "1"), (-0.1, "-0.1"), (1e300, "1e+300"), (-0.0, "-0"), (1e15, "1e+15")]
     {
         assert_eq!(said(|out| float8(value, out)), text);
     }
