@@ -8,6 +8,8 @@ mod footer;
 mod frames;
 mod guard;
 #[cfg(feature = "parquet")]
+mod pages;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod rows;
 #[cfg(feature = "parquet")]

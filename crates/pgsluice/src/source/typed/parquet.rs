@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 use parquet::arrow::ARROW_SCHEMA_META_KEY;
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use parquet::basic::ConvertedType;
 use pgsluice_arrow::Mapping;
 
 use super::super::{FileFormat, Input};
 use super::batches::{Batches, Give, Part, rows_of};
 use super::guard::guarded;
+use super::pages::read_group;
 use super::{footer, unreadable};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
@@ -132,13 +133,9 @@ impl Part for RowGroup {
         let damaged = |error: String| {
             unreadable(input, FileFormat::Parquet, format!("row group {}: {error}", group + 1))
         };
-        let reader =
-            ParquetRecordBatchReaderBuilder::new_with_metadata(file(input)?, metadata.clone())
-                .with_row_groups(vec![*group])
-                .with_batch_size(*most)
-                .build()
-                .map_err(|error| damaged(error.to_string()))?;
-        for batch in reader {
+        let file = Arc::new(file(input)?);
+        let batches = read_group(file, metadata, *group, *most);
+        for batch in batches.map_err(|error| damaged(error.to_string()))? {
             let batch = batch.map_err(|error| damaged(error.to_string()))?;
             let taken = (batch.num_rows() as f64 * bytes_a_row) as u64;
             if !give(batch, taken) {

@@ -68,14 +68,50 @@ fn damage(whole: &[u8], format: FileFormat) {
 }
 
 #[cfg(feature = "parquet")]
-#[test]
-fn a_damaged_parquet_file_is_an_error() {
+fn parquet(encoding: Option<::parquet::basic::Encoding>) -> Vec<u8> {
+    use ::parquet::file::properties::WriterProperties;
+    let properties = WriterProperties::builder();
+    let properties = match encoding {
+        Some(encoding) => {
+            properties.set_dictionary_enabled(false).set_column_encoding("b".into(), encoding)
+        }
+        None => properties,
+    };
     let mut file = Vec::new();
-    let writer = ::parquet::arrow::ArrowWriter::try_new(&mut file, batch().schema(), None);
+    let (schema, properties) = (batch().schema(), Some(properties.build()));
+    let writer = ::parquet::arrow::ArrowWriter::try_new(&mut file, schema, properties);
     let mut writer = writer.expect("a writer");
     writer.write(&batch()).expect("written");
     writer.close().expect("written");
-    damage(&file, FileFormat::Parquet);
+    file
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn a_damaged_parquet_file_is_an_error() {
+    damage(&parquet(None), FileFormat::Parquet);
+}
+
+/// Of strings a page says how many lengths it has: memory for billions of them ended the program.
+#[cfg(feature = "parquet")]
+#[test]
+fn strings_that_a_page_cannot_have_are_an_error() {
+    use ::parquet::basic::Encoding;
+    for encoding in [Encoding::DELTA_LENGTH_BYTE_ARRAY, Encoding::DELTA_BYTE_ARRAY] {
+        let file = parquet(Some(encoding));
+        damage(&file, FileFormat::Parquet);
+        // Two lengths, in blocks of 128 of four parts.
+        let head = [0x80, 1, 4, 2];
+        let places = (0..file.len()).filter(|&place| file[place..].starts_with(&head));
+        let places: Vec<usize> = places.collect();
+        assert!(!places.is_empty());
+        for place in places {
+            let mut file = file.clone();
+            file[place + 3] = 0x7F;
+            let refused = rows(&file, FileFormat::Parquet).expect_err("no such page");
+            assert!(refused.contains("lengths of a page's strings"), "{refused}");
+        }
+    }
 }
 
 /// What a footer says takes neither all memory nor all of the stack: each of these ended the program.

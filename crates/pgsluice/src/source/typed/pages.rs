@@ -1,0 +1,244 @@
+//! The pages of a row group, looked over before they are decoded: the decoders of strings whose lengths are written
+//! as differences take memory for as many as a page says it has, and what is damaged may say anything.
+
+use std::sync::Arc;
+
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReader, RowGroups};
+use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
+use parquet::basic::Encoding;
+use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
+use parquet::file::reader::ChunkReader;
+use parquet::file::serialized_reader::SerializedPageReader;
+use parquet::schema::types::ColumnDescriptor;
+
+/// Numbers that a byte of a page may stand for. Writers put 128 or more into a block, and a block of equal ones takes
+/// some bytes: none comes near.
+const NUMBERS_A_BYTE: usize = 1024;
+
+/// Reads a row group of a file in batches of `most` rows.
+pub(crate) fn read_group<R: ChunkReader + 'static>(
+    file: Arc<R>,
+    metadata: &ArrowReaderMetadata,
+    group: usize,
+    most: usize,
+) -> Result<ParquetRecordBatchReader> {
+    let hint = Some(metadata.schema().fields());
+    let levels =
+        parquet_to_arrow_field_levels(metadata.parquet_schema(), ProjectionMask::all(), hint)?;
+    let group = CheckedGroup { file, metadata: Arc::clone(metadata.metadata()), group };
+    let most = most.min(group.num_rows());
+    ParquetRecordBatchReader::try_new_with_row_groups(&levels, &group, most, None)
+}
+
+struct CheckedGroup<R> {
+    file: Arc<R>,
+    metadata: Arc<ParquetMetaData>,
+    group: usize,
+}
+
+impl<R> CheckedGroup<R> {
+    fn group(&self) -> &RowGroupMetaData {
+        self.metadata.row_group(self.group)
+    }
+}
+
+impl<R: ChunkReader + 'static> RowGroups for CheckedGroup<R> {
+    fn num_rows(&self) -> usize {
+        self.group().num_rows() as usize
+    }
+
+    fn column_chunks(&self, column: usize) -> Result<Box<dyn PageIterator>> {
+        let chunk = self.group().column(column);
+        let pages =
+            SerializedPageReader::new(Arc::clone(&self.file), chunk, self.num_rows(), None)?;
+        let column = chunk.column_descr_ptr();
+        Ok(Box::new(OneChunk(Some(CheckedPages { pages, column }))))
+    }
+
+    fn row_groups(&self) -> Box<dyn Iterator<Item = &RowGroupMetaData> + '_> {
+        Box::new(std::iter::once(self.group()))
+    }
+
+    fn metadata(&self) -> &ParquetMetaData {
+        &self.metadata
+    }
+}
+
+/// The only chunk of a column.
+struct OneChunk<R: ChunkReader>(Option<CheckedPages<R>>);
+
+impl<R: ChunkReader + 'static> Iterator for OneChunk<R> {
+    type Item = Result<Box<dyn PageReader>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(Ok(Box::new(self.0.take()?)))
+    }
+}
+
+impl<R: ChunkReader + 'static> PageIterator for OneChunk<R> {}
+
+struct CheckedPages<R: ChunkReader> {
+    pages: SerializedPageReader<R>,
+    column: Arc<ColumnDescriptor>,
+}
+
+impl<R: ChunkReader> PageReader for CheckedPages<R> {
+    fn get_next_page(&mut self) -> Result<Option<Page>> {
+        let page = self.pages.get_next_page()?;
+        match page.as_ref().map_or(Some(()), |page| check(page, &self.column)) {
+            Some(()) => Ok(page),
+            None => {
+                Err(ParquetError::General("the lengths of a page's strings are damaged".into()))
+            }
+        }
+    }
+
+    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
+        self.pages.peek_next_page()
+    }
+
+    fn skip_next_page(&mut self) -> Result<()> {
+        self.pages.skip_next_page()
+    }
+
+    fn at_record_boundary(&mut self) -> Result<bool> {
+        self.pages.at_record_boundary()
+    }
+}
+
+impl<R: ChunkReader> Iterator for CheckedPages<R> {
+    type Item = Result<Page>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.get_next_page().transpose()
+    }
+}
+
+/// None where a page says that it has more strings than it can have.
+fn check(page: &Page, column: &ColumnDescriptor) -> Option<()> {
+    let sequences = match page.encoding() {
+        Encoding::DELTA_LENGTH_BYTE_ARRAY => 1,
+        // What each has in common with the one before, and how long the rest is.
+        Encoding::DELTA_BYTE_ARRAY => 2,
+        _ => return Some(()),
+    };
+    if !page.is_data_page() {
+        return Some(());
+    }
+    let mut bytes = page.buffer().get(values_of(page, column)?..)?;
+    if bytes.is_empty() {
+        return Some(());
+    }
+    for _ in 0..sequences {
+        bytes = skip_numbers(bytes, page.num_values() as usize)?;
+    }
+    Some(())
+}
+
+/// Where the values of a data page start.
+fn values_of(page: &Page, column: &ColumnDescriptor) -> Option<usize> {
+    match page {
+        Page::DataPageV2 { def_levels_byte_len, rep_levels_byte_len, .. } => {
+            Some(rep_levels_byte_len.checked_add(*def_levels_byte_len)? as usize)
+        }
+        Page::DataPage { buf, num_values, def_level_encoding, rep_level_encoding, .. } => {
+            let levels = [
+                (column.max_rep_level(), rep_level_encoding),
+                (column.max_def_level(), def_level_encoding),
+            ];
+            let mut start = 0;
+            for (most, encoding) in levels.into_iter().filter(|(most, _)| *most > 0) {
+                start += match encoding {
+                    Encoding::RLE => {
+                        let length = buf.get(start..)?.first_chunk()?;
+                        size_of_val(length) + u32::from_le_bytes(*length) as usize
+                    }
+                    _ => (u64::from(*num_values) * bits_of(most)).div_ceil(8) as usize,
+                };
+            }
+            Some(start)
+        }
+        Page::DictionaryPage { .. } => Some(0),
+    }
+}
+
+/// Bits that a level takes.
+fn bits_of(most: i16) -> u64 {
+    (i16::BITS - most.leading_zeros()).into()
+}
+
+/// What is behind a sequence of numbers that are written as differences, in the encoding `DELTA_BINARY_PACKED`; None
+/// if they are more than `most`, or end too early.
+fn skip_numbers(bytes: &[u8], most: usize) -> Option<&[u8]> {
+    let mut rest = bytes;
+    let block = usize::try_from(varint(&mut rest)?).ok()?;
+    let parts = usize::try_from(varint(&mut rest)?).ok()?;
+    let numbers = usize::try_from(varint(&mut rest)?).ok()?;
+    varint(&mut rest)?;
+    if numbers > most || numbers / NUMBERS_A_BYTE > bytes.len() {
+        return None;
+    }
+    let of_part = block.checked_div(parts).filter(|&of_part| of_part > 0)?;
+    // The first stands before the blocks.
+    let mut left = numbers.saturating_sub(1);
+    while left > 0 {
+        varint(&mut rest)?;
+        let (widths, parts) = rest.split_at_checked(parts)?;
+        rest = parts;
+        for &width in widths {
+            if left == 0 {
+                break;
+            }
+            rest = rest.get(usize::from(width).checked_mul(of_part)? / 8..)?;
+            left = left.saturating_sub(of_part);
+        }
+    }
+    Some(rest)
+}
+
+fn varint(bytes: &mut &[u8]) -> Option<u64> {
+    let mut value = 0;
+    for shift in (0..64).step_by(7) {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        value |= u64::from(byte & 0x7F) << shift;
+        if byte < 0x80 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::skip_numbers;
+
+    /// Blocks of 128 in four parts.
+    const BLOCKS: [u8; 3] = [0x80, 1, 4];
+
+    fn left(numbers: &[u8], most: usize) -> Option<usize> {
+        skip_numbers(&[&BLOCKS[..], numbers].concat(), most).map(<[u8]>::len)
+    }
+
+    #[test]
+    fn numbers_are_passed_over() {
+        // None, one, and three with differences of no bits and of two: 32 of them in 8 bytes.
+        assert_eq!(left(&[0, 0, b'x'], 0), Some(1));
+        assert_eq!(left(&[1, 8, b'x'], 1), Some(1));
+        assert_eq!(left(&[3, 8, 2, 0, 9, 9, 9, b'x'], 3), Some(1));
+        assert_eq!(left(&[3, 8, 2, 2, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, b'x'], 3), Some(1));
+    }
+
+    #[test]
+    fn there_are_no_more_than_there_can_be() {
+        assert_eq!(left(&[2, 8, 2, 0, 0, 0, 0], 1), None);
+        // As many as the page has, with no bytes for them; with parts of nothing; with too few bytes of differences.
+        let many = [0x80, 0x80, 0x80, 0x80, 8, 0];
+        assert_eq!(left(&many, usize::MAX), None);
+        assert_eq!(skip_numbers(&[0x80, 1, 0, 2, 0, 0, 0, 0, 0], 9), None);
+        assert_eq!(skip_numbers(&[0, 1, 2, 0, 0, 0, 0, 0], 9), None);
+        assert_eq!(left(&[3, 8, 2, 2, 0, 0, 0, 1, 2], 3), None);
+    }
+}
