@@ -94,8 +94,8 @@ fn a_float_is_an_integer_where_it_is_one() {
     for (value, why) in [
         (0.5, "0.5 is no integer"),
         (f64::NAN, "NaN is no integer"),
-        (1e300, "1e300 is out of range for bigint"),
-        (9_223_372_036_854_775_808.0, "9.223372036854776e18 is out of range for bigint"),
+        (1e300, "1e+300 is out of range for bigint"),
+        (9_223_372_036_854_775_808.0, "9.223372036854776e+18 is out of range for bigint"),
     ] {
         assert_eq!(unfit(&Float64Array::from(vec![value]), &ty(INT8)), why);
     }

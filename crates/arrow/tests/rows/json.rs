@@ -22,7 +22,7 @@ fn json(array: &dyn Array) -> String {
 fn scalars_are_json() {
     assert_eq!(json(&UInt64Array::from(vec![u64::MAX])), "18446744073709551615");
     assert_eq!(json(&BooleanArray::from(vec![true])), "true");
-    assert_eq!(json(&Float64Array::from(vec![1e300])), "1e300");
+    assert_eq!(json(&Float64Array::from(vec![1e300])), "1e+300");
     let decimal = Decimal128Array::from(vec![-5]).with_precision_and_scale(38, 20).expect("fits");
     assert_eq!(json(&decimal), "-0.00000000000000000005");
     assert_eq!(json(&Date32Array::from(vec![0])), r#""1970-01-01""#);
