@@ -65,7 +65,7 @@ demo: build ## Load TPC-H lineitem with psql and with pgsluice, and compare
 test: $(TOOLS) ## Run every test, on PostgreSQL 15 and 18
 	cargo test --locked $(TESTED) --no-run
 	PGSLUICE_PROGRAM=$(TARGET)/debug/pgsluice scripts/count_skips.sh scripts/with_servers.sh \
-	    cargo test --locked $(TESTED) -- $(UNTRIED)
+	    cargo test --locked $(TESTED) --no-fail-fast -- $(UNTRIED)
 	rm -rf $(TARGET)/wheel-test
 	maturin build --locked --quiet --compatibility linux --out $(TARGET)/wheel-test
 	pip install --quiet --no-deps --target $(TARGET)/wheel-test/site $(TARGET)/wheel-test/*.whl

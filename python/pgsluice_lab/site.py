@@ -214,6 +214,8 @@ class Site:
         for [name] in self.own():
             self.drop(name)
         self.forget()
+        # The server may notice only later that the connection is closed.
+        self.query("SELECT pg_advisory_unlock_all()")
         self.connection.close()
 
     def forget(self) -> None:
