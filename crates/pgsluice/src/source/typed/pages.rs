@@ -1,15 +1,17 @@
-//! The pages of a row group, looked over before they are decoded: the decoders of strings whose lengths are written
-//! as differences take memory for as many as a page says it has, and what is damaged may say anything.
+//! The pages of a row group, looked over before they are decoded: what is damaged may say anything, and the decoders of
+//! strings whose lengths are written as differences take memory for as many as a page says it has.
 
+use std::io::{self, Read};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReader, RowGroups};
 use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
 use parquet::basic::Encoding;
 use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
-use parquet::file::reader::ChunkReader;
+use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::schema::types::ColumnDescriptor;
 
@@ -27,13 +29,47 @@ pub(crate) fn read_group<R: ChunkReader + 'static>(
     let hint = Some(metadata.schema().fields());
     let levels =
         parquet_to_arrow_field_levels(metadata.parquet_schema(), ProjectionMask::all(), hint)?;
+    let file = Arc::new(Whole(file));
     let group = CheckedGroup { file, metadata: Arc::clone(metadata.metadata()), group };
     let most = most.min(group.num_rows());
     ParquetRecordBatchReader::try_new_with_row_groups(&levels, &group, most, None)
 }
 
+/// A file that is whole: to read on behind its end is an error. The reader of page headers passes over any number of
+/// values there, one by one.
+struct Whole<R>(Arc<R>);
+
+impl<R: ChunkReader> Length for Whole<R> {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+}
+
+impl<R: ChunkReader> ChunkReader for Whole<R> {
+    type T = ToEnd<R::T>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        self.0.get_read(start).map(ToEnd)
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        self.0.get_bytes(start, length)
+    }
+}
+
+struct ToEnd<T>(T);
+
+impl<T: Read> Read for ToEnd<T> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        match self.0.read(bytes)? {
+            0 if !bytes.is_empty() => Err(io::ErrorKind::UnexpectedEof.into()),
+            count => Ok(count),
+        }
+    }
+}
+
 struct CheckedGroup<R> {
-    file: Arc<R>,
+    file: Arc<Whole<R>>,
     metadata: Arc<ParquetMetaData>,
     group: usize,
 }
@@ -80,7 +116,7 @@ impl<R: ChunkReader + 'static> Iterator for OneChunk<R> {
 impl<R: ChunkReader + 'static> PageIterator for OneChunk<R> {}
 
 struct CheckedPages<R: ChunkReader> {
-    pages: SerializedPageReader<R>,
+    pages: SerializedPageReader<Whole<R>>,
     column: Arc<ColumnDescriptor>,
 }
 
