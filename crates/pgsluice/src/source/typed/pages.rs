@@ -1,5 +1,5 @@
-//! The pages of a row group, looked over before they are decoded: what is damaged may say anything, and the decoders of
-//! strings whose lengths are written as differences take memory for as many as a page says it has.
+//! The pages of a row group, looked over before they are decoded: what is damaged may say anything, and decoders take
+//! memory for as many values of a dictionary, and lengths of strings, as a page says it has.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -126,7 +126,7 @@ impl<R: ChunkReader> PageReader for CheckedPages<R> {
         match page.as_ref().map_or(Some(()), |page| check(page, &self.column)) {
             Some(()) => Ok(page),
             None => {
-                Err(ParquetError::General("the lengths of a page's strings are damaged".into()))
+                Err(ParquetError::General("a page says that it has more values than it can".into()))
             }
         }
     }
@@ -152,23 +152,25 @@ impl<R: ChunkReader> Iterator for CheckedPages<R> {
     }
 }
 
-/// None where a page says that it has more strings than it can have.
+/// None where a page says that it has more values than it can have.
 fn check(page: &Page, column: &ColumnDescriptor) -> Option<()> {
+    let count = page.num_values() as usize;
+    if !page.is_data_page() {
+        // Of a dictionary each value takes a byte or more.
+        return (count <= page.buffer().len()).then_some(());
+    }
     let sequences = match page.encoding() {
         Encoding::DELTA_LENGTH_BYTE_ARRAY => 1,
         // What each has in common with the one before, and how long the rest is.
         Encoding::DELTA_BYTE_ARRAY => 2,
         _ => return Some(()),
     };
-    if !page.is_data_page() {
-        return Some(());
-    }
     let mut bytes = page.buffer().get(values_of(page, column)?..)?;
     if bytes.is_empty() {
         return Some(());
     }
     for _ in 0..sequences {
-        bytes = skip_numbers(bytes, page.num_values() as usize)?;
+        bytes = skip_numbers(bytes, count)?;
     }
     Some(())
 }
