@@ -155,7 +155,7 @@ fn route(
             flow.control.stop.fail(error);
             break;
         }
-        filling.complete(split.number, split.length);
+        filling.complete(split.number, split.size());
         flow.control.progress.rows_already.fetch_add(bucketing.rows_already() - already, Relaxed);
         reading.give_back(split);
     }

@@ -112,6 +112,11 @@ impl Rewritten {
         Some(Ok(&self.encoded[start..end]))
     }
 
+    /// The bytes of all rows.
+    pub(super) fn size(&self) -> usize {
+        self.text.len() + self.encoded.len()
+    }
+
     /// Writes all of `rows`, which stand in `bytes`, or are those of a batch.
     pub(super) fn take(
         &mut self,

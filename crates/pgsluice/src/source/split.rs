@@ -73,6 +73,11 @@ impl Split {
         self.rewritten.as_ref()?.keyless(index)
     }
 
+    /// About how many bytes its rows are, as they are sent.
+    pub(crate) fn size(&self) -> usize {
+        self.rewritten.as_ref().map_or(self.length, Rewritten::size)
+    }
+
     /// Makes rows of COPY's formats of what stands in the input.
     pub(super) fn rewrite(mut self, rewrite: Option<&Rewrite>) -> Self {
         if let Some(rewrite) = rewrite {

@@ -11,7 +11,7 @@ use super::guard::guarded;
 use crate::error::{Error, Result};
 
 /// Batches that each thread may be ahead.
-const AHEAD: usize = 2;
+const AHEAD: usize = 4;
 
 /// Bytes that a batch is to have about, in memory.
 const BATCH_BYTES: usize = 1 << 20;
