@@ -31,7 +31,9 @@ def load(stage: Stage, engine: Engine, limit: float) -> dict:
     except subprocess.CalledProcessError as failure:
         said = (failure.stderr or "").strip().splitlines()
         program = Path(failure.cmd[0]).name
-        reason = f"{program} ended with status {failure.returncode}: {said[0] if said else ''}"
+        # A traceback of Python says at its end what has happened.
+        line = said[-1 if said[0].startswith("Traceback") else 0] if said else ""
+        reason = f"{program} ended with status {failure.returncode}: {line}"
         return {"status": "failed", "reason": reason.removesuffix(": "), **about}
     cost = meter.stop()
     if wrong := stage.wrong(engine):
