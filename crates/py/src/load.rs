@@ -19,7 +19,7 @@ use crate::stream::Raised;
 use crate::words::keywords;
 
 /// A load that has begun.
-#[pyclass(frozen, module = "pgsluice._native")]
+#[pyclass(frozen, weakref, module = "pgsluice._native")]
 pub(crate) struct Load {
     shared: Arc<Shared>,
     raised: Raised,
