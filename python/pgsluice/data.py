@@ -6,6 +6,7 @@ from os import PathLike, fspath
 from typing import Any, NamedTuple
 
 from pgsluice._native import Input
+from pgsluice.handed import readable
 from pgsluice.rows import csv, ndjson
 
 # What data is called that has no name of its own.
@@ -33,13 +34,13 @@ def source_of(data: Any) -> Source:
         pieces = iter(partial(data.read, _PIECE), b"")
         return _of_input(Input.reader(name if isinstance(name, str) else NAME, pieces))
     if isinstance(data, Iterator):
-        return _of_input(Input.stream(NAME, data))
+        return _of_stream(data)
     if _is_arrow(data):
         return _of_arrow([data])
     if isinstance(data, Sequence) and not isinstance(data, (bytes, bytearray, memoryview)):
         return _of_sequence(data)
     if hasattr(data, "__iter__") and not isinstance(data, (Mapping, bytes, bytearray, memoryview)):
-        return _of_input(Input.stream(NAME, iter(data)))
+        return _of_stream(iter(data))
     raise TypeError(
         f"data cannot be of type {type(data).__name__}: it is a path, an object with Arrow data or"
         " an iterable of such, a binary file, or a list of dicts or of tuples"
@@ -66,8 +67,12 @@ def _of_sequence(data: Sequence[Any]) -> Source:
 
 def _of_arrow(objects: Sequence[Any]) -> Source:
     if all(any(hasattr(type(each), size) for size in _SIZES) for each in objects):
-        return _of_input(Input.table(NAME, objects))
-    return _of_input(Input.stream(NAME, iter(objects)))
+        return _of_input(Input.table(NAME, [*map(readable, objects)]))
+    return _of_stream(iter(objects))
+
+
+def _of_stream(objects: Iterator[Any]) -> Source:
+    return _of_input(Input.stream(NAME, map(readable, objects)))
 
 
 def _of_text(pieces: Iterator[bytes], form: str) -> Source:

@@ -1,19 +1,18 @@
 //! What Python has, as an input of a load.
 
-use arrow_array::RecordBatch;
-use arrow_schema::{ArrowError, Schema, SchemaRef};
-use pgsluice::Inputs;
+use arrow_schema::{Schema, SchemaRef};
 use pgsluice::source::Input as Source;
-use pyo3::exceptions::PyValueError;
+use pgsluice::{Inputs, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 
-use crate::stream::{Batches, Bytes, Raised, plain, reader};
+use crate::stream::{Batches, Bytes, Raised, plain, reader, unreadable};
 
 /// An input of one load.
 #[pyclass(frozen, module = "pgsluice._native")]
 pub(crate) struct Input {
-    pub(crate) inputs: Inputs,
+    /// Or why it is none.
+    pub(crate) inputs: Result<Inputs>,
     pub(crate) raised: Raised,
 }
 
@@ -22,15 +21,12 @@ impl Input {
     /// The batches of objects that are in memory; their buffers are shared.
     #[staticmethod]
     fn table(py: Python<'_>, name: String, objects: Vec<Bound<'_, PyAny>>) -> PyResult<Self> {
-        let (mut schema, mut batches) = (None::<SchemaRef>, Vec::new());
-        for object in &objects {
-            let reader = reader(object)?;
-            schema.get_or_insert_with(|| reader.schema());
-            let all = py.detach(|| reader.collect::<Result<Vec<RecordBatch>, ArrowError>>());
-            batches.extend(all.map_err(|error| PyValueError::new_err(plain(&error)))?);
-        }
-        let schema = schema.unwrap_or_else(|| Schema::empty().into());
-        let inputs = Source::of_table(name, schema, batches).into();
+        let readers = objects.iter().map(reader).collect::<PyResult<Vec<_>>>()?;
+        let schema = readers.first().map(|reader| reader.schema());
+        let schema: SchemaRef = schema.unwrap_or_else(|| Schema::empty().into());
+        let unreadable = |error| unreadable(&name, &plain(&error));
+        let batches = readers.into_iter().flatten().map(|batch| batch.map_err(unreadable));
+        let inputs = py.detach(|| Source::of_table(&name, schema, batches)).map(Inputs::from);
         Ok(Self { inputs, raised: Raised::default() })
     }
 
@@ -40,7 +36,7 @@ impl Input {
         let raised = Raised::default();
         let items = objects.unbind();
         let batches = Batches { name: name.clone(), items, raised: raised.clone(), open: None };
-        Self { inputs: Source::of_stream(name, batches).into(), raised }
+        Self { inputs: Ok(Source::of_stream(name, batches).into()), raised }
     }
 
     /// Bytes that come piece by piece.
@@ -48,6 +44,6 @@ impl Input {
     fn reader(name: String, pieces: Bound<'_, PyIterator>) -> Self {
         let raised = Raised::default();
         let bytes = Bytes { pieces: pieces.unbind(), raised: raised.clone(), piece: None };
-        Self { inputs: Source::of_reader(name, bytes).into(), raised }
+        Self { inputs: Ok(Source::of_reader(name, bytes).into()), raised }
     }
 }

@@ -59,7 +59,8 @@ impl Load {
         let time = Duration::try_from_secs_f64(seconds).unwrap_or_default();
         py.detach(|| {
             let Shared { has_ended, .. } = &*self.shared;
-            let waiting = has_ended.wait_timeout_while(self.shared.outcome(), time, |it| it.is_none());
+            let waiting =
+                has_ended.wait_timeout_while(self.shared.outcome(), time, |it| it.is_none());
             waiting.unwrap_or_else(PoisonError::into_inner).0.is_some()
         })
     }
@@ -114,10 +115,10 @@ impl Shared {
 
 fn carry_out(
     args: Vec<OsString>,
-    given: Option<Inputs>,
+    given: Option<Result<Inputs>>,
     control: &Arc<Control>,
 ) -> Result<Summary> {
-    let load = || door::Load::new(args, given)?.run(control);
+    let load = || door::Load::new(args, given.transpose()?)?.run(control);
     // Nothing of it is used after a panic.
     catch_unwind(AssertUnwindSafe(load)).unwrap_or_else(|_: Box<dyn Any + Send>| {
         let message = "internal error: the thread of the load ended unexpectedly";

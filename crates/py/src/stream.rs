@@ -60,11 +60,7 @@ impl Batches {
             None => Ok(None),
             Some(item) => reader(&item?).map(Some),
         });
-        next.map_err(|why| self.unreadable(&why))
-    }
-
-    fn unreadable(&self, why: &str) -> Error {
-        Error::new(Kind::Input, format!("could not read {}: {why}", self.name))
+        next.map_err(|why| unreadable(&self.name, &why))
     }
 }
 
@@ -77,7 +73,7 @@ impl Iterator for Batches {
                 let has_come = std::mem::replace(has_come, true);
                 match reader.next() {
                     Some(Ok(batch)) => return Some(Ok(batch)),
-                    Some(Err(error)) => return Some(Err(self.unreadable(&plain(&error)))),
+                    Some(Err(error)) => return Some(Err(unreadable(&self.name, &plain(&error)))),
                     None => {
                         let schema = reader.schema();
                         self.open = None;
@@ -104,6 +100,11 @@ pub(crate) fn reader(item: &Bound<'_, PyAny>) -> PyResult<Reader> {
         return Err(PyTypeError::new_err(format!("an object of type {name} has no Arrow data")));
     }
     item.extract::<AnyRecordBatch>()?.into_reader()
+}
+
+/// The error for data that cannot be read.
+pub(crate) fn unreadable(name: &str, why: &str) -> Error {
+    Error::new(Kind::Input, format!("could not read {name}: {why}"))
 }
 
 /// What the library that hands batches over says, without the name of the interface.

@@ -85,6 +85,7 @@ class Kinds(Loads):
         reader = pa.RecordBatchReader.from_batches
         frame = pd.DataFrame({"id": [1, 2, 3], "name": [row[1] for row in ROWS]})
         frame["amount"] = [row[2] for row in ROWS]
+        relation = duckdb.from_arrow(TABLE)
         for data in (
             TABLE,
             TABLE.to_batches()[0],
@@ -97,8 +98,8 @@ class Kinds(Loads):
             pl.DataFrame(TABLE),
             [pl.DataFrame(TABLE).slice(at, 1) for at in range(3)],
             frame,
-            duckdb.sql("SELECT * FROM TABLE"),
-            iter([duckdb.sql("SELECT * FROM TABLE")]),
+            relation,
+            iter([relation]),
         ):
             with self.subTest(type(data).__name__):
                 self.assert_goes_in(data)
@@ -141,9 +142,11 @@ class Kinds(Loads):
 
     def test_changes(self):
         """What meets rows that are there is read twice, streams by way of a file."""
+        for table in ("loaded", "copied"):
+            self.connection.execute(f"ALTER TABLE {table} ADD PRIMARY KEY (id)")
         for data in (TABLE, iter(TABLE.to_batches()), pl.DataFrame(TABLE), iter([TABLE, TABLE])):
             self.connection.execute("TRUNCATE loaded; INSERT INTO loaded VALUES (2, 'old', 1)")
-            done = self.put(data, on_conflict="update", key=["id"])
+            done = self.put(data, on_conflict="update")
             self.assertEqual((done.fate.inserted, done.fate.updated), (2, 1))
             self.assert_same()
             self.assertEqual(sum(leaf.inserted for leaf in done.by_leaf), 2)

@@ -41,11 +41,7 @@ impl Handed {
 }
 
 /// Refuses the inputs.
-pub(crate) fn names(
-    inputs: &Inputs,
-    format: FileFormat,
-    _: &Arc<Control>,
-) -> Result<Vec<String>> {
+pub(crate) fn names(inputs: &Inputs, format: FileFormat, _: &Arc<Control>) -> Result<Vec<String>> {
     inputs.first().map_or(Ok(Vec::new()), |first| Err(refused(first, format)))
 }
 

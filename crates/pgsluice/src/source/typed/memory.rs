@@ -12,6 +12,7 @@ use pgsluice_core::hash::bytes_extended;
 use tempfile::NamedTempFile;
 
 use super::batches::{Batches, Give, Part, in_pieces};
+use super::guard::guarded;
 use super::size::bytes_of;
 use super::unreadable;
 use crate::control::Control;
@@ -48,9 +49,25 @@ impl Input {
     /// A table in memory, by a name for people. Its buffers are shared and not copied, and it can be read again.
     ///
     /// All batches must have the columns of `schema`; one that has not fails the load when it is read.
-    pub fn of_table(name: impl Into<String>, schema: SchemaRef, batches: Vec<RecordBatch>) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// The first error of `batches`, all of which are taken at once.
+    pub fn of_table(
+        name: impl Into<String>,
+        schema: SchemaRef,
+        batches: impl IntoIterator<Item = Result<RecordBatch>>,
+    ) -> Result<Self> {
+        let name = name.into();
+        let table = |batches, size| {
+            let schema = Arc::clone(&schema);
+            Self::handed_over(name.clone(), Handed::Table { schema, batches }, Some(size))
+        };
+        let lost = || lost(&table(Arc::default(), 0));
+        let collect = || batches.into_iter().collect::<Result<Arc<[RecordBatch]>>>();
+        let batches = guarded(collect, lost)?;
         let size = batches.iter().map(|batch| bytes_of(batch) as u64).sum();
-        Self::handed_over(name.into(), Handed::Table { schema, batches: batches.into() }, Some(size))
+        Ok(table(batches, size))
     }
 
     /// A stream of batches, by a name for people. One thread takes them, a few ahead of the rows that are sent.
@@ -193,7 +210,9 @@ fn check(schema: &SchemaRef, batch: &RecordBatch, number: usize, input: &Input) 
     }
     let columns = |schema: &SchemaRef| {
         let fields = schema.fields().iter();
-        fields.map(|field| format!("\"{}\" {}", field.name(), field.data_type())).collect::<Vec<_>>()
+        fields
+            .map(|field| format!("\"{}\" {}", field.name(), field.data_type()))
+            .collect::<Vec<_>>()
     };
     let (first, this) = (columns(schema), columns(&this));
     if first == this {

@@ -194,9 +194,9 @@ fn misfitting(misfit: &Misfit, input: &Input) -> Error {
         label(column),
         input.name
     );
-    Error::new(Kind::Data, message).with_sqlstate("42804").with_hint(
-        "Give the column a type that holds such values, or write them as another type.",
-    )
+    Error::new(Kind::Data, message)
+        .with_sqlstate("42804")
+        .with_hint("Give the column a type that holds such values, or write them as another type.")
 }
 
 /// The error for a format that this program was built without.
