@@ -248,3 +248,96 @@ impl Write for Hashing {
         self.file.flush()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{ArrayRef, Int32Array, StringArray};
+
+    use super::*;
+    use crate::source::Inputs;
+
+    fn batch(values: &[i32]) -> RecordBatch {
+        let array: ArrayRef = Arc::new(Int32Array::from(values.to_vec()));
+        RecordBatch::try_from_iter([("a", array)]).expect("a batch")
+    }
+
+    fn handed(input: &Input) -> &Handed {
+        input.handed().expect("batches")
+    }
+
+    /// The rows of all batches.
+    fn rows(input: &Input) -> Result<usize> {
+        let mut rows = 0;
+        handed(input).read(input, &mut |batch| {
+            rows += batch.num_rows();
+            Ok(true)
+        })?;
+        Ok(rows)
+    }
+
+    #[test]
+    fn a_table_is_read_again_and_a_stream_is_not() {
+        let batches = || [Ok(batch(&[1, 2])), Ok(batch(&[])), Ok(batch(&[3]))];
+        let table = Input::of_table("t", batch(&[]).schema(), batches()).expect("a table");
+        assert!(table.is_rereadable() && !table.is_file() && table.size == Some(12));
+        assert_eq!((rows(&table).expect("rows"), rows(&table).expect("rows")), (3, 3));
+        let stream = Input::of_stream("s", batches().into_iter());
+        assert!(!stream.is_rereadable() && stream.size.is_none());
+        for _ in 0..2 {
+            let schema = handed(&stream).schema(&stream).expect("columns");
+            assert_eq!(schema.field(0).name(), "a");
+        }
+        assert_eq!(rows(&stream).expect("rows"), 3);
+        let said = rows(&stream).expect_err("read").to_string();
+        assert!(said.contains("it can be read only once"), "{said}");
+        assert_eq!(rows(&Input::of_stream("s", std::iter::empty())).expect("none"), 0);
+    }
+
+    #[test]
+    fn a_batch_has_the_columns_of_the_first() {
+        let other: ArrayRef = Arc::new(StringArray::from(vec!["x"]));
+        let other = RecordBatch::try_from_iter([("a", other)]).expect("a batch");
+        let stream = Input::of_stream("s", [Ok(batch(&[1])), Ok(other)].into_iter());
+        let said = rows(&stream).expect_err("another").to_string();
+        assert!(said.starts_with("batch 2 of s has other columns than the first"), "{said}");
+        assert!(
+            said.contains("The first has \"a\" Int32 where this one has \"a\" Utf8."),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn what_ends_a_stream_ends_the_reading() {
+        let error = || Error::new(Kind::Input, "gone");
+        let stream = Input::of_stream("s", [Ok(batch(&[1])), Err(error())].into_iter());
+        assert_eq!(rows(&stream).expect_err("gone").message(), "gone");
+        let first = Input::of_stream("s", [Err(error())].into_iter());
+        assert_eq!(handed(&first).schema(&first).expect_err("gone").message(), "gone");
+        let panics = std::iter::from_fn(|| -> Option<Result<RecordBatch>> { panic!("too far") });
+        let said = Input::of_table("t", batch(&[]).schema(), panics).expect_err("lost").to_string();
+        assert!(said.contains("has ended unexpectedly"), "{said}");
+    }
+
+    #[test]
+    fn a_stream_is_kept_in_a_file() {
+        let batches = || [Ok(batch(&[1, 2])), Ok(batch(&[3]))].into_iter();
+        let kept = || {
+            let inputs = Inputs::from(Input::of_stream("s", batches()));
+            inputs.kept(&Arc::default()).expect("a file")
+        };
+        let [one, other] = [kept(), kept()];
+        assert!(one.are_files() && one.are_rereadable() && one[0].handed().is_none());
+        assert_eq!((one[0].size, &one[0].content), (other[0].size, &other[0].content));
+        let mut read = super::super::arrow::open(&one[0], |schema| {
+            assert_eq!(schema.field(0).name(), "a");
+            let mapping = Mapping::new(schema, &[]);
+            mapping.map(Arc::new).map_err(|misfit| Error::new(Kind::Data, misfit.to_string()))
+        })
+        .expect("a file");
+        let mut rows = 0;
+        while let Some((batch, _)) = read.next().expect("batches") {
+            rows += batch.count();
+        }
+        assert_eq!(rows, 3);
+    }
+}

@@ -49,3 +49,31 @@ fn of_array(array: &ArrayRef) -> usize {
 fn of_view(view: &u128) -> usize {
     size_of::<u128>() + (*view as u32) as usize
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::types::Int64Type;
+    use arrow_array::{Int32Array, ListArray, StringArray, StringViewArray};
+
+    use super::*;
+
+    #[test]
+    fn slices_are_as_large_as_their_values() {
+        let text = |row: usize| "x".repeat(row % 40);
+        let lists = (0..1000).map(|row| Some(vec![Some(1_i64); row % 5]));
+        let columns: [(&str, ArrayRef); 4] = [
+            ("a", Arc::new(Int32Array::from_iter_values(0..1000))),
+            ("b", Arc::new(StringArray::from_iter_values((0..1000).map(text)))),
+            ("c", Arc::new(StringViewArray::from_iter_values((0..1000).map(text)))),
+            ("d", Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>(lists))),
+        ];
+        let whole = RecordBatch::try_from_iter(columns).expect("a batch");
+        let size = bytes_of(&whole);
+        let values = 1000 * 4 + 1000 * 4 + 19_500 + 1000 * 16 + 19_500 + 1000 * 4 + 2000 * 8;
+        assert!(size.abs_diff(values) < 200, "{size} and {values}");
+        let parts: usize = (0..10).map(|part| bytes_of(&whole.slice(part * 100, 100))).sum();
+        assert!(parts.abs_diff(size) < 200, "{parts} and {size}");
+    }
+}
