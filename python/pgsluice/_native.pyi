@@ -12,7 +12,7 @@ class Input:
     """An input of one load."""
 
     @staticmethod
-    def table(name: str, objects: Sequence[Any]) -> Input:
+    def table(name: str, objects: Iterator[Any]) -> Input:
         """Take the batches of objects that are in memory; their buffers are shared."""
     @staticmethod
     def stream(name: str, objects: Iterator[Any]) -> Input:

@@ -1,6 +1,6 @@
 """What a user has, as an input: files, tables and streams of Arrow batches, bytes, or rows."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from os import PathLike, fspath
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ class Source(NamedTuple):
 def source_of(data: Any) -> Source:
     """Find out what data is. An iterator is not begun."""
     if _is_name(data):
-        return Source([fspath(data)])
+        return _of_names([data])
     if hasattr(data, "read"):
         name = getattr(data, "name", NAME)
         pieces = iter(partial(data.read, _PIECE), b"")
@@ -50,24 +50,23 @@ def source_of(data: Any) -> Source:
 def _of_sequence(data: Sequence[Any]) -> Source:
     if not data:
         return _of_arrow([])
-    for is_such, source in (
-        (_is_name, lambda: Source([fspath(name) for name in data])),
-        (_is_arrow, lambda: _of_arrow(data)),
-        (_is_dict, lambda: _of_text(ndjson(data), "ndjson")),
-        (_is_row, lambda: _of_text(csv(data), "csv")),
-    ):
-        others = (type(item).__name__ for item in data if not is_such(item))
-        if not (other := next(others, None)):
-            return source()
-        if is_such(data[0]):
-            first = type(data[0]).__name__
+    first = type(data[0]).__name__
+    for is_such, source in _KINDS:
+        if not is_such(data[0]):
+            continue
+        if other := next((type(item).__name__ for item in data if not is_such(item)), None):
             raise TypeError(f"data has an item of type {other}, and the first is of type {first}")
-    raise TypeError(f"data cannot be a list of items of type {type(data[0]).__name__}")
+        return source(data)
+    raise TypeError(f"data cannot be a list of items of type {first}")
+
+
+def _of_names(names: Sequence[Any]) -> Source:
+    return Source([fspath(name) for name in names])
 
 
 def _of_arrow(objects: Sequence[Any]) -> Source:
     if all(any(hasattr(type(each), size) for size in _SIZES) for each in objects):
-        return _of_input(Input.table(NAME, [*map(readable, objects)]))
+        return _of_input(Input.table(NAME, map(readable, objects)))
     return _of_stream(iter(objects))
 
 
@@ -75,8 +74,12 @@ def _of_stream(objects: Iterator[Any]) -> Source:
     return _of_input(Input.stream(NAME, map(readable, objects)))
 
 
-def _of_text(pieces: Iterator[bytes], form: str) -> Source:
-    return _of_input(Input.reader(NAME, pieces))._replace(format=form)
+def _of_dicts(rows: Sequence[Any]) -> Source:
+    return _of_input(Input.reader(NAME, ndjson(rows)))._replace(format="ndjson")
+
+
+def _of_rows(rows: Sequence[Any]) -> Source:
+    return _of_input(Input.reader(NAME, csv(rows)))._replace(format="csv")
 
 
 def _of_input(given: Input) -> Source:
@@ -97,3 +100,12 @@ def _is_dict(item: Any) -> bool:
 
 def _is_row(item: Any) -> bool:
     return isinstance(item, (tuple, list))
+
+
+# What the items of a list may be, and what they are as an input.
+_KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Sequence[Any]], Source]], ...] = (
+    (_is_name, _of_names),
+    (_is_arrow, _of_arrow),
+    (_is_dict, _of_dicts),
+    (_is_row, _of_rows),
+)

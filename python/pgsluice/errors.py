@@ -62,7 +62,7 @@ class LoadError(Error):
         self.rows_committed = failure["committed"]
         self.rows_in_doubt = failure["in_doubt"]
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return (_restored, (type(self), str(self), self.__dict__))
 
 

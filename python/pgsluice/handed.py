@@ -24,7 +24,7 @@ def _without_nulls(frame: Any) -> Any:
 
 def _without_nested_slices(rows: Any) -> Any:
     """Copy columns whose structs have structs: the reader cannot take them as slices."""
-    import pyarrow as pa
+    import pyarrow as pa  # type: ignore[import-untyped]
 
     if not isinstance(rows, (pa.Table, pa.RecordBatch)):
         return rows

@@ -56,10 +56,11 @@ def load(
         try:
             while not running.wait(_PAUSE):
                 _show(running, show)
-        except BaseException:
+        except BaseException as reason:
             running.stop()
             while not running.wait(_PAUSE):
                 pass
+            _note(running, reason)
             raise
     return _result(running)
 
@@ -94,10 +95,11 @@ async def aload(
             while not running.wait(0):
                 await pause()
                 _show(running, show)
-        except BaseException:
+        except BaseException as reason:
             running.stop()
             while not running.wait(0):
                 await pause()
+            _note(running, reason)
             raise
     return _result(running)
 
@@ -131,6 +133,13 @@ def _result(running: Load) -> LoadResult:
     if text is not None:
         raise error_of(text, json.loads(outcome)) from cause
     return LoadResult.of(json.loads(outcome))
+
+
+def _note(running: Load, reason: BaseException) -> None:
+    """Say beside the reason why a load was stopped what is in, and how the rest is loaded."""
+    outcome, text, _ = running.outcome()
+    if text is not None:
+        reason.add_note(f"pgsluice: {error_of(text, json.loads(outcome))}")
 
 
 @atexit.register

@@ -105,7 +105,7 @@ def _spelled(name: str, value: Any) -> str:
         case str():
             return value
         case PathLike():
-            return fspath(value)
+            return str(fspath(value))
         case timedelta():
             return f"{value // timedelta(milliseconds=1)}ms"
         case float() if name in _TIMES:

@@ -86,17 +86,16 @@ class LoadResult:
     @classmethod
     def of(cls, summary: dict[str, Any]) -> Self:
         """Return the result for the object that `--json` prints."""
-        return cls(
-            **summary
-            | {
-                "fate": Fate(**summary["fate"]),
-                "by_leaf": tuple(OfLeaf(**leaf) for leaf in summary["by_leaf"]),
-                "first_row": summary["first_row"] and FirstRow(**summary["first_row"]),
-                "lanes": Lanes(**summary["lanes"]),
-                "fallbacks": tuple(Fallback(**fallback) for fallback in summary["fallbacks"]),
-            }
-            | {name: tuple(summary[name]) for name in ("partitions_created", "notes", "warnings")}
-        )
+        typed: dict[str, Any] = {
+            "fate": Fate(**summary["fate"]),
+            "by_leaf": tuple(OfLeaf(**leaf) for leaf in summary["by_leaf"]),
+            "first_row": summary["first_row"] and FirstRow(**summary["first_row"]),
+            "lanes": Lanes(**summary["lanes"]),
+            "fallbacks": tuple(Fallback(**fallback) for fallback in summary["fallbacks"]),
+        }
+        for name in ("partitions_created", "notes", "warnings"):
+            typed[name] = tuple(summary[name])
+        return cls(**summary | typed)
 
     def __repr__(self) -> str:
         fates = {field.name: getattr(self.fate, field.name) for field in fields(Fate)}

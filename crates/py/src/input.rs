@@ -1,49 +1,77 @@
-//! What Python has, as an input of a load.
+//! What Python has, as an input of a load. The load's own thread looks at it, and not the one that waits.
 
-use arrow_schema::{Schema, SchemaRef};
 use pgsluice::source::Input as Source;
 use pgsluice::{Inputs, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 
-use crate::stream::{Batches, Bytes, Raised, plain, reader, unreadable};
+use crate::stream::{Batches, Bytes, Raised};
 
 /// An input of one load.
 #[pyclass(frozen, module = "pgsluice._native")]
-pub(crate) struct Input {
-    /// Or why it is none.
-    pub(crate) inputs: Result<Inputs>,
+pub(crate) struct Input(Handed);
+
+/// What is handed over: an iterator, of such.
+pub(crate) struct Handed {
+    name: String,
+    items: Py<PyIterator>,
+    kind: Kind,
     pub(crate) raised: Raised,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    /// Objects whose Arrow data is in memory.
+    Table,
+    /// Objects with Arrow data.
+    Stream,
+    /// Bytes.
+    Reader,
 }
 
 #[pymethods]
 impl Input {
     /// The batches of objects that are in memory; their buffers are shared.
     #[staticmethod]
-    fn table(py: Python<'_>, name: String, objects: Vec<Bound<'_, PyAny>>) -> PyResult<Self> {
-        let readers = objects.iter().map(reader).collect::<PyResult<Vec<_>>>()?;
-        let schema = readers.first().map(|reader| reader.schema());
-        let schema: SchemaRef = schema.unwrap_or_else(|| Schema::empty().into());
-        let unreadable = |error| unreadable(&name, &plain(&error));
-        let batches = readers.into_iter().flatten().map(|batch| batch.map_err(unreadable));
-        let inputs = py.detach(|| Source::of_table(&name, schema, batches)).map(Inputs::from);
-        Ok(Self { inputs, raised: Raised::default() })
+    fn table(name: String, objects: Bound<'_, PyIterator>) -> Self {
+        Self(Handed::new(name, objects, Kind::Table))
     }
 
     /// The batches of objects that come one after the other.
     #[staticmethod]
     fn stream(name: String, objects: Bound<'_, PyIterator>) -> Self {
-        let raised = Raised::default();
-        let items = objects.unbind();
-        let batches = Batches { name: name.clone(), items, raised: raised.clone(), open: None };
-        Self { inputs: Ok(Source::of_stream(name, batches).into()), raised }
+        Self(Handed::new(name, objects, Kind::Stream))
     }
 
     /// Bytes that come piece by piece.
     #[staticmethod]
     fn reader(name: String, pieces: Bound<'_, PyIterator>) -> Self {
-        let raised = Raised::default();
-        let bytes = Bytes { pieces: pieces.unbind(), raised: raised.clone(), piece: None };
-        Self { inputs: Ok(Source::of_reader(name, bytes).into()), raised }
+        Self(Handed::new(name, pieces, Kind::Reader))
+    }
+}
+
+impl Input {
+    /// What is handed over, for another thread.
+    pub(crate) fn handed(&self, py: Python<'_>) -> Handed {
+        let Handed { name, items, kind, raised } = &self.0;
+        let items = items.clone_ref(py);
+        Handed { name: name.clone(), items, kind: *kind, raised: raised.clone() }
+    }
+}
+
+impl Handed {
+    fn new(name: String, items: Bound<'_, PyIterator>, kind: Kind) -> Self {
+        Self { name, items: items.unbind(), kind, raised: Raised::default() }
+    }
+
+    /// The input. Of what is in memory all batches are taken.
+    pub(crate) fn inputs(self) -> Result<Inputs> {
+        let Self { name, items, kind, raised } = self;
+        let input = match kind {
+            Kind::Table => Source::of_table(&name, Batches::new(&name, items, raised))?,
+            Kind::Stream => Source::of_stream(&name, Batches::new(&name, items, raised)),
+            Kind::Reader => Source::of_reader(&name, Bytes::new(items, raised)),
+        };
+        Ok(input.into())
     }
 }

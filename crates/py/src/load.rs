@@ -8,13 +8,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use pgsluice::{Control, Error, Inputs, Kind, Result, Summary};
+use pgsluice::{Control, Error, Kind, Result, Summary};
 use pgsluice_cli::door::{self, Failure};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::input::Input;
+use crate::input::{Handed, Input};
 use crate::stream::Raised;
 use crate::words::keywords;
 
@@ -39,9 +39,14 @@ impl Load {
     /// `ended` is called without arguments, by the thread of the load, when it is over.
     #[new]
     #[pyo3(signature = (args, input=None, ended=None))]
-    fn new(args: Vec<OsString>, input: Option<&Input>, ended: Option<Py<PyAny>>) -> Self {
-        let given = input.map(|input| input.inputs.clone());
-        let raised = input.map(|input| input.raised.clone()).unwrap_or_default();
+    fn new(
+        py: Python<'_>,
+        args: Vec<OsString>,
+        input: Option<&Input>,
+        ended: Option<Py<PyAny>>,
+    ) -> Self {
+        let given = input.map(|input| input.handed(py));
+        let raised = given.as_ref().map(|given| given.raised.clone()).unwrap_or_default();
         let shared = Arc::new(Shared::default());
         let of_thread = Arc::clone(&shared);
         thread::spawn(move || {
@@ -115,10 +120,10 @@ impl Shared {
 
 fn carry_out(
     args: Vec<OsString>,
-    given: Option<Result<Inputs>>,
+    given: Option<Handed>,
     control: &Arc<Control>,
 ) -> Result<Summary> {
-    let load = || door::Load::new(args, given.transpose()?)?.run(control);
+    let load = || door::Load::new(args, given.map(Handed::inputs).transpose()?)?.run(control);
     // Nothing of it is used after a panic.
     catch_unwind(AssertUnwindSafe(load)).unwrap_or_else(|_: Box<dyn Any + Send>| {
         let message = "internal error: the thread of the load ended unexpectedly";

@@ -14,7 +14,7 @@ use pyo3::types::PyIterator;
 use pyo3_arrow::input::AnyRecordBatch;
 
 /// The batches of one piece.
-pub(crate) type Reader = Box<dyn RecordBatchReader + Send>;
+type Reader = Box<dyn RecordBatchReader + Send>;
 
 /// The exception that has ended a stream, if one has.
 #[derive(Clone, Debug, Default)]
@@ -46,14 +46,18 @@ impl Raised {
 
 /// The batches of objects that come one after the other.
 pub(crate) struct Batches {
-    pub(crate) name: String,
-    pub(crate) items: Py<PyIterator>,
-    pub(crate) raised: Raised,
+    name: String,
+    items: Py<PyIterator>,
+    raised: Raised,
     /// The one whose batches come, and whether one has come of it.
-    pub(crate) open: Option<(Reader, bool)>,
+    open: Option<(Reader, bool)>,
 }
 
 impl Batches {
+    pub(crate) fn new(name: &str, items: Py<PyIterator>, raised: Raised) -> Self {
+        Self { name: name.to_owned(), items, raised, open: None }
+    }
+
     /// The next object; None at the end.
     fn next_item(&self) -> Result<Option<Reader>> {
         let next = self.raised.attached(|py| match self.items.bind(py).clone().next() {
@@ -94,7 +98,7 @@ impl Iterator for Batches {
 }
 
 /// The batches of one object.
-pub(crate) fn reader(item: &Bound<'_, PyAny>) -> PyResult<Reader> {
+fn reader(item: &Bound<'_, PyAny>) -> PyResult<Reader> {
     if !item.hasattr("__arrow_c_array__")? && !item.hasattr("__arrow_c_stream__")? {
         let name = item.get_type().name()?;
         return Err(PyTypeError::new_err(format!("an object of type {name} has no Arrow data")));
@@ -103,12 +107,12 @@ pub(crate) fn reader(item: &Bound<'_, PyAny>) -> PyResult<Reader> {
 }
 
 /// The error for data that cannot be read.
-pub(crate) fn unreadable(name: &str, why: &str) -> Error {
+fn unreadable(name: &str, why: &str) -> Error {
     Error::new(Kind::Input, format!("could not read {name}: {why}"))
 }
 
 /// What the library that hands batches over says, without the name of the interface.
-pub(crate) fn plain(error: &ArrowError) -> String {
+fn plain(error: &ArrowError) -> String {
     match error {
         ArrowError::CDataInterface(why) => why.clone(),
         other => other.to_string(),
@@ -117,10 +121,16 @@ pub(crate) fn plain(error: &ArrowError) -> String {
 
 /// Bytes that come one piece after the other.
 pub(crate) struct Bytes {
-    pub(crate) pieces: Py<PyIterator>,
-    pub(crate) raised: Raised,
+    pieces: Py<PyIterator>,
+    raised: Raised,
     /// The piece that is read, and how far.
-    pub(crate) piece: Option<(PyBackedBytes, usize)>,
+    piece: Option<(PyBackedBytes, usize)>,
+}
+
+impl Bytes {
+    pub(crate) fn new(pieces: Py<PyIterator>, raised: Raised) -> Self {
+        Self { pieces, raised, piece: None }
+    }
 }
 
 impl Read for Bytes {

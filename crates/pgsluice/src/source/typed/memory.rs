@@ -48,26 +48,23 @@ impl fmt::Debug for Stream {
 impl Input {
     /// A table in memory, by a name for people. Its buffers are shared and not copied, and it can be read again.
     ///
-    /// All batches must have the columns of `schema`; one that has not fails the load when it is read.
+    /// The first batch says what the columns are. One that has others fails the load when it is read.
     ///
     /// # Errors
     ///
     /// The first error of `batches`, all of which are taken at once.
     pub fn of_table(
         name: impl Into<String>,
-        schema: SchemaRef,
         batches: impl IntoIterator<Item = Result<RecordBatch>>,
     ) -> Result<Self> {
         let name = name.into();
-        let table = |batches, size| {
-            let schema = Arc::clone(&schema);
+        let table = |batches: Arc<[RecordBatch]>| {
+            let schema = schema_of(batches.first());
+            let size = batches.iter().map(|batch| bytes_of(batch) as u64).sum();
             Self::handed_over(name.clone(), Handed::Table { schema, batches }, Some(size))
         };
-        let lost = || lost(&table(Arc::default(), 0));
-        let collect = || batches.into_iter().collect::<Result<Arc<[RecordBatch]>>>();
-        let batches = guarded(collect, lost)?;
-        let size = batches.iter().map(|batch| bytes_of(batch) as u64).sum();
-        Ok(table(batches, size))
+        let collect = || batches.into_iter().collect::<Result<_>>();
+        guarded(collect, || lost(&table(Arc::default()))).map(table)
     }
 
     /// A stream of batches, by a name for people. One thread takes them, a few ahead of the rows that are sent.
@@ -163,10 +160,8 @@ impl Stream {
             return Ok(Arc::clone(schema));
         }
         let rest = self.rest.as_mut().ok_or_else(|| once(input))?;
-        self.first = rest.next().transpose()?;
-        let schema = self.first.as_ref().map(RecordBatch::schema);
-        // Of no batches there is nothing to say.
-        let schema = schema.unwrap_or_else(|| Arc::new(Schema::empty()));
+        self.first = guarded(|| rest.next().transpose(), || lost(input))?;
+        let schema = schema_of(self.first.as_ref());
         self.schema = Some(Arc::clone(&schema));
         Ok(schema)
     }
@@ -175,6 +170,11 @@ impl Stream {
         let rest = self.rest.take().ok_or_else(|| once(input))?;
         Ok((self.first.take(), rest))
     }
+}
+
+/// The columns of the first batch; of no batches there is nothing to say.
+fn schema_of(first: Option<&RecordBatch>) -> SchemaRef {
+    first.map_or_else(|| Arc::new(Schema::empty()), RecordBatch::schema)
 }
 
 fn locked(stream: &Mutex<Stream>) -> MutexGuard<'_, Stream> {
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn a_table_is_read_again_and_a_stream_is_not() {
         let batches = || [Ok(batch(&[1, 2])), Ok(batch(&[])), Ok(batch(&[3]))];
-        let table = Input::of_table("t", batch(&[]).schema(), batches()).expect("a table");
+        let table = Input::of_table("t", batches()).expect("a table");
         assert!(table.is_rereadable() && !table.is_file() && table.size == Some(12));
         assert_eq!((rows(&table).expect("rows"), rows(&table).expect("rows")), (3, 3));
         let stream = Input::of_stream("s", batches().into_iter());
@@ -314,7 +314,11 @@ mod tests {
         let first = Input::of_stream("s", [Err(error())].into_iter());
         assert_eq!(handed(&first).schema(&first).expect_err("gone").message(), "gone");
         let panics = std::iter::from_fn(|| -> Option<Result<RecordBatch>> { panic!("too far") });
-        let said = Input::of_table("t", batch(&[]).schema(), panics).expect_err("lost").to_string();
+        let said = Input::of_table("t", panics).expect_err("lost").to_string();
+        assert!(said.contains("has ended unexpectedly"), "{said}");
+        let panics = std::iter::from_fn(|| -> Option<Result<RecordBatch>> { panic!("too far") });
+        let stream = Input::of_stream("s", panics);
+        let said = handed(&stream).schema(&stream).expect_err("lost").to_string();
         assert!(said.contains("has ended unexpectedly"), "{said}");
     }
 
