@@ -1,6 +1,7 @@
 """Loads that are stopped: by a signal, a cancelled task, a callback that raises, the end."""
 
 import asyncio
+import io
 import itertools
 import os
 import signal
@@ -11,6 +12,7 @@ import threading
 import time
 import unittest
 from pathlib import Path
+from unittest.mock import patch
 
 import pgsluice
 import pyarrow as pa
@@ -34,6 +36,19 @@ def silent():
     time.sleep(5)
 
 
+class Stuck:
+    """A file that has a row, and then nothing for a long time."""
+
+    def __init__(self):
+        self.pieces = iter([b"1\n"])
+
+    def read(self, _):
+        for piece in self.pieces:
+            return piece
+        time.sleep(5)
+        return b""
+
+
 class Stopped(Loads):
     def setUp(self):
         super().setUp()
@@ -45,11 +60,13 @@ class Stopped(Loads):
         self.addCleanup(timer.join)
 
     def test_keyboard_interrupt(self):
-        for data in (forever(), silent()):
+        for data in (forever(), silent(), Stuck()):
             began = time.monotonic()
             self.later(0.5, os.kill, os.getpid(), signal.SIGINT)
-            with self.assertRaises(KeyboardInterrupt):
+            with self.assertRaises(KeyboardInterrupt) as caught:
                 self.put(data)
+            # It says what is in.
+            self.assertIn(" of this load ", "".join(caught.exception.__notes__))
             self.assertLess(time.monotonic() - began, 4)
             # Nothing of it goes on.
             count = self.count()
@@ -65,7 +82,7 @@ class Stopped(Loads):
                 await task
             return self.count()
 
-        for data in (forever(), silent()):
+        for data in (forever(), silent(), Stuck()):
             began = time.monotonic()
             count = asyncio.run(cancel(data))
             self.assertLess(time.monotonic() - began, 4)
@@ -106,6 +123,11 @@ class Stopped(Loads):
         self.assertGreater(len(seen), 1)
         self.assertIsInstance(seen[0], pgsluice.Progress)
         self.assertLessEqual(seen[0].rows_read, seen[-1].rows_read)
+
+    def test_progress_without_a_terminal_says_little(self):
+        with patch("sys.stderr", io.StringIO()) as said:
+            self.put(TABLE, progress=True)
+        self.assertEqual(said.getvalue(), "")
 
     def test_a_callback_that_raises(self):
         def fail(_):

@@ -129,7 +129,7 @@ impl Input {
         Self { place: Place::Begun(Arc::new(Mutex::new(Some(Bytes(text))))), ..self.clone() }
     }
 
-    /// Batches that can be read again if `size` is known.
+    /// Batches that the program hands over, and their bytes where these are known.
     #[cfg(feature = "arrow")]
     pub(super) fn handed_over(name: String, handed: Handed, size: Option<u64>) -> Self {
         let reread = if handed.is_rereadable() { Reread::FromStart } else { Reread::Never };
