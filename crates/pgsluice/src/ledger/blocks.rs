@@ -1,7 +1,7 @@
-//! Blocks: the ledger's record of streams and of tables in memory, which have no fingerprint. The hash of each split is kept
-//! with the first receipt that speaks of its rows. When the load is resumed, a split must have the same
-//! hash before its rows go on. When a load is finished, only one hash over all blocks of a stream is
-//! kept.
+//! Blocks: the ledger's record of streams and of tables in memory, which have no fingerprint. The hash
+//! of each split is kept with the first receipt that speaks of its rows. When the load is resumed, a
+//! split must have the same hash before its rows go on. When a load is finished, only one hash over all
+//! blocks of a stream is kept.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -135,6 +135,10 @@ impl Handed {
 
     /// Writes a stream into a file of Arrow IPC.
     pub(in crate::source) fn keep(&self, input: &Input, control: &Control) -> Result<Kept> {
+        guarded(|| self.write(input, control), || lost(input))
+    }
+
+    fn write(&self, input: &Input, control: &Control) -> Result<Kept> {
         let no_room = |error: ArrowError| match error {
             ArrowError::IoError(_, error) => no_room(input, &error),
             other => unreadable(input, FileFormat::Arrow, other),
