@@ -60,6 +60,9 @@ class Stopped(Loads):
         self.addCleanup(timer.join)
 
     def test_keyboard_interrupt(self):
+        # What runs in the background of a shell ignores it.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
         for data in (forever(), silent(), Stuck()):
             began = time.monotonic()
             self.later(0.5, os.kill, os.getpid(), signal.SIGINT)

@@ -53,6 +53,7 @@ enum Place {
     Once(Arc<Mutex<Option<Bytes>>>),
     Begun(Arc<Mutex<Option<Bytes>>>),
     /// Batches that the program hands over.
+    #[cfg_attr(not(feature = "arrow"), expect(dead_code))]
     Batches(Handed),
     /// What could be read only once, in a file that is removed when nobody has it any more.
     Kept(Arc<TempPath>),

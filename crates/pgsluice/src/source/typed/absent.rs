@@ -31,10 +31,6 @@ pub(crate) enum Batches {}
 pub(in crate::source) enum Handed {}
 
 impl Handed {
-    pub(in crate::source) fn is_rereadable(&self) -> bool {
-        match *self {}
-    }
-
     pub(in crate::source) fn keep(&self, _: &Input, _: &Control) -> Result<Kept> {
         match *self {}
     }
