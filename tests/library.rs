@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
+use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use pgsluice::core::format::Format;
+use pgsluice::source::{FileFormat, Input};
 use pgsluice::{Control, Header, Inputs, Job, Kind, Loader, Summary, Target};
 use tempfile::TempDir;
 
@@ -11,7 +13,7 @@ use crate::harness::{Scratch, Server, on_each_server};
 
 on_each_server!(
     with super::Case::new,
-    [a_file_is_loaded, an_error_is_read, a_handle_is_used_again, a_stop_comes_before_the_load,]
+    [a_file_is_loaded, an_error_is_read, a_handle_is_used_again, a_stop_comes_before_the_load, batches_are_loaded,]
 );
 
 const TREE: &str = "
@@ -92,4 +94,29 @@ fn a_stop_comes_before_the_load(case: &Case) {
     assert_eq!((stopped.kind(), case.rows()), (Kind::Interrupted, 0), "{stopped}");
     case.run(case.job("id,name\n1,a\n"), &control).expect("a summary");
     assert_eq!(case.rows(), 1);
+}
+
+/// A table and a stream of batches in memory go in as files do.
+fn batches_are_loaded(case: &Case) {
+    let batch = |ids: [i32; 2]| {
+        let ids: ArrayRef = Arc::new(Int32Array::from(ids.to_vec()));
+        RecordBatch::try_from_iter([("id", ids)]).expect("a batch")
+    };
+    let job = |input: Input| {
+        let mut job = Job::new("t");
+        job.input.files = input.into();
+        job.input.file_format = FileFormat::Arrow;
+        job
+    };
+    let table = Input::of_table("table", [Ok(batch([1, 2]))]);
+    let summary = case.run(job(table.expect("a table")), &Arc::default()).expect("a summary");
+    assert_eq!((summary.rows_loaded, case.rows()), (2, 2));
+    let stream = Input::of_stream("stream", [Ok(batch([3, 4])), Ok(batch([5, 6]))].into_iter());
+    let summary = case.run(job(stream), &Arc::default()).expect("a summary");
+    assert_eq!((summary.rows_loaded, case.rows()), (4, 6));
+    let bad = Input::of_stream("stream", [Ok(batch([7, 8])), Ok(batch([9, -1]))].into_iter());
+    let error = case.run(job(bad), &Arc::default()).expect_err("a bad row");
+    assert_eq!((error.sqlstate(), case.rows()), (Some("23514"), 6), "{error}");
+    let place = error.place().expect("a place");
+    assert_eq!((place.to_string(), place.offset), ("stream:4".to_owned(), 3), "{error}");
 }

@@ -15,7 +15,7 @@ const LAYERS: [(&str, &[&str]); 6] = [
     ("pgsluice-json", &["pgsluice-core"]),
     ("pgsluice", &["pgsluice-core", "pgsluice-json", "pgsluice-arrow"]),
     ("pgsluice-cli", &["pgsluice"]),
-    ("pgsluice-py", &["pgsluice-cli"]),
+    ("pgsluice-py", &["pgsluice", "pgsluice-cli"]),
 ];
 
 /// The libraries that the core may use: they compute and do nothing else.

@@ -1,9 +1,47 @@
 """Load data into partitioned PostgreSQL, leaf by leaf.
 
-All the work is done in Rust, by the extension module `pgsluice._native`; `run` is the whole
-command line, `python -m pgsluice` the program.
+`load` and `aload` load tables, streams of batches, files and rows; `run` is the whole command
+line, `python -m pgsluice` the program. All the work is done in Rust, by the extension module
+`pgsluice._native`.
 """
 
 from pgsluice._native import __version__, run
+from pgsluice.errors import (
+    ConnectError,
+    DataError,
+    Error,
+    InputError,
+    InternalError,
+    LoadError,
+    ServerError,
+    StoppedError,
+    UsageError,
+)
+from pgsluice.loading import aload, load
+from pgsluice.options import Options
+from pgsluice.progress import Progress
+from pgsluice.result import Fallback, Fate, FirstRow, Lanes, LoadResult, OfLeaf
 
-__all__ = ["__version__", "run"]
+__all__ = [
+    "ConnectError",
+    "DataError",
+    "Error",
+    "Fallback",
+    "Fate",
+    "FirstRow",
+    "InputError",
+    "InternalError",
+    "Lanes",
+    "LoadError",
+    "LoadResult",
+    "OfLeaf",
+    "Options",
+    "Progress",
+    "ServerError",
+    "StoppedError",
+    "UsageError",
+    "__version__",
+    "aload",
+    "load",
+    "run",
+]

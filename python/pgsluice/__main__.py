@@ -1,17 +1,15 @@
 """The program `pgsluice` after `pip install`: Rust's command line in Python's process."""
 
-import os
 import signal
 import sys
 
 from pgsluice._native import run
-from pgsluice.postgres import programs
+from pgsluice.postgres import name_programs
 
 
 def main() -> int:
     """Run the command line with this process's arguments and return its exit status."""
-    if "PGSLUICE_PG_BIN" not in os.environ and (folder := programs()):
-        os.environ["PGSLUICE_PG_BIN"] = str(folder)
+    name_programs()
     # Python's handler would only note the Ctrl-C and wait for Rust to come back.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return run(["pgsluice", *sys.argv[1:]])

@@ -1,6 +1,6 @@
 //! An error for people, and as the object of `--json`.
 
-use pgsluice::error::Location;
+use pgsluice::error::{Location, Unit};
 use pgsluice::{Error, Kind};
 use serde::Serialize;
 
@@ -38,6 +38,8 @@ struct Place {
     row_group: Option<u64>,
     line: u64,
     offset: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    row: Option<u64>,
 }
 
 /// The error in words. One about arguments may name one that has a password in it; what the server says
@@ -57,12 +59,18 @@ fn told(error: &Error, text: &str) -> String {
 
 /// Prints the object for an error. If that fails, the message has been said.
 pub(crate) fn print(error: &Error) {
+    let _ = print_json(&object(error));
+}
+
+/// The object for an error.
+pub(crate) fn object(error: &Error) -> impl Serialize {
     let words = |text: Option<&str>| text.map(|text| told(error, text));
     let place = |Location { source, line, offset, unit, .. }: &Location| Place {
         source: source.clone(),
         row_group: unit.group(),
         line: *line,
         offset: *offset,
+        row: (*unit != Unit::Bytes).then_some(*offset),
     };
     let report = Report {
         kind: kind(error.kind()),
@@ -74,21 +82,22 @@ pub(crate) fn print(error: &Error) {
         column: error.column().map(str::to_owned),
     };
     let left = error.left();
-    let _ = print_json(&Failure {
+    Failure {
         error: report,
         exit_status: exit::of(error),
         load_id: left.and_then(|left| left.load_id.clone()),
         committed: left.map(|left| left.committed),
         in_doubt: left.map(|left| left.in_doubt),
-    });
+    }
 }
 
-/// The same for what clap refuses.
-pub(crate) fn print_usage(error: &clap::Error) {
+/// The error for what clap refuses.
+pub(crate) fn of_usage(error: &clap::Error) -> Error {
     let text = conceal(&error.render().to_string());
-    let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-    let error = Error::new(Kind::Usage, message);
-    print(&error);
+    let lines = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
+    let message = lines.collect::<Vec<_>>().join(" ");
+    let message = message.trim_start_matches("error: ");
+    Error::new(Kind::Usage, message)
 }
 
 fn kind(kind: Kind) -> &'static str {

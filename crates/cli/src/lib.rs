@@ -2,6 +2,7 @@
 
 mod changes;
 mod conceal;
+pub mod door;
 mod exit;
 mod failure;
 mod generate;
@@ -69,7 +70,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Err(error) => {
             output::print_usage(&error);
             if error.use_stderr() && args.iter().any(|arg| arg == "--json") {
-                failure::print_usage(&error);
+                failure::print(&failure::of_usage(&error));
             }
             return exit::of_usage(&error);
         }

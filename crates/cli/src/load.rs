@@ -26,7 +26,7 @@ use crate::{exit, progress, signals, summary};
 #[derive(Args, Debug)]
 pub(crate) struct LoadArgs {
     #[command(flatten)]
-    input: InputArgs,
+    pub(crate) input: InputArgs,
     #[command(flatten)]
     changes: ChangeArgs,
     #[command(flatten)]
@@ -171,7 +171,7 @@ impl LoadArgs {
     }
 
     /// Builds the job from the options as they were typed.
-    fn job(&self) -> Result<Job> {
+    pub(crate) fn job(&self) -> Result<Job> {
         let changes = self.changes.options()?;
         self.input.job(|job| {
             job.changes = changes;

@@ -13,6 +13,9 @@ pub(crate) struct InputArgs {
     /// Files, directories, glob patterns, or - for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
+    /// What is read in place of them.
+    #[arg(skip)]
+    pub(crate) given: Option<Inputs>,
     /// The table, written as in SQL: orders, sales.orders, "Orders"
     #[arg(short, long)]
     table: String,
@@ -97,7 +100,7 @@ impl InputArgs {
     /// Builds the job from the options as they were typed, and those that `set` adds.
     pub(crate) fn job(&self, set: impl FnOnce(&mut Job)) -> Result<Job> {
         let mut job = Job::new(&self.table);
-        let files = Inputs::resolve(&self.files);
+        let files = self.given.clone().map_or_else(|| Inputs::resolve(&self.files), Ok);
         let reading = &self.reading;
         let file_format = match (reading.format, &files) {
             (Some(name), _) => Ok(name.of_files()),

@@ -1,7 +1,12 @@
 //! The Python extension module `pgsluice._native`.
 //!
-//! Apart from the command line so that the program never needs a Python to start. It hands the
-//! arguments over and the exit status back; Python does none of the work.
+//! Apart from the command line so that the program never needs a Python to start. It runs the command line, and loads
+//! with its options what Python hands over; Python does none of the work.
+
+mod input;
+mod load;
+mod stream;
+mod words;
 
 use std::ffi::OsString;
 
@@ -18,5 +23,7 @@ fn run(py: Python<'_>, args: Vec<OsString>) -> u8 {
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<input::Input>()?;
+    module.add_class::<load::Load>()?;
     module.add_function(wrap_pyfunction!(run, module)?)
 }

@@ -28,7 +28,7 @@ impl fmt::Display for Error {
         }
         let at = place.as_ref().map(|place| match place.unit {
             Unit::Bytes => format!("The row begins at byte {}.", place.offset),
-            Unit::Rows | Unit::Group(_) => format!("It is row {} of the file.", place.offset + 1),
+            Unit::Rows | Unit::Group(_) => format!("It is row {} of the input.", place.offset + 1),
         });
         let detail = match (detail, at) {
             (Some(detail), Some(at)) => Some(format!("{detail}\n{at}")),

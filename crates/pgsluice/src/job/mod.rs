@@ -291,7 +291,7 @@ impl Job {
         if self.input.files.is_empty() {
             return Err(Error::new(Kind::Usage, "no input file given"));
         }
-        if self.safety.once && !self.input.files.are_rereadable() {
+        if self.safety.once && !self.input.files.are_files() {
             let message = "whether a stream was loaded before is not known until it is read";
             return Err(
                 Error::new(Kind::Usage, message).with_hint("Leave out --once, or load from files.")

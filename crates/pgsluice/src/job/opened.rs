@@ -86,8 +86,8 @@ impl Job {
         input.files = input.files.read_as(input.file_format, input.encoding);
         if input.file_format.is_typed() {
             // What lies where in such a file is said at its end.
-            input.files = input.files.kept(control)?;
-            input.names = Some(typed::names(&input.files, input.file_format)?);
+            input.files = input.files.kept_as_files(control)?;
+            input.names = Some(typed::names(&input.files, input.file_format, control)?);
         } else if input.header == Header::Map || input.file_format == FileFormat::Ndjson {
             let format = Some(&input.format).filter(|_| input.header == Header::Map);
             let (files, names) = input.files.names(format, control)?;

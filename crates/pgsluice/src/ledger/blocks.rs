@@ -1,7 +1,7 @@
-//! Blocks: the ledger's record of streams, which have no fingerprint. The hash of each split is kept
-//! with the first receipt that speaks of its rows. When the load is resumed, a split must have the same
-//! hash before its rows go on. When a load is finished, only one hash over all blocks of a stream is
-//! kept.
+//! Blocks: the ledger's record of streams and of tables in memory, which have no fingerprint. The hash
+//! of each split is kept with the first receipt that speaks of its rows. When the load is resumed, a
+//! split must have the same hash before its rows go on. When a load is finished, only one hash over all
+//! blocks of a stream is kept.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -52,12 +52,10 @@ impl Blocks {
     /// Records a split of a stream; refuses one that is not what an earlier run has read.
     pub(super) fn verify_block(&self, split: &Split, inputs: &[Input]) -> Result<()> {
         let Origin { input: source, at: start } = split.start.origin;
-        let Some(Input { name, .. }) = inputs.get(source as usize).filter(|it| !it.is_rereadable())
-        else {
+        let Some(input) = inputs.get(source as usize).filter(|it| !it.is_file()) else {
             return Ok(());
         };
-        let bytes = &split.bytes[..split.length];
-        let (stop, hash) = (start + split.length as u64, bytes_extended(bytes, 0).cast_signed());
+        let (stop, hash) = (start + split.length as u64, split.hash().cast_signed());
         let block = Block { source, start, stop, hash };
         let mut state = self.0.lock();
         state.met.insert((source, start), block);
@@ -67,7 +65,10 @@ impl Blocks {
                 state.new.insert(split.number, block);
                 Ok(())
             }
-            _ => Err(changed(format!("{name} is another from byte {start} on, or soon after"))),
+            _ => {
+                let (name, unit) = (&input.name, input.counted_by());
+                Err(changed(format!("{name} is another from {unit} {start} on, or soon after")))
+            }
         }
     }
 
@@ -113,6 +114,7 @@ fn of_stream(blocks: impl Iterator<Item = Block>) -> Option<OfStream> {
 }
 
 fn ended(inputs: &[Input], source: u32, at: u64) -> Error {
-    let name = inputs.get(source as usize).map_or("", |input| input.name.as_str());
-    changed(format!("{name} ends at byte {at}, and went on"))
+    let input = inputs.get(source as usize);
+    let (name, unit) = input.map_or(("", "byte"), |it| (it.name.as_str(), it.counted_by()));
+    changed(format!("{name} ends at {unit} {at}, and went on"))
 }

@@ -247,8 +247,8 @@ impl Ledger {
     }
 
     /// Refuses streams, all of which were read again, that are not those of the load that is finished.
-    pub(crate) fn check_finished(&self) -> Result<()> {
-        Fingerprint::check_streams(&self.sources, &self.blocks.whole(&self.sources))
+    pub(crate) fn check_finished(&self, inputs: &[Input]) -> Result<()> {
+        Fingerprint::check_streams(&self.sources, &self.blocks.whole(&self.sources), inputs)
     }
 
     /// Refuses streams that have ended before what earlier attempts have read of them.

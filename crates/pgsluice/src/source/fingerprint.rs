@@ -30,7 +30,7 @@ pub(crate) struct Fingerprint {
     stream: Option<OfStream>,
 }
 
-/// A stream as a whole.
+/// A stream as a whole; of batches `bytes` are rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct OfStream {
     pub(crate) bytes: u64,
@@ -105,15 +105,16 @@ impl Fingerprint {
     }
 
     /// Refuses streams that are not `before`, those of the load when it was finished.
-    pub(crate) fn check_streams(before: &[Self], now: &[Self]) -> Result<()> {
-        let differs = |(before, now): &(&Self, &Self)| before.stream != now.stream;
-        match before.iter().zip(now).find(differs) {
+    pub(crate) fn check_streams(before: &[Self], now: &[Self], inputs: &[Input]) -> Result<()> {
+        let differs = |((before, now), _): &((&Self, &Self), _)| before.stream != now.stream;
+        match before.iter().zip(now).zip(inputs).find(differs) {
             None => Ok(()),
-            Some((Self { stream: before, .. }, Self { name, stream: now, .. })) => {
-                let bytes = |stream: &Option<OfStream>| stream.as_ref().map_or(0, |it| it.bytes);
-                Err(changed(match (bytes(before), bytes(now)) {
+            Some(((Self { stream: before, .. }, Self { name, stream: now, .. }), input)) => {
+                let length = |stream: &Option<OfStream>| stream.as_ref().map_or(0, |it| it.bytes);
+                let unit = input.counted_by();
+                Err(changed(match (length(before), length(now)) {
                     (before, now) if before == now => format!("{name} is another"),
-                    (before, now) => format!("{name} had {before} bytes and has {now}"),
+                    (before, now) => format!("{name} had {before} {unit}s and has {now}"),
                 }))
             }
         }

@@ -15,6 +15,7 @@ use tempfile::TempPath;
 use super::compression::Compression;
 use super::encoding::Encoding;
 use super::stream::Stream;
+use super::typed::Handed;
 use super::{FileFormat, typed};
 use crate::error::kind::Kind;
 use crate::error::{Error, Location, Result, Unit, plain_io};
@@ -48,18 +49,22 @@ enum Place {
     /// A file, or what can be opened like one.
     File(PathBuf),
     Stdin,
-    /// What can be read only once, and was begun.
-    Begun(Arc<Mutex<Option<Text>>>),
+    /// What can be read only once: as it comes, or the text of what was begun.
+    Once(Arc<Mutex<Option<Bytes>>>),
+    Begun(Arc<Mutex<Option<Bytes>>>),
+    /// Batches that the program hands over.
+    #[cfg_attr(not(feature = "arrow"), expect(dead_code))]
+    Batches(Handed),
     /// What could be read only once, in a file that is removed when nobody has it any more.
     Kept(Arc<TempPath>),
 }
 
-/// The text of an input that was begun.
-struct Text(Box<dyn Read + Send>);
+/// What is read.
+struct Bytes(Box<dyn Read + Send>);
 
-impl fmt::Debug for Text {
+impl fmt::Debug for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Text")
+        f.write_str("Bytes")
     }
 }
 
@@ -75,6 +80,12 @@ enum Reread {
 }
 
 impl Input {
+    /// What is read from `bytes`, by a name for people: once, as from a pipe.
+    pub fn of_reader(name: impl Into<String>, bytes: impl Read + Send + 'static) -> Self {
+        let bytes = Arc::new(Mutex::new(Some(Bytes(Box::new(bytes)))));
+        resolve::pipe(name.into(), Place::Once(bytes))
+    }
+
     /// Opens the input for reading its text from the beginning. Of what can be read only once, the first bytes
     /// are waited for.
     pub fn open(&self) -> Result<Stream> {
@@ -82,11 +93,12 @@ impl Input {
             Place::Stdin => Box::new(io::stdin()),
             Place::File(path) => resolve::open(path)?,
             Place::Kept(path) => resolve::open(path)?,
-            Place::Begun(text) => {
-                let text = text.lock().unwrap_or_else(PoisonError::into_inner).take();
+            Place::Once(bytes) | Place::Begun(bytes) => {
+                let bytes = bytes.lock().unwrap_or_else(PoisonError::into_inner).take();
                 let once = || self.cannot_read(&io::Error::other("it can be read only once"));
-                text.ok_or_else(once)?.0
+                bytes.ok_or_else(once)?.0
             }
+            Place::Batches(_) => return Err(self.cannot_read(&io::Error::other("it is no text"))),
         };
         let stream = match self.reread {
             Reread::Never if matches!(self.place, Place::Begun(_)) => {
@@ -115,7 +127,23 @@ impl Input {
 
     /// The same input, which can be read only once and was begun; `text` is all of it.
     pub(super) fn begun(&self, text: Box<dyn Read + Send>) -> Self {
-        Self { place: Place::Begun(Arc::new(Mutex::new(Some(Text(text))))), ..self.clone() }
+        Self { place: Place::Begun(Arc::new(Mutex::new(Some(Bytes(text))))), ..self.clone() }
+    }
+
+    /// Batches that the program hands over, and their bytes where these are known.
+    #[cfg(feature = "arrow")]
+    pub(super) fn handed_over(name: String, handed: Handed, size: Option<u64>) -> Self {
+        let reread = if handed.is_rereadable() { Reread::FromStart } else { Reread::Never };
+        let known = Some(FileFormat::Arrow);
+        Self { size, reread, known, ..resolve::pipe(name, Place::Batches(handed)) }
+    }
+
+    /// The batches that the program hands over, if it does.
+    pub(super) fn handed(&self) -> Option<&Handed> {
+        match &self.place {
+            Place::Batches(handed) => Some(handed),
+            _ => None,
+        }
     }
 
     /// The error for bytes that cannot be read.
@@ -155,8 +183,18 @@ impl Input {
     pub(super) fn path(&self) -> Option<&Path> {
         match &self.place {
             Place::File(path) => Some(path),
-            Place::Stdin | Place::Begun(_) | Place::Kept(_) => None,
+            _ => None,
         }
+    }
+
+    /// Whether it is a file, of which something is known before all of it is read.
+    pub(crate) fn is_file(&self) -> bool {
+        self.file().is_some()
+    }
+
+    /// What its place is counted by, in words.
+    pub(crate) fn counted_by(&self) -> &'static str {
+        if self.format.is_typed() { "row" } else { "byte" }
     }
 
     /// The file, of one that can be read again.
@@ -211,6 +249,11 @@ impl Inputs {
     /// Whether all of them can be read again.
     pub fn are_rereadable(&self) -> bool {
         self.iter().all(Input::is_rereadable)
+    }
+
+    /// Whether all of them are files, of which something is known before they are read.
+    pub fn are_files(&self) -> bool {
+        self.iter().all(Input::is_file)
     }
 
     /// Why single rows cannot be read again, in words, if they cannot.

@@ -2,14 +2,12 @@
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::thread;
 
 use pgsluice_core::hash::bytes_extended;
 use tempfile::{NamedTempFile, TempPath};
 
 use super::inputs::{Input, Inputs};
-use super::reading::STOP_POLL;
+use super::reading::unless_stopped;
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, plain_io};
@@ -20,13 +18,22 @@ const BLOCK: u64 = 1 << 20;
 impl Inputs {
     /// The same inputs, all of which can be read again.
     pub(crate) fn kept(&self, control: &Arc<Control>) -> Result<Self> {
-        if self.are_rereadable() {
+        self.keep(|input| !input.is_rereadable(), control)
+    }
+
+    /// The same inputs: those that are neither files nor batches are files now.
+    pub(crate) fn kept_as_files(&self, control: &Arc<Control>) -> Result<Self> {
+        self.keep(|input| !input.is_rereadable() && input.handed().is_none(), control)
+    }
+
+    fn keep(&self, those: impl Fn(&Input) -> bool, control: &Arc<Control>) -> Result<Self> {
+        if !self.iter().any(&those) {
             return Ok(self.clone());
         }
         control.progress.wait_for(Some("reading the input to its end".to_owned()));
-        let kept = self.iter().map(|input| match input.is_rereadable() {
-            true => Ok(input.clone()),
-            false => keep(input, control),
+        let kept = self.iter().map(|input| match those(input) {
+            false => Ok(input.clone()),
+            true => keep(input, control),
         });
         let kept = kept.collect::<Result<Vec<_>>>();
         control.progress.wait_for(None);
@@ -34,28 +41,21 @@ impl Inputs {
     }
 }
 
-/// Copies an input. The thread that does so may wait for its input when the load was stopped.
+/// The file, its bytes, and their hash in base 16.
+pub(super) type Kept = (TempPath, u64, String);
+
+/// Copies an input.
 fn keep(input: &Input, control: &Arc<Control>) -> Result<Input> {
-    let (ended, end) = sync_channel(1);
     let (reading, copying) = (input.clone(), Arc::clone(control));
-    thread::spawn(move || {
-        // Whoever waited may be gone.
-        let _ = ended.send(copy(&reading, &copying));
+    let copied = unless_stopped(control, move || match reading.handed() {
+        Some(handed) => handed.keep(&reading, &copying),
+        None => copy(&reading, &copying),
     });
-    loop {
-        match end.recv_timeout(STOP_POLL) {
-            Ok(copied) => {
-                let (path, bytes, content) = copied?;
-                return Ok(input.kept_in(path, bytes, &content));
-            }
-            Err(RecvTimeoutError::Timeout) if !control.stop.is_stopped() => {}
-            Err(_) => return Err(control.stop.failure().unwrap_or_else(Error::interrupted)),
-        }
-    }
+    let (path, bytes, content) = copied?;
+    Ok(input.kept_in(path, bytes, &content))
 }
 
-/// The file, its bytes, and their hash in base 16.
-fn copy(input: &Input, control: &Control) -> Result<(TempPath, u64, String)> {
+fn copy(input: &Input, control: &Control) -> Result<Kept> {
     let mut source = input.open()?;
     let mut file = NamedTempFile::new().map_err(|error| no_room(input, &error))?;
     let (mut bytes, mut hash) = (0, 0);
@@ -73,7 +73,7 @@ fn copy(input: &Input, control: &Control) -> Result<(TempPath, u64, String)> {
     Ok((file.into_temp_path(), bytes, format!("{hash:016x}")))
 }
 
-fn no_room(input: &Input, error: &io::Error) -> Error {
+pub(super) fn no_room(input: &Input, error: &io::Error) -> Error {
     let reason = plain_io(error);
     let message = format!("could not keep \"{}\" in a temporary file: {reason}", input.name);
     Error::new(Kind::Input, message)
@@ -85,6 +85,8 @@ fn no_room(input: &Input, error: &io::Error) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use super::*;
 
     #[test]

@@ -3,8 +3,6 @@
 
 use std::io::{Cursor, Read};
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::thread;
 
 use pgsluice_core::format::Format;
 use pgsluice_core::parse::Parser;
@@ -12,7 +10,7 @@ use pgsluice_core::split::{Row, Splitter};
 use pgsluice_json::Keys;
 
 use super::file_format::check_ndjson;
-use super::reading::STOP_POLL;
+use super::reading::unless_stopped;
 use super::starts::{BYTE_ORDER_MARK, check_magic};
 use super::{Input, Inputs};
 use crate::control::Control;
@@ -35,23 +33,10 @@ impl Inputs {
     ) -> Result<(Self, Vec<String>)> {
         let Some(first) = self.first() else { return Ok((self.clone(), Vec::new())) };
         let (reading, format) = (first.clone(), format.cloned());
-        let (ended, end) = sync_channel(1);
-        // It may wait for its input when the load was stopped.
-        thread::spawn(move || {
-            // Whoever waited may be gone.
-            let _ = ended.send(read(&reading, format.as_ref()));
-        });
-        loop {
-            match end.recv_timeout(STOP_POLL) {
-                Ok(read) => {
-                    let (input, names) = read?;
-                    let inputs = std::iter::once(input).chain(self.iter().skip(1).cloned());
-                    return Ok((Self::of(inputs.collect()), names));
-                }
-                Err(RecvTimeoutError::Timeout) if !control.stop.is_stopped() => {}
-                Err(_) => return Err(control.stop.failure().unwrap_or_else(Error::interrupted)),
-            }
-        }
+        let read = unless_stopped(control, move || read(&reading, format.as_ref()));
+        let (input, names) = read?;
+        let inputs = std::iter::once(input).chain(self.iter().skip(1).cloned());
+        Ok((Self::of(inputs.collect()), names))
     }
 }
 

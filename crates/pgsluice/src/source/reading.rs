@@ -15,7 +15,27 @@ use crate::source::rewrite::Rewrite;
 use crate::source::{Reader, Split};
 
 /// How long a thread without input may overlook that the load was stopped.
-pub(crate) const STOP_POLL: Duration = Duration::from_millis(100);
+const STOP_POLL: Duration = Duration::from_millis(100);
+
+/// Does work that may wait for its input when the load was stopped, in a thread of its own; its outcome, or the failure
+/// that has stopped the load.
+pub(crate) fn unless_stopped<T: Send + 'static>(
+    control: &Control,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let (ended, end) = sync_channel(1);
+    thread::spawn(move || {
+        // Whoever waited may be gone.
+        let _ = ended.send(work());
+    });
+    loop {
+        match end.recv_timeout(STOP_POLL) {
+            Ok(outcome) => return outcome,
+            Err(RecvTimeoutError::Timeout) if !control.stop.is_stopped() => {}
+            Err(_) => return Err(control.stop.failure().unwrap_or_else(Error::interrupted)),
+        }
+    }
+}
 
 /// A thread that reads.
 pub(crate) struct Reading {

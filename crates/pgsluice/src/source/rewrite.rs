@@ -6,6 +6,7 @@
 
 use pgsluice_core::encode::NotEncodable;
 use pgsluice_core::format::Format;
+use pgsluice_core::hash::bytes_extended;
 use pgsluice_core::parse::{Parser, Projection, Value, text_row};
 use pgsluice_core::route::Cause;
 use pgsluice_core::split::Row;
@@ -115,6 +116,16 @@ impl Rewritten {
     /// The bytes of all rows.
     pub(super) fn size(&self) -> usize {
         self.text.len() + self.encoded.len()
+    }
+
+    /// The hash of all rows. Of rows that are encoded the text does not count: which keys it has depends on the tree.
+    pub(super) fn hash(&self) -> u64 {
+        if self.encoded_ends.is_empty() {
+            return bytes_extended(&self.text, 0);
+        }
+        let others = self.encoded_ends.iter().enumerate().filter(|(_, end)| end.is_err());
+        let encoded = bytes_extended(&self.encoded, 0);
+        others.fold(encoded, |hash, (index, _)| bytes_extended(self.row(index), hash))
     }
 
     /// Writes all of `rows`, which stand in `bytes`, or are those of a batch.

@@ -1,6 +1,7 @@
 //! Split: a range of an input, and the rows in it.
 
 use pgsluice_core::encode::NotEncodable;
+use pgsluice_core::hash::bytes_extended;
 use pgsluice_core::position::Position;
 use pgsluice_core::route::Cause;
 use pgsluice_core::split::Row;
@@ -76,6 +77,14 @@ impl Split {
     /// About how many bytes its rows are, as they are sent.
     pub(crate) fn size(&self) -> usize {
         self.rewritten.as_ref().map_or(self.length, Rewritten::size)
+    }
+
+    /// The hash of what it has: of its bytes, or of its rows as they are sent.
+    pub(crate) fn hash(&self) -> u64 {
+        match (&self.batch, &self.rewritten) {
+            (Some(_), Some(rewritten)) => rewritten.hash(),
+            _ => bytes_extended(&self.bytes[..self.length], 0),
+        }
     }
 
     /// Makes rows of COPY's formats of what stands in the input.

@@ -54,7 +54,8 @@ pub(super) fn check_start(start: &[u8], input: &Input, shape: &Shape) -> Result<
 pub(crate) fn check_later(inputs: &[Input], shape: &Shape, counts: bool) -> Result<()> {
     let Shape { header, names, .. } = shape;
     if let Some(typed) = shape.typed() {
-        return inputs.iter().take(MOST_INPUTS).try_for_each(|input| typed.check(input));
+        let files = inputs.iter().filter(|input| input.is_rereadable());
+        return files.take(MOST_INPUTS).try_for_each(|input| typed.check(input));
     }
     let later = (0..).zip(inputs).skip(1).filter(|(_, input)| input.is_rereadable());
     later.take(MOST_INPUTS).try_for_each(|(number, input)| {

@@ -44,7 +44,7 @@ fn stdin() -> Input {
     pipe("<stdin>".to_owned(), Place::Stdin)
 }
 
-fn pipe(name: String, place: Place) -> Input {
+pub(super) fn pipe(name: String, place: Place) -> Input {
     Input {
         name,
         size: None,

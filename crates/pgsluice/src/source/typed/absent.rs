@@ -1,10 +1,14 @@
 //! In place of what reads typed files, where the program is built without it.
 
+use std::sync::Arc;
+
 use pgsluice_core::types::Column;
 use pgsluice_json::{Objects, Unknown};
 
+use super::kept::Kept;
 use super::rewrite::Rewritten;
 use super::{FileFormat, Input, Inputs};
+use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, Unit};
 
@@ -22,8 +26,18 @@ pub(crate) enum Batch {}
 /// There are none.
 pub(crate) enum Batches {}
 
+/// Nothing is handed over.
+#[derive(Clone, Debug)]
+pub(in crate::source) enum Handed {}
+
+impl Handed {
+    pub(in crate::source) fn keep(&self, _: &Input, _: &Control) -> Result<Kept> {
+        match *self {}
+    }
+}
+
 /// Refuses the inputs.
-pub(crate) fn names(inputs: &Inputs, format: FileFormat) -> Result<Vec<String>> {
+pub(crate) fn names(inputs: &Inputs, format: FileFormat, _: &Arc<Control>) -> Result<Vec<String>> {
     inputs.first().map_or(Ok(Vec::new()), |first| Err(refused(first, format)))
 }
 

@@ -8,6 +8,7 @@ use arrow_array::RecordBatch;
 use pgsluice_arrow::Mapping;
 
 use super::guard::guarded;
+use super::size::bytes_of;
 use crate::error::{Error, Result};
 
 /// Batches that each thread may be ahead.
@@ -109,7 +110,7 @@ fn hand_over(part: &impl Part, full: &SyncSender<Read>) -> bool {
 /// Cuts a batch so that each piece has about [`BATCH_BYTES`]; false if `give` said so.
 pub(super) fn in_pieces(batch: &RecordBatch, taken: u64, give: Give<'_>) -> bool {
     let rows = batch.num_rows();
-    let most = rows_of(batch.get_array_memory_size() as u64, rows as u64);
+    let most = rows_of(bytes_of(batch) as u64, rows as u64);
     let pieces = rows.div_ceil(most).max(1) as u64;
     let mut starts = (0..rows).step_by(most);
     starts.all(|start| give(batch.slice(start, most.min(rows - start)), taken / pieces))

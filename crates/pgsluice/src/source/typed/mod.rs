@@ -7,11 +7,13 @@ mod batches;
 mod footer;
 mod frames;
 mod guard;
+mod memory;
 #[cfg(feature = "parquet")]
 mod pages;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod rows;
+mod size;
 #[cfg(feature = "parquet")]
 mod statistics;
 
@@ -24,7 +26,10 @@ use pgsluice_core::types::Column;
 use pgsluice_json::{Missing, Objects, Target, Unknown};
 
 pub(super) use self::batches::{Batch, Batches};
+pub(super) use self::memory::Handed;
+use super::reading::unless_stopped;
 use super::{FileFormat, Input, Inputs};
+use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result, Unit};
 
@@ -44,13 +49,20 @@ pub(crate) struct Typed {
 }
 
 /// The names of the columns in the first input.
-pub(crate) fn names(inputs: &Inputs, format: FileFormat) -> Result<Vec<String>> {
-    let Some(first) = inputs.first() else { return Ok(Vec::new()) };
-    let schema = schema(first, format)?;
+pub(crate) fn names(
+    inputs: &Inputs,
+    format: FileFormat,
+    control: &Arc<Control>,
+) -> Result<Vec<String>> {
+    let Some(first) = inputs.first().cloned() else { return Ok(Vec::new()) };
+    let schema = unless_stopped(control, move || schema(&first, format))?;
     Ok(schema.fields().iter().map(|field| field.name().clone()).collect())
 }
 
 fn schema(input: &Input, format: FileFormat) -> Result<SchemaRef> {
+    if let Some(handed) = input.handed() {
+        return handed.schema(input);
+    }
     if let Some(compression) = input.compressed_by() {
         let program = if compression == "gzip" { "zcat" } else { "zstdcat" };
         let error = unreadable(input, format, format!("the file is compressed by {compression}"));
@@ -129,6 +141,9 @@ impl Typed {
 
     /// Begins to read an input.
     pub(super) fn open(&self, input: &Input) -> Result<Batches> {
+        if let Some(handed) = input.handed() {
+            return handed.open(input, |schema| self.mapping(schema, input));
+        }
         match self.format {
             #[cfg(feature = "parquet")]
             FileFormat::Parquet => parquet::open(input, |schema| self.mapping(schema, input)),
@@ -179,9 +194,9 @@ fn misfitting(misfit: &Misfit, input: &Input) -> Error {
         label(column),
         input.name
     );
-    Error::new(Kind::Data, message).with_sqlstate("42804").with_hint(
-        "Give the column a type that holds such values, or write them as another type into the file.",
-    )
+    Error::new(Kind::Data, message)
+        .with_sqlstate("42804")
+        .with_hint("Give the column a type that holds such values, or write them as another type.")
 }
 
 /// The error for a format that this program was built without.

@@ -1,0 +1,351 @@
+//! Memory: batches that the program hands over itself, as a table or as a stream, with no file in between.
+
+use std::fmt;
+use std::io::{self, BufWriter, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arrow_array::RecordBatch;
+use arrow_ipc::writer::StreamWriter;
+use arrow_schema::{ArrowError, Schema, SchemaRef};
+use pgsluice_arrow::Mapping;
+use pgsluice_core::hash::bytes_extended;
+use tempfile::NamedTempFile;
+
+use super::batches::{Batches, Give, Part, in_pieces};
+use super::guard::guarded;
+use super::size::bytes_of;
+use super::unreadable;
+use crate::control::Control;
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+use crate::source::kept::{Kept, no_room};
+use crate::source::{FileFormat, Input};
+
+/// Batches that are handed over.
+#[derive(Clone, Debug)]
+pub(in crate::source) enum Handed {
+    /// All of them, which can be read again.
+    Table { schema: SchemaRef, batches: Arc<[RecordBatch]> },
+    /// They come one after the other, once.
+    Stream(Arc<Mutex<Stream>>),
+}
+
+/// A stream, and what was looked at of it.
+pub(in crate::source) struct Stream {
+    schema: Option<SchemaRef>,
+    first: Option<RecordBatch>,
+    rest: Option<Rest>,
+}
+
+type Rest = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Stream")
+    }
+}
+
+impl Input {
+    /// A table in memory, by a name for people. Its buffers are shared and not copied, and it can be read again.
+    ///
+    /// The first batch says what the columns are. One that has others fails the load when it is read.
+    ///
+    /// # Errors
+    ///
+    /// The first error of `batches`, all of which are taken at once.
+    pub fn of_table(
+        name: impl Into<String>,
+        batches: impl IntoIterator<Item = Result<RecordBatch>>,
+    ) -> Result<Self> {
+        let name = name.into();
+        let table = |batches: Arc<[RecordBatch]>| {
+            let schema = schema_of(batches.first());
+            let size = batches.iter().map(|batch| bytes_of(batch) as u64).sum();
+            Self::handed_over(name.clone(), Handed::Table { schema, batches }, Some(size))
+        };
+        let collect = || batches.into_iter().collect::<Result<_>>();
+        guarded(collect, || lost(&table(Arc::default()))).map(table)
+    }
+
+    /// A stream of batches, by a name for people. One thread takes them, a few ahead of the rows that are sent.
+    ///
+    /// The first batch says what the columns are. An error ends the load with that error. A load of a stream that has
+    /// failed is resumed if the same stream, in the same batches, is given again under its id.
+    pub fn of_stream(
+        name: impl Into<String>,
+        batches: impl Iterator<Item = Result<RecordBatch>> + Send + 'static,
+    ) -> Self {
+        let stream = Stream { schema: None, first: None, rest: Some(Box::new(batches)) };
+        Self::handed_over(name.into(), Handed::Stream(Arc::new(Mutex::new(stream))), None)
+    }
+}
+
+impl Handed {
+    /// Whether it can be read again.
+    pub(in crate::source) fn is_rereadable(&self) -> bool {
+        matches!(self, Self::Table { .. })
+    }
+
+    /// The columns; for those of a stream its first batch is waited for.
+    pub(super) fn schema(&self, input: &Input) -> Result<SchemaRef> {
+        match self {
+            Self::Table { schema, .. } => Ok(Arc::clone(schema)),
+            Self::Stream(stream) => locked(stream).schema(input),
+        }
+    }
+
+    /// Begins to read them.
+    pub(super) fn open(
+        &self,
+        input: &Input,
+        mapping: impl FnOnce(&SchemaRef) -> Result<Arc<Mapping>>,
+    ) -> Result<Batches> {
+        let mapping = mapping(&self.schema(input)?)?;
+        Ok(Batches::begin(vec![Whole(input.clone(), self.clone())], mapping, lost(input)))
+    }
+
+    /// Hands all batches over, until `give` says that no more are wanted.
+    fn read(&self, input: &Input, give: &mut dyn FnMut(RecordBatch) -> Result<bool>) -> Result<()> {
+        let schema = self.schema(input)?;
+        let mut number = 0;
+        let mut give = |batch: RecordBatch| {
+            number += 1;
+            check(&schema, &batch, number, input)?;
+            give(batch)
+        };
+        match self {
+            Self::Table { batches, .. } => {
+                for batch in batches.iter() {
+                    if !give(batch.clone())? {
+                        break;
+                    }
+                }
+            }
+            Self::Stream(stream) => {
+                let (first, rest) = locked(stream).take(input)?;
+                for batch in first.into_iter().map(Ok).chain(rest) {
+                    if !give(batch?)? {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a stream into a file of Arrow IPC.
+    pub(in crate::source) fn keep(&self, input: &Input, control: &Control) -> Result<Kept> {
+        guarded(|| self.write(input, control), || lost(input))
+    }
+
+    fn write(&self, input: &Input, control: &Control) -> Result<Kept> {
+        let no_room = |error: ArrowError| match error {
+            ArrowError::IoError(_, error) => no_room(input, &error),
+            other => unreadable(input, FileFormat::Arrow, other),
+        };
+        let file = NamedTempFile::new().map_err(|error| self::no_room(input, &error))?;
+        let hashing = Hashing { file, bytes: 0, hash: 0 };
+        let (schema, buffered) = (self.schema(input)?, BufWriter::with_capacity(1 << 20, hashing));
+        let mut writer = StreamWriter::try_new(buffered, &schema).map_err(no_room)?;
+        self.read(input, &mut |batch| {
+            writer.write(&batch).map_err(no_room)?;
+            Ok(!control.stop.is_stopped())
+        })?;
+        let buffered = writer.into_inner().map_err(no_room)?;
+        let written = buffered.into_inner().map_err(|error| self::no_room(input, error.error()))?;
+        let Hashing { file, bytes, hash } = written;
+        Ok((file.into_temp_path(), bytes, format!("{hash:016x}")))
+    }
+}
+
+impl Stream {
+    fn schema(&mut self, input: &Input) -> Result<SchemaRef> {
+        if let Some(schema) = &self.schema {
+            return Ok(Arc::clone(schema));
+        }
+        let rest = self.rest.as_mut().ok_or_else(|| once(input))?;
+        self.first = guarded(|| rest.next().transpose(), || lost(input))?;
+        let schema = schema_of(self.first.as_ref());
+        self.schema = Some(Arc::clone(&schema));
+        Ok(schema)
+    }
+
+    fn take(&mut self, input: &Input) -> Result<(Option<RecordBatch>, Rest)> {
+        let rest = self.rest.take().ok_or_else(|| once(input))?;
+        Ok((self.first.take(), rest))
+    }
+}
+
+/// The columns of the first batch; of no batches there is nothing to say.
+fn schema_of(first: Option<&RecordBatch>) -> SchemaRef {
+    first.map_or_else(|| Arc::new(Schema::empty()), RecordBatch::schema)
+}
+
+fn locked(stream: &Mutex<Stream>) -> MutexGuard<'_, Stream> {
+    stream.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn once(input: &Input) -> Error {
+    input.cannot_read(&io::Error::other("it can be read only once"))
+}
+
+fn lost(input: &Input) -> Error {
+    unreadable(input, FileFormat::Arrow, "what hands it over has ended unexpectedly")
+}
+
+struct Whole(Input, Handed);
+
+impl Part for Whole {
+    fn read(&self, give: Give<'_>) -> Result<()> {
+        let Self(input, handed) = self;
+        handed.read(input, &mut |batch| Ok(in_pieces(&batch, bytes_of(&batch) as u64, give)))
+    }
+
+    fn lost(&self) -> Error {
+        lost(&self.0)
+    }
+}
+
+/// Refuses a batch that has other columns than the first.
+fn check(schema: &SchemaRef, batch: &RecordBatch, number: usize, input: &Input) -> Result<()> {
+    let this = batch.schema();
+    if Arc::ptr_eq(schema, &this) {
+        return Ok(());
+    }
+    let columns = |schema: &SchemaRef| {
+        let fields = schema.fields().iter();
+        fields
+            .map(|field| format!("\"{}\" {}", field.name(), field.data_type()))
+            .collect::<Vec<_>>()
+    };
+    let (first, this) = (columns(schema), columns(&this));
+    if first == this {
+        return Ok(());
+    }
+    let differ = first.iter().zip(&this).find(|(first, this)| first != this);
+    let error = Error::new(
+        Kind::Data,
+        format!("batch {number} of {} has other columns than the first", input.name),
+    );
+    Err(error.with_sqlstate("42P16").permanent().with_detail(match differ {
+        Some((first, this)) => format!("The first has {first} where this one has {this}."),
+        None => format!("The first has {} columns, this one {}.", first.len(), this.len()),
+    }))
+}
+
+/// A file, and the hash of what is written into it.
+struct Hashing {
+    file: NamedTempFile,
+    bytes: u64,
+    hash: u64,
+}
+
+impl Write for Hashing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write_all(bytes)?;
+        self.bytes += bytes.len() as u64;
+        self.hash = bytes_extended(bytes, self.hash);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{ArrayRef, Int32Array, StringArray};
+
+    use super::*;
+    use crate::source::Inputs;
+
+    fn batch(values: &[i32]) -> RecordBatch {
+        let array: ArrayRef = Arc::new(Int32Array::from(values.to_vec()));
+        RecordBatch::try_from_iter([("a", array)]).expect("a batch")
+    }
+
+    fn handed(input: &Input) -> &Handed {
+        input.handed().expect("batches")
+    }
+
+    /// The rows of all batches.
+    fn rows(input: &Input) -> Result<usize> {
+        let mut rows = 0;
+        handed(input).read(input, &mut |batch| {
+            rows += batch.num_rows();
+            Ok(true)
+        })?;
+        Ok(rows)
+    }
+
+    #[test]
+    fn a_table_is_read_again_and_a_stream_is_not() {
+        let batches = || [Ok(batch(&[1, 2])), Ok(batch(&[])), Ok(batch(&[3]))];
+        let table = Input::of_table("t", batches()).expect("a table");
+        assert!(table.is_rereadable() && !table.is_file() && table.size == Some(12));
+        assert_eq!((rows(&table).expect("rows"), rows(&table).expect("rows")), (3, 3));
+        let stream = Input::of_stream("s", batches().into_iter());
+        assert!(!stream.is_rereadable() && stream.size.is_none());
+        for _ in 0..2 {
+            let schema = handed(&stream).schema(&stream).expect("columns");
+            assert_eq!(schema.field(0).name(), "a");
+        }
+        assert_eq!(rows(&stream).expect("rows"), 3);
+        let said = rows(&stream).expect_err("read").to_string();
+        assert!(said.contains("it can be read only once"), "{said}");
+        assert_eq!(rows(&Input::of_stream("s", std::iter::empty())).expect("none"), 0);
+    }
+
+    #[test]
+    fn a_batch_has_the_columns_of_the_first() {
+        let other: ArrayRef = Arc::new(StringArray::from(vec!["x"]));
+        let other = RecordBatch::try_from_iter([("a", other)]).expect("a batch");
+        let stream = Input::of_stream("s", [Ok(batch(&[1])), Ok(other)].into_iter());
+        let said = rows(&stream).expect_err("another").to_string();
+        assert!(said.starts_with("batch 2 of s has other columns than the first"), "{said}");
+        assert!(
+            said.contains("The first has \"a\" Int32 where this one has \"a\" Utf8."),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn what_ends_a_stream_ends_the_reading() {
+        let error = || Error::new(Kind::Input, "gone");
+        let stream = Input::of_stream("s", [Ok(batch(&[1])), Err(error())].into_iter());
+        assert_eq!(rows(&stream).expect_err("gone").message(), "gone");
+        let first = Input::of_stream("s", [Err(error())].into_iter());
+        assert_eq!(handed(&first).schema(&first).expect_err("gone").message(), "gone");
+        let panics = std::iter::from_fn(|| -> Option<Result<RecordBatch>> { panic!("too far") });
+        let said = Input::of_table("t", panics).expect_err("lost").to_string();
+        assert!(said.contains("has ended unexpectedly"), "{said}");
+        let panics = std::iter::from_fn(|| -> Option<Result<RecordBatch>> { panic!("too far") });
+        let stream = Input::of_stream("s", panics);
+        let said = handed(&stream).schema(&stream).expect_err("lost").to_string();
+        assert!(said.contains("has ended unexpectedly"), "{said}");
+    }
+
+    #[test]
+    fn a_stream_is_kept_in_a_file() {
+        let batches = || [Ok(batch(&[1, 2])), Ok(batch(&[3]))].into_iter();
+        let kept = || {
+            let inputs = Inputs::from(Input::of_stream("s", batches()));
+            inputs.kept(&Arc::default()).expect("a file")
+        };
+        let [one, other] = [kept(), kept()];
+        assert!(one.are_files() && one.are_rereadable() && one[0].handed().is_none());
+        assert_eq!((one[0].size, &one[0].content), (other[0].size, &other[0].content));
+        let mut read = super::super::arrow::open(&one[0], |schema| {
+            assert_eq!(schema.field(0).name(), "a");
+            let mapping = Mapping::new(schema, &[]);
+            mapping.map(Arc::new).map_err(|misfit| Error::new(Kind::Data, misfit.to_string()))
+        })
+        .expect("a file");
+        let mut rows = 0;
+        while let Some((batch, _)) = read.next().expect("batches") {
+            rows += batch.count();
+        }
+        assert_eq!(rows, 3);
+    }
+}

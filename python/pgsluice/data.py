@@ -1,0 +1,111 @@
+"""What a user has, as an input: files, tables and streams of Arrow batches, bytes, or rows."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from os import PathLike, fspath
+from typing import Any, NamedTuple
+
+from pgsluice._native import Input
+from pgsluice.handed import readable
+from pgsluice.rows import csv, ndjson
+
+# What data is called that has no name of its own.
+NAME = "<data>"
+# Bytes that are read together of a file that is open.
+_PIECE = 1 << 20
+# What only has objects whose data is in memory, by pyarrow and arro3, polars, and pandas.
+_SIZES = ("nbytes", "estimated_size", "memory_usage")
+
+
+class Source(NamedTuple):
+    """The names of files, or an input in their place; and its format, if its text has one."""
+
+    names: list[str]
+    input: Input | None = None
+    format: str | None = None
+
+
+def source_of(data: Any) -> Source:
+    """Find out what data is. An iterator is not begun."""
+    if _is_name(data):
+        return _of_names([data])
+    if hasattr(data, "read"):
+        name = getattr(data, "name", NAME)
+        pieces = iter(partial(data.read, _PIECE), b"")
+        return _of_input(Input.reader(name if isinstance(name, str) else NAME, pieces))
+    if isinstance(data, Iterator):
+        return _of_stream(data)
+    if _is_arrow(data):
+        return _of_arrow([data])
+    if isinstance(data, Sequence) and not isinstance(data, (bytes, bytearray, memoryview)):
+        return _of_sequence(data)
+    if hasattr(data, "__iter__") and not isinstance(data, (Mapping, bytes, bytearray, memoryview)):
+        return _of_stream(iter(data))
+    raise TypeError(
+        f"data cannot be of type {type(data).__name__}: it is a path, an object with Arrow data or"
+        " an iterable of such, a binary file, or a list of dicts or of tuples"
+    )
+
+
+def _of_sequence(data: Sequence[Any]) -> Source:
+    if not data:
+        return _of_arrow([])
+    first = type(data[0]).__name__
+    for is_such, source in _KINDS:
+        if not is_such(data[0]):
+            continue
+        if other := next((type(item).__name__ for item in data if not is_such(item)), None):
+            raise TypeError(f"data has an item of type {other}, and the first is of type {first}")
+        return source(data)
+    raise TypeError(f"data cannot be a list of items of type {first}")
+
+
+def _of_names(names: Sequence[Any]) -> Source:
+    return Source([fspath(name) for name in names])
+
+
+def _of_arrow(objects: Sequence[Any]) -> Source:
+    if all(any(hasattr(type(each), size) for size in _SIZES) for each in objects):
+        return _of_input(Input.table(NAME, map(readable, objects)))
+    return _of_stream(iter(objects))
+
+
+def _of_stream(objects: Iterator[Any]) -> Source:
+    return _of_input(Input.stream(NAME, map(readable, objects)))
+
+
+def _of_dicts(rows: Sequence[Any]) -> Source:
+    return _of_input(Input.reader(NAME, ndjson(rows)))._replace(format="ndjson")
+
+
+def _of_rows(rows: Sequence[Any]) -> Source:
+    return _of_input(Input.reader(NAME, csv(rows)))._replace(format="csv")
+
+
+def _of_input(given: Input) -> Source:
+    return Source([NAME], given)
+
+
+def _is_name(item: Any) -> bool:
+    return isinstance(item, (str, PathLike))
+
+
+def _is_arrow(item: Any) -> bool:
+    return hasattr(item, "__arrow_c_stream__") or hasattr(item, "__arrow_c_array__")
+
+
+def _is_dict(item: Any) -> bool:
+    return isinstance(item, Mapping)
+
+
+def _is_row(item: Any) -> bool:
+    return isinstance(item, (tuple, list))
+
+
+# What the items of a list may be, and what they are as an input.
+_KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Sequence[Any]], Source]], ...] = (
+    (_is_name, _of_names),
+    (_is_arrow, _of_arrow),
+    (_is_dict, _of_dicts),
+    (_is_row, _of_rows),
+)

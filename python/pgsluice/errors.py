@@ -1,0 +1,138 @@
+"""The errors of a load, by their kinds: message, detail and hint as PostgreSQL words them."""
+
+import re
+from typing import Any
+
+from pgsluice.options import KEYWORDS
+
+# An option of the command line in a text, with its value or, in brackets, the name of that.
+_OPTION = re.compile(r"--([a-z][a-z-]*[a-z])(?:=([\w-]+)| <[^>]*>)?")
+# What the server says of a row is told as it is.
+_ABOUT_OPTIONS = ("usage", "input")
+
+
+class Error(Exception):
+    """What pgsluice raises."""
+
+
+class LoadError(Error):
+    """A load that has failed. `str` of it has all: what, where, and the next step to take.
+
+    What is not known is None.
+    """
+
+    message: str
+    """What went wrong, on one line."""
+    detail: str | None
+    """Sentences that say more, one in each line."""
+    hint: str | None
+    """The next step to take."""
+    sqlstate: str | None
+    """PostgreSQL's five-character code."""
+    source: str | None
+    """The input of the row that is to blame: a path, or `<data>`."""
+    row: int | None
+    """The number of that row in its input, from 0, where rows are in batches."""
+    line: int | None
+    """The line that the row begins at, from 1; of batches the row, from 1."""
+    offset: int | None
+    """The byte that the row begins at, from 0; of batches the row, from 0."""
+    column: str | None
+    """The column that the error is about."""
+    load_id: str | None
+    """The id by which the load is resumed, if rows are in or may be."""
+    rows_committed: int | None
+    """Rows that are in the table, by this run and those before it; None if nothing was sent."""
+    rows_in_doubt: int | None
+    """Rows whose COMMIT the server did not answer."""
+
+    def __init__(self, text: str, failure: dict[str, Any]) -> None:
+        super().__init__(text)
+        error, place = failure["error"], failure["error"]["place"] or {}
+        self.message = error["message"]
+        self.detail = error["detail"]
+        self.hint = error["hint"]
+        self.sqlstate = error["sqlstate"]
+        self.source = place.get("source")
+        self.row = place.get("row")
+        self.line = place.get("line")
+        self.offset = place.get("offset")
+        self.column = error["column"]
+        self.load_id = failure["load_id"]
+        self.rows_committed = failure["committed"]
+        self.rows_in_doubt = failure["in_doubt"]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_restored, (type(self), str(self), self.__dict__))
+
+
+class UsageError(LoadError, ValueError):
+    """The options make no sense."""
+
+
+class InputError(LoadError):
+    """The data cannot be read: a file that is not there, or a stream that has raised."""
+
+
+class DataError(LoadError):
+    """A row is malformed, or PostgreSQL refuses it; or columns do not fit."""
+
+
+class ConnectError(LoadError):
+    """The server cannot be reached, refuses the login, or went away."""
+
+
+class ServerError(LoadError):
+    """The server refused something that is no row."""
+
+
+class InternalError(LoadError):
+    """The load's own figures contradict one another."""
+
+
+class StoppedError(LoadError):
+    """The load was stopped."""
+
+
+KINDS: dict[str, type[LoadError]] = {
+    "usage": UsageError,
+    "input": InputError,
+    "data": DataError,
+    "connection": ConnectError,
+    "server": ServerError,
+    "internal": InternalError,
+    "interrupted": StoppedError,
+}
+
+
+def error_of(text: str, failure: dict[str, Any]) -> LoadError:
+    """Return the exception for a failure as `--json` has it, whose words are `text`."""
+    error = failure["error"]
+    is_ours = error["kind"] in _ABOUT_OPTIONS
+    for name in ("message", "detail", "hint"):
+        if error[name] and (is_ours or name == "hint"):
+            error[name] = in_python(error[name])
+    lines = [
+        in_python(line) if is_ours or line.startswith("HINT:") else line
+        for line in text.splitlines()
+    ]
+    return KINDS[error["kind"]]("\n".join(lines), failure)
+
+
+def in_python(text: str) -> str:
+    """Write the options of the command line in a text as the keywords that they are here."""
+
+    def keyword(option: re.Match[str]) -> str:
+        name = KEYWORDS.get(option[1])
+        if name is None:
+            return option[0]
+        return f"{name}={option[2]!r}" if option[2] else name
+
+    return _OPTION.sub(keyword, text)
+
+
+def _restored(kind: type[LoadError], text: str, fields: dict[str, Any]) -> LoadError:
+    error = kind.__new__(kind, text)
+    error.args = (text,)
+    error.__dict__.update(fields)
+    return error

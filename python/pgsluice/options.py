@@ -1,0 +1,128 @@
+"""The options of a load: those of the command line, by their names with underscores.
+
+A string is read as on the command line: names are lower case unless in double quotes. Names in a
+list stand as they are.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from difflib import get_close_matches
+from os import PathLike, fspath
+from typing import Any, Literal, TypedDict
+
+Names = str | Sequence[str]
+Time = float | str | timedelta
+
+
+class Options(TypedDict, total=False):
+    """What can be said of a load. The manual's page on the command line explains each."""
+
+    # How files are written.
+    format: Literal["csv", "text", "ndjson", "parquet", "arrow"] | None
+    header: bool | int | Literal["map", "match"] | None
+    map: Mapping[str, str] | None
+    ignore_extra: bool
+    encoding: str | None
+    delimiter: str | None
+    null: str | None
+    default: str | None
+    quote: str | None
+    escape: str | None
+    force_null: Names | None
+    force_not_null: Names | None
+    columns: Names | None
+    # Rows that are there already.
+    on_conflict: Literal["error", "skip", "update", "delete"] | None
+    key: Names | None
+    update: Names | None
+    no_insert: bool
+    newer: str | None
+    delete_when: str | None
+    duplicates: Literal["first", "last", "error"] | None
+    # Partitions.
+    create_partitions: bool
+    step: str | None
+    max_new_partitions: int | None
+    # Safety.
+    atomic: bool
+    exchange: bool | Literal["require"]
+    swap_patience: int | None
+    reject_file: str | PathLike[str] | None
+    max_rejects: int | str | None
+    lock_timeout: Time | None
+    max_lag: str | timedelta | None
+    # The ledger.
+    load_id: str | None
+    once: bool
+    end_other: bool
+    ledger: str | None
+    no_ledger: bool
+    # Speed.
+    jobs: int | None
+    memory: int | str | None
+    wire: Literal["binary", "text"] | None
+    no_native: bool
+    no_self_test: bool
+    # The connection, beside `conninfo`.
+    host: str | None
+    port: int | str | None
+    username: str | None
+    wait: Time | None
+
+
+# The keyword of each option.
+KEYWORDS = {name.replace("_", "-"): name for name in Options.__annotations__}
+KEYWORDS |= {"table": "table", "dbname": "conninfo"}
+_TIMES = {"lock_timeout", "wait"}
+
+
+def arguments(table: str, conninfo: str | None, options: Mapping[str, Any]) -> list[str]:
+    """Write the options as the command line has them."""
+    # Nobody is there to type a password.
+    args = ["--no-password", f"--table={table}"]
+    if conninfo is not None:
+        args.append(f"--dbname={conninfo}")
+    for name, value in options.items():
+        if name not in Options.__annotations__:
+            raise TypeError(f"load() got an unexpected keyword argument '{name}'{_meant(name)}")
+        args += _option(name, value)
+    return args
+
+
+def _option(name: str, value: Any) -> list[str]:
+    option = "--" + name.replace("_", "-")
+    if value is None or value is False:
+        return []
+    if value is True:
+        return [option]
+    if isinstance(value, Mapping):
+        return [f"{option}={key}={_quoted(column)}" for key, column in value.items()]
+    return [f"{option}={_spelled(name, value)}"]
+
+
+def _spelled(name: str, value: Any) -> str:
+    match value:
+        case str():
+            return value
+        case PathLike():
+            return str(fspath(value))
+        case timedelta():
+            return f"{value // timedelta(milliseconds=1)}ms"
+        case float() if name in _TIMES:
+            return f"{round(value * 1000)}ms"
+        case int() | float():
+            return str(value)
+        case Sequence():
+            return ",".join(_quoted(column) for column in value)
+    raise TypeError(f"{name} cannot be of type {type(value).__name__}")
+
+
+def _quoted(name: Any) -> str:
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a column is no {type(name).__name__}")
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _meant(name: str) -> str:
+    near = get_close_matches(name, Options.__annotations__, n=1)
+    return f". Did you mean '{near[0]}'?" if near else ""

@@ -1,0 +1,106 @@
+"""What a finished load says of itself: the object that `--json` prints, by the same names."""
+
+from dataclasses import dataclass, fields
+from typing import Any, Literal, Self
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fate:
+    """What became of rows; each counts once. The manual's page on changes explains them."""
+
+    inserted: int
+    updated: int
+    deleted: int
+    unchanged: int
+    stale: int
+    absent: int
+    duplicate: int
+    skipped: int
+    dropped: int
+    rejected: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfLeaf(Fate):
+    """What became of the rows of one leaf."""
+
+    table: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class FirstRow:
+    """The time until the first row was sent: of the clock, and of this process's processors."""
+
+    seconds: float
+    cpu_seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lanes:
+    """Rows by how their leaf was found."""
+
+    native: int
+    server: int
+    slow: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fallback:
+    """Something that did not go the fastest way, why, and how many rows it was."""
+
+    what: str
+    why: str
+    rows: int
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class LoadResult:
+    """A finished load. The manual's page on JSON explains each number."""
+
+    load_id: str
+    table: str
+    rows_read: int
+    on_conflict: Literal["error", "skip", "update", "delete"]
+    rows_loaded: int
+    rows_rejected: int
+    rows_skipped: int
+    rows_already_loaded: int
+    rows_inserted: int
+    rows_dropped: int
+    fate: Fate
+    by_leaf: tuple[OfLeaf, ...]
+    bytes_read: int
+    seconds: float
+    first_row: FirstRow | None
+    jobs: int
+    leaves: int
+    exchanged: int
+    partitions_created: tuple[str, ...]
+    wire: Literal["binary", "text"]
+    lanes: Lanes
+    fallbacks: tuple[Fallback, ...]
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+    was_finished: bool
+
+    @classmethod
+    def of(cls, summary: dict[str, Any]) -> Self:
+        """Return the result for the object that `--json` prints."""
+        typed: dict[str, Any] = {
+            "fate": Fate(**summary["fate"]),
+            "by_leaf": tuple(OfLeaf(**leaf) for leaf in summary["by_leaf"]),
+            "first_row": summary["first_row"] and FirstRow(**summary["first_row"]),
+            "lanes": Lanes(**summary["lanes"]),
+            "fallbacks": tuple(Fallback(**fallback) for fallback in summary["fallbacks"]),
+        }
+        for name in ("partitions_created", "notes", "warnings"):
+            typed[name] = tuple(summary[name])
+        return cls(**summary | typed)
+
+    def __repr__(self) -> str:
+        fates = {field.name: getattr(self.fate, field.name) for field in fields(Fate)}
+        said = ", ".join(f"{rows:,} {name}" for name, rows in fates.items() if rows)
+        return (
+            f"<LoadResult: {said or 'no row'} into {self.table}"
+            f" in {self.seconds:.2f} s, load_id {self.load_id!r}>"
+        )

@@ -1,0 +1,49 @@
+"""The examples of the page on Python run, one after the other, into a table as the manual makes."""
+
+import re
+import unittest
+from pathlib import Path
+from unittest.mock import patch
+
+import pgsluice
+import psycopg
+from formats.place import server
+
+from .place import Limited
+
+MANUAL = Path(__file__).parents[3] / "docs/manual"
+EXAMPLE = re.compile("```python\n(.*?)```", re.DOTALL)
+SHOP = """
+    DROP TABLE IF EXISTS orders;
+    CREATE TABLE orders (id bigint, placed date, total numeric(10,2) NOT NULL,
+        PRIMARY KEY (id, placed)) PARTITION BY RANGE (placed);
+    CREATE TABLE orders_2026 PARTITION OF orders FOR VALUES FROM ('2026-01-01') TO ('2027-01-01')
+        PARTITION BY HASH (id);
+    CREATE TABLE orders_2026_0 PARTITION OF orders_2026 FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+    CREATE TABLE orders_2026_1 PARTITION OF orders_2026 FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+"""
+
+
+class Manual(Limited):
+    def test_examples_run(self):
+        examples = EXAMPLE.findall((MANUAL / "python.md").read_text())
+        self.assertGreater(len(examples), 3)
+        load = pgsluice.load
+
+        def in_shop(data, table, conninfo, **options):
+            self.assertEqual(conninfo, "dbname=shop")
+            return load(data, table, server(), **options)
+
+        with psycopg.connect(server(), autocommit=True) as connection:
+            connection.execute(SHOP)
+            with patch.object(pgsluice, "load", in_shop), patch("builtins.print"):
+                names = {}
+                for example in examples:
+                    exec(example, names)
+            rows = connection.execute("SELECT count(*) FROM orders").fetchone()
+            connection.execute("DROP TABLE orders")
+        self.assertEqual(rows[0], 2003)
+
+
+if __name__ == "__main__":
+    unittest.main()

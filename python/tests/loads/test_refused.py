@@ -1,0 +1,166 @@
+"""What does not go in is an exception that says why, of its kind, with the cause."""
+
+import pickle
+import unittest
+from datetime import timedelta
+
+import pgsluice
+import pyarrow as pa
+from formats.place import server
+
+from .place import Loads
+
+TABLE = pa.table({"id": pa.array(range(100), pa.int64()), "v": pa.array(range(100), pa.int32())})
+
+
+class Refused(Loads):
+    def setUp(self):
+        super().setUp()
+        self.make(v="integer CHECK (v <> 50)")
+
+    def assert_nothing(self, error: pgsluice.LoadError, kind: type, *said: str) -> None:
+        self.assertIs(type(error), kind, error)
+        for words in said:
+            self.assertIn(words, str(error))
+        self.assertEqual(self.count(), 0)
+
+    def test_a_row_is_named(self):
+        error = self.fail_to_put(TABLE)
+        self.assert_nothing(error, pgsluice.DataError, "<data>:51: ", 'check constraint "')
+        self.assertEqual((error.row, error.line, error.source), (50, 51, "<data>"))
+        self.assertEqual((error.sqlstate, error.rows_committed), ("23514", 0))
+        self.assertIn("Failing row contains (50, 50)", error.detail)
+        self.assertIn('reject_file="bad.ndjson", max_rejects=100', error.hint)
+        again = pickle.loads(pickle.dumps(error))
+        self.assertEqual((str(again), vars(again)), (str(error), vars(error)))
+
+    def test_a_row_is_rejected(self):
+        bad = self.folder / "bad.ndjson"
+        done = self.put(iter(TABLE.to_batches(max_chunksize=9)), reject_file=bad, max_rejects=1)
+        self.assertEqual((done.rows_rejected, done.rows_inserted), (1, 99))
+        self.assertEqual(bad.read_text(), '{"id":"50","v":"50"}\n')
+
+    def test_columns_that_do_not_fit(self):
+        for columns, said in (
+            ({"id": [1], "w": [1]}, (pgsluice.UsageError, '"w"', "ignore_extra=True")),
+            ({"id": [1], "v": [[1]]}, (pgsluice.DataError, "column v is of type integer")),
+            ({"v": [1]}, (pgsluice.DataError, 'null value in column "id"')),
+        ):
+            with self.subTest(columns):
+                for data in (pa.table(columns), iter([pa.table(columns)])):
+                    self.assert_nothing(self.fail_to_put(data), *said)
+        self.assertEqual(self.put(pa.table({"id": [1], "w": [1]}), ignore_extra=True).rows_read, 1)
+
+    def test_batches_that_differ(self):
+        other = pa.table({"id": pa.array([1], pa.int64()), "v": ["x"]})
+        for data in ([TABLE[:10], other], iter([TABLE[:10], other])):
+            error = self.fail_to_put(data)
+            said = ("batch 2 of <data> has other columns than the first", '"v" Int32', '"v" Utf8')
+            self.assert_nothing(error, pgsluice.DataError, *said)
+        error = self.fail_to_put(iter([TABLE[:10], TABLE[:5].select(["id"])]))
+        self.assert_nothing(error, pgsluice.DataError, "The first has 2 columns, this one 1.")
+
+    def test_a_stream_that_raises(self):
+        boom = ValueError("boom")
+
+        def batches():
+            yield TABLE[:10]
+            raise boom
+
+        def pieces():
+            raise boom
+
+        for options in ({}, {"on_conflict": "skip", "key": ["id"]}, {"atomic": True}):
+            error = self.fail_to_put(batches(), **options)
+            self.assert_nothing(error, pgsluice.InputError, "<data>: ValueError: boom")
+            self.assertIs(error.__cause__, boom)
+        error = self.fail_to_put(pa.RecordBatchReader.from_batches(TABLE.schema, pieces_of(boom)))
+        self.assert_nothing(error, pgsluice.InputError, "boom")
+        self.assertIsInstance(error.__cause__, ValueError)
+
+        class File:
+            def read(self, _):
+                pieces()
+
+        error = self.fail_to_put(File(), format="csv")
+        self.assert_nothing(error, pgsluice.InputError, "<data>", "ValueError: boom")
+        self.assertIs(error.__cause__, boom)
+
+    def test_a_stream_that_raises_late(self):
+        """What was committed before it is said, and how the rest is loaded."""
+        table = pa.table({"id": range(200_000), "v": [1] * 200_000})
+
+        def batches():
+            for _ in range(8):
+                yield from table.to_batches(max_chunksize=10_000)
+            raise KeyError("late")
+
+        error = self.fail_to_put(batches())
+        self.assertIsInstance(error.__cause__, KeyError)
+        self.assertEqual(error.rows_committed, self.count())
+        if error.rows_committed:
+            self.assertIn(f'load_id="{error.load_id}"', error.hint)
+
+    def test_items_that_are_no_data(self):
+        error = self.fail_to_put(iter([TABLE[:5], {"id": 1}]))
+        said = "TypeError: an object of type dict has no Arrow data"
+        self.assert_nothing(error, pgsluice.InputError, said)
+        self.assertIsInstance(error.__cause__, TypeError)
+        for data in (5, None, b"bytes", {"id": [1]}, [1], [TABLE, "x"], ["x", TABLE], [{}, ()]):
+            with self.subTest(data), self.assertRaises(TypeError):
+                self.put(data)
+        error = self.fail_to_put([(1, object())])
+        self.assertIsInstance(error.__cause__, TypeError)
+        error = self.fail_to_put([("1",)])
+        self.assert_nothing(error, pgsluice.DataError, "missing data for column")
+
+    def test_a_text_file_is_no_binary_one(self):
+        file = self.folder / "rows.csv"
+        file.write_text("1,2\n")
+        with file.open() as opened:
+            error = self.fail_to_put(opened)
+        self.assertIsInstance(error.__cause__, TypeError)
+
+    def test_options(self):
+        for options, said in (
+            ({"jobs": 0}, "number of jobs must be between 1 and 256"),
+            ({"on_conflict": "merge"}, "invalid value 'merge' for 'on_conflict'"),
+            ({"reject_file": "x"}, "max_rejects"),
+            ({"newer": "v"}, "newer is for rows that are updated"),
+            ({"header": True}, "a header cannot be given"),
+            ({"columns": ["id"]}, "ignore_extra"),
+            ({"memory": "1 parsec"}, "'memory'"),
+            ({"once": True}, "Leave out once"),
+        ):
+            with self.subTest(options):
+                error = self.fail_to_put(TABLE, **options)
+                self.assert_nothing(error, pgsluice.UsageError, said)
+                self.assertIsInstance(error, ValueError)
+                self.assertNotIn("--", str(error))
+        with self.assertRaisesRegex(TypeError, r"'job'\. Did you mean 'jobs'\?"):
+            self.put(TABLE, job=1)
+        with self.assertRaises(TypeError):
+            self.put(TABLE, columns=[1])
+        with self.assertRaises(TypeError):
+            self.put([(1, 2)], format="csv")
+
+    def test_names(self):
+        error = self.fail_to_put(self.folder / "none.csv")
+        self.assert_nothing(error, pgsluice.InputError, "No such file or directory")
+        with self.assertRaises(pgsluice.ServerError) as caught:
+            pgsluice.load(TABLE, "nowhere", server())
+        self.assertEqual(caught.exception.sqlstate, "42P01")
+
+    def test_a_server_that_is_not_there(self):
+        for wait in (0, 0.2, "200ms", timedelta(milliseconds=200)):
+            with self.assertRaises(pgsluice.ConnectError):
+                pgsluice.load(TABLE, "loaded", "host=127.0.0.1 port=1 dbname=x", wait=wait)
+
+
+def pieces_of(error: Exception):
+    yield from TABLE[:10].to_batches()
+    raise error
+
+
+if __name__ == "__main__":
+    unittest.main()
