@@ -77,8 +77,8 @@ def lineitem(record: Record) -> str:
 def files(record: Record) -> str:
     return paragraphs(
         f"The same rows of `lineitem` at scale {record.head.parameters['scale']:g},"
-        f" {size(record)} of CSV, compressed by gzip and by zstd, as NDJSON and as Parquet, into the"
-        " same table:",
+        f" {size(record)} of CSV, compressed by gzip and by zstd, as NDJSON and as Parquet, into"
+        " the same table:",
         loads(record),
     )
 
