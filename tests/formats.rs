@@ -2,6 +2,7 @@
 //! errors with their places.
 
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 
 use crate::harness::{
@@ -12,6 +13,7 @@ use crate::harness::{
 on_each_server!([
     files_are_loaded_as_what_they_hold,
     a_load_of_other_files_is_killed,
+    the_first_transaction_is_a_part,
     rejected_rows_can_be_loaded_again,
     typed_rows_change_others,
     partitions_are_made_for_them,
@@ -74,6 +76,24 @@ fn a_load_of_other_files_is_killed(server: Server) {
             ordeal.endure(5, kill).resumed
         };
         assert!((0..4).any(|_| resumed(()) > 0), "no load was killed in the middle: {format}");
+    }
+}
+
+/// It is 8 MiB of rows, however an input counts its own.
+fn the_first_transaction_is_a_part(server: Server) {
+    const ROWS: usize = 200_000;
+    let csv = inputs(ROWS, 1, plain);
+    for format in ["parquet", "arrow", "ndjson"] {
+        let twins = Twins::new(Bench::new(server), MONTHS, &[]);
+        let file = write(&csv[0], &twins.bench.folder.path().join("0.csv"), format);
+        let mut load = program();
+        load.args(["load", "-t", "public.t", "-d", &twins.bench.url, "-j", "1", "-q"]).arg(file);
+        load.env("PGSLUICE_FAILPOINT", "payload::committed").stdin(Stdio::null());
+        let ended = Running::start(&mut load).ended();
+        assert_eq!(ended.status.signal(), Some(9), "{ended:?}");
+        twins.bench.wait_for_sessions();
+        let there = twins.bench.count("t");
+        assert!(0 < there && there < ROWS as u64 / 2, "{format}: {there} rows are in");
     }
 }
 
