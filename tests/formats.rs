@@ -79,7 +79,7 @@ fn a_load_of_other_files_is_killed(server: Server) {
     }
 }
 
-/// It is 8 MiB of rows, however an input counts its own.
+/// It has 8 MiB, also of an input whose places are counted in rows.
 fn the_first_transaction_is_a_part(server: Server) {
     const ROWS: usize = 200_000;
     let csv = inputs(ROWS, 1, plain);

@@ -74,9 +74,12 @@ impl Split {
         self.rewritten.as_ref()?.keyless(index)
     }
 
-    /// About how many bytes its rows are, as they are sent.
+    /// Its bytes: those of the input's text, or of the rows of a batch as they are sent.
     pub(crate) fn size(&self) -> usize {
-        self.rewritten.as_ref().map_or(self.length, Rewritten::size)
+        match (&self.batch, &self.rewritten) {
+            (Some(_), Some(rewritten)) => rewritten.size(),
+            _ => self.length,
+        }
     }
 
     /// The hash of what it has: of its bytes, or of its rows as they are sent.

@@ -50,6 +50,20 @@ fn check_depth(children: &[i64]) -> Result<()> {
     Ok(())
 }
 
+/// Takes a number of some bytes, seven bits in each, from the front of `bytes`; None if it has no end.
+pub(crate) fn varint(bytes: &mut &[u8]) -> Option<u64> {
+    let mut value = 0;
+    for shift in (0..64).step_by(7) {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        value |= u64::from(byte & 0x7F) << shift;
+        if byte < 0x80 {
+            return Some(value);
+        }
+    }
+    None
+}
+
 struct Walk<'f> {
     rest: &'f [u8],
     /// Of each part of the schema the number of those below it.
@@ -147,15 +161,7 @@ impl Walk<'_> {
     }
 
     fn varint(&mut self) -> Result<u64> {
-        let mut value = 0;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            value |= u64::from(byte & 0x7F) << shift;
-            if byte < 0x80 {
-                return Ok(value);
-            }
-        }
-        Err(DAMAGED)
+        varint(&mut self.rest).ok_or(DAMAGED)
     }
 
     /// A number with a sign.

@@ -15,6 +15,8 @@ use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::schema::types::ColumnDescriptor;
 
+use super::footer::varint;
+
 /// Numbers that a byte of a page may stand for. Writers put 128 or more into a block, and a block of equal ones takes
 /// some bytes: none comes near.
 const NUMBERS_A_BYTE: usize = 1024;
@@ -234,19 +236,6 @@ fn skip_numbers(bytes: &[u8], most: usize) -> Option<&[u8]> {
         }
     }
     Some(rest)
-}
-
-fn varint(bytes: &mut &[u8]) -> Option<u64> {
-    let mut value = 0;
-    for shift in (0..64).step_by(7) {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        value |= u64::from(byte & 0x7F) << shift;
-        if byte < 0x80 {
-            return Some(value);
-        }
-    }
-    None
 }
 
 #[cfg(test)]
