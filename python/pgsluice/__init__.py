@@ -6,6 +6,7 @@ line, `python -m pgsluice` the program. All the work is done in Rust, by the ext
 """
 
 from pgsluice._native import __version__, run
+from pgsluice.copying import CopyResult, acopy, copy
 from pgsluice.errors import (
     ConnectError,
     DataError,
@@ -18,12 +19,14 @@ from pgsluice.errors import (
     UsageError,
 )
 from pgsluice.loading import aload, load
-from pgsluice.options import Options
+from pgsluice.options import CopyOptions, Options
 from pgsluice.progress import Progress
 from pgsluice.result import Fallback, Fate, FirstRow, Lanes, LoadResult, OfLeaf
 
 __all__ = [
     "ConnectError",
+    "CopyOptions",
+    "CopyResult",
     "DataError",
     "Error",
     "Fallback",
@@ -41,7 +44,9 @@ __all__ = [
     "StoppedError",
     "UsageError",
     "__version__",
+    "acopy",
     "aload",
+    "copy",
     "load",
     "run",
 ]

@@ -38,3 +38,30 @@ class Load:
         """Return how far the load is, by the names of `pgsluice.Progress`."""
     def outcome(self) -> tuple[str, str | None, BaseException | None]:
         """Return the outcome as `--json` has it, and of a failure its words and its cause."""
+
+class Failure(Exception):  # noqa: N818
+    """An error: the object of `--json`, its words, and what the data has raised, if it has."""
+
+def table_name(name: str) -> str:
+    """Return the question which table a name is, by its qualified name."""
+
+class Relay:
+    """Rows that are gathered for a connection of the caller's own."""
+
+    def __new__(
+        cls,
+        args: Sequence[str],
+        input: Input | None = None,  # noqa: A002
+    ) -> Relay: ...
+    def is_ready(self, seconds: float) -> bool:
+        """Wait until the tree is read, but no longer than so many seconds; return whether it is."""
+    def questions(self) -> list[str]:
+        """Return what is asked in the caller's transaction."""
+    def check(self, answer: str | None) -> None:
+        """Refuse a table that is not the one whose rows are gathered, by the last answer."""
+    def next(self, seconds: float) -> tuple[str, dict[str, Any] | None] | bytes | bool | None:
+        """Return a COPY that begins, rows for it, or None at the end; False if nothing has come."""
+    def so_far(self) -> tuple[str, int]:
+        """Return the table's name and the rows that were handed over."""
+    def stop(self) -> None:
+        """End the reading."""

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use clap::FromArgMatches;
 use pgsluice::counts::summary::Summary;
 use pgsluice::error::Remedy;
+use pgsluice::gather::relay::Relay;
 use pgsluice::{Control, Error, Inputs, Job, Kind, Loader, Result};
 use serde::Serialize;
 
@@ -49,6 +50,16 @@ impl Load {
     pub fn run(&self, control: &Arc<Control>) -> Result<Summary> {
         let load = |target| Loader::new(self.job.clone(), target).run(control);
         self.args.input.target.with(true, load)
+    }
+
+    /// Begins to gather its rows for a connection of the caller's own; only what it says of its input, its table, its
+    /// memory and the server matters.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Relay::begin`].
+    pub fn relay(&self, control: &Arc<Control>) -> Result<Relay> {
+        self.args.input.target.with(true, |target| Relay::begin(&self.job, &target, control))
     }
 }
 

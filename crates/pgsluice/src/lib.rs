@@ -11,6 +11,7 @@ pub mod embedded;
 pub mod error;
 pub mod exchange;
 pub mod fate;
+pub mod gather;
 pub mod inspect;
 pub mod job;
 pub mod ledger;

@@ -30,6 +30,7 @@ pub(crate) mod ledger;
 pub(crate) mod lock_wait;
 pub(crate) mod lookup;
 mod lost;
+pub mod own;
 pub mod qualified;
 pub(crate) mod question;
 pub(crate) mod raw;
