@@ -18,8 +18,9 @@ from pgsluice.errors import (
     StoppedError,
     UsageError,
 )
+from pgsluice.loader import Loader, Receipt
 from pgsluice.loading import aload, load
-from pgsluice.options import CopyOptions, Options
+from pgsluice.options import CopyOptions, LoaderOptions, Options
 from pgsluice.progress import Progress
 from pgsluice.result import Fallback, Fate, FirstRow, Lanes, LoadResult, OfLeaf
 
@@ -37,9 +38,12 @@ __all__ = [
     "Lanes",
     "LoadError",
     "LoadResult",
+    "Loader",
+    "LoaderOptions",
     "OfLeaf",
     "Options",
     "Progress",
+    "Receipt",
     "ServerError",
     "StoppedError",
     "UsageError",

@@ -21,6 +21,10 @@ class Input:
     def reader(name: str, pieces: Iterator[bytes]) -> Input:
         """Take bytes that come piece by piece."""
 
+    @staticmethod
+    def text(name: str, text: bytes) -> Input:
+        """Take text that is in memory."""
+
 class Load:
     """A load that has begun, in a thread of its own."""
 
@@ -65,3 +69,38 @@ class Relay:
         """Return the table's name and the rows that were handed over."""
     def stop(self) -> None:
         """End the reading."""
+
+class Writer:
+    """A writer in a thread of its own; what is begun is done in this order."""
+
+    def __new__(cls) -> Writer: ...
+    def open(
+        self, args: Sequence[str], is_lazy: bool, ended: Callable[[], object] | None = None
+    ) -> Doing:
+        """Open it, as the arguments of a load say."""
+    def write(
+        self,
+        args: Sequence[str],
+        input: Input,  # noqa: A002
+        position: str | None = None,
+        ended: Callable[[], object] | None = None,
+    ) -> Doing:
+        """Write rows in one transaction; the first arguments say how all are read."""
+    def flush(self, ended: Callable[[], object] | None = None) -> Doing:
+        """Make durable what was written."""
+    def give_up(self) -> Doing:
+        """Forget rows that are in doubt."""
+    def close(self, ended: Callable[[], object] | None = None) -> Doing:
+        """Close it."""
+    def stop(self) -> None:
+        """Ask what it is doing to end in order."""
+
+class Doing:
+    """Something that a writer is doing."""
+
+    def wait(self, seconds: float) -> tuple[str | None, str | None, int, int, str | None] | None:
+        """Wait for its end, but no longer than so many seconds; None if it is not over.
+
+        Return the name and the position of the writer, the rows that were sent and those that were
+        stored, and how they were sent.
+        """

@@ -37,7 +37,28 @@ class CopyOptions(TypedDict, total=False):
     no_native: bool
 
 
-class Options(CopyOptions, total=False):
+class PlaceOptions(TypedDict, total=False):
+    """Where a loader is known, and the connection, beside `conninfo`."""
+
+    load_id: str | None
+    ledger: str | None
+    no_ledger: bool
+    host: str | None
+    port: int | str | None
+    username: str | None
+    wait: Time | None
+
+
+class LoaderOptions(PlaceOptions, total=False):
+    """What can be said of a loader."""
+
+    columns: Names | None
+    map: Mapping[str, str] | None
+    ignore_extra: bool
+    wire: Literal["binary", "text"] | None
+
+
+class Options(CopyOptions, PlaceOptions, total=False):
     """What can be said of a load, besides."""
 
     # Rows that are there already.
@@ -61,19 +82,11 @@ class Options(CopyOptions, total=False):
     lock_timeout: Time | None
     max_lag: str | timedelta | None
     # The ledger.
-    load_id: str | None
     once: bool
     end_other: bool
-    ledger: str | None
-    no_ledger: bool
     # Speed.
     jobs: int | None
     no_self_test: bool
-    # The connection, beside `conninfo`.
-    host: str | None
-    port: int | str | None
-    username: str | None
-    wait: Time | None
 
 
 # The keyword of each option.

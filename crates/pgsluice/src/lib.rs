@@ -24,6 +24,7 @@ mod route;
 mod sink;
 pub mod source;
 pub mod testing;
+pub mod writer;
 
 pub use control::Control;
 pub use counts::summary::Summary;
@@ -35,3 +36,4 @@ pub use pg::conninfo::Target;
 pub use pg::runtime::runtime;
 pub use pgsluice_core as core;
 pub use source::{Header, Inputs};
+pub use writer::Writer;

@@ -9,6 +9,7 @@ mod load;
 mod relay;
 mod stream;
 mod words;
+mod writer;
 
 use std::ffi::OsString;
 
@@ -34,6 +35,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<input::Input>()?;
     module.add_class::<load::Load>()?;
     module.add_class::<relay::Relay>()?;
+    module.add_class::<writer::Writer>()?;
+    module.add_class::<writer::Doing>()?;
     module.add("Failure", module.py().get_type::<failure::Failure>())?;
     module.add_function(wrap_pyfunction!(table_name, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)

@@ -35,10 +35,19 @@ pub(crate) struct Gatherer {
 impl Gatherer {
     /// Gathers rows of `plan` in `memory` bytes.
     pub(crate) fn new(plan: &Plan, memory: usize) -> Self {
+        Self::of(plan, Pool::new(memory, plan.tree.nodes.len()))
+    }
+
+    /// Gathers rows of `plan` in as much memory as they need.
+    pub(crate) fn unbounded(plan: &Plan) -> Self {
+        Self::of(plan, Pool::unbounded())
+    }
+
+    fn of(plan: &Plan, pool: Pool) -> Self {
         let nodes = plan.tree.nodes.len();
         Self {
             shard: Shard::new(Scheduler::count(nodes)),
-            pool: Pool::new(memory, nodes),
+            pool,
             nodes,
             rows: 0,
             fields: Fields::default(),
