@@ -6,6 +6,7 @@ line, `python -m pgsluice` the program. All the work is done in Rust, by the ext
 """
 
 from pgsluice._native import __version__, run
+from pgsluice.async_loader import AsyncLoader
 from pgsluice.copying import CopyResult, acopy, copy
 from pgsluice.errors import (
     ConnectError,
@@ -25,6 +26,7 @@ from pgsluice.progress import Progress
 from pgsluice.result import Fallback, Fate, FirstRow, Lanes, LoadResult, OfLeaf
 
 __all__ = [
+    "AsyncLoader",
     "ConnectError",
     "CopyOptions",
     "CopyResult",

@@ -158,6 +158,10 @@ class Loader:
         self._send_if(lambda: True)
         self._end()
 
+    def stop(self) -> None:
+        """Ask what is being sent to end in order: its `write` or `flush` then raises."""
+        self._writer.stop()
+
     def __enter__(self) -> Self:
         return self
 
@@ -243,6 +247,7 @@ class Loader:
                     raise
                 except BaseException as reason:
                     stopped = stopped or reason
+                if stopped is not None:
                     self._writer.stop()
         except Failure as failure:
             error = raised(failure)

@@ -13,6 +13,7 @@
 
 mod kept;
 mod parameters;
+mod refused;
 mod session;
 pub mod way;
 
@@ -104,9 +105,7 @@ impl Writer {
         let (session, unsure) = (None, None);
         let mut writer =
             Self { job, target, durability, kept, runtime: runtime()?, session, unsure };
-        let reached = writer.reach(control);
-        control.end();
-        reached.map(|_| writer)
+        writer.reach(control).map(|_| writer)
     }
 
     /// The name by which the ledger knows it, if it does.
@@ -141,9 +140,9 @@ impl Writer {
             return Err(Error::new(Kind::Usage, message)
                 .with_remedy(Remedy::options("Name it", ["--load-id", "NAME"])));
         }
-        let written = self.write_patiently(input, position, control);
+        // What was to stop something else stops nothing here.
         control.end();
-        written
+        self.write_patiently(input, position, control)
     }
 
     fn write_patiently(
@@ -238,6 +237,15 @@ impl Writer {
         let began = Instant::now();
         let keeping = kept.as_ref().map(|kept| (kept, position));
         let storing = planned.store(&link.client, (&gathered, way), keeping);
+        let storing = async {
+            match storing.await {
+                // COPY says which row it is.
+                Err(Trouble::Refused(error)) if way != Way::Copy && error.kind() == Kind::Data => {
+                    planned.store(&link.client, (&gathered, Way::Copy), keeping).await
+                }
+                stored => stored,
+            }
+        };
         let settled = runtime.block_on(link.canceller.settle(control, storing));
         match settled {
             Some(Ok(stored)) => {
@@ -268,12 +276,15 @@ impl Writer {
     ///
     /// The connection is lost: then rows that were written since the last time may be.
     pub fn flush(&mut self, control: &Control) -> Result<()> {
-        let flushed = match (&self.session, self.durability) {
-            (Some(session), Durability::Flush) => self.runtime.block_on(session.flush()),
-            _ => Ok(()),
-        };
         control.end();
-        flushed
+        match (&self.session, self.durability) {
+            (Some(session), Durability::Flush) => {
+                let flushing = session.flush();
+                let canceller = &session.link.canceller;
+                self.runtime.block_on(canceller.unless_stopped(control, flushing))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Forgets rows that are in doubt: they are not written again.

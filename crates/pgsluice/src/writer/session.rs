@@ -10,6 +10,7 @@ use tokio_postgres::Client;
 
 use super::kept::Kept;
 use super::parameters::{of_all, of_row};
+use super::refused::{Read, refusal};
 use super::way::{Way, Ways};
 use crate::bucket::message::Message;
 use crate::error::{Error, Result};
@@ -39,6 +40,7 @@ pub(super) struct Planned {
     inserts: Inserts,
     recheck: Recheck,
     statements: Statements,
+    read: Read,
 }
 
 /// Why rows were not stored, or may not have been.
@@ -82,14 +84,17 @@ impl Planned {
         let (inserts, recheck) = try_join(preparing, Recheck::prepare(client, &plan)).await?;
         let ways = Ways::new(inserts.one.is_some(), inserts.all.is_some());
         let gatherer = Gatherer::unbounded(&plan);
-        Ok(Self { plan, gatherer, ways, inserts, recheck, statements: Statements::default() })
+        let (statements, read) = (Statements::default(), Read::default());
+        Ok(Self { plan, gatherer, ways, inserts, recheck, statements, read })
     }
 
     /// The rows of `inputs` in the order in which they are sent.
     pub(super) fn gather(&mut self, inputs: &Inputs) -> Result<Vec<Arc<Payload>>> {
         let mut reader = Reader::new(inputs.clone(), &self.plan.shape);
+        self.read = Read::of(inputs);
         let mut used = None;
         while let Some(split) = reader.next(used.take())? {
+            self.read.add(&split);
             let added = self.gatherer.add(&self.plan, inputs, &split, 0);
             if let Err(error) = added {
                 self.gatherer = Gatherer::unbounded(&self.plan);
@@ -102,6 +107,7 @@ impl Planned {
 
     /// Takes the memory of rows that are stored.
     pub(super) fn give_back(&mut self, payloads: Vec<Arc<Payload>>) {
+        self.read = Read::default();
         let payloads = payloads.into_iter().filter_map(Arc::into_inner);
         payloads.for_each(|payload| self.gatherer.give_back(payload));
     }
@@ -225,10 +231,17 @@ impl Planned {
                     self.statements.begin(client, &copy).await.map_err(refused)?
                 }
             };
-            for message in Message::all(payload) {
-                sink.feed(message).await.map_err(refused)?;
-            }
-            stored += sink.as_mut().finish().await.map_err(refused)?;
+            let sending = async {
+                for message in Message::all(payload) {
+                    sink.feed(message).await?;
+                }
+                sink.as_mut().finish().await
+            };
+            let Catalogue { columns, .. } = &self.plan.catalogue;
+            let table = &self.plan.tree.nodes[ROOT].relation.name;
+            stored += sending.await.map_err(|error| {
+                Trouble::Refused(self.read.refused(error, payload, (table, columns)))
+            })?;
         }
         Ok(stored)
     }
@@ -258,7 +271,7 @@ impl Planned {
 }
 
 fn refused(error: tokio_postgres::Error) -> Trouble {
-    Trouble::Refused(error.into())
+    Trouble::Refused(refusal(error))
 }
 
 /// What a statement that commits has come to.
