@@ -15,6 +15,9 @@ class Input:
     def table(name: str, objects: Iterator[Any]) -> Input:
         """Take the batches of objects that are in memory; their buffers are shared."""
     @staticmethod
+    def tables(name: str, objects: Iterator[Any]) -> Input:
+        """Take the batches of objects that are in memory, each with columns of its own."""
+    @staticmethod
     def stream(name: str, objects: Iterator[Any]) -> Input:
         """Take the batches of objects that come one after the other."""
     @staticmethod

@@ -106,4 +106,8 @@ class AsyncLoader:
                 if self._loader is not None:
                     self._loader.stop()
                 await asyncio.wait([running], timeout=_PAUSE)
+            await asyncio.wait([running])
+            if not running.cancelled():
+                # It is told by the loader, whose rows stay.
+                running.exception()
             raise

@@ -93,7 +93,7 @@ class Waiting:
         """Return them as one input; they are all of this kind."""
         data = [batch.data for batch in self.batches]
         if kind == "arrow":
-            return Input.table(NAME, map(readable, data))
+            return Input.tables(NAME, map(readable, data))
         return Input.text(NAME, b"".join(data))
 
 

@@ -5,17 +5,19 @@ it goes in one transaction. One thread speaks to the server. The locks here deci
 together, and who waits.
 """
 
+import atexit
 import json
 import os
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Literal, Self, Unpack
-from weakref import ReferenceType, ref
+from weakref import ReferenceType, WeakSet, ref
 
 from pgsluice._native import Doing, Failure, Writer
 from pgsluice.batches import Batch, Kind, Waiting, check
@@ -43,6 +45,9 @@ class Receipt:
     """The position behind them, if the loader keeps one."""
     way: str | None
     """How they were sent: `single` statements, `arrays` or `copy`; None if there were none."""
+
+
+_open: "WeakSet[Loader]" = WeakSet()
 
 
 class Loader:
@@ -84,7 +89,7 @@ class Loader:
         place = {name: value for name, value in options.items() if name in _OF_PLACE}
         self._pid = os.getpid()
         # The one is held while rows are added or taken; the other while rows are sent.
-        self._filling, self._sending = threading.Condition(), threading.RLock()
+        self._filling, self._sending = threading.RLock(), threading.RLock()
         self._kind: Kind | None = None
         self._waiting = Waiting()
         # What could not be sent; it goes again before all others, by itself.
@@ -97,6 +102,7 @@ class Loader:
         self.load_id: str | None = outcome[0]
         """The name by which the ledger knows the loader, if it does."""
         self._position = outcome[1]
+        _open.add(self)
         if flush_seconds is not None:
             threading.Thread(
                 target=_flush_in_time, args=(ref(self), flush_seconds), daemon=True
@@ -180,7 +186,7 @@ class Loader:
     def _end(self) -> None:
         with self._filling:
             self._is_closed = True
-            self._filling.notify_all()
+        _open.discard(self)
         with self._sending:
             self._wait(self._writer.close)
 
@@ -262,6 +268,18 @@ class Loader:
         if stopped is not None:
             raise stopped
         return outcome
+
+
+@atexit.register
+def _warn() -> None:
+    """Say which rows a program has left behind."""
+    for loader in list(_open):
+        if (rows := loader.rows_waiting) and loader._pid == os.getpid():
+            warnings.warn(
+                f"{rows} rows were written and not sent: the loader was not closed",
+                RuntimeWarning,
+                stacklevel=1,
+            )
 
 
 _OF_PLACE = PlaceOptions.__optional_keys__

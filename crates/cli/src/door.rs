@@ -66,7 +66,9 @@ impl Load {
     ///
     /// Those of [`Writer::open`].
     pub fn writer(&self, durability: Durability, control: &Control) -> Result<Writer> {
-        let open = |target| Writer::open(self.job.clone(), target, durability, control);
+        let mut job = self.job.clone();
+        job.safety.load_id = job.safety.load_id.filter(|_| self.args.is_named());
+        let open = |target| Writer::open(job.clone(), target, durability, control);
         self.args.input.target.with(true, open)
     }
 

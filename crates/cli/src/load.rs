@@ -165,6 +165,11 @@ fn load(args: &LoadArgs, job: Job, target: Target) -> Result<u8> {
 }
 
 impl LoadArgs {
+    /// Whether the load was given a name.
+    pub(crate) fn is_named(&self) -> bool {
+        self.ledger.load_id.is_some()
+    }
+
     /// Whether the outcome is wanted as JSON.
     pub(crate) fn json(&self) -> bool {
         self.output.json

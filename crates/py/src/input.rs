@@ -24,6 +24,8 @@ pub(crate) struct Handed {
 enum Kind {
     /// Objects whose Arrow data is in memory.
     Table(Py<PyIterator>),
+    /// The same, whose columns may be of other types in each.
+    Tables(Py<PyIterator>),
     /// Objects with Arrow data.
     Stream(Py<PyIterator>),
     /// Bytes, piece by piece.
@@ -38,6 +40,12 @@ impl Input {
     #[staticmethod]
     fn table(name: String, objects: Bound<'_, PyIterator>) -> Self {
         Self(Handed::new(name, Kind::Table(objects.unbind())))
+    }
+
+    /// The batches of objects that are in memory, each with columns of its own.
+    #[staticmethod]
+    fn tables(name: String, objects: Bound<'_, PyIterator>) -> Self {
+        Self(Handed::new(name, Kind::Tables(objects.unbind())))
     }
 
     /// The batches of objects that come one after the other.
@@ -65,6 +73,7 @@ impl Input {
         let Handed { name, kind, raised } = &self.0;
         let kind = match kind {
             Kind::Table(items) => Kind::Table(items.clone_ref(py)),
+            Kind::Tables(items) => Kind::Tables(items.clone_ref(py)),
             Kind::Stream(items) => Kind::Stream(items.clone_ref(py)),
             Kind::Reader(pieces) => Kind::Reader(pieces.clone_ref(py)),
             Kind::Text(text) => Kind::Text(Arc::clone(text)),
@@ -83,6 +92,9 @@ impl Handed {
         let Self { name, kind, raised } = self;
         let input = match kind {
             Kind::Table(items) => Source::of_table(&name, Batches::new(&name, items, raised))?,
+            Kind::Tables(items) => {
+                return Source::of_tables(&name, Batches::new(&name, items, raised));
+            }
             Kind::Stream(items) => Source::of_stream(&name, Batches::new(&name, items, raised)),
             Kind::Reader(pieces) => Source::of_reader(&name, Bytes::new(pieces, raised)),
             Kind::Text(text) => Source::of_bytes(&name, text),

@@ -19,7 +19,7 @@ use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::source::kept::{Kept, no_room};
-use crate::source::{FileFormat, Input};
+use crate::source::{FileFormat, Input, Inputs};
 
 /// Batches that are handed over.
 #[derive(Clone, Debug)]
@@ -65,6 +65,29 @@ impl Input {
         };
         let collect = || batches.into_iter().collect::<Result<_>>();
         guarded(collect, || lost(&table(Arc::default()))).map(table)
+    }
+
+    /// Tables in memory, by a name for people: batches that follow one another with the same columns are one.
+    ///
+    /// # Errors
+    ///
+    /// The first error of `batches`, all of which are taken at once.
+    pub fn of_tables(
+        name: impl Into<String>,
+        batches: impl IntoIterator<Item = Result<RecordBatch>>,
+    ) -> Result<Inputs> {
+        let name = name.into();
+        let collect = || batches.into_iter().collect::<Result<Vec<_>>>();
+        let nothing = Self::handed_over(
+            name.clone(),
+            Handed::Table { schema: schema_of(None), batches: Arc::default() },
+            Some(0),
+        );
+        let batches = guarded(collect, || lost(&nothing))?;
+        let tables = batches.chunk_by(|one, next| one.schema() == next.schema());
+        let table =
+            |batches: &[RecordBatch]| Self::of_table(name.clone(), batches.iter().cloned().map(Ok));
+        Ok(Inputs::of(tables.map(table).collect::<Result<_>>()?))
     }
 
     /// A stream of batches, by a name for people. One thread takes them, a few ahead of the rows that are sent.
@@ -258,7 +281,6 @@ mod tests {
     use arrow_array::{ArrayRef, Int32Array, StringArray};
 
     use super::*;
-    use crate::source::Inputs;
 
     fn batch(values: &[i32]) -> RecordBatch {
         let array: ArrayRef = Arc::new(Int32Array::from(values.to_vec()));

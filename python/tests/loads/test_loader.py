@@ -1,0 +1,399 @@
+"""Rows that are written a few at a time: what is in is what COPY stores, whichever way they go."""
+
+import asyncio
+import gc
+import itertools
+import os
+import signal
+import threading
+import time
+import unittest
+from pathlib import Path
+
+import pandas as pd
+import pgsluice
+import polars as pl
+import pyarrow as pa
+from formats.place import server
+
+from .place import Loads
+from .test_copying import COLUMNS, as_text, table
+from .test_stopped import run_alone
+
+# Columns of types that arrays can be unnested of: all but arrays and composites.
+SCALARS = {name: of for name, of in COLUMNS.items() if of not in ("int[]", "pair")}
+
+
+def scalars(rows: int, start: int = 0) -> pa.Table:
+    return table(rows, start).select(["id", *SCALARS])
+
+
+class Written(Loads):
+    def setUp(self):
+        super().setUp()
+        self.make(**SCALARS, positive="positive")
+        self.connection.execute("DROP SCHEMA IF EXISTS pgsluice CASCADE")
+
+    def open(self, **options) -> pgsluice.Loader:
+        loader = pgsluice.Loader("loaded", server(), **options)
+        self.addCleanup(loader.__exit__, ValueError, None, None)
+        return loader
+
+    def test_each_way_stores_what_copy_does(self):
+        rows = scalars(9000)
+        sizes = itertools.chain.from_iterable(itertools.repeat(n, 7) for n in (1, 3, 20, 900))
+        ways, start = set(), 0
+        with self.open(flush_seconds=None) as loader:
+            for size in sizes:
+                loader.write(rows.slice(start, size))
+                receipt = loader.flush()
+                self.assertEqual((receipt.rows, receipt.rows_inserted), (size, size))
+                ways.add(receipt.way)
+                start += size
+        self.assertEqual(ways, {"single", "arrays", "copy"})
+        query = "COPY copied (id, n, t, at, u, day, mood) FROM STDIN"
+        with self.connection.cursor().copy(query) as copy:
+            for row in rows.slice(0, start).to_pylist():
+                row["p"] = None
+                copy.write_row(as_text(row)[:-1])
+        self.assert_same()
+
+    def test_arrays_and_composites(self):
+        self.make(**COLUMNS)
+        with self.open() as loader:
+            for start in range(0, 60, 20):
+                loader.write(table(20, start))
+                self.assertNotEqual(loader.flush().way, "arrays")
+        self.copy(as_text(row) for row in table(60).to_pylist())
+        self.assert_same()
+
+    def test_identities_and_defaults(self):
+        self.connection.execute("""
+            DROP TABLE IF EXISTS loaded;
+            CREATE TABLE loaded (id bigint GENERATED ALWAYS AS IDENTITY, a int,
+                b int DEFAULT 7, c int GENERATED ALWAYS AS (a + 1) STORED)""")
+        with self.open() as loader:
+            for _ in range(8):
+                loader.write(pa.table({"id": range(3), "a": range(3)}))
+                loader.flush()
+        counted = self.connection.execute("SELECT count(*), sum(b), sum(c) FROM loaded").fetchone()
+        self.assertEqual(counted, (24, 168, 48))
+        with self.open() as loader:
+            loader.write([{"id": 10, "a": 1}, {"a": 2, "id": 11}])
+        rows = self.connection.execute("SELECT id, b FROM loaded WHERE id > 9 ORDER BY id")
+        self.assertEqual(rows.fetchall(), [(10, 7), (11, 7)])
+
+    def test_kinds_of_batches(self):
+        for batches in (
+            [pl.DataFrame({"id": [1], "t": ["x"]}), pl.DataFrame({"id": [2], "t": [None]})],
+            [pd.DataFrame({"id": [1], "t": ["x"]}), pd.DataFrame({"id": [2], "t": [None]})],
+            [[{"id": 1, "t": "x"}], [{"t": None, "id": 2}]],
+            [[(1, None, "x")], [[2, None, None]]],
+        ):
+            self.empty("loaded")
+            # The columns of tuples are those that are named.
+            is_named = not isinstance(batches[0], list) or isinstance(batches[0][0], dict)
+            with self.open(**({} if is_named else {"columns": ["id", "n", "t"]})) as loader:
+                for batch in batches:
+                    loader.write(batch)
+            rows = self.connection.execute("SELECT id, t FROM loaded ORDER BY id").fetchall()
+            self.assertEqual(rows, [(1, "x"), (2, None)])
+
+    def test_a_frame_that_is_changed_afterwards(self):
+        frame = pd.DataFrame({"id": [1, 2]})
+        with self.open() as loader:
+            loader.write(frame)
+            frame.loc[:, "id"] = 9
+        rows = self.connection.execute("SELECT id FROM loaded ORDER BY id").fetchall()
+        self.assertEqual(rows, [(1,), (2,)])
+
+    def test_limits(self):
+        with self.open(flush_rows=100, flush_seconds=None) as loader:
+            self.assertIsNone(loader.write(scalars(99)))
+            self.assertEqual((loader.rows_waiting, self.count()), (99, 0))
+            self.assertEqual(loader.write(scalars(1, 99)).rows, 100)
+            self.assertEqual((loader.rows_waiting, self.count()), (0, 100))
+        with self.open(flush_bytes=1000, flush_seconds=None) as loader:
+            self.assertIsNotNone(loader.write(scalars(100)))
+        with self.open(flush_seconds=0.1) as loader:
+            loader.write(scalars(5, 1000))
+            deadline = time.monotonic() + 10
+            while self.count() < 205 and time.monotonic() < deadline:
+                time.sleep(0.02)
+            self.assertEqual((loader.rows_waiting, self.count()), (0, 205))
+
+    def test_a_refused_row_is_named_and_the_rows_stay(self):
+        with self.open(flush_seconds=None) as loader:
+            for size in (3, 40):
+                loader.write(
+                    pa.table({"id": range(size), "positive": pa.array([1] * size, "int32")})
+                )
+                loader.flush()
+                bad = pa.array([1] * (size - 1) + [-1], pa.int32())
+                loader.write(pa.table({"id": range(size), "positive": bad}))
+                with self.assertRaises(pgsluice.DataError) as caught:
+                    loader.flush()
+                self.assertEqual(
+                    (caught.exception.sqlstate, caught.exception.row), ("23514", size - 1)
+                )
+                self.assertEqual(loader.rows_waiting, size)
+                with self.assertRaises(pgsluice.DataError):
+                    loader.flush()
+                self.assertEqual(loader.discard(), size)
+                self.assertEqual(loader.flush().rows, 0)
+        self.assertEqual(self.count(), 43)
+
+    def test_rows_stay_until_they_can_go(self):
+        self.connection.execute("ALTER TABLE loaded DETACH PARTITION loaded_1")
+        with self.open(flush_seconds=None) as loader:
+            loader.write(scalars(100))
+            with self.assertRaises(pgsluice.DataError) as caught:
+                loader.flush()
+            self.assertEqual((caught.exception.sqlstate, self.count()), ("23514", 0))
+            self.connection.execute(
+                "ALTER TABLE loaded ATTACH PARTITION loaded_1"
+                " FOR VALUES WITH (MODULUS 3, REMAINDER 1)"
+            )
+            loader.write(scalars(1, 100))
+            self.assertEqual(loader.flush().rows, 101)
+        self.assertEqual(self.count(), 101)
+
+    def test_a_table_that_is_altered(self):
+        """Bytes of the type before would be taken for those of another."""
+        self.connection.execute("DROP TABLE loaded; CREATE TABLE loaded (id bigint, a int4)")
+        for size in (1, 30, 500):
+            with self.open(flush_seconds=None) as loader:
+                for ty in ("int4", "float4", "text", "int4"):
+                    using = f"USING round(a::numeric)::{ty}"
+                    self.connection.execute(f"ALTER TABLE loaded ALTER a TYPE {ty} {using}")
+                    for _ in range(4):
+                        loader.write(
+                            pa.table({"id": range(size), "a": pa.array([5] * size, "int32")})
+                        )
+                        loader.flush()
+            counted = self.connection.execute(
+                "SELECT count(*), min(a), max(a) FROM loaded"
+            ).fetchone()
+            self.assertEqual(counted, (16 * size, 5, 5))
+            self.empty("loaded")
+
+    def test_rows_that_a_trigger_drops(self):
+        self.connection.execute("""
+            CREATE OR REPLACE FUNCTION odd() RETURNS trigger LANGUAGE plpgsql AS
+                'BEGIN RETURN CASE WHEN new.id % 2 = 1 THEN new END; END';
+            CREATE TRIGGER odd BEFORE INSERT ON loaded FOR EACH ROW EXECUTE FUNCTION odd()""")
+        with self.open(load_id="odd", flush_seconds=None) as loader:
+            for size in (1, 10, 200):
+                loader.write(pa.table({"id": range(size)}))
+                receipt = loader.flush()
+                self.assertEqual((receipt.rows, receipt.rows_inserted), (size, size // 2))
+        kept = "SELECT rows_read, rows_inserted, rows_dropped FROM pgsluice.load WHERE id = 'odd'"
+        self.assertEqual(self.connection.execute(kept).fetchone(), (211, 105, 106))
+
+    def test_positions(self):
+        with self.open(load_id="events") as loader:
+            self.assertIsNone(loader.position)
+            loader.write(scalars(2), position={"offset": 2})
+            self.assertIsNone(loader.position)
+            self.assertEqual(loader.flush().position, {"offset": 2})
+            loader.write(scalars(1, 2))
+            loader.write(scalars(0), position=[3, "x"])
+        with self.open(load_id="events") as loader:
+            self.assertEqual(loader.position, [3, "x"])
+            loader.write([], position=4)
+            self.assertEqual((loader.flush().rows, loader.position), (0, 4))
+        with self.assertRaisesRegex(ValueError, "give it a load_id"):
+            self.open().write(scalars(1), position=1)
+
+    def test_the_last_one_of_a_name_works(self):
+        first = self.open(load_id="events", flush_seconds=None)
+        first.write(scalars(1), position=1)
+        first.flush()
+        second = self.open(load_id="events", flush_seconds=None)
+        self.assertEqual(second.position, 1)
+        for size in (1, 20, 500):
+            first.write(scalars(size, 1), position=2)
+            with self.assertRaises(pgsluice.ServerError) as caught:
+                first.flush()
+            self.assertEqual((caught.exception.sqlstate, self.count()), ("55006", 1))
+        second.write(scalars(1, 1), position=2)
+        second.close()
+        self.assertEqual(self.count(), 2)
+
+    def test_names_of_others(self):
+        pgsluice.load(scalars(1), "loaded", server(), load_id="a load")
+        with self.assertRaisesRegex(pgsluice.ServerError, "load a load is no loader's"):
+            self.open(load_id="a load")
+        self.open(load_id="a loader").close()
+        with self.assertRaisesRegex(pgsluice.ServerError, "is of table public.loaded"):
+            pgsluice.Loader("copied", server(), load_id="a loader")
+        with self.assertRaises(pgsluice.LoadError):
+            pgsluice.load(scalars(1), "loaded", server(), load_id="a loader")
+
+    def test_what_makes_no_sense(self):
+        with self.assertRaisesRegex(pgsluice.LoadError, '"nowhere" does not exist'):
+            pgsluice.Loader("nowhere", server(), load_id="x")
+        with self.assertRaises(pgsluice.ConnectError):
+            pgsluice.Loader("loaded", "host=127.0.0.1 port=1")
+        with self.assertRaisesRegex(ValueError, "durability is"):
+            self.open(durability="never")
+        with self.assertRaisesRegex(TypeError, "unexpected keyword argument 'atomic'"):
+            self.open(atomic=True)
+        loader = self.open()
+        for batch in (5, "x", [1], iter([scalars(1)]), [(1,), {"id": 1}]):
+            with self.assertRaises(TypeError):
+                loader.write(batch)
+        loader.write(scalars(1))
+        with self.assertRaisesRegex(TypeError, "and cannot take lists of dicts"):
+            loader.write([{"id": 1}])
+        loader.flush()
+        loader.write(pa.table({"id": [2], "other": [3]}))
+        with self.assertRaises(pgsluice.LoadError):
+            loader.flush()
+        loader.discard()
+        loader.close()
+        loader.close()
+        for call in (loader.flush, lambda: loader.write(scalars(1))):
+            with self.assertRaisesRegex(ValueError, "the loader is closed"):
+                call()
+        self.assertEqual(self.count(), 1)
+
+    def test_a_program_that_fails(self):
+        with self.assertRaises(ZeroDivisionError), self.open(flush_seconds=None) as loader:
+            loader.write(scalars(10))
+            loader.flush()
+            loader.write(scalars(10, 10))
+            raise ZeroDivisionError
+        self.assertEqual(self.count(), 10)
+
+    def test_durability_by_flush(self):
+        with self.open(durability="flush", flush_rows=10) as loader:
+            for start in range(0, 100, 10):
+                loader.write(scalars(10, start))
+            loader.flush()
+        self.assertEqual(self.count(), 100)
+
+    def test_several_threads(self):
+        with self.open(flush_rows=50) as loader:
+
+            def work(number: int) -> None:
+                for batch in range(40):
+                    loader.write(scalars(5, 1000 * number + 5 * batch))
+
+            threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        counted = self.connection.execute(
+            "SELECT count(*), count(DISTINCT id) FROM loaded"
+        ).fetchone()
+        self.assertEqual(counted, (1600, 1600))
+
+    def test_asyncio(self):
+        async def work():
+            async with pgsluice.AsyncLoader(
+                "loaded", server(), load_id="a", flush_rows=50
+            ) as loader:
+
+                async def one(number):
+                    for batch in range(20):
+                        await loader.write(scalars(5, 1000 * number + 5 * batch))
+
+                await asyncio.gather(*map(one, range(4)))
+                receipt = await loader.flush()
+                return loader.load_id, receipt.rows
+
+        load_id, _ = asyncio.run(work())
+        self.assertEqual((load_id, self.count()), ("a", 400))
+
+    def test_a_task_that_is_cancelled(self):
+        async def work():
+            async with pgsluice.AsyncLoader("loaded", server(), flush_seconds=None) as loader:
+                await loader.write(scalars(10))
+                with self.connection.transaction():
+                    self.connection.execute("LOCK TABLE loaded")
+                    task = asyncio.create_task(loader.flush())
+                    await asyncio.sleep(0.3)
+                    task.cancel()
+                    with self.assertRaises(asyncio.CancelledError):
+                        await task
+                self.assertEqual(loader.rows_waiting, 10)
+
+        asyncio.run(work())
+        self.assertEqual(self.count(), 10)
+
+    def test_a_signal_while_it_sends(self):
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+        for start, size in enumerate((1, 30, 400)):
+            with self.open(flush_seconds=None) as loader:
+                loader.write(scalars(size, 1000 * start))
+                with self.connection.transaction():
+                    self.connection.execute("LOCK TABLE loaded")
+                    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+                    timer.start()
+                    with self.assertRaises(KeyboardInterrupt):
+                        loader.flush()
+                    timer.join()
+                self.assertEqual(loader.rows_waiting, size)
+        self.assertEqual(self.count(), 431)
+
+    def test_a_fork(self):
+        done = run_alone(
+            f"""
+            import os
+            loader = pgsluice.Loader("loaded", {server()!r}, flush_seconds=None)
+            loader.write(TABLE.slice(0, 10))
+            loader.flush()
+            child = os.fork()
+            if child == 0:
+                try:
+                    loader.write(TABLE)
+                except RuntimeError:
+                    del loader
+                    os._exit(0)
+                os._exit(1)
+            assert os.waitpid(child, 0)[1] == 0
+            loader.write(TABLE.slice(10, 10))
+            loader.close()
+            """
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.count(), 20)
+
+    def test_the_interpreter_ends(self):
+        done = run_alone(
+            f"""
+            loader = pgsluice.Loader("loaded", {server()!r}, flush_seconds=0.05)
+            loader.write(TABLE.slice(0, 10))
+            time.sleep(0.5)
+            other = pgsluice.Loader("loaded", {server()!r}, flush_seconds=None)
+            other.write(TABLE)
+            """
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.count(), 10)
+        self.assertIn("1000 rows were written and not sent", done.stderr)
+
+    def test_nothing_leaks(self):
+        """Ten thousand flushes take no more memory than the first thousand."""
+        rows = pa.table({"id": [1]})
+
+        def resident() -> int:
+            gc.collect()
+            return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+        with self.open(flush_rows=1, flush_seconds=None, durability="flush") as loader:
+            for _ in range(1000):
+                loader.write(rows)
+            before = resident()
+            for _ in range(9000):
+                loader.write(rows)
+            grown = resident() - before
+        self.assertEqual(self.count(), 10_000)
+        self.assertLess(grown, 4 << 20)
+
+
+if __name__ == "__main__":
+    unittest.main()
