@@ -45,6 +45,12 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// How long others may be in the way, and how long an answer is looked for, at least.
 const LEAST_PATIENCE: Duration = Duration::from_secs(10);
 
+/// Behind so long a pause the server may have ended the session.
+const IDLE: Duration = Duration::from_millis(200);
+
+/// How long it is looked whether it has.
+const LOOK: Duration = Duration::from_millis(1);
+
 /// How often a table may be altered while rows are on their way to it.
 const MOST_CHANGES: u32 = 5;
 
@@ -80,6 +86,8 @@ pub struct Writer {
     session: Option<Session>,
     /// The rows of a COMMIT that had no answer.
     unsure: Option<u64>,
+    /// When the session was needed last.
+    used: Instant,
 }
 
 impl Writer {
@@ -102,9 +110,9 @@ impl Writer {
             (Some(id), Some(schema)) => Some(Kept::new(schema, &id)?),
             _ => None,
         };
+        let (runtime, used) = (runtime()?, Instant::now());
         let (session, unsure) = (None, None);
-        let mut writer =
-            Self { job, target, durability, kept, runtime: runtime()?, session, unsure };
+        let mut writer = Self { job, target, durability, kept, runtime, session, unsure, used };
         writer.reach(control).map(|_| writer)
     }
 
@@ -309,8 +317,17 @@ impl Writer {
     /// Sees to it that there is a session. Returns how many rows the ledger has that were not known to be in.
     fn reach(&mut self, control: &Control) -> Result<u64> {
         let Self { job, target, durability, kept, runtime, session, .. } = self;
+        let is_idle = self.used.elapsed() > IDLE;
+        self.used = Instant::now();
+        let is_closed = async |open: &Session| {
+            if is_idle {
+                // Nothing has looked at the connection meanwhile.
+                tokio::time::sleep(LOOK).await;
+            }
+            open.link.is_closed().await
+        };
         if let Some(open) = session
-            && runtime.block_on(open.link.is_closed())
+            && runtime.block_on(is_closed(open))
         {
             *session = None;
         }

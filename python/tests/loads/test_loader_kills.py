@@ -1,0 +1,145 @@
+"""Loaders whose program is killed, and whose server is stopped: each row is in once.
+
+PGSLUICE_VIOLENCE=full, or a number, does it as often as is claimed.
+"""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import threading
+import time
+import unittest
+from pathlib import Path
+
+import pgsluice
+import psycopg
+import pyarrow as pa
+from formats.place import program, server
+
+from .place import Limited, Loads
+
+VIOLENCE = os.environ.get("PGSLUICE_VIOLENCE", "")
+
+
+def times(some: int, full: int) -> int:
+    """Return how often: `some` times, unless it is asked for."""
+    return full if VIOLENCE == "full" else int(VIOLENCE or some)
+
+
+PRODUCER = """
+    import random, sys
+    import pgsluice, pyarrow as pa
+    url, most = sys.argv[1], int(sys.argv[2])
+    loader = pgsluice.Loader("loaded", url, load_id="killed", flush_rows=60, flush_seconds=0.05)
+    print(loader.position, flush=True)
+    at = loader.position or 0
+    while at < most:
+        rows = min(random.choice((1, 1, 5, 40, 200)), most - at)
+        loader.write(pa.table({"id": range(at, at + rows)}), position=at + rows)
+        at += rows
+    loader.close()
+    print("done", flush=True)
+"""
+
+
+class Killed(Loads):
+    def test_a_producer_with_positions(self):
+        self.make()
+        self.connection.execute("DROP SCHEMA IF EXISTS pgsluice CASCADE")
+        draw = random.Random(7)
+        kills = 0
+        # As many rows as it does not come to before it is killed so often.
+        most, wanted = 10**9, times(8, 100)
+        command = [sys.executable, "-c", textwrap.dedent(PRODUCER), server()]
+        while kills < wanted:
+            producer = subprocess.Popen([*command, str(most)], stdout=subprocess.PIPE, text=True)
+            producer.stdout.readline()
+            time.sleep(draw.uniform(0, 1))
+            producer.send_signal(signal.SIGKILL)
+            producer.wait()
+            producer.stdout.close()
+            kills += 1
+        query = "SELECT position::int FROM pgsluice.load WHERE id = 'killed'"
+        most = self.connection.execute(query).fetchone()[0] + 500
+        done = subprocess.run([*command, str(most)], capture_output=True, text=True, check=True)
+        self.assertIn("done", done.stdout)
+        counted = "SELECT count(*), count(DISTINCT id), min(id), max(id) FROM loaded"
+        rows = self.connection.execute(counted).fetchone()
+        self.assertEqual(rows, (most, most, 0, most - 1))
+        # Some were killed behind rows of theirs.
+        self.assertGreater(most, 500)
+
+
+class Stopped(Limited):
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="pgsluice-stopped-", dir="/var/tmp"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.folder.chmod(0o755)
+        self.addCleanup(self.server, "stop")
+        self.url = self.server("start")
+
+    def server(self, what: str) -> str:
+        command = [program(), "server", what, "--data", str(self.folder / "data")]
+        # A loader names the programs of this environment, which may be newer than the data.
+        environment = {k: v for k, v in os.environ.items() if k != "PGSLUICE_PG_BIN"}
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+        return (done.stdout.split() or [""])[-1]
+
+    def test_a_loader_that_waits(self):
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute("CREATE TABLE loaded (id bigint) PARTITION BY HASH (id)")
+            for leaf in range(3):
+                connection.execute(
+                    f"CREATE TABLE loaded_{leaf} PARTITION OF loaded"
+                    f" FOR VALUES WITH (MODULUS 3, REMAINDER {leaf})"
+                )
+        over = threading.Event()
+
+        def disturb():
+            for _ in range(times(3, 20)):
+                time.sleep(0.4)
+                self.server("stop")
+                time.sleep(0.2)
+                self.server("start")
+            over.set()
+
+        thread = threading.Thread(target=disturb)
+        thread.start()
+        draw, at = random.Random(8), 0
+        with pgsluice.Loader("loaded", self.url, wait="120s", flush_rows=40) as loader:
+            while not over.is_set():
+                rows = draw.choice((1, 1, 5, 40, 300))
+                loader.write(pa.table({"id": range(at, at + rows)}))
+                at += rows
+        thread.join()
+        with psycopg.connect(self.url) as connection:
+            counted = "SELECT count(*), count(DISTINCT id) FROM loaded"
+            self.assertEqual(connection.execute(counted).fetchone(), (at, at))
+        self.assertGreater(at, 1000)
+
+    def test_one_that_does_not(self):
+        """Behind a connection that was lost, the next rows have another."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute("CREATE TABLE loaded (id bigint)")
+        with pgsluice.Loader("loaded", self.url, flush_seconds=None) as loader:
+            loader.write([(1,)])
+            loader.flush()
+            self.server("stop")
+            loader.write([(2,)])
+            with self.assertRaises(pgsluice.ConnectError):
+                loader.flush()
+            self.assertEqual(loader.rows_waiting, 1)
+            self.server("start")
+            self.assertEqual(loader.flush().rows, 1)
+        with psycopg.connect(self.url) as connection:
+            rows = connection.execute("SELECT id FROM loaded ORDER BY id").fetchall()
+            self.assertEqual(rows, [(1,), (2,)])
+
+
+if __name__ == "__main__":
+    unittest.main()
