@@ -61,7 +61,7 @@ build: $(TOOLS) ## Build the program and the Python package into .venv
 
 wheel: $(TOOLS) ## Build the wheel and the sdist into dist/, and try the wheel in an environment of its own
 	rm -rf dist
-	maturin build --locked --release --out dist
+	maturin build --locked --release --strip --out dist
 	maturin sdist --out dist
 	python scripts/try_wheel.py dist/*.whl
 
