@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::rules::{imported, read, root, rust_files, show, tokens};
 
 /// From the ground up.
-const ROOMS: [&str; 21] = [
+const ROOMS: [&str; 23] = [
     "fate",
     "error",
     "testing",
@@ -25,6 +25,8 @@ const ROOMS: [&str; 21] = [
     "bucket",
     "atomic",
     "sink",
+    "gather",
+    "writer",
     "inspect",
     "partitions",
     "load",

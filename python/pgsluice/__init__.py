@@ -6,6 +6,8 @@ line, `python -m pgsluice` the program. All the work is done in Rust, by the ext
 """
 
 from pgsluice._native import __version__, run
+from pgsluice.async_loader import AsyncLoader
+from pgsluice.copying import CopyResult, acopy, copy
 from pgsluice.errors import (
     ConnectError,
     DataError,
@@ -17,13 +19,17 @@ from pgsluice.errors import (
     StoppedError,
     UsageError,
 )
+from pgsluice.loader import Loader, Receipt
 from pgsluice.loading import aload, load
-from pgsluice.options import Options
+from pgsluice.options import CopyOptions, LoaderOptions, Options
 from pgsluice.progress import Progress
 from pgsluice.result import Fallback, Fate, FirstRow, Lanes, LoadResult, OfLeaf
 
 __all__ = [
+    "AsyncLoader",
     "ConnectError",
+    "CopyOptions",
+    "CopyResult",
     "DataError",
     "Error",
     "Fallback",
@@ -34,14 +40,19 @@ __all__ = [
     "Lanes",
     "LoadError",
     "LoadResult",
+    "Loader",
+    "LoaderOptions",
     "OfLeaf",
     "Options",
     "Progress",
+    "Receipt",
     "ServerError",
     "StoppedError",
     "UsageError",
     "__version__",
+    "acopy",
     "aload",
+    "copy",
     "load",
     "run",
 ]

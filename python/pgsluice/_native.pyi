@@ -21,6 +21,10 @@ class Input:
     def reader(name: str, pieces: Iterator[bytes]) -> Input:
         """Take bytes that come piece by piece."""
 
+    @staticmethod
+    def text(name: str, text: bytes) -> Input:
+        """Take text that is in memory."""
+
 class Load:
     """A load that has begun, in a thread of its own."""
 
@@ -38,3 +42,65 @@ class Load:
         """Return how far the load is, by the names of `pgsluice.Progress`."""
     def outcome(self) -> tuple[str, str | None, BaseException | None]:
         """Return the outcome as `--json` has it, and of a failure its words and its cause."""
+
+class Failure(Exception):  # noqa: N818
+    """An error: the object of `--json`, its words, and what the data has raised, if it has."""
+
+def table_name(name: str) -> str:
+    """Return the question which table a name is, by its qualified name."""
+
+class Relay:
+    """Rows that are gathered for a connection of the caller's own."""
+
+    def __new__(
+        cls,
+        args: Sequence[str],
+        input: Input | None = None,  # noqa: A002
+    ) -> Relay: ...
+    def is_ready(self, seconds: float) -> bool:
+        """Wait until the tree is read, but no longer than so many seconds; return whether it is."""
+    def questions(self) -> list[str]:
+        """Return what is asked in the caller's transaction."""
+    def check(self, answer: str | None) -> None:
+        """Refuse a table that is not the one whose rows are gathered, by the last answer."""
+    def next(self, seconds: float) -> tuple[str, dict[str, Any] | None] | bytes | bool | None:
+        """Return a COPY that begins, rows for it, or None at the end; False if nothing has come."""
+    def so_far(self) -> tuple[str, int]:
+        """Return the table's name and the rows that were handed over."""
+    def stop(self) -> None:
+        """End the reading."""
+
+class Writer:
+    """A writer in a thread of its own; what is begun is done in this order."""
+
+    def __new__(cls) -> Writer: ...
+    def open(
+        self, args: Sequence[str], is_lazy: bool, ended: Callable[[], object] | None = None
+    ) -> Doing:
+        """Open it, as the arguments of a load say."""
+    def write(
+        self,
+        args: Sequence[str],
+        input: Input,  # noqa: A002
+        position: str | None = None,
+        ended: Callable[[], object] | None = None,
+    ) -> Doing:
+        """Write rows in one transaction; the first arguments say how all are read."""
+    def flush(self, ended: Callable[[], object] | None = None) -> Doing:
+        """Make durable what was written."""
+    def give_up(self) -> Doing:
+        """Forget rows that are in doubt."""
+    def close(self, ended: Callable[[], object] | None = None) -> Doing:
+        """Close it."""
+    def stop(self) -> None:
+        """Ask what it is doing to end in order."""
+
+class Doing:
+    """Something that a writer is doing."""
+
+    def wait(self, seconds: float) -> tuple[str | None, str | None, int, int, str | None] | None:
+        """Wait for its end, but no longer than so many seconds; None if it is not over.
+
+        Return the name and the position of the writer, the rows that were sent and those that were
+        stored, and how they were sent.
+        """

@@ -1,5 +1,6 @@
 """The errors of a load, by their kinds: message, detail and hint as PostgreSQL words them."""
 
+import json
 import re
 from typing import Any
 
@@ -117,6 +118,22 @@ def error_of(text: str, failure: dict[str, Any]) -> LoadError:
         for line in text.splitlines()
     ]
     return KINDS[error["kind"]]("\n".join(lines), failure)
+
+
+def raised(failure: BaseException) -> LoadError:
+    """Return the exception for a failure of the extension module."""
+    text, said = failure.args[1], json.loads(failure.args[0])
+    return error_of(text, said)
+
+
+def no_such_table(table: str, hint: str | None = None) -> LoadError:
+    """Return the exception for a table that is not there, or not for other sessions."""
+    message = f'relation "{table}" does not exist{" for other sessions" if hint else ""}'
+    error = {"kind": "server", "message": message, "detail": None, "hint": hint}
+    error |= {"sqlstate": "42P01", "place": None, "column": None}
+    failure = {"error": error, "load_id": None, "committed": None, "in_doubt": None}
+    text = f"{message} (SQLSTATE 42P01)" + (f"\nHINT:  {hint}" if hint else "")
+    return ServerError(text, failure)
 
 
 def in_python(text: str) -> str:

@@ -14,8 +14,8 @@ Names = str | Sequence[str]
 Time = float | str | timedelta
 
 
-class Options(TypedDict, total=False):
-    """What can be said of a load. The manual's page on the command line explains each."""
+class CopyOptions(TypedDict, total=False):
+    """What can be said of data, however it is sent. The manual's command line explains each."""
 
     # How files are written.
     format: Literal["csv", "text", "ndjson", "parquet", "arrow"] | None
@@ -31,6 +31,36 @@ class Options(TypedDict, total=False):
     force_null: Names | None
     force_not_null: Names | None
     columns: Names | None
+    # Speed.
+    memory: int | str | None
+    wire: Literal["binary", "text"] | None
+    no_native: bool
+
+
+class PlaceOptions(TypedDict, total=False):
+    """Where a loader is known, and the connection, beside `conninfo`."""
+
+    load_id: str | None
+    ledger: str | None
+    no_ledger: bool
+    host: str | None
+    port: int | str | None
+    username: str | None
+    wait: Time | None
+
+
+class LoaderOptions(PlaceOptions, total=False):
+    """What can be said of a loader."""
+
+    columns: Names | None
+    map: Mapping[str, str] | None
+    ignore_extra: bool
+    wire: Literal["binary", "text"] | None
+
+
+class Options(CopyOptions, PlaceOptions, total=False):
+    """What can be said of a load, besides."""
+
     # Rows that are there already.
     on_conflict: Literal["error", "skip", "update", "delete"] | None
     key: Names | None
@@ -52,39 +82,31 @@ class Options(TypedDict, total=False):
     lock_timeout: Time | None
     max_lag: str | timedelta | None
     # The ledger.
-    load_id: str | None
     once: bool
     end_other: bool
-    ledger: str | None
-    no_ledger: bool
     # Speed.
     jobs: int | None
-    memory: int | str | None
-    wire: Literal["binary", "text"] | None
-    no_native: bool
     no_self_test: bool
-    # The connection, beside `conninfo`.
-    host: str | None
-    port: int | str | None
-    username: str | None
-    wait: Time | None
 
 
 # The keyword of each option.
-KEYWORDS = {name.replace("_", "-"): name for name in Options.__annotations__}
+KEYWORDS = {name.replace("_", "-"): name for name in Options.__optional_keys__}
 KEYWORDS |= {"table": "table", "dbname": "conninfo"}
 _TIMES = {"lock_timeout", "wait"}
 
 
-def arguments(table: str, conninfo: str | None, options: Mapping[str, Any]) -> list[str]:
-    """Write the options as the command line has them."""
+def arguments(
+    table: str, conninfo: str | None, options: Mapping[str, Any], known: Any = Options
+) -> list[str]:
+    """Write options as the command line has them; they must be among those that are `known`."""
     # Nobody is there to type a password.
     args = ["--no-password", f"--table={table}"]
     if conninfo is not None:
         args.append(f"--dbname={conninfo}")
     for name, value in options.items():
-        if name not in Options.__annotations__:
-            raise TypeError(f"load() got an unexpected keyword argument '{name}'{_meant(name)}")
+        if name not in known.__optional_keys__:
+            meant = _meant(name, known.__optional_keys__)
+            raise TypeError(f"got an unexpected keyword argument '{name}'{meant}")
         args += _option(name, value)
     return args
 
@@ -123,6 +145,6 @@ def _quoted(name: Any) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _meant(name: str) -> str:
-    near = get_close_matches(name, Options.__annotations__, n=1)
+def _meant(name: str, known: frozenset[str]) -> str:
+    near = get_close_matches(name, known, n=1)
     return f". Did you mean '{near[0]}'?" if near else ""

@@ -7,6 +7,9 @@ use std::sync::Arc;
 use clap::FromArgMatches;
 use pgsluice::counts::summary::Summary;
 use pgsluice::error::Remedy;
+use pgsluice::gather::relay::Relay;
+use pgsluice::job::InputOptions;
+use pgsluice::writer::{Durability, Writer};
 use pgsluice::{Control, Error, Inputs, Job, Kind, Loader, Result};
 use serde::Serialize;
 
@@ -49,6 +52,32 @@ impl Load {
     pub fn run(&self, control: &Arc<Control>) -> Result<Summary> {
         let load = |target| Loader::new(self.job.clone(), target).run(control);
         self.args.input.target.with(true, load)
+    }
+
+    /// What it says of its input.
+    #[must_use]
+    pub fn input(&self) -> &InputOptions {
+        &self.job.input
+    }
+
+    /// Opens a writer, for which only what it says of its table, its ledger and the server matters.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Writer::open`].
+    pub fn writer(&self, durability: Durability, control: &Control) -> Result<Writer> {
+        let open = |target| Writer::open(self.job.clone(), target, durability, control);
+        self.args.input.target.with(true, open)
+    }
+
+    /// Begins to gather its rows for a connection of the caller's own; only what it says of its input, its table, its
+    /// memory and the server matters.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Relay::begin`].
+    pub fn relay(&self, control: &Arc<Control>) -> Result<Relay> {
+        self.args.input.target.with(true, |target| Relay::begin(&self.job, &target, control))
     }
 }
 

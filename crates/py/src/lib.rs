@@ -3,10 +3,13 @@
 //! Apart from the command line so that the program never needs a Python to start. It runs the command line, and loads
 //! with its options what Python hands over; Python does none of the work.
 
+mod failure;
 mod input;
 mod load;
+mod relay;
 mod stream;
 mod words;
+mod writer;
 
 use std::ffi::OsString;
 
@@ -20,10 +23,21 @@ fn run(py: Python<'_>, args: Vec<OsString>) -> u8 {
     py.detach(|| pgsluice_cli::run(args))
 }
 
+/// The question which table `name` is, by its qualified name; there is none if it is not there.
+#[pyfunction]
+fn table_name(name: &str) -> String {
+    pgsluice::pg::own::name(name)
+}
+
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<input::Input>()?;
     module.add_class::<load::Load>()?;
+    module.add_class::<relay::Relay>()?;
+    module.add_class::<writer::Writer>()?;
+    module.add_class::<writer::Doing>()?;
+    module.add("Failure", module.py().get_type::<failure::Failure>())?;
+    module.add_function(wrap_pyfunction!(table_name, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)
 }

@@ -9,14 +9,14 @@ use std::thread;
 use std::time::Duration;
 
 use pgsluice::{Control, Error, Kind, Result, Summary};
-use pgsluice_cli::door::{self, Failure};
+use pgsluice_cli::door;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::failure::parts;
 use crate::input::{Handed, Input};
 use crate::stream::Raised;
-use crate::words::keywords;
 
 /// A load that has begun.
 #[pyclass(frozen, weakref, module = "pgsluice._native")]
@@ -98,8 +98,8 @@ impl Load {
             None => Err(PyRuntimeError::new_err("the load is not over")),
             Some(Ok(summary)) => Ok((door::json(summary), None, None)),
             Some(Err(error)) => {
-                let Failure { json, text } = Failure::of(error, keywords);
-                Ok((json, Some(text), self.raised.take()))
+                let (json, text, raised) = parts(error, &self.raised);
+                Ok((json, Some(text), raised))
             }
         }
     }

@@ -23,6 +23,11 @@ impl Pool {
         Self { budget, used: 0, size, free: Vec::new() }
     }
 
+    /// Makes a pool without a budget, of blocks for a few rows each.
+    pub fn unbounded() -> Self {
+        Self { budget: usize::MAX, used: 0, size: SMALLEST_PART, free: Vec::new() }
+    }
+
     /// An empty block for rows of `bytes` bytes; None while there is no room for it. If nothing is in use
     /// there always is, however long the row.
     pub fn take(&mut self, bytes: usize) -> Option<Block> {

@@ -2,6 +2,7 @@
 
 pub(crate) mod bucketing;
 pub(crate) mod filler;
+pub(crate) mod message;
 pub(crate) mod queue;
 
 mod first;

@@ -3,7 +3,8 @@
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 
@@ -34,6 +35,14 @@ impl Stop {
     pub(crate) async fn stopped(&self) {
         while !self.is_stopped() {
             tokio::time::sleep(STOP_POLL).await;
+        }
+    }
+
+    /// Waits in this thread, but not on when the load is stopped.
+    pub(crate) fn pause(&self, time: Duration) {
+        let end = Instant::now() + time;
+        while !self.is_stopped() && Instant::now() < end {
+            thread::sleep(STOP_POLL.min(end.saturating_duration_since(Instant::now())));
         }
     }
 

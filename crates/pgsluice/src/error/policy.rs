@@ -6,6 +6,9 @@
 
 use Policy::{Reject, Retry, Stop, Wait};
 
+use super::Error;
+use super::kind::Kind;
+
 /// What to do after an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Policy {
@@ -113,6 +116,16 @@ pub fn decided(sqlstate: &str) -> Option<Policy> {
     let (_, policy, codes) = CLASSES[at];
     let code = codes.iter().find(|(code, _)| *code == sqlstate);
     Some(code.map_or(policy, |(_, policy)| *policy))
+}
+
+/// What to do after an error of a whole load: a row that is refused is not better the next time.
+pub(crate) fn of_error(error: &Error) -> Policy {
+    match (error.sqlstate(), error.kind()) {
+        _ if error.is_permanent() => Stop,
+        (Some(code), Kind::Connection | Kind::Server) => of(code).without_rows(),
+        (None, Kind::Connection) => Wait,
+        _ => Stop,
+    }
 }
 
 #[cfg(test)]

@@ -2,14 +2,12 @@
 //! the load up where it was. The ledger says where, also after a COMMIT without an answer.
 
 use std::sync::atomic::Ordering::Relaxed;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::control::Control;
+use crate::error::Result;
 use crate::error::backoff::Backoff;
-use crate::error::kind::Kind;
 use crate::error::policy::{self, Policy};
-use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::load::failed::with_committed;
 use crate::pg::conninfo::Target;
@@ -24,9 +22,6 @@ const LEAST_PATIENCE: Duration = Duration::from_secs(10);
 
 /// How often the patience of an atomic load may begin again.
 const MOST_RESTARTS: u32 = 5;
-
-/// How long a pause may overlook that the load was stopped.
-const NAP: Duration = Duration::from_millis(50);
 
 /// Makes attempts until one succeeds, or fails for good. They must be of one load.
 pub(crate) fn until_settled<T>(
@@ -44,7 +39,7 @@ pub(crate) fn until_settled<T>(
             Err(error) if job.keeps_ledger() && job.input.files.are_rereadable() => error,
             outcome => return outcome,
         };
-        let patience = match policy(&error) {
+        let patience = match policy::of_error(&error) {
             Policy::Retry => target.patience().max(LEAST_PATIENCE),
             Policy::Wait => target.patience(),
             Policy::Reject | Policy::Stop => return Err(error),
@@ -64,27 +59,10 @@ pub(crate) fn until_settled<T>(
         let why = error.to_string();
         let why = why.lines().next().unwrap_or_default();
         control.progress.wait_for(Some(format!("{why}: trying again")));
-        pause(backoff.pause().min(left), control);
+        control.stop.pause(backoff.pause().min(left));
         control.progress.wait_for(None);
         if let Some(stopped) = control.stop.failure() {
             return Err(with_committed(stopped, control));
         }
-    }
-}
-
-/// A row that is refused is not better the next time.
-fn policy(error: &Error) -> Policy {
-    match (error.sqlstate(), error.kind()) {
-        _ if error.is_permanent() => Policy::Stop,
-        (Some(code), Kind::Connection | Kind::Server) => policy::of(code).without_rows(),
-        (None, Kind::Connection) => Policy::Wait,
-        _ => Policy::Stop,
-    }
-}
-
-fn pause(time: Duration, control: &Control) {
-    let end = Instant::now() + time;
-    while !control.stop.is_stopped() && Instant::now() < end {
-        thread::sleep(NAP.min(end.saturating_duration_since(Instant::now())));
     }
 }

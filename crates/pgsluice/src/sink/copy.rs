@@ -45,7 +45,7 @@ pub(crate) struct Connection<'a> {
     pub(super) flow: &'a Flow<'a>,
     pub(super) queue: &'a Queue<'a>,
     pub(super) link: Link,
-    pub(super) recheck: Recheck<'a>,
+    pub(super) recheck: Recheck,
     pub(super) proof: Option<Proof<'a>>,
     pub(super) writer: Option<Writer<'a>>,
     pub(super) target: &'a Target,

@@ -138,7 +138,9 @@ impl Connection<'_> {
             let before = before.into_iter().chain(Some(sql::SALVAGE.to_owned()));
             let before = before.collect::<Vec<_>>().join("; ");
             let keeping = async { client.batch_execute(&before).await.map_err(Failure::Begin) };
-            let asking = async { Ok(self.recheck.changed(client, node, wire, false).await?) };
+            let asking = async {
+                Ok(self.recheck.changed(self.flow.plan, client, node, wire, false).await?)
+            };
             let statement = self.copy_statement(node, wire);
             let preparing = async { client.prepare(&statement).await.map_err(Failure::Begin) };
             let (_, changed, copy) = try_join3(keeping, asking, preparing).await?;

@@ -6,21 +6,21 @@ use std::pin::Pin;
 
 use tokio_postgres::{Client, CopyInSink, Error, Statement};
 
-use super::message::Message;
+use crate::bucket::message::Message;
 
 /// How many are kept at once. The server keeps some kilobytes for each.
 const MOST: usize = 64;
 
 /// A COPY that has begun: where its rows are sent.
-pub(super) type Sink = Pin<Box<CopyInSink<Message>>>;
+pub(crate) type Sink = Pin<Box<CopyInSink<Message>>>;
 
 /// Those of one connection, by their text.
 #[derive(Default)]
-pub(super) struct Statements(RefCell<HashMap<String, Statement>>);
+pub(crate) struct Statements(RefCell<HashMap<String, Statement>>);
 
 impl Statements {
     /// Begins a COPY. Names in it are looked up each time that it begins.
-    pub(super) async fn begin(&self, client: &Client, copy: &str) -> Result<Sink, Error> {
+    pub(crate) async fn begin(&self, client: &Client, copy: &str) -> Result<Sink, Error> {
         let kept = self.0.borrow().get(copy).cloned();
         let statement = match kept {
             Some(statement) => statement,

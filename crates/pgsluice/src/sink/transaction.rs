@@ -13,10 +13,10 @@ use tokio_postgres::error::SqlState;
 
 use super::copy::{Connection, Loaded};
 use super::failure::Failure;
-use super::message::Message;
 use super::proof::Copied;
 use super::recheck::Changed;
 use super::statements::Sink;
+use crate::bucket::message::Message;
 use crate::error::Result;
 use crate::exchange::Destination;
 use crate::pg::ledger::is_held;
@@ -78,7 +78,7 @@ impl Connection<'_> {
         }
         client.batch_execute(sql::ROLLBACK).await?;
         for node in joined.flat_map(|payload| payload.nodes()) {
-            let changed = self.recheck.changed(client, *node, Wire::Text, false);
+            let changed = self.recheck.changed(self.flow.plan, client, *node, Wire::Text, false);
             if let Some(changed) = changed.await.map_err(Failure::Begin)? {
                 return Ok(Some(Failure::Changed(*node, changed)));
             }
@@ -165,7 +165,7 @@ impl Connection<'_> {
         if index == 0 {
             return self.begin((node, wire), shadow, payloads).await;
         }
-        let changed = self.recheck.changed(client, node, wire, false).await?;
+        let changed = self.recheck.changed(self.flow.plan, client, node, wire, false).await?;
         if let Some(changed) = changed {
             return Err(Failure::Changed(node, changed));
         }
@@ -200,7 +200,7 @@ impl Connection<'_> {
         };
         let begin = format!("{begin}; {}", self.link.asks_session());
         let beginning = client.simple_query(&begin);
-        let asking = self.recheck.changed(client, node, wire, shadow.is_some());
+        let asking = self.recheck.changed(self.flow.plan, client, node, wire, shadow.is_some());
         let proving = async {
             match self.proof.as_ref().zip(payloads.first()).filter(|(proof, it)| proof.is_about(it))
             {

@@ -57,6 +57,8 @@ enum Place {
     Batches(Handed),
     /// What could be read only once, in a file that is removed when nobody has it any more.
     Kept(Arc<TempPath>),
+    /// Text that the program hands over.
+    Memory(Arc<[u8]>),
 }
 
 /// What is read.
@@ -86,6 +88,13 @@ impl Input {
         resolve::pipe(name.into(), Place::Once(bytes))
     }
 
+    /// Text in memory, by a name for people. It can be read again.
+    pub fn of_bytes(name: impl Into<String>, bytes: Arc<[u8]>) -> Self {
+        let size = Some(bytes.len() as u64);
+        let reread = Reread::FromStart;
+        Self { size, reread, ..resolve::pipe(name.into(), Place::Memory(bytes)) }
+    }
+
     /// Opens the input for reading its text from the beginning. Of what can be read only once, the first bytes
     /// are waited for.
     pub fn open(&self) -> Result<Stream> {
@@ -93,6 +102,7 @@ impl Input {
             Place::Stdin => Box::new(io::stdin()),
             Place::File(path) => resolve::open(path)?,
             Place::Kept(path) => resolve::open(path)?,
+            Place::Memory(bytes) => Box::new(io::Cursor::new(Arc::clone(bytes))),
             Place::Once(bytes) | Place::Begun(bytes) => {
                 let bytes = bytes.lock().unwrap_or_else(PoisonError::into_inner).take();
                 let once = || self.cannot_read(&io::Error::other("it can be read only once"));

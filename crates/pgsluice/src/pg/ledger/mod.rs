@@ -9,6 +9,7 @@
 pub(crate) mod glance;
 pub(crate) mod locks;
 mod make;
+pub(crate) mod positions;
 pub(crate) mod prepared;
 mod same;
 mod schema;

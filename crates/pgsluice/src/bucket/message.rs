@@ -10,7 +10,7 @@ const MESSAGE_BYTES: usize = 64 << 10;
 
 /// A range of a long slice, where it lies, or short slices that are put together, because handing over
 /// each takes longer than copying it.
-pub(super) struct Message {
+pub(crate) struct Message {
     bytes: Bytes,
     at: usize,
     end: usize,
@@ -23,7 +23,7 @@ enum Bytes {
 
 impl Message {
     /// All of a payload, its header and trailer included.
-    pub(super) fn all(payload: &Arc<Payload>) -> impl Iterator<Item = Self> {
+    pub(crate) fn all(payload: &Arc<Payload>) -> impl Iterator<Item = Self> {
         // The slice that is next, and what of it has gone.
         let (mut next, mut gone) = (0, 0);
         let mut header = Some(payload.wire().header());

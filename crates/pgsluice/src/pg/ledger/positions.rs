@@ -1,0 +1,179 @@
+//! Positions: how far a program that writes from a stream has come, in the transactions of its rows.
+//!
+//! A writer has a row in `load` like a load, whose terms say so. Its count of rows tells whether a COMMIT that had no
+//! answer has come through. Who opens it next begins another attempt: nothing of the one before is committed from
+//! then on.
+
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Transaction};
+
+use super::locks::Named;
+use super::{Access, running};
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+use crate::pg::sql::literal;
+
+/// What is known of a writer, which is kept from others until the transaction ends. A load is none.
+const LOOK: &str = "
+SELECT attempt, rows_read, position, name,
+       (terms OPERATOR(pg_catalog.->) 'writer') IS NOT NULL,
+       pg_catalog.to_regclass($2)::pg_catalog.oid OPERATOR(pg_catalog.=) relation
+FROM ONLY {ledger}.load
+WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) '' FOR UPDATE";
+
+/// Adds a writer into the table `$2`; nothing if there is no such table.
+const BEGIN: &str = "
+INSERT INTO {ledger}.load
+    (id, participant, relation, name, state, attempt, terms, sources, run, begun, rows_read, rows_inserted,
+     rows_dropped, rows_rejected)
+SELECT $1, '', c.oid, pg_catalog.concat(pg_catalog.quote_ident(n.nspname), '.', pg_catalog.quote_ident(c.relname)),
+       'running', 1, '{\"writer\": true}', '[]', {run}, pg_catalog.now(), 0, 0, 0, 0
+FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($2)";
+
+/// Begins the next attempt of a writer.
+const TAKE_OVER: &str = "
+UPDATE ONLY {ledger}.load
+SET attempt = attempt OPERATOR(pg_catalog.+) 1, state = 'running', ended = NULL, run = {run}
+WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''";
+
+/// Records `$4` rows more, behind which the position is `$5`, if that is no NULL. It updates one row, unless another
+/// attempt has begun.
+const ADVANCE: &str = "
+UPDATE ONLY {ledger}.load
+SET rows_read = rows_read OPERATOR(pg_catalog.+) $4, rows_inserted = rows_inserted OPERATOR(pg_catalog.+) $4,
+    position = COALESCE($5, position)
+WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''
+  AND attempt OPERATOR(pg_catalog.=) $2 AND rows_read OPERATOR(pg_catalog.=) $3";
+
+/// Records that `$3` of the rows were not stored.
+const DROP: &str = "
+UPDATE ONLY {ledger}.load
+SET rows_inserted = rows_inserted OPERATOR(pg_catalog.-) $3, rows_dropped = rows_dropped OPERATOR(pg_catalog.+) $3
+WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''
+  AND attempt OPERATOR(pg_catalog.=) $2";
+
+/// Marks a writer as closed.
+const CLOSE: &str = "
+UPDATE ONLY {ledger}.load SET state = 'finished', ended = pg_catalog.clock_timestamp()
+WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''
+  AND attempt OPERATOR(pg_catalog.=) $2";
+
+/// How far a writer has come.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Position {
+    /// The number of its attempt.
+    pub(crate) attempt: i32,
+    /// The rows that are committed, of all attempts.
+    pub(crate) rows: i64,
+    /// What the program has said of the last of them.
+    pub(crate) position: Option<String>,
+}
+
+impl Named {
+    /// Opens the writer for `table`, as the next attempt or, behind a connection that was lost, as the one that it is;
+    /// `run` is who works at it, as JSON.
+    pub(crate) async fn open_writer(
+        &self,
+        client: &mut Client,
+        table: &str,
+        run: &str,
+        attempt: Option<i32>,
+    ) -> Result<Position> {
+        self.schema.make(client, Access::Write).await?;
+        let transaction = client.transaction().await?;
+        let found = self.look(&transaction, table).await?;
+        let sql = |statement: &str| {
+            self.sql(statement).replace("{run}", &running(&literal(run.as_bytes())))
+        };
+        let position = match (found, attempt) {
+            (Some(found), Some(attempt)) if found.attempt == attempt => found,
+            (_, Some(_)) => return Err(self.overtaken()),
+            (Some(found), None) => {
+                transaction.execute(&sql(TAKE_OVER), &[&self.id]).await?;
+                Position { attempt: found.attempt + 1, ..found }
+            }
+            (None, None) => {
+                let parameters: [(&(dyn ToSql + Sync), Type); 2] =
+                    [(&self.id, Type::TEXT), (&table, Type::TEXT)];
+                if transaction.execute_typed(&sql(BEGIN), &parameters).await? == 0 {
+                    let message = format!("relation \"{table}\" does not exist");
+                    return Err(Error::new(Kind::Server, message).with_sqlstate("42P01"));
+                }
+                Position { attempt: 1, ..Position::default() }
+            }
+        };
+        transaction.commit().await?;
+        client.simple_query(&self.hold_alive_lock()).await?;
+        Ok(position)
+    }
+
+    async fn look(&self, transaction: &Transaction<'_>, table: &str) -> Result<Option<Position>> {
+        let parameters: [(&(dyn ToSql + Sync), Type); 2] =
+            [(&self.id, Type::TEXT), (&table, Type::TEXT)];
+        let rows = transaction.query_typed(&self.sql(LOOK), &parameters).await?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        let refuse = |what: String| {
+            let message = format!("load {} is {what}", self.id);
+            Err(Error::new(Kind::Server, message)
+                .with_sqlstate("55000")
+                .with_hint("Give this one another load_id."))
+        };
+        if !row.get::<_, Option<bool>>(4).unwrap_or_default() {
+            return refuse("no loader's".to_owned());
+        }
+        if !row.get::<_, Option<bool>>(5).unwrap_or_default() {
+            return refuse(format!("of table {}", row.get::<_, &str>(3)));
+        }
+        let rows = row.get::<_, Option<i64>>(1).unwrap_or_default();
+        Ok(Some(Position { attempt: row.get(0), rows, position: row.get(2) }))
+    }
+
+    /// Records `rows` more in the transaction that `client` is in; false if another attempt has begun.
+    pub(crate) async fn advance(
+        &self,
+        client: &Client,
+        from: &Position,
+        rows: i64,
+        position: Option<&str>,
+    ) -> Result<bool, tokio_postgres::Error> {
+        let parameters: [(&(dyn ToSql + Sync), Type); 5] = [
+            (&self.id, Type::TEXT),
+            (&from.attempt, Type::INT4),
+            (&from.rows, Type::INT8),
+            (&rows, Type::INT8),
+            (&position, Type::TEXT),
+        ];
+        Ok(client.execute_typed(&self.sql(ADVANCE), &parameters).await? == 1)
+    }
+
+    /// Records in the same transaction that some of the rows were not stored.
+    pub(crate) async fn drop_rows(
+        &self,
+        client: &Client,
+        attempt: i32,
+        rows: i64,
+    ) -> Result<(), tokio_postgres::Error> {
+        let parameters: [(&(dyn ToSql + Sync), Type); 3] =
+            [(&self.id, Type::TEXT), (&attempt, Type::INT4), (&rows, Type::INT8)];
+        client.execute_typed(&self.sql(DROP), &parameters).await.map(|_| ())
+    }
+
+    /// Marks the writer as closed, unless another attempt has begun.
+    pub(crate) async fn close_writer(&self, client: &Client, attempt: i32) -> Result<()> {
+        let parameters: [(&(dyn ToSql + Sync), Type); 2] =
+            [(&self.id, Type::TEXT), (&attempt, Type::INT4)];
+        client.execute_typed(&self.sql(CLOSE), &parameters).await?;
+        Ok(())
+    }
+
+    /// The error for a writer that another one has taken over.
+    pub(crate) fn overtaken(&self) -> Error {
+        let message = format!("load {} was taken over by another loader, or forgotten", self.id);
+        Error::new(Kind::Server, message)
+            .with_sqlstate("55006")
+            .permanent()
+            .with_detail("What this one had under way is not committed; what it committed before, the other one knows.")
+    }
+}

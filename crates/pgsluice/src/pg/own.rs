@@ -1,0 +1,96 @@
+//! Asks what a table is in a transaction of the caller's own, which pgsluice sees by another session.
+
+use std::collections::BTreeMap;
+
+use pgsluice_core::catalog::Relation;
+use serde::Deserialize;
+use tokio_postgres::Client;
+use tokio_postgres::types::Oid;
+
+use super::sql::{self, literal};
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+
+/// What a table is, as JSON: of which server and database, and the types of its columns by name.
+const ASK: &str = "
+SELECT pg_catalog.json_build_object(
+    'table', c.oid::pg_catalog.int8,
+    'database', (SELECT d.oid::pg_catalog.int8 FROM pg_catalog.pg_database d
+                 WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()),
+    'server', (EXTRACT(epoch FROM pg_catalog.pg_postmaster_start_time()))::pg_catalog.text,
+    'columns', (SELECT COALESCE(pg_catalog.json_object_agg(a.attname, a.atttypid::pg_catalog.int8), '{}')
+                FROM pg_catalog.pg_attribute a
+                WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid AND a.attnum OPERATOR(pg_catalog.>) 0
+                  AND NOT a.attisdropped))::pg_catalog.text
+FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass({name})";
+
+/// The table that a name of the caller's stands for, qualified and quoted.
+const NAME: &str = "
+SELECT pg_catalog.concat(pg_catalog.quote_ident(n.nspname), '.', pg_catalog.quote_ident(c.relname))
+FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass({name})";
+
+/// A table as a session sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Own {
+    table: Oid,
+    database: Oid,
+    server: String,
+    columns: BTreeMap<String, Oid>,
+}
+
+/// The question which table `name` is in the caller's session, of which no row or NULL says that there is none.
+#[must_use]
+pub fn name(name: &str) -> String {
+    NAME.replace("{name}", &literal(name.as_bytes()))
+}
+
+/// The questions in the caller's transaction; the answer to the last is what [`Own::read`] takes. Once the table is
+/// locked, its columns stay what they are until the transaction ends.
+pub(crate) fn questions(table: &Relation, locks: bool) -> Vec<String> {
+    let ask = ASK.replace("{name}", &literal(table.to_string().as_bytes()));
+    locks.then(|| sql::lock(&[table])).into_iter().chain([ask]).collect()
+}
+
+impl Own {
+    /// Asks the same in a session of pgsluice's own.
+    pub(crate) async fn ask(client: &Client, table: &Relation) -> Result<Self> {
+        let ask = ASK.replace("{name}", &literal(table.to_string().as_bytes()));
+        let row = client.query_typed_opt(&ask, &[]).await?;
+        Self::read(row.as_ref().and_then(|row| row.get(0)))
+    }
+
+    /// Reads an answer.
+    pub(crate) fn read(answer: Option<&str>) -> Result<Self> {
+        let gone = || Error::new(Kind::Server, "the table is not there").with_sqlstate("42P01");
+        serde_json::from_str(answer.ok_or_else(gone)?).map_err(|error| {
+            Error::new(Kind::Server, format!("could not read what the server says: {error}"))
+        })
+    }
+
+    /// Refuses a table that the caller sees as `theirs`, and rows that were made for other types of `columns`.
+    pub(crate) fn check<'c>(
+        &self,
+        theirs: &Self,
+        label: &str,
+        mut columns: impl Iterator<Item = (&'c str, Oid)>,
+    ) -> Result<()> {
+        if (&self.server, self.database) != (&theirs.server, theirs.database) {
+            let message = "the connection is to another database than conninfo";
+            return Err(Error::new(Kind::Usage, message).with_hint(
+                "The partition tree is read by a session of its own: give it the same server by conninfo.",
+            ));
+        }
+        let changed = || {
+            let message =
+                format!("table {label} is not seen by others as it is in this transaction");
+            Error::new(Kind::Server, message).with_sqlstate("55000").with_hint(
+                "It was made, replaced or altered, here or meanwhile: commit that first, and copy again.",
+            )
+        };
+        let is_same = self.table == theirs.table
+            && columns.all(|(name, ty)| theirs.columns.get(name) == Some(&ty));
+        if is_same { Ok(()) } else { Err(changed()) }
+    }
+}

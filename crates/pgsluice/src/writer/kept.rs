@@ -1,0 +1,84 @@
+//! What the ledger keeps of a writer: its position, and the count by which a COMMIT without an answer is found out.
+
+use tokio_postgres::{Client, Error as PgError};
+
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+use crate::ledger::Run;
+use crate::pg::ledger::positions::Position;
+use crate::pg::ledger::{Named, Schema};
+
+/// A writer that the ledger knows.
+#[derive(Debug)]
+pub(super) struct Kept {
+    named: Named,
+    run: String,
+    /// How far it has come, once it is open.
+    at: Option<Position>,
+}
+
+impl Kept {
+    /// The writer `id` in the ledger of `schema`, which is not open.
+    pub(super) fn new(schema: &str, id: &str) -> Result<Self> {
+        let run = serde_json::to_string(&Run::new());
+        let run = run.map_err(|error| Error::new(Kind::Internal, error.to_string()))?;
+        Ok(Self { named: Named::new(&Schema::new(schema), id), run, at: None })
+    }
+
+    /// The name of it.
+    pub(super) fn id(&self) -> &str {
+        &self.named.id
+    }
+
+    /// Opens it, or opens it again; the rows that were committed since it was open before.
+    pub(super) async fn open(&mut self, client: &mut Client, table: &str) -> Result<i64> {
+        let attempt = self.at.as_ref().map(|at| at.attempt);
+        let found = self.named.open_writer(client, table, &self.run, attempt).await?;
+        let before = self.at.as_ref().map_or(found.rows, |at| at.rows);
+        let rows = found.rows - before;
+        self.at = Some(found);
+        Ok(rows)
+    }
+
+    /// What the program has said of the last rows that are in.
+    pub(super) fn position(&self) -> Option<&str> {
+        self.at.as_ref()?.position.as_deref()
+    }
+
+    fn at(&self) -> Position {
+        self.at.clone().unwrap_or_default()
+    }
+
+    /// Records rows in their transaction; false if another writer has taken over.
+    pub(super) async fn advance(
+        &self,
+        client: &Client,
+        rows: u64,
+        position: Option<&str>,
+    ) -> Result<bool, PgError> {
+        self.named.advance(client, &self.at(), rows.cast_signed(), position).await
+    }
+
+    /// Records that some of them were not stored.
+    pub(super) async fn drop_rows(&self, client: &Client, rows: u64) -> Result<(), PgError> {
+        self.named.drop_rows(client, self.at().attempt, rows.cast_signed()).await
+    }
+
+    /// The rows are committed.
+    pub(super) fn advanced(&mut self, rows: u64, position: Option<&str>) {
+        if let Some(at) = &mut self.at {
+            at.rows += rows.cast_signed();
+            at.position = position.map(str::to_owned).or_else(|| at.position.take());
+        }
+    }
+
+    /// Marks it as closed.
+    pub(super) async fn close(&self, client: &Client) -> Result<()> {
+        self.named.close_writer(client, self.at().attempt).await
+    }
+
+    /// The error for one that another has taken over.
+    pub(super) fn overtaken(&self) -> Error {
+        self.named.overtaken()
+    }
+}

@@ -1,0 +1,65 @@
+//! Rows of COPY BINARY as the parameters of an INSERT: the bytes of a value are the same in both.
+
+use pgsluice_core::bucket::Payload;
+use tokio_postgres::types::Oid;
+
+use crate::pg::raw::{Field, Raw};
+
+/// The fields of a row of COPY BINARY, each with its length before it.
+struct Fields<'r>(&'r [u8]);
+
+impl<'r> Fields<'r> {
+    /// Those of `row`, whose count of fields is known.
+    fn of(row: &'r [u8]) -> Self {
+        Self(row.get(2..).unwrap_or_default())
+    }
+}
+
+impl<'r> Iterator for Fields<'r> {
+    /// The length as it stands there, and the value, unless that is NULL.
+    type Item = ([u8; 4], Option<&'r [u8]>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (length, rest) = self.0.split_first_chunk()?;
+        let Ok(bytes) = usize::try_from(i32::from_be_bytes(*length)) else {
+            self.0 = rest;
+            return Some((*length, None));
+        };
+        let (value, rest) = rest.split_at_checked(bytes)?;
+        self.0 = rest;
+        Some((*length, Some(value)))
+    }
+}
+
+/// The values of one row.
+pub(super) fn of_row(row: &[u8]) -> impl Iterator<Item = Field<'_>> {
+    Fields::of(row).map(|(_, value)| Field(value))
+}
+
+/// The values of all rows, an array for each column of these types, as `array_send` writes it
+/// (`src/backend/utils/adt/arrayfuncs.c`, PostgreSQL 13 to 18).
+pub(super) fn of_all(rows: &Payload, types: &[Oid]) -> Vec<Raw> {
+    // A flush has fewer rows than that.
+    let count = rows.rows() as i32;
+    let mut arrays: Vec<Vec<u8>> = types
+        .iter()
+        .map(|ty| {
+            let mut array = Vec::with_capacity(20 + rows.bytes() / types.len().max(1));
+            let [dimensions, has_null, lower] = [1_i32, 0, 1];
+            for number in [dimensions, has_null, ty.cast_signed(), count, lower] {
+                array.extend_from_slice(&number.to_be_bytes());
+            }
+            array
+        })
+        .collect();
+    for (_, row) in rows.in_order() {
+        for (array, (length, value)) in arrays.iter_mut().zip(Fields::of(row)) {
+            array.extend_from_slice(&length);
+            match value {
+                Some(value) => array.extend_from_slice(value),
+                None => array[4..8].copy_from_slice(&1_i32.to_be_bytes()),
+            }
+        }
+    }
+    arrays.into_iter().map(Raw).collect()
+}

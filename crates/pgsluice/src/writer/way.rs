@@ -1,0 +1,172 @@
+//! Which statement takes a few rows soonest: that is measured for each size, as the writer goes on.
+//!
+//! One row at a time, INSERT is soonest; then one with an array for each column; and where rows are many, COPY, whose
+//! cost to begin is then small beside theirs. Where the ways cross depends on the columns, the tree and the server.
+
+use std::time::Duration;
+
+/// How rows are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// A statement a row.
+    Single,
+    /// One statement, with an array for each column.
+    Arrays,
+    /// COPY through the root, the rows of several leaves in turns.
+    Copy,
+}
+
+const ALL: [Way; 3] = [Way::Single, Way::Arrays, Way::Copy];
+
+/// The most rows that are sent by single statements.
+const MOST_SINGLE: usize = 4;
+
+/// The least rows that COPY is tried for.
+const LEAST_COPY: usize = 8;
+
+/// The most rows that are sent as arrays.
+const MOST_ARRAYS: usize = 1 << 15;
+
+/// How often each way is tried before one is chosen.
+const TRIED: u32 = 3;
+
+/// Of so many one goes another way.
+const TRIED_AGAIN: u32 = 64;
+
+/// A way that is so many times as slow as the best one is not tried again.
+const HOPELESS: f64 = 2.0;
+
+/// How much of a mean the newest time is.
+const NEWEST: f64 = 0.25;
+
+/// What the ways have taken for rows of about one number.
+#[derive(Clone, Copy, Debug, Default)]
+struct Size {
+    tried: [u32; 3],
+    nanoseconds: [f64; 3],
+    taken: u32,
+}
+
+/// What the ways have taken, by the rows that were sent, each size up to twice that before it.
+#[derive(Debug)]
+pub(super) struct Ways {
+    sizes: [Size; usize::BITS as usize + 1],
+    /// Which of them there are.
+    are_open: [bool; 3],
+}
+
+impl Ways {
+    /// Nothing is known yet; COPY is always there.
+    pub(super) fn new(has_single: bool, has_arrays: bool) -> Self {
+        Self {
+            sizes: [Size::default(); usize::BITS as usize + 1],
+            are_open: [has_single, has_arrays, true],
+        }
+    }
+
+    /// The way of so many rows.
+    pub(super) fn choose(&mut self, rows: usize) -> Way {
+        let fit = |way: &Way| match way {
+            Way::Single => rows <= MOST_SINGLE,
+            Way::Arrays => rows > 1 && rows <= MOST_ARRAYS,
+            Way::Copy => rows >= LEAST_COPY,
+        };
+        let open = ALL.into_iter().filter(|way| self.are_open[*way as usize]);
+        let mut ways: Vec<Way> = open.filter(fit).collect();
+        let size = &mut self.sizes[class(rows)];
+        size.taken = size.taken.wrapping_add(1);
+        if let Some(untried) = ways.iter().find(|way| size.tried[**way as usize] < TRIED) {
+            return *untried;
+        }
+        ways.sort_by(|one, other| size.mean(*one).total_cmp(&size.mean(*other)));
+        match ways[..] {
+            // An array for each column takes a single row, too, but no faster.
+            [] => Way::Copy,
+            [best, next, ..]
+                if size.taken.is_multiple_of(TRIED_AGAIN)
+                    && size.mean(next) < HOPELESS * size.mean(best) =>
+            {
+                next
+            }
+            [best, ..] => best,
+        }
+    }
+
+    /// Records what so many rows have taken.
+    pub(super) fn record(&mut self, rows: usize, way: Way, time: Duration) {
+        let size = &mut self.sizes[class(rows)];
+        let (at, newest) = (way as usize, time.as_nanos() as f64 / rows.max(1) as f64);
+        size.nanoseconds[at] = match size.tried[at] {
+            // The first one has planned, and read what the server remembers from then on.
+            0 | 1 => newest,
+            _ => size.nanoseconds[at] * (1.0 - NEWEST) + newest * NEWEST,
+        };
+        size.tried[at] = size.tried[at].saturating_add(1);
+    }
+}
+
+impl Size {
+    fn mean(&self, way: Way) -> f64 {
+        self.nanoseconds[way as usize]
+    }
+}
+
+fn class(rows: usize) -> usize {
+    (usize::BITS - rows.leading_zeros()) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(ways: &mut Ways, rows: usize, cost: impl Fn(Way) -> u64) -> Way {
+        for _ in 0..100 {
+            let way = ways.choose(rows);
+            ways.record(rows, way, Duration::from_nanos(cost(way)));
+        }
+        ways.choose(rows)
+    }
+
+    #[test]
+    fn each_size_goes_the_way_that_has_taken_least() {
+        let mut ways = Ways::new(true, true);
+        let cost = |way| match way {
+            Way::Single => 10,
+            Way::Arrays => 20,
+            Way::Copy => 100,
+        };
+        assert_eq!(chosen(&mut ways, 1, cost), Way::Single);
+        assert_eq!(chosen(&mut ways, 3, cost), Way::Single);
+        assert_eq!(chosen(&mut ways, 100, cost), Way::Arrays);
+        assert_eq!(chosen(&mut ways, 100_000, cost), Way::Copy);
+        let dear = |way| if way == Way::Arrays { 200 } else { 100 };
+        assert_eq!(chosen(&mut ways, 1000, dear), Way::Copy);
+    }
+
+    #[test]
+    fn what_insert_cannot_do_copy_does() {
+        let mut ways = Ways::new(false, false);
+        for rows in [1, 2, 100, 1_000_000] {
+            assert_eq!(ways.choose(rows), Way::Copy);
+        }
+        let mut ways = Ways::new(true, false);
+        assert_eq!([ways.choose(1), ways.choose(5)], [Way::Single, Way::Copy]);
+    }
+
+    #[test]
+    fn another_way_is_tried_again_unless_it_is_hopeless() {
+        let mut ways = Ways::new(true, true);
+        let mut tried = |copy: u64| {
+            let cost = |way| Duration::from_nanos(if way == Way::Copy { copy } else { 100 });
+            (0..640)
+                .filter(|_| {
+                    let way = ways.choose(50);
+                    ways.record(50, way, cost(way));
+                    way == Way::Copy
+                })
+                .count()
+        };
+        assert_eq!(tried(150), 3 + 10);
+        assert_eq!(tried(1000), 1);
+    }
+}

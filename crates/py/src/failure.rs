@@ -1,0 +1,21 @@
+//! Errors of the load as Python gets them: raised as `Failure`, of which `pgsluice.errors` makes a `LoadError`.
+
+use pgsluice::Error;
+use pgsluice_cli::door;
+use pyo3::prelude::*;
+
+use crate::stream::Raised;
+use crate::words::keywords;
+
+pyo3::create_exception!(pgsluice._native, Failure, pyo3::exceptions::PyException);
+
+/// The error as `--json` has it, in words, and the exception that has ended the stream it was of, if one has.
+pub(crate) fn parts(error: &Error, raised: &Raised) -> (String, String, Option<PyErr>) {
+    let door::Failure { json, text } = door::Failure::of(error, keywords);
+    (json, text, raised.take())
+}
+
+/// The exception for an error.
+pub(crate) fn failure(error: &Error, raised: &Raised) -> PyErr {
+    Failure::new_err(parts(error, raised))
+}

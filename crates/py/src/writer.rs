@@ -1,0 +1,217 @@
+//! A writer in a thread of its own. Python hands it one order after the other, and waits for the outcome of each.
+
+use std::ffi::OsString;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use pgsluice::job::InputOptions;
+use pgsluice::source::Input as Source;
+use pgsluice::writer::way::Way;
+use pgsluice::writer::{Durability, Receipt, Writer as Rows};
+use pgsluice::{Control, Error, Inputs, Kind, Result};
+use pgsluice_cli::door;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+use crate::failure::failure;
+use crate::input::Input;
+use crate::stream::Raised;
+
+/// A writer.
+#[pyclass(frozen, weakref, module = "pgsluice._native")]
+pub(crate) struct Writer {
+    control: Arc<Control>,
+    orders: Mutex<Sender<Order>>,
+}
+
+/// Something that a writer is doing.
+#[pyclass(frozen, module = "pgsluice._native")]
+pub(crate) struct Doing {
+    outcome: Mutex<Receiver<Result<Done>>>,
+}
+
+/// What has come of an order: the name and the position of the writer, and what was written.
+#[derive(Default)]
+struct Done {
+    id: Option<String>,
+    position: Option<String>,
+    receipt: Option<Receipt>,
+}
+
+struct Order {
+    what: What,
+    outcome: Sender<Result<Done>>,
+    /// Called when it is carried out.
+    ended: Option<Py<PyAny>>,
+}
+
+enum What {
+    Open(Vec<OsString>, Durability),
+    Write(Vec<OsString>, Inputs, Option<String>),
+    Flush,
+    GiveUp,
+    Close,
+}
+
+#[pymethods]
+impl Writer {
+    /// A writer that is not open.
+    #[new]
+    fn new() -> Self {
+        let control = Arc::new(Control::default());
+        let (orders, to_do) = channel();
+        let of_thread = Arc::clone(&control);
+        thread::spawn(move || work(&to_do, &of_thread));
+        Self { control, orders: Mutex::new(orders) }
+    }
+
+    /// Opens it, as `args` of a load say; each write is durable, unless it `is_lazy`.
+    #[pyo3(signature = (args, is_lazy, ended=None))]
+    fn open(
+        &self,
+        args: Vec<OsString>,
+        is_lazy: bool,
+        ended: Option<Py<PyAny>>,
+    ) -> PyResult<Doing> {
+        let durability = if is_lazy { Durability::Flush } else { Durability::Commit };
+        self.order(What::Open(args, durability), ended)
+    }
+
+    /// Writes rows in one transaction, with the position behind them. The first `args` say how all rows are read.
+    #[pyo3(signature = (args, input, position=None, ended=None))]
+    fn write(
+        &self,
+        py: Python<'_>,
+        args: Vec<OsString>,
+        input: &Input,
+        position: Option<String>,
+        ended: Option<Py<PyAny>>,
+    ) -> PyResult<Doing> {
+        let handed = input.handed(py);
+        let raised = handed.raised.clone();
+        let inputs = handed.inputs().map_err(|error| failure(&error, &raised))?;
+        self.order(What::Write(args, inputs, position), ended)
+    }
+
+    /// Makes what was written durable.
+    #[pyo3(signature = (ended=None))]
+    fn flush(&self, ended: Option<Py<PyAny>>) -> PyResult<Doing> {
+        self.order(What::Flush, ended)
+    }
+
+    /// Forgets rows that are in doubt.
+    fn give_up(&self) -> PyResult<Doing> {
+        self.order(What::GiveUp, None)
+    }
+
+    /// Closes it.
+    #[pyo3(signature = (ended=None))]
+    fn close(&self, ended: Option<Py<PyAny>>) -> PyResult<Doing> {
+        self.order(What::Close, ended)
+    }
+
+    /// Asks what it is doing to end in order.
+    fn stop(&self) {
+        self.control.stop.interrupt();
+    }
+}
+
+impl Writer {
+    fn order(&self, what: What, ended: Option<Py<PyAny>>) -> PyResult<Doing> {
+        let (outcome, received) = channel();
+        let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
+        let sent = orders.send(Order { what, outcome, ended });
+        sent.map_err(|_| PyRuntimeError::new_err("the loader's thread has ended"))?;
+        Ok(Doing { outcome: Mutex::new(received) })
+    }
+}
+
+#[pymethods]
+impl Doing {
+    /// Waits for the end, but no longer than so many seconds. None if it is not over; then the name and the position
+    /// of the writer, and the rows that were sent, those that were stored, and how they were sent.
+    #[expect(clippy::type_complexity, reason = "Python takes it apart")]
+    fn wait(
+        &self,
+        py: Python<'_>,
+        seconds: f64,
+    ) -> PyResult<Option<(Option<String>, Option<String>, u64, u64, Option<&'static str>)>> {
+        let wait = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        let outcome = py.detach(|| {
+            let outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+            outcome.recv_timeout(wait)
+        });
+        let done = match outcome {
+            Ok(outcome) => outcome,
+            Err(RecvTimeoutError::Timeout) => return Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(lost()),
+        };
+        let Done { id, position, receipt } =
+            done.map_err(|error| failure(&error, &Raised::default()))?;
+        let (rows, stored) = receipt.as_ref().map_or((0, 0), |it| (it.rows, it.stored));
+        let way = receipt.and_then(|receipt| receipt.way).map(|way| match way {
+            Way::Single => "single",
+            Way::Arrays => "arrays",
+            Way::Copy => "copy",
+        });
+        Ok(Some((id, position, rows, stored, way)))
+    }
+}
+
+/// The thread: carries out one order after the other, until there can be no more.
+fn work(orders: &Receiver<Order>, control: &Control) {
+    let (mut rows, mut read) = (None, None);
+    for Order { what, outcome, ended } in orders {
+        let done = carry_out(what, &mut rows, &mut read, control);
+        let _ = outcome.send(done);
+        // At the end of the interpreter nothing waits.
+        let _ = Python::try_attach(|py| ended.map(|ended| ended.call0(py).map(drop)));
+    }
+}
+
+fn carry_out(
+    what: What,
+    rows: &mut Option<Rows>,
+    read: &mut Option<InputOptions>,
+    control: &Control,
+) -> Result<Done> {
+    let mut receipt = None;
+    match what {
+        What::Open(args, durability) => {
+            let nothing = Source::of_bytes("<data>", Arc::default());
+            let load = door::Load::new(args, Some(nothing.into()))?;
+            *rows = Some(load.writer(durability, control)?);
+        }
+        What::Write(args, inputs, position) => {
+            let writer = rows.as_mut().ok_or_else(closed)?;
+            let mut input = match read.take() {
+                Some(mut input) => {
+                    input.files = inputs;
+                    input
+                }
+                None => door::Load::new(args, Some(inputs))?.input().clone(),
+            };
+            receipt = Some(writer.write(&input, position.as_deref(), control));
+            // The batches are Python's.
+            input.files = Inputs::default();
+            *read = Some(input);
+        }
+        What::Flush => rows.as_mut().ok_or_else(closed)?.flush(control)?,
+        What::GiveUp => rows.iter_mut().for_each(Rows::give_up),
+        What::Close => rows.take().map_or(Ok(()), |rows| rows.close(control))?,
+    }
+    let id = rows.as_ref().and_then(Rows::id).map(str::to_owned);
+    let position = rows.as_ref().and_then(Rows::position).map(str::to_owned);
+    Ok(Done { id, position, receipt: receipt.transpose()? })
+}
+
+fn closed() -> Error {
+    Error::new(Kind::Usage, "the loader is closed")
+}
+
+fn lost() -> Error {
+    let message = "internal error: the loader's thread ended unexpectedly";
+    Error::new(Kind::Internal, message).with_sqlstate("XX000")
+}

@@ -1,0 +1,128 @@
+"""The connections that `copy` and `acopy` take: of psycopg (3), and of asyncpg."""
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import Any, Protocol
+
+# A COPY that begins: its statement, and what asyncpg makes that of; None if it cannot.
+Begun = tuple[str, dict[str, Any] | None]
+
+
+class Driver(Protocol):
+    """What `acopy` needs of an asynchronous connection."""
+
+    def transaction(self) -> AbstractAsyncContextManager[Any]:
+        """Return a transaction, unless the connection is in one or begins one by itself."""
+
+    def conninfo(self) -> str | None:
+        """Return how the connection's server is reached, if that is known."""
+
+    async def ask(self, question: str) -> Any:
+        """Return the first value of the first row, if there is one."""
+
+    async def copy(self, begun: Begun, pieces: AsyncIterator[bytes]) -> int:
+        """Carry out a COPY; return how many rows the server has stored."""
+
+
+def driver_of(connection: Any) -> Driver:
+    """Return what speaks to an asynchronous connection."""
+    match _library(connection):
+        case "psycopg" if hasattr(connection, "__aenter__"):
+            return _Psycopg(connection)
+        case "asyncpg":
+            return _Asyncpg(connection)
+    raise TypeError(
+        "acopy() takes an asynchronous connection of psycopg (3) or one of asyncpg,"
+        f" not {_name(connection)}"
+    )
+
+
+def refuse_async(connection: Any) -> None:
+    """Refuse what is no connection of psycopg that blocks."""
+    library = _library(connection)
+    if library == "asyncpg" or (library == "psycopg" and hasattr(connection, "__aenter__")):
+        raise TypeError("the connection is asynchronous: await pgsluice.acopy(...)")
+    if library != "psycopg":
+        raise TypeError(f"copy() takes a connection of psycopg (3), not {_name(connection)}")
+
+
+def is_idle(connection: Any) -> bool:
+    """Whether a connection of psycopg is in no transaction."""
+    from psycopg.pq import TransactionStatus
+
+    return bool(connection.info.transaction_status == TransactionStatus.IDLE)
+
+
+def conninfo_of(connection: Any) -> str:
+    """Return how a connection of psycopg was made, with its password."""
+    from psycopg.conninfo import make_conninfo
+
+    info = connection.info
+    secret = {"password": info.password} if info.password else {}
+    return make_conninfo(info.dsn, **secret)
+
+
+class _Psycopg:
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+
+    def transaction(self) -> AbstractAsyncContextManager[Any]:
+        own = is_idle(self.connection) and self.connection.autocommit
+        return self.connection.transaction() if own else nullcontext()
+
+    def conninfo(self) -> str | None:
+        return conninfo_of(self.connection)
+
+    async def ask(self, question: str) -> Any:
+        async with self.connection.cursor() as cursor:
+            await cursor.execute(question)
+            return first_of(await cursor.fetchone() if cursor.description else None)
+
+    async def copy(self, begun: Begun, pieces: AsyncIterator[bytes]) -> int:
+        async with self.connection.cursor() as cursor:
+            async with cursor.copy(begun[0]) as writing:
+                async for rows in pieces:
+                    await writing.write(rows)
+            return int(cursor.rowcount)
+
+
+class _Asyncpg:
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+
+    def transaction(self) -> AbstractAsyncContextManager[Any]:
+        own = not self.connection.is_in_transaction()
+        return self.connection.transaction() if own else nullcontext()
+
+    def conninfo(self) -> str | None:
+        return None
+
+    async def ask(self, question: str) -> Any:
+        return await self.connection.fetchval(question)
+
+    async def copy(self, begun: Begun, pieces: AsyncIterator[bytes]) -> int:
+        _, options = begun
+        if options is None:
+            raise TypeError(
+                "asyncpg cannot copy rows whose fields have options of their own, as those that"
+                " lack a column with a default: name all columns in each row"
+            )
+        status = await self.connection.copy_to_table(source=pieces, **options)
+        return int(status.rpartition(" ")[2])
+
+
+def first_of(row: Any) -> Any:
+    """Return the first value of a row, whatever the connection makes of rows."""
+    if row is None:
+        return None
+    return next(iter(row.values() if isinstance(row, dict) else row))
+
+
+def _library(connection: Any) -> str:
+    """Return the library that a connection, or the class that it is made from, is of."""
+    names = (each.__module__.partition(".")[0] for each in type(connection).__mro__)
+    return next((name for name in names if name in ("psycopg", "asyncpg")), "")
+
+
+def _name(connection: Any) -> str:
+    return f"{type(connection).__module__}.{type(connection).__qualname__}"

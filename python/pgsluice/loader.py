@@ -1,0 +1,287 @@
+"""`Loader`: rows that come a few at a time, from a program that runs long.
+
+What was written waits until there is enough of it, or until it has waited long enough; then all of
+it goes in one transaction. One thread speaks to the server. The locks here decide which rows go
+together, and who waits.
+"""
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from types import TracebackType
+from typing import Any, Literal, Self, Unpack
+from weakref import ReferenceType, ref
+
+from pgsluice._native import Doing, Failure, Writer
+from pgsluice.batches import Batch, Kind, Waiting, check
+from pgsluice.data import NAME
+from pgsluice.errors import LoadError, raised
+from pgsluice.options import LoaderOptions, PlaceOptions, arguments
+from pgsluice.postgres import name_programs
+
+# Seconds after which a signal is seen.
+_PAUSE = 0.1
+
+# The name and the position of the writer; rows that were sent, and stored; how they were sent.
+_Outcome = tuple[str | None, str | None, int, int, str | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Receipt:
+    """Rows that were sent, and are in the table."""
+
+    rows: int
+    """Rows that were sent."""
+    rows_inserted: int
+    """Rows that the server has stored: all, unless a trigger drops some."""
+    position: Any
+    """The position behind them, if the loader keeps one."""
+    way: str | None
+    """How they were sent: `single` statements, `arrays` or `copy`; None if there were none."""
+
+
+class Loader:
+    """Writes rows into a table, a few at a time.
+
+    `table`, `conninfo` and the options are as `load` has them. What was written goes when it has
+    `flush_rows` rows or `flush_bytes` bytes, or `flush_seconds` after the first of it came; None is
+    for never. Each time it is one transaction.
+
+    `durability` is "commit" if rows are to be durable when they are sent, or "flush" if only
+    `flush` and `close` are to wait for that: a crash of the server may then lose rows that went by
+    themselves, and their position with them.
+
+    With a `load_id`, `write` takes positions, which are stored in the rows' own transaction.
+    `position` is the last one: a program that goes on from there writes each row once. Of several
+    loaders of one name the last one that was opened works, and the others fail.
+
+    Several threads may use it. Raises `LoadError`, by its kinds.
+    """
+
+    def __init__(
+        self,
+        table: str,
+        conninfo: str | None = None,
+        *,
+        flush_rows: int | None = 10_000,
+        flush_bytes: int | None = 8 << 20,
+        flush_seconds: float | timedelta | None = 1.0,
+        durability: Literal["commit", "flush"] = "commit",
+        **options: Unpack[LoaderOptions],
+    ) -> None:
+        if durability not in ("commit", "flush"):
+            raise ValueError(f'durability is "commit" or "flush", not {durability!r}')
+        name_programs()
+        if isinstance(flush_seconds, timedelta):
+            flush_seconds = flush_seconds.total_seconds()
+        self._limits = (flush_rows, flush_bytes, flush_seconds)
+        self._args = arguments(table, conninfo, options, LoaderOptions)
+        place = {name: value for name, value in options.items() if name in _OF_PLACE}
+        self._pid = os.getpid()
+        # The one is held while rows are added or taken; the other while rows are sent.
+        self._filling, self._sending = threading.Condition(), threading.RLock()
+        self._kind: Kind | None = None
+        self._waiting = Waiting()
+        # What could not be sent; it goes again before all others, by itself.
+        self._returned: Waiting | None = None
+        self._failure: BaseException | None = None
+        self._is_closed = False
+        self._writer = Writer()
+        args = [*arguments(table, conninfo, place, PlaceOptions), NAME]
+        outcome = self._wait(lambda: self._writer.open(args, durability == "flush"))
+        self.load_id: str | None = outcome[0]
+        """The name by which the ledger knows the loader, if it does."""
+        self._position = outcome[1]
+        if flush_seconds is not None:
+            threading.Thread(
+                target=_flush_in_time, args=(ref(self), flush_seconds), daemon=True
+            ).start()
+
+    @property
+    def position(self) -> Any:
+        """The position of the last rows that are in; None if there is none."""
+        return None if self._position is None else json.loads(self._position)
+
+    @property
+    def rows_waiting(self) -> int:
+        """Rows that were written and are not known to be in."""
+        with self._filling:
+            return self._waiting.rows + (self._returned.rows if self._returned else 0)
+
+    def write(self, batch: Any, *, position: Any = None) -> Receipt | None:
+        """Add rows; return what was sent, if there was enough of it.
+
+        `batch` is an object with Arrow data in memory, a list of dicts or a list of tuples: each
+        time of the same kind, and with the same columns. `position` is any value that JSON has.
+
+        If sending fails, the rows stay. They go again with the next, unless `discard` drops them.
+        """
+        taken = Batch.of(batch)
+        said = None if position is None else json.dumps(position)
+        with self._filling:
+            self._check()
+            if said is not None and self.load_id is None:
+                raise ValueError("a position is kept by the loader's name: give it a load_id")
+            self._kind = check(self._kind, taken)
+            self._waiting.add(taken, said, time.monotonic())
+            is_enough = self._is_enough()
+        return self._send_if(self._is_enough) if is_enough else None
+
+    def flush(self) -> Receipt:
+        """Send what waits, and return when it is in the table, and durable."""
+        with self._filling:
+            self._check()
+        receipt = self._send_if(lambda: True)
+        with self._sending:
+            self._wait(self._writer.flush)
+        return receipt
+
+    def discard(self) -> int:
+        """Drop the rows that wait, as behind an error of theirs; return how many they were."""
+        with self._sending, self._filling:
+            dropped = self.rows_waiting
+            self._waiting, self._returned, self._failure = Waiting(), None, None
+            self._wait(self._writer.give_up)
+        return dropped
+
+    def close(self) -> None:
+        """Send what waits, and close the loader. It stays open if that fails."""
+        if self._is_closed:
+            return
+        with self._filling:
+            self._check()
+        self._send_if(lambda: True)
+        self._end()
+
+    def stop(self) -> None:
+        """Ask what is being sent to end in order: its `write` or `flush` then raises."""
+        self._writer.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: object, traceback: TracebackType | None
+    ) -> None:
+        # Rows of a program that has failed are not sent behind its back.
+        try:
+            if kind is None:
+                self.close()
+        finally:
+            if not self._is_closed and os.getpid() == self._pid:
+                with suppress(LoadError):
+                    self._end()
+
+    def _end(self) -> None:
+        with self._filling:
+            self._is_closed = True
+            self._filling.notify_all()
+        with self._sending:
+            self._wait(self._writer.close)
+
+    def _check(self) -> None:
+        if os.getpid() != self._pid:
+            raise RuntimeError("the loader is another process's: open one behind the fork")
+        if self._is_closed:
+            raise ValueError("the loader is closed")
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+
+    def _is_enough(self) -> bool:
+        rows, size, _ = self._limits
+        return (rows is not None and self._waiting.rows >= rows) or (
+            size is not None and self._waiting.size >= size
+        )
+
+    def _send_if(self, is_due: Callable[[], bool]) -> Receipt:
+        """Send what waits, if that is due when all before it is sent."""
+        rows = stored = 0
+        way = None
+        with self._sending:
+            while True:
+                with self._filling:
+                    if self._returned is None:
+                        if not (self._waiting and is_due()):
+                            return Receipt(
+                                rows=rows, rows_inserted=stored, position=self.position, way=way
+                            )
+                        self._returned, self._waiting = self._waiting, Waiting()
+                    going = self._returned
+                _, _, more, inserted, way = self._send(going)
+                rows, stored = rows + more, stored + inserted
+
+    def _send(self, going: Waiting) -> _Outcome:
+        kind: Kind = self._kind or "csv"
+        args = [*self._args, NAME] if kind == "arrow" else [*self._args, f"--format={kind}", NAME]
+
+        def sent(outcome: _Outcome) -> None:
+            self._returned, self._position = None, outcome[1]
+
+        try:
+            begin = self._writer.write
+            return self._wait(lambda: begin(args, going.given(kind), going.position), sent)
+        except LoadError as error:
+            # Nobody can say whether they are in: to send them again might double them.
+            if error.rows_in_doubt and self.load_id is None:
+                self._returned = None
+            raise
+
+    def _wait(
+        self, begin: Callable[[], Doing], done: Callable[[_Outcome], None] | None = None
+    ) -> _Outcome:
+        """Wait for what was begun. What ends the wait stops it, and is raised when it has ended."""
+        stopped: BaseException | None = None
+        outcome: _Outcome | None = None
+        try:
+            doing = begin()
+            while outcome is None:
+                try:
+                    outcome = doing.wait(_PAUSE)
+                except Failure:
+                    raise
+                except BaseException as reason:
+                    stopped = stopped or reason
+                if stopped is not None:
+                    self._writer.stop()
+        except Failure as failure:
+            error = raised(failure)
+            if stopped is None:
+                raise error from failure.args[2]
+            if error.rows_in_doubt and self.load_id is None:
+                self._returned = None
+            stopped.add_note(str(error))
+            raise stopped from None
+        if done is not None:
+            done(outcome)
+        if stopped is not None:
+            raise stopped
+        return outcome
+
+
+_OF_PLACE = PlaceOptions.__optional_keys__
+
+
+def _flush_in_time(loader: "ReferenceType[Loader]", seconds: float) -> None:
+    """Send what has waited long enough, as long as the loader is there."""
+    pause = min(seconds / 4, 0.25)
+    while (here := loader()) is not None and not here._is_closed:
+        due = time.monotonic() - seconds
+
+        def is_due(here: Loader = here, due: float = due) -> bool:
+            return here._waiting.since <= due
+
+        with here._filling:
+            is_waiting = bool(here._waiting) and is_due() and here._returned is None
+        if is_waiting:
+            try:
+                here._send_if(is_due)
+            except BaseException as failure:
+                here._failure = failure
+        del here, is_due
+        time.sleep(max(pause, 0.001))
