@@ -16,7 +16,6 @@ from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import patch
 
-import pgsluice
 import psycopg
 from formats.place import program, server
 from pgsluice.postgres import programs
@@ -27,8 +26,6 @@ from .test_manual import MANUAL, SHOP
 
 SECTION = re.compile(r"^### ", re.MULTILINE)
 EXAMPLE = re.compile(r"```python\n(.*?)```|^    \$ (.*?)$", re.DOTALL | re.MULTILINE)
-# What the page may use before it is built.
-COMING = {"copy", "acopy", "Loader", "AsyncLoader"}
 VARIABLES = {"host": "PGHOST", "port": "PGPORT", "user": "PGUSER", "password": "PGPASSWORD"}
 ROWS = [(1, "2026-01-31", "9.50"), (2, "2026-02-01", "0.00")]
 FILE = "id,placed,total\n" + "".join(",".join(map(str, row)) + "\n" for row in ROWS)
@@ -73,9 +70,6 @@ class ComingFrom(Limited):
                 run()
                 continue
             seen.add(when)
-            missing = {name for name in used(code) if not hasattr(pgsluice, name)}
-            if missing and missing <= COMING:
-                continue
             with self.subTest(code or command):
                 self.connection.execute("DELETE FROM orders")
                 run()
@@ -106,11 +100,6 @@ def python(code: str, names: dict[str, object]) -> Callable[[], object]:
             asyncio.run(outcome)
 
     return run
-
-
-def used(code: str) -> list[str]:
-    """Return what the code uses of pgsluice."""
-    return re.findall(r"\bpgsluice\.(\w+)", code)
 
 
 if __name__ == "__main__":
