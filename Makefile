@@ -49,7 +49,7 @@ export PATH := $(VENV)/bin:$(PATH)
 unexport CONDA_PREFIX PYTHONHOME PYTHONPATH
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-matrix violence check audit fuzz docs lanes command-line bench bench-report lab lab-page lab-report format clean
+.PHONY: help build wheel static demo test test-matrix violence check audit fuzz docs lanes command-line bench bench-report lab lab-page lab-report format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -58,6 +58,15 @@ build: $(TOOLS) ## Build the program and the Python package into .venv
 	cargo build --locked --release -p pgsluice-cli
 	maturin develop --locked --release --quiet
 	install -m 755 $(TARGET)/release/pgsluice .venv/bin/pgsluice
+
+wheel: $(TOOLS) ## Build the wheel and the sdist into dist/, and try the wheel in an environment of its own
+	rm -rf dist
+	maturin build --locked --release --strip --out dist
+	maturin sdist --out dist
+	python scripts/try_wheel.py dist/*.whl
+
+static: ## Build the program for Linux without shared libraries into dist/; it needs musl-gcc
+	scripts/static_program.sh $$(uname -m)-unknown-linux-musl dist
 
 demo: build ## Load TPC-H lineitem with psql and with pgsluice, and compare
 	@python -m demo.lineitem $(ARGS)
@@ -83,7 +92,7 @@ test-matrix: $(TOOLS) ## Run every test that needs a server on 13 to 18 (MATRIX=
         cargo test --locked --quiet -p pgsluice-cli --test integration ::pg$$major:: || exit 1; \
 	done
 
-check: $(TOOLS) docs ## Check format, lints, documentation and its links, and the licences and origins of libraries
+check: $(TOOLS) docs ## Check format, lints, documentation and its links, workflows, and the licences and origins of libraries
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo clippy --locked -p pgsluice --no-default-features -- -D warnings
@@ -91,6 +100,7 @@ check: $(TOOLS) docs ## Check format, lints, documentation and its links, and th
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
 	ruff check .
 	ruff format --check .
+	zizmor --offline --quiet --strict-collection --persona pedantic .github/workflows
 	cargo deny --locked check --hide-inclusion-graph bans licenses sources
 
 violence: $(TOOLS) ## Kill loads of a million rows, stop their server, cut them off, fill the disk (VIOLENCE=killed TIMES=20)
@@ -151,7 +161,7 @@ format: $(TOOLS) ## Format all sources
 	ruff format .
 
 clean: ## Remove all that was built, downloaded or generated here
-	rm -rf $(TARGET) .venv .cache fuzz/target fuzz/corpus fuzz/artifacts
+	rm -rf $(TARGET) .venv .cache dist fuzz/target fuzz/corpus fuzz/artifacts
 
 $(TOOLS): requirements-dev.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "make: Python 3.11 or later is needed; name one by PYTHON=...")'
