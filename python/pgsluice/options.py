@@ -1,23 +1,33 @@
-"""The options of a load: those of the command line, by their names with underscores.
+"""The options of the commands: those of the command line, by their names with underscores.
 
 A string is read as on the command line: names are lower case unless in double quotes. Names in a
 list stand as they are.
 """
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from difflib import get_close_matches
 from os import PathLike, fspath
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict, TypeVar
 
+Function = TypeVar("Function", bound=Callable[..., Any])
 Names = str | Sequence[str]
 Time = float | str | timedelta
 
 
-class Options(TypedDict, total=False):
-    """What can be said of a load. The manual's page on the command line explains each."""
+class ConnectionOptions(TypedDict, total=False):
+    """Where the server is, beside `conninfo`."""
 
-    # How files are written.
+    host: str | None
+    port: int | str | None
+    username: str | None
+    wait: Time | None
+
+
+class _Reading(ConnectionOptions, total=False):
+    """How files are written."""
+
     format: Literal["csv", "text", "ndjson", "parquet", "arrow"] | None
     header: bool | int | Literal["map", "match"] | None
     map: Mapping[str, str] | None
@@ -31,7 +41,11 @@ class Options(TypedDict, total=False):
     force_null: Names | None
     force_not_null: Names | None
     columns: Names | None
-    # Rows that are there already.
+
+
+class _Changes(_Reading, total=False):
+    """Rows that are there already."""
+
     on_conflict: Literal["error", "skip", "update", "delete"] | None
     key: Names | None
     update: Names | None
@@ -39,6 +53,19 @@ class Options(TypedDict, total=False):
     newer: str | None
     delete_when: str | None
     duplicates: Literal["first", "last", "error"] | None
+
+
+class _Speed(_Changes, total=False):
+    jobs: int | None
+    memory: int | str | None
+    wire: Literal["binary", "text"] | None
+    no_native: bool
+    no_self_test: bool
+
+
+class Options(_Speed, total=False):
+    """What can be said of a load. The manual's page on the command line explains each."""
+
     # Partitions.
     create_partitions: bool
     step: str | None
@@ -57,36 +84,90 @@ class Options(TypedDict, total=False):
     end_other: bool
     ledger: str | None
     no_ledger: bool
-    # Speed.
-    jobs: int | None
-    memory: int | str | None
-    wire: Literal["binary", "text"] | None
-    no_native: bool
+
+
+class PlanOptions(_Speed, total=False):
+    """What can be said of a plan."""
+
+    full: bool
+    exchange: bool
+    atomic: bool
+    step: str | None
+
+
+class LeafOptions(ConnectionOptions, total=False):
+    """What can be said of rows whose leaves are looked for."""
+
+    map: Mapping[str, str] | None
+    ignore_extra: bool
     no_self_test: bool
-    # The connection, beside `conninfo`.
-    host: str | None
-    port: int | str | None
-    username: str | None
-    wait: Time | None
 
 
+class VerifyOptions(_Changes, total=False):
+    """What can be said of a comparison."""
+
+    subset: bool
+    reject_file: str | PathLike[str] | None
+
+
+class TreeOptions(ConnectionOptions, total=False):
+    """What can be said of a tree."""
+
+    depth: int | None
+
+
+class LedgerOptions(ConnectionOptions, total=False):
+    """Which ledger."""
+
+    ledger: str | None
+
+
+ALL = (Options, PlanOptions, VerifyOptions, TreeOptions, LedgerOptions)
 # The keyword of each option.
-KEYWORDS = {name.replace("_", "-"): name for name in Options.__annotations__}
+KEYWORDS = {name.replace("_", "-"): name for each in ALL for name in each.__annotations__}
 KEYWORDS |= {"table": "table", "dbname": "conninfo"}
 _TIMES = {"lock_timeout", "wait"}
 
 
-def arguments(table: str, conninfo: str | None, options: Mapping[str, Any]) -> list[str]:
-    """Write the options as the command line has them."""
+def arguments(
+    command: str,
+    known: Any,
+    options: Mapping[str, Any],
+    conninfo: str | None,
+    table: str | None = None,
+) -> list[str]:
+    """Write the options of a command as the command line has them; `known` has their names."""
     # Nobody is there to type a password.
-    args = ["--no-password", f"--table={table}"]
+    args = [*command.split("_"), "--no-password"]
+    if table is not None:
+        args.append(f"--table={table}")
     if conninfo is not None:
         args.append(f"--dbname={conninfo}")
     for name, value in options.items():
-        if name not in Options.__annotations__:
-            raise TypeError(f"load() got an unexpected keyword argument '{name}'{_meant(name)}")
+        if name not in known.__annotations__:
+            near = get_close_matches(name, known.__annotations__, n=1)
+            meant = f". Did you mean '{near[0]}'?" if near else ""
+            raise TypeError(f"{command}() got an unexpected keyword argument '{name}'{meant}")
         args += _option(name, value)
     return args
+
+
+def signed(options: Any) -> Callable[[Function], Function]:
+    """Have `help` show the options of a function one by one."""
+
+    def sign(function: Function) -> Function:
+        signature = inspect.signature(function)
+        parameters = [it for it in signature.parameters.values() if it.kind != it.VAR_KEYWORD]
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        parameters += [
+            inspect.Parameter(name, keyword, default=None, annotation=annotation)
+            for name, annotation in options.__annotations__.items()
+        ]
+        signature = signature.replace(parameters=parameters)
+        function.__signature__ = signature  # type: ignore[attr-defined]
+        return function
+
+    return sign
 
 
 def _option(name: str, value: Any) -> list[str]:
@@ -121,8 +202,3 @@ def _quoted(name: Any) -> str:
     if not isinstance(name, str):
         raise TypeError(f"the name of a column is no {type(name).__name__}")
     return '"' + name.replace('"', '""') + '"'
-
-
-def _meant(name: str) -> str:
-    near = get_close_matches(name, Options.__annotations__, n=1)
-    return f". Did you mean '{near[0]}'?" if near else ""

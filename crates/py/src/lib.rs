@@ -1,10 +1,11 @@
 //! The Python extension module `pgsluice._native`.
 //!
-//! Apart from the command line so that the program never needs a Python to start. It runs the command line, and loads
-//! with its options what Python hands over; Python does none of the work.
+//! Apart from the command line so that the program never needs a Python to start. It runs the command line, and its
+//! commands on what Python hands over; Python does none of the work.
 
+mod command;
 mod input;
-mod load;
+mod leaves;
 mod stream;
 mod words;
 
@@ -24,6 +25,7 @@ fn run(py: Python<'_>, args: Vec<OsString>) -> u8 {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<input::Input>()?;
-    module.add_class::<load::Load>()?;
+    module.add_class::<command::Command>()?;
+    module.add_class::<leaves::Array>()?;
     module.add_function(wrap_pyfunction!(run, module)?)
 }
