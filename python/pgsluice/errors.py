@@ -6,7 +6,7 @@ from typing import Any
 from pgsluice.options import KEYWORDS
 
 # A command whose output is a way out, and the function in its place.
-_COMMANDS = {"pgsluice ledger list": "pgsluice.ledger()"}
+_COMMANDS = {"pgsluice ledger list": "pgsluice.ledger()", "plan --full": "plan(full=True)"}
 # An option of the command line in a text, with its value or, in brackets, the name of that.
 _OPTION = re.compile(r"--([a-z][a-z-]*[a-z])(?:=([\w-]+)| <[^>]*>)?")
 # What the server says of a row is told as it is.
