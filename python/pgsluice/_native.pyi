@@ -1,13 +1,14 @@
 """The extension module, built from crates/py."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, final
 
 __version__: str
 
 def run(args: Sequence[str]) -> int:
     """Run the command line and return its exit status; args[0] is the program's name."""
 
+@final
 class Input:
     """An input of one command."""
 
@@ -21,6 +22,7 @@ class Input:
     def reader(name: str, pieces: Iterator[bytes]) -> Input:
         """Take bytes that come piece by piece."""
 
+@final
 class Command:
     """A command that has begun, in a thread of its own."""
 
@@ -42,6 +44,7 @@ class Command:
         That of `leaf` is an `Array`.
         """
 
+@final
 class Array:
     """The leaves of rows, for any library that takes Arrow data."""
 

@@ -23,7 +23,7 @@ pub struct Leaves {
     /// The leaves that have rows, in the order of the tree: qualified, and quoted where they must be.
     pub names: Vec<String>,
     /// Of each row of the input the place of its leaf among the names; None of a row that no partition takes.
-    pub of_rows: Vec<Option<usize>>,
+    pub of_rows: Vec<Option<u32>>,
 }
 
 /// Finds the leaf of each row.
@@ -56,7 +56,8 @@ pub fn find(job: &Job, target: &Target, control: &Arc<Control>) -> Result<Leaves
 struct Search<'a> {
     plan: &'a Plan,
     job: &'a Job,
-    nodes: Vec<Option<NodeId>>,
+    /// The leaf of each row.
+    nodes: Vec<Option<u32>>,
     samples: Samples,
 }
 
@@ -68,7 +69,7 @@ impl Search<'_> {
         let mut stopped: Option<(usize, NodeId, Cause)> = None;
         routing.route_all(split, |Reached { index, row, keys, at, .. }| match at {
             Ok(leaf) => {
-                nodes[before + index] = Some(leaf);
+                nodes[before + index] = Some(leaf as u32);
                 samples.consider(plan, row, keys, leaf);
             }
             Err((_, Cause::NoPartition)) => {}
@@ -99,16 +100,16 @@ impl Search<'_> {
     }
 
     fn leaves(self) -> Leaves {
-        let mut places: Vec<Option<usize>> = vec![None; self.plan.tree.nodes.len()];
+        let mut places: Vec<Option<u32>> = vec![None; self.plan.tree.nodes.len()];
         for &node in self.nodes.iter().flatten() {
-            places[node] = Some(0);
+            places[node as usize] = Some(0);
         }
         let mut names = Vec::new();
         for (node, place) in places.iter_mut().enumerate().filter(|(_, place)| place.is_some()) {
-            *place = Some(names.len());
+            *place = Some(names.len() as u32);
             names.push(self.plan.tree.nodes[node].relation.label());
         }
-        let of_rows = self.nodes.iter().map(|node| node.and_then(|node| places[node])).collect();
+        let of_rows = self.nodes.into_iter().map(|node| places[node? as usize]).collect();
         Leaves { names, of_rows }
     }
 }
