@@ -50,7 +50,8 @@ struct Shared {
 #[pymethods]
 impl Command {
     /// Begins the command that `args` describe, as `pgsluice` has them; those of `leaf` are those of `plan`. `input`
-    /// stands for the inputs that they name. `ended` is called without arguments, by the thread of the command, when it is over.
+    /// stands for the inputs that they name. `ended` is called without arguments, by the thread of the command, when
+    /// it is over.
     #[new]
     #[pyo3(signature = (args, input=None, ended=None))]
     fn new(
