@@ -92,7 +92,7 @@ test-matrix: $(TOOLS) ## Run every test that needs a server on 13 to 18 (MATRIX=
         cargo test --locked --quiet -p pgsluice-cli --test integration ::pg$$major:: || exit 1; \
 	done
 
-check: $(TOOLS) docs ## Check format, lints, documentation and its links, workflows, and the licences and origins of libraries
+check: $(TOOLS) docs ## Check format, lints, types, documentation and its links, workflows, and the licences and origins of libraries
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo clippy --locked -p pgsluice --no-default-features -- -D warnings
@@ -101,6 +101,8 @@ check: $(TOOLS) docs ## Check format, lints, documentation and its links, workfl
 	ruff check .
 	ruff format --check .
 	zizmor --offline --quiet --strict-collection --persona pedantic .github/workflows
+	mypy
+	basedpyright
 	cargo deny --locked check --hide-inclusion-graph bans licenses sources
 
 violence: $(TOOLS) ## Kill loads of a million rows, stop their server, cut them off, fill the disk (VIOLENCE=killed TIMES=20)

@@ -1,8 +1,8 @@
 """Load data into partitioned PostgreSQL, leaf by leaf.
 
-`load` and `aload` load tables, streams of batches, files and rows; `run` is the whole command
-line, `python -m pgsluice` the program. All the work is done in Rust, by the extension module
-`pgsluice._native`.
+`load` and `aload` load tables, streams of batches, files and rows. `plan`, `verify`, `tree` and
+`ledger` look, and load nothing. `run` is the whole command line, `python -m pgsluice` the program.
+All the work is done in Rust, by the extension module `pgsluice._native`.
 """
 
 from pgsluice._native import __version__, run
@@ -19,15 +19,41 @@ from pgsluice.errors import (
     StoppedError,
     UsageError,
 )
+from pgsluice.inspecting import leaf, ledger, ledger_show, plan, tree, verify
 from pgsluice.loader import Loader, Receipt
 from pgsluice.loading import aload, load
-from pgsluice.options import CopyOptions, LoaderOptions, Options
+from pgsluice.options import (
+    ConnectionOptions,
+    CopyOptions,
+    LeafOptions,
+    LedgerOptions,
+    LoaderOptions,
+    Options,
+    PlanOptions,
+    TreeOptions,
+    VerifyOptions,
+)
 from pgsluice.progress import Progress
+from pgsluice.reports import (
+    LedgerDetails,
+    LedgerEntry,
+    LedgerReceipt,
+    LedgerRun,
+    MissingPartition,
+    OfTable,
+    PlanResult,
+    SelfTest,
+    Tree,
+    TreeTable,
+    VerifiedLeaf,
+    VerifyResult,
+)
 from pgsluice.result import Fallback, Fate, FirstRow, Lanes, LoadResult, OfLeaf
 
 __all__ = [
     "AsyncLoader",
     "ConnectError",
+    "ConnectionOptions",
     "CopyOptions",
     "CopyResult",
     "DataError",
@@ -38,21 +64,44 @@ __all__ = [
     "InputError",
     "InternalError",
     "Lanes",
+    "LeafOptions",
+    "LedgerDetails",
+    "LedgerEntry",
+    "LedgerOptions",
+    "LedgerReceipt",
+    "LedgerRun",
     "LoadError",
     "LoadResult",
     "Loader",
     "LoaderOptions",
+    "MissingPartition",
     "OfLeaf",
+    "OfTable",
     "Options",
+    "PlanOptions",
+    "PlanResult",
     "Progress",
     "Receipt",
+    "SelfTest",
     "ServerError",
     "StoppedError",
+    "Tree",
+    "TreeOptions",
+    "TreeTable",
     "UsageError",
+    "VerifiedLeaf",
+    "VerifyOptions",
+    "VerifyResult",
     "__version__",
     "acopy",
     "aload",
     "copy",
+    "leaf",
+    "ledger",
+    "ledger_show",
     "load",
+    "plan",
     "run",
+    "tree",
+    "verify",
 ]

@@ -1,15 +1,16 @@
 """The extension module, built from crates/py."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, final
 
 __version__: str
 
 def run(args: Sequence[str]) -> int:
     """Run the command line and return its exit status; args[0] is the program's name."""
 
+@final
 class Input:
-    """An input of one load."""
+    """An input of one command."""
 
     @staticmethod
     def table(name: str, objects: Iterator[Any]) -> Input:
@@ -28,23 +29,34 @@ class Input:
     def text(name: str, text: bytes) -> Input:
         """Take text that is in memory."""
 
-class Load:
-    """A load that has begun, in a thread of its own."""
+@final
+class Command:
+    """A command that has begun, in a thread of its own."""
 
     def __new__(
         cls,
         args: Sequence[str],
         input: Input | None = None,  # noqa: A002
         ended: Callable[[], object] | None = None,
-    ) -> Load: ...
+    ) -> Command: ...
     def wait(self, seconds: float) -> bool:
         """Wait for the end, but no longer than so many seconds; return whether it is over."""
     def stop(self) -> None:
-        """Ask the load to end in order, as Ctrl-C does."""
+        """Ask the command to end in order, as Ctrl-C does."""
     def progress(self) -> dict[str, Any]:
         """Return how far the load is, by the names of `pgsluice.Progress`."""
-    def outcome(self) -> tuple[str, str | None, BaseException | None]:
-        """Return the outcome as `--json` has it, and of a failure its words and its cause."""
+    def outcome(self) -> tuple[Any, str | None, BaseException | None]:
+        """Return the outcome as `--json` has it, and of a failure its words and its cause.
+
+        That of `leaf` is an `Array`.
+        """
+
+@final
+class Array:
+    """The leaves of rows, for any library that takes Arrow data."""
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]: ...
+    def __len__(self) -> int: ...
 
 class Failure(Exception):  # noqa: N818
     """An error: the object of `--json`, its words, and what the data has raised, if it has."""
@@ -52,6 +64,7 @@ class Failure(Exception):  # noqa: N818
 def table_name(name: str) -> str:
     """Return the question which table a name is, by its qualified name."""
 
+@final
 class Relay:
     """Rows that are gathered for a connection of the caller's own."""
 
@@ -73,6 +86,7 @@ class Relay:
     def stop(self) -> None:
         """End the reading."""
 
+@final
 class Writer:
     """A writer in a thread of its own; what is begun is done in this order."""
 
@@ -98,6 +112,7 @@ class Writer:
     def stop(self) -> None:
         """Ask what it is doing to end in order."""
 
+@final
 class Doing:
     """Something that a writer is doing."""
 

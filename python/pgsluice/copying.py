@@ -14,7 +14,7 @@ from pgsluice._native import Failure, Relay, table_name
 from pgsluice.data import source_of
 from pgsluice.drivers import conninfo_of, driver_of, first_of, is_idle, refuse_async
 from pgsluice.errors import no_such_table, raised
-from pgsluice.options import CopyOptions, arguments
+from pgsluice.options import CopyOptions, arguments, signed
 
 # Seconds after which a signal is seen.
 _PAUSE = 0.1
@@ -30,6 +30,7 @@ class CopyResult:
     """Rows that the server has stored: all, unless a trigger drops some."""
 
 
+@signed(CopyOptions)
 def copy(
     connection: Any,
     data: Any,
@@ -76,6 +77,7 @@ def _copy(
         return _result(relay, stored)
 
 
+@signed(CopyOptions)
 async def acopy(
     connection: Any,
     data: Any,
@@ -111,7 +113,7 @@ async def _pieces(relay: Relay) -> AsyncIterator[bytes]:
 def _relay(data: Any, table: str, conninfo: str | None, options: CopyOptions) -> Iterator[Relay]:
     source = source_of(data)
     given = dict(options) if source.format is None else {"format": source.format, **options}
-    args = [*arguments(table, conninfo, given, CopyOptions), *source.names]
+    args = [*arguments("load", CopyOptions, given, conninfo, table, "copy"), *source.names]
     relay = Relay(args, source.input)
     try:
         yield relay

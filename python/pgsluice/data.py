@@ -24,6 +24,14 @@ class Source(NamedTuple):
     input: Input | None = None
     format: str | None = None
 
+    def options(self, given: Mapping[str, Any]) -> list[str]:
+        """Return what must be said of it beside the options that were given."""
+        if not self.format:
+            return []
+        if given.get("format"):
+            raise TypeError("format is for files, and data is rows")
+        return [f"--format={self.format}"]
+
 
 def source_of(data: Any) -> Source:
     """Find out what data is. An iterator is not begun."""
@@ -45,6 +53,20 @@ def source_of(data: Any) -> Source:
         f"data cannot be of type {type(data).__name__}: it is a path, an object with Arrow data or"
         " an iterable of such, a binary file, or a list of dicts or of tuples"
     )
+
+
+def of_batch(data: Any) -> Source:
+    """Return an object with Arrow data, all of which is taken."""
+    if not _is_arrow(data):
+        raise TypeError(f"an object of type {type(data).__name__} has no Arrow data")
+    return _of_input(Input.table(NAME, map(readable, [data])))
+
+
+def is_used_up(data: Any) -> bool:
+    """Whether what is read of data is gone from it, as from an iterator or an open file."""
+    if isinstance(data, Sequence) and not isinstance(data, (str, bytes, bytearray, memoryview)):
+        return any(isinstance(item, Iterator) for item in data)
+    return hasattr(data, "read") or isinstance(data, Iterator)
 
 
 def _of_sequence(data: Sequence[Any]) -> Source:

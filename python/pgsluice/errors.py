@@ -6,6 +6,8 @@ from typing import Any
 
 from pgsluice.options import KEYWORDS
 
+# A command whose output is a way out, and the function in its place.
+_COMMANDS = {"pgsluice ledger list": "pgsluice.ledger()", "plan --full": "plan(full=True)"}
 # An option of the command line in a text, with its value or, in brackets, the name of that.
 _OPTION = re.compile(r"--([a-z][a-z-]*[a-z])(?:=([\w-]+)| <[^>]*>)?")
 # What the server says of a row is told as it is.
@@ -17,7 +19,7 @@ class Error(Exception):
 
 
 class LoadError(Error):
-    """A load that has failed. `str` of it has all: what, where, and the next step to take.
+    """A load that has failed, or what looks at one. `str` of it has all: what, where, what next.
 
     What is not known is None.
     """
@@ -145,6 +147,8 @@ def in_python(text: str) -> str:
             return option[0]
         return f"{name}={option[2]!r}" if option[2] else name
 
+    for command, function in _COMMANDS.items():
+        text = text.replace(command, function)
     return _OPTION.sub(keyword, text)
 
 

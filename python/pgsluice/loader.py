@@ -85,7 +85,7 @@ class Loader:
         if isinstance(flush_seconds, timedelta):
             flush_seconds = flush_seconds.total_seconds()
         self._limits = (flush_rows, flush_bytes, flush_seconds)
-        self._args = arguments(table, conninfo, options, LoaderOptions)
+        self._args = arguments("load", LoaderOptions, options, conninfo, table, "Loader")
         place = {name: value for name, value in options.items() if name in _OF_PLACE}
         self._pid = os.getpid()
         # The one is held while rows are added or taken; the other while rows are sent.
@@ -97,7 +97,7 @@ class Loader:
         self._failure: BaseException | None = None
         self._is_closed = False
         self._writer = Writer()
-        args = [*arguments(table, conninfo, place, PlaceOptions), NAME]
+        args = [*arguments("load", PlaceOptions, place, conninfo, table), NAME]
         outcome = self._wait(lambda: self._writer.open(args, durability == "flush"))
         self.load_id: str | None = outcome[0]
         """The name by which the ledger knows the loader, if it does."""
@@ -282,7 +282,7 @@ def _warn() -> None:
             )
 
 
-_OF_PLACE = PlaceOptions.__optional_keys__
+_OF_PLACE = PlaceOptions.__annotations__
 
 
 def _flush_in_time(loader: "ReferenceType[Loader]", seconds: float) -> None:

@@ -1,35 +1,19 @@
-"""`load` and `aload`: begin a load, wait for it, and stop it if the wait ends before it does.
-
-The load runs in threads of its own and does not hold the interpreter, except to ask an iterator
-or a file for more. So a signal, a task that is cancelled and a callback that raises are all one
-case: the wait ends by an exception.
-"""
+"""`load` and `aload`: what is handed over goes into a table."""
 
 import asyncio
-import atexit
-import inspect
-import json
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Unpack
-from weakref import WeakSet
 
-from pgsluice._native import Load
+from pgsluice._native import Command
 from pgsluice.data import source_of
-from pgsluice.errors import error_of
-from pgsluice.options import Options, arguments
-from pgsluice.postgres import name_programs
-from pgsluice.progress import Progress, Show, shown
+from pgsluice.options import Options, arguments, signed
+from pgsluice.progress import Show, shown
 from pgsluice.result import LoadResult
-
-# Seconds after which a signal is seen, and between two calls of a callback.
-_PAUSE = 0.1
-# Seconds that the interpreter waits at its end for loads that were stopped.
-_LAST = 5.0
-
-_running: WeakSet[Load] = WeakSet()
+from pgsluice.running import PAUSE, begin, finish, note, result, tell
 
 
+@signed(Options)
 def load(
     data: Any,
     table: str,
@@ -52,19 +36,10 @@ def load(
     as KeyboardInterrupt or a callback that raises, stops the load in order and is raised.
     """
     with shown(progress) as show:
-        running = _begin(data, table, conninfo, options)
-        try:
-            while not running.wait(_PAUSE):
-                _show(running, show)
-        except BaseException as reason:
-            running.stop()
-            while not running.wait(_PAUSE):
-                pass
-            _note(running, reason)
-            raise
-    return _result(running)
+        return LoadResult.of(finish(_begin(data, table, conninfo, options), show))
 
 
+@signed(Options)
 async def aload(
     data: Any,
     table: str,
@@ -86,7 +61,7 @@ async def aload(
 
     async def pause() -> None:
         with suppress(TimeoutError):
-            async with asyncio.timeout(_PAUSE):
+            async with asyncio.timeout(PAUSE):
                 await ended.wait()
 
     with shown(progress) as show:
@@ -94,14 +69,14 @@ async def aload(
         try:
             while not running.wait(0):
                 await pause()
-                _show(running, show)
+                tell(running, show)
         except BaseException as reason:
             running.stop()
             while not running.wait(0):
                 await pause()
-            _note(running, reason)
+            note(running, reason)
             raise
-    return _result(running)
+    return LoadResult.of(result(running))
 
 
 def _begin(
@@ -110,57 +85,7 @@ def _begin(
     conninfo: str | None,
     options: Options,
     ended: Callable[[], object] | None = None,
-) -> Load:
-    args = arguments(table, conninfo, options)
+) -> Command:
+    args = arguments("load", Options, options, conninfo, table)
     source = source_of(data)
-    if source.format:
-        if options.get("format"):
-            raise TypeError("format is for files, and data is rows")
-        args.append(f"--format={source.format}")
-    name_programs()
-    running = Load([*args, "--", *source.names], source.input, ended)
-    _running.add(running)
-    return running
-
-
-def _show(running: Load, show: Show | None) -> None:
-    if show:
-        show(Progress(**running.progress()))
-
-
-def _result(running: Load) -> LoadResult:
-    outcome, text, cause = running.outcome()
-    if text is not None:
-        raise error_of(text, json.loads(outcome)) from cause
-    return LoadResult.of(json.loads(outcome))
-
-
-def _note(running: Load, reason: BaseException) -> None:
-    """Say beside the reason why a load was stopped what is in, and how the rest is loaded."""
-    outcome, text, _ = running.outcome()
-    if text is not None:
-        reason.add_note(f"pgsluice: {error_of(text, json.loads(outcome))}")
-
-
-@atexit.register
-def _stop_all() -> None:
-    for running in list(_running):
-        running.stop()
-    for running in list(_running):
-        running.wait(_LAST)
-
-
-def _signed(function: Callable[..., Any]) -> None:
-    """Have `help` show the options one by one."""
-    signature = inspect.signature(function)
-    parameters = [each for each in signature.parameters.values() if each.kind != each.VAR_KEYWORD]
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    parameters += [
-        inspect.Parameter(name, keyword, default=None, annotation=annotation)
-        for name, annotation in Options.__annotations__.items()
-    ]
-    function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-
-
-_signed(load)
-_signed(aload)
+    return begin([*args, *source.options(options)], source, ended)

@@ -1,23 +1,33 @@
-"""The options of a load: those of the command line, by their names with underscores.
+"""The options of the commands: those of the command line, by their names with underscores.
 
 A string is read as on the command line: names are lower case unless in double quotes. Names in a
 list stand as they are.
 """
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from difflib import get_close_matches
 from os import PathLike, fspath
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict, TypeVar
 
+Function = TypeVar("Function", bound=Callable[..., Any])
 Names = str | Sequence[str]
 Time = float | str | timedelta
 
 
-class CopyOptions(TypedDict, total=False):
-    """What can be said of data, however it is sent. The manual's command line explains each."""
+class ConnectionOptions(TypedDict, total=False):
+    """Where the server is, beside `conninfo`."""
 
-    # How files are written.
+    host: str | None
+    port: int | str | None
+    username: str | None
+    wait: Time | None
+
+
+class _Reading(ConnectionOptions, total=False):
+    """How files are written."""
+
     format: Literal["csv", "text", "ndjson", "parquet", "arrow"] | None
     header: bool | int | Literal["map", "match"] | None
     map: Mapping[str, str] | None
@@ -31,37 +41,11 @@ class CopyOptions(TypedDict, total=False):
     force_null: Names | None
     force_not_null: Names | None
     columns: Names | None
-    # Speed.
-    memory: int | str | None
-    wire: Literal["binary", "text"] | None
-    no_native: bool
 
 
-class PlaceOptions(TypedDict, total=False):
-    """Where a loader is known, and the connection, beside `conninfo`."""
+class _Changes(_Reading, total=False):
+    """Rows that are there already."""
 
-    load_id: str | None
-    ledger: str | None
-    no_ledger: bool
-    host: str | None
-    port: int | str | None
-    username: str | None
-    wait: Time | None
-
-
-class LoaderOptions(PlaceOptions, total=False):
-    """What can be said of a loader."""
-
-    columns: Names | None
-    map: Mapping[str, str] | None
-    ignore_extra: bool
-    wire: Literal["binary", "text"] | None
-
-
-class Options(CopyOptions, PlaceOptions, total=False):
-    """What can be said of a load, besides."""
-
-    # Rows that are there already.
     on_conflict: Literal["error", "skip", "update", "delete"] | None
     key: Names | None
     update: Names | None
@@ -69,6 +53,19 @@ class Options(CopyOptions, PlaceOptions, total=False):
     newer: str | None
     delete_when: str | None
     duplicates: Literal["first", "last", "error"] | None
+
+
+class _Speed(_Changes, total=False):
+    jobs: int | None
+    memory: int | str | None
+    wire: Literal["binary", "text"] | None
+    no_native: bool
+    no_self_test: bool
+
+
+class Options(_Speed, total=False):
+    """What can be said of a load. The manual's page on the command line explains each."""
+
     # Partitions.
     create_partitions: bool
     step: str | None
@@ -82,33 +79,125 @@ class Options(CopyOptions, PlaceOptions, total=False):
     lock_timeout: Time | None
     max_lag: str | timedelta | None
     # The ledger.
+    load_id: str | None
     once: bool
     end_other: bool
-    # Speed.
-    jobs: int | None
+    ledger: str | None
+    no_ledger: bool
+
+
+class CopyOptions(_Reading, total=False):
+    """What can be said of rows by the caller's own connection, beside how others reach its server."""
+
+    memory: int | str | None
+    wire: Literal["binary", "text"] | None
+    no_native: bool
+
+
+class PlaceOptions(ConnectionOptions, total=False):
+    """Where a loader is known."""
+
+    load_id: str | None
+    ledger: str | None
+    no_ledger: bool
+
+
+class LoaderOptions(PlaceOptions, total=False):
+    """What can be said of a loader."""
+
+    columns: Names | None
+    map: Mapping[str, str] | None
+    ignore_extra: bool
+    wire: Literal["binary", "text"] | None
+
+
+class PlanOptions(_Speed, total=False):
+    """What can be said of a plan."""
+
+    full: bool
+    exchange: bool
+    atomic: bool
+    step: str | None
+
+
+class LeafOptions(ConnectionOptions, total=False):
+    """What can be said of rows whose leaves are looked for."""
+
+    map: Mapping[str, str] | None
+    ignore_extra: bool
     no_self_test: bool
 
 
+class VerifyOptions(_Changes, total=False):
+    """What can be said of a comparison."""
+
+    subset: bool
+    reject_file: str | PathLike[str] | None
+
+
+class TreeOptions(ConnectionOptions, total=False):
+    """What can be said of a tree."""
+
+    depth: int | None
+
+
+class LedgerOptions(ConnectionOptions, total=False):
+    """Which ledger."""
+
+    ledger: str | None
+
+
+ALL = (Options, PlanOptions, VerifyOptions, TreeOptions, LedgerOptions)
 # The keyword of each option.
-KEYWORDS = {name.replace("_", "-"): name for name in Options.__optional_keys__}
+KEYWORDS = {name.replace("_", "-"): name for each in ALL for name in each.__annotations__}
 KEYWORDS |= {"table": "table", "dbname": "conninfo"}
 _TIMES = {"lock_timeout", "wait"}
 
 
 def arguments(
-    table: str, conninfo: str | None, options: Mapping[str, Any], known: Any = Options
+    command: str,
+    known: Any,
+    options: Mapping[str, Any],
+    conninfo: str | None,
+    table: str | None = None,
+    function: str | None = None,
 ) -> list[str]:
-    """Write options as the command line has them; they must be among those that are `known`."""
+    """Write the options of a command as the command line has them; `known` has their names.
+
+    `function` is what was called, where that has another name.
+    """
     # Nobody is there to type a password.
-    args = ["--no-password", f"--table={table}"]
+    args = [*command.split("_"), "--no-password"]
+    if table is not None:
+        args.append(f"--table={table}")
     if conninfo is not None:
         args.append(f"--dbname={conninfo}")
     for name, value in options.items():
-        if name not in known.__optional_keys__:
-            meant = _meant(name, known.__optional_keys__)
-            raise TypeError(f"got an unexpected keyword argument '{name}'{meant}")
+        if name not in known.__annotations__:
+            near = get_close_matches(name, known.__annotations__, n=1)
+            meant = f". Did you mean '{near[0]}'?" if near else ""
+            called = function or command
+            raise TypeError(f"{called}() got an unexpected keyword argument '{name}'{meant}")
         args += _option(name, value)
     return args
+
+
+def signed(options: Any) -> Callable[[Function], Function]:
+    """Have `help` show the options of a function one by one."""
+
+    def sign(function: Function) -> Function:
+        signature = inspect.signature(function)
+        parameters = [it for it in signature.parameters.values() if it.kind != it.VAR_KEYWORD]
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        parameters += [
+            inspect.Parameter(name, keyword, default=None, annotation=annotation)
+            for name, annotation in options.__annotations__.items()
+        ]
+        signature = signature.replace(parameters=parameters)
+        function.__signature__ = signature  # type: ignore[attr-defined]
+        return function
+
+    return sign
 
 
 def _option(name: str, value: Any) -> list[str]:
@@ -143,8 +232,3 @@ def _quoted(name: Any) -> str:
     if not isinstance(name, str):
         raise TypeError(f"the name of a column is no {type(name).__name__}")
     return '"' + name.replace('"', '""') + '"'
-
-
-def _meant(name: str, known: frozenset[str]) -> str:
-    near = get_close_matches(name, known, n=1)
-    return f". Did you mean '{near[0]}'?" if near else ""

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, fields
 from typing import Any, Literal, Self
 
+from pgsluice.typed import typed
+
 
 @dataclass(frozen=True, kw_only=True)
 class Fate:
@@ -86,16 +88,7 @@ class LoadResult:
     @classmethod
     def of(cls, summary: dict[str, Any]) -> Self:
         """Return the result for the object that `--json` prints."""
-        typed: dict[str, Any] = {
-            "fate": Fate(**summary["fate"]),
-            "by_leaf": tuple(OfLeaf(**leaf) for leaf in summary["by_leaf"]),
-            "first_row": summary["first_row"] and FirstRow(**summary["first_row"]),
-            "lanes": Lanes(**summary["lanes"]),
-            "fallbacks": tuple(Fallback(**fallback) for fallback in summary["fallbacks"]),
-        }
-        for name in ("partitions_created", "notes", "warnings"):
-            typed[name] = tuple(summary[name])
-        return cls(**summary | typed)
+        return typed(cls, summary)
 
     def __repr__(self) -> str:
         fates = {field.name: getattr(self.fate, field.name) for field in fields(Fate)}

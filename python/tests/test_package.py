@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 import unittest
 from importlib.metadata import version
 
@@ -26,6 +27,15 @@ class Package(unittest.TestCase):
 
     def test_run_returns_the_exit_status(self):
         self.assertEqual(pgsluice.run(["pgsluice", "--no-such-option"]), 2)
+
+    def test_stub_says_what_the_extension_has(self):
+        command = [sys.executable, "-m", "mypy.stubtest", "pgsluice._native"]
+        command.append("--ignore-missing-stub")
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run(
+                command, cwd=folder, capture_output=True, text=True, timeout=120, check=False
+            )
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_postgres_of_the_extra_is_found(self):
         folder = programs()

@@ -1,57 +1,101 @@
-//! The door for other languages: a load as the command line's own options describe it, of what the caller hands over,
-//! and its outcome as `--json` has it. There is one set of options and of checks.
+//! The door for other languages: a command as the command line's own options describe it, of what the caller hands
+//! over, and its outcome as `--json` has it. There is one set of options and of checks.
 
 use std::ffi::OsString;
 use std::sync::Arc;
 
 use clap::FromArgMatches;
-use pgsluice::counts::summary::Summary;
 use pgsluice::error::Remedy;
 use pgsluice::gather::relay::Relay;
+use pgsluice::inspect::leaves::Leaves;
 use pgsluice::job::InputOptions;
 use pgsluice::writer::{Durability, Writer};
 use pgsluice::{Control, Error, Inputs, Job, Kind, Loader, Result};
 use serde::Serialize;
 
 use crate::load::LoadArgs;
-use crate::{Cli, Command, failure, help};
+use crate::{Cli, Command, failure, help, ledger};
 
-/// A load that has not begun.
+/// Carries out a command and prints nothing: watch and stop it through `control`. `args` are those of `pgsluice`,
+/// without this word. With `given`, the inputs that they name stand for these.
+///
+/// Returns the object that `--json` prints.
+///
+/// # Errors
+///
+/// What the command line refuses, by [`Kind::Usage`], and what the command ends in.
+pub fn run(
+    args: impl IntoIterator<Item = OsString>,
+    given: Option<Inputs>,
+    control: &Arc<Control>,
+) -> Result<String> {
+    match parse(args)? {
+        Command::Load(mut args) => {
+            args.input.given = given;
+            let job = args.job()?;
+            let load = |target| Loader::new(job.clone(), target).run(control);
+            args.input.target.with(true, load).map(|summary| json(&summary))
+        }
+        Command::Plan(mut args) => {
+            // It is read by the server as well.
+            args.input.given = given.map(|given| given.kept_as_files(control)).transpose()?;
+            args.report(control).map(|report| json(&report))
+        }
+        Command::Verify(mut args) => {
+            args.input.given = given;
+            args.audit(control).map(|audit| json(&audit))
+        }
+        Command::Tree(args) => args.drawn(control).map(|tree| json(&tree)),
+        Command::Ledger(args) => match args.read(true, control)? {
+            Some(ledger::Read::Loads(loads)) => Ok(json(&loads)),
+            Some(ledger::Read::Load(details)) => Ok(json(&details)),
+            None => Err(silent()),
+        },
+        Command::Server(_) | Command::Completions(_) | Command::Man(_) => Err(silent()),
+    }
+}
+
+/// Finds the leaf of each row of `given`; `args` are those of `pgsluice plan`, without these words.
+///
+/// # Errors
+///
+/// Those of [`run`], and of [`pgsluice::inspect::leaves::find`].
+pub fn leaves(
+    args: impl IntoIterator<Item = OsString>,
+    given: Option<Inputs>,
+    control: &Arc<Control>,
+) -> Result<Leaves> {
+    match parse(std::iter::once(OsString::from("plan")).chain(args))? {
+        Command::Plan(mut args) => {
+            args.input.given = given;
+            args.leaves(control)
+        }
+        _ => Err(silent()),
+    }
+}
+
+/// Rows that go another way than a load's, as the options of a load say it.
 #[derive(Debug)]
-pub struct Load {
+pub struct Rows {
     args: LoadArgs,
     job: Job,
 }
 
-impl Load {
-    /// Reads the arguments of `pgsluice load`, without these two words. With `given`, the inputs that they name stand
-    /// for these.
+impl Rows {
+    /// Reads the arguments of `pgsluice load`. With `given`, the inputs that they name stand for these.
     ///
     /// # Errors
     ///
     /// What the command line refuses, by [`Kind::Usage`], and inputs that are not there.
     pub fn new(args: impl IntoIterator<Item = OsString>, given: Option<Inputs>) -> Result<Self> {
-        let words = ["pgsluice", "load"].map(OsString::from).into_iter().chain(args);
-        let matches = help::command::<Cli>().try_get_matches_from(words);
-        let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
-        match cli.map_err(|error| failure::of_usage(&error))?.command {
+        match parse(args)? {
             Command::Load(mut args) => {
                 args.input.given = given;
                 let job = args.job()?;
                 Ok(Self { args, job })
             }
-            _ => Err(Error::new(Kind::Usage, "this is no load")),
+            _ => Err(silent()),
         }
-    }
-
-    /// Carries it out, and prints nothing: watch and stop it through `control`.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Loader::run`].
-    pub fn run(&self, control: &Arc<Control>) -> Result<Summary> {
-        let load = |target| Loader::new(self.job.clone(), target).run(control);
-        self.args.input.target.with(true, load)
     }
 
     /// What it says of its input.
@@ -83,6 +127,18 @@ impl Load {
     }
 }
 
+fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command> {
+    let words = std::iter::once(OsString::from("pgsluice")).chain(args);
+    let matches = help::command::<Cli>().try_get_matches_from(words);
+    let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
+    Ok(cli.map_err(|error| failure::of_usage(&error))?.command)
+}
+
+/// The error for a command that prints no object.
+fn silent() -> Error {
+    Error::new(Kind::Usage, "this command has no result")
+}
+
 /// An error as the object of `--json`, and in words.
 #[derive(Clone, Debug)]
 pub struct Failure {
@@ -101,9 +157,7 @@ impl Failure {
     }
 }
 
-/// The object that `--json` prints.
-#[must_use]
-pub fn json(value: &impl Serialize) -> String {
+fn json(value: &impl Serialize) -> String {
     // It has names for keys, and numbers that are finite.
     serde_json::to_string(value).unwrap_or_default()
 }

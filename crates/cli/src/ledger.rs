@@ -5,7 +5,7 @@ use pgsluice::fate::Fate;
 use pgsluice::job::DEFAULT_LEDGER;
 use pgsluice::ledger::Run;
 use pgsluice::ledger::lookup::{self, Details, Entry, Filter, Forgotten, Settled};
-use pgsluice::{Result, Target};
+use pgsluice::{Control, Result, Target};
 
 use crate::options::parse_name;
 use crate::output::{count, grouped, print, print_json, say};
@@ -75,26 +75,28 @@ enum Command {
     },
 }
 
+/// What a ledger says.
+pub(crate) enum Read {
+    Loads(Vec<Entry>),
+    Load(Box<Details>),
+}
+
 /// Carries out `pgsluice ledger`.
 pub(crate) fn run(args: &LedgerArgs) -> Result<()> {
+    let json = args.json();
+    match args.read(json, &Control::default())? {
+        Some(Read::Loads(loads)) if json => print_json(&loads),
+        Some(Read::Loads(loads)) => print(&table(&loads)),
+        Some(Read::Load(details)) if json => print_json(&details),
+        Some(Read::Load(details)) => print(&described(&details)),
+        None => change(args),
+    }
+}
+
+/// Takes loads out.
+fn change(args: &LedgerArgs) -> Result<()> {
     match &args.command {
-        Command::List { table: of, place, json } => place.target.with(*json, |target| {
-            let filter = Filter { table: of.clone(), older_than: None };
-            let listing = lookup::list(&target, &place.schema, &filter);
-            let loads = pgsluice::runtime()?.block_on(listing)?;
-            match json {
-                true => print_json(&loads),
-                false => print(&table(&loads)),
-            }
-        }),
-        Command::Show { id, place, json } => place.target.with(*json, |target| {
-            let details = lookup::show(&target, &place.schema, id);
-            let details = pgsluice::runtime()?.block_on(details)?;
-            match json {
-                true => print_json(&details),
-                false => print(&described(&details)),
-            }
-        }),
+        Command::List { .. } | Command::Show { .. } => Ok(()),
         Command::Forget { id: Some(id), place, .. } => place.target.with(false, |target| {
             let settled = lookup::forget(&target, &place.schema, id);
             say_forgotten(id, pgsluice::runtime()?.block_on(settled)?);
@@ -117,6 +119,22 @@ fn forget_all(place: &Place, target: &Target, filter: &Filter, unfinished: bool)
 }
 
 impl LedgerArgs {
+    /// What is asked of the ledger; None if it is to be changed.
+    pub(crate) fn read(&self, quiet: bool, control: &Control) -> Result<Option<Read>> {
+        match &self.command {
+            Command::List { table, place, .. } => place.target.with(quiet, |target| {
+                let filter = Filter { table: table.clone(), older_than: None };
+                let loads = lookup::list(&target, &place.schema, &filter, control);
+                Ok(Some(Read::Loads(pgsluice::runtime()?.block_on(loads)?)))
+            }),
+            Command::Show { id, place, .. } => place.target.with(quiet, |target| {
+                let details = lookup::show(&target, &place.schema, id, control);
+                Ok(Some(Read::Load(pgsluice::runtime()?.block_on(details)?.into())))
+            }),
+            Command::Forget { .. } => Ok(None),
+        }
+    }
+
     /// Whether the outcome is wanted as JSON.
     pub(crate) fn json(&self) -> bool {
         match self.command {

@@ -6,6 +6,7 @@ use clap::Args;
 use pgsluice::core::catalog::{KeyColumn, NodeId, Tree};
 use pgsluice::core::format::{Format, Syntax};
 use pgsluice::counts::summary::Fallback;
+use pgsluice::inspect::leaves::{self, Leaves};
 use pgsluice::inspect::preview::Preview;
 use pgsluice::inspect::selftest::{self, SelfTest};
 use pgsluice::inspect::statistics;
@@ -14,7 +15,7 @@ use pgsluice::job::Job;
 use pgsluice::partitions::{self, Missing};
 use pgsluice::plan::Plan;
 use pgsluice::source::FileFormat;
-use pgsluice::{Error, Result, Target};
+use pgsluice::{Control, Error, Result, Target};
 
 use crate::changes::ChangeArgs;
 use crate::options::InputArgs;
@@ -29,7 +30,7 @@ const LISTED: usize = 10;
 #[derive(Args, Debug)]
 pub(crate) struct PlanArgs {
     #[command(flatten)]
-    input: InputArgs,
+    pub(crate) input: InputArgs,
     #[command(flatten)]
     changes: ChangeArgs,
     #[command(flatten)]
@@ -51,65 +52,109 @@ pub(crate) struct PlanArgs {
     pub(crate) json: bool,
 }
 
+/// What is known of a load before it is begun.
+struct Planned {
+    /// Its job, with its inputs looked at.
+    job: Job,
+    plan: Plan,
+    missing: Missing,
+    trial: Trial,
+    self_test: Option<SelfTest>,
+}
+
+impl PlanArgs {
+    /// Builds the job from the options as they were typed.
+    fn job(&self) -> Result<Job> {
+        let changes = self.changes.options()?;
+        self.input.job(|job| {
+            job.changes = changes;
+            self.speed.set(job);
+            job.target.step.clone_from(&self.step);
+            job.safety.exchange = self.exchange;
+            job.safety.atomic = self.atomic;
+        })
+    }
+
+    /// The plan as the object of `--json`.
+    pub(crate) fn report(&self, control: &Arc<Control>) -> Result<Report> {
+        let job = self.job()?;
+        let plan = |target| self.planned(&job, &target, control);
+        self.input.target.with(true, plan)?.report(self.full)
+    }
+
+    /// The leaf of each row.
+    pub(crate) fn leaves(&self, control: &Arc<Control>) -> Result<Leaves> {
+        let job = self.job()?;
+        self.input.target.with(true, |target| leaves::find(&job, &target, control))
+    }
+
+    fn planned(&self, job: &Job, target: &Target, control: &Arc<Control>) -> Result<Planned> {
+        let job = job.opened(control)?;
+        let runtime = pgsluice::runtime()?;
+        let plan = runtime.block_on(Plan::make(&job, target, control))?;
+        let missing = if self.full {
+            partitions::find(&job, &plan, target, control)?
+        } else {
+            let preview = Preview::of(&job, &plan, target, control)?;
+            Missing { preview, ..Missing::default() }
+        };
+        let preview = &missing.preview;
+        let lacks = !missing.partitions.is_empty() || !missing.impossible.is_empty();
+        let trial = match self.full && lacks {
+            true => Trial::Untried("partitions are missing".to_owned()),
+            false => runtime.block_on(trial::try_rows(&job, &plan, preview, target, control))?,
+        };
+        let self_test = match job.safety.self_test {
+            true => {
+                let ask = selftest::ask(&plan, &preview.samples, target, control);
+                Some(runtime.block_on(ask)?)
+            }
+            false => None,
+        };
+        Ok(Planned { job, plan, missing, trial, self_test })
+    }
+}
+
+impl Planned {
+    /// The object of `--json`, or the error that the load would end in.
+    fn report(self, full: bool) -> Result<Report> {
+        let Self { job, plan, missing, trial, self_test } = self;
+        match trial {
+            Trial::Fails(error) => Err(error),
+            _ => Ok(Report::new(full, &job, &plan, &missing, self_test)),
+        }
+    }
+}
+
 /// Carries out `pgsluice plan`.
 pub(crate) fn run(args: &PlanArgs) -> Result<()> {
-    let changes = args.changes.options()?;
-    let job = args.input.job(|job| {
-        job.changes = changes;
-        args.speed.set(job);
-        job.target.step.clone_from(&args.step);
-        job.safety.exchange = args.exchange;
-        job.safety.atomic = args.atomic;
-    })?;
+    let job = args.job()?;
     args.input.target.with(args.json, |target| plan(args, &job, &target))
 }
 
 fn plan(args: &PlanArgs, job: &Job, target: &Target) -> Result<()> {
     let control = Arc::default();
     let _watch = signals::stop(&control, |_| Error::interrupted())?;
-    let job = &job.opened(&control)?;
-    let plan = pgsluice::runtime()?.block_on(Plan::make(job, target, &control))?;
-    let missing = if args.full {
-        partitions::find(job, &plan, target, &control)?
-    } else {
-        let preview = Preview::of(job, &plan, target, &control)?;
-        Missing { preview, ..Missing::default() }
-    };
-    let preview = &missing.preview;
-    let lacks = !missing.partitions.is_empty() || !missing.impossible.is_empty();
-    let trial = match args.full && lacks {
-        true => Trial::Untried("partitions are missing".to_owned()),
-        false => {
-            pgsluice::runtime()?.block_on(trial::try_rows(job, &plan, preview, target, &control))?
-        }
-    };
-    let self_test = match job.safety.self_test {
-        true => {
-            let ask = selftest::ask(&plan, &preview.samples, target, &control);
-            Some(pgsluice::runtime()?.block_on(ask)?)
-        }
-        false => None,
-    };
+    let planned = args.planned(job, target, &control)?;
     if args.json {
-        if let Trial::Fails(error) = trial {
-            return Err(error);
-        }
-        return print_json(&Report::new(args.full, job, &plan, &missing, self_test));
+        return print_json(&planned.report(args.full)?);
     }
+    let Planned { job, plan, missing, trial, self_test } = &planned;
+    let preview = &missing.preview;
     let mut lines = Vec::new();
-    describe_table(&plan, &mut lines);
-    describe_input(job, &plan, &mut lines);
+    describe_table(plan, &mut lines);
+    describe_input(job, plan, &mut lines);
     if let Trial::Fails(error) = trial {
         print(&lines.join("\n"))?;
-        return Err(error);
+        return Err(error.clone());
     }
-    describe_sample(&plan, preview, args.full, &mut lines);
+    describe_sample(plan, preview, args.full, &mut lines);
     if preview.rows > 0 {
-        describe_trial(&trial, &mut lines);
-        describe_fallbacks(&plan, preview, args.full, &mut lines);
+        describe_trial(trial, &mut lines);
+        describe_fallbacks(plan, preview, args.full, &mut lines);
     }
     lines.extend(self_test.filter(|_| preview.rows > 0).map(describe_self_test));
-    describe_missing(&missing, &mut lines);
+    describe_missing(missing, &mut lines);
     print(&lines.join("\n"))?;
     if preview.rows == 0 {
         say("warning: the input has no rows");

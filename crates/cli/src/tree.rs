@@ -5,7 +5,7 @@ use std::sync::Arc;
 use clap::Args;
 use pgsluice::core::catalog::{NodeId, ROOT, label};
 use pgsluice::inspect::tree::Sizes;
-use pgsluice::{Error, Result, Target};
+use pgsluice::{Control, Error, Result, Target};
 use serde::Serialize;
 
 use crate::output::{bytes, grouped, print, print_json};
@@ -27,6 +27,22 @@ pub(crate) struct TreeArgs {
     pub(crate) json: bool,
 }
 
+impl TreeArgs {
+    /// The tree as the object of `--json`.
+    pub(crate) fn drawn(&self, control: &Control) -> Result<Drawn> {
+        let sizes = self.target.with(true, |target| self.sizes(&target, control))?;
+        Ok(Drawn::of(&sizes, self.levels()))
+    }
+
+    fn sizes(&self, target: &Target, control: &Control) -> Result<Sizes> {
+        pgsluice::runtime()?.block_on(Sizes::read(target, &self.table, control))
+    }
+
+    fn levels(&self) -> usize {
+        self.depth.unwrap_or(usize::MAX)
+    }
+}
+
 /// Carries out `pgsluice tree`.
 pub(crate) fn run(args: &TreeArgs) -> Result<()> {
     args.target.with(args.json, |target| tree(args, &target))
@@ -35,19 +51,18 @@ pub(crate) fn run(args: &TreeArgs) -> Result<()> {
 fn tree(args: &TreeArgs, target: &Target) -> Result<()> {
     let control = Arc::default();
     let _watch = signals::stop(&control, |_| Error::interrupted())?;
-    let sizes = pgsluice::runtime()?.block_on(Sizes::read(target, &args.table, &control))?;
-    let depth = args.depth.unwrap_or(usize::MAX);
+    let sizes = args.sizes(target, &control)?;
     if args.json {
-        return print_json(&Drawn::of(&sizes, depth));
+        return print_json(&Drawn::of(&sizes, args.levels()));
     }
     let mut lines = Vec::new();
-    draw(&sizes, ROOT, "", "", depth, &mut lines);
+    draw(&sizes, ROOT, "", "", args.levels(), &mut lines);
     print(&aligned(&lines))
 }
 
 /// The tree as JSON: a parent stands before its partitions.
 #[derive(Serialize)]
-struct Drawn {
+pub(crate) struct Drawn {
     table: String,
     tables: Vec<Table>,
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use pgsluice::inspect::verify::{Audit, Leaf, Rejected, verify};
-use pgsluice::{Error, Job, Result, Target};
+use pgsluice::{Control, Error, Job, Result, Target};
 
 use crate::changes::ChangeArgs;
 use crate::exit;
@@ -16,7 +16,7 @@ use crate::signals;
 #[derive(Args, Debug)]
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
-    input: InputArgs,
+    pub(crate) input: InputArgs,
     #[command(flatten)]
     changes: ChangeArgs,
     /// The table may hold other rows as well, such as those from before the load
@@ -30,22 +30,39 @@ pub(crate) struct VerifyArgs {
     pub(crate) json: bool,
 }
 
+impl VerifyArgs {
+    /// Builds the job from the options as they were typed.
+    fn job(&self) -> Result<Job> {
+        let changes = self.changes.options()?;
+        self.input.job(|job| job.changes = changes)
+    }
+
+    /// The result, whether or not it is equal.
+    pub(crate) fn audit(&self, control: &Arc<Control>) -> Result<Audit> {
+        let job = self.job()?;
+        self.input.target.with(true, |target| self.compare(&job, &target, control))
+    }
+
+    fn compare(&self, job: &Job, target: &Target, control: &Arc<Control>) -> Result<Audit> {
+        let rejected = match &self.reject_file {
+            Some(file) => Rejected::read(file)?,
+            None => Rejected::default(),
+        };
+        let audit = verify(job, target, self.subset, &rejected, control);
+        pgsluice::runtime()?.block_on(audit)
+    }
+}
+
 /// Carries out `pgsluice verify`; a difference is an error.
 pub(crate) fn run(args: &VerifyArgs) -> Result<u8> {
-    let changes = args.changes.options()?;
-    let job = args.input.job(|job| job.changes = changes)?;
+    let job = args.job()?;
     args.input.target.with(args.json, |target| verify_in(args, &job, &target))
 }
 
 fn verify_in(args: &VerifyArgs, job: &Job, target: &Target) -> Result<u8> {
     let control = Arc::default();
     let _watch = signals::stop(&control, |_| Error::interrupted())?;
-    let rejected = match &args.reject_file {
-        Some(file) => Rejected::read(file)?,
-        None => Rejected::default(),
-    };
-    let audit = verify(job, target, args.subset, &rejected, &control);
-    let audit = pgsluice::runtime()?.block_on(audit)?;
+    let audit = args.compare(job, target, &control)?;
     if args.json {
         print_json(&audit)?;
     } else {

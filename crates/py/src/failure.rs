@@ -9,13 +9,17 @@ use crate::words::keywords;
 
 pyo3::create_exception!(pgsluice._native, Failure, pyo3::exceptions::PyException);
 
-/// The error as `--json` has it, in words, and the exception that has ended the stream it was of, if one has.
-pub(crate) fn parts(error: &Error, raised: &Raised) -> (String, String, Option<PyErr>) {
-    let door::Failure { json, text } = door::Failure::of(error, keywords);
+/// The error of a command as `--json` has it, in words, and the exception that has ended the stream it was of, if one has.
+pub(crate) fn parts(
+    command: &str,
+    error: &Error,
+    raised: &Raised,
+) -> (String, String, Option<PyErr>) {
+    let door::Failure { json, text } = door::Failure::of(error, |remedy| keywords(command, remedy));
     (json, text, raised.take())
 }
 
 /// The exception for an error.
 pub(crate) fn failure(error: &Error, raised: &Raised) -> PyErr {
-    Failure::new_err(parts(error, raised))
+    Failure::new_err(parts("load", error, raised))
 }

@@ -1,11 +1,12 @@
 //! The Python extension module `pgsluice._native`.
 //!
-//! Apart from the command line so that the program never needs a Python to start. It runs the command line, and loads
-//! with its options what Python hands over; Python does none of the work.
+//! Apart from the command line so that the program never needs a Python to start. It runs the command line, and its
+//! commands on what Python hands over; Python does none of the work.
 
+mod command;
 mod failure;
 mod input;
-mod load;
+mod leaves;
 mod relay;
 mod stream;
 mod words;
@@ -33,7 +34,8 @@ fn table_name(name: &str) -> String {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<input::Input>()?;
-    module.add_class::<load::Load>()?;
+    module.add_class::<command::Command>()?;
+    module.add_class::<leaves::Array>()?;
     module.add_class::<relay::Relay>()?;
     module.add_class::<writer::Writer>()?;
     module.add_class::<writer::Doing>()?;

@@ -41,7 +41,7 @@ impl Relay {
         thread::spawn(move || {
             let begin = || {
                 let given = given.map(|given| given.inputs()).transpose()?;
-                door::Load::new(args, given)?.relay(&of_thread)
+                door::Rows::new(args, given)?.relay(&of_thread)
             };
             let _ = begun.send(begin());
         });

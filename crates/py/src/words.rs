@@ -5,8 +5,11 @@ use pgsluice::error::{How, Remedy};
 /// Keywords that have another name than their option.
 const RENAMED: [(&str, &str); 1] = [("dbname", "conninfo")];
 
-/// The keywords to give; None of what is for a shell.
-pub(crate) fn keywords(remedy: &Remedy) -> Option<String> {
+/// What only a load does, whatever was to be loaded.
+const OF_LOAD: &str = "create_partitions";
+
+/// The keywords to give to `command`, or of another the call; None of what is for a shell.
+pub(crate) fn keywords(command: &str, remedy: &Remedy) -> Option<String> {
     let How::Options(options) = &remedy.how else { return None };
     let mut given: Vec<(String, Option<String>)> = Vec::new();
     for word in options {
@@ -22,6 +25,7 @@ pub(crate) fn keywords(remedy: &Remedy) -> Option<String> {
             (None, None) => return None,
         }
     }
+    let is_elsewhere = command != "load" && given.iter().any(|(name, _)| name == OF_LOAD);
     let words = given.into_iter().map(|(name, value)| match value {
         None => format!("{name}=True"),
         Some(number) if number.parse::<u64>().is_ok() && name != "load_id" => {
@@ -29,7 +33,8 @@ pub(crate) fn keywords(remedy: &Remedy) -> Option<String> {
         }
         Some(text) => format!("{name}={text:?}"),
     });
-    Some(words.collect::<Vec<_>>().join(", "))
+    let words = words.collect::<Vec<_>>().join(", ");
+    Some(if is_elsewhere { format!("pgsluice.load(..., {words})") } else { words })
 }
 
 fn keyword(option: &str) -> String {

@@ -181,7 +181,7 @@ fn carry_out(
     match what {
         What::Open(args, durability) => {
             let nothing = Source::of_bytes("<data>", Arc::default());
-            let load = door::Load::new(args, Some(nothing.into()))?;
+            let load = door::Rows::new(args, Some(nothing.into()))?;
             *rows = Some(load.writer(durability, control)?);
         }
         What::Write(args, inputs, position) => {
@@ -191,7 +191,7 @@ fn carry_out(
                     input.files = inputs;
                     input
                 }
-                None => door::Load::new(args, Some(inputs))?.input().clone(),
+                None => door::Rows::new(args, Some(inputs))?.input().clone(),
             };
             receipt = Some(writer.write(&input, position.as_deref(), control));
             // The batches are Python's.

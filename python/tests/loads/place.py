@@ -16,8 +16,10 @@ LIMIT = 60
 class Limited(unittest.TestCase):
     """A test that ends."""
 
+    limit = LIMIT
+
     def run(self, result=None):
-        faulthandler.dump_traceback_later(LIMIT, exit=True)
+        faulthandler.dump_traceback_later(self.limit, exit=True)
         try:
             return super().run(result)
         finally:

@@ -58,6 +58,12 @@ class Types(MemoryMatrix):
         self.assert_in_memory(lines, test_polars.frame, "binary")
         self.assert_in_memory(lines, test_polars.frame, "binary", least=500)
 
+    def test_pandas(self):
+        def frame(ids, lines):
+            return test_pyarrow.table(ids, lines).to_pandas(types_mapper=pd.ArrowDtype)
+
+        self.assert_in_memory(test_pyarrow.BOTH, frame, "binary")
+
     def test_duckdb(self):
         def relation(ids, lines):
             self.database = test_duckdb.connect()

@@ -2,6 +2,7 @@
 
 import re
 import unittest
+from contextlib import ExitStack
 from pathlib import Path
 from unittest.mock import patch
 
@@ -22,21 +23,30 @@ SHOP = """
     CREATE TABLE orders_2026_0 PARTITION OF orders_2026 FOR VALUES WITH (MODULUS 2, REMAINDER 0);
     CREATE TABLE orders_2026_1 PARTITION OF orders_2026 FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 """
+# What the examples call with `dbname=shop`.
+FUNCTIONS = ("load", "plan", "verify", "tree", "ledger", "ledger_show", "leaf")
+
+
+def in_shop(function):
+    def call(*args, **options):
+        if "dbname=shop" not in args:
+            raise AssertionError(f"an example names another server: {args}")
+        return function(*(server() if arg == "dbname=shop" else arg for arg in args), **options)
+
+    return call
 
 
 class Manual(Limited):
     def test_examples_run(self):
         examples = EXAMPLE.findall((MANUAL / "python.md").read_text())
         self.assertGreater(len(examples), 3)
-        load = pgsluice.load
-
-        def in_shop(data, table, conninfo, **options):
-            self.assertEqual(conninfo, "dbname=shop")
-            return load(data, table, server(), **options)
-
         with psycopg.connect(server(), autocommit=True) as connection:
             connection.execute(SHOP)
-            with patch.object(pgsluice, "load", in_shop), patch("builtins.print"):
+            with ExitStack() as patched:
+                for name in FUNCTIONS:
+                    function = in_shop(getattr(pgsluice, name))
+                    patched.enter_context(patch.object(pgsluice, name, function))
+                patched.enter_context(patch("builtins.print"))
                 names = {}
                 for example in examples:
                     exec(example, names)

@@ -5,8 +5,10 @@ import json
 import re
 import subprocess
 import unittest
-from dataclasses import fields
+from dataclasses import is_dataclass
 from pathlib import Path
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import pgsluice
 from formats.place import program
@@ -15,37 +17,78 @@ from pgsluice import options
 SCHEMA = Path(__file__).parents[3] / "docs/manual/json.schema.json"
 # What only the command line has: what is shown, and who types a password.
 ONLY_THERE = {"json", "quiet", "password", "no-password", "help"}
+DATA = {"data", "table", "conninfo"}
+# Of each function the command, its options, and what else it takes.
+FUNCTIONS = {
+    pgsluice.load: ("load", options.Options, DATA | {"progress"}),
+    pgsluice.aload: ("load", options.Options, DATA | {"progress"}),
+    pgsluice.plan: ("plan", options.PlanOptions, DATA),
+    pgsluice.verify: ("verify", options.VerifyOptions, DATA),
+    pgsluice.tree: ("tree", options.TreeOptions, {"table", "conninfo"}),
+    pgsluice.ledger: ("ledger list", options.LedgerOptions, {"table", "conninfo"}),
+    pgsluice.ledger_show: ("ledger show", options.LedgerOptions, {"load_id", "conninfo"}),
+}
+# Of each result its name in the schema.
+RESULTS = {
+    pgsluice.LoadResult: "load",
+    pgsluice.PlanResult: "plan",
+    pgsluice.VerifyResult: "verify",
+    pgsluice.Tree: "tree",
+    tuple[pgsluice.LedgerEntry, ...]: "ledger_list",
+    pgsluice.LedgerDetails: "ledger_show",
+}
+PLAIN = {"string": str, "integer": int, "number": float, "boolean": bool, "object": dict}
 
 
 class Names(unittest.TestCase):
     def test_options_are_those_of_the_command_line(self):
-        shown = subprocess.run(
-            [program(), "load", "--help"], capture_output=True, text=True, check=True
+        for function, (command, known, other) in FUNCTIONS.items():
+            shown = subprocess.run(
+                [program(), *command.split(), "--help"], capture_output=True, text=True, check=True
+            )
+            lines = [line.strip() for line in shown.stdout.splitlines()]
+            heads = " ".join(line for line in lines if line.startswith("-"))
+            there = set(re.findall(r"--([a-z][a-z-]*)", heads)) - ONLY_THERE
+            here = {name.replace("_", "-") for name in known.__annotations__}
+            beside = {"table", "dbname"} if "table" in other else {"dbname"}
+            self.assertEqual(there, here | beside, command)
+            self.assertEqual({options.KEYWORDS[name] for name in there} - DATA,
+                             set(known.__annotations__))  # fmt: skip
+            names = set(inspect.signature(function).parameters)
+            self.assertEqual(names, other | set(known.__annotations__))
+        # What `leaf` takes is said of a plan as well.
+        self.assertLess(
+            set(options.LeafOptions.__annotations__), set(options.PlanOptions.__annotations__)
         )
-        lines = [line.strip() for line in shown.stdout.splitlines()]
-        heads = " ".join(line for line in lines if line.startswith("-"))
-        known = set(re.findall(r"--([a-z][a-z-]*)", heads))
-        self.assertEqual(known - ONLY_THERE, set(options.KEYWORDS))
 
     def test_a_result_has_what_json_has(self):
-        schema = json.loads(SCHEMA.read_text())["$defs"]["load"]
+        schemas = json.loads(SCHEMA.read_text())["$defs"]
+        self.assertEqual(set(RESULTS.values()) | {"failure"}, set(schemas))
+        for kind, name in RESULTS.items():
+            self.assert_same(schemas[name], kind, name)
 
-        def of(properties: dict, kind: type) -> None:
-            self.assertEqual({field.name for field in fields(kind)}, set(properties["properties"]))
-
-        of(schema, pgsluice.LoadResult)
-        of(schema["properties"]["fate"], pgsluice.Fate)
-        of(schema["properties"]["by_leaf"]["items"], pgsluice.OfLeaf)
-        of(schema["properties"]["lanes"], pgsluice.Lanes)
-        of(schema["properties"]["first_row"], pgsluice.FirstRow)
-        of(schema["properties"]["fallbacks"]["items"], pgsluice.Fallback)
-
-    def test_help_shows_each_option(self):
-        for function in (pgsluice.load, pgsluice.aload):
-            names = set(inspect.signature(function).parameters)
-            self.assertEqual(
-                names, {"data", "table", "conninfo", "progress", *options.KEYWORDS.values()}
-            )
+    def assert_same(self, schema: dict, kind: Any, where: str) -> None:
+        """Compare a schema with the type of a field, and all that is in both."""
+        kinds = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
+        if get_origin(kind) is UnionType:
+            self.assertEqual((kinds.pop(), get_args(kind)[1]), ("null", type(None)), where)
+            kind = get_args(kind)[0]
+        self.assertEqual(len(kinds), 1, where)
+        if is_dataclass(kind):
+            hints = get_type_hints(kind)
+            self.assertEqual(set(hints), set(schema["properties"]), where)
+            for name, each in schema["properties"].items():
+                self.assert_same(each, hints[name], f"{where}.{name}")
+        elif get_origin(kind) is tuple:
+            self.assertEqual(kinds, ["array"], where)
+            for item in set(get_args(kind)) - {...}:
+                self.assert_same(schema["items"], item, f"{where}[]")
+        elif not isinstance(kind, type):
+            self.assertIn(kinds[0], ("string", "object"), where)
+            if "enum" in schema:
+                self.assertEqual(set(get_args(kind)), set(schema["enum"]), where)
+        else:
+            self.assertIs(kind, PLAIN[kinds[0]], where)
 
 
 if __name__ == "__main__":

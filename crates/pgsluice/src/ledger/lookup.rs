@@ -12,6 +12,7 @@ use super::layout::Layout;
 use super::run::Run;
 pub use super::settle::Settled;
 use super::settle::settle;
+use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::fate::Fate;
@@ -99,15 +100,27 @@ pub struct OfTable {
 }
 
 /// The loads of the ledger in `schema`, the newest first.
-pub async fn list(target: &Target, schema: &str, filter: &Filter) -> Result<Vec<Entry>> {
-    let Some(session) = Session::open(target, schema, Access::Read).await? else {
-        return Ok(Vec::new());
+pub async fn list(
+    target: &Target,
+    schema: &str,
+    filter: &Filter,
+    control: &Control,
+) -> Result<Vec<Entry>> {
+    let listing = async {
+        match Session::open(target, schema, Access::Read).await? {
+            Some(session) => session.entries(filter).await,
+            None => Ok(Vec::new()),
+        }
     };
-    session.entries(filter).await
+    control.stop.unless_stopped(listing).await
 }
 
 /// One load.
-pub async fn show(target: &Target, schema: &str, id: &str) -> Result<Details> {
+pub async fn show(target: &Target, schema: &str, id: &str, control: &Control) -> Result<Details> {
+    control.stop.unless_stopped(details(target, schema, id)).await
+}
+
+async fn details(target: &Target, schema: &str, id: &str) -> Result<Details> {
     let Some(session) = Session::open(target, schema, Access::Read).await? else {
         return Err(unknown(id));
     };

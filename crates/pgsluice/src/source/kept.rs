@@ -22,7 +22,11 @@ impl Inputs {
     }
 
     /// The same inputs: those that are neither files nor batches are files now.
-    pub(crate) fn kept_as_files(&self, control: &Arc<Control>) -> Result<Self> {
+    ///
+    /// # Errors
+    ///
+    /// Those of reading them, or no room for them.
+    pub fn kept_as_files(&self, control: &Arc<Control>) -> Result<Self> {
         self.keep(|input| !input.is_rereadable() && input.handed().is_none(), control)
     }
 

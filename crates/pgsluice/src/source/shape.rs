@@ -85,9 +85,18 @@ impl Shape {
 
     /// The same, all rows being text.
     pub(crate) fn in_text(&self) -> Self {
+        self.written(Typed::in_text)
+    }
+
+    /// The same for who only routes rows: of typed files nothing but the `wanted` columns is written.
+    pub(crate) fn in_keys(&self, wanted: &[usize]) -> Self {
+        self.written(|typed| typed.in_keys(wanted))
+    }
+
+    fn written(&self, write: impl FnOnce(&Typed) -> Typed) -> Self {
         match &self.rewrite {
             Some(Rewrite::Batches(typed)) => {
-                Self { rewrite: Some(Rewrite::Batches(typed.in_text())), ..self.clone() }
+                Self { rewrite: Some(Rewrite::Batches(write(typed))), ..self.clone() }
             }
             _ => self.clone(),
         }

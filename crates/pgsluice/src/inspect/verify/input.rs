@@ -10,6 +10,7 @@ use pgsluice_core::position::Position;
 use tokio_postgres::Transaction;
 
 use super::Rejected;
+use crate::error::kind::Kind;
 use crate::error::{Error, Location, Result};
 use crate::job::Job;
 use crate::pg::audit;
@@ -80,6 +81,7 @@ impl Side<'_> {
             let context = (!context.is_empty()).then(|| format!("The server was at: {context}"));
             return context.into_iter().fold(error, Error::with_detail);
         };
+        let error = error.of_kind(Kind::Data);
         let error = said.column().into_iter().fold(error, Error::with_column);
         let error = match self.find(entry.line) {
             Some((place, None)) => error.at(place),

@@ -69,6 +69,10 @@ impl Typed {
         self.clone()
     }
 
+    pub(crate) fn in_keys(&self, _: &[usize]) -> Self {
+        self.clone()
+    }
+
     pub(super) fn objects(&self) -> &Objects {
         &self.objects
     }

@@ -44,8 +44,18 @@ pub(crate) struct Typed {
     ignore_extra: bool,
     /// Writes rows that are rejected.
     objects: Objects,
-    /// If rows are encoded: which columns are written as text as well, because rows are routed by them.
-    keys: Option<Arc<[bool]>>,
+    written: Written,
+}
+
+/// What is written of each row.
+#[derive(Clone, Debug)]
+enum Written {
+    /// All of it, as text.
+    Text,
+    /// All of it, encoded; as text only the columns that rows are routed by.
+    Encoded(Arc<[bool]>),
+    /// These columns, as text.
+    Keys(Arc<[bool]>),
 }
 
 /// The names of the columns in the first input.
@@ -110,7 +120,7 @@ impl Typed {
         let of_objects =
             of_objects.map(|(key, column)| Target { key, column, missing: Missing::Null });
         let objects = Objects::new(of_objects.collect(), Unknown::Refuse);
-        Self { format, columns, ignore_extra, objects, keys: None }
+        Self { format, columns, ignore_extra, objects, written: Written::Text }
     }
 
     /// Writes rows that are rejected.
@@ -120,13 +130,22 @@ impl Typed {
 
     /// The same, with rows that are encoded, and text of their `keys` only.
     pub(crate) fn encoded(self, keys: &[usize]) -> Self {
-        let keys = (0..self.columns.len()).map(|column| keys.contains(&column)).collect();
-        Self { keys: Some(keys), ..self }
+        Self { written: Written::Encoded(self.among_columns(keys)), ..self }
     }
 
     /// The same, with rows that are all text.
     pub(crate) fn in_text(&self) -> Self {
-        Self { keys: None, ..self.clone() }
+        Self { written: Written::Text, ..self.clone() }
+    }
+
+    /// The same, with no more than the `keys` of each row.
+    pub(crate) fn in_keys(&self, keys: &[usize]) -> Self {
+        Self { written: Written::Keys(self.among_columns(keys)), ..self.clone() }
+    }
+
+    /// Of each column whether it is among these.
+    fn among_columns(&self, some: &[usize]) -> Arc<[bool]> {
+        (0..self.columns.len()).map(|column| some.contains(&column)).collect()
     }
 
     /// How many columns rows have.

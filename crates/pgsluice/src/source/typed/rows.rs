@@ -4,7 +4,7 @@ use pgsluice_arrow::{Bound, Unfit, Unwritten};
 use pgsluice_core::encode::NotEncodable;
 
 use super::super::rewrite::{Refusal, Rewritten};
-use super::{Batch, Typed};
+use super::{Batch, Typed, Written};
 
 impl Typed {
     /// Writes the rows of a batch.
@@ -25,9 +25,16 @@ impl Typed {
     }
 
     fn write_row(&self, bound: &Bound<'_>, row: usize, out: &mut Rewritten) -> Result<(), Refusal> {
-        let Some(keys) = &self.keys else {
-            let written = bound.put_text(row, &mut out.text);
-            return written.map_err(|unfit| self.refusal(bound, row, &unfit));
+        let keys = match &self.written {
+            Written::Encoded(keys) => keys,
+            Written::Text => {
+                let written = bound.put_text(row, &mut out.text);
+                return written.map_err(|unfit| self.refusal(bound, row, &unfit));
+            }
+            Written::Keys(keys) => {
+                let written = bound.put_keys(keys, row, &mut out.text);
+                return written.map_err(|unfit| self.refusal(bound, row, &unfit));
+            }
         };
         let (encoded, written) = match bound.put_binary(row, &mut out.encoded) {
             Ok(()) => (Ok(out.encoded.len()), bound.put_keys(keys, row, &mut out.text)),

@@ -1,4 +1,4 @@
-//! A load in a thread of its own. Python waits for it, looks how far it is, and stops it.
+//! A command in a thread of its own. Python waits for it, looks how far it is, and stops it.
 
 use std::any::Any;
 use std::ffi::OsString;
@@ -8,35 +8,50 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use pgsluice::{Control, Error, Kind, Result, Summary};
+use pgsluice::inspect::leaves::Leaves;
+use pgsluice::{Control, Error, Kind, Result};
 use pgsluice_cli::door;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 
 use crate::failure::parts;
 use crate::input::{Handed, Input};
+use crate::leaves::Array;
 use crate::stream::Raised;
 
-/// A load that has begun.
+/// A command that has begun.
 #[pyclass(frozen, weakref, module = "pgsluice._native")]
-pub(crate) struct Load {
+pub(crate) struct Command {
+    /// What it is.
+    name: String,
     shared: Arc<Shared>,
     raised: Raised,
+}
+
+/// The command whose outcome is an array. It is none of the command line.
+const LEAF: &str = "leaf";
+
+/// What a command has found.
+enum Found {
+    /// The object of `--json`.
+    Json(String),
+    Leaves(Leaves),
 }
 
 /// What the thread and Python share.
 #[derive(Default)]
 struct Shared {
     control: Arc<Control>,
-    outcome: Mutex<Option<Result<Summary>>>,
+    outcome: Mutex<Option<Result<Found>>>,
     has_ended: Condvar,
 }
 
 #[pymethods]
-impl Load {
-    /// Begins the load that `args` describe, as `pgsluice load` has them. `input` stands for the inputs that they name.
-    /// `ended` is called without arguments, by the thread of the load, when it is over.
+impl Command {
+    /// Begins the command that `args` describe, as `pgsluice` has them; those of `leaf` are those of `plan`. `input`
+    /// stands for the inputs that they name. `ended` is called without arguments, by the thread of the command, when
+    /// it is over.
     #[new]
     #[pyo3(signature = (args, input=None, ended=None))]
     fn new(
@@ -45,6 +60,7 @@ impl Load {
         input: Option<&Input>,
         ended: Option<Py<PyAny>>,
     ) -> Self {
+        let name = args.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let given = input.map(|input| input.handed(py));
         let raised = given.as_ref().map(|given| given.raised.clone()).unwrap_or_default();
         let shared = Arc::new(Shared::default());
@@ -56,10 +72,10 @@ impl Load {
             // At the end of the interpreter nothing waits.
             let _ = Python::try_attach(|py| ended.map(|ended| ended.call0(py).map(drop)));
         });
-        Self { shared, raised }
+        Self { name, shared, raised }
     }
 
-    /// Waits for the end of the load, but no longer than so many seconds; whether it is over.
+    /// Waits for the end of the command, but no longer than so many seconds; whether it is over.
     fn wait(&self, py: Python<'_>, seconds: f64) -> bool {
         let time = Duration::try_from_secs_f64(seconds).unwrap_or_default();
         py.detach(|| {
@@ -70,7 +86,7 @@ impl Load {
         })
     }
 
-    /// Asks the load to end in order, as Ctrl-C does.
+    /// Asks the command to end in order, as Ctrl-C does.
     fn stop(&self) {
         self.shared.control.stop.interrupt();
     }
@@ -91,21 +107,29 @@ impl Load {
         Ok(dict)
     }
 
-    /// The outcome of a load that is over, as `--json` has it. Of a failure also its words, and the exception that has
-    /// ended the stream it was of, if one has.
-    fn outcome(&self) -> PyResult<(String, Option<String>, Option<PyErr>)> {
+    /// The outcome of a command that is over, as `--json` has it, or as an array. Of a failure also its words, and the
+    /// exception that has ended the stream it was of, if one has.
+    fn outcome<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, Option<String>, Option<PyErr>)> {
+        let text = |json: &str| PyString::new(py, json).into_any();
         match &*self.shared.outcome() {
-            None => Err(PyRuntimeError::new_err("the load is not over")),
-            Some(Ok(summary)) => Ok((door::json(summary), None, None)),
+            None => Err(PyRuntimeError::new_err("the command is not over")),
+            Some(Ok(Found::Json(json))) => Ok((text(json), None, None)),
+            Some(Ok(Found::Leaves(found))) => {
+                let array = Bound::new(py, Array::new(found)?)?;
+                Ok((array.into_any(), None, None))
+            }
             Some(Err(error)) => {
-                let (json, text, raised) = parts(error, &self.raised);
-                Ok((json, Some(text), raised))
+                let (json, said, raised) = parts(&self.name, error, &self.raised);
+                Ok((text(&json), Some(said), raised))
             }
         }
     }
 }
 
-impl Drop for Load {
+impl Drop for Command {
     fn drop(&mut self) {
         // Nobody could stop it any more.
         self.shared.control.stop.interrupt();
@@ -113,20 +137,24 @@ impl Drop for Load {
 }
 
 impl Shared {
-    fn outcome(&self) -> MutexGuard<'_, Option<Result<Summary>>> {
+    fn outcome(&self) -> MutexGuard<'_, Option<Result<Found>>> {
         self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn carry_out(
-    args: Vec<OsString>,
-    given: Option<Handed>,
-    control: &Arc<Control>,
-) -> Result<Summary> {
-    let load = || door::Load::new(args, given.map(Handed::inputs).transpose()?)?.run(control);
+fn carry_out(args: Vec<OsString>, given: Option<Handed>, control: &Arc<Control>) -> Result<Found> {
+    let run = || {
+        let given = given.map(Handed::inputs).transpose()?;
+        match args.split_first() {
+            Some((name, args)) if name == LEAF => {
+                door::leaves(args.iter().cloned(), given, control).map(Found::Leaves)
+            }
+            _ => door::run(args, given, control).map(Found::Json),
+        }
+    };
     // Nothing of it is used after a panic.
-    catch_unwind(AssertUnwindSafe(load)).unwrap_or_else(|_: Box<dyn Any + Send>| {
-        let message = "internal error: the thread of the load ended unexpectedly";
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_: Box<dyn Any + Send>| {
+        let message = "internal error: the thread of the command ended unexpectedly";
         Err(Error::new(Kind::Internal, message).with_sqlstate("XX000"))
     })
 }

@@ -1,0 +1,111 @@
+"""`plan`, `verify`, `tree`, `ledger` and `leaf`: what is looked at, and loads nothing."""
+
+from typing import Any, Unpack
+
+from pgsluice.data import is_used_up, of_batch, source_of
+from pgsluice.options import (
+    LeafOptions,
+    LedgerOptions,
+    PlanOptions,
+    TreeOptions,
+    VerifyOptions,
+    arguments,
+    signed,
+)
+from pgsluice.reports import LedgerDetails, LedgerEntry, PlanResult, Tree, VerifyResult
+from pgsluice.running import begin, finish, raw, wait
+from pgsluice.typed import typed
+
+
+@signed(PlanOptions)
+def plan(
+    data: Any, table: str, conninfo: str | None = None, **options: Unpack[PlanOptions]
+) -> PlanResult:
+    """Say what `load` would do with the data, and why, from a sample of it. It loads nothing.
+
+    `data` is what `load` takes, but nothing that is used up when it is read, as an iterator. The
+    options are those of the command line: see `PlanOptions`.
+
+    Raises `LoadError`, by its kinds: also that which the load would end in.
+    """
+    if is_used_up(data):
+        raise TypeError(
+            "plan cannot take an iterator or an open file: a load would lack what is read of it."
+            " Plan with a table, a list or a path"
+        )
+    args, source = arguments("plan", PlanOptions, options, conninfo, table), source_of(data)
+    return typed(PlanResult, finish(begin([*args, *source.options(options)], source)))
+
+
+@signed(VerifyOptions)
+def verify(
+    data: Any, table: str, conninfo: str | None = None, **options: Unpack[VerifyOptions]
+) -> VerifyResult:
+    """Compare a table with the data that it was loaded from: rows, checksums and leaves.
+
+    `data` is what `load` takes; an iterator is read to its end. A difference is a result that is
+    false, and no error. The options are those of the command line: see `VerifyOptions`.
+
+    Raises `LoadError`, by its kinds, where nothing could be compared.
+    """
+    args, source = arguments("verify", VerifyOptions, options, conninfo, table), source_of(data)
+    return typed(VerifyResult, finish(begin([*args, *source.options(options)], source)))
+
+
+@signed(TreeOptions)
+def tree(table: str, conninfo: str | None = None, **options: Unpack[TreeOptions]) -> Tree:
+    """Return a table with its partitions, their bounds, rows and sizes.
+
+    `depth` is how many levels below the table there are. Raises `LoadError`, by its kinds.
+    """
+    return typed(Tree, finish(begin(arguments("tree", TreeOptions, options, conninfo, table))))
+
+
+@signed(LedgerOptions)
+def ledger(
+    conninfo: str | None = None,
+    *,
+    table: str | None = None,
+    **options: Unpack[LedgerOptions],
+) -> tuple[LedgerEntry, ...]:
+    """Return the loads that the ledger has, the newest first: all, or those into one table.
+
+    `ledger` is the schema in which it is kept. Raises `LoadError`, by its kinds.
+    """
+    loads = finish(begin(arguments("ledger_list", LedgerOptions, options, conninfo, table)))
+    return tuple(typed(LedgerEntry, load) for load in loads)
+
+
+@signed(LedgerOptions)
+def ledger_show(
+    load_id: str, conninfo: str | None = None, **options: Unpack[LedgerOptions]
+) -> LedgerDetails:
+    """Return one load of the ledger: how its data is read, and which of its rows are in.
+
+    Raises `LoadError`, by its kinds: also if there is none of this id.
+    """
+    args = arguments("ledger_show", LedgerOptions, options, conninfo)
+    return typed(LedgerDetails, finish(begin([*args, "--", load_id])))
+
+
+@signed(LeafOptions)
+def leaf(
+    table: str, batch: Any, conninfo: str | None = None, **options: Unpack[LeafOptions]
+) -> Any:
+    """Return the leaf of each row of a batch, as a dictionary-encoded array of strings.
+
+    `batch` is an object with Arrow data, as a table of pyarrow or a frame of polars. The array is
+    one of pyarrow where that is installed, else an object with `__arrow_c_array__`. A row that no
+    partition takes has NULL. The options are those of the command line: see `LeafOptions`.
+
+    Raises `LoadError`, by its kinds: also for a row whose leaf only the server can find.
+    """
+    args = arguments("leaf", LeafOptions, options, conninfo, table)
+    running = begin(args, of_batch(batch))
+    wait(running)
+    array = raw(running)
+    try:
+        import pyarrow as pa  # type: ignore[import-untyped]
+    except ImportError:
+        return array
+    return pa.array(array)

@@ -1,0 +1,206 @@
+"""What `plan`, `verify`, `tree` and `ledger` find: what `--json` prints, by the same names.
+
+The manual's page on JSON explains each number.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from pgsluice.result import Fallback, Fate
+
+Action = Literal["error", "skip", "update", "delete"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfTable:
+    """How many rows a table gets."""
+
+    table: str
+    rows: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelfTest:
+    """Keys that the server puts into the same leaf, and the levels of partitions above these."""
+
+    keys: int
+    levels: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class MissingPartition:
+    """A partition that rows need and the table lacks, and the statements that make it."""
+
+    table: str
+    rows: int
+    ddl: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PlanResult:
+    """What a load would do."""
+
+    table: str
+    leaves: int
+    columns: tuple[str, ...]
+    format: str
+    delimiter: str
+    null: str
+    notes: tuple[str, ...]
+    wire: Literal["binary", "text"]
+    jobs: int
+    memory: int
+    exchangeable: int | None
+    change: str | None
+    is_full: bool
+    rows: int
+    rows_routed: int
+    rows_by_leaf: tuple[OfTable, ...]
+    fallbacks: tuple[Fallback, ...]
+    self_test: SelfTest | None
+    missing: tuple[MissingPartition, ...]
+    impossible: tuple[Fallback, ...]
+
+    def __repr__(self) -> str:
+        rows = "rows" if self.is_full else "rows of a sample"
+        said = [f"{self.rows_routed:,} of {self.rows:,} {rows} routed", f"wire {self.wire}"]
+        said += [f"fallback {each.what}: {each.why}" for each in self.fallbacks]
+        said += [f"missing {each.table}" for each in self.missing]
+        said += [f"missing and not to be made, {each.what}" for each in self.impossible]
+        return f"<PlanResult: {self.table}, {_leaves(self.leaves)}: {'; '.join(said)}>"
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifiedLeaf:
+    """A leaf that has rows or should have."""
+
+    leaf: str
+    rows: int
+    checksum: str
+    surplus: int
+    missing: int
+    misplaced: int
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class VerifyResult:
+    """Whether a table holds the rows of the data, each in its leaf. It is true if it does."""
+
+    table: str
+    on_conflict: Action
+    equal: bool
+    subset: bool
+    rows_input: int
+    rows_table: int
+    checksum_input: str
+    checksum_table: str
+    rows_left_out: int
+    rows_unkeyed: int
+    rows_missing: int
+    rows_surplus: int
+    rows_misplaced: int
+    missing_unlocated: int
+    leaves_unchecked: int
+    leaves: tuple[VerifiedLeaf, ...]
+
+    def __bool__(self) -> bool:
+        return self.equal
+
+    def __repr__(self) -> str:
+        said = ["equal" if self.equal else "different"]
+        said.append(f"{self.rows_input:,} rows of data, {self.rows_table:,} of {self.table}")
+        differences = {
+            "missing": self.rows_missing,
+            "too many": self.rows_surplus,
+            "in the wrong leaf": self.rows_misplaced,
+        }
+        said += [f"{rows:,} {what}" for what, rows in differences.items() if rows]
+        return f"<VerifyResult: {', '.join(said)}>"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeTable:
+    """A table of a partition tree."""
+
+    table: str
+    parent: str | None
+    level: int
+    is_leaf: bool
+    bound: str | None
+    key: str | None
+    rows_estimated: int
+    is_counted: bool
+    bytes: int
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Tree:
+    """A table and its partitions, each behind its parent."""
+
+    table: str
+    tables: tuple[TreeTable, ...]
+
+    def __repr__(self) -> str:
+        leaves = _leaves(sum(each.is_leaf for each in self.tables))
+        rows = f"{'' if self.tables[0].is_counted else 'over '}{self.tables[0].rows_estimated:,}"
+        return f"<Tree: {self.table}, {leaves}, {rows} rows estimated>"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerRun:
+    """A run of a load, as it has said of itself."""
+
+    user: str
+    host: str
+    pid: int
+    program: str
+    since: str
+    token: str
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class LedgerEntry:
+    """A load that the ledger has."""
+
+    id: str
+    table: str
+    state: Literal["running", "unfinished", "in doubt", "finished"]
+    attempts: int
+    begun: str
+    ended: str | None
+    rows: int
+    sources: tuple[str, ...]
+    run: LedgerRun
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        return f"<{name}: {self.id!r} into {self.table}, {self.state}, {self.rows:,} rows>"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerReceipt:
+    """The rows of one table that are in.
+
+    They are those before `upto`, a number of a source and a place there, and those in `ranges`.
+    """
+
+    table: str
+    rows: int
+    fate: Fate
+    upto: tuple[int, int]
+    ranges: tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class LedgerDetails(LedgerEntry):
+    """A load of the ledger in full."""
+
+    terms: Mapping[str, str]
+    prepared: tuple[str, ...]
+    fate: Fate
+    receipts: tuple[LedgerReceipt, ...]
+
+
+def _leaves(number: int) -> str:
+    return "1 leaf" if number == 1 else f"{number:,} leaves"

@@ -1,0 +1,39 @@
+"""How users call the package: what type checkers must take, and must refuse. It is not run."""
+# pyright: reportUnnecessaryTypeIgnoreComment=true
+
+from collections.abc import Iterator
+from typing import assert_type
+
+import pgsluice
+
+
+def batches() -> Iterator[object]:
+    yield object()
+
+
+def takes() -> None:
+    done = pgsluice.load(
+        batches(), "orders", "dbname=shop", on_conflict="update", key=["id"], map={"a": "b"}
+    )
+    assert_type(done, pgsluice.LoadResult)
+    assert_type(done.fate.updated, int)
+    planned = pgsluice.plan([(1, "a")], "orders", full=True)
+    assert_type(planned, pgsluice.PlanResult)
+    assert_type(planned.missing, tuple[pgsluice.MissingPartition, ...])
+    assert_type(pgsluice.verify("orders.csv", "orders", subset=True).equal, bool)
+    assert_type(pgsluice.tree("orders", depth=1).tables[0].bound, str | None)
+    assert_type(pgsluice.ledger(table="orders"), tuple[pgsluice.LedgerEntry, ...])
+    assert_type(pgsluice.ledger_show("march", ledger="own").receipts[0].fate, pgsluice.Fate)
+    pgsluice.leaf("orders", object(), ignore_extra=True, wait=5.0)
+
+
+async def waits() -> None:
+    assert_type(await pgsluice.aload("orders.csv", "orders", header=True), pgsluice.LoadResult)
+
+
+def refuses() -> None:
+    pgsluice.load("orders.csv", "orders", on_conflict="upsert")  # type: ignore[arg-type]
+    pgsluice.load("orders.csv", "orders", jbos=2)  # type: ignore[call-arg]
+    pgsluice.verify("orders.csv", "orders", jobs=2)  # type: ignore[call-arg]
+    pgsluice.tree("orders", depth="1")  # type: ignore[arg-type]
+    pgsluice.load("orders.csv")  # type: ignore[call-arg]
