@@ -13,15 +13,19 @@ class Driver(Protocol):
 
     def transaction(self) -> AbstractAsyncContextManager[Any]:
         """Return a transaction, unless the connection is in one or begins one by itself."""
+        ...
 
     def conninfo(self) -> str | None:
         """Return how the connection's server is reached, if that is known."""
+        ...
 
     async def ask(self, question: str) -> Any:
         """Return the first value of the first row, if there is one."""
+        ...
 
     async def copy(self, begun: Begun, pieces: AsyncIterator[bytes]) -> int:
         """Carry out a COPY; return how many rows the server has stored."""
+        ...
 
 
 def driver_of(connection: Any) -> Driver:

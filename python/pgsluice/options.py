@@ -87,7 +87,7 @@ class Options(_Speed, total=False):
 
 
 class CopyOptions(_Reading, total=False):
-    """What can be said of rows by the caller's own connection, beside how others reach its server."""
+    """What can be said of rows by the caller's connection, and how others reach its server."""
 
     memory: int | str | None
     wire: Literal["binary", "text"] | None
