@@ -87,13 +87,14 @@ async def acopy(
 ) -> CopyResult:
     """Do what `copy` does by an asynchronous connection of psycopg (3), or by one of asyncpg.
 
-    asyncpg does not say how it has logged in: without `conninfo` its server is looked for as `load`
-    does.
+    asyncpg does not say how it has logged in: without `conninfo` it is known by database and user,
+    and the PG* variables say where that is.
     """
     driver = driver_of(connection)
     async with driver.transaction():
         name = _found(table, await driver.ask(table_name(table)))
-        with _relay(data, name, conninfo or driver.conninfo(), options) as relay:
+        conninfo = conninfo or await driver.conninfo()
+        with _relay(data, name, conninfo, options) as relay:
             while not await asyncio.to_thread(relay.is_ready, _PAUSE):
                 pass
             answers = [await driver.ask(question) for question in relay.questions()]
@@ -120,7 +121,11 @@ def _relay(data: Any, table: str, conninfo: str | None, options: CopyOptions) ->
     except Failure as failure:
         error = raised(failure)
         if error.sqlstate == "42P01":
-            error = no_such_table(table, "It was made in this transaction: commit that first.")
+            error = no_such_table(
+                table,
+                "It was made in this transaction, or conninfo is of another database: commit that"
+                " first, or name the connection's database by conninfo.",
+            )
         raise error from failure.args[2]
     finally:
         relay.stop()

@@ -1,5 +1,6 @@
 """The connections that `copy` and `acopy` take: of psycopg (3), and of asyncpg."""
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, Protocol
@@ -15,8 +16,8 @@ class Driver(Protocol):
         """Return a transaction, unless the connection is in one or begins one by itself."""
         ...
 
-    def conninfo(self) -> str | None:
-        """Return how the connection's server is reached, if that is known."""
+    async def conninfo(self) -> str:
+        """Return how the connection's server is reached, as far as that is known."""
         ...
 
     async def ask(self, question: str) -> Any:
@@ -74,7 +75,7 @@ class _Psycopg:
         own = is_idle(self.connection) and self.connection.autocommit
         return self.connection.transaction() if own else nullcontext()
 
-    def conninfo(self) -> str | None:
+    async def conninfo(self) -> str:
         return conninfo_of(self.connection)
 
     async def ask(self, question: str) -> Any:
@@ -98,8 +99,12 @@ class _Asyncpg:
         own = not self.connection.is_in_transaction()
         return self.connection.transaction() if own else nullcontext()
 
-    def conninfo(self) -> str | None:
-        return None
+    async def conninfo(self) -> str:
+        # Where its server is, the PG* variables say.
+        names = {"dbname": "pg_catalog.current_database()", "user": "SESSION_USER"}
+        said = {key: str(await self.ask(f"SELECT {name}")) for key, name in names.items()}
+        quoted = {key: re.sub(r"(['\\])", r"\\\1", value) for key, value in said.items()}
+        return " ".join(f"{key}='{value}'" for key, value in quoted.items())
 
     async def ask(self, question: str) -> Any:
         return await self.connection.fetchval(question)

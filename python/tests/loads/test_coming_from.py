@@ -31,7 +31,9 @@ ROWS = [(1, "2026-01-31", "9.50"), (2, "2026-02-01", "0.00")]
 FILE = "id,placed,total\n" + "".join(",".join(map(str, row)) + "\n" for row in ROWS)
 
 
-class ComingFrom(Limited):
+class InShop(Limited):
+    """A test in the database `shop`, which the PG* variables lead to."""
+
     def setUp(self):
         with psycopg.connect(server(), autocommit=True) as connection:
             connection.execute("DROP DATABASE IF EXISTS shop")
@@ -48,6 +50,8 @@ class ComingFrom(Limited):
         self.addCleanup(shutil.rmtree, self.folder)
         (self.folder / "orders.csv").write_text(FILE)
 
+
+class ComingFrom(InShop):
     def test_before_and_after_are_equal(self):
         page, _, _ = (MANUAL / "coming-from.md").read_text().partition("\n## What you get\n")
         first, *sections = SECTION.split(page)

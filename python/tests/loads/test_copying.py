@@ -8,6 +8,7 @@ import time
 import unittest
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from unittest.mock import patch
 from uuid import UUID
 
 import asyncpg
@@ -15,6 +16,7 @@ import pgsluice
 import psycopg
 import pyarrow as pa
 from formats.place import server
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 
@@ -226,10 +228,14 @@ class Copied(Loads):
             done = await pgsluice.acopy(connection, table(500), "loaded", server())
             rows = pa.table({"id": ["501"], "day": ["Feb 1 2026"]})
             await pgsluice.acopy(connection, rows, "loaded", server())
+            place = conninfo_to_dict(server())
+            named = {"PGHOST": place["host"], "PGPORT": place["port"]}
+            with patch.dict(os.environ, named, PGPASSWORD=place.get("password", "")):
+                await pgsluice.acopy(connection, pa.table({"id": [502]}), "loaded")
             await connection.close()
             return done.rows_inserted
 
-        self.assertEqual((asyncio.run(work()), self.count()), (500, 501))
+        self.assertEqual((asyncio.run(work()), self.count()), (500, 502))
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ const LEAST_PATIENCE: Duration = Duration::from_secs(10);
 const IDLE: Duration = Duration::from_millis(200);
 
 /// How long it is looked whether it has.
-const LOOK: Duration = Duration::from_millis(1);
+const LOOK: Duration = Duration::from_millis(5);
 
 /// How often a table may be altered while rows are on their way to it.
 const MOST_CHANGES: u32 = 5;
