@@ -1,10 +1,21 @@
 //! The tokio runtime that a thread speaks to the server with: small, and its own.
 
+use tokio::runtime::{Builder, Runtime};
+
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 
 /// A runtime for the current thread.
-pub fn runtime() -> Result<tokio::runtime::Runtime> {
-    let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
+pub fn runtime() -> Result<Runtime> {
+    built(&mut Builder::new_current_thread())
+}
+
+/// A runtime for the current thread that looks at its connections whenever a task yields.
+pub(crate) fn attentive() -> Result<Runtime> {
+    built(Builder::new_current_thread().event_interval(1))
+}
+
+fn built(builder: &mut Builder) -> Result<Runtime> {
+    let built = builder.enable_all().build();
     built.map_err(|error| Error::new(Kind::Connection, format!("could not start: {error}")))
 }

@@ -35,7 +35,7 @@ use crate::error::{Error, Left, Remedy, Result};
 use crate::job::{InputOptions, Job};
 use crate::pg::connect::Link;
 use crate::pg::conninfo::Target;
-use crate::pg::runtime::runtime;
+use crate::pg::runtime::attentive;
 
 /// About the first pause before another try.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -45,11 +45,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// How long others may be in the way, and how long an answer is looked for, at least.
 const LEAST_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Behind so long a pause the server may have ended the session.
-const IDLE: Duration = Duration::from_millis(200);
-
-/// How long it is looked whether it has.
-const LOOK: Duration = Duration::from_millis(5);
+/// How often it is looked whether the server has ended the session: what it has said must be read, and understood.
+const LOOKS: u32 = 4;
 
 /// How often a table may be altered while rows are on their way to it.
 const MOST_CHANGES: u32 = 5;
@@ -86,8 +83,6 @@ pub struct Writer {
     session: Option<Session>,
     /// The rows of a COMMIT that had no answer.
     unsure: Option<u64>,
-    /// When the session was needed last.
-    used: Instant,
 }
 
 impl Writer {
@@ -110,9 +105,8 @@ impl Writer {
             (Some(id), Some(schema)) => Some(Kept::new(schema, &id)?),
             _ => None,
         };
-        let (runtime, used) = (runtime()?, Instant::now());
-        let (session, unsure) = (None, None);
-        let mut writer = Self { job, target, durability, kept, runtime, session, unsure, used };
+        let (runtime, session, unsure) = (attentive()?, None, None);
+        let mut writer = Self { job, target, durability, kept, runtime, session, unsure };
         writer.reach(control).map(|_| writer)
     }
 
@@ -317,14 +311,13 @@ impl Writer {
     /// Sees to it that there is a session. Returns how many rows the ledger has that were not known to be in.
     fn reach(&mut self, control: &Control) -> Result<u64> {
         let Self { job, target, durability, kept, runtime, session, .. } = self;
-        let is_idle = self.used.elapsed() > IDLE;
-        self.used = Instant::now();
+        // Nothing has looked at the connection since.
         let is_closed = async |open: &Session| {
-            if is_idle {
-                // Nothing has looked at the connection meanwhile.
-                tokio::time::sleep(LOOK).await;
+            let mut is_closed = false;
+            for _ in 0..LOOKS {
+                is_closed = is_closed || open.link.is_closed().await;
             }
-            open.link.is_closed().await
+            is_closed
         };
         if let Some(open) = session
             && runtime.block_on(is_closed(open))
