@@ -19,13 +19,14 @@ from pgsluice_lab.experiment import Experiment, Scale
 from pgsluice_lab.failure import LabError
 from pgsluice_lab.timing import MIB
 
-from bench import goals, inputs, network, stages
+from bench import goals, inputs, network, stages, writing
 from bench.place import ROOT
 from bench.record import PARTS, RECORDS, Record, commit, name_of
 
 EXPERIMENTS = ROOT / "bench" / "experiments"
 ENGINES = ROOT / "bench" / "engines.toml"
-STAGES = "stages"
+# Benchmarks that are no loads.
+OTHERS = {"stages": stages.main, "writing": writing.main}
 HELP = {
     "ids": "uuids of a load",
     "share": "per cent of the rows that are there before",
@@ -47,8 +48,8 @@ def main(args: list[str]) -> int:
     """Run the benchmark that is named first, and return the exit status."""
     case = args[0] if args else ""
     try:
-        if case == STAGES:
-            return stages.main(whole=not args[1:])
+        if case in OTHERS:
+            return OTHERS[case](whole=not args[1:])
         # All are read before the first one runs, so that none of the options is wrong for another.
         parts = [load(part) for part in PARTS.get(case, [case])]
         plans = [(part, arguments(part, args[1:])) for part in parts]

@@ -1,12 +1,14 @@
-"""Records as a chart: for each benchmark the seconds of each way to load, as bars, in SVG.
+"""Records as charts: for each benchmark a figure of each way to load or to write, as bars, in SVG.
 
 The picture brings its own background, so that it is legible wherever it is shown, and follows the
 reader's preference for light or dark.
 """
 
+from collections.abc import Callable
 from html import escape
 
 from bench.record import Record
+from bench.writing import WAYS, Writing
 
 # What all floors have in common.
 ASYNCHRONOUS = ", synchronous_commit=off"
@@ -33,12 +35,35 @@ STYLE = """
 
 def chart(panels: list[tuple[str, Record]]) -> str:
     """Return the SVG of these titles and records, each with a scale of its own."""
-    drawn = []
+    medians = [(title, seconds(record)) for title, record in panels]
+    return drawn(medians, lambda value: f"{value:.2f} s", "Seconds of each way to load")
+
+
+def writing_chart(record: Writing) -> str:
+    """Return the SVG of the rows a second of each way to write batches, a panel for each size."""
+    panels = [
+        (
+            f"Batches of {rows:,} {'row' if rows == 1 else 'rows'}",
+            {
+                WAYS[each.way].replace("`", ""): each.rows_a_second
+                for each in record.batches
+                if each.rows == rows
+            },
+        )
+        for rows in dict.fromkeys(each.rows for each in record.batches)
+    ]
+    return drawn(panels, lambda value: f"{value:,.0f} rows/s", "Rows a second of each way to write")
+
+
+def drawn(
+    panels: list[tuple[str, dict[str, float]]], show: Callable[[float], str], label: str
+) -> str:
+    """Return the SVG of these titles and bars, each panel with a scale of its own."""
+    parts = []
     top = MARGIN
-    medians = {title: seconds(record) for title, record in panels}
-    labels = LETTER * max(len(how) for bars in medians.values() for how in bars)
-    for title, bars in medians.items():
-        drawn.append(panel(title, bars, labels, top))
+    labels = LETTER * max(len(how) for _, bars in panels for how in bars)
+    for title, bars in panels:
+        parts.append(panel(title, bars, labels, top, show))
         top += HEAD + STEP * len(bars) + GAP
     height = top - GAP + MARGIN - (STEP - BAR)
     paper = (
@@ -46,9 +71,9 @@ def chart(panels: list[tuple[str, Record]]) -> str:
     )
     opening = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}"'
-        f' viewBox="0 0 {WIDTH} {height}" role="img" aria-label="Seconds of each way to load">'
+        f' viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(label)}">'
     )
-    return "\n".join([opening, f"<style>{STYLE}</style>", paper, *drawn, "</svg>", ""])
+    return "\n".join([opening, f"<style>{STYLE}</style>", paper, *parts, "</svg>", ""])
 
 
 def seconds(record: Record) -> dict[str, float]:
@@ -60,10 +85,17 @@ def seconds(record: Record) -> dict[str, float]:
     return dict(sorted(medians.items(), key=lambda bar: bar[1], reverse=True))
 
 
-def panel(title: str, bars: dict[str, float], labels: int, top: int) -> str:
+def panel(
+    title: str, bars: dict[str, float], labels: int, top: int, show: Callable[[float], str]
+) -> str:
     """Return the bars of one benchmark, below its title."""
     longest = max(bars.values())
-    room = WIDTH - 2 * MARGIN - labels - VALUE
+    room = (
+        WIDTH
+        - 2 * MARGIN
+        - labels
+        - max(VALUE, LETTER * max(len(show(value)) for value in bars.values()) + 8)
+    )
     lines = [text(MARGIN, top + 12, title, "title")]
     for number, (how, value) in enumerate(bars.items()):
         y = top + HEAD + STEP * number
@@ -72,7 +104,7 @@ def panel(title: str, bars: dict[str, float], labels: int, top: int) -> str:
             f'<rect class="{kind(how)}" x="{x}" y="{y}" width="{width:.1f}" height="{BAR}" rx="2"/>'
         )
         lines += [text(MARGIN, y + 12, how), bar]
-        lines.append(text(round(x + width + 8), y + 12, f"{value:.2f} s", "value"))
+        lines.append(text(round(x + width + 8), y + 12, show(value), "value"))
     return "\n".join(lines)
 
 

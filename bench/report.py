@@ -7,21 +7,24 @@ import re
 import sys
 from pathlib import Path
 
-from bench import stages, tables
-from bench.chart import chart
+from bench import stages, tables, writing
+from bench.chart import chart, writing_chart
 from bench.place import ROOT
 from bench.record import Record, newest
 from bench.stages import Stages
+from bench.writing import Writing
 
 README = ROOT / "README.md"
 BENCHMARKS = ROOT / "docs" / "benchmarks.md"
 GOALS = ROOT / "bench" / "GOALS.md"
 CHART = ROOT / "docs" / "figures.svg"
+WRITING_CHART = ROOT / "docs" / "writing.svg"
 TABLES = {
     "hash800": tables.hash800,
     "hash800-pg15": tables.hash800,
     "lineitem": tables.lineitem,
     "files": tables.files,
+    "writing": tables.writing,
     "uuids": tables.uuids,
     "leaves": tables.leaves,
     "there": tables.there,
@@ -48,15 +51,18 @@ def main() -> int:
     if not records:
         sys.exit("bench-report: no record; measure one by `make bench`")
     rewrite(README, {"readme": tables.readme(records)})
-    shown = {**records, "stages": stages.newest()}
+    written = writing.newest()
+    shown = {**records, "stages": stages.newest(), "writing": written}
     rewrite(BENCHMARKS, {bench: section(bench, shown.get(bench)) for bench in TABLES})
     rewrite(GOALS, {"goals": tables.goals(records)})
     if panels := [(title, records[bench]) for bench, title in TITLES.items() if bench in records]:
         CHART.write_text(chart(panels))
+    if written:
+        WRITING_CHART.write_text(writing_chart(written))
     return 0
 
 
-def section(bench: str, record: Record | Stages | None) -> str:
+def section(bench: str, record: Record | Stages | Writing | None) -> str:
     """Return a benchmark's table, and when and on what it was measured, if it was."""
     if record is None:
         return "Not measured yet."

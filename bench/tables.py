@@ -9,6 +9,7 @@ from bench.goals import GOALS, judge
 from bench.grid import ENGINES, cells, mean, worst
 from bench.record import Record
 from bench.stages import Stage, Stages
+from bench.writing import COPIES, ROUNDS, WAYS, Writing
 
 SETTINGS = ["shared_buffers", "max_wal_size", "fsync", "synchronous_commit"]
 # A column: its name, and what fills it for an engine.
@@ -252,6 +253,36 @@ def lanes(record: Record) -> str:
     )
 
 
+def writing(record: Writing) -> str:
+    """Return the batches by size, and the rows that are copied within a transaction."""
+    sizes = list(dict.fromkeys(each.rows for each in record.batches))
+    ways = list(dict.fromkeys(each.way for each in record.batches))
+    lines = [
+        row("rows a batch", *(f"{WAYS[way]}: rows/s, p50, p99" for way in ways)),
+        "|--:|" + "--:|" * len(ways),
+    ]
+    for rows in sizes:
+        cells = (
+            f"{each.rows_a_second:,.0f}, {each.p50_ms:.2f} ms, {each.p99_ms:.2f} ms"
+            for each in (record.batch(way, rows) for way in ways)
+        )
+        lines.append(row(f"{rows:,}", *cells))
+    trees = list(dict.fromkeys(each.leaves for each in record.copies))
+    copies = list(dict.fromkeys(each.way for each in record.copies))
+    below = [row("seconds", *(f"{n} leaves" for n in trees)), "|---|" + "--:|" * len(trees)]
+    below += [
+        row(COPIES[way], *(f"{record.copied(way, n).seconds:.2f}" for n in trees)) for way in copies
+    ]
+    rows = record.copies[0].rows
+    return paragraphs(
+        "pgbench's accounts in 800 hash leaves; each batch is committed, durably, before the next:",
+        "\n".join(lines),
+        f"{rows:,} rows of a table in memory, within a transaction that is rolled back:",
+        "\n".join(below),
+        "![Rows a second of each way to write](writing.svg)",
+    )
+
+
 def stages(record: Stages) -> str:
     inputs = list(dict.fromkeys(each.input for each in record.stages))
     lines = [row("stage", *inputs), "|---|" + "--:|" * len(inputs)]
@@ -301,8 +332,14 @@ def loads(record: Record, *columns: Column) -> str:
     return "\n".join(lines)
 
 
-def date(record: Record | Stages) -> str:
+def date(record: Record | Stages | Writing) -> str:
     """Return when it was measured, and how often."""
+    if isinstance(record, Writing):
+        machine = record.machine
+        return (
+            f"Medians of {ROUNDS} interleaved rounds, {record.date[:10]}. Measured on"
+            f" {machine.cores} cores ({machine.cpu}), PostgreSQL {record.postgresql.split()[0]}."
+        )
     if isinstance(record, Stages):
         return f"Medians of criterion, {record.date[:10]}."
     rounds = " to ".join(map(str, sorted({record.rounds[0], record.rounds[-1]})))
