@@ -36,7 +36,7 @@ BATCHES = {1: 1500, 10: 1000, 100: 400, 1000: 80, 10_000: 16}
 # Batches before the clock runs: sessions plan, and a loader finds its way.
 WARM = 0.25
 TREES = (16, 100, 800)
-COPIED = 500_000
+COPIED = 2_000_000
 INSERT = "INSERT INTO accounts VALUES (%s, %s, %s, %s)"
 SETTINGS = ("shared_buffers=2GB", "max_wal_size=16GB", "checkpoint_timeout=1h")
 

@@ -84,6 +84,7 @@ class Loader:
         name_programs()
         if isinstance(flush_seconds, timedelta):
             flush_seconds = flush_seconds.total_seconds()
+        self._is_lazy = durability == "flush"
         self._limits = (flush_rows, flush_bytes, flush_seconds)
         self._args = arguments("load", LoaderOptions, options, conninfo, table, "Loader")
         place = {name: value for name, value in options.items() if name in _OF_PLACE}
@@ -98,7 +99,7 @@ class Loader:
         self._is_closed = False
         self._writer = Writer()
         args = [*arguments("load", PlaceOptions, place, conninfo, table), NAME]
-        outcome = self._wait(lambda: self._writer.open(args, durability == "flush"))
+        outcome = self._wait(lambda: self._writer.open(args, self._is_lazy))
         self.load_id: str | None = outcome[0]
         """The name by which the ledger knows the loader, if it does."""
         self._position = outcome[1]
@@ -143,8 +144,9 @@ class Loader:
         with self._filling:
             self._check()
         receipt = self._send_if(lambda: True)
-        with self._sending:
-            self._wait(self._writer.flush)
+        if self._is_lazy:
+            with self._sending:
+                self._wait(self._writer.flush)
         return receipt
 
     def discard(self) -> int:

@@ -28,7 +28,7 @@ const LEAST_COPY: usize = 8;
 const MOST_ARRAYS: usize = 1 << 15;
 
 /// How often each way is tried before one is chosen.
-const TRIED: u32 = 3;
+const TRIED: u32 = 5;
 
 /// Of so many one goes another way.
 const TRIED_AGAIN: u32 = 64;
@@ -36,10 +36,10 @@ const TRIED_AGAIN: u32 = 64;
 /// A way that is so many times as slow as the best one is not tried again.
 const HOPELESS: f64 = 2.0;
 
-/// How much of a mean the newest time is.
-const NEWEST: f64 = 0.25;
+/// How far the least time goes towards one that is longer: what is slow once may have waited for something else.
+const LONGER: f64 = 0.03;
 
-/// What the ways have taken for rows of about one number.
+/// What the ways take for rows of about one number, when nothing else is in the way.
 #[derive(Clone, Copy, Debug, Default)]
 struct Size {
     tried: [u32; 3],
@@ -78,13 +78,13 @@ impl Ways {
         if let Some(untried) = ways.iter().find(|way| size.tried[**way as usize] < TRIED) {
             return *untried;
         }
-        ways.sort_by(|one, other| size.mean(*one).total_cmp(&size.mean(*other)));
+        ways.sort_by(|one, other| size.time(*one).total_cmp(&size.time(*other)));
         match ways[..] {
             // An array for each column takes a single row, too, but no faster.
             [] => Way::Copy,
             [best, next, ..]
                 if size.taken.is_multiple_of(TRIED_AGAIN)
-                    && size.mean(next) < HOPELESS * size.mean(best) =>
+                    && size.time(next) < HOPELESS * size.time(best) =>
             {
                 next
             }
@@ -99,14 +99,15 @@ impl Ways {
         size.nanoseconds[at] = match size.tried[at] {
             // The first one has planned, and read what the server remembers from then on.
             0 | 1 => newest,
-            _ => size.nanoseconds[at] * (1.0 - NEWEST) + newest * NEWEST,
+            _ if newest < size.nanoseconds[at] => newest,
+            _ => size.nanoseconds[at] * (1.0 - LONGER) + newest * LONGER,
         };
         size.tried[at] = size.tried[at].saturating_add(1);
     }
 }
 
 impl Size {
-    fn mean(&self, way: Way) -> f64 {
+    fn time(&self, way: Way) -> f64 {
         self.nanoseconds[way as usize]
     }
 }
@@ -166,7 +167,7 @@ mod tests {
                 })
                 .count()
         };
-        assert_eq!(tried(150), 3 + 10);
-        assert_eq!(tried(1000), 1);
+        assert_eq!(tried(150), 5 + 10);
+        assert_eq!(tried(10_000), 1);
     }
 }

@@ -1,5 +1,6 @@
 //! The batches of one input, decoded by threads of their own, some batches ahead.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
@@ -48,6 +49,8 @@ type Read = Result<Option<(RecordBatch, u64)>>;
 
 /// Reads the parts of one input in their order.
 pub(crate) struct Batches {
+    /// Those that come first.
+    ready: VecDeque<(RecordBatch, u64)>,
     lanes: Vec<Receiver<Read>>,
     /// The part whose batches come, of so many.
     part: usize,
@@ -76,11 +79,23 @@ impl Batches {
             batches
         };
         let lanes = of_thread.into_iter().map(begin).collect();
-        Self { lanes, part: 0, parts: count, mapping, lost }
+        Self { ready: VecDeque::new(), lanes, part: 0, parts: count, mapping, lost }
+    }
+
+    /// Takes batches that are there, each with its bytes.
+    pub(super) fn of(
+        ready: VecDeque<(RecordBatch, u64)>,
+        mapping: Arc<Mapping>,
+        lost: Error,
+    ) -> Self {
+        Self { ready, lanes: Vec::new(), part: 0, parts: 0, mapping, lost }
     }
 
     /// The next batch, and how many bytes of the input it stands for; None at the end.
     pub(in crate::source) fn next(&mut self) -> Result<Option<(Batch, u64)>> {
+        if let Some((rows, taken)) = self.ready.pop_front() {
+            return Ok(Some((Batch { rows, mapping: Arc::clone(&self.mapping) }, taken)));
+        }
         while self.part < self.parts {
             let lane = &self.lanes[self.part % self.lanes.len()];
             match lane.recv().unwrap_or_else(|_| Err(self.lost.clone()))? {

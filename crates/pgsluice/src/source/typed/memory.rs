@@ -1,5 +1,6 @@
 //! Memory: batches that the program hands over itself, as a table or as a stream, with no file in between.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, BufWriter, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,6 +21,9 @@ use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::source::kept::{Kept, no_room};
 use crate::source::{FileFormat, Input, Inputs};
+
+/// A table of at most so many bytes is taken as it is: a thread costs more than it reads.
+const FEW_BYTES: u64 = 256 << 10;
 
 /// Batches that are handed over.
 #[derive(Clone, Debug)]
@@ -124,6 +128,15 @@ impl Handed {
         mapping: impl FnOnce(&SchemaRef) -> Result<Arc<Mapping>>,
     ) -> Result<Batches> {
         let mapping = mapping(&self.schema(input)?)?;
+        if self.is_rereadable() && input.size.is_some_and(|bytes| bytes <= FEW_BYTES) {
+            let mut ready = VecDeque::new();
+            self.read(input, &mut |batch| {
+                ready.push_back((batch.clone(), bytes_of(&batch) as u64));
+                Ok(true)
+            })?;
+            ready.retain(|(batch, _)| batch.num_rows() > 0);
+            return Ok(Batches::of(ready, mapping, lost(input)));
+        }
         Ok(Batches::begin(vec![Whole(input.clone(), self.clone())], mapping, lost(input)))
     }
 
