@@ -22,6 +22,7 @@ TABLES = {
     "hash800-pg15": tables.hash800,
     "lineitem": tables.lineitem,
     "files": tables.files,
+    "python": tables.python,
     "uuids": tables.uuids,
     "leaves": tables.leaves,
     "there": tables.there,

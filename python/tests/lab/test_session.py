@@ -75,13 +75,23 @@ class Running(OnServer):
         for load in loads:
             self.assertTrue(load.command.endswith(" $URL"), load.command)
 
-    def with_engine(self, script: str, limit: str = "60") -> list[Load]:
+    def with_engine(self, script: str, limit: str = "60", **keys: object) -> list[Load]:
         """Run the experiment with a psql engine that does something else, and return its loads."""
-        other = Engine("psql", "psql", [*ENGINES["psql"].command[:-2], script, "{url}"], "psql")
+        command = [*ENGINES["psql"].command[:-2], script, "{url}"]
+        other = Engine("psql", "psql", command, "psql", **keys)
         toml = TOML.replace("limit = 60", f"limit = {limit}")
         with patch.object(engine, "engines", lambda *_: {**ENGINES, "psql": other}):
             run = self.run_tiny(toml)
         return [load for load in run.loads if load.engine == "psql"]
+
+    def test_what_a_program_says_of_itself_stands_for_what_was_measured(self):
+        of_itself = {"seconds": 1000, "client_cpu_seconds": 2000, "client_peak_mib": 3000}
+        numbers = "1000 as seconds, 2000 as client_cpu_seconds, 3000 as client_peak_mib, 4 as more"
+        figures = {name: f"({value})" for name, value in {**of_itself, "more": 4}.items()}
+        rows = "insert into {table} select g, 1, 0, '' from generate_series(1, {rows}) g"
+        for load in self.with_engine(f"{rows}; select {numbers}", figures=figures):
+            self.assertEqual({name: load.figure(name) for name in of_itself}, of_itself)
+            self.assertEqual((load.status, load.figures), ("done", {"more": 4}))
 
     def test_a_wrong_count_is_no_figure(self):
         for load in self.with_engine("insert into {table} values (1)"):
