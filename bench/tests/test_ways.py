@@ -58,7 +58,7 @@ class Ways(InCache):
         chosen, scale = scaled(whole, arguments(whole, SMALL))
         with site.opened(None) as place:
             run = session.run(chosen, scale, place, records, lambda *_: None, inputs.given)
-        self.assertEqual([each.reason for each in run.loads if not each.done], [])
+        self.assertEqual([], [each.reason for each in run.loads if not each.done])
         record = Record(run.head, run.loads)
         self.assertEqual(len(record.cases), 2)
         for case in record.cases:

@@ -3,6 +3,7 @@
 import adbc_driver_postgresql
 import polars
 import pyarrow
+from adbc_driver_postgresql import dbapi
 
 from bench.ways import Target
 
@@ -18,4 +19,6 @@ def ready(table: pyarrow.Table) -> polars.DataFrame:
 
 def load(frame: polars.DataFrame, to: Target) -> None:
     """Load in one transaction."""
-    frame.write_database(to.table, to.url, engine="adbc", if_table_exists="append")
+    with dbapi.connect(to.url) as connection:
+        frame.write_database(to.table, connection, engine="adbc", if_table_exists="append")
+        connection.commit()
