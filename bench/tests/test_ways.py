@@ -62,7 +62,8 @@ class Ways(InCache):
         record = Record(run.head, run.loads)
         self.assertEqual(len(record.cases), 2)
         for case in record.cases:
-            ways = {each.command.split()[3] for each in case.loads if "-m" in each.command}
+            own = (each.command.partition(" -m bench.ways ")[2] for each in case.loads)
+            ways = {each.split()[0] for each in own if each}
             self.assertEqual(ways, set(WAYS))
             for each in case.loads:
                 if each.engine.startswith("python"):
