@@ -71,28 +71,23 @@ def lineitem_parquet(rows: Rows, scale: float) -> Path:
     return inputs.prepare(f"{rows.file.name}.parquet", generate, CACHE)
 
 
-def lineitem_arrow(scale: float) -> Rows:
-    """Return lineitem, beside which it lies as `.arrow`."""
+def lineitem_table(scale: float) -> Rows:
+    """Return lineitem, beside which it lies as `.parquet`, to be read as a table."""
     rows = lineitem(scale)
-    write_arrow(lineitem_parquet(rows, scale), rows.file)
+    lineitem_parquet(rows, scale)
     return rows
 
 
-def accounts_arrow(rows: int) -> Rows:
-    """Return pgbench_accounts, beside which it lies as `.arrow`."""
+def accounts_table(rows: int) -> Rows:
+    """Return pgbench_accounts, beside which it lies as `.parquet`, to be read as a table."""
     made = inputs.accounts(rows)
-    write_arrow(made.file, made.file)
-    return made
-
-
-def write_arrow(source: Path, beside: Path) -> None:
-    """Write the rows of a source as Arrow, beside a file."""
 
     def generate(file: Path) -> None:
-        command = [sys.executable, "-m", "bench.arrow_files", str(source), str(file)]
+        command = [sys.executable, "-m", "bench.accounts", str(made.file), str(file)]
         subprocess.run(command, check=True)
 
-    inputs.prepare(f"{beside.name}.arrow", generate, beside.parent)
+    inputs.prepare(f"{made.file.name}.parquet", generate, made.file.parent)
+    return made
 
 
 def write_objects(source: Path, file: Path) -> None:
@@ -147,10 +142,10 @@ def spoilt_accounts(rows: int) -> Rows:
 KNOWN = {
     each.__name__: each
     for each in (
-        accounts_arrow,
+        accounts_table,
         lineitem,
-        lineitem_arrow,
         lineitem_files,
+        lineitem_table,
         one_account,
         scattered_accounts,
         spoilt_accounts,

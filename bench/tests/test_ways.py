@@ -1,4 +1,4 @@
-"""Tables in memory: read as they were written, loaded in each way, and metered by themselves."""
+"""Tables in memory: the rows that files have, loaded in each way, and metered by themselves."""
 
 import os
 import tempfile
@@ -8,12 +8,13 @@ from unittest.mock import patch
 
 from pgsluice_lab import inputs as lab_inputs
 from pgsluice_lab import session, site
+from pyarrow import parquet
 
-from bench import arrow_files, inputs, tables
+from bench import accounts, inputs, tables
 from bench.__main__ import arguments, load, scaled
 from bench.goals import judge
 from bench.record import Record
-from bench.ways.__main__ import WAYS, read
+from bench.ways.__main__ import WAYS
 from bench.ways.spent import Meter
 
 MIB = 1 << 20
@@ -30,9 +31,9 @@ class InCache(unittest.TestCase):
 class Tables(InCache):
     def test_accounts_are_the_rows_of_their_text(self):
         rows = lab_inputs.accounts(1_000)
-        file = self.folder / "accounts.arrow"
-        arrow_files.main(str(rows.file), str(file))
-        table = read(file)
+        file = self.folder / "accounts.parquet"
+        accounts.main(str(rows.file), str(file))
+        table = parquet.read_table(file)
         lines = ["\t".join(map(str, row.values())) for row in table.to_pylist()]
         self.assertEqual(lines, rows.file.read_text().splitlines())
 

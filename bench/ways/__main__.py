@@ -1,4 +1,4 @@
-"""Read a table of an Arrow file into memory, load it in one way, and say what that took.
+"""Read the table of a Parquet file into memory, load it in one way, and say what that took.
 
 python -m bench.ways WAY FILE TABLE URL [--jobs N] [--memory MIB]
 """
@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pyarrow
-from pyarrow import ipc
+from pyarrow import parquet
 
 from bench.ways import Target
 from bench.ways.spent import Meter
@@ -35,17 +35,11 @@ def main(args: list[str] | None = None) -> int:
         return 0
     if options.url is None:
         parser.error("FILE, TABLE and URL are needed")
-    data = way.ready(read(options.file))
+    data = way.ready(parquet.read_table(options.file))
     meter = Meter()
     figures = way.load(data, Target(options.table, options.url, options.jobs, options.memory))
     print(json.dumps({**meter.stop(), **(figures or {})}, separators=(",", ":")))
     return 0
-
-
-def read(file: Path) -> pyarrow.Table:
-    """Read a file into memory of this process: what is only mapped would be read while it loads."""
-    with pyarrow.OSFile(str(file)) as source, ipc.open_file(source) as batches:
-        return batches.read_all()
 
 
 if __name__ == "__main__":
