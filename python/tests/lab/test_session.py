@@ -7,13 +7,13 @@ import unittest
 from pathlib import Path
 from unittest.mock import patch
 
-from pgsluice_lab import disk, engine, experiment, programs, site
+from pgsluice_lab import disk, engine, experiment, programs, session, site
 from pgsluice_lab.engine import Engine
 from pgsluice_lab.failure import LabError
 from pgsluice_lab.record import Load
 from psycopg import conninfo
 
-from .tiny import TOML, OnServer
+from .tiny import TOML, OnServer, experiment_in
 
 SCHEMAS = "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'pgsluice%'"
 ENGINES = engine.engines()
@@ -41,6 +41,14 @@ class Running(OnServer):
         self.assertEqual(bench.rows, 20)
         self.assertGreater(bench.figures["tps"], 0)
         self.assertEqual(self.site.own(), [])
+
+    def test_an_engine_may_load_in_the_first_round_only(self):
+        tiny = experiment_in(self.folder, UPDATE + 'once = ["pgsluice-update"]\n')
+        loads = session.plan(tiny, tiny.scales["small"], ENGINES)
+        rounds = {
+            name: {each.round for each in loads if each.engine.name == name} for name in ENGINES
+        }
+        self.assertEqual((rounds["psql-staged-update"], rounds["pgsluice-update"]), ({1, 2}, {1}))
 
     def test_an_update_that_changes_other_rows_is_no_figure(self):
         fewer = UPDATE.replace("= staged.aid", "= staged.aid and staged.aid > 1")
