@@ -62,10 +62,8 @@ def as_best(record: Record) -> float | None:
 
 
 def beside(record: Record) -> float | None:
-    """Return the most MiB that a load from Python takes beside its table and `memory`."""
-    if not record.of("python-load"):
-        return None
-    return round(record.peak("python-load") - record.head.parameters["memory"], 1)
+    """Return the most MiB that a load from Python takes beside its table."""
+    return record.peak("python-load") if record.of("python-load") else None
 
 
 def pace(record: Record) -> float | None:
@@ -121,6 +119,7 @@ GOOD = "all of them good"
 TABLE = "5 M pgbench rows, an Arrow table in Python, 800 hash leaves"
 TABLES = "lineitem, an Arrow table in Python, range by month x hash 4"
 LIBRARIES = "the best of ADBC, polars, psycopg and pandas"
+BESIDE = "these tables in Python: memory beside the table"
 OWN = "our command line, the same rows as a file"
 TIME = "times its time"
 CPU = "MB/s of CPU"
@@ -191,7 +190,7 @@ GOALS = [
     Goal("python", as_best, TABLE, LIBRARIES, "at least", 4.0),
     Goal("python", AS_TEXT, TABLE, OWN, "at most", 1.05, TIME),
     Goal("python", AS_CSV, TABLES, OWN, "at most", 1.05, TIME),
-    Goal("python", beside, "memory beside these tables", "`memory`", "at most", 64, "MiB more"),
+    Goal("python", beside, BESIDE, "`memory` of 512 MiB, and 64 more", "at most", 576, "MiB"),
     Goal("few", AS_FEW, FEW, ROOT, "at most", 1.2, TIME),
     Goal("null", pace, NULL, "", "at least", 500, CPU),
     Goal("grid", grid.mean, f"{GRID}: geometric mean", PSQL, "at most", 0.75, TIME),

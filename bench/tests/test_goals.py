@@ -51,12 +51,12 @@ class Goals(unittest.TestCase):
             "python-psycopg": [21],
             "python-pandas": [42],
         }
-        record = a_record("python", accounts, {"memory": 16})
+        record = a_record("python", accounts)
         others = a_record("python", {"pgsluice": [4], "python-load": [4]})
         months = [replace(load, case="months") for load in others.loads]
         hashed = [replace(load, case="hash") for load in record.loads]
         judged = judge("python", replace(record, loads=hashed + months))
-        self.assertEqual([each.measured for each in judged], [5, 1.05, 1, 4])
+        self.assertEqual([each.measured for each in judged], [5, 1.05, 1, 20])
 
     def test_nothing_is_measured_where_all_was_left_out(self):
         for case in TABLES:
