@@ -11,7 +11,7 @@ TESTED := --workspace --exclude pgsluice-py
 TOOLS := .venv/requirements-dev.txt
 FUZZ_SECONDS ?= 60
 # The benchmarks that `make bench` runs.
-CASE ?= hash800 lineitem files uuids there leaves few grid network lanes rejects null writing stages
+CASE ?= hash800 lineitem files python uuids there leaves few grid network lanes rejects null writing stages
 FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 # The servers that `make test` tries; those that `make test-matrix` tries, one after the other.
 PGSLUICE_TEST_MAJORS ?= 15 18

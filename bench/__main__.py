@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -164,18 +165,24 @@ def show(record: Record) -> None:
     """Print the medians of each way to load, and the most memory that it took."""
     heading = f"{'client CPU s':>13} {'server CPU s':>13} {'client MiB':>11} {'WAL MiB':>8}"
     print(f"\n{'seconds':>8} {heading}  medians of")
-    for engine, point in record.ways:
-        seconds, client, server, wal = (
-            record.median(figure, engine, point)
-            for figure in ("seconds", "client_cpu_seconds", "server_cpu_seconds", "wal_bytes")
-        )
-        spent = f"{client:13.2f} {'' if server is None else f'{server:.2f}':>13}"
-        figures = f"{seconds:8.3f} {spent} {record.peak(engine, point):11.0f} {wal / MIB:8.0f}"
-        where = "".join(
-            f" ({value:,} {name})" if isinstance(value, int) else f" ({name} {value})"
-            for name, value in point.items()
-        )
-        print(f"{figures}  {record.title(engine)}{where}")
+    for case in record.cases:
+        for engine, point in case.ways:
+            show_way(case, engine, point)
+
+
+def show_way(record: Record, engine: str, point: Mapping[str, object]) -> None:
+    """Print a line of one way to load."""
+    seconds, client, server, wal = (
+        record.median(figure, engine, point)
+        for figure in ("seconds", "client_cpu_seconds", "server_cpu_seconds", "wal_bytes")
+    )
+    spent = f"{client:13.2f} {'' if server is None else f'{server:.2f}':>13}"
+    figures = f"{seconds:8.3f} {spent} {record.peak(engine, point):11.0f} {wal / MIB:8.0f}"
+    where = "".join(
+        f" ({value:,} {name})" if isinstance(value, int) else f" ({name} {value})"
+        for name, value in point.items()
+    )
+    print(f"{figures}  {record.title(engine)}{where}")
 
 
 if __name__ == "__main__":

@@ -49,6 +49,23 @@ def far(engine: str) -> Figure:
     return lambda record: delays.slowest(record, engine)
 
 
+def in_memory(engine: str, than: str, case: str) -> Figure:
+    """Return what says how many times as long an engine takes as another, in one case."""
+    return lambda record: record.within(case).faster(than, engine)
+
+
+def as_best(record: Record) -> float | None:
+    """Return how many times as fast as the best of the others a table is loaded from Python."""
+    hash800 = record.within("hash")
+    times = [hash800.faster("python-load", each) for each in OTHERS]
+    return None if None in times else min(times)
+
+
+def beside(record: Record) -> float | None:
+    """Return the most MiB that a load from Python takes beside its table."""
+    return record.peak("python-load") if record.of("python-load") else None
+
+
 def pace(record: Record) -> float | None:
     """Return the megabytes for which one thread needs a second of processor time."""
     seconds = record.median("client_cpu_seconds", "pgsluice-null")
@@ -71,6 +88,7 @@ class Goal:
         return measured >= self.limit if self.relation == "at least" else measured <= self.limit
 
 
+OTHERS = ("python-adbc", "python-polars", "python-psycopg", "python-pandas")
 ACCOUNTS = "5 M pgbench rows, text, 800 hash leaves"
 LINEITEM = "TPC-H lineitem, scale 1, CSV, range by month x hash 4"
 UUIDS = "9 M uuids, 16 hash leaves with primary key, 1 M rows in before"
@@ -98,6 +116,11 @@ BARE = "`--no-ledger`"
 PARQUET = "TPC-H lineitem, scale 1, as Parquet, range by month x hash 4"
 UNPACKED = "the same CSV, not compressed"
 GOOD = "all of them good"
+TABLE = "5 M pgbench rows, an Arrow table in Python, 800 hash leaves"
+TABLES = "lineitem, an Arrow table in Python, range by month x hash 4"
+LIBRARIES = "the best of ADBC, polars, psycopg and pandas"
+BESIDE = "these tables in Python: memory beside the table"
+OWN = "our command line, the same rows as a file"
 TIME = "times its time"
 CPU = "MB/s of CPU"
 
@@ -108,6 +131,8 @@ AS_BARE = faster("pgsluice-no-ledger", "pgsluice")
 AS_EMPTY = faster("pgsluice-exchange", "psql-empty")
 AS_GOOD = faster("pgsluice-good", "pgsluice-rejects")
 AS_FEW = faster("psql", "pgsluice")
+AS_TEXT = in_memory("python-load", "pgsluice", "hash")
+AS_CSV = in_memory("python-load", "pgsluice", "months")
 AS_MILLION = at("pgsluice", "psql", rows=1_000_000, leaves=800, key=0)
 AS_MANY = at("pgsluice", "psql", leaves=10_000)
 SHARES = ((0, "none"), (50, "half"), (100, "all"))
@@ -162,6 +187,10 @@ GOALS = [
         TIME,
     ),
     Goal("files", faster("pgsluice-parquet", "pgsluice"), PARQUET, UNPACKED, "at least", 1.2),
+    Goal("python", as_best, TABLE, LIBRARIES, "at least", 4.0),
+    Goal("python", AS_TEXT, TABLE, OWN, "at most", 1.05, TIME),
+    Goal("python", AS_CSV, TABLES, OWN, "at most", 1.05, TIME),
+    Goal("python", beside, BESIDE, "`memory` of 512 MiB, and 64 more", "at most", 576, "MiB"),
     Goal("few", AS_FEW, FEW, ROOT, "at most", 1.2, TIME),
     Goal("null", pace, NULL, "", "at least", 500, CPU),
     Goal("grid", grid.mean, f"{GRID}: geometric mean", PSQL, "at most", 0.75, TIME),

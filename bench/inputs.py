@@ -3,6 +3,7 @@
 import csv
 import random
 import subprocess
+import sys
 from array import array
 from collections.abc import Mapping
 from dataclasses import replace
@@ -39,6 +40,19 @@ def lineitem_files(scale: float) -> Rows:
     """Return lineitem, beside which it lies as `.gz`, `.zst`, `.ndjson` and `.parquet`."""
     rows = lineitem(scale)
     inputs.prepare(f"{rows.file.name}.ndjson", lambda file: write_objects(rows.file, file), CACHE)
+    lineitem_parquet(rows, scale)
+    for suffix, command in (("gz", ["gzip", "-6"]), ("zst", ["zstd", "-3", "--quiet"])):
+
+        def compress(file: Path, command: list[str] = command) -> None:
+            with rows.file.open("rb") as source, file.open("wb") as out:
+                subprocess.run([*command, "--stdout"], stdin=source, stdout=out, check=True)
+
+        inputs.prepare(f"{rows.file.name}.{suffix}", compress, CACHE)
+    return rows
+
+
+def lineitem_parquet(rows: Rows, scale: float) -> Path:
+    """Make lineitem's Parquet file, beside that of these rows."""
 
     def generate(file: Path) -> None:
         folder = file.with_suffix(".d")
@@ -54,15 +68,26 @@ def lineitem_files(scale: float) -> Rows:
         (folder / "lineitem.parquet").rename(file)
         folder.rmdir()
 
-    inputs.prepare(f"{rows.file.name}.parquet", generate, CACHE)
-    for suffix, command in (("gz", ["gzip", "-6"]), ("zst", ["zstd", "-3", "--quiet"])):
+    return inputs.prepare(f"{rows.file.name}.parquet", generate, CACHE)
 
-        def compress(file: Path, command: list[str] = command) -> None:
-            with rows.file.open("rb") as source, file.open("wb") as out:
-                subprocess.run([*command, "--stdout"], stdin=source, stdout=out, check=True)
 
-        inputs.prepare(f"{rows.file.name}.{suffix}", compress, CACHE)
+def lineitem_table(scale: float) -> Rows:
+    """Return lineitem, beside which it lies as `.parquet`, to be read as a table."""
+    rows = lineitem(scale)
+    lineitem_parquet(rows, scale)
     return rows
+
+
+def accounts_table(rows: int) -> Rows:
+    """Return pgbench_accounts, beside which it lies as `.parquet`, to be read as a table."""
+    made = inputs.accounts(rows)
+
+    def generate(file: Path) -> None:
+        command = [sys.executable, "-m", "bench.accounts", str(made.file), str(file)]
+        subprocess.run(command, check=True)
+
+    inputs.prepare(f"{made.file.name}.parquet", generate, made.file.parent)
+    return made
 
 
 def write_objects(source: Path, file: Path) -> None:
@@ -116,7 +141,15 @@ def spoilt_accounts(rows: int) -> Rows:
 
 KNOWN = {
     each.__name__: each
-    for each in (lineitem, lineitem_files, one_account, scattered_accounts, spoilt_accounts)
+    for each in (
+        accounts_table,
+        lineitem,
+        lineitem_files,
+        lineitem_table,
+        one_account,
+        scattered_accounts,
+        spoilt_accounts,
+    )
 }
 
 

@@ -25,10 +25,22 @@ NEWEST = 18  # the version of the server that names do not say
 
 @dataclass(frozen=True)
 class Record:
-    """A run of a benchmark: an engine is one way to load, whatever the case."""
+    """A run of a benchmark: an engine is one way to load, whatever the case.
+
+    Where engines load in several cases, each case is a record of its own, by `within`.
+    """
 
     head: Head
     loads: list[Load]
+
+    def within(self, case: str) -> "Record":
+        """Return the loads of one case."""
+        return replace(self, loads=[load for load in self.loads if load.case == case])
+
+    @property
+    def cases(self) -> list["Record"]:
+        """Return the cases, in the order in which they ran first."""
+        return [self.within(case) for case in dict.fromkeys(load.case for load in self.loads)]
 
     @property
     def ways(self) -> list[tuple[str, dict]]:
@@ -71,7 +83,7 @@ class Record:
     @property
     def rounds(self) -> list[int]:
         """Return how often the loads were run: several numbers where parts differ in it."""
-        return sorted({len(self.of(*way)) for way in self.ways})
+        return sorted({len(case.of(*way)) for case in self.cases for way in case.ways})
 
     def values(self, name: str) -> list:
         """Return the values of an axis, in the order in which they ran first."""

@@ -24,6 +24,7 @@ TABLES = {
     "hash800-pg15": tables.hash800,
     "lineitem": tables.lineitem,
     "files": tables.files,
+    "python": tables.python,
     "writing": tables.writing,
     "uuids": tables.uuids,
     "leaves": tables.leaves,

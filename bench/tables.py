@@ -84,6 +84,22 @@ def files(record: Record) -> str:
     )
 
 
+def python(record: Record) -> str:
+    accounts, lineitem = record.within("hash"), record.within("months")
+    return paragraphs(
+        f"{accounts.rows:,} rows of `pgbench_accounts` as a pyarrow table in the memory of a Python"
+        f" program, into {record.head.parameters['leaves']} hash leaves; our command line has them"
+        f" as a file ({size(accounts)} of COPY text):",
+        loads(accounts),
+        f"`lineitem` at scale {record.head.parameters['scale']:g}, {lineitem.rows:,} rows, in the"
+        f" same way, into months x 4 hash leaves; the file is {size(lineitem)} of CSV:",
+        loads(lineitem),
+        "Python's start and the reading of the table are not counted, and neither is that a frame"
+        " is made of it for polars and pandas. The memory of Python's loads is beside the table."
+        " psycopg and pandas were run once.",
+    )
+
+
 def uuids(record: Record) -> str:
     given = record.head.parameters
     return paragraphs(

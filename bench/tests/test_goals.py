@@ -42,6 +42,22 @@ class Goals(unittest.TestCase):
         both = replace(record, loads=loads, head=replace(record.head, parameters={"leaves": [1]}))
         self.assertEqual(judge("leaves", both)[0].measured, 5)
 
+    def test_a_table_is_held_against_the_best_of_the_others_and_a_file_in_each_case(self):
+        accounts = {
+            "pgsluice": [2],
+            "python-load": [2.1],
+            "python-adbc": [12.6],
+            "python-polars": [10.5],
+            "python-psycopg": [21],
+            "python-pandas": [42],
+        }
+        record = a_record("python", accounts)
+        others = a_record("python", {"pgsluice": [4], "python-load": [4]})
+        months = [replace(load, case="months") for load in others.loads]
+        hashed = [replace(load, case="hash") for load in record.loads]
+        judged = judge("python", replace(record, loads=hashed + months))
+        self.assertEqual([each.measured for each in judged], [5, 1.05, 1, 20])
+
     def test_nothing_is_measured_where_all_was_left_out(self):
         for case in TABLES:
             for judged in judge(case, a_record(case, {"other": [1]}, {"leaves": [16, 100]})):

@@ -48,6 +48,13 @@ class Parts(unittest.TestCase):
         other = replace(large.head, machine=replace(large.head.machine, cores=64))
         self.assertIsNone(joined("grid", 18, {**GRID, "grid-large": replace(large, head=other)}))
 
+    def test_an_engine_of_two_cases_has_the_rounds_of_each(self):
+        one = a_record("x", {"psql": [1, 3]})
+        other = [replace(load, case="other", seconds=5) for load in one.loads]
+        both = replace(one, loads=one.loads + other)
+        self.assertEqual((both.rounds, len(both.of("psql"))), ([2], 4))
+        self.assertEqual([case.median("seconds", "psql") for case in both.cases], [2, 5])
+
     def test_an_older_server_is_in_the_name_and_beside_the_newest(self):
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         for part in GRID.values():

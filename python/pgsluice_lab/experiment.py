@@ -52,6 +52,7 @@ class Case:
     Before each load the table is emptied; it may be `fresh`, in a schema made again, or `keep` the
     rows of loads before. `before` puts other rows there than the input's, `prepare` any rows: only
     `counts` says then what is right.
+    Engines that take long may load `once`, in the first round only.
     `order` sorts the files of leaves, `checks` are what figures of an engine must be.
     """
 
@@ -62,6 +63,7 @@ class Case:
     engines: list[str]
     axes: list[str] = field(default_factory=list)
     only: list[str] = field(default_factory=list)
+    once: list[str] = field(default_factory=list)
     input: str = ""
     prepare: str = ""
     before: str = ""

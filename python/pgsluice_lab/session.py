@@ -96,7 +96,7 @@ def run(
 
 def plan(experiment: Experiment, scale: Scale, engines: dict[str, Engine]) -> list[Todo]:
     """Return all loads in the order in which they run."""
-    once = [
+    each_round = [
         (case, point, engines[name])
         for case in experiment.cases
         for point in case.points(scale)
@@ -105,8 +105,12 @@ def plan(experiment: Experiment, scale: Scale, engines: dict[str, Engine]) -> li
     ]
     loads = []
     for number in range(1, scale.rounds + 1):
-        turn = (number - 1) * len(once) // scale.rounds
-        loads += [Todo(*each, number) for each in once[turn:] + once[:turn]]
+        turn = (number - 1) * len(each_round) // scale.rounds
+        loads += [
+            Todo(case, point, engine, number)
+            for case, point, engine in each_round[turn:] + each_round[:turn]
+            if number == 1 or engine.name not in case.once
+        ]
     return loads
 
 

@@ -27,9 +27,31 @@ pub(crate) fn look<const N: usize>(
         let beyond = (REACH - rest.len()) as u32;
         return find(chunk).map(|found| found.checked_shr(beyond).unwrap_or(0));
     }
+    let short = two_ends::<32, N>(rest, &find).or_else(|| two_ends::<16, N>(rest, &find));
+    short.or_else(|| two_ends::<8, N>(rest, &find)).unwrap_or_else(|| {
+        let mut chunk = [0; REACH];
+        chunk[..rest.len()].copy_from_slice(rest);
+        find(&chunk).map(|found| found & !(u64::MAX << rest.len()))
+    })
+}
+
+/// [`look`] at `HALF` to twice as many bytes: at the first and the last ones, which may overlap. None if there are
+/// fewer.
+///
+/// To copy bytes of any number and read them in parts of another size is slow: the processor waits until they are in
+/// its cache.
+#[inline(always)]
+fn two_ends<const HALF: usize, const N: usize>(
+    bytes: &[u8],
+    find: impl Fn(&[u8; REACH]) -> [u64; N],
+) -> Option<[u64; N]> {
+    let (first, last) = (bytes.first_chunk::<HALF>()?, bytes.last_chunk::<HALF>()?);
     let mut chunk = [0; REACH];
-    chunk[..rest.len()].copy_from_slice(rest);
-    find(&chunk).map(|found| found & !(u64::MAX << rest.len()))
+    chunk[..HALF].copy_from_slice(first);
+    chunk[HALF..2 * HALF].copy_from_slice(last);
+    let half = !(u64::MAX << HALF);
+    let between = bytes.len() - HALF;
+    Some(find(&chunk).map(|found| found & half | (found >> HALF & half) << between))
 }
 
 /// The bytes of `chunk` for which `is` has all bits set.

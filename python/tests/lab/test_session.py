@@ -7,13 +7,13 @@ import unittest
 from pathlib import Path
 from unittest.mock import patch
 
-from pgsluice_lab import disk, engine, experiment, programs, site
+from pgsluice_lab import disk, engine, experiment, programs, session, site
 from pgsluice_lab.engine import Engine
 from pgsluice_lab.failure import LabError
 from pgsluice_lab.record import Load
 from psycopg import conninfo
 
-from .tiny import TOML, OnServer
+from .tiny import TOML, OnServer, experiment_in
 
 SCHEMAS = "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'pgsluice%'"
 ENGINES = engine.engines()
@@ -41,6 +41,14 @@ class Running(OnServer):
         self.assertEqual(bench.rows, 20)
         self.assertGreater(bench.figures["tps"], 0)
         self.assertEqual(self.site.own(), [])
+
+    def test_an_engine_may_load_in_the_first_round_only(self):
+        tiny = experiment_in(self.folder, UPDATE + 'once = ["pgsluice-update"]\n')
+        loads = session.plan(tiny, tiny.scales["small"], ENGINES)
+        rounds = {
+            name: {each.round for each in loads if each.engine.name == name} for name in ENGINES
+        }
+        self.assertEqual((rounds["psql-staged-update"], rounds["pgsluice-update"]), ({1, 2}, {1}))
 
     def test_an_update_that_changes_other_rows_is_no_figure(self):
         fewer = UPDATE.replace("= staged.aid", "= staged.aid and staged.aid > 1")
@@ -75,13 +83,23 @@ class Running(OnServer):
         for load in loads:
             self.assertTrue(load.command.endswith(" $URL"), load.command)
 
-    def with_engine(self, script: str, limit: str = "60") -> list[Load]:
+    def with_engine(self, script: str, limit: str = "60", **keys: object) -> list[Load]:
         """Run the experiment with a psql engine that does something else, and return its loads."""
-        other = Engine("psql", "psql", [*ENGINES["psql"].command[:-2], script, "{url}"], "psql")
+        command = [*ENGINES["psql"].command[:-2], script, "{url}"]
+        other = Engine("psql", "psql", command, "psql", **keys)
         toml = TOML.replace("limit = 60", f"limit = {limit}")
         with patch.object(engine, "engines", lambda *_: {**ENGINES, "psql": other}):
             run = self.run_tiny(toml)
         return [load for load in run.loads if load.engine == "psql"]
+
+    def test_what_a_program_says_of_itself_stands_for_what_was_measured(self):
+        of_itself = {"seconds": 1000, "client_cpu_seconds": 2000, "client_peak_mib": 3000}
+        numbers = "1000 as seconds, 2000 as client_cpu_seconds, 3000 as client_peak_mib, 4 as more"
+        figures = {name: f"({value})" for name, value in {**of_itself, "more": 4}.items()}
+        rows = "insert into {table} select g, 1, 0, '' from generate_series(1, {rows}) g"
+        for load in self.with_engine(f"{rows}; select {numbers}", figures=figures):
+            self.assertEqual({name: load.figure(name) for name in of_itself}, of_itself)
+            self.assertEqual((load.status, load.figures), ("done", {"more": 4}))
 
     def test_a_wrong_count_is_no_figure(self):
         for load in self.with_engine("insert into {table} values (1)"):

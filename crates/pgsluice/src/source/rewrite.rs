@@ -6,11 +6,11 @@
 
 use pgsluice_core::encode::NotEncodable;
 use pgsluice_core::format::Format;
-use pgsluice_core::hash::bytes_extended;
 use pgsluice_core::parse::{Parser, Projection, Value, text_row};
 use pgsluice_core::route::Cause;
 use pgsluice_core::split::Row;
 use pgsluice_json::{Made, Objects};
+use twox_hash::XxHash3_64;
 
 use super::typed::{Batch, Typed};
 use crate::error::Error;
@@ -119,13 +119,16 @@ impl Rewritten {
     }
 
     /// The hash of all rows. Of rows that are encoded the text does not count: which keys it has depends on the tree.
+    ///
+    /// It is taken of every row of a table, so it is one that costs next to nothing. The ledger keeps it.
     pub(super) fn hash(&self) -> u64 {
         if self.encoded_ends.is_empty() {
-            return bytes_extended(&self.text, 0);
+            return XxHash3_64::oneshot(&self.text);
         }
         let others = self.encoded_ends.iter().enumerate().filter(|(_, end)| end.is_err());
-        let encoded = bytes_extended(&self.encoded, 0);
-        others.fold(encoded, |hash, (index, _)| bytes_extended(self.row(index), hash))
+        let encoded = XxHash3_64::oneshot(&self.encoded);
+        let and = |hash, (index, _)| XxHash3_64::oneshot_with_seed(hash, self.row(index));
+        others.fold(encoded, and)
     }
 
     /// Writes all of `rows`, which stand in `bytes`, or are those of a batch.
@@ -221,5 +224,34 @@ impl Refusal {
         let row = fields.next()?.unwrap_or_default();
         let hint = Some(text(fields.next()?)).filter(|hint| !hint.is_empty());
         Some(Self { message, hint, row })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rewritten(encoded: &[u8], text: &[u8], ends: Vec<Result<usize, NotEncodable>>) -> Rewritten {
+        Rewritten {
+            text: text.to_vec(),
+            ends: vec![1, text.len()],
+            encoded: encoded.to_vec(),
+            encoded_ends: ends,
+            ..Rewritten::default()
+        }
+    }
+
+    #[test]
+    fn a_hash_is_of_what_is_sent_and_stays_what_it_was() {
+        let unsent = || Err(NotEncodable::Value(0));
+        let all = |text: &[u8]| rewritten(b"12", text, vec![Ok(1), Ok(2)]).hash();
+        let some = |text: &[u8]| rewritten(b"1", text, vec![Ok(1), unsent()]).hash();
+        assert_eq!(all(b"ab"), all(b"cd"), "the text is of keys only");
+        assert_eq!(some(b"ab"), some(b"cb"), "the text of the second row is sent");
+        assert_ne!(some(b"ab"), some(b"ac"));
+        // A ledger may have these.
+        assert_eq!(all(b"ab"), 0x7ecd_2e57_2c94_9f74);
+        assert_eq!(some(b"ab"), 0x5dc9_eaf1_3fd0_b3c0);
+        assert_eq!(rewritten(b"", b"ab", Vec::new()).hash(), 0xa873_719c_24d5_735c);
     }
 }

@@ -1,0 +1,23 @@
+"""`pgsluice.load` of an Arrow table."""
+
+from dataclasses import asdict
+
+import pgsluice
+import pyarrow
+
+from bench.ways import Target
+
+VERSION = f"pgsluice {pgsluice.__version__}"
+FIGURES = ("rows_read", "wire", "lanes", "fallbacks", "first_row")
+
+
+def ready(table: pyarrow.Table) -> pyarrow.Table:
+    """Return the table as it is."""
+    return table
+
+
+def load(table: pyarrow.Table, to: Target) -> dict:
+    """Load with the same connections and memory as the command line."""
+    done = pgsluice.load(table, to.table, to.url, jobs=to.jobs, memory=f"{to.memory}MiB")
+    said = asdict(done)
+    return {name: said[name] for name in FIGURES}
