@@ -57,7 +57,9 @@ def _interval(text: str) -> tuple[int, int, int]:
 
 def _finite(text: str) -> Decimal:
     number = Decimal(text)
-    if not number.is_finite() or len(number.as_tuple().digits) > 30:
+    # Not all libraries have more than 38 digits, and one scale is for all of a column.
+    is_finite = number.is_finite()
+    if not is_finite or number.adjusted() >= 20 or number.as_tuple().exponent < -18:
         raise ValueError(text)
     return number
 
