@@ -30,11 +30,12 @@ const MOST_ARRAYS: usize = 1 << 15;
 /// How often each way is tried before one is chosen.
 const TRIED: u32 = 5;
 
-/// Of so many one goes another way.
+/// Of so many one goes another way. Before so many have gone, those whose number is a power of two do: the server
+/// remembers more and more of the tree.
 const TRIED_AGAIN: u32 = 64;
 
 /// A way that is so many times as slow as the best one is not tried again.
-const HOPELESS: f64 = 2.0;
+const HOPELESS: f64 = 4.0;
 
 /// How far the least time goes towards one that is longer: what is slow once may have waited for something else.
 const LONGER: f64 = 0.03;
@@ -82,6 +83,7 @@ impl Ways {
         match ways[..] {
             // An array for each column takes a single row, too, but no faster.
             [] => Way::Copy,
+            [_, next, ..] if size.taken <= TRIED_AGAIN && size.taken.is_power_of_two() => next,
             [best, next, ..]
                 if size.taken.is_multiple_of(TRIED_AGAIN)
                     && size.time(next) < HOPELESS * size.time(best) =>
@@ -167,7 +169,8 @@ mod tests {
                 })
                 .count()
         };
-        assert_eq!(tried(150), 5 + 10);
+        // At 16, 32, and 64 times 1 to 10.
+        assert_eq!(tried(150), 5 + 2 + 10);
         assert_eq!(tried(10_000), 1);
     }
 }
