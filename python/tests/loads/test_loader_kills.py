@@ -21,7 +21,7 @@ import psycopg
 import pyarrow as pa
 from formats.place import program, server
 
-from .place import Limited, Loads
+from .place import LIMIT, Limited, Loads
 
 VIOLENCE = os.environ.get("PGSLUICE_VIOLENCE", "")
 
@@ -30,6 +30,9 @@ def times(some: int, full: int) -> int:
     """Return how often: `some` times, unless it is asked for."""
     return full if VIOLENCE == "full" else int(VIOLENCE or some)
 
+
+# Seconds for a test of these.
+PATIENCE = 20 * LIMIT if VIOLENCE else LIMIT
 
 PRODUCER = """
     import random, sys
@@ -48,6 +51,8 @@ PRODUCER = """
 
 
 class Killed(Loads):
+    limit = PATIENCE
+
     def test_a_producer_with_positions(self):
         self.make()
         self.connection.execute("DROP SCHEMA IF EXISTS pgsluice CASCADE")
@@ -76,6 +81,8 @@ class Killed(Loads):
 
 
 class Stopped(Limited):
+    limit = PATIENCE
+
     def setUp(self):
         self.folder = Path(tempfile.mkdtemp(prefix="pgsluice-stopped-", dir="/var/tmp"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
