@@ -61,7 +61,7 @@ def drawn(
     """Return the SVG of these titles and bars, each panel with a scale of its own."""
     parts = []
     top = MARGIN
-    labels = LETTER * max(len(how) for _, bars in panels for how in bars)
+    labels = LETTER * max(len(how) for _, bars in panels for how in bars) + GAP
     for title, bars in panels:
         parts.append(panel(title, bars, labels, top, show))
         top += HEAD + STEP * len(bars) + GAP

@@ -33,6 +33,7 @@
 
 mod block;
 mod claim;
+mod gather;
 mod payload;
 mod pool;
 mod scheduler;
@@ -42,6 +43,7 @@ mod turns;
 
 pub use block::{Block, RowAt};
 pub use claim::{Claim, Mark, Span};
+pub use gather::gather;
 pub use payload::Payload;
 pub use pool::Pool;
 pub use scheduler::{Scheduler, Worth};

@@ -2,12 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::Wire;
 use super::block::{Block, RowAt};
 use super::claim::Mark;
-use super::payload::Payload;
-use super::scheduler::Scheduler;
-use crate::catalog::NodeId;
 
 /// A row may grow by so much when it is encoded, before its block must grow with it.
 const ROOM_A_ROW: usize = 256;
@@ -155,17 +151,6 @@ impl Shard {
             }
         }
         (0..taken).filter_map(|_| self.take(index)).collect()
-    }
-
-    /// Takes the rows of all of `nodes` nodes in one format as one payload; None if there are none.
-    pub fn gather(&mut self, nodes: usize, wire: Wire) -> Option<Payload> {
-        let mut payloads = (0..nodes).filter_map(|node: NodeId| {
-            let index = Scheduler::of(nodes, node, wire);
-            let blocks: Vec<Block> = std::iter::from_fn(|| self.take(index)).collect();
-            (!blocks.is_empty()).then(|| Payload::new(node, wire, blocks))
-        });
-        let first = payloads.next()?;
-        Some(first.with(payloads.collect()))
     }
 
     /// Takes the first block of an index.

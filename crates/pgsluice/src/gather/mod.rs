@@ -13,7 +13,7 @@ pub mod relay;
 
 use std::convert::Infallible;
 
-use pgsluice_core::bucket::{Payload, Pool, RowAt, Scheduler, Shard, Wire};
+use pgsluice_core::bucket::{Payload, Pool, RowAt, Scheduler, Shard, Wire, gather};
 use pgsluice_core::catalog::NodeId;
 use pgsluice_core::parse::Fields;
 use pgsluice_core::route::{Route, Scratch};
@@ -164,7 +164,8 @@ impl Gatherer {
     /// Takes the rows that are gathered, in the order in which they are sent: those in binary, and those as text.
     pub(crate) fn take(&mut self, plan: &Plan) -> Vec<Payload> {
         self.rows = 0;
-        let taken = [Wire::Binary, Wire::Text].map(|wire| self.shard.gather(self.nodes, wire));
+        let Self { shard, nodes, .. } = self;
+        let taken = [Wire::Binary, Wire::Text].map(|wire| gather(shard, *nodes, wire));
         let arranged = taken.into_iter().flatten().map(|mut payload| {
             payload.arrange(|node| plan.order(node));
             payload

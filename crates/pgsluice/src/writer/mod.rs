@@ -83,6 +83,8 @@ pub struct Writer {
     session: Option<Session>,
     /// The rows of a COMMIT that had no answer.
     unsure: Option<u64>,
+    /// Rows in doubt were given up: the ledger may have them.
+    gave_up: bool,
 }
 
 impl Writer {
@@ -106,7 +108,8 @@ impl Writer {
             _ => None,
         };
         let (runtime, session, unsure) = (attentive()?, None, None);
-        let mut writer = Self { job, target, durability, kept, runtime, session, unsure };
+        let gave_up = false;
+        let mut writer = Self { job, target, durability, kept, runtime, session, unsure, gave_up };
         writer.reach(control).map(|_| writer)
     }
 
@@ -213,6 +216,7 @@ impl Writer {
                 return Ok(Receipt { rows, stored: rows, way: None });
             }
             (_, 0) => {}
+            (None, _) if std::mem::take(&mut self.gave_up) => {}
             (_, _) => return Err(Trouble::Refused(self.overtaken())),
         }
         let Self { job, kept, runtime, session, .. } = self;
@@ -291,8 +295,10 @@ impl Writer {
 
     /// Forgets rows that are in doubt: they are not written again.
     pub fn give_up(&mut self) {
-        self.unsure = None;
-        self.session = None;
+        if self.unsure.take().is_some() {
+            self.gave_up = true;
+            self.session = None;
+        }
     }
 
     /// Marks the writer as closed in the ledger. It can be opened again.

@@ -23,7 +23,7 @@ use crate::pg::introspect::Catalogue;
 use crate::pg::{is_answer, sql};
 use crate::plan::Plan;
 use crate::sink::recheck::Recheck;
-use crate::sink::statements::Statements;
+use crate::sink::statements::{Sink, Statements};
 use crate::source::{Inputs, Reader};
 
 /// A connection, and what was prepared on it for rows of one shape, once the first have come.
@@ -129,6 +129,15 @@ impl Planned {
             (Way::Single, None, [payload]) if rows == 1 => {
                 self.insert_each(client, payload).await.map_err(|error| in_doubt(error, rows))
             }
+            // What comes of the rows need not be known before they are committed.
+            (Way::Copy, None, [payload]) => {
+                let stored = self.copy(client, payload, rows).await;
+                if stored.is_err() {
+                    // If the connection is lost, the server does it.
+                    let _ = client.batch_execute(sql::ROLLBACK).await;
+                }
+                stored
+            }
             _ => {
                 let sent = self.send(client, (payloads, way), rows, kept).await;
                 let stored = match sent {
@@ -171,7 +180,7 @@ impl Planned {
             None => Ok(()),
         };
         let (Some(first), Way::Single | Way::Arrays) = (payloads.first(), way) else {
-            return self.copy(client, payloads, (advancing, overtaken)).await;
+            return self.copy_all(client, payloads, (advancing, overtaken)).await;
         };
         let inserting = async {
             match way {
@@ -186,8 +195,29 @@ impl Planned {
         stored.map_err(refused)
     }
 
-    /// Sends payloads by COPY, behind the beginning of a transaction.
+    /// Sends a payload by COPY in a transaction of its own, and commits it in the round trip that ends COPY.
     async fn copy(
+        &self,
+        client: &Client,
+        payload: &Arc<Payload>,
+        rows: u64,
+    ) -> Result<u64, Trouble> {
+        let nothing = async { Ok(true) };
+        let (_, sink) = self.begin_copy(client, Some(payload), payload.wire(), nothing).await?;
+        let Some(mut sink) = sink else { return Ok(0) };
+        for message in Message::all(payload) {
+            sink.feed(message).await.map_err(|error| self.row_refused(error, payload))?;
+        }
+        let ending = try_join(sink.as_mut().finish(), client.batch_execute(sql::COMMIT));
+        let ended = ending.await.map_err(|error| match is_answer(&error) {
+            true => self.row_refused(error, payload),
+            false => Trouble::InDoubt(error.into(), rows),
+        });
+        Ok(ended?.0)
+    }
+
+    /// Sends payloads by COPY, behind the beginning of a transaction.
+    async fn copy_all(
         &self,
         client: &Client,
         payloads: &[Arc<Payload>],
@@ -200,29 +230,10 @@ impl Planned {
             true => Wire::Binary,
             false => Wire::Text,
         };
-        let lock = self.plan.lock(ROOT, wire).map(|lock| format!("; {lock}"));
-        let begin = format!("{}{}", sql::BEGIN, lock.unwrap_or_default());
+        let (is_current, mut next) =
+            self.begin_copy(client, payloads.first(), wire, advancing).await?;
+        overtaken(is_current)?;
         let mut stored = 0;
-        let begun = async {
-            let copying = async {
-                match payloads.first() {
-                    Some(first) => {
-                        let copy = self.plan.copy_statement(ROOT, first.wire());
-                        self.statements.begin(client, &copy).await.map(Some)
-                    }
-                    None => Ok(None),
-                }
-            };
-            let checking = self.recheck.changed(&self.plan, client, ROOT, wire, false);
-            join4(client.batch_execute(&begin), advancing, checking, copying).await
-        };
-        let (begun, is_current, changed, sink) = begun.await;
-        begun.map_err(refused)?;
-        if changed.map_err(refused)?.is_some() {
-            return Err(Trouble::Changed(self.plan.retyped()));
-        }
-        overtaken(is_current.map_err(refused)?)?;
-        let mut next = sink.map_err(refused)?;
         for payload in payloads {
             let mut sink = match next.take() {
                 Some(sink) => sink,
@@ -237,13 +248,46 @@ impl Planned {
                 }
                 sink.as_mut().finish().await
             };
-            let Catalogue { columns, .. } = &self.plan.catalogue;
-            let table = &self.plan.tree.nodes[ROOT].relation.name;
-            stored += sending.await.map_err(|error| {
-                Trouble::Refused(self.read.refused(error, payload, (table, columns)))
-            })?;
+            stored += sending.await.map_err(|error| self.row_refused(error, payload))?;
         }
         Ok(stored)
+    }
+
+    /// Begins a transaction and the COPY of its first payload, if it has one, with the table as it was planned for rows
+    /// in this format; and what `advancing` has come to, which goes in the same round trip.
+    async fn begin_copy(
+        &self,
+        client: &Client,
+        first: Option<&Arc<Payload>>,
+        wire: Wire,
+        advancing: impl Future<Output = Result<bool, tokio_postgres::Error>>,
+    ) -> Result<(bool, Option<Sink>), Trouble> {
+        let lock = self.plan.lock(ROOT, wire).map(|lock| format!("; {lock}"));
+        let begin = format!("{}{}", sql::BEGIN, lock.unwrap_or_default());
+        let copying = async {
+            match first {
+                Some(first) => {
+                    let copy = self.plan.copy_statement(ROOT, first.wire());
+                    self.statements.begin(client, &copy).await.map(Some)
+                }
+                None => Ok(None),
+            }
+        };
+        let checking = self.recheck.changed(&self.plan, client, ROOT, wire, false);
+        let (begun, is_current, changed, sink) =
+            join4(client.batch_execute(&begin), advancing, checking, copying).await;
+        begun.map_err(refused)?;
+        if changed.map_err(refused)?.is_some() {
+            return Err(Trouble::Changed(self.plan.retyped()));
+        }
+        Ok((is_current.map_err(refused)?, sink.map_err(refused)?))
+    }
+
+    /// The refusal of a row of `payload`, which was sent by COPY.
+    fn row_refused(&self, error: tokio_postgres::Error, payload: &Payload) -> Trouble {
+        let Catalogue { columns, .. } = &self.plan.catalogue;
+        let table = &self.plan.tree.nodes[ROOT].relation.name;
+        Trouble::Refused(self.read.refused(error, payload, (table, columns)))
     }
 
     async fn insert_all(
