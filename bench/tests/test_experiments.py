@@ -18,7 +18,9 @@ class Experiments(unittest.TestCase):
         parts = {part: whole for whole, parts in PARTS.items() for part in parts}
         shown = {parts.get(case, case) for case in CASES}
         self.assertLessEqual(parts.keys(), set(CASES))
-        self.assertEqual({*shown, "stages"}, {name.removesuffix("-pg15") for name in TABLES})
+        self.assertEqual(
+            {*shown, "stages", "writing"}, {name.removesuffix("-pg15") for name in TABLES}
+        )
 
     def test_what_they_name_is_there(self):
         for name in CASES:

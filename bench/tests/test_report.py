@@ -10,10 +10,20 @@ from xml.etree import ElementTree
 from pgsluice_lab.failure import LabError
 from pgsluice_lab.record import Run
 
-from bench import stages, tables
-from bench.chart import chart
+from bench import stages, tables, writing
+from bench.chart import chart, writing_chart
 from bench.record import PARTS, RECORDS, Record, newest
-from bench.report import BENCHMARKS, CHART, GOALS, README, TABLES, TITLES, section, splice
+from bench.report import (
+    BENCHMARKS,
+    CHART,
+    GOALS,
+    README,
+    TABLES,
+    TITLES,
+    WRITING_CHART,
+    section,
+    splice,
+)
 from bench.stages import Stages
 
 from .loads import PSQL, a_record
@@ -64,7 +74,9 @@ class Committed(unittest.TestCase):
         self.assertIn(tables.goals(records), GOALS.read_text())
         panels = [(title, records[bench]) for bench, title in TITLES.items()]
         self.assertEqual(chart(panels), CHART.read_text())
-        shown = {**records, "stages": stages.newest()}
+        written = writing.newest()
+        self.assertEqual(writing_chart(written), WRITING_CHART.read_text())
+        shown = {**records, "stages": stages.newest(), "writing": written}
         for bench in TABLES:
             with self.subTest(bench=bench):
                 page = BENCHMARKS.read_text()
