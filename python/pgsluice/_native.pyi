@@ -91,23 +91,20 @@ class Writer:
     """A writer in a thread of its own; what is begun is done in this order."""
 
     def __new__(cls) -> Writer: ...
-    def open(
-        self, args: Sequence[str], is_lazy: bool, ended: Callable[[], object] | None = None
-    ) -> Doing:
+    def open(self, args: Sequence[str], is_lazy: bool) -> Doing:
         """Open it, as the arguments of a load say."""
     def write(
         self,
         args: Sequence[str],
         input: Input,  # noqa: A002
         position: str | None = None,
-        ended: Callable[[], object] | None = None,
     ) -> Doing:
         """Write rows in one transaction; the first arguments say how all are read."""
-    def flush(self, ended: Callable[[], object] | None = None) -> Doing:
+    def flush(self) -> Doing:
         """Make durable what was written."""
     def give_up(self) -> Doing:
         """Forget rows that are in doubt."""
-    def close(self, ended: Callable[[], object] | None = None) -> Doing:
+    def close(self) -> Doing:
         """Close it."""
     def stop(self) -> None:
         """Ask what it is doing to end in order."""

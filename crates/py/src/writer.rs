@@ -43,8 +43,6 @@ struct Done {
 struct Order {
     what: What,
     outcome: Sender<Result<Done>>,
-    /// Called when it is carried out.
-    ended: Option<Py<PyAny>>,
 }
 
 enum What {
@@ -68,48 +66,39 @@ impl Writer {
     }
 
     /// Opens it, as `args` of a load say; each write is durable, unless it `is_lazy`.
-    #[pyo3(signature = (args, is_lazy, ended=None))]
-    fn open(
-        &self,
-        args: Vec<OsString>,
-        is_lazy: bool,
-        ended: Option<Py<PyAny>>,
-    ) -> PyResult<Doing> {
+    fn open(&self, args: Vec<OsString>, is_lazy: bool) -> PyResult<Doing> {
         let durability = if is_lazy { Durability::Flush } else { Durability::Commit };
-        self.order(What::Open(args, durability), ended)
+        self.order(What::Open(args, durability))
     }
 
     /// Writes rows in one transaction, with the position behind them. The first `args` say how all rows are read.
-    #[pyo3(signature = (args, input, position=None, ended=None))]
+    #[pyo3(signature = (args, input, position=None))]
     fn write(
         &self,
         py: Python<'_>,
         args: Vec<OsString>,
         input: &Input,
         position: Option<String>,
-        ended: Option<Py<PyAny>>,
     ) -> PyResult<Doing> {
         let handed = input.handed(py);
         let raised = handed.raised.clone();
         let inputs = handed.inputs().map_err(|error| failure(&error, &raised))?;
-        self.order(What::Write(args, inputs, position), ended)
+        self.order(What::Write(args, inputs, position))
     }
 
     /// Makes what was written durable.
-    #[pyo3(signature = (ended=None))]
-    fn flush(&self, ended: Option<Py<PyAny>>) -> PyResult<Doing> {
-        self.order(What::Flush, ended)
+    fn flush(&self) -> PyResult<Doing> {
+        self.order(What::Flush)
     }
 
     /// Forgets rows that are in doubt.
     fn give_up(&self) -> PyResult<Doing> {
-        self.order(What::GiveUp, None)
+        self.order(What::GiveUp)
     }
 
     /// Closes it.
-    #[pyo3(signature = (ended=None))]
-    fn close(&self, ended: Option<Py<PyAny>>) -> PyResult<Doing> {
-        self.order(What::Close, ended)
+    fn close(&self) -> PyResult<Doing> {
+        self.order(What::Close)
     }
 
     /// Asks what it is doing to end in order.
@@ -119,10 +108,10 @@ impl Writer {
 }
 
 impl Writer {
-    fn order(&self, what: What, ended: Option<Py<PyAny>>) -> PyResult<Doing> {
+    fn order(&self, what: What) -> PyResult<Doing> {
         let (outcome, received) = channel();
         let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
-        let sent = orders.send(Order { what, outcome, ended });
+        let sent = orders.send(Order { what, outcome });
         sent.map_err(|_| PyRuntimeError::new_err("the loader's thread has ended"))?;
         Ok(Doing { outcome: Mutex::new(received) })
     }
@@ -163,11 +152,10 @@ impl Doing {
 /// The thread: carries out one order after the other, until there can be no more.
 fn work(orders: &Receiver<Order>, control: &Control) {
     let (mut rows, mut read) = (None, None);
-    for Order { what, outcome, ended } in orders {
+    for Order { what, outcome } in orders {
         let done = carry_out(what, &mut rows, &mut read, control);
-        let _ = outcome.send(done);
         // At the end of the interpreter nothing waits.
-        let _ = Python::try_attach(|py| ended.map(|ended| ended.call0(py).map(drop)));
+        let _ = outcome.send(done);
     }
 }
 
