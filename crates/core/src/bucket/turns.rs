@@ -20,6 +20,10 @@ const BUFFERED_ROWS: usize = 1000;
 /// Leaves that take turns: more gain nothing, and the server keeps no more than 32 buffers.
 pub const TOGETHER: usize = 8;
 
+/// The same where one COPY has more leaves than this: the server keeps the buffers of leaves that have ended, and with
+/// shorter turns these have fewer slots.
+const OF_MANY: usize = 16;
+
 /// The rows of one leaf in order.
 pub(super) struct Leaf {
     pub(super) slices: Vec<Slice>,
@@ -38,13 +42,14 @@ struct Rest {
 /// Returns the slices of several leaves so that they take turns. A leaf whose rows have ended makes room
 /// for the next one.
 pub(super) fn in_turns(blocks: &[Block], leaves: Vec<Leaf>) -> Vec<Slice> {
-    let turn = BUFFERED_ROWS / leaves.len().clamp(1, TOGETHER);
+    let together = if leaves.len() > OF_MANY { OF_MANY } else { TOGETHER };
+    let turn = BUFFERED_ROWS / leaves.len().clamp(1, together);
     let mut leaves = leaves.into_iter().map(|Leaf { slices, is_by_row }| Rest {
         slices: slices.into_iter(),
         is_by_row,
         cut: None,
     });
-    let mut active: Vec<Rest> = leaves.by_ref().take(TOGETHER).collect();
+    let mut active: Vec<Rest> = leaves.by_ref().take(together).collect();
     let mut slices = Vec::new();
     while !active.is_empty() {
         active.retain_mut(|rest| {
@@ -122,6 +127,10 @@ mod tests {
         let eight = runs(&payload(&[250; 8]));
         assert_eq!(eight[..8], (0..8).map(|leaf| (leaf, 125)).collect::<Vec<_>>());
         assert_eq!(eight.len(), 16);
+        let many = runs(&payload(&[124; OF_MANY + 1]));
+        let all_but_one: Vec<_> = (0..OF_MANY as u8).map(|leaf| (leaf, 62)).collect();
+        assert_eq!(many[..OF_MANY], all_but_one);
+        assert_eq!(many[OF_MANY], (0, 62));
     }
 
     #[test]
