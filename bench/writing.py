@@ -29,7 +29,7 @@ from bench.place import ROOT
 from bench.record import RECORDS, commit
 
 VERSION = 1
-ROUNDS = 3
+ROUNDS = 5
 LEAVES = 800
 # Rows of a batch, and how many batches a round has.
 BATCHES = {1: 1500, 10: 1000, 100: 400, 1000: 80, 10_000: 16}
