@@ -28,8 +28,10 @@ use crate::pg::runtime::runtime;
 use crate::plan::Plan;
 use crate::source::{Inputs, Reader};
 
-/// Bytes that are gathered before the first are sent; then twice as many each time, up to half of the memory.
-const FIRST_BYTES: usize = 4 << 20;
+/// Bytes that are gathered before the first are sent; then [`GROWTH`] times as many each time, up to half of the memory.
+/// The sooner they are many, the more rows each leaf has; but the server must not wait for them.
+const FIRST_BYTES: usize = 2 << 20;
+const GROWTH: usize = 4;
 
 /// About the bytes of a piece.
 const PIECE_BYTES: usize = 256 << 10;
@@ -245,7 +247,7 @@ impl Gathering<'_> {
                 if !self.hand_over(&mut gatherer) {
                     return Ok(());
                 }
-                window = (2 * window).min(memory / 2);
+                window = (GROWTH * window).min(memory / 2);
             }
             used = Some(split);
         }
