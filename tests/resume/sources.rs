@@ -4,10 +4,11 @@ use std::fs::{self, File};
 use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
-use crate::harness::{Bench, Ended, Server, on_each_server, rows, wait_until};
+use crate::harness::{Bench, Ended, Running, Server, on_each_server, program, rows, wait_until};
 
 on_each_server!([
     a_stream_is_resumed_if_it_is_the_same,
+    a_part_of_a_stream_may_be_unknown,
     another_stream_is_refused,
     a_file_that_was_written_to_is_refused,
 ]);
@@ -52,6 +53,28 @@ fn a_stream_is_resumed_if_it_is_the_same(server: Server) {
         let again = load(bench, &id, &bytes, &[]).summary();
         assert_eq!(again["rows_already_loaded"], 90_000);
     }
+}
+
+/// Rows are in behind a split whose bytes nobody has looked at when the run is killed.
+fn a_part_of_a_stream_may_be_unknown(server: Server) {
+    let bench = &Bench::new(server);
+    bench.make_table();
+    let bytes = stream();
+    let hold = bench.hold("split::taken:2");
+    let mut command = program();
+    command.args(["load", "-d", &bench.url, "-", "-t", "t", "--format=csv", "--memory=1MiB"]);
+    command.args(["--threads=2", "--load-id=l"]).envs(hold.environment());
+    let mut running = Running::start(command.stdin(Stdio::piped()));
+    running.feed(&bytes[..bytes.len() * 8 / 9]);
+    hold.wait();
+    // More than the first split has.
+    wait_until("commits", || bench.count("t") > 20_000);
+    running.kill();
+    let mut other = bytes.clone();
+    other[3 << 20] ^= 1;
+    load(bench, "l", &other, &[]).fails(1, &["the input is not the one"]);
+    load(bench, "l", &bytes, &[]).summary();
+    is_whole(bench, 90_000);
 }
 
 fn another_stream_is_refused(server: Server) {

@@ -57,6 +57,7 @@ use crate::sink::flow::Flow;
 use crate::sink::null;
 use crate::source::reading::Reading;
 use crate::source::{Reader, Split};
+use crate::testing::failpoint::failpoint;
 use crate::testing::fault::fault;
 pub use loader::Loader;
 
@@ -147,6 +148,7 @@ fn route(
         if fault("split::lost") {
             continue;
         }
+        failpoint("split::taken");
         flow.splits.begin(&split);
         let verified =
             flow.ledger.map_or(Ok(()), |ledger| ledger.verify_block(&split, &flow.inputs));
