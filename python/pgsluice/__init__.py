@@ -5,7 +5,7 @@
 All the work is done in Rust, by the extension module `pgsluice._native`.
 """
 
-from pgsluice._native import __version__, run
+from pgsluice._native import __version__, look_in, run
 from pgsluice.async_loader import AsyncLoader
 from pgsluice.copying import CopyResult, acopy, copy
 from pgsluice.errors import (
@@ -33,6 +33,7 @@ from pgsluice.options import (
     TreeOptions,
     VerifyOptions,
 )
+from pgsluice.postgres import programs
 from pgsluice.progress import Progress
 from pgsluice.reports import (
     LedgerDetails,
@@ -105,3 +106,6 @@ __all__ = [
     "tree",
     "verify",
 ]
+
+if _programs := programs():
+    look_in(_programs)

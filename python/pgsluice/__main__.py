@@ -4,12 +4,10 @@ import signal
 import sys
 
 from pgsluice._native import run
-from pgsluice.postgres import name_programs
 
 
 def main() -> int:
     """Run the command line with this process's arguments and return its exit status."""
-    name_programs()
     # Python's handler would only note the Ctrl-C and wait for Rust to come back.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return run(["pgsluice", *sys.argv[1:]])

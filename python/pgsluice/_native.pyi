@@ -1,12 +1,16 @@
 """The extension module, built from crates/py."""
 
 from collections.abc import Callable, Iterator, Sequence
+from os import PathLike
 from typing import Any, final
 
 __version__: str
 
 def run(args: Sequence[str]) -> int:
     """Run the command line and return its exit status; args[0] is the program's name."""
+
+def look_in(folder: str | PathLike[str]) -> None:
+    """Say where the embedded server's programs are, unless somebody names others."""
 
 @final
 class Input:

@@ -24,7 +24,6 @@ from pgsluice.batches import Batch, Kind, Waiting, check
 from pgsluice.data import NAME
 from pgsluice.errors import LoadError, raised
 from pgsluice.options import LoaderOptions, PlaceOptions, arguments
-from pgsluice.postgres import name_programs
 
 # Seconds after which a signal is seen.
 _PAUSE = 0.1
@@ -81,7 +80,6 @@ class Loader:
     ) -> None:
         if durability not in ("commit", "flush"):
             raise ValueError(f'durability is "commit" or "flush", not {durability!r}')
-        name_programs()
         if isinstance(flush_seconds, timedelta):
             flush_seconds = flush_seconds.total_seconds()
         self._is_lazy = durability == "flush"

@@ -1,11 +1,7 @@
 """Where the PostgreSQL that comes as a Python package keeps its programs."""
 
-import os
 from importlib.util import find_spec
 from pathlib import Path
-
-# Where the embedded server's programs are.
-_VARIABLE = "PGSLUICE_PG_BIN"
 
 
 def programs() -> Path | None:
@@ -19,9 +15,3 @@ def programs() -> Path | None:
         if (folder / "postgres").is_file():
             return folder
     return None
-
-
-def name_programs() -> None:
-    """Say to this process where they are, unless somebody has."""
-    if _VARIABLE not in os.environ and (folder := programs()):
-        os.environ[_VARIABLE] = str(folder)

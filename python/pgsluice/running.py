@@ -14,7 +14,6 @@ from weakref import WeakSet
 from pgsluice._native import Command
 from pgsluice.data import Source
 from pgsluice.errors import error_of
-from pgsluice.postgres import name_programs
 from pgsluice.progress import Progress, Show
 
 # Seconds after which a signal is seen, and between two calls of a callback.
@@ -32,7 +31,6 @@ def begin(
 ) -> Command:
     """Begin what the arguments of the command line say, with the data of a source."""
     names, given = (source.names, source.input) if source else ((), None)
-    name_programs()
     running = Command([*args, "--", *names] if names else args, given, ended)
     _running.add(running)
     return running

