@@ -182,6 +182,11 @@ fn a_partition_is_missing(server: Server) {
     let desk = Desk::with(server, "orders.csv", rows().replace("501,2026-01", "501,2026-02"));
     desk.mends("load orders.csv -t orders", "no partition of relation \"orders\" found for row");
     assert_eq!(desk.bench.count("orders_2026_02"), 1);
+    // No partition can be made for a key that is missing.
+    let desk = Desk::with(server, "orders.csv", rows().replacen("2026-01-02", "", 1));
+    let ended = desk.mend("load orders.csv -t orders", "Only a DEFAULT partition takes NULL.");
+    assert_eq!(ended.status.code(), Some(3), "{ended:?}");
+    assert_eq!(desk.bench.count("orders"), ROWS as u64 - 1);
 }
 
 fn the_password_is_wrong(server: Server) {

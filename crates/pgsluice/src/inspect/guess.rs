@@ -3,7 +3,7 @@
 
 use std::io::Read;
 
-use pgsluice_core::catalog::{ROOT, label};
+use pgsluice_core::catalog::{ROOT, Strategy, label};
 use pgsluice_core::encode::Encoder;
 use pgsluice_core::format::{Format, Syntax};
 use pgsluice_core::parse::{Fields, Parser, Value, text_row};
@@ -42,7 +42,12 @@ pub(crate) fn explain(error: Error, job: &Job, plan: &Plan) -> Error {
                 ));
             }
         },
-        Some("23514") if error.column().is_none() && is_unrouted(&error) => Some(unrouted(plan)),
+        Some("23514") if error.column().is_none() && is_unrouted(&error) => {
+            if is_null_of_range(&error, plan) {
+                return error.with_detail("Only a DEFAULT partition takes NULL.");
+            }
+            Some(unrouted(plan))
+        }
         Some(code) if code.starts_with("22") => Opening::read(input, &job.input, plan)
             .filter(|opening| opening.has(&place))
             .and_then(|opening| opening.guess(&job.input, plan)),
@@ -67,6 +72,13 @@ pub(crate) fn explain_rights(error: Error, plan: &Plan, user: &str) -> Error {
 fn is_unrouted(error: &Error) -> bool {
     error.detail().is_some_and(|detail| detail.contains("Partition key of the failing row"))
         || error.message().starts_with("no partition of relation")
+}
+
+/// Whether the key is NULL, which is in no range. A list may have it.
+fn is_null_of_range(error: &Error, plan: &Plan) -> bool {
+    let mut keys = plan.tree.nodes.iter().filter_map(|node| node.key.as_ref());
+    error.detail().is_some_and(|detail| detail.contains("= (null)."))
+        && keys.all(|key| key.strategy != Strategy::List)
 }
 
 fn unrouted(plan: &Plan) -> Remedy {
