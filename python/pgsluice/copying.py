@@ -14,7 +14,7 @@ from pgsluice._native import Failure, Relay, table_name
 from pgsluice.data import source_of
 from pgsluice.drivers import conninfo_of, driver_of, first_of, is_idle, refuse_async
 from pgsluice.errors import no_such_table, raised
-from pgsluice.options import CopyOptions, arguments, signed
+from pgsluice.options import CopyOptions, arguments, check_names, signed
 
 # Seconds after which a signal is seen.
 _PAUSE = 0.1
@@ -48,6 +48,7 @@ def copy(
     refuses. As after a COPY that fails, the transaction can then only be rolled back.
     """
     refuse_async(connection)
+    check_names("copy", table, conninfo)
     if is_idle(connection) and connection.autocommit:
         with connection.transaction():
             return _copy(connection, data, table, conninfo, options)
@@ -91,6 +92,7 @@ async def acopy(
     and the PG* variables say where that is.
     """
     driver = driver_of(connection)
+    check_names("acopy", table, conninfo)
     async with driver.transaction():
         name = _found(table, await driver.ask(table_name(table)))
         conninfo = conninfo or await driver.conninfo()

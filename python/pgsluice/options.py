@@ -154,6 +154,13 @@ KEYWORDS |= {"table": "table", "dbname": "conninfo"}
 _TIMES = {"lock_timeout", "wait"}
 
 
+def check_names(function: str, table: Any, conninfo: Any) -> None:
+    """Refuse a table or a conninfo that is something else, as when data comes behind the table."""
+    for name, value in (("table", table), ("conninfo", conninfo)):
+        if not isinstance(value, str | None):
+            raise TypeError(f"{function}() takes {name} as a str, not {type(value).__qualname__}")
+
+
 def arguments(
     command: str,
     known: Any,
@@ -166,6 +173,8 @@ def arguments(
 
     `function` is what was called, where that has another name.
     """
+    called = function or command
+    check_names(called, table, conninfo)
     # Nobody is there to type a password.
     args = [*command.split("_"), "--no-password"]
     if table is not None:
@@ -176,7 +185,6 @@ def arguments(
         if name not in known.__annotations__:
             near = get_close_matches(name, known.__annotations__, n=1)
             meant = f". Did you mean '{near[0]}'?" if near else ""
-            called = function or command
             raise TypeError(f"{called}() got an unexpected keyword argument '{name}'{meant}")
         args += _option(name, value)
     return args

@@ -176,6 +176,8 @@ class Copied(Loads):
         self.own.rollback()
         with self.assertRaisesRegex(pgsluice.LoadError, '"extra", which is no column'):
             pgsluice.copy(self.own, pa.table({"id": [1], "extra": [2]}), "loaded")
+        with self.assertRaisesRegex(TypeError, r"copy\(\) takes table as a str, not Table"):
+            pgsluice.copy(self.own, "loaded", table(1))
         with self.assertRaisesRegex(TypeError, "unexpected keyword argument 'atomic'"):
             pgsluice.copy(self.own, table(1), "loaded", atomic=True)
 

@@ -141,6 +141,10 @@ class Refused(Loads):
             self.put(TABLE, job=1)
         with self.assertRaises(TypeError):
             self.put(TABLE, columns=[1])
+        with self.assertRaisesRegex(TypeError, r"load\(\) takes table as a str, not Table"):
+            pgsluice.load("loaded", TABLE, server())
+        with self.assertRaisesRegex(TypeError, r"load\(\) takes conninfo as a str, not Connection"):
+            pgsluice.load(TABLE, "loaded", self.connection)
         with self.assertRaises(TypeError):
             self.put([(1, 2)], format="csv")
 
