@@ -92,9 +92,7 @@ class Stopped(Limited):
 
     def server(self, what: str) -> str:
         command = [program(), "server", what, "--data", str(self.folder / "data")]
-        # A loader names the programs of this environment, which may be newer than the data.
-        environment = {k: v for k, v in os.environ.items() if k != "PGSLUICE_PG_BIN"}
-        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
         return (done.stdout.split() or [""])[-1]
 
     def test_a_loader_that_waits(self):
@@ -130,10 +128,10 @@ class Stopped(Limited):
         self.assertGreater(at, 1000)
 
     def test_one_that_does_not(self):
-        """Behind a connection that was lost, the next rows have another."""
+        """Behind a connection that was lost, the next rows have another, and so has the end."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute("CREATE TABLE loaded (id bigint)")
-        with pgsluice.Loader("loaded", self.url, flush_seconds=None) as loader:
+        with pgsluice.Loader("loaded", self.url, flush_seconds=None, load_id="one") as loader:
             loader.write([(1,)])
             loader.flush()
             self.server("stop")
@@ -143,7 +141,11 @@ class Stopped(Limited):
             self.assertEqual(loader.rows_waiting, 1)
             self.server("start")
             self.assertEqual(loader.flush().rows, 1)
+            self.server("stop")
+            self.server("start")
         with psycopg.connect(self.url) as connection:
+            state = connection.execute("SELECT state FROM pgsluice.load WHERE id = 'one'")
+            self.assertEqual(state.fetchone(), ("finished",))
             rows = connection.execute("SELECT id FROM loaded ORDER BY id").fetchall()
             self.assertEqual(rows, [(1,), (2,)])
 

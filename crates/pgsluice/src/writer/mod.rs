@@ -263,8 +263,12 @@ impl Writer {
             }
             Some(Err(trouble)) => {
                 // A session that was lost is found out when the next one is needed.
-                match trouble {
+                match &trouble {
                     Trouble::InDoubt(..) => self.session = None,
+                    // A row that is refused says nothing against the plan.
+                    Trouble::Refused(error) if error.kind() == Kind::Data => {
+                        planned.give_back(gathered);
+                    }
                     _ => session.iter_mut().for_each(|session| session.planned = None),
                 }
                 Err(trouble)
@@ -301,13 +305,16 @@ impl Writer {
         }
     }
 
-    /// Marks the writer as closed in the ledger. It can be opened again.
+    /// Marks the writer as closed in the ledger, over another connection if its own was lost. It can be opened again.
     ///
     /// # Errors
     ///
-    /// Those of [`Self::flush`].
+    /// Those of [`Self::flush`], and those of [`Self::open`].
     pub fn close(mut self, control: &Control) -> Result<()> {
         self.flush(control)?;
+        if self.kept.is_some() {
+            self.reach(control)?;
+        }
         let Some((kept, session)) = self.kept.as_ref().zip(self.session.as_ref()) else {
             return Ok(());
         };

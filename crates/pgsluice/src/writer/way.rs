@@ -30,9 +30,9 @@ const MOST_ARRAYS: usize = 1 << 15;
 /// How often each way is tried before one is chosen.
 const TRIED: u32 = 5;
 
-/// Of so many one goes another way. Before so many have gone, those whose number is a power of two do: the server
-/// remembers more and more of the tree.
-const TRIED_AGAIN: u32 = 64;
+/// Of so many one goes another way: seldom enough that it is not among the slowest hundredth. Before so many have gone,
+/// those whose number is a power of two do: the server remembers more and more of the tree.
+const TRIED_AGAIN: u32 = 256;
 
 /// A way that is so many times as slow as the best one is not tried again.
 const HOPELESS: f64 = 4.0;
@@ -80,16 +80,14 @@ impl Ways {
             return *untried;
         }
         ways.sort_by(|one, other| size.time(*one).total_cmp(&size.time(*other)));
+        let is_again = match size.taken {
+            few if few < TRIED_AGAIN => few.is_power_of_two(),
+            many => many.is_multiple_of(TRIED_AGAIN),
+        };
         match ways[..] {
             // An array for each column takes a single row, too, but no faster.
             [] => Way::Copy,
-            [_, next, ..] if size.taken <= TRIED_AGAIN && size.taken.is_power_of_two() => next,
-            [best, next, ..]
-                if size.taken.is_multiple_of(TRIED_AGAIN)
-                    && size.time(next) < HOPELESS * size.time(best) =>
-            {
-                next
-            }
+            [best, next, ..] if is_again && size.time(next) < HOPELESS * size.time(best) => next,
             [best, ..] => best,
         }
     }
@@ -169,8 +167,8 @@ mod tests {
                 })
                 .count()
         };
-        // At 16, 32, and 64 times 1 to 10.
-        assert_eq!(tried(150), 5 + 2 + 10);
+        // At 16, 32, 64, 128, 256 and 512.
+        assert_eq!(tried(150), 5 + 6);
         assert_eq!(tried(10_000), 1);
     }
 }
