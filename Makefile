@@ -36,6 +36,9 @@ OF_CLIENT := $(addprefix atomic::,alone entangled killed refused seen) chaos emb
     $(addprefix failures::,inputs options rows servers shapes stops tables terminal) pooler reconcile signals waiting
 OLDER := $(filter-out $(lastword $(sort $(PGSLUICE_TEST_MAJORS))),$(PGSLUICE_TEST_MAJORS))
 UNTRIED += $(foreach major,$(OLDER),$(foreach module,$(OF_CLIENT),--skip $(module)::pg$(major)::))
+# The wheel's tests; what is behind it chooses some.
+PYTHON_TESTS = PATH="$(abspath $(TARGET))/debug:$$PATH" PYTHONPATH=$(TARGET)/wheel-test/site \
+    python -m unittest discover --start-directory python/tests
 # The server that `make violence` does violence to, and what it does: killed stopped cut full dirty salvaged.
 VIOLENCE_ON ?= 18
 VIOLENCE ?=
@@ -49,7 +52,7 @@ export PATH := $(VENV)/bin:$(PATH)
 unexport CONDA_PREFIX PYTHONHOME PYTHONPATH
 
 .DEFAULT_GOAL := help
-.PHONY: help build wheel static demo test test-matrix violence check audit fuzz docs lanes command-line bench bench-report lab lab-page lab-report format clean
+.PHONY: help build wheel static demo test test-matrix wheel-test violence check audit fuzz docs lanes command-line bench bench-report lab lab-page lab-report format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -75,11 +78,8 @@ test: $(TOOLS) ## Run every test, on PostgreSQL 15 and 18
 	cargo test --locked $(TESTED) --no-run
 	PGSLUICE_PROGRAM=$(TARGET)/debug/pgsluice scripts/count_skips.sh scripts/with_servers.sh \
 	    cargo test --locked $(TESTED) --no-fail-fast -- $(UNTRIED)
-	rm -rf $(TARGET)/wheel-test
-	maturin build --locked --quiet --compatibility linux --out $(TARGET)/wheel-test
-	pip install --quiet --no-deps --target $(TARGET)/wheel-test/site $(TARGET)/wheel-test/*.whl
-	PATH="$(abspath $(TARGET))/debug:$$PATH" PYTHONPATH=$(TARGET)/wheel-test/site \
-	    python -m unittest discover --start-directory python/tests
+	$(MAKE) --no-print-directory wheel-test
+	$(PYTHON_TESTS)
 	PYTHONPATH=$(TARGET)/wheel-test/site python -m unittest discover --start-directory bench/tests --top-level-directory .
 
 test-matrix: $(TOOLS) ## Run every test that needs a server on 13 to 18 (MATRIX="13 14")
@@ -91,6 +91,17 @@ test-matrix: $(TOOLS) ## Run every test that needs a server on 13 to 18 (MATRIX=
 	        scripts/count_skips.sh scripts/with_servers.sh \
         cargo test --locked --quiet -p pgsluice-cli --test integration ::pg$$major:: || exit 1; \
 	done
+	$(MAKE) --no-print-directory wheel-test
+	@for major in $(MATRIX); do \
+	    echo "PostgreSQL $$major, from Python"; \
+	    export PGSLUICE_PG_BIN="$$(python scripts/fetch_postgres.py $$major)"; \
+	    $(PYTHON_TESTS)/loads --top-level-directory python/tests || exit 1; \
+	done
+
+wheel-test: $(TOOLS)
+	rm -rf $(TARGET)/wheel-test
+	maturin build --locked --quiet --compatibility linux --out $(TARGET)/wheel-test
+	pip install --quiet --no-deps --target $(TARGET)/wheel-test/site $(TARGET)/wheel-test/*.whl
 
 check: $(TOOLS) docs ## Check format, lints, types, documentation and its links, workflows, and the licences and origins of libraries
 	cargo fmt --all --check

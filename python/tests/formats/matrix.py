@@ -34,9 +34,16 @@ class Line(NamedTuple):
         read = self.values if self.read is None else self.read
         return self._replace(values=long(self.values), read=long(read))
 
+    def is_infinite(self) -> bool:
+        """Whether a value is an infinite number."""
+        return any("inf" in str(value) for value in self.values)
+
 
 class Matrix(OnServer):
     """Tests that load files with a column for each line and type of PostgreSQL."""
+
+    def has_infinite_numerics(self) -> bool:
+        return self.connection.info.server_version >= 140000
 
     def assert_lines(
         self,
@@ -51,7 +58,10 @@ class Matrix(OnServer):
         What is wrong is told apart by files of fewer columns.
         """
         all_columns = [
-            line._replace(postgres=one) for line in lines for one in line.postgres.split("|")
+            line._replace(postgres=one)
+            for line in lines
+            for one in line.postgres.split("|")
+            if one != "numeric" or not line.is_infinite() or self.has_infinite_numerics()
         ]
 
         def wrong(columns: list[Line]) -> dict[str, str]:
