@@ -255,6 +255,7 @@ def measure_copies(url: str, connection: psycopg.Connection) -> Iterator[Copied]
                 copying.write(piece)
 
     ways = {"pgsluice": by_pgsluice, "psycopg": by_rows, "psycopg-text": by_text}
+
     def timed(send: Callable[[psycopg.Connection], None]) -> float:
         with psycopg.connect(url) as own:
             own.execute("SELECT")
@@ -262,7 +263,7 @@ def measure_copies(url: str, connection: psycopg.Connection) -> Iterator[Copied]
             send(own)
             seconds = time.perf_counter() - began
             own.rollback()
-        # Not TRUNCATE: ext4 takes a third of the next copy to find inodes that were not freed lately.
+        # Not TRUNCATE: ext4 would take a third of the next copy to pass by inodes freed lately.
         connection.execute("VACUUM accounts")
         connection.execute("CHECKPOINT")
         return seconds
