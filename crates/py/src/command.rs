@@ -15,6 +15,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
+use crate::attached::attached;
 use crate::failure::parts;
 use crate::input::{Handed, Input};
 use crate::leaves::Array;
@@ -70,7 +71,7 @@ impl Command {
             *of_thread.outcome() = Some(outcome);
             of_thread.has_ended.notify_all();
             // At the end of the interpreter nothing waits.
-            let _ = Python::try_attach(|py| ended.map(|ended| ended.call0(py).map(drop)));
+            let _ = attached(|py| ended.map(|ended| ended.call0(py).map(drop)));
         });
         Self { name, shared, raised }
     }

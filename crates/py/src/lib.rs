@@ -3,6 +3,7 @@
 //! Apart from the command line so that the program never needs a Python to start. It runs the command line, and its
 //! commands on what Python hands over; Python does none of the work.
 
+mod attached;
 mod command;
 mod failure;
 mod input;

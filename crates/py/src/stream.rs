@@ -13,6 +13,8 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyIterator;
 use pyo3_arrow::input::AnyRecordBatch;
 
+use crate::attached::attached;
+
 /// The batches of one piece.
 type Reader = Box<dyn RecordBatchReader + Send>;
 
@@ -39,7 +41,7 @@ impl Raised {
         &self,
         work: impl for<'py> FnOnce(Python<'py>) -> PyResult<T>,
     ) -> std::result::Result<T, String> {
-        let done = Python::try_attach(|py| work(py).map_err(|raised| self.keep(py, raised)));
+        let done = attached(|py| work(py).map_err(|raised| self.keep(py, raised)));
         done.unwrap_or_else(|| Err("the interpreter is ending".to_owned()))
     }
 }

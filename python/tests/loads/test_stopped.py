@@ -162,13 +162,14 @@ class Stopped(Loads):
         self.assertEqual(self.count(), 40_000)
 
     def test_the_interpreter_ends(self):
-        """A load in a thread that is not waited for is stopped, whatever its data does."""
+        """Loads in threads that are not waited for are stopped, whatever their data does."""
         for data in ("forever()", "silent()", "many()"):
             done = run_alone(
                 f"""
                 many = lambda: pa.table({{"id": range(5_000_000)}})
                 go = lambda: pgsluice.load({data}, "loaded", {server()!r})
-                threading.Thread(target=go, daemon=True).start()
+                for _ in range(3):
+                    threading.Thread(target=go, daemon=True).start()
                 time.sleep(0.7)
                 """
             )
