@@ -9,6 +9,9 @@ __version__: str
 def run(args: Sequence[str]) -> int:
     """Run the command line and return its exit status; args[0] is the program's name."""
 
+def leave(seconds: float) -> None:
+    """Let no thread of this module into Python any more, and wait for those that are there."""
+
 def look_in(folder: str | PathLike[str]) -> None:
     """Say where the embedded server's programs are, unless somebody names others."""
 

@@ -1,11 +1,12 @@
 """What a user has, as an input: files, tables and streams of Arrow batches, bytes, or rows."""
 
+import atexit
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from os import PathLike, fspath
 from typing import Any, NamedTuple
 
-from pgsluice._native import Input
+from pgsluice._native import Input, leave
 from pgsluice.handed import readable
 from pgsluice.rows import csv, ndjson
 
@@ -13,8 +14,13 @@ from pgsluice.rows import csv, ndjson
 NAME = "<data>"
 # Bytes that are read together of a file that is open.
 _PIECE = 1 << 20
+# Seconds that a program waits at its end for threads that are asking data for more.
+_LAST = 1.0
 # What only has objects whose data is in memory, by pyarrow and arro3, polars, and pandas.
 _SIZES = ("nbytes", "estimated_size", "memory_usage")
+
+# What is registered first is called last: nothing else needs data by then.
+atexit.register(leave, _LAST)
 
 
 class Source(NamedTuple):

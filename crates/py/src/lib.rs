@@ -48,6 +48,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<writer::Writer>()?;
     module.add_class::<writer::Doing>()?;
     module.add("Failure", module.py().get_type::<failure::Failure>())?;
+    module.add_function(wrap_pyfunction!(attached::leave, module)?)?;
     module.add_function(wrap_pyfunction!(look_in, module)?)?;
     module.add_function(wrap_pyfunction!(table_name, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)

@@ -13,7 +13,10 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyIterator;
 use pyo3_arrow::input::AnyRecordBatch;
 
-use crate::attached::attached;
+use crate::attached::{Inside, attached};
+
+/// Why nothing comes any more at the end of a program.
+const ENDING: &str = "the interpreter is ending";
 
 /// The batches of one piece.
 type Reader = Box<dyn RecordBatchReader + Send>;
@@ -42,7 +45,7 @@ impl Raised {
         work: impl for<'py> FnOnce(Python<'py>) -> PyResult<T>,
     ) -> std::result::Result<T, String> {
         let done = attached(|py| work(py).map_err(|raised| self.keep(py, raised)));
-        done.unwrap_or_else(|| Err("the interpreter is ending".to_owned()))
+        done.unwrap_or_else(|| Err(ENDING.to_owned()))
     }
 }
 
@@ -77,6 +80,10 @@ impl Iterator for Batches {
         loop {
             if let Some((reader, has_come)) = &mut self.open {
                 let has_come = std::mem::replace(has_come, true);
+                // The library that it is of may ask Python for more.
+                let Some(_inside) = Inside::go() else {
+                    return Some(Err(unreadable(&self.name, ENDING)));
+                };
                 match reader.next() {
                     Some(Ok(batch)) => return Some(Ok(batch)),
                     Some(Err(error)) => return Some(Err(unreadable(&self.name, &plain(&error)))),
