@@ -143,9 +143,9 @@ class Stopped(Limited):
             self.assertEqual(loader.flush().rows, 1)
             self.server("stop")
             self.server("start")
+        details = pgsluice.ledger_show("one", self.url)
+        self.assertEqual((details.state, details.rows), ("finished", 2))
         with psycopg.connect(self.url) as connection:
-            state = connection.execute("SELECT state FROM pgsluice.load WHERE id = 'one'")
-            self.assertEqual(state.fetchone(), ("finished",))
             rows = connection.execute("SELECT id FROM loaded ORDER BY id").fetchall()
             self.assertEqual(rows, [(1,), (2,)])
 

@@ -27,7 +27,7 @@ INSERT INTO {ledger}.load
     (id, participant, relation, name, state, attempt, terms, sources, run, begun, rows_read, rows_inserted,
      rows_dropped, rows_rejected)
 SELECT $1, '', c.oid, pg_catalog.concat(pg_catalog.quote_ident(n.nspname), '.', pg_catalog.quote_ident(c.relname)),
-       'running', 1, '{\"writer\": true}', '[]', {run}, pg_catalog.now(), 0, 0, 0, 0
+       'running', 1, '{\"writer\": \"true\"}', '[]', {run}, pg_catalog.now(), 0, 0, 0, 0
 FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
 WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($2)";
