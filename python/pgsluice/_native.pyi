@@ -120,9 +120,11 @@ class Writer:
 class Doing:
     """Something that a writer is doing."""
 
-    def wait(self, seconds: float) -> tuple[str | None, str | None, int, int, str | None] | None:
+    def wait(
+        self, seconds: float
+    ) -> tuple[str | None, str | None, int, list[tuple[str, int]], str | None] | None:
         """Wait for its end, but no longer than so many seconds; None if it is not over.
 
-        Return the name and the position of the writer, the rows that were sent and those that were
-        stored, and how they were sent.
+        Return the name and the position of the writer, the rows that were sent, what became of
+        them, and how they were sent.
         """

@@ -24,12 +24,13 @@ from pgsluice.batches import Batch, Kind, Waiting, check
 from pgsluice.data import NAME
 from pgsluice.errors import LoadError, raised
 from pgsluice.options import LoaderOptions, PlaceOptions, arguments
+from pgsluice.result import Fate
 
 # Seconds after which a signal is seen.
 _PAUSE = 0.1
 
-# The name and the position of the writer; rows that were sent, and stored; how they were sent.
-_Outcome = tuple[str | None, str | None, int, int, str | None]
+# The name and the position of the writer; rows that were sent, and their fates; how they were sent.
+_Outcome = tuple[str | None, str | None, int, list[tuple[str, int]], str | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,11 +40,14 @@ class Receipt:
     rows: int
     """Rows that were sent."""
     rows_inserted: int
-    """Rows that the server has stored: all, unless a trigger drops some."""
+    """Rows that are new in the table: all, unless a trigger drops some, or some were there already."""
+    fate: Fate
+    """What became of the rows."""
     position: Any
     """The position behind them, if the loader keeps one."""
     way: str | None
-    """How they were sent: `single` statements, `arrays` or `copy`; None if there were none."""
+    """How they were sent: `single` statements, `arrays`, `copy`, or through a `stage` where rows may
+    be there already; None if there were none."""
 
 
 _open: "WeakSet[Loader]" = WeakSet()
@@ -63,6 +67,9 @@ class Loader:
     With a `load_id`, `write` takes positions, which are stored in the rows' own transaction.
     `position` is the last one: a program that goes on from there writes each row once. Of several
     loaders of one name the last one that was opened works, and the others fail.
+
+    `on_conflict` and its options are those of `load`. Of several rows of a key one counts in each
+    flush.
 
     Several threads may use it. Raises `LoadError`, by its kinds.
     """
@@ -207,20 +214,25 @@ class Loader:
 
     def _send_if(self, is_due: Callable[[], bool]) -> Receipt:
         """Send what waits, if that is due when all before it is sent."""
-        rows = stored = 0
-        way = None
+        rows, fates, way = 0, dict.fromkeys(_FATES, 0), None
         with self._sending:
             while True:
                 with self._filling:
                     if self._returned is None:
                         if not (self._waiting and is_due()):
                             return Receipt(
-                                rows=rows, rows_inserted=stored, position=self.position, way=way
+                                rows=rows,
+                                rows_inserted=fates["inserted"],
+                                fate=Fate(**fates),
+                                position=self.position,
+                                way=way,
                             )
                         self._returned, self._waiting = self._waiting, Waiting()
                     going = self._returned
-                _, _, more, inserted, way = self._send(going)
-                rows, stored = rows + more, stored + inserted
+                _, _, more, fate, way = self._send(going)
+                rows += more
+                for name, of_it in fate:
+                    fates[name] += of_it
 
     def _send(self, going: Waiting) -> _Outcome:
         kind: Kind = self._kind or "csv"
@@ -283,6 +295,7 @@ def _warn() -> None:
 
 
 _OF_PLACE = PlaceOptions.__annotations__
+_FATES = Fate.__annotations__
 
 
 def _flush_in_time(loader: "ReferenceType[Loader]", seconds: float) -> None:

@@ -43,7 +43,7 @@ class _Reading(ConnectionOptions, total=False):
     columns: Names | None
 
 
-class _Changes(_Reading, total=False):
+class _Changes(TypedDict, total=False):
     """Rows that are there already."""
 
     on_conflict: Literal["error", "skip", "update", "delete"] | None
@@ -55,7 +55,7 @@ class _Changes(_Reading, total=False):
     duplicates: Literal["first", "last", "error"] | None
 
 
-class _Speed(_Changes, total=False):
+class _Speed(_Reading, _Changes, total=False):
     jobs: int | None
     memory: int | str | None
     wire: Literal["binary", "text"] | None
@@ -94,8 +94,8 @@ class CopyOptions(_Reading, total=False):
     no_native: bool
 
 
-class PlaceOptions(ConnectionOptions, total=False):
-    """Where a loader is known."""
+class PlaceOptions(ConnectionOptions, _Changes, total=False):
+    """Where a loader is known, and what it does to rows that are there already."""
 
     load_id: str | None
     ledger: str | None
@@ -128,7 +128,7 @@ class LeafOptions(ConnectionOptions, total=False):
     no_self_test: bool
 
 
-class VerifyOptions(_Changes, total=False):
+class VerifyOptions(_Reading, _Changes, total=False):
     """What can be said of a comparison."""
 
     subset: bool

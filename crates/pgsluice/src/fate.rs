@@ -98,4 +98,11 @@ impl Fate {
         let sums = std::array::from_fn(|place| own[place].1 + others[place].1);
         *self = Self::of(self.read + other.read, sums);
     }
+
+    /// What was added to `before`.
+    pub(crate) fn since(&self, before: &Self) -> Self {
+        let (own, others) = (self.by_name(), before.by_name());
+        let rest = std::array::from_fn(|place| own[place].1.saturating_sub(others[place].1));
+        Self::of(self.read.saturating_sub(before.read), rest)
+    }
 }

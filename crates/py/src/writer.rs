@@ -120,13 +120,21 @@ impl Writer {
 #[pymethods]
 impl Doing {
     /// Waits for the end, but no longer than so many seconds. None if it is not over; then the name and the position
-    /// of the writer, and the rows that were sent, those that were stored, and how they were sent.
+    /// of the writer, the rows that were sent, what became of them, and how they were sent.
     #[expect(clippy::type_complexity, reason = "Python takes it apart")]
     fn wait(
         &self,
         py: Python<'_>,
         seconds: f64,
-    ) -> PyResult<Option<(Option<String>, Option<String>, u64, u64, Option<&'static str>)>> {
+    ) -> PyResult<
+        Option<(
+            Option<String>,
+            Option<String>,
+            u64,
+            Vec<(&'static str, u64)>,
+            Option<&'static str>,
+        )>,
+    > {
         let wait = Duration::try_from_secs_f64(seconds).unwrap_or_default();
         let outcome = py.detach(|| {
             let outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
@@ -139,18 +147,19 @@ impl Doing {
         };
         let Done { id, position, receipt } =
             done.map_err(|error| failure(&error, &Raised::default()))?;
-        let (rows, stored) = receipt.as_ref().map_or((0, 0), |it| (it.rows, it.stored));
+        let fate = receipt.as_ref().map(|receipt| receipt.fate).unwrap_or_default();
         let way = receipt.and_then(|receipt| receipt.way).map(|way| match way {
             Way::Single => "single",
             Way::Arrays => "arrays",
             Way::Copy => "copy",
+            Way::Stage => "stage",
         });
-        Ok(Some((id, position, rows, stored, way)))
+        Ok(Some((id, position, fate.read, fate.by_name().to_vec(), way)))
     }
 }
 
 /// The thread: carries out one order after the other, until there can be no more.
-fn work(orders: &Receiver<Order>, control: &Control) {
+fn work(orders: &Receiver<Order>, control: &Arc<Control>) {
     let (mut rows, mut read) = (None, None);
     for Order { what, outcome } in orders {
         let done = carry_out(what, &mut rows, &mut read, control);
@@ -163,7 +172,7 @@ fn carry_out(
     what: What,
     rows: &mut Option<Rows>,
     read: &mut Option<InputOptions>,
-    control: &Control,
+    control: &Arc<Control>,
 ) -> Result<Done> {
     let mut receipt = None;
     match what {

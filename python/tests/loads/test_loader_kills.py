@@ -61,16 +61,19 @@ class Killed(Loads):
         # As many rows as it does not come to before it is killed so often.
         most, wanted = 10**9, times(8, 100)
         command = [sys.executable, "-c", textwrap.dedent(PRODUCER), server()]
-        while kills < wanted:
+        query = "SELECT position::int FROM pgsluice.load WHERE id = 'killed'"
+        position = None
+        # On a machine that is busy it comes to no row for some time.
+        while kills < wanted or position is None:
             producer = subprocess.Popen([*command, str(most)], stdout=subprocess.PIPE, text=True)
             producer.stdout.readline()
-            time.sleep(draw.uniform(0, 1))
+            time.sleep(draw.uniform(0, 1 + kills / wanted))
             producer.send_signal(signal.SIGKILL)
             producer.wait()
             producer.stdout.close()
             kills += 1
-        query = "SELECT position::int FROM pgsluice.load WHERE id = 'killed'"
-        most = self.connection.execute(query).fetchone()[0] + 500
+            position = self.connection.execute(query).fetchone()[0]
+        most = position + 500
         done = subprocess.run([*command, str(most)], capture_output=True, text=True, check=True)
         self.assertIn("done", done.stdout)
         counted = "SELECT count(*), count(DISTINCT id), min(id), max(id) FROM loaded"

@@ -8,13 +8,22 @@ use super::shard::Shard;
 
 /// Takes all rows of `shard`, which is of `nodes` nodes, in one format as one payload; None if there are none.
 pub fn gather(shard: &mut Shard, nodes: usize, wire: Wire) -> Option<Payload> {
-    let mut payloads = (0..nodes).filter_map(|node| {
+    let mut payloads = gather_each(shard, nodes, wire);
+    let first = payloads.next()?;
+    Some(first.with(payloads.collect()))
+}
+
+/// Takes the same rows as one payload for each node that has some.
+pub fn gather_each(
+    shard: &mut Shard,
+    nodes: usize,
+    wire: Wire,
+) -> impl Iterator<Item = Payload> + '_ {
+    (0..nodes).filter_map(move |node| {
         let index = Scheduler::of(nodes, node, wire);
         let blocks: Vec<Block> = std::iter::from_fn(|| shard.take(index)).collect();
         (!blocks.is_empty()).then(|| Payload::new(node, wire, blocks))
-    });
-    let first = payloads.next()?;
-    Some(first.with(payloads.collect()))
+    })
 }
 
 #[cfg(test)]

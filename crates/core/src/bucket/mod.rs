@@ -43,7 +43,7 @@ mod turns;
 
 pub use block::{Block, RowAt};
 pub use claim::{Claim, Mark, Span};
-pub use gather::gather;
+pub use gather::{gather, gather_each};
 pub use payload::Payload;
 pub use pool::Pool;
 pub use scheduler::{Scheduler, Worth};

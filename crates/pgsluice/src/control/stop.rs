@@ -74,7 +74,7 @@ impl Stop {
     }
 
     /// Forgets how an attempt has failed; false if the user has asked to stop.
-    pub(super) fn forgive(&self) -> bool {
+    pub(crate) fn forgive(&self) -> bool {
         let mut reason = self.reason();
         let goes_on = !self.is_interrupted.load(Relaxed);
         if goes_on {

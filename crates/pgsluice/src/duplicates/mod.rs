@@ -54,6 +54,11 @@ impl Superseded {
         !self.rows.is_empty() && self.rows.contains(row)
     }
 
+    /// Whether every row counts.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     /// Whether row number `row` is to be sent in the order of the input.
     #[inline]
     pub(crate) fn is_in_turn(&self, row: u64) -> bool {

@@ -13,14 +13,17 @@ pub mod relay;
 
 use std::convert::Infallible;
 
-use pgsluice_core::bucket::{Payload, Pool, RowAt, Scheduler, Shard, Wire, gather};
+use pgsluice_core::bucket::{Payload, Pool, RowAt, Scheduler, Shard, Wire, gather, gather_each};
 use pgsluice_core::catalog::NodeId;
 use pgsluice_core::parse::Fields;
 use pgsluice_core::route::{Route, Scratch};
 
+use crate::duplicates::Superseded;
 use crate::error::{Error, Result};
 use crate::plan::Plan;
 use crate::source::{Inputs, Split};
+
+const WIRES: [Wire; 2] = [Wire::Binary, Wire::Text];
 
 /// Rows that are gathered, within a memory budget.
 pub(crate) struct Gatherer {
@@ -28,6 +31,8 @@ pub(crate) struct Gatherer {
     pool: Pool,
     nodes: usize,
     rows: u64,
+    superseded: Superseded,
+    left_out: u64,
     fields: Fields,
     scratch: Scratch,
 }
@@ -50,6 +55,8 @@ impl Gatherer {
             pool,
             nodes,
             rows: 0,
+            superseded: Superseded::default(),
+            left_out: 0,
             fields: Fields::default(),
             scratch: Scratch::default(),
         }
@@ -63,6 +70,17 @@ impl Gatherer {
     /// The rows that are gathered.
     pub(crate) fn rows(&self) -> u64 {
         self.rows
+    }
+
+    /// Leaves out the rows of the input that begins which are `superseded`.
+    pub(crate) fn leave_out(&mut self, superseded: Superseded) {
+        self.superseded = superseded;
+        self.left_out = 0;
+    }
+
+    /// The rows of the input that were left out.
+    pub(crate) fn left_out(&self) -> u64 {
+        self.left_out
     }
 
     /// Adds the rows of `split` from the place `from` on; the place of the first one that there is no room for.
@@ -82,6 +100,10 @@ impl Gatherer {
                 let place = split.position(index).and_then(|at| inputs.locate(at));
                 let error = Error::from(refusal.clone());
                 return Err(place.into_iter().fold(error, Error::at));
+            }
+            if self.superseded.contains(split.first_row + index as u64) {
+                self.left_out += 1;
+                continue;
             }
             if !self.add_row(plan, split, index) {
                 return Ok(Some(index));
@@ -163,14 +185,22 @@ impl Gatherer {
 
     /// Takes the rows that are gathered, in the order in which they are sent: those in binary, and those as text.
     pub(crate) fn take(&mut self, plan: &Plan) -> Vec<Payload> {
-        self.rows = 0;
         let Self { shard, nodes, .. } = self;
-        let taken = [Wire::Binary, Wire::Text].map(|wire| gather(shard, *nodes, wire));
-        let arranged = taken.into_iter().flatten().map(|mut payload| {
-            payload.arrange(|node| plan.order(node));
-            payload
-        });
-        arranged.collect()
+        let taken = WIRES.map(|wire| gather(shard, *nodes, wire));
+        self.arranged(plan, taken.into_iter().flatten().collect())
+    }
+
+    /// Takes them as payloads of one node each.
+    pub(crate) fn take_each(&mut self, plan: &Plan) -> Vec<Payload> {
+        let Self { shard, nodes, .. } = self;
+        let taken = WIRES.map(|wire| gather_each(shard, *nodes, wire).collect::<Vec<_>>());
+        self.arranged(plan, taken.into_iter().flatten().collect())
+    }
+
+    fn arranged(&mut self, plan: &Plan, mut payloads: Vec<Payload>) -> Vec<Payload> {
+        self.rows = 0;
+        payloads.iter_mut().for_each(|payload| payload.arrange(|node| plan.order(node)));
+        payloads
     }
 
     /// Takes the memory of rows that were sent, to use it again.

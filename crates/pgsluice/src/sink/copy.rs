@@ -20,8 +20,9 @@ use super::lines;
 use super::proof::{Proof, Settled};
 use super::recheck::Recheck;
 use super::refusal::{Sent, blame};
-use super::stage::{self, Way};
+use super::stage::Way;
 use super::statements::{Sink, Statements};
+use super::taken::made;
 use super::writer::Writer;
 use crate::atomic::{Atomic, Part};
 use crate::bucket::queue::{Next, Queue};
@@ -93,7 +94,7 @@ impl<'a> Connection<'a> {
             };
             let (recheck, proof, writer) = try_join3(recheck, proof, writer).await?;
             // Later it would be a part of the transaction.
-            let stage = stage::made(flow.plan).filter(|_| held.is_some());
+            let stage = made(flow.plan).filter(|_| held.is_some());
             client.batch_execute(&stage.unwrap_or_default()).await?;
             Ok((link, recheck, proof, writer))
         };

@@ -43,5 +43,6 @@ pub(crate) mod refusal;
 mod salvage;
 mod stage;
 pub(crate) mod statements;
+pub(crate) mod taken;
 mod transaction;
 mod writer;

@@ -17,21 +17,17 @@ use std::sync::Arc;
 
 use futures_util::future::try_join;
 use pgsluice_core::bucket::{Payload, Wire};
-use pgsluice_core::catalog::{NodeId, ROOT};
-use tokio_postgres::SimpleQueryMessage;
+use pgsluice_core::catalog::NodeId;
 use tokio_postgres::error::SqlState;
 
 use super::copy::{Connection, Loaded};
 use super::failure::Failure;
 use super::proof::Settled;
 use super::statements::Sink;
+use super::taken::{fate, in_node, made, take};
 use crate::fate::Fate;
-use crate::job::OnConflict;
-use crate::pg::audit::misplaced;
-use crate::pg::changes::{Applied, Apply, How};
-use crate::pg::constraint::everywhere;
-use crate::pg::stage::{empty_stage, make_stage, number_stage, stage};
-use crate::plan::Plan;
+use crate::pg::changes::Applied;
+use crate::pg::stage::{empty_stage, stage};
 use crate::plan::changes::Changes;
 use crate::testing::failpoint::failpoint;
 
@@ -44,18 +40,6 @@ pub(super) enum Way {
     Absent,
     /// Through the stage, by `ON CONFLICT` or statements that insert nothing.
     Conflict,
-}
-
-/// Returns the statements that make the stage of a session, if rows may pass one. Most rows of a load may meet no
-/// others, and then it needs none.
-pub(super) fn made(plan: &Plan) -> Option<String> {
-    let (changes, catalogue) = (plan.changes.as_ref()?, &plan.catalogue);
-    let root = &plan.tree.nodes[ROOT].relation;
-    let made = make_stage(root, &catalogue.columns, catalogue.besides, changes.has_triggers);
-    Some(match changes.by_any {
-        Some(_) => [made, number_stage(&catalogue.columns)].join("; "),
-        None => made,
-    })
 }
 
 impl<'a> Connection<'a> {
@@ -215,20 +199,12 @@ impl<'a> Connection<'a> {
         node: NodeId,
         nodes: &[NodeId],
     ) -> Result<Vec<Applied>, tokio_postgres::Error> {
-        let plan = self.flow.plan;
-        let place = changes.places.get(&node).and_then(|place| everywhere(place));
-        let statements = statements(plan, changes, self.way.get(), (node, nodes));
-        let looking = place.iter().map(|place| misplaced(&stage(), place)).chain([statements]);
-        let said = self.link.client.simple_query(&looking.collect::<Vec<_>>().join("; ")).await?;
-        let mut rows = said.iter().filter_map(|message| match message {
-            SimpleQueryMessage::Row(row) => Some(row),
-            _ => None,
-        });
-        let others = place.and_then(|_| rows.next()?.get(0)?.parse().ok()).unwrap_or(0);
-        if others > 0 {
-            self.misplaced.set(Some((node, others)));
+        let (client, is_alone) = (&self.link.client, self.way.get() == Way::Absent);
+        let taken = take(client, self.flow.plan, (changes, is_alone), (node, nodes)).await?;
+        if taken.misplaced > 0 {
+            self.misplaced.set(Some((node, taken.misplaced)));
         }
-        Ok(rows.map(Applied::of).collect())
+        Ok(taken.applied)
     }
 }
 
@@ -240,83 +216,4 @@ fn staged_way(changes: &Changes) -> Way {
         && !changes.key.joins_nulls
         && !changes.has_triggers;
     if is_fast { Way::Absent } else { Way::Conflict }
-}
-
-/// The statements that take rows of `nodes` from the stage into `node`.
-fn statements(
-    plan: &Plan,
-    changes: &Changes,
-    way: Way,
-    (node, nodes): (NodeId, &[NodeId]),
-) -> String {
-    let is_leaf = |node: NodeId| plan.tree.nodes[node].key.is_none();
-    let how = match changes.on_conflict {
-        OnConflict::Error | OnConflict::Skip => How::Skip,
-        OnConflict::Update => How::Update { set: &changes.set, inserts: changes.inserts },
-        OnConflict::Delete => How::Delete,
-    };
-    let oids = |leaves: &mut dyn Iterator<Item = NodeId>| {
-        leaves.map(|leaf| plan.catalogue.facts[leaf].oid).collect()
-    };
-    let leaves = match is_leaf(node) {
-        true => None,
-        false if nodes.iter().all(|node| is_leaf(*node)) => Some(oids(&mut nodes.iter().copied())),
-        false => Some(oids(&mut plan.tree.leaves())),
-    };
-    let apply = Apply {
-        into: &plan.tree.nodes[node].relation,
-        leaves,
-        columns: &changes.columns,
-        key: &changes.key.columns,
-        any_constraint: changes.any_constraint,
-        by_number: changes.by_any.as_ref().map(|_| &*plan.catalogue.columns),
-        alone: way == Way::Absent && is_leaf(node),
-        joins_nulls: changes.key.joins_nulls,
-        newer: changes.newer_column.as_deref(),
-        delete_when: changes.delete_when.as_ref().map(|flag| (&*flag.column, flag.is_boolean)),
-        exact: &changes.exact,
-        how,
-    };
-    apply.statements()
-}
-
-/// What was done in `node`. What goes below a node that is no leaf counts there.
-fn in_node(plan: &Plan, node: NodeId, applied: &[Applied]) -> Applied {
-    let oid = plan.catalogue.facts[node].oid;
-    let is_its =
-        |it: &&Applied| it.leaf == oid || it.leaf == 0 || plan.tree.nodes[node].key.is_some();
-    applied.iter().filter(is_its).fold(Applied::default(), Applied::with)
-}
-
-/// What became of `rows` rows of one node.
-fn fate(changes: &Changes, rows: u64, applied: Applied) -> Fate {
-    let Applied { inserted, updated, met, deleting, found, deleted, .. } = applied;
-    let [inserted, updated, met, deleting, found, deleted] =
-        [inserted, updated, met, deleting, found, deleted].map(|rows| rows.max(0).cast_unsigned());
-    let kept = rows.saturating_sub(deleting);
-    let mut fate = Fate {
-        inserted,
-        updated,
-        deleted,
-        stale: found.saturating_sub(deleted),
-        absent: deleting.saturating_sub(found),
-        ..Fate::default()
-    };
-    let same = match changes.on_conflict {
-        OnConflict::Delete => 0,
-        OnConflict::Error | OnConflict::Skip => {
-            fate.skipped = kept.saturating_sub(inserted);
-            0
-        }
-        OnConflict::Update if changes.inserts => kept.saturating_sub(inserted + updated),
-        OnConflict::Update => {
-            fate.absent += kept.saturating_sub(met);
-            met.saturating_sub(updated)
-        }
-    };
-    match changes.newer {
-        Some(_) => fate.stale += same,
-        None => fate.unchanged += same,
-    }
-    fate
 }

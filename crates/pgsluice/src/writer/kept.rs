@@ -4,6 +4,7 @@ use tokio_postgres::{Client, Error as PgError};
 
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
+use crate::fate::Fate;
 use crate::ledger::Run;
 use crate::pg::ledger::positions::Position;
 use crate::pg::ledger::{Named, Schema};
@@ -16,6 +17,9 @@ pub(super) struct Kept {
     /// How far it has come, once it is open.
     at: Option<Position>,
 }
+
+/// What keeps rows that are sent, if anything does, and the position behind them.
+pub(super) type Keeping<'k> = Option<(&'k Kept, Option<&'k str>)>;
 
 impl Kept {
     /// The writer `id` in the ledger of `schema`, which is not open.
@@ -30,14 +34,14 @@ impl Kept {
         &self.named.id
     }
 
-    /// Opens it, or opens it again; the rows that were committed since it was open before.
-    pub(super) async fn open(&mut self, client: &mut Client, table: &str) -> Result<i64> {
+    /// Opens it, or opens it again; what became of the rows that were committed since it was open before.
+    pub(super) async fn open(&mut self, client: &mut Client, table: &str) -> Result<Fate> {
         let attempt = self.at.as_ref().map(|at| at.attempt);
         let found = self.named.open_writer(client, table, &self.run, attempt).await?;
-        let before = self.at.as_ref().map_or(found.rows, |at| at.rows);
-        let rows = found.rows - before;
+        let before = self.at.as_ref().map_or(found.fate, |at| at.fate);
+        let since = found.fate.since(&before);
         self.at = Some(found);
-        Ok(rows)
+        Ok(since)
     }
 
     /// What the program has said of the last rows that are in.
@@ -59,15 +63,15 @@ impl Kept {
         self.named.advance(client, &self.at(), rows.cast_signed(), position).await
     }
 
-    /// Records that some of them were not stored.
-    pub(super) async fn drop_rows(&self, client: &Client, rows: u64) -> Result<(), PgError> {
-        self.named.drop_rows(client, self.at().attempt, rows.cast_signed()).await
+    /// Records what became of them.
+    pub(super) async fn settle(&self, client: &Client, fate: &Fate) -> Result<(), PgError> {
+        self.named.settle(client, self.at().attempt, fate).await
     }
 
     /// The rows are committed.
-    pub(super) fn advanced(&mut self, rows: u64, position: Option<&str>) {
+    pub(super) fn advanced(&mut self, fate: Fate, position: Option<&str>) {
         if let Some(at) = &mut self.at {
-            at.rows += rows.cast_signed();
+            at.fate.add(fate);
             at.position = position.map(str::to_owned).or_else(|| at.position.take());
         }
     }

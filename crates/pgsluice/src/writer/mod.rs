@@ -3,6 +3,7 @@
 //! ```text
 //!     rows -> gather -> INSERT of a row | INSERT of arrays | COPY through the root    one transaction, with
 //!             by leaf   whichever has taken least time for so many (`way`)            the position in the ledger
+//!                       or the stage, where rows are there already (`changing`)
 //! ```
 //!
 //! 1. The tree decides about the order of rows only, as in [`crate::gather`]: the server routes each of them.
@@ -11,27 +12,32 @@
 //! 3. If a COMMIT has no answer, the count of rows in the ledger says whether it has come through. Without a ledger
 //!    nobody can say, and the error tells so.
 
+mod changing;
+mod gathered;
 mod kept;
 mod parameters;
 mod refused;
 mod session;
+mod trouble;
 pub mod way;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use pgsluice_core::bucket::Wire;
 use tokio::runtime::Runtime;
 
-use self::kept::Kept;
-use self::session::{Planned, Session, Trouble};
+use self::gathered::Gathered;
+use self::kept::{Keeping, Kept};
+use self::session::{Planned, Session};
+use self::trouble::{Trouble, doubtful, is_about_names};
 use self::way::Way;
 use crate::control::Control;
 use crate::counts::summary::fresh_id;
 use crate::error::backoff::Backoff;
 use crate::error::kind::Kind;
 use crate::error::policy::{self, Policy};
-use crate::error::{Error, Left, Remedy, Result};
+use crate::error::{Error, Remedy, Result};
+use crate::fate::Fate;
 use crate::job::{InputOptions, Job};
 use crate::pg::connect::Link;
 use crate::pg::conninfo::Target;
@@ -65,10 +71,9 @@ pub enum Durability {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Receipt {
-    /// How many were sent.
-    pub rows: u64,
-    /// How many the server has stored: all, unless a trigger drops some.
-    pub stored: u64,
+    /// How many they are, and what became of them: all are inserted, unless a trigger drops some, or some may be there
+    /// already.
+    pub fate: Fate,
     /// How they were sent, if they were sent now.
     pub way: Option<Way>,
 }
@@ -138,7 +143,7 @@ impl Writer {
         &mut self,
         input: &InputOptions,
         position: Option<&str>,
-        control: &Control,
+        control: &Arc<Control>,
     ) -> Result<Receipt> {
         if position.is_some() && self.kept.is_none() {
             let message = "a position is kept by the name of the loader";
@@ -147,6 +152,7 @@ impl Writer {
         }
         // What was to stop something else stops nothing here.
         control.end();
+        control.begin();
         self.write_patiently(input, position, control)
     }
 
@@ -154,7 +160,7 @@ impl Writer {
         &mut self,
         input: &InputOptions,
         position: Option<&str>,
-        control: &Control,
+        control: &Arc<Control>,
     ) -> Result<Receipt> {
         let began = Instant::now();
         let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
@@ -208,18 +214,18 @@ impl Writer {
         &mut self,
         input: &InputOptions,
         position: Option<&str>,
-        control: &Control,
+        control: &Arc<Control>,
     ) -> Result<Receipt, Trouble> {
         let came_through = self.reach(control).map_err(Trouble::Refused)?;
-        match (self.unsure.take(), came_through) {
+        match (self.unsure.take(), came_through.read) {
             (Some(rows), found) if found == rows && rows > 0 => {
-                return Ok(Receipt { rows, stored: rows, way: None });
+                return Ok(Receipt { fate: came_through, way: None });
             }
             (_, 0) => {}
             (None, _) if std::mem::take(&mut self.gave_up) => {}
             (_, _) => return Err(Trouble::Refused(self.overtaken())),
         }
-        let Self { job, kept, runtime, session, .. } = self;
+        let Self { job, target, kept, runtime, session, .. } = self;
         let Some(Session { link, planned }) = session else {
             return Err(Trouble::Refused(Error::lost()));
         };
@@ -231,35 +237,25 @@ impl Writer {
             }
         };
         let files = input.files.read_as(input.file_format, input.encoding);
-        let gathered = planned.gather(&files).map_err(Trouble::Refused)?;
-        let rows: usize = gathered.iter().map(|payload| payload.rows()).sum();
-        if rows == 0 && position.is_none() {
-            return Ok(Receipt { rows: 0, stored: 0, way: None });
+        let plan = (&*job, &planned.plan);
+        let gathered = planned.gathering.gather(plan, &files, target, control);
+        let gathered = gathered.map_err(Trouble::Refused)?;
+        if gathered.rows() == 0 && position.is_none() {
+            return Ok(Receipt { fate: Fate::default(), way: None });
         }
-        let way = match &gathered[..] {
-            [payload] if payload.wire() == Wire::Binary => planned.ways.choose(rows),
-            _ => Way::Copy,
-        };
+        let way = planned.choose(&gathered);
         let began = Instant::now();
         let keeping = kept.as_ref().map(|kept| (kept, position));
-        let storing = planned.store(&link.client, (&gathered, way), keeping);
-        let storing = async {
-            match storing.await {
-                // COPY says which row it is.
-                Err(Trouble::Refused(error)) if way != Way::Copy && error.kind() == Kind::Data => {
-                    planned.store(&link.client, (&gathered, Way::Copy), keeping).await
-                }
-                stored => stored,
-            }
-        };
+        let storing = store(planned, link, (&gathered, way), keeping);
         let settled = runtime.block_on(link.canceller.settle(control, storing));
         match settled {
-            Some(Ok(stored)) => {
-                planned.ways.record(rows, way, began.elapsed());
-                planned.give_back(gathered);
-                let rows = rows as u64;
-                kept.iter_mut().for_each(|kept| kept.advanced(rows, position));
-                Ok(Receipt { rows, stored, way: Some(way) })
+            Some(Ok((fate, gone))) => {
+                if gone == way {
+                    planned.record(&gathered, way, began.elapsed());
+                }
+                planned.gathering.give_back(gathered);
+                kept.iter_mut().for_each(|kept| kept.advanced(fate, position));
+                Ok(Receipt { fate, way: Some(gone) })
             }
             Some(Err(trouble)) => {
                 // A session that was lost is found out when the next one is needed.
@@ -267,7 +263,7 @@ impl Writer {
                     Trouble::InDoubt(..) => self.session = None,
                     // A row that is refused says nothing against the plan.
                     Trouble::Refused(error) if error.kind() == Kind::Data => {
-                        planned.give_back(gathered);
+                        planned.gathering.give_back(gathered);
                     }
                     _ => session.iter_mut().for_each(|session| session.planned = None),
                 }
@@ -275,7 +271,7 @@ impl Writer {
             }
             None => {
                 self.session = None;
-                Err(Trouble::InDoubt(Error::interrupted(), rows as u64))
+                Err(Trouble::InDoubt(Error::interrupted(), gathered.rows()))
             }
         }
     }
@@ -321,8 +317,8 @@ impl Writer {
         self.runtime.block_on(kept.close(&session.link.client))
     }
 
-    /// Sees to it that there is a session. Returns how many rows the ledger has that were not known to be in.
-    fn reach(&mut self, control: &Control) -> Result<u64> {
+    /// Sees to it that there is a session. Returns what became of the rows that were not known to be in, by the ledger.
+    fn reach(&mut self, control: &Control) -> Result<Fate> {
         let Self { job, target, durability, kept, runtime, session, .. } = self;
         // Nothing has looked at the connection since.
         let is_closed = async |open: &Session| {
@@ -338,7 +334,7 @@ impl Writer {
             *session = None;
         }
         if session.is_some() {
-            return Ok(0);
+            return Ok(Fate::default());
         }
         let is_lazy = *durability == Durability::Flush;
         let opening = control.stop.unless_stopped(Session::open(target, is_lazy));
@@ -349,10 +345,10 @@ impl Writer {
                 let opening = kept.open(client, &job.target.table);
                 runtime.block_on(canceller.unless_stopped(control, opening))?
             }
-            None => 0,
+            None => Fate::default(),
         };
         *session = Some(opened);
-        Ok(found.unsigned_abs())
+        Ok(found)
     }
 
     fn overtaken(&self) -> Error {
@@ -376,15 +372,24 @@ fn plan(
     runtime.block_on(canceller.unless_stopped(control, Planned::new(&job, client)))
 }
 
-/// Whether a statement that was prepared does not fit the table any more.
-fn is_about_names(error: &Error) -> bool {
-    error.sqlstate().is_some_and(|code| code.starts_with("42") || code == "26000")
-}
-
-/// The error for rows whose COMMIT had no answer.
-fn doubtful(error: Error, rows: u64) -> Error {
-    let left = Left { committed: 0, in_doubt: rows, load_id: None };
-    error.leaving(left).with_detail(
-        "Whether the last rows are in the table is not known: the server did not answer their COMMIT.",
-    )
+/// Stores rows by the `way` that was chosen for them, or another one if the server refuses them so; what became of
+/// them, and which way they have gone.
+async fn store(
+    planned: &Planned,
+    link: &Link,
+    (gathered, way): (&Gathered, Way),
+    kept: Keeping<'_>,
+) -> Result<(Fate, Way), Trouble> {
+    let refused = match planned.store(&link.client, (gathered, way), kept).await {
+        Ok(fate) => return Ok((fate, way)),
+        Err(refused) => refused,
+    };
+    let next = match &refused {
+        _ if way == Way::Stage => return Err(refused),
+        _ if planned.has_met(&refused) => Way::Stage,
+        // COPY says which row it is.
+        Trouble::Refused(error) if way != Way::Copy && error.kind() == Kind::Data => Way::Copy,
+        _ => return Err(refused),
+    };
+    Ok((planned.store(&link.client, (gathered, next), kept).await?, next))
 }

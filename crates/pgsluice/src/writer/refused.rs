@@ -1,10 +1,10 @@
 //! A server's refusal of rows, as an error at the row that it is about.
 
-use pgsluice_core::bucket::{Payload, Wire};
+use pgsluice_core::bucket::{Payload, RowAt, Wire};
 use pgsluice_core::position::Position;
 
 use crate::error::kind::Kind;
-use crate::error::{Error, sqlstate};
+use crate::error::{Error, Location, sqlstate};
 use crate::sink::context::Context;
 use crate::source::{Inputs, Split};
 
@@ -50,13 +50,15 @@ impl Read {
             };
             lines >= entry.line
         });
-        let place = row.and_then(|(at, _)| {
-            let start = self.starts.get(at.split as usize)?;
-            let (origin, line) =
-                (start.origin.plus(at.offset.into()), start.line + u64::from(at.line));
-            self.files.locate(Position { origin, line })
-        });
+        let place = row.and_then(|(at, _)| self.locate(at));
         place.into_iter().fold(error, Error::at)
+    }
+
+    /// Where a row begins.
+    pub(super) fn locate(&self, at: RowAt) -> Option<Location> {
+        let start = self.starts.get(at.split as usize)?;
+        let (origin, line) = (start.origin.plus(at.offset.into()), start.line + u64::from(at.line));
+        self.files.locate(Position { origin, line })
     }
 }
 

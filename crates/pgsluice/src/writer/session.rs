@@ -1,6 +1,8 @@
 //! A session of a writer: its connection, the plan, and how rows are sent by it.
 
+use std::cell::Cell;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::SinkExt;
 use futures_util::future::{join3, join4, try_join, try_join_all};
@@ -8,13 +10,15 @@ use pgsluice_core::bucket::{Payload, Wire};
 use pgsluice_core::catalog::ROOT;
 use tokio_postgres::Client;
 
-use super::kept::Kept;
+use super::changing;
+use super::gathered::{Gathered, Gathering};
+use super::kept::Keeping;
 use super::parameters::{of_all, of_row};
-use super::refused::{Read, refusal};
+use super::trouble::{Trouble, in_doubt, refused};
 use super::way::{Way, Ways};
 use crate::bucket::message::Message;
-use crate::error::{Error, Result};
-use crate::gather::Gatherer;
+use crate::error::Result;
+use crate::fate::Fate;
 use crate::job::Job;
 use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
@@ -22,9 +26,9 @@ use crate::pg::insert::Inserts;
 use crate::pg::introspect::Catalogue;
 use crate::pg::{is_answer, sql};
 use crate::plan::Plan;
+use crate::plan::changes::Changes;
 use crate::sink::recheck::Recheck;
 use crate::sink::statements::{Sink, Statements};
-use crate::source::{Inputs, Reader};
 
 /// A connection, and what was prepared on it for rows of one shape, once the first have come.
 pub(super) struct Session {
@@ -34,24 +38,15 @@ pub(super) struct Session {
 
 /// What is known of the table, and of the columns that rows have.
 pub(super) struct Planned {
-    plan: Plan,
-    gatherer: Gatherer,
-    pub(super) ways: Ways,
+    pub(super) plan: Plan,
+    pub(super) gathering: Gathering,
+    ways: Ways,
     inserts: Inserts,
-    recheck: Recheck,
-    statements: Statements,
-    read: Read,
-}
-
-/// Why rows were not stored, or may not have been.
-#[derive(Debug)]
-pub(super) enum Trouble {
-    /// None is.
-    Refused(Error),
-    /// None is: the table is not what was planned.
-    Changed(Error),
-    /// The server has not answered the COMMIT of so many.
-    InDoubt(Error, u64),
+    pub(super) recheck: Recheck,
+    pub(super) statements: Statements,
+    /// Flushes one after the other that have met no rows which were there.
+    pub(super) unmet: Cell<u32>,
+    pub(super) has_stage: Cell<bool>,
 }
 
 impl Session {
@@ -77,110 +72,98 @@ impl Planned {
     /// Plans for rows such as those of `job`.
     pub(super) async fn new(job: &Job, client: &mut Client) -> Result<Self> {
         let plan = Plan::read(job, client).await?;
+        plan.changes.as_ref().map_or(Ok(()), |changes| changing::check(&plan, changes))?;
         let Catalogue { columns, types, facts, .. } = &plan.catalogue;
         let root = (&plan.tree.nodes[ROOT].relation, facts[ROOT].oid);
-        let is_binary = plan.encoder.is_some();
+        let is_straight = plan.changes.as_ref().is_none_or(Changes::may_join_leaves);
+        let is_binary = plan.encoder.is_some() && is_straight;
         let preparing = Inserts::prepare(client, root, columns, types, is_binary);
         let (inserts, recheck) = try_join(preparing, Recheck::prepare(client, &plan)).await?;
         let ways = Ways::new(inserts.one.is_some(), inserts.all.is_some());
-        let gatherer = Gatherer::unbounded(&plan);
-        let (statements, read) = (Statements::default(), Read::default());
-        Ok(Self { plan, gatherer, ways, inserts, recheck, statements, read })
+        let gathering = Gathering::new(&plan);
+        let statements = Statements::default();
+        let (unmet, has_stage) = (Cell::new(changing::ENOUGH_UNMET), Cell::new(false));
+        Ok(Self { plan, gathering, ways, inserts, recheck, statements, unmet, has_stage })
     }
 
-    /// The rows of `inputs` in the order in which they are sent.
-    pub(super) fn gather(&mut self, inputs: &Inputs) -> Result<Vec<Arc<Payload>>> {
-        let mut reader = Reader::new(inputs.clone(), &self.plan.shape);
-        self.read = Read::of(inputs);
-        let mut used = None;
-        while let Some(split) = reader.next(used.take())? {
-            self.read.add(&split);
-            let added = self.gatherer.add(&self.plan, inputs, &split, 0);
-            if let Err(error) = added {
-                self.gatherer = Gatherer::unbounded(&self.plan);
-                return Err(error);
-            }
-            used = Some(split);
+    /// The way of the rows of a flush.
+    pub(super) fn choose(&mut self, gathered: &Gathered) -> Way {
+        match &gathered.payloads[..] {
+            [] => Way::Copy,
+            _ if self.expects_others() => Way::Stage,
+            [payload] if payload.wire() == Wire::Binary => self.ways.choose(payload.rows()),
+            _ => Way::Copy,
         }
-        Ok(self.gatherer.take(&self.plan).into_iter().map(Arc::new).collect())
     }
 
-    /// Takes the memory of rows that are stored.
-    pub(super) fn give_back(&mut self, payloads: Vec<Arc<Payload>>) {
-        self.read = Read::default();
-        let payloads = payloads.into_iter().filter_map(Arc::into_inner);
-        payloads.for_each(|payload| self.gatherer.give_back(payload));
+    /// Records what rows have taken.
+    pub(super) fn record(&mut self, gathered: &Gathered, way: Way, time: Duration) {
+        self.ways.record(gathered.sent() as usize, way, time);
     }
 
-    /// Stores the rows of `payloads`, which go by COPY unless they are one payload in binary, and commits them, with
-    /// their position if one is kept; the rows that the server has stored.
+    /// Stores rows, which go by COPY or through the stage unless they are one payload in binary, and commits them, with
+    /// their position if one is kept; what became of them.
     pub(super) async fn store(
         &self,
         client: &Client,
-        (payloads, way): (&[Arc<Payload>], Way),
-        kept: Option<(&Kept, Option<&str>)>,
-    ) -> Result<u64, Trouble> {
-        let rows: u64 = payloads.iter().map(|payload| payload.rows() as u64).sum();
-        match (way, kept, payloads) {
+        (gathered, way): (&Gathered, Way),
+        kept: Keeping<'_>,
+    ) -> Result<Fate, Trouble> {
+        let rows = gathered.rows();
+        let stored = match (way, kept, &gathered.payloads[..]) {
             // A statement by itself is a transaction.
             (Way::Arrays, None, [payload]) => {
-                self.insert_all(client, payload).await.map_err(|error| in_doubt(error, rows))
+                let inserting = self.insert_all(client, payload);
+                return in_fate(gathered, inserting.await.map_err(|error| in_doubt(error, rows)));
             }
-            (Way::Single, None, [payload]) if rows == 1 => {
-                self.insert_each(client, payload).await.map_err(|error| in_doubt(error, rows))
+            (Way::Single, None, [payload]) if payload.rows() == 1 => {
+                let inserting = self.insert_each(client, payload);
+                return in_fate(gathered, inserting.await.map_err(|error| in_doubt(error, rows)));
             }
             // What comes of the rows need not be known before they are committed.
             (Way::Copy, None, [payload]) => {
-                let stored = self.copy(client, payload, rows).await;
-                if stored.is_err() {
-                    // If the connection is lost, the server does it.
-                    let _ = client.batch_execute(sql::ROLLBACK).await;
-                }
-                stored
+                in_fate(gathered, self.copy(client, payload, gathered).await)
             }
-            _ => {
-                let sent = self.send(client, (payloads, way), rows, kept).await;
-                let stored = match sent {
-                    Ok(stored) => stored,
-                    Err(trouble) => {
-                        // If the connection is lost, the server does it.
-                        let _ = client.batch_execute(sql::ROLLBACK).await;
-                        return Err(trouble);
-                    }
-                };
-                let dropping = async {
-                    match kept.filter(|_| stored < rows) {
-                        Some((kept, _)) => kept.drop_rows(client, rows - stored).await,
-                        None => Ok(()),
-                    }
-                };
-                let ending = try_join(dropping, client.batch_execute(sql::COMMIT)).await;
-                ending.map_err(|error| in_doubt(error, rows))?;
-                Ok(stored)
-            }
+            _ => self.store_and_settle(client, (gathered, way), kept).await,
+        };
+        if stored.is_err() {
+            // If the connection is lost, the server does it.
+            let _ = client.batch_execute(sql::ROLLBACK).await;
         }
+        stored
+    }
+
+    /// The same, with what became of the rows in the ledger before they are committed.
+    async fn store_and_settle(
+        &self,
+        client: &Client,
+        (gathered, way): (&Gathered, Way),
+        kept: Keeping<'_>,
+    ) -> Result<Fate, Trouble> {
+        let rows = gathered.rows();
+        let fate = match (way, &self.plan.changes) {
+            (Way::Stage, Some(changes)) => self.change(client, changes, gathered, kept).await,
+            _ => in_fate(gathered, self.send(client, (gathered, way), kept).await),
+        }?;
+        let settling = async {
+            match kept {
+                Some((kept, _)) => kept.settle(client, &fate).await,
+                None => Ok(()),
+            }
+        };
+        let ending = try_join(settling, client.batch_execute(sql::COMMIT)).await;
+        ending.map(|_| fate).map_err(|error| in_doubt(error, rows))
     }
 
     /// Begins a transaction and sends all of its rows; those that the server has stored.
     async fn send(
         &self,
         client: &Client,
-        (payloads, way): (&[Arc<Payload>], Way),
-        rows: u64,
-        kept: Option<(&Kept, Option<&str>)>,
+        (gathered, way): (&Gathered, Way),
+        kept: Keeping<'_>,
     ) -> Result<u64, Trouble> {
-        let advancing = async {
-            match kept {
-                Some((kept, position)) => kept.advance(client, rows, position).await,
-                None => Ok(true),
-            }
-        };
-        let overtaken = |is_current: bool| match kept.filter(|_| !is_current) {
-            Some((kept, _)) => Err(Trouble::Refused(kept.overtaken())),
-            None => Ok(()),
-        };
-        let (Some(first), Way::Single | Way::Arrays) = (payloads.first(), way) else {
-            return self.copy_all(client, payloads, (advancing, overtaken)).await;
+        let (Some(first), Way::Single | Way::Arrays) = (gathered.payloads.first(), way) else {
+            return self.copy_all(client, gathered, kept).await;
         };
         let inserting = async {
             match way {
@@ -189,9 +172,10 @@ impl Planned {
             }
         };
         let begin = client.batch_execute(sql::BEGIN);
+        let advancing = advance(client, gathered, kept);
         let (begun, is_current, stored) = join3(begin, advancing, inserting).await;
         begun.map_err(refused)?;
-        overtaken(is_current.map_err(refused)?)?;
+        check_current(kept, is_current.map_err(refused)?)?;
         stored.map_err(refused)
     }
 
@@ -200,10 +184,10 @@ impl Planned {
         &self,
         client: &Client,
         payload: &Arc<Payload>,
-        rows: u64,
+        gathered: &Gathered,
     ) -> Result<u64, Trouble> {
-        let nothing = async { Ok(true) };
-        let (_, sink) = self.begin_copy(client, Some(payload), payload.wire(), nothing).await?;
+        let (_, sink) =
+            self.begin_copy(client, Some(payload), payload.wire(), (gathered, None)).await?;
         let Some(mut sink) = sink else { return Ok(0) };
         for message in Message::all(payload) {
             sink.feed(message).await.map_err(|error| self.row_refused(error, payload))?;
@@ -211,7 +195,7 @@ impl Planned {
         let ending = try_join(sink.as_mut().finish(), client.batch_execute(sql::COMMIT));
         let ended = ending.await.map_err(|error| match is_answer(&error) {
             true => self.row_refused(error, payload),
-            false => Trouble::InDoubt(error.into(), rows),
+            false => Trouble::InDoubt(error.into(), gathered.rows()),
         });
         Ok(ended?.0)
     }
@@ -220,47 +204,40 @@ impl Planned {
     async fn copy_all(
         &self,
         client: &Client,
-        payloads: &[Arc<Payload>],
-        (advancing, overtaken): (
-            impl Future<Output = Result<bool, tokio_postgres::Error>>,
-            impl FnOnce(bool) -> Result<(), Trouble>,
-        ),
+        gathered: &Gathered,
+        kept: Keeping<'_>,
     ) -> Result<u64, Trouble> {
+        let payloads = &gathered.payloads;
         let wire = match payloads.iter().any(|payload| payload.wire() == Wire::Binary) {
             true => Wire::Binary,
             false => Wire::Text,
         };
-        let (is_current, mut next) =
-            self.begin_copy(client, payloads.first(), wire, advancing).await?;
-        overtaken(is_current)?;
+        let beginning = self.begin_copy(client, payloads.first(), wire, (gathered, kept));
+        let (is_current, mut next) = beginning.await?;
+        check_current(kept, is_current)?;
         let mut stored = 0;
         for payload in payloads {
-            let mut sink = match next.take() {
+            let sink = match next.take() {
                 Some(sink) => sink,
                 None => {
                     let copy = self.plan.copy_statement(ROOT, payload.wire());
                     self.statements.begin(client, &copy).await.map_err(refused)?
                 }
             };
-            let sending = async {
-                for message in Message::all(payload) {
-                    sink.feed(message).await?;
-                }
-                sink.as_mut().finish().await
-            };
-            stored += sending.await.map_err(|error| self.row_refused(error, payload))?;
+            let sending = send_all(sink, payload).await;
+            stored += sending.map_err(|error| self.row_refused(error, payload))?;
         }
         Ok(stored)
     }
 
     /// Begins a transaction and the COPY of its first payload, if it has one, with the table as it was planned for rows
-    /// in this format; and what `advancing` has come to, which goes in the same round trip.
+    /// in this format; and whether the ledger, which is told in the same round trip, knows of no other writer.
     async fn begin_copy(
         &self,
         client: &Client,
         first: Option<&Arc<Payload>>,
         wire: Wire,
-        advancing: impl Future<Output = Result<bool, tokio_postgres::Error>>,
+        (gathered, kept): (&Gathered, Keeping<'_>),
     ) -> Result<(bool, Option<Sink>), Trouble> {
         let lock = self.plan.lock(ROOT, wire).map(|lock| format!("; {lock}"));
         let begin = format!("{}{}", sql::BEGIN, lock.unwrap_or_default());
@@ -274,6 +251,7 @@ impl Planned {
             }
         };
         let checking = self.recheck.changed(&self.plan, client, ROOT, wire, false);
+        let advancing = advance(client, gathered, kept);
         let (begun, is_current, changed, sink) =
             join4(client.batch_execute(&begin), advancing, checking, copying).await;
         begun.map_err(refused)?;
@@ -285,9 +263,8 @@ impl Planned {
 
     /// The refusal of a row of `payload`, which was sent by COPY.
     fn row_refused(&self, error: tokio_postgres::Error, payload: &Payload) -> Trouble {
-        let Catalogue { columns, .. } = &self.plan.catalogue;
         let table = &self.plan.tree.nodes[ROOT].relation.name;
-        Trouble::Refused(self.read.refused(error, payload, (table, columns)))
+        self.gathering.refused(error, payload, (table, &self.plan.catalogue.columns))
     }
 
     async fn insert_all(
@@ -314,11 +291,39 @@ impl Planned {
     }
 }
 
-fn refused(error: tokio_postgres::Error) -> Trouble {
-    Trouble::Refused(refusal(error))
+/// What became of rows of which the server has stored so many.
+fn in_fate(gathered: &Gathered, stored: Result<u64, Trouble>) -> Result<Fate, Trouble> {
+    stored.map(|stored| gathered.fate(stored))
 }
 
-/// What a statement that commits has come to.
-fn in_doubt(error: tokio_postgres::Error, rows: u64) -> Trouble {
-    if is_answer(&error) { refused(error) } else { Trouble::InDoubt(error.into(), rows) }
+/// Tells the ledger, if one is kept, of the rows of the transaction that has begun; whether they are the current
+/// writer's.
+pub(super) async fn advance(
+    client: &Client,
+    gathered: &Gathered,
+    kept: Keeping<'_>,
+) -> Result<bool, tokio_postgres::Error> {
+    match kept {
+        Some((kept, position)) => kept.advance(client, gathered.rows(), position).await,
+        None => Ok(true),
+    }
+}
+
+/// Refuses rows of a writer that another one has taken over.
+pub(super) fn check_current(kept: Keeping<'_>, is_current: bool) -> Result<(), Trouble> {
+    match kept.filter(|_| !is_current) {
+        Some((kept, _)) => Err(Trouble::Refused(kept.overtaken())),
+        None => Ok(()),
+    }
+}
+
+/// Sends a payload, and ends its COPY; the rows that the server has stored.
+pub(super) async fn send_all(
+    mut sink: Sink,
+    payload: &Arc<Payload>,
+) -> Result<u64, tokio_postgres::Error> {
+    for message in Message::all(payload) {
+        sink.feed(message).await?;
+    }
+    sink.as_mut().finish().await
 }

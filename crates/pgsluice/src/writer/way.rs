@@ -14,8 +14,11 @@ pub enum Way {
     Arrays,
     /// COPY through the root, the rows of several leaves in turns.
     Copy,
+    /// Through a temporary table, because rows may be there already. That is not a matter of time.
+    Stage,
 }
 
+/// Those that are chosen by what they take.
 const ALL: [Way; 3] = [Way::Single, Way::Arrays, Way::Copy];
 
 /// The most rows that are sent by single statements.
@@ -35,7 +38,7 @@ const TRIED: u32 = 5;
 const TRIED_AGAIN: u32 = 256;
 
 /// A way that is so many times as slow as the best one is not tried again.
-const HOPELESS: f64 = 4.0;
+const HOPELESS: f64 = 3.0;
 
 /// How far the least time goes towards one that is longer: what is slow once may have waited for something else.
 const LONGER: f64 = 0.03;
@@ -71,6 +74,7 @@ impl Ways {
             Way::Single => rows <= MOST_SINGLE,
             Way::Arrays => rows > 1 && rows <= MOST_ARRAYS,
             Way::Copy => rows >= LEAST_COPY,
+            Way::Stage => false,
         };
         let open = ALL.into_iter().filter(|way| self.are_open[*way as usize]);
         let mut ways: Vec<Way> = open.filter(fit).collect();
@@ -95,6 +99,9 @@ impl Ways {
     /// Records what so many rows have taken.
     pub(super) fn record(&mut self, rows: usize, way: Way, time: Duration) {
         let size = &mut self.sizes[class(rows)];
+        if way == Way::Stage {
+            return;
+        }
         let (at, newest) = (way as usize, time.as_nanos() as f64 / rows.max(1) as f64);
         size.nanoseconds[at] = match size.tried[at] {
             // The first one has planned, and read what the server remembers from then on.
@@ -134,7 +141,7 @@ mod tests {
         let cost = |way| match way {
             Way::Single => 10,
             Way::Arrays => 20,
-            Way::Copy => 100,
+            Way::Copy | Way::Stage => 100,
         };
         assert_eq!(chosen(&mut ways, 1, cost), Way::Single);
         assert_eq!(chosen(&mut ways, 3, cost), Way::Single);

@@ -11,13 +11,16 @@ use super::locks::Named;
 use super::{Access, running};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
+use crate::fate::Fate;
 use crate::pg::sql::literal;
 
 /// What is known of a writer, which is kept from others until the transaction ends. A load is none.
 const LOOK: &str = "
-SELECT attempt, rows_read, position, name,
+SELECT attempt, position, name,
        (terms OPERATOR(pg_catalog.->) 'writer') IS NOT NULL,
-       pg_catalog.to_regclass($2)::pg_catalog.oid OPERATOR(pg_catalog.=) relation
+       pg_catalog.to_regclass($2)::pg_catalog.oid OPERATOR(pg_catalog.=) relation, rows_read,
+       rows_inserted, rows_updated, rows_deleted, rows_unchanged, rows_stale, rows_absent, rows_duplicate,
+       rows_skipped, rows_dropped, rows_rejected
 FROM ONLY {ledger}.load
 WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) '' FOR UPDATE";
 
@@ -47,10 +50,19 @@ SET rows_read = rows_read OPERATOR(pg_catalog.+) $4, rows_inserted = rows_insert
 WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''
   AND attempt OPERATOR(pg_catalog.=) $2 AND rows_read OPERATOR(pg_catalog.=) $3";
 
-/// Records that `$3` of the rows were not stored.
-const DROP: &str = "
+/// Adds `$3` to what became of its rows.
+const SETTLE: &str = "
 UPDATE ONLY {ledger}.load
-SET rows_inserted = rows_inserted OPERATOR(pg_catalog.-) $3, rows_dropped = rows_dropped OPERATOR(pg_catalog.+) $3
+SET rows_inserted = COALESCE(rows_inserted, 0) OPERATOR(pg_catalog.+) $3[1],
+    rows_updated = COALESCE(rows_updated, 0) OPERATOR(pg_catalog.+) $3[2],
+    rows_deleted = COALESCE(rows_deleted, 0) OPERATOR(pg_catalog.+) $3[3],
+    rows_unchanged = COALESCE(rows_unchanged, 0) OPERATOR(pg_catalog.+) $3[4],
+    rows_stale = COALESCE(rows_stale, 0) OPERATOR(pg_catalog.+) $3[5],
+    rows_absent = COALESCE(rows_absent, 0) OPERATOR(pg_catalog.+) $3[6],
+    rows_duplicate = COALESCE(rows_duplicate, 0) OPERATOR(pg_catalog.+) $3[7],
+    rows_skipped = COALESCE(rows_skipped, 0) OPERATOR(pg_catalog.+) $3[8],
+    rows_dropped = COALESCE(rows_dropped, 0) OPERATOR(pg_catalog.+) $3[9],
+    rows_rejected = COALESCE(rows_rejected, 0) OPERATOR(pg_catalog.+) $3[10]
 WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''
   AND attempt OPERATOR(pg_catalog.=) $2";
 
@@ -65,8 +77,8 @@ WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''
 pub(crate) struct Position {
     /// The number of its attempt.
     pub(crate) attempt: i32,
-    /// The rows that are committed, of all attempts.
-    pub(crate) rows: i64,
+    /// What became of the rows that are committed, of all attempts.
+    pub(crate) fate: Fate,
     /// What the program has said of the last of them.
     pub(crate) position: Option<String>,
 }
@@ -120,14 +132,16 @@ impl Named {
                 .with_sqlstate("55000")
                 .with_hint("Give this one another load_id."))
         };
-        if !row.get::<_, Option<bool>>(4).unwrap_or_default() {
+        if !row.get::<_, Option<bool>>(3).unwrap_or_default() {
             return refuse("no loader's".to_owned());
         }
-        if !row.get::<_, Option<bool>>(5).unwrap_or_default() {
-            return refuse(format!("of table {}", row.get::<_, &str>(3)));
+        if !row.get::<_, Option<bool>>(4).unwrap_or_default() {
+            return refuse(format!("of table {}", row.get::<_, &str>(2)));
         }
-        let rows = row.get::<_, Option<i64>>(1).unwrap_or_default();
-        Ok(Some(Position { attempt: row.get(0), rows, position: row.get(2) }))
+        let rows =
+            |column| row.get::<_, Option<i64>>(column).unwrap_or_default().max(0).cast_unsigned();
+        let fate = Fate::of(rows(5), std::array::from_fn(|number| rows(6 + number)));
+        Ok(Some(Position { attempt: row.get(0), fate, position: row.get(1) }))
     }
 
     /// Records `rows` more in the transaction that `client` is in; false if another attempt has begun.
@@ -141,23 +155,30 @@ impl Named {
         let parameters: [(&(dyn ToSql + Sync), Type); 5] = [
             (&self.id, Type::TEXT),
             (&from.attempt, Type::INT4),
-            (&from.rows, Type::INT8),
+            (&from.fate.read.cast_signed(), Type::INT8),
             (&rows, Type::INT8),
             (&position, Type::TEXT),
         ];
         Ok(client.execute_typed(&self.sql(ADVANCE), &parameters).await? == 1)
     }
 
-    /// Records in the same transaction that some of the rows were not stored.
-    pub(crate) async fn drop_rows(
+    /// Records in the same transaction what became of the rows, if not all were inserted.
+    pub(crate) async fn settle(
         &self,
         client: &Client,
         attempt: i32,
-        rows: i64,
+        fate: &Fate,
     ) -> Result<(), tokio_postgres::Error> {
+        let mut more = fate.by_name().map(|(_, rows)| rows.cast_signed());
+        // They count as inserted already.
+        more[0] -= fate.read.cast_signed();
+        if more.iter().all(|rows| *rows == 0) {
+            return Ok(());
+        }
+        let more = &more[..];
         let parameters: [(&(dyn ToSql + Sync), Type); 3] =
-            [(&self.id, Type::TEXT), (&attempt, Type::INT4), (&rows, Type::INT8)];
-        client.execute_typed(&self.sql(DROP), &parameters).await.map(|_| ())
+            [(&self.id, Type::TEXT), (&attempt, Type::INT4), (&more, Type::INT8_ARRAY)];
+        client.execute_typed(&self.sql(SETTLE), &parameters).await.map(|_| ())
     }
 
     /// Marks the writer as closed, unless another attempt has begun.

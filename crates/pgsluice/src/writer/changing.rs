@@ -1,0 +1,178 @@
+//! Rows that may be there already: those of a flush are copied into the stage of the session, and taken from there.
+//!
+//! While no row has met another they go straight in, as any rows do. Once the server says that a key is there, that
+//! flush goes again through the stage, and so do the next ones, until several have met none. Where they may not go
+//! through the root together, each leaf's rows pass the stage by themselves.
+
+use std::collections::HashSet;
+
+use futures_util::future::{join4, try_join};
+use pgsluice_core::bucket::{Payload, Wire};
+use pgsluice_core::catalog::{NodeId, ROOT};
+use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
+
+use super::gathered::Gathered;
+use super::kept::Keeping;
+use super::session::{Planned, advance, check_current, send_all};
+use super::trouble::{Trouble, refused};
+use crate::counts::reconcile::misplaced;
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+use crate::fate::Fate;
+use crate::pg::sql;
+use crate::pg::stage::{empty_stage, stage};
+use crate::plan::Plan;
+use crate::plan::changes::Changes;
+use crate::sink::recheck::Changed;
+use crate::sink::taken::{Taken, fate, in_node, made, take};
+
+/// So many flushes that have met no row are followed by one that goes straight in: what it has inserted is for VACUUM,
+/// if it meets one.
+pub(super) const ENOUGH_UNMET: u32 = 8;
+
+/// Refuses changes that only a load makes.
+pub(super) fn check(plan: &Plan, changes: &Changes) -> Result<()> {
+    let refuse = |message: &str, hint: &str| {
+        Err(Error::new(Kind::Usage, message).with_sqlstate("0A000").with_hint(hint))
+    };
+    if changes.by_any.is_some() {
+        return refuse(
+            "a loader skips rows by one key, and several constraints say which are the same",
+            "Name the columns by which rows are the same with --key.",
+        );
+    }
+    if !changes.through_root && plan.asks() {
+        return refuse(
+            "a loader cannot change rows of this table: only the server finds the leaf of a row",
+            "Change them by a load.",
+        );
+    }
+    Ok(())
+}
+
+impl Planned {
+    /// Whether rows are expected to meet others.
+    pub(super) fn expects_others(&self) -> bool {
+        let changes = self.plan.changes.as_ref();
+        changes.is_some_and(|it| self.unmet.get() < ENOUGH_UNMET || !it.may_join_leaves())
+    }
+
+    /// Whether rows that went straight in have met others, and are to go through the stage instead.
+    pub(super) fn has_met(&self, trouble: &Trouble) -> bool {
+        let Trouble::Refused(error) = trouble else { return false };
+        let met = self.plan.changes.is_some()
+            && error.sqlstate().is_some_and(|code| ["23505", "23P01"].contains(&code));
+        if met {
+            self.unmet.set(0);
+        }
+        met
+    }
+
+    /// Begins a transaction, and takes all rows through the stage; what became of them.
+    pub(super) async fn change(
+        &self,
+        client: &Client,
+        changes: &Changes,
+        gathered: &Gathered,
+        kept: Keeping<'_>,
+    ) -> Result<Fate, Trouble> {
+        if !self.has_stage.get() {
+            let made = made(&self.plan).unwrap_or_default();
+            // Another plan of the session may have made one.
+            let making = format!("{}; {made}", sql::NO_TEMPORARY);
+            client.batch_execute(&making).await.map_err(refused)?;
+            self.has_stage.set(true);
+        }
+        let mut all = gathered.begun();
+        for (number, payload) in gathered.payloads.iter().enumerate() {
+            // By its own name a leaf takes no rows that have become another one's.
+            let node = if changes.may_join_leaves() { ROOT } else { payload.node() };
+            self.check_node(changes, payload)?;
+            let first = number == 0;
+            let before = if first { sql::BEGIN.to_owned() } else { empty_stage() };
+            let lock = self.plan.lock(node, Wire::Binary);
+            let begin = std::iter::once(before).chain(lock).collect::<Vec<_>>().join("; ");
+            let copy = self.plan.copy_into(&stage(), payload.wire());
+            let advancing = advance(client, gathered, kept.filter(|_| first));
+            let checking = self.recheck.changed(&self.plan, client, node, payload.wire(), false);
+            let copying = self.statements.begin(client, &copy);
+            let (begun, is_current, changed, sink) =
+                join4(client.batch_execute(&begin), advancing, checking, copying).await;
+            begun.map_err(refused)?;
+            check_current(kept, is_current.map_err(refused)?)?;
+            match changed.map_err(refused)? {
+                Some(Changed::Moved) => return Err(Trouble::Changed(self.plan.moved(node))),
+                Some(Changed::Retyped) => return Err(Trouble::Changed(self.plan.retyped())),
+                None => {}
+            }
+            let sent = send_all(sink.map_err(refused)?, payload);
+            let columns = &self.plan.catalogue.columns;
+            let sent = async {
+                let refused =
+                    |error| self.gathering.refused(error, payload, (&stage().name, columns));
+                sent.await.map_err(refused)
+            };
+            let taking = async {
+                let nodes = (node, payload.nodes());
+                take(client, &self.plan, (changes, false), nodes).await.map_err(not_taken)
+            };
+            let (_, taken) = try_join(sent, taking).await?;
+            self.check_taken(payload, &taken)?;
+            let applied = in_node(&self.plan, node, &taken.applied);
+            all.add(fate(changes, payload.rows() as u64, applied));
+        }
+        let has_met = all.inserted < gathered.sent();
+        let unmet = if has_met { 0 } else { self.unmet.get().saturating_add(1) };
+        self.unmet.set(unmet);
+        Ok(all)
+    }
+
+    /// Refuses rows of an unknown leaf, where these do not go through the root.
+    fn check_node(&self, changes: &Changes, payload: &Payload) -> Result<(), Trouble> {
+        let node = payload.node();
+        if changes.through_root || self.is_leaf(node) {
+            return Ok(());
+        }
+        let relation = self.plan.tree.nodes[node].relation.label();
+        let message = format!("no partition of relation {relation} is known for the row");
+        let error = Error::new(Kind::Data, message).with_sqlstate("23514");
+        Err(Trouble::Changed(self.gathering.at_first(error, payload)))
+    }
+
+    /// Has the table planned for anew if rows have gone into other leaves than it was planned: what became of them was
+    /// not counted there.
+    fn check_taken(&self, payload: &Payload, taken: &Taken) -> Result<(), Trouble> {
+        if taken.misplaced > 0 {
+            let error = misplaced(&self.plan, payload.node(), taken.misplaced);
+            return Err(Trouble::Changed(error));
+        }
+        let nodes = payload.nodes();
+        let leaves: Vec<NodeId> = match nodes.iter().all(|node| self.is_leaf(*node)) {
+            true => nodes.to_vec(),
+            false => self.plan.tree.leaves().collect(),
+        };
+        let oids = leaves.into_iter().map(|leaf| self.plan.catalogue.facts[leaf].oid);
+        // Statements that change rows in one table do not say which it was.
+        let known: HashSet<u32> = oids.chain([0]).collect();
+        match taken.applied.iter().all(|applied| known.contains(&applied.leaf)) {
+            true => Ok(()),
+            false => Err(Trouble::Changed(self.plan.moved(ROOT))),
+        }
+    }
+
+    fn is_leaf(&self, node: NodeId) -> bool {
+        self.plan.tree.nodes[node].key.is_none()
+    }
+}
+
+/// The refusal of rows of the stage; by a partition's constraint, which has no name, the table is not what it was.
+fn not_taken(error: tokio_postgres::Error) -> Trouble {
+    let is_changed = error
+        .as_db_error()
+        .is_some_and(|db| *db.code() == SqlState::CHECK_VIOLATION && db.constraint().is_none());
+    match refused(error) {
+        Trouble::Refused(error) if is_changed => Trouble::Changed(error),
+        trouble => trouble,
+    }
+}

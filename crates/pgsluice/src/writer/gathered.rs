@@ -1,0 +1,132 @@
+//! The rows of a flush, in the order in which they are sent.
+
+use std::sync::Arc;
+
+use pgsluice_core::bucket::Payload;
+
+use super::refused::Read;
+use super::trouble::Trouble;
+use crate::control::Control;
+use crate::duplicates::{self, Superseded};
+use crate::error::{Error, Result};
+use crate::fate::Fate;
+use crate::gather::Gatherer;
+use crate::job::Job;
+use crate::pg::conninfo::Target;
+use crate::plan::Plan;
+use crate::plan::changes::Changes;
+use crate::source::{Inputs, Reader};
+
+/// The rows of a flush.
+pub(super) struct Gathered {
+    pub(super) payloads: Vec<Arc<Payload>>,
+    /// Rows that do not count, because another row of the flush has their key.
+    duplicates: u64,
+}
+
+impl Gathered {
+    /// The rows that are sent.
+    pub(super) fn sent(&self) -> u64 {
+        self.payloads.iter().map(|payload| payload.rows() as u64).sum()
+    }
+
+    /// All rows.
+    pub(super) fn rows(&self) -> u64 {
+        self.sent() + self.duplicates
+    }
+
+    /// What became of them, if the server has inserted so many and the others were dropped.
+    pub(super) fn fate(&self, inserted: u64) -> Fate {
+        let mut fate = self.begun();
+        fate.add(Fate { read: 0, ..Fate::of_copy(self.sent(), inserted) });
+        fate
+    }
+
+    /// What became of those that are not sent.
+    pub(super) fn begun(&self) -> Fate {
+        Fate { read: self.rows(), duplicate: self.duplicates, ..Fate::default() }
+    }
+}
+
+/// What gathers the rows of one flush after the other.
+pub(super) struct Gathering {
+    gatherer: Gatherer,
+    /// What those of the last one were read from.
+    read: Read,
+}
+
+impl Gathering {
+    pub(super) fn new(plan: &Plan) -> Self {
+        Self { gatherer: Gatherer::unbounded(plan), read: Read::default() }
+    }
+
+    /// The rows of `inputs`, but those whose key comes again, where rows may meet others.
+    pub(super) fn gather(
+        &mut self,
+        (job, plan): (&Job, &Plan),
+        inputs: &Inputs,
+        target: &Target,
+        control: &Arc<Control>,
+    ) -> Result<Gathered> {
+        let gathered = self.gather_all(plan, inputs, Superseded::default())?;
+        let Some(changes) = plan.changes.as_ref().filter(|_| gathered.rows() > 1) else {
+            return Ok(gathered);
+        };
+        let found = duplicates::find(job, plan, changes, inputs, target, control);
+        let superseded = found.inspect_err(|_| _ = control.stop.forgive())?;
+        if superseded.is_empty() {
+            return Ok(gathered);
+        }
+        self.give_back(gathered);
+        self.gather_all(plan, inputs, superseded)
+    }
+
+    fn gather_all(
+        &mut self,
+        plan: &Plan,
+        inputs: &Inputs,
+        superseded: Superseded,
+    ) -> Result<Gathered> {
+        let mut reader = Reader::new(inputs.clone(), &plan.shape);
+        self.read = Read::of(inputs);
+        self.gatherer.leave_out(superseded);
+        let mut used = None;
+        while let Some(split) = reader.next(used.take())? {
+            self.read.add(&split);
+            if let Err(error) = self.gatherer.add(plan, inputs, &split, 0) {
+                self.gatherer = Gatherer::unbounded(plan);
+                return Err(error);
+            }
+            used = Some(split);
+        }
+        let taken = match plan.changes.as_ref().is_none_or(Changes::may_join_leaves) {
+            true => self.gatherer.take(plan),
+            false => self.gatherer.take_each(plan),
+        };
+        let duplicates = self.gatherer.left_out();
+        Ok(Gathered { payloads: taken.into_iter().map(Arc::new).collect(), duplicates })
+    }
+
+    /// Takes the memory of rows that are stored.
+    pub(super) fn give_back(&mut self, gathered: Gathered) {
+        self.read = Read::default();
+        let payloads = gathered.payloads.into_iter().filter_map(Arc::into_inner);
+        payloads.for_each(|payload| self.gatherer.give_back(payload));
+    }
+
+    /// The refusal of a row of `payload`, whose COPY was into `table`.
+    pub(super) fn refused(
+        &self,
+        error: tokio_postgres::Error,
+        payload: &Payload,
+        (table, columns): (&str, &[String]),
+    ) -> Trouble {
+        Trouble::Refused(self.read.refused(error, payload, (table, columns)))
+    }
+
+    /// The error at the first row of `payload`.
+    pub(super) fn at_first(&self, error: Error, payload: &Payload) -> Error {
+        let place = payload.in_order().next().and_then(|(at, _)| self.read.locate(at));
+        place.into_iter().fold(error, Error::at)
+    }
+}
