@@ -36,9 +36,9 @@ OF_CLIENT := $(addprefix atomic::,alone entangled killed refused seen) chaos emb
     $(addprefix failures::,inputs options rows servers shapes stops tables terminal) pooler reconcile signals waiting
 OLDER := $(filter-out $(lastword $(sort $(PGSLUICE_TEST_MAJORS))),$(PGSLUICE_TEST_MAJORS))
 UNTRIED += $(foreach major,$(OLDER),$(foreach module,$(OF_CLIENT),--skip $(module)::pg$(major)::))
-# The wheel's tests; what is behind it chooses some.
-PYTHON_TESTS = PATH="$(abspath $(TARGET))/debug:$$PATH" PYTHONPATH=$(TARGET)/wheel-test/site \
-    python -m unittest discover --start-directory python/tests
+# Tests by the wheel, and by the program that was built with it; what is behind PYTHON_TESTS chooses some.
+UNITTEST = PATH="$(abspath $(TARGET))/debug:$$PATH" PYTHONPATH=$(TARGET)/wheel-test/site python -m unittest
+PYTHON_TESTS = $(UNITTEST) discover --start-directory python/tests
 # The server that `make violence` does violence to, and what it does: killed stopped cut full dirty salvaged.
 VIOLENCE_ON ?= 18
 VIOLENCE ?=
@@ -80,7 +80,7 @@ test: $(TOOLS) ## Run every test, on PostgreSQL 15 and 18
 	    cargo test --locked $(TESTED) --no-fail-fast -- $(UNTRIED)
 	$(MAKE) --no-print-directory wheel-test
 	$(PYTHON_TESTS)
-	PYTHONPATH=$(TARGET)/wheel-test/site python -m unittest discover --start-directory bench/tests --top-level-directory .
+	$(UNITTEST) discover --start-directory bench/tests --top-level-directory .
 
 test-matrix: $(TOOLS) ## Run every test that needs a server on 13 to 18 (MATRIX="13 14")
 	cargo test --locked -p pgsluice-cli --test integration --no-run

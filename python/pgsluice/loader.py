@@ -40,14 +40,14 @@ class Receipt:
     rows: int
     """Rows that were sent."""
     rows_inserted: int
-    """Rows that are new in the table: all, unless a trigger drops some, or some were there already."""
+    """Rows that are new: all, unless a trigger drops some, or some were there already."""
     fate: Fate
     """What became of the rows."""
     position: Any
     """The position behind them, if the loader keeps one."""
     way: str | None
-    """How they were sent: `single` statements, `arrays`, `copy`, or through a `stage` where rows may
-    be there already; None if there were none."""
+    """How they were sent: `single` statements, `arrays` or `copy`; where some were there already by
+    `conflict` or `stage`; None if there were none."""
 
 
 _open: "WeakSet[Loader]" = WeakSet()

@@ -152,6 +152,7 @@ impl Doing {
             Way::Single => "single",
             Way::Arrays => "arrays",
             Way::Copy => "copy",
+            Way::Conflict => "conflict",
             Way::Stage => "stage",
         });
         Ok(Some((id, position, fate.read, fate.by_name().to_vec(), way)))

@@ -1,4 +1,4 @@
-"""Rows that are there already, under a loader: as if the server had taken one row after the other."""
+"""Rows that are there already, under a loader: as if the server had taken them one by one."""
 
 import itertools
 import random
@@ -6,8 +6,8 @@ import threading
 from dataclasses import dataclass
 from datetime import date
 
-import psycopg
 import pgsluice
+import psycopg
 import pyarrow as pa
 from formats.place import server
 from psycopg import sql
@@ -133,18 +133,18 @@ class Changed(Loads):
 
     def rows(self, count: int) -> list[dict]:
         pick = self.random
-        ids = [pick.randrange(40) for _ in range(count)]
+        drawn = [pick.randrange(40) for _ in range(count)]
         return [
             {
-                "id": id,
+                "id": row,
                 # A key belongs to one leaf.
-                "day": date(2026, 1, 1 + id % 7),
-                "kind": KINDS[id % 3],
+                "day": date(2026, 1, 1 + row % 7),
+                "kind": KINDS[row % 3],
                 "v": pick.choice(("x", "y", None)),
                 "n": pick.choice((None, 1, 2, 3)),
                 "gone": pick.choice((None, False, True)),
             }
-            for id in ids
+            for row in drawn
         ]
 
     def held(self, table: str) -> list[tuple]:
@@ -187,10 +187,11 @@ class Changed(Loads):
         return ways
 
     def test_each_tree_and_change(self):
-        kinds = itertools.cycle(("arrow", "dicts", "tuples"))
+        kinds, ways = itertools.cycle(("arrow", "dicts", "tuples")), set()
         for (tree, changes), kind in zip(itertools.product(TREES, CHANGES), kinds, strict=False):
             with self.subTest(tree=tree, changes=changes, kind=kind):
-                self.assertIn("stage", self.assert_as_the_server(tree, changes, kind))
+                ways |= self.assert_as_the_server(tree, changes, kind)
+        self.assertLessEqual({"conflict", "stage"}, ways)
 
     def test_rows_as_text(self):
         for tree in TREES:
@@ -208,8 +209,8 @@ class Changed(Loads):
                 loader.write(pa.table({"id": pa.array(range(start, start + 20), pa.int32())}))
                 ways.append(loader.flush().way)
         self.assertNotIn("stage", ways[:3])
-        self.assertEqual(set(ways[3:11]), {"stage"})
-        self.assertNotIn("stage", ways[12:])
+        self.assertLessEqual(set(ways[3:11]), {"conflict", "stage"})
+        self.assertFalse({"conflict", "stage"} & set(ways[12:]))
 
     def test_the_ledger_has_the_fates(self):
         self.make_tree("hash")
@@ -217,7 +218,7 @@ class Changed(Loads):
             "loaded", server(), load_id="fates", flush_seconds=None, on_conflict="update"
         ) as loader:
             for v in ("x", "x", "y"):
-                loader.write([{"id": id, "v": v} for id in (1, 2, 2)], position=v)
+                loader.write([{"id": row, "v": v} for row in (1, 2, 2)], position=v)
                 loader.flush()
         details = pgsluice.ledger_show("fates", server())
         fate = details.fate
@@ -307,8 +308,10 @@ class Changed(Loads):
                     "loaded", server(), flush_seconds=None, on_conflict="update"
                 ) as loader:
                     for _ in range(30):
-                        ids = [pick.randrange(60) for _ in range(40)]
-                        loader.write([{"id": id, "kind": KINDS[id % 3], "v": name} for id in ids])
+                        drawn = [pick.randrange(60) for _ in range(40)]
+                        loader.write(
+                            [{"id": row, "kind": KINDS[row % 3], "v": name} for row in drawn]
+                        )
                         loader.flush()
             except BaseException as failure:
                 failures.append(failure)

@@ -4,8 +4,10 @@
 //! input is read, parsed and routed as for the load itself; how keys are compared is told in
 //! [`pgsluice_core::duplicates`].
 
+mod alone;
 mod by_any;
 mod entries;
+mod few;
 mod refused;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -15,10 +17,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use parking_lot::Mutex;
 use pgsluice_core::catalog::label;
 use pgsluice_core::duplicates::{Entry, KeyPart, NoPrint, NoRank, Rank, Secret, Value, superseded};
-use pgsluice_core::parse::{Fields, Parser};
+use pgsluice_core::parse::Fields;
 use roaring::RoaringTreemap;
 
+use self::alone::KeysAlone;
 use self::entries::{Entries, Gathered};
+pub(crate) use self::few::find_few;
 use crate::control::Control;
 use crate::counts::words::count;
 use crate::error::kind::Kind;
@@ -168,14 +172,17 @@ impl Finding<'_> {
     fn look<R: Ranked>(&self, reading: &Reading, entries: &Entries<R>) -> Result<()> {
         let Self { plan, changes, target, control, .. } = self;
         let mut routing = Routing::new(plan, control, target).reading(changes.compared().cloned());
-        let mut keys = self.keys_alone();
+        let mut keys = KeysAlone::new(plan, changes);
         let mut gathered = Gathered::new(entries);
         let (mut scratch, mut unread) = (Vec::new(), Vec::new());
         while let Some(split) = reading.next(control) {
             if let Some(keys) = &mut keys {
                 unread.clear();
-                let read = self.read_keys(&split, keys, &mut gathered, &mut unread);
-                read.map_err(|error| no_room(&error))?;
+                let unkeyed = keys.read(&split, (changes, &self.secret), &mut unread, |entry| {
+                    gathered.add(entry)
+                });
+                let unkeyed = unkeyed.map_err(|error| no_room(&error))?;
+                self.unkeyed.fetch_add(unkeyed, Relaxed);
                 if unread.is_empty() {
                     reading.give_back(split);
                     continue;
@@ -200,52 +207,6 @@ impl Finding<'_> {
             reading.give_back(split);
         }
         gathered.end().map_err(|error| no_room(&error))
-    }
-
-    /// What reads the keys without a look at the leaf, where that makes no difference.
-    fn keys_alone(&self) -> Option<KeysAlone> {
-        let Changes { key, newer, through_root, .. } = self.changes;
-        if !key.is_of_root || !through_root {
-            return None;
-        }
-        let mut fields: Vec<usize> = key.parts.iter().chain(newer).map(|part| part.slot).collect();
-        fields.sort_unstable();
-        fields.dedup();
-        let place = |part: &KeyPart| KeyPart {
-            slot: fields.partition_point(|field| *field < part.slot),
-            key_type: part.key_type.clone(),
-        };
-        let (key, newer) = (key.parts.iter().map(place).collect(), newer.as_ref().map(place));
-        let parser = Parser::new(&self.plan.shape.format, fields);
-        Some(KeysAlone { parser, key, newer, fields: Fields::default(), scratch: Vec::new() })
-    }
-
-    /// Gathers the rows of `split` whose keys are read natively. The others are `unread`, by their places.
-    fn read_keys<R: Ranked>(
-        &self,
-        split: &Split,
-        keys: &mut KeysAlone,
-        gathered: &mut Gathered<'_, R>,
-        unread: &mut Vec<usize>,
-    ) -> std::io::Result<()> {
-        let KeysAlone { parser, key, newer, fields, scratch } = keys;
-        let nulls_are_distinct = !self.changes.key.joins_nulls;
-        // What no row can be made of is no duplicate of anything.
-        for index in (0..split.rows.len()).filter(|index| split.refusal(*index).is_none()) {
-            let row = split.text(index);
-            parser.parse(row, fields);
-            let print = self.secret.print(None, key, (row, fields), nulls_are_distinct, scratch);
-            let rank = R::of(newer.as_ref(), (row, fields), scratch);
-            match (print, rank) {
-                (Err(NoPrint::Null), _) => _ = self.unkeyed.fetch_add(1, Relaxed),
-                (Ok(print), Ok(rank)) => {
-                    let number = split.first_row + index as u64;
-                    gathered.add(Entry::new(print, rank, number, self.changes.rule))?;
-                }
-                _ => unread.push(index),
-            }
-        }
-        Ok(())
     }
 
     /// The entry of a row; None if its key equals no other.
@@ -290,15 +251,6 @@ impl Finding<'_> {
         let number = split.first_row + reached.index as u64;
         Ok(Some(Entry::new(print, rank, number, self.changes.rule)))
     }
-}
-
-/// What reads the keys of rows, and nothing else of them.
-struct KeysAlone {
-    parser: Parser,
-    key: Vec<KeyPart>,
-    newer: Option<KeyPart>,
-    fields: Fields,
-    scratch: Vec<u8>,
 }
 
 /// How rows of one key are compared.

@@ -76,6 +76,11 @@ impl Applied {
         }
     }
 
+    /// Reads a row of the answer to [`Apply::insert`].
+    pub(crate) fn of_insert(row: &tokio_postgres::Row) -> Self {
+        Self { leaf: row.get(0), inserted: row.get(1), updated: row.get(2), ..Self::default() }
+    }
+
     /// Both together.
     pub(crate) fn with(self, other: &Self) -> Self {
         Self {
@@ -97,22 +102,15 @@ impl Apply<'_> {
             How::Delete => return self.delete("true"),
             How::Skip if self.alone => self.insert_absent(&[]),
             How::Update { set, inserts: true } if self.alone => self.insert_absent(set),
-            How::Skip => self.insert("NOTHING", "true"),
-            How::Update { set: [], inserts: true } => self.insert("NOTHING", "true"),
-            How::Update { set, inserts: true } => {
-                let (assigned, changes) =
-                    (assigned(set, "excluded"), self.changes(set, "excluded"));
-                let action = format!("UPDATE SET {assigned} WHERE {changes}");
-                match &self.leaves {
-                    // A row that was there is locked before it is updated.
-                    None => self.insert(&action, "xmax OPERATOR(pg_catalog.=) 0"),
-                    // Through another table a row has no system columns.
-                    Some(leaves) => [
-                        count_updated(leaves, ["", "-"]),
-                        self.insert(&action, "true"),
-                        count_updated(leaves, ["-", ""]),
-                    ]
-                    .join("; "),
+            How::Skip => self.insert(&self.kept()),
+            How::Update { inserts: true, .. } => {
+                let insert = self.insert(&self.kept());
+                match self.leaves.as_ref().filter(|_| self.counts_updated()) {
+                    None => insert,
+                    Some(leaves) => {
+                        let [before, after] = count_updated(leaves);
+                        [before, insert, after].join("; ")
+                    }
                 }
             }
             How::Update { set, inserts: false } => self.update(set),
@@ -136,16 +134,37 @@ impl Apply<'_> {
         }
     }
 
-    fn insert(&self, action: &str, is_new: &str) -> String {
+    /// Whether rows that were updated are told from others by [`count_updated`] only.
+    pub(crate) fn counts_updated(&self) -> bool {
+        let updates = matches!(self.how, How::Update { set: [_, ..], inserts: true });
+        updates && self.leaves.is_some()
+    }
+
+    /// The statement that inserts `rows`, and does with those that are there what is to be done.
+    pub(crate) fn insert(&self, rows: &str) -> String {
         let Self { into, columns, key, .. } = self;
-        let (kept, columns) = (self.kept(), list(columns, ""));
+        let (action, is_new) = match self.how {
+            How::Update { set: set @ [_, ..], .. } => {
+                let (assigned, changes) =
+                    (assigned(set, "excluded"), self.changes(set, "excluded"));
+                let is_new = match &self.leaves {
+                    // A row that was there is locked before it is updated.
+                    None => "xmax OPERATOR(pg_catalog.=) 0",
+                    // Through another table a row has no system columns.
+                    Some(_) => "true",
+                };
+                (format!("UPDATE SET {assigned} WHERE {changes}"), is_new)
+            }
+            _ => ("NOTHING".to_owned(), "true"),
+        };
+        let columns = list(columns, "");
         let any = self.any_constraint;
         let target = if any { String::new() } else { format!(" ({})", list(key, "")) };
         let order = self.by_number.map(|columns| quoted(&number_column(columns)));
         let order = order.map_or_else(String::new, |number| format!(" ORDER BY {number}"));
         format!(
             "WITH done AS (\
-             INSERT INTO {into} AS t ({columns}) OVERRIDING SYSTEM VALUE SELECT {columns} FROM {kept}{order} \
+             INSERT INTO {into} AS t ({columns}) OVERRIDING SYSTEM VALUE SELECT {columns} FROM {rows}{order} \
              ON CONFLICT{target} DO {action} RETURNING tableoid AS leaf, {is_new} AS is_new) \
              SELECT leaf, pg_catalog.count(*) FILTER (WHERE is_new), \
              pg_catalog.count(*) FILTER (WHERE NOT is_new), 0, 0, 0, 0 \
@@ -260,18 +279,14 @@ pub(super) fn is_flagged((column, is_boolean): (&str, bool)) -> String {
     format!("{} {holds}", quoted(column))
 }
 
-/// Of the rows that a transaction has updated in each of `leaves`, `signs[1]` updated and `signs[0]` inserted. What
-/// comes between two of these was updated, and not inserted.
-fn count_updated(leaves: &[u32], signs: [&str; 2]) -> String {
-    let leaves: Vec<String> = leaves.iter().map(u32::to_string).collect();
-    let [inserted, updated] = signs.map(|sign| match sign {
-        "-" => "OPERATOR(pg_catalog.-) updated",
-        _ => "updated",
-    });
-    format!(
-        "SELECT leaf, {inserted}, {updated}, 0, 0, 0, 0 FROM (SELECT leaf, pg_catalog.pg_stat_get_xact_tuples_updated(leaf) AS updated FROM pg_catalog.unnest('{{{}}}'::pg_catalog.oid[]) AS l (leaf)) AS counted",
-        leaves.join(",")
-    )
+/// What counts the rows that a transaction has updated in each of `leaves`, before and behind the statement that does
+/// it: what comes between was updated, and not inserted.
+pub(crate) fn count_updated(leaves: &[u32]) -> [String; 2] {
+    let leaves = leaves.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+    const MINUS: &str = "OPERATOR(pg_catalog.-) updated";
+    [["updated", MINUS], [MINUS, "updated"]].map(|[inserted, updated]| format!(
+        "SELECT leaf, {inserted}, {updated}, 0, 0, 0, 0 FROM (SELECT leaf, pg_catalog.pg_stat_get_xact_tuples_updated(leaf) AS updated FROM pg_catalog.unnest('{{{leaves}}}'::pg_catalog.oid[]) AS l (leaf)) AS counted"
+    ))
 }
 
 fn assigned(set: &[String], new: &str) -> String {

@@ -5,6 +5,8 @@ use pgsluice_core::catalog::{Relation, quoted};
 use tokio_postgres::types::{Kind, Oid, Type};
 use tokio_postgres::{Client, Error, Statement};
 
+use super::changes::Apply;
+
 /// Whether an INSERT into the table `$1` does what COPY does: no rule rewrites it, and row security, which COPY
 /// refuses, is off.
 const IS_PLAIN: &str = "
@@ -37,24 +39,28 @@ pub(crate) struct Inserts {
     pub(crate) one: Option<Statement>,
     /// All rows: a parameter a column, an array of its values.
     pub(crate) all: Option<Statement>,
+    /// The same, of rows that may be there already.
+    pub(crate) changing: Option<Statement>,
 }
 
 impl Inserts {
-    /// Plans the statements once, for `columns` of these types; none unless their values are written in binary.
+    /// None of them.
+    pub(crate) fn none() -> Self {
+        Self { one: None, all: None, changing: None }
+    }
+
+    /// Plans the statements once, for `columns` of these types, whose values are written in binary. `changing` is the
+    /// one for rows that may be there already, if they may.
     pub(crate) async fn prepare(
         client: &Client,
         (relation, oid): (&Relation, Oid),
         columns: &[String],
         types: &[Oid],
-        is_binary: bool,
+        changing: Option<Apply<'_>>,
     ) -> Result<Self, Error> {
-        let nothing = Self { one: None, all: None };
-        if !is_binary {
-            return Ok(nothing);
-        }
         let is_plain = client.query_typed_opt(IS_PLAIN, &[(&oid, Type::OID)]).await?;
         if columns.is_empty() || !is_plain.is_some_and(|row| row.get(0)) {
-            return Ok(nothing);
+            return Ok(Self::none());
         }
         let head = head(relation, columns);
         let parameters = (1..=columns.len()).map(|number| format!("${number}"));
@@ -68,23 +74,26 @@ impl Inserts {
             Some(row.get::<_, Oid>(1)).filter(|oid| *oid != 0)
         };
         let arrays: Option<Vec<Type>> = types.iter().map(|ty| array_of(ty).map(typed)).collect();
-        let all = match arrays {
-            Some(arrays) => {
-                let unnest: Vec<String> =
-                    parameters.map(|parameter| format!("pg_catalog.unnest({parameter})")).collect();
-                let all = format!("{head} SELECT * FROM ROWS FROM ({}) AS r", unnest.join(", "));
-                Some(client.prepare_typed(&all, &arrays).await?)
-            }
+        let Some(arrays) = arrays else { return Ok(Self { one: Some(one), ..Self::none() }) };
+        let unnest: Vec<String> =
+            parameters.map(|parameter| format!("pg_catalog.unnest({parameter})")).collect();
+        let rows = format!("ROWS FROM ({}) AS r ({})", unnest.join(", "), list(columns));
+        let all = client.prepare_typed(&format!("{head} SELECT * FROM {rows}"), &arrays).await?;
+        let changing = match changing {
+            Some(apply) => Some(client.prepare_typed(&apply.insert(&rows), &arrays).await?),
             None => None,
         };
-        Ok(Self { one: Some(one), all })
+        Ok(Self { one: Some(one), all: Some(all), changing })
     }
 }
 
 /// COPY writes columns that are always generated as identities, too.
 fn head(relation: &Relation, columns: &[String]) -> String {
-    let columns: Vec<String> = columns.iter().map(|column| quoted(column)).collect();
-    format!("INSERT INTO {relation} ({}) OVERRIDING SYSTEM VALUE", columns.join(", "))
+    format!("INSERT INTO {relation} ({}) OVERRIDING SYSTEM VALUE", list(columns))
+}
+
+fn list(columns: &[String]) -> String {
+    columns.iter().map(|column| quoted(column)).collect::<Vec<_>>().join(", ")
 }
 
 /// A type by its number alone: its values are bytes here.

@@ -58,6 +58,15 @@ fn statements(
     (changes, is_alone): (&Changes, bool),
     (node, nodes): (NodeId, &[NodeId]),
 ) -> String {
+    apply(plan, (changes, is_alone), (node, nodes)).statements()
+}
+
+/// What is done with rows of `nodes` in `node`.
+pub(crate) fn apply<'p>(
+    plan: &'p Plan,
+    (changes, is_alone): (&'p Changes, bool),
+    (node, nodes): (NodeId, &[NodeId]),
+) -> Apply<'p> {
     let is_leaf = |node: NodeId| plan.tree.nodes[node].key.is_none();
     let how = match changes.on_conflict {
         OnConflict::Error | OnConflict::Skip => How::Skip,
@@ -72,7 +81,7 @@ fn statements(
         false if nodes.iter().all(|node| is_leaf(*node)) => Some(oids(&mut nodes.iter().copied())),
         false => Some(oids(&mut plan.tree.leaves())),
     };
-    let apply = Apply {
+    Apply {
         into: &plan.tree.nodes[node].relation,
         leaves,
         columns: &changes.columns,
@@ -85,8 +94,7 @@ fn statements(
         delete_when: changes.delete_when.as_ref().map(|flag| (&*flag.column, flag.is_boolean)),
         exact: &changes.exact,
         how,
-    };
-    apply.statements()
+    }
 }
 
 /// What was done in `node`. What goes below a node that is no leaf counts there.

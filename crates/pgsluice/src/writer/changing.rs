@@ -1,31 +1,35 @@
-//! Rows that may be there already: those of a flush are copied into the stage of the session, and taken from there.
+//! Rows that may be there already: they go as arrays by one INSERT with `ON CONFLICT`, or are copied into the stage of
+//! the session and taken from there, whichever has taken least time for so many.
 //!
 //! While no row has met another they go straight in, as any rows do. Once the server says that a key is there, that
-//! flush goes again through the stage, and so do the next ones, until several have met none. Where they may not go
-//! through the root together, each leaf's rows pass the stage by themselves.
+//! flush goes again, through the stage, and so do the next ones by either way, until several have met none. Where rows
+//! may not go through the root together, those of each leaf pass the stage by themselves.
 
 use std::collections::HashSet;
 
+use futures_util::TryStreamExt;
 use futures_util::future::{join4, try_join};
 use pgsluice_core::bucket::{Payload, Wire};
 use pgsluice_core::catalog::{NodeId, ROOT};
-use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, Row, SimpleQueryMessage};
 
 use super::gathered::Gathered;
 use super::kept::Keeping;
+use super::parameters::of_all;
 use super::session::{Planned, advance, check_current, send_all};
 use super::trouble::{Trouble, refused};
 use crate::counts::reconcile::misplaced;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::fate::Fate;
+use crate::pg::changes::{Applied, count_updated};
 use crate::pg::sql;
 use crate::pg::stage::{empty_stage, stage};
 use crate::plan::Plan;
 use crate::plan::changes::Changes;
 use crate::sink::recheck::Changed;
-use crate::sink::taken::{Taken, fate, in_node, made, take};
+use crate::sink::taken::{Taken, apply, fate, in_node, made, take};
 
 /// So many flushes that have met no row are followed by one that goes straight in: what it has inserted is for VACUUM,
 /// if it meets one.
@@ -122,10 +126,55 @@ impl Planned {
             let applied = in_node(&self.plan, node, &taken.applied);
             all.add(fate(changes, payload.rows() as u64, applied));
         }
-        let has_met = all.inserted < gathered.sent();
-        let unmet = if has_met { 0 } else { self.unmet.get().saturating_add(1) };
-        self.unmet.set(unmet);
+        self.record_met(gathered, &all);
         Ok(all)
+    }
+
+    /// Begins a transaction, and sends all rows by one statement; what became of them.
+    pub(super) async fn change_by_arrays(
+        &self,
+        client: &Client,
+        changes: &Changes,
+        gathered: &Gathered,
+        kept: Keeping<'_>,
+    ) -> Result<Fate, Trouble> {
+        let mut all = gathered.begun();
+        let ([payload], Some(statement)) = (&gathered.payloads[..], &self.inserts.changing) else {
+            return self.change(client, changes, gathered, kept).await;
+        };
+        let apply = apply(&self.plan, (changes, false), (ROOT, payload.nodes()));
+        let leaves = apply.leaves.as_ref().filter(|_| apply.counts_updated());
+        let [before, after] = leaves.map_or_else(Default::default, |leaves| count_updated(leaves));
+        let begin = [sql::BEGIN, &before].join("; ");
+        let begin = client.simple_query(&begin);
+        let advancing = advance(client, gathered, kept);
+        let inserting = async {
+            let arrays = of_all(payload, &self.plan.catalogue.types);
+            client.query_raw(statement, arrays).await?.try_collect::<Vec<Row>>().await
+        };
+        let counting = client.simple_query(&after);
+        let (begun, is_current, inserted, counted) =
+            join4(begin, advancing, inserting, counting).await;
+        let begun = begun.map_err(refused)?;
+        check_current(kept, is_current.map_err(refused)?)?;
+        let inserted = inserted.map_err(refused)?;
+        let counted = counted.map_err(refused)?;
+        let counted = begun.iter().chain(&counted).filter_map(|message| match message {
+            SimpleQueryMessage::Row(row) => Some(Applied::of(row)),
+            _ => None,
+        });
+        let applied = inserted.iter().map(Applied::of_insert).chain(counted).collect();
+        let taken = Taken { applied, misplaced: 0 };
+        self.check_taken(payload, &taken)?;
+        let applied = in_node(&self.plan, ROOT, &taken.applied);
+        all.add(fate(changes, payload.rows() as u64, applied));
+        self.record_met(gathered, &all);
+        Ok(all)
+    }
+
+    fn record_met(&self, gathered: &Gathered, fate: &Fate) {
+        let has_met = fate.inserted < gathered.sent();
+        self.unmet.set(if has_met { 0 } else { self.unmet.get().saturating_add(1) });
     }
 
     /// Refuses rows of an unknown leaf, where these do not go through the root.

@@ -72,8 +72,13 @@ impl Gathering {
         let Some(changes) = plan.changes.as_ref().filter(|_| gathered.rows() > 1) else {
             return Ok(gathered);
         };
-        let found = duplicates::find(job, plan, changes, inputs, target, control);
-        let superseded = found.inspect_err(|_| _ = control.stop.forgive())?;
+        let superseded = match duplicates::find_few(plan, changes, inputs)? {
+            Some(superseded) => superseded,
+            None => {
+                let found = duplicates::find(job, plan, changes, inputs, target, control);
+                found.inspect_err(|_| _ = control.stop.forgive())?
+            }
+        };
         if superseded.is_empty() {
             return Ok(gathered);
         }

@@ -388,7 +388,11 @@ async fn store(
         _ if way == Way::Stage => return Err(refused),
         _ if planned.has_met(&refused) => Way::Stage,
         // COPY says which row it is.
-        Trouble::Refused(error) if way != Way::Copy && error.kind() == Kind::Data => Way::Copy,
+        Trouble::Refused(error) if error.kind() == Kind::Data => match way {
+            Way::Single | Way::Arrays => Way::Copy,
+            Way::Conflict => Way::Stage,
+            Way::Copy | Way::Stage => return Err(refused),
+        },
         _ => return Err(refused),
     };
     Ok((planned.store(&link.client, (gathered, next), kept).await?, next))

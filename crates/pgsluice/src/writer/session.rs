@@ -10,7 +10,7 @@ use pgsluice_core::bucket::{Payload, Wire};
 use pgsluice_core::catalog::ROOT;
 use tokio_postgres::Client;
 
-use super::changing;
+use super::changing::{ENOUGH_UNMET, check};
 use super::gathered::{Gathered, Gathering};
 use super::kept::Keeping;
 use super::parameters::{of_all, of_row};
@@ -29,6 +29,7 @@ use crate::plan::Plan;
 use crate::plan::changes::Changes;
 use crate::sink::recheck::Recheck;
 use crate::sink::statements::{Sink, Statements};
+use crate::sink::taken::apply;
 
 /// A connection, and what was prepared on it for rows of one shape, once the first have come.
 pub(super) struct Session {
@@ -41,7 +42,9 @@ pub(super) struct Planned {
     pub(super) plan: Plan,
     pub(super) gathering: Gathering,
     ways: Ways,
-    inserts: Inserts,
+    /// Those of rows that may be there already.
+    changing: Ways,
+    pub(super) inserts: Inserts,
     pub(super) recheck: Recheck,
     pub(super) statements: Statements,
     /// Flushes one after the other that have met no rows which were there.
@@ -72,33 +75,50 @@ impl Planned {
     /// Plans for rows such as those of `job`.
     pub(super) async fn new(job: &Job, client: &mut Client) -> Result<Self> {
         let plan = Plan::read(job, client).await?;
-        plan.changes.as_ref().map_or(Ok(()), |changes| changing::check(&plan, changes))?;
+        plan.changes.as_ref().map_or(Ok(()), |changes| check(&plan, changes))?;
         let Catalogue { columns, types, facts, .. } = &plan.catalogue;
         let root = (&plan.tree.nodes[ROOT].relation, facts[ROOT].oid);
-        let is_straight = plan.changes.as_ref().is_none_or(Changes::may_join_leaves);
-        let is_binary = plan.encoder.is_some() && is_straight;
-        let preparing = Inserts::prepare(client, root, columns, types, is_binary);
+        let joins = plan.changes.as_ref().is_none_or(Changes::may_join_leaves);
+        let preparing = async {
+            if plan.encoder.is_none() || !joins {
+                return Ok(Inserts::none());
+            }
+            let changing = plan.changes.as_ref();
+            let changing = changing.map(|changes| apply(&plan, (changes, false), (ROOT, &[])));
+            Inserts::prepare(client, root, columns, types, changing).await
+        };
         let (inserts, recheck) = try_join(preparing, Recheck::prepare(client, &plan)).await?;
-        let ways = Ways::new(inserts.one.is_some(), inserts.all.is_some());
+        let Inserts { one, all, changing } = &inserts;
+        let single = one.as_ref().map(|_| Way::Single);
+        let ways =
+            Ways::new(single.into_iter().chain(all.as_ref().map(|_| Way::Arrays)), Way::Copy);
+        let changing = Ways::new(changing.as_ref().map(|_| Way::Conflict), Way::Stage);
         let gathering = Gathering::new(&plan);
         let statements = Statements::default();
-        let (unmet, has_stage) = (Cell::new(changing::ENOUGH_UNMET), Cell::new(false));
-        Ok(Self { plan, gathering, ways, inserts, recheck, statements, unmet, has_stage })
+        let (unmet, has_stage) = (Cell::new(ENOUGH_UNMET), Cell::new(false));
+        Ok(Self { plan, gathering, ways, changing, inserts, recheck, statements, unmet, has_stage })
     }
 
     /// The way of the rows of a flush.
     pub(super) fn choose(&mut self, gathered: &Gathered) -> Way {
         match &gathered.payloads[..] {
             [] => Way::Copy,
+            [payload] if payload.wire() == Wire::Binary => match self.expects_others() {
+                true => self.changing.choose(payload.rows()),
+                false => self.ways.choose(payload.rows()),
+            },
             _ if self.expects_others() => Way::Stage,
-            [payload] if payload.wire() == Wire::Binary => self.ways.choose(payload.rows()),
             _ => Way::Copy,
         }
     }
 
     /// Records what rows have taken.
     pub(super) fn record(&mut self, gathered: &Gathered, way: Way, time: Duration) {
-        self.ways.record(gathered.sent() as usize, way, time);
+        let ways = match way {
+            Way::Single | Way::Arrays | Way::Copy => &mut self.ways,
+            Way::Conflict | Way::Stage => &mut self.changing,
+        };
+        ways.record(gathered.sent() as usize, way, time);
     }
 
     /// Stores rows, which go by COPY or through the stage unless they are one payload in binary, and commits them, with
@@ -143,6 +163,9 @@ impl Planned {
         let rows = gathered.rows();
         let fate = match (way, &self.plan.changes) {
             (Way::Stage, Some(changes)) => self.change(client, changes, gathered, kept).await,
+            (Way::Conflict, Some(changes)) => {
+                self.change_by_arrays(client, changes, gathered, kept).await
+            }
             _ => in_fate(gathered, self.send(client, (gathered, way), kept).await),
         }?;
         let settling = async {

@@ -14,12 +14,13 @@ pub enum Way {
     Arrays,
     /// COPY through the root, the rows of several leaves in turns.
     Copy,
-    /// Through a temporary table, because rows may be there already. That is not a matter of time.
+    /// One statement with an array for each column, and what becomes of rows that are there already.
+    Conflict,
+    /// COPY into a temporary table, and such a statement from there.
     Stage,
 }
 
-/// Those that are chosen by what they take.
-const ALL: [Way; 3] = [Way::Single, Way::Arrays, Way::Copy];
+const ALL: [Way; 5] = [Way::Single, Way::Arrays, Way::Copy, Way::Conflict, Way::Stage];
 
 /// The most rows that are sent by single statements.
 const MOST_SINGLE: usize = 4;
@@ -46,8 +47,8 @@ const LONGER: f64 = 0.03;
 /// What the ways take for rows of about one number, when nothing else is in the way.
 #[derive(Clone, Copy, Debug, Default)]
 struct Size {
-    tried: [u32; 3],
-    nanoseconds: [f64; 3],
+    tried: [u32; ALL.len()],
+    nanoseconds: [f64; ALL.len()],
     taken: u32,
 }
 
@@ -55,16 +56,19 @@ struct Size {
 #[derive(Debug)]
 pub(super) struct Ways {
     sizes: [Size; usize::BITS as usize + 1],
-    /// Which of them there are.
-    are_open: [bool; 3],
+    /// Those that there are besides.
+    open: Vec<Way>,
+    /// The one that any rows may go.
+    always: Way,
 }
 
 impl Ways {
-    /// Nothing is known yet; COPY is always there.
-    pub(super) fn new(has_single: bool, has_arrays: bool) -> Self {
+    /// Nothing is known yet.
+    pub(super) fn new(open: impl IntoIterator<Item = Way>, always: Way) -> Self {
         Self {
             sizes: [Size::default(); usize::BITS as usize + 1],
-            are_open: [has_single, has_arrays, true],
+            open: open.into_iter().collect(),
+            always,
         }
     }
 
@@ -72,11 +76,12 @@ impl Ways {
     pub(super) fn choose(&mut self, rows: usize) -> Way {
         let fit = |way: &Way| match way {
             Way::Single => rows <= MOST_SINGLE,
+            // An array for each column takes a single row, too, but no faster.
             Way::Arrays => rows > 1 && rows <= MOST_ARRAYS,
-            Way::Copy => rows >= LEAST_COPY,
-            Way::Stage => false,
+            Way::Conflict => rows <= MOST_ARRAYS,
+            Way::Copy | Way::Stage => rows >= LEAST_COPY,
         };
-        let open = ALL.into_iter().filter(|way| self.are_open[*way as usize]);
+        let open = self.open.iter().copied().chain([self.always]);
         let mut ways: Vec<Way> = open.filter(fit).collect();
         let size = &mut self.sizes[class(rows)];
         size.taken = size.taken.wrapping_add(1);
@@ -89,8 +94,7 @@ impl Ways {
             many => many.is_multiple_of(TRIED_AGAIN),
         };
         match ways[..] {
-            // An array for each column takes a single row, too, but no faster.
-            [] => Way::Copy,
+            [] => self.always,
             [best, next, ..] if is_again && size.time(next) < HOPELESS * size.time(best) => next,
             [best, ..] => best,
         }
@@ -99,9 +103,6 @@ impl Ways {
     /// Records what so many rows have taken.
     pub(super) fn record(&mut self, rows: usize, way: Way, time: Duration) {
         let size = &mut self.sizes[class(rows)];
-        if way == Way::Stage {
-            return;
-        }
         let (at, newest) = (way as usize, time.as_nanos() as f64 / rows.max(1) as f64);
         size.nanoseconds[at] = match size.tried[at] {
             // The first one has planned, and read what the server remembers from then on.
@@ -137,11 +138,11 @@ mod tests {
 
     #[test]
     fn each_size_goes_the_way_that_has_taken_least() {
-        let mut ways = Ways::new(true, true);
+        let mut ways = Ways::new([Way::Single, Way::Arrays], Way::Copy);
         let cost = |way| match way {
             Way::Single => 10,
             Way::Arrays => 20,
-            Way::Copy | Way::Stage => 100,
+            _ => 100,
         };
         assert_eq!(chosen(&mut ways, 1, cost), Way::Single);
         assert_eq!(chosen(&mut ways, 3, cost), Way::Single);
@@ -153,17 +154,17 @@ mod tests {
 
     #[test]
     fn what_insert_cannot_do_copy_does() {
-        let mut ways = Ways::new(false, false);
+        let mut ways = Ways::new([], Way::Copy);
         for rows in [1, 2, 100, 1_000_000] {
             assert_eq!(ways.choose(rows), Way::Copy);
         }
-        let mut ways = Ways::new(true, false);
+        let mut ways = Ways::new([Way::Single], Way::Copy);
         assert_eq!([ways.choose(1), ways.choose(5)], [Way::Single, Way::Copy]);
     }
 
     #[test]
     fn another_way_is_tried_again_unless_it_is_hopeless() {
-        let mut ways = Ways::new(true, true);
+        let mut ways = Ways::new([Way::Single, Way::Arrays], Way::Copy);
         let mut tried = |copy: u64| {
             let cost = |way| Duration::from_nanos(if way == Way::Copy { copy } else { 100 });
             (0..640)

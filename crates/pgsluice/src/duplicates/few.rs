@@ -1,0 +1,42 @@
+//! The same of few rows, by one thread: to begin others takes longer.
+
+use pgsluice_core::duplicates::{Entry, Value, superseded};
+use roaring::RoaringTreemap;
+
+use super::alone::KeysAlone;
+use super::{Superseded, no_room, secret};
+use crate::error::Result;
+use crate::plan::Plan;
+use crate::plan::changes::Changes;
+use crate::source::{Inputs, Reader};
+
+/// Finds the rows that do not count. None if that takes more than a look at the keys as they stand there, or if there
+/// are some and there must be none: then [`super::find`] says so.
+pub(crate) fn find_few(
+    plan: &Plan,
+    changes: &Changes,
+    inputs: &Inputs,
+) -> Result<Option<Superseded>> {
+    let Some(mut keys) = KeysAlone::new(plan, changes).filter(|_| changes.by_any.is_none()) else {
+        return Ok(None);
+    };
+    let mut reader = Reader::new(inputs.clone(), &plan.shape);
+    let secret = secret();
+    let (mut entries, mut unread) = (Vec::<Entry<Value>>::new(), Vec::new());
+    let mut used = None;
+    while let Some(split) = reader.next(used.take())? {
+        let read = keys.read(&split, (changes, &secret), &mut unread, |entry| {
+            entries.push(entry);
+            Ok(())
+        });
+        read.map_err(|error| no_room(&error))?;
+        if !unread.is_empty() {
+            return Ok(None);
+        }
+        used = Some(split);
+    }
+    let mut rows = RoaringTreemap::new();
+    superseded(&mut entries, changes.rule, |row, _| _ = rows.insert(row));
+    let must_be_none = changes.refuses_duplicates && !rows.is_empty();
+    Ok((!must_be_none).then(|| Superseded { rows, ..Superseded::default() }))
+}
