@@ -34,11 +34,18 @@ const MOST_ARRAYS: usize = 1 << 15;
 /// How often each way is tried before one is chosen.
 const TRIED: u32 = 5;
 
+/// How often a way is tried before its time counts: the first one has planned, and read what the server remembers from
+/// then on.
+const LEAST_TRIED: u32 = 2;
+
 /// Of so many one goes another way: seldom enough that it is not among the slowest hundredth. Before so many have gone,
-/// those whose number is a power of two do: the server remembers more and more of the tree.
+/// those whose number is a power of two do, if it is [`CLOSE`]: the server remembers more and more of the tree.
 const TRIED_AGAIN: u32 = 256;
 
-/// A way that is so many times as slow as the best one is not tried again.
+/// A way that is less than so many times as slow as the best one may be the best one soon.
+const CLOSE: f64 = 1.5;
+
+/// A way that is so many times as slow as the best one is not tried again, once that is sure.
 const HOPELESS: f64 = 3.0;
 
 /// How far the least time goes towards one that is longer: what is slow once may have waited for something else.
@@ -85,17 +92,13 @@ impl Ways {
         let mut ways: Vec<Way> = open.filter(fit).collect();
         let size = &mut self.sizes[class(rows)];
         size.taken = size.taken.wrapping_add(1);
-        if let Some(untried) = ways.iter().find(|way| size.tried[**way as usize] < TRIED) {
-            return *untried;
+        if let Some(untried) = size.untried(&ways) {
+            return untried;
         }
         ways.sort_by(|one, other| size.time(*one).total_cmp(&size.time(*other)));
-        let is_again = match size.taken {
-            few if few < TRIED_AGAIN => few.is_power_of_two(),
-            many => many.is_multiple_of(TRIED_AGAIN),
-        };
         match ways[..] {
             [] => self.always,
-            [best, next, ..] if is_again && size.time(next) < HOPELESS * size.time(best) => next,
+            [best, next, ..] if size.is_again(best, next) => next,
             [best, ..] => best,
         }
     }
@@ -105,8 +108,7 @@ impl Ways {
         let size = &mut self.sizes[class(rows)];
         let (at, newest) = (way as usize, time.as_nanos() as f64 / rows.max(1) as f64);
         size.nanoseconds[at] = match size.tried[at] {
-            // The first one has planned, and read what the server remembers from then on.
-            0 | 1 => newest,
+            few if few < LEAST_TRIED => newest,
             _ if newest < size.nanoseconds[at] => newest,
             _ => size.nanoseconds[at] * (1.0 - LONGER) + newest * LONGER,
         };
@@ -115,6 +117,30 @@ impl Ways {
 }
 
 impl Size {
+    /// The one of `ways` that is to be tried before one is chosen.
+    fn untried(&self, ways: &[Way]) -> Option<Way> {
+        let tried = |way: &Way| self.tried[*way as usize];
+        let known = ways.iter().filter(|way| tried(way) >= LEAST_TRIED);
+        let best = known.map(|way| self.time(*way)).fold(f64::INFINITY, f64::min);
+        let is_hopeless =
+            |way: &Way| tried(way) >= LEAST_TRIED && self.time(*way) >= HOPELESS * best;
+        let untried = ways.iter().filter(|way| tried(way) < TRIED && !is_hopeless(way));
+        untried.min_by_key(|way| tried(way)).copied()
+    }
+
+    /// Whether it is the turn of the way that is next to the best one.
+    fn is_again(&self, best: Way, next: Way) -> bool {
+        let ratio = self.time(next) / self.time(best);
+        match self.taken {
+            few if few < TRIED_AGAIN => few.is_power_of_two() && ratio < CLOSE,
+            many => {
+                // It may have been given up for something else in its way.
+                let is_sure = self.tried[next as usize] >= TRIED;
+                many.is_multiple_of(TRIED_AGAIN) && (ratio < HOPELESS || !is_sure)
+            }
+        }
+    }
+
     fn time(&self, way: Way) -> f64 {
         self.nanoseconds[way as usize]
     }
@@ -164,8 +190,8 @@ mod tests {
 
     #[test]
     fn another_way_is_tried_again_unless_it_is_hopeless() {
-        let mut ways = Ways::new([Way::Single, Way::Arrays], Way::Copy);
-        let mut tried = |copy: u64| {
+        let tried = |copy: u64| {
+            let mut ways = Ways::new([Way::Single, Way::Arrays], Way::Copy);
             let cost = |way| Duration::from_nanos(if way == Way::Copy { copy } else { 100 });
             (0..640)
                 .filter(|_| {
@@ -175,8 +201,10 @@ mod tests {
                 })
                 .count()
         };
-        // At 16, 32, 64, 128, 256 and 512.
-        assert_eq!(tried(150), 5 + 6);
-        assert_eq!(tried(10_000), 1);
+        // At 256 and 512.
+        assert_eq!(tried(200), 5 + 2);
+        // At 16, 32, 64 and 128, too.
+        assert_eq!(tried(140), 5 + 6);
+        assert_eq!(tried(10_000), 2 + 2);
     }
 }
