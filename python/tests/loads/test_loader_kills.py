@@ -37,13 +37,18 @@ PATIENCE = 20 * LIMIT if VIOLENCE else LIMIT
 PRODUCER = """
     import random, sys
     import pgsluice, pyarrow as pa
-    url, most = sys.argv[1], int(sys.argv[2])
-    loader = pgsluice.Loader("loaded", url, load_id="killed", flush_rows=60, flush_seconds=0.05)
+    url, keys, most = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    changes = {"on_conflict": "update"} if keys else {}
+    loader = pgsluice.Loader(
+        "loaded", url, load_id="killed", flush_rows=60, flush_seconds=0.05, **changes
+    )
     print(loader.position, flush=True)
     at = loader.position or 0
     while at < most:
         rows = min(random.choice((1, 1, 5, 40, 200)), most - at)
-        loader.write(pa.table({"id": range(at, at + rows)}), position=at + rows)
+        numbers = range(at, at + rows)
+        ids = [number % keys if keys else number for number in numbers]
+        loader.write(pa.table({"id": ids, "number": numbers}), position=at + rows)
         at += rows
     loader.close()
     print("done", flush=True)
@@ -53,14 +58,14 @@ PRODUCER = """
 class Killed(Loads):
     limit = PATIENCE
 
-    def test_a_producer_with_positions(self):
-        self.make()
+    def kill(self, keys: int) -> int:
+        """Kill a producer often, and let it come to an end; return how many rows it has written."""
         self.connection.execute("DROP SCHEMA IF EXISTS pgsluice CASCADE")
         draw = random.Random(7)
-        kills = 0
+        kills, wanted = 0, times(8, 100)
         # As many rows as it does not come to before it is killed so often.
-        most, wanted = 10**9, times(8, 100)
-        command = [sys.executable, "-c", textwrap.dedent(PRODUCER), server()]
+        most = 10**9
+        command = [sys.executable, "-c", textwrap.dedent(PRODUCER), server(), str(keys)]
         query = "SELECT position::int FROM pgsluice.load WHERE id = 'killed'"
         position = None
         # On a machine that is busy it comes to no row for some time.
@@ -76,11 +81,26 @@ class Killed(Loads):
         most = position + 500
         done = subprocess.run([*command, str(most)], capture_output=True, text=True, check=True)
         self.assertIn("done", done.stdout)
+        # Some were killed behind rows of theirs.
+        self.assertGreater(most, 500)
+        return most
+
+    def test_a_producer_with_positions(self):
+        self.make(number="bigint")
+        most = self.kill(keys=0)
         counted = "SELECT count(*), count(DISTINCT id), min(id), max(id) FROM loaded"
         rows = self.connection.execute(counted).fetchone()
         self.assertEqual(rows, (most, most, 0, most - 1))
-        # Some were killed behind rows of theirs.
-        self.assertGreater(most, 500)
+
+    def test_one_that_changes_rows(self):
+        self.make(number="bigint")
+        self.connection.execute("ALTER TABLE loaded ADD PRIMARY KEY (id)")
+        most = self.kill(keys=50)
+        rows = self.connection.execute("SELECT id, number FROM loaded ORDER BY number").fetchall()
+        self.assertEqual(rows, [(number % 50, number) for number in range(most - 50, most)])
+        fate = pgsluice.ledger_show("killed", server()).fate
+        self.assertEqual(fate.inserted, 50)
+        self.assertEqual(fate.inserted + fate.updated + fate.duplicate, most)
 
 
 class Stopped(Limited):

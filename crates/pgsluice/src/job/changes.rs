@@ -91,7 +91,7 @@ impl ChangeOptions {
             given.iter().find(|(is_given, _)| *is_given).map(|(_, option)| *option)
         };
         if let Some(option) = first(&of_update).filter(|_| self.on_conflict != OnConflict::Update) {
-            return usage(format!("{option} is for rows that are updated"), "--on-conflict update");
+            return usage(format!("{option} is for rows that are updated"), "--on-conflict=update");
         }
         if let Some(option) = first(&of_any).filter(|_| !self.is_any()) {
             let message = format!("{option} is for rows whose key may be in the table already");
