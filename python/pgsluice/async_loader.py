@@ -44,6 +44,7 @@ class AsyncLoader:
             **options,
         )
         self._loader: Loader | None = None
+        self._is_over = False
         self._thread = ThreadPoolExecutor(1, "pgsluice")
 
     @property
@@ -89,6 +90,7 @@ class AsyncLoader:
         try:
             await self._run(lambda: loader.__exit__(kind, error, traceback))
         finally:
+            self._is_over = True
             self._thread.shutdown(wait=False)
 
     def _opened(self) -> Loader:
@@ -97,6 +99,8 @@ class AsyncLoader:
         return self._loader
 
     async def _run(self, work: Callable[[], T]) -> T:
+        if self._is_over:
+            raise ValueError("the loader is closed")
         future = self._thread.submit(work)
         running = asyncio.wrap_future(future)
         try:

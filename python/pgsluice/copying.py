@@ -12,7 +12,7 @@ from typing import Any, Unpack
 
 from pgsluice._native import Failure, Relay, table_name
 from pgsluice.data import source_of
-from pgsluice.drivers import conninfo_of, driver_of, first_of, is_idle, refuse_async
+from pgsluice.drivers import check, conninfo_of, driver_of, first_of, is_idle
 from pgsluice.errors import no_such_table, raised
 from pgsluice.options import CopyOptions, arguments, check_names, signed
 
@@ -47,7 +47,7 @@ def copy(
     Raises `LoadError` for what is wrong with the data, and what psycopg raises for what the server
     refuses. As after a COPY that fails, the transaction can then only be rolled back.
     """
-    refuse_async(connection)
+    check(connection)
     check_names("copy", table, conninfo)
     if is_idle(connection) and connection.autocommit:
         with connection.transaction():

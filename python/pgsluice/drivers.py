@@ -32,9 +32,10 @@ class Driver(Protocol):
 def driver_of(connection: Any) -> Driver:
     """Return what speaks to an asynchronous connection."""
     match _library(connection):
-        case "psycopg" if hasattr(connection, "__aenter__"):
+        case "psycopg" if hasattr(connection, "__aenter__") and _connects(connection):
+            _refuse_pipeline(connection)
             return _Psycopg(connection)
-        case "asyncpg":
+        case "asyncpg" if _connects(connection):
             return _Asyncpg(connection)
     raise TypeError(
         "acopy() takes an asynchronous connection of psycopg (3) or one of asyncpg,"
@@ -42,13 +43,27 @@ def driver_of(connection: Any) -> Driver:
     )
 
 
-def refuse_async(connection: Any) -> None:
-    """Refuse what is no connection of psycopg that blocks."""
+def check(connection: Any) -> None:
+    """Refuse what is no connection of psycopg that blocks, and can copy."""
     library = _library(connection)
     if library == "asyncpg" or (library == "psycopg" and hasattr(connection, "__aenter__")):
         raise TypeError("the connection is asynchronous: await pgsluice.acopy(...)")
-    if library != "psycopg":
+    if library != "psycopg" or not _connects(connection):
         raise TypeError(f"copy() takes a connection of psycopg (3), not {_name(connection)}")
+    _refuse_pipeline(connection)
+
+
+def _refuse_pipeline(connection: Any) -> None:
+    """Refuse a connection of psycopg whose answers come later, as its own COPY does."""
+    from psycopg import NotSupportedError
+
+    if connection.pgconn.pipeline_status:
+        raise NotSupportedError("copy cannot be used in pipeline mode")
+
+
+def _connects(connection: Any) -> bool:
+    """Whether it is a connection, and not a cursor, a pool or a module's other object."""
+    return hasattr(connection, "transaction") and hasattr(connection, "cursor")
 
 
 def is_idle(connection: Any) -> bool:

@@ -182,13 +182,18 @@ class Copied(Loads):
             pgsluice.copy(self.own, table(1), "loaded", atomic=True)
 
     def test_other_connections(self):
-        for other in (object(), "dbname=shop"):
+        for other in (object(), "dbname=shop", self.own.cursor()):
             with self.assertRaisesRegex(TypeError, "takes a connection of psycopg"):
                 pgsluice.copy(other, table(1), "loaded")
             with self.assertRaisesRegex(TypeError, "asynchronous connection"):
                 asyncio.run(pgsluice.acopy(other, table(1), "loaded"))
         with self.assertRaisesRegex(TypeError, "asynchronous connection"):
             asyncio.run(pgsluice.acopy(self.own, table(1), "loaded"))
+        with (
+            self.own.pipeline(),
+            self.assertRaisesRegex(psycopg.NotSupportedError, "pipeline mode"),
+        ):
+            pgsluice.copy(self.own, table(1), "loaded")
 
     def test_a_signal_ends_it(self):
         before = signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -292,9 +292,8 @@ class Written(Loads):
 
     def test_asyncio(self):
         async def work():
-            async with pgsluice.AsyncLoader(
-                "loaded", server(), load_id="a", flush_rows=50
-            ) as loader:
+            opened = pgsluice.AsyncLoader("loaded", server(), load_id="a", flush_rows=50)
+            async with opened as loader:
 
                 async def one(number):
                     for batch in range(20):
@@ -302,7 +301,9 @@ class Written(Loads):
 
                 await asyncio.gather(*map(one, range(4)))
                 receipt = await loader.flush()
-                return loader.load_id, receipt.rows
+            with self.assertRaisesRegex(ValueError, "closed"):
+                await loader.write(scalars(1))
+            return loader.load_id, receipt.rows
 
         load_id, _ = asyncio.run(work())
         self.assertEqual((load_id, self.count()), ("a", 400))
