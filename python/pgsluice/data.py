@@ -3,6 +3,7 @@
 import atexit
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from io import TextIOBase
 from os import PathLike, fspath
 from typing import Any, NamedTuple
 
@@ -43,6 +44,8 @@ def source_of(data: Any) -> Source:
     """Find out what data is. An iterator is not begun."""
     if _is_name(data):
         return _of_names([data])
+    if isinstance(data, TextIOBase):
+        raise TypeError("data is a file that is open as text: open it in mode 'rb'")
     if hasattr(data, "read"):
         name = getattr(data, "name", NAME)
         pieces = iter(partial(data.read, _PIECE), b"")

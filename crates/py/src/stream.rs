@@ -112,7 +112,15 @@ fn reader(item: &Bound<'_, PyAny>) -> PyResult<Reader> {
         let name = item.get_type().name()?;
         return Err(PyTypeError::new_err(format!("an object of type {name} has no Arrow data")));
     }
-    item.extract::<AnyRecordBatch>()?.into_reader()
+    let rows = item.extract::<AnyRecordBatch>().map_err(|error| {
+        let name = item.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
+        let column = PyTypeError::new_err(format!(
+            "an object of type {name} has Arrow data, but no table of columns"
+        ));
+        column.set_cause(item.py(), Some(error));
+        column
+    });
+    rows?.into_reader()
 }
 
 /// The error for data that cannot be read.

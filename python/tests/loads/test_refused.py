@@ -1,5 +1,6 @@
 """What does not go in is an exception that says why, of its kind, with the cause."""
 
+import io
 import pickle
 import unittest
 from datetime import timedelta
@@ -118,8 +119,15 @@ class Refused(Loads):
         file = self.folder / "rows.csv"
         file.write_text("1,2\n")
         with file.open() as opened:
-            error = self.fail_to_put(opened)
-        self.assertIsInstance(error.__cause__, TypeError)
+            for text in (opened, io.StringIO("1,2\n")):
+                with self.assertRaisesRegex(TypeError, "in mode 'rb'"):
+                    self.put(text)
+
+    def test_a_column_is_no_table(self):
+        for column in (pa.chunked_array([[1]]), pa.array([1])):
+            error = self.fail_to_put(column)
+            self.assert_nothing(error, pgsluice.InputError, "Arrow data, but no table of columns")
+            self.assertIsInstance(error.__cause__, TypeError)
 
     def test_options(self):
         for options, said in (
