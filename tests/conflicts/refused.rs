@@ -60,11 +60,11 @@ fn options_that_make_no_sense(server: Server) {
             ),
             (
                 "days.csv -t t --on-conflict skip --no-insert",
-                &["--no-insert is for rows that are updated", "--on-conflict update"],
+                &["--no-insert is for rows that are updated", "--on-conflict=update"],
             ),
             (
                 "days.csv -t t --on-conflict delete --no-insert",
-                &["--no-insert is for rows that are updated", "--on-conflict update"],
+                &["--no-insert is for rows that are updated", "--on-conflict=update"],
             ),
             ("days.csv -t t --newer v", &["--newer is for rows that are updated"]),
             ("days.csv -t t --key id,day", &["--key is for rows whose key may be in the table"]),

@@ -285,7 +285,7 @@ class Changed(Loads):
 
     def test_options_that_make_no_sense(self):
         self.make_tree("hash")
-        with self.assertRaisesRegex(pgsluice.UsageError, "on_conflict"):
+        with self.assertRaisesRegex(pgsluice.UsageError, "on_conflict=.update"):
             pgsluice.Loader("loaded", server(), newer="n")
         self.connection.execute("CREATE UNIQUE INDEX ON loaded_0 (v)")
         with pgsluice.Loader("loaded", server(), on_conflict="skip") as loader:

@@ -103,6 +103,32 @@ class Killed(Loads):
         self.assertEqual(fate.inserted + fate.updated + fate.duplicate, most)
 
 
+class Ended(Loads):
+    def end_what_waits(self):
+        query = """
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE wait_event_type = 'Lock' AND datname = current_database()"""
+        with psycopg.connect(server(), autocommit=True) as connection:
+            while not connection.execute(query).fetchall():
+                time.sleep(0.05)
+
+    def test_a_session_while_it_sends(self):
+        self.make()
+        with pgsluice.Loader("loaded", server(), flush_seconds=None) as loader:
+            loader.write([(1,)])
+            with self.connection.transaction():
+                self.connection.execute("LOCK TABLE loaded")
+                ending = threading.Thread(target=self.end_what_waits)
+                ending.start()
+                with self.assertRaises(pgsluice.ConnectError) as caught:
+                    loader.flush()
+                ending.join()
+            self.assertEqual(caught.exception.sqlstate, "57P01")
+            self.assertIn("Send the rows again", caught.exception.hint)
+            self.assertEqual(loader.flush().rows, 1)
+        self.assertEqual(self.count(), 1)
+
+
 class Stopped(Limited):
     limit = PATIENCE
 

@@ -29,7 +29,7 @@ use tokio::runtime::Runtime;
 use self::gathered::Gathered;
 use self::kept::{Keeping, Kept};
 use self::session::{Planned, Session};
-use self::trouble::{Trouble, doubtful, is_about_names};
+use self::trouble::{Trouble, doubtful, is_about_names, sent_again};
 use self::way::Way;
 use crate::control::Control;
 use crate::counts::summary::fresh_id;
@@ -202,7 +202,7 @@ impl Writer {
             if left.is_zero() {
                 return Err(match self.unsure {
                     Some(rows) => doubtful(error, rows),
-                    None => error,
+                    None => sent_again(error),
                 });
             }
             control.stop.pause(backoff.pause().min(left));

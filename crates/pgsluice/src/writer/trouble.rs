@@ -1,6 +1,7 @@
 //! What keeps rows from being stored, and what it says of them.
 
 use super::refused::refusal;
+use crate::error::kind::Kind;
 use crate::error::{Error, Left};
 use crate::pg::is_answer;
 
@@ -35,4 +36,14 @@ pub(super) fn doubtful(error: Error, rows: u64) -> Error {
     error.leaving(left).with_detail(
         "Whether the last rows are in the table is not known: the server did not answer their COMMIT.",
     )
+}
+
+/// The error for rows that are not in. What a load is to do behind a connection that was lost is not what these are.
+pub(super) fn sent_again(error: Error) -> Error {
+    match (error.kind(), error.sqlstate()) {
+        (Kind::Connection, Some(_)) => error.only_hint(
+            "Send the rows again when the server is up; its log says what happened to it.",
+        ),
+        _ => error,
+    }
 }
