@@ -1,22 +1,37 @@
 //! Inputs that are missing, may not be read, are empty, or are no ordinary files.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::thread;
 
 use serde_json::Value;
 
-use crate::harness::{Bench, Running, Server, on_each_server, program};
+use crate::harness::{Bench, Ended, Running, Server, on_each_server, program};
 
 on_each_server!([
     what_cannot_be_found_is_named,
     what_may_not_be_read_is_named,
     inputs_without_rows_load_nothing,
     a_pipe_with_a_name_is_opened_once,
+    entries_that_cannot_be_read_end_the_load,
+    files_of_spark_are_left_out_of_a_directory,
+    a_file_that_is_given_twice_is_loaded_once,
 ]);
+
+/// Another command than `load`, run in the folder.
+fn run<I: AsRef<OsStr>>(
+    bench: &Bench,
+    command: &str,
+    arguments: impl IntoIterator<Item = I>,
+) -> Ended {
+    let mut line = program();
+    line.args([command, "-d", &bench.url]).args(arguments).current_dir(bench.folder.path());
+    Running::start(line.stdin(Stdio::null())).ended()
+}
 
 fn what_cannot_be_found_is_named(server: Server) {
     let bench = Bench::with_table(server);
@@ -101,4 +116,67 @@ fn a_pipe_with_a_name_is_opened_once(server: Server) {
     let ended = bench.load(["pipe", "-t", "t", "--format", "csv", "--json", "-q"]);
     assert_eq!(ended.summary()["rows_loaded"], 2);
     writer.join().unwrap();
+}
+
+fn entries_that_cannot_be_read_end_the_load(server: Server) {
+    let bench = Bench::with_table(server);
+    fs::create_dir(bench.path("days")).unwrap();
+    bench.file("days/1.csv", "1,a\n");
+    symlink("nowhere.csv", bench.path("days/2.csv")).unwrap();
+    let said = [
+        "could not open file \"days/2.csv\" for reading: No such file or directory",
+        "DETAIL:  It is a symbolic link to \"nowhere.csv\".",
+    ];
+    for name in ["days", "days/*.csv", "days/2.csv"] {
+        for command in ["load", "plan", "verify"] {
+            run(&bench, command, [name, "-t", "t"]).fails(1, &said);
+        }
+    }
+    assert_eq!(bench.count("t"), 0);
+}
+
+fn files_of_spark_are_left_out_of_a_directory(server: Server) {
+    let bench = Bench::with_table(server);
+    fs::create_dir_all(bench.path("out/_delta_log")).unwrap();
+    for (name, text) in [
+        ("out/_SUCCESS", ""),
+        ("out/_metadata", "PAR1"),
+        ("out/.part-0.csv.crc", "crc"),
+        ("out/_delta_log/0.json", "{}"),
+        ("out/part-0.csv", "id,v\n1,a\n"),
+        ("out/part-1.csv", "id,v\n2,b\n"),
+    ] {
+        bench.file(name, text);
+    }
+    let ended = bench.load(["out", "-t", "t", "--header=map", "--json"]);
+    let summary = ended.summary();
+    assert_eq!(summary["rows_loaded"], 2);
+    let note = "not read in out, because their names begin with _ or .: \
+                .part-0.csv.crc, _SUCCESS, _delta_log, _metadata";
+    assert_eq!(summary["notes"], serde_json::json!([note]));
+    let planned = run(&bench, "plan", ["out", "-t", "t", "--header=map"]);
+    assert!(planned.stdout.contains(note), "{planned:?}");
+    // A name that is given is meant.
+    bench.load(["out/_SUCCESS", "-t", "t", "--header=map"]).fails(1, &["_SUCCESS"]);
+}
+
+fn a_file_that_is_given_twice_is_loaded_once(server: Server) {
+    let bench = Bench::with_table(server);
+    bench.file("a.csv", "1,a\n");
+    bench.file("b.csv", "2,b\n");
+    let warning = "pgsluice: warning: given more than once, and read once: a.csv";
+    for files in [&["*.csv", "a.csv"][..], &["a.csv", "a.csv", "b.csv"], &["a*", "?.csv"]] {
+        bench.session.run("TRUNCATE t");
+        let ended = bench.load(files.iter().chain(&["-t", "t", "-q", "--json"]));
+        assert_eq!(ended.summary()["rows_loaded"], 2, "{files:?}");
+        assert!(ended.stderr.contains(warning), "{ended:?}");
+        let verified = run(&bench, "verify", files.iter().chain(&["-t", "t"]));
+        assert!(verified.stderr.contains(warning), "{verified:?}");
+        assert_eq!(verified.status.code(), Some(0), "{verified:?}");
+        let planned = run(&bench, "plan", files.iter().chain(&["-t", "t"]));
+        assert!(planned.stdout.contains("given more than once, and read once"), "{planned:?}");
+    }
+    fs::hard_link(bench.path("a.csv"), bench.path("c.csv")).unwrap();
+    bench.load(["*.csv", "-t", "t"]).fails(1, &["\"a.csv\" and \"c.csv\" are two links"]);
+    assert_eq!(bench.count("t"), 2);
 }

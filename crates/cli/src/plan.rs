@@ -162,6 +162,12 @@ fn plan(args: &PlanArgs, job: &Job, target: &Target) -> Result<()> {
     Ok(())
 }
 
+/// Sentences about the input, and warnings that a load would print.
+pub(crate) fn notes(job: &Job, plan: &Plan) -> impl Iterator<Item = String> {
+    let warnings = job.input.files.warnings().to_vec();
+    plan.notes(job).into_iter().chain(warnings).chain(statistics::note(job, plan))
+}
+
 fn describe_trial(trial: &Trial, lines: &mut Vec<String>) {
     if let Trial::Untried(why) = trial {
         lines.push(format!("untried  the server was not asked to read these rows: {why}"));
@@ -215,8 +221,7 @@ fn describe_input(job: &Job, plan: &Plan, lines: &mut Vec<String>) {
         }
         format => format!("input    format {}", format.name()),
     });
-    let notes = plan.notes(job).into_iter().chain(statistics::note(job, plan));
-    lines.extend(notes.map(|note| format!("         {note}")));
+    lines.extend(notes(job, plan).map(|note| format!("         {note}")));
     lines.push(format!("columns  {}", plan.catalogue.columns.join(", ")));
     let wire = if plan.encoder.is_some() { "binary" } else { "text" };
     lines.push(format!("wire     {wire}"));

@@ -4,12 +4,13 @@ use pgsluice::core::catalog::{NodeId, ROOT};
 use pgsluice::core::format::{Format, Syntax};
 use pgsluice::counts::summary::Fallback;
 use pgsluice::inspect::selftest::SelfTest;
-use pgsluice::inspect::statistics;
 use pgsluice::job::Job;
 use pgsluice::partitions::Missing;
 use pgsluice::plan::Plan;
 use pgsluice::source::FileFormat;
 use serde::Serialize;
+
+use crate::plan::notes;
 
 /// What a load would do.
 #[derive(Serialize)]
@@ -88,7 +89,7 @@ impl Report {
             },
             delimiter: char::from(*delimiter).to_string(),
             null: String::from_utf8_lossy(null).into_owned(),
-            notes: plan.notes(job).into_iter().chain(statistics::note(job, plan)).collect(),
+            notes: notes(job, plan).collect(),
             wire: if plan.encoder.is_some() { "binary" } else { "text" },
             jobs: plan.jobs(job),
             memory: job.speed.memory,

@@ -63,6 +63,8 @@ fn verify_in(args: &VerifyArgs, job: &Job, target: &Target) -> Result<u8> {
     let control = Arc::default();
     let _watch = signals::stop(&control, |_| Error::interrupted())?;
     let audit = args.compare(job, target, &control)?;
+    let warnings = job.input.files.warnings().iter();
+    warnings.for_each(|warning| say(&format!("warning: {warning}")));
     if args.json {
         print_json(&audit)?;
     } else {

@@ -63,7 +63,7 @@ impl InputOptions {
         Ok(())
     }
 
-    /// What is known of how the inputs are wrapped, in words.
+    /// Sentences about how the inputs are wrapped, and about entries of directories that are not read.
     pub(crate) fn notes(&self) -> Vec<String> {
         let compressed = self.files.compressions().into_iter().map(|(name, inputs)| match inputs {
             1 => format!("1 input is compressed by {name}"),
@@ -73,7 +73,8 @@ impl InputOptions {
             (!self.encoding.is_utf8()).then(|| format!("the input is in {}", self.encoding.name()));
         let format = (self.file_format != FileFormat::Delimited)
             .then(|| format!("the input is read as {}", self.file_format.name()));
-        format.into_iter().chain(compressed).chain(encoded).collect()
+        let not_read = self.files.notes().iter().cloned();
+        format.into_iter().chain(compressed).chain(encoded).chain(not_read).collect()
     }
 }
 

@@ -74,6 +74,8 @@ impl Loader {
         }
         let job = &job;
         job.input.notes().into_iter().for_each(|note| control.progress.note(note));
+        let warnings = job.input.files.warnings().iter().cloned();
+        warnings.for_each(|warning| control.progress.warn(warning));
         job.safety.rejects.as_ref().map_or(Ok(()), rejects::check_files)?;
         let id = job.safety.load_id.clone().unwrap_or_else(fresh_id);
         let by = Run::new();

@@ -1,5 +1,7 @@
 //! The inputs of a job, found once.
 
+mod again;
+mod entries;
 mod resolve;
 
 use std::collections::BTreeMap;
@@ -218,26 +220,53 @@ impl Input {
 
 /// The inputs of a job in their order; cheap to copy.
 #[derive(Clone, Debug, Default)]
-pub struct Inputs(Arc<[Input]>);
+pub struct Inputs {
+    list: Arc<[Input]>,
+    remarks: Arc<Remarks>,
+}
+
+/// Sentences about the names that the inputs were found by.
+#[derive(Debug, Default)]
+struct Remarks {
+    /// Entries of directories that are not read.
+    notes: Vec<String>,
+    /// Files that were given more than once.
+    warnings: Vec<String>,
+}
 
 impl Deref for Inputs {
     type Target = [Input];
 
     fn deref(&self) -> &[Input] {
-        &self.0
+        &self.list
     }
 }
 
 impl From<Input> for Inputs {
     fn from(input: Input) -> Self {
-        Self([input].into())
+        Self::of(vec![input])
     }
 }
 
 impl Inputs {
     /// These inputs.
     pub(super) fn of(inputs: Vec<Input>) -> Self {
-        Self(inputs.into())
+        Self { list: inputs.into(), remarks: Arc::default() }
+    }
+
+    /// Returns `inputs`, which stand for the same names as these.
+    pub(super) fn replaced(&self, inputs: Vec<Input>) -> Self {
+        Self { list: inputs.into(), remarks: Arc::clone(&self.remarks) }
+    }
+
+    /// Sentences about entries of directories that are not read.
+    pub(crate) fn notes(&self) -> &[String] {
+        &self.remarks.notes
+    }
+
+    /// Sentences about files that were given more than once.
+    pub fn warnings(&self) -> &[String] {
+        &self.remarks.warnings
     }
 
     /// The same inputs, all of which are of this format and in this encoding.
@@ -253,7 +282,7 @@ impl Inputs {
             },
             ..input.clone()
         };
-        Self(self.iter().map(read_as).collect())
+        self.replaced(self.iter().map(read_as).collect())
     }
 
     /// Whether all of them can be read again.

@@ -41,7 +41,7 @@ impl Inputs {
         });
         let kept = kept.collect::<Result<Vec<_>>>();
         control.progress.wait_for(None);
-        Ok(Self::of(kept?))
+        Ok(self.replaced(kept?))
     }
 }
 

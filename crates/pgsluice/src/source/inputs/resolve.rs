@@ -1,42 +1,74 @@
 //! Names to inputs: files, directories, patterns and standard input, found once.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
 
 use super::super::FileFormat;
 use super::super::compression::Compression;
 use super::super::encoding::Encoding;
-use super::{Input, Inputs, Place, Reread};
+use super::again::Files;
+use super::{Input, Inputs, Place, Remarks, Reread, entries};
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result, plain_io};
 
 /// Bytes by which files are known.
 const MAGIC: usize = 8;
 
+/// The inputs that were found so far.
+#[derive(Default)]
+struct Found {
+    inputs: Vec<Input>,
+    notes: Vec<String>,
+    files: Files,
+}
+
 impl Inputs {
     /// Finds the inputs that names stand for: files, directories, glob patterns, `-` for standard
-    /// input. Each of them exists and can be read.
+    /// input. Each of them exists and can be read, and a file that several names stand for is one input.
     pub fn resolve(names: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self> {
-        let mut inputs = Vec::new();
-        for name in names {
-            let name = name.as_ref();
-            let path = Path::new(name);
-            if name == "-" {
-                if inputs.iter().any(|input: &Input| matches!(input.place, Place::Stdin)) {
-                    let message = "standard input can be given only once";
-                    return Err(Error::new(Kind::Usage, message));
-                }
-                inputs.push(stdin());
-            } else if path.is_dir() {
-                inputs.extend(directory(path)?);
-            } else if path.exists() || !name.contains(['*', '?', '[']) {
-                inputs.push(file(path)?);
-            } else {
-                inputs.extend(pattern(name)?);
-            }
+        let mut found = Found::default();
+        names.into_iter().try_for_each(|name| found.add(name.as_ref()))?;
+        let Found { inputs, notes, files } = found;
+        let remarks = Remarks { notes, warnings: files.warnings() };
+        Ok(Self { list: inputs.into(), remarks: remarks.into() })
+    }
+}
+
+impl Found {
+    /// Adds the inputs that a name stands for.
+    fn add(&mut self, name: &str) -> Result<()> {
+        let path = Path::new(name);
+        if name == "-" {
+            return self.add_stdin();
         }
-        Ok(Self(inputs.into()))
+        let (paths, notes) = if path.is_dir() {
+            entries::directory(path)?
+        } else if path.symlink_metadata().is_ok() || !name.contains(['*', '?', '[']) {
+            (vec![path.to_owned()], Vec::new())
+        } else {
+            entries::pattern(name)?
+        };
+        self.notes.extend(notes);
+        paths.iter().try_for_each(|path| self.add_file(path))
+    }
+
+    fn add_stdin(&mut self) -> Result<()> {
+        if self.inputs.iter().any(|input| matches!(input.place, Place::Stdin)) {
+            let message = "standard input can be given only once";
+            return Err(Error::new(Kind::Usage, message));
+        }
+        self.inputs.push(stdin());
+        Ok(())
+    }
+
+    fn add_file(&mut self, path: &Path) -> Result<()> {
+        let metadata = path.metadata().map_err(|error| cannot_open(path, &error))?;
+        if self.files.is_new(path, &metadata)? {
+            self.inputs.push(file(path, &metadata)?);
+        }
+        Ok(())
     }
 }
 
@@ -58,9 +90,11 @@ pub(super) fn pipe(name: String, place: Place) -> Input {
     }
 }
 
-fn file(path: &Path) -> Result<Input> {
+fn file(path: &Path, metadata: &Metadata) -> Result<Input> {
     let cannot_open = |error| cannot_open(path, &error);
-    let metadata = path.metadata().map_err(cannot_open)?;
+    if metadata.file_type().is_socket() {
+        return Err(cannot_open(io::Error::other("it is a socket")));
+    }
     let input = pipe(path.display().to_string(), Place::File(path.to_owned()));
     if !metadata.is_file() {
         // A process that writes into a pipe would find it closed if it were opened only to look.
@@ -98,51 +132,18 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
     }
 }
 
-/// The files of a directory by name, hidden ones left out as a glob leaves them out.
-fn directory(path: &Path) -> Result<Vec<Input>> {
-    let entries = std::fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-    let mut paths: Vec<PathBuf> = entries
-        .map_err(|error| cannot_open(path, &error))?
-        .into_iter()
-        .filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."))
-        .map(|entry| entry.path())
-        .filter(|path| path.is_file())
-        .collect();
-    if paths.is_empty() {
-        let message = format!("directory \"{}\" has no files", path.display());
-        return Err(Error::new(Kind::Input, message)
-            .with_detail("Subdirectories and hidden files are not looked at.")
-            .with_hint("Name the files, or use a pattern such as 'dir/**/*.csv'."));
-    }
-    paths.sort();
-    paths.iter().map(|path| file(path)).collect()
-}
-
-fn pattern(name: &str) -> Result<Vec<Input>> {
-    let invalid = |error: glob::PatternError| {
-        Error::new(Kind::Usage, format!("invalid pattern \"{name}\": {error}"))
-    };
-    let mut paths = Vec::new();
-    for path in glob::glob(name).map_err(invalid)? {
-        let path = path.map_err(|error| cannot_open(error.path(), error.error()))?;
-        if path.is_file() {
-            paths.push(path);
-        }
-    }
-    if paths.is_empty() {
-        return Err(Error::new(Kind::Input, format!("no file matches \"{name}\"")));
-    }
-    paths.sort();
-    paths.iter().map(|path| file(path)).collect()
-}
-
-fn cannot_open(path: &Path, error: &io::Error) -> Error {
+pub(super) fn cannot_open(path: &Path, error: &io::Error) -> Error {
     let reason = plain_io(error);
     let message = format!("could not open file \"{}\" for reading: {reason}", path.display());
-    match error.kind() {
-        io::ErrorKind::NotFound => Error::new(Kind::Input, message)
-            .with_hint("Relative names are looked up in the current directory."),
-        _ => Error::new(Kind::Input, message),
+    let cannot = Error::new(Kind::Input, message);
+    match (path.read_link(), error.kind()) {
+        (Ok(target), _) => {
+            cannot.with_detail(format!("It is a symbolic link to \"{}\".", target.display()))
+        }
+        (Err(_), io::ErrorKind::NotFound) => {
+            cannot.with_hint("Relative names are looked up in the current directory.")
+        }
+        _ => cannot,
     }
 }
 
@@ -150,31 +151,49 @@ fn cannot_open(path: &Path, error: &io::Error) -> Error {
 mod tests {
     use super::*;
 
+    fn folder(files: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("a directory");
+        for name in files {
+            std::fs::write(folder.path().join(name), "x").expect("a file");
+        }
+        folder
+    }
+
+    fn resolve(folder: &tempfile::TempDir, names: &[&str]) -> Result<Inputs> {
+        let in_folder = |name: &&str| match *name {
+            "-" => "-".to_owned(),
+            name => folder.path().join(name).display().to_string(),
+        };
+        Inputs::resolve(names.iter().map(in_folder))
+    }
+
+    /// The names of the inputs within the folder.
+    fn found(folder: &tempfile::TempDir, names: &[&str]) -> Vec<String> {
+        let prefix = format!("{}/", folder.path().display());
+        let inputs = resolve(folder, names).expect("inputs");
+        inputs.iter().map(|input| input.name.replace(&prefix, "")).collect()
+    }
+
     #[test]
     fn finds_files_by_name_directory_and_pattern() {
-        let dir = tempfile::tempdir().expect("a directory");
-        for name in ["b.csv", "a.csv", ".hidden"] {
-            std::fs::write(dir.path().join(name), "x").expect("a file");
-        }
-        let path = |name: &str| dir.path().join(name).display().to_string();
-        let names = |files: &[String]| -> Vec<String> {
-            let inputs = Inputs::resolve(files).expect("inputs");
-            inputs.iter().map(|input| input.name.clone()).collect()
-        };
-        assert_eq!(names(&[path("")]), [path("a.csv"), path("b.csv")]);
-        assert_eq!(names(&[path("*.csv")]), [path("a.csv"), path("b.csv")]);
-        assert_eq!(names(&["-".to_owned(), path("b.csv")]), ["<stdin>".to_owned(), path("b.csv")]);
+        let folder = folder(&["b.csv", "a.csv", ".hidden", "_SUCCESS"]);
+        assert_eq!(found(&folder, &[""]), ["a.csv", "b.csv"]);
+        assert_eq!(found(&folder, &["*.csv"]), ["a.csv", "b.csv"]);
+        assert_eq!(found(&folder, &["-", "b.csv"]), ["<stdin>", "b.csv"]);
+        assert_eq!(found(&folder, &["_SUCCESS"]), ["_SUCCESS"]);
+        assert_eq!(found(&folder, &["_*"]), ["_SUCCESS"]);
     }
 
     #[test]
     fn says_what_is_missing() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let message = |name: &str| {
-            let name = dir.path().join(name).display().to_string();
-            Inputs::resolve([name]).expect_err("missing").to_string()
-        };
+        let folder = folder(&[]);
+        std::os::unix::fs::symlink("nowhere", folder.path().join("link.csv")).expect("a link");
+        let message = |name: &str| resolve(&folder, &[name]).expect_err("missing").to_string();
         assert!(message("no.csv").contains("for reading: No such file or directory\nHINT"));
-        assert!(message("").contains("has no files"));
-        assert!(message("*.csv").contains("no file matches"));
+        assert!(message("*.txt").contains("no file matches"));
+        for name in ["", "*.csv", "link.csv", "link.*"] {
+            let said = message(name);
+            assert!(said.contains("link.csv\" for reading: No such file or directory\nDETAIL:  It is a symbolic link to \"nowhere\"."), "{name}: {said}");
+        }
     }
 }

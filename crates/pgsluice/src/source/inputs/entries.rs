@@ -1,0 +1,159 @@
+//! The files that a directory or a pattern stands for, and the entries that are not read. An entry that cannot be
+//! read is an error: its rows would be missing.
+
+use std::path::{Path, PathBuf};
+
+use super::resolve::cannot_open;
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+
+/// Names that one sentence lists.
+const LISTED: usize = 5;
+
+/// Files, and sentences about entries that are not read.
+type Entries = (Vec<PathBuf>, Vec<String>);
+
+/// Finds the files of a directory, sorted by name. Leaves out subdirectories, and names that begin with `_` or `.`, as
+/// Spark, Hive and pyarrow do.
+pub(super) fn directory(path: &Path) -> Result<Entries> {
+    let (mut files, mut left_out, mut folders) = (Vec::new(), Vec::new(), Vec::new());
+    for entry in sorted(path)? {
+        let name = entry.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if name.starts_with(['_', '.']) {
+            left_out.push(name);
+            continue;
+        }
+        let metadata = entry.metadata().map_err(|error| cannot_open(&entry, &error))?;
+        if metadata.is_dir() {
+            folders.push(name);
+        } else if metadata.is_file() {
+            files.push(entry);
+        } else {
+            return Err(special(path, &name));
+        }
+    }
+    if files.is_empty() {
+        return Err(no_files(path));
+    }
+    let shown = path.display();
+    let notes = [
+        (left_out, format!("not read in {shown}, because their names begin with _ or .")),
+        (folders, format!("subdirectories of {shown} that are not read")),
+    ];
+    let notes = notes.into_iter().filter(|(names, _)| !names.is_empty());
+    Ok((files, notes.map(|(names, what)| format!("{what}: {}", listed(&names))).collect()))
+}
+
+fn sorted(path: &Path) -> Result<Vec<PathBuf>> {
+    let cannot_open = |error| cannot_open(path, &error);
+    let entries = std::fs::read_dir(path).map_err(cannot_open)?;
+    let entries = entries.map(|entry| entry.map(|entry| entry.path()));
+    let mut entries = entries.collect::<std::io::Result<Vec<_>>>().map_err(cannot_open)?;
+    entries.sort();
+    Ok(entries)
+}
+
+/// Finds the files that a pattern matches, sorted by name. Leaves out directories.
+pub(super) fn pattern(pattern: &str) -> Result<Entries> {
+    let invalid = |error: glob::PatternError| {
+        Error::new(Kind::Usage, format!("invalid pattern \"{pattern}\": {error}"))
+    };
+    let (mut files, mut folders) = (Vec::new(), Vec::new());
+    for path in glob::glob(pattern).map_err(invalid)? {
+        let path = path.map_err(|error| cannot_open(error.path(), error.error()))?;
+        let metadata = path.metadata().map_err(|error| cannot_open(&path, &error))?;
+        if metadata.is_dir() {
+            folders.push(path);
+        } else {
+            files.push(path);
+        }
+    }
+    if files.is_empty() {
+        return Err(Error::new(Kind::Input, format!("no file matches \"{pattern}\"")));
+    }
+    files.sort();
+    // Of a directory in which a file matches as well, the pattern says which files are meant.
+    folders.retain(|folder| !files.iter().any(|file| file.starts_with(folder)));
+    let names: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+    let note = format!("directories that match \"{pattern}\" are not read: {}", listed(&names));
+    Ok((files, (!names.is_empty()).then_some(note).into_iter().collect()))
+}
+
+/// The first of some names, and how many there are.
+pub(super) fn listed(names: &[String]) -> String {
+    let shown = names[..names.len().min(LISTED)].join(", ");
+    match names.len().saturating_sub(LISTED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+fn no_files(path: &Path) -> Error {
+    Error::new(Kind::Input, format!("directory \"{}\" has no files", path.display()))
+        .with_detail("Subdirectories are not read, nor files whose names begin with _ or a dot.")
+        .with_hint("Name the files, or use a pattern such as 'dir/**/*.csv'.")
+}
+
+fn special(path: &Path, name: &str) -> Error {
+    let path = path.display();
+    let message = format!("\"{name}\" in directory \"{path}\" is a pipe, a socket or a device");
+    Error::new(Kind::Input, message).with_hint(format!(
+        "Name the files, or use a pattern that matches no other entry, such as '{path}/*.csv'."
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("a directory");
+        for name in ["part-0.csv", "_SUCCESS", ".part-0.csv.crc"] {
+            std::fs::write(folder.path().join(name), "x").expect("a file");
+        }
+        for name in ["_delta_log", "day=1", ".cache"] {
+            std::fs::create_dir(folder.path().join(name)).expect("a directory");
+        }
+        folder
+    }
+
+    #[test]
+    fn entries_that_are_not_read_are_named() {
+        let folder = folder();
+        let (files, notes) = directory(folder.path()).expect("files");
+        assert_eq!(files, [folder.path().join("part-0.csv")]);
+        let shown = folder.path().display();
+        let because = format!("not read in {shown}, because their names begin with _ or .");
+        let expected = [
+            format!("{because}: .cache, .part-0.csv.crc, _SUCCESS, _delta_log"),
+            format!("subdirectories of {shown} that are not read: day=1"),
+        ];
+        assert_eq!(notes, expected);
+        let (files, notes) = pattern(&format!("{shown}/[dp]*")).expect("files");
+        assert_eq!(files.len(), 1);
+        let expected =
+            format!("directories that match \"{shown}/[dp]*\" are not read: {shown}/day=1");
+        assert_eq!(notes, [expected]);
+        assert_eq!(listed(&["a"; 7].map(str::to_owned)), "a, a, a, a, a and 2 more");
+    }
+
+    #[test]
+    fn entries_that_cannot_be_read_are_errors() {
+        let folder = folder();
+        let path = |name: &str| folder.path().join(name);
+        nix::unistd::mkfifo(&path("pipe"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+        let said = directory(folder.path()).expect_err("a pipe").to_string();
+        assert!(said.starts_with("\"pipe\" in directory"), "{said}");
+        std::fs::remove_file(path("pipe")).expect("the pipe");
+        std::os::unix::fs::symlink("loop", path("loop")).expect("a link");
+        let all = format!("{}/*", folder.path().display());
+        for error in [directory(folder.path()).err(), pattern(&all).err()] {
+            let said = error.expect("a link to itself").to_string();
+            assert!(said.contains("/loop\" for reading: "), "{said}");
+        }
+        // Editors lock files by hidden links that lead nowhere.
+        std::fs::remove_file(path("loop")).expect("the link");
+        std::os::unix::fs::symlink("nowhere", path(".#part")).expect("a link");
+        assert!(directory(folder.path()).is_ok());
+    }
+}
