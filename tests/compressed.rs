@@ -21,6 +21,7 @@ on_each_server!([
     compressed_rows_change_others,
     a_few_rows_may_be_compressed,
     what_is_cut_short_is_an_error_with_its_place,
+    bytes_behind_gzip_data_are_an_error,
     a_name_that_is_not_true,
     partitions_are_made_for_compressed_rows,
 ]);
@@ -211,6 +212,28 @@ fn what_is_cut_short_is_an_error_with_its_place(server: Server) {
         bench.load([&*file, "-t", "t", "--atomic"]).fails(1, &["data end too early"]);
         assert_eq!(bench.count("t"), 0);
     }
+}
+
+fn bytes_behind_gzip_data_are_an_error(server: Server) {
+    let bench = Bench::with_table(server);
+    let whole = gzip(b"1,a\n2,b\n3,c\n");
+    bench.file("padded.csv.gz", [&whole[..], &[0; 10_240]].concat());
+    let ended = bench.load(["padded.csv.gz", "-t", "t", "--json"]);
+    assert_eq!(ended.summary()["rows_loaded"], 3);
+    let said = format!("its gzip data end before byte {}, and other bytes follow", whole.len());
+    for garbage in [&b"4,d\n"[..], b"\x1f", b"\x1f\x8b", b"x"] {
+        let bytes = [&whole[..], garbage].concat();
+        bench.file("rows.csv.gz", &bytes);
+        let ended = bench.load(["rows.csv.gz", "-t", "t"]);
+        ended.fails(1, &["error: "]);
+        let is_member = garbage[0] == 0x1f;
+        assert!(is_member || ended.stderr.contains(&said), "{ended:?}");
+        let mut piped = bench.start(["-", "-t", "t", "--format=csv"], Stdio::piped());
+        piped.feed(&bytes);
+        drop(piped.child.stdin.take());
+        piped.ended().fails(1, &["error: "]);
+    }
+    assert_eq!(bench.count("t"), 3);
 }
 
 fn a_name_that_is_not_true(server: Server) {

@@ -1,6 +1,10 @@
 //! NDJSON: an object in each line goes to the columns of its keys, as the server's `json_populate_record` reads it.
 
 use std::fs;
+use std::io::Write;
+use std::process::Stdio;
+
+use flate2::write::GzEncoder;
 
 use crate::harness::{Bench, Ended, Server, on_each_server};
 
@@ -12,6 +16,7 @@ on_each_server!([
     bad_lines_are_no_duplicates,
     numbers_and_levels_may_be_long,
     lines_are_in_other_encodings,
+    a_first_object_may_be_long,
 ]);
 
 fn bench(server: Server) -> Bench {
@@ -186,4 +191,25 @@ fn lines_are_in_other_encodings(server: Server) {
     bench.file("rows.ndjson", marked);
     assert_eq!(bench.load(["rows.ndjson", "-t", "t", "--json"]).summary()["rows_loaded"], 1);
     assert_eq!(bench.count("t WHERE v = 'é'"), 2);
+}
+
+fn a_first_object_may_be_long(server: Server) {
+    let bench = bench(server);
+    // The names of columns are looked for in 256 KiB first, and then in four times as much.
+    for bytes in [262_000, 262_200, 5_000_000, 17_000_000] {
+        let text = format!("{{\"id\":1,\"v\":\"{}\"}}\n{{\"id\":2}}\n", "a".repeat(bytes));
+        bench.file("rows.ndjson", &text);
+        let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(text.as_bytes()).unwrap();
+        bench.file("rows.ndjson.gz", encoder.finish().unwrap());
+        for name in ["rows.ndjson", "rows.ndjson.gz", "-"] {
+            bench.session.run("TRUNCATE t");
+            let arguments = [name, "-t", "t", "--format", "ndjson", "--json"];
+            let mut load = bench.start(arguments, Stdio::piped());
+            load.feed(if name == "-" { text.as_bytes() } else { b"" });
+            drop(load.child.stdin.take());
+            assert_eq!(load.ended().summary()["rows_loaded"], 2, "{name}");
+            assert_eq!(bench.value("SELECT max(length(v)) FROM t"), bytes.to_string());
+        }
+    }
 }

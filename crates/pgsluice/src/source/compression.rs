@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, ErrorKind, Read};
 
-use flate2::bufread::MultiGzDecoder;
+use super::gzip::Members;
 
 /// What an input is compressed by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl Compression {
         compressed: impl BufRead + Send + 'static,
     ) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
-            Self::Gzip => Box::new(MultiGzDecoder::new(compressed)),
+            Self::Gzip => Box::new(Members::new(compressed)),
             Self::Zstd => Box::new(zstd::Decoder::with_buffer(compressed)?),
         })
     }
@@ -60,6 +60,8 @@ impl Compression {
         let what = self.name();
         match error.kind() {
             _ if error.raw_os_error().is_some() => error,
+            // Such an error is in words already.
+            ErrorKind::InvalidData if self == Self::Gzip => error,
             ErrorKind::UnexpectedEof => {
                 io::Error::other(format!("its {what} data end too early, so it is not whole"))
             }

@@ -10,6 +10,7 @@ use pgsluice_core::split::{Row, Splitter};
 use pgsluice_json::Keys;
 
 use super::file_format::check_ndjson;
+use super::reader::LONGEST_ROW;
 use super::reading::unless_stopped;
 use super::starts::{BYTE_ORDER_MARK, check_magic};
 use super::{Input, Inputs};
@@ -20,8 +21,8 @@ use crate::error::{Error, Result};
 /// Bytes that are read first.
 const FIRST_BYTES: usize = 256 << 10;
 
-/// A header is not longer.
-const LONGEST: usize = 16 << 20;
+/// The longest header that is read.
+const LONGEST_HEADER: usize = 16 << 20;
 
 impl Inputs {
     /// The names in the first input, and the same inputs: of one that can be read only once, what was read is put
@@ -36,7 +37,7 @@ impl Inputs {
         let read = unless_stopped(control, move || read(&reading, format.as_ref()));
         let (input, names) = read?;
         let inputs = std::iter::once(input).chain(self.iter().skip(1).cloned());
-        Ok((Self::of(inputs.collect()), names))
+        Ok((self.replaced(inputs.collect()), names))
     }
 }
 
@@ -57,7 +58,9 @@ fn read(input: &Input, format: Option<&Format>) -> Result<(Input, Vec<String>)> 
             (Some(row), Some(format)) => break header(row.of(text), format, input)?,
             (Some(_), None) => break keys(&rows, text, input)?,
             (None, None) if is_last => break Vec::new(),
-            (None, _) if is_last || want >= LONGEST => return Err(no_header(input)),
+            (None, Some(_)) if is_last || want >= LONGEST_HEADER => return Err(no_header(input)),
+            // The reader refuses an object that is longer than a row may be.
+            (None, None) if want > LONGEST_ROW => break Vec::new(),
             (None, _) => want *= 4,
         }
     };

@@ -22,7 +22,7 @@ const SPLIT_BYTES: usize = 1 << 20;
 
 /// The longest row: `MaxAllocSize` of `src/include/utils/memutils.h`, at which `enlargeStringInfo` refuses
 /// a line, without the byte that ends it in memory.
-const LONGEST_ROW: usize = 0x3fff_ffff - 1;
+pub(super) const LONGEST_ROW: usize = 0x3fff_ffff - 1;
 
 /// PostgreSQL 18's words for a string buffer that is too long.
 const TOO_LONG: &str = "row exceeds maximum allowed length (1073741823 bytes)";

@@ -219,6 +219,17 @@ mod tests {
     }
 
     #[test]
+    fn frames_that_zstd_skips_hold_no_text() {
+        let skipped = [&b"\x5f\x2a\x4d\x18\x03\0\0\0"[..], b"abc"].concat();
+        let (one, other) = (zstd(b"1,2\n"), zstd(b"3,4\n"));
+        let frames = [&skipped, &one, &skipped, &other, &skipped].map(|frame| &frame[..]);
+        assert_eq!(read(frames.concat()).expect("text"), b"1,2\n3,4\n");
+        assert!(read(skipped).expect("nothing").is_empty());
+        let garbage = read([&one[..], b"x"].concat()).expect_err("garbage").to_string();
+        assert!(garbage.starts_with("its zstd data"), "{garbage}");
+    }
+
+    #[test]
     fn what_is_cut_short_or_damaged_is_no_end() {
         let text: Vec<u8> = (0..300_000).flat_map(|n: u32| format!("{n}\n").into_bytes()).collect();
         for (compress, name) in [(gzip as fn(&[u8]) -> Vec<u8>, "gzip"), (zstd, "zstd")] {
