@@ -21,7 +21,7 @@ impl<R: BufRead> Members<R> {
         Self { member: Some(GzDecoder::new(Placed { inner: compressed, at: 0 })), begun: None }
     }
 
-    /// Begins with the next member, if there is one.
+    /// Begins to read the next member, unless the input is at its end.
     fn begin_next(&mut self) -> io::Result<()> {
         let Some(member) = self.member.take() else { return Ok(()) };
         let mut rest = member.into_inner();

@@ -65,7 +65,7 @@ fn leads_to(one: &Path, other: &Path) -> io::Result<bool> {
     Ok(target == same && (one == other || one == target || other == target))
 }
 
-/// The path of an entry itself, through no link but those of its directory.
+/// Resolves the links in the path of an entry's directory, but not the entry if it is a link.
 fn entry(path: &Path) -> io::Result<PathBuf> {
     let folder = path.parent().filter(|folder| *folder != Path::new(""));
     let folder = folder.unwrap_or(Path::new(".")).canonicalize()?;
