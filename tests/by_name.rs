@@ -219,7 +219,7 @@ fn a_load_is_resumed_by_the_same_names_only(server: Server) {
     let again = load(&bench, &[&id[..], &["--map=a=id"]].concat()).summary();
     assert_eq!(again["rows_already_loaded"], 3000);
     load(&bench, &[&id[..], &["--map=b=id"]].concat())
-        .fails(1, &["this load was begun with map \"a=id\", and not \"b=id\""]);
+        .fails(1, &["this load was begun with --map \"a=id\", and is resumed with --map \"b=id\""]);
 }
 
 fn rows_may_be_deleted_by_a_field_of_a_name(server: Server) {

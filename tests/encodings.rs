@@ -109,6 +109,7 @@ fn the_encoding_is_a_term_of_the_load(server: Server) {
     };
     assert_eq!(load("latin1").summary()["rows_loaded"], 1000);
     assert_eq!(load("iso-8859-1").summary()["rows_already_loaded"], 1000);
-    load("latin2").fails(1, &["begun with encoding \"LATIN1\", and not \"LATIN2\""]);
+    load("latin2")
+        .fails(1, &["begun with --encoding \"LATIN1\", and is resumed with --encoding \"LATIN2\""]);
     assert_eq!(bench.count("t WHERE v = 'é'"), 1000);
 }

@@ -5,3 +5,4 @@ mod ids;
 mod killed;
 mod layouts;
 mod sources;
+mod terms;

@@ -66,7 +66,8 @@ class Loader:
 
     With a `load_id`, `write` takes positions, which are stored in the rows' own transaction.
     `position` is the last one: a program that goes on from there writes each row once. Of several
-    loaders of one name the last one that was opened works, and the others fail.
+    loaders of one name the last one that was opened works, and the others fail. A loader is opened
+    again with the same `on_conflict` and its options, and under the same session settings.
 
     `on_conflict` and its options are those of `load`. Of several rows of a key one counts in each
     flush.

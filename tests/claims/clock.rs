@@ -95,5 +95,5 @@ fn a_setting_that_keys_depend_on_is_a_term(server: Server) {
     die(bench, &bench.url, &[]);
     let url = format!("{}?options=-c%20extra_float_digits%3D0", bench.url);
     let ended = comes_to(bench, &url, ROWS as u64);
-    ended.fails(1, &["begun with extra_float_digits \"1\", and not \"0\" (SQLSTATE 55000)"]);
+    ended.fails(1, &["begun with extra_float_digits \"1\", and is resumed with extra_float_digits \"0\" (SQLSTATE 55000)"]);
 }

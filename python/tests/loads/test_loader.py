@@ -230,6 +230,36 @@ class Written(Loads):
         with self.assertRaises(pgsluice.LoadError):
             pgsluice.load(scalars(1), "loaded", server(), load_id="a loader")
 
+    def test_a_name_is_opened_again_as_before(self):
+        """Rows behind the position would be changed in another way than those before it."""
+        self.connection.execute("DROP TABLE loaded; CREATE TABLE loaded (id int PRIMARY KEY)")
+        before = {"on_conflict": "update", "key": "id"}
+        others = (
+            {"on_conflict": "delete", "key": "id"},
+            {"on_conflict": "update"},
+            {"on_conflict": "update", "key": "id", "duplicates": "first"},
+            {"on_conflict": "update", "key": "id", "no_insert": True},
+            {},
+        )
+        for number, (first, then) in enumerate(
+            [(before, other) for other in others] + [(other, before) for other in others]
+        ):
+            load_id = f"again {number}"
+            with self.open(load_id=load_id, flush_seconds=None, **first) as loader:
+                loader.write([(number,)], position=[number])
+            with self.assertRaises(pgsluice.ServerError) as caught:
+                self.open(load_id=load_id, **then)
+            error = caught.exception
+            self.assertEqual(error.sqlstate, "55000")
+            self.assertIn(f"load {load_id} was opened with", error.message)
+            self.assertIn(f"begin behind the position [{number}]", error.hint)
+            self.open(load_id=load_id, **first).close()
+        with self.open(load_id="style") as loader:
+            loader.write([(100,)])
+        styled = f"{server()}?options=-c%20datestyle%3DSQL"
+        with self.assertRaisesRegex(pgsluice.ServerError, "and is opened again with DateStyle"):
+            pgsluice.Loader("loaded", styled, load_id="style")
+
     def test_what_makes_no_sense(self):
         with self.assertRaisesRegex(pgsluice.LoadError, '"nowhere" does not exist'):
             pgsluice.Loader("nowhere", server(), load_id="x")

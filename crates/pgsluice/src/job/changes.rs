@@ -117,13 +117,14 @@ impl ChangeOptions {
         Ok(())
     }
 
-    /// What the ledger keeps of them, by name.
+    /// Returns the terms of a load that they set, by name.
     pub(crate) fn terms(&self) -> Vec<(&'static str, String)> {
+        let Self { on_conflict, key, update, newer, delete_when, no_insert, duplicates: _ } = self;
         if !self.is_any() {
             return Vec::new();
         }
         let duplicates = match self.counting() {
-            _ if self.newer.is_some() => None,
+            _ if newer.is_some() => None,
             Duplicates::First => Some("first"),
             Duplicates::Last => Some("last"),
             Duplicates::Error => Some("error"),
@@ -133,12 +134,12 @@ impl ChangeOptions {
             Some(labels.collect::<Vec<_>>().join(","))
         };
         let terms = [
-            ("on_conflict", Some(self.on_conflict.name().to_owned())),
-            ("key", names(&self.key)),
-            ("update", names(&self.update)),
-            ("newer", self.newer.as_deref().map(label)),
-            ("delete_when", self.delete_when.as_deref().map(label)),
-            ("no_insert", self.no_insert.then(|| "true".to_owned())),
+            ("on_conflict", Some(on_conflict.name().to_owned())),
+            ("key", names(key)),
+            ("update", names(update)),
+            ("newer", newer.as_deref().map(label)),
+            ("delete_when", delete_when.as_deref().map(label)),
+            ("no_insert", no_insert.then(|| "true".to_owned())),
             ("duplicates", duplicates.map(str::to_owned)),
         ];
         terms.into_iter().filter_map(|(name, term)| Some((name, term?))).collect()

@@ -43,8 +43,9 @@ impl FieldOptions {
         *self == Self::default()
     }
 
-    /// What the ledger keeps of them, by name.
+    /// Returns the terms of a load that they set, by name.
     pub(crate) fn terms(&self) -> Vec<(&'static str, String)> {
+        let Self { force_null, force_not_null, default } = self;
         let names = |columns: &Columns| match columns {
             Columns::None => None,
             Columns::All => Some("*".to_owned()),
@@ -53,12 +54,11 @@ impl FieldOptions {
                 Some(names.join(","))
             }
         };
-        let default = self.default.as_ref();
-        let default = default.map(|default| String::from_utf8_lossy(default).into_owned());
+        let text = |default: &Vec<u8>| String::from_utf8_lossy(default).into_owned();
         let given = [
-            ("force_null", names(&self.force_null)),
-            ("force_not_null", names(&self.force_not_null)),
-            ("default", default),
+            ("force_null", names(force_null)),
+            ("force_not_null", names(force_not_null)),
+            ("default", default.as_ref().map(text)),
         ];
         given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }

@@ -1,11 +1,11 @@
 //! How a load begins in the ledger, or is resumed: it must then be the same load.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::time::Duration;
 
 use futures_util::future::{join3, try_join};
 use pgsluice_core::catalog::{ROOT, Relation};
-use pgsluice_core::format::{Format, Syntax};
+use pgsluice_core::format::Format;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Row};
 
@@ -14,13 +14,13 @@ use super::blocks::{Block, Blocks};
 use super::claimed::{Claimed, Receipt};
 use super::earlier;
 use super::fate;
-use super::json::{json, parse};
 use super::layout::Layout;
 use super::others::{self, keep_out};
 use super::past::Past;
 use super::receipts::Receipts;
 use super::run::Run;
 use super::settle::{settle, settle_own};
+use super::terms;
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, quoted};
@@ -29,16 +29,12 @@ use crate::job::Job;
 use crate::pg::Parameters;
 use crate::pg::connect::connect_for_own;
 use crate::pg::conninfo::Target;
+use crate::pg::ledger::json::{json, parse};
 use crate::pg::ledger::{self as sql, Access, Found, Named, NewLoad};
 use crate::pg::sql::{COMMIT, DURABLE, NO_LOCK_TIMEOUT, PG_CATALOG_ONLY, PID, literal};
 use crate::plan::Plan;
-use crate::source::{FileFormat, Fingerprint, Header, Input};
+use crate::source::{Fingerprint, Input};
 use pgsluice_core::position::Origin;
-
-/// The number of the rules by which rows are routed and read: another one refuses to resume a load.
-/// Raise it by hand with each change to the node that any row is led to, or to the spelling of a
-/// layout.
-const RULES: u32 = 1;
 
 /// How long a run waits for those before it until it says so, and looks who they are.
 const QUIET_WAIT: Duration = Duration::from_secs(2);
@@ -64,11 +60,11 @@ pub(crate) async fn begin(
     let sources = Fingerprint::of_all(inputs)?;
     let table = &plan.tree.nodes[ROOT].relation;
     let columns = &plan.catalogue.columns;
-    let own = own_terms(job, &plan.shape.format, plan.catalogue.version)?;
+    let own = terms::of_load(job, &plan.shape.format, plan.catalogue.version)?;
     // The user's search_path is one of the terms, and of no use for anything else.
     let asking = try_join(
         async { Ok(client.batch_execute(NO_LOCK_TIMEOUT).await?) },
-        sql::terms_now(client, &own, table, columns),
+        sql::terms::of_load(client, &own, table, columns),
     );
     let ((), now) = asking.await?;
     client.batch_execute(&format!("{PG_CATALOG_ONLY}; {DURABLE}")).await?;
@@ -164,17 +160,11 @@ async fn wait_for(
 
 /// Refuses what is not the load that was begun.
 fn check(found: &Found, plan: &Plan, now: &str, sources: &[Fingerprint]) -> Result<()> {
-    let refuse = |message: String| Err(Error::new(Kind::Server, message).with_sqlstate("55000"));
     if found.relation != plan.catalogue.facts[ROOT].oid {
-        return refuse("this load was begun into another table".to_owned());
+        let message = "this load was begun into another table";
+        return Err(Error::new(Kind::Server, message).with_sqlstate("55000"));
     }
-    let before: BTreeMap<String, String> = parse(&found.terms)?;
-    let now: BTreeMap<String, String> = parse(now)?;
-    // Under the same rules there are no others, but in loads that were begun in format 1.
-    if let Some(name) = before.keys().find(|name| before.get(*name) != now.get(*name)) {
-        let [before, now] = [&before, &now].map(|terms| terms.get(name).map_or("", String::as_str));
-        return refuse(format!("this load was begun with {name} \"{before}\", and not \"{now}\""));
-    }
+    terms::check(&found.terms, now)?;
     let before: Vec<Fingerprint> = parse(&found.sources)?;
     Fingerprint::check(&before, sources)
 }
@@ -319,47 +309,6 @@ fn origin(row: &Row, column: usize) -> Origin {
     Origin { input: input.unsigned_abs(), at: at.unsigned_abs() }
 }
 
-/// Returns the terms of the input and its routing that the server does not know, as JSON.
-fn own_terms(job: &Job, format: &Format, version: u32) -> Result<String> {
-    let Format { delimiter, null, syntax } = format;
-    let fields = job.input.fields.terms();
-    let byte = |byte: u8| match char::from(byte) {
-        plain if byte.is_ascii_graphic() => plain.to_string(),
-        other => other.escape_default().to_string(),
-    };
-    let header = match job.input.header {
-        Header::Skip(lines) if lines > 1 => lines.to_string(),
-        Header::Map => "map".to_owned(),
-        header => (header != Header::Absent).to_string(),
-    };
-    let mut terms = BTreeMap::from([
-        ("delimiter", byte(*delimiter)),
-        ("null", String::from_utf8_lossy(null).into_owned()),
-        ("header", header),
-        ("native", job.speed.native.to_string()),
-        ("rules", RULES.to_string()),
-        ("PostgreSQL", (version / 10_000).to_string()),
-    ]);
-    terms.extend(fields.into_iter().chain(job.changes.terms()).chain(job.input.by_name.terms()));
-    if !job.input.encoding.is_utf8() {
-        terms.insert("encoding", job.input.encoding.name().to_owned());
-    }
-    match syntax {
-        Syntax::Text => _ = terms.insert("format", "text".to_owned()),
-        Syntax::Csv { quote, escape, .. } => {
-            terms.extend([
-                ("format", "csv".to_owned()),
-                ("quote", byte(*quote)),
-                ("escape", byte(*escape)),
-            ]);
-        }
-    }
-    if job.input.file_format != FileFormat::Delimited {
-        terms.insert("format", job.input.file_format.name().to_owned());
-    }
-    json(&terms)
-}
-
 /// Returns the statement that writes a small load, which is over when it is committed; `columns` are those of the
 /// table that it writes, with their types.
 pub(crate) fn new_handful(
@@ -371,8 +320,9 @@ pub(crate) fn new_handful(
     rows: u64,
 ) -> Result<String> {
     let sources = json(&Fingerprint::of_all(inputs)?)?;
-    let (own, run) = (own_terms(job, format, version)?, json(run)?);
-    let terms = sql::terms(&own, &format!("{}::pg_catalog.text", literal(columns.as_bytes())));
+    let (own, run) = (terms::of_load(job, format, version)?, json(run)?);
+    let columns = format!("{}::pg_catalog.text", literal(columns.as_bytes()));
+    let terms = sql::terms::expression(&own, Some(&columns));
     let new =
         NewLoad { named, table, terms: &terms, sources: &sources, run: &run, finished: Some(rows) };
     Ok(new.insert())

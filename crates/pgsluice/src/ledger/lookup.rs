@@ -7,7 +7,6 @@ use serde::Serialize;
 use tokio_postgres::{Client, Row};
 
 use super::begin::receipt;
-use super::json::parse;
 use super::layout::Layout;
 use super::run::Run;
 pub use super::settle::Settled;
@@ -19,6 +18,7 @@ use crate::fate::Fate;
 use crate::pg::connect::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::exchange;
+use crate::pg::ledger::json::parse;
 use crate::pg::ledger::prepared::{self, Transaction};
 use crate::pg::ledger::{self as sql, Access, Named, Schema};
 use crate::pg::sql::{COMMIT, OID, PG_CATALOG_ONLY, ROLLBACK, SEARCH_PATH, SET_SEARCH_PATH};

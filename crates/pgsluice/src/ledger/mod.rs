@@ -25,7 +25,7 @@
 //! row up in all of them (`past`). The way of a row depends only on its bytes, the tree and the recorded
 //! terms. With each key the layout keeps how it is read (`key`): types, defaults, collations, operator
 //! classes, digests of functions. A tree whose keys are read differently now is refused. Rows stop at a key
-//! that was opaque, whatever it is now. The version of the routing rules is kept by hand (`begin::RULES`).
+//! that was opaque, whatever it is now. The version of the routing rules is kept by hand (`terms::RULES`).
 //!
 //! **Fencing.**
 //!
@@ -47,7 +47,6 @@ mod blocks;
 mod claimed;
 pub(crate) mod earlier;
 mod fate;
-mod json;
 mod key;
 mod layout;
 pub mod lookup;
@@ -57,6 +56,7 @@ mod receipts;
 mod run;
 mod seen;
 pub(crate) mod settle;
+pub(crate) mod terms;
 mod withdraw;
 mod writing;
 
@@ -271,7 +271,7 @@ impl Ledger {
     /// Marks the load as finished, in the transaction that `client` is in: all rows are in when that is
     /// committed.
     pub(crate) async fn close(&self, client: &Client, fate: Fate) -> Result<()> {
-        let sources = json::json(&self.blocks.whole(&self.sources))?;
+        let sources = sql::json::json(&self.blocks.whole(&self.sources))?;
         let read = fate.read.cast_signed();
         let numbers = Vec::from(fate.by_name().map(|(_, rows)| rows.cast_signed()));
         let parameters: [&(dyn ToSql + Sync); 5] =

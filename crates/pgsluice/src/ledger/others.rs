@@ -7,11 +7,11 @@ use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::PAUSE;
-use super::json::parse;
 use super::run::Run;
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
+use crate::pg::ledger::json::parse;
 use crate::pg::ledger::{Holder, Named, is_held, lives};
 
 /// How long a run waits for the sessions of another one, which the server may not know to be dead yet.

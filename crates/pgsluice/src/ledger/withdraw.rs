@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use tokio_postgres::Client;
 
-use super::json::parse;
 use super::run::Run;
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
+use crate::pg::ledger::json::parse;
 use crate::pg::ledger::{self as sql, Access, Named};
 use crate::pg::sql::{BEGIN, COMMIT, ROLLBACK};
 

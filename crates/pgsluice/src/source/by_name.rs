@@ -43,15 +43,13 @@ impl ByName {
         *self == Self::default()
     }
 
-    /// What the ledger keeps of it, by name.
+    /// Returns the terms of a load that it sets, by name.
     pub(crate) fn terms(&self) -> Vec<(&'static str, String)> {
-        let pairs: Vec<String> = self
-            .map
-            .iter()
-            .map(|(name, column)| format!("{}={}", label(name), label(column)))
-            .collect();
+        let Self { map, ignore_extra } = self;
+        let pairs: Vec<String> =
+            map.iter().map(|(name, column)| format!("{}={}", label(name), label(column))).collect();
         let map = (!pairs.is_empty()).then(|| ("map", pairs.join(",")));
-        let extra = self.ignore_extra.then(|| ("ignore_extra", "true".to_owned()));
+        let extra = ignore_extra.then(|| ("ignore_extra", "true".to_owned()));
         map.into_iter().chain(extra).collect()
     }
 

@@ -5,7 +5,9 @@ use tokio_postgres::{Client, Error as PgError};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::fate::Fate;
+use crate::job::ChangeOptions;
 use crate::ledger::Run;
+use crate::ledger::terms::of_writer;
 use crate::pg::ledger::positions::Position;
 use crate::pg::ledger::{Named, Schema};
 
@@ -14,6 +16,8 @@ use crate::pg::ledger::{Named, Schema};
 pub(super) struct Kept {
     named: Named,
     run: String,
+    /// The terms that its options set, as JSON.
+    terms: String,
     /// How far it has come, once it is open.
     at: Option<Position>,
 }
@@ -23,10 +27,11 @@ pub(super) type Keeping<'k> = Option<(&'k Kept, Option<&'k str>)>;
 
 impl Kept {
     /// The writer `id` in the ledger of `schema`, which is not open.
-    pub(super) fn new(schema: &str, id: &str) -> Result<Self> {
+    pub(super) fn new(schema: &str, id: &str, changes: &ChangeOptions) -> Result<Self> {
         let run = serde_json::to_string(&Run::new());
         let run = run.map_err(|error| Error::new(Kind::Internal, error.to_string()))?;
-        Ok(Self { named: Named::new(&Schema::new(schema), id), run, at: None })
+        let (named, terms) = (Named::new(&Schema::new(schema), id), of_writer(changes)?);
+        Ok(Self { named, run, terms, at: None })
     }
 
     /// The name of it.
@@ -37,7 +42,8 @@ impl Kept {
     /// Opens it, or opens it again; what became of the rows that were committed since it was open before.
     pub(super) async fn open(&mut self, client: &mut Client, table: &str) -> Result<Fate> {
         let attempt = self.at.as_ref().map(|at| at.attempt);
-        let found = self.named.open_writer(client, table, &self.run, attempt).await?;
+        let found =
+            self.named.open_writer(client, table, (&self.run, &self.terms), attempt).await?;
         let before = self.at.as_ref().map_or(found.fate, |at| at.fate);
         let since = found.fate.since(&before);
         self.at = Some(found);

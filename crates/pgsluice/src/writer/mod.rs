@@ -109,7 +109,7 @@ impl Writer {
         let waits = !target.patience().is_zero();
         let id = job.safety.load_id.clone().or_else(|| waits.then(fresh_id));
         let kept = match (id, &job.safety.ledger) {
-            (Some(id), Some(schema)) => Some(Kept::new(schema, &id)?),
+            (Some(id), Some(schema)) => Some(Kept::new(schema, &id, &job.changes)?),
             _ => None,
         };
         let (runtime, session, unsure) = (attentive()?, None, None);

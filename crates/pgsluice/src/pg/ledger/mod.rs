@@ -7,6 +7,7 @@
 //! texts `{ledger}` stands for the schema.
 
 pub(crate) mod glance;
+pub(crate) mod json;
 pub(crate) mod locks;
 mod make;
 pub(crate) mod positions;
@@ -14,12 +15,13 @@ pub(crate) mod prepared;
 mod same;
 mod schema;
 mod tables;
+pub(crate) mod terms;
 pub(crate) mod trust;
 mod upgrade;
 
 use pgsluice_core::catalog::Relation;
 use tokio_postgres::types::Type;
-use tokio_postgres::{Client, Row, SimpleQueryMessage};
+use tokio_postgres::{Client, Row};
 
 pub(crate) use self::locks::{Holder, Named, is_held, lives, lives_noted};
 pub(crate) use self::same::{Earlier, Look, NOTHING, may_hold_rows};
@@ -68,74 +70,6 @@ FROM ROWS FROM (
     pg_catalog.unnest($2::pg_catalog.int4[]), pg_catalog.unnest($3::pg_catalog.int8[]),
     pg_catalog.unnest($4::pg_catalog.int8[]), pg_catalog.unnest($5::pg_catalog.int8[])
 ) AS b (source, start, stop, hash)";
-
-/// Settings that decide how values are read, or what keys come to, besides those that every connection sets.
-const SETTINGS: [&str; 17] = [
-    "TimeZone",
-    "DateStyle",
-    "IntervalStyle",
-    "timezone_abbreviations",
-    "array_nulls",
-    "lc_monetary",
-    "default_text_search_config",
-    "xmloption",
-    "search_path",
-    "extra_float_digits",
-    "bytea_output",
-    "xmlbinary",
-    "transform_null_equals",
-    "lc_time",
-    "lc_numeric",
-    "standard_conforming_strings",
-    "backslash_quote",
-];
-
-/// An expression of type text: `columns` of `table` with their types.
-fn spelled(table: &Relation, columns: &[String]) -> String {
-    let table = literal(table.to_string().as_bytes());
-    let column =
-        |(place, name): (usize, &String)| format!("({place}, {})", literal(name.as_bytes()));
-    let columns: Vec<String> = columns.iter().enumerate().map(column).collect();
-    let columns = match columns.is_empty() {
-        true => "(0, '')".to_owned(),
-        false => columns.join(", "),
-    };
-    format!(
-        "(SELECT COALESCE(pg_catalog.string_agg(pg_catalog.format('%I %s', a.attname,
-                     pg_catalog.format_type(a.atttypid, a.atttypmod)), ', ' ORDER BY c.place), '')
-          FROM (VALUES {columns}) AS c (place, name) JOIN pg_catalog.pg_attribute a
-          ON a.attname OPERATOR(pg_catalog.=) c.name::pg_catalog.name
-          AND a.attrelid OPERATOR(pg_catalog.=) {table}::pg_catalog.regclass::pg_catalog.oid)"
-    )
-}
-
-/// An expression of type jsonb: the terms of a load, those of the server added to `own`. `columns` is an expression
-/// as [`spelled`] has it, or what it gives.
-pub(crate) fn terms(own: &str, columns: &str) -> String {
-    let settings = SETTINGS.map(|name| format!("'{name}', pg_catalog.current_setting('{name}')"));
-    format!(
-        "pg_catalog.jsonb_concat({}::pg_catalog.jsonb,
-             pg_catalog.jsonb_build_object('columns', {columns}, {}))",
-        literal(own.as_bytes()),
-        settings.join(", ")
-    )
-}
-
-/// The terms that a load would have now, as JSON.
-pub(crate) async fn terms_now(
-    client: &Client,
-    own: &str,
-    table: &Relation,
-    columns: &[String],
-) -> Result<String> {
-    let sql = format!("SELECT ({})::pg_catalog.text", terms(own, &spelled(table, columns)));
-    let answers = client.simple_query(&sql).await?;
-    let text = answers.iter().find_map(|answer| match answer {
-        SimpleQueryMessage::Row(row) => row.get(0),
-        _ => None,
-    });
-    Ok(text.unwrap_or_default().to_owned())
-}
 
 /// What the ledger must know of a load that begins.
 pub(crate) struct NewLoad<'l> {

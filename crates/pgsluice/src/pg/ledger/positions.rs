@@ -8,29 +8,30 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Transaction};
 
 use super::locks::Named;
-use super::{Access, running};
+use super::{Access, running, terms};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::fate::Fate;
 use crate::pg::sql::literal;
 
-/// What is known of a writer, which is kept from others until the transaction ends. A load is none.
+/// Selects a writer, which is kept from others until the transaction ends, and the terms `{terms}` that it would have
+/// now. A load is no writer.
 const LOOK: &str = "
 SELECT attempt, position, name,
        (terms OPERATOR(pg_catalog.->) 'writer') IS NOT NULL,
        pg_catalog.to_regclass($2)::pg_catalog.oid OPERATOR(pg_catalog.=) relation, rows_read,
        rows_inserted, rows_updated, rows_deleted, rows_unchanged, rows_stale, rows_absent, rows_duplicate,
-       rows_skipped, rows_dropped, rows_rejected
+       rows_skipped, rows_dropped, rows_rejected, terms::pg_catalog.text, ({terms})::pg_catalog.text
 FROM ONLY {ledger}.load
 WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) '' FOR UPDATE";
 
-/// Adds a writer into the table `$2`; nothing if there is no such table.
+/// Adds a writer into the table `$2`, under `{terms}`; nothing if there is no such table.
 const BEGIN: &str = "
 INSERT INTO {ledger}.load
     (id, participant, relation, name, state, attempt, terms, sources, run, begun, rows_read, rows_inserted,
      rows_dropped, rows_rejected)
 SELECT $1, '', c.oid, pg_catalog.concat(pg_catalog.quote_ident(n.nspname), '.', pg_catalog.quote_ident(c.relname)),
-       'running', 1, '{\"writer\": \"true\"}', '[]', {run}, pg_catalog.now(), 0, 0, 0, 0
+       'running', 1, {terms}, '[]', {run}, pg_catalog.now(), 0, 0, 0, 0
 FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
 WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($2)";
@@ -85,19 +86,22 @@ pub(crate) struct Position {
 
 impl Named {
     /// Opens the writer for `table`, as the next attempt or, behind a connection that was lost, as the one that it is;
-    /// `run` is who works at it, as JSON.
+    /// `run` is who works at it, and `own` the terms that its options set, both as JSON.
     pub(crate) async fn open_writer(
         &self,
         client: &mut Client,
         table: &str,
-        run: &str,
+        (run, own): (&str, &str),
         attempt: Option<i32>,
     ) -> Result<Position> {
         self.schema.make(client, Access::Write).await?;
         let transaction = client.transaction().await?;
-        let found = self.look(&transaction, table).await?;
+        let terms = terms::expression(own, None);
+        let found = self.look(&transaction, table, &terms).await?;
         let sql = |statement: &str| {
-            self.sql(statement).replace("{run}", &running(&literal(run.as_bytes())))
+            let run = running(&literal(run.as_bytes()));
+            // Names of columns are among the terms, and may look like anything.
+            self.sql(statement).replace("{run}", &run).replace("{terms}", &terms)
         };
         let position = match (found, attempt) {
             (Some(found), Some(attempt)) if found.attempt == attempt => found,
@@ -121,10 +125,16 @@ impl Named {
         Ok(position)
     }
 
-    async fn look(&self, transaction: &Transaction<'_>, table: &str) -> Result<Option<Position>> {
+    async fn look(
+        &self,
+        transaction: &Transaction<'_>,
+        table: &str,
+        terms: &str,
+    ) -> Result<Option<Position>> {
         let parameters: [(&(dyn ToSql + Sync), Type); 2] =
             [(&self.id, Type::TEXT), (&table, Type::TEXT)];
-        let rows = transaction.query_typed(&self.sql(LOOK), &parameters).await?;
+        let look = self.sql(LOOK).replace("{terms}", terms);
+        let rows = transaction.query_typed(&look, &parameters).await?;
         let Some(row) = rows.first() else { return Ok(None) };
         let refuse = |what: String| {
             let message = format!("load {} is {what}", self.id);
@@ -138,10 +148,25 @@ impl Named {
         if !row.get::<_, Option<bool>>(4).unwrap_or_default() {
             return refuse(format!("of table {}", row.get::<_, &str>(2)));
         }
+        self.check_terms((row.get(16), row.get(17)), row.get(1))?;
         let rows =
             |column| row.get::<_, Option<i64>>(column).unwrap_or_default().max(0).cast_unsigned();
         let fate = Fate::of(rows(5), std::array::from_fn(|number| rows(6 + number)));
         Ok(Some(Position { attempt: row.get(0), fate, position: row.get(1) }))
+    }
+
+    /// Refuses to open the writer again under other terms than before: its rows up to `position` would have been
+    /// written in another way than those to come.
+    fn check_terms(&self, (before, now): (&str, &str), position: Option<&str>) -> Result<()> {
+        let Some([before, now]) = terms::difference(before, now)? else { return Ok(()) };
+        let message = format!("load {} was opened {before}, and is opened again {now}", self.id);
+        let way_out = match position {
+            Some(position) => format!(
+                "Open it as before; or give this one another load_id, and begin behind the position {position}."
+            ),
+            None => "Open it as before; or give this one another load_id.".to_owned(),
+        };
+        Err(Error::new(Kind::Server, message).with_sqlstate("55000").with_hint(way_out).permanent())
     }
 
     /// Records `rows` more in the transaction that `client` is in; false if another attempt has begun.

@@ -6,11 +6,11 @@ use serde::de::DeserializeOwned;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 
-pub(super) fn json(value: &impl Serialize) -> Result<String> {
+pub(crate) fn json(value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| unreadable(&error))
 }
 
-pub(super) fn parse<T: DeserializeOwned>(text: &str) -> Result<T> {
+pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T> {
     serde_json::from_str(text).map_err(|error| unreadable(&error))
 }
 

@@ -1,0 +1,118 @@
+//! The terms of a load that its options set: every option that decides how rows are read, routed or changed.
+//!
+//! A job is taken apart field by field. So an option that is neither a term nor known to be harmless does not compile.
+
+use std::collections::BTreeMap;
+
+use pgsluice_core::format::{Format, Syntax};
+
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+use crate::job::{ChangeOptions, InputOptions, Job, SafetyOptions, SpeedOptions, TargetOptions};
+use crate::pg::ledger::json::json;
+use crate::pg::ledger::terms;
+use crate::source::{FileFormat, Header};
+
+/// The number of the rules by which rows are routed and read: another one refuses to resume a load.
+/// Raise it by hand with each change to the node that any row is led to, or to the spelling of a
+/// layout.
+const RULES: u32 = 1;
+
+/// Returns the terms of a load, as JSON; the server adds its own. `format` is as the server of this version reads it.
+pub(super) fn of_load(job: &Job, format: &Format, version: u32) -> Result<String> {
+    let Job { input, target, changes, speed, safety } = job;
+    // Which partitions are made, and where the rows end in the table, is no property of a row.
+    let TargetOptions { table: _, create_partitions: _, step: _, max_new_partitions: _, sink: _ } =
+        target;
+    let SpeedOptions { jobs: _, threads: _, memory: _, few_rows: _, binary: _, native } = speed;
+    // How carefully rows are stored does not change them. The ledger knows the rows that were rejected.
+    let SafetyOptions {
+        self_test: _,
+        exchange: _,
+        exchange_or_fail: _,
+        atomic: _,
+        swap_patience: _,
+        lock_timeout: _,
+        max_lag: _,
+        rejects: _,
+        load_id: _,
+        ledger: _,
+        once: _,
+        end_other: _,
+    } = safety;
+    let mut terms = BTreeMap::from([
+        ("rules", RULES.to_string()),
+        ("PostgreSQL", (version / 10_000).to_string()),
+    ]);
+    terms.extend((!native).then(|| ("no_native", "true".to_owned())));
+    terms.extend(of_input(input, format));
+    terms.extend(changes.terms());
+    json(&terms)
+}
+
+/// Returns the terms of a writer, as JSON. Each of its batches is read by the options that came with it.
+pub(crate) fn of_writer(changes: &ChangeOptions) -> Result<String> {
+    let writer = ("writer", "true".to_owned());
+    json(&changes.terms().into_iter().chain([writer]).collect::<BTreeMap<_, _>>())
+}
+
+fn of_input(input: &InputOptions, format: &Format) -> impl Iterator<Item = (&'static str, String)> {
+    // The inputs have fingerprints, and the server lists the columns with their types.
+    let InputOptions {
+        files: _,
+        file_format,
+        format: _,
+        header,
+        encoding,
+        columns: _,
+        by_name,
+        names: _,
+        fields,
+    } = input;
+    let Format { delimiter, null, syntax } = format;
+    let header = match header {
+        Header::Absent => None,
+        // A header that must match is left out like any other.
+        Header::Match | Header::Skip(1) => Some("true".to_owned()),
+        Header::Skip(lines) => Some(lines.to_string()),
+        Header::Map => Some("map".to_owned()),
+    };
+    let (name, quotes) = match *syntax {
+        Syntax::Text => ("text", None),
+        // The version decides whether there is an end marker.
+        Syntax::Csv { quote, escape, end_marker: _ } => ("csv", Some((quote, escape))),
+    };
+    let name = match file_format {
+        FileFormat::Delimited => name,
+        other => other.name(),
+    };
+    let given = [
+        ("format", Some(name.to_owned())),
+        ("delimiter", Some(byte(*delimiter))),
+        ("null", Some(String::from_utf8_lossy(null).into_owned())),
+        ("quote", quotes.map(|(quote, _)| byte(quote))),
+        ("escape", quotes.map(|(_, escape)| byte(escape))),
+        ("header", header),
+        ("encoding", (!encoding.is_utf8()).then(|| encoding.name().to_owned())),
+    ];
+    let given = given.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    given.chain(fields.terms()).chain(by_name.terms())
+}
+
+fn byte(byte: u8) -> String {
+    match char::from(byte) {
+        plain if byte.is_ascii_graphic() => plain.to_string(),
+        other => other.escape_default().to_string(),
+    }
+}
+
+/// Refuses to resume a load under other terms.
+pub(super) fn check(before: &str, now: &str) -> Result<()> {
+    match terms::difference(before, now)? {
+        None => Ok(()),
+        Some([before, now]) => {
+            let message = format!("this load was begun {before}, and is resumed {now}");
+            Err(Error::new(Kind::Server, message).with_sqlstate("55000"))
+        }
+    }
+}
