@@ -2,8 +2,8 @@
 
 use std::process::Stdio;
 
-use super::ledger;
-use crate::harness::{Bench, Server, on_each_server, rows, wait_until};
+use super::{ledger, table};
+use crate::harness::{Bench, on_each_server, rows, wait_until};
 
 on_each_server!(with super::table, [
     a_finished_load_is_one_row,
@@ -11,13 +11,6 @@ on_each_server!(with super::table, [
     tables_say_what_they_are,
     loads_are_chosen,
 ]);
-
-fn table(server: Server) -> Bench {
-    let bench = Bench::with_table(server);
-    bench.file("few.csv", rows(10, 10));
-    bench.file("rows.csv", rows(2000, 10));
-    bench
-}
 
 const TABLES: [&str; 5] = ["tree", "receipt", "block", "reject", "witness"];
 
@@ -92,7 +85,7 @@ fn tables_say_what_they_are(bench: &Bench) {
                   AND relkind = 'r' AND obj_description(oid, 'pg_class') IS NULL";
     assert_eq!(bench.value(silent), "0");
     let comment = bench.value("SELECT obj_description('pgsluice.load'::regclass, 'pg_class')");
-    assert!(comment.starts_with("pgsluice ledger, format 2. "), "{comment}");
+    assert!(comment.starts_with("pgsluice ledger, format 3. "), "{comment}");
 }
 
 fn loads_are_chosen(bench: &Bench) {

@@ -58,7 +58,7 @@ const OPTIONS: [(&str, Part); 58] = [
     ("key", Term(Rows, UPDATE, "--key=id")),
     ("update", Term(Rows, UPDATE, "--update=v")),
     ("no-insert", Term(Rows, UPDATE, "--no-insert")),
-    ("newer", Term(Rows, UPDATE, "--newer=v")),
+    ("newer", Term(Rows, UPDATE, "--newer=id")),
     ("delete-when", Term(Rows, UPDATE, "--delete-when=v")),
     ("duplicates", Term(Rows, UPDATE, "--duplicates=first")),
     ("no-native", Term(Rows, &[], "--no-native")),

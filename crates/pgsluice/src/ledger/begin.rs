@@ -74,6 +74,8 @@ pub(crate) async fn begin(
     wait_for((named, is_exclusive), end_other, client, target, control).await?;
     let Some(found) = named.find(client).await? else {
         earlier::check(job, named, (table, &sources), client, control).await?;
+        let published = named.schema.published(client).await?;
+        published.into_iter().for_each(|warning| control.progress.warn(warning));
         let (sources_json, run) = (json(&sources)?, json(run)?);
         let terms = format!("{}::pg_catalog.jsonb", literal(now.as_bytes()));
         let new = NewLoad {

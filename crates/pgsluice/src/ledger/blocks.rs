@@ -104,7 +104,7 @@ impl State {
     }
 }
 
-/// A stream of these blocks, in their order; `pg::ledger::upgrade` says the same in SQL.
+/// Returns the stream of these blocks, which come in their order.
 fn of_stream(blocks: impl Iterator<Item = Block>) -> Option<OfStream> {
     let (mut bytes, mut texts) = (0, Vec::new());
     for Block { start, stop, hash, .. } in blocks {

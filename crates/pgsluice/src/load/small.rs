@@ -85,10 +85,11 @@ pub(crate) async fn load(
     };
     let loading = async {
         let known = look(&link.client, asked, job, named.as_ref()).await?;
-        let Some((table, earlier)) = known else { return Ok(None) };
+        let Some((table, Known { earlier, published })) = known else { return Ok(None) };
         if job.safety.once && earlier.is_some() {
             return Ok(None);
         }
+        published.into_iter().for_each(|warning| control.progress.warn(warning));
         let Some(mut rows) = Rows::begin(job, inputs, &table) else { return Ok(None) };
         opening.row_sent();
         let of_load = named.as_ref().map(|named| (named, run));
@@ -175,49 +176,57 @@ async fn find(client: &Client, job: &Job, inputs: &Inputs) -> Answer<Option<Foun
     lookup::find(&job.target.table, counts, client).await
 }
 
-/// Whether the ledger knows the load, and which load has loaded the same inputs before.
-fn questions(named: &Named, job: &Job, inputs: &[Input]) -> [String; 2] {
-    let look = if job.safety.once { Look::All } else { Look::Last(LEDGER_BLOCKS) };
-    let sources = Fingerprint::of_all(inputs).unwrap_or_default();
-    [named.is_known(), earlier::question(named, (&job.target.table, &sources), look)]
+/// What the ledger says of a load that it does not know.
+#[derive(Default)]
+struct Known {
+    /// A load that has loaded the same inputs before.
+    earlier: Option<Earlier>,
+    /// The warning about publications that include the ledger.
+    published: Option<String>,
 }
 
-/// The table, and the load that has loaded the same inputs into it before, if there is one. None if the whole load
-/// must follow: there is no such table, or the load is in the ledger, or there can be no ledger. The first load makes
-/// the ledger.
+/// Asks whether the ledger knows the load, which load has loaded the same inputs before, and who publishes the ledger.
+fn questions(named: &Named, job: &Job, inputs: &[Input]) -> [String; 3] {
+    let look = if job.safety.once { Look::All } else { Look::Last(LEDGER_BLOCKS) };
+    let sources = Fingerprint::of_all(inputs).unwrap_or_default();
+    let earlier = earlier::question(named, (&job.target.table, &sources), look);
+    [named.is_known(), earlier, named.schema.publications()]
+}
+
+/// Returns the table, and what the ledger says. None if the whole load must follow: there is no such table, or the load
+/// is in the ledger, or there can be no ledger. The first load makes the ledger.
 async fn look(
     client: &Client,
     Asked { table, ledger }: Asked,
     job: &Job,
     named: Option<&Named>,
-) -> Answer<Option<(Found, Option<Earlier>)>> {
-    let earlier = match named.zip(ledger) {
+) -> Answer<Option<(Found, Known)>> {
+    let known = match named.zip(ledger) {
         Some((named, glanced)) => match ask_ledger(named, glanced, job, client).await? {
-            Some(earlier) => earlier,
+            Some(known) => known,
             None => return Ok(None),
         },
-        None => None,
+        None => Known::default(),
     };
     let table = match table {
         // It may have come in between where there was no ledger yet.
         Err(error) if is_refusal(&error) => find(client, job, &job.input.files).await?,
         table => table?,
     };
-    Ok(table.map(|table| (table, earlier)))
+    Ok(table.map(|table| (table, known)))
 }
 
-/// The load that has loaded the same inputs before, if there is one. None if the ledger has this load, or may not be
-/// used: what that is, the whole load says.
+/// Returns what the ledger says. None if it has this load, or may not be used: the whole load says why.
 async fn ask_ledger(
     named: &Named,
     glanced: Answer<Vec<SimpleQueryMessage>>,
     job: &Job,
     client: &Client,
-) -> Answer<Option<Option<Earlier>>> {
+) -> Answer<Option<Known>> {
     match glanced {
         Ok(said) => {
             if let Some(answers) = glance::answers(&said) {
-                return Ok(answered(&answers));
+                return Ok(answered(named, &answers));
             }
         }
         Err(error) if is_refusal(&error) => client.batch_execute(sql::ROLLBACK).await?,
@@ -228,16 +237,17 @@ async fn ask_ledger(
         return Ok(None);
     }
     let said = client.simple_query(&questions(named, job, &job.input.files).join("; ")).await?;
-    Ok(answered(&glance::by_statement(&said)))
+    Ok(answered(named, &glance::by_statement(&said)))
 }
 
-/// What the answers to [`questions`] say.
-fn answered(answers: &[Vec<&SimpleQueryRow>]) -> Option<Option<Earlier>> {
+/// Reads the answers to [`questions`].
+fn answered(named: &Named, answers: &[Vec<&SimpleQueryRow>]) -> Option<Known> {
     let first = |at: usize| answers.get(at).and_then(|rows| rows.first());
-    match first(0) {
-        Some(_) => None,
-        None => Some(first(1).and_then(|row| Earlier::of(row))),
+    if first(0).is_some() {
+        return None;
     }
+    let earlier = first(1).and_then(|row| Earlier::of(row));
+    Some(Known { earlier, published: first(2).and_then(|row| named.schema.warning(row)) })
 }
 
 /// The statement that keeps the load in the ledger, or does nothing if none is kept. None if the inputs

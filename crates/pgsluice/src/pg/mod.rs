@@ -35,6 +35,7 @@ pub mod own;
 pub mod qualified;
 pub(crate) mod question;
 pub(crate) mod raw;
+pub(crate) mod replica_identity;
 pub(crate) mod room;
 pub(crate) mod sql;
 pub(crate) mod stage;

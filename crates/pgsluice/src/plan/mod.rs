@@ -35,6 +35,7 @@ use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
 use crate::pg::introspect::uniques::{Meeting, Uniques};
 use crate::pg::introspect::{Catalogue, Fields};
+use crate::pg::replica_identity;
 use crate::pg::sql;
 use crate::pg::two_phase::obstacle;
 use crate::plan::eligible::Eligible;
@@ -109,7 +110,10 @@ impl Plan {
         let mut plan = Self::new(job, catalogue);
         if let Some(chosen) = chosen {
             changes::check_detours(&plan.catalogue, &plan.detours)?;
-            plan.changes = Some(Changes::new(job, &plan.catalogue, chosen)?);
+            let changes = Changes::new(job, &plan.catalogue, chosen)?;
+            let leaves: Vec<_> = plan.leaves().collect();
+            replica_identity::check(client, &leaves, changes.touches()).await?;
+            plan.changes = Some(changes);
             if job.safety.atomic {
                 let why = "a transaction that has used a temporary table cannot be prepared";
                 plan.single_connection = Some(why.to_owned());
@@ -227,6 +231,11 @@ impl Plan {
             .collect();
         path.reverse();
         Some(sql::lock(&path))
+    }
+
+    /// Returns the names of all leaves.
+    fn leaves(&self) -> impl Iterator<Item = &Relation> {
+        self.tree.leaves().map(|leaf| &self.tree.nodes[leaf].relation)
     }
 
     /// Whether the rows of `node` are sent to it by its own name, and it is not the root.

@@ -20,7 +20,7 @@ use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::pg::sql::{BEGIN, literal};
 
-/// The schema in which the locks of a load are numbered by its id alone, as they were in format 1.
+/// The schema in which the locks of a load are numbered by its id alone.
 const USUAL: &str = "pgsluice";
 
 /// A load, by what its rows in the ledger, its locks and its prepared transactions are found by.

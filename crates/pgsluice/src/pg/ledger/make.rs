@@ -1,4 +1,4 @@
-//! Makes the tables of a ledger, or brings them to the format of today.
+//! Makes the tables of a ledger.
 
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
@@ -6,7 +6,6 @@ use tokio_postgres::error::SqlState;
 use super::schema::{Presence, Schema};
 use super::tables::create;
 use super::trust::{Access, check, local};
-use super::upgrade::upgrade;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::pg::sql::{BEGIN, PG_CATALOG_ONLY};
@@ -24,16 +23,12 @@ CROSS JOIN LATERAL aclexplode(c.relacl) AS a
 WHERE n.nspname = $1::text AND c.relkind = 'r' AND a.privilege_type = 'TRIGGER' AND a.grantee <> c.relowner";
 
 impl Schema {
-    /// Makes the tables that are not there, and upgrades those of format 1; then the session may use them
-    /// for `access`. If several sessions begin together, one of them makes the tables.
+    /// Makes the tables that are not there; then the session may use them for `access`. If several sessions begin
+    /// together, one of them makes the tables.
     pub(crate) async fn make(&self, client: &Client, access: Access) -> Result<()> {
         for _ in 0..TRIES {
             let statements = match self.look(client).await? {
                 Presence::Whole => return check(self, client, access).await,
-                Presence::Old => {
-                    upgrade(self, client).await?;
-                    continue;
-                }
                 Presence::Schema => create(self),
                 Presence::Nothing => self.sql("CREATE SCHEMA {ledger}; ") + &create(self),
             };
@@ -64,7 +59,7 @@ impl Schema {
     pub(crate) async fn open(&self, client: &Client, access: Access) -> Result<bool> {
         match self.look(client).await? {
             Presence::Nothing | Presence::Schema => Ok(false),
-            Presence::Whole | Presence::Old => self.make(client, access).await.map(|()| true),
+            Presence::Whole => self.make(client, access).await.map(|()| true),
         }
     }
 }

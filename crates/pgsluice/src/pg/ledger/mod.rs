@@ -1,6 +1,6 @@
 //! The ledger in the target, in a schema of its own: a receipt must be committed with the rows that it
 //! is for. These are the statements that write and read it. `tables` has its tables, `schema` makes
-//! them, `upgrade` brings an older format up to date, and `trust` checks whether they may be used.
+//! them, and `trust` checks whether they may be used.
 //! `locks` are those of a load, `prepared` its transactions that are neither committed nor rolled back.
 //!
 //! Each is qualified throughout, because it may run in a session with the user's own search_path. In the
@@ -12,12 +12,12 @@ pub(crate) mod locks;
 mod make;
 pub(crate) mod positions;
 pub(crate) mod prepared;
+mod published;
 mod same;
 mod schema;
 mod tables;
 pub(crate) mod terms;
 pub(crate) mod trust;
-mod upgrade;
 
 use pgsluice_core::catalog::Relation;
 use tokio_postgres::types::Type;
@@ -62,14 +62,15 @@ DELETE FROM ONLY {ledger}.receipt
 WHERE load OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''
   AND number OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])";
 
-/// Writes blocks.
+/// Writes blocks. Two transactions that end together may both have one: the later waits for the other, and leaves it out.
 pub(crate) const SEE: &str = "
 INSERT INTO {ledger}.block (load, participant, source, start, stop, hash)
 SELECT $1, '', b.source, b.start, b.stop, b.hash
 FROM ROWS FROM (
     pg_catalog.unnest($2::pg_catalog.int4[]), pg_catalog.unnest($3::pg_catalog.int8[]),
     pg_catalog.unnest($4::pg_catalog.int8[]), pg_catalog.unnest($5::pg_catalog.int8[])
-) AS b (source, start, stop, hash)";
+) AS b (source, start, stop, hash)
+ON CONFLICT (load, participant, source, start) DO NOTHING";
 
 /// What the ledger must know of a load that begins.
 pub(crate) struct NewLoad<'l> {

@@ -11,7 +11,7 @@ use crate::pg::sql::literal;
 pub(super) const MARK: &str = "pgsluice ledger, format ";
 
 /// The number of the format.
-pub(super) const FORMAT: &str = "2";
+pub(super) const FORMAT: &str = "3";
 
 /// It does not use `obj_description`, whose body looks for operators in the user's search_path (13).
 const EXISTING: &str = "
@@ -31,8 +31,6 @@ pub(crate) struct Schema(String);
 pub(crate) enum Presence {
     Nothing,
     Schema,
-    /// Its tables are those of format 1.
-    Old,
     Whole,
 }
 
@@ -67,7 +65,6 @@ impl Schema {
         let number = format.map(|format| format.split('.').next().unwrap_or_default());
         match (row.get(0), row.get(1), number) {
             (_, true, Some(FORMAT)) => Ok(Presence::Whole),
-            (_, true, Some("1")) => Ok(Presence::Old),
             (_, true, _) => Err(self.unknown_format(comment.unwrap_or_default())),
             (true, false, _) => Ok(Presence::Schema),
             (false, false, _) => Ok(Presence::Nothing),

@@ -1,4 +1,5 @@
-//! The ledger's tables, format 2: one list, from which they are made and by which they are known.
+//! The ledger's tables, format 3: one list, from which they are made and by which they are known. Each has a
+//! primary key, because a publication may include them: without a replica identity no row could be deleted.
 //!
 //! ```text
 //!     load         one row a load: what it is, who runs it, what became of its rows
@@ -21,9 +22,8 @@ pub(super) struct Table {
     pub(super) is_logged: bool,
     /// Name, type in `pg_catalog`, and whether it may not be NULL.
     columns: &'static [(&'static str, &'static str, bool)],
+    /// The columns of the primary key, which is its only index.
     key: &'static [&'static str],
-    /// The columns of another index.
-    index: &'static [&'static str],
     comment: &'static str,
 }
 
@@ -57,7 +57,6 @@ pub(super) const TABLES: [Table; 6] = [
             ("rows_rejected", "int8", false),
         ],
         key: &["id", "participant"],
-        index: &[],
         comment: "One row a load, or a part of one. State: running or finished. Terms: what decides how \
                   the input is read and routed. Run: who works at it, or did last. Position: for \
                   programs that load from a stream. A finished load has no rows in the other tables.",
@@ -67,7 +66,6 @@ pub(super) const TABLES: [Table; 6] = [
         is_logged: true,
         columns: &[("load", "text", true), ("number", "int4", true), ("layout", "json", true)],
         key: &["load", "number"],
-        index: &[],
         comment: "The partition trees by which the rows of a load were routed.",
     },
     Table {
@@ -88,7 +86,6 @@ pub(super) const TABLES: [Table; 6] = [
             ("fate", "jsonb", false),
         ],
         key: &["number", "load", "participant"],
-        index: &[],
         comment: "What is in of one node of a tree: all of its rows in sources before source, in this one \
                   those that begin before upto, and those that begin in starts[n] to stops[n] of \
                   sources[n], the latter excluded. Rows: how many. Fate: what became of them, if not \
@@ -105,8 +102,7 @@ pub(super) const TABLES: [Table; 6] = [
             ("stop", "int8", true),
             ("hash", "int8", true),
         ],
-        key: &[],
-        index: &["load", "participant"],
+        key: &["load", "participant", "source", "start"],
         comment: "What was read of streams, which must be the same when a load is resumed.",
     },
     Table {
@@ -119,15 +115,13 @@ pub(super) const TABLES: [Table; 6] = [
             ("start", "int8", true),
         ],
         key: &["load", "participant", "source", "start"],
-        index: &[],
         comment: "The rows that are in the reject file, and not in the table.",
     },
     Table {
         name: "witness",
         is_logged: false,
         columns: &[("load", "text", true)],
-        key: &[],
-        index: &[],
+        key: &["load"],
         comment: "Unlogged: a load that is missing here was begun before the server crashed, which has \
                   emptied unlogged partitions as well.",
     },
@@ -146,28 +140,18 @@ impl Table {
 
     /// Its index, likewise.
     pub(super) fn indexes(&self) -> String {
-        match (self.key, self.index) {
-            ([], []) => String::new(),
-            ([], index) => format!("index {}", index.join(" ")),
-            (key, _) => format!("key {}", key.join(" ")),
-        }
+        format!("key {}", self.key.join(" "))
     }
 
     fn create(&self) -> String {
-        let Self { name, is_logged, columns, key, index, .. } = self;
+        let Self { name, is_logged, columns, key, .. } = self;
         let unlogged = if *is_logged { "" } else { "UNLOGGED " };
         let column = |(name, ty, is_needed): &(&str, &str, bool)| {
             format!("{name} pg_catalog.{ty}{}", if *is_needed { " NOT NULL" } else { "" })
         };
         let mut parts: Vec<String> = columns.iter().map(column).collect();
-        if !key.is_empty() {
-            parts.push(format!("PRIMARY KEY ({})", key.join(", ")));
-        }
-        let table = format!("CREATE {unlogged}TABLE {{ledger}}.{name} ({})", parts.join(", "));
-        match index {
-            [] => table,
-            _ => format!("{table}; CREATE INDEX ON {{ledger}}.{name} ({})", index.join(", ")),
-        }
+        parts.push(format!("PRIMARY KEY ({})", key.join(", ")));
+        format!("CREATE {unlogged}TABLE {{ledger}}.{name} ({})", parts.join(", "))
     }
 }
 
@@ -178,7 +162,7 @@ pub(super) fn create(schema: &Schema) -> String {
 }
 
 /// The statements that say of each table what it is, and of `load` which format all are of.
-pub(super) fn comments() -> String {
+fn comments() -> String {
     let comment = |table: &Table| {
         let text = match table.name {
             "load" => format!("{MARK}{FORMAT}. {}", table.comment),

@@ -62,9 +62,8 @@ const INDEXES: &str = "(
                ', ' ORDER BY indexrelid), '')
         FROM pg_index WHERE indrelid = {table})";
 
-/// The first thing that is not as it must be, of tables of any format, and what mends it; to be run under
-/// [`PG_CATALOG_ONLY`]. `{values}` are the tables, `{schema}` the name of the schema. A table's columns are only
-/// looked at where the list has them.
+/// The first thing that is not as it must be, and what mends it; to be run under [`PG_CATALOG_ONLY`]. `{values}` are
+/// the tables, `{schema}` the name of the schema.
 const FLAWS: &str = "
 WITH expected (name, persistence, columns, indexes) AS (VALUES {values}),
 trusted (role) AS (
@@ -106,13 +105,13 @@ SELECT why, mend FROM (
     SELECT 8, format('table %s has the constraint %I', label, conname),
            format('ALTER TABLE %s DROP CONSTRAINT %I;', label, conname)
     FROM found JOIN pg_constraint ON conrelid = found.oid
-    WHERE contype NOT IN ('p', 'n') AND columns IS NOT NULL
+    WHERE contype NOT IN ('p', 'n')
     UNION ALL
     SELECT 9, format('the columns of table %s are not those of a ledger', label), NULL
-    FROM found WHERE columns IS NOT NULL AND columns IS DISTINCT FROM {columns of found.oid}
+    FROM found WHERE columns IS DISTINCT FROM {columns of found.oid}
     UNION ALL
     SELECT 10, format('the indexes of table %s are not those of a ledger', label), NULL
-    FROM found WHERE indexes IS NOT NULL AND indexes IS DISTINCT FROM {indexes of found.oid}
+    FROM found WHERE indexes IS DISTINCT FROM {indexes of found.oid}
     UNION ALL
     SELECT 11, format('role %s may put triggers on table %s', who, label),
            format('REVOKE TRIGGER ON ALL TABLES IN SCHEMA %I FROM %s;', {schema}, who)
@@ -123,14 +122,14 @@ SELECT why, mend FROM (
 ) AS flaw
 ORDER BY step, why LIMIT 1";
 
-/// Refuses a ledger of format 2 that may not be used; the session must be in no transaction.
+/// Refuses a ledger that may not be used; the session must be in no transaction.
 pub(crate) async fn check(schema: &Schema, client: &Client, access: Access) -> Result<()> {
     let look = async {
         let answers = client.simple_query(&look(schema, access)).await?;
         if is_sound(&answers) {
             return Ok(None);
         }
-        client.simple_query(&in_lock(schema, access, &flaws(schema, true))).await.map(Some)
+        client.simple_query(&in_lock(schema, access, &flaws(schema))).await.map(Some)
     };
     match look.await {
         Ok(answers) => answers.map_or(Ok(()), |answers| refuse(schema, &answers)),
@@ -159,11 +158,6 @@ pub(crate) fn is_sound(answers: &[SimpleQueryMessage]) -> bool {
     })
 }
 
-/// The look at tables of format 1, which are about to be upgraded, under locks that are held.
-pub(super) fn old_flaws(schema: &Schema) -> String {
-    flaws(schema, false)
-}
-
 /// `query` in a transaction of its own, under a lock that keeps the tables as they are.
 pub(super) fn in_lock(schema: &Schema, access: Access, query: &str) -> String {
     let mode = match access {
@@ -177,14 +171,11 @@ pub(super) fn in_lock(schema: &Schema, access: Access, query: &str) -> String {
     format!("{BEGIN}; {}; {lock}; {query}; COMMIT", local(PG_CATALOG_ONLY))
 }
 
-/// [`FLAWS`], with the columns and indexes of format 2 or whatever they are.
-fn flaws(schema: &Schema, by_shape: bool) -> String {
+/// Returns [`FLAWS`] for the tables of this format.
+fn flaws(schema: &Schema) -> String {
     let expected = TABLES.iter().map(|table| {
         let persistence = if table.is_logged { "p" } else { "u" };
-        let shapes = match by_shape {
-            true => [table.shape(), table.indexes()].map(|shape| literal(shape.as_bytes())),
-            false => ["NULL::text", "NULL::text"].map(str::to_owned),
-        };
+        let shapes = [table.shape(), table.indexes()].map(|shape| literal(shape.as_bytes()));
         format!("('{}', '{persistence}', {})", table.name, shapes.join(", "))
     });
     let values = expected.collect::<Vec<_>>().join(", ");
@@ -208,7 +199,7 @@ pub(super) fn local(setting: &str) -> String {
 }
 
 /// Refuses a ledger that `answers` say something of.
-pub(super) fn refuse(schema: &Schema, answers: &[SimpleQueryMessage]) -> Result<()> {
+fn refuse(schema: &Schema, answers: &[SimpleQueryMessage]) -> Result<()> {
     let flaw = answers.iter().find_map(|answer| match answer {
         SimpleQueryMessage::Row(row) => Some((row.get(0)?.to_owned(), row.get(1))),
         _ => None,

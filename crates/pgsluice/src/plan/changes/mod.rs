@@ -210,6 +210,13 @@ impl Changes {
         format!("{what}; {way}")
     }
 
+    /// Returns a column that is set in rows that are there, if one is, and whether such rows are deleted.
+    pub(super) fn touches(&self) -> (Option<&str>, bool) {
+        let deletes = self.on_conflict == OnConflict::Delete || self.delete_when.is_some();
+        let updates = self.on_conflict == OnConflict::Update;
+        (self.set.first().filter(|_| updates).map(String::as_str), deletes)
+    }
+
     /// The keys by which rows are the same.
     pub(crate) fn keys(&self) -> &[Key] {
         match &self.by_any {

@@ -1,0 +1,49 @@
+//! Publications that include the ledger though nobody has named it: a subscriber that lacks its tables stops
+//! applying changes.
+
+use pgsluice_core::catalog::{label, quoted};
+use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
+
+use super::schema::Schema;
+use crate::pg::sql::literal;
+
+/// Selects the publications of all tables, or of all tables in the schema, that include `{load}`: one row.
+const PUBLICATIONS: &str = "
+SELECT pg_catalog.string_agg(pg_catalog.quote_ident(p.pubname::pg_catalog.text), ', ' ORDER BY p.pubname)
+FROM pg_catalog.pg_publication p
+WHERE CASE WHEN p.puballtables THEN true ELSE
+    NOT EXISTS (SELECT FROM pg_catalog.pg_publication_rel r
+                WHERE r.prpubid OPERATOR(pg_catalog.=) p.oid
+                  AND r.prrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass({load})::pg_catalog.oid)
+    AND EXISTS (SELECT FROM pg_catalog.pg_get_publication_tables(p.pubname::pg_catalog.text) t
+                WHERE t.relid OPERATOR(pg_catalog.=) pg_catalog.to_regclass({load})::pg_catalog.oid) END";
+
+impl Schema {
+    /// Returns the question which publications include the ledger, one statement; [`Self::warning`] reads its row.
+    pub(crate) fn publications(&self) -> String {
+        let load = format!("{}.load", quoted(self.name()));
+        PUBLICATIONS.replace("{load}", &literal(load.as_bytes()))
+    }
+
+    /// Returns the warning about the publications in `row`, if there are any.
+    pub(crate) fn warning(&self, row: &SimpleQueryRow) -> Option<String> {
+        let (publications, schema) = (row.get(0)?, label(self.name()));
+        Some(format!(
+            "publication {publications} includes the ledger in schema {schema}: a subscriber that lacks its tables \
+             stops applying changes; make them there (pg_dump --schema-only --schema={schema}), publish named \
+             tables only, or load with --no-ledger"
+        ))
+    }
+
+    /// Asks which publications include the ledger, and returns the warning about them.
+    pub(crate) async fn published(
+        &self,
+        client: &Client,
+    ) -> Result<Option<String>, tokio_postgres::Error> {
+        let answers = client.simple_query(&self.publications()).await?;
+        Ok(answers.iter().find_map(|answer| match answer {
+            SimpleQueryMessage::Row(row) => self.warning(row),
+            _ => None,
+        }))
+    }
+}
