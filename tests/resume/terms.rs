@@ -12,9 +12,9 @@ on_each_server!([options_that_decide_are_terms, options_that_are_harmless_may_ch
 enum Part {
     /// It is a term. Both runs are given the first options, and one of them the second.
     Term(Content, &'static [&'static str], &'static str),
-    /// It may change, likewise.
+    /// It may change. Both runs are given the first options, and one of them the second.
     Free(&'static [&'static str], &'static [&'static str]),
-    /// It says which load it is, or where; for this reason it can be no term.
+    /// It names the load, its input or its server, so it cannot be a term. This is why.
     Apart(&'static str),
 }
 

@@ -13,9 +13,8 @@ use crate::pg::ledger::json::json;
 use crate::pg::ledger::terms;
 use crate::source::{FileFormat, Header};
 
-/// The number of the rules by which rows are routed and read: another one refuses to resume a load.
-/// Raise it by hand with each change to the node that any row is led to, or to the spelling of a
-/// layout.
+/// The number of the rules by which rows are routed and read. A load that was begun under another number is not
+/// resumed. Raise it by hand with each change to the routing of any row, or to the spelling of a layout.
 const RULES: u32 = 1;
 
 /// Returns the terms of a load, as JSON; the server adds its own. `format` is as the server of this version reads it.
@@ -106,7 +105,7 @@ fn byte(byte: u8) -> String {
     }
 }
 
-/// Refuses to resume a load under other terms.
+/// Refuses to resume a load if its terms have changed.
 pub(super) fn check(before: &str, now: &str) -> Result<()> {
     match terms::difference(before, now)? {
         None => Ok(()),

@@ -193,8 +193,8 @@ fn questions(named: &Named, job: &Job, inputs: &[Input]) -> [String; 3] {
     [named.is_known(), earlier, named.schema.publications()]
 }
 
-/// Returns the table, and what the ledger says. None if the whole load must follow: there is no such table, or the load
-/// is in the ledger, or there can be no ledger. The first load makes the ledger.
+/// Returns the table, and the answers of the ledger. The first load makes the ledger. Returns `None` if the whole load
+/// must follow: the table does not exist, the ledger has the load, or the ledger cannot be made.
 async fn look(
     client: &Client,
     Asked { table, ledger }: Asked,

@@ -9,8 +9,8 @@ use crate::error::{Error, Result};
 
 const IS_ANY_PUBLISHED: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_publication)";
 
-/// Has the server say whether rows of each of `leaves` may be changed: whether `column` may be set, if there is one,
-/// and whether rows may be deleted. EXPLAIN comes as far as this check, and touches no row.
+/// Asks the server whether it lets a session set `column`, and delete rows, in each of `leaves`. EXPLAIN comes as far as
+/// this check, and touches no row.
 ///
 /// # Errors
 ///

@@ -15,7 +15,7 @@ use crate::fate::Fate;
 use crate::pg::sql::literal;
 
 /// Selects a writer, which is kept from others until the transaction ends, and the terms `{terms}` that it would have
-/// now. A load is no writer.
+/// now. It does not take a load for a writer.
 const LOOK: &str = "
 SELECT attempt, position, name,
        (terms OPERATOR(pg_catalog.->) 'writer') IS NOT NULL,

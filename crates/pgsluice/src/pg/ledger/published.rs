@@ -1,5 +1,4 @@
-//! Publications that include the ledger though nobody has named it: a subscriber that lacks its tables stops
-//! applying changes.
+//! Publications that include the ledger without naming it: a subscriber that lacks its tables stops applying changes.
 
 use pgsluice_core::catalog::{label, quoted};
 use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
