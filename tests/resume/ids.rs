@@ -74,7 +74,7 @@ fn a_load_that_is_not_the_same_is_refused(server: Server) {
         (&["--null=x"], "with --null \"\"", "with --null \"x\""),
         (&["--header"], "without --header", "with --header"),
         (&["--header=2"], "without --header", "with --header \"2\""),
-        (&["--quote='"], "with --escape \"\"\"", "with --escape \"'\""),
+        (&["--quote='"], "with --quote \"\"\"", "with --quote \"'\""),
         (&["--format=text"], "with --format \"csv\"", "with --format \"text\""),
         (&["--no-native"], "without --no-native", "with --no-native"),
         (&["--force-null=v"], "without --force-null", "with --force-null \"v\""),

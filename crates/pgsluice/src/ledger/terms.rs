@@ -105,7 +105,7 @@ fn byte(byte: u8) -> String {
     }
 }
 
-/// Refuses to resume a load if its terms have changed.
+/// Fails if the terms of a load have changed.
 pub(super) fn check(before: &str, now: &str) -> Result<()> {
     match terms::difference(before, now)? {
         None => Ok(()),

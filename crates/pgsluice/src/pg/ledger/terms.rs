@@ -20,7 +20,7 @@ const COLUMNS: &str = "columns";
 const FACTS: [&str; 3] = [COLUMNS, "rules", "PostgreSQL"];
 
 /// Options from which others follow: a difference in one of them is reported before any other.
-const FIRST: [&str; 2] = ["format", "on_conflict"];
+const FIRST: [&str; 3] = ["format", "quote", "on_conflict"];
 
 /// Settings that decide how values are read or changed, besides those that every connection sets.
 const SETTINGS: [&str; 18] = [
