@@ -105,7 +105,7 @@ fn byte(byte: u8) -> String {
     }
 }
 
-/// Fails if the terms of a load have changed.
+/// Checks that the terms of a load are the same as before.
 pub(super) fn check(before: &str, now: &str) -> Result<()> {
     match terms::difference(before, now)? {
         None => Ok(()),
