@@ -176,7 +176,7 @@ async fn find(client: &Client, job: &Job, inputs: &Inputs) -> Answer<Option<Foun
     lookup::find(&job.target.table, counts, client).await
 }
 
-/// What the ledger says of a load that it does not know.
+/// The answers of the ledger about a load that it does not have.
 #[derive(Default)]
 struct Known {
     /// A load that has loaded the same inputs before.
@@ -216,7 +216,7 @@ async fn look(
     Ok(table.map(|table| (table, known)))
 }
 
-/// Returns what the ledger says. None if it has this load, or may not be used: the whole load says why.
+/// Returns the answers of the ledger; `None` if it has this load, or may not be used. The whole load then says why.
 async fn ask_ledger(
     named: &Named,
     glanced: Answer<Vec<SimpleQueryMessage>>,
