@@ -12,8 +12,8 @@ use super::stage::{number_column, stage};
 pub(crate) struct Apply<'a> {
     /// The table.
     pub(crate) into: &'a Relation,
-    /// The leaves that rows may reach through it, if it is none itself.
-    pub(crate) leaves: Option<Vec<u32>>,
+    /// Whether it is no leaf, so that rows pass through it into theirs.
+    pub(crate) has_leaves: bool,
     /// The columns that the table gets.
     pub(crate) columns: &'a [String],
     /// Those by which rows are the same.
@@ -44,6 +44,13 @@ pub(crate) enum How<'a> {
     /// Rows that are there are deleted.
     Delete,
 }
+
+/// Whether the row that is returned was inserted, and not [`marked`]. It takes the mark away.
+///
+/// A row that is returned through another table than its leaf has no `xmax`, and the server's counters have the rows
+/// of foreign keys' actions, too. So the row itself is marked: it is returned before the next one is stored.
+const IS_UNMARKED: &str = "CASE WHEN pg_catalog.current_setting('pgsluice.updates', true) OPERATOR(pg_catalog.=) 'yes' \
+     THEN pg_catalog.set_config('pgsluice.updates', 'no', true) OPERATOR(pg_catalog.<>) 'no' ELSE true END";
 
 /// What statements say they have done in one leaf: [`Apply::statements`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,17 +109,7 @@ impl Apply<'_> {
             How::Delete => return self.delete("true"),
             How::Skip if self.alone => self.insert_absent(&[]),
             How::Update { set, inserts: true } if self.alone => self.insert_absent(set),
-            How::Skip => self.insert(&self.kept()),
-            How::Update { inserts: true, .. } => {
-                let insert = self.insert(&self.kept());
-                match self.leaves.as_ref().filter(|_| self.counts_updated()) {
-                    None => insert,
-                    Some(leaves) => {
-                        let [before, after] = count_updated(leaves);
-                        [before, insert, after].join("; ")
-                    }
-                }
-            }
+            How::Skip | How::Update { inserts: true, .. } => self.insert(&self.kept()),
             How::Update { set, inserts: false } => self.update(set),
         };
         match self.flag() {
@@ -134,12 +131,6 @@ impl Apply<'_> {
         }
     }
 
-    /// Whether rows that were updated are told from others by [`count_updated`] only.
-    pub(crate) fn counts_updated(&self) -> bool {
-        let updates = matches!(self.how, How::Update { set: [_, ..], inserts: true });
-        updates && self.leaves.is_some()
-    }
-
     /// The statement that inserts `rows`, and does with those that are there what is to be done.
     pub(crate) fn insert(&self, rows: &str) -> String {
         let Self { into, columns, key, .. } = self;
@@ -147,11 +138,10 @@ impl Apply<'_> {
             How::Update { set: set @ [_, ..], .. } => {
                 let (assigned, changes) =
                     (assigned(set, "excluded"), self.changes(set, "excluded"));
-                let is_new = match &self.leaves {
+                let (changes, is_new) = match self.has_leaves {
                     // A row that was there is locked before it is updated.
-                    None => "xmax OPERATOR(pg_catalog.=) 0",
-                    // Through another table a row has no system columns.
-                    Some(_) => "true",
+                    false => (changes, "xmax OPERATOR(pg_catalog.=) 0"),
+                    true => (marked(&changes), IS_UNMARKED),
                 };
                 (format!("UPDATE SET {assigned} WHERE {changes}"), is_new)
             }
@@ -279,14 +269,11 @@ pub(super) fn is_flagged((column, is_boolean): (&str, bool)) -> String {
     format!("{} {holds}", quoted(column))
 }
 
-/// What counts the rows that a transaction has updated in each of `leaves`, before and behind the statement that does
-/// it: what comes between was updated, and not inserted.
-pub(crate) fn count_updated(leaves: &[u32]) -> [String; 2] {
-    let leaves = leaves.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-    const MINUS: &str = "OPERATOR(pg_catalog.-) updated";
-    [["updated", MINUS], [MINUS, "updated"]].map(|[inserted, updated]| format!(
-        "SELECT leaf, {inserted}, {updated}, 0, 0, 0, 0 FROM (SELECT leaf, pg_catalog.pg_stat_get_xact_tuples_updated(leaf) AS updated FROM pg_catalog.unnest('{{{leaves}}}'::pg_catalog.oid[]) AS l (leaf)) AS counted"
-    ))
+/// The condition `changes`, which marks a row for [`IS_UNMARKED`] if it holds.
+fn marked(changes: &str) -> String {
+    format!(
+        "CASE WHEN {changes} THEN pg_catalog.set_config('pgsluice.updates', 'yes', true) IS NOT NULL ELSE false END"
+    )
 }
 
 fn assigned(set: &[String], new: &str) -> String {

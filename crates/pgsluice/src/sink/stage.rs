@@ -130,7 +130,7 @@ impl<'a> Connection<'a> {
     ) -> Result<Vec<Settled>, Failure> {
         let copied = async { sink.as_mut().finish().await.map_err(Failure::Rows) };
         let applied = async {
-            self.take(changes, payload.node(), payload.nodes()).await.map_err(Failure::Rows)
+            self.take(changes, payload.node()).await.map_err(Failure::Rows)
         };
         let (_, applied) = try_join(copied, applied).await?;
         let plan = self.flow.plan;
@@ -189,7 +189,7 @@ impl<'a> Connection<'a> {
     ) -> Result<Fate, tokio_postgres::Error> {
         let empty = empty_stage();
         let emptied = self.link.client.batch_execute(&empty);
-        let (applied, ()) = try_join(self.take(changes, node, &[node]), emptied).await?;
+        let (applied, ()) = try_join(self.take(changes, node), emptied).await?;
         Ok(fate(changes, rows, in_node(self.flow.plan, node, &applied)))
     }
 
@@ -197,10 +197,9 @@ impl<'a> Connection<'a> {
         &self,
         changes: &Changes,
         node: NodeId,
-        nodes: &[NodeId],
     ) -> Result<Vec<Applied>, tokio_postgres::Error> {
         let (client, is_alone) = (&self.link.client, self.way.get() == Way::Absent);
-        let taken = take(client, self.flow.plan, (changes, is_alone), (node, nodes)).await?;
+        let taken = take(client, self.flow.plan, (changes, is_alone), node).await?;
         if taken.misplaced > 0 {
             self.misplaced.set(Some((node, taken.misplaced)));
         }

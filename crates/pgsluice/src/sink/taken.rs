@@ -32,16 +32,16 @@ pub(crate) fn made(plan: &Plan) -> Option<String> {
     })
 }
 
-/// Takes the rows of the stage, which are of `nodes`, into `node`. It takes less time if it `is_alone`: it is an error
+/// Takes the rows of the stage into `node`. It takes less time if it `is_alone`: it is an error
 /// then that another session inserts a key meanwhile.
 pub(crate) async fn take(
     client: &Client,
     plan: &Plan,
     (changes, is_alone): (&Changes, bool),
-    (node, nodes): (NodeId, &[NodeId]),
+    node: NodeId,
 ) -> Result<Taken, Error> {
     let place = changes.places.get(&node).and_then(|place| everywhere(place));
-    let statements = statements(plan, (changes, is_alone), (node, nodes));
+    let statements = apply(plan, (changes, is_alone), node).statements();
     let looking = place.iter().map(|place| misplaced(&stage(), place)).chain([statements]);
     let said = client.simple_query(&looking.collect::<Vec<_>>().join("; ")).await?;
     let mut rows = said.iter().filter_map(|message| match message {
@@ -52,20 +52,11 @@ pub(crate) async fn take(
     Ok(Taken { applied: rows.map(Applied::of).collect(), misplaced })
 }
 
-/// The statements that take rows of `nodes` from the stage into `node`.
-fn statements(
-    plan: &Plan,
-    (changes, is_alone): (&Changes, bool),
-    (node, nodes): (NodeId, &[NodeId]),
-) -> String {
-    apply(plan, (changes, is_alone), (node, nodes)).statements()
-}
-
-/// What is done with rows of `nodes` in `node`.
+/// Returns how rows are taken into `node`.
 pub(crate) fn apply<'p>(
     plan: &'p Plan,
     (changes, is_alone): (&'p Changes, bool),
-    (node, nodes): (NodeId, &[NodeId]),
+    node: NodeId,
 ) -> Apply<'p> {
     let is_leaf = |node: NodeId| plan.tree.nodes[node].key.is_none();
     let how = match changes.on_conflict {
@@ -73,17 +64,9 @@ pub(crate) fn apply<'p>(
         OnConflict::Update => How::Update { set: &changes.set, inserts: changes.inserts },
         OnConflict::Delete => How::Delete,
     };
-    let oids = |leaves: &mut dyn Iterator<Item = NodeId>| {
-        leaves.map(|leaf| plan.catalogue.facts[leaf].oid).collect()
-    };
-    let leaves = match is_leaf(node) {
-        true => None,
-        false if nodes.iter().all(|node| is_leaf(*node)) => Some(oids(&mut nodes.iter().copied())),
-        false => Some(oids(&mut plan.tree.leaves())),
-    };
     Apply {
         into: &plan.tree.nodes[node].relation,
-        leaves,
+        has_leaves: !is_leaf(node),
         columns: &changes.columns,
         key: &changes.key.columns,
         any_constraint: changes.any_constraint,

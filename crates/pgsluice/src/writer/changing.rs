@@ -8,11 +8,11 @@
 use std::collections::HashSet;
 
 use futures_util::TryStreamExt;
-use futures_util::future::{join4, try_join};
+use futures_util::future::{join3, join4, try_join};
 use pgsluice_core::bucket::{Payload, Wire};
 use pgsluice_core::catalog::{NodeId, ROOT};
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Client, Row, SimpleQueryMessage};
+use tokio_postgres::{Client, Row};
 
 use super::gathered::Gathered;
 use super::kept::Keeping;
@@ -23,13 +23,13 @@ use crate::counts::reconcile::misplaced;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::fate::Fate;
-use crate::pg::changes::{Applied, count_updated};
+use crate::pg::changes::Applied;
 use crate::pg::sql;
 use crate::pg::stage::{empty_stage, stage};
 use crate::plan::Plan;
 use crate::plan::changes::Changes;
 use crate::sink::recheck::Changed;
-use crate::sink::taken::{Taken, apply, fate, in_node, made, take};
+use crate::sink::taken::{Taken, fate, in_node, made, take};
 
 /// So many flushes that have met no row are followed by one that goes straight in: what it has inserted is for VACUUM,
 /// if it meets one.
@@ -118,8 +118,7 @@ impl Planned {
                 sent.await.map_err(refused)
             };
             let taking = async {
-                let nodes = (node, payload.nodes());
-                take(client, &self.plan, (changes, false), nodes).await.map_err(not_taken)
+                take(client, &self.plan, (changes, false), node).await.map_err(not_taken)
             };
             let (_, taken) = try_join(sent, taking).await?;
             self.check_taken(payload, &taken)?;
@@ -142,28 +141,17 @@ impl Planned {
         let ([payload], Some(statement)) = (&gathered.payloads[..], &self.inserts.changing) else {
             return self.change(client, changes, gathered, kept).await;
         };
-        let apply = apply(&self.plan, (changes, false), (ROOT, payload.nodes()));
-        let leaves = apply.leaves.as_ref().filter(|_| apply.counts_updated());
-        let [before, after] = leaves.map_or_else(Default::default, |leaves| count_updated(leaves));
-        let begin = [sql::BEGIN, &before].join("; ");
-        let begin = client.simple_query(&begin);
+        let begin = client.batch_execute(sql::BEGIN);
         let advancing = advance(client, gathered, kept);
         let inserting = async {
             let arrays = of_all(payload, &self.plan.catalogue.types);
             client.query_raw(statement, arrays).await?.try_collect::<Vec<Row>>().await
         };
-        let counting = client.simple_query(&after);
-        let (begun, is_current, inserted, counted) =
-            join4(begin, advancing, inserting, counting).await;
-        let begun = begun.map_err(refused)?;
+        let (begun, is_current, inserted) = join3(begin, advancing, inserting).await;
+        begun.map_err(refused)?;
         check_current(kept, is_current.map_err(refused)?)?;
         let inserted = inserted.map_err(refused)?;
-        let counted = counted.map_err(refused)?;
-        let counted = begun.iter().chain(&counted).filter_map(|message| match message {
-            SimpleQueryMessage::Row(row) => Some(Applied::of(row)),
-            _ => None,
-        });
-        let applied = inserted.iter().map(Applied::of_insert).chain(counted).collect();
+        let applied = inserted.iter().map(Applied::of_insert).collect();
         let taken = Taken { applied, misplaced: 0 };
         self.check_taken(payload, &taken)?;
         let applied = in_node(&self.plan, ROOT, &taken.applied);

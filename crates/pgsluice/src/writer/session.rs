@@ -84,7 +84,7 @@ impl Planned {
                 return Ok(Inserts::none());
             }
             let changing = plan.changes.as_ref();
-            let changing = changing.map(|changes| apply(&plan, (changes, false), (ROOT, &[])));
+            let changing = changing.map(|changes| apply(&plan, (changes, false), ROOT));
             Inserts::prepare(client, root, columns, types, changing).await
         };
         let (inserts, recheck) = try_join(preparing, Recheck::prepare(client, &plan)).await?;

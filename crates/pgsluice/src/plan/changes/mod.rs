@@ -135,10 +135,10 @@ impl Changes {
             Duplicates::Last => Rule::Last,
             Duplicates::First | Duplicates::Error => Rule::First,
         };
-        // Through the root the server only counts which rows were not new, and what triggers do as well.
+        // Through the root a row is marked before it is updated, and a trigger may keep it as it is.
         let tells_new = options.on_conflict != OnConflict::Update
             || options.no_insert
-            || catalogue.several.are_counted && !chosen.has_row_triggers;
+            || !chosen.has_row_triggers;
         let through_root = key.is_of_root && tells_new;
         let constraints = catalogue.met.as_ref().map(|met| &met.constraints);
         let readable = catalogue.tree.leaves().filter(|leaf| is_readable(catalogue, *leaf));
