@@ -4,10 +4,12 @@
 //! `CONFLICT_CASES` says how many random cases are tried on each server, `CONFLICT_ROUNDS` how often two loads come
 //! at once. A case that fails names the `PGSLUICE_SEED` with which it is the first to be tried.
 
+mod actions;
 mod bad_rows;
 mod case;
 mod meanwhile;
 mod oracle;
+mod partial;
 mod reference;
 mod refused;
 mod table;

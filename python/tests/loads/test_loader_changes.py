@@ -283,6 +283,85 @@ class Changed(Loads):
             self.assertEqual(loader.flush().fate.updated, 1)
         self.assertEqual(self.connection.execute("SELECT id, n FROM loaded").fetchall(), [(1, 4)])
 
+    def make_groups(self, columns: str) -> None:
+        self.connection.execute("DROP TABLE IF EXISTS loaded CASCADE")
+        self.connection.execute(
+            f"CREATE TABLE loaded (g int, id int, v int, {columns}, PRIMARY KEY (g, id))"
+            " PARTITION BY LIST (g);"
+            "CREATE TABLE loaded_0 PARTITION OF loaded FOR VALUES IN (0);"
+            "CREATE TABLE loaded_1 PARTITION OF loaded FOR VALUES IN (1)"
+        )
+
+    def test_rows_that_follow_by_a_foreign_key_are_not_counted(self):
+        for action in ("CASCADE", "SET NULL", "SET DEFAULT"):
+            self.make_groups(
+                "of int, parent int, UNIQUE (g, v), FOREIGN KEY (of, parent)"
+                f" REFERENCES loaded (g, v) ON UPDATE {action}"
+            )
+            self.connection.execute(
+                "INSERT INTO loaded SELECT g, id, id, g, CASE WHEN id > 0 THEN 0 END"
+                " FROM generate_series(0, 1) AS g, generate_series(0, 49) AS id"
+            )
+            ways = set()
+            with pgsluice.Loader(
+                "loaded", server(), flush_seconds=None, on_conflict="update"
+            ) as loader:
+                for number in range(1, 16):
+                    new = [{"g": g, "id": 100 + number, "v": 100 + number} for g in (0, 1)]
+                    loader.write([{"g": g, "id": 0, "v": -number} for g in (0, 1)])
+                    loader.write([{"g": 0, "id": 7, "v": 7}, *new])
+                    receipt = loader.flush()
+                    fate = receipt.fate
+                    counts = (fate.inserted, fate.updated, fate.unchanged)
+                    self.assertEqual(counts, (2, 2, 1), (action, receipt))
+                    ways.add(receipt.way)
+            self.assertLessEqual({"conflict", "stage"}, ways)
+            query = "SELECT count(*) FROM loaded WHERE parent = -15"
+            followed = self.connection.execute(query).fetchone()[0]
+            self.assertEqual(followed, 98 if action == "CASCADE" else 0)
+
+    def test_counts_do_not_need_track_counts(self):
+        self.make_tree("hash")
+        with pgsluice.Loader(
+            "loaded", server(), flush_seconds=None, on_conflict="update"
+        ) as loader:
+            for number in range(8):
+                if number == 4:
+                    self.connection.execute("ALTER SYSTEM SET track_counts = off")
+                    self.addCleanup(
+                        self.connection.execute, "SELECT pg_reload_conf(), pg_sleep(0.1)"
+                    )
+                    self.addCleanup(self.connection.execute, "ALTER SYSTEM RESET track_counts")
+                    self.connection.execute("SELECT pg_reload_conf(), pg_sleep(0.1)")
+                rows = [{"id": row, "v": str(number)} for row in range(100)]
+                loader.write(rows)
+                fate = loader.flush().fate
+                wanted = (100, 0) if number == 0 else (0, 100)
+                self.assertEqual((fate.inserted, fate.updated), wanted)
+
+    def test_a_row_that_is_there_needs_no_other_columns(self):
+        for column in ("w text NOT NULL", "w text CHECK (w IS NOT NULL)"):
+            self.make_groups(column)
+            self.connection.execute(
+                "INSERT INTO loaded SELECT g, id, 0, 'old'"
+                " FROM generate_series(0, 1) AS g, generate_series(0, 49) AS id"
+            )
+            with pgsluice.Loader(
+                "loaded", server(), flush_seconds=None, on_conflict="update"
+            ) as loader:
+                for number in range(1, 12):
+                    rows = [{"g": g, "id": row, "v": number} for g in (0, 1) for row in range(50)]
+                    loader.write(rows[: 1 + number % 3 * 40])
+                    fate = loader.flush().fate
+                    self.assertEqual(fate.updated, 1 + number % 3 * 40, number)
+                    loader.write([{"g": 0, "id": 1, "v": -1}, {"g": 1, "id": 77, "v": 1}])
+                    with self.assertRaises(pgsluice.DataError) as caught:
+                        loader.flush()
+                    self.assertIn(caught.exception.sqlstate, ("23502", "23514"))
+                    self.assertEqual(loader.discard(), 2)
+            query = "SELECT count(*), count(*) FILTER (WHERE w = 'old' AND v >= 0) FROM loaded"
+            self.assertEqual(self.connection.execute(query).fetchone(), (100, 100))
+
     def test_options_that_make_no_sense(self):
         self.make_tree("hash")
         with self.assertRaisesRegex(pgsluice.UsageError, "on_conflict=.update"):

@@ -43,6 +43,11 @@ impl Landing {
         self.is_open
     }
 
+    /// Keeps the rows of several leaves apart from now on.
+    pub(super) fn close(&mut self) {
+        self.is_open = false;
+    }
+
     /// Of how many leaves the next payload takes rows.
     pub(super) fn together(&mut self) -> usize {
         if !self.is_open {

@@ -14,6 +14,8 @@ pub(crate) struct Meeting {
     nodes: Vec<AtomicBool>,
     /// In how many that is so.
     met: AtomicUsize,
+    /// Whether rows that are there must be updated before others are inserted.
+    updates_first: AtomicBool,
 }
 
 impl Meeting {
@@ -22,6 +24,7 @@ impl Meeting {
         Self {
             nodes: (0..nodes).map(|_| AtomicBool::new(false)).collect(),
             met: AtomicUsize::new(0),
+            updates_first: AtomicBool::new(false),
         }
     }
 
@@ -42,6 +45,16 @@ impl Meeting {
             (true, false) => _ = self.met.fetch_sub(1, Relaxed),
             _ => {}
         }
+    }
+
+    /// Whether rows that are there must be updated before others are inserted.
+    pub(crate) fn updates_first(&self) -> bool {
+        self.updates_first.load(Relaxed)
+    }
+
+    /// Has rows that are there updated before others are inserted, from now on.
+    pub(crate) fn update_first(&self) {
+        self.updates_first.store(true, Relaxed);
     }
 
     /// Records that the first rows of the load have met others: those of all leaves probably will.

@@ -1,9 +1,12 @@
 //! The messages to the server that carry a payload.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Buf;
-use pgsluice_core::bucket::Payload;
+use futures_util::SinkExt;
+use pgsluice_core::bucket::{Payload, Wire};
+use tokio_postgres::{CopyInSink, Error};
 
 /// A message is at most as long, or ends with the first short slice behind that.
 const MESSAGE_BYTES: usize = 64 << 10;
@@ -55,6 +58,30 @@ impl Message {
             let end = together.len();
             (end > 0).then_some(Self { bytes: Bytes::Together(together), at: 0, end })
         })
+    }
+}
+
+impl Message {
+    /// Sends some rows of a payload, which are copied, and ends their COPY. Returns how many the server has stored.
+    pub(crate) async fn send<'r>(
+        mut sink: Pin<&mut CopyInSink<Self>>,
+        wire: Wire,
+        rows: impl Iterator<Item = &'r [u8]>,
+    ) -> Result<u64, Error> {
+        let mut together = wire.header().to_vec();
+        for row in rows {
+            together.extend_from_slice(row);
+            if together.len() >= MESSAGE_BYTES {
+                sink.feed(Self::of(std::mem::take(&mut together))).await?;
+            }
+        }
+        together.extend_from_slice(wire.trailer());
+        sink.feed(Self::of(together)).await?;
+        sink.finish().await
+    }
+
+    fn of(bytes: Vec<u8>) -> Self {
+        Self { at: 0, end: bytes.len(), bytes: Bytes::Together(bytes) }
     }
 }
 

@@ -8,5 +8,6 @@ pub(crate) mod queue;
 mod first;
 mod landing;
 pub(crate) mod meeting;
+mod relied;
 mod waiting;
 mod worth;

@@ -26,6 +26,7 @@ use tokio::sync::watch;
 use super::first::{FIRST_BYTES, FIRST_PATIENCE, First, Routed};
 use super::landing::Landing;
 use super::meeting::Meeting;
+use super::relied::Relied;
 use super::waiting::Waiting;
 use super::worth::{BYTES_A_MICROSECOND, WORTH_A_COPY, WORTH_WAITING_FOR, worth_sorting};
 use crate::control::Control;
@@ -71,6 +72,7 @@ pub(crate) struct Queue<'c> {
     waits_for_first: bool,
     first_in: watch::Sender<bool>,
     pub(crate) meeting: Meeting,
+    pub(super) relied: Relied,
 }
 
 pub(super) struct State {
@@ -83,7 +85,7 @@ pub(super) struct State {
     /// Buckets with rows that the server will probably refuse: the sooner it says so the better.
     pub(super) urgent: Vec<usize>,
     pub(super) first: First,
-    landing: Landing,
+    pub(super) landing: Landing,
     /// Whether rows may be sent.
     is_open: bool,
 }
@@ -135,6 +137,10 @@ impl<'c> Queue<'c> {
         };
         let first_in = watch::Sender::new(matches!(first, First::Done));
         let landing = Landing::new(joins);
+        let meeting = Meeting::new(nodes);
+        if control.attempts.updates_first() {
+            meeting.update_first();
+        }
         Self {
             plan,
             control,
@@ -160,7 +166,8 @@ impl<'c> Queue<'c> {
             has_turns: false,
             waits_for_first: job.safety.rejects.is_some(),
             first_in,
-            meeting: Meeting::new(nodes),
+            meeting,
+            relied: Relied::on(plan.evidence()),
             probes: AtomicUsize::new(if few_rows.is_none() { PROBES } else { 0 }),
         }
     }

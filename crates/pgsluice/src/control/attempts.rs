@@ -31,6 +31,10 @@ struct Names {
     rejecting: Rejecting,
     /// Why the next attempt must make do with one connection.
     single_connection: Option<String>,
+    /// Whether the next attempt must send each row to its leaf by name.
+    leaf_by_leaf: bool,
+    /// Whether the next attempt must update rows that are there before it inserts others.
+    updates_first: bool,
 }
 
 impl Attempts {
@@ -71,6 +75,34 @@ impl Attempts {
     /// Makes all further attempts use one connection, and records why.
     pub(crate) fn use_single_connection(&self, why: &str) {
         self.names().single_connection.get_or_insert_with(|| why.to_owned());
+    }
+
+    /// Whether each row must be sent to its leaf by name.
+    pub(crate) fn is_leaf_by_leaf(&self) -> bool {
+        self.names().leaf_by_leaf
+    }
+
+    /// Makes all further attempts send each row to its leaf by name.
+    pub(crate) fn go_leaf_by_leaf(&self) {
+        self.names().leaf_by_leaf = true;
+    }
+
+    /// Whether rows that are there must be updated before others are inserted.
+    pub(crate) fn updates_first(&self) -> bool {
+        self.names().updates_first
+    }
+
+    /// Makes all further attempts update rows that are there before they insert others.
+    pub(crate) fn update_first(&self) {
+        self.names().updates_first = true;
+    }
+
+    /// Counts the ways that the attempts so far have closed: another attempt goes another way if they are more than
+    /// before.
+    pub(crate) fn closed_ways(&self) -> usize {
+        let names = self.names();
+        let closed = [names.single_connection.is_some(), names.leaf_by_leaf, names.updates_first];
+        closed.into_iter().filter(|is_closed| *is_closed).count()
     }
 
     /// Begins with another load.

@@ -10,6 +10,7 @@ use pgsluice_core::route::Cause;
 use crate::exchange::Exchanged;
 use crate::fate::Fate;
 use crate::plan::Answered;
+use crate::plan::landing::Evidence;
 use crate::testing::fault::fault;
 
 /// Where rows went.
@@ -179,12 +180,16 @@ pub(crate) struct Committed {
     pub dropped: BTreeMap<NodeId, u64>,
     /// Rows of which something is known that were never sent, likewise.
     pub excess: BTreeMap<NodeId, u64>,
+    /// Rows of several leaves that the server's counts have not shown to be there, by what was relied on instead.
+    pub unproven: BTreeMap<Evidence, u64>,
+    /// Rows that have updated others before any was inserted.
+    pub updated_first: u64,
 }
 
 impl Committed {
     /// Adds what `other` has committed.
     pub(crate) fn add(&mut self, other: Self) {
-        let Self { sent, fate, by_node, dropped, excess } = other;
+        let Self { sent, fate, by_node, dropped, excess, unproven, updated_first } = other;
         add(&mut self.sent, sent);
         self.fate.add(fate);
         by_node
@@ -192,6 +197,8 @@ impl Committed {
             .for_each(|(node, fate)| self.by_node.entry(node).or_default().add(fate));
         add(&mut self.dropped, dropped);
         add(&mut self.excess, excess);
+        add(&mut self.unproven, unproven);
+        self.updated_first += updated_first;
     }
 
     /// Adds the rows of a payload.

@@ -54,11 +54,18 @@ pub(crate) async fn check_dropped_by_node(
     dropped: &Rows,
     target: &Target,
 ) -> Result<()> {
+    let facts = &plan.catalogue.facts;
+    // A trigger that was there when the load began may have been dropped since.
+    let could = |node: NodeId| match plan.tree.nodes[node].key {
+        None => facts[node].row_triggers,
+        Some(_) => facts.iter().any(|facts| facts.row_triggers),
+    };
+    let relation = |node: NodeId| &plan.tree.nodes[node].relation;
+    let dropped = dropped.iter().filter(|(node, _)| !could(**node));
+    let dropped: Vec<_> = dropped.map(|(&node, &rows)| (relation(node), rows)).collect();
     if dropped.is_empty() {
         return Ok(());
     }
-    let relation = |node: NodeId| &plan.tree.nodes[node].relation;
-    let dropped: Vec<_> = dropped.iter().map(|(&node, &rows)| (relation(node), rows)).collect();
     check_dropped(&dropped, &connect::connect_for_own(target).await?).await
 }
 
@@ -99,17 +106,10 @@ pub(crate) fn dropped(table: &Relation, sent: u64, stored: u64) -> Result<u64> {
     refuse(said.into_iter().collect()).map(|()| sent - stored)
 }
 
-/// The error for leaves that have got other rows than were meant for them: how many were meant, and how many
-/// the server has stored.
-pub(crate) fn misrouted(plan: &Plan, leaves: impl Iterator<Item = (NodeId, u64, u64)>) -> Error {
-    let said = leaves.map(|(node, meant, stored)| {
-        format!(
-            "{}: {} routed there, {stored} stored by the server",
-            name(plan, node),
-            count(meant)
-        )
-    });
-    differ(&said.collect::<Vec<_>>())
+/// Returns the error for `rows` rows that were routed to a leaf whose constraint rejects some of them.
+pub(crate) fn refused(plan: &Plan, node: NodeId, rows: u64) -> Error {
+    let (name, rows) = (name(plan, node), count(rows));
+    differ(&[format!("{name}: {rows} routed there, and its constraint rejects some")])
 }
 
 /// The error for rows that were looked for in a node where they do not belong.

@@ -12,6 +12,7 @@ use crate::counts::outcome::Outcome;
 use crate::fate::Fate;
 use crate::job::{Job, OnConflict, Sink};
 use crate::plan::Plan;
+use crate::plan::landing::Evidence;
 
 /// A finished load. The names of the fields are those of `--json`.
 #[derive(Clone, Debug, Serialize)]
@@ -306,8 +307,32 @@ fn fallbacks(plan: &Plan, job: &Job, outcome: &Outcome) -> Vec<Fallback> {
     } else if let Some(Fallback { what, why, rows }) = dropped(outcome.committed.rows_dropped()) {
         rows_by.insert((what, why), rows);
     }
+    if outcome.committed.updated_first > 0 {
+        let why =
+            "rows that are there would be refused as new ones, because of columns that are not set";
+        let what = "rows were updated before others were inserted";
+        rows_by.insert((what.to_owned(), why.to_owned()), outcome.committed.updated_first);
+    }
+    for (&evidence, &rows) in &outcome.committed.unproven {
+        rows_by.insert(explain_unproven(evidence), rows);
+    }
     rows_by.extend(outcome.ignored.iter().map(|ignored| (ignored.clone(), 0)));
     rows_by.into_iter().map(|((what, why), rows)| Fallback { what, why, rows }).collect()
+}
+
+/// Explains how rows of several leaves were sent after their counts had differed.
+fn explain_unproven(evidence: Evidence) -> (String, String) {
+    let (what, why) = match evidence {
+        Evidence::Counts | Evidence::Leaves => (
+            "rows were sent leaf by leaf",
+            "the server's counts by leaf were not theirs alone: track_counts was switched off, or a default, a \
+             constraint or a trigger stores rows there",
+        ),
+        Evidence::Server => {
+            ("rows were not counted by leaf", "partitions have changed since the load began")
+        }
+    };
+    (what.to_owned(), why.to_owned())
 }
 
 /// Different for every load: the time in nanoseconds, in base 16.

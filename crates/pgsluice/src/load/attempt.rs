@@ -201,6 +201,7 @@ async fn begin(
         if let Some(why) = control.attempts.single_connection() {
             plan.single_connection.get_or_insert(why.to_owned());
         }
+        plan.leaf_by_leaf = control.attempts.is_leaf_by_leaf();
         let Some(named) = ledger::named(job, id) else { return Ok((plan, None)) };
         let of_load = (&named, by);
         plan.catalogue.read_reads(client).await?;

@@ -81,15 +81,15 @@ impl Loader {
         let by = Run::new();
         let attempt = || attempt(job, (&id, &by), target, control);
         let attempts = || retry::until_settled(job, target, control, attempt);
-        let attempts = || match attempts() {
-            Err(_)
-                if control.attempts.single_connection().is_some()
-                    && job.input.files.are_rereadable()
-                    && control.begin_again() =>
-            {
-                attempts()
+        let attempts = || loop {
+            let closed = control.attempts.closed_ways();
+            match attempts() {
+                Err(_)
+                    if control.attempts.closed_ways() > closed
+                        && job.input.files.are_rereadable()
+                        && control.begin_again() => {}
+                outcome => return outcome,
             }
-            outcome => outcome,
         };
         let outcome = watched(attempts, |over| {
             lock_watch::watch(job.safety.lock_timeout, target, control, over);

@@ -12,7 +12,7 @@ use super::stage::{number_column, stage};
 pub(crate) struct Apply<'a> {
     /// The table.
     pub(crate) into: &'a Relation,
-    /// Whether it is no leaf, so that rows pass through it into theirs.
+    /// Whether the table has partitions, which get the rows.
     pub(crate) has_leaves: bool,
     /// The columns that the table gets.
     pub(crate) columns: &'a [String],
@@ -22,7 +22,8 @@ pub(crate) struct Apply<'a> {
     pub(crate) any_constraint: bool,
     /// The columns of the stage, if its rows are numbered and each is tried after those before it.
     pub(crate) by_number: Option<&'a [String]>,
-    /// Whether it is an error that another session inserts a key meanwhile. That takes less time.
+    /// Whether existing rows are updated before the others are inserted. This takes less time and checks only the columns
+    /// that are set, but fails if another session inserts one of the keys.
     pub(crate) alone: bool,
     /// Whether NULL is the same as NULL.
     pub(crate) joins_nulls: bool,
@@ -167,13 +168,16 @@ impl Apply<'_> {
     fn insert_absent(&self, set: &[String]) -> String {
         let Self { into, columns, .. } = self;
         let (kept, columns, same) = (self.kept(), list(columns, ""), self.same());
+        let there = self.there();
         format!(
             "WITH updated AS ({}), inserted AS (\
              INSERT INTO {into} ({columns}) OVERRIDING SYSTEM VALUE \
              SELECT {columns} FROM (SELECT * FROM {kept}) AS s \
-             WHERE NOT EXISTS (SELECT FROM {into} AS t WHERE {same}) RETURNING 1) \
-             SELECT 0, (SELECT pg_catalog.count(*) FROM inserted), \
-             (SELECT pg_catalog.count(*) FROM updated), 0, 0, 0, 0",
+             WHERE NOT EXISTS (SELECT FROM {there} AS t WHERE {same}) RETURNING tableoid AS leaf) \
+             SELECT leaf, pg_catalog.count(*) FILTER (WHERE is_new), \
+             pg_catalog.count(*) FILTER (WHERE NOT is_new), 0, 0, 0, 0 \
+             FROM (SELECT leaf, false AS is_new FROM updated \
+             UNION ALL SELECT leaf, true AS is_new FROM inserted) AS done GROUP BY leaf",
             self.updated(set)
         )
     }
@@ -181,11 +185,11 @@ impl Apply<'_> {
     /// The statement that sets the columns `set` of rows that are there.
     fn updated(&self, set: &[String]) -> String {
         if set.is_empty() {
-            return "SELECT WHERE false".to_owned();
+            return "SELECT 0::pg_catalog.oid AS leaf WHERE false".to_owned();
         }
         format!(
-            "UPDATE {} AS t SET {} FROM (SELECT * FROM {}) AS s WHERE {} AND {} RETURNING 1",
-            self.into,
+            "UPDATE {} AS t SET {} FROM (SELECT * FROM {}) AS s WHERE {} AND {} RETURNING t.tableoid AS leaf",
+            self.there(),
             assigned(set, "s"),
             self.kept(),
             self.same(),
@@ -194,30 +198,38 @@ impl Apply<'_> {
     }
 
     fn update(&self, set: &[String]) -> String {
-        let (into, kept, same) = (self.into, self.kept(), self.same());
+        let (there, kept, same) = (self.there(), self.kept(), self.same());
         let done = self.updated(set);
         format!(
             "WITH done AS ({done}) SELECT 0, 0, (SELECT pg_catalog.count(*) FROM done), \
-             (SELECT pg_catalog.count(*) FROM (SELECT * FROM {kept}) AS s JOIN {into} AS t ON {same}), 0, 0, 0"
+             (SELECT pg_catalog.count(*) FROM (SELECT * FROM {kept}) AS s JOIN {there} AS t ON {same}), 0, 0, 0"
         )
     }
 
     /// Deletes what the rows of the stage for which `flag` holds have the keys of.
     fn delete(&self, flag: &str) -> String {
-        let (into, stage, same, newer) = (self.into, stage(), self.same(), self.is_newer("s"));
+        let (there, stage, same, newer) = (self.there(), stage(), self.same(), self.is_newer("s"));
         let deleting = format!("{stage} WHERE {flag}");
         let found = match self.newer {
             None => "(SELECT pg_catalog.count(*) FROM done)".to_owned(),
             Some(_) => format!(
-                "(SELECT pg_catalog.count(*) FROM (SELECT * FROM {deleting}) AS s JOIN {into} AS t ON {same})"
+                "(SELECT pg_catalog.count(*) FROM (SELECT * FROM {deleting}) AS s JOIN {there} AS t ON {same})"
             ),
         };
         format!(
             "WITH done AS (\
-             DELETE FROM {into} AS t USING (SELECT * FROM {deleting}) AS s WHERE {same}{newer} RETURNING 1) \
+             DELETE FROM {there} AS t USING (SELECT * FROM {deleting}) AS s WHERE {same}{newer} RETURNING 1) \
              SELECT 0, 0, 0, 0, (SELECT pg_catalog.count(*) FROM {deleting}), {found}, \
              (SELECT pg_catalog.count(*) FROM done)"
         )
+    }
+
+    /// Where rows are looked for. Tables that inherit from a leaf have keys of their own, which its index does not know.
+    fn there(&self) -> String {
+        match self.has_leaves {
+            true => self.into.to_string(),
+            false => format!("ONLY {}", self.into),
+        }
     }
 
     /// Whether a row of the stage has the key of one of the table.

@@ -192,6 +192,15 @@ pub(crate) const STORED_BY_LEAF: &str = "
 SELECT pg_catalog.array_agg(pg_catalog.pg_stat_get_xact_tuples_inserted(oid) ORDER BY place)
 FROM pg_catalog.unnest($1::pg_catalog.oid[]) WITH ORDINALITY AS u (oid, place)";
 
+/// Fails, and with it the transaction, unless the session has stored $2 rows in each of the tables $1: it divides by
+/// zero. No answer need be waited for before COMMIT.
+pub(crate) const CHECK_STORED: &str = "
+SELECT 1 OPERATOR(pg_catalog./)
+       CASE WHEN pg_catalog.bool_and(pg_catalog.pg_stat_get_xact_tuples_inserted(oid)
+                                     OPERATOR(pg_catalog.=) expected) THEN 1 ELSE 0 END
+FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.oid[]), pg_catalog.unnest($2::pg_catalog.int8[]))
+     AS u (oid, expected)";
+
 /// The answer of [`RECHECK`] if a table is not where it was.
 pub(crate) const MOVED: &str = "moved";
 

@@ -5,6 +5,18 @@ use super::changes::Changes;
 use crate::job::{Job, Sink};
 use crate::pg::introspect::Facts;
 
+/// What shows that rows of several leaves have got to theirs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Evidence {
+    /// The server counts the rows that it stores in each leaf.
+    #[default]
+    Counts,
+    /// Others move these counts. The rows go leaf by leaf, and each leaf checks its own.
+    Leaves,
+    /// None: the partitions have changed since the load was planned, or the server does not count. It routes the rows.
+    Server,
+}
+
 impl Plan {
     /// Whether a load of this plan begins with one transaction that goes through the root, before which
     /// nothing is committed.
@@ -20,6 +32,19 @@ impl Plan {
     /// Whether rows of several leaves may travel through the root together: the server says afterwards how
     /// many it has stored in each, and nothing else can have stored any there.
     pub(crate) fn joins_leaves(&self) -> bool {
+        !self.leaf_by_leaf && self.counts_leaves()
+    }
+
+    /// What shows where rows of several leaves are that travel together.
+    pub(crate) fn evidence(&self) -> Evidence {
+        match self.joins_leaves() {
+            true => Evidence::Counts,
+            false if self.leaf_by_leaf => Evidence::Leaves,
+            false => Evidence::Server,
+        }
+    }
+
+    fn counts_leaves(&self) -> bool {
         let is_plain = |facts: &Facts| facts.kind != 'f' && !facts.row_triggers;
         self.exchange.is_none()
             && self.changes.as_ref().is_none_or(Changes::may_join_leaves)

@@ -11,7 +11,7 @@ mod connections;
 mod detours;
 mod explain;
 mod forms;
-mod landing;
+pub(crate) mod landing;
 mod steady;
 
 use std::sync::Arc;
@@ -73,6 +73,9 @@ pub struct Plan {
     pub exchange: Option<Eligible>,
     /// How rows change what is in the table, if they do.
     pub changes: Option<Changes>,
+    /// Whether rows of several leaves never travel together, because an attempt has shown that the server's counts of
+    /// them are not theirs alone.
+    pub(crate) leaf_by_leaf: bool,
     /// Why the rows of each node go through the root, if they do.
     detours: Vec<Option<String>>,
 }
@@ -194,6 +197,7 @@ impl Plan {
             fewer_connections: None,
             exchange: None,
             changes: None,
+            leaf_by_leaf: false,
             detours,
         }
     }

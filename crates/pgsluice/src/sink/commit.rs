@@ -15,29 +15,29 @@ use crate::rejects::Reject;
 use crate::testing::failpoint::failpoint;
 
 impl Connection<'_> {
-    /// Commits a transaction with receipts for the rows of `payloads`, the last of which, `last`, goes by
-    /// `sink`. Returns how many of its rows were stored, and what the session has stored in its leaves. If
-    /// the load was stopped, not all rows were sent: then the COPY is dropped, which aborts it.
+    /// Commits a transaction with receipts for the rows of `payloads`. The last payload goes by `sink`; if it is `last`,
+    /// its rows must be in their leaves. Returns the number of rows that it stored, or `None` if the load was stopped:
+    /// then not all rows were sent, and dropping the COPY aborts it.
     pub(super) async fn commit(
         &self,
         mut sink: Sink,
         payloads: &[Arc<Payload>],
-        last: Option<&Payload>,
-    ) -> Result<Option<(u64, Option<Vec<i64>>)>, Failure> {
+        last: Option<(&Payload, &[i64])>,
+    ) -> Result<Option<u64>, Failure> {
         if self.flow.control.stop.is_stopped() {
             return Ok(None);
         }
         let proving = async {
             match last {
-                Some(last) => self.ask_proof(last).await,
-                None => Ok(None),
+                Some((last, before)) => self.prove(last, Some(before)).await,
+                None => Ok(()),
             }
         };
         if self.held.is_some() {
             let copied = async { Ok(sink.as_mut().finish().await?) };
-            let (stored, after) = try_join(copied, proving).await?;
+            let (stored, ()) = try_join(copied, proving).await?;
             self.keep_part().await?;
-            return Ok(Some((stored, after)));
+            return Ok(Some(stored));
         }
         let client = &self.link.client;
         let writer = self.writer.as_ref().filter(|_| !payloads.is_empty());
@@ -63,9 +63,9 @@ impl Connection<'_> {
         let committed = async { client.batch_execute(sql::COMMIT).await.map_err(Failure::Rows) };
         let outcome = try_join4(copied, proving, receipts, committed).await;
         in_doubt.settle(&outcome);
-        let (stored, after, ..) = outcome?;
+        let (stored, ..) = outcome?;
         writing.iter().for_each(|(writer, writing)| writer.ledger.committed(writing));
-        Ok(Some((stored, after)))
+        Ok(Some(stored))
     }
 
     /// Commits a transaction of whose rows it is known what became of them, with receipts that say so.

@@ -35,6 +35,7 @@ use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::pg::lost;
 use crate::pg::sql;
+use crate::plan::landing::Evidence;
 use crate::sink::flow::Flow;
 use crate::testing::failpoint::failpoint;
 
@@ -58,6 +59,10 @@ pub(crate) struct Connection<'a> {
     pub(super) stage_is_made: Cell<bool>,
     /// How the rows of its transaction meet others.
     pub(super) way: Cell<Way>,
+    /// Whether its transaction sends rows leaf by leaf that could travel together.
+    pub(super) is_apart: Cell<bool>,
+    /// Number of times that its transaction was sent again because another session had inserted a key.
+    pub(super) meanwhile: Cell<u32>,
     /// Rows of its transaction that do not belong where they were looked for: the node, and how many.
     pub(super) misplaced: Cell<Option<(NodeId, u64)>>,
     pub(super) statements: Statements,
@@ -72,6 +77,8 @@ pub(super) struct Loaded {
     pub(super) settled: Vec<Settled>,
     /// Where they are, if not where the plan says.
     pub(super) destination: Option<Destination>,
+    /// What shows where rows of several leaves are.
+    pub(super) evidence: Evidence,
 }
 
 impl<'a> Connection<'a> {
@@ -113,6 +120,8 @@ impl<'a> Connection<'a> {
             copying,
             stage_is_made: Cell::new(held.is_some()),
             way: Cell::new(Way::Straight),
+            is_apart: Cell::new(false),
+            meanwhile: Cell::new(0),
             misplaced: Cell::new(None),
             statements: Statements::default(),
             maker,
@@ -145,7 +154,11 @@ impl<'a> Connection<'a> {
             drop(sent);
             failpoint("payload::committed");
             payloads.iter().for_each(|payload| committed.send(payload));
+            self.count_joined(committed, &payloads, loaded.evidence);
             self.count(committed, loaded);
+            if self.way.get() == Way::UpdateFirst {
+                committed.updated_first += payloads.iter().map(|it| it.rows() as u64).sum::<u64>();
+            }
             if let [payload] = &payloads[..]
                 && is_timed
                 && self.staged().is_none()
@@ -224,7 +237,8 @@ impl<'a> Connection<'a> {
             let settled =
                 Settled { node: ROOT, rows, fate: Fate { inserted: stored, ..Fate::default() } };
             *committed = all;
-            self.count(committed, Loaded { settled: vec![settled], destination: None });
+            let evidence = Evidence::default();
+            self.count(committed, Loaded { settled: vec![settled], destination: None, evidence });
         }
         Ok(())
     }
@@ -283,8 +297,24 @@ impl<'a> Connection<'a> {
         InDoubt::new(&self.flow.control.progress.rows_in_doubt, asked)
     }
 
+    /// Counts rows of several leaves by what shows where they are, if that is less than was planned.
+    fn count_joined(
+        &self,
+        committed: &mut Committed,
+        payloads: &[Arc<Payload>],
+        evidence: Evidence,
+    ) {
+        let plan = self.flow.plan;
+        if evidence > Evidence::Counts && (plan.joins_leaves() || plan.leaf_by_leaf) {
+            let joined = payloads.iter().filter(|payload| payload.nodes().len() > 1);
+            let rows: usize = joined.map(|payload| payload.rows()).sum();
+            *committed.unproven.entry(evidence).or_default() += rows as u64;
+        }
+    }
+
     /// Counts rows that are committed.
-    fn count(&self, committed: &mut Committed, Loaded { settled, destination }: Loaded) {
+    fn count(&self, committed: &mut Committed, loaded: Loaded) {
+        let Loaded { settled, destination, .. } = loaded;
         let Progress { rows_loaded, rows_rejected, rows_unseen, payloads, .. } =
             &self.flow.control.progress;
         payloads.fetch_add(1, Relaxed);

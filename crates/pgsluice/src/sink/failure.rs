@@ -26,8 +26,11 @@ pub(super) enum Failure {
     Ledger(Error),
     /// When its receipts were written.
     Receipts(tokio_postgres::Error),
-    /// The rows do not belong where they were led: they are committed elsewhere, or not at all.
+    /// Rows were routed to the wrong table. The transaction is not committed.
     Misrouted(Error),
+    /// The server's counts do not show the leaves of the rows, or a leaf rejects some of its rows. The transaction is
+    /// not committed.
+    Unproven(Option<(NodeId, u64)>),
 }
 
 impl Failure {
@@ -45,7 +48,8 @@ impl Failure {
             | Self::Row(_)
             | Self::Changed(..)
             | Self::Ledger(_)
-            | Self::Misrouted(_) => None,
+            | Self::Misrouted(_)
+            | Self::Unproven(_) => None,
         }
     }
 }

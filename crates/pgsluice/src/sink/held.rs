@@ -12,6 +12,7 @@ use super::failure::Failure;
 use crate::atomic::deadlock_watch::{WAITED, entangled};
 use crate::atomic::{Decision, Part};
 use crate::counts::outcome::Committed;
+use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::fate::Fate;
 use crate::pg::ledger::{is_held, prepared};
@@ -150,6 +151,16 @@ impl Connection<'_> {
         };
         self.flow.control.attempts.use_single_connection(why);
         Failure::Ledger(Error::from(error).with_hint("Load with -j 1.").permanent())
+    }
+
+    /// Has the next attempt send all rows leaf by leaf, and returns the error that ends this one.
+    pub(super) fn leaf_by_leaf(&self) -> Error {
+        self.flow.control.attempts.go_leaf_by_leaf();
+        Error::new(Kind::Server, "the server's counts do not show in which partitions the rows are")
+            .with_sqlstate("55000")
+            .with_detail("Others store rows there in the same transaction, or track_counts was switched off.")
+            .with_hint("Load from a file, which can be read again, or without --atomic.")
+            .permanent()
     }
 
     /// The error of a connection, with what holding a transaction has to do with it.

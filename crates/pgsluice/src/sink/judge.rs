@@ -29,6 +29,8 @@ impl Connection<'_> {
                 | Failure::Ledger(error)
                 | Failure::Misrouted(error),
             )) => Err(error),
+            // One transaction of all rows cannot begin again in this attempt.
+            Some(Err(Failure::Unproven(_))) => Err(self.leaf_by_leaf()),
             Some(Err(Failure::Receipts(error))) => Err(match &self.writer {
                 Some(writer) => writer.ledger.failed(&error),
                 None => statement_error(&error),

@@ -19,11 +19,12 @@
 //!    began with (`pg::connect::backend`) and refuses any other.
 //! 5. How an attempt begins in the ledger is durable before its first row.
 //!
-//! Rows of several leaves go through the root, and are then counted by leaf (`proof`). A payload that the
+//! Rows of several leaves go through the root, and are then counted by leaf (`proof`), or go leaf by leaf (`apart`). A payload that the
 //! server refuses because of a row goes to `salvage`.
 
 pub(crate) mod flow;
 
+mod apart;
 mod chunk_size;
 mod commit;
 pub(crate) mod context;

@@ -21,8 +21,6 @@
 use std::pin::pin;
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
-use futures_util::SinkExt;
 use futures_util::future::{try_join, try_join3};
 use pgsluice_core::bucket::{Payload, RowAt, Wire};
 use pgsluice_core::catalog::NodeId;
@@ -36,16 +34,14 @@ use super::original::{as_rejected, at_row, lost_place, original, too_many};
 use super::pieces::{pieces, tables};
 use super::proof::Settled;
 use super::refusal::{Blame, blame};
-use super::stage::Way;
+use super::stage::{Way, is_met};
+use crate::bucket::message::Message;
 use crate::error::Result;
 use crate::fate::Fate;
-use crate::pg::ledger::is_held;
 use crate::pg::sql;
+use crate::plan::landing::Evidence;
 use crate::rejects::{Reject, Rejects};
 use crate::testing::failpoint::failpoint;
-
-/// Bytes of one message to the server.
-const MESSAGE_BYTES: usize = 64 << 10;
 
 /// The rows that are sent to one table, and what has become of them.
 struct Salvage<'s, 'l> {
@@ -86,7 +82,11 @@ impl Connection<'_> {
         let client = &self.link.client;
         self.copying.set(None);
         let meets = self.flow.plan.changes.is_some();
-        self.set_way(if meets { Way::Conflict } else { Way::Straight });
+        self.set_way(match meets {
+            true if self.way.get() == Way::UpdateFirst => Way::UpdateFirst,
+            true => Way::Conflict,
+            false => Way::Straight,
+        });
         if !self.has_stage() {
             client.batch_execute(sql::ROLLBACK).await?;
             self.make_stage().await?;
@@ -102,14 +102,7 @@ impl Connection<'_> {
             (Some(_), true) => locked(sql::BACK_TO_PART, into),
             (Some(_), false) => locked(sql::PART, into),
         };
-        let begin = format!("{begin}; {}", self.link.asks_session());
-        let answers = client.simple_query(&begin).await?;
-        self.check_session(&answers, ()).await?;
-        if let (None, Some(writer)) = (&self.held, &self.writer)
-            && !is_held(&answers)
-        {
-            return Err(Failure::Ledger(writer.ledger.lost_attempt(client).await));
-        }
+        self.begin_with(&begin).await?;
         let mut rejected = Vec::new();
         let outcome = self.salvage_all(payloads, rejects, &mut rejected).await;
         let outcome = match outcome {
@@ -196,7 +189,7 @@ impl Connection<'_> {
         }
         outcome?;
         failpoint("rejects::committed");
-        Ok(Loaded { settled, destination: None })
+        Ok(Loaded { settled, destination: None, evidence: Evidence::default() })
     }
 }
 
@@ -243,7 +236,11 @@ impl Salvage<'_, '_> {
         if open.is_empty() {
             return Ok(None);
         }
-        let copied = self.copy(&open).await;
+        let mut copied = self.copy(&open).await;
+        while copied.as_ref().is_err_and(|error| self.tries_otherwise(error)) {
+            self.before = Some(sql::BACK_TO_SAVEPOINT);
+            copied = self.copy(&open).await;
+        }
         self.before = Some(match copied {
             Ok(_) => sql::NEXT_SAVEPOINT,
             Err(_) => sql::BACK_TO_SAVEPOINT,
@@ -259,6 +256,14 @@ impl Salvage<'_, '_> {
                 None => Err(Failure::Rows(error)),
             },
         }
+    }
+
+    /// Whether the rows that the server has refused are sent again, to update others before INSERT looks at them.
+    fn tries_otherwise(&self, error: &tokio_postgres::Error) -> bool {
+        let Some(changes) = &self.connection.flow.plan.changes else { return false };
+        let is_meanwhile = self.connection.way.get() == Way::UpdateFirst && is_met(error);
+        self.connection.turns_to_update(changes, error)
+            || is_meanwhile && self.connection.tries_again()
     }
 
     /// Which of the rows that were sent the server may mean.
@@ -300,22 +305,13 @@ impl Salvage<'_, '_> {
     /// Sends rows in one COPY. Returns what became of them.
     async fn copy(&self, rows: &[usize]) -> Result<Fate, tokio_postgres::Error> {
         let client = &self.connection.link.client;
-        let beginning = client.copy_in::<_, Bytes>(&self.copy);
-        let sink: CopyInSink<Bytes> = match self.before {
+        let beginning = client.copy_in::<_, Message>(&self.copy);
+        let sink: CopyInSink<Message> = match self.before {
             Some(before) => try_join(client.batch_execute(before), beginning).await?.1,
             None => beginning.await?,
         };
-        let mut sink = pin!(sink);
-        let mut message = BytesMut::from(self.wire.header());
-        for &row in rows {
-            message.extend_from_slice(self.rows[row].1);
-            if message.len() >= MESSAGE_BYTES {
-                sink.feed(message.split().freeze()).await?;
-            }
-        }
-        message.extend_from_slice(self.wire.trailer());
-        sink.feed(message.freeze()).await?;
-        let stored = sink.finish().await?;
+        let sent = rows.iter().map(|&row| self.rows[row].1);
+        let stored = Message::send(pin!(sink), self.wire, sent).await?;
         match self.connection.staged() {
             Some(changes) => self.connection.take_some(changes, self.node, rows.len() as u64).await,
             None => Ok(Fate { inserted: stored, ..Fate::default() }),

@@ -12,24 +12,32 @@
 //! already, the transaction begins again through the stage; rows of the same leaf go that way as long as some of them
 //! meet others ([`Meeting`](crate::bucket::meeting::Meeting)). To insert the rows whose keys are not there takes half
 //! the time of `ON CONFLICT`, but another session may insert one meanwhile: then comes `ON CONFLICT` ([`Way`]).
+//!
+//! `INSERT` refuses a NULL in a column that must have a value before it looks for the key, also of a row that is there
+//! and keeps its own value. Such rows go leaf by leaf: those that are there are updated, and then the others inserted.
 
 use std::sync::Arc;
 
 use futures_util::future::try_join;
 use pgsluice_core::bucket::{Payload, Wire};
 use pgsluice_core::catalog::NodeId;
+use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
 
 use super::copy::{Connection, Loaded};
 use super::failure::Failure;
 use super::proof::Settled;
 use super::statements::Sink;
-use super::taken::{fate, in_node, made, take};
+use super::taken::{fate, in_node, made, may_be_there, take};
 use crate::fate::Fate;
 use crate::pg::changes::Applied;
 use crate::pg::stage::{empty_stage, stage};
 use crate::plan::changes::Changes;
+use crate::plan::landing::Evidence;
 use crate::testing::failpoint::failpoint;
+
+/// How often rows are sent again because another session inserts their keys.
+const MOST_MEANWHILE: u32 = 5;
 
 /// How the rows of a transaction meet others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +48,8 @@ pub(super) enum Way {
     Absent,
     /// Through the stage, by `ON CONFLICT` or statements that insert nothing.
     Conflict,
+    /// Through the stage and leaf by leaf, by an update of those that are there before the others are inserted.
+    UpdateFirst,
 }
 
 impl<'a> Connection<'a> {
@@ -53,6 +63,7 @@ impl<'a> Connection<'a> {
         let is_likely = |payload: &Arc<Payload>| self.queue.meeting.is_likely_in(payload.nodes());
         self.set_way(match &self.flow.plan.changes {
             None => Way::Straight,
+            Some(_) if self.queue.meeting.updates_first() => Way::UpdateFirst,
             // A transaction that is held cannot begin again.
             Some(_) if self.held.is_some() => Way::Conflict,
             Some(_) if payloads.iter().any(|payload| payload.is_in_turn()) => Way::Conflict,
@@ -64,6 +75,7 @@ impl<'a> Connection<'a> {
     /// Has the rows of the transaction that begins meet others so.
     pub(super) fn set_way(&self, way: Way) {
         self.way.set(way);
+        self.meanwhile.set(0);
         self.misplaced.set(None);
     }
 
@@ -83,15 +95,22 @@ impl<'a> Connection<'a> {
     }
 
     /// Whether a transaction that has met other rows is to begin again on another way.
-    pub(super) fn has_met(&self, error: &tokio_postgres::Error, payloads: &[Arc<Payload>]) -> bool {
-        let met = [&SqlState::UNIQUE_VIOLATION, &SqlState::EXCLUSION_VIOLATION];
-        if !error.code().is_some_and(|code| met.contains(&code)) {
+    pub(super) fn has_met(&self, error: &Error, payloads: &[Arc<Payload>]) -> bool {
+        let Some(changes) = &self.flow.plan.changes else { return false };
+        if self.turns_to_update(changes, error) {
+            if self.held.is_some() {
+                self.flow.control.attempts.update_first();
+            }
+            return self.held.is_none();
+        }
+        if !is_met(error) || self.held.is_some() {
             return false;
         }
-        match (&self.flow.plan.changes, self.way.get()) {
-            (None, _) | (_, Way::Conflict) => return false,
+        match (changes, self.way.get()) {
+            (_, Way::Conflict) => return false,
+            (_, Way::UpdateFirst) => return self.tries_again(),
             (_, Way::Absent) => self.way.set(Way::Conflict),
-            (Some(changes), Way::Straight) => {
+            (changes, Way::Straight) => {
                 match self.is_first.get() {
                     true => self.queue.meeting.expect_everywhere(),
                     false => {
@@ -105,10 +124,27 @@ impl<'a> Connection<'a> {
         true
     }
 
+    /// Whether the rows of the transaction, which INSERT has refused, are to update others before it.
+    pub(super) fn turns_to_update(&self, changes: &Changes, error: &Error) -> bool {
+        let turns = self.way.get() != Way::UpdateFirst && may_be_there(changes, error);
+        if turns {
+            self.way.set(Way::UpdateFirst);
+        }
+        turns
+    }
+
+    /// Whether to send the rows again after another session has inserted one of their keys.
+    pub(super) fn tries_again(&self) -> bool {
+        let tried = self.meanwhile.get();
+        self.meanwhile.set(tried + 1);
+        tried < MOST_MEANWHILE
+    }
+
     /// Whether the server cannot say at which row it was, because it was no COPY that it refused.
-    pub(super) fn hides_row(&self, error: &tokio_postgres::Error) -> bool {
+    pub(super) fn hides_row(&self, error: &Error) -> bool {
         let context = error.as_db_error().and_then(|error| error.where_()).unwrap_or_default();
-        self.staged().is_some() && self.held.is_none() && !context.contains("COPY ")
+        let is_hidden = self.staged().is_some() && !context.contains("COPY ");
+        self.held.is_none() && (is_hidden || self.is_apart.get())
     }
 
     /// The COPY statement that takes the rows of `node`.
@@ -129,20 +165,49 @@ impl<'a> Connection<'a> {
         payload: &Payload,
     ) -> Result<Vec<Settled>, Failure> {
         let copied = async { sink.as_mut().finish().await.map_err(Failure::Rows) };
-        let applied = async {
-            self.take(changes, payload.node()).await.map_err(Failure::Rows)
-        };
+        let applied = async { self.take(changes, payload.node()).await.map_err(Failure::Rows) };
         let (_, applied) = try_join(copied, applied).await?;
         let plan = self.flow.plan;
-        let of_node = |(node, rows): (NodeId, usize)| {
-            let rows = rows as u64;
-            Settled { node, rows, fate: fate(changes, rows, in_node(plan, node, &applied)) }
-        };
-        let settled: Vec<Settled> = payload.rows_by_node().map(of_node).collect();
-        for Settled { node, rows, fate } in &settled {
-            self.queue.meeting.record(*node, fate.inserted < *rows);
+        let is_leaf = |node: &NodeId| plan.tree.nodes[*node].key.is_none();
+        let is_known = self.queue.evidence() != Evidence::Server;
+        if payload.nodes().len() == 1 || is_known && payload.nodes().iter().all(is_leaf) {
+            let settled = self.by_node(changes, payload, &applied)?;
+            for Settled { node, rows, fate } in &settled {
+                self.queue.meeting.record(*node, fate.inserted < *rows);
+            }
+            return Ok(settled);
         }
-        Ok(settled)
+        let (node, rows) = (payload.node(), payload.rows() as u64);
+        let fate = fate(changes, rows, in_node(plan, node, &applied));
+        let has_met = fate.inserted < rows;
+        payload.nodes().iter().for_each(|node| self.queue.meeting.record(*node, has_met));
+        Ok(vec![Settled { node, rows, fate }])
+    }
+
+    /// Returns what became of the rows of each node. No node can have got more than were meant for it.
+    fn by_node(
+        &self,
+        changes: &Changes,
+        payload: &Payload,
+        applied: &[Applied],
+    ) -> Result<Vec<Settled>, Failure> {
+        let plan = self.flow.plan;
+        let (mut settled, mut written) = (Vec::new(), 0);
+        let is_joined = payload.nodes().len() > 1;
+        for (node, rows) in payload.rows_by_node() {
+            let applied = in_node(plan, node, applied);
+            if is_joined && applied.inserted + applied.updated > rows as i64 {
+                return Err(Failure::Unproven(None));
+            }
+            written += applied.inserted + applied.updated;
+            let rows = rows as u64;
+            settled.push(Settled { node, rows, fate: fate(changes, rows, applied) });
+        }
+        let all: i64 = applied.iter().map(|applied| applied.inserted + applied.updated).sum();
+        match is_joined && written != all {
+            true => Err(Failure::Unproven(None)),
+            false => Ok(settled),
+        }
     }
 
     /// The same in a transaction that goes on.
@@ -177,7 +242,8 @@ impl<'a> Connection<'a> {
         failpoint("stage::taken");
         self.copying.set(None);
         self.commit_settled(payloads, &settled, &[]).await?;
-        Ok(Some(Loaded { settled, destination: None }))
+        let evidence = self.queue.evidence();
+        Ok(Some(Loaded { settled, destination: None, evidence }))
     }
 
     /// Takes `rows` rows from the stage into `node`, and empties it. Returns what became of them.
@@ -186,25 +252,32 @@ impl<'a> Connection<'a> {
         changes: &Changes,
         node: NodeId,
         rows: u64,
-    ) -> Result<Fate, tokio_postgres::Error> {
+    ) -> Result<Fate, Error> {
         let empty = empty_stage();
         let emptied = self.link.client.batch_execute(&empty);
         let (applied, ()) = try_join(self.take(changes, node), emptied).await?;
         Ok(fate(changes, rows, in_node(self.flow.plan, node, &applied)))
     }
 
-    async fn take(
-        &self,
-        changes: &Changes,
-        node: NodeId,
-    ) -> Result<Vec<Applied>, tokio_postgres::Error> {
-        let (client, is_alone) = (&self.link.client, self.way.get() == Way::Absent);
+    async fn take(&self, changes: &Changes, node: NodeId) -> Result<Vec<Applied>, Error> {
+        let is_leaf = self.flow.plan.tree.nodes[node].key.is_none();
+        let is_alone = match self.way.get() {
+            Way::Absent => is_leaf,
+            way => way == Way::UpdateFirst,
+        };
+        let client = &self.link.client;
         let taken = take(client, self.flow.plan, (changes, is_alone), node).await?;
         if taken.misplaced > 0 {
             self.misplaced.set(Some((node, taken.misplaced)));
         }
         Ok(taken.applied)
     }
+}
+
+/// Whether the server says that a key is there.
+pub(super) fn is_met(error: &Error) -> bool {
+    let met = [&SqlState::UNIQUE_VIOLATION, &SqlState::EXCLUSION_VIOLATION];
+    error.code().is_some_and(|code| met.contains(&code))
 }
 
 /// The way of rows that probably meet others.

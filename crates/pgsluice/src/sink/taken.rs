@@ -1,6 +1,7 @@
 //! Rows of the stage, taken into their table: the statements, and what became of the rows by the server's answers.
 
 use pgsluice_core::catalog::{NodeId, ROOT};
+use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Error, SimpleQueryMessage};
 
 use crate::fate::Fate;
@@ -32,8 +33,8 @@ pub(crate) fn made(plan: &Plan) -> Option<String> {
     })
 }
 
-/// Takes the rows of the stage into `node`. It takes less time if it `is_alone`: it is an error
-/// then that another session inserts a key meanwhile.
+/// Takes the rows of the stage into `node`. If it `is_alone`, existing rows are updated before others are inserted,
+/// and a key that another session inserts is an error.
 pub(crate) async fn take(
     client: &Client,
     plan: &Plan,
@@ -71,13 +72,25 @@ pub(crate) fn apply<'p>(
         key: &changes.key.columns,
         any_constraint: changes.any_constraint,
         by_number: changes.by_any.as_ref().map(|_| &*plan.catalogue.columns),
-        alone: is_alone && is_leaf(node),
+        alone: is_alone && (is_leaf(node) || changes.through_root),
         joins_nulls: changes.key.joins_nulls,
         newer: changes.newer_column.as_deref(),
         delete_when: changes.delete_when.as_ref().map(|flag| (&*flag.column, flag.is_boolean)),
         exact: &changes.exact,
         how,
     }
+}
+
+/// Whether INSERT has refused rows that may be there already. It looks at columns that are not set of these, too, so
+/// that an update may take them.
+pub(crate) fn may_be_there(changes: &Changes, error: &Error) -> bool {
+    let refused = error.as_db_error().is_some_and(|db| match *db.code() {
+        SqlState::NOT_NULL_VIOLATION => true,
+        // The bounds of a partition have no name.
+        SqlState::CHECK_VIOLATION => db.constraint().is_some(),
+        _ => false,
+    });
+    refused && changes.may_update_first()
 }
 
 /// What was done in `node`. What goes below a node that is no leaf counts there.

@@ -1,7 +1,6 @@
 //! A transaction of the copy sink: begun with the COPY of its first payload, and ended with receipts.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use futures_util::SinkExt;
@@ -15,12 +14,13 @@ use super::copy::{Connection, Loaded};
 use super::failure::Failure;
 use super::proof::Copied;
 use super::recheck::Changed;
+use super::stage::Way;
 use super::statements::Sink;
 use crate::bucket::message::Message;
-use crate::error::Result;
 use crate::exchange::Destination;
 use crate::pg::ledger::is_held;
 use crate::pg::sql;
+use crate::plan::landing::Evidence;
 use crate::testing::failpoint::failpoint;
 
 /// How long a transaction waits for the first one of the load before it is taken back: that one may wait for
@@ -41,22 +41,42 @@ impl Connection<'_> {
         self.choose_way(payloads);
         let loaded = loop {
             self.make_stage().await?;
-            let loaded = self.load_all(payloads, is_warm).await;
+            self.is_apart.set(self.goes_apart(payloads));
+            let loaded = match self.is_apart.get() {
+                true => self.load_apart(payloads).await,
+                false => self.load_all(payloads, is_warm).await,
+            };
             match &loaded {
                 Err(Failure::Early) => {}
+                Err(Failure::Unproven(_)) if self.held.is_none() => {}
                 Err(Failure::Rows(error)) if self.has_met(error, payloads) => {}
                 _ => break loaded,
             }
             self.link.client.batch_execute(sql::ROLLBACK).await?;
-            if matches!(loaded, Err(Failure::Early)) && !self.first_is_in().await {
-                return Ok(None);
+            match loaded {
+                Err(Failure::Early) if !self.first_is_in().await => return Ok(None),
+                Err(Failure::Unproven(refusing)) => self.doubt(refusing).await?,
+                _ => {}
             }
         };
+        if loaded.is_ok() && self.way.get() == Way::UpdateFirst {
+            self.queue.meeting.update_first();
+        }
         match loaded {
             Err(Failure::Rows(error)) if error.code() == Some(&SqlState::CHECK_VIOLATION) => {
                 Err(self.find_moved(payloads).await?.unwrap_or(Failure::Rows(error)))
             }
             loaded => loaded,
+        }
+    }
+
+    /// Waits until a transaction whose rows are sent may be committed, but not for long; false if the load was stopped
+    /// before.
+    pub(super) async fn may_commit(&self) -> Result<bool, Failure> {
+        failpoint("payload::committing");
+        match self.is_first.get() {
+            true => Ok(true),
+            false => timeout(FIRST_IN, self.first_is_in()).await.map_err(|_| Failure::Early),
         }
     }
 
@@ -114,43 +134,36 @@ impl Connection<'_> {
                 continue;
             }
             let finished = async { Ok(sink.as_mut().finish().await?) };
-            let (stored, after) = try_join(finished, self.ask_proof(payload)).await?;
-            let counts = before.zip(after).map(|(before, after)| [before, after]);
-            copied.push(Copied { payload: Arc::clone(payload), stored, counts });
+            let (stored, ()) = try_join(finished, self.prove(payload, before.as_deref())).await?;
+            let is_proven = before.is_some();
+            copied.push(Copied { payload: Arc::clone(payload), stored, is_proven });
         }
         self.copying.set(Some(others.len()));
         let (mut sink, before) =
             self.begin_copy(payloads, others.len(), destination.as_ref()).await?;
         failpoint("payload::begun");
         self.send(&mut sink, last).await?;
-        failpoint("payload::committing");
-        if !self.is_first.get() {
-            match timeout(FIRST_IN, self.first_is_in()).await {
-                Ok(true) => {}
-                Ok(false) => return Ok(None),
-                Err(_) => return Err(Failure::Early),
-            }
+        if !self.may_commit().await? {
+            return Ok(None);
         }
         if let Some(changes) = self.staged() {
             return self.end_staged(changes, sink, payloads, changed).await;
         }
         // Rows in a shadow are not in the table yet.
         let with_receipts = if destination.is_some() { &[] } else { payloads };
-        let Some((stored, after)) = self.commit(sink, with_receipts, Some(last)).await? else {
+        let proving = before.as_deref().map(|before| (&**last, before));
+        let Some(stored) = self.commit(sink, with_receipts, proving).await? else {
             return Ok(None);
         };
-        let counts = before.zip(after).map(|(before, after)| [before, after]);
-        copied.push(Copied { payload: Arc::clone(last), stored, counts });
-        let all: u64 = copied.iter().map(|copied| copied.stored).sum();
-        let mut settled = Vec::new();
-        for copied in copied {
-            let by_node = copied.settled(self.flow.plan, self.target, self.flow.control).await;
-            settled.extend(by_node.map_err(|error| {
-                self.flow.control.progress.rows_loaded.fetch_add(all, Relaxed);
-                Failure::Misrouted(error)
-            })?);
-        }
-        Ok(Some(Loaded { settled, destination }))
+        let is_proven = before.is_some();
+        copied.push(Copied { payload: Arc::clone(last), stored, is_proven });
+        let is_shown = |it: &Copied| it.is_proven || it.payload.nodes().len() == 1;
+        let evidence = match copied.iter().all(is_shown) {
+            true => Evidence::Counts,
+            false => Evidence::Server,
+        };
+        let settled = copied.iter().flat_map(Copied::settled).collect();
+        Ok(Some(Loaded { settled, destination, evidence }))
     }
 
     /// Begins the COPY of a payload of a transaction, and the transaction with the first one.
@@ -175,14 +188,6 @@ impl Connection<'_> {
         Ok((sink, before))
     }
 
-    /// What the session has stored in the leaves of a payload that goes through the root.
-    pub(super) async fn ask_proof(&self, payload: &Payload) -> Result<Option<Vec<i64>>, Failure> {
-        match self.proof.as_ref().filter(|proof| proof.is_about(payload)) {
-            Some(proof) => Ok(Some(proof.ask(&self.link.client, payload).await?)),
-            None => Ok(None),
-        }
-    }
-
     /// Begins a transaction and a COPY into `node`, in one round trip, or in two if it is the first
     /// there. If it is to take `payloads`, returns what the session has stored before in the leaves of the
     /// first of them.
@@ -202,9 +207,9 @@ impl Connection<'_> {
         let beginning = client.simple_query(&begin);
         let asking = self.recheck.changed(self.flow.plan, client, node, wire, shadow.is_some());
         let proving = async {
-            match self.proof.as_ref().zip(payloads.first()).filter(|(proof, it)| proof.is_about(it))
-            {
-                Some((proof, payload)) => proof.ask(client, payload).await.map(Some),
+            let proof = payloads.first().and_then(|it| Some((self.proof_of(it)?, it)));
+            match proof {
+                Some((proof, payload)) => proof.count(client, payload).await.map(Some),
                 None => Ok(None),
             }
         };

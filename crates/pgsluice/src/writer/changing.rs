@@ -6,6 +6,7 @@
 //! may not go through the root together, those of each leaf pass the stage by themselves.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use futures_util::TryStreamExt;
 use futures_util::future::{join3, join4, try_join};
@@ -19,6 +20,8 @@ use super::kept::Keeping;
 use super::parameters::of_all;
 use super::session::{Planned, advance, check_current, send_all};
 use super::trouble::{Trouble, refused};
+use super::way::Way;
+use crate::bucket::message::Message;
 use crate::counts::reconcile::misplaced;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
@@ -34,6 +37,17 @@ use crate::sink::taken::{Taken, fate, in_node, made, take};
 /// So many flushes that have met no row are followed by one that goes straight in: what it has inserted is for VACUUM,
 /// if it meets one.
 pub(super) const ENOUGH_UNMET: u32 = 8;
+
+/// How often rows are sent again in all, before what refuses them is an error.
+const MOST_MEANWHILE: u32 = 8;
+
+/// Rows of a payload that pass the stage at once.
+struct Part<'p> {
+    payload: &'p Arc<Payload>,
+    node: NodeId,
+    /// Those of one leaf; `None` for all.
+    rows: Option<Vec<&'p [u8]>>,
+}
 
 /// Refuses changes that only a load makes.
 pub(super) fn check(plan: &Plan, changes: &Changes) -> Result<()> {
@@ -62,15 +76,33 @@ impl Planned {
         changes.is_some_and(|it| self.unmet.get() < ENOUGH_UNMET || !it.may_join_leaves())
     }
 
-    /// Whether rows that went straight in have met others, and are to go through the stage instead.
-    pub(super) fn has_met(&self, trouble: &Trouble) -> bool {
-        let Trouble::Refused(error) = trouble else { return false };
-        let met = self.plan.changes.is_some()
-            && error.sqlstate().is_some_and(|code| ["23505", "23P01"].contains(&code));
-        if met {
-            self.unmet.set(0);
+    /// Returns the next way to try for rows that were refused on `way`, after `tried` attempts.
+    pub(super) fn next_way(&self, way: Way, trouble: &Trouble, tried: u32) -> Option<Way> {
+        let Trouble::Refused(error) = trouble else { return None };
+        let is_any = |codes: &[&str]| error.sqlstate().is_some_and(|code| codes.contains(&code));
+        let has_met = self.plan.changes.is_some() && is_any(&["23505", "23P01"]);
+        let may_be_there = self.plan.changes.as_ref().is_some_and(Changes::may_update_first)
+            && is_any(&["23502", "23514"]);
+        match way {
+            // INSERT looks at columns that are not set of rows that are there, too.
+            Way::Stage if may_be_there && !self.updates_first.get() => {
+                self.updates_first.set(true);
+                Some(Way::Stage)
+            }
+            // Another session has inserted a key meanwhile.
+            Way::Stage if has_met && self.updates_first.get() && tried < MOST_MEANWHILE => {
+                Some(Way::Stage)
+            }
+            Way::Stage => None,
+            _ if has_met || may_be_there => {
+                self.unmet.set(0);
+                Some(Way::Stage)
+            }
+            // COPY says which row it is.
+            Way::Single | Way::Arrays if error.kind() == Kind::Data => Some(Way::Copy),
+            Way::Conflict if error.kind() == Kind::Data => Some(Way::Stage),
+            Way::Single | Way::Arrays | Way::Conflict | Way::Copy => None,
         }
-        met
     }
 
     /// Begins a transaction, and takes all rows through the stage; what became of them.
@@ -89,9 +121,8 @@ impl Planned {
             self.has_stage.set(true);
         }
         let mut all = gathered.begun();
-        for (number, payload) in gathered.payloads.iter().enumerate() {
-            // By its own name a leaf takes no rows that have become another one's.
-            let node = if changes.may_join_leaves() { ROOT } else { payload.node() };
+        let parts = gathered.payloads.iter().flat_map(|payload| self.parts(changes, payload));
+        for (number, Part { payload, node, rows }) in parts.enumerate() {
             self.check_node(changes, payload)?;
             let first = number == 0;
             let before = if first { sql::BEGIN.to_owned() } else { empty_stage() };
@@ -110,20 +141,28 @@ impl Planned {
                 Some(Changed::Retyped) => return Err(Trouble::Changed(self.plan.retyped())),
                 None => {}
             }
-            let sent = send_all(sink.map_err(refused)?, payload);
+            let mut sink = sink.map_err(refused)?;
             let columns = &self.plan.catalogue.columns;
+            let count = rows.as_ref().map_or(payload.rows(), Vec::len) as u64;
             let sent = async {
                 let refused =
                     |error| self.gathering.refused(error, payload, (&stage().name, columns));
-                sent.await.map_err(refused)
+                match rows {
+                    None => send_all(sink, payload).await.map_err(refused),
+                    Some(rows) => {
+                        let rows = rows.into_iter();
+                        Message::send(sink.as_mut(), payload.wire(), rows).await.map_err(not_taken)
+                    }
+                }
             };
             let taking = async {
-                take(client, &self.plan, (changes, false), node).await.map_err(not_taken)
+                let changes = (changes, self.updates_first.get());
+                take(client, &self.plan, changes, node).await.map_err(not_taken)
             };
             let (_, taken) = try_join(sent, taking).await?;
             self.check_taken(payload, &taken)?;
             let applied = in_node(&self.plan, node, &taken.applied);
-            all.add(fate(changes, payload.rows() as u64, applied));
+            all.add(fate(changes, count, applied));
         }
         self.record_met(gathered, &all);
         Ok(all)
@@ -158,6 +197,20 @@ impl Planned {
         all.add(fate(changes, payload.rows() as u64, applied));
         self.record_met(gathered, &all);
         Ok(all)
+    }
+
+    /// What passes the stage at once, and where it goes then.
+    fn parts<'p>(&self, changes: &Changes, payload: &'p Arc<Payload>) -> Vec<Part<'p>> {
+        if self.updates_first.get() {
+            let apart = payload.apart().map(|(node, rows)| {
+                let rows = rows.into_iter().map(|(_, row)| row).collect();
+                Part { payload, node, rows: Some(rows) }
+            });
+            return apart.collect();
+        }
+        // By its own name a leaf takes no rows that have become another one's.
+        let node = if changes.may_join_leaves() { ROOT } else { payload.node() };
+        vec![Part { payload, node, rows: None }]
     }
 
     fn record_met(&self, gathered: &Gathered, fate: &Fate) {

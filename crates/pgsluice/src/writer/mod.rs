@@ -380,20 +380,20 @@ async fn store(
     (gathered, way): (&Gathered, Way),
     kept: Keeping<'_>,
 ) -> Result<(Fate, Way), Trouble> {
-    let refused = match planned.store(&link.client, (gathered, way), kept).await {
-        Ok(fate) => return Ok((fate, way)),
-        Err(refused) => refused,
-    };
-    let next = match &refused {
-        _ if way == Way::Stage => return Err(refused),
-        _ if planned.has_met(&refused) => Way::Stage,
-        // COPY says which row it is.
-        Trouble::Refused(error) if error.kind() == Kind::Data => match way {
-            Way::Single | Way::Arrays => Way::Copy,
-            Way::Conflict => Way::Stage,
-            Way::Copy | Way::Stage => return Err(refused),
-        },
-        _ => return Err(refused),
-    };
-    Ok((planned.store(&link.client, (gathered, next), kept).await?, next))
+    let (mut way, mut tried) = (way, 0);
+    let updated_first = planned.updates_first.get();
+    loop {
+        let refused = match planned.store(&link.client, (gathered, way), kept).await {
+            Ok(fate) => return Ok((fate, way)),
+            Err(refused) => refused,
+        };
+        match planned.next_way(way, &refused, tried) {
+            Some(next) => (way, tried) = (next, tried + 1),
+            None => {
+                // An update has not helped.
+                planned.updates_first.set(updated_first);
+                return Err(refused);
+            }
+        }
+    }
 }

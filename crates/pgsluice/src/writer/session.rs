@@ -50,6 +50,8 @@ pub(super) struct Planned {
     /// Flushes one after the other that have met no rows which were there.
     pub(super) unmet: Cell<u32>,
     pub(super) has_stage: Cell<bool>,
+    /// Whether rows that are there are updated before others are inserted, which INSERT alone would refuse.
+    pub(super) updates_first: Cell<bool>,
 }
 
 impl Session {
@@ -96,13 +98,26 @@ impl Planned {
         let gathering = Gathering::new(&plan);
         let statements = Statements::default();
         let (unmet, has_stage) = (Cell::new(ENOUGH_UNMET), Cell::new(false));
-        Ok(Self { plan, gathering, ways, changing, inserts, recheck, statements, unmet, has_stage })
+        let updates_first = Cell::new(false);
+        Ok(Self {
+            plan,
+            gathering,
+            ways,
+            changing,
+            inserts,
+            recheck,
+            statements,
+            unmet,
+            has_stage,
+            updates_first,
+        })
     }
 
     /// The way of the rows of a flush.
     pub(super) fn choose(&mut self, gathered: &Gathered) -> Way {
         match &gathered.payloads[..] {
             [] => Way::Copy,
+            _ if self.updates_first.get() => Way::Stage,
             [payload] if payload.wire() == Wire::Binary => match self.expects_others() {
                 true => self.changing.choose(payload.rows()),
                 false => self.ways.choose(payload.rows()),

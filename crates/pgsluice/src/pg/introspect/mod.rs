@@ -111,6 +111,9 @@ pub struct Facts {
     pub(crate) reads: Option<Vec<String>>,
 }
 
+/// Before version 15 a row trigger that a partition has from its parent is marked as internal, like the triggers of
+/// constraints. It may be enabled there alone.
+///
 /// The bound is deparsed without naming its table. It has no column in it, and with the name the server
 /// would open and lock every partition.
 const NODES: &str = "
@@ -140,7 +143,7 @@ SELECT tree.oid, parent, n.nspname, relname, relkind::pg_catalog.text AS relkind
                WHERE g.tgrelid = tree.oid AND NOT g.tgisinternal AND g.tgenabled <> 'D'
                  AND g.tgtype & 1 = 0 AND g.tgtype & 4 <> 0) AS statement_triggers,
        EXISTS (SELECT FROM pg_catalog.pg_trigger g
-               WHERE g.tgrelid = tree.oid AND NOT g.tgisinternal AND g.tgenabled <> 'D'
+               WHERE g.tgrelid = tree.oid AND (NOT g.tgisinternal OR g.tgconstraint = 0) AND g.tgenabled <> 'D'
                  AND g.tgtype & 5 = 5) AS row_triggers
 FROM tree
 JOIN pg_catalog.pg_namespace n ON n.oid = tree.schema

@@ -104,7 +104,7 @@ SELECT c.oid,
                WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND g.tgenabled <> 'D'
                  AND g.tgtype & 1 = 0 AND g.tgtype & 24 <> 0) AS statement_triggers,
        EXISTS (SELECT FROM pg_catalog.pg_trigger g
-               WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND g.tgenabled <> 'D'
+               WHERE g.tgrelid = c.oid AND (NOT g.tgisinternal OR g.tgconstraint = 0) AND g.tgenabled <> 'D'
                  AND g.tgtype & 1 = 1 AND g.tgtype & 24 <> 0) AS row_triggers
 FROM pg_catalog.pg_class c
 WHERE c.oid = ANY (ARRAY(SELECT pg_catalog.unnest($1::pg_catalog.oid[])))";

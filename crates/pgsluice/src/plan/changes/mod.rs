@@ -235,6 +235,11 @@ impl Changes {
         self.inserts && self.delete_when.is_none()
     }
 
+    /// Whether existing rows may be updated before new ones are inserted.
+    pub(crate) fn may_update_first(&self) -> bool {
+        self.on_conflict == OnConflict::Update && self.inserts
+    }
+
     /// Whether rows of several leaves may travel through the root together.
     pub(crate) fn may_join_leaves(&self) -> bool {
         self.may_copy() && self.through_root
