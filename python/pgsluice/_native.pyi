@@ -66,7 +66,10 @@ class Array:
     def __len__(self) -> int: ...
 
 class Failure(Exception):  # noqa: N818
-    """An error: the object of `--json`, its words, and what the data has raised, if it has."""
+    """An error: the object of `--json`, its words, and what the data has raised, if it has.
+
+    That of a `Writer` also has its position, and how many rows of earlier calls the error is about.
+    """
 
 def table_name(name: str) -> str:
     """Return the question which table a name is, by its qualified name."""

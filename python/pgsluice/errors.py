@@ -47,7 +47,7 @@ class LoadError(Error):
     rows_committed: int | None
     """Rows that are in the table, by this run and those before it; None if nothing was sent."""
     rows_in_doubt: int | None
-    """Rows whose COMMIT the server did not answer."""
+    """Rows whose COMMIT the server did not answer, or that it has lost or may have lost since."""
 
     def __init__(self, text: str, failure: dict[str, Any]) -> None:
         super().__init__(text)

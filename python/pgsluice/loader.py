@@ -12,7 +12,6 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from types import TracebackType
@@ -61,8 +60,9 @@ class Loader:
     for never. Each time it is one transaction.
 
     `durability` is "commit" if rows are to be durable when they are sent, or "flush" if only
-    `flush` and `close` are to wait for that: a crash of the server may then lose rows that went by
-    themselves, and their position with them.
+    `flush` and `close` are to wait for that: a crash of the server may then undo commits since the
+    last `flush`, and their position with them. The next call raises `ConnectError` with
+    `rows_in_doubt`, unless it is proven that no row is lost.
 
     With a `load_id`, `write` takes positions, which are stored in the rows' own transaction.
     `position` is the last one: a program that goes on from there writes each row once. Of several
@@ -103,12 +103,13 @@ class Loader:
         self._returned: Waiting | None = None
         self._failure: BaseException | None = None
         self._is_closed = False
+        self._has_position = False
         self._writer = Writer()
         args = [*arguments("load", PlaceOptions, place, conninfo, table), NAME]
+        self._position: str | None = None
         outcome = self._wait(lambda: self._writer.open(args, self._is_lazy))
         self.load_id: str | None = outcome[0]
         """The name by which the ledger knows the loader, if it does."""
-        self._position = outcome[1]
         _open.add(self)
         if flush_seconds is not None:
             threading.Thread(
@@ -117,7 +118,10 @@ class Loader:
 
     @property
     def position(self) -> Any:
-        """The position of the last rows that are in; None if there is none."""
+        """The position of the last rows that are in; None if there is none.
+
+        After an error that rows are lost, the ledger is read again. Go on from here.
+        """
         return None if self._position is None else json.loads(self._position)
 
     @property
@@ -142,6 +146,7 @@ class Loader:
                 raise ValueError("a position is kept by the loader's name: give it a load_id")
             self._kind = check(self._kind, taken)
             self._waiting.add(taken, said, time.monotonic())
+            self._has_position = self._has_position or said is not None
             is_enough = self._is_enough()
         return self._send_if(self._is_enough) if is_enough else None
 
@@ -150,9 +155,7 @@ class Loader:
         with self._filling:
             self._check()
         receipt = self._send_if(lambda: True)
-        if self._is_lazy:
-            with self._sending:
-                self._wait(self._writer.flush)
+        self._make_durable()
         return receipt
 
     def discard(self) -> int:
@@ -160,7 +163,8 @@ class Loader:
         with self._sending, self._filling:
             dropped = self.rows_waiting
             self._waiting, self._returned, self._failure = Waiting(), None, None
-            self._wait(self._writer.give_up)
+            if not self._is_closed:
+                self._wait(self._writer.give_up)
         return dropped
 
     def close(self) -> None:
@@ -170,6 +174,7 @@ class Loader:
         with self._filling:
             self._check()
         self._send_if(lambda: True)
+        self._make_durable()
         self._end()
 
     def stop(self) -> None:
@@ -188,15 +193,32 @@ class Loader:
                 self.close()
         finally:
             if not self._is_closed and os.getpid() == self._pid:
-                with suppress(LoadError):
+                try:
                     self._end()
+                except LoadError as lost:
+                    if lost.rows_in_doubt and isinstance(error, BaseException):
+                        error.add_note(str(lost))
 
     def _end(self) -> None:
         with self._filling:
             self._is_closed = True
         _open.discard(self)
         with self._sending:
-            self._wait(self._writer.close)
+            self._wait(self._writer.close, failed=self._go_back)
+
+    def _make_durable(self) -> None:
+        if self._is_lazy:
+            with self._sending:
+                self._wait(self._writer.flush, failed=self._go_back)
+
+    def _go_back(self, earlier: int, _in_doubt: int) -> None:
+        """Drop what waits behind rows of earlier calls that were lost, where positions say it.
+
+        The program goes on from the position, and so it writes these rows again.
+        """
+        with self._filling:
+            if earlier and (self._has_position or self._position is not None):
+                self._waiting, self._returned = Waiting(), None
 
     def _check(self) -> None:
         if os.getpid() != self._pid:
@@ -239,20 +261,23 @@ class Loader:
         kind: Kind = self._kind or "csv"
         args = [*self._args, NAME] if kind == "arrow" else [*self._args, f"--format={kind}", NAME]
 
-        def sent(outcome: _Outcome) -> None:
-            self._returned, self._position = None, outcome[1]
+        def sent() -> None:
+            self._returned = None
 
-        try:
-            begin = self._writer.write
-            return self._wait(lambda: begin(args, going.given(kind), going.position), sent)
-        except LoadError as error:
+        def failed(earlier: int, in_doubt: int) -> None:
             # Nobody can say whether they are in: to send them again might double them.
-            if error.rows_in_doubt and self.load_id is None:
+            if in_doubt > earlier and self.load_id is None:
                 self._returned = None
-            raise
+            self._go_back(earlier, in_doubt)
+
+        begin = self._writer.write
+        return self._wait(lambda: begin(args, going.given(kind), going.position), sent, failed)
 
     def _wait(
-        self, begin: Callable[[], Doing], done: Callable[[_Outcome], None] | None = None
+        self,
+        begin: Callable[[], Doing],
+        done: Callable[[], None] = lambda: None,
+        failed: Callable[[int, int], None] | None = None,
     ) -> _Outcome:
         """Wait for what was begun. What ends the wait stops it, and is raised when it has ended."""
         stopped: BaseException | None = None
@@ -270,14 +295,17 @@ class Loader:
                     self._writer.stop()
         except Failure as failure:
             error = raised(failure)
+            _, _, cause, *of_writer = failure.args
+            if of_writer:
+                self._position, earlier = of_writer
+            if of_writer and failed is not None:
+                failed(earlier, error.rows_in_doubt or 0)
             if stopped is None:
-                raise error from failure.args[2]
-            if error.rows_in_doubt and self.load_id is None:
-                self._returned = None
+                raise error from cause
             stopped.add_note(str(error))
             raise stopped from None
-        if done is not None:
-            done(outcome)
+        self._position = outcome[1]
+        done()
         if stopped is not None:
             raise stopped
         return outcome

@@ -5,7 +5,7 @@ The manual's page on JSON explains each number.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from pgsluice.result import Fallback, Fate
 
@@ -200,6 +200,8 @@ class LedgerDetails(LedgerEntry):
     prepared: tuple[str, ...]
     fate: Fate
     receipts: tuple[LedgerReceipt, ...]
+    position: Any
+    """How far a `Loader` has come, as its program has said it; None for a load."""
 
 
 def _leaves(number: int) -> str:

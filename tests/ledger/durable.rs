@@ -13,6 +13,7 @@ fn whatever_the_role_has_set(server: Server) {
     bench.session.run(&format!("ALTER DATABASE {database} SET synchronous_commit = off"));
     // Nobody else writes what was not waited for.
     bench.session.run("ALTER SYSTEM SET wal_writer_delay = '10s'");
+    bench.session.run("ALTER SYSTEM SET wal_writer_flush_after = '1GB'");
     bench.session.run("SELECT pg_reload_conf()");
     bench.file("few.csv", rows(20, 10));
     bench.file("rows.csv", rows(3000, 10));
@@ -21,12 +22,20 @@ fn whatever_the_role_has_set(server: Server) {
         place.start();
         bench.come_back();
     };
+    // A commit that does not wait for the disk is lost here.
+    bench.session.run("CHECKPOINT");
+    bench
+        .session
+        .run("SET synchronous_commit = off; INSERT INTO t SELECT 1 FROM generate_series(1, 9)");
+    crash(&mut bench);
+    assert_eq!(bench.count("t"), 0);
     for (options, count) in [
         (&["few.csv"][..], 20),
         (&["rows.csv", "-j2"], 3000),
         (&["rows.csv", "-j2", "--no-ledger"], 3000),
         (&["rows.csv", "-j1", "--atomic"], 3000),
         (&["rows.csv", "-j2", "--exchange"], 3000),
+        (&["few.csv", "--no-ledger"], 20),
     ] {
         bench.session.run("SET synchronous_commit = on; TRUNCATE t");
         let id = options.join(" ");
@@ -49,6 +58,12 @@ fn whatever_the_role_has_set(server: Server) {
     crash(&mut bench);
     let listed = ledger(&bench.url, &["list"]).stdout;
     assert!(listed.contains("\nl "), "{listed}");
+    // So is its end.
+    let forgotten = ledger(&bench.url, &["forget", "l"]);
+    assert_eq!(forgotten.status.code(), Some(0), "{forgotten:?}");
+    crash(&mut bench);
+    let listed = ledger(&bench.url, &["list"]).stdout;
+    assert!(!listed.contains("\nl "), "{listed}");
 }
 
 on_each_server!([whatever_the_role_has_set,]);

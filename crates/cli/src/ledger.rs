@@ -172,7 +172,7 @@ fn table(loads: &[Entry]) -> String {
     lines.iter().map(text).collect::<Vec<_>>().join("\n")
 }
 
-fn described(Details { entry, terms, prepared, fate, receipts }: &Details) -> String {
+fn described(Details { entry, terms, prepared, fate, receipts, position }: &Details) -> String {
     let Entry { id, table, state, attempts, begun, ended, rows, sources, run } = entry;
     let mut lines = vec![
         format!("load     {id}, {state}"),
@@ -185,6 +185,7 @@ fn described(Details { entry, terms, prepared, fate, receipts }: &Details) -> St
             .filter(|_| terms.contains_key("on_conflict"))
             .map(|fates| format!("fate     {fates}")),
     );
+    lines.extend(position.iter().map(|position| format!("position {position}")));
     if !run.program.is_empty() {
         let Run { user, host, pid, program, since, .. } = run;
         lines.push(format!("run      {program} as {user}, process {pid} on {host}, since {since}"));

@@ -99,10 +99,39 @@ impl Fate {
         *self = Self::of(self.read + other.read, sums);
     }
 
-    /// What was added to `before`.
-    pub(crate) fn since(&self, before: &Self) -> Self {
+    /// Returns the rows that were added to `before`.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the number of missing rows if a number is less than before.
+    pub(crate) fn since(&self, before: &Self) -> Result<Self, u64> {
         let (own, others) = (self.by_name(), before.by_name());
-        let rest = std::array::from_fn(|place| own[place].1.saturating_sub(others[place].1));
-        Self::of(self.read.saturating_sub(before.read), rest)
+        let missing =
+            own.iter().zip(others).filter_map(|((_, now), (_, then))| then.checked_sub(*now));
+        let missing = missing.chain(before.read.checked_sub(self.read)).max();
+        match missing.filter(|rows| *rows > 0) {
+            Some(rows) => Err(rows),
+            None => {
+                let rest = std::array::from_fn(|place| own[place].1 - others[place].1);
+                Ok(Self::of(self.read - before.read, rest))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_shrinks_is_no_increase() {
+        let before = Fate { read: 10, inserted: 7, updated: 3, ..Fate::default() };
+        let now = Fate { read: 12, inserted: 9, ..before };
+        let added = Fate { read: 2, inserted: 2, ..Fate::default() };
+        assert_eq!(now.since(&before), Ok(added));
+        assert_eq!(before.since(&before), Ok(Fate::default()));
+        assert_eq!(before.since(&now), Err(2));
+        let contradiction = Fate { read: 12, updated: 0, inserted: 12, ..Fate::default() };
+        assert_eq!(contradiction.since(&before), Err(3));
     }
 }

@@ -19,6 +19,14 @@ pub(crate) fn parts(
     (json, text, raised.take())
 }
 
+/// The exception for an error of a writer, whose position is `position` then, and the rows of earlier calls that the
+/// error is about.
+pub(crate) fn failure_at(error: &Error, position: Option<String>) -> PyErr {
+    let (json, text, raised) = parts("load", error, &Raised::default());
+    let earlier = error.left().map_or(0, |left| left.earlier);
+    Failure::new_err((json, text, raised, position, earlier))
+}
+
 /// The exception for an error.
 pub(crate) fn failure(error: &Error, raised: &Raised) -> PyErr {
     Failure::new_err(parts("load", error, raised))

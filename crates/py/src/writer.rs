@@ -15,7 +15,7 @@ use pgsluice_cli::door;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-use crate::failure::failure;
+use crate::failure::{failure, failure_at};
 use crate::input::Input;
 use crate::stream::Raised;
 
@@ -29,20 +29,19 @@ pub(crate) struct Writer {
 /// Something that a writer is doing.
 #[pyclass(frozen, module = "pgsluice._native")]
 pub(crate) struct Doing {
-    outcome: Mutex<Receiver<Result<Done>>>,
+    outcome: Mutex<Receiver<Done>>,
 }
 
-/// What has come of an order: the name and the position of the writer, and what was written.
-#[derive(Default)]
+/// The outcome of an order: the name and the position of the writer behind it, and what was written.
 struct Done {
     id: Option<String>,
     position: Option<String>,
-    receipt: Option<Receipt>,
+    outcome: Result<Option<Receipt>>,
 }
 
 struct Order {
     what: What,
-    outcome: Sender<Result<Done>>,
+    outcome: Sender<Done>,
 }
 
 enum What {
@@ -120,7 +119,8 @@ impl Writer {
 #[pymethods]
 impl Doing {
     /// Waits for the end, but no longer than so many seconds. None if it is not over; then the name and the position
-    /// of the writer, the rows that were sent, what became of them, and how they were sent.
+    /// of the writer, the rows that were sent, what became of them, and how they were sent. A `Failure` has the position
+    /// too, and the rows of earlier calls that it is about.
     #[expect(clippy::type_complexity, reason = "Python takes it apart")]
     fn wait(
         &self,
@@ -143,10 +143,15 @@ impl Doing {
         let done = match outcome {
             Ok(outcome) => outcome,
             Err(RecvTimeoutError::Timeout) => return Ok(None),
-            Err(RecvTimeoutError::Disconnected) => Err(lost()),
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(failure(&lost(), &Raised::default()));
+            }
         };
-        let Done { id, position, receipt } =
-            done.map_err(|error| failure(&error, &Raised::default()))?;
+        let Done { id, position, outcome } = done;
+        let receipt = match outcome {
+            Ok(receipt) => receipt,
+            Err(error) => return Err(failure_at(&error, position)),
+        };
         let fate = receipt.as_ref().map(|receipt| receipt.fate).unwrap_or_default();
         let way = receipt.and_then(|receipt| receipt.way).map(|way| match way {
             Way::Single => "single",
@@ -174,8 +179,23 @@ fn carry_out(
     rows: &mut Option<Rows>,
     read: &mut Option<InputOptions>,
     control: &Arc<Control>,
-) -> Result<Done> {
-    let mut receipt = None;
+) -> Done {
+    let is_last = matches!(what, What::Close);
+    let outcome = attempt(what, rows, read, control);
+    let id = rows.as_ref().and_then(Rows::id).map(str::to_owned);
+    let position = rows.as_ref().and_then(Rows::position).map(str::to_owned);
+    if is_last {
+        *rows = None;
+    }
+    Done { id, position, outcome }
+}
+
+fn attempt(
+    what: What,
+    rows: &mut Option<Rows>,
+    read: &mut Option<InputOptions>,
+    control: &Arc<Control>,
+) -> Result<Option<Receipt>> {
     match what {
         What::Open(args, durability) => {
             let nothing = Source::of_bytes("<data>", Arc::default());
@@ -191,18 +211,17 @@ fn carry_out(
                 }
                 None => door::Rows::new(args, Some(inputs))?.input().clone(),
             };
-            receipt = Some(writer.write(&input, position.as_deref(), control));
+            let receipt = writer.write(&input, position.as_deref(), control);
             // The batches are Python's.
             input.files = Inputs::default();
             *read = Some(input);
+            return receipt.map(Some);
         }
         What::Flush => rows.as_mut().ok_or_else(closed)?.flush(control)?,
         What::GiveUp => rows.iter_mut().for_each(Rows::give_up),
-        What::Close => rows.take().map_or(Ok(()), |rows| rows.close(control))?,
+        What::Close => rows.as_mut().map_or(Ok(()), |rows| rows.close(control))?,
     }
-    let id = rows.as_ref().and_then(Rows::id).map(str::to_owned);
-    let position = rows.as_ref().and_then(Rows::position).map(str::to_owned);
-    Ok(Done { id, position, receipt: receipt.transpose()? })
+    Ok(None)
 }
 
 fn closed() -> Error {

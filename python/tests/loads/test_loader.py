@@ -196,8 +196,12 @@ class Written(Loads):
             loader.write(scalars(2), position={"offset": 2})
             self.assertIsNone(loader.position)
             self.assertEqual(loader.flush().position, {"offset": 2})
+            shown = pgsluice.ledger_show("events", server())
+            self.assertEqual((shown.state, shown.position), ("running", {"offset": 2}))
+            self.assertEqual((shown.rows, shown.fate.inserted), (2, 2))
             loader.write(scalars(1, 2))
             loader.write(scalars(0), position=[3, "x"])
+        self.assertEqual(pgsluice.ledger_show("events", server()).position, [3, "x"])
         with self.open(load_id="events") as loader:
             self.assertEqual(loader.position, [3, "x"])
             loader.write([], position=4)

@@ -5,23 +5,21 @@ PGSLUICE_VIOLENCE=full, or a number, does it as often as is claimed.
 
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import textwrap
 import threading
 import time
 import unittest
-from pathlib import Path
 
 import pgsluice
 import psycopg
 import pyarrow as pa
-from formats.place import program, server
+from formats.place import server
 
-from .place import LIMIT, Limited, Loads
+from .own_server import OwnServer
+from .place import LIMIT, Loads
 
 VIOLENCE = os.environ.get("PGSLUICE_VIOLENCE", "")
 
@@ -129,20 +127,9 @@ class Ended(Loads):
         self.assertEqual(self.count(), 1)
 
 
-class Stopped(Limited):
+class Stopped(OwnServer):
     limit = PATIENCE
-
-    def setUp(self):
-        self.folder = Path(tempfile.mkdtemp(prefix="pgsluice-stopped-", dir="/var/tmp"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.folder.chmod(0o755)
-        self.addCleanup(self.server, "stop")
-        self.url = self.server("start")
-
-    def server(self, what: str) -> str:
-        command = [program(), "server", what, "--data", str(self.folder / "data")]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        return (done.stdout.split() or [""])[-1]
+    settings = ()
 
     def test_a_loader_that_waits(self):
         with psycopg.connect(self.url, autocommit=True) as connection:
@@ -194,6 +181,7 @@ class Stopped(Limited):
             self.server("start")
         details = pgsluice.ledger_show("one", self.url)
         self.assertEqual((details.state, details.rows), ("finished", 2))
+        self.assertIsNone(details.position)
         with psycopg.connect(self.url) as connection:
             rows = connection.execute("SELECT id FROM loaded ORDER BY id").fetchall()
             self.assertEqual(rows, [(1,), (2,)])

@@ -70,8 +70,10 @@ impl fmt::Display for Location {
 pub struct Left {
     /// Rows that are committed, by this run and those before it.
     pub committed: u64,
-    /// Rows whose COMMIT the server did not answer.
+    /// Rows whose COMMIT the server did not answer, or that it may have lost since.
     pub in_doubt: u64,
+    /// The rows among those in doubt that a writer has committed by earlier calls.
+    pub earlier: u64,
     /// The id by which the load is resumed, if it can be.
     pub load_id: Option<String>,
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use pgsluice_core::position::Origin;
 use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
 use tokio_postgres::{Client, Row};
 
 use super::begin::receipt;
@@ -21,7 +22,9 @@ use crate::pg::exchange;
 use crate::pg::ledger::json::parse;
 use crate::pg::ledger::prepared::{self, Transaction};
 use crate::pg::ledger::{self as sql, Access, Named, Schema};
-use crate::pg::sql::{COMMIT, OID, PG_CATALOG_ONLY, ROLLBACK, SEARCH_PATH, SET_SEARCH_PATH};
+use crate::pg::sql::{
+    COMMIT, DURABLE, OID, PG_CATALOG_ONLY, ROLLBACK, SEARCH_PATH, SET_SEARCH_PATH,
+};
 use crate::source::Fingerprint;
 
 /// A load, as the ledger has it.
@@ -82,6 +85,8 @@ pub struct Details {
     pub fate: Fate,
     /// The rows that are in, by the tables that they were routed to.
     pub receipts: Vec<OfTable>,
+    /// How far a writer has come, as its program has said it: JSON, or else a string.
+    pub position: Option<Box<RawValue>>,
 }
 
 /// The receipts of one table.
@@ -151,11 +156,13 @@ async fn details(target: &Target, schema: &str, id: &str) -> Result<Details> {
         of_table.ranges.sort_unstable();
     }
     let known = session.known().await?;
+    let terms: BTreeMap<String, String> = parse(row.get(9))?;
     let named = Named::new(schema, id);
     let names = named.prepared_of(&known.prepared);
     let entry = session.entry(row, &known)?;
     let fate = match named.find(client).await? {
-        Some(found) if entry.state == FINISHED => found.fate,
+        // A writer has its rows in no receipts.
+        Some(found) if entry.state == FINISHED || terms.contains_key("writer") => found.fate,
         _ => receipts.values().fold(Fate::default(), |mut sum, of_table| {
             sum.add(of_table.fate);
             sum
@@ -164,10 +171,16 @@ async fn details(target: &Target, schema: &str, id: &str) -> Result<Details> {
     Ok(Details {
         entry,
         fate,
-        terms: parse(row.get(9))?,
+        terms,
+        position: row.get::<_, Option<&str>>(11).and_then(position),
         prepared: names.into_iter().map(|prepared| prepared.name).collect(),
         receipts: receipts.into_values().collect(),
     })
+}
+
+/// Returns a position as JSON. The Rust API takes any text for one.
+fn position(text: &str) -> Option<Box<RawValue>> {
+    RawValue::from_string(text.to_owned()).or_else(|_| to_raw_value(text)).ok()
 }
 
 /// Takes a load out of the ledger, unless it runs. Its rows stay; what is in doubt of them is settled.
@@ -235,7 +248,7 @@ impl Session {
     async fn open(target: &Target, schema: &str, access: Access) -> Result<Option<Self>> {
         let (client, schema) = (connect(target).await?, Schema::new(schema));
         let search_path = client.query_one(SEARCH_PATH, &[]).await?.get(0);
-        client.batch_execute(PG_CATALOG_ONLY).await?;
+        client.batch_execute(&format!("{PG_CATALOG_ONLY}; {DURABLE}")).await?;
         let is_there = schema.open(&client, access).await?;
         Ok(is_there.then_some(Self { client, schema, search_path }))
     }

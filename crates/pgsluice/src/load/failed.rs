@@ -18,7 +18,7 @@ pub(crate) fn with_committed(error: Error, control: &Control) -> Error {
     let rows = control.rows_in();
     let in_doubt = control.progress.rows_in_doubt.load(Relaxed);
     let load_id = control.attempts.resume().filter(|_| rows + in_doubt > 0);
-    let error = error.leaving(Left { committed: rows, in_doubt, load_id });
+    let error = error.leaving(Left { committed: rows, in_doubt, earlier: 0, load_id });
     let error = match rows {
         0 => error.with_detail("No row of this load is in the table."),
         1 => error.with_detail("1 row of this load was committed before and is in the table."),

@@ -24,6 +24,7 @@ pub(crate) mod droppers;
 pub(crate) mod exchange;
 pub(crate) mod expression;
 mod failure;
+pub(crate) mod incarnation;
 pub(crate) mod insert;
 pub mod introspect;
 pub(crate) mod lag;

@@ -39,15 +39,22 @@ impl Kept {
         &self.named.id
     }
 
-    /// Opens it, or opens it again; what became of the rows that were committed since it was open before.
-    pub(super) async fn open(&mut self, client: &mut Client, table: &str) -> Result<Fate> {
+    /// Opens it, or opens it again; returns how far it has come by the ledger.
+    pub(super) async fn open(&self, client: &mut Client, table: &str) -> Result<Position> {
         let attempt = self.at.as_ref().map(|at| at.attempt);
-        let found =
-            self.named.open_writer(client, table, (&self.run, &self.terms), attempt).await?;
+        self.named.open_writer(client, table, (&self.run, &self.terms), attempt).await
+    }
+
+    /// Goes on from `found`; returns what became of the rows that were committed since it was open before.
+    ///
+    /// # Errors
+    ///
+    /// Returns the rows that the server has lost since.
+    pub(super) fn take_up(&mut self, found: Position) -> Result<Fate, u64> {
         let before = self.at.as_ref().map_or(found.fate, |at| at.fate);
         let since = found.fate.since(&before);
         self.at = Some(found);
-        Ok(since)
+        since
     }
 
     /// What the program has said of the last rows that are in.

@@ -11,11 +11,14 @@
 //!    from there, and nothing of the one before is committed any more.
 //! 3. If a COMMIT has no answer, the count of rows in the ledger says whether it has come through. Without a ledger
 //!    nobody can say, and the error tells so.
+//! 4. A crash of the server undoes commits that did not wait for the disk. The next session proves that it has them
+//!    all, or its first call fails (`reach`).
 
 mod changing;
 mod gathered;
 mod kept;
 mod parameters;
+mod reach;
 mod refused;
 mod session;
 mod trouble;
@@ -41,6 +44,7 @@ use crate::fate::Fate;
 use crate::job::{InputOptions, Job};
 use crate::pg::connect::Link;
 use crate::pg::conninfo::Target;
+use crate::pg::incarnation::Incarnation;
 use crate::pg::runtime::attentive;
 
 /// About the first pause before another try.
@@ -51,9 +55,6 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// How long others may be in the way, and how long an answer is looked for, at least.
 const LEAST_PATIENCE: Duration = Duration::from_secs(10);
 
-/// How often it is looked whether the server has ended the session: what it has said must be read, and understood.
-const LOOKS: u32 = 4;
-
 /// How often a table may be altered while rows are on their way to it.
 const MOST_CHANGES: u32 = 5;
 
@@ -63,7 +64,8 @@ pub enum Durability {
     /// When [`Writer::write`] returns.
     #[default]
     Commit,
-    /// When [`Writer::flush`] returns. A crash of the server may lose those after it, and their position with them.
+    /// When [`Writer::flush`] returns. A crash of the server may undo commits after it, and their position with them.
+    /// The next call then fails, unless it is proven that no row was lost.
     Flush,
 }
 
@@ -90,6 +92,12 @@ pub struct Writer {
     unsure: Option<u64>,
     /// Rows in doubt were given up: the ledger may have them.
     gave_up: bool,
+    /// Rows that a new session has found in the ledger, though no COMMIT of theirs was answered.
+    found: Fate,
+    /// Rows that a crash of the server may still undo.
+    unflushed: u64,
+    /// The server that has committed them, where no ledger counts them.
+    incarnation: Option<Incarnation>,
 }
 
 impl Writer {
@@ -112,10 +120,21 @@ impl Writer {
             (Some(id), Some(schema)) => Some(Kept::new(schema, &id, &job.changes)?),
             _ => None,
         };
-        let (runtime, session, unsure) = (attentive()?, None, None);
-        let gave_up = false;
-        let mut writer = Self { job, target, durability, kept, runtime, session, unsure, gave_up };
-        writer.reach(control).map(|_| writer)
+        let mut writer = Self {
+            job,
+            target,
+            durability,
+            kept,
+            runtime: attentive()?,
+            session: None,
+            unsure: None,
+            gave_up: false,
+            found: Fate::default(),
+            unflushed: 0,
+            incarnation: None,
+        };
+        writer.reach(control).map_err(Trouble::into_error)?;
+        Ok(writer)
     }
 
     /// The name by which the ledger knows it, if it does.
@@ -138,7 +157,9 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// A row that is refused: then none is in. Where the error says that rows are in doubt, they may be.
+    /// Fails if the server refuses a row: it then stores no row of `input`. If the error counts rows in doubt, they may
+    /// be stored. Fails too if the server may have lost rows of earlier calls: it then stores no row of `input`, and
+    /// [`Self::position`] is read again from the ledger.
     pub fn write(
         &mut self,
         input: &InputOptions,
@@ -153,7 +174,11 @@ impl Writer {
         // What was to stop something else stops nothing here.
         control.end();
         control.begin();
-        self.write_patiently(input, position, control)
+        let receipt = self.write_patiently(input, position, control)?;
+        if self.is_lazy() {
+            self.unflushed += receipt.fate.read;
+        }
+        Ok(receipt)
     }
 
     fn write_patiently(
@@ -187,6 +212,7 @@ impl Writer {
                     self.unsure = Some(rows);
                     error
                 }
+                Err(Trouble::Lost(error)) => return Err(error),
                 Err(Trouble::Refused(error) | Trouble::Changed(error)) => error,
             };
             let error = control.stop.failure().unwrap_or(error);
@@ -216,17 +242,12 @@ impl Writer {
         position: Option<&str>,
         control: &Arc<Control>,
     ) -> Result<Receipt, Trouble> {
-        let came_through = self.reach(control).map_err(Trouble::Refused)?;
-        match (self.unsure.take(), came_through.read) {
-            (Some(rows), found) if found == rows && rows > 0 => {
-                return Ok(Receipt { fate: came_through, way: None });
-            }
-            (_, 0) => {}
-            (None, _) if std::mem::take(&mut self.gave_up) => {}
-            (_, _) => return Err(Trouble::Refused(self.overtaken())),
+        self.reach(control)?;
+        if let Some(fate) = self.settle_doubt()? {
+            return Ok(Receipt { fate, way: None });
         }
         let Self { job, target, kept, runtime, session, .. } = self;
-        let Some(Session { link, planned }) = session else {
+        let Some(Session { link, planned, .. }) = session else {
             return Err(Trouble::Refused(Error::lost()));
         };
         let planned = match planned {
@@ -274,86 +295,6 @@ impl Writer {
                 Err(Trouble::InDoubt(Error::interrupted(), gathered.rows()))
             }
         }
-    }
-
-    /// Makes what was written durable, if it is not.
-    ///
-    /// # Errors
-    ///
-    /// The connection is lost: then rows that were written since the last time may be.
-    pub fn flush(&mut self, control: &Control) -> Result<()> {
-        control.end();
-        match (&self.session, self.durability) {
-            (Some(session), Durability::Flush) => {
-                let flushing = session.flush();
-                let canceller = &session.link.canceller;
-                self.runtime.block_on(canceller.unless_stopped(control, flushing))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Forgets rows that are in doubt: they are not written again.
-    pub fn give_up(&mut self) {
-        if self.unsure.take().is_some() {
-            self.gave_up = true;
-            self.session = None;
-        }
-    }
-
-    /// Marks the writer as closed in the ledger, over another connection if its own was lost. It can be opened again.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Self::flush`], and those of [`Self::open`].
-    pub fn close(mut self, control: &Control) -> Result<()> {
-        self.flush(control)?;
-        if self.kept.is_some() {
-            self.reach(control)?;
-        }
-        let Some((kept, session)) = self.kept.as_ref().zip(self.session.as_ref()) else {
-            return Ok(());
-        };
-        self.runtime.block_on(kept.close(&session.link.client))
-    }
-
-    /// Sees to it that there is a session. Returns what became of the rows that were not known to be in, by the ledger.
-    fn reach(&mut self, control: &Control) -> Result<Fate> {
-        let Self { job, target, durability, kept, runtime, session, .. } = self;
-        // Nothing has looked at the connection since.
-        let is_closed = async |open: &Session| {
-            let mut is_closed = false;
-            for _ in 0..LOOKS {
-                is_closed = is_closed || open.link.is_closed().await;
-            }
-            is_closed
-        };
-        if let Some(open) = session
-            && runtime.block_on(is_closed(open))
-        {
-            *session = None;
-        }
-        if session.is_some() {
-            return Ok(Fate::default());
-        }
-        let is_lazy = *durability == Durability::Flush;
-        let opening = control.stop.unless_stopped(Session::open(target, is_lazy));
-        let mut opened = runtime.block_on(opening)?;
-        let found = match kept {
-            Some(kept) => {
-                let Link { client, canceller, .. } = &mut opened.link;
-                let opening = kept.open(client, &job.target.table);
-                runtime.block_on(canceller.unless_stopped(control, opening))?
-            }
-            None => Fate::default(),
-        };
-        *session = Some(opened);
-        Ok(found)
-    }
-
-    fn overtaken(&self) -> Error {
-        let lost = || Error::new(Kind::Internal, "rows are in that no loader has written");
-        self.kept.as_ref().map_or_else(lost, Kept::overtaken)
     }
 }
 

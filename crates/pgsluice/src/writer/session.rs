@@ -22,6 +22,7 @@ use crate::fate::Fate;
 use crate::job::Job;
 use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
+use crate::pg::incarnation::Incarnation;
 use crate::pg::insert::Inserts;
 use crate::pg::introspect::Catalogue;
 use crate::pg::{is_answer, sql};
@@ -34,6 +35,8 @@ use crate::sink::taken::apply;
 /// A connection, and what was prepared on it for rows of one shape, once the first have come.
 pub(super) struct Session {
     pub(super) link: Link,
+    /// The server that it began in, if that could be seen.
+    pub(super) incarnation: Option<Incarnation>,
     pub(super) planned: Option<Planned>,
 }
 
@@ -55,21 +58,32 @@ pub(super) struct Planned {
 }
 
 impl Session {
-    /// Connects; each commit is durable, or `is_lazy`.
-    pub(super) async fn open(target: &Target, is_lazy: bool) -> Result<Self> {
+    /// Connects. Each commit is durable. Asks for the server's incarnation if `identifies`.
+    pub(super) async fn open(target: &Target, identifies: bool) -> Result<Self> {
         let link = open(target).await?;
-        let durability = if is_lazy { sql::ASYNCHRONOUS } else { sql::DURABLE };
-        link.client.batch_execute(&format!("{}; {durability}", sql::NO_LOCK_TIMEOUT)).await?;
-        Ok(Self { link, planned: None })
+        let settings = format!("{}; {}", sql::NO_LOCK_TIMEOUT, sql::DURABLE);
+        let setting = async { link.client.batch_execute(&settings).await };
+        let asking =
+            async { Ok(if identifies { Incarnation::of(&link.client).await } else { None }) };
+        let ((), incarnation) = try_join(setting, asking).await?;
+        Ok(Self { link, incarnation, planned: None })
     }
 
-    /// Makes all that was committed so far durable, and goes on as before.
+    /// Commits without waiting for the disk from now on, until [`Self::flush`] ends what was committed so.
+    pub(super) async fn commit_lazily(&self) -> Result<()> {
+        Ok(self.link.client.batch_execute(sql::ASYNCHRONOUS).await?)
+    }
+
+    /// Makes all earlier commits durable, and goes on as before.
+    ///
+    /// These are two queries, because the statements of one query are one transaction, which commits as the last
+    /// setting says.
     pub(super) async fn flush(&self) -> Result<()> {
-        Ok(self
-            .link
-            .client
-            .batch_execute(&format!("{}; {}", sql::FLUSH, sql::ASYNCHRONOUS))
-            .await?)
+        let flush = [sql::FLUSH, self.link.which_session()].join(";");
+        let client = &self.link.client;
+        let flushing = client.simple_query(&flush);
+        let (answers, ()) = try_join(flushing, client.batch_execute(sql::ASYNCHRONOUS)).await?;
+        self.link.check_same(&answers)
     }
 }
 

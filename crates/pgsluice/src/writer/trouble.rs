@@ -14,6 +14,23 @@ pub(super) enum Trouble {
     Changed(Error),
     /// The server has not answered the COMMIT of so many.
     InDoubt(Error, u64),
+    /// None is, and rows of earlier calls are not known to be in any more.
+    Lost(Error),
+}
+
+impl Trouble {
+    pub(super) fn into_error(self) -> Error {
+        match self {
+            Self::Refused(error) | Self::Changed(error) | Self::Lost(error) => error,
+            Self::InDoubt(error, rows) => doubtful(error, rows),
+        }
+    }
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Self {
+        Self::Refused(error)
+    }
 }
 
 pub(super) fn refused(error: tokio_postgres::Error) -> Trouble {
@@ -32,10 +49,49 @@ pub(super) fn is_about_names(error: &Error) -> bool {
 
 /// The error for rows whose COMMIT had no answer.
 pub(super) fn doubtful(error: Error, rows: u64) -> Error {
-    let left = Left { committed: 0, in_doubt: rows, load_id: None };
+    let left = Left { in_doubt: rows, ..Left::default() };
     error.leaving(left).with_detail(
         "Whether the last rows are in the table is not known: the server did not answer their COMMIT.",
     )
+}
+
+/// The error for rows that an earlier call has committed, and that the ledger does not count any more.
+pub(super) fn lost(rows: u64, has_position: bool) -> Trouble {
+    let message = format!("the server has lost {rows} rows that it had committed");
+    let error = Error::new(Kind::Connection, message)
+        .with_detail("It crashed before they were durable, or another server has taken its place.");
+    let error = match has_position {
+        true => error
+            .with_detail("The position was read again from the ledger.")
+            .with_hint("Go on from the position that the loader has now."),
+        false => error.with_hint(
+            "Write the rows since the last flush again, as far as they are not in the table.",
+        ),
+    };
+    earlier(error, rows, rows)
+}
+
+/// The error for rows that an earlier call has committed, if nothing proves that the server still has them.
+pub(super) fn perhaps_lost(rows: u64) -> Trouble {
+    let message =
+        format!("the server may have lost {rows} rows: its session ended before they were durable");
+    let error = Error::new(Kind::Connection, message)
+        .with_detail("It was restarted since, or another server has taken its place.")
+        .with_hint("Look which rows since the last flush are in the table. With --load-id the ledger says so.");
+    earlier(error, rows, rows)
+}
+
+/// The error for rows in doubt that are in, though the program has given them up.
+pub(super) fn came_through(rows: u64) -> Trouble {
+    let message = format!("{rows} rows that were given up are in the table");
+    let error = Error::new(Kind::Connection, message)
+        .with_detail("The position was read again from the ledger.")
+        .with_hint("Go on from the position that the loader has now.");
+    earlier(error, 0, rows)
+}
+
+fn earlier(error: Error, in_doubt: u64, earlier: u64) -> Trouble {
+    Trouble::Lost(error.leaving(Left { in_doubt, earlier, ..Left::default() }).permanent())
 }
 
 /// The error for rows that are not in. What a load is to do behind a connection that was lost is not what these are.

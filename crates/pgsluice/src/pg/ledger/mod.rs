@@ -281,7 +281,7 @@ pub(crate) const LIST: &str = "
 SELECT l.id, l.name, l.state, l.attempt, l.begun::pg_catalog.text, l.ended::pg_catalog.text,
        l.rows_inserted OPERATOR(pg_catalog.+) COALESCE(l.rows_updated, 0)
            OPERATOR(pg_catalog.+) COALESCE(l.rows_deleted, 0), COALESCE(r.rows, 0)::pg_catalog.int8, l.sources::pg_catalog.text,
-       l.terms::pg_catalog.text, l.run::pg_catalog.text
+       l.terms::pg_catalog.text, l.run::pg_catalog.text, l.position
 FROM ONLY {ledger}.load l
 LEFT JOIN (SELECT load, pg_catalog.sum(rows) AS rows FROM ONLY {ledger}.receipt GROUP BY load) r
     ON r.load OPERATOR(pg_catalog.=) l.id

@@ -105,8 +105,10 @@ impl Named {
         };
         let position = match (found, attempt) {
             (Some(found), Some(attempt)) if found.attempt == attempt => found,
-            (_, Some(_)) => return Err(self.overtaken()),
-            (Some(found), None) => {
+            (Some(found), Some(attempt)) if found.attempt > attempt => return Err(self.overtaken()),
+            (None, Some(_)) => return Err(self.overtaken()),
+            // A server that has lost this attempt has lost rows, too, or there were none.
+            (Some(found), _) => {
                 transaction.execute(&sql(TAKE_OVER), &[&self.id]).await?;
                 Position { attempt: found.attempt + 1, ..found }
             }

@@ -1,0 +1,216 @@
+//! The session of a writer: opened when it is needed, flushed and closed. A new session proves that the server still has
+//! all rows that the writer has committed.
+//!
+//! 1. The ledger counts the rows in their own transactions. The WAL is written in its order, so a crash that undoes any
+//!    commit undoes the last, and the count is less.
+//! 2. Without a ledger, only the server's incarnation proves that it has not crashed.
+
+use std::mem::take;
+use std::time::{Duration, Instant};
+
+use super::kept::Kept;
+use super::session::Session;
+use super::trouble::{Trouble, came_through, lost, perhaps_lost};
+use super::{Durability, FIRST_PAUSE, LONGEST_PAUSE, Writer};
+use crate::control::Control;
+use crate::error::backoff::Backoff;
+use crate::error::kind::Kind;
+use crate::error::policy::{self, Policy};
+use crate::error::{Error, Left, Result};
+use crate::fate::Fate;
+use crate::pg::connect::Link;
+use crate::pg::incarnation::Incarnation;
+use crate::pg::ledger::positions::Position;
+
+/// How often a connection is polled to learn whether the server has ended it: its last message must be read, and
+/// understood.
+const LOOKS: u32 = 4;
+
+impl Writer {
+    pub(super) fn is_lazy(&self) -> bool {
+        self.durability == Durability::Flush
+    }
+
+    /// Opens a session unless there is one, and adds the rows that the ledger has of a COMMIT without an answer to
+    /// those that were found.
+    pub(super) fn reach(&mut self, control: &Control) -> Result<(), Trouble> {
+        self.drop_if_closed();
+        if self.session.is_some() {
+            return Ok(());
+        }
+        let is_lazy = self.is_lazy();
+        let Self { job, target, kept, runtime, .. } = self;
+        let opening = Session::open(target, is_lazy && kept.is_none());
+        let mut session = runtime.block_on(control.stop.unless_stopped(opening))?;
+        let Link { client, canceller, .. } = &mut session.link;
+        let found = match kept {
+            Some(kept) => {
+                let opening = kept.open(client, &job.target.table);
+                Some(runtime.block_on(canceller.unless_stopped(control, opening))?)
+            }
+            None => None,
+        };
+        if is_lazy {
+            runtime.block_on(control.stop.unless_stopped(session.commit_lazily()))?;
+        }
+        let incarnation = session.incarnation.take();
+        self.session = Some(session);
+        match found {
+            Some(found) => self.take_up(found),
+            None => self.prove(incarnation),
+        }
+    }
+
+    /// Drops the session if the server has ended it: nothing has looked at the connection since.
+    fn drop_if_closed(&mut self) {
+        let is_closed = async |open: &Session| {
+            let mut is_closed = false;
+            for _ in 0..LOOKS {
+                is_closed = is_closed || open.link.is_closed().await;
+            }
+            is_closed
+        };
+        if let Some(open) = &self.session
+            && self.runtime.block_on(is_closed(open))
+        {
+            self.session = None;
+        }
+    }
+
+    /// Goes on from where the ledger says that the writer is, unless it has lost rows.
+    fn take_up(&mut self, found: Position) -> Result<(), Trouble> {
+        let Some(kept) = &mut self.kept else { return Ok(()) };
+        let had_position = kept.position().is_some();
+        match kept.take_up(found) {
+            Ok(since) => {
+                self.found.add(since);
+                Ok(())
+            }
+            Err(rows) => {
+                // The rows of a later COMMIT are not in either, and recovery has made the others durable.
+                (self.unsure, self.gave_up, self.unflushed) = (None, false, 0);
+                self.found = Fate::default();
+                Err(lost(rows, had_position))
+            }
+        }
+    }
+
+    /// Checks that the server of a new session is the one that has committed all rows.
+    fn prove(&mut self, incarnation: Option<Incarnation>) -> Result<(), Trouble> {
+        let is_same = incarnation.is_some() && incarnation == self.incarnation;
+        self.incarnation = incarnation;
+        match self.unflushed {
+            rows if rows > 0 && !is_same => {
+                self.unflushed = 0;
+                Err(perhaps_lost(rows))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns what became of the rows of a COMMIT without an answer, if they are in.
+    pub(super) fn settle_doubt(&mut self) -> Result<Option<Fate>, Trouble> {
+        let (found, has_position) = (take(&mut self.found), self.position().is_some());
+        match (self.unsure.take(), take(&mut self.gave_up)) {
+            _ if found.read == 0 => Ok(None),
+            (Some(rows), _) if found.read == rows => Ok(Some(found)),
+            (None, true) if has_position => Err(came_through(found.read)),
+            (None, true) => Ok(None),
+            _ => Err(Trouble::Refused(self.overtaken())),
+        }
+    }
+
+    /// Makes what was written durable, if it is not.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the connection is lost: then the next call finds out whether rows are lost. Fails like [`Self::write`] if
+    /// they may be.
+    pub fn flush(&mut self, control: &Control) -> Result<()> {
+        control.end();
+        if !self.is_lazy() || (self.session.is_none() && self.unflushed == 0) {
+            return Ok(());
+        }
+        let began = Instant::now();
+        let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
+        // A session that has ended since it was used last is no reason to fail.
+        let mut is_first = self.session.is_some();
+        loop {
+            let error = match self.try_flush(control) {
+                Ok(()) => return Ok(()),
+                Err(Trouble::Refused(error)) => error,
+                Err(trouble) => return Err(trouble.into_error()),
+            };
+            let patience = match policy::of_error(&error) {
+                _ if control.stop.is_stopped() => Duration::ZERO,
+                Policy::Retry | Policy::Wait => self.target.patience(),
+                Policy::Reject | Policy::Stop => Duration::ZERO,
+            };
+            let left = patience.saturating_sub(began.elapsed());
+            match left.is_zero() {
+                true if is_first && !control.stop.is_stopped() => {}
+                true => return Err(self.unflushed(error)),
+                false => control.stop.pause(backoff.pause().min(left)),
+            }
+            is_first = false;
+        }
+    }
+
+    fn try_flush(&mut self, control: &Control) -> Result<(), Trouble> {
+        self.reach(control)?;
+        // The rows in doubt are for the next write to settle.
+        if self.unsure.is_none() {
+            self.settle_doubt()?;
+        }
+        let Some(session) = &self.session else { return Err(Error::lost().into()) };
+        let flushing = session.link.canceller.unless_stopped(control, session.flush());
+        match self.runtime.block_on(flushing) {
+            Ok(()) => {
+                self.unflushed = 0;
+                Ok(())
+            }
+            Err(error) => {
+                self.session = None;
+                Err(error.into())
+            }
+        }
+    }
+
+    /// The error of a flush, with the rows that are not known to be durable.
+    fn unflushed(&self, error: Error) -> Error {
+        let left = Left { in_doubt: self.unflushed, ..Left::default() };
+        if self.unflushed == 0 { error } else { error.leaving(left) }
+    }
+
+    /// Forgets rows that are in doubt: they are not written again. If they are in after all, and have moved the position,
+    /// the next call fails, and the position is right then.
+    pub fn give_up(&mut self) {
+        if self.unsure.take().is_some() {
+            self.gave_up = true;
+            self.session = None;
+        }
+    }
+
+    /// Makes what was written durable, and marks the writer as closed in the ledger, over another connection if its own
+    /// was lost. It can be opened again.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`Self::flush`] and [`Self::open`].
+    pub fn close(&mut self, control: &Control) -> Result<()> {
+        control.end();
+        if self.kept.is_none() {
+            return self.flush(control);
+        }
+        self.reach(control).map_err(Trouble::into_error)?;
+        if let (Some(kept), Some(session)) = (&self.kept, &self.session) {
+            self.runtime.block_on(kept.close(&session.link.client))?;
+        }
+        self.flush(control)
+    }
+
+    pub(super) fn overtaken(&self) -> Error {
+        let lost = || Error::new(Kind::Internal, "rows are in that no loader has written");
+        self.kept.as_ref().map_or_else(lost, Kept::overtaken)
+    }
+}
