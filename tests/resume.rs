@@ -4,5 +4,6 @@
 mod ids;
 mod killed;
 mod layouts;
+mod once;
 mod sources;
 mod terms;

@@ -95,7 +95,7 @@ struct LedgerArgs {
     /// Name the load; if the ledger has one of this name, load what of it is missing
     #[arg(long, value_name = "ID")]
     load_id: Option<String>,
-    /// Refuse input that a finished load has loaded into the table before
+    /// Refuse input that another load has loaded into the table, or is loading
     #[arg(long, conflicts_with = "no_ledger")]
     once: bool,
     /// End the sessions of another run of the load, which is dead, and resume it

@@ -197,7 +197,7 @@ pub struct SafetyOptions {
     pub load_id: Option<String>,
     /// The schema of the target in which a ledger is kept, so that the load can be resumed; None for none.
     pub ledger: Option<String>,
-    /// Refuse input that a finished load has loaded into the table before.
+    /// Refuse input that another load has loaded into the table, or is loading.
     pub once: bool,
     /// End the sessions of another run of the load, instead of leaving it alone.
     pub end_other: bool,

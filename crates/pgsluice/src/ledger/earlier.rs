@@ -1,59 +1,84 @@
-//! The same input again: a finished load has loaded it into the same table, which still has rows.
+//! The same input again: another load has loaded it into the same table, which still has rows, or is loading it.
 
 use pgsluice_core::catalog::Relation;
 use tokio_postgres::{Client, SimpleQueryMessage};
 
 use crate::control::Control;
 use crate::error::kind::Kind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Remedy, Result};
 use crate::job::Job;
-use crate::pg::ledger::{Earlier, Look, NOTHING, Named, may_hold_rows};
+use crate::pg::ledger::{Earlier, Look, NOTHING, Named, lives, may_hold_rows};
 use crate::source::Fingerprint;
 
 /// Blocks of the ledger in which a load looks that takes long anyway.
 const LEDGER_BLOCKS: u32 = 1000;
 
-/// Says that the inputs were loaded before, or refuses them if the job is to load them once.
+/// Says that the inputs were loaded before, or refuses them if the job is to load them once. `client` is in the
+/// transaction that begins the load: of several loads with one input the first to take the lock is in the ledger when
+/// the next one looks.
 pub(super) async fn check(
     job: &Job,
     named: &Named,
-    (table, sources): (&Relation, &[Fingerprint]),
+    of @ (table, _): (&Relation, &[Fingerprint]),
     client: &Client,
     control: &Control,
 ) -> Result<()> {
-    if job.changes.is_any() && !job.safety.once {
+    if job.safety.once {
+        return check_once(named, of, client).await;
+    }
+    if job.changes.is_any() {
         // Rows that meet their own kind are not there twice.
         return Ok(());
     }
-    let look = if job.safety.once { Look::All } else { Look::Last(LEDGER_BLOCKS) };
-    match find(named, (&table.to_string(), sources), client, look).await? {
-        Some(earlier) if job.safety.once => Err(refusal(&earlier, table)),
-        earlier => {
-            earlier.iter().for_each(|earlier| control.progress.warn(words(earlier, table)));
-            Ok(())
+    let earlier = find(named, of, client, Look::Last(LEDGER_BLOCKS)).await?.pop();
+    if let Some(earlier) = earlier
+        && may_hold_rows(client, &table.to_string()).await?
+    {
+        control.progress.warn(words(&earlier, table));
+    }
+    Ok(())
+}
+
+async fn check_once(
+    named: &Named,
+    of @ (table, sources): (&Relation, &[Fingerprint]),
+    client: &Client,
+) -> Result<()> {
+    let Some(content) = Fingerprint::content_hash(sources) else { return Ok(()) };
+    named.lock_input(client, &format!("{table} {content:016x}")).await?;
+    let found = find(named, of, client, Look::All).await?;
+    let lives = lives(&named.schema, client).await?;
+    let is_running = |earlier: &&Earlier| {
+        earlier.ended.is_none() && Named::new(&named.schema, &earlier.id).is_running(&lives)
+    };
+    if let Some(running) = found.iter().find(is_running) {
+        return Err(refusal(running, table, true));
+    }
+    match found.first() {
+        Some(earlier) if may_hold_rows(client, &table.to_string()).await? => {
+            Err(refusal(earlier, table, false))
         }
+        _ => Ok(()),
     }
 }
 
-/// The load that has loaded the inputs into the table `name` before, if there is one and its rows may be there.
+/// Returns the loads of these inputs into the table, as far as `look` goes.
 async fn find(
     named: &Named,
-    of: (&str, &[Fingerprint]),
+    (table, sources): (&Relation, &[Fingerprint]),
     client: &Client,
     look: Look,
-) -> Result<Option<Earlier>, tokio_postgres::Error> {
-    let answers = client.simple_query(&question(named, of, look)).await?;
-    let row = answers.iter().find_map(|answer| match answer {
-        SimpleQueryMessage::Row(row) => Some(row),
+) -> Result<Vec<Earlier>, tokio_postgres::Error> {
+    let answers =
+        client.simple_query(&question(named, (&table.to_string(), sources), look)).await?;
+    let load = |answer: &SimpleQueryMessage| match answer {
+        SimpleQueryMessage::Row(row) => Earlier::of(row),
         _ => None,
-    });
-    match row.and_then(Earlier::of) {
-        Some(earlier) if may_hold_rows(client, of.0).await? => Ok(Some(earlier)),
-        _ => Ok(None),
-    }
+    };
+    Ok(answers.iter().filter_map(load).collect())
 }
 
-/// The question which load it was, one statement; [`Earlier::of`] makes sense of its row.
+/// Returns the question which loads they are, one statement; [`Earlier::of`] makes sense of its rows.
 pub(crate) fn question(
     named: &Named,
     (name, sources): (&str, &[Fingerprint]),
@@ -65,20 +90,33 @@ pub(crate) fn question(
     }
 }
 
-/// What is said of it.
+/// Returns the warning about a finished load.
 pub(crate) fn words(Earlier { id, ended }: &Earlier, table: &Relation) -> String {
-    let table = table.label();
+    let (table, ended) = (table.label(), ended.as_deref().unwrap_or_default());
     format!(
         "the same input was loaded into {table} before, by load {id}, which ended {ended}: its rows are now \
          there twice, unless they were removed"
     )
 }
 
-fn refusal(Earlier { id, ended }: &Earlier, table: &Relation) -> Error {
-    let message = format!("this input was loaded into {} before", table.label());
-    Error::new(Kind::Data, message)
-        .with_sqlstate("55000")
-        .with_detail(format!("Load {id} has done so, and ended {ended}."))
-        .with_detail("Inputs are known by their size, and their first and last 64 KiB.")
-        .with_hint("Leave out --once to load it again.")
+fn refusal(Earlier { id, ended }: &Earlier, table: &Relation, is_running: bool) -> Error {
+    let table = table.label();
+    let refuse = |message: String, state: &str| {
+        Error::new(Kind::Data, message)
+            .with_sqlstate(state)
+            .with_detail("Inputs are known by their size, and their first and last 64 KiB.")
+            .permanent()
+    };
+    match ended {
+        Some(ended) => refuse(format!("this input was loaded into {table} before"), "55000")
+            .with_detail(format!("Load {id} has done so, and ended {ended}."))
+            .with_hint("Leave out --once to load it again."),
+        None if is_running => {
+            refuse(format!("this input is being loaded into {table} by load {id}"), "55006")
+                .with_hint("Wait until that load has ended.")
+        }
+        None => refuse(format!("load {id} has begun to load this input into {table}"), "55000")
+            .with_detail("It has not finished, and is not running.")
+            .with_remedy(Remedy::options("To load the rest", ["--load-id", id])),
+    }
 }

@@ -86,9 +86,6 @@ pub(crate) async fn load(
     let loading = async {
         let known = look(&link.client, asked, job, named.as_ref()).await?;
         let Some((table, Known { earlier, published })) = known else { return Ok(None) };
-        if job.safety.once && earlier.is_some() {
-            return Ok(None);
-        }
         published.into_iter().for_each(|warning| control.progress.warn(warning));
         let Some(mut rows) = Rows::begin(job, inputs, &table) else { return Ok(None) };
         opening.row_sent();
@@ -140,6 +137,8 @@ pub(crate) async fn load(
 
 fn may_be(job: &Job, inputs: &Inputs) -> bool {
     let as_usual = job.speed.native
+        // Another run with the same input is kept out only where the load is known before its rows.
+        && !job.safety.once
         && job.speed.few_rows.is_none()
         && !job.target.create_partitions
         && job.input.header != Header::Map
@@ -187,8 +186,8 @@ struct Known {
 
 /// Asks whether the ledger knows the load, which load has loaded the same inputs before, and who publishes the ledger.
 fn questions(named: &Named, job: &Job, inputs: &[Input]) -> [String; 3] {
-    let look = if job.safety.once { Look::All } else { Look::Last(LEDGER_BLOCKS) };
     let sources = Fingerprint::of_all(inputs).unwrap_or_default();
+    let look = Look::Last(LEDGER_BLOCKS);
     let earlier = earlier::question(named, (&job.target.table, &sources), look);
     [named.is_known(), earlier, named.schema.publications()]
 }

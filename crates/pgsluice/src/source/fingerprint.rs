@@ -78,6 +78,14 @@ impl Fingerprint {
         Some(serde_json::Value::from(files?).to_string())
     }
 
+    /// Returns a number that inputs with the same content have, in whichever order; None if one is a stream.
+    pub(crate) fn content_hash(inputs: &[Self]) -> Option<u64> {
+        let file = |input: &Self| input.file.as_ref().map(OfFile::content);
+        let mut files: Vec<String> = inputs.iter().map(file).collect::<Option<_>>()?;
+        files.sort();
+        Some(bytes_extended(files.join(",").as_bytes(), 0))
+    }
+
     /// Refuses inputs that are not `before`, those that the load began with.
     pub(crate) fn check(before: &[Self], now: &[Self]) -> Result<()> {
         if before.len() != now.len() {
@@ -129,6 +137,11 @@ pub(crate) fn changed(how: impl AsRef<str>) -> Error {
 }
 
 impl OfFile {
+    fn content(&self) -> String {
+        let Self { size, head, tail, modified: _ } = self;
+        format!("{size} {head} {tail}")
+    }
+
     fn read(mut file: File) -> std::io::Result<Self> {
         let metadata = file.metadata()?;
         let modified = metadata.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();

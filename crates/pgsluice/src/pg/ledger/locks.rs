@@ -11,6 +11,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::time::Duration;
 
 use pgsluice_core::hash::bytes_extended;
 use tokio_postgres::{Client, Row, SimpleQueryMessage};
@@ -22,6 +23,9 @@ use crate::pg::sql::{BEGIN, literal};
 
 /// The schema in which the locks of a load are numbered by its id alone.
 const USUAL: &str = "pgsluice";
+
+/// Between two tries to take a lock that is held for a moment.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// A load, by what its rows in the ledger, its locks and its prepared transactions are found by.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,6 +106,18 @@ pub(crate) struct Stranger {
     end: String,
 }
 
+impl Schema {
+    /// Returns the number of a lock of this kind for `name`.
+    fn lock(&self, kind: [u8; 8], name: &str) -> i64 {
+        let seed = u64::from_be_bytes(kind);
+        let hash = match self.name() {
+            USUAL => bytes_extended(name.as_bytes(), seed),
+            schema => bytes_extended(format!("{schema}\0{name}").as_bytes(), seed),
+        };
+        hash.cast_signed()
+    }
+}
+
 impl Named {
     /// The load `id` in the ledger of `schema`.
     pub(crate) fn new(schema: &Schema, id: &str) -> Self {
@@ -124,12 +140,21 @@ impl Named {
     }
 
     fn lock(&self, kind: [u8; 8]) -> i64 {
-        let seed = u64::from_be_bytes(kind);
-        let hash = match self.schema.name() {
-            USUAL => bytes_extended(self.id.as_bytes(), seed),
-            schema => bytes_extended(format!("{schema}\0{}", self.id).as_bytes(), seed),
-        };
-        hash.cast_signed()
+        self.schema.lock(kind, &self.id)
+    }
+
+    /// Takes, until the transaction ends, the lock of loads that begin to load the same input into the same table;
+    /// both are in `input`.
+    pub(crate) async fn lock_input(&self, client: &Client, input: &str) -> Result<()> {
+        let lock = self.schema.lock(*b"onceonly", input);
+        let take = format!("SELECT pg_catalog.pg_try_advisory_xact_lock({lock})");
+        while !is_held(&client.simple_query(&take).await?) {
+            if let Some(stranger) = self.stranger_at(client, &[lock]).await? {
+                return Err(self.held_up(&stranger));
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        Ok(())
     }
 
     /// Takes the load's lock for a transaction of its rows; [`is_held`] tells from the answers whether it
@@ -167,7 +192,10 @@ impl Named {
     /// Returns a session that keeps this load's sessions from its locks and is none of them; None if
     /// there is none.
     pub(crate) async fn stranger(&self, client: &Client) -> Result<Option<Stranger>> {
-        let own = [self.attempt_lock(), self.alive_lock()];
+        self.stranger_at(client, &[self.attempt_lock(), self.alive_lock()]).await
+    }
+
+    async fn stranger_at(&self, client: &Client, own: &[i64]) -> Result<Option<Stranger>> {
         let found = others(&self.schema, client).await?;
         let mut of_load = found.iter().filter(|row| own.contains(&row.get(0)));
         Ok(of_load.find_map(Stranger::of))

@@ -1,23 +1,23 @@
-//! The question whether a finished load has loaded the same inputs into the same table.
+//! The question whether another load has loaded, or begun to load, the same inputs into the same table.
 
 use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
 
 use super::Named;
 use crate::pg::sql::literal;
 
-/// A load that was finished before.
+/// A load of the same input.
 pub(crate) struct Earlier {
     pub(crate) id: String,
-    /// When, in the server's words.
-    pub(crate) ended: String,
+    /// When it was finished, in the server's words; None for one that is not.
+    pub(crate) ended: Option<String>,
 }
 
 /// How much of the ledger is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
-    /// All loads: what is found decides whether rows go in.
+    /// All loads, also those that are not finished: the answer decides whether rows go in.
     All,
-    /// So many blocks that were added last, of some seven loads each: a warning must cost little.
+    /// Finished loads in this many blocks that were added last, of some seven loads each: a warning must cost little.
     Last(u32),
 }
 
@@ -38,36 +38,38 @@ SELECT i.inhrelid
 FROM pg_catalog.pg_inherits i WHERE i.inhparent OPERATOR(pg_catalog.=) ANY ({tables})";
 
 impl Named {
-    /// The question for the last finished load into the table `name` whose inputs, as many as `count`, are those of
-    /// the JSON `files`. It is asked before each load, [`may_hold_rows`] only of what it finds.
+    /// Returns the question for the last loads into the table `name` whose inputs, as many as `count`, are those of the
+    /// JSON `files`. Those that are not finished come first. It is asked before each load, [`may_hold_rows`] only if it
+    /// finds one.
     pub(crate) fn earlier(&self, name: &str, (files, count): (&str, usize), look: Look) -> String {
         // Before any text of the user's, which may look like it.
         let ledger = self.sql("{ledger}");
         let load = literal(format!("{ledger}.load").as_bytes());
+        let finished =
+            "state OPERATOR(pg_catalog.=) 'finished' AND rows_inserted OPERATOR(pg_catalog.>) 0";
         let recent = match look {
-            Look::All => "true".to_owned(),
+            Look::All => format!("(state OPERATOR(pg_catalog.=) 'running' OR {finished})"),
             Look::Last(blocks) => format!(
-                "ctid OPERATOR(pg_catalog.>=) (
+                "{finished} AND ctid OPERATOR(pg_catalog.>=) (
                      SELECT pg_catalog.format('(%s,0)', GREATEST(0,
                          pg_catalog.pg_relation_size({load}::pg_catalog.regclass)
                              OPERATOR(pg_catalog./) pg_catalog.current_setting('block_size')::pg_catalog.int8
                              OPERATOR(pg_catalog.-) {blocks}))::pg_catalog.tid)"
             ),
         };
+        let most = if look == Look::All { 1000 } else { 1 };
         // In a query of its own the name is looked up once, and not for each load of the ledger.
         let [name, files, id] = [name, files, &self.id].map(|text| literal(text.as_bytes()));
-        // Only the one row is put into words.
+        // Only these rows are put into words.
         format!(
             "SELECT id, ended::pg_catalog.text FROM (
                  SELECT id, ended FROM ONLY {ledger}.load
                  WHERE {recent}
                    AND relation OPERATOR(pg_catalog.=) (SELECT pg_catalog.to_regclass({name})::pg_catalog.oid)
                    AND participant OPERATOR(pg_catalog.=) '' AND id OPERATOR(pg_catalog.<>) {id}
-                   AND state OPERATOR(pg_catalog.=) 'finished'
-                   AND rows_inserted OPERATOR(pg_catalog.>) 0
                    AND pg_catalog.jsonb_array_length(sources) OPERATOR(pg_catalog.=) {count}
                    AND sources OPERATOR(pg_catalog.@>) {files}::pg_catalog.jsonb
-                 ORDER BY ended DESC LIMIT 1) last"
+                 ORDER BY ended DESC NULLS FIRST LIMIT {most}) last"
         )
     }
 }
@@ -75,7 +77,7 @@ impl Named {
 impl Earlier {
     /// What a row says that answers [`Named::earlier`].
     pub(crate) fn of(row: &SimpleQueryRow) -> Option<Self> {
-        Some(Self { id: row.get(0)?.to_owned(), ended: row.get(1)?.to_owned() })
+        Some(Self { id: row.get(0)?.to_owned(), ended: row.get(1).map(str::to_owned) })
     }
 }
 
