@@ -45,7 +45,7 @@ fn of_loads_that_begin_at_the_same_moment_one_loads(server: Server) {
     }
 }
 
-/// A load that dies, or is held up, as soon as it is known.
+/// Starts a load that dies, or waits, when the ledger has it.
 fn begun(bench: &Bench, environment: &[(&str, &str)]) -> Running {
     let mut command = program();
     command.args(["load", "-d", &bench.url, "rows.csv", "-t", "t", "--once", "--load-id=first"]);

@@ -1,4 +1,4 @@
-//! The same input again: another load has loaded it into the same table, which still has rows, or is loading it.
+//! Earlier loads of an input: one has loaded it into the same table, which still has rows, or is loading it.
 
 use pgsluice_core::catalog::Relation;
 use tokio_postgres::{Client, SimpleQueryMessage};

@@ -38,8 +38,8 @@ SELECT i.inhrelid
 FROM pg_catalog.pg_inherits i WHERE i.inhparent OPERATOR(pg_catalog.=) ANY ({tables})";
 
 impl Named {
-    /// Returns the question for the last loads into the table `name` whose inputs, as many as `count`, are those of the
-    /// JSON `files`. Those that are not finished come first. It is asked before each load, [`may_hold_rows`] only if it
+    /// Returns the question for the last loads into the table `name` whose inputs, as many as `count`, match the JSON
+    /// `files`. Those that are not finished come first. It is asked before each load, [`may_hold_rows`] only if it
     /// finds one.
     pub(crate) fn earlier(&self, name: &str, (files, count): (&str, usize), look: Look) -> String {
         // Before any text of the user's, which may look like it.
