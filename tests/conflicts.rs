@@ -7,7 +7,10 @@
 mod actions;
 mod bad_rows;
 mod case;
+mod columns;
+mod comparisons;
 mod meanwhile;
+mod omitted;
 mod oracle;
 mod partial;
 mod reference;

@@ -1,6 +1,7 @@
 //! A random case: a table, what is in it before, an input, and the options of its load.
 
-use super::table::{Column, FLAGS, KEYS, NEWER, Parts, Table, VALUES};
+use super::columns::{CASELESS, Column, FLAGS, KEYS, NEWER, VALUES};
+use super::table::{Parts, Table};
 use crate::harness::{Cell, Chance, identifier};
 
 /// Rows of a load that is killed: enough for many transactions.
@@ -51,9 +52,9 @@ pub(super) struct Case {
 }
 
 impl Case {
-    pub(super) fn random(chance: &mut Chance, knows_joined_nulls: bool) -> Self {
+    pub(super) fn random(chance: &mut Chance, [knows_joined_nulls, has_icu]: [bool; 2]) -> Self {
         let is_killed = chance.is_one_in(5);
-        let key = key(chance, is_killed);
+        let key = key(chance, is_killed, has_icu);
         let flag = chance.one_of(&FLAGS);
         let others = [VALUES[0], VALUES[1], VALUES[2], chance.one_of(&NEWER), flag];
         let columns: Vec<Column> = key.iter().chain(&others).copied().collect();
@@ -68,9 +69,12 @@ impl Case {
             Action::Delete,
         ]);
         let updates = action == Action::Update;
-        let has_others = action == Action::Skip && chance.is_one_in(2);
-        let table =
-            Parts { key: &key, columns: &columns, may_join_nulls, has_others }.table(chance);
+        let is_caseless = key.iter().any(|column| column.name == CASELESS.name);
+        let has_others = action == Action::Skip && !is_caseless && chance.is_one_in(2);
+        let may_have_twin = action != Action::Skip;
+        let parts =
+            Parts { key: &key, columns: &columns, may_join_nulls, has_others, may_have_twin };
+        let table = parts.table(chance);
         let rule = match chance.below(4) {
             _ if has_others => Rule::First,
             0 if updates => Rule::Newest,
@@ -201,8 +205,9 @@ impl Case {
     }
 }
 
-fn key(chance: &mut Chance, is_killed: bool) -> Vec<Column> {
+fn key(chance: &mut Chance, is_killed: bool, has_icu: bool) -> Vec<Column> {
     let mut key = KEYS.to_vec();
+    key.retain(|column| has_icu || column.name != CASELESS.name);
     shuffle(chance, &mut key);
     key.truncate(1 + chance.below(3));
     if is_killed && key.iter().all(|column| column.ty == "boolean") {

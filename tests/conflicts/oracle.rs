@@ -17,6 +17,12 @@ on_each_server!([rows_do_what_they_do_one_by_one,]);
 
 const CASES: u64 = 40;
 
+/// A collation that ignores case, if the server has ICU.
+pub(super) const CASELESS: &str = "
+DO $$ BEGIN
+    CREATE COLLATION public.ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+EXCEPTION WHEN feature_not_supported THEN NULL; END $$";
+
 /// The fates, as the ledger calls them.
 const FATES: [&str; 10] = [
     "inserted",
@@ -39,10 +45,12 @@ fn rows_do_what_they_do_one_by_one(server: Server) {
     let cases = number("CONFLICT_CASES", CASES);
     let bench = Bench::new(server);
     bench.session.run("SET client_min_messages = warning");
+    bench.session.run(CASELESS);
+    let has_icu = bench.value("SELECT to_regcollation('public.ci') IS NOT NULL") == "t";
     let mut kills = 0;
     for seed in first..first + cases {
         let mut chance = Chance::of(seed);
-        let case = Case::random(&mut chance, server.major() >= 15);
+        let case = Case::random(&mut chance, [server.major() >= 15, has_icu]);
         let trial = Trial { bench: &bench, case: &case, id: format!("case {seed}") };
         // The last one that is said is the one that fails.
         eprintln!("PGSLUICE_SEED={seed} CONFLICT_CASES=1: {}", trial.words());

@@ -5,7 +5,8 @@
 //! any constraint says that a row is there, it asks the server about one row after the other.
 
 use super::case::{Action, Case, Rule, names};
-use super::table::{Besides, Column};
+use super::columns::Column;
+use super::table::Besides;
 use crate::harness::identifier;
 
 /// Statements that make the tables which the function needs, besides `twin.t` and `shape.t`.
@@ -163,8 +164,14 @@ fn by_key(case: &Case) -> String {
 /// Whether the row `c` has the key of the input's row.
 fn same(case: &Case) -> String {
     let operator = if case.table.joins_nulls { "IS NOT DISTINCT FROM" } else { "=" };
-    let columns = case.key.iter().map(|column| identifier(column.name));
-    columns.map(|name| format!("c.{name} {operator} r.{name}")).collect::<Vec<_>>().join(" AND ")
+    let same = case.key.iter().map(|column| {
+        let name = identifier(column.name);
+        match case.table.stated.filter(|stated| stated.column == column.name) {
+            Some(stated) => format!("c.{name} {operator} (r.{name} COLLATE {})", stated.collation),
+            None => format!("c.{name} {operator} r.{name}"),
+        }
+    });
+    same.collect::<Vec<_>>().join(" AND ")
 }
 
 /// NULL is older than any value.

@@ -1,124 +1,47 @@
-//! Random tables: their columns with the values that these may have, and how they are divided.
+//! Random tables: how they are divided, and by which constraints rows are the same.
 
+use super::columns::{CASELESS, Column, VALUES};
 use crate::harness::{Chance, identifier};
 
-/// A column.
+/// The collation and the operator class that an index states for a column.
 #[derive(Clone, Copy)]
-pub(super) struct Column {
-    pub(super) name: &'static str,
-    pub(super) ty: &'static str,
-    /// Value number so and so, in one of its spellings: the first one for people.
-    pub(super) spell: fn(usize, &mut dyn FnMut(usize) -> usize) -> String,
+pub(super) struct Stated {
+    pub(super) column: &'static str,
+    pub(super) collation: &'static str,
+    class: &'static str,
 }
 
-impl Column {
-    /// One of the first `many` values.
-    pub(super) fn value(&self, chance: &mut Chance, many: usize) -> String {
-        let value = chance.below(many);
-        (self.spell)(value, &mut |end| chance.below(end))
+impl Stated {
+    /// Returns what the index on `key` states: always for a column that does not tell keys apart, and sometimes for
+    /// another one with text.
+    fn random(chance: &mut Chance, key: &[Column]) -> Option<Self> {
+        let of = |name: &str| key.iter().find(|column| column.name == name);
+        let caseless = of(CASELESS.name);
+        let column = caseless.or_else(|| {
+            let found = ["name", "padded", "texts"].into_iter().find_map(of);
+            found.filter(|_| chance.is_one_in(2))
+        })?;
+        let collation = chance.one_of(&["\"C\"", "\"POSIX\""]);
+        let class = match column.ty {
+            "text[]" => "",
+            "char(8)" => "bpchar_pattern_ops",
+            _ => chance.one_of(&["text_pattern_ops", "varchar_ops"]),
+        };
+        let class = if chance.is_one_in(2) { class } else { "" };
+        Some(Self { column: column.name, collation, class })
     }
 
-    /// A value as a literal.
-    fn literal(&self, value: usize) -> String {
-        format!("'{}'", (self.spell)(value, &mut |_| 0))
+    /// Returns the columns of an index.
+    fn index(self, key: &[Column]) -> String {
+        let column = |column: &Column| match column.name == self.column {
+            true => {
+                format!("{} COLLATE {} {}", identifier(column.name), self.collation, self.class)
+            }
+            false => identifier(column.name),
+        };
+        key.iter().map(column).collect::<Vec<_>>().join(", ")
     }
 }
-
-/// What keys are made of.
-pub(super) const KEYS: [Column; 8] = [
-    Column {
-        name: "k",
-        ty: "int",
-        spell: |n, any| match any(4) {
-            0 | 1 => n.to_string(),
-            2 => format!(" {n}"),
-            _ => format!("+0{n}"),
-        },
-    },
-    Column { name: "Key two", ty: "bigint", spell: |n, _| (n as i64 * 9_000_000_007).to_string() },
-    Column {
-        name: "name",
-        ty: "text COLLATE \"C\"",
-        spell: |n, _| match n {
-            0 => String::new(),
-            1 => "A".to_owned(),
-            2 => " x\"".to_owned(),
-            n => format!("é long enough {n:05}"),
-        },
-    },
-    Column {
-        name: "number",
-        ty: "numeric",
-        spell: |n, any| match any(4) {
-            0 => n.to_string(),
-            1 => format!("{n}.0"),
-            2 => format!("{n}.00"),
-            _ => format!("{n}0e-1"),
-        },
-    },
-    Column {
-        name: "moment",
-        ty: "timestamptz",
-        spell: |n, any| {
-            let (day, hour, minute) = (1 + n / 1200, n / 60 % 20, n % 60);
-            match any(3) {
-                0 => format!("2024-01-{day:02} {hour:02}:{minute:02}:00+00"),
-                1 => format!("2024-01-{day:02} {:02}:{minute:02}:00+01", hour + 1),
-                _ => format!("Jan {day} 2024 {hour:02}:{minute:02} UTC"),
-            }
-        },
-    },
-    Column {
-        name: "id",
-        ty: "uuid",
-        spell: |n, any| match any(3) {
-            0 => format!("{n:08x}-0000-0000-0000-00000000abcd"),
-            1 => format!("{n:08X}-0000-0000-0000-00000000ABCD"),
-            _ => format!("{{{n:08x}00000000000000000000abcd}}"),
-        },
-    },
-    Column {
-        name: "day",
-        ty: "date",
-        spell: |n, any| {
-            let (year, month, day) = (2000 + n / 336, 1 + n / 28 % 12, 1 + n % 28);
-            match any(3) {
-                0 => format!("{year}-{month:02}-{day:02}"),
-                1 => format!("{year}{month:02}{day:02}"),
-                _ => format!("{year}/{month}/{day}"),
-            }
-        },
-    },
-    Column {
-        name: "yes",
-        ty: "boolean",
-        spell: |n, any| [["f", "no", "0"], ["t", "true", "1"]][n % 2][any(3)].to_owned(),
-    },
-];
-
-/// What else a table has: the values of two differ in how they are stored only.
-pub(super) const VALUES: [Column; 3] = [
-    Column { name: "v", ty: "numeric", spell: |n, any| format!("{}{}", n % 3, ["", ".0"][any(2)]) },
-    Column { name: "w", ty: "text", spell: |n, _| ["a", "b", "c"][n % 3].to_owned() },
-    Column {
-        name: "j",
-        ty: "jsonb",
-        spell: |n, any| ["{\"a\": 1}", "{\"a\": 1.0}", "[]"][(n + any(2)) % 3].to_owned(),
-    },
-];
-
-/// What the column of `--newer` may be.
-pub(super) const NEWER: [Column; 3] = [
-    Column { name: "newest", ty: "int", spell: |n, _| (n % 4).to_string() },
-    Column { name: "newest", ty: "timestamptz", spell: |n, any| (KEYS[4].spell)(n % 4, any) },
-    Column { name: "newest", ty: "numeric", spell: |n, any| (KEYS[3].spell)(n % 4, any) },
-];
-
-/// What the column of `--delete-when` may be.
-pub(super) const FLAGS: [Column; 2] = [
-    Column { name: "gone", ty: "boolean", spell: |n, any| (KEYS[7].spell)(n, any) },
-    Column { name: "gone", ty: "timestamptz", spell: |n, any| (KEYS[4].spell)(n % 4, any) },
-];
 
 /// Statements that make a table `t` in the schema `{s}`.
 pub(super) struct Table {
@@ -127,6 +50,8 @@ pub(super) struct Table {
     pub(super) uniques: Vec<String>,
     pub(super) is_primary: bool,
     pub(super) joins_nulls: bool,
+    /// How the index compares a column of the key, if not as the column is compared.
+    pub(super) stated: Option<Stated>,
     /// What else keeps rows apart.
     pub(super) others: Vec<Other>,
 }
@@ -158,12 +83,15 @@ pub(super) struct Parts<'a> {
     pub(super) may_join_nulls: bool,
     /// Whether there may be other constraints.
     pub(super) has_others: bool,
+    /// Whether there may be another index on the key, of the same equality.
+    pub(super) may_have_twin: bool,
 }
 
 impl Parts<'_> {
     pub(super) fn table(&self, chance: &mut Chance) -> Table {
         let names: Vec<String> = self.key.iter().map(|column| identifier(column.name)).collect();
-        let is_primary = chance.is_one_in(2);
+        let stated = Stated::random(chance, self.key).filter(|_| !self.has_others);
+        let is_primary = stated.is_none() && chance.is_one_in(2);
         let joins_nulls = !is_primary && self.may_join_nulls && chance.is_one_in(3);
         let kind = match (is_primary, joins_nulls) {
             (true, _) => "PRIMARY KEY",
@@ -171,8 +99,10 @@ impl Parts<'_> {
             (false, false) => "UNIQUE",
         };
         let unique = format!("{kind} ({})", names.join(", "));
-        let mut tree = Tree { parts: self, ddl: Vec::new(), leaves: Vec::new() };
-        let is_of_root = !chance.is_one_in(4);
+        let is_divisor = |column: &&Column| stated.is_none_or(|it| it.column != column.name);
+        let divisors: Vec<Column> = self.key.iter().filter(is_divisor).copied().collect();
+        let is_of_root = !divisors.is_empty() && !chance.is_one_in(4);
+        let mut tree = Tree { parts: self, divisors, ddl: Vec::new(), leaves: Vec::new() };
         let is_plain = chance.is_one_in(6);
         let definition = format!("CREATE TABLE {{s}}.t ({}, d int DEFAULT 7)", self.definitions(0));
         if is_plain {
@@ -180,15 +110,33 @@ impl Parts<'_> {
         } else {
             tree.divide(chance, &definition, is_of_root);
         }
-        let mut uniques = match is_plain || is_of_root {
-            true => vec![format!("ALTER TABLE {{s}}.t ADD {unique}")],
-            false => tree
-                .leaves
-                .iter()
-                .map(|leaf| format!("ALTER TABLE {{s}}.{leaf} ADD {unique}"))
-                .collect(),
+        let unique = |table: &String| match stated {
+            None => format!("ALTER TABLE {{s}}.{table} ADD {unique}"),
+            Some(stated) => {
+                let nulls = if joins_nulls { " NULLS NOT DISTINCT" } else { "" };
+                let columns = stated.index(self.key);
+                format!("CREATE UNIQUE INDEX ON {{s}}.{table} ({columns}){nulls}")
+            }
         };
-        let leaves = if is_plain { vec!["t".to_owned()] } else { tree.leaves };
+        let root = vec!["t".to_owned()];
+        let leaves = if is_plain { root.clone() } else { tree.leaves };
+        let kept = if is_plain || is_of_root { &root } else { &leaves };
+        let mut uniques: Vec<String> = kept.iter().map(unique).collect();
+        if self.may_have_twin && stated.is_none() && chance.is_one_in(3) {
+            let name = |column: &Column| column.name == "name";
+            let twin = self.key.iter().find(|column| name(column)).map(|column| Stated {
+                column: column.name,
+                collation: "\"POSIX\"",
+                class: "text_pattern_ops",
+            });
+            let twin = twin.map(|stated| stated.index(self.key));
+            let twins = twin.iter().flat_map(|columns| {
+                leaves
+                    .iter()
+                    .map(move |leaf| format!("CREATE UNIQUE INDEX ON {{s}}.{leaf} ({columns})"))
+            });
+            uniques.extend(twins);
+        }
         let mut others: Vec<Other> = Vec::new();
         while self.has_others && (others.is_empty() || chance.is_one_in(3)) {
             let columns = self.columns_of_other(chance);
@@ -199,7 +147,7 @@ impl Parts<'_> {
                 others.push(other(chance, columns, &leaves, &mut uniques));
             }
         }
-        Table { ddl: tree.ddl, uniques, is_primary, joins_nulls, others }
+        Table { ddl: tree.ddl, uniques, is_primary, joins_nulls, stated, others }
     }
 
     fn columns_of_other(&self, chance: &mut Chance) -> Vec<Column> {
@@ -256,6 +204,8 @@ fn other(
 /// A partitioned table that is being made.
 struct Tree<'a> {
     parts: &'a Parts<'a>,
+    /// The columns of the key that may divide the table.
+    divisors: Vec<Column>,
     ddl: Vec<String>,
     leaves: Vec<String>,
 }
@@ -263,11 +213,11 @@ struct Tree<'a> {
 impl Tree<'_> {
     /// By columns of the key, as it must be if the root keeps keys apart; or by another.
     fn divide(&mut self, chance: &mut Chance, definition: &str, is_of_root: bool) {
-        let key = self.parts.key;
+        let divisors = self.divisors.clone();
         let besides = &VALUES[1];
         let column = |chance: &mut Chance| match is_of_root || chance.is_one_in(3) {
-            true => chance.one_of(key),
-            false => *besides,
+            true if !divisors.is_empty() => chance.one_of(&divisors),
+            _ => *besides,
         };
         let upper = column(chance);
         let (strategy, bounds) = bounds(chance, &upper);
@@ -325,7 +275,7 @@ fn bounds(chance: &mut Chance, column: &Column) -> (&'static str, Vec<String>) {
             let lists = [one, two].map(|values| format!("FOR VALUES IN ({values})"));
             ("LIST", lists.into_iter().chain([default]).collect())
         }
-        1 if !["boolean", "text"].contains(&column.ty) => {
+        1 if !["boolean", "text", "text[]"].contains(&column.ty) => {
             let ranges = [
                 format!("FOR VALUES FROM (MINVALUE) TO ({})", value(3)),
                 format!("FOR VALUES FROM ({}) TO ({})", value(3), value(6)),

@@ -11,6 +11,7 @@ use pgsluice_core::catalog::{NodeId, Relation, quoted};
 use pgsluice_core::format::Format;
 
 use super::changes::{differs, is_flagged, is_newer};
+use super::compared::{ComparedColumn, has_key};
 use super::sql;
 use super::stage::columns_of;
 use crate::job::FieldOptions;
@@ -140,7 +141,7 @@ pub(crate) fn misplaced(leaf: &Relation, constraint: &str) -> String {
 pub(crate) struct Changed<'a> {
     /// The table as a query names it.
     pub(crate) table: &'a str,
-    pub(crate) key: &'a [String],
+    pub(crate) key: &'a [ComparedColumn],
     /// The column whose greatest value counts.
     pub(crate) newer: Option<&'a str>,
     /// The column that says which rows have deleted others, and whether it is a boolean.
@@ -166,11 +167,9 @@ impl Changed<'_> {
     pub(crate) fn query(&self) -> String {
         let Self { table, key, .. } = self;
         let input = temporary(INPUT);
-        let names: Vec<String> = key.iter().map(|name| quoted(name)).collect();
-        let has_key: Vec<String> = names.iter().map(|name| format!("{name} IS NOT NULL")).collect();
-        let has_key = has_key.join(" AND ");
-        let same: Vec<String> =
-            names.iter().map(|name| format!("t.{name} OPERATOR(pg_catalog.=) i.{name}")).collect();
+        let keys: Vec<String> = key.iter().map(|column| column.of("")).collect();
+        let is_keyed = key.iter().map(|column| format!("{} IS NOT NULL", quoted(&column.name)));
+        let is_keyed = is_keyed.collect::<Vec<_>>().join(" AND ");
         let order = match (self.newer, self.last_counts) {
             (Some(newer), _) => format!("{} DESC NULLS LAST, ctid", quoted(newer)),
             (None, true) => "ctid DESC".to_owned(),
@@ -196,14 +195,14 @@ impl Changed<'_> {
                  SELECT * FROM (
                      SELECT *, pg_catalog.row_number() OVER (PARTITION BY {keys} ORDER BY {order})
                          AS \"pgsluice place\"
-                     FROM {input} WHERE {has_key}) AS keyed
+                     FROM {input} WHERE {is_keyed}) AS keyed
                  WHERE \"pgsluice place\" OPERATOR(pg_catalog.=) 1)
              SELECT pg_catalog.count(*) FILTER (WHERE ({deleting}) IS NOT TRUE AND {missing}),
                     pg_catalog.count(*) FILTER (WHERE {deleting} AND t.\"pgsluice found\" AND {newer}),
-                    (SELECT pg_catalog.count(*) FROM {input} WHERE ({has_key}) IS NOT TRUE)
+                    (SELECT pg_catalog.count(*) FROM {input} WHERE ({is_keyed}) IS NOT TRUE)
              FROM i LEFT JOIN (SELECT *, true AS \"pgsluice found\" FROM {table}) AS t ON {same}",
-            keys = names.join(", "),
-            same = same.join(" AND "),
+            keys = keys.join(", "),
+            same = has_key(key, "i", false),
         )
     }
 }

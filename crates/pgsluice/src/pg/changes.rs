@@ -5,6 +5,7 @@
 
 use pgsluice_core::catalog::{Relation, quoted};
 
+use super::compared::{ComparedColumn, has_key};
 use super::stage::{number_column, stage};
 
 /// What is done with the rows of the stage in one table.
@@ -16,8 +17,8 @@ pub(crate) struct Apply<'a> {
     pub(crate) has_leaves: bool,
     /// The columns that the table gets.
     pub(crate) columns: &'a [String],
-    /// Those by which rows are the same.
-    pub(crate) key: &'a [String],
+    /// The columns by which rows are the same.
+    pub(crate) key: &'a [ComparedColumn],
     /// Whether a row is there already if any constraint says so.
     pub(crate) any_constraint: bool,
     /// The columns of the stage, if its rows are numbered and each is tried after those before it.
@@ -150,7 +151,8 @@ impl Apply<'_> {
         };
         let columns = list(columns, "");
         let any = self.any_constraint;
-        let target = if any { String::new() } else { format!(" ({})", list(key, "")) };
+        let arbiter = || key.iter().map(ComparedColumn::arbiter).collect::<Vec<_>>().join(", ");
+        let target = if any { String::new() } else { format!(" ({})", arbiter()) };
         let order = self.by_number.map(|columns| quoted(&number_column(columns)));
         let order = order.map_or_else(String::new, |number| format!(" ORDER BY {number}"));
         format!(
@@ -234,13 +236,7 @@ impl Apply<'_> {
 
     /// Whether a row of the stage has the key of one of the table.
     fn same(&self) -> String {
-        let same = self.key.iter().map(|name| quoted(name)).map(|name| match self.joins_nulls {
-            false => format!("t.{name} OPERATOR(pg_catalog.=) s.{name}"),
-            true => format!(
-                "(t.{name} OPERATOR(pg_catalog.=) s.{name} OR t.{name} IS NULL AND s.{name} IS NULL)"
-            ),
-        });
-        same.collect::<Vec<_>>().join(" AND ")
+        has_key(self.key, "s", self.joins_nulls)
     }
 
     /// Whether a row of the table would not stay as it is. Columns that differ wherever they are not equal are

@@ -17,6 +17,7 @@ pub(crate) mod runtime;
 
 pub(crate) mod audit;
 pub(crate) mod bounds;
+pub(crate) mod compared;
 pub mod connect;
 pub mod conninfo;
 pub(crate) mod constraint;

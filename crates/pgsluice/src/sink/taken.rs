@@ -69,7 +69,7 @@ pub(crate) fn apply<'p>(
         into: &plan.tree.nodes[node].relation,
         has_leaves: !is_leaf(node),
         columns: &changes.columns,
-        key: &changes.key.columns,
+        key: &changes.key.compared,
         any_constraint: changes.any_constraint,
         by_number: changes.by_any.as_ref().map(|_| &*plan.catalogue.columns),
         alone: is_alone && (is_leaf(node) || changes.through_root),

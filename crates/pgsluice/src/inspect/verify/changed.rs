@@ -15,7 +15,7 @@ use pgsluice_core::duplicates::Rule;
 impl Comparison<'_> {
     /// Compares the table with rows that have changed it as `changes` says.
     pub(super) async fn run_changed(&mut self, changes: &Changes) -> Result<Audit> {
-        if changes.by_any.is_some() {
+        if changes.key.columns.is_empty() {
             let message = "rows cannot be verified where any constraint may have skipped them";
             let error = Error::new(Kind::Usage, message).with_sqlstate("0A000");
             return Err(error.with_hint("If one key has, name it with --key."));
@@ -32,7 +32,7 @@ impl Comparison<'_> {
         };
         let changed = Changed {
             table: &self.table,
-            key: &changes.key.columns,
+            key: &changes.key.compared,
             newer: changes.newer_column.as_deref(),
             delete_when: changes.delete_when.as_ref().map(|flag| (&*flag.column, flag.is_boolean)),
             last_counts: changes.rule == Rule::Last,

@@ -49,7 +49,9 @@ SELECT p.id, p.strategy,
        COALESCE(e.typtype, b.typtype) = 'e' AS is_enum,
        COALESCE(pg_catalog.format_type(a.atttypid, a.atttypmod),
                 pg_catalog.format_type(b.oid, NULL)) AS type,
-       o.opcdefault AND o.opcnamespace = 'pg_catalog'::pg_catalog.regnamespace
+       (o.opcdefault OR p.strategy = 'i' AND o.opcname = ANY (ARRAY[
+               'cidr_ops', 'varchar_ops', 'text_pattern_ops', 'varchar_pattern_ops', 'bpchar_pattern_ops'
+           ]::pg_catalog.name[])) AND o.opcnamespace = 'pg_catalog'::pg_catalog.regnamespace
            AND (o.opcintype = b.oid
                 OR (b.oid, o.opcintype) IN (('varchar'::regtype, 'text'::regtype),
                                             ('cidr'::regtype, 'inet'::regtype))
@@ -91,10 +93,10 @@ const PARTITION_KEYS: &str = key_columns!(
     WHERE partrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::pg_catalog.oid[])))"
 );
 
-/// An index compares as a list does: for equality only.
+/// An index compares for equality only, in which some operator classes are as the type's own.
 const INDEX_KEYS: &str = key_columns!(
     "
-    SELECT indexrelid, indrelid, 'l'::pg_catalog.text,
+    SELECT indexrelid, indrelid, 'i'::pg_catalog.text,
            (indkey::int2[])[0:indnkeyatts - 1], indclass::oid[], indcollation::oid[]
     FROM pg_catalog.pg_index
     WHERE indexrelid = $1"

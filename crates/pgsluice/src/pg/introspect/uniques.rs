@@ -13,6 +13,7 @@ use super::session::Session;
 use super::{Catalogue, Facts, keys};
 use crate::error::Result;
 use crate::pg::Parameters;
+use crate::pg::compared::ComparedColumn;
 use crate::pg::constraint::constraints;
 
 /// An index that keeps rows apart: unique, or of an exclusion constraint.
@@ -32,15 +33,48 @@ pub(crate) struct UniqueIndex {
     pub(crate) is_partial: bool,
     /// NULL equals NULL.
     pub(crate) joins_nulls: bool,
-    /// How its columns are compared.
-    comparison: (Vec<Oid>, Vec<Oid>),
+    /// How each column is compared.
+    comparisons: Vec<Comparison>,
+}
+
+/// How an index compares a column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Comparison {
+    /// The collation as SQL, if the type has collations.
+    collation: Option<String>,
+    /// The operator class as SQL.
+    class: String,
+    /// Whether the column by itself is compared so.
+    is_default: bool,
 }
 
 impl UniqueIndex {
     /// Whether both compare the same columns in the same way.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
-        (&self.columns, &self.comparison, self.joins_nulls)
-            == (&other.columns, &other.comparison, other.joins_nulls)
+        (&self.columns, &self.comparisons, self.joins_nulls)
+            == (&other.columns, &other.comparisons, other.joins_nulls)
+    }
+
+    /// Whether both call the same values equal: the order of their columns makes no difference.
+    pub(crate) fn compares_alike(&self, other: &Self) -> bool {
+        let is_in_other =
+            |column| other.columns.iter().zip(&other.comparisons).any(|it| it == column);
+        let mut columns = self.columns.iter().zip(&self.comparisons);
+        self.columns.len() == other.columns.len() && columns.all(is_in_other)
+    }
+
+    /// Whether its columns by themselves are compared as it compares them.
+    pub(crate) fn is_default(&self) -> bool {
+        self.comparisons.iter().all(|comparison| comparison.is_default)
+    }
+
+    /// Returns its columns as statements compare them. The list is empty if the index has an expression.
+    pub(crate) fn compared(&self) -> Vec<ComparedColumn> {
+        let columns = self.columns.iter().zip(&self.comparisons).map(|(name, comparison)| {
+            let Comparison { collation, class, is_default } = comparison.clone();
+            Some(ComparedColumn { name: name.clone()?, collation, class, is_default })
+        });
+        columns.collect::<Option<Vec<_>>>().unwrap_or_default()
     }
 }
 
@@ -86,9 +120,24 @@ SELECT i.indrelid, i.indexrelid, c.relname,
        i.indisvalid AND i.indisready AS is_valid,
        NOT i.indimmediate AS is_deferrable, i.indpred IS NOT NULL AS is_partial,
        COALESCE((pg_catalog.to_jsonb(i) ->> 'indnullsnotdistinct')::pg_catalog.bool, false) AS joins_nulls,
-       i.indclass::pg_catalog.oid[] AS classes, i.indcollation::pg_catalog.oid[] AS collations
+       k.classes, k.collations, k.defaults
 FROM pg_catalog.pg_index i
 JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
+CROSS JOIN LATERAL (
+    SELECT pg_catalog.array_agg(pg_catalog.format('%I.%I', oo.nspname, o.opcname) ORDER BY place) AS classes,
+           pg_catalog.array_agg(CASE WHEN l.oid IS NOT NULL
+                                     THEN pg_catalog.format('%I.%I', ll.nspname, l.collname) END
+                                ORDER BY place) AS collations,
+           pg_catalog.array_agg(COALESCE(o.opcdefault AND a.attcollation = k.coll, false) ORDER BY place)
+               AS defaults
+    FROM unnest(i.indclass::pg_catalog.oid[], i.indcollation::pg_catalog.oid[], i.indkey::pg_catalog.int2[])
+        WITH ORDINALITY AS k (class, coll, attnum, place)
+    JOIN pg_catalog.pg_opclass o ON o.oid = k.class
+    JOIN pg_catalog.pg_namespace oo ON oo.oid = o.opcnamespace
+    LEFT JOIN pg_catalog.pg_collation l ON l.oid = k.coll
+    LEFT JOIN pg_catalog.pg_namespace ll ON ll.oid = l.collnamespace
+    LEFT JOIN pg_catalog.pg_attribute a
+        ON a.attrelid = i.indrelid AND a.attnum = k.attnum AND k.attnum > 0) AS k
 WHERE i.indrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::pg_catalog.oid[])))
   AND (i.indisunique OR i.indisexclusion)
 ORDER BY i.indisprimary DESC, c.relname";
@@ -240,6 +289,15 @@ fn index(row: &Row, node: NodeId) -> UniqueIndex {
         is_deferrable: row.get("is_deferrable"),
         is_partial: row.get("is_partial"),
         joins_nulls: row.get("joins_nulls"),
-        comparison: (row.get("classes"), row.get("collations")),
+        comparisons: comparisons(row),
     }
+}
+
+fn comparisons(row: &Row) -> Vec<Comparison> {
+    let classes: Vec<String> = row.get("classes");
+    let collations: Vec<Option<String>> = row.get("collations");
+    let defaults: Vec<bool> = row.get("defaults");
+    let columns = classes.into_iter().zip(collations).zip(defaults);
+    let comparison = |((class, collation), is_default)| Comparison { collation, class, is_default };
+    columns.map(comparison).collect()
 }

@@ -6,6 +6,7 @@ use tokio_postgres::types::Oid;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::job::{ChangeOptions, OnConflict};
+use crate::pg::compared::ComparedColumn;
 use crate::pg::introspect::uniques::{UniqueIndex, Wanted};
 
 /// Indexes that one error names.
@@ -22,9 +23,11 @@ pub(in crate::plan) struct Chosen {
 }
 
 /// An index, of the first leaf that has it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Index {
     oid: Oid,
+    /// Its columns as statements compare them.
+    pub(super) compared: Vec<ComparedColumn>,
     pub(super) joins_nulls: bool,
     pub(super) is_of_root: bool,
     /// Whether each leaf has one like it.
@@ -91,24 +94,74 @@ impl<'i> Indexes<'i> {
         self.all.iter().filter(move |index| index.node == node)
     }
 
-    /// The index of the first leaf on these columns.
+    /// Returns the index of the first leaf on these columns that all leaves have. If several compare keys in different
+    /// ways, it is the one that compares them as the columns do by themselves.
     fn on_key(&self, columns: &[String]) -> Result<&'i UniqueIndex> {
+        let mut chosen: Option<Vec<&UniqueIndex>> = None;
+        for leaf in self.tree.leaves() {
+            let usable = self.usable(leaf, columns)?;
+            let Some(before) = &mut chosen else {
+                chosen = Some(usable);
+                continue;
+            };
+            let last = before[0];
+            before.retain(|index| usable.iter().any(|other| other.is_like(index)));
+            if before.is_empty() {
+                let (one, next) = (self.name(last.node), self.name(leaf));
+                let message = format!("the keys of {one} and {next} are not compared alike");
+                return Err(no_key(message, vec![last, usable[0]]));
+            }
+        }
+        let mut chosen = chosen.unwrap_or_default();
+        chosen.sort_by_key(|index| !index.is_default());
+        let first = *chosen.first().ok_or_else(|| no_key(self.name(ROOT), Vec::new()))?;
+        let other = chosen.iter().find(|index| !index.compares_alike(first));
+        match other.filter(|_| !first.is_default()) {
+            Some(other) => {
+                let message = format!(
+                    "several unique indexes of {} compare the key in different ways",
+                    self.name(first.node)
+                );
+                Err(no_key(message, vec![first, other]))
+            }
+            None => self.told_apart(first),
+        }
+    }
+
+    /// Refuses an index if `ON CONFLICT` cannot tell it from another one that takes NULLs otherwise.
+    fn told_apart(&self, index: &'i UniqueIndex) -> Result<&'i UniqueIndex> {
+        let mut usable = self.all.iter().filter(|it| why_unusable(it).is_none());
+        let other =
+            usable.find(|it| it.compares_alike(index) && it.joins_nulls != index.joins_nulls);
+        match other.filter(|_| !index.is_primary) {
+            Some(other) => {
+                let message =
+                    format!("two unique indexes of {} differ in NULLs only", self.name(other.node));
+                Err(no_key(message, vec![index, other]))
+            }
+            None => Ok(index),
+        }
+    }
+
+    /// Returns the usable indexes of a leaf on these columns. It is an error if the leaf has none.
+    fn usable(&self, leaf: NodeId, columns: &[String]) -> Result<Vec<&'i UniqueIndex>> {
+        let is_in = |name: &Option<String>| name.as_ref().is_some_and(|it| columns.contains(it));
         let is_on = |index: &&UniqueIndex| {
-            let is_in =
-                |name: &Option<String>| name.as_ref().is_some_and(|name| columns.contains(name));
             index.columns.len() == columns.len() && index.columns.iter().all(is_in)
         };
-        self.alike(|leaf| {
-            let on_key: Vec<_> =
-                self.of(leaf).filter(is_on).filter(|it| !it.is_exclusion).collect();
-            if on_key.is_empty() {
-                let labels: Vec<String> = columns.iter().map(|name| label(name)).collect();
-                let message =
-                    format!("no unique index of {} is on ({})", self.name(leaf), labels.join(", "));
-                return Err(no_key(message, self.of(leaf).collect()));
-            }
-            Ok(on_key)
-        })
+        let on_key: Vec<_> = self.of(leaf).filter(is_on).filter(|it| !it.is_exclusion).collect();
+        if on_key.is_empty() {
+            let labels: Vec<String> = columns.iter().map(|name| label(name)).collect();
+            let message =
+                format!("no unique index of {} is on ({})", self.name(leaf), labels.join(", "));
+            return Err(no_key(message, self.of(leaf).collect()));
+        }
+        let usable: Vec<_> =
+            on_key.iter().copied().filter(|index| why_unusable(index).is_none()).collect();
+        match usable.is_empty() {
+            true => Err(self.no_usable(leaf, on_key.first().copied())),
+            false => Ok(usable),
+        }
     }
 
     /// All that say which rows of a leaf are the same.
@@ -138,41 +191,13 @@ impl<'i> Indexes<'i> {
         let has = |node: NodeId| {
             self.of(node).any(|other| why_unusable(other).is_none() && other.is_like(index))
         };
-        let UniqueIndex { oid, joins_nulls, .. } = *index;
         Index {
-            oid,
-            joins_nulls,
+            oid: index.oid,
+            compared: index.compared(),
+            joins_nulls: index.joins_nulls,
             is_of_root: has(ROOT),
             is_everywhere: has(ROOT) || self.tree.leaves().all(has),
         }
-    }
-
-    /// The first usable one of those that `candidates` finds in each leaf, which must be alike.
-    fn alike(
-        &self,
-        candidates: impl Fn(NodeId) -> Result<Vec<&'i UniqueIndex>>,
-    ) -> Result<&'i UniqueIndex> {
-        let mut chosen: Option<&UniqueIndex> = None;
-        for leaf in self.tree.leaves() {
-            let candidates = candidates(leaf)?;
-            let usable = candidates.iter().filter(|index| why_unusable(index).is_none());
-            let usable: Vec<&UniqueIndex> = usable.copied().collect();
-            let alike =
-                usable.iter().find(|index| chosen.is_none_or(|chosen| chosen.is_like(index)));
-            match (alike, usable.first(), chosen) {
-                (Some(index), ..) => _ = chosen.get_or_insert(index),
-                (None, Some(index), Some(chosen)) => {
-                    let (one, next) = (self.name(chosen.node), self.name(leaf));
-                    let message = format!("the keys of {one} and {next} are not compared alike");
-                    return Err(no_key(message, vec![chosen, index]));
-                }
-                _ => {
-                    let unusable = candidates.iter().find(|index| why_unusable(index).is_some());
-                    return Err(self.no_usable(leaf, unusable.copied()));
-                }
-            }
-        }
-        chosen.ok_or_else(|| no_key(self.name(ROOT), Vec::new()))
     }
 
     /// The error for a leaf without a usable index; `index` is one that is not.

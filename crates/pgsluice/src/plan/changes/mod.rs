@@ -19,6 +19,7 @@ use self::index::Index;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::job::{ChangeOptions, Duplicates, Job, OnConflict};
+use crate::pg::compared::ComparedColumn;
 use crate::pg::introspect::Catalogue;
 use crate::pg::introspect::uniques::Uniques;
 use crate::plan::Plan;
@@ -63,6 +64,8 @@ pub struct Changes {
 pub(crate) struct Key {
     /// Its columns in the order of the index.
     pub(crate) columns: Vec<String>,
+    /// These columns as statements compare them.
+    pub(crate) compared: Vec<ComparedColumn>,
     /// How each is found in the input.
     pub(crate) parts: Vec<KeyPart>,
     /// NULL equals NULL.
@@ -79,7 +82,8 @@ impl Key {
         let Index { joins_nulls, is_of_root, is_everywhere, .. } = *index;
         let columns = found.iter().map(|column| column.name().to_owned()).collect();
         let parts = found.iter().map(part).collect::<Result<Vec<_>>>()?;
-        Ok(Self { columns, parts, joins_nulls, is_of_root, is_everywhere })
+        let compared = index.compared.clone();
+        Ok(Self { columns, compared, parts, joins_nulls, is_of_root, is_everywhere })
     }
 }
 
@@ -99,13 +103,19 @@ impl Changes {
             Some(met) => (&met.keys[..], met.newer.as_ref()),
             None => (&[][..], None),
         };
-        let (key, by_any) = match (&chosen.indexes[..], found) {
+        let any_constraint = options.key.is_none() && options.on_conflict == OnConflict::Skip;
+        let only = match (&chosen.indexes[..], found) {
             ([index], [found]) if chosen.unread.is_none() && index.is_everywhere => {
-                (Key::new(index, found)?, None)
+                Some(Key::new(index, found))
             }
-            (indexes, found) => {
-                let unread = chosen.unread.clone();
-                let by_any = ByAny::new(options, indexes.iter().zip(found), unread)?;
+            _ => None,
+        };
+        let (key, by_any) = match only {
+            Some(Ok(key)) => (key, None),
+            Some(Err(error)) if !any_constraint => return Err(error),
+            Some(Err(_)) | None => {
+                let indexes = chosen.indexes.iter().zip(found);
+                let by_any = ByAny::new(options, indexes, chosen.unread.clone())?;
                 (Key::default(), Some(by_any))
             }
         };
@@ -149,7 +159,7 @@ impl Changes {
             on_conflict: options.on_conflict,
             key,
             by_any,
-            any_constraint: options.key.is_none() && options.on_conflict == OnConflict::Skip,
+            any_constraint,
             columns: given().cloned().collect(),
             set,
             exact: exact(catalogue),

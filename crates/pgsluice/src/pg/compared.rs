@@ -1,0 +1,56 @@
+//! The columns of a key with the collation and the operator class of its index: the one place from which statements
+//! take how keys are compared.
+//!
+//! An index may compare a column otherwise than the column's own `=` does. So `ON CONFLICT` names the collation and the
+//! operator class of each column, because it would take every index on the columns, and whatever looks for a key
+//! states the collation of the index.
+
+use pgsluice_core::catalog::quoted;
+
+/// A column of a key, as its index compares it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ComparedColumn {
+    pub(crate) name: String,
+    /// The collation of the index as SQL, if the type has collations.
+    pub(crate) collation: Option<String>,
+    /// The operator class as SQL.
+    pub(crate) class: String,
+    /// Whether the column by itself is compared so.
+    pub(crate) is_default: bool,
+}
+
+impl ComparedColumn {
+    /// Returns SQL for the column of the row `of`, which equals others as in the index.
+    pub(crate) fn of(&self, of: &str) -> String {
+        let name = quoted(&self.name);
+        match self.collation.as_ref().filter(|_| !self.is_default) {
+            Some(collation) => format!("({of}{name} COLLATE {collation})"),
+            None => format!("{of}{name}"),
+        }
+    }
+
+    /// Returns a condition in SQL: the rows `t` and `new` are equal in this column.
+    pub(crate) fn equals(&self, new: &str) -> String {
+        let name = quoted(&self.name);
+        format!("t.{name} OPERATOR(pg_catalog.=) {}", self.of(&format!("{new}.")))
+    }
+
+    /// Returns the column as `ON CONFLICT` names it to find indexes like this one only.
+    pub(crate) fn arbiter(&self) -> String {
+        let collation = self.collation.as_ref();
+        let collation = collation.map_or_else(String::new, |name| format!(" COLLATE {name}"));
+        format!("{}{collation} {}", quoted(&self.name), self.class)
+    }
+}
+
+/// Returns a condition in SQL: the row `t` of a table has the key of the row `new`.
+pub(crate) fn has_key(key: &[ComparedColumn], new: &str, joins_nulls: bool) -> String {
+    let equals = key.iter().map(|column| match joins_nulls {
+        false => column.equals(new),
+        true => {
+            let (name, equals) = (quoted(&column.name), column.equals(new));
+            format!("({equals} OR t.{name} IS NULL AND {new}.{name} IS NULL)")
+        }
+    });
+    equals.collect::<Vec<_>>().join(" AND ")
+}
