@@ -16,6 +16,7 @@ mod partial;
 mod reference;
 mod refused;
 mod table;
+mod triggers;
 
 use std::collections::BTreeMap;
 

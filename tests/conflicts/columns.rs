@@ -18,13 +18,13 @@ impl Column {
         (self.spell)(value, &mut |end| chance.below(end))
     }
 
-    /// A value as a literal.
+    /// Returns a value as a literal.
     pub(super) fn literal(&self, value: usize) -> String {
         format!("'{}'", (self.spell)(value, &mut |_| 0))
     }
 }
 
-/// What keys are made of.
+/// Columns of keys.
 pub(super) const KEYS: [Column; 12] = [
     Column {
         name: "k",
@@ -132,14 +132,14 @@ pub(super) const KEYS: [Column; 12] = [
     CASELESS,
 ];
 
-/// A column that does not tell `a` from `A`, for servers with ICU.
+/// A column that ignores case, for servers with ICU.
 pub(super) const CASELESS: Column = Column {
     name: "word",
     ty: "text COLLATE public.ci",
     spell: |n, _| if n % 2 == 0 { format!("w{}", n / 2) } else { format!("W{}", n / 2) },
 };
 
-/// What else a table has: the values of two differ in how they are stored only.
+/// The other columns of a table. Some of their values are equal, but stored differently.
 pub(super) const VALUES: [Column; 3] = [
     Column { name: "v", ty: "numeric", spell: |n, any| format!("{}{}", n % 3, ["", ".0"][any(2)]) },
     Column { name: "w", ty: "text", spell: |n, _| ["a", "b", "c"][n % 3].to_owned() },
@@ -150,14 +150,14 @@ pub(super) const VALUES: [Column; 3] = [
     },
 ];
 
-/// What the column of `--newer` may be.
+/// Columns for `--newer`.
 pub(super) const NEWER: [Column; 3] = [
     Column { name: "newest", ty: "int", spell: |n, _| (n % 4).to_string() },
     Column { name: "newest", ty: "timestamptz", spell: |n, any| (KEYS[4].spell)(n % 4, any) },
     Column { name: "newest", ty: "numeric", spell: |n, any| (KEYS[3].spell)(n % 4, any) },
 ];
 
-/// What the column of `--delete-when` may be.
+/// Columns for `--delete-when`.
 pub(super) const FLAGS: [Column; 2] = [
     Column { name: "gone", ty: "boolean", spell: |n, any| (KEYS[7].spell)(n, any) },
     Column { name: "gone", ty: "timestamptz", spell: |n, any| (KEYS[4].spell)(n % 4, any) },

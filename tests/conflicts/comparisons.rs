@@ -25,12 +25,12 @@ CREATE OPERATOR CLASS caseless FOR TYPE text USING btree AS
     OPERATOR 1 <~, OPERATOR 3 =~, FUNCTION 1 cmp(text, text);
 CREATE DOMAIN public.word AS text";
 
-/// Keys of the input in its order.
+/// Keys of the rows, as the file has them.
 const WORDS: [&str; 10] = ["a", "A", "b", "B", "a", "é", "x ", "x", "B", "É"];
 
 /// A column with a key.
 struct Keyed {
-    /// The type and the collation of the column `k`.
+    /// Definition of the column `k`: its type and collation.
     column: &'static str,
     /// What follows `CREATE UNIQUE INDEX ON`.
     indexes: &'static [&'static str],

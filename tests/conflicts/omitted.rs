@@ -8,7 +8,7 @@ on_each_server!([
     keys_that_the_input_lacks_are_refused,
 ]);
 
-/// How the table gets the column `d` of its only key, of which the input has `id` and `v`.
+/// Definitions of the column `d` and of the only key. The input has `id` and `v`.
 const COLUMNS: [&str; 7] = [
     "d int DEFAULT 7, UNIQUE (id, d)",
     "d int DEFAULT 7, UNIQUE (d)",

@@ -18,6 +18,7 @@ use crate::fate::Fate;
 use crate::pg::ledger::{is_held, prepared};
 use crate::pg::lost;
 use crate::pg::sql;
+use crate::plan::changes::Changes;
 use crate::testing::failpoint::failpoint;
 
 impl Connection<'_> {
@@ -62,13 +63,19 @@ impl Connection<'_> {
     /// Returns what begins a payload's part.
     pub(super) fn begin_part(&self, (node, wire): (NodeId, Wire)) -> String {
         let lock = self.flow.plan.lock(node, wire);
-        let savepoint = self.flow.rejects.map(|_| sql::PART.to_owned());
+        let savepoint = self.divides_parts().then(|| sql::PART.to_owned());
         savepoint.into_iter().chain(lock).collect::<Vec<_>>().join("; ")
+    }
+
+    /// Whether a part that the server rejects may be stored in smaller parts.
+    pub(super) fn divides_parts(&self) -> bool {
+        let in_turn = |changes: &Changes| changes.by_any.is_some();
+        self.flow.rejects.is_some() || self.flow.plan.changes.as_ref().is_some_and(in_turn)
     }
 
     /// Keeps the rows of this part if the transaction is committed.
     pub(super) async fn keep_part(&self) -> Result<(), Failure> {
-        if self.flow.rejects.is_some() {
+        if self.divides_parts() {
             self.link.client.batch_execute(sql::KEEP_PART).await?;
         }
         Ok(())

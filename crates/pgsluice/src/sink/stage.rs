@@ -144,7 +144,8 @@ impl<'a> Connection<'a> {
     pub(super) fn hides_row(&self, error: &Error) -> bool {
         let context = error.as_db_error().and_then(|error| error.where_()).unwrap_or_default();
         let is_hidden = self.staged().is_some() && !context.contains("COPY ");
-        self.held.is_none() && (is_hidden || self.is_apart.get())
+        let is_apart = self.held.is_none() && self.is_apart.get();
+        is_apart || is_hidden && (self.held.is_none() || self.divides_parts())
     }
 
     /// The COPY statement that takes the rows of `node`.

@@ -54,6 +54,12 @@ pub(super) fn check(plan: &Plan, changes: &Changes) -> Result<()> {
     let refuse = |message: &str, hint: &str| {
         Err(Error::new(Kind::Usage, message).with_sqlstate("0A000").with_hint(hint))
     };
+    if let Some(why) = changes.by_any.as_ref().and_then(|it| it.unread.as_ref())
+        && !changes.key.columns.is_empty()
+    {
+        let message = format!("a loader needs keys as they are written, and {why}");
+        return refuse(&message, "Change the rows by a load, which sends them in their order.");
+    }
     if changes.by_any.is_some() {
         return refuse(
             "a loader skips rows by one key, and several constraints say which are the same",

@@ -23,6 +23,7 @@ mod server;
 mod session;
 mod similar;
 mod spellings;
+pub(crate) mod triggers;
 mod types;
 pub(crate) mod uniques;
 mod values;

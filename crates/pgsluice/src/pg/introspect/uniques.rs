@@ -3,13 +3,14 @@
 
 use std::collections::HashMap;
 
-use futures_util::future::try_join3;
+use futures_util::future::try_join4;
 use pgsluice_core::catalog::{KeyColumn, NodeId, ROOT};
 use tokio_postgres::types::{Oid, Type};
 use tokio_postgres::{Row, Transaction};
 
 use super::indexes;
 use super::session::Session;
+use super::triggers::{self, RowTrigger};
 use super::{Catalogue, Facts, keys};
 use crate::error::Result;
 use crate::pg::Parameters;
@@ -170,6 +171,8 @@ pub(crate) struct Uniques {
     pub(crate) indexes: Vec<UniqueIndex>,
     /// By node.
     pub(crate) changing: Vec<Changing>,
+    /// Triggers before each row that is inserted or updated.
+    pub(crate) triggers: Vec<RowTrigger>,
 }
 
 /// What is read of the tables besides.
@@ -253,10 +256,11 @@ async fn read(transaction: &Transaction<'_>, facts: &[Facts]) -> Result<Uniques>
     let nodes: HashMap<Oid, NodeId> =
         oids.iter().enumerate().map(|(node, oid)| (*oid, node)).collect();
     let asked: Parameters<'_> = &[(&oids, Type::OID_ARRAY)];
-    let (indexes, of_tables, staging) = try_join3(
+    let (indexes, of_tables, staging, triggers) = try_join4(
         transaction.query_typed(UNIQUES, asked),
         transaction.query_typed(CHANGING, asked),
         transaction.query_typed(STAGING, &[]),
+        triggers::read(transaction, &oids, &nodes),
     )
     .await?;
     let indexes = indexes.iter().filter_map(|row| Some(index(row, *nodes.get(&row.get(0))?)));
@@ -273,7 +277,7 @@ async fn read(transaction: &Transaction<'_>, facts: &[Facts]) -> Result<Uniques>
         };
     }
     let staging = staging.first().map(|row| row.get(0));
-    Ok(Uniques { staging, indexes: indexes.collect(), changing })
+    Ok(Uniques { staging, indexes: indexes.collect(), changing, triggers })
 }
 
 fn index(row: &Row, node: NodeId) -> UniqueIndex {

@@ -2,11 +2,12 @@
 
 use pgsluice_core::catalog::{NodeId, label};
 
-use super::{Changes, no_column};
+use super::{Changes, Chosen, no_column};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::job::{ChangeOptions, FieldOptions, Job, OnConflict};
 use crate::pg::introspect::Catalogue;
+use crate::pg::introspect::triggers::RowTrigger;
 use crate::pg::introspect::uniques::Changing;
 
 /// The columns that options name must be of the input.
@@ -59,6 +60,33 @@ pub(super) fn check_tables(
         }
     }
     Ok(())
+}
+
+/// Returns why rows may be stored with another key than the input has, if a trigger may give them one. Rows that are only
+/// updated are found by the key of the input, which no trigger may move then.
+pub(super) fn changed_key(
+    catalogue: &Catalogue,
+    triggers: &[RowTrigger],
+    options: &ChangeOptions,
+    chosen: &Chosen,
+) -> Result<Option<String>> {
+    let updates = options.on_conflict == OnConflict::Update;
+    let inserts = !options.no_insert && options.on_conflict != OnConflict::Delete;
+    let columns = chosen.indexes.iter().flat_map(|index| &index.compared);
+    let key: Vec<String> = columns.map(|column| column.name.clone()).collect();
+    let fires = |it: &&RowTrigger| inserts && it.inserts || updates && it.updates;
+    let Some(trigger) = triggers.iter().filter(fires).find(|it| it.may_change(&key)) else {
+        return Ok(None);
+    };
+    let table = catalogue.tree.nodes[trigger.node].relation.label();
+    let why = format!("trigger {} of {table} may change keys", label(&trigger.name));
+    match inserts {
+        true => Ok(Some(why)),
+        false => {
+            let message = format!("--no-insert needs keys as the input has them, and {why}");
+            Err(Error::new(Kind::Usage, message).with_sqlstate("0A000"))
+        }
+    }
 }
 
 /// Refuses leaves that would not do by their own name what they do through the root.

@@ -1,7 +1,8 @@
 //! ByAny constraints: a row is skipped if any of them says that it is there.
 //!
 //! Of rows that share a key with one another by some of them, it depends on the rows before which are inserted. They are
-//! tried in the order of the input ([`crate::duplicates`]). Where a key cannot be read here, that is so of all rows.
+//! tried in the order of the input ([`crate::duplicates`]). All rows are where a key cannot be read here, or where a
+//! trigger may change it.
 
 use pgsluice_core::catalog::KeyColumn;
 
@@ -9,7 +10,7 @@ use super::Key;
 use super::index::Index;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::job::{ChangeOptions, Duplicates};
+use crate::job::{ChangeOptions, Duplicates, OnConflict};
 
 /// The keys by which rows are the same.
 #[derive(Clone, Debug)]
@@ -49,5 +50,21 @@ impl ByAny {
         Err(Error::new(Kind::Usage, message)
             .with_sqlstate("42P10")
             .with_hint("Name the columns by which rows are the same with --key."))
+    }
+
+    /// Has all rows of one key tried in the order of the input, because triggers may change it, as `why` says. Then the
+    /// last row of a key counts where rows are updated, and the first one where they are skipped.
+    pub(super) fn in_turn(options: &ChangeOptions, why: String) -> Result<Self> {
+        let by_itself = match options.on_conflict {
+            OnConflict::Update => Duplicates::Last,
+            OnConflict::Error | OnConflict::Skip | OnConflict::Delete => Duplicates::First,
+        };
+        let option = match options.duplicates {
+            Some(duplicates) if duplicates != by_itself => "--duplicates",
+            _ if options.delete_when.is_some() => "--delete-when",
+            _ => return Ok(Self { keys: Vec::new(), unread: Some(why) }),
+        };
+        let message = format!("{option} needs keys as the input has them, and {why}");
+        Err(Error::new(Kind::Usage, message).with_sqlstate("0A000"))
     }
 }

@@ -31,6 +31,7 @@ pub struct Changes {
     pub(crate) on_conflict: OnConflict,
     /// The key, and where the input has it. It has no columns if several constraints say which rows are the same.
     pub(crate) key: Key,
+    /// How rows of the input are compared with one another if not by the key.
     pub(crate) by_any: Option<ByAny>,
     /// Whether a row is there already if any constraint says so.
     pub(crate) any_constraint: bool,
@@ -105,13 +106,18 @@ impl Changes {
         };
         let any_constraint = options.key.is_none() && options.on_conflict == OnConflict::Skip;
         let only = match (&chosen.indexes[..], found) {
-            ([index], [found]) if chosen.unread.is_none() && index.is_everywhere => {
+            ([index], [found])
+                if index.is_everywhere && !(any_constraint && chosen.unread.is_some()) =>
+            {
                 Some(Key::new(index, found))
             }
             _ => None,
         };
         let (key, by_any) = match only {
-            Some(Ok(key)) => (key, None),
+            Some(Ok(key)) => {
+                let in_turn = chosen.unread.clone().map(|why| ByAny::in_turn(options, why));
+                (key, in_turn.transpose()?)
+            }
             Some(Err(error)) if !any_constraint => return Err(error),
             Some(Err(_)) | None => {
                 let indexes = chosen.indexes.iter().zip(found);
@@ -183,7 +189,7 @@ impl Changes {
             |names: &[String]| names.iter().map(|name| label(name)).collect::<Vec<_>>().join(", ");
         let columns = labels(&self.key.columns);
         let mut what = match self.on_conflict {
-            OnConflict::Error | OnConflict::Skip if self.by_any.is_some() => {
+            OnConflict::Error | OnConflict::Skip if self.key.columns.is_empty() => {
                 "rows are skipped where any constraint says that they are there".to_owned()
             }
             OnConflict::Error | OnConflict::Skip => {
@@ -245,9 +251,9 @@ impl Changes {
         self.inserts && self.delete_when.is_none()
     }
 
-    /// Whether existing rows may be updated before new ones are inserted.
+    /// Whether existing rows may be updated before new ones are inserted. They have their keys then before any trigger.
     pub(crate) fn may_update_first(&self) -> bool {
-        self.on_conflict == OnConflict::Update && self.inserts
+        self.on_conflict == OnConflict::Update && self.inserts && self.by_any.is_none()
     }
 
     /// Whether rows of several leaves may travel through the root together.
@@ -282,7 +288,10 @@ pub(super) fn choose(
         let error = error.with_detail("Rows that may be there already pass one.");
         return Err(error.with_hint(format!("{grant};")));
     }
-    let chosen = index::choose(&catalogue.tree, &uniques.indexes, options)?;
+    let mut chosen = index::choose(&catalogue.tree, &uniques.indexes, options)?;
+    if let Some(why) = allowed::changed_key(catalogue, &uniques.triggers, options, &chosen)? {
+        _ = chosen.unread.get_or_insert(why);
+    }
     let has_row_triggers = catalogue.facts.iter().any(|facts| facts.row_triggers)
         || uniques.changing.iter().any(|changing| changing.row_triggers);
     Ok(Chosen { has_row_triggers, ..chosen })
