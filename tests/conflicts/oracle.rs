@@ -11,7 +11,9 @@ use pgsluice::testing::failpoint::NAMES;
 
 use super::case::{Case, names};
 use super::{fates, number, reference};
-use crate::harness::{Bench, Cell, Chance, Ended, Running, Server, on_each_server, program};
+use crate::harness::{
+    Bench, Cell, Chance, Ended, Running, Server, identifier, on_each_server, program,
+};
 
 on_each_server!([rows_do_what_they_do_one_by_one,]);
 
@@ -117,9 +119,16 @@ impl Trial<'_> {
         let all = names(&case.columns);
         session.run("CREATE TABLE twin.before AS SELECT * FROM twin.t");
         self.copy("twin.before", &all, &case.before);
+        // Each row refers to the next one, if to any.
+        let key = identifier(case.key[0].name);
+        let refer = format!(
+            "UPDATE twin.t SET up = next FROM (SELECT {key} AS this, lead({key}) OVER (ORDER BY {key}::text) AS next
+             FROM twin.t WHERE {key} IS NOT NULL) AS l WHERE {key} = this;"
+        );
+        let refer = if case.table.refers { refer } else { String::new() };
         session.run(&format!(
-            "INSERT INTO twin.t ({all}) SELECT {all} FROM twin.before ON CONFLICT DO NOTHING;
-             INSERT INTO ours.t ({all}) SELECT {all} FROM twin.t"
+            "INSERT INTO twin.t ({all}) SELECT {all} FROM twin.before ON CONFLICT DO NOTHING; {refer}
+             INSERT INTO ours.t ({all}, up) SELECT {all}, up FROM twin.t"
         ));
         session.run(&reference::tables(case));
         session.run(&reference::function(case));
@@ -203,7 +212,7 @@ impl Trial<'_> {
     fn compare_rows(&self) {
         let [ours, twin] = ["ours", "twin"].map(|schema| {
             self.bench.session.rows(&format!(
-                "SELECT c.relname, ROW({}, d)::text FROM {schema}.t AS t JOIN pg_class c ON c.oid = t.tableoid
+                "SELECT c.relname, ROW({}, d, up)::text FROM {schema}.t AS t JOIN pg_class c ON c.oid = t.tableoid
                  ORDER BY 1, 2",
                 names(&self.case.columns)
             ))

@@ -52,6 +52,8 @@ pub(super) struct Table {
     pub(super) joins_nulls: bool,
     /// How the index compares a column of the key, if not as the column is compared.
     pub(super) stated: Option<Stated>,
+    /// Whether the column `up` refers to the key of another row.
+    pub(super) refers: bool,
     /// What else keeps rows apart.
     pub(super) others: Vec<Other>,
 }
@@ -104,7 +106,11 @@ impl Parts<'_> {
         let is_of_root = !divisors.is_empty() && !chance.is_one_in(4);
         let mut tree = Tree { parts: self, divisors, ddl: Vec::new(), leaves: Vec::new() };
         let is_plain = chance.is_one_in(6);
-        let definition = format!("CREATE TABLE {{s}}.t ({}, d int DEFAULT 7)", self.definitions(0));
+        let definition = format!(
+            "CREATE TABLE {{s}}.t ({}, d int DEFAULT 7, up {})",
+            self.definitions(0),
+            self.key[0].ty
+        );
         if is_plain {
             tree.ddl.push(definition);
         } else {
@@ -137,6 +143,14 @@ impl Parts<'_> {
             });
             uniques.extend(twins);
         }
+        let refers = self.key.len() == 1 && !joins_nulls && stated.is_none() && kept == &root;
+        let refers = refers && chance.is_one_in(3);
+        if refers {
+            uniques.push(format!(
+                "ALTER TABLE {{s}}.t ADD FOREIGN KEY (up) REFERENCES {{s}}.t ({}) ON DELETE SET NULL",
+                names[0]
+            ));
+        }
         let mut others: Vec<Other> = Vec::new();
         while self.has_others && (others.is_empty() || chance.is_one_in(3)) {
             let columns = self.columns_of_other(chance);
@@ -147,7 +161,7 @@ impl Parts<'_> {
                 others.push(other(chance, columns, &leaves, &mut uniques));
             }
         }
-        Table { ddl: tree.ddl, uniques, is_primary, joins_nulls, stated, others }
+        Table { ddl: tree.ddl, uniques, is_primary, joins_nulls, stated, refers, others }
     }
 
     fn columns_of_other(&self, chance: &mut Chance) -> Vec<Column> {
@@ -246,8 +260,9 @@ impl Tree<'_> {
     fn leaf(&mut self, chance: &mut Chance, parent: &str, leaf: &str, bound: &str) {
         if chance.is_one_in(3) {
             let columns = self.parts.definitions(chance.below(self.parts.columns.len()));
+            let up = self.parts.key[0].ty;
             self.ddl.push(format!(
-                "CREATE TABLE {{s}}.{leaf} (first int, d int DEFAULT 7, {columns}, last text);
+                "CREATE TABLE {{s}}.{leaf} (first int, d int DEFAULT 7, {columns}, last text, up {up});
                  ALTER TABLE {{s}}.{leaf} DROP first, DROP last;
                  ALTER TABLE {{s}}.{parent} ATTACH PARTITION {{s}}.{leaf} {bound}"
             ));
