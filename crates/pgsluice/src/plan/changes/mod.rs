@@ -105,26 +105,7 @@ impl Changes {
             None => (&[][..], None),
         };
         let any_constraint = options.key.is_none() && options.on_conflict == OnConflict::Skip;
-        let only = match (&chosen.indexes[..], found) {
-            ([index], [found])
-                if index.is_everywhere && !(any_constraint && chosen.unread.is_some()) =>
-            {
-                Some(Key::new(index, found))
-            }
-            _ => None,
-        };
-        let (key, by_any) = match only {
-            Some(Ok(key)) => {
-                let in_turn = chosen.unread.clone().map(|why| ByAny::in_turn(options, why));
-                (key, in_turn.transpose()?)
-            }
-            Some(Err(error)) if !any_constraint => return Err(error),
-            Some(Err(_)) | None => {
-                let indexes = chosen.indexes.iter().zip(found);
-                let by_any = ByAny::new(options, indexes, chosen.unread.clone())?;
-                (Key::default(), Some(by_any))
-            }
-        };
+        let (key, by_any) = keys(options, &chosen, found, any_constraint)?;
         let columns = &key.columns;
         let newer = newer.map(part).transpose()?;
         if let (Some(column), None) = (&options.newer, &newer) {
@@ -295,6 +276,30 @@ pub(super) fn choose(
     let has_row_triggers = catalogue.facts.iter().any(|facts| facts.row_triggers)
         || uniques.changing.iter().any(|changing| changing.row_triggers);
     Ok(Chosen { has_row_triggers, ..chosen })
+}
+
+/// Returns the key of the only index, if that is read here, and how rows are compared with one another otherwise.
+fn keys(
+    options: &ChangeOptions,
+    chosen: &Chosen,
+    found: &[Vec<KeyColumn>],
+    any_constraint: bool,
+) -> Result<(Key, Option<ByAny>)> {
+    let unread = chosen.unread.clone();
+    let only = match (&chosen.indexes[..], found) {
+        ([index], [found]) if index.is_everywhere && !(any_constraint && unread.is_some()) => {
+            Some(Key::new(index, found))
+        }
+        _ => None,
+    };
+    match only {
+        Some(Ok(key)) => Ok((key, unread.map(|why| ByAny::in_turn(options, why)).transpose()?)),
+        Some(Err(error)) if !any_constraint => Err(error),
+        Some(Err(_)) | None => {
+            let by_any = ByAny::new(options, chosen.indexes.iter().zip(found), unread)?;
+            Ok((Key::default(), Some(by_any)))
+        }
+    }
 }
 
 /// Returns how a column of the key is found in the input.
