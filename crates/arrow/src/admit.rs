@@ -16,6 +16,7 @@ use crate::writer::{Spelled, Writer};
 
 /// What writes the values of a field into a column of the type `ty`.
 pub(crate) fn writer(field: &Field, ty: &ColumnType) -> Result<Writer, String> {
+    Extension::check(field)?;
     let base = ty.base();
     let source = plain(field.data_type());
     let is_json = matches!(base.oid, oid::JSON | oid::JSONB);
@@ -132,6 +133,7 @@ fn named(fields: &[FieldRef]) -> Result<HashSet<&str>, String> {
 
 /// Whether each value can be written as JSON.
 fn as_json(field: &Field) -> Result<(), String> {
+    Extension::check(field)?;
     match plain(field.data_type()) {
         DataType::Union(..) => Err("unions are not read".to_owned()),
         DataType::Struct(fields) => {

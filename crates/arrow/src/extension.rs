@@ -24,4 +24,31 @@ impl Extension {
             _ => Self::None,
         }
     }
+
+    /// Refuses an extension type whose values may mean something else than the type that stores them.
+    pub(crate) fn check(field: &Field) -> Result<(), String> {
+        let Some(name) = field.extension_type_name() else { return Ok(()) };
+        if KNOWN.contains(&name) || FAMILIES.iter().any(|family| name.starts_with(family)) {
+            return Ok(());
+        }
+        Err(format!(
+            "extension type {name} is not known here, and its values may be other than those that it is stored as: \
+             cast it where the rows are made, for example to strings"
+        ))
+    }
 }
+
+/// Extension types that give the type below them no other meaning.
+const KNOWN: [&str; 8] = [
+    "arrow.fixed_shape_tensor",
+    "arrow.json",
+    "arrow.uuid",
+    "arrow.bool8",
+    "geoarrow.wkb",
+    "geoarrow.wkt",
+    "ogc.wkb",
+    "ogc.wkt",
+];
+
+/// Beginnings of such names: BigQuery says the type of a column in SQL.
+const FAMILIES: [&str; 1] = ["google:sqlType:"];

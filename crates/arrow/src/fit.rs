@@ -149,15 +149,20 @@ fn float4(value: &Value<'_, '_>) -> Result<f32, Fail> {
     let exact = |whole: i128| (whole as f32 as i128 == whole).then_some(whole as f32);
     let exact = match *value {
         Value::Float4(value) => Some(value),
-        Value::Float8(value) => {
-            let narrow = value as f32;
-            (value.is_nan() || f64::from(narrow) == value).then_some(narrow)
-        }
+        Value::Float8(number) => return nearest(number).ok_or_else(|| out_of_float4(value)),
         Value::Int(value) => exact(value.into()),
         Value::Unsigned(value) => exact(value.into()),
         _ => return Err(strange(value)),
     };
     exact.ok_or_else(|| rounded(value, "real"))
+}
+
+/// Returns the nearest number of single precision; None where the server's cast overflows or underflows: `dtof`,
+/// `src/backend/utils/adt/float.c`, PostgreSQL 13 to 18.
+fn nearest(value: f64) -> Option<f32> {
+    let narrow = value as f32;
+    let is_lost = narrow.is_infinite() != value.is_infinite() || (narrow == 0.0) != (value == 0.0);
+    (!is_lost).then_some(narrow)
 }
 
 #[inline]
@@ -265,6 +270,11 @@ fn too_precise(value: &Value<'_, '_>, precision: Option<u8>, ty: &str) -> Fail {
 #[cold]
 fn rounded(value: &Value<'_, '_>, ty: &str) -> Fail {
     Fail::Unfit(format!("{} is no number that {ty} holds exactly", said(value)))
+}
+
+#[cold]
+fn out_of_float4(value: &Value<'_, '_>) -> Fail {
+    Fail::Unfit(format!("{} is out of range for real", said(value)))
 }
 
 #[cold]

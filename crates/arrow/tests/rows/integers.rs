@@ -102,13 +102,15 @@ fn a_float_is_an_integer_where_it_is_one() {
 }
 
 #[test]
-fn a_float_is_narrowed_only_exactly() {
+fn a_float_is_narrowed_as_the_server_casts_it() {
     let floats = Float64Array::from(vec![0.5, f64::NEG_INFINITY, f64::NAN]);
     assert_eq!(texts(&floats, &ty(FLOAT4)), ["0.5", "-Infinity", "NaN"]);
-    assert_eq!(
-        unfit(&Float64Array::from(vec![0.1]), &ty(FLOAT4)),
-        "0.1 is no number that real holds exactly"
-    );
+    let nearest = Float64Array::from(vec![0.1, 16_777_217.0, 1e-45, 3.4028235677973366e38 - 1e31]);
+    assert_eq!(texts(&nearest, &ty(FLOAT4)), ["0.1", "1.6777216e+07", "1e-45", "3.4028235e+38"]);
+    for (value, said) in [(1e39, "1e+39"), (-3.5e38, "-3.5e+38"), (1e-46, "1e-46")] {
+        let why = unfit(&Float64Array::from(vec![value]), &ty(FLOAT4));
+        assert_eq!(why, format!("{said} is out of range for real"));
+    }
     assert!(unfit(&Int32Array::from(vec![16_777_217]), &ty(FLOAT4)).contains("real"));
     let half =
         Float16Array::from(vec![<types::Float16Type as ArrowPrimitiveType>::Native::from_f32(1.5)]);
