@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
-from typing import Any, final
+from typing import Any, Literal, final
 
 __version__: str
 
@@ -29,12 +29,13 @@ class Input:
     def stream(name: str, objects: Iterator[Any]) -> Input:
         """Take the batches of objects that come one after the other."""
     @staticmethod
-    def reader(name: str, pieces: Iterator[bytes]) -> Input:
-        """Take bytes that come piece by piece."""
-
+    def reader(
+        name: str, pieces: Iterator[bytes], lines: Literal["dicts", "rows"] | None = None
+    ) -> Input:
+        """Take bytes that come piece by piece: of any format, or lines of values."""
     @staticmethod
-    def text(name: str, text: bytes) -> Input:
-        """Take text that is in memory."""
+    def text(name: str, text: bytes, lines: Literal["dicts", "rows"] | None = None) -> Input:
+        """Take text that is in memory: of any format, or lines of values."""
 
 @final
 class Command:

@@ -1,16 +1,19 @@
 """What is written into a loader: batches of one kind, and what of them waits to be sent."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Literal
 
 from pgsluice._native import Input
 from pgsluice.data import NAME
 from pgsluice.handed import readable
-from pgsluice.rows import csv, ndjson
+from pgsluice.rows import Lines, lines_of, written
 
-Kind = Literal["arrow", "ndjson", "csv"]
-_WORDS = {"arrow": "objects with Arrow data", "ndjson": "lists of dicts", "csv": "lists of tuples"}
+Kind = Literal["arrow", "dicts", "rows"]
+_WORDS = {"arrow": "objects with Arrow data", "dicts": "lists of dicts", "rows": "lists of tuples"}
+# What an iterable without items gives.
+_NOTHING = object()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,14 +31,17 @@ class Batch:
         """Take what was given. What the caller may change afterwards is copied."""
         if hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__"):
             return cls._of_arrow(given)
-        if isinstance(given, Sequence) and not isinstance(given, (str, bytes, bytearray)):
-            if all(isinstance(row, Mapping) for row in given):
-                return cls._of_text("ndjson", b"".join(ndjson(given)), len(given))
-            if all(isinstance(row, (tuple, list)) for row in given):
-                return cls._of_text("csv", b"".join(csv(given)), len(given))
+        is_iterable = isinstance(given, Iterable) and not isinstance(given, Mapping)
+        if is_iterable and not isinstance(given, (str, bytes, bytearray, memoryview)):
+            rows = iter(given)
+            first = next(rows, _NOTHING)
+            lines = "rows" if first is _NOTHING else lines_of(first)
+            if lines is not None:
+                all_rows = () if first is _NOTHING else chain([first], rows)
+                return cls._of_rows(b"".join(written(all_rows, lines)), lines)
         raise TypeError(
             f"a batch cannot be of type {type(given).__name__}: it is an object with Arrow data in"
-            " memory, a list of dicts or a list of tuples"
+            " memory, or an iterable of dicts or of tuples"
         )
 
     @classmethod
@@ -51,8 +57,8 @@ class Batch:
         return cls(kind="arrow", data=given, rows=rows, size=_size(given))
 
     @classmethod
-    def _of_text(cls, kind: Kind, text: bytes, rows: int) -> "Batch":
-        return cls(kind=kind, data=text, rows=rows, size=len(text))
+    def _of_rows(cls, text: bytes, lines: Lines) -> "Batch":
+        return cls(kind=lines, data=text, rows=text.count(b"\n"), size=len(text))
 
 
 def _size(given: Any) -> int:
@@ -94,7 +100,7 @@ class Waiting:
         data = [batch.data for batch in self.batches]
         if kind == "arrow":
             return Input.tables(NAME, map(readable, data))
-        return Input.text(NAME, b"".join(data))
+        return Input.text(NAME, b"".join(data), kind)
 
 
 def check(kind: Kind | None, batch: Batch) -> Kind:

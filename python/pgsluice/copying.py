@@ -11,13 +11,16 @@ from dataclasses import dataclass
 from typing import Any, Unpack
 
 from pgsluice._native import Failure, Relay, table_name
-from pgsluice.data import source_of
+from pgsluice.data import Source, source_of
 from pgsluice.drivers import check, conninfo_of, driver_of, first_of, is_idle
 from pgsluice.errors import no_such_table, raised
+from pgsluice.feeding import Feed
 from pgsluice.options import CopyOptions, arguments, check_names, signed
 
 # Seconds after which a signal is seen.
 _PAUSE = 0.1
+# Seconds that rows which are fed wait for room, while others may be there to be sent.
+_MOMENT = 0.01
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,15 +67,16 @@ def _copy(
             return first_of(cursor.fetchone() if cursor.description else None)
 
     name = _found(table, ask(table_name(table)))
-    with _relay(data, name, conninfo or conninfo_of(connection), options) as relay:
-        while not relay.is_ready(_PAUSE):
+    source = source_of(data)
+    with _relay(source, name, conninfo or conninfo_of(connection), options) as relay:
+        while not relay.is_ready(_pause(source.feed)):
             pass
         relay.check([ask(question) for question in relay.questions()][-1])
         stored = 0
-        while (begun := _next(relay)) is not None:
+        while (begun := _next(relay, source.feed)) is not None:
             with connection.cursor() as cursor:
                 with cursor.copy(begun[0]) as writing:
-                    for rows in iter(lambda: _next(relay), None):
+                    for rows in iter(lambda: _next(relay, source.feed), None):
                         writing.write(rows)
                 stored += cursor.rowcount
         return _result(relay, stored)
@@ -96,7 +100,8 @@ async def acopy(
     async with driver.transaction():
         name = _found(table, await driver.ask(table_name(table)))
         conninfo = conninfo or await driver.conninfo()
-        with _relay(data, name, conninfo, options) as relay:
+        source = await asyncio.to_thread(source_of, data, is_fed=False)
+        with _relay(source, name, conninfo, options) as relay:
             while not await asyncio.to_thread(relay.is_ready, _PAUSE):
                 pass
             answers = [await driver.ask(question) for question in relay.questions()]
@@ -113,10 +118,11 @@ async def _pieces(relay: Relay) -> AsyncIterator[bytes]:
 
 
 @contextmanager
-def _relay(data: Any, table: str, conninfo: str | None, options: CopyOptions) -> Iterator[Relay]:
-    source = source_of(data)
-    given = dict(options) if source.format is None else {"format": source.format, **options}
-    args = [*arguments("load", CopyOptions, given, conninfo, table, "copy"), *source.names]
+def _relay(
+    source: Source, table: str, conninfo: str | None, options: CopyOptions
+) -> Iterator[Relay]:
+    source.check(options)
+    args = [*arguments("load", CopyOptions, options, conninfo, table, "copy"), *source.names]
     relay = Relay(args, source.input)
     try:
         yield relay
@@ -131,13 +137,20 @@ def _relay(data: Any, table: str, conninfo: str | None, options: CopyOptions) ->
         raise error from failure.args[2]
     finally:
         relay.stop()
+        if source.feed is not None:
+            source.feed.end()
 
 
-def _next(relay: Relay) -> Any:
+def _next(relay: Relay, feed: Feed | None = None) -> Any:
     """Return what comes next: a COPY that begins, rows for it, or None at the end of either."""
-    while (piece := relay.next(_PAUSE)) is False:
+    while (piece := relay.next(_pause(feed))) is False:
         pass
     return piece
+
+
+def _pause(feed: Feed | None) -> float:
+    """Feed the rows that wait for more, and return how long to wait for others then."""
+    return 0 if feed is not None and feed.go_on(_MOMENT) else _PAUSE
 
 
 def _found(table: str, name: str | None) -> str:

@@ -4,12 +4,14 @@ import atexit
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from io import TextIOBase
+from itertools import chain
 from os import PathLike, fspath
 from typing import Any, NamedTuple
 
 from pgsluice._native import Input, leave
+from pgsluice.feeding import Feed
 from pgsluice.handed import readable
-from pgsluice.rows import csv, ndjson
+from pgsluice.rows import Lines, lines_of, written
 
 # What data is called that has no name of its own.
 NAME = "<data>"
@@ -25,23 +27,26 @@ atexit.register(leave, _LAST)
 
 
 class Source(NamedTuple):
-    """The names of files, or an input in their place; and its format, if its text has one."""
+    """The names of files, or an input in their place."""
 
     names: list[str]
     input: Input | None = None
-    format: str | None = None
+    is_rows: bool = False
+    feed: Feed | None = None
+    """What the thread that waits has to feed with rows, if it does."""
 
-    def options(self, given: Mapping[str, Any]) -> list[str]:
-        """Return what must be said of it beside the options that were given."""
-        if not self.format:
-            return []
-        if given.get("format"):
+    def check(self, given: Mapping[str, Any]) -> None:
+        """Refuse options that are for other data."""
+        if self.is_rows and given.get("format"):
             raise TypeError("format is for files, and data is rows")
-        return [f"--format={self.format}"]
 
 
-def source_of(data: Any) -> Source:
-    """Find out what data is. An iterator is not begun."""
+def source_of(data: Any, *, is_fed: bool = True) -> Source:
+    """Find out what data is. Of an iterator the first item is taken.
+
+    The thread that waits feeds the load with the rows of an iterator if it `is_fed`; otherwise a
+    thread of the load asks for them.
+    """
     if _is_name(data):
         return _of_names([data])
     if isinstance(data, TextIOBase):
@@ -51,16 +56,16 @@ def source_of(data: Any) -> Source:
         pieces = iter(partial(data.read, _PIECE), b"")
         return _of_input(Input.reader(name if isinstance(name, str) else NAME, pieces))
     if isinstance(data, Iterator):
-        return _of_stream(data)
+        return _of_items(data, is_fed)
     if _is_arrow(data):
         return _of_arrow([data])
     if isinstance(data, Sequence) and not isinstance(data, (bytes, bytearray, memoryview)):
         return _of_sequence(data)
     if hasattr(data, "__iter__") and not isinstance(data, (Mapping, bytes, bytearray, memoryview)):
-        return _of_stream(iter(data))
+        return _of_items(iter(data), is_fed)
     raise TypeError(
         f"data cannot be of type {type(data).__name__}: it is a path, an object with Arrow data or"
-        " an iterable of such, a binary file, or a list of dicts or of tuples"
+        " an iterable of such, a binary file, or an iterable of dicts or of tuples"
     )
 
 
@@ -105,12 +110,37 @@ def _of_stream(objects: Iterator[Any]) -> Source:
     return _of_input(Input.stream(NAME, map(readable, objects)))
 
 
+def _of_items(items: Iterator[Any], is_fed: bool) -> Source:
+    """Return the items of an iterator, which are what the first of them is."""
+    try:
+        first = next(items)
+    except StopIteration:
+        return _of_stream(iter(()))
+    except Exception as error:
+        # It ends the load as any other that comes later.
+        return _of_stream(_raising(error))
+    items = chain([first], items)
+    lines = None if _is_arrow(first) else lines_of(first)
+    return _of_stream(items) if lines is None else _of_rows(written(items, lines), lines, is_fed)
+
+
+def _raising(error: Exception) -> Iterator[Any]:
+    raise error
+    yield
+
+
+def _of_rows(pieces: Iterator[bytes], lines: Lines, is_fed: bool = False) -> Source:
+    feed = Feed(pieces) if is_fed else None
+    given = Input.reader(NAME, iter(feed) if feed else pieces, lines)
+    return _of_input(given)._replace(is_rows=True, feed=feed)
+
+
 def _of_dicts(rows: Sequence[Any]) -> Source:
-    return _of_input(Input.reader(NAME, ndjson(rows)))._replace(format="ndjson")
+    return _of_rows(written(rows, "dicts"), "dicts")
 
 
-def _of_rows(rows: Sequence[Any]) -> Source:
-    return _of_input(Input.reader(NAME, csv(rows)))._replace(format="csv")
+def _of_tuples(rows: Sequence[Any]) -> Source:
+    return _of_rows(written(rows, "rows"), "rows")
 
 
 def _of_input(given: Input) -> Source:
@@ -126,11 +156,11 @@ def _is_arrow(item: Any) -> bool:
 
 
 def _is_dict(item: Any) -> bool:
-    return isinstance(item, Mapping)
+    return lines_of(item) == "dicts"
 
 
 def _is_row(item: Any) -> bool:
-    return isinstance(item, (tuple, list))
+    return lines_of(item) == "rows"
 
 
 # What the items of a list may be, and what they are as an input.
@@ -138,5 +168,5 @@ _KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Sequence[Any]], Source]], .
     (_is_name, _of_names),
     (_is_arrow, _of_arrow),
     (_is_dict, _of_dicts),
-    (_is_row, _of_rows),
+    (_is_row, _of_tuples),
 )

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from pgsluice.frames import with_documents
+
 
 def readable(item: Any) -> Any:
     """Return the object in a form that can be read; most are as they stand."""
@@ -10,6 +12,8 @@ def readable(item: Any) -> Any:
             return _without_nulls(item)
         case "pyarrow":
             return _without_nested_slices(item)
+        case "pandas":
+            return with_documents(item)
     return item
 
 

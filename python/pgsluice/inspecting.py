@@ -34,7 +34,8 @@ def plan(
             " Plan with a table, a list or a path"
         )
     args, source = arguments("plan", PlanOptions, options, conninfo, table), source_of(data)
-    return typed(PlanResult, finish(begin([*args, *source.options(options)], source)))
+    source.check(options)
+    return typed(PlanResult, finish(begin(args, source), feed=source.feed))
 
 
 @signed(VerifyOptions)
@@ -49,7 +50,8 @@ def verify(
     Raises `LoadError`, by its kinds, where nothing could be compared.
     """
     args, source = arguments("verify", VerifyOptions, options, conninfo, table), source_of(data)
-    return typed(VerifyResult, finish(begin([*args, *source.options(options)], source)))
+    source.check(options)
+    return typed(VerifyResult, finish(begin(args, source), feed=source.feed))
 
 
 @signed(TreeOptions)

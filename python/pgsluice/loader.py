@@ -133,8 +133,9 @@ class Loader:
     def write(self, batch: Any, *, position: Any = None) -> Receipt | None:
         """Add rows; return what was sent, if there was enough of it.
 
-        `batch` is an object with Arrow data in memory, a list of dicts or a list of tuples: each
-        time of the same kind, and with the same columns. `position` is any value that JSON has.
+        `batch` is an object with Arrow data in memory, or an iterable of dicts or of tuples: each
+        time of the same kind, and with the same columns. An iterator is taken to its end first.
+        `position` is any value that JSON has.
 
         If sending fails, the rows stay. They go again with the next, unless `discard` drops them.
         """
@@ -258,8 +259,8 @@ class Loader:
                     fates[name] += of_it
 
     def _send(self, going: Waiting) -> _Outcome:
-        kind: Kind = self._kind or "csv"
-        args = [*self._args, NAME] if kind == "arrow" else [*self._args, f"--format={kind}", NAME]
+        kind: Kind = self._kind or "rows"
+        args = [*self._args, NAME]
 
         def sent() -> None:
             self._returned = None

@@ -1,11 +1,9 @@
 """`load` and `aload`: what is handed over goes into a table."""
 
 import asyncio
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Unpack
 
-from pgsluice._native import Command
 from pgsluice.data import source_of
 from pgsluice.options import Options, arguments, signed
 from pgsluice.progress import Show, shown
@@ -25,7 +23,8 @@ def load(
     """Load data into a table, each row straight into its leaf, and return what became of it.
 
     `data` is a path or pattern or a list of them; an object with Arrow data (of pyarrow, polars,
-    pandas, DuckDB) or an iterable of such; a binary file; or a list of dicts or of tuples.
+    pandas, DuckDB) or an iterable of such; a binary file; or an iterable of dicts or of tuples, as
+    a list, a generator, a `csv.DictReader` or a cursor.
     `table` is written as in SQL. `conninfo` is a conninfo string or URL; without it the PG*
     variables say where the server is, and without these it is the embedded one.
 
@@ -35,8 +34,11 @@ def load(
     Raises `LoadError`, by its kinds. Data that raises is its `__cause__`. What ends the wait,
     as KeyboardInterrupt or a callback that raises, stops the load in order and is raised.
     """
+    args = arguments("load", Options, options, conninfo, table)
+    source = source_of(data)
+    source.check(options)
     with shown(progress) as show:
-        return LoadResult.of(finish(_begin(data, table, conninfo, options), show))
+        return LoadResult.of(finish(begin(args, source), show, source.feed))
 
 
 @signed(Options)
@@ -64,8 +66,11 @@ async def aload(
             async with asyncio.timeout(PAUSE):
                 await ended.wait()
 
+    args = arguments("load", Options, options, conninfo, table)
+    source = await asyncio.to_thread(source_of, data, is_fed=False)
+    source.check(options)
     with shown(progress) as show:
-        running = _begin(data, table, conninfo, options, wake)
+        running = begin(args, source, wake)
         try:
             while not running.wait(0):
                 await pause()
@@ -77,15 +82,3 @@ async def aload(
             note(running, reason)
             raise
     return LoadResult.of(result(running))
-
-
-def _begin(
-    data: Any,
-    table: str,
-    conninfo: str | None,
-    options: Options,
-    ended: Callable[[], object] | None = None,
-) -> Command:
-    args = arguments("load", Options, options, conninfo, table)
-    source = source_of(data)
-    return begin([*args, *source.options(options)], source, ended)

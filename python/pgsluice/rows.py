@@ -1,96 +1,136 @@
-"""Rows of Python values as text that says them exactly: dicts as NDJSON, sequences as CSV."""
+"""Rows of Python values as lines: dicts as objects of JSON, sequences as arrays."""
 
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date, time, timedelta
-from decimal import Decimal
-from ipaddress import (
-    IPv4Address,
-    IPv4Interface,
-    IPv4Network,
-    IPv6Address,
-    IPv6Interface,
-    IPv6Network,
-)
+from dataclasses import fields, is_dataclass
 from itertools import islice
-from typing import Any
-from uuid import UUID
+from typing import Any, Literal
+
+from pgsluice import arrays
+from pgsluice.values import UnwritableError, plain
+
+Lines = Literal["dicts", "rows"]
 
 # Rows that are written together.
 _TOGETHER = 1000
-_AS_TEXT = (
-    *(Decimal, UUID),
-    *(IPv4Address, IPv4Interface, IPv4Network, IPv6Address, IPv6Interface, IPv6Network),
-)
+_NOT_ROWS = (str, bytes, bytearray, memoryview)
+
+# A tagged string in JSON.
+_TAGGED = re.compile(r'"\\u0000(.)([^"]*)"')
+
+_encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 
 
-def ndjson(rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
-    """Write each row as an object in a line."""
-    return _together(json.dumps(_plain(row), ensure_ascii=False) for row in rows)
+def lines_of(row: Any) -> Lines | None:
+    """Return how rows like this one are written; None if it is no row."""
+    if isinstance(row, Mapping) or _has_names(row):
+        return "dicts"
+    return "rows" if _is_sequence(row) else None
 
 
-def csv(rows: Iterable[Sequence[Any]]) -> Iterator[bytes]:
-    """Write each row as a line of CSV. What is not NULL is in quotes."""
-    return _together(",".join(map(_field, row)) for row in rows)
+def written(rows: Iterable[Any], lines: Lines) -> Iterator[bytes]:
+    """Write each row in a line."""
+    numbered = enumerate(rows)
+    while some := list(islice(numbered, _TOGETHER)):
+        yield b"".join(_line(number, row, lines) for number, row in some)
 
 
-def _together(lines: Iterator[str]) -> Iterator[bytes]:
-    while some := list(islice(lines, _TOGETHER)):
-        yield "".join(f"{line}\n" for line in some).encode()
+def document(number: int, column: Any, value: Any) -> str | None:
+    """Return the JSON text of a value in a column of a frame; None for what stands for no value."""
+    # pandas has NaN where there is no value.
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    try:
+        given = plain(value)
+        text = None if given is None else _TAGGED.sub(_in_json, _encode(given))
+        (text or "").encode()
+    except (UnwritableError, UnicodeEncodeError, RecursionError, ValueError) as error:
+        raise placed(number, column, error) from None
+    return text
 
 
-def _field(value: Any) -> str:
-    if value is None:
-        return ""
-    text = _text(value).replace('"', '""')
+def placed(number: int, column: Any, error: Exception) -> TypeError:
+    """Return the error for a value, with its row and its column."""
+    return TypeError(f"row {number}, column {column!r}: {_said(error)}")
+
+
+def _in_json(tagged: re.Match[str]) -> str:
+    """Write a tagged string within JSON as the column would."""
+    letter, text = tagged.groups()
+    if letter == "b":
+        raise UnwritableError("JSON has no bytes. Instead, decode them to a str")
+    if letter in "nfg":
+        if not text[-1].isdigit():
+            raise UnwritableError(f"JSON has no {text}. Instead, use None or a str")
+        return text
     return f'"{text}"'
 
 
-def _text(value: Any) -> str:
-    match _plain(value):
-        case str() as text:
-            return text
-        case list() as values:
-            return "{" + ",".join(map(_element, values)) + "}"
-        case other:
-            return json.dumps(other, ensure_ascii=False)
+def _line(number: int, row: Any, lines: Lines) -> bytes:
+    if lines_of(row) != lines:
+        other = "a row with names" if lines == "dicts" else "a row without names"
+        raise TypeError(f"row {number} is of type {type(row).__name__}, and the first is {other}")
+    try:
+        values = _members(row) if lines == "dicts" else [plain(value) for value in row]
+        return _encode(values).encode() + b"\n"
+    except (UnwritableError, UnicodeEncodeError, RecursionError, ValueError) as error:
+        raise _blamed(number, row, lines, error) from None
 
 
-def _element(value: Any) -> str:
-    """Write an element of an array as its literal has it."""
-    if value is None:
-        return "NULL"
-    if isinstance(value, list):
-        return _text(value)
-    return '"' + _text(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
+def _members(row: Any) -> dict[str, Any]:
+    named = _named(row)
+    for name in named:
+        if not isinstance(name, str):
+            raise UnwritableError(
+                f"a key of type {type(name).__name__} is not the name of a column."
+                " Instead, use a str"
+            )
+    return {str.__str__(name): plain(value) for name, value in named.items()}
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as JSON has it, or as PostgreSQL reads it in a string."""
-    match value:
-        case None | bool() | str() | int():
-            return value
-        case float():
-            return value if math.isfinite(value) else _unbounded(value)
-        case Mapping():
-            return {str(key): _plain(each) for key, each in value.items()}
-        case list() | tuple():
-            return [_plain(each) for each in value]
-        case bytes() | bytearray() | memoryview():
-            return "\\x" + bytes(value).hex()
-        case date() | time():
-            return value.isoformat()
-        case timedelta():
-            return f"{value.days} days {value.seconds} seconds {value.microseconds} microseconds"
-    if isinstance(value, _AS_TEXT):
-        return str(value)
-    if hasattr(value, "dtype") and hasattr(value, "item"):
-        return _plain(value.item())
-    raise TypeError(f"a value of type {type(value).__name__} cannot be written as text")
+def _blamed(number: int, row: Any, lines: Lines, error: Exception) -> TypeError:
+    """Return the error for a row, with the column that it is about."""
+    columns: Iterable[tuple[Any, Any]] = enumerate(row) if lines == "rows" else _named(row).items()
+    for column, value in columns:
+        try:
+            _encode(plain(value)).encode()
+        except (UnwritableError, UnicodeEncodeError, RecursionError, ValueError) as why:
+            return placed(number, column, why)
+    return TypeError(f"row {number}: {_said(error)}")
 
 
-def _unbounded(value: float) -> str:
-    if math.isnan(value):
-        return "NaN"
-    return "Infinity" if value > 0 else "-Infinity"
+def _said(error: Exception) -> str:
+    match error:
+        case UnicodeEncodeError():
+            return (
+                "a str has a surrogate without its other half, which UTF-8 cannot hold."
+                ' Instead, use .encode("utf-8", "replace").decode()'
+            )
+        case RecursionError():
+            return "a value is nested too deeply, or holds itself"
+    return str(error)
+
+
+def _has_names(row: Any) -> bool:
+    if is_dataclass(row):
+        return not isinstance(row, type)
+    return bool(arrays.names(row)) or (hasattr(row, "keys") and hasattr(row, "__getitem__"))
+
+
+def _named(row: Any) -> Mapping[Any, Any]:
+    if isinstance(row, Mapping):
+        return row
+    if is_dataclass(row):
+        return {field.name: getattr(row, field.name) for field in fields(row)}
+    names = arrays.names(row) or list(row.keys())
+    if len(set(names)) < len(names):
+        raise UnwritableError("the row has two values of one name. Instead, name them apart")
+    return {name: row[name] for name in names}
+
+
+def _is_sequence(row: Any) -> bool:
+    if arrays.is_of_numpy(row):
+        return len(row.shape) > 0
+    return isinstance(row, Sequence) and not isinstance(row, _NOT_ROWS)

@@ -7,6 +7,7 @@ case: the wait ends by an exception.
 
 import atexit
 import json
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakSet
@@ -14,6 +15,7 @@ from weakref import WeakSet
 from pgsluice._native import Command
 from pgsluice.data import Source
 from pgsluice.errors import error_of
+from pgsluice.feeding import Feed
 from pgsluice.progress import Progress, Show
 
 # Seconds after which a signal is seen, and between two calls of a callback.
@@ -36,23 +38,31 @@ def begin(
     return running
 
 
-def finish(running: Command, show: Show | None = None) -> Any:
+def finish(running: Command, show: Show | None = None, feed: Feed | None = None) -> Any:
     """Wait for the end of a command, and return the object that `--json` has."""
-    wait(running, show)
+    wait(running, show, feed)
     return result(running)
 
 
-def wait(running: Command, show: Show | None = None) -> None:
-    """Wait for the end of a command, and stop it if the wait ends before."""
+def wait(running: Command, show: Show | None = None, feed: Feed | None = None) -> None:
+    """Wait for the end of a command, and stop it if the wait ends before. Feed it meanwhile."""
+    told, is_fed = time.monotonic(), feed is not None
     try:
-        while not running.wait(PAUSE):
-            tell(running, show)
+        while not running.wait(0 if is_fed else PAUSE):
+            is_fed = feed is not None and feed.go_on(PAUSE)
+            if not is_fed or time.monotonic() - told >= PAUSE:
+                told = time.monotonic()
+                tell(running, show)
     except BaseException as reason:
         running.stop()
+        if feed is not None:
+            feed.end()
         while not running.wait(PAUSE):
             pass
         note(running, reason)
         raise
+    if feed is not None:
+        feed.end()
 
 
 def tell(running: Command, show: Show | None) -> None:

@@ -21,6 +21,7 @@ mod slots;
 mod string;
 #[cfg(test)]
 mod tests;
+mod values;
 mod walk;
 
 pub use copy::DEFAULT;

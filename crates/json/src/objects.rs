@@ -10,6 +10,7 @@ use crate::refused::{ONE_OBJECT_A_LINE, Refused};
 use crate::shape::Shape;
 use crate::slots::{Found, Slots};
 use crate::string::{self, Copy};
+use crate::values::Values;
 use crate::walk;
 
 /// A column of the rows, and the key of its values.
@@ -59,10 +60,20 @@ pub struct Objects {
     literals: Literals,
     /// The columns in their order, where the keys had another one.
     sorted: Vec<u8>,
+    /// Turns lines of a program's values into NDJSON.
+    program: Option<Program>,
     /// Finds the values of rows.
     pub(crate) values: Parser,
     /// Finds the columns of rows that are [`DEFAULT`], as what it takes for NULL.
     pub(crate) defaults: Parser,
+}
+
+/// Lines of a program's values.
+#[derive(Clone, Debug)]
+struct Program {
+    values: Values,
+    /// The line that is being written, as NDJSON.
+    line: Vec<u8>,
 }
 
 /// A column, and what is known of it in this row.
@@ -88,6 +99,27 @@ impl Objects {
         self.columns.iter().any(|column| column.missing == Missing::Default)
     }
 
+    /// Rows with these columns, of lines as a program writes them: objects, or arrays if they `are_rows`. See the
+    /// module `values`.
+    #[must_use]
+    pub fn of_program(targets: Vec<Target>, unknown: Unknown, are_rows: bool) -> Self {
+        let values = Values::new(&targets, are_rows);
+        let program = Some(Program { values, line: Vec::new() });
+        Self { program, ..Self::new(targets, unknown) }
+    }
+
+    /// Returns a line for a file of rejected rows, which is NDJSON.
+    #[must_use]
+    pub fn shown(&self, line: &[u8]) -> Vec<u8> {
+        self.program.as_ref().map_or_else(|| line.to_vec(), |program| program.values.shown(line))
+    }
+
+    /// Whether each line is an array of the values of all columns.
+    #[must_use]
+    pub fn are_rows(&self) -> bool {
+        self.program.as_ref().is_some_and(|program| program.values.are_rows())
+    }
+
     /// Rows with these columns.
     #[must_use]
     pub fn new(targets: Vec<Target>, unknown: Unknown) -> Self {
@@ -106,6 +138,7 @@ impl Objects {
             slots,
             literals: Literals::default(),
             sorted: Vec::new(),
+            program: None,
             values: Parser::new(&Format::text(), all.clone()),
             defaults: Parser::new(&defaults, all),
         }
@@ -115,7 +148,14 @@ impl Objects {
     /// `out` is as it was.
     pub fn put_row(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<Made, Refused> {
         let start = out.len();
-        let done = object(line).and_then(|line| self.put_object_row(line, out));
+        let done = match self.program.take() {
+            None => object(line).and_then(|line| self.put_object_row(line, out)),
+            Some(mut program) => {
+                let done = program.read(line).and_then(|line| self.put_object_row(line, out));
+                self.program = Some(program);
+                done
+            }
+        };
         if done.is_err() {
             out.truncate(start);
         }
@@ -168,6 +208,15 @@ impl Objects {
         out.truncate(start);
         out.extend_from_slice(sorted);
         Ok(made)
+    }
+}
+
+impl Program {
+    /// Writes a line as NDJSON.
+    fn read(&mut self, line: &[u8]) -> Result<&str, Refused> {
+        self.line.clear();
+        self.values.put_plain(line, &mut self.line)?;
+        object(&self.line)
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use pgsluice::source::Input as Source;
+use pgsluice::source::{FileFormat, Input as Source};
 use pgsluice::{Inputs, Result};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyIterator;
@@ -29,10 +30,13 @@ enum Kind {
     /// Objects with Arrow data.
     Stream(Py<PyIterator>),
     /// Bytes, piece by piece.
-    Reader(Py<PyIterator>),
+    Reader(Py<PyIterator>, Lines),
     /// All bytes.
-    Text(Arc<[u8]>),
+    Text(Arc<[u8]>, Lines),
 }
+
+/// The lines that a program writes, or None for bytes of any format.
+type Lines = Option<FileFormat>;
 
 #[pymethods]
 impl Input {
@@ -54,16 +58,28 @@ impl Input {
         Self(Handed::new(name, Kind::Stream(objects.unbind())))
     }
 
-    /// Bytes that come piece by piece.
+    /// Bytes that come piece by piece: of any format, or lines of `dicts` or `rows`.
     #[staticmethod]
-    fn reader(name: String, pieces: Bound<'_, PyIterator>) -> Self {
-        Self(Handed::new(name, Kind::Reader(pieces.unbind())))
+    #[pyo3(signature = (name, pieces, lines=None))]
+    fn reader(name: String, pieces: Bound<'_, PyIterator>, lines: Option<&str>) -> PyResult<Self> {
+        let kind = Kind::Reader(pieces.unbind(), of_lines(lines)?);
+        Ok(Self(Handed::new(name, kind)))
     }
 
-    /// Bytes that are in memory.
+    /// Bytes that are in memory: of any format, or lines of `dicts` or `rows`.
     #[staticmethod]
-    fn text(name: String, text: PyBackedBytes) -> Self {
-        Self(Handed::new(name, Kind::Text(text[..].into())))
+    #[pyo3(signature = (name, text, lines=None))]
+    fn text(name: String, text: PyBackedBytes, lines: Option<&str>) -> PyResult<Self> {
+        Ok(Self(Handed::new(name, Kind::Text(text[..].into(), of_lines(lines)?))))
+    }
+}
+
+fn of_lines(name: Option<&str>) -> PyResult<Lines> {
+    match name {
+        None => Ok(None),
+        Some("dicts") => Ok(Some(FileFormat::Dicts)),
+        Some("rows") => Ok(Some(FileFormat::Rows)),
+        Some(name) => Err(PyValueError::new_err(format!("there are no lines of {name}"))),
     }
 }
 
@@ -75,8 +91,8 @@ impl Input {
             Kind::Table(items) => Kind::Table(items.clone_ref(py)),
             Kind::Tables(items) => Kind::Tables(items.clone_ref(py)),
             Kind::Stream(items) => Kind::Stream(items.clone_ref(py)),
-            Kind::Reader(pieces) => Kind::Reader(pieces.clone_ref(py)),
-            Kind::Text(text) => Kind::Text(Arc::clone(text)),
+            Kind::Reader(pieces, lines) => Kind::Reader(pieces.clone_ref(py), *lines),
+            Kind::Text(text, lines) => Kind::Text(Arc::clone(text), *lines),
         };
         Handed { name: name.clone(), kind, raised: raised.clone() }
     }
@@ -96,9 +112,19 @@ impl Handed {
                 return Source::of_tables(&name, Batches::new(&name, items, raised));
             }
             Kind::Stream(items) => Source::of_stream(&name, Batches::new(&name, items, raised)),
-            Kind::Reader(pieces) => Source::of_reader(&name, Bytes::new(pieces, raised)),
-            Kind::Text(text) => Source::of_bytes(&name, text),
+            Kind::Reader(pieces, lines) => {
+                holding(Source::of_reader(&name, Bytes::new(pieces, raised)), lines)
+            }
+            Kind::Text(text, lines) => holding(Source::of_bytes(&name, text), lines),
         };
         Ok(input.into())
+    }
+}
+
+/// The input, with the lines that it has.
+fn holding(input: Source, lines: Lines) -> Source {
+    match lines {
+        Some(format) => input.holding(format),
+        None => input,
     }
 }

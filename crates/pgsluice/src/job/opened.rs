@@ -23,7 +23,8 @@ impl InputOptions {
                 "--columns is for fields in a fixed order, --header=map for any order: leave one out.",
             ));
         }
-        let is_named = self.header == Header::Map || self.file_format != FileFormat::Delimited;
+        let has_names = !matches!(self.file_format, FileFormat::Delimited | FileFormat::Rows);
+        let is_named = self.header == Header::Map || has_names;
         if !is_named && !self.by_name.is_empty() {
             return usage("--map and --ignore-extra need --header=map".to_owned());
         }
@@ -42,7 +43,7 @@ impl InputOptions {
             let message = format!("{what} cannot be given for files of format {name}");
             Err(Error::new(Kind::Usage, message))
         };
-        if self.columns.is_some() {
+        if self.columns.is_some() && self.file_format != FileFormat::Rows {
             let message = format!("files of format {name} name their columns themselves");
             return Err(Error::new(Kind::Usage, message).with_hint(
                 "Leave --columns out; --map and --ignore-extra say what to do with names that are no columns.",
@@ -89,7 +90,7 @@ impl Job {
             // What lies where in such a file is said at its end.
             input.files = input.files.kept_as_files(control)?;
             input.names = Some(typed::names(&input.files, input.file_format, control)?);
-        } else if input.header == Header::Map || input.file_format == FileFormat::Ndjson {
+        } else if input.header == Header::Map || input.file_format.has_objects() {
             let format = Some(&input.format).filter(|_| input.header == Header::Map);
             let (files, names) = input.files.names(format, control)?;
             input.files = files;

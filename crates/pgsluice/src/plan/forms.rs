@@ -84,11 +84,14 @@ pub(super) fn shape(job: &Job, catalogue: &Catalogue, encoded: bool, keys: &[usi
 
 /// What becomes of rows that cannot be taken as they stand.
 fn rewrite(job: &Job, catalogue: &Catalogue, keys: Option<&[usize]>) -> Option<Rewrite> {
+    if job.input.file_format == FileFormat::Rows {
+        return Some(Rewrite::Objects(rows(catalogue)));
+    }
     let led = catalogue.led.as_ref()?;
     let columns = || led.names.iter().cloned().zip(led.types.iter().cloned());
     match job.input.file_format {
-        FileFormat::Delimited => led.projection.clone().map(Rewrite::Fields),
-        FileFormat::Ndjson => {
+        FileFormat::Delimited | FileFormat::Rows => led.projection.clone().map(Rewrite::Fields),
+        format @ (FileFormat::Ndjson | FileFormat::Dicts) => {
             let columns = columns().zip(&led.has_default);
             let columns = columns.map(|((key, column), &has_default)| Target {
                 key,
@@ -97,7 +100,10 @@ fn rewrite(job: &Job, catalogue: &Catalogue, keys: Option<&[usize]>) -> Option<R
             });
             let extra = job.input.by_name.ignore_extra;
             let unknown = if extra { Unknown::Ignore } else { Unknown::Refuse };
-            Some(Rewrite::Objects(Objects::new(columns.collect(), unknown)))
+            Some(Rewrite::Objects(match format {
+                FileFormat::Dicts => Objects::of_program(columns.collect(), unknown, false),
+                _ => Objects::new(columns.collect(), unknown),
+            }))
         }
         format @ (FileFormat::Parquet | FileFormat::Arrow) => {
             let typed = Typed::new(format, columns(), job.input.by_name.ignore_extra);
@@ -107,6 +113,16 @@ fn rewrite(job: &Job, catalogue: &Catalogue, keys: Option<&[usize]>) -> Option<R
             }))
         }
     }
+}
+
+/// Rows of the values of all columns.
+fn rows(catalogue: &Catalogue) -> Objects {
+    let targets = catalogue.made.iter().map(|column| Target {
+        key: column.name.clone(),
+        column: column.clone(),
+        missing: Missing::Null,
+    });
+    Objects::of_program(targets.collect(), Unknown::Refuse, true)
 }
 
 /// What a key that an object lacks stands for.

@@ -25,7 +25,7 @@ pub(super) fn original(flow: &Flow<'_>, at: RowAt, bytes: &[u8]) -> Result<Vec<u
         encoder.encode(&original, &fields, &mut encoded).is_ok() && encoded == bytes
     });
     match is_same {
-        true if shape.is_of_objects() => Ok(raw),
+        true if shape.is_of_objects() => Ok(shape.shown(raw)),
         true => Ok(original),
         false => Err(input.has_changed()),
     }
@@ -41,7 +41,10 @@ pub(super) fn as_rejected(flow: &Flow<'_>, at: RowAt, sent: &[u8]) -> Result<Vec
         return Ok(shape.rejected(sent));
     }
     let raw = input.row_at(origin.at, shape)?;
-    if shape.rewritten(raw.clone()) == sent { Ok(raw) } else { Err(input.has_changed()) }
+    match shape.rewritten(raw.clone()) == sent {
+        true => Ok(shape.shown(raw)),
+        false => Err(input.has_changed()),
+    }
 }
 
 pub(super) fn lost_place() -> Error {

@@ -17,9 +17,13 @@ pub enum FileFormat {
     Parquet,
     /// Arrow IPC: files and streams.
     Arrow,
+    /// Objects that a program writes in lines, as a list of dicts in Python.
+    Dicts,
+    /// Arrays that a program writes in lines, with values for all columns in their order, as a list of tuples.
+    Rows,
 }
 
-use FileFormat::{Arrow, Delimited, Ndjson, Parquet};
+use FileFormat::{Arrow, Delimited, Dicts, Ndjson, Parquet, Rows};
 
 /// How names end, beside those of COPY's formats.
 const SUFFIXES: [(&str, FileFormat); 11] = [
@@ -45,7 +49,14 @@ impl FileFormat {
             Ndjson => "ndjson",
             Parquet => "parquet",
             Arrow => "arrow",
+            Dicts => "dicts",
+            Rows => "rows",
         }
+    }
+
+    /// Whether each line is an object with the names of its columns.
+    pub(crate) fn has_objects(self) -> bool {
+        matches!(self, Ndjson | Dicts)
     }
 
     /// Whether its columns have names and types of their own.

@@ -97,6 +97,12 @@ impl Input {
         Self { size, reread, ..resolve::pipe(name.into(), Place::Memory(bytes)) }
     }
 
+    /// Sets the kind of lines that a program writes: [`FileFormat::Dicts`] or [`FileFormat::Rows`].
+    #[must_use]
+    pub fn holding(self, format: FileFormat) -> Self {
+        Self { known: Some(format), ..self }
+    }
+
     /// Opens the input for reading its text from the beginning. Of what can be read only once, the first bytes
     /// are waited for.
     pub fn open(&self) -> Result<Stream> {
@@ -132,7 +138,7 @@ impl Input {
             encoding: Encoding::default(),
             reread: Reread::Seek,
             format: self.format,
-            known: None,
+            known: self.known,
             content: Some(content.into()),
         }
     }

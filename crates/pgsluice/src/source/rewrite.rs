@@ -68,7 +68,7 @@ impl Rewrite {
             Self::Objects(objects) => {
                 let mut objects = objects.clone();
                 if let Err(refused) = objects.put_row(row, out) {
-                    Refusal::of(refused, row).put(objects.columns(), out);
+                    Refusal::of(refused, objects.shown(row)).put(objects.columns(), out);
                 }
             }
         }
@@ -158,7 +158,7 @@ impl Rewritten {
                         Ok(Made { has_default: true }) => with_default.push(index),
                         Ok(_) => {}
                         Err(why) => {
-                            let refusal = Refusal::of(why, row);
+                            let refusal = Refusal::of(why, objects.shown(row));
                             refusal.put(objects.columns(), text);
                             refused.push((index, refusal));
                         }
@@ -194,8 +194,8 @@ impl Refusal {
         Self { message, hint: None, row }
     }
 
-    fn of(refused: pgsluice_json::Refused, row: &[u8]) -> Self {
-        Self { hint: refused.hint, ..Self::new(refused.message, row.to_vec()) }
+    fn of(refused: pgsluice_json::Refused, row: Vec<u8>) -> Self {
+        Self { hint: refused.hint, ..Self::new(refused.message, row) }
     }
 
     /// Appends a row for a table of so many columns that is refused in place of this one.

@@ -50,6 +50,19 @@ impl Shape {
         matches!(self.rewrite, Some(Rewrite::Objects(_)))
     }
 
+    /// Whether each line is an array of values.
+    pub(super) fn is_of_rows(&self) -> bool {
+        matches!(&self.rewrite, Some(Rewrite::Objects(objects)) if objects.are_rows())
+    }
+
+    /// A line of an input, as a file of rejected rows has it.
+    pub(crate) fn shown(&self, line: Vec<u8>) -> Vec<u8> {
+        match &self.rewrite {
+            Some(Rewrite::Objects(objects)) => objects.shown(&line),
+            _ => line,
+        }
+    }
+
     /// Finds the rows in a file of rejected ones, which are written so that they can be loaded.
     pub(crate) fn splitter_of_rejects(&self) -> Splitter {
         match self.rewrite {

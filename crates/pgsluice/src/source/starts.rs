@@ -46,7 +46,10 @@ pub(super) fn check_magic(start: &[u8], input: &Input) -> Result<()> {
 /// Refuses an input that does not begin as rows of this shape do.
 pub(super) fn check_start(start: &[u8], input: &Input, shape: &Shape) -> Result<()> {
     check_magic(start, input)?;
-    if shape.is_of_objects() { check_ndjson(start, &input.name) } else { Ok(()) }
+    match shape.is_of_objects() && !shape.is_of_rows() {
+        true => check_ndjson(start, &input.name),
+        false => Ok(()),
+    }
 }
 
 /// Refuses later inputs that begin with a mistake in how they are read: the first one's are found before

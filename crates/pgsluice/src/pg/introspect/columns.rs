@@ -6,7 +6,7 @@ use tokio_postgres::types::{Oid, Type};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::job::InputOptions;
-use crate::source::{FileFormat, Led};
+use crate::source::Led;
 
 const COLUMNS: &str = "
 SELECT attname, attgenerated::pg_catalog.text <> '' AS generated,
@@ -74,7 +74,9 @@ pub(super) async fn of_input(
                 rows.iter().any(|row| row.get::<_, &str>(0) == name && row.get::<_, bool>(2))
             };
             let mut found = match file_format {
-                FileFormat::Ndjson => by_name.lead_keys(names, &columns, has_default)?,
+                format if format.has_objects() => {
+                    by_name.lead_keys(names, &columns, has_default)?
+                }
                 _ => by_name.lead(names, &columns, format)?,
             };
             found.has_default = found.columns.iter().map(has_default).collect();

@@ -66,6 +66,8 @@ pub struct Catalogue {
     pub codecs: Vec<std::result::Result<Codec, String>>,
     /// The types that they are for.
     pub(crate) types: Vec<Oid>,
+    /// Those columns and the structure of their types.
+    pub(crate) made: Vec<pgsluice_core::types::Column>,
     /// The place of the column that the table lacks: it says which rows delete others.
     pub(crate) besides: Option<usize>,
     /// How the columns were found by the names in a header, if they were.
@@ -259,9 +261,7 @@ impl Catalogue {
         }
         let (codecs, made): (Vec<_>, Vec<_>) = codecs.into_iter().unzip();
         let types = made.iter().map(|column| column.ty.oid).collect();
-        if let Some(led) = &mut led {
-            led.types = made;
-        }
+        led.iter_mut().for_each(|led| led.types.clone_from(&made));
         let mut facts: Vec<Facts> = rows.iter().map(Facts::from_row).collect();
         if omits_columns {
             // Before PostgreSQL 17 each identity column has a sequence of its own.
@@ -296,6 +296,7 @@ impl Catalogue {
             columns,
             codecs,
             types,
+            made,
             besides,
             led,
             omits_columns,

@@ -1,0 +1,125 @@
+//! Kinds of columns: which values of a program a type can hold.
+
+use pgsluice_core::types::{Column, ColumnType, Made};
+
+/// A type, as far as it matters for the values of a program. A domain is of the kind of the type below it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Character strings.
+    Text,
+    Bool,
+    /// `smallint`, `integer` and `bigint`.
+    Int,
+    /// `double precision`, which differs from `real` for values of single precision.
+    Double,
+    /// `numeric`, `real`, `oid` and `money`.
+    Number,
+    Bytea,
+    Date,
+    Time,
+    Timetz,
+    Timestamp,
+    Timestamptz,
+    Interval,
+    Uuid,
+    /// `inet` and `cidr`.
+    Network,
+    Json,
+    /// `json` and `jsonb`, when a string is the text of the value instead of the value.
+    Document,
+    /// Built-in types whose syntax is their own, and which no number means.
+    Own,
+    Array(Box<Kind>),
+    Composite(Vec<(String, Kind)>),
+    /// A type that is not known here, such as an enum or a type of an extension.
+    Other,
+}
+
+impl Kind {
+    /// Returns the kind of a type; `json` is that of json and jsonb.
+    pub(crate) fn of(ty: &ColumnType, json: &Self) -> Self {
+        let base = ty.base();
+        match &base.made {
+            Made::Array { element, .. } => Self::Array(Box::new(Self::of(element, json))),
+            Made::Composite(columns) => {
+                let kind = |column: &Column| (column.name.clone(), Self::of(&column.ty, json));
+                Self::Composite(columns.iter().map(kind).collect())
+            }
+            Made::Alone if matches!(base.oid, 114 | 3802) => json.clone(),
+            Made::Alone => Self::of_scalar(base.oid),
+            Made::Enum | Made::Domain(_) => Self::Other,
+        }
+    }
+
+    /// Returns the kind of a built-in type: `src/include/catalog/pg_type.dat`, PostgreSQL 13 to 18.
+    fn of_scalar(oid: u32) -> Self {
+        match oid {
+            18 | 19 | 25 | 1042 | 1043 => Self::Text,
+            16 => Self::Bool,
+            20 | 21 | 23 => Self::Int,
+            701 => Self::Double,
+            26 | 700 | 790 | 1700 => Self::Number,
+            17 => Self::Bytea,
+            1082 => Self::Date,
+            1083 => Self::Time,
+            1266 => Self::Timetz,
+            1114 => Self::Timestamp,
+            1184 => Self::Timestamptz,
+            1186 => Self::Interval,
+            2950 => Self::Uuid,
+            650 | 869 => Self::Network,
+            // tid, xml, the geometric types, macaddr8, macaddr, bit and varbit.
+            27 | 142 | 600..=604 | 628 | 718 | 774 | 829 | 1560 | 1562 => Self::Own,
+            // pg_lsn, the types of text search, ranges, jsonpath and multiranges.
+            3220 | 3614 | 3615 | 3904..=3927 | 4072 | 4451 | 4532..=4536 => Self::Own,
+            _ => Self::Other,
+        }
+    }
+
+    /// Whether a number is a value of the type, or the text of one.
+    pub(crate) fn takes_numbers(&self) -> bool {
+        matches!(
+            self,
+            Self::Text
+                | Self::Bool
+                | Self::Int
+                | Self::Double
+                | Self::Number
+                | Self::Json
+                | Self::Document
+                | Self::Other
+        )
+    }
+
+    /// Whether a boolean is a value of the type, or the text of one.
+    pub(crate) fn takes_booleans(&self) -> bool {
+        matches!(self, Self::Text | Self::Bool | Self::Json | Self::Document | Self::Other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ty(oid: u32, made: Made) -> ColumnType {
+        ColumnType { oid, modifier: -1, name: String::new(), made }
+    }
+
+    #[test]
+    fn a_domain_is_of_the_kind_below_it() {
+        let date = ty(1082, Made::Alone);
+        assert_eq!(Kind::of(&ty(9, Made::Domain(date.clone().into())), &Kind::Json), Kind::Date);
+        let array = ty(1182, Made::Array { delimiter: b',', element: date.into() });
+        assert_eq!(Kind::of(&array, &Kind::Json), Kind::Array(Kind::Date.into()));
+        assert_eq!(Kind::of(&ty(99_999, Made::Alone), &Kind::Json), Kind::Other);
+        assert_eq!(Kind::of(&ty(1560, Made::Enum), &Kind::Json), Kind::Other);
+    }
+
+    #[test]
+    fn numbers_are_no_times() {
+        for kind in [Kind::Date, Kind::Interval, Kind::Bytea, Kind::Network, Kind::Own] {
+            assert!(!kind.takes_numbers() && !kind.takes_booleans(), "{kind:?}");
+        }
+        assert!(Kind::Int.takes_numbers() && !Kind::Int.takes_booleans());
+    }
+}

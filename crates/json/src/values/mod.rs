@@ -1,0 +1,275 @@
+//! Values of a program, such as Python's: lines whose values keep their types, written as lines of NDJSON by the
+//! types of the columns.
+//!
+//! A line is an object, or an array of the values of all columns in their order. A value that JSON has no form for
+//! is a tagged string. A value goes into a column that can hold it, and a row with any other value is refused:
+//! nothing is rounded, cut, or read as a value of another type.
+
+mod fit;
+mod kind;
+mod tag;
+
+use std::collections::HashMap;
+
+use crate::objects::Target;
+use crate::refused::Refused;
+use crate::{string, walk};
+use fit::Misfit;
+use kind::Kind;
+use tag::{MARK, Tagged};
+
+/// How lines of a program's values are written as NDJSON.
+#[derive(Clone, Debug)]
+pub(crate) struct Values {
+    columns: Vec<ValueColumn>,
+    by_key: HashMap<String, usize>,
+    /// Whether lines are arrays.
+    are_rows: bool,
+}
+
+#[derive(Clone, Debug)]
+struct ValueColumn {
+    key: String,
+    name: String,
+    /// The name of its type.
+    ty: String,
+    kind: Kind,
+}
+
+impl Values {
+    pub(crate) fn new(targets: &[Target], are_rows: bool) -> Self {
+        // A string of a row is the text of its value, as a field of a file is.
+        let json = if are_rows { Kind::Document } else { Kind::Json };
+        let columns = targets.iter().map(|Target { key, column, .. }| ValueColumn {
+            key: key.clone(),
+            name: column.name.clone(),
+            ty: column.ty.name.clone(),
+            kind: Kind::of(&column.ty, &json),
+        });
+        let by_key = targets.iter().enumerate().map(|(place, target)| (target.key.clone(), place));
+        Self { columns: columns.collect(), by_key: by_key.collect(), are_rows }
+    }
+
+    pub(crate) fn are_rows(&self) -> bool {
+        self.are_rows
+    }
+
+    /// Appends the object that a line stands for, with each value as its column reads it.
+    pub(crate) fn put_plain(&self, line: &[u8], out: &mut Vec<u8>) -> Result<(), Refused> {
+        let line = str::from_utf8(line).map_err(|error| Refused::encoding(line, error))?;
+        out.push(b'{');
+        match self.are_rows {
+            true => self.put_row(line, out)?,
+            false => walk::members(line, line, |key, value| {
+                put_key(&key, out);
+                match self.by_key.get(&*key) {
+                    Some(place) => self.put_value(*place, line, value, out),
+                    // It is left out, or its key is refused.
+                    None => {
+                        out.extend(b"null");
+                        Ok(())
+                    }
+                }
+            })?,
+        }
+        out.push(b'}');
+        Ok(())
+    }
+
+    fn put_row(&self, line: &str, out: &mut Vec<u8>) -> Result<(), Refused> {
+        let mut place = 0;
+        walk::elements(line, line, |value| {
+            let Some(column) = self.columns.get(place) else {
+                return Err(Refused::new(line, value, "extra data after last expected column"));
+            };
+            put_key(&column.key, out);
+            place += 1;
+            self.put_value(place - 1, line, value, out)
+        })?;
+        match self.columns.get(place) {
+            None => Ok(()),
+            Some(ValueColumn { name, .. }) => {
+                Err(Refused::new(line, line, format!("missing data for column \"{name}\"")))
+            }
+        }
+    }
+
+    fn put_value(
+        &self,
+        place: usize,
+        line: &str,
+        value: &str,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Refused> {
+        let ValueColumn { name, ty, kind, .. } = &self.columns[place];
+        put(line, value, kind, out).map_err(|flaw| match flaw {
+            Flaw::Refused(refused) => refused,
+            Flaw::Misfit(Misfit { value: what, why, hint }) => {
+                let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+                let message = format!("column {name} of type {ty} cannot hold {what}{why}");
+                let refused = Refused::new(line, value, message).with_hint(hint);
+                Refused { column: Some(place), ..refused }
+            }
+        })
+    }
+
+    /// Returns a line for a file of rejected rows, with every value as JSON has it.
+    pub(crate) fn shown(&self, line: &[u8]) -> Vec<u8> {
+        let text = String::from_utf8_lossy(line);
+        let mut out = Vec::new();
+        if !self.are_rows {
+            put_untagged(&text, &mut out);
+            return out;
+        }
+        out.push(b'{');
+        let mut columns = self.columns.iter();
+        let done = walk::elements(&text, &text, |value| {
+            if let Some(column) = columns.next() {
+                put_key(&column.key, &mut out);
+                put_untagged(value, &mut out);
+            }
+            Ok(())
+        });
+        out.push(b'}');
+        if done.is_ok() { out } else { line.to_vec() }
+    }
+}
+
+/// Why a value is not written.
+enum Flaw {
+    Refused(Refused),
+    Misfit(Misfit),
+}
+
+impl From<Misfit> for Flaw {
+    fn from(misfit: Misfit) -> Self {
+        Self::Misfit(misfit)
+    }
+}
+
+impl From<Refused> for Flaw {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(refused)
+    }
+}
+
+/// Appends a key with its colon, behind a comma if it is not the first.
+fn put_key(key: &str, out: &mut Vec<u8>) {
+    put_comma(out);
+    string::put_json(key.as_bytes(), out);
+    out.push(b':');
+}
+
+fn put_comma(out: &mut Vec<u8>) {
+    if !matches!(out.last(), None | Some(b'{' | b'[')) {
+        out.push(b',');
+    }
+}
+
+/// Appends a value for a column of this kind.
+fn put(line: &str, value: &str, kind: &Kind, out: &mut Vec<u8>) -> Result<(), Flaw> {
+    if let Some(tagged) = Tagged::read(value) {
+        return Ok(fit::put(tagged, kind, out)?);
+    }
+    let misfit = |value: &str| {
+        let hint = "Convert it where the rows are made: to a value of the column's type.";
+        Err(Flaw::Misfit(Misfit { value: value.to_owned(), why: None, hint }))
+    };
+    match (value.as_bytes().first(), kind) {
+        (Some(b'['), Kind::Array(element)) => return put_elements(line, value, element, out),
+        (Some(b'{'), Kind::Composite(columns)) => return put_members(line, value, columns, out),
+        (Some(b'{' | b'['), _) => put_within(value, out)?,
+        (Some(b'"'), Kind::Document) => {
+            let mut text = Vec::new();
+            string::unescape::<string::Plain>(line, string::inner(value), &mut text)?;
+            fit::put_document(&text, out)?;
+        }
+        (Some(b'-' | b'0'..=b'9'), Kind::Int) => fit::put_integer(value, out)?,
+        (Some(b'-' | b'0'..=b'9'), kind) if !kind.takes_numbers() => return misfit("a number"),
+        (Some(b't' | b'f'), kind) if !kind.takes_booleans() => return misfit("a bool"),
+        _ => out.extend_from_slice(value.as_bytes()),
+    }
+    Ok(())
+}
+
+/// Appends the elements of an array. An array within it is another dimension.
+fn put_elements(line: &str, value: &str, element: &Kind, out: &mut Vec<u8>) -> Result<(), Flaw> {
+    let mut flaw = None;
+    out.push(b'[');
+    walk::elements(line, value, |value| {
+        put_comma(out);
+        let put = match value.starts_with('[') {
+            true => put_elements,
+            false => put,
+        };
+        put(line, value, element, out).map_err(|found| stop(line, value, &mut flaw, found))
+    })
+    .map_err(|refused| flaw.take().unwrap_or(Flaw::Refused(refused)))?;
+    out.push(b']');
+    Ok(())
+}
+
+/// Appends the members of an object for a composite type.
+fn put_members(
+    line: &str,
+    value: &str,
+    columns: &[(String, Kind)],
+    out: &mut Vec<u8>,
+) -> Result<(), Flaw> {
+    let mut flaw = None;
+    out.push(b'{');
+    walk::members(line, value, |key, value| {
+        put_key(&key, out);
+        let kind = columns.iter().find(|(name, _)| *name == key).map(|(_, kind)| kind);
+        put(line, value, kind.unwrap_or(&Kind::Json), out)
+            .map_err(|found| stop(line, value, &mut flaw, found))
+    })
+    .map_err(|refused| flaw.take().unwrap_or(Flaw::Refused(refused)))?;
+    out.push(b'}');
+    Ok(())
+}
+
+/// Ends a walk: the flaw goes around its errors.
+fn stop(line: &str, value: &str, flaw: &mut Option<Flaw>, found: Flaw) -> Refused {
+    *flaw = Some(found);
+    Refused::new(line, value, "")
+}
+
+/// Appends a value within which all is JSON.
+fn put_within(value: &str, out: &mut Vec<u8>) -> Result<(), Misfit> {
+    replace(value, out, fit::put_in_json)
+}
+
+/// Appends a value as JSON, tagged strings as strings without their tags.
+fn put_untagged(value: &str, out: &mut Vec<u8>) {
+    let put = |tagged: Tagged<'_>, out: &mut Vec<u8>| {
+        string::put_json(tagged.text.as_bytes(), out);
+        Ok::<(), ()>(())
+    };
+    let _ = replace(value, out, put);
+}
+
+/// Appends JSON text, and in the place of each tagged string what `put` appends.
+fn replace<E>(
+    text: &str,
+    out: &mut Vec<u8>,
+    put: impl Fn(Tagged<'_>, &mut Vec<u8>) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut rest = text;
+    while let Some(at) = rest.find(MARK) {
+        let (before, from) = rest.split_at(at);
+        out.extend_from_slice(before.as_bytes());
+        let end = from[MARK.len()..].find('"').map_or(from.len(), |end| MARK.len() + end + 1);
+        let (value, behind) = from.split_at(end);
+        match Tagged::read(value) {
+            Some(tagged) => put(tagged, out)?,
+            None => out.extend_from_slice(value.as_bytes()),
+        }
+        rest = behind;
+    }
+    out.extend_from_slice(rest.as_bytes());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
