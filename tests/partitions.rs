@@ -1,6 +1,8 @@
 //! Missing partitions: `plan --full` lists them, `load --create-partitions` makes them, and the
 //! server agrees that they are what its own partitions are.
 
+mod failed;
+
 use std::path::PathBuf;
 
 use tempfile::TempDir;

@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use pgsluice_core::catalog::Relation;
+
 /// Whether a load can leave rows out.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum Rejecting {
@@ -13,6 +15,15 @@ pub(crate) enum Rejecting {
     IfAsked(&'static str),
     /// It does, up to a limit.
     Does,
+}
+
+/// A partition that the load has made.
+#[derive(Clone, Debug)]
+pub(crate) struct Made {
+    pub(crate) relation: Relation,
+    pub(crate) parent: Relation,
+    /// The state of its tables in the catalogue when it was made.
+    pub(crate) state: String,
 }
 
 /// What is known of a load besides the attempt that is being made.
@@ -35,6 +46,8 @@ struct Names {
     leaf_by_leaf: bool,
     /// Whether the next attempt must update rows that are there before it inserts others.
     updates_first: bool,
+    /// The partitions that were made, the upper ones first.
+    made: Vec<Made>,
 }
 
 impl Attempts {
@@ -103,6 +116,16 @@ impl Attempts {
         let names = self.names();
         let closed = [names.single_connection.is_some(), names.leaf_by_leaf, names.updates_first];
         closed.into_iter().filter(|is_closed| *is_closed).count()
+    }
+
+    /// Adds the partitions that were made.
+    pub(crate) fn add_made(&self, made: Vec<Made>) {
+        self.names().made.extend(made);
+    }
+
+    /// Returns the partitions that were made, once.
+    pub(crate) fn take_made(&self) -> Vec<Made> {
+        std::mem::take(&mut self.names().made)
     }
 
     /// Begins with another load.

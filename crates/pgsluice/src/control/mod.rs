@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::control::busy::Busy;
 use attempts::Attempts;
-pub(crate) use attempts::Rejecting;
+pub(crate) use attempts::{Made, Rejecting};
 pub use progress::Progress;
 use stop::STOP_POLL;
 pub use stop::Stop;

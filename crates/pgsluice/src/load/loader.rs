@@ -10,6 +10,7 @@ use crate::counts::summary::{Summary, fresh_id};
 use crate::error::Result;
 use crate::job::Job;
 use crate::ledger::{self, Run, withdraw};
+use crate::partitions;
 use crate::pg::conninfo::Target;
 use crate::pg::runtime::runtime;
 use crate::rejects;
@@ -97,6 +98,6 @@ impl Loader {
         if let (Err(error), Some(named)) = (&outcome, ledger::named(job, &id)) {
             runtime()?.block_on(withdraw((&named, &by), error, target, control));
         }
-        outcome
+        outcome.map_err(|error| partitions::take_back(error, target, control))
     }
 }

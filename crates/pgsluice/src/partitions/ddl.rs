@@ -4,7 +4,7 @@ use pgsluice_core::catalog::{KeyColumn, NodeId, Relation, Strategy};
 use tokio_postgres::Client;
 
 use super::names::{self, Names};
-use super::{Gaps, Missing, Partition, ranges};
+use super::{FAR, Gaps, Missing, Partition, ranges};
 use crate::error::Result;
 use crate::pg::bounds::{self, Literals};
 use crate::pg::sql::{create_partition, literal, portable};
@@ -19,6 +19,8 @@ struct New {
     name: String,
     bound: String,
     rows: u64,
+    /// How many steps it is away from the nearest sibling, if that is far.
+    far: Option<u64>,
 }
 
 /// Puts the partitions that close the gaps into `missing`.
@@ -50,17 +52,23 @@ async fn new_ranges(plan: &Plan, gaps: &Gaps, client: &Client, parent: NodeId) -
     let Some(counting) = Counting::of(ty) else { return Ok(Vec::new()) };
     let wanted = &gaps.ranges[&parent];
     let lower: Vec<String> = wanted.keys().map(|(lower, _)| lower.clone()).collect();
-    let near = counting.neighbours(client, &ranges(plan, parent), &lower).await?;
+    let siblings = ranges(plan, parent);
+    let near = counting.neighbours(client, &siblings, &lower).await?;
+    let step = gaps.steps.get(&parent).map_or("", String::as_str);
+    let far = counting.distances(client, &siblings, step, &lower).await?;
+    let far = far.into_iter().map(|steps| steps.map(f64::round).filter(|steps| *steps > FAR));
     let children: Vec<NodeId> =
         node.children.iter().copied().filter(|&child| is_range(plan, child)).collect();
-    let new = wanted.iter().zip(near).map(|(((lower, upper), &rows), near)| {
+    let new = wanted.iter().zip(near).zip(far).map(|((((lower, upper), &rows), near), far)| {
         let like = near.place.and_then(|place| children.get(place)).copied();
         let neighbour = like.map_or("", |like| &plan.tree.nodes[like].relation.name);
         let name = names::alike(neighbour, &near.spellings);
         let name = name.unwrap_or_else(|| names::after_value(&node.relation.name, Some(lower)));
         let from = literal(lower.as_bytes());
         let to = upper.as_ref().map_or("MAXVALUE".to_owned(), |upper| literal(upper.as_bytes()));
-        New { parent, like, name, bound: format!("FOR VALUES FROM ({from}) TO ({to})"), rows }
+        let (bound, far) =
+            (format!("FOR VALUES FROM ({from}) TO ({to})"), far.map(|steps| steps as u64));
+        New { parent, like, name, bound, rows, far }
     });
     Ok(new.collect())
 }
@@ -90,7 +98,7 @@ fn new_lists<'a>(plan: &'a Plan, gaps: &'a Gaps, parent: NodeId) -> impl Iterato
         let name =
             named.unwrap_or_else(|| names::after_value(&node.relation.name, value.as_deref()));
         let like = sibling.as_ref().map(|(child, _)| *child);
-        New { parent, like, name, bound: format!("FOR VALUES IN ({literal})"), rows }
+        New { parent, like, name, bound: format!("FOR VALUES IN ({literal})"), rows, far: None }
     })
 }
 
@@ -98,8 +106,14 @@ fn make(plan: &Plan, new: &New, names: &mut Names) -> Partition {
     let parent = &plan.tree.nodes[new.parent].relation;
     let schema = new.like.map_or(&parent.schema, |like| &plan.tree.nodes[like].relation.schema);
     let relation = names.free(schema, &new.name);
-    let mut partition =
-        Partition { relation: relation.clone(), rows: new.rows, ddl: Vec::new(), may_lack: false };
+    let mut partition = Partition {
+        relation: relation.clone(),
+        rows: new.rows,
+        ddl: Vec::new(),
+        may_lack: false,
+        parent: parent.clone(),
+        far: new.far,
+    };
     statements(plan, names, &relation, parent, &new.bound, new.like, &mut partition);
     partition
 }

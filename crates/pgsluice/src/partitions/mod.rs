@@ -6,6 +6,7 @@
 //! neighbour.
 
 mod ddl;
+mod left;
 mod names;
 
 use std::collections::{BTreeMap, HashMap};
@@ -15,17 +16,26 @@ use pgsluice_core::parse::{Fields, Value};
 use pgsluice_core::route::Cause;
 use tokio_postgres::Client;
 
-use crate::control::Control;
+pub(crate) use self::left::take_back;
+use crate::control::{Control, Made};
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result};
 use crate::inspect::preview::Preview;
+use crate::inspect::trial::{self, Trial};
 use crate::job::Job;
+use crate::pg;
 use crate::pg::bounds::{self, Literal, Literals};
 use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
 use crate::pg::runtime::runtime;
 use crate::pg::steps::{self, Counting, Range, Wanted};
 use crate::plan::Plan;
+
+/// A range that begins more steps than this from the nearest partition is far.
+const FAR: f64 = 3.0;
+
+/// The most partitions that a warning lists.
+const MOST_NAMES: usize = 5;
 
 /// Different keys that are remembered before the server turns them into bounds.
 const REMEMBERED: usize = 100_000;
@@ -52,6 +62,9 @@ pub struct Partition {
     pub ddl: Vec<String>,
     /// Below it are partitions that rows may still lack.
     pub may_lack: bool,
+    parent: Relation,
+    /// How many steps it is away from the nearest partition that the table has, if that is far.
+    far: Option<u64>,
 }
 
 /// Reads all keys of the inputs. Sends nothing but those that have no partition.
@@ -83,7 +96,8 @@ pub fn find(job: &Job, plan: &Plan, target: &Target, control: &Control) -> Resul
     Ok(missing)
 }
 
-/// Makes the partitions that the inputs need, in one transaction; their names.
+/// Makes the partitions that the inputs need, in one transaction, and returns their names. The first rows of the inputs
+/// must be such as the table takes: a load that would fail at once makes no partition.
 pub(crate) fn create(job: &Job, target: &Target, control: &Control) -> Result<Vec<String>> {
     if !job.input.files.are_rereadable() {
         let message = "--create-partitions reads the input twice, which a pipe does not allow";
@@ -102,6 +116,10 @@ pub(crate) fn create(job: &Job, target: &Target, control: &Control) -> Result<Ve
             ));
         }
         check_bound(created.len() + missing.partitions.len(), job, &missing)?;
+        if created.is_empty() && !missing.partitions.is_empty() {
+            check_first_rows(job, &plan, target, control)?;
+        }
+        missing.far().into_iter().for_each(|warning| control.progress.warn(warning));
         let statements: Vec<&str> =
             missing.partitions.iter().flat_map(|p| &p.ddl).map(String::as_str).collect();
         in_session(target, control, async |client| {
@@ -109,7 +127,9 @@ pub(crate) fn create(job: &Job, target: &Target, control: &Control) -> Result<Ve
             transaction.batch_execute(&statements.join(";\n")).await.map_err(|error| {
                 Error::from(error).with_detail("The partitions that the input needs were not made.")
             })?;
-            transaction.commit().await.map_err(Error::from)
+            transaction.commit().await.map_err(Error::from)?;
+            control.attempts.add_made(missing.made(client).await?);
+            Ok(())
         })?;
         let made = missing.partitions.iter().map(|partition| partition.relation.label());
         created.extend(made);
@@ -117,6 +137,50 @@ pub(crate) fn create(job: &Job, target: &Target, control: &Control) -> Result<Ve
         if !missing.partitions.iter().any(|partition| partition.may_lack) {
             return Ok(created);
         }
+    }
+}
+
+/// Has the server read the first rows, and refuses those that it would refuse, unless rows may be left out.
+fn check_first_rows(job: &Job, plan: &Plan, target: &Target, control: &Control) -> Result<()> {
+    if job.safety.rejects.is_some() {
+        return Ok(());
+    }
+    match runtime()?.block_on(trial::try_first_rows(job, plan, None, target, control))? {
+        Trial::Fails(error) => {
+            Err(error.with_detail("No partition was made. No row of this load is in the table."))
+        }
+        Trial::Read | Trial::Untried(_) => Ok(()),
+    }
+}
+
+impl Missing {
+    /// Returns the partitions that were made, as the catalogue has them.
+    async fn made(&self, client: &Client) -> Result<Vec<Made>> {
+        let mut made = Vec::new();
+        for Partition { relation, parent, .. } in &self.partitions {
+            if let Some(state) = pg::partitions::state(client, relation).await? {
+                made.push(Made { relation: relation.clone(), parent: parent.clone(), state });
+            }
+        }
+        Ok(made)
+    }
+
+    /// Returns a warning about new partitions that are far from all that the table has.
+    fn far(&self) -> Option<String> {
+        let far = |partition: &Partition| Some((partition.relation.label(), partition.far?));
+        let far: Vec<(String, u64)> = self.partitions.iter().filter_map(far).collect();
+        let more = far.len().saturating_sub(MOST_NAMES);
+        let first = far.iter().take(MOST_NAMES);
+        let mut names: Vec<String> =
+            first.map(|(name, steps)| format!("{name} ({steps} steps)")).collect();
+        names.extend((more > 0).then(|| format!("and {more} more")));
+        (!names.is_empty()).then(|| {
+            format!(
+                "new partitions are far from those that the table has: {}; are the values read in the right order \
+                 (DateStyle)?",
+                names.join(", ")
+            )
+        })
     }
 }
 
@@ -163,6 +227,8 @@ struct Gaps {
     remembered: usize,
     seen: bool,
     ranges: BTreeMap<NodeId, BTreeMap<(String, Option<String>), u64>>,
+    /// The step of the ranges of each node.
+    steps: BTreeMap<NodeId, String>,
     lists: BTreeMap<NodeId, BTreeMap<(Option<String>, String), u64>>,
     impossible: BTreeMap<(String, String), u64>,
 }
@@ -195,8 +261,18 @@ impl Gaps {
             let Some(key) = &plan.tree.nodes[node].key else { continue };
             let Some(KeyColumn::Native { column, .. }) = key.columns.first() else { continue };
             let ty = steps::column_type(client, plan.catalogue.facts[node].oid, column).await?;
-            let keys: Vec<(Option<String>, u64)> = keys.into_iter().collect();
+            let mut keys: Vec<(Option<String>, u64)> = keys.into_iter().collect();
             if key.strategy == Strategy::List {
+                let table = plan.catalogue.facts[node].oid;
+                if keys.iter().any(|(key, _)| key.is_none())
+                    && !steps::takes_null(client, table, column).await?
+                {
+                    let nulls = keys.extract_if(.., |(key, _)| key.is_none());
+                    let rows = nulls.map(|(_, rows)| rows).sum();
+                    if job.safety.rejects.is_none() {
+                        self.refuse(plan, node, "its key column is NOT NULL", rows);
+                    }
+                }
                 let lists = self.lists.entry(node).or_default();
                 for (value, literal, rows) in steps::values(client, &ty, &keys).await? {
                     *lists.entry((value, literal)).or_default() += rows;
@@ -244,6 +320,7 @@ impl Gaps {
             "its values are infinite, or the step is not positive",
             all - settled.min(all),
         );
+        self.steps.insert(node, step);
         let ranges = self.ranges.entry(node).or_default();
         for Wanted { lower, upper, rows } in wanted {
             *ranges.entry((lower, upper)).or_default() += rows;

@@ -9,6 +9,8 @@
 
 use pgsluice_core::catalog::{NodeId, Relation, quoted};
 use pgsluice_core::format::Format;
+use tokio_postgres::types::Oid;
+use tokio_postgres::{Error as PgError, Transaction};
 
 use super::changes::{differs, is_flagged, is_newer};
 use super::compared::{ComparedColumn, has_key};
@@ -56,6 +58,26 @@ pub(crate) fn create_input(table: &str, columns: &[String], flag: Option<usize>)
     format!(
         "CREATE TEMPORARY TABLE {INPUT} ON COMMIT DROP AS SELECT {columns} FROM {table} WITH NO DATA"
     )
+}
+
+/// Has the temporary table demand values where the columns of `table` do.
+pub(crate) async fn demand_values(
+    transaction: &Transaction<'_>,
+    table: Oid,
+    columns: &[String],
+) -> Result<(), PgError> {
+    let sql =
+        "SELECT pg_catalog.string_agg(pg_catalog.format('ALTER %I SET NOT NULL', attname), ', ')
+               FROM pg_catalog.pg_attribute
+               WHERE attrelid OPERATOR(pg_catalog.=) $1 AND attnotnull
+                 AND attname::pg_catalog.text OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[])";
+    let demands: Option<String> = transaction.query_one(sql, &[&table, &columns]).await?.get(0);
+    match demands {
+        Some(demands) => {
+            transaction.batch_execute(&format!("ALTER TABLE pg_temp.{INPUT} {demands}")).await
+        }
+        None => Ok(()),
+    }
 }
 
 /// `COPY input FROM STDIN`.

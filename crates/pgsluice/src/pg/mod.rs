@@ -34,6 +34,7 @@ pub(crate) mod lock_wait;
 pub(crate) mod lookup;
 mod lost;
 pub mod own;
+pub(crate) mod partitions;
 pub mod qualified;
 pub(crate) mod question;
 pub(crate) mod raw;

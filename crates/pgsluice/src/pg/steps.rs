@@ -72,6 +72,17 @@ pub(crate) async fn column_type(
     Ok(client.query_one(sql, &[&table, &column]).await?.get(0))
 }
 
+/// Whether a column takes NULL.
+pub(crate) async fn takes_null(
+    client: &impl GenericClient,
+    table: Oid,
+    column: &str,
+) -> Result<bool> {
+    let sql =
+        "SELECT NOT attnotnull FROM pg_catalog.pg_attribute WHERE attrelid = $1 AND attname = $2";
+    Ok(client.query_one(sql, &[&table, &column]).await?.get(0))
+}
+
 /// Refuses a width of ranges that is neither a positive number nor a positive interval.
 pub(crate) async fn check(client: &impl GenericClient, given: &str) -> Result<()> {
     if given.trim().parse::<f64>().is_ok_and(|number| number > 0.0) {
@@ -229,6 +240,34 @@ impl Counting {
             rows: row.get::<_, i64>(2).unsigned_abs(),
         };
         Ok(rows.iter().map(wanted).collect())
+    }
+
+    /// Returns the number of steps between each of `lower` and the nearest beginning of `ranges`, if they have one.
+    pub(crate) async fn distances(
+        &self,
+        client: &impl GenericClient,
+        ranges: &[Range],
+        step: &str,
+        lower: &[String],
+    ) -> Result<Vec<Option<f64>>> {
+        let base = self.base;
+        let (distance, finite) = match self.is_time() {
+            true => (
+                "abs(extract(epoch FROM w.lo - r.lo)::float8) / extract(epoch FROM $3::text::interval)::float8",
+                "isfinite(r.lo)",
+            ),
+            false => ("(abs(w.lo - r.lo) / $3::text::numeric)::float8", "true"),
+        };
+        let sql = format!(
+            "SELECT min({distance})
+             FROM (SELECT v::{base} AS lo, o FROM unnest($1::text[]) WITH ORDINALITY AS u (v, o)) AS w
+             LEFT JOIN (SELECT COALESCE(l, h)::{base} AS lo FROM unnest($2::text[], $4::text[]) AS u (l, h)) AS r
+                 ON r.lo IS NOT NULL AND {finite}
+             GROUP BY w.o ORDER BY w.o"
+        );
+        let (begins, ends): (Vec<_>, Vec<_>) = ranges.iter().cloned().unzip();
+        let rows = client.query(&sql, &[&lower, &begins, &step, &ends]).await?;
+        Ok(rows.iter().map(|row| row.get(0)).collect())
     }
 
     /// Finds the nearest of `ranges` for each of `lower`, by preference from below, and how names may

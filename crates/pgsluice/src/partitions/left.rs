@@ -1,0 +1,77 @@
+//! Partitions that a load has made before it failed: those that are empty are dropped again.
+
+use std::time::Duration;
+
+use crate::control::{Control, Made};
+use crate::error::Error;
+use crate::pg::connect::connect_for_own;
+use crate::pg::conninfo::Target;
+use crate::pg::partitions::{self, Fate};
+use crate::pg::runtime::runtime;
+
+/// How long it may take to drop all of them.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The most names that a message lists.
+const MOST_NAMES: usize = 5;
+
+/// Drops the empty partitions that a load has made which ends in `error`, and says so. The error names those that it
+/// could not drop.
+pub(crate) fn take_back(error: Error, target: &Target, control: &Control) -> Error {
+    let made = control.attempts.take_made();
+    if made.is_empty() {
+        return error;
+    }
+    let mut fates = vec![Fate::Left("the server could not be asked".to_owned()); made.len()];
+    if let Ok(runtime) = runtime() {
+        let dropping = drop_all(&made, &mut fates, target);
+        // Those that are not reached in time are left.
+        let _ = runtime.block_on(async { tokio::time::timeout(PATIENCE, dropping).await });
+    }
+    words(error, &made, &fates)
+}
+
+async fn drop_all(made: &[Made], fates: &mut [Fate], target: &Target) {
+    let Ok(mut client) = connect_for_own(target).await else { return };
+    for (made, fate) in made.iter().zip(fates) {
+        *fate = partitions::drop_if_empty(&mut client, made).await;
+    }
+}
+
+fn words(error: Error, made: &[Made], fates: &[Fate]) -> Error {
+    let of = |wanted: fn(&Fate) -> bool| -> Vec<&Made> {
+        made.iter().zip(fates).filter(|(_, fate)| wanted(fate)).map(|(made, _)| made).collect()
+    };
+    let dropped = of(|fate| *fate == Fate::Dropped);
+    let error = match dropped.is_empty() {
+        true => error,
+        false => error.with_detail(format!(
+            "The load made these partitions, and dropped them again because they were empty: {}.",
+            names(&dropped, |made| made.relation.label())
+        )),
+    };
+    let left = of(|fate| matches!(fate, Fate::Left(_)));
+    let why = fates.iter().find_map(|fate| match fate {
+        Fate::Left(why) => Some(why),
+        _ => None,
+    });
+    let Some(why) = why else { return error };
+    error
+        .with_detail(format!(
+            "The load made these partitions, and could not drop them again: {} ({why}).",
+            names(&left, |made| made.relation.label())
+        ))
+        .with_hint(format!(
+            "If they are empty and not needed: {}",
+            names(&left, |made| partitions::drop_statement(&made.relation)).replace(";, ", "; ")
+        ))
+}
+
+/// Lists the first of them.
+fn names(made: &[&Made], name: impl Fn(&Made) -> String) -> String {
+    let mut names: Vec<String> = made.iter().take(MOST_NAMES).map(|made| name(made)).collect();
+    if let more @ 1.. = made.len().saturating_sub(MOST_NAMES) {
+        names.push(format!("and {more} more"));
+    }
+    names.join(", ")
+}

@@ -1,0 +1,73 @@
+//! Partitions that a load has made: they are dropped again if they are empty, and as the load has made them.
+
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::Type;
+use tokio_postgres::{Client, GenericClient};
+
+use crate::control::Made;
+use crate::error::{Error, Result};
+use pgsluice_core::catalog::Relation;
+
+/// Selects the state of a partition and of all below it. Whatever is done to a table gives its row in `pg_class`
+/// another `xmin`, but for rows, indexes, VACUUM and ANALYZE.
+const STATE: &str = "
+SELECT pg_catalog.string_agg(pg_catalog.concat(c.oid, ' ', c.xmin), ', ' ORDER BY c.oid)
+FROM pg_catalog.pg_partition_tree(pg_catalog.to_regclass($1)) AS p
+JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) p.relid::pg_catalog.oid";
+
+/// Others must not wait for long behind a lock that this session waits for. Row security must hide no row.
+const BRIEFLY: &str = "SET LOCAL lock_timeout = '1s'; SET LOCAL row_security = off";
+
+/// What has become of a partition that was to be dropped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Dropped,
+    /// It is not there, or has rows.
+    Needless,
+    /// It stays, for this reason.
+    Left(String),
+}
+
+/// Returns the state of a partition; None if it is not there.
+pub(crate) async fn state(
+    client: &impl GenericClient,
+    relation: &Relation,
+) -> Result<Option<String>> {
+    let name = relation.to_string();
+    Ok(client.query_typed_one(STATE, &[(&name, Type::TEXT)]).await?.get(0))
+}
+
+/// Drops a partition if it is empty, and as it was made.
+pub(crate) async fn drop_if_empty(client: &mut Client, made: &Made) -> Fate {
+    match try_to_drop(client, made).await {
+        Ok(fate) => fate,
+        Err(error) if error.sqlstate() == Some(SqlState::UNDEFINED_TABLE.code()) => Fate::Needless,
+        Err(error) => Fate::Left(error.message().to_owned()),
+    }
+}
+
+async fn try_to_drop(client: &mut Client, made: &Made) -> Result<Fate> {
+    let Made { relation, parent, state: before } = made;
+    let transaction = client.transaction().await?;
+    // In the order in which DROP and COPY lock them.
+    let lock = format!(
+        "{BRIEFLY}; LOCK TABLE ONLY {parent} IN ACCESS EXCLUSIVE MODE; LOCK TABLE {relation} IN ACCESS EXCLUSIVE MODE"
+    );
+    transaction.batch_execute(&lock).await?;
+    let now = state(&transaction, relation).await?;
+    let has_rows = format!("SELECT EXISTS (SELECT FROM {relation})");
+    if transaction.query_typed_one(&has_rows, &[]).await?.get(0) {
+        return Ok(Fate::Needless);
+    }
+    if now.as_ref() != Some(before) {
+        return Ok(Fate::Left("it was altered since".to_owned()));
+    }
+    transaction.batch_execute(&format!("DROP TABLE {relation}")).await?;
+    transaction.commit().await.map_err(Error::from)?;
+    Ok(Fate::Dropped)
+}
+
+/// Returns the statement that drops a partition.
+pub(crate) fn drop_statement(relation: &Relation) -> String {
+    format!("DROP TABLE {};", relation.label())
+}
