@@ -15,8 +15,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The most names that a message lists.
 const MOST_NAMES: usize = 5;
 
-/// Drops the empty partitions that a load has made which ends in `error`, and says so. The error names those that it
-/// could not drop.
+/// Drops the empty partitions of a load that failed with `error`, and lists them in its detail, with those that it could
+/// not drop.
 pub(crate) fn take_back(error: Error, target: &Target, control: &Control) -> Error {
     let made = control.attempts.take_made();
     if made.is_empty() {

@@ -15,7 +15,7 @@ SELECT pg_catalog.string_agg(pg_catalog.concat(c.oid, ' ', c.xmin), ', ' ORDER B
 FROM pg_catalog.pg_partition_tree(pg_catalog.to_regclass($1)) AS p
 JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) p.relid::pg_catalog.oid";
 
-/// Others must not wait for long behind a lock that this session waits for. Row security must hide no row.
+/// Limits how long others wait behind a lock that this session waits for, and keeps row security from hiding rows.
 const BRIEFLY: &str = "SET LOCAL lock_timeout = '1s'; SET LOCAL row_security = off";
 
 /// What has become of a partition that was to be dropped.
@@ -37,7 +37,7 @@ pub(crate) async fn state(
     Ok(client.query_typed_one(STATE, &[(&name, Type::TEXT)]).await?.get(0))
 }
 
-/// Drops a partition if it is empty, and as it was made.
+/// Drops a partition if it is empty and has not been altered since it was made.
 pub(crate) async fn drop_if_empty(client: &mut Client, made: &Made) -> Fate {
     match try_to_drop(client, made).await {
         Ok(fate) => fate,
