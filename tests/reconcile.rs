@@ -19,6 +19,9 @@ on_each_server!([
     rows_that_a_trigger_drops_add_up,
     counts_that_others_move_are_not_relied_on,
     a_trigger_that_is_gone_may_have_dropped_rows,
+    triggers_that_leaves_alone_have_enabled_are_seen,
+    rows_that_refer_to_other_leaves_stay_together,
+    without_track_counts_it_is_said_that_nothing_is_counted,
 ]);
 
 /// Rows of the input, of several payloads whatever the options.
@@ -290,4 +293,54 @@ fn a_trigger_that_is_gone_may_have_dropped_rows(server: Server) {
     let stored = bench.count("t");
     assert_eq!(summary["rows_loaded"], stored);
     assert_eq!(summary["rows_skipped"], ROWS as u64 - stored);
+}
+
+fn triggers_that_leaves_alone_have_enabled_are_seen(server: Server) {
+    let bench = &Bench::new(server);
+    make(bench);
+    bench.session.run(
+        "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS
+             'BEGIN IF NEW.id % 2 = 0 THEN RETURN NULL; END IF; RETURN NEW; END';
+         CREATE TRIGGER f BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f();
+         ALTER TABLE ONLY t DISABLE TRIGGER f",
+    );
+    let summary = load(bench, "payload::lost:2000000", &["-j2", "--json"]).summary();
+    let stored = bench.count("t");
+    assert_eq!(summary["rows_loaded"], stored);
+    assert_eq!(summary["rows_skipped"], ROWS as u64 - stored);
+    assert!(!summary["fallbacks"].to_string().contains("leaf by leaf"), "{summary}");
+}
+
+/// Loads the rows through the root, and returns the summary.
+fn joined(bench: &Bench, options: &[&str]) -> serde_json::Value {
+    let mut load = program();
+    load.args(["load", "rows.csv", "-t", "t", "-d", &bench.url, "--json", "-q", "-j1"]);
+    load.args(options).current_dir(bench.folder.path());
+    Running::start(load.stdin(Stdio::null())).ended().summary()
+}
+
+fn refers(server: Server, body: &str) -> Bench {
+    let bench = with_default(server, body);
+    bench.session.run("ALTER TABLE t ADD PRIMARY KEY (id), ADD parent int REFERENCES t (id)");
+    // A row refers to the next one, which is mostly of another leaf.
+    let rows = (0..ROWS).map(|id| format!("{id},{}\n", (id + 1) % ROWS));
+    bench.file("rows.csv", rows.collect::<String>());
+    bench
+}
+
+fn rows_that_refer_to_other_leaves_stay_together(server: Server) {
+    let bench = refers(server, "IF nextval('n') = 700 THEN INSERT INTO t VALUES (-1, 0); END IF;");
+    let summary = joined(&bench, &["--columns=id,parent"]);
+    assert_eq!(summary["rows_loaded"], ROWS);
+    assert_eq!(bench.count("t WHERE id >= 0"), ROWS as u64);
+    assert!(summary["fallbacks"].to_string().contains("were not counted by leaf"), "{summary}");
+}
+
+fn without_track_counts_it_is_said_that_nothing_is_counted(server: Server) {
+    let bench = with_default(server, "");
+    let database = bench.value("SELECT quote_ident(current_database())");
+    bench.session.run(&format!("ALTER DATABASE {database} SET track_counts = off"));
+    let summary = joined(&bench, &["--columns=id", "--few-rows=100000"]);
+    assert_eq!(summary["rows_loaded"], ROWS);
+    assert!(summary["fallbacks"].to_string().contains("track_counts is off"), "{summary}");
 }

@@ -314,23 +314,27 @@ fn fallbacks(plan: &Plan, job: &Job, outcome: &Outcome) -> Vec<Fallback> {
         rows_by.insert((what.to_owned(), why.to_owned()), outcome.committed.updated_first);
     }
     for (&evidence, &rows) in &outcome.committed.unproven {
-        rows_by.insert(explain_unproven(evidence), rows);
+        rows_by.insert(explain_unproven(plan, evidence), rows);
     }
     rows_by.extend(outcome.ignored.iter().map(|ignored| (ignored.clone(), 0)));
     rows_by.into_iter().map(|((what, why), rows)| Fallback { what, why, rows }).collect()
 }
 
 /// Explains how rows of several leaves were sent after their counts had differed.
-fn explain_unproven(evidence: Evidence) -> (String, String) {
+fn explain_unproven(plan: &Plan, evidence: Evidence) -> (String, String) {
     let (what, why) = match evidence {
         Evidence::Counts | Evidence::Leaves => (
             "rows were sent leaf by leaf",
             "the server's counts by leaf were not theirs alone: track_counts was switched off, or a default, a \
              constraint or a trigger stores rows there",
         ),
-        Evidence::Server => {
-            ("rows were not counted by leaf", "partitions have changed since the load began")
+        Evidence::Server if !plan.catalogue.several.are_counted => {
+            ("rows were not counted by leaf", "track_counts is off")
         }
+        Evidence::Server => (
+            "rows were not counted by leaf",
+            "partitions have changed since the load began, or rows refer to those of other leaves",
+        ),
     };
     (what.to_owned(), why.to_owned())
 }

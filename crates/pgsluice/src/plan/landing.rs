@@ -44,6 +44,11 @@ impl Plan {
         }
     }
 
+    /// Whether rows of several leaves would be counted there, but for a setting of the server or an earlier attempt.
+    pub(crate) fn is_counted_on(&self) -> bool {
+        !self.catalogue.several.are_counted || self.counts_leaves()
+    }
+
     fn counts_leaves(&self) -> bool {
         let is_plain = |facts: &Facts| facts.kind != 'f' && !facts.row_triggers;
         self.exchange.is_none()

@@ -12,7 +12,7 @@ use tokio_postgres::Error as PgError;
 use tokio_postgres::error::SqlState;
 
 use super::copy::{Connection, Loaded};
-use super::failure::Failure;
+use super::failure::{Doubt, Failure};
 use super::proof::Settled;
 use super::stage::Way;
 use crate::bucket::message::Message;
@@ -102,9 +102,14 @@ impl Connection<'_> {
             return Err(Failure::Changed(node, changed));
         }
         let count = rows.len() as u64;
-        let refused = |error: PgError| match is_by_bounds(&error) && plan.is_direct(node) {
-            true => Failure::Unproven(Some((node, count))),
-            false => Failure::Rows(error),
+        let refused = |error: PgError| match error.code() {
+            _ if is_by_bounds(&error) && plan.is_direct(node) => {
+                Failure::Unproven(Doubt::Bounds(node, count))
+            }
+            Some(&SqlState::FOREIGN_KEY_VIOLATION) if self.held.is_none() => {
+                Failure::Unproven(Doubt::References)
+            }
+            _ => Failure::Rows(error),
         };
         let copy = self.copy_statement(node, wire);
         let mut sink = self.statements.begin(client, &copy).await.map_err(Failure::Begin)?;
@@ -117,16 +122,21 @@ impl Connection<'_> {
         Ok(Settled { node, rows: count, fate })
     }
 
-    /// Chooses how to send rows again whose counts have differed, or that the leaf `refusing` rejects. It is an error if
-    /// the leaf rejects them although the partitions have not changed.
-    pub(super) async fn doubt(&self, refusing: Option<(NodeId, u64)>) -> Result<(), Failure> {
-        let has_changed = self.has_changed().await.map_err(Failure::Unmade)?;
-        match (has_changed, refusing) {
-            (true, _) => self.queue.rely_on(Evidence::Server),
-            (false, None) => self.queue.rely_on(Evidence::Leaves),
-            (false, Some((node, rows))) => {
-                return Err(Failure::Misrouted(reconcile::refused(self.flow.plan, node, rows)));
+    /// Chooses how to send rows again whose leaves are not known. It is an error if a leaf rejects them although the
+    /// partitions have not changed.
+    pub(super) async fn resolve(&self, doubt: Doubt) -> Result<(), Failure> {
+        let plan = self.flow.plan;
+        let is_of_server = match doubt {
+            // One statement checks references when all of its rows are there.
+            Doubt::References => true,
+            _ => self.has_changed().await.map_err(Failure::Unmade)?,
+        };
+        match (is_of_server, doubt) {
+            (false, Doubt::Bounds(node, rows)) => {
+                return Err(Failure::Misrouted(reconcile::refused(plan, node, rows)));
             }
+            (true, _) => self.queue.rely_on(Evidence::Server),
+            (false, _) => self.queue.rely_on(Evidence::Leaves),
         }
         Ok(())
     }

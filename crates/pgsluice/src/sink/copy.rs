@@ -305,7 +305,7 @@ impl<'a> Connection<'a> {
         evidence: Evidence,
     ) {
         let plan = self.flow.plan;
-        if evidence > Evidence::Counts && (plan.joins_leaves() || plan.leaf_by_leaf) {
+        if evidence > Evidence::Counts && plan.is_counted_on() {
             let joined = payloads.iter().filter(|payload| payload.nodes().len() > 1);
             let rows: usize = joined.map(|payload| payload.rows()).sum();
             *committed.unproven.entry(evidence).or_default() += rows as u64;

@@ -30,7 +30,18 @@ pub(super) enum Failure {
     Misrouted(Error),
     /// The server's counts do not show the leaves of the rows, or a leaf rejects some of its rows. The transaction is
     /// not committed.
-    Unproven(Option<(NodeId, u64)>),
+    Unproven(Doubt),
+}
+
+/// Why the leaves of rows are not known.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Doubt {
+    /// The server has counted other rows.
+    Counts,
+    /// The leaf rejects some of so many rows because of its bounds.
+    Bounds(NodeId, u64),
+    /// Rows of a leaf refer to rows that may be of another leaf, and are not there yet.
+    References,
 }
 
 impl Failure {

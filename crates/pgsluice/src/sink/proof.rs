@@ -14,7 +14,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Error as PgError, Statement};
 
 use super::copy::Connection;
-use super::failure::Failure;
+use super::failure::{Doubt, Failure};
 use crate::fate::Fate;
 use crate::pg::sql;
 use crate::plan::Plan;
@@ -78,7 +78,7 @@ impl<'p> Proof<'p> {
         let expected: Vec<i64> = before.iter().zip(meant).map(|(one, rows)| one + rows).collect();
         let checked = client.query_one(&self.checking, &[&self.oids(payload), &expected]).await;
         checked.map(|_| ()).map_err(|error| match error.code() {
-            Some(&SqlState::DIVISION_BY_ZERO) => Failure::Unproven(None),
+            Some(&SqlState::DIVISION_BY_ZERO) => Failure::Unproven(Doubt::Counts),
             _ => Failure::Rows(error),
         })
     }

@@ -25,7 +25,7 @@ use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
 
 use super::copy::{Connection, Loaded};
-use super::failure::Failure;
+use super::failure::{Doubt, Failure};
 use super::proof::Settled;
 use super::statements::Sink;
 use super::taken::{fate, in_node, made, may_be_there, take};
@@ -198,7 +198,7 @@ impl<'a> Connection<'a> {
         for (node, rows) in payload.rows_by_node() {
             let applied = in_node(plan, node, applied);
             if is_joined && applied.inserted + applied.updated > rows as i64 {
-                return Err(Failure::Unproven(None));
+                return Err(Failure::Unproven(Doubt::Counts));
             }
             written += applied.inserted + applied.updated;
             let rows = rows as u64;
@@ -206,7 +206,7 @@ impl<'a> Connection<'a> {
         }
         let all: i64 = applied.iter().map(|applied| applied.inserted + applied.updated).sum();
         match is_joined && written != all {
-            true => Err(Failure::Unproven(None)),
+            true => Err(Failure::Unproven(Doubt::Counts)),
             false => Ok(settled),
         }
     }

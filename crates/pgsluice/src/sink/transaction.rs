@@ -55,7 +55,7 @@ impl Connection<'_> {
             self.link.client.batch_execute(sql::ROLLBACK).await?;
             match loaded {
                 Err(Failure::Early) if !self.first_is_in().await => return Ok(None),
-                Err(Failure::Unproven(refusing)) => self.doubt(refusing).await?,
+                Err(Failure::Unproven(doubt)) => self.resolve(doubt).await?,
                 _ => {}
             }
         };
