@@ -302,14 +302,15 @@ class Changed(Loads):
                 "INSERT INTO loaded SELECT g, id, id, g, CASE WHEN id > 0 THEN 0 END"
                 " FROM generate_series(0, 1) AS g, generate_series(0, 49) AS id"
             )
-            ways = set()
+            ways, columns = set(), ["g", "id", "v"]
             with pgsluice.Loader(
-                "loaded", server(), flush_seconds=None, on_conflict="update"
+                "loaded", server(), flush_seconds=None, on_conflict="update", columns=columns
             ) as loader:
                 for number in range(1, 16):
-                    new = [{"g": g, "id": 100 + number, "v": 100 + number} for g in (0, 1)]
-                    loader.write([{"g": g, "id": 0, "v": -number} for g in (0, 1)])
-                    loader.write([{"g": 0, "id": 7, "v": 7}, *new])
+                    loader.write([(g, 0, -number) for g in (0, 1)])
+                    loader.write(
+                        [(0, 7, 7), (0, 100 + number, number + 99), (1, 999 + number, number + 99)]
+                    )
                     receipt = loader.flush()
                     fate = receipt.fate
                     counts = (fate.inserted, fate.updated, fate.unchanged)
@@ -346,15 +347,16 @@ class Changed(Loads):
                 "INSERT INTO loaded SELECT g, id, 0, 'old'"
                 " FROM generate_series(0, 1) AS g, generate_series(0, 49) AS id"
             )
+            columns = ["g", "id", "v"]
             with pgsluice.Loader(
-                "loaded", server(), flush_seconds=None, on_conflict="update"
+                "loaded", server(), flush_seconds=None, on_conflict="update", columns=columns
             ) as loader:
                 for number in range(1, 12):
-                    rows = [{"g": g, "id": row, "v": number} for g in (0, 1) for row in range(50)]
+                    rows = [(g, row, number) for g in (0, 1) for row in range(50)]
                     loader.write(rows[: 1 + number % 3 * 40])
                     fate = loader.flush().fate
                     self.assertEqual(fate.updated, 1 + number % 3 * 40, number)
-                    loader.write([{"g": 0, "id": 1, "v": -1}, {"g": 1, "id": 77, "v": 1}])
+                    loader.write([(0, 1, -1), (1, 77, 1)])
                     with self.assertRaises(pgsluice.DataError) as caught:
                         loader.flush()
                     self.assertIn(caught.exception.sqlstate, ("23502", "23514"))
