@@ -9,7 +9,7 @@ def readable(item: Any) -> Any:
     """Return the object in a form that can be read; most are as they stand."""
     match type(item).__module__.partition(".")[0]:
         case "polars":
-            return _without_nulls(item)
+            return _of_polars(item)
         case "pyarrow":
             return _without_nested_slices(item)
         case "pandas":
@@ -17,13 +17,23 @@ def readable(item: Any) -> Any:
     return item
 
 
-def _without_nulls(frame: Any) -> Any:
-    """Polars gives a column without a type a buffer, which the interface has none for."""
+def _of_polars(frame: Any) -> Any:
+    """Take care of columns that Polars exports as something else.
+
+    It gives a column without a type a buffer, which the interface has none for, and hands over
+    Python's objects as their addresses.
+    """
     import polars as pl
 
-    if isinstance(frame, pl.DataFrame) and pl.Null in frame.dtypes:
-        return frame.cast({pl.Null: pl.String})
-    return frame
+    if not isinstance(frame, pl.DataFrame):
+        return frame
+    for name, kind in frame.schema.items():
+        if kind == pl.Object:
+            raise TypeError(
+                f"column {name!r} is of type polars.Object, which has no form in Arrow. Instead,"
+                " load frame.to_dicts(), or make the column of strings, as by json.dumps"
+            )
+    return frame.cast({pl.Null: pl.String}) if pl.Null in frame.dtypes else frame
 
 
 def _without_nested_slices(rows: Any) -> Any:

@@ -277,6 +277,16 @@ class Frames(Loads):
         self.copy(read)
         self.assert_same()
 
+    def test_objects_of_polars(self):
+        """They would be loaded as their addresses."""
+        self.make(v="bytea", j="jsonb")
+        values = pl.Series([{"a": 1}, {"b": 2}], dtype=pl.Object)
+        frame = pl.DataFrame({"id": [1, 2], "v": values})
+        self.assertIn("column 'v' is of type polars.Object", str(self.fail_to_put(frame)))
+        self.put(frame.rename({"v": "j"}).to_dicts())
+        found = self.connection.execute("SELECT j FROM loaded ORDER BY id").fetchall()
+        self.assertEqual(found, [({"a": 1},), ({"b": 2},)])
+
     def test_extension_types_that_are_not_known(self):
         self.make(v="text")
         for column in (pd.period_range("2026-01", periods=1, freq="M"), pd.interval_range(0, 1)):
