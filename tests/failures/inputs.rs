@@ -8,6 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::thread;
 
+use flate2::write::GzEncoder;
 use serde_json::Value;
 
 use crate::harness::{Bench, Ended, Running, Server, on_each_server, program};
@@ -20,6 +21,8 @@ on_each_server!([
     entries_that_cannot_be_read_end_the_load,
     files_of_spark_are_left_out_of_a_directory,
     a_file_that_is_given_twice_is_loaded_once,
+    foreign_files_are_refused_by_name,
+    a_header_that_is_no_text_is_refused,
 ]);
 
 /// Another command than `load`, run in the folder.
@@ -179,4 +182,66 @@ fn a_file_that_is_given_twice_is_loaded_once(server: Server) {
     fs::hard_link(bench.path("a.csv"), bench.path("c.csv")).unwrap();
     bench.load(["*.csv", "-t", "t"]).fails(1, &["\"a.csv\" and \"c.csv\" are two links"]);
     assert_eq!(bench.count("t"), 2);
+}
+
+/// Files that are no rows, without a line end or with some, and their names.
+const FOREIGN: [(&[u8], &str); 9] = [
+    (b"Obj\x01\x02\x16avro.schema\xe0\x01", "an Avro file"),
+    (b"ORC\x11\0\0\n\x06\x12\x04\x08\x03P\0+\0\0", "an ORC file"),
+    (b"ORC\n\x06\x12\x04\x08\x03P\0\n\x12", "an ORC file"),
+    (b"SQLite format 3\0\x10\0\x01\x01", "an SQLite database"),
+    (b"\x12\x1f@X\xf2\xc4\xec\x12DUCK\x40\0\0\0\0\0\0\0", "a DuckDB database"),
+    (b"PGDMP\x01\x10\0\x04\x08\x01", "an archive of pg_dump"),
+    (b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0\xff\xff", "in COPY's binary format"),
+    (b"--\n-- PostgreSQL database dump\n--\n\n", "an SQL script of pg_dump"),
+    (b"BZh11AY&SY\x12\x34\x56", "compressed by bzip2"),
+];
+
+fn foreign_files_are_refused_by_name(server: Server) {
+    let bench = Bench::with_table(server);
+    for (bytes, name) in FOREIGN {
+        let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        bench.file("plain", bytes);
+        bench.file("packed", encoder.finish().unwrap());
+        for options in [&[][..], &["--header"], &["--header=map"]] {
+            for file in ["plain", "packed"] {
+                let options: &[&str] = options;
+                let load = [&[file, "-t", "t"], options].concat();
+                bench.load(load).fails(1, &[&format!("{file} is {name}"), "\nHINT:  "]);
+            }
+            let mut piped = bench.start([&["-", "-t", "t"], options].concat(), Stdio::piped());
+            piped.feed(bytes);
+            drop(piped.child.stdin.take());
+            piped.ended().fails(1, &[&format!("<stdin> is {name}"), "\nHINT:  "]);
+        }
+        bench.file("good.csv", "1,a\n");
+        let two = ["good.csv", "plain", "-t", "t", "--delimiter", ",", "--atomic"];
+        bench.load(two).fails(1, &[&format!("plain is {name}")]);
+    }
+    assert_eq!(bench.count("t"), 0);
+    // Who says what it is means its lines.
+    bench.session.run("CREATE TABLE lines (line text) PARTITION BY HASH (line)");
+    bench
+        .session
+        .run("CREATE TABLE l0 PARTITION OF lines FOR VALUES WITH (MODULUS 1, REMAINDER 0)");
+    bench.file("dump.sql", "--\n-- PostgreSQL database dump\n--\n");
+    let ended = bench.load(["dump.sql", "-t", "lines", "--format", "text", "--json"]);
+    assert_eq!(ended.summary()["rows_loaded"], 3);
+}
+
+fn a_header_that_is_no_text_is_refused(server: Server) {
+    let bench = Bench::with_table(server);
+    for (file, said) in [
+        (
+            &b"\x01\x02 unknown \0 bytes"[..],
+            "x:1: invalid byte sequence for encoding \"UTF8\": 0x00",
+        ),
+        (b"id,v\0\n1,a\n", "x:1: invalid byte sequence for encoding \"UTF8\": 0x00"),
+    ] {
+        bench.file("x", file);
+        bench.load(["x", "-t", "t", "--header", "--format=csv"]).fails_empty(&[said]);
+        let copied = bench.session.copy_in("COPY t FROM STDIN (FORMAT csv, HEADER)", file.to_vec());
+        assert_eq!(copied.unwrap_err().code().unwrap().code(), "22021");
+    }
 }

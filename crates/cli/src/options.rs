@@ -110,6 +110,7 @@ impl InputArgs {
         let is_delimited = file_format.as_ref().is_ok_and(|it| *it == FileFormat::Delimited);
         job.input.file_format =
             file_format.as_ref().map_or_else(|_| FileFormat::default(), |it| *it);
+        job.input.is_format_given = reading.format.is_some();
         job.input.format = self.format(files.as_deref().ok(), is_delimited)?;
         let by_name = ByName { map: reading.map.clone(), ignore_extra: reading.ignore_extra };
         let is_by_header = is_delimited && by_name != ByName::default();

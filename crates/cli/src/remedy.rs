@@ -2,13 +2,31 @@
 
 use std::ffi::OsString;
 
-use pgsluice::error::{How, Remedy, quoted};
+use pgsluice::error::{How, Remedy, TABLE, quoted};
 use pgsluice::source::{FileFormat, uncompressed};
 
 use crate::conceal::without_password;
 
 /// Short names of options that a way out may name by its long one.
 const SHORT: [(&str, &str); 1] = [("--table", "-t")];
+
+/// Options that psql has as well.
+const CONNECTION: [(&str, &str); 4] =
+    [("-d", "--dbname"), ("-h", "--host"), ("-p", "--port"), ("-U", "--username")];
+
+/// Options for rows of text.
+const OF_TEXT: [&str; 10] = [
+    "--header",
+    "--delimiter",
+    "--null",
+    "--quote",
+    "--escape",
+    "--default",
+    "--force-null",
+    "--force-not-null",
+    "--columns",
+    "--encoding",
+];
 
 /// Makes partitions.
 const CREATE: &str = "--create-partitions";
@@ -30,19 +48,95 @@ pub(crate) fn command(args: &[OsString], remedy: &Remedy) -> Option<String> {
                 "load".clone_into(command);
             }
         }
+        How::Filtered { front: programs, source, options } => {
+            replace_input(&mut words, source)?;
+            front = format!("{} | ", programs.replace(TABLE, &bare_table(&words)));
+            read_as(&mut words, options);
+            keep_format(&mut words, source);
+        }
+        How::Psql { front, arguments } => return Some(psql(&words, front, arguments)),
         How::Piped { program, source } => {
-            let is_input = |at: &usize| words[*at] == *source && !takes_value(&words[at - 1]);
-            let at = (1..words.len()).find(is_input)?;
+            replace_input(&mut words, source)?;
             front = format!("{program} {} | ", quoted(source));
-            "-".clone_into(&mut words[at]);
-            let has_format = words.iter().any(|word| word.split('=').next() == Some("--format"));
-            if let Some(format) = format_named(source).filter(|_| !has_format) {
-                words.extend(["--format".to_owned(), format.to_owned()]);
-            }
+            keep_format(&mut words, source);
         }
     }
+    Some(format!("{front}pgsluice {}", shell(&words)))
+}
+
+/// The words as a shell reads them, without passwords.
+fn shell(words: &[String]) -> String {
     let words: Vec<String> = words.iter().map(|word| quoted(&without_password(word))).collect();
-    Some(format!("{front}pgsluice {}", words.join(" ")))
+    words.join(" ")
+}
+
+/// Puts standard input in the place of an input; None if that is not an argument by itself.
+fn replace_input(words: &mut [String], source: &str) -> Option<()> {
+    let source = if source == "<stdin>" { "-" } else { source };
+    let is_input = |at: &usize| words[*at] == source && !takes_value(&words[at - 1]);
+    let at = (1..words.len()).find(is_input)?;
+    "-".clone_into(&mut words[at]);
+    Some(())
+}
+
+/// Adds the format that the name of an input said, unless one is given.
+fn keep_format(words: &mut Vec<String>, source: &str) {
+    let has_format = words.iter().any(|word| word.split('=').next() == Some("--format"));
+    if let Some(format) = format_named(source).filter(|_| !has_format) {
+        words.extend(["--format".to_owned(), format.to_owned()]);
+    }
+}
+
+/// Adds options about what is read, in place of others that do not go with them.
+fn read_as(words: &mut Vec<String>, options: &[String]) {
+    let names = options.iter().filter_map(|option| option.split('=').next());
+    names.filter(|name| name.starts_with("--")).for_each(|name| remove(words, name));
+    let is_delimited = |format: &String| ["csv", "text"].contains(&format.as_str());
+    if options
+        .iter()
+        .skip_while(|option| *option != "--format")
+        .nth(1)
+        .is_some_and(|it| !is_delimited(it))
+    {
+        OF_TEXT.iter().for_each(|name| remove(words, name));
+    }
+    words.extend(options.iter().cloned());
+}
+
+/// The command of psql that stands for one of this program.
+fn psql(words: &[String], front: &str, arguments: &[String]) -> String {
+    let connection = CONNECTION.iter().filter_map(|(short, long)| value(words, short, long));
+    let connection = connection.flat_map(|(option, value)| [option.to_owned(), value]);
+    let table =
+        value(words, "-t", "--table").map_or_else(|| "TABLE".to_owned(), |(_, table)| table);
+    let arguments = arguments.iter().map(|argument| argument.replace(TABLE, &table));
+    let words: Vec<String> = connection.chain(arguments).collect();
+    format!("{front}psql {}", shell(&words)).trim_end().to_owned()
+}
+
+/// The value of an option, by its short name.
+fn value<'n>(words: &[String], short: &'n str, long: &str) -> Option<(&'n str, String)> {
+    let mut rest = words.iter().skip(1);
+    while let Some(word) = rest.next() {
+        if word == short || word == long {
+            return Some((short, rest.next()?.clone()));
+        }
+        let joined = word.strip_prefix(long).and_then(|rest| rest.strip_prefix('='));
+        let joined =
+            joined.or_else(|| word.strip_prefix(short).filter(|_| !word.starts_with("--")));
+        if let Some(joined) = joined.filter(|joined| !joined.is_empty()) {
+            return Some((short, joined.to_owned()));
+        }
+    }
+    None
+}
+
+/// The name that a table of another database may have, without its schema.
+fn bare_table(words: &[String]) -> String {
+    let table = value(words, "-t", "--table").map(|(_, table)| table).unwrap_or_default();
+    let name = table.rsplit('.').next().unwrap_or_default();
+    let is_plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if name.is_empty() || !is_plain(name) { "TABLE".to_owned() } else { name.to_owned() }
 }
 
 /// What the name of an input says that its end says no more once it comes through a pipe.
@@ -128,5 +222,47 @@ mod tests {
         assert_eq!(command.as_deref(), Some(expected));
         assert_eq!(format_named("days/a.parquet.gz"), Some("parquet"));
         assert_eq!(format_named("a.txt"), None);
+    }
+
+    #[test]
+    fn programs_and_psql_have_whole_commands() {
+        let words = |list: &[&str]| list.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+        let filtered = |source: &str, front: &str, options: &[&str]| How::Filtered {
+            front: front.to_owned(),
+            source: source.to_owned(),
+            options: words(options),
+        };
+        for (line, how, expected) in [
+            (
+                "p load a.avro --header=map -t s.t --delimiter ; --format=csv",
+                filtered("a.avro", "convert < a.avro", &["--format", "arrow"]),
+                "convert < a.avro | pgsluice load - -t s.t --format arrow",
+            ),
+            (
+                "p load a.db -ts.t --header",
+                filtered("a.db", "q 'FROM {table}'", &["--format", "csv", "--header=map"]),
+                "q 'FROM t' | pgsluice load - -ts.t --format csv --header=map",
+            ),
+            (
+                "p load - -t t",
+                filtered("<stdin>", "tar -xOf -", &[]),
+                "tar -xOf - | pgsluice load - -t t",
+            ),
+            (
+                "p load a.sql -t t -d shop --host=h -p5",
+                How::Psql { front: String::new(), arguments: words(&["-f", "a.sql"]) },
+                "psql -d shop -h h -p 5 -f a.sql",
+            ),
+            (
+                "p load a.bin --table s.t -d postgres://u:x@h/d",
+                How::Psql {
+                    front: "x | ".to_owned(),
+                    arguments: words(&["-c", "\\copy {table} FROM"]),
+                },
+                "x | psql -d postgres://u@h/d -c '\\copy s.t FROM'",
+            ),
+        ] {
+            assert_eq!(changed(line, how).as_deref(), Some(expected));
+        }
     }
 }

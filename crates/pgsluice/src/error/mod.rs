@@ -12,7 +12,7 @@ use std::fmt;
 use tokio_postgres::error::DbError;
 
 use crate::error::kind::Kind;
-pub use crate::error::remedy::{How, Remedy, quoted};
+pub use crate::error::remedy::{How, Remedy, TABLE, quoted};
 
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;

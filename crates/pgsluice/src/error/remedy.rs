@@ -22,7 +22,26 @@ pub enum How {
         /// The input's name.
         source: String,
     },
+    /// Programs that print what can be loaded in place of the input.
+    Filtered {
+        /// The programs, with the input's name among their words.
+        front: String,
+        /// The input's name.
+        source: String,
+        /// Options for what they print.
+        options: Vec<String>,
+    },
+    /// psql in place of this program, on the same server.
+    Psql {
+        /// What writes into it, with a pipe behind it, or nothing.
+        front: String,
+        /// Its arguments.
+        arguments: Vec<String>,
+    },
 }
+
+/// Stands for the name of the table.
+pub const TABLE: &str = "{table}";
 
 impl Remedy {
     /// Options to add.
@@ -40,19 +59,48 @@ impl Remedy {
         Self { what: what.into(), how: How::Piped { program, source } }
     }
 
+    /// Programs to put in front, and options for what they print.
+    pub(crate) fn filtered(
+        what: impl Into<String>,
+        front: String,
+        source: &str,
+        options: &[&str],
+    ) -> Self {
+        let options = options.iter().map(|&option| option.to_owned()).collect();
+        Self { what: what.into(), how: How::Filtered { front, source: source.to_owned(), options } }
+    }
+
+    /// A command of psql.
+    pub(crate) fn psql(what: impl Into<String>, front: String, arguments: &[&str]) -> Self {
+        let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
+        Self { what: what.into(), how: How::Psql { front, arguments } }
+    }
+
     /// The line of the hint, for who has no command line.
     pub(super) fn line(&self) -> String {
         let Self { what, how } = self;
         match how {
             How::Options(options) => {
-                let words: Vec<String> = options.iter().map(|word| quoted(word)).collect();
-                format!("{what}: {}", words.join(" "))
+                format!("{what}: {}", words(options))
             }
             How::Piped { program, source } => {
                 format!("{what}: {program} {} | pgsluice load - ...", quoted(source))
             }
+            How::Filtered { front, options, .. } => {
+                let line = format!("{what}: {front} | pgsluice load - ... {}", words(options));
+                line.trim_end().replace(TABLE, "TABLE")
+            }
+            How::Psql { front, arguments } => {
+                let line = format!("{what}: {front}psql {}", words(arguments));
+                line.trim_end().replace(TABLE, "TABLE")
+            }
         }
     }
+}
+
+/// The words as a shell reads them.
+fn words(words: &[String]) -> String {
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// The word as a shell reads it.

@@ -79,6 +79,8 @@ pub struct InputOptions {
     pub files: Inputs,
     /// What the files are.
     pub file_format: FileFormat,
+    /// Whether the user has said so: then text that looks like an SQL dump is loaded.
+    pub is_format_given: bool,
     /// How rows are written; text as COPY has it by default, and of files that have no such rows.
     pub format: Format,
     /// What to do with the first row of each input.
@@ -100,6 +102,7 @@ impl Default for InputOptions {
         Self {
             files: Inputs::default(),
             file_format: FileFormat::default(),
+            is_format_given: false,
             format: Format::text(),
             header: Header::default(),
             encoding: Encoding::default(),

@@ -85,7 +85,7 @@ impl Job {
     pub fn opened(&self, control: &Arc<Control>) -> Result<Self> {
         let mut job = self.clone();
         let input = &mut job.input;
-        input.files = input.files.read_as(input.file_format, input.encoding);
+        input.files = input.files.read_as(input.file_format, input.is_format_given, input.encoding);
         if input.file_format.is_typed() {
             // What lies where in such a file is said at its end.
             input.files = input.files.kept_as_files(control)?;

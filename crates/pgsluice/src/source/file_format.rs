@@ -1,6 +1,7 @@
 //! What files are: known by their names and by their first bytes.
 
 use super::compression::uncompressed;
+use super::foreign::is_binary;
 use super::inputs::{Input, Inputs};
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result};
@@ -83,7 +84,10 @@ impl FileFormat {
     /// What the first bytes of a file say.
     pub(super) fn of_bytes(start: &[u8]) -> Option<Self> {
         match start {
-            [b'P', b'A', b'R', b'1', ..] => Some(Parquet),
+            // The head of a page or of the footer follows, which is no text.
+            [b'P', b'A', b'R', b'1', head @ ..] if is_binary(&head[..head.len().min(4)]) => {
+                Some(Parquet)
+            }
             [b'A', b'R', b'R', b'O', b'W', b'1', 0, 0, ..] => Some(Arrow),
             _ => None,
         }

@@ -39,6 +39,8 @@ pub struct Input {
     reread: Reread,
     /// What it is read as.
     pub(super) format: FileFormat,
+    /// Whether the user has said so.
+    pub(super) is_format_given: bool,
     /// What the first bytes of a file say that it is, if they say anything.
     pub(super) known: Option<FileFormat>,
     /// The hash of all bytes, of one that was kept.
@@ -138,6 +140,7 @@ impl Input {
             encoding: Encoding::default(),
             reread: Reread::Seek,
             format: self.format,
+            is_format_given: self.is_format_given,
             known: self.known,
             content: Some(content.into()),
         }
@@ -182,7 +185,6 @@ impl Input {
     }
 
     /// The name of what it is compressed by as a whole, if it is.
-    #[cfg(feature = "arrow")]
     pub(super) fn compressed_by(&self) -> Option<&'static str> {
         self.compression.map(Compression::name)
     }
@@ -275,12 +277,13 @@ impl Inputs {
         &self.remarks.warnings
     }
 
-    /// The same inputs, all of which are of this format and in this encoding.
+    /// The same inputs, all of which are of this format, which the user has given or not, and in this encoding.
     #[must_use]
-    pub fn read_as(&self, format: FileFormat, encoding: Encoding) -> Self {
+    pub fn read_as(&self, format: FileFormat, is_format_given: bool, encoding: Encoding) -> Self {
         let is_text = encoding.is_utf8() && !format.is_typed();
         let read_as = |input: &Input| Input {
             format,
+            is_format_given,
             encoding,
             reread: match input.reread {
                 Reread::Seek if !is_text => Reread::FromStart,

@@ -10,6 +10,7 @@ mod compression;
 mod encoding;
 mod file_format;
 mod fingerprint;
+mod foreign;
 mod gzip;
 mod header;
 mod inputs;

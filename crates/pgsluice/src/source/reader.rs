@@ -133,6 +133,9 @@ impl Reader {
             open.start.line += u64::from(scan.lines);
             if open.header_left > 0 && !rows.is_empty() {
                 let text = open.take_header(&mut rows, &bytes);
+                if text.contains(&0) {
+                    return Err(no_text().at(open.place(start, input)));
+                }
                 if self.shape.header.is_compared() {
                     let number = self.next as u32 - 1;
                     check_header(&self.shape, &text, (input, number))?;
@@ -379,6 +382,15 @@ impl Open {
     fn place(&self, at: Position, input: &Input) -> Location {
         input.locate(at)
     }
+}
+
+/// The server refuses such a header as well, although it drops the row. A file that is no text may be all header.
+fn no_text() -> Error {
+    let message = "invalid byte sequence for encoding \"UTF8\": 0x00";
+    Error::new(Kind::Data, message)
+        .with_sqlstate("22021")
+        .with_detail("The header has a byte that no text has.")
+        .permanent()
 }
 
 #[cfg(test)]

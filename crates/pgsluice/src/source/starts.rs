@@ -6,9 +6,9 @@ use pgsluice_core::parse::Parser;
 use pgsluice_core::position::{Origin, Position};
 
 use super::file_format::check_ndjson;
-use super::{FileFormat, Header, Input, Shape};
+use super::{Header, Input, Shape, foreign};
 use crate::error::kind::Kind;
-use crate::error::{Error, Remedy, Result};
+use crate::error::{Error, Result};
 
 /// What some programs write in front of UTF-8.
 pub(super) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
@@ -19,33 +19,9 @@ const LOOKED_AT: u64 = 64 << 10;
 /// Inputs that are looked at: more would take longer than their mistakes cost.
 const MOST_INPUTS: usize = 1000;
 
-/// Formats that are known by their first bytes, and what reads them as text.
-const KNOWN: [(&[u8], &str, &str); 6] = [
-    (b"\x1f\x8b", "compressed by gzip", "zcat"),
-    (b"\x28\xb5\x2f\xfd", "compressed by zstd", "zstdcat"),
-    (b"\xfd7zXZ\0", "compressed by xz", "xzcat"),
-    (b"BZh91AY&SY", "compressed by bzip2", "bzcat"),
-    (b"\x04\x22\x4d\x18", "compressed by lz4", "lz4cat"),
-    (b"PK\x03\x04", "a ZIP archive", "unzip -p"),
-];
-
-/// Refuses an input that begins as no text does.
-pub(super) fn check_magic(start: &[u8], input: &Input) -> Result<()> {
-    let is = |what: &str| {
-        Error::new(Kind::Data, format!("{} is {what}", input.name)).with_sqlstate("0A000")
-    };
-    if let Some(format) = FileFormat::of_start(start) {
-        let error = is(&format!("a file of format {}", format.name()));
-        return Err(error.with_remedy(Remedy::options("Say so", ["--format", format.name()])));
-    }
-    let known = KNOWN.iter().find(|(magic, ..)| start.starts_with(magic));
-    let Some((_, what, reader)) = known else { return Ok(()) };
-    Err(is(what).with_remedy(Remedy::piped("Load what it holds", reader, &input.name)))
-}
-
 /// Refuses an input that does not begin as rows of this shape do.
 pub(super) fn check_start(start: &[u8], input: &Input, shape: &Shape) -> Result<()> {
-    check_magic(start, input)?;
+    foreign::check(start, input)?;
     match shape.is_of_objects() && !shape.is_of_rows() {
         true => check_ndjson(start, &input.name),
         false => Ok(()),

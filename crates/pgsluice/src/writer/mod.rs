@@ -257,7 +257,7 @@ impl Writer {
                 none.insert(plan.map_err(Trouble::Refused)?)
             }
         };
-        let files = input.files.read_as(input.file_format, input.encoding);
+        let files = input.files.read_as(input.file_format, input.is_format_given, input.encoding);
         let plan = (&*job, &planned.plan);
         let gathered = planned.gathering.gather(plan, &files, target, control);
         let gathered = gathered.map_err(Trouble::Refused)?;

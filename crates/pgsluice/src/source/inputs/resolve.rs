@@ -85,6 +85,7 @@ pub(super) fn pipe(name: String, place: Place) -> Input {
         encoding: Encoding::default(),
         reread: Reread::Never,
         format: FileFormat::default(),
+        is_format_given: false,
         known: None,
         content: None,
     }

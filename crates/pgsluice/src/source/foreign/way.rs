@@ -1,0 +1,153 @@
+//! Ways to load a foreign file: commands that can be copied.
+
+use std::path::Path;
+
+use super::super::{FileFormat, Input};
+use crate::error::{Error, Remedy, quoted};
+
+/// What is done with a foreign file.
+#[derive(Clone, Copy)]
+pub(super) enum Way {
+    /// A program prints the text in it.
+    Print(&'static str),
+    /// The same, which reads files only.
+    PrintFile(&'static str),
+    /// `tar` prints its members.
+    Untar,
+    /// A Python program, from standard input to a stream of Arrow IPC.
+    Convert(&'static str),
+    /// A program prints a table of the file as CSV: its words before and after the file's name.
+    Query(&'static str, &'static str),
+    /// `pg_restore` makes SQL of it.
+    Restore,
+    /// psql runs it.
+    Run,
+    /// psql's `\copy` reads it.
+    Copy,
+    /// A sentence says what to do.
+    Say(&'static str),
+}
+
+/// How a program gets what an input holds.
+enum Reads {
+    /// From the file itself.
+    File,
+    /// From this program, which decompresses the file.
+    Behind(&'static str),
+    /// From standard input.
+    Stdin,
+}
+
+impl Way {
+    /// Adds to an error what to do about it. `start` is how the input begins.
+    pub(super) fn explain(self, error: Error, input: &Input, start: &[u8]) -> Error {
+        let load = |front: String, options: &[&str]| {
+            Remedy::filtered("Load what it holds", front, &input.name, options)
+        };
+        let remedy = match self {
+            Self::Say(sentence) => return error.with_hint(sentence),
+            Self::PrintFile(_) | Self::Query(..) if !matches!(input.reads(), Reads::File) => {
+                return error.with_hint("Save what it holds in a file, and load that.");
+            }
+            Self::Print(program) => load(input.given_to(program), &[]),
+            Self::PrintFile(program) => load(input.given_to(program), &format_of(zipped(start))),
+            Self::Untar => load(input.given_to("tar -xOf"), &format_of(start)),
+            Self::Convert(program) => {
+                let program = format!("python3 -c {}", quoted(program));
+                load(input.fed_to(&program), &["--format", "arrow"])
+            }
+            Self::Query(before, after) => {
+                let front = format!("{before} {} {after}", quoted(&input.name));
+                let options = ["--format", "csv", "--header=map"];
+                Remedy::filtered("Load a table of it", front, &input.name, &options)
+            }
+            Self::Restore => restore(input),
+            Self::Run => {
+                let lines = Remedy::options("Load its lines as rows", ["--format", "text"]);
+                return error.with_remedy(run(input)).with_remedy(lines);
+            }
+            Self::Copy => copy(input),
+        };
+        error.with_remedy(remedy)
+    }
+}
+
+impl Input {
+    fn reads(&self) -> Reads {
+        match (self.path(), self.compressed_by()) {
+            (None, _) => Reads::Stdin,
+            (Some(_), None) => Reads::File,
+            (Some(_), Some("gzip")) => Reads::Behind("zcat"),
+            (Some(_), Some(_)) => Reads::Behind("zstdcat"),
+        }
+    }
+
+    /// A program that reads standard input.
+    fn fed_to(&self, program: &str) -> String {
+        let file = quoted(&self.name);
+        match self.reads() {
+            Reads::File => format!("{program} < {file}"),
+            Reads::Behind(reader) => format!("{reader} {file} | {program}"),
+            Reads::Stdin => program.to_owned(),
+        }
+    }
+
+    /// A program that reads the file that is its argument, or `-`.
+    fn given_to(&self, program: &str) -> String {
+        match self.reads() {
+            Reads::File => format!("{program} {}", quoted(&self.name)),
+            _ => self.fed_to(&format!("{program} -")),
+        }
+    }
+}
+
+fn restore(input: &Input) -> Remedy {
+    // A directory that pg_dump has made holds a table of contents of this name.
+    let folder = Path::new(&input.name).parent().filter(|_| input.name.ends_with("/toc.dat"));
+    let program = match folder {
+        Some(folder) => format!("pg_restore -f - {}", quoted(&folder.display().to_string())),
+        None if matches!(input.reads(), Reads::File) => input.given_to("pg_restore -f -"),
+        None => input.fed_to("pg_restore -f -"),
+    };
+    Remedy::psql("Restore it", format!("{program} | "), &[])
+}
+
+fn run(input: &Input) -> Remedy {
+    match input.reads() {
+        Reads::File => Remedy::psql("Run it", String::new(), &["-f", &input.name]),
+        Reads::Behind(reader) => {
+            Remedy::psql("Run it", format!("{reader} {} | ", quoted(&input.name)), &[])
+        }
+        Reads::Stdin => Remedy::psql("Run it", String::new(), &[]),
+    }
+}
+
+fn copy(input: &Input) -> Remedy {
+    let literal = |text: &str| format!("'{}'", text.replace('\'', "''"));
+    let from = match input.reads() {
+        Reads::File => literal(&input.name),
+        Reads::Behind(reader) => {
+            format!("PROGRAM {}", literal(&format!("{reader} {}", quoted(&input.name))))
+        }
+        Reads::Stdin => "pstdin".to_owned(),
+    };
+    let copy = format!("\\copy {{table}} FROM {from} (FORMAT binary)");
+    Remedy::psql("Load it by psql", String::new(), &["-c", &copy])
+}
+
+/// The name of the first member of a ZIP archive.
+fn zipped(start: &[u8]) -> &[u8] {
+    let length = start.get(26).map_or(0, |length| usize::from(*length));
+    start.get(30..30 + length).unwrap_or_default()
+}
+
+/// The format that the name of a member of an archive says, which a zero may end.
+fn format_of(name: &[u8]) -> Vec<&'static str> {
+    let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+    let name = String::from_utf8_lossy(name).to_ascii_lowercase();
+    let format = match FileFormat::of_name(&name) {
+        None if name.contains(".csv") => Some("csv"),
+        format => format.map(FileFormat::name),
+    };
+    format.map_or_else(Vec::new, |format| vec!["--format", format])
+}
