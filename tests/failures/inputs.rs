@@ -184,7 +184,7 @@ fn a_file_that_is_given_twice_is_loaded_once(server: Server) {
     assert_eq!(bench.count("t"), 2);
 }
 
-/// Files that are no rows, without a line end or with some, and their names.
+/// The beginnings of foreign files, and the names that messages give them.
 const FOREIGN: [(&[u8], &str); 9] = [
     (b"Obj\x01\x02\x16avro.schema\xe0\x01", "an Avro file"),
     (b"ORC\x11\0\0\n\x06\x12\x04\x08\x03P\0+\0\0", "an ORC file"),

@@ -31,9 +31,9 @@ pub enum How {
         /// Options for what they print.
         options: Vec<String>,
     },
-    /// psql in place of this program, on the same server.
+    /// A command for psql, which connects to the same server.
     Psql {
-        /// What writes into it, with a pipe behind it, or nothing.
+        /// Programs whose output it reads, with a pipe behind them, or nothing.
         front: String,
         /// Its arguments.
         arguments: Vec<String>,

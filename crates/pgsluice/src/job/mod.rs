@@ -79,7 +79,7 @@ pub struct InputOptions {
     pub files: Inputs,
     /// What the files are.
     pub file_format: FileFormat,
-    /// Whether the user has said so: then text that looks like an SQL dump is loaded.
+    /// Whether the user gave the format. If so, the lines of an SQL dump are loaded as rows.
     pub is_format_given: bool,
     /// How rows are written; text as COPY has it by default, and of files that have no such rows.
     pub format: Format,

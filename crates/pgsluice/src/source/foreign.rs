@@ -1,5 +1,5 @@
-//! Foreign files: known by their first bytes to be no rows, before a row of them is looked for. No text begins so,
-//! except an SQL dump; who gives `--format` means its lines.
+//! Foreign files, which hold their rows in another format. Their first bytes say so before the reader looks for a row.
+//! Only an SQL dump begins like text: with `--format` its lines are rows.
 
 mod way;
 
@@ -26,10 +26,10 @@ const ORC: &str = "import io, sys, pyarrow.ipc, pyarrow.orc; \
 const DUCKDB: &str = "python3 -c 'import duckdb, sys; duckdb.connect(sys.argv[1], read_only=True)\
                       .sql(sys.argv[2]).write_csv(\"/dev/stdout\")'";
 
-/// The first bytes of an Office document, as far as its members are named there.
+/// Names with which the first member of an Office document begins.
 const OFFICE: [&[u8]; 5] = [b"[Content_Types].xml", b"_rels/", b"docProps/", b"xl/", b"mimetype"];
 
-/// Of several that a file may be, the first counts.
+/// All kinds. The first that matches counts.
 const FOREIGN: [Foreign; 22] = [
     Foreign {
         is: |b| b.starts_with(b"\x1f\x8b"),
@@ -119,7 +119,7 @@ const FOREIGN: [Foreign; 22] = [
     Foreign { is: is_sql_dump, name: "an SQL script of pg_dump", way: Way::Run },
 ];
 
-/// Refuses an input that begins as no rows do.
+/// Refuses an input that begins like a foreign file.
 pub(super) fn check(start: &[u8], input: &Input) -> Result<()> {
     let is = |what: &str| {
         Error::new(Kind::Data, format!("{} is {what}", input.name)).with_sqlstate("0A000")

@@ -39,7 +39,7 @@ pub struct Input {
     reread: Reread,
     /// What it is read as.
     pub(super) format: FileFormat,
-    /// Whether the user has said so.
+    /// Whether the user gave the format.
     pub(super) is_format_given: bool,
     /// What the first bytes of a file say that it is, if they say anything.
     pub(super) known: Option<FileFormat>,
@@ -277,7 +277,7 @@ impl Inputs {
         &self.remarks.warnings
     }
 
-    /// The same inputs, all of which are of this format, which the user has given or not, and in this encoding.
+    /// Sets the format and the encoding of all inputs, and whether the user gave the format.
     #[must_use]
     pub fn read_as(&self, format: FileFormat, is_format_given: bool, encoding: Encoding) -> Self {
         let is_text = encoding.is_utf8() && !format.is_typed();

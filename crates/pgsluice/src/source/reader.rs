@@ -134,7 +134,7 @@ impl Reader {
             if open.header_left > 0 && !rows.is_empty() {
                 let text = open.take_header(&mut rows, &bytes);
                 if text.contains(&0) {
-                    return Err(no_text().at(open.place(start, input)));
+                    return Err(not_text().at(open.place(start, input)));
                 }
                 if self.shape.header.is_compared() {
                     let number = self.next as u32 - 1;
@@ -384,12 +384,12 @@ impl Open {
     }
 }
 
-/// The server refuses such a header as well, although it drops the row. A file that is no text may be all header.
-fn no_text() -> Error {
+/// Refuses a header that is not text, as the server does. A binary file may have no line end, and be all header.
+fn not_text() -> Error {
     let message = "invalid byte sequence for encoding \"UTF8\": 0x00";
     Error::new(Kind::Data, message)
         .with_sqlstate("22021")
-        .with_detail("The header has a byte that no text has.")
+        .with_detail("Text has no such byte: the input may be a file of another format.")
         .permanent()
 }
 

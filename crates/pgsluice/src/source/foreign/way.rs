@@ -1,16 +1,16 @@
-//! Ways to load a foreign file: commands that can be copied.
+//! Commands that load a foreign file, which can be copied.
 
 use std::path::Path;
 
 use super::super::{FileFormat, Input};
 use crate::error::{Error, Remedy, quoted};
 
-/// What is done with a foreign file.
+/// The next step for a foreign file.
 #[derive(Clone, Copy)]
 pub(super) enum Way {
     /// A program prints the text in it.
     Print(&'static str),
-    /// The same, which reads files only.
+    /// Like [`Self::Print`], but the program cannot read standard input.
     PrintFile(&'static str),
     /// `tar` prints its members.
     Untar,
@@ -39,7 +39,7 @@ enum Reads {
 }
 
 impl Way {
-    /// Adds to an error what to do about it. `start` is how the input begins.
+    /// Adds the command to an error. `start` is the beginning of the input.
     pub(super) fn explain(self, error: Error, input: &Input, start: &[u8]) -> Error {
         let load = |front: String, options: &[&str]| {
             Remedy::filtered("Load what it holds", front, &input.name, options)
