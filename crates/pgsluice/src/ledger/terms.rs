@@ -59,6 +59,7 @@ fn of_input(input: &InputOptions, format: &Format) -> impl Iterator<Item = (&'st
     // The inputs have fingerprints, and the server lists the columns with their types.
     let InputOptions {
         files: _,
+        is_format_given: _,
         file_format,
         format: _,
         header,
