@@ -1,6 +1,7 @@
 //! Bound: the rows of one batch, written one by one.
 
 use std::fmt;
+use std::ops::Range;
 
 use crate::source::{Source, Value};
 use crate::writer::{Fail, Writer};
@@ -50,6 +51,29 @@ impl<'b> Bound<'b> {
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
+    }
+
+    /// Cuts the rows into ranges. A range takes about `bytes` bytes once it is written, unless one row takes more, and
+    /// has `most` rows at most.
+    #[must_use]
+    pub fn ranges(&self, bytes: usize, most: usize) -> Vec<Range<usize>> {
+        let sources = || self.columns.iter().map(|(_, source)| source);
+        let steady: usize = sources().filter_map(Source::steady_weight).sum();
+        let others: Vec<_> = sources().filter(|it| it.steady_weight().is_none()).collect();
+        let (mut ranges, mut start, mut weight) = (Vec::new(), 0, 0_usize);
+        for row in 0..self.rows {
+            let of_row = others.iter().map(|source| source.weight(row));
+            let of_row = of_row.fold(steady, usize::saturating_add);
+            weight = weight.saturating_add(of_row);
+            if row > start && (weight > bytes || row - start == most) {
+                ranges.push(start..row);
+                (start, weight) = (row, of_row);
+            }
+        }
+        if start < self.rows {
+            ranges.push(start..self.rows);
+        }
+        ranges
     }
 
     /// Appends the row as COPY BINARY has it: the number of fields, then each with its length. If it is not

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{FieldRef, Schema};
+use arrow_schema::{DataType, FieldRef, Schema};
 use pgsluice_core::types::Column;
 
 use crate::admit;
@@ -87,11 +87,12 @@ impl Mapping {
         Ok(())
     }
 
-    /// Makes the rows of a batch ready to be written. Its columns must be of the types of the schema.
+    /// Makes the rows of a batch ready to be written. Its columns must be of the types of the schema, or views of such
+    /// strings.
     pub fn bind<'b>(&'b self, batch: &'b RecordBatch) -> Result<Bound<'b>, Misfit> {
         let sources = self.columns.iter().map(|Mapped { column, place, field, writer }| {
             let Some(array) = batch.columns().get(*place) else { return Err(none(column, *place)) };
-            if array.data_type() != field.data_type() {
+            if !is_form_of(array.data_type(), field.data_type()) {
                 let why = format!("the schema has {} there", field.data_type());
                 return Err(Misfit::new(column, array.data_type(), why));
             }
@@ -102,6 +103,15 @@ impl Mapping {
         });
         let sources = sources.collect::<Result<_, _>>()?;
         Ok(Bound::new(self.count, sources, batch.num_rows()))
+    }
+}
+
+/// Whether arrays of one type have the values of another.
+fn is_form_of(array: &DataType, field: &DataType) -> bool {
+    match (array, field) {
+        (DataType::Utf8View, DataType::Utf8 | DataType::LargeUtf8)
+        | (DataType::BinaryView, DataType::Binary | DataType::LargeBinary) => true,
+        _ => array == field,
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod bind;
 mod nested;
+mod weigh;
 
 pub(crate) use nested::{Items, Pairs, Row};
 

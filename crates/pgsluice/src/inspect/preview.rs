@@ -14,7 +14,7 @@ use crate::counts::summary::Fallback;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::inspect::selftest::Samples;
-use crate::job::{Job, SAMPLE_ROWS};
+use crate::job::{Job, SAMPLE_BYTES, SAMPLE_ROWS};
 use crate::pg::conninfo::Target;
 use crate::plan::{Answered, Plan};
 use crate::route::routing::{Reached, Routing};
@@ -40,34 +40,36 @@ pub struct Preview {
 }
 
 impl Preview {
-    /// Routes the first [`SAMPLE_ROWS`] rows of each input. Sends nothing but keys that the server
+    /// Routes the first [`SAMPLE_ROWS`] rows of each input, or [`SAMPLE_BYTES`]. Sends nothing but keys that the server
     /// must evaluate.
     pub fn of(job: &Job, plan: &Plan, target: &Target, control: &Control) -> Result<Self> {
-        Self::read(job, plan, target, control, SAMPLE_ROWS, |_, _, _, _| Ok(()))
+        let limit = (SAMPLE_ROWS, SAMPLE_BYTES);
+        Self::read(job, plan, target, control, limit, |_, _, _, _| Ok(()))
     }
 
-    /// Routes the first `limit` rows of each input, and shows `stopped` those that reach no leaf.
+    /// Routes the first rows of each input, at most `limit` rows and about as many bytes, and shows `stopped` those that reach no leaf.
     pub(crate) fn read(
         job: &Job,
         plan: &Plan,
         target: &Target,
         control: &Control,
-        limit: usize,
+        (rows, bytes): (usize, usize),
         mut stopped: impl FnMut(&[u8], &Fields, NodeId, Cause) -> Result<()>,
     ) -> Result<Self> {
         let mut preview = Self::default();
         let mut routing = Routing::new(plan, control, target);
         for (number, input) in (0..).zip(job.input.files.iter()) {
             let mut reader = Reader::new(Inputs::from(input.clone()), &plan.shape);
-            let mut left = limit;
+            let (mut left, mut bytes) = (rows, bytes);
             let mut used = None;
-            while left > 0 {
+            while left > 0 && bytes > 0 {
                 if let Some(stopped) = control.stop.failure() {
                     return Err(stopped);
                 }
                 let Some(mut split) = reader.next(used.take())? else { break };
                 split.rows.truncate(left);
                 left -= split.rows.len();
+                bytes = bytes.saturating_sub(split.size());
                 split.start.origin.input = number;
                 preview.add(plan, &mut routing, &split, &mut stopped)?;
                 used = Some(split);

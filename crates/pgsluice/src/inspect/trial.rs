@@ -16,7 +16,7 @@ use crate::error::policy::{self, Policy};
 use crate::error::{Error, Result};
 use crate::inspect::guess;
 use crate::inspect::preview::Preview;
-use crate::job::{Job, OnConflict, SAMPLE_ROWS};
+use crate::job::{Job, OnConflict, SAMPLE_BYTES, SAMPLE_ROWS};
 use crate::pg::audit;
 use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
@@ -36,7 +36,7 @@ pub enum Trial {
     Untried(String),
 }
 
-/// Has the server read the first [`SAMPLE_ROWS`] rows of each input that can be read again.
+/// Has the server read the first [`SAMPLE_ROWS`] rows, or [`SAMPLE_BYTES`], of each input that can be read again.
 pub async fn try_rows(
     job: &Job,
     plan: &Plan,
@@ -111,9 +111,10 @@ async fn copy(job: &Job, plan: &Plan, transaction: &Transaction<'_>) -> Result<O
         }
         let mut reader = Reader::new(Inputs::from(input.clone()), &plan.shape.in_text());
         let (mut sent, mut left) = (Sent::default(), SAMPLE_ROWS);
+        let mut bytes_left = SAMPLE_BYTES;
         let mut sink = pin!(transaction.copy_in::<_, Bytes>(&statement).await?);
         let mut outcome = Ok(());
-        while left > 0 {
+        while left > 0 && bytes_left > 0 {
             let split = match reader.next(None) {
                 Ok(Some(split)) => split,
                 Ok(None) => break,
@@ -121,6 +122,7 @@ async fn copy(job: &Job, plan: &Plan, transaction: &Transaction<'_>) -> Result<O
             };
             let bytes = sent.add(&split, left);
             left -= split.rows.len().min(left);
+            bytes_left = bytes_left.saturating_sub(bytes.len());
             outcome = sink.feed(bytes).await;
             if outcome.is_err() {
                 break;

@@ -42,6 +42,9 @@ pub const DEFAULT_MAX_NEW_PARTITIONS: usize = 100;
 /// How many rows of each input a plan reads.
 pub const SAMPLE_ROWS: usize = 10_000;
 
+/// About the bytes of each input after which a plan reads no more rows.
+pub const SAMPLE_BYTES: usize = 64 << 20;
+
 /// What to load, from where, into which table, and within which bounds.
 ///
 /// ```

@@ -83,7 +83,7 @@ pub fn find(job: &Job, plan: &Plan, target: &Target, control: &Control) -> Resul
         let settling = async |client: &mut Client| gaps.settle(job, plan, client).await;
         in_session(target, control, settling)
     };
-    let preview = Preview::read(job, plan, target, control, usize::MAX, stopped)?;
+    let preview = Preview::read(job, plan, target, control, (usize::MAX, usize::MAX), stopped)?;
     let mut missing = Missing { preview, ..Missing::default() };
     if gaps.seen {
         in_session(target, control, async |client| {

@@ -10,7 +10,7 @@ use pgsluice_arrow::Mapping;
 
 use super::super::stream::Counted;
 use super::super::{FileFormat, Input};
-use super::batches::{Batches, Give, Part, in_pieces};
+use super::batches::{Batches, Give, Part};
 use super::frames::Frames;
 use super::guard::guarded;
 use super::unreadable;
@@ -53,7 +53,7 @@ impl Part for Whole {
                 unreadable(input, FileFormat::Arrow, error)
             })?;
             let now = taken.load(Relaxed);
-            if !in_pieces(&batch, now - std::mem::replace(&mut before, now), give) {
+            if !give(batch, now - std::mem::replace(&mut before, now)) {
                 break;
             }
         }

@@ -9,14 +9,16 @@ use arrow_array::RecordBatch;
 use pgsluice_arrow::Mapping;
 
 use super::guard::guarded;
-use super::size::bytes_of;
 use crate::error::{Error, Result};
 
 /// Batches that each thread may be ahead.
 const AHEAD: usize = 4;
 
-/// Bytes that a batch is to have about, in memory.
+/// About the bytes of the rows of a batch, once they are written.
 const BATCH_BYTES: usize = 1 << 20;
+
+/// Rows of a batch.
+const MOST_ROWS: usize = 16 << 10;
 
 /// Some rows of an input, which stand one behind the other there.
 #[derive(Debug)]
@@ -75,7 +77,8 @@ impl Batches {
         }
         let begin = |parts: Vec<P>| {
             let (full, batches) = sync_channel(AHEAD);
-            thread::spawn(move || parts.iter().all(|part| hand_over(part, &full)));
+            let mapping = Arc::clone(&mapping);
+            thread::spawn(move || parts.iter().all(|part| hand_over(part, &mapping, &full)));
             batches
         };
         let lanes = of_thread.into_iter().map(begin).collect();
@@ -111,10 +114,11 @@ impl Batches {
 }
 
 /// Reads one part to its end; false if it is not whole, or nobody takes its batches any more.
-fn hand_over(part: &impl Part, full: &SyncSender<Read>) -> bool {
+fn hand_over(part: &impl Part, mapping: &Mapping, full: &SyncSender<Read>) -> bool {
     let mut is_taken = true;
-    let mut give = |batch, taken| {
-        is_taken = full.send(Ok(Some((batch, taken)))).is_ok();
+    let mut send = |piece, taken| full.send(Ok(Some((piece, taken)))).is_ok();
+    let mut give = |batch: RecordBatch, taken| {
+        is_taken = in_pieces(&batch, taken, mapping, &mut send);
         is_taken
     };
     let read = guarded(|| part.read(&mut give), || part.lost());
@@ -122,17 +126,22 @@ fn hand_over(part: &impl Part, full: &SyncSender<Read>) -> bool {
     is_taken && full.send(read.map(|()| None)).is_ok() && is_whole
 }
 
-/// Cuts a batch so that each piece has about [`BATCH_BYTES`]; false if `give` said so.
-pub(super) fn in_pieces(batch: &RecordBatch, taken: u64, give: Give<'_>) -> bool {
-    let rows = batch.num_rows();
-    let most = rows_of(bytes_of(batch) as u64, rows as u64);
-    let pieces = rows.div_ceil(most).max(1) as u64;
-    let mut starts = (0..rows).step_by(most);
-    starts.all(|start| give(batch.slice(start, most.min(rows - start)), taken / pieces))
+/// Cuts a batch so that each piece takes about [`BATCH_BYTES`] once its rows are written; false if `give` said so.
+pub(super) fn in_pieces(
+    batch: &RecordBatch,
+    taken: u64,
+    mapping: &Mapping,
+    give: Give<'_>,
+) -> bool {
+    // The writer refuses a batch that does not fit.
+    let Ok(bound) = mapping.bind(batch) else { return give(batch.clone(), taken) };
+    let ranges = bound.ranges(BATCH_BYTES, MOST_ROWS);
+    let pieces = ranges.len().max(1) as u64;
+    ranges.into_iter().all(|rows| give(batch.slice(rows.start, rows.len()), taken / pieces))
 }
 
 /// How many of `rows` rows that take so many bytes are a batch.
 pub(super) fn rows_of(bytes: u64, rows: u64) -> usize {
     let each = (bytes / rows.max(1)).max(1);
-    (BATCH_BYTES as u64 / each).clamp(64, 16 << 10) as usize
+    (BATCH_BYTES as u64 / each).clamp(1, MOST_ROWS as u64) as usize
 }

@@ -131,8 +131,10 @@ impl Handed {
         if self.is_rereadable() && input.size.is_some_and(|bytes| bytes <= FEW_BYTES) {
             let mut ready = VecDeque::new();
             self.read(input, &mut |batch| {
-                ready.push_back((batch.clone(), bytes_of(&batch) as u64));
-                Ok(true)
+                Ok(in_pieces(&batch, bytes_of(&batch) as u64, &mapping, &mut |piece, taken| {
+                    ready.push_back((piece, taken));
+                    true
+                }))
             })?;
             ready.retain(|(batch, _)| batch.num_rows() > 0);
             return Ok(Batches::of(ready, mapping, lost(input)));
@@ -234,7 +236,10 @@ struct Whole(Input, Handed);
 impl Part for Whole {
     fn read(&self, give: Give<'_>) -> Result<()> {
         let Self(input, handed) = self;
-        handed.read(input, &mut |batch| Ok(in_pieces(&batch, bytes_of(&batch) as u64, give)))
+        handed.read(input, &mut |batch| {
+            let bytes = bytes_of(&batch) as u64;
+            Ok(give(batch, bytes))
+        })
     }
 
     fn lost(&self) -> Error {

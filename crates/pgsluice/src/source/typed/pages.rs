@@ -4,6 +4,7 @@
 use std::io::{self, Read};
 use std::sync::Arc;
 
+use arrow_schema::{DataType, FieldRef, Fields};
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReader, RowGroups};
 use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
@@ -28,13 +29,24 @@ pub(crate) fn read_group<R: ChunkReader + 'static>(
     group: usize,
     most: usize,
 ) -> Result<ParquetRecordBatchReader> {
-    let hint = Some(metadata.schema().fields());
-    let levels =
-        parquet_to_arrow_field_levels(metadata.parquet_schema(), ProjectionMask::all(), hint)?;
+    // Of a string that a page names many times, a view has no copies.
+    let hint: Fields = metadata.schema().fields().iter().map(viewed).collect();
+    let (schema, mask) = (metadata.parquet_schema(), ProjectionMask::all());
+    let levels = parquet_to_arrow_field_levels(schema, mask, Some(&hint))?;
     let file = Arc::new(Whole(file));
     let group = CheckedGroup { file, metadata: Arc::clone(metadata.metadata()), group };
     let most = most.min(group.num_rows());
     ParquetRecordBatchReader::try_new_with_row_groups(&levels, &group, most, None)
+}
+
+/// The same field, with views of strings.
+fn viewed(field: &FieldRef) -> FieldRef {
+    let ty = match field.data_type() {
+        DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
+        DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
+        _ => return Arc::clone(field),
+    };
+    Arc::new(field.as_ref().clone().with_data_type(ty))
 }
 
 /// A file that is whole: to read on behind its end is an error. The reader of page headers passes over any number of

@@ -9,6 +9,7 @@ use arrow_schema::SchemaRef;
 use parquet::arrow::ARROW_SCHEMA_META_KEY;
 use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use parquet::basic::ConvertedType;
+use parquet::file::metadata::RowGroupMetaData;
 use pgsluice_arrow::Mapping;
 
 use super::super::{FileFormat, Input};
@@ -21,6 +22,9 @@ use crate::error::{Error, Result};
 
 /// The bytes behind a footer: its length, and how a file ends.
 const END: u64 = 8;
+
+/// Bytes of a value in memory, or of the view of a string.
+const VALUE: u64 = 8;
 
 /// The columns of a file.
 pub(super) fn schema(input: &Input) -> Result<SchemaRef> {
@@ -64,11 +68,20 @@ pub(super) fn open(
     let parts = groups.iter().enumerate().map(|(group, of_group)| {
         let bytes = of_group.compressed_size().unsigned_abs();
         let rows = of_group.num_rows().unsigned_abs();
-        let most = rows_of(of_group.total_byte_size().unsigned_abs(), rows);
+        let most = rows_of(decoded_bytes(of_group), rows);
         let (input, metadata) = (input.clone(), metadata.clone());
         RowGroup { input, metadata, group, most, bytes_a_row: bytes as f64 / rows.max(1) as f64 }
     });
     Ok(Batches::begin(parts.collect(), mapping, lost(input)))
+}
+
+/// About the bytes of a row group in memory. Values that come again take few bytes in a file.
+fn decoded_bytes(group: &RowGroupMetaData) -> u64 {
+    let columns = group.columns().iter().map(|column| {
+        let width = u64::try_from(column.column_descr().type_length()).unwrap_or(0);
+        column.num_values().unsigned_abs().saturating_mul(width.max(VALUE))
+    });
+    columns.fold(0, u64::saturating_add).max(group.total_byte_size().unsigned_abs())
 }
 
 /// Of each row group of a file its rows.
