@@ -36,6 +36,7 @@ mod library;
 mod liveness;
 mod locks;
 mod markdown;
+mod memory;
 mod mistakes;
 mod names;
 mod ndjson;

@@ -145,3 +145,39 @@ pub(super) fn rows_of(bytes: u64, rows: u64) -> usize {
     let each = (bytes / rows.max(1)).max(1);
     (BATCH_BYTES as u64 / each).clamp(1, MOST_ROWS as u64) as usize
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::types::Int32Type;
+    use arrow_array::{ArrayRef, DictionaryArray, Int32Array, StringArray};
+    use pgsluice_core::types::{Column, ColumnType, Made};
+
+    use super::*;
+
+    fn rows_of_pieces(values: ArrayRef) -> Vec<usize> {
+        let batch = RecordBatch::try_from_iter([("v", values)]).expect("a batch");
+        let ty = ColumnType { oid: 25, modifier: -1, name: "text".to_owned(), made: Made::Alone };
+        let column = Column { name: "v".to_owned(), ty };
+        let mapping = Mapping::new(&batch.schema(), &[(0, column)]).expect("a mapping");
+        let mut rows = Vec::new();
+        assert!(in_pieces(&batch, 0, &mapping, &mut |piece, _| {
+            rows.push(piece.num_rows());
+            true
+        }));
+        rows
+    }
+
+    #[test]
+    fn pieces_are_as_long_as_their_rows_are_written() {
+        let values = StringArray::from(vec!["x".repeat(BATCH_BYTES / 4), "y".to_owned()]);
+        let keys = Int32Array::from_iter_values((0..40_010).map(|row| i32::from(row >= 10)));
+        let long = DictionaryArray::<Int32Type>::try_new(keys, Arc::new(values)).expect("keys");
+        let rows = rows_of_pieces(Arc::new(long));
+        assert_eq!(rows[..3], [3, 3, 3], "{rows:?}");
+        assert_eq!(rows.iter().sum::<usize>(), 40_010);
+        assert!(rows[3..].iter().all(|rows| *rows <= MOST_ROWS), "{rows:?}");
+        let longer = StringArray::from(vec!["x".repeat(2 * BATCH_BYTES); 3]);
+        assert_eq!(rows_of_pieces(Arc::new(longer)), [1, 1, 1]);
+        assert_eq!(rows_of_pieces(Arc::new(StringArray::from(vec![""; 3]))), [3]);
+    }
+}
