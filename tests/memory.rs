@@ -17,7 +17,7 @@ use parquet::arrow::arrow_writer::ArrowWriterOptions;
 
 use crate::harness::{Bench, Running, Server, on_each_server, program};
 
-on_each_server!([long_values_that_rows_share_take_little_memory]);
+on_each_server!([long_values_that_rows_share_take_little_memory,]);
 
 /// Rows, and the bytes of the value that they share.
 const ROWS: usize = 300;

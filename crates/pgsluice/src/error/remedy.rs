@@ -98,7 +98,7 @@ impl Remedy {
     }
 }
 
-/// The words as a shell reads them.
+/// Quotes words for a shell.
 fn words(words: &[String]) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }

@@ -126,7 +126,8 @@ fn hand_over(part: &impl Part, mapping: &Mapping, full: &SyncSender<Read>) -> bo
     is_taken && full.send(read.map(|()| None)).is_ok() && is_whole
 }
 
-/// Cuts a batch so that each piece takes about [`BATCH_BYTES`] once its rows are written; false if `give` said so.
+/// Cuts a batch so that each piece takes about [`BATCH_BYTES`] once its rows are written. Returns false once
+/// `give` does.
 pub(super) fn in_pieces(
     batch: &RecordBatch,
     taken: u64,

@@ -39,7 +39,7 @@ pub(crate) fn read_group<R: ChunkReader + 'static>(
     ParquetRecordBatchReader::try_new_with_row_groups(&levels, &group, most, None)
 }
 
-/// The same field, with views of strings.
+/// Returns the field with views in place of strings.
 fn viewed(field: &FieldRef) -> FieldRef {
     let ty = match field.data_type() {
         DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
