@@ -63,7 +63,7 @@ fn write_parquet(batch: &RecordBatch, is_plain: bool, path: &Path) {
 /// Runs a command to its end, and returns the most memory that it has had, in MiB.
 fn peak(bench: &Bench, command: &str, arguments: &[&str]) -> u64 {
     let mut line = program();
-    line.args([command, "-d", &bench.url, "-t", "t", "-j", "1"]).args(arguments);
+    line.args([command, "-d", &bench.url, "-t", "t"]).args(arguments);
     line.current_dir(bench.folder.path()).stdin(Stdio::null());
     let mut running = Running::start(&mut line);
     let status = format!("/proc/{}/status", running.child.id());
@@ -94,7 +94,7 @@ fn long_values_that_rows_share_take_little_memory(server: Server) {
     let memory = format!("{MEMORY}MB");
     for file in ["dictionary.arrow", "runs.arrow", "dictionary.parquet", "plain.parquet"] {
         let planned = peak(&bench, "plan", &[file]);
-        let loaded = peak(&bench, "load", &[file, "-q", "--memory", &memory]);
+        let loaded = peak(&bench, "load", &[file, "-q", "-j", "1", "--memory", &memory]);
         let verified = peak(&bench, "verify", &[file]);
         for (command, peak) in [("plan", planned), ("load", loaded), ("verify", verified)] {
             assert!(peak <= MEMORY + BESIDE, "{command} {file}: {peak} MiB");
