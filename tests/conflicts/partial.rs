@@ -13,6 +13,7 @@ on_each_server!([
     only_rows_that_are_not_there_are_refused,
     a_column_that_is_not_set_may_have_no_value,
     others_may_insert_the_same_keys_meanwhile,
+    a_trigger_sees_each_row_before_it_is_updated,
 ]);
 
 const ROWS: usize = 2_000;
@@ -145,4 +146,25 @@ fn others_may_insert_the_same_keys_meanwhile(server: Server) {
     let ended = running.ended();
     assert_eq!(fates(&ended, 0), expected([("inserted", 98), ("updated", 2)]), "{ended:?}");
     assert_eq!(bench.value("SELECT v || w FROM t WHERE id = 50"), "1other");
+}
+
+/// A trigger before INSERT changes the values that an existing row gets, so no row is updated behind its back.
+fn a_trigger_sees_each_row_before_it_is_updated(server: Server) {
+    let bench = bench(server, "w text NOT NULL");
+    bench.session.run(
+        "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS
+             'BEGIN NEW.v := NEW.v + 100; RETURN NEW; END';
+         CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f()",
+    );
+    bench.file("rows.csv", rows());
+    bench.file("whole.csv", (0..ROWS).map(|id| format!("{id},1,new\n")).collect::<String>());
+    for way in WAYS.iter().filter(|way| !way.contains(&"--newer=v")) {
+        begin_anew(&bench, "true");
+        bench.load(LOAD.iter().chain(*way)).fails(1, &["23502"]);
+        assert_eq!(bench.count("t WHERE v = 100 AND w = 'old'"), ROWS as u64, "{way:?}");
+        let load = ["whole.csv", "-t", "t", "-q", "--json", "--on-conflict=update", "--update=v"];
+        let ended = bench.load(load.iter().chain(*way));
+        assert_eq!(fates(&ended, 0), expected([("updated", ROWS)]), "{way:?}: {ended:?}");
+        assert_eq!(bench.count("t WHERE v = 101 AND w = 'old'"), ROWS as u64, "{way:?}");
+    }
 }

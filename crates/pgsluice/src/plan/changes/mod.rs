@@ -232,9 +232,11 @@ impl Changes {
         self.inserts && self.delete_when.is_none()
     }
 
-    /// Whether existing rows may be updated before new ones are inserted. They have their keys then before any trigger.
+    /// Whether existing rows may be updated before new ones are inserted. A trigger before INSERT would not see them
+    /// then, although it may change the values that they get.
     pub(crate) fn may_update_first(&self) -> bool {
-        self.on_conflict == OnConflict::Update && self.inserts && self.by_any.is_none()
+        let updates = self.on_conflict == OnConflict::Update && self.inserts;
+        updates && self.by_any.is_none() && !self.has_triggers
     }
 
     /// Whether rows of several leaves may travel through the root together.
