@@ -1,6 +1,8 @@
 //! The mistakes of a beginner: each costs one message and leaves no row in the table, and the command in the
 //! message works when it is run. Only a bad row late in a long file may leave rows, and its command loads the rest.
 
+mod hints;
+
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -22,6 +24,7 @@ on_each_server!([
     a_row_in_the_middle_is_bad,
     a_late_mistake_has_no_command_that_doubles,
     the_plan_says_it_before,
+    names_with_control_characters_can_be_copied,
 ]);
 
 const ROWS: usize = 1000;
@@ -308,4 +311,24 @@ fn the_plan_says_it_before(server: Server) {
     let nothing = desk.run("load none.csv -t orders");
     assert_eq!(nothing.status.code(), Some(0), "{nothing:?}");
     assert!(nothing.stderr.contains("warning: the input has no rows"), "{nothing:?}");
+}
+
+fn names_with_control_characters_can_be_copied(server: Server) {
+    let name = "two\nlines\u{1b}[31m.csv";
+    let desk =
+        Desk::with(server, name, format!("id\u{1}day\u{1}name\n{}", rows().replace(',', "\u{1}")));
+    let mut load = program();
+    desk.at_home(load.args(["load", name, "-t", "orders", "--delimiter", "\u{1}"]));
+    let failed = Running::start(&mut load).ended();
+    failed.fails(1, &["two\\nlines\\x1b[31m.csv:1: column id: "]);
+    assert!(!failed.stderr.contains(|c: char| c.is_control() && c != '\n'), "{failed:?}");
+    let command = command_of(&failed);
+    assert!(command.contains("--delimiter $'\\001'"), "{command}");
+    let mut bash = Command::new("bash");
+    let path = std::path::Path::new(program().get_program()).parent().unwrap().to_owned();
+    let paths = std::env::var("PATH").unwrap();
+    bash.args(["-c", &command]).env("PATH", format!("{}:{paths}", path.display()));
+    let ended = Running::start(desk.at_home(&mut bash)).ended();
+    assert_eq!(ended.status.code(), Some(0), "{command}: {ended:?}");
+    assert_eq!(desk.bench.count("orders"), ROWS as u64);
 }

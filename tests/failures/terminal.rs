@@ -82,7 +82,7 @@ fn what_the_input_writes_is_shown_and_not_obeyed(server: Server) {
     bench.file("rows.csv", "1,a\n\u{1b}[2J\u{7},b\n");
     let ended = on_terminal(&bench, 80);
     assert_eq!(ended.status.code(), Some(1), "{ended:?}");
-    assert!(ended.stdout.contains("\\u{1b}[2J\\u{7}"), "{ended:?}");
+    assert!(ended.stdout.contains("\\x1b[2J\\x07"), "{ended:?}");
     assert!(!ended.stdout.contains('\u{7}') && !ended.stdout.contains("\u{1b}[2J"), "{ended:?}");
 }
 
@@ -92,10 +92,12 @@ fn what_the_server_names_is_shown_and_not_obeyed(server: Server) {
     bench.session.run("CREATE TABLE \"\u{1b}[2J\u{7}\" PARTITION OF t DEFAULT");
     let tree = ["tree", "-t", "t", "-d", &bench.url];
     let seen = Running::start(program_on_terminal(&bench, 80).args(tree)).ended();
-    assert!(seen.stdout.contains("\\u{1b}[2J\\u{7}"), "{seen:?}");
+    assert!(seen.stdout.contains("\\x1b[2J\\x07"), "{seen:?}");
     assert!(!seen.stdout.contains('\u{7}') && !seen.stdout.contains("\u{1b}[2J"), "{seen:?}");
     let piped = Running::start(program().args(tree).stdin(Stdio::null())).ended();
-    assert!(piped.stdout.contains("\u{1b}[2J\u{7}"), "{piped:?}");
+    assert!(piped.stdout.contains("\\x1b[2J\\x07"), "{piped:?}");
+    let json = Running::start(program().args(tree).arg("--json").stdin(Stdio::null())).ended();
+    assert!(json.stdout.contains("\\u001b[2J\\u0007"), "{json:?}");
 }
 
 fn a_pipe_has_a_line_every_ten_seconds(server: Server) {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use pgsluice::control::Control;
 use pgsluice::counts::summary::fresh_id;
+use pgsluice::error::on_one_line;
 use pgsluice::job::{
     DEFAULT_LEDGER, DEFAULT_MAX_NEW_PARTITIONS, DEFAULT_SWAP_PATIENCE, Job, MaxLag, Most, Rejects,
     SafetyOptions,
@@ -152,7 +153,10 @@ fn load(args: &LoadArgs, job: Job, target: Target) -> Result<u8> {
     })?;
 
     if quiet {
-        summary.warnings.iter().for_each(|warning| say(&format!("warning: {warning}")));
+        summary
+            .warnings
+            .iter()
+            .for_each(|warning| say(&format!("warning: {}", on_one_line(warning))));
     }
     if !quiet {
         say(&summary::text(&summary, rejects.as_ref()));

@@ -1,9 +1,9 @@
 //! stdout is data, stderr is for people. A reader that has gone away is no error.
 
-use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
 pub(crate) use pgsluice::counts::words::{count, grouped};
+use pgsluice::error::printable;
 use pgsluice::{Error, Kind, Result};
 use serde::Serialize;
 
@@ -11,28 +11,7 @@ use crate::conceal::conceal;
 
 /// Writes a message to stderr, with the program's name in front.
 pub(crate) fn say(message: &str) {
-    let mut stderr = io::stderr();
-    let message = shown(message, &stderr);
-    let _ = writeln!(stderr, "pgsluice: {message}");
-}
-
-/// The text as `stream` gets it: on a terminal, control characters that the input or the server has put there
-/// are shown and not obeyed.
-fn shown<'a>(text: &'a str, stream: &impl IsTerminal) -> Cow<'a, str> {
-    if stream.is_terminal() { printable(text) } else { text.into() }
-}
-
-/// The text with all control characters but tabs and the ends of lines escaped.
-fn printable(text: &str) -> Cow<'_, str> {
-    let is_hidden = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
-    if !text.contains(is_hidden) {
-        return text.into();
-    }
-    let escaped = |c: char| match is_hidden(c) {
-        true => c.escape_default().to_string(),
-        false => c.to_string(),
-    };
-    text.chars().map(escaped).collect::<String>().into()
+    let _ = writeln!(io::stderr(), "pgsluice: {}", printable(message));
 }
 
 /// Writes what clap has to say: help as it is, an error with the program's name in front.
@@ -42,7 +21,8 @@ pub(crate) fn print_usage(error: &clap::Error) {
         return;
     }
     let text = error.to_string();
-    let shown = conceal(&text);
+    let concealed = conceal(&text);
+    let shown = printable(&concealed);
     let mut stderr = io::stderr();
     let _ = match shown == text && stderr.is_terminal() {
         true => write!(stderr, "pgsluice: {}", error.render().ansi()),
@@ -50,18 +30,20 @@ pub(crate) fn print_usage(error: &clap::Error) {
     };
 }
 
-/// Writes one JSON value to stdout.
+/// Writes one JSON value to stdout, unescaped.
 pub(crate) fn print_json(value: &impl Serialize) -> Result<()> {
     let json = serde_json::to_string(value)
         .map_err(|error| Error::new(Kind::Internal, format!("could not write JSON: {error}")))?;
-    print(&json)
+    write_line(&json)
 }
 
-/// Writes lines of data to stdout.
+/// Writes lines for people to stdout. Names in them may come from anywhere.
 pub(crate) fn print(data: &str) -> Result<()> {
-    let mut stdout = io::stdout();
-    let data = shown(data, &stdout);
-    match writeln!(stdout, "{data}") {
+    write_line(&printable(data))
+}
+
+fn write_line(line: &str) -> Result<()> {
+    match writeln!(io::stdout(), "{line}") {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             let message = format!("could not write to standard output: {error}");
             Err(Error::new(Kind::Input, message))
@@ -89,7 +71,6 @@ mod tests {
 
     #[test]
     fn numbers_for_people() {
-        assert_eq!(printable("a\tb\n\u{1b}[31mc\r"), "a\tb\n\\u{1b}[31mc\\r");
         assert_eq!(bytes(1023), "1023 bytes");
         assert_eq!(bytes(9 << 20), "9.0 MiB");
         assert_eq!(bytes(488 << 20), "488 MiB");

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pgsluice::control::Control;
-use pgsluice::error::quoted;
+use pgsluice::error::{printable, quoted};
 
 use crate::output::{bytes, grouped, say};
 
@@ -68,7 +68,7 @@ fn bar(control: &Control, done: &AtomicBool, began: Instant, notices: &mut Notic
         }
         bar.set_length(state.total);
         bar.set_position(state.bytes);
-        bar.set_message(state.text(is_wide));
+        bar.set_message(printable(&state.text(is_wide)).into_owned());
         for notice in notices.take(done.load(Relaxed)) {
             bar.suspend(|| say(&notice));
         }

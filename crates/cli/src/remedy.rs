@@ -2,13 +2,11 @@
 
 use std::ffi::OsString;
 
-use pgsluice::error::{How, Remedy, TABLE, quoted};
+use clap::{Arg, ArgAction};
+use pgsluice::error::{How, Remedy, TABLE, is_stream, quoted};
 use pgsluice::source::{FileFormat, uncompressed};
 
 use crate::conceal::without_password;
-
-/// Short names of options that a way out may name by its long one.
-const SHORT: [(&str, &str); 1] = [("--table", "-t")];
 
 /// Options that psql has as well.
 const CONNECTION: [(&str, &str); 4] =
@@ -31,17 +29,18 @@ const OF_TEXT: [&str; 10] = [
 /// Makes partitions.
 const CREATE: &str = "--create-partitions";
 
-/// The whole command; None if the input that is to be piped is not an argument by itself.
+/// Returns the whole command. Returns `None` if the command would not work: the input to be piped was found by a
+/// pattern or in a directory, or the connection string has session options that win over `PGOPTIONS`.
 pub(crate) fn command(args: &[OsString], remedy: &Remedy) -> Option<String> {
     let mut words: Vec<String> =
         args.iter().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
     let mut front = String::new();
     match &remedy.how {
         How::Options(options) => {
-            options.iter().filter(|option| option.starts_with("--")).for_each(|option| {
-                remove(&mut words, option);
-            });
-            words.extend(options.iter().cloned());
+            add(&mut words, options);
+            if !options.contains(&CREATE.to_owned()) && !takes_all(&words, options) {
+                return None;
+            }
             if let (Some(command), true) = (words.first_mut(), options.contains(&CREATE.to_owned()))
             {
                 // No other command makes them.
@@ -55,10 +54,19 @@ pub(crate) fn command(args: &[OsString], remedy: &Remedy) -> Option<String> {
             keep_format(&mut words, source);
         }
         How::Psql { front, arguments } => return Some(psql(&words, front, arguments)),
-        How::Piped { program, source } => {
-            replace_input(&mut words, source)?;
-            front = format!("{program} {} | ", quoted(source));
-            keep_format(&mut words, source);
+        How::Session(name, value) => {
+            if words.iter().any(|word| word.contains("options=")) {
+                return None;
+            }
+            let given = std::env::var("PGOPTIONS").unwrap_or_default();
+            let options = format!("{given} -c {name}={value}");
+            front = format!("PGOPTIONS={} ", quoted(options.trim_start()));
+        }
+        How::Variable(name, value, options) => {
+            if takes_all(&words, options) {
+                add(&mut words, options);
+            }
+            front = format!("{name}={} ", quoted(value));
         }
     }
     Some(format!("{front}pgsluice {}", shell(&words)))
@@ -70,9 +78,29 @@ fn shell(words: &[String]) -> String {
     words.join(" ")
 }
 
+/// Whether the command, the first of the words, takes all of these options.
+fn takes_all(words: &[String], options: &[String]) -> bool {
+    let commands = crate::command();
+    let command = words.first().and_then(|name| commands.find_subcommand(name));
+    let names = options.iter().filter_map(|option| option.strip_prefix("--")?.split('=').next());
+    let takes = |name: &str| {
+        let mut known = command.into_iter().flat_map(|command| command.get_arguments());
+        known.any(|option| option.get_long() == Some(name))
+    };
+    names.into_iter().all(takes)
+}
+
+/// Adds options in place of those with the same names. Only files may follow a `--`.
+fn add(words: &mut Vec<String>, options: &[String]) {
+    let names = options.iter().filter(|option| option.starts_with("--"));
+    names.filter_map(|option| option.split('=').next()).for_each(|name| remove(words, name));
+    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    words.splice(end..end, options.iter().cloned());
+}
+
 /// Puts standard input in the place of an input; None if that is not an argument by itself.
 fn replace_input(words: &mut [String], source: &str) -> Option<()> {
-    let source = if source == "<stdin>" { "-" } else { source };
+    let source = if is_stream(source) { "-" } else { source };
     let is_input = |at: &usize| words[*at] == source && !takes_value(&words[at - 1]);
     let at = (1..words.len()).find(is_input)?;
     "-".clone_into(&mut words[at]);
@@ -83,14 +111,12 @@ fn replace_input(words: &mut [String], source: &str) -> Option<()> {
 fn keep_format(words: &mut Vec<String>, source: &str) {
     let has_format = words.iter().any(|word| word.split('=').next() == Some("--format"));
     if let Some(format) = format_named(source).filter(|_| !has_format) {
-        words.extend(["--format".to_owned(), format.to_owned()]);
+        add(words, &["--format".to_owned(), format.to_owned()]);
     }
 }
 
 /// Adds options about what is read, in place of others that do not go with them.
 fn read_as(words: &mut Vec<String>, options: &[String]) {
-    let names = options.iter().filter_map(|option| option.split('=').next());
-    names.filter(|name| name.starts_with("--")).for_each(|name| remove(words, name));
     let is_delimited = |format: &String| ["csv", "text"].contains(&format.as_str());
     if options
         .iter()
@@ -100,7 +126,7 @@ fn read_as(words: &mut Vec<String>, options: &[String]) {
     {
         OF_TEXT.iter().for_each(|name| remove(words, name));
     }
-    words.extend(options.iter().cloned());
+    add(words, options);
 }
 
 /// The command of psql that stands for one of this program.
@@ -141,6 +167,8 @@ fn bare_table(words: &[String]) -> String {
 
 /// What the name of an input says that its end says no more once it comes through a pipe.
 fn format_named(name: &str) -> Option<&'static str> {
+    // Of an address, which may have a query behind its path.
+    let name = if name.contains("://") { name.split(['?', '#']).next()? } else { name };
     match uncompressed(name).to_ascii_lowercase() {
         csv if csv.contains(".csv") => Some("csv"),
         _ => FileFormat::of_name(name).map(FileFormat::name),
@@ -149,29 +177,40 @@ fn format_named(name: &str) -> Option<&'static str> {
 
 /// Whether the next word is the value of this one.
 fn takes_value(word: &str) -> bool {
-    let commands = crate::command();
-    let mut options = commands.get_subcommands().flat_map(|command| command.get_arguments());
-    let Some(name) = word.strip_prefix('-') else { return false };
-    options.any(|option| {
-        let is_named = match name.strip_prefix('-') {
-            Some(long) => option.get_long() == Some(long),
-            None => option.get_short().is_some_and(|short| name.ends_with(short)),
-        };
-        is_named && option.get_action().takes_values() && !option.is_require_equals_set()
-    })
+    option(word)
+        .is_some_and(|option| option.get_action().takes_values() && !option.is_require_equals_set())
 }
 
-/// Takes an option out, with its value: another one comes in its place.
-fn remove(words: &mut Vec<String>, option: &str) {
-    let short = SHORT.iter().find(|(long, _)| *long == option).map(|(_, short)| *short);
-    let is_it = |word: &String| word == option || Some(word.as_str()) == short;
-    // That of --header stands behind an equals sign, or there is none.
-    let has_value = option != "--header" && option != CREATE;
+/// Returns the option that a word gives, if it does. Several short ones may stand in one word: the last counts.
+fn option(word: &str) -> Option<Arg> {
+    let name = word.strip_prefix('-')?;
+    let commands = crate::command();
+    let mut options = commands.get_subcommands().flat_map(|command| command.get_arguments());
+    let is_named = |option: &&Arg| match name.strip_prefix('-') {
+        Some(long) => option.get_long() == Some(long),
+        None => option.get_short().is_some_and(|short| name.ends_with(short)),
+    };
+    options.find(is_named).cloned()
+}
+
+/// Takes an option out, with its value: another one comes in its place. One that may be given several times stays.
+fn remove(words: &mut Vec<String>, name: &str) {
+    let Some(found) = option(name) else { return };
+    if matches!(found.get_action(), ArgAction::Append) {
+        return;
+    }
+    let short = found.get_short().map(|short| format!("-{short}"));
+    let has_value = takes_value(name);
+    let is_it = |word: &String| word == name || Some(word) == short.as_ref();
     while let Some(at) = words.iter().position(is_it) {
         let end = (at + 1 + usize::from(has_value)).min(words.len());
         words.drain(at..end);
     }
-    words.retain(|word| !word.strip_prefix(option).is_some_and(|rest| rest.starts_with('=')));
+    let joined = short.filter(|_| has_value);
+    words.retain(|word| {
+        let is_joined = joined.as_ref().is_some_and(|short| word.starts_with(short.as_str()));
+        !is_joined && !word.strip_prefix(name).is_some_and(|rest| rest.starts_with('='))
+    });
 }
 
 #[cfg(test)]
@@ -196,6 +235,14 @@ mod tests {
                 "pgsluice load x -j2 --delimiter ';'",
             ),
             ("p load x --load-id a -q", &["--load-id", "b"], "pgsluice load x -q --load-id b"),
+            ("p load x -tT", &["--table", "U"], "pgsluice load x --table U"),
+            (
+                "p load --header=2 -t t -- -x.csv",
+                &["--header=map"],
+                "pgsluice load -t t --header=map -- -x.csv",
+            ),
+            ("p load x --map a=b", &["--map", "c=d"], "pgsluice load x --map a=b --map c=d"),
+            ("p load --ignore-extra x", &["--ignore-extra"], "pgsluice load x --ignore-extra"),
             (
                 "p load -d postgres://u:x@h/d x",
                 &["--header"],
@@ -208,10 +255,14 @@ mod tests {
 
     #[test]
     fn an_input_is_piped_if_it_is_named() {
-        let (program, source) = ("zcat".to_owned(), "a b.csv.gz".to_owned());
-        let piped = || How::Piped { program: program.clone(), source: source.clone() };
+        let piped_from = |front: &str, source: &str| How::Filtered {
+            front: front.to_owned(),
+            source: source.to_owned(),
+            options: Vec::new(),
+        };
+        let piped = || piped_from("zcat 'a b.csv.gz'", "a b.csv.gz");
         assert_eq!(changed("p load other -t t", piped()), None);
-        let named = || How::Piped { program: program.clone(), source: "t".to_owned() };
+        let named = || piped_from("zcat t", "t");
         assert_eq!(changed("p load other -t t", named()), None);
         let both = "zcat t | pgsluice load -t t -";
         assert_eq!(changed("p load -t t t", named()).as_deref(), Some(both));
@@ -222,6 +273,7 @@ mod tests {
         assert_eq!(command.as_deref(), Some(expected));
         assert_eq!(format_named("days/a.parquet.gz"), Some("parquet"));
         assert_eq!(format_named("a.txt"), None);
+        assert_eq!(format_named("https://h/a.csv.gz?x=1"), Some("csv"));
     }
 
     #[test]

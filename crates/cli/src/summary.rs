@@ -1,6 +1,7 @@
 //! The end of a load for people: what went where, and what did not go the fastest way.
 
 use pgsluice::counts::summary::{Fallback, Summary};
+use pgsluice::error::on_one_line;
 use pgsluice::fate::Fate;
 use pgsluice::job::{OnConflict, Rejects};
 
@@ -35,7 +36,7 @@ pub(crate) fn text(summary: &Summary, rejects: Option<&Rejects>) -> String {
         text.push_str(&format!("\n  {rows} of load {} already loaded", summary.load_id));
     }
     text.push_str(&ways(summary));
-    summary.notes.iter().for_each(|note| text.push_str(&format!("\n  {note}")));
+    summary.notes.iter().for_each(|note| text.push_str(&format!("\n  {}", on_one_line(note))));
     if summary.exchanged > 0 {
         let leaves = count(summary.exchanged as u64, "leaf", "leaves");
         text.push_str(&format!("\n  {leaves} built beside the table and swapped in"));

@@ -6,7 +6,7 @@ use pgsluice_core::types::Column;
 
 use crate::copy::{self, DEFAULT, NULL};
 use crate::literal::Literals;
-use crate::refused::{ONE_OBJECT_A_LINE, Refused};
+use crate::refused::Refused;
 use crate::shape::Shape;
 use crate::slots::{Found, Slots};
 use crate::string::{self, Copy};
@@ -313,14 +313,12 @@ pub(crate) fn object(line: &[u8]) -> Result<&str, Refused> {
     match trimmed.as_bytes() {
         [b'{'] => {
             let message = "a line must be a whole JSON object, and this one ends behind its \"{\"";
-            Err(Refused::new(text, trimmed, message).with_hint(ONE_OBJECT_A_LINE))
+            Err(Refused::new(text, trimmed, message))
         }
         [b'{', ..] => Ok(text),
         [b'[', ..] => {
-            Err(Refused::new(text, trimmed, "a line must be a JSON object, not an array")
-                .with_hint("To write each element of an array as a line: jq -c '.[]' FILE"))
+            Err(Refused::new(text, trimmed, "a line must be a JSON object, not an array"))
         }
-        _ => Err(Refused::new(text, trimmed, "a line must be a JSON object, and begin with \"{\"")
-            .with_hint(ONE_OBJECT_A_LINE)),
+        _ => Err(Refused::new(text, trimmed, "a line must be a JSON object, and begin with \"{\"")),
     }
 }

@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use serde_json::error::Category;
-
 /// Why a line cannot be a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
@@ -16,9 +14,6 @@ pub struct Refused {
     /// Where in the line: a byte, counted from 0.
     pub at: usize,
 }
-
-/// What turns a file of objects over several lines, or several on a line, into one object a line.
-pub(crate) const ONE_OBJECT_A_LINE: &str = "Each object needs a line of its own: jq -c . FILE";
 
 impl Refused {
     /// A refusal of `part`, which is a part of `line`.
@@ -76,9 +71,7 @@ impl Refused {
         }
         let column = line[..at].chars().count() + 1;
         let message = format!("invalid JSON at column {column}: {expected}");
-        let goes_on = error.classify() == Category::Eof || expected == "trailing characters";
-        let hint = goes_on.then(|| ONE_OBJECT_A_LINE.to_owned());
-        Self { column: None, message, hint, at }
+        Self { column: None, message, hint: None, at }
     }
 }
 

@@ -151,19 +151,19 @@ fn what_is_no_json_is_refused_where_it_is_not() {
 }
 
 #[test]
-fn lines_that_are_no_objects_say_what_helps() {
-    for (line, hint) in [
-        ("[{\"a\":1},", "jq -c '.[]' FILE"),
-        ("{", "jq -c . FILE"),
-        (" {\r", "jq -c . FILE"),
-        ("\"a\": 1,", "jq -c . FILE"),
-        ("}", "jq -c . FILE"),
-        ("{\"a\":1,", "jq -c . FILE"),
-        ("{\"a\":1}{\"a\":1}", "jq -c . FILE"),
-        ("", "jq -c . FILE"),
+fn lines_that_are_no_objects_are_refused() {
+    for (line, said) in [
+        ("[{\"a\":1},", "not an array"),
+        ("{", "this one ends behind its \"{\""),
+        (" {\r", "this one ends behind its \"{\""),
+        ("\"a\": 1,", "begin with \"{\""),
+        ("}", "begin with \"{\""),
+        ("{\"a\":1,", "EOF while parsing a value"),
+        ("{\"a\":1}{\"a\":1}", "trailing characters"),
+        ("", "begin with \"{\""),
     ] {
         let refusal = refused(line);
-        assert!(refusal.hint.as_deref().is_some_and(|said| said.ends_with(hint)), "{refusal:?}");
+        assert!(refusal.message.ends_with(said), "{refusal:?}");
     }
     assert!(is_blank(b"") && is_blank(b" \t\r\n") && !is_blank(b" {"));
 }

@@ -41,6 +41,24 @@ class Refused(Loads):
         self.assertEqual((done.rows_rejected, done.rows_inserted), (1, 99))
         self.assertEqual(bad.read_text(), '{"id":"50","v":"50"}\n')
 
+    def test_hints_are_keywords(self):
+        file = self.folder / "rows.csv"
+        for text, options, said in (
+            ("1,NULL\n2,3\n", {}, 'null="NULL"'),
+            ('1,""\n', {}, 'force_null="v"'),
+            ("id,v,w\n1,2,3\n", {"header": True}, 'header="map", ignore_extra=True'),
+            ("sep=;\nid;v\n1;2\n", {"header": True}, 'header=2, delimiter=";"'),
+        ):
+            with self.subTest(text):
+                file.write_text(text)
+                error = self.fail_to_put(file, **options)
+                self.assert_nothing(error, pgsluice.DataError)
+                self.assertIn(said, error.hint)
+                self.assertNotIn("--", error.hint)
+        error = self.fail_to_put("https://example.org/rows.csv")
+        said = 'pgsluice.load(subprocess.Popen("curl -fsSL https://example.org/rows.csv", '
+        self.assert_nothing(error, pgsluice.InputError, said)
+
     def test_columns_that_do_not_fit(self):
         for columns, said in (
             ({"id": [1], "w": [1]}, (pgsluice.UsageError, '"w"', "ignore_extra=True")),

@@ -3,6 +3,7 @@
 pub mod backoff;
 pub(crate) mod kind;
 pub mod policy;
+mod printable;
 mod remedy;
 pub(crate) mod sqlstate;
 mod text;
@@ -12,7 +13,8 @@ use std::fmt;
 use tokio_postgres::error::DbError;
 
 use crate::error::kind::Kind;
-pub use crate::error::remedy::{How, Remedy, TABLE, quoted};
+pub use crate::error::printable::{on_one_line, printable};
+pub use crate::error::remedy::{How, Remedy, TABLE, is_stream, quoted};
 
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -57,7 +59,8 @@ impl Unit {
 
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { source, line, unit, .. } = self;
+        let Self { line, unit, .. } = self;
+        let source = on_one_line(&self.source);
         match unit {
             Unit::Group(group) => write!(f, "{source}:{group}:{line}"),
             Unit::Bytes | Unit::Rows => write!(f, "{source}:{line}"),
@@ -96,6 +99,8 @@ struct Report {
     left: Option<Left>,
     remedies: Vec<Remedy>,
     is_foretold: bool,
+    /// Whether the message is the server's, which may have several lines.
+    is_of_server: bool,
 }
 
 impl Error {
@@ -114,6 +119,7 @@ impl Error {
             left: None,
             remedies: Vec::new(),
             is_foretold: false,
+            is_of_server: false,
         }))
     }
 
@@ -157,6 +163,14 @@ impl Error {
     #[must_use]
     pub(crate) fn only_hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// Takes the next step out, where it does not apply.
+    #[must_use]
+    pub(crate) fn without_hint(mut self) -> Self {
+        self.0.hint = None;
+        self.0.remedies.clear();
         self
     }
 
@@ -318,10 +332,17 @@ impl From<&DbError> for Error {
     fn from(db: &DbError) -> Self {
         let code = db.code().code();
         let mut report = Self::new(sqlstate::kind(code), db.message()).with_sqlstate(code);
+        report.0.is_of_server = true;
         if let Some(detail) = db.detail() {
             report = report.with_detail(detail);
         }
-        match db.hint().or(sqlstate::next_step(code)) {
+        // DateStyle is advised where it helps, with the way to set it.
+        let hint =
+            db.hint().filter(|hint| code != "22008" || !hint.to_lowercase().contains("datestyle"));
+        // Within a function, and of a row, it is not about the table of the statement.
+        let is_of_other = db.where_().is_some() && matches!(code, "42501" | "42P01");
+        let next_step = || sqlstate::next_step(code).filter(|_| !is_of_other);
+        match hint.or_else(next_step) {
             Some(hint) => report.with_hint(hint),
             None => report,
         }

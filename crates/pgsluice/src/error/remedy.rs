@@ -1,6 +1,8 @@
 //! What to type after an error: options to add to the same command, or a program to put in front of it. The
 //! command line makes a whole command of it, which can be copied.
 
+use super::printable::is_obeyed;
+
 /// A way out of an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remedy {
@@ -15,13 +17,6 @@ pub struct Remedy {
 pub enum How {
     /// Options, each in front of its value; they count in place of those of the same name.
     Options(Vec<String>),
-    /// A program that reads the input and writes what can be loaded.
-    Piped {
-        /// The program with its options.
-        program: String,
-        /// The input's name.
-        source: String,
-    },
     /// Programs that print what can be loaded in place of the input.
     Filtered {
         /// The programs, with the input's name among their words.
@@ -38,13 +33,17 @@ pub enum How {
         /// Its arguments.
         arguments: Vec<String>,
     },
+    /// A setting of the session, by its name and value.
+    Session(String, String),
+    /// A variable of the environment with its value, and options to add.
+    Variable(String, String, Vec<String>),
 }
 
 /// Stands for the name of the table.
 pub const TABLE: &str = "{table}";
 
 impl Remedy {
-    /// Options to add.
+    /// Returns options to add.
     pub(crate) fn options(
         what: impl Into<String>,
         options: impl IntoIterator<Item = impl Into<String>>,
@@ -53,13 +52,12 @@ impl Remedy {
         Self { what: what.into(), how: How::Options(options) }
     }
 
-    /// A program to put in front.
+    /// Returns a program to put in front, in which `{}` stands for the name of the input.
     pub(crate) fn piped(what: impl Into<String>, program: &str, source: &str) -> Self {
-        let (program, source) = (program.to_owned(), source.to_owned());
-        Self { what: what.into(), how: How::Piped { program, source } }
+        Self::filtered(what, reading(program, source), source, &[])
     }
 
-    /// Programs to put in front, and options for what they print.
+    /// Returns programs to put in front, and options for what they print.
     pub(crate) fn filtered(
         what: impl Into<String>,
         front: String,
@@ -70,31 +68,52 @@ impl Remedy {
         Self { what: what.into(), how: How::Filtered { front, source: source.to_owned(), options } }
     }
 
-    /// A command of psql.
+    /// Returns a command of psql.
     pub(crate) fn psql(what: impl Into<String>, front: String, arguments: &[&str]) -> Self {
         let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
         Self { what: what.into(), how: How::Psql { front, arguments } }
     }
 
-    /// The line of the hint, for who has no command line.
+    /// Adds options to programs that stand in front.
+    pub(crate) fn with_options(mut self, more: impl IntoIterator<Item = String>) -> Self {
+        if let How::Filtered { options, .. } = &mut self.how {
+            options.extend(more);
+        }
+        self
+    }
+
+    /// Returns a program to put in front that reads the text of an input, which `reader` prints for a shell. One that
+    /// takes no names of files ends with `<`.
+    pub(crate) fn filter(
+        what: impl Into<String>,
+        filter: &str,
+        reader: &str,
+        source: &str,
+    ) -> Self {
+        let program = match reader {
+            "cat {}" => format!("{filter} {{}}"),
+            reader => format!("{reader} | {}", filter.trim_end_matches(" <")),
+        };
+        Self::piped(what, &program, source)
+    }
+
+    /// Returns the line of the hint for callers that have no command line.
     pub(super) fn line(&self) -> String {
         let Self { what, how } = self;
-        match how {
-            How::Options(options) => {
-                format!("{what}: {}", words(options))
-            }
-            How::Piped { program, source } => {
-                format!("{what}: {program} {} | pgsluice load - ...", quoted(source))
-            }
+        let command = match how {
+            How::Options(options) => words(options),
             How::Filtered { front, options, .. } => {
-                let line = format!("{what}: {front} | pgsluice load - ... {}", words(options));
-                line.trim_end().replace(TABLE, "TABLE")
+                format!("{front} | pgsluice load - ... {}", words(options))
             }
-            How::Psql { front, arguments } => {
-                let line = format!("{what}: {front}psql {}", words(arguments));
-                line.trim_end().replace(TABLE, "TABLE")
+            How::Psql { front, arguments } => format!("{front}psql {}", words(arguments)),
+            How::Session(name, value) => {
+                format!("PGOPTIONS={} pgsluice ...", quoted(&format!("-c {name}={value}")))
             }
-        }
+            How::Variable(name, value, options) => {
+                format!("{name}={} pgsluice ... {}", quoted(value), words(options))
+            }
+        };
+        format!("{what}: {}", command.trim_end().replace(TABLE, "TABLE"))
     }
 }
 
@@ -103,11 +122,72 @@ fn words(words: &[String]) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// The word as a shell reads it.
+/// Returns the program of a pipe with the name of its input; of a stream it reads standard input.
+fn reading(program: &str, source: &str) -> String {
+    if is_stream(source) {
+        return program.replace(" < {}", "").replace(" {}", "");
+    }
+    // A name that begins with a dash would be an option.
+    let dash = if source.starts_with('-') { "./" } else { "" };
+    program.replace("{}", &quoted(&format!("{dash}{source}")))
+}
+
+/// Whether the input has no name of its own: `<stdin>`, `<data>`.
+pub fn is_stream(source: &str) -> bool {
+    source.starts_with('<') && source.ends_with('>')
+}
+
+/// Returns the word as a shell reads it. Control characters are written as POSIX's `$'...'` has them: they can be
+/// copied from a terminal, and do nothing there.
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    if !word.contains(is_obeyed) {
+        return format!("'{}'", word.replace('\'', "'\\''"));
+    }
+    let escaped = word.chars().map(|c| match c {
+        '\n' => "\\n".to_owned(),
+        '\'' | '\\' => format!("\\{c}"),
+        c if is_obeyed(c) => {
+            let mut utf8 = [0; 4];
+            c.encode_utf8(&mut utf8).bytes().map(|byte| format!("\\{byte:03o}")).collect()
+        }
+        c => c.to_string(),
+    });
+    format!("$'{}'", escaped.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_read_back_by_a_shell() {
+        for (word, expected) in [
+            ("a.csv", r"a.csv"),
+            ("", r"''"),
+            ("$(x) 'y'", r"'$(x) '\''y'\'''"),
+            ("\u{1}", r"$'\001'"),
+            ("n\n'l\\\t\u{9b}", r"$'n\n\'l\\\011\302\233'"),
+        ] {
+            assert_eq!(quoted(word), expected);
+            let echo = format!("printf %s {expected}");
+            let Ok(output) = std::process::Command::new("bash").args(["-c", &echo]).output() else {
+                continue;
+            };
+            assert_eq!(String::from_utf8_lossy(&output.stdout), word);
+        }
+    }
+
+    #[test]
+    fn a_pipe_reads_the_input_by_its_name() {
+        let piped = Remedy::piped("Do", "tr x y < {}", "-a b");
+        let piped = piped.with_options(["--format", "csv"].map(str::to_owned));
+        assert_eq!(piped.line(), "Do: tr x y < './-a b' | pgsluice load - ... --format csv");
+        let of = |reader: &str, name: &str| Remedy::filter("Do", "tr x y <", reader, name).line();
+        assert_eq!(of("gzip -dc {}", "a.gz"), "Do: gzip -dc a.gz | tr x y | pgsluice load - ...");
+        assert_eq!(of("cat {}", "<stdin>"), "Do: tr x y | pgsluice load - ...");
     }
 }

@@ -38,7 +38,7 @@ pub(crate) fn next_step(code: &str) -> Option<&'static str> {
         }
         "42501" => "The user needs INSERT on the table and USAGE on its schema: see GRANT.",
         "42P01" => {
-            "The table was dropped, renamed or moved after the load had begun: begin it again."
+            "It was dropped, renamed or moved after the load had begun: begin the load again."
         }
         "55P03" => "Another session holds a lock on the table: pg_locks says which.",
         _ if kind(code) == Kind::Connection => {

@@ -2,27 +2,33 @@
 
 use std::fmt;
 
+use super::printable::{on_one_line, printable};
 use super::{Error, Location, Report, Unit};
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Report { message, sqlstate, place, column, detail, hint, .. } = &*self.0;
+        let Report { message, sqlstate, place, column, detail, hint, is_of_server, .. } = &*self.0;
         match place {
-            Some(Location { source, line, unit, .. }) if self.0.is_foretold => match unit {
-                Unit::Bytes => write!(f, "this load would fail at line {line} of {source}: ")?,
-                Unit::Rows => write!(f, "this load would fail at row {line} of {source}: ")?,
-                Unit::Group(group) => {
-                    write!(f, "this load would fail at row {line} of group {group} of {source}: ")?;
+            Some(Location { source, line, unit, .. }) if self.0.is_foretold => {
+                f.write_str("this load would fail at ")?;
+                match unit {
+                    Unit::Bytes => write!(f, "line {line}")?,
+                    Unit::Rows => write!(f, "row {line}")?,
+                    Unit::Group(group) => write!(f, "row {line} of group {group}")?,
                 }
-            },
+                write!(f, " of {}: ", on_one_line(source))?;
+            }
             Some(place) => write!(f, "{place}: ")?,
             None if self.0.is_foretold => f.write_str("this load would fail: ")?,
             None => {}
         }
         if let Some(column) = column {
-            write!(f, "column {column}: ")?;
+            write!(f, "column {}: ", on_one_line(column))?;
         }
-        f.write_str(message)?;
+        match is_of_server {
+            true => f.write_str(&printable(message))?,
+            false => f.write_str(&on_one_line(message))?,
+        }
         if let Some(code) = sqlstate {
             write!(f, " (SQLSTATE {code})")?;
         }
@@ -36,7 +42,7 @@ impl fmt::Display for Error {
         };
         for (label, text) in [("DETAIL", &detail), ("HINT", hint)] {
             for line in text.iter().flat_map(|text| text.lines()) {
-                write!(f, "\n{label}:  {line}")?;
+                write!(f, "\n{label}:  {}", printable(line))?;
             }
         }
         Ok(())

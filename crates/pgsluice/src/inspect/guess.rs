@@ -1,18 +1,19 @@
-//! Guesses which mistake in how an input is read has led to an error, from the rows that it begins with and
-//! from the row that was refused. Only what these rows bear out is said.
+//! Guesses which mistake in how an input is read has led to an error, from the rows that the input begins with: a
+//! header, a delimiter or an order of columns that the options do not name.
 
 use std::io::Read;
 
-use pgsluice_core::catalog::{ROOT, Strategy, label};
+use pgsluice_core::catalog::{ROOT, label};
 use pgsluice_core::encode::Encoder;
 use pgsluice_core::format::{Format, Syntax};
 use pgsluice_core::parse::{Fields, Parser, Value, text_row};
 use pgsluice_core::split::Splitter;
 
 use crate::error::{Error, Location, Remedy};
+use crate::inspect::hints::spelled;
 use crate::job::{InputOptions, Job};
 use crate::plan::Plan;
-use crate::source::{FileFormat, Header, Input, Shape};
+use crate::source::{FileFormat, Header, Input};
 
 /// What is read of an input.
 const LOOKED_AT: u64 = 64 << 10;
@@ -21,39 +22,16 @@ const ROWS: usize = 20;
 /// Columns whose order is guessed at: it takes as long as their permutations are many.
 const MOST_COLUMNS: usize = 7;
 
-/// Adds to `error` what to do about the mistake that is behind it, if it is one of those that are known.
-pub(crate) fn explain(error: Error, job: &Job, plan: &Plan) -> Error {
-    let Some(place) = error.place().cloned() else { return error };
-    let Some(input) = job.input.files.iter().find(|input| input.name == place.source) else {
-        return error;
-    };
+/// Returns what to do about the mistake that an error in one of the first rows shows, if it is a known one.
+pub(super) fn opening(error: &Error, job: &Job, plan: &Plan) -> Option<Remedy> {
+    let place = error.place()?;
+    let input = job.input.files.iter().find(|input| input.name == place.source)?;
     let is_text = job.input.file_format == FileFormat::Delimited;
-    let remedy = match error.sqlstate() {
-        Some(code) if code.starts_with("22") && !is_text => None,
-        Some(code) if code.starts_with("22") && is_in_utf16(input, job) => {
-            Some(Remedy::options("The input is in UTF-16", ["--encoding", "utf-16"]))
-        }
-        Some("22021") => match job.input.encoding {
-            encoding if encoding.is_utf8() => encoding_of(input, &place, &plan.shape),
-            encoding => {
-                return error.with_detail(format!(
-                    "The row has a byte that is no character of {}; 0xff stands for it.",
-                    encoding.name()
-                ));
-            }
-        },
-        Some("23514") if error.column().is_none() && is_unrouted(&error) => {
-            if is_null_of_range(&error, plan) {
-                return error.with_detail("Only a DEFAULT partition takes NULL.");
-            }
-            Some(unrouted(plan))
-        }
-        Some(code) if code.starts_with("22") => Opening::read(input, &job.input, plan)
-            .filter(|opening| opening.has(&place))
-            .and_then(|opening| opening.guess(&job.input, plan)),
-        _ => None,
-    };
-    remedy.into_iter().fold(error, Error::with_remedy)
+    if !is_text || !error.sqlstate().is_some_and(|code| code.starts_with("22")) {
+        return None;
+    }
+    let opening = Opening::read(input, &job.input, plan).filter(|opening| opening.has(place))?;
+    opening.guess(&job.input, plan)
 }
 
 /// What the user lacks who may not insert into the table.
@@ -66,52 +44,6 @@ pub(crate) fn explain_rights(error: Error, plan: &Plan, user: &str) -> Error {
     let (table, user) = (root.label(), label(user));
     error
         .only_hint(format!("The user needs INSERT on the table: GRANT INSERT ON {table} TO {user}"))
-}
-
-/// Whether no partition takes the row; a CHECK constraint has the same SQLSTATE.
-fn is_unrouted(error: &Error) -> bool {
-    error.detail().is_some_and(|detail| detail.contains("Partition key of the failing row"))
-        || error.message().starts_with("no partition of relation")
-}
-
-/// Whether the key is NULL, which is in no range. A list may have it.
-fn is_null_of_range(error: &Error, plan: &Plan) -> bool {
-    let mut keys = plan.tree.nodes.iter().filter_map(|node| node.key.as_ref());
-    error.detail().is_some_and(|detail| detail.contains("= (null)."))
-        && keys.all(|key| key.strategy != Strategy::List)
-}
-
-fn unrouted(plan: &Plan) -> Remedy {
-    let table = plan.tree.nodes[ROOT].relation.label();
-    let what = format!(
-        "Partitions of {table} that rows need can be made before the load; plan --full lists them"
-    );
-    Remedy::options(what, ["--create-partitions"])
-}
-
-/// Whether it begins with the byte order mark of UTF-16, and is read as UTF-8.
-fn is_in_utf16(input: &Input, job: &Job) -> bool {
-    let mut start = [0; 2];
-    let can_look = job.input.encoding.is_utf8() && input.is_rereadable();
-    let mut read = || input.open().ok()?.read_exact(&mut start).ok();
-    can_look && read().is_some() && matches!(start, [0xff, 0xfe] | [0xfe, 0xff])
-}
-
-/// The encoding that the bytes of the refused row may have.
-fn encoding_of(input: &Input, place: &Location, shape: &Shape) -> Option<Remedy> {
-    if !input.is_rereadable() {
-        return None;
-    }
-    let row = input.row_at(place.offset, shape).ok()?;
-    let foreign = row.iter().filter(|byte| !byte.is_ascii());
-    if row.contains(&0) || foreign.clone().next().is_none() {
-        return None;
-    }
-    // These are control characters in latin1, and letters and quotes in the code page that is taken for it.
-    let is_windows = foreign.clone().any(|byte| (0x80..0xa0).contains(byte));
-    let name = if is_windows { "windows-1252" } else { "latin1" };
-    let what = format!("These bytes are no UTF-8, and may be {name}");
-    Some(Remedy::options(what, ["--encoding", name]))
 }
 
 /// The rows that an input begins with.
@@ -173,8 +105,13 @@ impl Opening {
         match (how.header, names(&all).filter(is_known)) {
             (Header::Absent, Some(names)) => {
                 said.push("line 1 looks like a header".to_owned());
-                add.push("--header".to_owned());
-                add.extend(named(&names, columns, how));
+                match how.columns.is_none() && has_others(&names, columns) {
+                    true => add.extend(["--header=map", "--ignore-extra"].map(str::to_owned)),
+                    false => {
+                        add.push("--header".to_owned());
+                        add.extend(named(&names, columns, how));
+                    }
+                }
             }
             (Header::Match, Some(names)) if said.is_empty() => {
                 add.extend(named(&names, columns, how));
@@ -212,20 +149,16 @@ impl Opening {
         }
         let is_csv = matches!(format.syntax, Syntax::Csv { .. });
         let other = |base: &Format, delimiter: u8| Format { delimiter, ..base.clone() };
-        let option = |delimiter: u8| match delimiter {
-            b'\t' => "\\t".to_owned(),
-            other => char::from(other).to_string(),
-        };
         let mut tried: Vec<(Format, Vec<String>)> = Vec::new();
         for delimiter in [b',', b';', b'\t', b'|'] {
             if is_csv || delimiter == b'|' {
-                let options = vec!["--delimiter".to_owned(), option(delimiter)];
+                let options = vec!["--delimiter".to_owned(), spelled(delimiter)];
                 tried.push((other(format, delimiter), options));
             }
             if !is_csv {
                 let mut options = vec!["--format".to_owned(), "csv".to_owned()];
                 if delimiter != b',' {
-                    options.extend(["--delimiter".to_owned(), option(delimiter)]);
+                    options.extend(["--delimiter".to_owned(), spelled(delimiter)]);
                 }
                 tried.push((other(&Format::csv(), delimiter), options));
             }
@@ -237,17 +170,17 @@ impl Opening {
 }
 
 /// Where each whole row of `text` begins, and the row.
-fn rows(text: &[u8], format: &Format) -> Vec<(u64, Vec<u8>)> {
+pub(super) fn rows(text: &[u8], format: &Format) -> Vec<(u64, Vec<u8>)> {
     let (mut found, is_whole) = (Vec::new(), (text.len() as u64) < LOOKED_AT);
     // What is malformed further on is no matter here.
     let _ = Splitter::new(format).scan(text, is_whole, &mut found);
     found.iter().map(|row| (u64::from(row.start), row.of(text).to_vec())).collect()
 }
 
-type Row = Vec<Option<Vec<u8>>>;
+pub(super) type Row = Vec<Option<Vec<u8>>>;
 
 /// The fields of the first row, if they look like names and those of the next do not.
-fn names(rows: &[Row]) -> Option<Vec<String>> {
+pub(super) fn names(rows: &[Row]) -> Option<Vec<String>> {
     let name = |field: &Option<Vec<u8>>| {
         let text = String::from_utf8(field.clone()?).ok()?;
         let text = text.trim();
@@ -271,13 +204,19 @@ fn names(rows: &[Row]) -> Option<Vec<String>> {
 }
 
 /// The columns that a header names.
-fn in_columns(names: &[String], columns: &[String]) -> Option<Vec<String>> {
+pub(super) fn in_columns(names: &[String], columns: &[String]) -> Option<Vec<String>> {
     let plain = |text: &str| text.to_lowercase().replace([' ', '-'], "_");
     let column = |name: &String| {
         let same = columns.iter().find(|column| *column == name);
         same.or_else(|| columns.iter().find(|column| plain(column) == plain(name))).cloned()
     };
     names.iter().map(column).collect()
+}
+
+/// Whether a header names all columns, and fields that are none.
+fn has_others(names: &[String], columns: &[String]) -> bool {
+    let is_known = |name: &&String| columns.contains(name);
+    names.len() > columns.len() && names.iter().filter(is_known).count() == columns.len()
 }
 
 /// `--columns` if a header has the names of columns, and not all of them in order.
@@ -343,7 +282,7 @@ fn permute(table: &[Vec<bool>], chosen: &mut Vec<usize>, found: &mut Vec<Vec<usi
 }
 
 /// Names as `--columns` takes them.
-fn list(names: &[String]) -> String {
+pub(super) fn list(names: &[String]) -> String {
     let is_plain = |name: &String| {
         let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         name.chars().all(is_part)

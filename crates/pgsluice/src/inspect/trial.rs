@@ -14,7 +14,7 @@ use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::policy::{self, Policy};
 use crate::error::{Error, Result};
-use crate::inspect::guess;
+use crate::inspect::hints;
 use crate::inspect::preview::Preview;
 use crate::job::{Job, OnConflict, SAMPLE_BYTES, SAMPLE_ROWS};
 use crate::pg::audit;
@@ -87,7 +87,7 @@ pub(crate) async fn try_first_rows(
         let refused = copy(job, plan, &transaction).await?;
         transaction.rollback().await?;
         Ok(match earlier(refused, unrouted) {
-            Some(error) => Trial::Fails(guess::explain(error, job, plan)),
+            Some(error) => Trial::Fails(hints::explain(error, job, plan)),
             None => Trial::Read,
         })
     };

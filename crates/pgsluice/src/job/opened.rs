@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{InputOptions, Job};
 use crate::control::Control;
 use crate::error::kind::Kind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Remedy, Result};
 use pgsluice_core::format::Format;
 
 use crate::source::{FileFormat, Header, typed};
@@ -32,7 +32,17 @@ impl InputOptions {
             self.check_named()?;
         }
         self.format.check().map_err(|refused| Error::new(Kind::Usage, refused.0))?;
-        self.fields.check(&self.format).map_err(|refused| Error::new(Kind::Usage, refused))
+        self.fields.check(&self.format).map_err(|refused| self.refused_fields(refused))
+    }
+
+    /// The error for options about single fields, with another spelling of NULL where that of the default is the same.
+    fn refused_fields(&self, refused: String) -> Error {
+        let error = Error::new(Kind::Usage, refused);
+        if self.fields.default.as_ref() != Some(&self.format.null) {
+            return error;
+        }
+        let other = if self.format.null.is_empty() { "\\N" } else { "" };
+        error.with_remedy(Remedy::options("To spell NULL in another way", ["--null", other]))
     }
 
     /// Refuses what is only for rows as COPY has them: other files name their columns, and have types or a syntax of

@@ -15,7 +15,7 @@ use crate::duplicates::{self, Superseded};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::exchange::Exchange;
-use crate::inspect::guess;
+use crate::inspect::{guess, hints};
 use crate::job::{Job, Sink};
 use crate::ledger::{self, Begun, Ledger, Run, refuse};
 use crate::partitions;
@@ -157,12 +157,19 @@ fn explained(
         control.attempts.set_rejecting(Rejecting::Never);
     }
     let error = guess::explain_rights(error, plan, target.user());
-    with_committed(guessed(error, job, plan, control), control)
+    let error = guessed(error, job, plan, control);
+    let error = match runtime() {
+        Ok(runtime) if !control.may_have_rows() => {
+            runtime.block_on(hints::explain_duplicate(error, job, target))
+        }
+        _ => error,
+    };
+    with_committed(error, control)
 }
 
 /// The error with the mistake that may be behind it. Once rows are in, its command would double them.
 fn guessed(error: Error, job: &Job, plan: &Plan, control: &Control) -> Error {
-    if control.may_have_rows() { error } else { guess::explain(error, job, plan) }
+    if control.may_have_rows() { error } else { hints::explain(error, job, plan) }
 }
 
 /// Whether rows can be left out.

@@ -90,7 +90,7 @@ impl ByName {
         if let [first, ..] = unknown[..]
             && (led.columns.is_empty() || !self.ignore_extra)
         {
-            return Err(no_column(first, names, columns));
+            return Err(no_column(first, names, columns, !led.columns.is_empty()));
         }
         if !unknown.is_empty() {
             led.notes.push(format!("fields that are left out: {}", unknown.join(", ")));
@@ -166,8 +166,8 @@ fn refused(message: String, sqlstate: &'static str) -> Error {
     Error::new(Kind::Usage, message).with_sqlstate(sqlstate)
 }
 
-/// The error for a field whose name is no column.
-fn no_column(name: &str, names: &[String], columns: &[String]) -> Error {
+/// Returns the error for a field that matches no column. `--ignore-extra` helps only if other fields match.
+fn no_column(name: &str, names: &[String], columns: &[String], has_others: bool) -> Error {
     let error =
         refused(format!("the input has \"{name}\", which is no column of the table"), "42703")
             .with_detail(format!("The columns are: {}.", list(columns)));
@@ -189,7 +189,10 @@ fn no_column(name: &str, names: &[String], columns: &[String]) -> Error {
         }
         None => error,
     };
-    error.with_remedy(Remedy::options("To leave such fields out", ["--ignore-extra"]))
+    match has_others {
+        true => error.with_remedy(Remedy::options("To leave such fields out", ["--ignore-extra"])),
+        false => error,
+    }
 }
 
 fn list(columns: &[String]) -> String {

@@ -44,6 +44,14 @@ impl Compression {
         }
     }
 
+    /// Returns the program that prints what a file holds, for a shell: `{}` stands for its name.
+    pub(super) fn printed_by(self) -> &'static str {
+        match self {
+            Self::Gzip => "gzip -dc {}",
+            Self::Zstd => "zstdcat {}",
+        }
+    }
+
     /// Reads what `compressed` holds.
     pub(super) fn reader(
         self,

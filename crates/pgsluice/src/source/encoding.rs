@@ -26,8 +26,8 @@ enum Reads {
     Bytes { from: &'static Library, but: &'static [u8] },
     /// The same, and bytes from 0x80 on that the library takes for control characters are none.
     CodePage { from: &'static Library, but: &'static [u8] },
-    /// A character has two bytes or four.
-    Utf16,
+    /// A character has two bytes or four, in this order unless a byte order mark says another.
+    Utf16(&'static Library),
 }
 
 /// What stands for bytes that are no character. It is no UTF-8 wherever it stands, so that the server refuses the row.
@@ -52,7 +52,7 @@ const fn page(
 }
 
 /// All of them.
-static KNOWN: [Known; 27] = [
+static KNOWN: [Known; 28] = [
     Known { name: "LATIN1", others: &["iso88591", "l1"], reads: Reads::Latin1 },
     bytes("LATIN2", &["iso88592", "l2"], &encoding_rs::ISO_8859_2_INIT, &[]),
     bytes("LATIN3", &["iso88593", "l3"], &encoding_rs::ISO_8859_3_INIT, &[]),
@@ -80,7 +80,12 @@ static KNOWN: [Known; 27] = [
     page("WIN1258", &["windows1258", "cp1258"], &encoding_rs::WINDOWS_1258_INIT, &[]),
     page("KOI8R", &["koi8"], &encoding_rs::KOI8_R_INIT, &[]),
     // PostgreSQL has no such name.
-    Known { name: "UTF16", others: &["utf16le", "utf16be", "ucs2"], reads: Reads::Utf16 },
+    Known {
+        name: "UTF16",
+        others: &["utf16le", "ucs2"],
+        reads: Reads::Utf16(&encoding_rs::UTF_16LE_INIT),
+    },
+    Known { name: "UTF16BE", others: &[], reads: Reads::Utf16(&encoding_rs::UTF_16BE_INIT) },
 ];
 
 impl Encoding {
@@ -115,7 +120,7 @@ impl Encoding {
         let known = self.0?;
         let (from, but, from_byte) = match known.reads {
             Reads::Latin1 => return Some(Decoder::table(|byte| Some(char::from(byte)))),
-            Reads::Utf16 => return Some(Decoder::Utf16(encoding_rs::UTF_16LE.new_decoder())),
+            Reads::Utf16(order) => return Some(Decoder::Utf16(order.new_decoder())),
             Reads::Bytes { from, but } => (from, but, 0xa0),
             Reads::CodePage { from, but } => (from, but, 0x80),
         };
@@ -249,6 +254,8 @@ mod tests {
             assert_eq!(decoded("utf-16", &pieces), "1,ä€😀\r\n".as_bytes());
         }
         assert_eq!(decoded("utf16", &[&little[2..]]), "1,ä€😀\r\n".as_bytes());
+        assert_eq!(decoded("utf-16be", &[&big[2..]]), "1,ä€😀\r\n".as_bytes());
+        assert_eq!(decoded("utf-16be", &[&little]), "1,ä€😀\r\n".as_bytes());
         assert_eq!(decoded("utf16", &[b"a\0b"]), b"a\xff");
     }
 }

@@ -1,5 +1,7 @@
 //! What files are: known by their names and by their first bytes.
 
+use serde::de::IgnoredAny;
+
 use super::compression::uncompressed;
 use super::foreign::is_binary;
 use super::inputs::{Input, Inputs};
@@ -123,14 +125,23 @@ fn mixed(one: (&Input, FileFormat), other: (&Input, FileFormat)) -> Error {
         .with_hint("Name those of one format, by a pattern such as 'dir/*.parquet', or say it by --format.")
 }
 
-/// Refuses a JSON file that is one array, or one object on many lines.
-pub(super) fn check_ndjson(start: &[u8], name: &str) -> Result<()> {
+/// Refuses a JSON file that is one array. If its first bytes are valid JSON, `jq` can write its elements.
+pub(super) fn check_ndjson(start: &[u8], input: &Input) -> Result<()> {
     if start.trim_ascii_start().first() != Some(&b'[') {
         return Ok(());
     }
+    let name = &input.name;
     let message = format!("{name} is one JSON array, and not an object in each line");
     let error = Error::new(Kind::Data, message).with_sqlstate("0A000");
-    Err(error.with_remedy(Remedy::piped("Load its elements", "jq -c '.[]'", name)))
+    Err(match serde_json::from_slice::<IgnoredAny>(start) {
+        Err(broken) if !broken.is_eof() => {
+            error.with_detail(format!("It is no valid JSON either: {broken}."))
+        }
+        _ => {
+            let what = "Load its elements";
+            error.with_remedy(Remedy::filter(what, "jq -c '.[]'", input.printed_by(), name))
+        }
+    })
 }
 
 #[cfg(test)]
@@ -183,8 +194,14 @@ mod tests {
 
     #[test]
     fn an_array_is_no_line() {
-        assert!(check_ndjson(b"{\"a\": 1}", "a.json").is_ok());
-        let said = check_ndjson(b" [\n{", "a.json").expect_err("an array").to_string();
-        assert!(said.contains("jq -c '.[]' a.json | pgsluice"), "{said}");
+        let said = |start: &[u8]| {
+            let (_folder, inputs) = inputs(&[("a.json", start)]);
+            check_ndjson(start, &inputs[0]).map_err(|error| error.to_string())
+        };
+        assert_eq!(said(b"{\"a\": 1}"), Ok(()));
+        let array = said(b" [\n{").expect_err("an array");
+        assert!(array.contains("jq -c '.[]' ") && array.contains("a.json | pgsluice"), "{array}");
+        let broken = said(b"[{\"a\":1},]").expect_err("an array");
+        assert!(broken.contains("trailing comma") && !broken.contains("jq"), "{broken}");
     }
 }

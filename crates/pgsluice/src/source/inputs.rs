@@ -1,5 +1,6 @@
 //! The inputs of a job, found once.
 
+mod address;
 mod again;
 mod entries;
 mod resolve;
@@ -157,6 +158,11 @@ impl Input {
         let reread = if handed.is_rereadable() { Reread::FromStart } else { Reread::Never };
         let known = Some(FileFormat::Arrow);
         Self { size, reread, known, ..resolve::pipe(name, Place::Batches(handed)) }
+    }
+
+    /// Returns what prints its text for a shell, where `{}` stands for its name.
+    pub(crate) fn printed_by(&self) -> &'static str {
+        self.compression.map_or("cat {}", Compression::printed_by)
     }
 
     /// The batches that the program hands over, if it does.

@@ -13,10 +13,10 @@ use super::file_format::check_ndjson;
 use super::reader::LONGEST_ROW;
 use super::reading::unless_stopped;
 use super::starts::BYTE_ORDER_MARK;
-use super::{Input, Inputs, foreign};
+use super::{Input, Inputs, excel_delimiter, foreign};
 use crate::control::Control;
 use crate::error::kind::Kind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Remedy, Result};
 
 /// Bytes that are read first.
 const FIRST_BYTES: usize = 256 << 10;
@@ -72,6 +72,9 @@ fn read(input: &Input, format: Option<&Format>) -> Result<(Input, Vec<String>)> 
 }
 
 fn header(row: &[u8], format: &Format, input: &Input) -> Result<Vec<String>> {
+    if let Some(delimiter) = excel_delimiter(row) {
+        return Err(of_excel(row, delimiter, input));
+    }
     let names = Parser::new(format, Vec::new()).all(row).into_iter();
     let names = names.map(|name| name.and_then(|name| String::from_utf8(name).ok()));
     names.collect::<Option<Vec<_>>>().ok_or_else(|| no_header(input))
@@ -79,10 +82,25 @@ fn header(row: &[u8], format: &Format, input: &Input) -> Result<Vec<String>> {
 
 /// The keys of the objects that are whole and well formed: what is wrong with others is said when they are read.
 fn keys(rows: &[Row], text: &[u8], input: &Input) -> Result<Vec<String>> {
-    check_ndjson(text, &input.name)?;
+    check_ndjson(text, input)?;
     let mut keys = Keys::default();
     rows.iter().for_each(|row| _ = keys.add(row.of(text)));
     Ok(keys.names().to_vec())
+}
+
+/// The error for Excel's line in front of the names.
+fn of_excel(row: &[u8], delimiter: u8, input: &Input) -> Error {
+    let Input { name, .. } = input;
+    let line = String::from_utf8_lossy(row);
+    let message =
+        format!("{name} begins with Excel's line {line}, and not with the names of columns");
+    let delimiter =
+        if delimiter == b'\t' { "\\t".to_owned() } else { char::from(delimiter).to_string() };
+    let what = "To read the names behind it";
+    let remedy = Remedy::filter(what, "tail -n +2", input.printed_by(), name);
+    Error::new(Kind::Data, message)
+        .with_sqlstate("22P04")
+        .with_remedy(remedy.with_options(["--delimiter".to_owned(), delimiter]))
 }
 
 fn no_header(input: &Input) -> Error {

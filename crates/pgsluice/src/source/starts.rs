@@ -23,7 +23,7 @@ const MOST_INPUTS: usize = 1000;
 pub(super) fn check_start(start: &[u8], input: &Input, shape: &Shape) -> Result<()> {
     foreign::check(start, input)?;
     match shape.is_of_objects() && !shape.is_of_rows() {
-        true => check_ndjson(start, &input.name),
+        true => check_ndjson(start, input),
         false => Ok(()),
     }
 }

@@ -12,7 +12,9 @@ use super::liveness::Liveness;
 use super::passfile::Passfile;
 use super::settings::{Login, Settings, usage};
 use super::{config, gather, parse, sslmode};
+use crate::error::{How, Remedy};
 use crate::pg::tls;
+use crate::source::Encoding;
 use crate::{Error, Result};
 
 /// Where and how to connect; cheap to clone. It shows no password, not even in `Debug`.
@@ -80,7 +82,7 @@ impl Target {
     }
 
     fn build(settings: &Settings, env: &Environment) -> Result<Self> {
-        check_encoding(settings)?;
+        check_encoding(settings, env)?;
         let user = settings.get("user").map(str::to_owned).or_else(|| env.user.clone());
         let user = user.ok_or_else(|| {
             usage("could not look up the operating-system user's name").with_hint("Set PGUSER.")
@@ -194,15 +196,30 @@ const SESSION_ATTRS: &[(&str, SessionAttrs)] = &[
 ];
 
 /// Text comes from and goes to the server as UTF-8 only, so that bytes pass through unchanged.
-fn check_encoding(settings: &Settings) -> Result<()> {
+fn check_encoding(settings: &Settings, env: &Environment<'_>) -> Result<()> {
     let Some(encoding) = settings.get("client_encoding") else { return Ok(()) };
     let letters = encoding.chars().filter(char::is_ascii_alphanumeric);
     let name = letters.collect::<String>().to_ascii_lowercase();
     if ["utf8", "unicode", "auto"].contains(&name.as_str()) {
         return Ok(());
     }
-    Err(usage(format!("client_encoding \"{encoding}\" is not supported"))
-        .with_hint("Set it to UTF8, or unset PGCLIENTENCODING, and give the input in UTF-8."))
+    let error = usage(format!("client_encoding \"{encoding}\" is not supported"))
+        .with_detail("--encoding says in which encoding the input is.");
+    let variable = "PGCLIENTENCODING";
+    let is_of_variable = (env.variable)(variable).is_some_and(|value| value == encoding);
+    let options = match Encoding::named(encoding) {
+        Some(_) => vec!["--encoding".to_owned(), encoding.to_ascii_lowercase()],
+        None => Vec::new(),
+    };
+    Err(match is_of_variable {
+        true if !options.is_empty() => {
+            let how = How::Variable(variable.to_owned(), "UTF8".to_owned(), options);
+            error.with_remedy(Remedy { what: "If the input has this encoding".to_owned(), how })
+        }
+        _ => error.with_hint(format!(
+            "Set client_encoding to UTF8. If the input is in {encoding}, --encoding or iconv converts it."
+        )),
+    })
 }
 
 /// Returns the warning about a password file that must not be used.

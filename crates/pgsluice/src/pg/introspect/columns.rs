@@ -10,11 +10,19 @@ use crate::source::Led;
 
 const COLUMNS: &str = "
 SELECT attname, attgenerated::pg_catalog.text <> '' AS generated,
-       atthasdef OR attidentity::pg_catalog.text <> '' OR t.typdefault IS NOT NULL AS has_default
+       atthasdef OR attidentity::pg_catalog.text <> '' OR t.typdefault IS NOT NULL AS has_default,
+       attnotnull OR t.typnotnull AS is_not_null
 FROM pg_catalog.pg_attribute
 JOIN pg_catalog.pg_type t ON t.oid = atttypid
 WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped
 ORDER BY attnum";
+
+/// Whether a column takes NULL, and what it has without a value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Nullness {
+    pub(crate) is_not_null: bool,
+    pub(crate) has_default: bool,
+}
 
 /// The columns of the input.
 pub(super) struct OfInput {
@@ -26,6 +34,8 @@ pub(super) struct OfInput {
     pub(super) omits: bool,
     /// How they were found by name, if they were.
     pub(super) led: Option<Led>,
+    /// Whether each takes NULL.
+    pub(super) nullness: Vec<Nullness>,
 }
 
 /// Which columns the fields of the input are.
@@ -61,10 +71,22 @@ pub(super) async fn of_input(
     let writable: Vec<String> =
         rows.iter().filter(|row| !row.get::<_, bool>(1)).map(|row| row.get(0)).collect();
     let exists = |name: &String| rows.iter().any(|row| row.get::<_, &str>(0) == name);
+    let nullness = |columns: &[String]| {
+        let of = |name: &String| {
+            let row = rows.iter().find(|row| row.get::<_, &str>(0) == name);
+            let get = |row: &tokio_postgres::Row| Nullness {
+                has_default: row.get(2),
+                is_not_null: row.get(3),
+            };
+            row.map_or_else(Nullness::default, get)
+        };
+        columns.iter().map(of).collect()
+    };
     let mut led = None;
     let asked = match fields {
         Fields::All => {
-            return Ok(OfInput { columns: writable, besides: None, omits: false, led });
+            let nullness = nullness(&writable);
+            return Ok(OfInput { columns: writable, besides: None, omits: false, led, nullness });
         }
         Fields::Listed(columns) => columns,
         Fields::Named(names, InputOptions { by_name, format, file_format, .. }) => {
@@ -94,7 +116,8 @@ pub(super) async fn of_input(
     }
     check(&named, &writable)?;
     let omits = writable.iter().any(|name| !asked.contains(name));
-    Ok(OfInput { columns: asked.to_vec(), besides, omits, led })
+    let nullness = nullness(asked);
+    Ok(OfInput { columns: asked.to_vec(), besides, omits, led, nullness })
 }
 
 /// Refuses, as COPY would, a column that is named twice or is generated.

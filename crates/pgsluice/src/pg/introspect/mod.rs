@@ -5,8 +5,7 @@
 //! (privileges, row security), and what a table does besides storing rows (triggers, defaults). The
 //! plan needs it to say where a leaf may be written directly.
 //!
-//! Queries about many tables take their oids through a subquery. The planner would weigh a plain array
-//! element by element, which takes longer than the query.
+//! Queries about many tables take their oids through a subquery: planning for a plain array takes longer.
 
 mod cautions;
 mod codecs;
@@ -38,8 +37,8 @@ use pgsluice_core::types::Codec;
 use tokio_postgres::types::{Oid, Type};
 use tokio_postgres::{Client, IsolationLevel, Row, Transaction};
 
-pub(crate) use self::columns::Fields;
 use self::columns::OfInput;
+pub(crate) use self::columns::{Fields, Nullness};
 pub(crate) use self::questions::Questions;
 use self::server::Several;
 use self::uniques::{Meeting, Met};
@@ -74,6 +73,8 @@ pub struct Catalogue {
     pub(crate) led: Option<Led>,
     /// Whether the input leaves out columns that could be written.
     pub omits_columns: bool,
+    /// Whether each of the input's columns takes NULL.
+    pub(crate) nullness: Vec<Nullness>,
     /// `server_version_num`, such as 180006.
     pub version: u32,
     /// What the server can do for rows of several leaves in one transaction.
@@ -117,8 +118,7 @@ pub struct Facts {
 /// Before version 15 a row trigger that a partition has from its parent is marked as internal, like the triggers of
 /// constraints. It may be enabled there alone.
 ///
-/// The bound is deparsed without naming its table. It has no column in it, and with the name the server
-/// would open and lock every partition.
+/// The bound is deparsed without its table: with the name, the server would open and lock every partition.
 const NODES: &str = "
 WITH RECURSIVE tree (oid, parent, level, schema, relname, relkind, reltuples, relhasindex, bound)
 AS (
@@ -242,7 +242,7 @@ impl Catalogue {
         let oids: Vec<Oid> = rows.iter().map(|row| row.get("oid")).collect();
         let besides = meeting.as_ref().and_then(|meeting| meeting.delete_when);
         let of_input = columns::of_input(transaction, root, fields, besides).await?;
-        let OfInput { columns, besides, omits: omits_columns, mut led } = of_input;
+        let OfInput { columns, besides, omits: omits_columns, mut led, nullness } = of_input;
         let keys = keys::read(transaction, session, &partitioned(&rows), &columns).await?;
         let literals: Vec<Option<Literals>> = rows
             .iter()
@@ -300,6 +300,7 @@ impl Catalogue {
             besides,
             led,
             omits_columns,
+            nullness,
             version,
             several,
             met: None,
@@ -352,8 +353,7 @@ fn mark(facts: &mut [Facts], rows: &[Row], set: impl Fn(&mut Facts)) {
     facts.iter_mut().filter(|facts| found.contains(&facts.oid)).for_each(set);
 }
 
-/// Refuses, as COPY would, what cannot take rows. The server is asked about what it may refuse only
-/// later: privileges, and views without a trigger.
+/// Refuses, as COPY would, relations that cannot take rows. Privileges and views are left to the server.
 fn check_kind(row: &Row) -> Result<()> {
     let what = match row.get("relkind") {
         "S" => "sequence",

@@ -9,7 +9,7 @@ use super::super::FileFormat;
 use super::super::compression::Compression;
 use super::super::encoding::Encoding;
 use super::again::Files;
-use super::{Input, Inputs, Place, Remarks, Reread, entries};
+use super::{Input, Inputs, Place, Remarks, Reread, address, entries};
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result, plain_io};
 
@@ -42,6 +42,9 @@ impl Found {
         let path = Path::new(name);
         if name == "-" {
             return self.add_stdin();
+        }
+        if let Some(error) = address::refusal(name).filter(|_| path.symlink_metadata().is_err()) {
+            return Err(error);
         }
         let (paths, notes) = if path.is_dir() {
             entries::directory(path)?
@@ -118,7 +121,7 @@ fn compression(name: &str, start: &[u8]) -> Result<Option<Compression>> {
             let message = format!("{name} is not compressed by {named}, as its name says");
             Err(Error::new(Kind::Input, message).with_remedy(Remedy::piped(
                 "Load it as it is",
-                "cat",
+                "cat {}",
                 name,
             )))
         }

@@ -74,7 +74,7 @@ fn schema(input: &Input, format: FileFormat) -> Result<SchemaRef> {
         return handed.schema(input);
     }
     if let Some(compression) = input.compressed_by() {
-        let program = if compression == "gzip" { "zcat" } else { "zstdcat" };
+        let program = if compression == "gzip" { "zcat {}" } else { "zstdcat {}" };
         let error = unreadable(input, format, format!("the file is compressed by {compression}"));
         return Err(error.with_remedy(Remedy::piped("Load what it holds", program, &input.name)));
     }

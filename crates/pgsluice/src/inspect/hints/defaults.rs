@@ -1,0 +1,59 @@
+//! Fields that are NULL for columns that refuse NULL and have a default.
+
+use pgsluice_core::format::{Format, Syntax};
+
+use super::Advice;
+use super::case::{Case, OwnedValue};
+use crate::error::Remedy;
+use crate::source::FileFormat;
+
+/// The first version whose COPY has `DEFAULT`.
+const FIRST_WITH_DEFAULT: u32 = 160_000;
+
+/// Advises `--default` where every field that is spelled so is of such a column; otherwise to leave the column out.
+pub(super) fn empty(case: &Case<'_>) -> Option<Advice> {
+    let column = &case.columns[case.column.filter(|_| case.code() == "23502")?];
+    if !column.nullness.has_default {
+        return None;
+    }
+    let left_out = || {
+        let name = column.name;
+        Advice::hint(format!(
+            "Column {name} has a default, which it gets if the input has no such column."
+        ))
+    };
+    Some(by_option(case).map_or_else(left_out, Advice::from))
+}
+
+fn by_option(case: &Case<'_>) -> Option<Remedy> {
+    let Format { null, syntax, .. } = case.format;
+    let is_possible = case.how.file_format == FileFormat::Delimited
+        && case.version >= FIRST_WITH_DEFAULT
+        && case.how.fields.default.is_none()
+        && !case.changes;
+    let sample = case.sample.as_ref().filter(|_| is_possible)?;
+    let at = case.column?;
+    if case.field(case.format, sample.row.as_ref()?, at) != OwnedValue::Null {
+        return None;
+    }
+    let default = String::from_utf8(null.clone()).ok()?;
+    let other = match (syntax, &*default) {
+        (Syntax::Csv { .. }, "") => "\\N",
+        (_, "") => "\\N",
+        _ => "",
+    };
+    let is_kept = case.all_fields(case.format).iter().all(|row| {
+        row.iter().zip(&case.columns).all(|(field, column)| match field {
+            // It would be the default from now on.
+            None => column.nullness.is_not_null && column.nullness.has_default,
+            // It would be NULL.
+            Some(text) => text != other.as_bytes(),
+        })
+    });
+    let what = match &*default {
+        "" => "If an empty field stands for the default of its column".to_owned(),
+        text => format!("If \"{text}\" stands for the default of its column"),
+    };
+    let options = ["--default", &*default, "--null", other];
+    is_kept.then(|| Remedy::options(what, options))
+}

@@ -1,0 +1,56 @@
+//! Excel's first line, which names the delimiter: `sep=;`.
+
+use pgsluice_core::format::{Format, Syntax};
+use pgsluice_core::parse::Parser;
+
+use super::Advice;
+use super::case::Case;
+use crate::error::Remedy;
+use crate::inspect::guess::{in_columns, list, names, rows};
+use crate::source::{Header, excel_delimiter};
+
+/// Advises to skip the line, and the header behind it, and to read by the delimiter that it names.
+pub(super) fn first_line(case: &Case<'_>) -> Option<Advice> {
+    let sample = case.sample.as_ref()?;
+    let Syntax::Csv { .. } = case.format.syntax else { return None };
+    if !case.code().starts_with("22") || matches!(case.how.header, Header::Map) {
+        return None;
+    }
+    let delimiter = excel_delimiter(&sample.text)?;
+    let format = Format { delimiter, ..case.format.clone() };
+    let all = rows(&sample.text, &format);
+    let fields = all.iter().skip(1).map(|(_, row)| Parser::new(&format, Vec::new()).all(row));
+    let fields: Vec<_> = fields.take(20).collect();
+    let columns: Vec<String> = case.columns.iter().map(|column| column.name.to_owned()).collect();
+    let mut options = Vec::new();
+    let skipped = match names(&fields) {
+        Some(names) => {
+            let found = in_columns(&names, &columns);
+            if let (Some(found), None) =
+                (found.filter(|found| *found != columns), &case.how.columns)
+            {
+                options.extend(["--columns".to_owned(), list(&found)]);
+            }
+            2
+        }
+        None => 1,
+    };
+    let is_skipped = case.how.header == Header::Skip(skipped);
+    if is_skipped && case.format.delimiter == delimiter {
+        return None;
+    }
+    let mut given = vec![format!("--header={skipped}")];
+    if case.format.delimiter != delimiter {
+        given.extend(["--delimiter".to_owned(), spelled(delimiter)]);
+    }
+    given.extend(options);
+    Some(Remedy::options("Line 1 is Excel's, and names the delimiter", given).into())
+}
+
+/// A delimiter as the option has it.
+pub(crate) fn spelled(delimiter: u8) -> String {
+    match delimiter {
+        b'\t' => "\\t".to_owned(),
+        other => char::from(other).to_string(),
+    }
+}

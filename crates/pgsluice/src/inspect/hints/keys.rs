@@ -1,0 +1,81 @@
+//! Rows whose key is in the table, or in the input before them.
+
+use crate::control::Control;
+use crate::error::{Error, Remedy};
+use crate::inspect::guess::list;
+use crate::job::{Job, OnConflict};
+use crate::pg::conninfo::Target;
+use crate::plan::Plan;
+
+/// Adds to the error of a duplicate key the actions of `--on-conflict` that would load the row. Each is planned
+/// first, as the load would be: the table must have a key for it, and the user the rights.
+pub(crate) async fn explain_duplicate(error: Error, job: &Job, target: &Target) -> Error {
+    let is_duplicate = matches!(error.sqlstate(), Some("23505" | "23P01"));
+    if !is_duplicate || job.changes.is_any() || !error.remedies().is_empty() {
+        return error;
+    }
+    let key = error.detail().and_then(key_of);
+    let skipped = planned(job, target, OnConflict::Skip, None).await;
+    let skip = skipped.map(|_| {
+        let what = "To leave out rows whose key is taken, in the table or earlier in the input";
+        Remedy::options(what, ["--on-conflict", "skip"])
+    });
+    let update = update(job, target, key).await;
+    skip.into_iter().chain(update).fold(error, Error::with_remedy)
+}
+
+/// The way to update rows by the key that was violated.
+async fn update(job: &Job, target: &Target, key: Option<Vec<String>>) -> Option<Remedy> {
+    let key = key?;
+    let is_by = |plan: &Plan| {
+        let columns = &plan.changes.as_ref()?.key.columns;
+        (columns.len() == key.len() && columns.iter().all(|name| key.contains(name))).then_some(())
+    };
+    let what = "To update the rows that have the key; the last row of the input counts";
+    let options = ["--on-conflict".to_owned(), "update".to_owned()];
+    let by_primary = planned(job, target, OnConflict::Update, None).await;
+    if by_primary.as_ref().and_then(is_by).is_some() {
+        return Some(Remedy::options(what, options));
+    }
+    let by_key = planned(job, target, OnConflict::Update, Some(key.clone())).await?;
+    is_by(&by_key)?;
+    let key = ["--key".to_owned(), list(&key)];
+    Some(Remedy::options(what, options.into_iter().chain(key)))
+}
+
+/// The plan of the load that does so with rows whose key is taken, if there can be one.
+async fn planned(
+    job: &Job,
+    target: &Target,
+    on_conflict: OnConflict,
+    key: Option<Vec<String>>,
+) -> Option<Plan> {
+    let mut job = job.clone();
+    job.changes.on_conflict = on_conflict;
+    job.changes.key = key;
+    Plan::make(&job, target, &Control::default()).await.ok()
+}
+
+/// The columns that the server names: `Key (a, b)=(1, 2) already exists.`, in any language.
+fn key_of(detail: &str) -> Option<Vec<String>> {
+    let (before, _) = detail.split_once(")=(")?;
+    let (_, columns) = before.split_once('(')?;
+    let plain = |name: &str| match name.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
+        Some(inner) => inner.replace("\"\"", "\""),
+        None => name.to_owned(),
+    };
+    Some(columns.split(", ").map(plain).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_read_from_the_detail() {
+        let key = |detail: &str| key_of(detail).expect("a key");
+        assert_eq!(key("Key (a, \"B c\")=(1, x) already exists."), ["a", "B c"]);
+        assert_eq!(key("Schlüssel »(id)=(1)« existiert bereits."), ["id"]);
+        assert_eq!(key_of("Something else."), None);
+    }
+}

@@ -1,0 +1,95 @@
+//! Hints: chooses the next step after an error of a row. Each rule looks at the error, at the row and at its
+//! neighbors, and tries its advice on them: a hint that does not help is worse than no hint.
+
+mod case;
+mod dates;
+mod defaults;
+mod encodings;
+mod excel;
+mod extra;
+mod json;
+mod keys;
+mod line_ends;
+mod nulls;
+mod partitions;
+#[cfg(test)]
+mod tests;
+
+use self::case::Case;
+pub(super) use self::excel::spelled;
+pub(crate) use self::keys::explain_duplicate;
+use crate::error::{Error, Remedy};
+use crate::inspect::guess;
+use crate::job::Job;
+use crate::plan::Plan;
+
+/// Text to add to an error.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Advice {
+    remedies: Vec<Remedy>,
+    /// A next step without a command.
+    hint: Option<String>,
+    detail: Option<String>,
+    /// Whether the hint that the error has does not apply.
+    replaces: bool,
+}
+
+impl From<Remedy> for Advice {
+    fn from(remedy: Remedy) -> Self {
+        Self { remedies: vec![remedy], ..Self::default() }
+    }
+}
+
+impl Advice {
+    /// Returns advice without a command.
+    fn hint(text: impl Into<String>) -> Self {
+        Self { hint: Some(text.into()), ..Self::default() }
+    }
+
+    /// Returns a sentence that only explains.
+    fn detail(text: impl Into<String>) -> Self {
+        Self { detail: Some(text.into()), ..Self::default() }
+    }
+
+    /// Takes the place of the hint that the error has.
+    fn instead(self) -> Self {
+        Self { replaces: true, ..self }
+    }
+
+    fn add_to(self, error: Error) -> Error {
+        let error = if self.replaces { error.without_hint() } else { error };
+        let error = self.detail.into_iter().fold(error, Error::with_detail);
+        let error = self.hint.into_iter().fold(error, Error::with_hint);
+        self.remedies.into_iter().fold(error, Error::with_remedy)
+    }
+}
+
+/// A rule: returns its advice if it applies.
+type Rule = fn(&Case<'_>) -> Option<Advice>;
+
+/// All rules. The first that applies counts, so the more certain ones come first.
+const RULES: [Rule; 9] = [
+    encodings::utf_16,
+    encodings::other,
+    line_ends::mixed,
+    json::lines,
+    partitions::missing,
+    nulls::spelling,
+    defaults::empty,
+    dates::order,
+    excel::first_line,
+];
+
+/// Adds to `error` what to do about the mistake that is behind it, if a rule knows it.
+pub(crate) fn explain(error: Error, job: &Job, plan: &Plan) -> Error {
+    let advice = {
+        let Some(case) = Case::of(&error, job, plan) else { return error };
+        let by_rule = RULES.iter().find_map(|rule| rule(&case));
+        let by_rule = by_rule.or_else(|| extra::fields(&case));
+        by_rule.or_else(|| guess::opening(&error, job, plan).map(Advice::from))
+    };
+    match advice {
+        Some(advice) => advice.add_to(error),
+        None => error,
+    }
+}

@@ -1,0 +1,99 @@
+//! Spellings of NULL that the input has and the options do not name.
+
+use pgsluice_core::format::{Format, Syntax};
+
+use super::Advice;
+use super::case::{Case, OwnedValue};
+use crate::error::Remedy;
+use crate::inspect::guess::list;
+use crate::job::Columns;
+use crate::source::FileFormat;
+
+/// How programs spell NULL.
+const SPELLINGS: [&str; 22] = [
+    "", "\\N", "NULL", "null", "Null", "<NULL>", "<null>", "(NULL)", "(null)", "[NULL]", "None",
+    "none", "nil", "NaN", "nan", "NA", "N/A", "n/a", "#N/A", "-", "?", "NaT",
+];
+
+/// Spellings that mean nothing else, in a column of text as well.
+const ONLY_NULL: [&str; 9] =
+    ["\\N", "NULL", "null", "Null", "<NULL>", "<null>", "(NULL)", "(null)", "[NULL]"];
+
+/// Advises `--null` or `--force-null` where a value that no type reads is a spelling of NULL, the column takes NULL,
+/// and no field of the rows around it loses its meaning.
+pub(super) fn spelling(case: &Case<'_>) -> Option<Advice> {
+    let is_value = matches!(case.code(), "22P02" | "22007" | "22008" | "22003");
+    let at = case.column?;
+    let column = &case.columns[at];
+    if !is_value || column.nullness.is_not_null || column.is_bound {
+        return None;
+    }
+    if case.how.file_format != FileFormat::Delimited {
+        return None;
+    }
+    let row = case.sample.as_ref()?.row.as_ref()?;
+    let OwnedValue::Text(value) = case.field(case.format, row, at) else { return None };
+    let value = String::from_utf8(value).ok()?;
+    if !SPELLINGS.contains(&&*value) {
+        return None;
+    }
+    let other = Format { null: value.clone().into_bytes(), ..case.format.clone() };
+    let shown = if value.is_empty() { "an empty field".to_owned() } else { format!("\"{value}\"") };
+    let is_unquoted = case.field(&other, row, at) == OwnedValue::Null;
+    let mut options = Vec::new();
+    if other.null != case.format.null {
+        other.check().ok()?;
+        keeps_values(case, &other, &value)?;
+        options.extend(["--null".to_owned(), value.clone()]);
+    }
+    if is_unquoted {
+        let what = format!("If {shown} stands for NULL");
+        return Some(Remedy::options(what, options).into());
+    }
+    let is_csv = matches!(case.format.syntax, Syntax::Csv { .. });
+    let forced = case.how.fields.force_null.with(column.name).filter(|_| is_csv)?;
+    options.extend(["--force-null".to_owned(), forced]);
+    let what = format!(
+        "If \"{value}\" in quotes stands for NULL in column {}",
+        list(&[column.name.to_owned()])
+    );
+    Some(Remedy::options(what, options).into())
+}
+
+/// Checks that under another spelling of NULL no field of the rows means something else: none that was NULL becomes
+/// a value, and none becomes NULL in a column that refuses it, or where it may be a value.
+fn keeps_values(case: &Case<'_>, other: &Format, value: &str) -> Option<()> {
+    let (before, after) = (case.all_fields(case.format), case.all_fields(other));
+    let kept = before.iter().zip(&after).all(|(before, after)| {
+        before.iter().zip(after).zip(&case.columns).all(|((before, after), column)| {
+            match (before, after) {
+                (None, Some(_)) => false,
+                (Some(text), None) => {
+                    let is_null = ONLY_NULL.contains(&value) || value.is_empty();
+                    let is_value = column
+                        .codec
+                        .is_none_or(|codec| codec.encode(text, &mut Vec::new()).is_some());
+                    !column.nullness.is_not_null && (is_null || !is_value)
+                }
+                _ => true,
+            }
+        })
+    });
+    kept.then_some(())
+}
+
+impl Columns {
+    /// Returns the list for `--force-null` with one more column; `None` if it has the column already.
+    fn with(&self, name: &str) -> Option<String> {
+        let mut names = match self {
+            Self::None => Vec::new(),
+            Self::All => return None,
+            Self::Named(names) => names.clone(),
+        };
+        if names.iter().any(|known| known == name) {
+            return None;
+        }
+        names.push(name.to_owned());
+        Some(list(&names))
+    }
+}

@@ -1,0 +1,38 @@
+//! Rows that no partition takes.
+
+use pgsluice_core::catalog::{ROOT, Strategy};
+
+use super::Advice;
+use super::case::Case;
+use crate::error::{Error, Remedy};
+use crate::plan::Plan;
+
+/// Advises to make the partitions. None is made for a key that is NULL.
+pub(super) fn missing(case: &Case<'_>) -> Option<Advice> {
+    let error = case.error;
+    let plan = case.plan?;
+    if case.code() != "23514" || error.column().is_some() || !is_unrouted(error) {
+        return None;
+    }
+    if is_null_of_range(error, plan) {
+        return Some(Advice::detail("Only a DEFAULT partition takes NULL."));
+    }
+    let table = plan.tree.nodes[ROOT].relation.label();
+    let what = format!(
+        "Partitions of {table} that rows need can be made before the load; plan --full lists them"
+    );
+    Some(Remedy::options(what, ["--create-partitions"]).into())
+}
+
+/// Whether no partition takes the row; a CHECK constraint has the same SQLSTATE.
+fn is_unrouted(error: &Error) -> bool {
+    error.detail().is_some_and(|detail| detail.contains("Partition key of the failing row"))
+        || error.message().starts_with("no partition of relation")
+}
+
+/// Whether the key is NULL, which is in no range. A list may have it.
+fn is_null_of_range(error: &Error, plan: &Plan) -> bool {
+    let mut keys = plan.tree.nodes.iter().filter_map(|node| node.key.as_ref());
+    error.detail().is_some_and(|detail| detail.contains("= (null)."))
+        && keys.all(|key| key.strategy != Strategy::List)
+}

@@ -1,0 +1,88 @@
+//! Addresses in place of files, and the programs that fetch them.
+
+use crate::error::kind::Kind;
+use crate::error::{Error, Remedy, quoted};
+
+/// Programs that print the object at an address, by its scheme.
+const READERS: [(&str, &str); 9] = [
+    ("http", "curl -fsSL {}"),
+    ("https", "curl -fsSL {}"),
+    ("ftp", "curl -fsSL {}"),
+    ("ftps", "curl -fsSL {}"),
+    ("sftp", "curl -fsSL {}"),
+    ("s3", "aws s3 cp {} -"),
+    ("gs", "gcloud storage cat {}"),
+    ("hdfs", "hdfs dfs -cat {}"),
+    ("webhdfs", "hdfs dfs -cat {}"),
+];
+
+/// Returns an error if the name is an address.
+pub(super) fn refusal(name: &str) -> Option<Error> {
+    let (scheme, rest) = name.split_once("://")?;
+    let is_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    if scheme.is_empty() || !scheme.chars().all(is_scheme) {
+        return None;
+    }
+    let scheme = scheme.to_ascii_lowercase();
+    let refuse = |message: &str| Error::new(Kind::Input, format!("\"{name}\" {message}"));
+    if ["postgres", "postgresql"].contains(&&*scheme) {
+        return Some(refuse("is a server, and no input").with_hint("Name the server by -d."));
+    }
+    if scheme == "file" {
+        let path = quoted(rest.strip_prefix("localhost").unwrap_or(rest));
+        let error = refuse("is an address, and not a path");
+        return Some(error.with_hint(format!("Give the path alone: {path}")));
+    }
+    let error = refuse("is an address, and not a file");
+    let known = READERS.iter().find(|(known, _)| *known == scheme);
+    let reader = known.map(|(_, reader)| (*reader).to_owned()).or_else(|| of_azure(&scheme, rest));
+    Some(match reader {
+        Some(reader) => error.with_remedy(Remedy::piped("Pipe what is there", &reader, name)),
+        None => error.with_hint("Pipe what is there: ... | pgsluice load - ..."),
+    })
+}
+
+/// Returns the program that prints a blob: `az://container/path`, `abfss://container@account.dfs.core.windows.net/path`.
+fn of_azure(scheme: &str, rest: &str) -> Option<String> {
+    let (place, path) = rest.split_once('/')?;
+    let blob = match (scheme, place.split_once('@')) {
+        ("az" | "azure", None) => {
+            format!("--container-name {} --name {}", quoted(place), quoted(path))
+        }
+        ("abfs" | "abfss" | "wasb" | "wasbs", Some((container, host))) => {
+            let host = host.replace(".dfs.", ".blob.");
+            format!("--blob-url {}", quoted(&format!("https://{host}/{container}/{path}")))
+        }
+        _ => return None,
+    };
+    Some(format!("az storage blob download --no-progress {blob}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_fetched_by_their_programs() {
+        for (name, said) in [
+            ("https://example.org/day.csv", "curl -fsSL https://example.org/day.csv | pgsluice"),
+            ("HTTP://h/a.csv?x=1&y", "curl -fsSL 'HTTP://h/a.csv?x=1&y' | "),
+            ("s3://b/a b.csv", "aws s3 cp 's3://b/a b.csv' - | "),
+            ("gs://b/*.csv", "gcloud storage cat 'gs://b/*.csv' | "),
+            ("az://c/d/e.csv", "--container-name c --name d/e.csv | "),
+            (
+                "abfss://c@a.dfs.core.windows.net/e.csv",
+                "--blob-url https://a.blob.core.windows.net/c/e.csv | ",
+            ),
+            ("file:///data/a.csv", "Give the path alone: /data/a.csv"),
+            ("postgres://h/d", "Name the server by -d."),
+            ("what://x", "... | pgsluice load -"),
+        ] {
+            let error = refusal(name).expect(name).to_string();
+            assert!(error.contains(said), "{error}");
+        }
+        for name in ["a.csv", "C:/a", "://x", "a b://x"] {
+            assert!(refusal(name).is_none(), "{name}");
+        }
+    }
+}
