@@ -12,6 +12,8 @@ on_each_server!([
     a_row_that_cannot_end_is_refused_in_little_memory,
     a_refusal_without_a_line_names_the_rows_that_were_sent,
     what_was_committed_before_is_counted,
+    of_two_bad_rows_the_first_is_named,
+    a_file_of_bad_keys_fails_at_its_first_row,
 ]);
 
 /// A row that is refused, between good ones.
@@ -163,4 +165,51 @@ fn what_was_committed_before_is_counted(server: Server) {
     ended.fails(1, &[&place, " rows of this load were committed before", &begins, "\nHINT:"]);
     assert!(ended.committed() > 0, "{ended:?}");
     assert_eq!(ended.committed(), bench.count("t"));
+}
+
+/// Rows that are refused, for reasons that the client finds, the server, or both.
+const BAD: [&str; 7] = ["5", "5,a,1,2", "five,a,1", "5,a,one", "5,,1", "777,a,1", "5,a\u{1},x"];
+
+fn of_two_bad_rows_the_first_is_named(server: Server) {
+    let bench = Bench::new(server);
+    bench.session.run(
+        "CREATE TABLE t (id int, v text NOT NULL, n int) PARTITION BY RANGE (id);
+         CREATE TABLE t0 PARTITION OF t FOR VALUES FROM (0) TO (10);
+         CREATE TABLE t1 PARTITION OF t FOR VALUES FROM (10) TO (20)",
+    );
+    for first in BAD {
+        for second in BAD {
+            let text = format!("1,a,1\n11,b,2\n{first}\n12,c,3\n{second}\n2,d,4\n");
+            bench.file("rows.csv", &text);
+            for options in [&[][..], &["--no-native"], &["--wire=text"]] {
+                let load = [&["rows.csv", "-t", "t"], options].concat();
+                bench.load(load).fails_empty(&["error: rows.csv:3: "]);
+            }
+        }
+    }
+    assert_eq!(bench.count("t"), 0);
+}
+
+fn a_file_of_bad_keys_fails_at_its_first_row(server: Server) {
+    let bench = Bench::new(server);
+    bench.session.run(
+        "CREATE TABLE t (at timestamptz, v text) PARTITION BY RANGE (at);
+         CREATE TABLE t0 PARTITION OF t DEFAULT",
+    );
+    let good: String = (0..20_000).map(|row| format!("2026-01-02 03:04:05+00,{row}\n")).collect();
+    let bad: String = (0..200_000).map(|row| format!("v{row},2026-01-02 03:04:05+00\n")).collect();
+    bench.file("bad.csv", &bad);
+    bench.file("both.csv", good + &bad);
+    let before = server_errors(&bench);
+    bench.load(["bad.csv", "-t", "t"]).fails_empty(&["error: bad.csv:1: "]);
+    bench.load(["both.csv", "-t", "t"]).fails(1, &["error: both.csv:20001: "]);
+    assert!(server_errors(&bench) - before < 5_000, "the server was asked about each key");
+}
+
+/// Transactions of the database that ended in an error.
+fn server_errors(bench: &Bench) -> u64 {
+    bench.wait_for_sessions();
+    bench.session.run("SELECT pg_stat_clear_snapshot()");
+    let sql = "SELECT xact_rollback FROM pg_stat_database WHERE datname = current_database()";
+    bench.value(sql).parse().unwrap()
 }

@@ -139,7 +139,8 @@ fn route(
     filling: &Filling<'_, '_>,
     target: &Target,
 ) -> Tally {
-    let mut routing = Routing::new(flow.plan, flow.control, target);
+    let routing = Routing::new(flow.plan, flow.control, target);
+    let mut routing = routing.giving_up(flow.rejects.is_none());
     let mut bucketing = Bucketing::new(flow.plan, flow.ledger, &flow.superseded);
     while let Some(split) = first.take().or_else(|| {
         let _starving = filling.starving();
@@ -154,7 +155,9 @@ fn route(
             flow.ledger.map_or(Ok(()), |ledger| ledger.verify_block(&split, &flow.inputs));
         let already = bucketing.rows_already();
         if let Err(error) = verified.and_then(|()| bucketing.split(&split, &mut routing, filling)) {
-            flow.control.stop.fail(error);
+            let place = routing.hopeless().and_then(|row| split.position(row));
+            let place = place.and_then(|position| flow.inputs.locate(position));
+            flow.control.stop.fail(place.into_iter().fold(error, Error::at));
             break;
         }
         filling.complete(split.number, split.size());

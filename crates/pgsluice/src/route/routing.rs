@@ -15,7 +15,7 @@ use crate::control::Control;
 use crate::error::Result;
 use crate::pg::conninfo::Target;
 use crate::plan::{Answered, Plan};
-use crate::route::remote::{Place, RemoteKeys, Spelled};
+use crate::route::remote::{self, Place, RemoteKeys, Spelled};
 use crate::source::Split;
 
 /// What one thread needs for routing; reused from split to split.
@@ -41,6 +41,9 @@ pub(crate) struct Routing<'a> {
     /// The fields that are to be in a spelling that is read natively, besides those of partition keys.
     read: Vec<KeyPart>,
     scratch_read: Vec<u8>,
+    gives_up: bool,
+    /// See [`Self::hopeless`].
+    hopeless: Option<usize>,
 }
 
 /// A row that the server is asked about.
@@ -97,6 +100,8 @@ impl<'a> Routing<'a> {
             is_keyless: false,
             read: Vec::new(),
             scratch_read: Vec::new(),
+            gives_up: false,
+            hopeless: None,
         }
     }
 
@@ -154,7 +159,27 @@ impl<'a> Routing<'a> {
 
     /// Asks the server about the rows that wait. Then comes [`Self::resume`].
     pub(crate) fn ask(&mut self) -> Result<()> {
-        self.remote.as_mut().map_or(Ok(()), RemoteKeys::ask)
+        let Some(remote) = &mut self.remote else { return Ok(()) };
+        let Some((about, error)) = remote.ask(self.gives_up)? else { return Ok(()) };
+        let is_it = |asked: &&Asked| match about {
+            remote::Asked::Key(place) => {
+                matches!(asked.about, About::Key(_, Some(known)) if known == place)
+            }
+            remote::Asked::Spelling(spelled) => asked.spelled == Some(spelled),
+        };
+        self.hopeless = self.asked.iter().filter(is_it).map(|asked| asked.index).min();
+        Err(error)
+    }
+
+    /// The first row of the split, by its place, that the server refuses, if asking was given up.
+    pub(crate) fn hopeless(&self) -> Option<usize> {
+        self.hopeless
+    }
+
+    /// Fails, if `gives_up`, once the server refuses all parts of a batch of keys. Without rejects the load fails anyway,
+    /// and to ask about each key takes long.
+    pub(crate) fn giving_up(self, gives_up: bool) -> Self {
+        Self { gives_up, ..self }
     }
 
     /// Goes on with the rows of `split` that the server was asked about, and hands over each that is as

@@ -192,8 +192,20 @@ impl<'a> Connection<'a> {
             {
                 self.salvage(payloads, rejects, true).await
             }
+            Err(Failure::Rows(error))
+                if self.mixes_rows(payloads)
+                    && blame(self.flow, &error, payloads[0].node()).is_some() =>
+            {
+                Err(self.first_refused(payloads, error).await)
+            }
             loaded => loaded,
         }
+    }
+
+    /// Whether the rows of a transaction go to the table in another order than that of the input.
+    fn mixes_rows(&self, payloads: &[Arc<Payload>]) -> bool {
+        let is_plain = self.held.is_none() && self.maker.is_none() && self.staged().is_none();
+        is_plain && (payloads.len() > 1 || payloads.iter().any(|payload| payload.nodes().len() > 1))
     }
 
     /// Measures what a COPY into `node` costs before it has any row.

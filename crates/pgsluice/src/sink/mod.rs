@@ -29,6 +29,7 @@ mod chunk_size;
 mod commit;
 pub(crate) mod context;
 pub(crate) mod copy;
+mod earliest;
 mod failure;
 mod flush;
 mod held;

@@ -12,6 +12,7 @@ use tokio_postgres::error::Severity;
 use tokio_postgres::types::{FromSqlOwned, ToSql};
 use tokio_postgres::{Row, Statement};
 
+use crate::error::kind::Kind;
 use crate::error::sqlstate;
 use crate::error::{Error, Result};
 use crate::pg::connect::Link;
@@ -27,7 +28,7 @@ const REMEMBERED_BYTES: usize = 16 << 20;
 const PIECES: usize = 16;
 
 /// A remembered key: its place, and how often the memory had been cleared before.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     era: usize,
     place: usize,
@@ -180,33 +181,54 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
     /// If the server refuses a batch, it is asked again about parts of it, down to the single keys that
     /// it refuses. Where a row goes must not depend on the rest of its batch, or another run would send
     /// it elsewhere.
-    pub(super) async fn ask(&mut self, link: &Link) -> Result<()> {
+    ///
+    /// With `gives_up` the server is not asked about the single keys of a batch if it refuses every part of it. Then
+    /// the first key that it refuses is returned, with its error.
+    pub(super) async fn ask(
+        &mut self,
+        link: &Link,
+        gives_up: bool,
+    ) -> Result<Option<(Key, Error)>> {
         if self.texts.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         let known = self.answers.len() / self.question.width;
         self.answers.resize_with(self.ends.len() * self.question.width, || None);
         match self.prepare(link).await {
-            Ok(statement) => self.ask_all(link, &statement, known).await?,
+            Ok(statement) => {
+                let hopeless = self.ask_all(link, (&statement, known), gives_up).await?;
+                self.texts.clear();
+                Ok(hopeless.map(|(place, error)| (Key { era: self.era, place }, error)))
+            }
             // It was not refused when the load was planned.
-            Err(error) => return Err(unasked(error)),
+            Err(error) => Err(unasked(error)),
         }
-        self.texts.clear();
-        Ok(())
     }
 
-    /// Asks about all keys from `known` on, in as few parts as it takes.
-    async fn ask_all(&mut self, link: &Link, statement: &Statement, known: usize) -> Result<()> {
+    /// Asks in as few parts as possible, from the key `known` on. Returns the first refused key if asking was hopeless.
+    async fn ask_all(
+        &mut self,
+        link: &Link,
+        (statement, known): (&Statement, usize),
+        gives_up: bool,
+    ) -> Result<Option<(usize, Error)>> {
         let all = known..self.ends.len();
         let mut batches = Vec::from([all]);
+        let mut has_given_up = false;
         while !batches.is_empty() {
             let queries = batches.iter().map(|keys| self.query(link, statement, known, keys));
             let outcomes = join_all(queries).await;
+            let is_refused = |outcome: &Result<_, _>| outcome.as_ref().is_err_and(is_refusal);
+            has_given_up |= gives_up && outcomes.len() >= PIECES && outcomes.iter().all(is_refused);
             let mut pieces = Vec::new();
             for (keys, outcome) in batches.into_iter().zip(outcomes) {
                 match outcome {
                     Ok(row) => self.learn(&keys, &row)?,
                     Err(error) if !is_refusal(&error) => return Err(unasked(error)),
+                    Err(_) if has_given_up && !pieces.is_empty() => {}
+                    Err(error) if has_given_up && keys.len() == 1 => {
+                        return Ok(Some((keys.start, Error::from(error).of_kind(Kind::Data))));
+                    }
                     Err(_) if keys.len() == 1 => _ = self.refused.insert(keys.start),
                     Err(_) => {
                         let piece = keys.len().div_ceil(PIECES);
@@ -217,7 +239,7 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
             }
             batches = pieces;
         }
-        Ok(())
+        Ok(None)
     }
 
     async fn prepare(&mut self, link: &Link) -> Result<Statement, tokio_postgres::Error> {

@@ -39,15 +39,24 @@ pub(crate) struct RemoteKeys<'a> {
     scratch: Vec<u8>,
 }
 
+/// What the server was asked about a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// Its key.
+    Key(Place),
+    /// The spelling of its keys.
+    Spelling(Spelled),
+}
+
 /// Where an answer is remembered, until the next split.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     question: usize,
     key: Key,
 }
 
 /// Where the server's spelling of a row's keys is remembered, until the next split.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Spelled(Key);
 
 impl<'a> RemoteKeys<'a> {
@@ -115,16 +124,29 @@ impl<'a> RemoteKeys<'a> {
         spellings.as_mut()?.note_any(unread).map(Spelled)
     }
 
-    /// Asks about all keys that were noted and are not known yet.
-    pub(crate) fn ask(&mut self) -> Result<()> {
+    /// Asks about all keys that were noted and are not known yet. With `gives_up` returns the first key of a batch that
+    /// the server refuses in all its parts, with the error.
+    pub(crate) fn ask(&mut self, gives_up: bool) -> Result<Option<(Asked, Error)>> {
         let Self { control, link, runtime, memories, spellings, .. } = self;
-        let asking = async {
-            let memories = memories.iter_mut().flatten().map(|memory| memory.ask(link));
-            let spellings = spellings.iter_mut().map(|memory| memory.ask(link));
+        let linked = &*link;
+        let asking = async move {
+            let memories = memories.iter_mut().enumerate();
+            let memories = memories.filter_map(|(number, memory)| Some((number, memory.as_mut()?)));
+            let memories = memories.map(|(question, memory)| async move {
+                let refused = memory.ask(linked, gives_up).await?;
+                Ok(refused.map(|(key, error)| (Asked::Key(Place { question, key }), error)))
+            });
+            let spellings = spellings.iter_mut().map(|memory| async move {
+                let refused = memory.ask(linked, gives_up).await?;
+                Ok::<_, Error>(refused.map(|(key, error)| (Asked::Spelling(Spelled(key)), error)))
+            });
             try_join(try_join_all(memories), try_join_all(spellings)).await
         };
         match runtime.block_on(link.canceller.settle(control, asking)) {
-            Some(asked) => asked.map(|_| ()),
+            Some(asked) => {
+                let (keys, spellings) = asked?;
+                Ok(keys.into_iter().chain(spellings).flatten().next())
+            }
             None => Err(control.stop.failure().unwrap_or_else(Error::interrupted)),
         }
     }
