@@ -23,8 +23,11 @@ class Input:
     def table(name: str, objects: Iterator[Any]) -> Input:
         """Take the batches of objects that are in memory; their buffers are shared."""
     @staticmethod
-    def tables(name: str, objects: Iterator[Any]) -> Input:
-        """Take the batches of objects that are in memory, each with columns of its own."""
+    def tables(name: str, objects: Iterator[Any], without: Sequence[int] = ()) -> Input:
+        """Take the batches of objects that are in memory, each with columns of its own.
+
+        Leave out the rows of these numbers, in their order.
+        """
     @staticmethod
     def stream(name: str, objects: Iterator[Any]) -> Input:
         """Take the batches of objects that come one after the other."""
@@ -69,7 +72,8 @@ class Array:
 class Failure(Exception):  # noqa: N818
     """An error: the object of `--json`, its words, and what the data has raised, if it has.
 
-    That of a `Writer` also has its position, and how many rows of earlier calls the error is about.
+    That of a `Writer` also has its position, how many rows of earlier calls the error is about, and
+    the number of its row, if it has Arrow data.
     """
 
 def table_name(name: str) -> str:
@@ -109,8 +113,14 @@ class Writer:
         args: Sequence[str],
         input: Input,  # noqa: A002
         position: str | None = None,
+        rejected: int = 0,
     ) -> Doing:
-        """Write rows in one transaction; the first arguments say how all are read."""
+        """Write rows in one transaction; the first arguments say how all are read.
+
+        Count the rows that were rejected, which are not among them.
+        """
+    def check(self, args: Sequence[str], input: Input) -> Doing:  # noqa: A002
+        """Try rows, and store none."""
     def flush(self) -> Doing:
         """Make durable what was written."""
     def give_up(self) -> Doing:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar, Unpack
 
+from pgsluice.errors import DataError
 from pgsluice.loader import Loader, Receipt
 from pgsluice.options import LoaderOptions
 
@@ -19,8 +20,8 @@ T = TypeVar("T")
 class AsyncLoader:
     """Does what `Loader` does, while other tasks go on.
 
-    It opens with `async with`. A task that is cancelled while its rows are sent stops that in
-    order, and waits for its end.
+    It opens with `async with`, and calls `on_reject` in a thread of its own. A task that is
+    cancelled while its rows are sent stops that in order, and waits for its end.
     """
 
     def __init__(
@@ -32,6 +33,7 @@ class AsyncLoader:
         flush_bytes: int | None = 8 << 20,
         flush_seconds: float | timedelta | None = 1.0,
         durability: Literal["commit", "flush"] = "commit",
+        on_reject: Callable[[Any, DataError], object] | None = None,
         **options: Unpack[LoaderOptions],
     ) -> None:
         self._open = lambda: Loader(
@@ -41,6 +43,7 @@ class AsyncLoader:
             flush_bytes=flush_bytes,
             flush_seconds=flush_seconds,
             durability=durability,
+            on_reject=on_reject,
             **options,
         )
         self._loader: Loader | None = None
@@ -71,9 +74,10 @@ class AsyncLoader:
         """Send what waits, and return when it is in the table, and durable."""
         return await self._run(self._opened().flush)
 
-    async def discard(self) -> int:
-        """Drop the rows that wait; return how many they were."""
-        return await self._run(self._opened().discard)
+    async def discard(self, *, bad_only: bool = False) -> int:
+        """Drop the rows that wait, or those that the server refuses; return how many they were."""
+        loader = self._opened()
+        return await self._run(lambda: loader.discard(bad_only=bad_only))
 
     async def close(self) -> None:
         """Send what waits, and close the loader. It stays open if that fails."""

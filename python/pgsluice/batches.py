@@ -1,12 +1,14 @@
 """What is written into a loader: batches of one kind, and what of them waits to be sent."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Literal
 
 from pgsluice._native import Input
 from pgsluice.data import NAME
+from pgsluice.errors import DataError
 from pgsluice.handed import readable
 from pgsluice.rows import Lines, lines_of, written
 
@@ -25,9 +27,11 @@ class Batch:
     rows: int
     size: int
     """About its bytes."""
+    given: Sequence[Any] | None = None
+    """The rows as they were given, if they are kept and not `data` itself."""
 
     @classmethod
-    def of(cls, given: Any) -> "Batch":
+    def of(cls, given: Any, keeps_rows: bool = False) -> "Batch":
         """Take what was given. What the caller may change afterwards is copied."""
         if hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__"):
             return cls._of_arrow(given)
@@ -37,8 +41,11 @@ class Batch:
             first = next(rows, _NOTHING)
             lines = "rows" if first is _NOTHING else lines_of(first)
             if lines is not None:
-                all_rows = () if first is _NOTHING else chain([first], rows)
-                return cls._of_rows(b"".join(written(all_rows, lines)), lines)
+                kept: list[Any] | None = [] if keeps_rows else None
+                all_rows: Iterable[Any] = () if first is _NOTHING else chain([first], rows)
+                if kept is not None:
+                    all_rows = _kept(all_rows, kept)
+                return cls._of_rows(b"".join(written(all_rows, lines)), lines, kept)
         raise TypeError(
             f"a batch cannot be of type {type(given).__name__}: it is an object with Arrow data in"
             " memory, or an iterable of dicts or of tuples"
@@ -57,8 +64,28 @@ class Batch:
         return cls(kind="arrow", data=given, rows=rows, size=_size(given))
 
     @classmethod
-    def _of_rows(cls, text: bytes, lines: Lines) -> "Batch":
-        return cls(kind=lines, data=text, rows=text.count(b"\n"), size=len(text))
+    def _of_rows(cls, text: bytes, lines: Lines, given: Sequence[Any] | None) -> "Batch":
+        rows = text.count(b"\n")
+        return cls(kind=lines, data=text, rows=rows, size=len(text), given=given)
+
+    def row(self, number: int) -> Any:
+        """Return a row as it was given; of an object with Arrow data a slice, if it has any."""
+        if self.given is not None:
+            return self.given[number]
+        if hasattr(self.data, "iloc"):
+            return self.data.iloc[number : number + 1]
+        return self.data.slice(number, 1) if hasattr(self.data, "slice") else self.data
+
+    def lines(self) -> list[bytes]:
+        """Return the text of each row."""
+        return [line + b"\n" for line in self.data.split(b"\n")[:-1]]
+
+
+def _kept(rows: Iterable[Any], kept: list[Any]) -> Iterator[Any]:
+    """Hand rows on, and keep a copy of each as it was given."""
+    for row in rows:
+        kept.append(copy(row))
+        yield row
 
 
 def _size(given: Any) -> int:
@@ -81,6 +108,10 @@ class Waiting:
     size: int = 0
     since: float = 0.0
     """When the first of them came, by the monotonic clock."""
+    left_out: set[int] = field(default_factory=set)
+    """The numbers of the rows that are not sent."""
+    rejected: int = 0
+    """How many of these count as rejected."""
 
     def add(self, batch: Batch, position: str | None, now: float) -> None:
         """Add a batch. One without rows may have a position."""
@@ -93,14 +124,59 @@ class Waiting:
         self.position = self.position if position is None else position
 
     def __bool__(self) -> bool:
-        return bool(self.batches) or self.position is not None
+        return self.waiting > 0 or self.rejected > 0 or self.position is not None
+
+    @property
+    def waiting(self) -> int:
+        """The rows that are to be sent."""
+        return self.rows - len(self.left_out)
 
     def given(self, kind: Kind) -> Input:
-        """Return them as one input; they are all of this kind."""
-        data = [batch.data for batch in self.batches]
+        """Return the rows that are to be sent as one input; they are all of this kind."""
         if kind == "arrow":
-            return Input.tables(NAME, map(readable, data))
-        return Input.text(NAME, b"".join(data), kind)
+            data = [batch.data for batch in self.batches]
+            return Input.tables(NAME, map(readable, data), sorted(self.left_out))
+        return Input.text(NAME, b"".join(self._text()), kind)
+
+    def _text(self) -> Iterator[bytes]:
+        if not self.left_out:
+            yield from (batch.data for batch in self.batches)
+            return
+        lines = (line for batch in self.batches for line in batch.lines())
+        yield from (line for number, line in enumerate(lines) if number not in self.left_out)
+
+    def name_row(self, error: DataError) -> None:
+        """Say in an error at which of these rows it is, if the error has a place."""
+        row = error.row
+        is_text = bool(self.batches) and self.batches[0].kind != "arrow"
+        if row is None and is_text and error.offset is not None:
+            row = self._line_at(error.offset)
+        if row is None:
+            return
+        # The numbers of the rows that were sent, as those of all.
+        for number in sorted(self.left_out):
+            row += number <= row
+        error.row = row
+        error.batch, error.row_of_batch = self.place(row)
+
+    def _line_at(self, offset: int) -> int | None:
+        """Return the number of the row that begins at this byte of what was sent."""
+        begin = 0
+        lines = (line for batch in self.batches for line in batch.lines())
+        sent = (line for number, line in enumerate(lines) if number not in self.left_out)
+        for number, line in enumerate(sent):
+            if begin == offset:
+                return number
+            begin += len(line)
+        return None
+
+    def place(self, row: int) -> tuple[int, int]:
+        """Return the number of the batch of a row, and the row's number in it."""
+        for number, batch in enumerate(self.batches):
+            if row < batch.rows:
+                return number, row
+            row -= batch.rows
+        raise IndexError(row)
 
 
 def check(kind: Kind | None, batch: Batch) -> Kind:

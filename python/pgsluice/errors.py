@@ -35,7 +35,12 @@ class LoadError(Error):
     source: str | None
     """The input of the row that is to blame: a path, or `<data>`."""
     row: int | None
-    """The number of that row in its input, from 0, where rows are in batches."""
+    """The number of that row in its input, from 0, where rows are in batches; of a `Loader` among
+    the rows that wait."""
+    batch: int | None
+    """The number of the `write` of a `Loader` that has that row, among those that wait, from 0."""
+    row_of_batch: int | None
+    """The number of that row in its `write`, from 0."""
     line: int | None
     """The line that the row begins at, from 1; of batches the row, from 1."""
     offset: int | None
@@ -58,6 +63,7 @@ class LoadError(Error):
         self.sqlstate = error["sqlstate"]
         self.source = place.get("source")
         self.row = place.get("row")
+        self.batch = self.row_of_batch = None
         self.line = place.get("line")
         self.offset = place.get("offset")
         self.column = error["column"]

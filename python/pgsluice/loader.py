@@ -21,7 +21,7 @@ from weakref import ReferenceType, WeakSet, ref
 from pgsluice._native import Doing, Failure, Writer
 from pgsluice.batches import Batch, Kind, Waiting, check
 from pgsluice.data import NAME
-from pgsluice.errors import LoadError, raised
+from pgsluice.errors import DataError, LoadError, raised
 from pgsluice.options import LoaderOptions, PlaceOptions, arguments
 from pgsluice.result import Fate
 
@@ -34,10 +34,10 @@ _Outcome = tuple[str | None, str | None, int, list[tuple[str, int]], str | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Receipt:
-    """Rows that were sent, and are in the table."""
+    """Rows that were sent, and are in the table, but for those that were rejected."""
 
     rows: int
-    """Rows that were sent."""
+    """Rows that were sent, or rejected; `fate` says how many."""
     rows_inserted: int
     """Rows that are new: all, unless a trigger drops some, or some were there already."""
     fate: Fate
@@ -69,6 +69,11 @@ class Loader:
     loaders of one name the last one that was opened works, and the others fail. A loader is opened
     again with the same `on_conflict` and its options, and under the same session settings.
 
+    `on_reject` is called with each row that the server refuses, as it was given, and the error.
+    Then the other rows of the flush are sent without it, in one transaction. If it raises, nothing
+    is sent. Without it a row that is refused keeps all others from being sent, and the error has
+    its number.
+
     `on_conflict` and its options are those of `load`. Of several rows of a key one counts in each
     flush.
 
@@ -84,6 +89,7 @@ class Loader:
         flush_bytes: int | None = 8 << 20,
         flush_seconds: float | timedelta | None = 1.0,
         durability: Literal["commit", "flush"] = "commit",
+        on_reject: Callable[[Any, DataError], object] | None = None,
         **options: Unpack[LoaderOptions],
     ) -> None:
         if durability not in ("commit", "flush"):
@@ -91,6 +97,7 @@ class Loader:
         if isinstance(flush_seconds, timedelta):
             flush_seconds = flush_seconds.total_seconds()
         self._is_lazy = durability == "flush"
+        self._on_reject = on_reject
         self._limits = (flush_rows, flush_bytes, flush_seconds)
         self._args = arguments("load", LoaderOptions, options, conninfo, table, "Loader")
         place = {name: value for name, value in options.items() if name in _OF_PLACE}
@@ -128,7 +135,7 @@ class Loader:
     def rows_waiting(self) -> int:
         """Rows that were written and are not known to be in."""
         with self._filling:
-            return self._waiting.rows + (self._returned.rows if self._returned else 0)
+            return self._waiting.waiting + (self._returned.waiting if self._returned else 0)
 
     def write(self, batch: Any, *, position: Any = None) -> Receipt | None:
         """Add rows; return what was sent, if there was enough of it.
@@ -138,8 +145,10 @@ class Loader:
         `position` is any value that JSON has.
 
         If sending fails, the rows stay. They go again with the next, unless `discard` drops them.
+        An error about one of them has its `row`, a number among the rows that wait, and the
+        `batch` and `row_of_batch`.
         """
-        taken = Batch.of(batch)
+        taken = Batch.of(batch, self._on_reject is not None)
         said = None if position is None else json.dumps(position)
         with self._filling:
             self._check()
@@ -159,13 +168,39 @@ class Loader:
         self._make_durable()
         return receipt
 
-    def discard(self) -> int:
-        """Drop the rows that wait, as behind an error of theirs; return how many they were."""
+    def discard(self, *, bad_only: bool = False) -> int:
+        """Drop the rows that wait, as behind an error of theirs; return how many they were.
+
+        With `bad_only` those of the flush that has failed are tried, and the rows that the server
+        refuses are dropped. The others wait on.
+        """
+        if bad_only:
+            return self._discard_bad()
         with self._sending, self._filling:
             dropped = self.rows_waiting
             self._waiting, self._returned, self._failure = Waiting(), None, None
             if not self._is_closed:
                 self._wait(self._writer.give_up)
+        return dropped
+
+    def _discard_bad(self) -> int:
+        dropped = 0
+        with self._sending:
+            with self._filling:
+                self._check_open()
+                self._failure = None
+            while (going := self._returned) is not None:
+                try:
+                    self._try(going)
+                    break
+                except DataError as error:
+                    if error.row is None:
+                        raise
+                    with self._filling:
+                        going.left_out.add(error.row)
+                    dropped += 1
+            if going is not None and not going:
+                self._returned = None
         return dropped
 
     def close(self) -> None:
@@ -222,13 +257,16 @@ class Loader:
                 self._waiting, self._returned = Waiting(), None
 
     def _check(self) -> None:
+        self._check_open()
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+
+    def _check_open(self) -> None:
         if os.getpid() != self._pid:
             raise RuntimeError("the loader is another process's: open one behind the fork")
         if self._is_closed:
             raise ValueError("the loader is closed")
-        if self._failure is not None:
-            failure, self._failure = self._failure, None
-            raise failure
 
     def _is_enough(self) -> bool:
         rows, size, _ = self._limits
@@ -259,8 +297,29 @@ class Loader:
                     fates[name] += of_it
 
     def _send(self, going: Waiting) -> _Outcome:
-        kind: Kind = self._kind or "rows"
-        args = [*self._args, NAME]
+        """Send rows, without those that are rejected."""
+        while True:
+            try:
+                return self._send_whole(going)
+            except DataError as error:
+                if self._on_reject is None or error.batch is None or error.row is None:
+                    raise
+                row = going.batches[error.batch].row(error.row_of_batch or 0)
+                self._on_reject(row, error)
+                with self._filling:
+                    going.left_out.add(error.row)
+                    going.rejected += 1
+
+    def _reading(self) -> tuple[Kind, list[str]]:
+        return self._kind or "rows", [*self._args, NAME]
+
+    def _try(self, going: Waiting) -> None:
+        """Have the server take rows, and roll them back."""
+        kind, args = self._reading()
+        self._wait(lambda: self._writer.check(args, going.given(kind)), going=going)
+
+    def _send_whole(self, going: Waiting) -> _Outcome:
+        kind, args = self._reading()
 
         def sent() -> None:
             self._returned = None
@@ -271,14 +330,18 @@ class Loader:
                 self._returned = None
             self._go_back(earlier, in_doubt)
 
-        begin = self._writer.write
-        return self._wait(lambda: begin(args, going.given(kind), going.position), sent, failed)
+        def begin() -> Doing:
+            rest = going.given(kind)
+            return self._writer.write(args, rest, going.position, going.rejected)
+
+        return self._wait(begin, sent, failed, going)
 
     def _wait(
         self,
         begin: Callable[[], Doing],
         done: Callable[[], None] = lambda: None,
         failed: Callable[[int, int], None] | None = None,
+        going: Waiting | None = None,
     ) -> _Outcome:
         """Wait for what was begun. What ends the wait stops it, and is raised when it has ended."""
         stopped: BaseException | None = None
@@ -297,9 +360,13 @@ class Loader:
         except Failure as failure:
             error = raised(failure)
             _, _, cause, *of_writer = failure.args
+            earlier = 0
             if of_writer:
-                self._position, earlier = of_writer
-            if of_writer and failed is not None:
+                self._position, earlier, row = of_writer
+                error.row = error.row if row is None else row
+            if going is not None and isinstance(error, DataError):
+                going.name_row(error)
+            if failed is not None:
                 failed(earlier, error.rows_in_doubt or 0)
             if stopped is None:
                 raise error from cause

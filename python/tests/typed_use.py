@@ -25,6 +25,16 @@ def takes() -> None:
     assert_type(pgsluice.ledger(table="orders"), tuple[pgsluice.LedgerEntry, ...])
     assert_type(pgsluice.ledger_show("march", ledger="own").receipts[0].fate, pgsluice.Fate)
     pgsluice.leaf("orders", object(), ignore_extra=True, wait=5.0)
+    with pgsluice.Loader("orders", durability="flush", on_reject=keeps) as loader:
+        assert_type(loader.write([(1, "a")], position={"offset": 1}), pgsluice.Receipt | None)
+        assert_type(loader.discard(bad_only=True), int)
+
+
+def keeps(row: object, error: pgsluice.DataError) -> None:
+    assert_type(row, object)
+    assert_type(
+        (error.row, error.batch, error.row_of_batch), tuple[int | None, int | None, int | None]
+    )
 
 
 async def waits() -> None:
@@ -37,3 +47,4 @@ def refuses() -> None:
     pgsluice.verify("orders.csv", "orders", jobs=2)  # type: ignore[call-arg]
     pgsluice.tree("orders", depth="1")  # type: ignore[arg-type]
     pgsluice.load("orders.csv")  # type: ignore[call-arg]
+    pgsluice.Loader("orders", on_reject="keep")  # type: ignore[arg-type]

@@ -19,12 +19,14 @@ pub(crate) fn parts(
     (json, text, raised.take())
 }
 
-/// The exception for an error of a writer, whose position is `position` then, and the rows of earlier calls that the
-/// error is about.
-pub(crate) fn failure_at(error: &Error, position: Option<String>) -> PyErr {
+/// Returns the exception for an error of a writer. It also has the writer's position, the number of rows of earlier calls
+/// that the error is about, and the number of its row. The parts of the input begin at the rows `starts`.
+pub(crate) fn failure_at(error: &Error, position: Option<String>, starts: &[u64]) -> PyErr {
     let (json, text, raised) = parts("load", error, &Raised::default());
     let earlier = error.left().map_or(0, |left| left.earlier);
-    Failure::new_err((json, text, raised, position, earlier))
+    let start = error.place().and_then(|place| starts.get(place.input as usize));
+    let row = error.place().zip(start).map(|(place, start)| start + place.offset);
+    Failure::new_err((json, text, raised, position, earlier, row))
 }
 
 /// The exception for an error.

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 use pgsluice::source::{FileFormat, Input as Source};
 use pgsluice::{Inputs, Result};
 use pyo3::exceptions::PyValueError;
@@ -25,8 +27,8 @@ pub(crate) struct Handed {
 enum Kind {
     /// Objects whose Arrow data is in memory.
     Table(Py<PyIterator>),
-    /// The same, whose columns may be of other types in each.
-    Tables(Py<PyIterator>),
+    /// Objects whose columns may differ in their types, without the rows of these numbers.
+    Tables(Py<PyIterator>, Arc<[u64]>),
     /// Objects with Arrow data.
     Stream(Py<PyIterator>),
     /// Bytes, piece by piece.
@@ -46,10 +48,12 @@ impl Input {
         Self(Handed::new(name, Kind::Table(objects.unbind())))
     }
 
-    /// The batches of objects that are in memory, each with columns of its own.
+    /// The batches of objects that are in memory, each with columns of its own. Leaves out the rows whose numbers are in
+    /// `without`, which is sorted.
     #[staticmethod]
-    fn tables(name: String, objects: Bound<'_, PyIterator>) -> Self {
-        Self(Handed::new(name, Kind::Tables(objects.unbind())))
+    #[pyo3(signature = (name, objects, without=Vec::new()))]
+    fn tables(name: String, objects: Bound<'_, PyIterator>, without: Vec<u64>) -> Self {
+        Self(Handed::new(name, Kind::Tables(objects.unbind(), without.into())))
     }
 
     /// The batches of objects that come one after the other.
@@ -89,7 +93,7 @@ impl Input {
         let Handed { name, kind, raised } = &self.0;
         let kind = match kind {
             Kind::Table(items) => Kind::Table(items.clone_ref(py)),
-            Kind::Tables(items) => Kind::Tables(items.clone_ref(py)),
+            Kind::Tables(items, without) => Kind::Tables(items.clone_ref(py), Arc::clone(without)),
             Kind::Stream(items) => Kind::Stream(items.clone_ref(py)),
             Kind::Reader(pieces, lines) => Kind::Reader(pieces.clone_ref(py), *lines),
             Kind::Text(text, lines) => Kind::Text(Arc::clone(text), *lines),
@@ -105,11 +109,19 @@ impl Handed {
 
     /// The input. Of what is in memory all batches are taken.
     pub(crate) fn inputs(self) -> Result<Inputs> {
+        Ok(self.numbered()?.0)
+    }
+
+    /// The input, and the number of the first row of each part of it, where rows have numbers.
+    pub(crate) fn numbered(self) -> Result<(Inputs, Vec<u64>)> {
         let Self { name, kind, raised } = self;
         let input = match kind {
             Kind::Table(items) => Source::of_table(&name, Batches::new(&name, items, raised))?,
-            Kind::Tables(items) => {
-                return Source::of_tables(&name, Batches::new(&name, items, raised));
+            Kind::Tables(items, without) => {
+                let mut rest = Rest::new(&without);
+                let batches = Batches::new(&name, items, raised).flat_map(|batch| rest.of(batch));
+                let inputs = Source::of_tables(&name, batches)?;
+                return Ok((inputs, rest.starts));
             }
             Kind::Stream(items) => Source::of_stream(&name, Batches::new(&name, items, raised)),
             Kind::Reader(pieces, lines) => {
@@ -117,7 +129,55 @@ impl Handed {
             }
             Kind::Text(text, lines) => holding(Source::of_bytes(&name, text), lines),
         };
-        Ok(input.into())
+        Ok((input.into(), Vec::new()))
+    }
+}
+
+/// The rows that are left of batches.
+struct Rest<'w> {
+    without: &'w [u64],
+    /// The number of the next row, and of those before it that are left.
+    row: u64,
+    left: u64,
+    schema: Option<SchemaRef>,
+    /// The number among the rows that are left of the first of each run of batches with the same columns.
+    starts: Vec<u64>,
+}
+
+impl<'w> Rest<'w> {
+    fn new(without: &'w [u64]) -> Self {
+        Self { without, row: 0, left: 0, schema: None, starts: Vec::new() }
+    }
+
+    /// Cuts rows out of the next batch.
+    fn of(&mut self, batch: Result<RecordBatch>) -> Vec<Result<RecordBatch>> {
+        let batch = match batch {
+            Ok(batch) => batch,
+            Err(error) => return vec![Err(error)],
+        };
+        if self.schema.as_ref() != Some(batch.schema_ref()) {
+            self.schema = Some(batch.schema());
+            self.starts.push(self.left);
+        }
+        let (rows, first) = (batch.num_rows(), self.row);
+        self.row += rows as u64;
+        let here = self.without.iter().take_while(|row| **row < self.row).count();
+        let (here, later) = self.without.split_at(here);
+        self.without = later;
+        if here.is_empty() {
+            self.left += rows as u64;
+            return vec![Ok(batch)];
+        }
+        let ends = here.iter().map(|row| (row - first) as usize).chain([rows]);
+        let mut begin = 0;
+        let slices = ends.map(|end| {
+            let slice = batch.slice(begin, end - begin);
+            begin = end + 1;
+            slice
+        });
+        let slices: Vec<_> = slices.collect();
+        self.left += slices.iter().map(|slice| slice.num_rows() as u64).sum::<u64>();
+        slices.into_iter().map(Ok).collect()
     }
 }
 

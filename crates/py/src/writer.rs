@@ -36,6 +36,8 @@ pub(crate) struct Doing {
 struct Done {
     id: Option<String>,
     position: Option<String>,
+    /// The number of the first row of each part of the rows.
+    starts: Vec<u64>,
     outcome: Result<Option<Receipt>>,
 }
 
@@ -44,9 +46,18 @@ struct Order {
     outcome: Sender<Done>,
 }
 
+/// Rows that are written or tried: the arguments that say how they are read, the rows, and the number of the first
+/// row of each part of them.
+struct Rest {
+    args: Vec<OsString>,
+    inputs: Inputs,
+    starts: Vec<u64>,
+}
+
 enum What {
     Open(Vec<OsString>, Durability),
-    Write(Vec<OsString>, Inputs, Option<String>),
+    Write(Rest, Option<String>, u64),
+    Check(Rest),
     Flush,
     GiveUp,
     Close,
@@ -70,19 +81,23 @@ impl Writer {
         self.order(What::Open(args, durability))
     }
 
-    /// Writes rows in one transaction, with the position behind them. The first `args` say how all rows are read.
-    #[pyo3(signature = (args, input, position=None))]
+    /// Writes rows in one transaction, with the position behind them, and counts the rows that were rejected. The first
+    /// `args` say how all rows are read.
+    #[pyo3(signature = (args, input, position=None, rejected=0))]
     fn write(
         &self,
         py: Python<'_>,
         args: Vec<OsString>,
         input: &Input,
         position: Option<String>,
+        rejected: u64,
     ) -> PyResult<Doing> {
-        let handed = input.handed(py);
-        let raised = handed.raised.clone();
-        let inputs = handed.inputs().map_err(|error| failure(&error, &raised))?;
-        self.order(What::Write(args, inputs, position))
+        self.order(What::Write(rest(py, args, input)?, position, rejected))
+    }
+
+    /// Tries rows, and stores none.
+    fn check(&self, py: Python<'_>, args: Vec<OsString>, input: &Input) -> PyResult<Doing> {
+        self.order(What::Check(rest(py, args, input)?))
     }
 
     /// Makes what was written durable.
@@ -147,10 +162,10 @@ impl Doing {
                 return Err(failure(&lost(), &Raised::default()));
             }
         };
-        let Done { id, position, outcome } = done;
+        let Done { id, position, starts, outcome } = done;
         let receipt = match outcome {
             Ok(receipt) => receipt,
-            Err(error) => return Err(failure_at(&error, position)),
+            Err(error) => return Err(failure_at(&error, position, &starts)),
         };
         let fate = receipt.as_ref().map(|receipt| receipt.fate).unwrap_or_default();
         let way = receipt.and_then(|receipt| receipt.way).map(|way| match way {
@@ -181,13 +196,17 @@ fn carry_out(
     control: &Arc<Control>,
 ) -> Done {
     let is_last = matches!(what, What::Close);
+    let starts = match &what {
+        What::Write(rest, ..) | What::Check(rest) => rest.starts.clone(),
+        _ => Vec::new(),
+    };
     let outcome = attempt(what, rows, read, control);
     let id = rows.as_ref().and_then(Rows::id).map(str::to_owned);
     let position = rows.as_ref().and_then(Rows::position).map(str::to_owned);
     if is_last {
         *rows = None;
     }
-    Done { id, position, outcome }
+    Done { id, position, starts, outcome }
 }
 
 fn attempt(
@@ -202,26 +221,47 @@ fn attempt(
             let load = door::Rows::new(args, Some(nothing.into()))?;
             *rows = Some(load.writer(durability, control)?);
         }
-        What::Write(args, inputs, position) => {
+        What::Write(rest, position, rejected) => {
             let writer = rows.as_mut().ok_or_else(closed)?;
-            let mut input = match read.take() {
-                Some(mut input) => {
-                    input.files = inputs;
-                    input
-                }
-                None => door::Rows::new(args, Some(inputs))?.input().clone(),
-            };
-            let receipt = writer.write(&input, position.as_deref(), control);
-            // The batches are Python's.
-            input.files = Inputs::default();
-            *read = Some(input);
-            return receipt.map(Some);
+            let write = |input: &_| writer.write(input, position.as_deref(), rejected, control);
+            return with_input(rest, read, write).map(Some);
+        }
+        What::Check(rest) => {
+            let writer = rows.as_mut().ok_or_else(closed)?;
+            with_input(rest, read, |input| writer.check(input, control))?;
         }
         What::Flush => rows.as_mut().ok_or_else(closed)?.flush(control)?,
         What::GiveUp => rows.iter_mut().for_each(Rows::give_up),
         What::Close => rows.as_mut().map_or(Ok(()), |rows| rows.close(control))?,
     }
     Ok(None)
+}
+
+/// Does `work` with rows, which are read as the first ones were.
+fn with_input<T>(
+    Rest { args, inputs, .. }: Rest,
+    read: &mut Option<InputOptions>,
+    work: impl FnOnce(&InputOptions) -> Result<T>,
+) -> Result<T> {
+    let mut input = match read.take() {
+        Some(mut input) => {
+            input.files = inputs;
+            input
+        }
+        None => door::Rows::new(args, Some(inputs))?.input().clone(),
+    };
+    let done = work(&input);
+    // The batches are Python's.
+    input.files = Inputs::default();
+    *read = Some(input);
+    done
+}
+
+fn rest(py: Python<'_>, args: Vec<OsString>, input: &Input) -> PyResult<Rest> {
+    let handed = input.handed(py);
+    let raised = handed.raised.clone();
+    let (inputs, starts) = handed.numbered().map_err(|error| failure(&error, &raised))?;
+    Ok(Rest { args, inputs, starts })
 }
 
 fn closed() -> Error {

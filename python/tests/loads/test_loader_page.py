@@ -17,7 +17,7 @@ class LoaderPage(InShop):
                 # Tuples are of the columns of the table.
                 python(example, names)()
         rows = self.connection.execute("SELECT count(*) FROM orders").fetchone()
-        self.assertEqual(rows[0], 106)
+        self.assertEqual(rows[0], 109)
 
 
 if __name__ == "__main__":

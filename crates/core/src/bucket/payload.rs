@@ -1,6 +1,7 @@
 //! Payload: the rows of one COPY, in slices that are sent one after the other, and where each row
 //! stands in the input.
 
+use std::convert::Infallible;
 use std::ops::Range;
 
 use super::Wire;
@@ -233,6 +234,50 @@ impl Payload {
     /// The rows as they are sent: where each stands in the input, and its bytes.
     pub fn in_order(&self) -> impl Iterator<Item = (RowAt, &[u8])> {
         self.slices.iter().flat_map(|slice| self.rows_of(slice))
+    }
+
+    /// Returns a copy of the rows whose number `keeps` takes, in the order in which they are sent. The copy claims
+    /// nothing.
+    #[must_use]
+    pub fn part(&self, mut keeps: impl FnMut(usize) -> bool) -> Self {
+        let mut blocks: Vec<Block> = self.blocks.iter().map(|_| Block::default()).collect();
+        let (mut slices, mut number) = (Vec::new(), 0);
+        for slice in &self.slices {
+            let block = &mut blocks[slice.block as usize];
+            let start = block.bytes() as u32;
+            for (at, row) in self.rows_of(slice) {
+                if keeps(number) {
+                    // Nothing can go wrong with a copy.
+                    let Ok(()) = block.push(at, |data| {
+                        data.extend_from_slice(row);
+                        Ok::<(), Infallible>(())
+                    });
+                }
+                number += 1;
+            }
+            slices.push(Slice { block: slice.block, start, end: block.bytes() as u32 });
+        }
+        let mut rest = &blocks[..];
+        let shares = self.blocks_by_node.iter().map(|count| {
+            let (own, others) = rest.split_at(*count);
+            rest = others;
+            own.iter().map(|block| block.rows().len()).sum()
+        });
+        let shares: Vec<usize> = shares.collect();
+        Self {
+            nodes: self.nodes.clone(),
+            rows: shares.iter().sum(),
+            bytes: blocks.iter().map(Block::bytes).sum(),
+            shares,
+            blocks_by_node: self.blocks_by_node.clone(),
+            wire: self.wire,
+            blocks,
+            slices,
+            is_sorted: self.is_sorted,
+            claims: Vec::new(),
+            is_shared: self.is_shared,
+            is_in_turn: self.is_in_turn,
+        }
     }
 
     /// Its blocks, to be used again.

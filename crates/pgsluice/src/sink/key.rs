@@ -8,7 +8,7 @@ use crate::plan::Plan;
 
 /// Columns and their values, as the server writes them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Key {
+pub(crate) struct Key {
     columns: Vec<String>,
     values: Vec<String>,
 }
@@ -16,7 +16,7 @@ pub(super) struct Key {
 impl Key {
     /// `Key (a, b)=(1, 2) is not present in table "t".`, in the server's language: the parentheses
     /// are the same in all. None if it is not clear which value is whose.
-    pub(super) fn parse(detail: &str) -> Option<Self> {
+    pub(crate) fn parse(detail: &str) -> Option<Self> {
         let (before, after) = detail.split_once(")=(")?;
         let (_, columns) = before.split_once('(')?;
         // A value may have parentheses as well, but the text behind it has none.
@@ -29,7 +29,7 @@ impl Key {
     }
 
     /// Finds the rows that have this key, if they are spelled as the server would spell them.
-    pub(super) fn finder(&self, plan: &Plan, wire: Wire) -> Option<Finder> {
+    pub(crate) fn finder(&self, plan: &Plan, wire: Wire) -> Option<Finder> {
         let columns = &plan.catalogue.columns;
         let mut wanted = Vec::new();
         for (name, value) in self.columns.iter().zip(&self.values) {
@@ -54,7 +54,7 @@ impl Key {
 }
 
 /// Knows the rows that have a key.
-pub(super) struct Finder {
+pub(crate) struct Finder {
     /// Fields in the order of the row, and their bytes.
     wanted: Vec<(usize, Vec<u8>)>,
     wire: Wire,
@@ -64,7 +64,7 @@ pub(super) struct Finder {
 
 impl Finder {
     /// Whether `row`, as it is sent, has the key.
-    pub(super) fn has_key(&mut self, row: &[u8]) -> bool {
+    pub(crate) fn has_key(&mut self, row: &[u8]) -> bool {
         let Self { wanted, wire, parser, fields } = self;
         match wire {
             Wire::Binary => wanted.iter().all(|(at, value)| encode::field(row, *at) == Some(value)),

@@ -34,7 +34,7 @@ mod failure;
 mod flush;
 mod held;
 mod judge;
-mod key;
+pub(crate) mod key;
 mod lines;
 pub(crate) mod null;
 mod original;

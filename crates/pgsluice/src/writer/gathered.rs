@@ -22,6 +22,8 @@ pub(super) struct Gathered {
     pub(super) payloads: Vec<Arc<Payload>>,
     /// Rows that do not count, because another row of the flush has their key.
     duplicates: u64,
+    /// Rows of the flush that the program has rejected, and that are not among these.
+    pub(super) rejected: u64,
 }
 
 impl Gathered {
@@ -32,7 +34,26 @@ impl Gathered {
 
     /// All rows.
     pub(super) fn rows(&self) -> u64 {
-        self.sent() + self.duplicates
+        self.sent() + self.duplicates + self.rejected
+    }
+
+    /// The bytes of the rows that are sent.
+    pub(super) fn bytes(&self) -> usize {
+        self.payloads.iter().map(|payload| payload.bytes()).sum()
+    }
+
+    /// Returns some of the rows that are sent: those whose number `keeps` takes. Its first payload may have no rows.
+    pub(super) fn part(&self, keeps: impl Fn(usize) -> bool) -> Self {
+        let mut before = 0;
+        let mut payloads = Vec::new();
+        for payload in &self.payloads {
+            let part = payload.part(|row| keeps(before + row));
+            before += payload.rows();
+            if payloads.is_empty() || part.rows() > 0 {
+                payloads.push(Arc::new(part));
+            }
+        }
+        Self { payloads, duplicates: 0, rejected: 0 }
     }
 
     /// What became of them, if the server has inserted so many and the others were dropped.
@@ -44,7 +65,8 @@ impl Gathered {
 
     /// What became of those that are not sent.
     pub(super) fn begun(&self) -> Fate {
-        Fate { read: self.rows(), duplicate: self.duplicates, ..Fate::default() }
+        let (duplicate, rejected) = (self.duplicates, self.rejected);
+        Fate { read: self.rows(), duplicate, rejected, ..Fate::default() }
     }
 }
 
@@ -109,7 +131,8 @@ impl Gathering {
             false => self.gatherer.take_each(plan),
         };
         let duplicates = self.gatherer.left_out();
-        Ok(Gathered { payloads: taken.into_iter().map(Arc::new).collect(), duplicates })
+        let payloads = taken.into_iter().map(Arc::new).collect();
+        Ok(Gathered { payloads, duplicates, rejected: 0 })
     }
 
     /// Takes the memory of rows that are stored.
@@ -127,6 +150,13 @@ impl Gathering {
         (table, columns): (&str, &[String]),
     ) -> Trouble {
         Trouble::Refused(self.read.refused(error, payload, (table, columns)))
+    }
+
+    /// The error at a row, by its number in the order in which they are sent.
+    pub(super) fn at_row(&self, error: Error, gathered: &Gathered, row: usize) -> Error {
+        let rows = gathered.payloads.iter().flat_map(|payload| payload.in_order());
+        let place = rows.map(|(at, _)| at).nth(row).and_then(|at| self.read.locate(at));
+        place.into_iter().fold(error, Error::at)
     }
 
     /// The error at the first row of `payload`.

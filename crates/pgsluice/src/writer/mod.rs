@@ -14,6 +14,7 @@
 //! 4. A crash of the server undoes commits that did not wait for the disk. The next session proves that it has them
 //!    all, or its first call fails (`reach`).
 
+mod blame;
 mod changing;
 mod gathered;
 mod kept;
@@ -149,7 +150,8 @@ impl Writer {
         self.kept.as_ref()?.position()
     }
 
-    /// Writes all rows of `input` in one transaction, with the `position` behind them.
+    /// Writes all rows of `input` in one transaction, with the `position` behind them. Counts `rejected` more rows, which
+    /// the program has taken out of `input`, because an earlier call named them as refused.
     ///
     /// All that is written must have the columns of the first, and be read alike. An error that passes is waited for as long as
     /// the target's patience lasts. Behind one that leaves rows in doubt, the same rows are to be written again, if the
@@ -164,6 +166,7 @@ impl Writer {
         &mut self,
         input: &InputOptions,
         position: Option<&str>,
+        rejected: u64,
         control: &Arc<Control>,
     ) -> Result<Receipt> {
         if position.is_some() && self.kept.is_none() {
@@ -174,17 +177,47 @@ impl Writer {
         // What was to stop something else stops nothing here.
         control.end();
         control.begin();
-        let receipt = self.write_patiently(input, position, control)?;
+        let receipt = self.write_patiently(input, (position, rejected), control)?;
         if self.is_lazy() {
             self.unflushed += receipt.fate.read;
         }
         Ok(receipt)
     }
 
+    /// Tries to write the rows of `input`, and rolls back. Rows in doubt are not tried, because they may be in.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server refuses a row, and names it.
+    pub fn check(&mut self, input: &InputOptions, control: &Arc<Control>) -> Result<()> {
+        control.end();
+        control.begin();
+        if self.unsure.is_some() {
+            return Ok(());
+        }
+        self.reach(control).map_err(Trouble::into_error)?;
+        let Self { job, target, runtime, session, .. } = self;
+        let session = session.as_mut().ok_or_else(Error::lost)?;
+        let gathered = gather((job, target), session, input, runtime, control)?;
+        let Session { link, planned: Some(planned), .. } = session else {
+            return Err(Error::lost());
+        };
+        let trying = async {
+            match planned.try_rows(&link.client, &gathered).await {
+                Some(None) => Ok(()),
+                Some(Some(error)) => Err(planned.blame(&link.client, &gathered, error).await),
+                None => Err(Error::lost()),
+            }
+        };
+        let tried = runtime.block_on(link.canceller.unless_stopped(control, trying));
+        planned.gathering.give_back(gathered);
+        tried
+    }
+
     fn write_patiently(
         &mut self,
         input: &InputOptions,
-        position: Option<&str>,
+        behind: Behind<'_>,
         control: &Arc<Control>,
     ) -> Result<Receipt> {
         let began = Instant::now();
@@ -192,7 +225,7 @@ impl Writer {
         let mut changes = 0;
         loop {
             let was_planned = self.session.as_ref().is_some_and(|it| it.planned.is_some());
-            let error = match self.try_write(input, position, control) {
+            let error = match self.try_write(input, behind, control) {
                 Ok(receipt) => return Ok(receipt),
                 Err(Trouble::Changed(_)) if changes < MOST_CHANGES => {
                     changes += 1;
@@ -239,7 +272,7 @@ impl Writer {
     fn try_write(
         &mut self,
         input: &InputOptions,
-        position: Option<&str>,
+        (position, rejected): Behind<'_>,
         control: &Arc<Control>,
     ) -> Result<Receipt, Trouble> {
         self.reach(control)?;
@@ -247,20 +280,12 @@ impl Writer {
             return Ok(Receipt { fate, way: None });
         }
         let Self { job, target, kept, runtime, session, .. } = self;
-        let Some(Session { link, planned, .. }) = session else {
-            return Err(Trouble::Refused(Error::lost()));
+        let session = session.as_mut().ok_or_else(Error::lost)?;
+        let mut gathered = gather((job, target), session, input, runtime, control)?;
+        gathered.rejected = rejected;
+        let Session { link, planned: Some(planned), .. } = session else {
+            return Err(Error::lost().into());
         };
-        let planned = match planned {
-            Some(planned) => planned,
-            none => {
-                let plan = plan(job, input, link, runtime, control);
-                none.insert(plan.map_err(Trouble::Refused)?)
-            }
-        };
-        let files = input.files.read_as(input.file_format, input.is_format_given, input.encoding);
-        let plan = (&*job, &planned.plan);
-        let gathered = planned.gathering.gather(plan, &files, target, control);
-        let gathered = gathered.map_err(Trouble::Refused)?;
         if gathered.rows() == 0 && position.is_none() {
             return Ok(Receipt { fate: Fate::default(), way: None });
         }
@@ -278,15 +303,18 @@ impl Writer {
                 kept.iter_mut().for_each(|kept| kept.advanced(fate, position));
                 Ok(Receipt { fate, way: Some(gone) })
             }
+            // A row that is refused says nothing against the plan.
+            Some(Err(Trouble::Refused(error))) if error.kind() == Kind::Data => {
+                let blaming = planned.blame(&link.client, &gathered, error.clone());
+                let blamed = runtime.block_on(link.canceller.settle(control, blaming));
+                planned.gathering.give_back(gathered);
+                Err(Trouble::Refused(blamed.unwrap_or(error)))
+            }
             Some(Err(trouble)) => {
                 // A session that was lost is found out when the next one is needed.
                 match &trouble {
                     Trouble::InDoubt(..) => self.session = None,
-                    // A row that is refused says nothing against the plan.
-                    Trouble::Refused(error) if error.kind() == Kind::Data => {
-                        planned.gathering.give_back(gathered);
-                    }
-                    _ => session.iter_mut().for_each(|session| session.planned = None),
+                    _ => session.planned = None,
                 }
                 Err(trouble)
             }
@@ -296,6 +324,25 @@ impl Writer {
             }
         }
     }
+}
+
+/// The position behind rows, and how many more were rejected.
+type Behind<'p> = (Option<&'p str>, u64);
+
+/// Gathers the rows of `input`, which are planned for first if none were before.
+fn gather(
+    (job, target): (&Job, &Target),
+    session: &mut Session,
+    input: &InputOptions,
+    runtime: &Runtime,
+    control: &Arc<Control>,
+) -> Result<Gathered> {
+    let planned = match &mut session.planned {
+        Some(planned) => planned,
+        none => none.insert(plan(job, input, &mut session.link, runtime, control)?),
+    };
+    let files = input.files.read_as(input.file_format, input.is_format_given, input.encoding);
+    planned.gathering.gather((job, &planned.plan), &files, target, control)
 }
 
 /// Plans for rows such as those of `input`.

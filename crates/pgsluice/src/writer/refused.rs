@@ -37,7 +37,8 @@ impl Read {
     ) -> Error {
         let context = error.as_db_error().and_then(|db| db.where_());
         let context = context.map(|it| Context::parse(it, std::iter::once(table), columns));
-        let entry = context.as_ref().and_then(|it| it.certain().or_else(|| it.likely()));
+        // Of any other, `blame` proves which row it is.
+        let entry = context.as_ref().and_then(Context::certain);
         let error = refusal(error);
         let Some(entry) = entry.filter(|_| error.kind() == Kind::Data) else { return error };
         let column = entry.column.clone();

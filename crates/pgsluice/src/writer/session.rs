@@ -253,7 +253,7 @@ impl Planned {
     }
 
     /// Sends payloads by COPY, behind the beginning of a transaction.
-    async fn copy_all(
+    pub(super) async fn copy_all(
         &self,
         client: &Client,
         gathered: &Gathered,

@@ -1,0 +1,137 @@
+//! Blame: finds the row that the server refuses without saying which it is.
+//!
+//! 1. The refusal of a foreign key names the key. The rows that have it are to blame if the server does not say the same
+//!    without them.
+//! 2. Otherwise the rows are tried and rolled back, fewer each time, in the order in which they are sent. The last of
+//!    the fewest rows that the server refuses is to blame, if it says the same of them as of all.
+//! 3. A refusal that comes without any row blames none. A trigger for the whole statement may raise it.
+
+use std::collections::HashSet;
+
+use tokio_postgres::Client;
+
+use super::gathered::Gathered;
+use super::session::Planned;
+use super::trouble::{Trouble, refused};
+use crate::error::Error;
+use crate::error::kind::Kind;
+use crate::pg::sql;
+use crate::plan::changes::Changes;
+use crate::sink::key::Key;
+
+/// Rows of more bytes are not tried again.
+const MOST_BYTES: usize = 1 << 30;
+
+/// The SQLSTATE of a foreign key that has no row.
+const FOREIGN_KEY: &str = "23503";
+
+impl Planned {
+    /// Returns `error`, by which the server has refused the rows, with the place of the row that is to blame, if that
+    /// can be proven.
+    pub(super) async fn blame(&self, client: &Client, gathered: &Gathered, error: Error) -> Error {
+        let is_known = error.kind() != Kind::Data || error.place().is_some();
+        if is_known || gathered.sent() == 0 || gathered.bytes() > MOST_BYTES {
+            return error;
+        }
+        match self.find(client, gathered, &error).await {
+            Some((row, said)) => self.gathering.at_row(said, gathered, row),
+            None => error,
+        }
+    }
+
+    /// Returns the number of the row, in the order in which they are sent, and what the server says of it.
+    async fn find(
+        &self,
+        client: &Client,
+        gathered: &Gathered,
+        error: &Error,
+    ) -> Option<(usize, Error)> {
+        if error.sqlstate() == Some(FOREIGN_KEY) {
+            let rows = self.with_key(gathered, error);
+            let others = gathered.part(|row| !rows.contains(&row));
+            let without = self.try_rows(client, &others).await?;
+            let is_same = without.is_some_and(|without| says_the_same(&without, error));
+            let row = rows.into_iter().min().filter(|_| !is_same);
+            return row.map(|row| (row, error.clone()));
+        }
+        let first = |rows: usize| gathered.part(|row| row < rows);
+        if self.try_rows(client, &first(0)).await?.is_some() {
+            return None;
+        }
+        let (mut good, mut bad) = (0, usize::try_from(gathered.sent()).ok()?);
+        let mut said = self.try_rows(client, &first(bad)).await??;
+        while bad - good > 1 {
+            let middle = usize::midpoint(good, bad);
+            match self.try_rows(client, &first(middle)).await? {
+                Some(refusal) => (bad, said) = (middle, refusal),
+                None => good = middle,
+            }
+        }
+        // Where rows go leaf by leaf, the server meets bad ones in another order, and names another leaf.
+        let is_same = said.sqlstate() == error.sqlstate()
+            && (may_be_there(error) || said.message() == error.message());
+        is_same.then_some((good, said))
+    }
+
+    /// Returns the numbers of the rows that have the key which the server names.
+    fn with_key(&self, gathered: &Gathered, error: &Error) -> HashSet<usize> {
+        let key = error.detail().and_then(Key::parse);
+        let mut found = HashSet::new();
+        let mut number = 0;
+        for payload in &gathered.payloads {
+            let mut finder = key.as_ref().and_then(|key| key.finder(&self.plan, payload.wire()));
+            for (_, row) in payload.in_order() {
+                if finder.as_mut().is_some_and(|finder| finder.has_key(row)) {
+                    found.insert(number);
+                }
+                number += 1;
+            }
+        }
+        found
+    }
+
+    /// Stores rows as a flush would, checks all constraints, and rolls back. Returns the refusal, if it is one; `None` if
+    /// nothing comes of that.
+    pub(super) async fn try_rows(&self, client: &Client, rows: &Gathered) -> Option<Option<Error>> {
+        let before = self.updates_first.get();
+        let tried = self.try_once(client, rows).await;
+        let may_be_there = self.plan.changes.as_ref().is_some_and(Changes::may_update_first)
+            && matches!(&tried, Some(Some(error)) if may_be_there(error));
+        if before || !may_be_there {
+            return tried;
+        }
+        // An update may take rows that are there already.
+        self.updates_first.set(true);
+        let tried = self.try_once(client, rows).await;
+        self.updates_first.set(before);
+        tried
+    }
+
+    async fn try_once(&self, client: &Client, rows: &Gathered) -> Option<Option<Error>> {
+        let sent = match &self.plan.changes {
+            Some(changes) => self.change(client, changes, rows, None).await.map(drop),
+            None => self.copy_all(client, rows, None).await.map(drop),
+        };
+        let tried = match sent {
+            Ok(()) => client.batch_execute(sql::IMMEDIATE).await.map_err(refused),
+            Err(trouble) => Err(trouble),
+        };
+        client.batch_execute(sql::ROLLBACK).await.ok()?;
+        match tried {
+            Ok(()) => Some(None),
+            Err(Trouble::Refused(error)) if error.kind() == Kind::Data => Some(Some(error)),
+            Err(_) => None,
+        }
+    }
+}
+
+/// Whether NOT NULL or CHECK has refused a row. No other row has a part in that, and INSERT may have refused it for
+/// columns that an update does not set.
+fn may_be_there(error: &Error) -> bool {
+    error.sqlstate().is_some_and(|code| ["23502", "23514"].contains(&code))
+}
+
+fn says_the_same(one: &Error, other: &Error) -> bool {
+    (one.sqlstate(), one.message(), one.detail())
+        == (other.sqlstate(), other.message(), other.detail())
+}

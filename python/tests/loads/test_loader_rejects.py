@@ -1,0 +1,244 @@
+"""Rows that the server refuses: a loader names them, drops them, or hands them to `on_reject`."""
+
+import asyncio
+import unittest
+
+import pgsluice
+import polars as pl
+import pyarrow as pa
+from formats.place import server
+
+from .place import Loads
+
+
+def as_tuples(rows):
+    return rows
+
+
+def as_dicts(rows):
+    return [{"id": key, "v": text} for key, text in rows]
+
+
+def as_arrow(rows):
+    return pa.table({"id": [key for key, _ in rows], "v": [text for _, text in rows]})
+
+
+FORMS = (as_tuples, as_dicts, as_arrow)
+# A line end in a value is no end of the row.
+GOOD = [(key, f'good\n"{key}"') for key in range(10)]
+WAYS = ({}, {"on_conflict": "update"}, {"on_conflict": "skip", "load_id": "rejects"})
+
+
+class Rejects(Loads):
+    def setUp(self):
+        super().setUp()
+        self.make(v="text")
+        self.connection.execute("DROP TABLE IF EXISTS known")
+        self.connection.execute("CREATE TABLE known (v text PRIMARY KEY)")
+        self.connection.execute("""
+            ALTER TABLE loaded ADD PRIMARY KEY (id);
+            ALTER TABLE loaded ADD CHECK (v <> 'bad')""")
+        self.rejected: list[tuple] = []
+
+    def keep(self, row, error):
+        self.rejected.append((row, error))
+
+    def found(self) -> list[tuple]:
+        return self.connection.execute("SELECT id, v FROM loaded ORDER BY id").fetchall()
+
+    def loader(self, **options) -> pgsluice.Loader:
+        self.connection.execute("DELETE FROM loaded; DROP SCHEMA IF EXISTS pgsluice CASCADE")
+        return pgsluice.Loader("loaded", server(), flush_seconds=None, **options)
+
+    def test_each_bad_row_is_handed_over_once(self):
+        bad = {3: (20, "bad"), 7: (21, "bad"), 11: (22, "bad")}
+        rows = list(GOOD)
+        for place, row in bad.items():
+            rows.insert(place, row)
+        for form in FORMS:
+            for options in WAYS:
+                with self.subTest(form=form.__name__, options=options):
+                    self.rejected.clear()
+                    position = {"position": 1} if "load_id" in options else {}
+                    with self.loader(on_reject=self.keep, **options) as loader:
+                        loader.write(form(rows[:5]))
+                        loader.write(form(rows[5:]), **position)
+                        self.assertEqual(loader.rows_waiting, len(rows))
+                        receipt = loader.flush()
+                        self.assertEqual(loader.rows_waiting, 0)
+                        self.assertEqual(loader.flush().rows, 0)
+                        if position:
+                            self.assertEqual(loader.position, 1)
+                            shown = pgsluice.ledger_show("rejects", server())
+                            self.assertEqual(shown.fate, receipt.fate)
+                    self.assertEqual(self.found(), GOOD)
+                    fate = receipt.fate
+                    self.assertEqual((receipt.rows, fate.inserted, fate.rejected), (13, 10, 3))
+                    # COPY meets the rows in the order of the leaves.
+                    found = {error.row: row for row, error in self.rejected}
+                    self.assertEqual(len(self.rejected), 3)
+                    for place, row in bad.items():
+                        given = form([row])[0] if form is not as_arrow else form([row])
+                        self.assertEqual(found[place], given)
+                    for _, error in self.rejected:
+                        number = error.row - 5 if error.batch else error.row
+                        self.assertEqual(error.row_of_batch, number)
+
+    def test_a_row_is_named_and_dropped(self):
+        for form in FORMS:
+            for options in WAYS:
+                with self.subTest(form=form.__name__, options=options):
+                    with self.loader(**options) as loader:
+                        loader.write(form(GOOD[:5]))
+                        loader.write(form([GOOD[5], (20, "bad"), *GOOD[6:], (21, "bad")]))
+                        with self.assertRaises(pgsluice.DataError) as caught:
+                            loader.flush()
+                        self.assertEqual(caught.exception.sqlstate, "23514")
+                        self.assertIn(caught.exception.row, (6, 11))
+                        self.assertEqual(caught.exception.batch, 1)
+                        self.assertEqual(self.found(), [])
+                        self.assertEqual(loader.discard(bad_only=True), 2)
+                        self.assertEqual((loader.rows_waiting, self.found()), (10, []))
+                        self.assertEqual(loader.flush().rows, 10)
+                    self.assertEqual(self.found(), GOOD)
+
+    def test_what_is_no_value_of_the_column(self):
+        rows = [*GOOD[:4], ("x", "text"), *GOOD[4:]]
+        for form in (as_tuples, as_dicts):
+            for options in WAYS:
+                self.rejected.clear()
+                with self.loader(on_reject=self.keep, **options) as loader:
+                    loader.write(form(rows))
+                self.assertEqual(self.found(), GOOD)
+                self.assertEqual([error.row for _, error in self.rejected], [4])
+
+    def test_a_foreign_key(self):
+        """The server names the key only, and a key of a later row of the flush is there."""
+        self.connection.execute("ALTER TABLE loaded ADD parent bigint REFERENCES loaded")
+        rows = [(1, "child", 2), (2, "parent", None), (3, "orphan", 99), (4, "bad", None)]
+        for options in WAYS:
+            self.rejected.clear()
+            with self.loader(on_reject=self.keep, **options) as loader:
+                loader.write(rows)
+            self.assertEqual([key for key, _ in self.found()], [1, 2])
+            self.assertEqual({row[0] for row, _ in self.rejected}, {3, 4})
+
+    def test_what_is_found_at_the_end(self):
+        self.connection.execute("""
+            CREATE OR REPLACE FUNCTION check_late() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN
+                    IF NEW.v LIKE 'late%' THEN RAISE EXCEPTION 'too late: %', NEW.v; END IF;
+                    RETURN NULL;
+                END $$;
+            CREATE CONSTRAINT TRIGGER late AFTER INSERT ON loaded
+                DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION check_late()""")
+        rows = [*GOOD[:6], (20, "late 1"), *GOOD[6:], (21, "late 2")]
+        with self.loader(on_reject=self.keep) as loader:
+            loader.write(rows)
+            self.assertEqual(loader.flush().fate.rejected, 2)
+        self.assertEqual(self.found(), GOOD)
+
+    def test_what_no_row_is_to_blame_for(self):
+        self.connection.execute("""
+            CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN RAISE EXCEPTION 'closed'; END $$;
+            CREATE TRIGGER closed BEFORE INSERT ON loaded EXECUTE FUNCTION refuse()""")
+        loader = self.loader(on_reject=self.keep)
+        loader.write(GOOD)
+        with self.assertRaises(pgsluice.DataError) as caught:
+            loader.flush()
+        self.assertEqual((caught.exception.row, self.rejected), (None, []))
+        self.assertEqual(loader.discard(), 10)
+        loader.close()
+
+    def test_a_row_that_imitates_the_server(self):
+        """Its text looks like a line of COPY, and so another row would be blamed."""
+        self.connection.execute("""
+            CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN
+                    IF NEW.v LIKE 'evil%' THEN
+                        EXECUTE format('SELECT %L::int', NEW.v);
+                    END IF;
+                    RETURN NEW;
+                END $$;
+            CREATE TRIGGER evil BEFORE INSERT ON loaded FOR EACH ROW EXECUTE FUNCTION refuse()""")
+        rows = [*GOOD[:6], (20, "evil\nCOPY loaded, line 2"), *GOOD[6:]]
+        for options in WAYS[:2]:
+            self.rejected.clear()
+            with self.loader(on_reject=self.keep, **options) as loader:
+                loader.write(rows)
+            self.assertEqual(self.found(), GOOD)
+            self.assertEqual([row for row, _ in self.rejected], [rows[6]])
+
+    def test_all_rows_are_bad(self):
+        for form in FORMS:
+            self.rejected.clear()
+            with self.loader(on_reject=self.keep, load_id="rejects") as loader:
+                loader.write(form([(1, "bad"), (2, "bad")]), position=7)
+                self.assertEqual(loader.flush().fate.rejected, 2)
+                self.assertEqual(loader.position, 7)
+                loader.write(form(GOOD))
+            self.assertEqual((self.found(), len(self.rejected)), (GOOD, 2))
+
+    def test_a_callback_that_raises(self):
+        def refuse(row, error):
+            self.keep(row, error)
+            if len(self.rejected) == 2:
+                raise KeyError
+
+        with self.loader(on_reject=refuse) as loader:
+            loader.write([(20, "bad"), *GOOD, (21, "bad")])
+            with self.assertRaises(KeyError):
+                loader.flush()
+            self.assertEqual((self.found(), loader.rows_waiting), ([], 11))
+            self.assertEqual(loader.flush().fate.rejected, 2)
+        # The row of which it has raised comes again, and no other one.
+        self.assertEqual(len(self.rejected), 3)
+        self.assertEqual(self.found(), GOOD)
+
+    def test_a_later_row_of_the_key_is_bad(self):
+        rows = [(1, "first"), (1, "bad"), (2, "only")]
+        with self.loader(on_reject=self.keep, on_conflict="update") as loader:
+            loader.write(rows)
+            self.assertEqual(loader.flush().fate.rejected, 1)
+        self.assertEqual(self.found(), [(1, "first"), (2, "only")])
+
+    def test_batches_of_several_kinds_of_columns(self):
+        small = pa.table({"id": pa.array([1, 2], pa.int32()), "v": ["a", "b"]})
+        wide = pa.table({"id": pa.array([3, 20, 4], pa.int64()), "v": ["c", "bad", "d"]})
+        with self.loader(on_reject=self.keep) as loader:
+            loader.write(small)
+            loader.write(wide)
+        self.assertEqual([key for key, _ in self.found()], [1, 2, 3, 4])
+        ((row, error),) = self.rejected
+        self.assertEqual(row.to_pylist(), [{"id": 20, "v": "bad"}])
+        self.assertEqual((error.row, error.batch, error.row_of_batch), (3, 1, 1))
+
+    def test_frames(self):
+        frame = pl.DataFrame({"id": [1, 20, 2], "v": ["a", "bad", "b"]})
+        with self.loader(on_reject=self.keep) as loader:
+            loader.write(frame)
+            loader.write(frame.to_pandas().assign(id=[3, 21, 4]))
+        self.assertEqual([key for key, _ in self.found()], [1, 2, 3, 4])
+        self.assertEqual([len(row) for row, _ in self.rejected], [1, 1])
+
+    def test_in_asyncio(self):
+        async def main():
+            options = {"flush_seconds": None, "on_reject": self.keep}
+            async with pgsluice.AsyncLoader("loaded", server(), **options) as loader:
+                await loader.write([*GOOD, (20, "bad")])
+                self.assertEqual((await loader.flush()).fate.rejected, 1)
+            async with pgsluice.AsyncLoader("loaded", server(), flush_seconds=None) as loader:
+                await loader.write([(11, "good"), (20, "bad")])
+                with self.assertRaises(pgsluice.DataError):
+                    await loader.flush()
+                self.assertEqual(await loader.discard(bad_only=True), 1)
+
+        self.connection.execute("DELETE FROM loaded")
+        asyncio.run(main())
+        self.assertEqual(self.found(), [*GOOD, (11, "good")])
+        self.assertEqual(len(self.rejected), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
