@@ -130,7 +130,7 @@ fn what_leads_nowhere_is_refused_before_a_row_is_read(server: Server) {
             load(&bench, options).fails(2, said);
         }
     }
-    bench.file("rows.csv", "");
+    bench.file("rows.csv", ",,\n1,,\n");
     load(&bench, &["--header=map"]).fails(1, &["does not begin with the names of columns"]);
     file(&bench, "id", 1, |id| id.to_string());
     load(&bench, &["--header=map", "--columns=id"])

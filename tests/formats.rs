@@ -18,7 +18,7 @@ on_each_server!([
     typed_rows_change_others,
     partitions_are_made_for_them,
     they_may_come_through_a_pipe,
-    the_columns_of_files_are_those_of_the_first,
+    the_columns_of_files_are_those_of_the_table,
     statistics_say_which_partitions_are_met,
     what_is_damaged_is_an_error,
     files_of_several_formats_are_asked_about,
@@ -176,13 +176,13 @@ fn they_may_come_through_a_pipe(server: Server) {
     }
 }
 
-fn the_columns_of_files_are_those_of_the_first(server: Server) {
+fn the_columns_of_files_are_those_of_the_table(server: Server) {
     for format in ["parquet", "arrow"] {
         let bench = Bench::with_table(server);
         let [one, other] = [("a", "id,v\n1,x\n"), ("b", "id,w\n2,y\n")]
             .map(|(name, csv)| write(csv, &bench.path(name), format).display().to_string());
         let ended = bench.load([&*one, &*other, "-t", "t"]);
-        ended.fails(1, &["has no \"v\", which the first input has"]);
+        ended.fails(2, &["b.", "has \"w\", which is no column of the table", "--ignore-extra"]);
         let ended = bench.load([&*other, "-t", "t"]);
         ended.fails(2, &["the input has \"w\", which is no column of the table", "--ignore-extra"]);
         for options in [&["--map", "w=v"][..], &["--ignore-extra"]] {

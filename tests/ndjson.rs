@@ -6,12 +6,16 @@ use std::process::Stdio;
 
 use flate2::write::GzEncoder;
 
-use crate::harness::{Bench, Ended, Server, on_each_server};
+use crate::harness::{Bench, Ended, Running, Server, on_each_server, program};
 
 on_each_server!([
     values_go_to_every_kind_of_column,
     what_is_missing_has_its_default,
     keys_find_their_columns,
+    an_update_leaves_columns_alone_that_no_object_has,
+    an_update_refuses_keys_that_only_some_objects_have,
+    objects_that_delete_may_lack_keys,
+    a_list_of_keys_may_have_others,
     bad_lines_are_bad_rows,
     bad_lines_are_no_duplicates,
     numbers_and_levels_may_be_long,
@@ -107,6 +111,111 @@ fn keys_find_their_columns(server: Server) {
     assert_eq!(bench.count("t WHERE v = 'late'"), 1);
     let unknown = format!("{many}{{\"id\":1,\"w\":\"late\"}}\n");
     load(&bench, &unknown, &[]).fails(1, &["rows.ndjson:40001: ", "key \"w\" goes to no column"]);
+}
+
+/// A table with rows that may change.
+fn changing(server: Server) -> Bench {
+    let bench = Bench::new(server);
+    bench.session.run(
+        "CREATE TABLE c (id int PRIMARY KEY, name text, total int, d int DEFAULT 7) PARTITION BY HASH (id);
+         CREATE TABLE c0 PARTITION OF c FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+         CREATE TABLE c1 PARTITION OF c FOR VALUES WITH (MODULUS 2, REMAINDER 1)",
+    );
+    bench
+}
+
+/// The table after a load into two rows, or how the load failed.
+fn changed(bench: &Bench, text: &str, options: &[&str]) -> Result<String, Ended> {
+    bench.session.run("TRUNCATE c; INSERT INTO c VALUES (1, 'Alice', 1, 1), (2, 'Bob', 2, 2)");
+    bench.file("rows.ndjson", text);
+    let update = ["rows.ndjson", "-t", "c", "--json"];
+    let ended = bench.load([&update[..], options].concat());
+    let all = "SELECT coalesce(string_agg(concat_ws(' ', id, coalesce(name, '-'), coalesce(total, 0), d), ', ' ORDER BY id), '') FROM c";
+    if ended.status.success() { Ok(bench.value(all)) } else { Err(ended) }
+}
+
+fn an_update_leaves_columns_alone_that_no_object_has(server: Server) {
+    let bench = changing(server);
+    let update = "--on-conflict=update";
+    for (text, options, expected) in [
+        ("{\"id\":1,\"total\":5}\n", &[update][..], "1 Alice 5 1, 2 Bob 2 2"),
+        ("{\"id\":1,\"total\":null}\n", &[update], "1 Alice 0 1, 2 Bob 2 2"),
+        ("{\"id\":3,\"total\":5}\n", &[update], "1 Alice 1 1, 2 Bob 2 2, 3 - 5 7"),
+        ("{\"ID\":1,\"n\":\"A\"}\n", &[update, "--map=n=name"], "1 A 1 1, 2 Bob 2 2"),
+        ("{\"id\":1,\"total\":5}\n", &[update, "--no-insert"], "1 Alice 5 1, 2 Bob 2 2"),
+        ("{\"id\":1,\"total\":5}\n", &[update, "--newer=total"], "1 Alice 5 1, 2 Bob 2 2"),
+        (
+            "{\"id\":1,\"total\":5}\n",
+            &[update, "--key=id", "--update=total"],
+            "1 Alice 5 1, 2 Bob 2 2",
+        ),
+        ("{\"id\":1}\n", &[update, "--update=name,d"], "1 - 1, 2 Bob 2 2"),
+    ] {
+        let stored = changed(&bench, text, options).unwrap_or_else(|ended| panic!("{ended:?}"));
+        assert_eq!(stored, expected, "{text} {options:?}");
+        let mut verify = program();
+        verify.args(["verify", "rows.ndjson", "-t", "c", "-d", &bench.url]).args(options);
+        let verified = Running::start(verify.current_dir(bench.folder.path())).ended();
+        assert_eq!(verified.status.code(), Some(0), "{text} {options:?}: {verified:?}");
+    }
+    let failed = changed(&bench, "{\"id\":1}\n", &[update, "--newer=total"]).unwrap_err();
+    failed.fails(2, &["column total is not in the input"]);
+}
+
+fn an_update_refuses_keys_that_only_some_objects_have(server: Server) {
+    let bench = changing(server);
+    let update = "--on-conflict=update";
+    let text = "{\"id\":1,\"total\":5}\n{\"id\":2,\"name\":\"B\"}\n";
+    let failed = changed(&bench, text, &[update]).unwrap_err();
+    failed.fails(
+        1,
+        &[
+            "rows.ndjson:1: ",
+            "key \"name\" is missing, and --on-conflict update would set",
+            "--update total,name",
+        ],
+    );
+    assert_eq!(
+        changed(&bench, text, &[update, "--update=total,name"]).unwrap(),
+        "1 - 5 1, 2 B 0 2"
+    );
+    // Rows that are there keep what is not set; new ones may lack it.
+    assert_eq!(
+        changed(&bench, text, &[update, "--update=total"]).unwrap(),
+        "1 Alice 5 1, 2 Bob 0 2"
+    );
+    let rejects = [update, "--reject-file=bad.ndjson", "--max-rejects=9"];
+    changed(&bench, text, &rejects).unwrap_err().summary_of(3);
+    let bad = fs::read_to_string(bench.path("bad.ndjson")).unwrap();
+    assert_eq!(bad.lines().count(), 2, "{bad}");
+    let without_key = "{\"id\":1,\"total\":5}\n{\"total\":6}\n";
+    let failed = changed(&bench, without_key, &[update, "--update=total"]).unwrap_err();
+    failed.fails(
+        1,
+        &["rows.ndjson:2: ", "key \"id\" is missing, and rows are compared by its column"],
+    );
+    let late =
+        format!("{}{{\"id\":2,\"name\":\"B\"}}\n", "{\"id\":1,\"total\":5}\n".repeat(20_000));
+    let failed = changed(&bench, &late, &[update]).unwrap_err();
+    failed.fails(1, &["rows.ndjson:20001: ", "which is left out", "--update total,name"]);
+    let with = [update, "--update=total,name"];
+    assert_eq!(changed(&bench, &late, &with).unwrap(), "1 - 5 1, 2 B 0 2");
+}
+
+fn objects_that_delete_may_lack_keys(server: Server) {
+    let bench = changing(server);
+    let options = ["--on-conflict=update", "--delete-when=gone"];
+    let text = "{\"id\":1,\"total\":5}\n{\"id\":2,\"gone\":true}\n";
+    assert_eq!(changed(&bench, text, &options).unwrap(), "1 Alice 5 1");
+    let text = "{\"id\":1,\"total\":5}\n{\"id\":2,\"gone\":false}\n";
+    let failed = changed(&bench, text, &options).unwrap_err();
+    failed.fails(1, &["rows.ndjson:2: ", "key \"total\" is missing"]);
+}
+
+fn a_list_of_keys_may_have_others(server: Server) {
+    let bench = changing(server);
+    let text = "{\"id\":1,\"d\":1}\n{\"id\":2}\n";
+    assert_eq!(changed(&bench, text, &["--on-conflict=delete"]).unwrap(), "");
 }
 
 fn bad_lines_are_bad_rows(server: Server) {

@@ -10,7 +10,7 @@ from pgsluice._native import Input
 from pgsluice.data import NAME
 from pgsluice.errors import DataError
 from pgsluice.handed import readable
-from pgsluice.rows import Lines, lines_of, written
+from pgsluice.rows import Lines, lines_of, names_of, written
 
 Kind = Literal["arrow", "dicts", "rows"]
 _WORDS = {"arrow": "objects with Arrow data", "dicts": "lists of dicts", "rows": "lists of tuples"}
@@ -29,6 +29,8 @@ class Batch:
     """About its bytes."""
     given: Sequence[Any] | None = None
     """The rows as they were given, if they are kept and not `data` itself."""
+    names: frozenset[str] = frozenset()
+    """The names of the columns in it, if it has any."""
 
     @classmethod
     def of(cls, given: Any, keeps_rows: bool = False) -> "Batch":
@@ -42,10 +44,10 @@ class Batch:
             lines = "rows" if first is _NOTHING else lines_of(first)
             if lines is not None:
                 kept: list[Any] | None = [] if keeps_rows else None
+                names: set[str] = set()
                 all_rows: Iterable[Any] = () if first is _NOTHING else chain([first], rows)
-                if kept is not None:
-                    all_rows = _kept(all_rows, kept)
-                return cls._of_rows(b"".join(written(all_rows, lines)), lines, kept)
+                text = b"".join(written(_noted(all_rows, names, kept), lines))
+                return cls._of_rows(text, lines, frozenset(names), kept)
         raise TypeError(
             f"a batch cannot be of type {type(given).__name__}: it is an object with Arrow data in"
             " memory, or an iterable of dicts or of tuples"
@@ -61,12 +63,14 @@ class Batch:
             raise TypeError(f"a batch of type {name} is not in memory: pgsluice.load takes it")
         if type(given).__module__.partition(".")[0] == "pandas":
             given = given.copy()
-        return cls(kind="arrow", data=given, rows=rows, size=_size(given))
+        return cls(kind="arrow", data=given, rows=rows, size=_size(given), names=_names(given))
 
     @classmethod
-    def _of_rows(cls, text: bytes, lines: Lines, given: Sequence[Any] | None) -> "Batch":
+    def _of_rows(
+        cls, text: bytes, lines: Lines, names: frozenset[str], given: Sequence[Any] | None
+    ) -> "Batch":
         rows = text.count(b"\n")
-        return cls(kind=lines, data=text, rows=rows, size=len(text), given=given)
+        return cls(kind=lines, data=text, rows=rows, size=len(text), names=names, given=given)
 
     def row(self, number: int) -> Any:
         """Return a row as it was given; of an object with Arrow data a slice, if it has any."""
@@ -81,11 +85,23 @@ class Batch:
         return [line + b"\n" for line in self.data.split(b"\n")[:-1]]
 
 
-def _kept(rows: Iterable[Any], kept: list[Any]) -> Iterator[Any]:
-    """Hand rows on, and keep a copy of each as it was given."""
+def _noted(rows: Iterable[Any], names: set[str], kept: list[Any] | None) -> Iterator[Any]:
+    """Hand rows on, note the names in them, and keep a copy of each as it was given."""
     for row in rows:
-        kept.append(copy(row))
+        names.update(names_of(row))
+        if kept is not None:
+            kept.append(copy(row))
         yield row
+
+
+def _names(given: Any) -> frozenset[str]:
+    """Return the names of an object's columns; none if it does not say."""
+    schema = getattr(given, "schema", None)
+    names = getattr(schema, "names", None) or getattr(given, "columns", ())
+    try:
+        return frozenset(names() if callable(names) else names)
+    except TypeError:
+        return frozenset()
 
 
 def _size(given: Any) -> int:
@@ -100,10 +116,9 @@ def _size(given: Any) -> int:
 
 @dataclass(kw_only=True)
 class Waiting:
-    """Batches that wait to be sent together, and the position behind them."""
+    """Batches that wait to be sent, each with the position behind it."""
 
-    batches: list[Batch] = field(default_factory=list)
-    position: str | None = None
+    entries: list[tuple[Batch, str | None]] = field(default_factory=list)
     rows: int = 0
     size: int = 0
     since: float = 0.0
@@ -113,15 +128,40 @@ class Waiting:
     rejected: int = 0
     """How many of these count as rejected."""
 
+    @property
+    def position(self) -> str | None:
+        """The position behind them, if there is one."""
+        given = (position for _, position in reversed(self.entries) if position is not None)
+        return next(given, None)
+
     def add(self, batch: Batch, position: str | None, now: float) -> None:
         """Add a batch. One without rows may have a position."""
+        if not batch.rows and position is None:
+            return
         if not self:
             self.since = now
-        if batch.rows:
-            self.batches.append(batch)
+        self.entries.append((batch, position))
         self.rows += batch.rows
         self.size += batch.size
-        self.position = self.position if position is None else position
+
+    @property
+    def batches(self) -> list[Batch]:
+        """The batches that have rows."""
+        return [batch for batch, _ in self.entries if batch.rows]
+
+    def split(self) -> tuple["Waiting", "Waiting"]:
+        """Return the first batches that have the same names, and the others."""
+        names = self.batches[0].names if self.batches else frozenset()
+        others = (
+            place
+            for place, (batch, _) in enumerate(self.entries)
+            if batch.rows and batch.names != names
+        )
+        end = next(others, len(self.entries))
+        parts = Waiting(), Waiting()
+        for place, (batch, position) in enumerate(self.entries):
+            parts[place >= end].add(batch, position, self.since)
+        return parts
 
     def __bool__(self) -> bool:
         return self.waiting > 0 or self.rejected > 0 or self.position is not None

@@ -98,6 +98,7 @@ class Loader:
             flush_seconds = flush_seconds.total_seconds()
         self._is_lazy = durability == "flush"
         self._on_reject = on_reject
+        self._is_update = options.get("on_conflict") == "update"
         self._limits = (flush_rows, flush_bytes, flush_seconds)
         self._args = arguments("load", LoaderOptions, options, conninfo, table, "Loader")
         place = {name: value for name, value in options.items() if name in _OF_PLACE}
@@ -141,7 +142,8 @@ class Loader:
         """Add rows; return what was sent, if there was enough of it.
 
         `batch` is an object with Arrow data in memory, or an iterable of dicts or of tuples: each
-        time of the same kind, and with the same columns. An iterator is taken to its end first.
+        time of the same kind. An iterator is taken to its end first. The names of a batch lead to
+        columns; one with other columns than the batch before it may need its own transaction.
         `position` is any value that JSON has.
 
         If sending fails, the rows stay. They go again with the next, unless `discard` drops them.
@@ -289,12 +291,22 @@ class Loader:
                                 position=self.position,
                                 way=way,
                             )
-                        self._returned, self._waiting = self._waiting, Waiting()
+                        self._returned, self._waiting = self._due()
                     going = self._returned
                 _, _, more, fate, way = self._send(going)
                 rows += more
                 for name, of_it in fate:
                     fates[name] += of_it
+
+    def _due(self) -> tuple[Waiting, Waiting]:
+        """Return what goes in one transaction, and what waits on.
+
+        A column that some rows lack is their default, or stays as it is in rows that are updated:
+        so batches with other columns go by themselves. Dicts that are inserted may lack any.
+        """
+        if self._kind == "dicts" and not self._is_update:
+            return self._waiting, Waiting()
+        return self._waiting.split()
 
     def _send(self, going: Waiting) -> _Outcome:
         """Send rows, without those that are rejected."""

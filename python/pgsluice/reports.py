@@ -48,6 +48,8 @@ class PlanResult:
     delimiter: str
     null: str
     notes: tuple[str, ...]
+    extra_names: tuple[str, ...]
+    extra_names_count: int
     wire: Literal["binary", "text"]
     jobs: int
     memory: int
@@ -102,6 +104,8 @@ class VerifyResult:
     rows_misplaced: int
     missing_unlocated: int
     leaves_unchecked: int
+    extra_names: tuple[str, ...]
+    extra_names_count: int
     leaves: tuple[VerifiedLeaf, ...]
 
     def __bool__(self) -> bool:

@@ -81,6 +81,8 @@ class LoadResult:
     wire: Literal["binary", "text"]
     lanes: Lanes
     fallbacks: tuple[Fallback, ...]
+    extra_names: tuple[str, ...]
+    extra_names_count: int
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
     was_finished: bool

@@ -37,6 +37,17 @@ def written(rows: Iterable[Any], lines: Lines) -> Iterator[bytes]:
         yield b"".join(_line(number, row, lines) for number, row in some)
 
 
+def names_of(row: Any) -> Iterable[str]:
+    """Return the names in a row; none if it has no names."""
+    if isinstance(row, Mapping):
+        return row.keys()
+    if is_dataclass(row) and not isinstance(row, type):
+        return [field.name for field in fields(row)]
+    if _is_sequence(row) and not _has_names(row):
+        return ()
+    return arrays.names(row) or list(row.keys())
+
+
 def document(number: int, column: Any, value: Any) -> str | None:
     """Return the JSON text of a value in a column of a frame; None for what stands for no value."""
     # pandas has NaN where there is no value.

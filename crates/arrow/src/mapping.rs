@@ -2,9 +2,10 @@
 //! the first row.
 
 use std::fmt;
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{DataType, FieldRef, Schema};
+use arrow_schema::{DataType, Field, FieldRef, Schema};
 use pgsluice_core::types::Column;
 
 use crate::admit;
@@ -27,8 +28,8 @@ pub struct Mapping {
 #[derive(Debug)]
 struct Mapped {
     column: Column,
-    /// The place of its field in a batch.
-    place: usize,
+    /// The place of its field in a batch; `None` if it is NULL in all rows.
+    place: Option<usize>,
     field: FieldRef,
     writer: Writer,
 }
@@ -63,13 +64,22 @@ impl fmt::Display for Misfit {
 impl std::error::Error for Misfit {}
 
 impl Mapping {
-    /// Maps each column of the target, in their order, to the field at its place in `schema`.
-    pub fn new(schema: &Schema, fields: &[(usize, Column)]) -> Result<Self, Misfit> {
+    /// Maps each column of the target, in their order, to the field at its place in `schema`. A column without a
+    /// place is NULL.
+    pub fn new(
+        schema: &Schema,
+        fields: &[(impl Into<Option<usize>> + Copy, Column)],
+    ) -> Result<Self, Misfit> {
+        let null = Arc::new(Field::new("", DataType::Null, true));
         let columns = fields.iter().map(|(place, column)| {
-            let field = schema.fields().get(*place).ok_or_else(|| none(column, *place))?;
+            let place: Option<usize> = (*place).into();
+            let field = match place {
+                Some(place) => schema.fields().get(place).ok_or_else(|| none(column, place))?,
+                None => &null,
+            };
             let writer = admit::writer(field, &column.ty)
                 .map_err(|why| Misfit::new(column, field.data_type(), why))?;
-            Ok(Mapped { column: column.clone(), place: *place, field: field.clone(), writer })
+            Ok(Mapped { column: column.clone(), place, field: field.clone(), writer })
         });
         let columns = columns.collect::<Result<Vec<_>, _>>()?;
         // A table has at most 1,600 columns.
@@ -91,6 +101,9 @@ impl Mapping {
     /// strings.
     pub fn bind<'b>(&'b self, batch: &'b RecordBatch) -> Result<Bound<'b>, Misfit> {
         let sources = self.columns.iter().map(|Mapped { column, place, field, writer }| {
+            let Some(place) = place else {
+                return Ok((writer, Source::null(batch.num_rows())));
+            };
             let Some(array) = batch.columns().get(*place) else { return Err(none(column, *place)) };
             if !is_form_of(array.data_type(), field.data_type()) {
                 let why = format!("the schema has {} there", field.data_type());

@@ -32,15 +32,15 @@ struct ReadingArgs {
     /// What the files are [default: as their names and first bytes say, otherwise text]
     #[arg(long, value_name = "FORMAT")]
     format: Option<FormatName>,
-    /// The first row of each file, or the first N, are no data; with =match the first must name the
-    /// columns in order; with =map it names them in any order
+    /// Skip the first row of each file, a header that is the same in all files and has no columns in another
+    /// order; =N: skip N rows whatever they have; =match: it must list the columns in order; =map: in any order
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true",
           value_name = "map|match|N", value_parser = parse_header)]
     header: Option<Header>,
     /// The field that the input calls NAME goes to COLUMN; of csv and text it implies --header=map
     #[arg(long, value_name = "NAME=COLUMN", value_parser = parse_pair)]
     map: Vec<(String, String)>,
-    /// Leave out fields whose names are no columns; of csv and text it implies --header=map
+    /// Ignore input fields that match no column; of csv and text it implies --header=map
     #[arg(long)]
     ignore_extra: bool,
     /// How characters are written: latin1, windows-1252, utf-16 and others [default: utf-8]
@@ -201,10 +201,10 @@ fn parse_encoding(text: &str) -> std::result::Result<Encoding, String> {
     })
 }
 
-/// What `--header` says: `HEADER true`, `match`, `map` or a number of lines.
+/// What `--header` says: `HEADER true`, `match`, `map` or a number of rows that are skipped whatever they have.
 fn parse_header(text: &str) -> std::result::Result<Header, String> {
     match text {
-        "true" => Ok(Header::Skip(1)),
+        "true" => Ok(Header::Present),
         "false" => Ok(Header::Absent),
         "match" => Ok(Header::Match),
         "map" => Ok(Header::Map),

@@ -165,7 +165,8 @@ fn plan(args: &PlanArgs, job: &Job, target: &Target) -> Result<()> {
 /// Sentences about the input, and warnings that a load would print.
 pub(crate) fn notes(job: &Job, plan: &Plan) -> impl Iterator<Item = String> {
     let warnings = job.input.files.warnings().to_vec();
-    plan.notes(job).into_iter().chain(warnings).chain(statistics::note(job, plan))
+    let notes = plan.notes(job).into_iter().chain(warnings).chain(statistics::note(job, plan));
+    notes.chain(plan.extra_note())
 }
 
 fn describe_trial(trial: &Trial, lines: &mut Vec<String>) {

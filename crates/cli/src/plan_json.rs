@@ -7,7 +7,7 @@ use pgsluice::inspect::selftest::SelfTest;
 use pgsluice::job::Job;
 use pgsluice::partitions::Missing;
 use pgsluice::plan::Plan;
-use pgsluice::source::FileFormat;
+use pgsluice::source::{ExtraNames, FileFormat};
 use serde::Serialize;
 
 use crate::plan::notes;
@@ -22,6 +22,8 @@ pub(crate) struct Report {
     delimiter: String,
     null: String,
     notes: Vec<String>,
+    #[serde(flatten)]
+    extra: ExtraNames,
     wire: &'static str,
     jobs: usize,
     memory: usize,
@@ -90,6 +92,7 @@ impl Report {
             delimiter: char::from(*delimiter).to_string(),
             null: String::from_utf8_lossy(null).into_owned(),
             notes: notes(job, plan).collect(),
+            extra: plan.extra_names(),
             wire: if plan.encoder.is_some() { "binary" } else { "text" },
             jobs: plan.jobs(job),
             memory: job.speed.memory,

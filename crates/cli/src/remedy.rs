@@ -29,6 +29,9 @@ const OF_TEXT: [&str; 10] = [
 /// Makes partitions.
 const CREATE: &str = "--create-partitions";
 
+/// Names the columns, which makes a list of them wrong.
+const BY_NAME: &str = "--header=map";
+
 /// Returns the whole command. Returns `None` if the command would not work: the input to be piped was found by a
 /// pattern or in a directory, or the connection string has session options that win over `PGOPTIONS`.
 pub(crate) fn command(args: &[OsString], remedy: &Remedy) -> Option<String> {
@@ -94,6 +97,9 @@ fn takes_all(words: &[String], options: &[String]) -> bool {
 fn add(words: &mut Vec<String>, options: &[String]) {
     let names = options.iter().filter(|option| option.starts_with("--"));
     names.filter_map(|option| option.split('=').next()).for_each(|name| remove(words, name));
+    if options.iter().any(|option| option == BY_NAME) {
+        remove(words, "--columns");
+    }
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
     words.splice(end..end, options.iter().cloned());
 }
@@ -243,6 +249,17 @@ mod tests {
             ),
             ("p load x --map a=b", &["--map", "c=d"], "pgsluice load x --map a=b --map c=d"),
             ("p load --ignore-extra x", &["--ignore-extra"], "pgsluice load x --ignore-extra"),
+            (
+                "p load x --header --columns a,b -t t",
+                &["--header=map"],
+                "pgsluice load x -t t --header=map",
+            ),
+            ("p load x --header=map", &["--header=1"], "pgsluice load x --header=1"),
+            (
+                "p load x --ignore-extra --map a=b",
+                &["--map", "c=c", "--ignore-extra"],
+                "pgsluice load x --map a=b --map c=c --ignore-extra",
+            ),
             (
                 "p load -d postgres://u:x@h/d x",
                 &["--header"],

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use pgsluice::inspect::verify::{Audit, Leaf, Rejected, verify};
+use pgsluice::source::ExtraNames;
 use pgsluice::{Control, Error, Job, Result, Target};
 
 use crate::changes::ChangeArgs;
@@ -12,6 +13,9 @@ use crate::exit;
 use crate::options::InputArgs;
 use crate::output::{count, grouped, print, print_json, say};
 use crate::signals;
+
+/// Names that are listed.
+const LISTED: usize = 20;
 
 #[derive(Args, Debug)]
 pub(crate) struct VerifyArgs {
@@ -97,6 +101,13 @@ fn text(audit: &Audit) -> String {
             "left out {} of the input, which were rejected",
             rows(audit.rows_left_out)
         ));
+    }
+    let ExtraNames { extra_names, extra_names_count } = &audit.extra;
+    if !extra_names.is_empty() {
+        let shown = extra_names.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
+        let names = count(*extra_names_count as u64, "name", "names");
+        let more = if *extra_names_count > LISTED { " and others" } else { "" };
+        lines.push(format!("not compared: {names} that match no column: {shown}{more}"));
     }
     if audit.rows_unkeyed > 0 {
         let rows = rows(audit.rows_unkeyed);

@@ -2,7 +2,8 @@
 //!
 //! The modules in the order of the flow: [`split`], [`parse`], [`route`], [`encode`], [`bucket`]. They
 //! share the [`catalog`] that rows are routed by, the input's [`mod@format`], the native key [`types`]
-//! with their [`hash`], and the [`expr`]essions over them. The [`position`] travels with every row.
+//! with their [`hash`], and the [`expr`]essions over them. [`leads`] finds the columns of names, and the
+//! [`position`] travels with every row.
 
 pub mod bucket;
 pub mod catalog;
@@ -11,6 +12,7 @@ pub mod encode;
 pub mod expr;
 pub mod format;
 pub mod hash;
+pub mod leads;
 mod marks;
 pub mod parse;
 pub mod position;

@@ -11,16 +11,31 @@ use crate::{string, walk};
 pub struct Keys {
     names: Vec<String>,
     known: HashSet<String>,
+    /// The only keys that are looked for, if not all are.
+    wanted: Option<HashSet<String>>,
 }
 
 impl Keys {
+    /// Looks for these keys only.
+    #[must_use]
+    pub fn among(wanted: HashSet<String>) -> Self {
+        Self { wanted: Some(wanted), ..Self::default() }
+    }
+
+    /// Whether no other key is looked for.
+    #[must_use]
+    pub fn are_all(&self) -> bool {
+        self.wanted.as_ref().is_some_and(|wanted| wanted.len() == self.names.len())
+    }
+
     /// Adds those of one line. A line that is refused adds none: it may be a bad row among good ones.
     pub fn add(&mut self, line: &[u8]) -> Result<(), Refused> {
         let line = object(line)?;
         let before = self.names.len();
         let done = walk::members(line, line, |key, value| {
             string::check_key(line, &key, value)?;
-            if !self.known.contains(&*key) {
+            let is_wanted = self.wanted.as_ref().is_none_or(|wanted| wanted.contains(&*key));
+            if is_wanted && !self.known.contains(&*key) {
                 self.names.push(key.clone().into_owned());
                 self.known.insert(key.into_owned());
             }
@@ -59,5 +74,10 @@ mod tests {
         .collect();
         assert_eq!(done, [true, false, true, false, true, true]);
         assert_eq!(keys.names(), ["b", "a", "d", "", "c"]);
+        let mut some = Keys::among(["a".to_owned(), "d".to_owned()].into());
+        assert_eq!(some.add(br#"{"a":1,"b":2}"#), Ok(()));
+        assert_eq!((some.names(), some.are_all()), (&["a".to_owned()][..], false));
+        assert_eq!(some.add(br#"{"d":1}"#), Ok(()));
+        assert!(some.are_all());
     }
 }

@@ -11,8 +11,11 @@
 mod array;
 mod composite;
 mod copy;
+mod finding;
+mod goes;
 mod keys;
 mod literal;
+mod missing;
 mod object;
 mod objects;
 mod refused;
@@ -26,7 +29,8 @@ mod walk;
 
 pub use copy::DEFAULT;
 pub use keys::Keys;
-pub use objects::{Made, Missing, Objects, Target, Unknown};
+pub use missing::{Lacking, Made, Missing};
+pub use objects::{Objects, Target, Unknown};
 pub use refused::Refused;
 
 /// Whether a line has nothing but whitespace: no object, and no error either.

@@ -1,14 +1,21 @@
 //! Objects to rows: `populate_record` in `jsonfuncs.c` (PostgreSQL 13 to 18), for the columns of a table.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use pgsluice_core::format::Format;
+use pgsluice_core::leads::Leads;
 use pgsluice_core::parse::Parser;
 use pgsluice_core::types::Column;
 
 use crate::copy::{self, DEFAULT, NULL};
+use crate::finding::Finding;
+use crate::goes::Paths;
 use crate::literal::Literals;
+use crate::missing::{Made, Missing, deletes, made, put_missing, put_tab};
 use crate::refused::Refused;
 use crate::shape::Shape;
-use crate::slots::{Found, Slots};
+use crate::slots::Slots;
 use crate::string::{self, Copy};
 use crate::values::Values;
 use crate::walk;
@@ -22,24 +29,6 @@ pub struct Target {
     pub column: Column,
     /// What the column is where an object lacks the key.
     pub missing: Missing,
-}
-
-/// What a column is where an object lacks its key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Missing {
-    /// NULL.
-    Null,
-    /// [`DEFAULT`]. COPY refuses it for a column that has no default.
-    Default,
-    /// The line is refused: the column has a default, and it cannot be asked for.
-    Refused,
-}
-
-/// What a row is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Made {
-    /// Whether one of its fields is [`DEFAULT`].
-    pub has_default: bool,
 }
 
 /// What becomes of keys that go to no column.
@@ -57,6 +46,11 @@ pub struct Objects {
     pub(crate) columns: Vec<ObjectColumn>,
     unknown: Unknown,
     slots: Slots,
+    paths: Paths,
+    /// The hint for a key of a column of the table that rows do not have.
+    hints: Arc<HashMap<String, String>>,
+    /// The place of the column that says which rows delete others, and whether it is a boolean.
+    flag: Option<(usize, bool)>,
     literals: Literals,
     /// The columns in their order, where the keys had another one.
     sorted: Vec<u8>,
@@ -81,9 +75,11 @@ struct Program {
 pub(crate) struct ObjectColumn {
     pub(crate) key: String,
     pub(crate) shape: Shape,
-    missing: Missing,
+    pub(crate) missing: Missing,
     /// Where its field stands in the row that is being written.
-    field: Option<(usize, usize)>,
+    pub(crate) field: Option<(usize, usize)>,
+    /// The slot of the key that has it, and whether that key differs from the column's name in case.
+    pub(crate) key_of_row: (usize, bool),
 }
 
 impl Objects {
@@ -99,13 +95,12 @@ impl Objects {
         self.columns.iter().any(|column| column.missing == Missing::Default)
     }
 
-    /// Rows with these columns, of lines as a program writes them: objects, or arrays if they `are_rows`. See the
-    /// module `values`.
+    /// The same rows, of lines as a program writes them: objects, or arrays if they `are_rows`. See the module
+    /// `values`.
     #[must_use]
-    pub fn of_program(targets: Vec<Target>, unknown: Unknown, are_rows: bool) -> Self {
-        let values = Values::new(&targets, are_rows);
-        let program = Some(Program { values, line: Vec::new() });
-        Self { program, ..Self::new(targets, unknown) }
+    pub fn of_program(self, targets: &[Target], are_rows: bool) -> Self {
+        let values = Values::new(targets, are_rows, self.paths.clone());
+        Self { program: Some(Program { values, line: Vec::new() }), ..self }
     }
 
     /// Returns a line for a file of rejected rows, which is NDJSON.
@@ -120,10 +115,36 @@ impl Objects {
         self.program.as_ref().is_some_and(|program| program.values.are_rows())
     }
 
-    /// Rows with these columns.
+    /// Rows with these columns, whose keys are their names.
     #[must_use]
     pub fn new(targets: Vec<Target>, unknown: Unknown) -> Self {
-        let slots = Slots::new(targets.iter().map(|target| target.key.as_str()));
+        let paths = Paths::of_keys(&targets);
+        Self::with_paths(targets, unknown, paths)
+    }
+
+    /// Rows with these columns of a table; keys go where they lead. For columns of the table that rows do not have,
+    /// `hints` say what to do about their keys.
+    #[must_use]
+    pub fn leading(
+        targets: Vec<Target>,
+        unknown: Unknown,
+        leads: Arc<Leads>,
+        hints: HashMap<String, String>,
+    ) -> Self {
+        let columns = targets.iter().map(|target| target.column.name.as_str());
+        let paths = Paths::new(leads, columns);
+        Self { hints: Arc::new(hints), ..Self::with_paths(targets, unknown, paths) }
+    }
+
+    /// Lets rows that delete others lack any key. A row deletes if the column at `place` is true, or if it is not
+    /// boolean, has any value.
+    #[must_use]
+    pub fn deleting(self, place: usize, is_boolean: bool) -> Self {
+        Self { flag: Some((place, is_boolean)), ..self }
+    }
+
+    fn with_paths(targets: Vec<Target>, unknown: Unknown, paths: Paths) -> Self {
+        let slots = Slots::new(targets.iter().map(|target| target.key.as_str()), &paths);
         let all: Vec<usize> = (0..targets.len()).collect();
         let defaults = Format { null: DEFAULT.to_vec(), ..Format::text() };
         let columns = targets.into_iter().map(|target| ObjectColumn {
@@ -131,11 +152,15 @@ impl Objects {
             shape: Shape::of(&target.column.ty),
             missing: target.missing,
             field: None,
+            key_of_row: (0, false),
         });
         Self {
             columns: columns.collect(),
             unknown,
             slots,
+            paths,
+            hints: Arc::default(),
+            flag: None,
             literals: Literals::default(),
             sorted: Vec::new(),
             program: None,
@@ -162,25 +187,24 @@ impl Objects {
         done
     }
 
+    /// Takes the keys that were left out since the last call.
+    pub fn take_left_out(&mut self) -> Vec<String> {
+        self.slots.take_left_out()
+    }
+
     /// Fields are written as their keys come. If that is the order of the columns, they make the row as
     /// they stand, with what is missing between them.
     fn put_object_row(&mut self, line: &str, out: &mut Vec<u8>) -> Result<Made, Refused> {
-        let Self { columns, unknown, slots, literals, sorted, .. } = self;
+        let Self { columns, slots, literals, sorted, .. } = self;
+        let finding = Finding { unknown: self.unknown, paths: &self.paths, hints: &self.hints };
         let start = out.len();
         let (mut next, mut is_sorted) = (0, true);
         columns.iter_mut().for_each(|column| column.field = None);
         slots.begin();
         walk::members(line, line, |key, value| {
-            let place = match slots.find(&key) {
-                Found::Column(place) => place,
-                Found::Duplicate => return Err(Refused::duplicate(line, &key, value)),
-                Found::Unknown if *unknown == Unknown::Refuse => {
-                    return Err(Refused::unknown(line, &key, value));
-                }
-                Found::Unknown => {
-                    string::check_key(line, &key, value)?;
-                    return string::check(line, value);
-                }
+            let Some(place) = finding.column(line, (&key, value), columns, slots)? else {
+                string::check_key(line, &key, value)?;
+                return string::check(line, value);
             };
             is_sorted &= place >= next;
             if is_sorted {
@@ -194,7 +218,8 @@ impl Objects {
             columns[place].field = Some((from, out.len()));
             Ok(())
         })?;
-        let made = made(line, columns)?;
+        let deletes = self.flag.is_some_and(|flag| deletes(flag, columns, out));
+        let made = made(line, columns, deletes)?;
         if is_sorted {
             put_missing(&columns[next..], next, out);
             return Ok(made);
@@ -217,50 +242,6 @@ impl Program {
         self.line.clear();
         self.values.put_plain(line, &mut self.line)?;
         object(&self.line)
-    }
-}
-
-impl Missing {
-    fn field(self) -> &'static [u8] {
-        match self {
-            Self::Null | Self::Refused => NULL,
-            Self::Default => DEFAULT,
-        }
-    }
-}
-
-/// What becomes of the keys that the line lacks.
-fn made(line: &str, columns: &[ObjectColumn]) -> Result<Made, Refused> {
-    let mut made = Made { has_default: false };
-    for (place, column) in columns.iter().enumerate().filter(|(_, it)| it.field.is_none()) {
-        match column.missing {
-            Missing::Null => {}
-            Missing::Default => made.has_default = true,
-            Missing::Refused => {
-                let message =
-                    format!("key \"{}\" is missing, and its column has a default", column.key);
-                let refused = Refused::new(line, line, message).with_hint(
-                    "Give the key in every object, or in none: its column then gets the default.",
-                );
-                return Err(Refused { column: Some(place), ..refused });
-            }
-        }
-    }
-    Ok(made)
-}
-
-/// The tab before the field at `place`.
-fn put_tab(place: usize, out: &mut Vec<u8>) {
-    if place > 0 {
-        out.push(b'\t');
-    }
-}
-
-/// Appends columns whose keys are missing; the first one is at `first`.
-fn put_missing(columns: &[ObjectColumn], first: usize, out: &mut Vec<u8>) {
-    for (place, column) in columns.iter().enumerate() {
-        put_tab(first + place, out);
-        out.extend_from_slice(column.missing.field());
     }
 }
 

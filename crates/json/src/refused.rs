@@ -43,6 +43,29 @@ impl Refused {
         )
     }
 
+    /// A refusal of a key of a `column` that rows do not have, because the first objects lack it.
+    pub(crate) fn left_out(line: &str, key: &str, value: &str, column: &str) -> Self {
+        let message = format!(
+            "key \"{key}\" goes to column \"{column}\", which is left out: the first objects lack it"
+        );
+        Self::new(line, place(line, key, value), message)
+    }
+
+    /// A refusal of a key that may be that of either of two columns.
+    pub(crate) fn either(line: &str, key: &str, value: &str, [one, other]: [&str; 2]) -> Self {
+        let message = format!("key \"{key}\" may be column \"{one}\" or column \"{other}\"");
+        Self::new(line, place(line, key, value), message).with_hint("Say which by --map.")
+    }
+
+    /// A refusal of a second key that goes to the column of another one.
+    pub(crate) fn second(line: &str, key: &str, value: &str, first: &str) -> Self {
+        let message = format!("keys \"{first}\" and \"{key}\" go to the same column");
+        Self::new(line, place(line, key, value), message)
+            .with_hint(
+            "--ignore-extra takes the key that is the column's own name; --map says which of two others counts.",
+        )
+    }
+
     /// A refusal of a line that is not UTF-8, as `report_invalid_encoding` in `src/backend/utils/mb/mbutils.c`
     /// has it.
     pub(crate) fn encoding(line: &[u8], error: std::str::Utf8Error) -> Self {

@@ -6,13 +6,18 @@
 
 use std::collections::HashMap;
 
-/// So many keys that go to no column are remembered from line to line.
+use crate::goes::{Goes, Paths};
+
+/// Other keys than the columns' that are remembered from line to line.
 const MOST_IGNORED: usize = 1000;
 
 /// A key and what is known of it.
 #[derive(Clone, Debug)]
 struct Slot {
     key: Box<str>,
+    goes: Goes,
+    /// Whether it was noted as a key that is left out.
+    is_noted: bool,
     /// The slot of the key that came next, the last time.
     next: usize,
     /// The last line that had it.
@@ -30,21 +35,24 @@ pub(crate) struct Slots {
     first: usize,
     /// The slot of the key before.
     previous: Option<usize>,
+    /// Keys that were left out, and not taken yet.
+    left_out: Vec<String>,
 }
 
-/// What a key is.
+/// A key of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
-    /// That of a column.
-    Column(usize),
-    /// That of no column.
-    Unknown,
-    /// One that came before in this line.
-    Duplicate,
+pub(crate) struct Found {
+    /// Its slot.
+    pub(crate) slot: usize,
+    /// Whether it came before in this line.
+    pub(crate) is_duplicate: bool,
+    /// What becomes of it.
+    pub(crate) goes: Goes,
 }
 
 impl Slots {
-    pub(crate) fn new<'k>(keys: impl Iterator<Item = &'k str>) -> Self {
+    /// The `keys` of the columns, in their order.
+    pub(crate) fn new<'k>(keys: impl Iterator<Item = &'k str>, paths: &Paths) -> Self {
         let mut slots = Self {
             slots: Vec::new(),
             by_key: HashMap::new(),
@@ -52,9 +60,10 @@ impl Slots {
             line: 0,
             first: 0,
             previous: None,
+            left_out: Vec::new(),
         };
         for key in keys {
-            slots.learn(key);
+            slots.learn(key, paths);
         }
         slots.columns = slots.slots.len();
         slots
@@ -73,26 +82,46 @@ impl Slots {
 
     /// Finds the next key of the line.
     #[inline]
-    pub(crate) fn find(&mut self, key: &str) -> Found {
+    pub(crate) fn find(&mut self, key: &str, paths: &Paths) -> Found {
         let guess = self.previous.map_or(self.first, |previous| self.slots[previous].next);
         let at = match self.slots.get(guess) {
             Some(slot) if *slot.key == *key => guess,
-            _ => self.look_up(key),
+            _ => self.look_up(key, paths),
         };
         self.previous = Some(at);
         let slot = &mut self.slots[at];
-        if slot.line == self.line {
-            return Found::Duplicate;
-        }
+        let is_duplicate = slot.line == self.line;
         slot.line = self.line;
-        if at < self.columns { Found::Column(at) } else { Found::Unknown }
+        Found { slot: at, is_duplicate, goes: slot.goes }
+    }
+
+    /// The key of a slot.
+    pub(crate) fn key(&self, slot: usize) -> &str {
+        &self.slots[slot].key
+    }
+
+    /// Notes that the key of a slot is left out.
+    #[inline]
+    pub(crate) fn note_left_out(&mut self, slot: usize) {
+        let slot = &mut self.slots[slot];
+        if !slot.is_noted {
+            slot.is_noted = true;
+            if self.left_out.len() < MOST_IGNORED {
+                self.left_out.push(slot.key.to_string());
+            }
+        }
+    }
+
+    /// The keys that were left out since the last time.
+    pub(crate) fn take_left_out(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.left_out)
     }
 
     /// The slot of a key that was not expected; it is, the next time.
     #[inline(never)]
-    fn look_up(&mut self, key: &str) -> usize {
+    fn look_up(&mut self, key: &str, paths: &Paths) -> usize {
         let at = self.by_key.get(key).copied();
-        let at = at.unwrap_or_else(|| self.learn(key));
+        let at = at.unwrap_or_else(|| self.learn(key, paths));
         match self.previous {
             Some(previous) => self.slots[previous].next = at,
             None => self.first = at,
@@ -100,9 +129,10 @@ impl Slots {
         at
     }
 
-    fn learn(&mut self, key: &str) -> usize {
+    fn learn(&mut self, key: &str, paths: &Paths) -> usize {
         let at = self.slots.len();
-        self.slots.push(Slot { key: key.into(), next: at + 1, line: 0 });
+        let goes = paths.of(key);
+        self.slots.push(Slot { key: key.into(), goes, is_noted: false, next: at + 1, line: 0 });
         self.by_key.insert(key.into(), at);
         at
     }
@@ -110,35 +140,57 @@ impl Slots {
 
 #[cfg(test)]
 mod tests {
-    use super::Found::{Column, Duplicate, Unknown};
-    use super::{MOST_IGNORED, Slots};
+    use std::sync::Arc;
+
+    use pgsluice_core::leads::Leads;
+
+    use super::{Found, Goes, MOST_IGNORED, Paths, Slots};
+
+    fn slots(keys: &[&str]) -> (Slots, Paths) {
+        let columns: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
+        let leads = Leads::new(&columns, Default::default());
+        let paths = Paths::new(Arc::new(leads), keys.iter().copied());
+        (Slots::new(keys.iter().copied(), &paths), paths)
+    }
+
+    fn column(place: usize) -> Option<Goes> {
+        Some(Goes::To { place, is_alike: false })
+    }
+
+    const UNKNOWN: Option<Goes> = Some(Goes::Nowhere);
+    const DUPLICATE: Option<Goes> = None;
+
+    fn found(found: Found) -> Option<Goes> {
+        (!found.is_duplicate).then_some(found.goes)
+    }
 
     #[test]
     fn keys_are_found_in_any_order() {
-        let mut slots = Slots::new(["a", "b", ""].into_iter());
+        let (mut slots, paths) = slots(&["a", "b", ""]);
         let mut line = |keys: &[&str]| {
             slots.begin();
-            keys.iter().map(|key| slots.find(key)).collect::<Vec<_>>()
+            keys.iter().map(|key| found(slots.find(key, &paths))).collect::<Vec<_>>()
         };
         for _ in 0..2 {
-            assert_eq!(line(&["a", "b", ""]), [Column(0), Column(1), Column(2)]);
-            assert_eq!(line(&["x", "", "b"]), [Unknown, Column(2), Column(1)]);
+            assert_eq!(line(&["a", "b", ""]), [column(0), column(1), column(2)]);
+            assert_eq!(line(&["x", "", "b"]), [UNKNOWN, column(2), column(1)]);
             assert_eq!(
                 line(&["b", "b", "x", "y", "x"]),
-                [Column(1), Duplicate, Unknown, Unknown, Duplicate]
+                [column(1), DUPLICATE, UNKNOWN, UNKNOWN, DUPLICATE]
             );
+            assert_eq!(line(&["B"]), [Some(Goes::To { place: 1, is_alike: true })]);
             assert_eq!(line(&[]), []);
         }
     }
 
     #[test]
     fn keys_that_never_come_again_are_forgotten() {
-        let mut slots = Slots::new(["a"].into_iter());
+        let (mut slots, paths) = slots(&["a"]);
         for line in 0..10_000 {
             slots.begin();
             let key = line.to_string();
-            let found = [&key, "a", &key].map(|key| slots.find(key));
-            assert_eq!(found, [Unknown, Column(0), Duplicate]);
+            let keys = [&key, "a", &key].map(|key| found(slots.find(key, &paths)));
+            assert_eq!(keys, [UNKNOWN, column(0), DUPLICATE]);
             assert!(slots.slots.len() < MOST_IGNORED + 5);
             assert_eq!(slots.slots.len(), slots.by_key.len());
         }

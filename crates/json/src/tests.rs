@@ -1,14 +1,17 @@
 //! The rules for lines and their values, one by one. What a server makes of them is tried elsewhere.
 
+use std::sync::Arc;
+
+use pgsluice_core::leads::Leads;
 use pgsluice_core::types::{Column, ColumnType, Made};
 
-use crate::{Missing, Objects, Refused, Target, Unknown, is_blank};
+use crate::{Lacking, Missing, Objects, Refused, Target, Unknown, is_blank};
 
 const TEXT: u32 = 25;
 const JSON: u32 = 114;
 
 fn objects(keys: &[(&str, u32, Missing)], unknown: Unknown) -> Objects {
-    let targets = keys.iter().map(|&(key, oid, missing)| {
+    let targets = keys.iter().cloned().map(|(key, oid, missing)| {
         let ty = ColumnType { oid, modifier: -1, name: String::new(), made: Made::Alone };
         Target { key: key.to_owned(), column: Column { name: key.to_owned(), ty }, missing }
     });
@@ -195,4 +198,48 @@ fn rows_are_objects_again() {
         objects.put_object(row.as_bytes(), &mut out);
         assert_eq!(String::from_utf8_lossy(&out), object);
     }
+}
+
+#[test]
+fn keys_lead_to_the_columns_of_a_table() {
+    let column = |name: &str| Column {
+        name: name.to_owned(),
+        ty: ColumnType { oid: TEXT, modifier: -1, name: String::new(), made: Made::Alone },
+    };
+    let target =
+        |name: &str, missing| Target { key: name.to_owned(), column: column(name), missing };
+    let lacking = Lacking { why: "it is needed".to_owned(), hint: "Give it.".to_owned() };
+    let refuse = || Missing::Refused(Arc::new(lacking.clone()));
+    let table = ["id", "a", "gone", "late"].map(str::to_owned);
+    let objects = |unknown| {
+        let targets =
+            vec![target("id", refuse()), target("a", refuse()), target("gone", Missing::Null)];
+        let leads = Arc::new(Leads::new(&table, [("x".to_owned(), 1)].into()));
+        let hints = [("late".to_owned(), "Map it.".to_owned())].into();
+        Objects::leading(targets, unknown, leads, hints).deleting(2, true)
+    };
+    let mut ignoring = objects(Unknown::Ignore);
+    for (line, expected) in [
+        (r#"{"id":1,"a":2}"#, "1\t2\t\\N"),
+        (r#"{"ID":1,"x":2,"w":3}"#, "1\t2\t\\N"),
+        (r#"{"ID":1,"id":2,"a":3}"#, "2\t3\t\\N"),
+        (r#"{"a":3,"id":2,"Id":1}"#, "2\t3\t\\N"),
+        (r#"{"ID":1,"gone":true}"#, "1\t\\N\ttrue"),
+    ] {
+        assert_eq!(row_of(&mut ignoring, line).as_deref(), Ok(expected), "{line}");
+    }
+    assert_eq!(ignoring.take_left_out(), ["w", "ID", "Id"]);
+    for (line, said) in [
+        (r#"{"id":1,"late":2,"a":3}"#, "which is left out: the first objects lack it"),
+        (r#"{"id":1,"LATE":2,"a":3}"#, "key \"LATE\" goes to column \"late\""),
+        (r#"{"id":1,"gone":false}"#, "key \"a\" is missing, and it is needed"),
+        (r#"{"id":1,"a":2,"x":3}"#, "keys \"a\" and \"x\" go to the same column"),
+        (r#"{"ID":1,"Id":2,"a":3}"#, "keys \"ID\" and \"Id\" go to the same column"),
+    ] {
+        let refused = row_of(&mut ignoring, line).expect_err(line);
+        assert!(refused.message.contains(said), "{refused}");
+        assert!(refused.hint.is_some(), "{refused}");
+    }
+    let said = row_of(&mut objects(Unknown::Refuse), r#"{"ID":1,"id":2,"a":3}"#).expect_err("both");
+    assert_eq!(said.message, "keys \"ID\" and \"id\" go to the same column");
 }

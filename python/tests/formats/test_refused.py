@@ -124,15 +124,26 @@ class Columns(OnServer):
         self.assert_loaded(rows, "1.parquet", "2.parquet", "3.parquet")
 
     def test_two_files_of_other_columns(self):
-        for one, other in product(["1.parquet", "1.arrow"], ["more", "less", "other"]):
-            with self.subTest(file=one, other=other):
-                columns = {"more": {"c": [1]}, "less": {}, "other": {"c": [True]}}[other]
-                first = {"c": [1]} if other == "other" else {}
-                less = {"a": [1]} if other == "less" else {}
-                self.write(one, id=[1], **first, **less)
-                two = self.write(one.replace("1", "2"), id=[2], **columns)
-                said = {"more": '"c", which the first input has not', "less": 'no "a"'}
-                self.refuse(one, two, said=[two, said.get(other, "column c is of type numeric")])
+        """A column that one of them lacks is NULL there, unless it has a default."""
+        for suffix in ["parquet", "arrow"]:
+            for one, other, expected in [
+                ({}, {"c": [3]}, [(1, None, "none", None), (2, None, "none", 3)]),
+                ({"a": [5]}, {}, [(1, 5, "none", None), (2, None, "none", None)]),
+            ]:
+                with self.subTest(file=suffix, one=one, other=other):
+                    self.empty("loaded")
+                    names = [f"1.{suffix}", f"2.{suffix}"]
+                    self.write(names[0], id=[1], **one)
+                    self.write(names[1], id=[2], **other)
+                    self.assert_loaded(expected, *names)
+            self.empty("loaded")
+            self.write(f"1.{suffix}", id=[1])
+            two = self.write(f"2.{suffix}", id=[2], c=[True])
+            self.refuse(f"1.{suffix}", two, said=[two, "column c is of type numeric"])
+            self.write(f"1.{suffix}", id=[1], b=["x"])
+            two = self.write(f"2.{suffix}", id=[2])
+            said = [two, 'has no "b", and its column has a default']
+            self.refuse(f"1.{suffix}", two, said=said)
 
     def test_files_of_pandas(self):
         """It writes its index as a column, and whole numbers with NULL as doubles."""

@@ -15,6 +15,11 @@ impl<'b> Source<'b> {
         Self::of(array, Extension::of(field))
     }
 
+    /// Returns a source of `length` NULLs.
+    pub(crate) fn null(length: usize) -> Self {
+        Self { nulls: None, data: Data::Null, length, extension: Extension::None }
+    }
+
     fn of(array: &'b dyn Array, extension: Extension) -> Option<Self> {
         let data = match array.data_type() {
             DataType::Dictionary(key, _) => dictionary(array, key, extension)?,

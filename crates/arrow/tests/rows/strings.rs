@@ -135,3 +135,20 @@ fn keys_are_written_alone() {
     assert!(mapping.bind(&other.expect("a batch")).is_err());
     assert!(pgsluice_arrow::Mapping::new(&Schema::empty(), &places).is_err());
 }
+
+#[test]
+fn a_column_without_a_field_is_null() {
+    use arrow_schema::{DataType, Field, Schema};
+    let schema = Arc::new(Schema::new(vec![Field::new("a", DataType::Int32, true)]));
+    let columns = ["a", "b"].map(|name| Column { name: name.to_owned(), ty: ty(23) });
+    let places: Vec<_> = [Some(0), None].into_iter().zip(columns).collect();
+    let mapping = pgsluice_arrow::Mapping::new(&schema, &places).expect("fits");
+    let a = Arc::new(Int32Array::from(vec![7])) as ArrayRef;
+    let batch = RecordBatch::try_new(schema, vec![a]).expect("a batch");
+    let bound = mapping.bind(&batch).expect("fits");
+    let (mut text, mut binary) = (Vec::new(), Vec::new());
+    bound.put_text(0, &mut text).expect("fits");
+    bound.put_binary(0, &mut binary).expect("fits");
+    assert_eq!(text, b"7\t\\N");
+    assert!(binary.ends_with(&[0, 0, 0, 7, 0xff, 0xff, 0xff, 0xff]));
+}

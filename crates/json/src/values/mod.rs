@@ -9,8 +9,7 @@ mod fit;
 mod kind;
 mod tag;
 
-use std::collections::HashMap;
-
+use crate::goes::{Goes, Paths};
 use crate::objects::Target;
 use crate::refused::Refused;
 use crate::{string, walk};
@@ -22,7 +21,7 @@ use tag::{MARK, Tagged};
 #[derive(Clone, Debug)]
 pub(crate) struct Values {
     columns: Vec<ValueColumn>,
-    by_key: HashMap<String, usize>,
+    paths: Paths,
     /// Whether lines are arrays.
     are_rows: bool,
 }
@@ -37,7 +36,7 @@ struct ValueColumn {
 }
 
 impl Values {
-    pub(crate) fn new(targets: &[Target], are_rows: bool) -> Self {
+    pub(crate) fn new(targets: &[Target], are_rows: bool, paths: Paths) -> Self {
         // A string of a row is the text of its value, as a field of a file is.
         let json = if are_rows { Kind::Document } else { Kind::Json };
         let columns = targets.iter().map(|Target { key, column, .. }| ValueColumn {
@@ -46,8 +45,7 @@ impl Values {
             ty: column.ty.name.clone(),
             kind: Kind::of(&column.ty, &json),
         });
-        let by_key = targets.iter().enumerate().map(|(place, target)| (target.key.clone(), place));
-        Self { columns: columns.collect(), by_key: by_key.collect(), are_rows }
+        Self { columns: columns.collect(), paths, are_rows }
     }
 
     pub(crate) fn are_rows(&self) -> bool {
@@ -62,10 +60,10 @@ impl Values {
             true => self.put_row(line, out)?,
             false => walk::members(line, line, |key, value| {
                 put_key(&key, out);
-                match self.by_key.get(&*key) {
-                    Some(place) => self.put_value(*place, line, value, out),
+                match self.paths.of(&key) {
+                    Goes::To { place, .. } => self.put_value(place, line, value, out),
                     // It is left out, or its key is refused.
-                    None => {
+                    _ => {
                         out.extend(b"null");
                         Ok(())
                     }

@@ -20,7 +20,8 @@ fn one(oid: u32, value: &str) -> Result<String, String> {
 }
 
 fn of(ty: ColumnType, value: &str, are_rows: bool) -> Result<String, String> {
-    let values = Values::new(&[target("a", ty)], are_rows);
+    let targets = [target("a", ty)];
+    let values = Values::new(&targets, are_rows, Paths::of_keys(&targets));
     let line = if are_rows { format!("[{value}]") } else { format!("{{\"a\": {value}}}") };
     let mut out = Vec::new();
     values.put_plain(line.as_bytes(), &mut out).map_err(|refused| refused.message)?;
@@ -118,8 +119,8 @@ fn other_values_are_refused_by_name() {
 
 #[test]
 fn rows_have_all_columns() {
-    let values =
-        Values::new(&[target("a", ty(INT, Made::Alone)), target("b", ty(TEXT, Made::Alone))], true);
+    let targets = [target("a", ty(INT, Made::Alone)), target("b", ty(TEXT, Made::Alone))];
+    let values = Values::new(&targets, true, Paths::of_keys(&targets));
     let plain = |line: &str| {
         let mut out = Vec::new();
         let done = values.put_plain(line.as_bytes(), &mut out);

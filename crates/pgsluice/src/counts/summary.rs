@@ -13,6 +13,7 @@ use crate::fate::Fate;
 use crate::job::{Job, OnConflict, Sink};
 use crate::plan::Plan;
 use crate::plan::landing::Evidence;
+use crate::source::ExtraNames;
 
 /// A finished load. The names of the fields are those of `--json`.
 #[derive(Clone, Debug, Serialize)]
@@ -61,6 +62,9 @@ pub struct Summary {
     pub lanes: Lanes,
     /// What did not go the fastest way, and why.
     pub fallbacks: Vec<Fallback>,
+    /// The names in the input that match no column and were left out.
+    #[serde(flatten)]
+    pub extra: ExtraNames,
     /// What was found out about the input.
     pub notes: Vec<String>,
     /// What the user should know, though nothing has failed.
@@ -155,6 +159,7 @@ impl Summary {
             wire: if plan.encoder.is_some() { "binary" } else { "text" },
             lanes: Lanes { native, server, slow: routed.rows() - native - server },
             fallbacks: fallbacks(plan, job, outcome),
+            extra: plan.extra_names(),
             notes: Vec::new(),
             warnings: Vec::new(),
             was_finished: false,
@@ -199,6 +204,7 @@ impl Summary {
             wire: if plan.encoder.is_some() { "binary" } else { "text" },
             lanes: Lanes::default(),
             fallbacks: Vec::new(),
+            extra: plan.extra_names(),
             notes: Vec::new(),
             warnings: Vec::new(),
             was_finished: true,
@@ -240,6 +246,7 @@ impl Summary {
             wire: "text",
             lanes: Lanes { native: 0, server: 0, slow: rows },
             fallbacks: [Some(left), dropped(rows - stored)].into_iter().flatten().collect(),
+            extra: ExtraNames::default(),
             notes: Vec::new(),
             warnings: Vec::new(),
             was_finished: false,

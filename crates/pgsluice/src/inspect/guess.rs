@@ -1,6 +1,7 @@
 //! Guesses which mistake in how an input is read has led to an error, from the rows that the input begins with: a
 //! header, a delimiter or an order of columns that the options do not name.
 
+use std::collections::HashSet;
 use std::io::Read;
 
 use pgsluice_core::catalog::{ROOT, label};
@@ -113,6 +114,12 @@ impl Opening {
                     }
                 }
             }
+            (Header::Present | Header::Skip(_), Some(names))
+                if said.is_empty() && some_in(&names, columns) =>
+            {
+                said.push("the header names columns".to_owned());
+                add.push("--header=map".to_owned());
+            }
             (Header::Match, Some(names)) if said.is_empty() => {
                 add.extend(named(&names, columns, how));
                 said.extend(
@@ -192,14 +199,14 @@ pub(super) fn names(rows: &[Row]) -> Option<Vec<String>> {
     };
     let first = rows.first()?;
     let names: Vec<String> = first.iter().map(name).collect::<Option<_>>()?;
-    let is_new = |at: usize| !names[..at].contains(&names[at]);
+    let are_new = names.iter().collect::<HashSet<_>>().len() == names.len();
     let others = rows.get(1..).unwrap_or_default();
     // In some column no other row has what could be a name.
     let differs = |at: usize| {
         let mut below = others.iter().filter_map(|row| row.get(at));
         !others.is_empty() && below.all(|field| name(&field.clone()).is_none())
     };
-    let are_names = (0..names.len()).all(is_new) && (0..names.len()).any(differs);
+    let are_names = are_new && (0..names.len()).any(differs);
     (are_names || others.is_empty()).then_some(names)
 }
 
@@ -217,6 +224,12 @@ pub(super) fn in_columns(names: &[String], columns: &[String]) -> Option<Vec<Str
 fn has_others(names: &[String], columns: &[String]) -> bool {
     let is_known = |name: &&String| columns.contains(name);
     names.len() > columns.len() && names.iter().filter(is_known).count() == columns.len()
+}
+
+/// Whether a header names most of its fields by columns, and is not all of them in order.
+fn some_in(names: &[String], columns: &[String]) -> bool {
+    let named = names.iter().filter(|name| in_columns(&[(*name).clone()], columns).is_some());
+    named.count() * 2 > names.len() && in_columns(names, columns).is_none_or(|all| all != columns)
 }
 
 /// `--columns` if a header has the names of columns, and not all of them in order.

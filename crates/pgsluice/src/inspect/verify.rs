@@ -30,6 +30,7 @@ use crate::pg::conninfo::Target;
 use crate::pg::constraint::{self, everywhere};
 use crate::pg::sql;
 use crate::plan::Plan;
+use crate::source::ExtraNames;
 
 /// Different missing rows whose leaves are looked for.
 const LOCATED: usize = 1_000;
@@ -71,6 +72,9 @@ pub struct Audit {
     /// Leaves in which the place of rows was not checked. This user may not read them by name, or their
     /// constraint cannot be evaluated by names that are safe under any search_path.
     pub leaves_unchecked: u64,
+    /// The names in the input that match no column.
+    #[serde(flatten)]
+    pub extra: ExtraNames,
     /// The leaves that have rows, or should have.
     pub leaves: Vec<Leaf>,
 }
@@ -130,7 +134,7 @@ async fn compare(
         None => comparison.run(subset).await?,
     };
     transaction.rollback().await?;
-    Ok(Audit { rows_left_out: left_out, ..audit })
+    Ok(Audit { rows_left_out: left_out, extra: plan.extra_names(), ..audit })
 }
 
 /// Two sides in one snapshot.

@@ -15,7 +15,7 @@ pub use self::fields::{Columns, FieldOptions};
 
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::source::{ByName, Encoding, FileFormat, Header, Inputs};
+use crate::source::{ByName, Encoding, FileFormat, Header, Inputs, Names};
 
 /// Memory for the rows that are waiting to be sent, in bytes.
 pub const DEFAULT_MEMORY: usize = 512 << 20;
@@ -54,7 +54,7 @@ pub const SAMPLE_BYTES: usize = 64 << 20;
 /// let mut job = Job::new("public.measurements");
 /// job.input.files = Inputs::resolve(["-"])?;
 /// job.input.format = Format::csv();
-/// job.input.header = Header::Skip(1);
+/// job.input.header = Header::Present;
 /// job.safety.atomic = true;
 /// job.check()?;
 /// # Ok::<(), pgsluice::Error>(())
@@ -94,8 +94,8 @@ pub struct InputOptions {
     pub columns: Option<Vec<String>>,
     /// How the names in a header lead to columns, with [`Header::Map`].
     pub by_name: ByName,
-    /// The names in the header of the first input, once they were read.
-    pub(crate) names: Option<Vec<String>>,
+    /// The names in the inputs, once they were read.
+    pub(crate) names: Option<Names>,
     /// COPY's options about single fields.
     pub fields: FieldOptions,
 }

@@ -100,9 +100,14 @@ impl Job {
             // What lies where in such a file is said at its end.
             input.files = input.files.kept_as_files(control)?;
             input.names = Some(typed::names(&input.files, input.file_format, control)?);
-        } else if input.header == Header::Map || input.file_format.has_objects() {
-            let format = Some(&input.format).filter(|_| input.header == Header::Map);
-            let (files, names) = input.files.names(format, control)?;
+        } else if input.file_format.has_objects() {
+            let wanted = input.by_name.map.iter().filter(|(name, column)| name != column);
+            let wanted = wanted.map(|(name, _)| name.clone()).collect();
+            let (files, names) = input.files.keys(wanted, control)?;
+            input.files = files;
+            input.names = Some(names);
+        } else if input.header == Header::Map {
+            let (files, names) = input.files.header(&input.format, control)?;
             input.files = files;
             input.names = Some(names);
         }

@@ -72,8 +72,8 @@ fn of_input(input: &InputOptions, format: &Format) -> impl Iterator<Item = (&'st
     let Format { delimiter, null, syntax } = format;
     let header = match header {
         Header::Absent => None,
-        // A header that must match is left out like any other.
-        Header::Match | Header::Skip(1) => Some("true".to_owned()),
+        // Each of them leaves out one row: a header that is refused may be skipped by its number on resume.
+        Header::Present | Header::Match | Header::Skip(1) => Some("true".to_owned()),
         Header::Skip(lines) => Some(lines.to_string()),
         Header::Map => Some("map".to_owned()),
     };

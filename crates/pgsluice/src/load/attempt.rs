@@ -77,7 +77,7 @@ pub(super) fn attempt(
     let superseded = look_through(job, &plan, inputs, ledger.as_ref(), target, control);
     let superseded =
         superseded.map_err(|error| if is_refused(&error) { error } else { early(error) })?;
-    starts::check_later(inputs, &plan.shape, job.safety.rejects.is_none())
+    starts::check_all(inputs, &plan.shape, job.safety.rejects.is_none())
         .map_err(|error| early(guessed(error, job, &plan, control)))?;
     let atomic = is_held(job, &plan).then(|| Atomic::new(plan.jobs(job)));
     let exchange = plan.exchange.as_ref().map(|eligible| {
@@ -115,6 +115,7 @@ pub(super) fn attempt(
     let kept = rejects.as_ref().map_or(Ok(()), Rejects::finish);
     finished.and(kept).map_err(|error| explained(error, (job, &plan), target, control))?;
     outcome.exchanged = exchange.map(Exchange::done).unwrap_or_default();
+    plan.extra_note().into_iter().for_each(|note| control.progress.note(note));
     let bytes = control.progress.bytes_read.load(Relaxed);
     let before = flow.fate_before(&outcome);
     let summary = Summary::new(id, &plan, (&outcome, before), job, bytes, &opening);

@@ -275,7 +275,8 @@ impl Rows {
         }
         let names = job.input.columns.as_ref().unwrap_or(&table.columns).clone();
         let format = format_for(&job.input.format, table.version);
-        let shape = Shape::new(format, job.input.header, names);
+        let known = table.known.clone();
+        let shape = Shape { known, ..Shape::new(format, job.input.header, names) };
         let mut reader = Reader::new(inputs.clone(), &shape);
         reader.split_bytes = AT_ONCE;
         let (text, left) = (BytesMut::new(), most);

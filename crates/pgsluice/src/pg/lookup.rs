@@ -28,7 +28,9 @@ pub(crate) struct Found {
     pub(crate) version: u32,
     /// The columns that can be written.
     pub(crate) columns: Vec<String>,
-    /// Each with its type.
+    /// All columns.
+    pub(crate) known: Vec<String>,
+    /// The columns that can be written, each with its type.
     types: Vec<String>,
     /// Whether it is known to have few leaves, all of them its own partitions.
     pub(crate) has_few_leaves: bool,
@@ -67,12 +69,16 @@ pub(crate) async fn find(
 
 fn found(answers: &[SimpleQueryMessage], counts: bool) -> Option<Found> {
     let (mut table, mut columns, mut leaves) = (None, Vec::new(), Vec::new());
+    let mut known: Vec<String> = Vec::new();
     for answer in answers {
         let SimpleQueryMessage::Row(row) = answer else { continue };
         match [0, 1, 2, 3].map(|at| row.try_get(at).ok().flatten()) {
             [Some(schema), Some(name), Some("r" | "p"), Some(version)] if table.is_none() => {
                 let relation = Relation { schema: schema.to_owned(), name: name.to_owned() };
                 table = Some((relation, version.parse().ok()?));
+            }
+            [Some(_), Some(name), Some("f"), Some(generated)] if !generated.is_empty() => {
+                known.push(name.to_owned());
             }
             [Some(number), Some(name), Some("f"), Some("")] => {
                 let spelled = row.try_get(4).ok().flatten()?;
@@ -84,7 +90,9 @@ fn found(answers: &[SimpleQueryMessage], counts: bool) -> Option<Found> {
     }
     let (relation, version) = table?;
     columns.sort();
-    let (columns, types) = columns.into_iter().map(|(_, name, spelled)| (name, spelled)).unzip();
+    let (columns, types): (Vec<_>, Vec<_>) =
+        columns.into_iter().map(|(_, name, spelled)| (name, spelled)).unzip();
+    known.extend(columns.iter().cloned());
     let has_few_leaves = counts && leaves.len() <= 128 && !leaves.contains(&"p");
-    Some(Found { relation, version, columns, types, has_few_leaves })
+    Some(Found { relation, version, columns, known, types, has_few_leaves })
 }

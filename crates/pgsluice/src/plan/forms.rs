@@ -1,19 +1,22 @@
 //! How the input's rows are read and sent: which of them the client may read itself, and whether it may
 //! write them in binary.
 
+use std::sync::Arc;
+
 use pgsluice_core::catalog::{ROOT, Tree, label};
 use pgsluice_core::encode::Encoder;
 use pgsluice_core::format::{Format, Syntax};
+use pgsluice_core::parse::{Parser, Projection};
 use pgsluice_core::route::wanted_fields;
-use pgsluice_json::{Missing, Objects, Target, Unknown};
 
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::job::{FieldOptions, Job};
 use crate::pg::introspect::Catalogue;
+use crate::plan::missing::{FIRST_WITH_DEFAULT, objects, rows, targets};
 use crate::source::rewrite::Rewrite;
 use crate::source::typed::Typed;
-use crate::source::{FileFormat, Shape};
+use crate::source::{Extra, FileFormat, Shape};
 
 /// Returns the encoder of the rows, or why they are sent as text.
 pub(super) fn encoder(
@@ -55,9 +58,6 @@ pub(super) fn encoder(
     }
 }
 
-/// The first version whose COPY has `DEFAULT`.
-const FIRST_WITH_DEFAULT: u32 = 160_000;
-
 /// Refuses `DEFAULT` where there is none.
 pub(super) fn check_version(job: &Job, version: u32) -> Result<()> {
     if job.input.fields.default.is_none() || version >= FIRST_WITH_DEFAULT {
@@ -74,64 +74,44 @@ pub(super) fn check_version(job: &Job, version: u32) -> Result<()> {
 ///
 /// Rows of typed files are `encoded` as they are read, if they are; then they have text of their `keys` only.
 pub(super) fn shape(job: &Job, catalogue: &Catalogue, encoded: bool, keys: &[usize]) -> Shape {
-    Shape {
-        format: format_for(&job.input.format, catalogue.version),
-        header: job.input.header,
-        names: job.input.names.clone().unwrap_or_else(|| catalogue.columns.clone()),
-        rewrite: rewrite(job, catalogue, Some(keys).filter(|_| encoded)),
-    }
+    let names = job.input.names.as_ref().and_then(|names| names.lists.first());
+    let names = names.map_or_else(|| catalogue.columns.clone(), |list| list.names.clone());
+    let format = format_for(&job.input.format, catalogue.version);
+    let left_out = catalogue.led.as_ref().map(|led| &led.extra[..]).unwrap_or_default();
+    let extra = Arc::new(Extra::new(left_out));
+    let rewrite = rewrite(job, catalogue, &extra, Some(keys).filter(|_| encoded));
+    let known = catalogue.known.clone();
+    Shape { known, extra, rewrite, ..Shape::new(format, job.input.header, names) }
 }
 
 /// What becomes of rows that cannot be taken as they stand.
-fn rewrite(job: &Job, catalogue: &Catalogue, keys: Option<&[usize]>) -> Option<Rewrite> {
+fn rewrite(
+    job: &Job,
+    catalogue: &Catalogue,
+    extra: &Arc<Extra>,
+    keys: Option<&[usize]>,
+) -> Option<Rewrite> {
     if job.input.file_format == FileFormat::Rows {
-        return Some(Rewrite::Objects(rows(catalogue)));
+        return Some(Rewrite::Objects(rows(catalogue), Arc::clone(extra)));
     }
     let led = catalogue.led.as_ref()?;
-    let columns = || led.names.iter().cloned().zip(led.types.iter().cloned());
     match job.input.file_format {
-        FileFormat::Delimited | FileFormat::Rows => led.projection.clone().map(Rewrite::Fields),
-        format @ (FileFormat::Ndjson | FileFormat::Dicts) => {
-            let columns = columns().zip(&led.has_default);
-            let columns = columns.map(|((key, column), &has_default)| Target {
-                key,
-                column,
-                missing: missing(job, catalogue.version, has_default),
-            });
-            let extra = job.input.by_name.ignore_extra;
-            let unknown = if extra { Unknown::Ignore } else { Unknown::Refuse };
-            Some(Rewrite::Objects(match format {
-                FileFormat::Dicts => Objects::of_program(columns.collect(), unknown, false),
-                _ => Objects::new(columns.collect(), unknown),
-            }))
+        FileFormat::Delimited | FileFormat::Rows => {
+            let format = Format::clone(&job.input.format);
+            let projection = || Projection::new(Parser::new(&format, Vec::new()), led.kept.clone());
+            led.kept.contains(&false).then(projection).map(Rewrite::Fields)
+        }
+        FileFormat::Ndjson | FileFormat::Dicts => {
+            Some(Rewrite::Objects(objects(job, catalogue, led), Arc::clone(extra)))
         }
         format @ (FileFormat::Parquet | FileFormat::Arrow) => {
-            let typed = Typed::new(format, columns(), job.input.by_name.ignore_extra);
+            let (targets, leads) = (targets(job, catalogue, led), Arc::clone(&led.leads));
+            let typed = Typed::new(format, targets, job.input.by_name.clone(), leads);
             Some(Rewrite::Batches(match keys {
                 Some(keys) => typed.encoded(keys),
                 None => typed,
             }))
         }
-    }
-}
-
-/// Rows of the values of all columns.
-fn rows(catalogue: &Catalogue) -> Objects {
-    let targets = catalogue.made.iter().map(|column| Target {
-        key: column.name.clone(),
-        column: column.clone(),
-        missing: Missing::Null,
-    });
-    Objects::of_program(targets.collect(), Unknown::Refuse, true)
-}
-
-/// What a key that an object lacks stands for.
-fn missing(job: &Job, version: u32, has_default: bool) -> Missing {
-    match has_default {
-        false => Missing::Null,
-        // The key of a row that may be there already must be known here.
-        true if version >= FIRST_WITH_DEFAULT && !job.changes.is_any() => Missing::Default,
-        true => Missing::Refused,
     }
 }
 

@@ -12,6 +12,7 @@ mod detours;
 mod explain;
 mod forms;
 pub(crate) mod landing;
+mod missing;
 mod steady;
 
 use std::sync::Arc;
@@ -39,7 +40,7 @@ use crate::pg::replica_identity;
 use crate::pg::sql;
 use crate::pg::two_phase::obstacle;
 use crate::plan::eligible::Eligible;
-use crate::source::Shape;
+use crate::source::{ExtraNames, Led, Shape};
 
 /// What the server has answered about: the key of a node, or the spelling of one of its columns.
 pub type Answered = (NodeId, Option<usize>);
@@ -95,7 +96,7 @@ impl Plan {
 
     /// Makes a plan as [`Self::make`] does, over an open connection, without the definitions of keys.
     pub(crate) async fn read(job: &Job, client: &mut Client) -> Result<Self> {
-        let fields = Fields::of(&job.input);
+        let fields = Fields::of(job);
         let mut chosen = None;
         let mut choose = |catalogue: &Catalogue, uniques: &Uniques| {
             let index = changes::choose(catalogue, uniques, &job.changes)?;
@@ -136,8 +137,18 @@ impl Plan {
 
     /// What was found out about the input, in words.
     pub fn notes(&self, job: &Job) -> Vec<String> {
-        let led = self.catalogue.led.iter().flat_map(|led| &led.notes).cloned();
+        let led = self.catalogue.led.iter().flat_map(Led::notes);
         job.input.notes().into_iter().chain(led).collect()
+    }
+
+    /// Returns the names that were left out so far.
+    pub fn extra_names(&self) -> ExtraNames {
+        self.shape.extra.names()
+    }
+
+    /// Returns a note on names that came later and were left out.
+    pub fn extra_note(&self) -> Option<String> {
+        self.shape.extra.note()
     }
 
     /// Connections that write at the same time.

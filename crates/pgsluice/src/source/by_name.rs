@@ -1,10 +1,13 @@
-//! Columns by name: which column each field of the inputs goes to, as their header says.
+//! Columns by name: which column each field of the inputs goes to, by the names in each input.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use pgsluice_core::catalog::label;
-use pgsluice_core::format::Format;
-use pgsluice_core::parse::{Parser, Projection};
+use pgsluice_core::leads::{Lead, Leads};
 use pgsluice_core::types::Column;
 
+use super::names::Names;
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result};
 
@@ -26,16 +29,26 @@ pub(crate) struct Led {
     pub(crate) names: Vec<String>,
     /// Their types, once they were read.
     pub(crate) types: Vec<Column>,
-    /// Of each of them, whether it has a default other than NULL.
+    /// Whether each of them has a default other than NULL.
     pub(crate) has_default: Vec<bool>,
-    /// Which fields are kept, if not all are.
-    pub(crate) projection: Option<Projection>,
+    /// Whether each field is kept.
+    pub(crate) kept: Vec<bool>,
+    /// The names of the fields that are left out.
+    pub(crate) extra: Vec<String>,
     /// What people should know of it.
     pub(crate) notes: Vec<String>,
+    /// Finds the columns of names that come later.
+    pub(crate) leads: Arc<Leads>,
 }
 
 /// What separates fields where the delimiter does not.
 const DELIMITERS: [char; 4] = [';', '\t', '|', ','];
+
+/// Names that a message lists.
+const LISTED: usize = 20;
+
+/// The length of a name in a message.
+const SHOWN: usize = 80;
 
 impl ByName {
     /// Whether it is as it is by default.
@@ -53,66 +66,134 @@ impl ByName {
         map.into_iter().chain(extra).collect()
     }
 
-    /// Leads the fields that a header names to the columns of a table.
-    pub(crate) fn lead(
-        &self,
-        names: &[String],
-        columns: &[String],
-        format: &Format,
-    ) -> Result<Led> {
-        for (place, name) in names.iter().enumerate() {
-            if names[..place].contains(name) {
-                return Err(refused(format!("the input has \"{name}\" more than once"), "42701"));
-            }
+    /// Returns the columns of a table by the names that lead to them.
+    pub(crate) fn leads(&self, columns: &[String]) -> Result<Leads> {
+        let mut mapped = HashMap::new();
+        for (name, target) in &self.map {
+            let Some(column) = columns.iter().position(|column| column == target) else {
+                let message = format!("column \"{target}\" does not exist, or cannot be written");
+                let hint = format!("The columns are: {}.", list(columns));
+                return Err(refused(message, "42703").with_hint(hint));
+            };
+            mapped.insert(name.clone(), column);
         }
-        if let Some((missing, _)) = self.map.iter().find(|(name, _)| !names.contains(name)) {
-            let error = refused(format!("the input has no \"{missing}\""), "42703");
-            return Err(error.with_hint(format!("It has: {}.", names.join(", "))));
-        }
-        let mut led = Led::default();
-        let mut kept = Vec::new();
-        let mut unknown = Vec::new();
-        for name in names {
-            let column = self.column(name, names, columns, &mut led.notes)?;
-            kept.push(column.is_some());
-            match column {
-                Some(column) if led.columns.contains(column) => {
-                    let message = format!("two fields go to column {}", label(column));
-                    return Err(refused(message, "42701").with_hint("Lead one elsewhere by --map."));
-                }
-                Some(column) => {
-                    led.columns.push(column.clone());
-                    led.names.push(name.clone());
-                }
-                None => unknown.push(name.as_str()),
-            }
-        }
-        if let [first, ..] = unknown[..]
-            && (led.columns.is_empty() || !self.ignore_extra)
-        {
-            return Err(no_column(first, names, columns, !led.columns.is_empty()));
-        }
-        if !unknown.is_empty() {
-            led.notes.push(format!("fields that are left out: {}", unknown.join(", ")));
-            led.projection = Some(Projection::new(Parser::new(format, Vec::new()), kept));
-        }
-        Ok(led)
+        Ok(Leads::new(columns, mapped))
     }
 
-    /// Leads the keys of objects to the columns of a table. Keys that come later than those that were seen may be
-    /// any others of its columns, unless these have a default: that would be lost.
+    /// Leads the fields of each header to the columns of a table.
+    pub(crate) fn lead(&self, names: &Names, columns: &[String]) -> Result<Led> {
+        let leads = Arc::new(self.leads(columns)?);
+        self.check_map(names)?;
+        let mut all = Led { leads: Arc::clone(&leads), ..Led::default() };
+        let mut known = HashSet::new();
+        for (place, of_input) in names.lists.iter().enumerate() {
+            let source = if place == 0 { "the input" } else { &of_input.source };
+            let led = self.lead_fields(&of_input.names, &leads, source);
+            let led = led.map_err(|error| match error.sqlstate() {
+                Some("42701") if names.are_in_headers => error.with_hint(
+                    "To name the columns by the order of the fields: --columns and --header in place of --header=map.",
+                ),
+                _ => error,
+            })?;
+            for (column, name) in led.columns.into_iter().zip(led.names) {
+                if known.insert(column.clone()) {
+                    all.columns.push(column);
+                    all.names.push(name);
+                }
+            }
+            all.extra.extend(led.extra);
+            all.notes.extend(led.notes);
+            if place == 0 {
+                all.kept = led.kept;
+            }
+        }
+        let mut seen = HashSet::new();
+        all.extra.retain(|name| seen.insert(name.clone()));
+        let mut seen = HashSet::new();
+        all.notes.retain(|note| seen.insert(note.clone()));
+        Ok(all)
+    }
+
+    /// Leads the fields of one header. A field whose name is a column's own takes it from one that is spelled in
+    /// another case.
+    pub(crate) fn lead_fields(&self, names: &[String], leads: &Leads, source: &str) -> Result<Led> {
+        let own: HashSet<&str> = names.iter().map(String::as_str).collect();
+        let mut fields = HashMap::new();
+        let mut led = Led::default();
+        for name in names {
+            let lead = leads.of(name, |column| own.contains(leads.columns()[column].as_str()));
+            let column = match lead {
+                Lead::Either(one, other) => return Err(ambiguous(name, one, other, leads)),
+                lead => lead.column(),
+            };
+            led.kept.push(column.is_some());
+            let Some(place) = column else {
+                led.extra.push(name.clone());
+                continue;
+            };
+            let column = &leads.columns()[place];
+            if let Some(before) = fields.insert(place, name) {
+                return Err(twice(before, name, column, source));
+            }
+            if matches!(lead, Lead::Alike(_)) {
+                let note = format!("field {} goes to column {}", label(name), label(column));
+                led.notes.push(note);
+            }
+            led.columns.push(column.clone());
+            led.names.push(name.clone());
+        }
+        match led.extra.first() {
+            Some(first) if led.columns.is_empty() || !self.ignore_extra => {
+                let has_others = !led.columns.is_empty();
+                Err(no_column(first, names, (leads.columns(), source), has_others))
+            }
+            _ => Ok(led),
+        }
+    }
+
+    /// Leads the keys of objects to the columns of a table. A column that no key leads to is added if `adds` returns true:
+    /// later objects may have it.
     pub(crate) fn lead_keys(
         &self,
-        keys: &[String],
+        names: &Names,
         columns: &[String],
-        has_default: impl Fn(&String) -> bool,
+        adds: impl Fn(&String) -> bool,
     ) -> Result<Led> {
-        let mapped = self.map.iter().map(|(name, _)| name).filter(|name| !keys.contains(name));
-        let keys: Vec<String> = keys.iter().chain(mapped).cloned().collect();
-        let mut led = self.lead(&keys, columns, &Format::text())?;
-        led.projection = None;
-        for column in columns {
-            if !led.columns.contains(column) && !keys.contains(column) && !has_default(column) {
+        let leads = Arc::new(self.leads(columns)?);
+        self.check_map(names)?;
+        let mut led = Led { leads: Arc::clone(&leads), ..Led::default() };
+        let keys = || names.lists.iter().flat_map(|list| &list.names);
+        let mut taken = HashSet::new();
+        for key in keys().chain(self.map.iter().map(|(name, _)| name)) {
+            let lead = leads.of(key, |_| false);
+            let place = match lead {
+                Lead::Either(one, other) => return Err(ambiguous(key, one, other, &leads)),
+                lead => lead.column(),
+            };
+            let Some(place) = place else {
+                led.extra.push(key.clone());
+                continue;
+            };
+            let column = &columns[place];
+            if matches!(lead, Lead::Alike(_)) {
+                let note = format!("field {} goes to column {}", label(key), label(column));
+                led.notes.push(note);
+            }
+            if taken.insert(place) {
+                led.columns.push(column.clone());
+                led.names.push(key.clone());
+            }
+        }
+        if let Some(first) = led.extra.first()
+            && (led.columns.is_empty() || !self.ignore_extra)
+        {
+            let keys: Vec<String> = keys().cloned().collect();
+            let has_others = !led.columns.is_empty();
+            return Err(no_column(first, &keys, (columns, "the input"), has_others));
+        }
+        for (place, column) in columns.iter().enumerate() {
+            let is_mapped = self.map.iter().any(|(name, _)| name == column);
+            if adds(column) && !is_mapped && taken.insert(place) {
                 led.columns.push(column.clone());
                 led.names.push(column.clone());
             }
@@ -120,45 +201,44 @@ impl ByName {
         Ok(led)
     }
 
-    /// The column that the field `name` goes to, if there is one.
-    fn column<'c>(
-        &self,
-        name: &str,
-        names: &[String],
-        columns: &'c [String],
-        notes: &mut Vec<String>,
-    ) -> Result<Option<&'c String>> {
-        if let Some((_, target)) = self.map.iter().find(|(mapped, _)| mapped == name) {
-            let column = columns.iter().find(|column| *column == target);
-            return column.map(Some).ok_or_else(|| {
-                refused(
-                    format!("column \"{target}\" does not exist, or cannot be written"),
-                    "42703",
-                )
-                .with_hint(format!("The columns are: {}.", list(columns)))
-            });
+    /// Checks that some input has each name of `--map`.
+    fn check_map(&self, names: &Names) -> Result<()> {
+        if !names.are_all || names.lists.is_empty() {
+            return Ok(());
         }
-        if let Some(column) = columns.iter().find(|column| *column == name) {
-            return Ok(Some(column));
-        }
-        let is_like = |other: &&String| other.to_lowercase() == name.to_lowercase();
-        // A name that is a column's own has it.
-        let is_free = |column: &&String| {
-            !names.contains(*column) && !self.map.iter().any(|(_, target)| target == *column)
+        let all: HashSet<&String> = names.lists.iter().flat_map(|list| &list.names).collect();
+        let Some((missing, _)) = self.map.iter().find(|(name, _)| !all.contains(name)) else {
+            return Ok(());
         };
-        let mut like = columns.iter().filter(is_like).filter(is_free);
-        match (like.next(), like.next()) {
-            (Some(column), None) => {
-                notes.push(format!("field {} goes to column {}", label(name), label(column)));
-                Ok(Some(column))
-            }
-            (Some(one), Some(other)) => {
-                let (one, other) = (label(one), label(other));
-                let message = format!("\"{name}\" may be column {one} or column {other}");
-                Err(refused(message, "42702").with_hint("Say which by --map."))
-            }
-            (None, _) => Ok(None),
-        }
+        let known = names.lists.first().map(|list| shown_list(&list.names)).unwrap_or_default();
+        let error = refused(format!("the input has no \"{}\"", shown(missing)), "42703");
+        Err(error.with_hint(format!("It has: {known}.")))
+    }
+}
+
+impl Led {
+    /// Returns the notes for people, with the names that are left out.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let extra = (!self.extra.is_empty())
+            .then(|| format!("fields that are left out: {}", shown_list(&self.extra)));
+        self.notes.iter().take(LISTED).cloned().chain(extra).collect()
+    }
+}
+
+/// A name as a message has it: not all of one that is very long.
+pub(crate) fn shown(name: &str) -> String {
+    match name.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &name[..end]),
+        None => name.to_owned(),
+    }
+}
+
+/// Names as a message lists them: not all of very many.
+pub(crate) fn shown_list(names: &[String]) -> String {
+    let first: Vec<String> = names.iter().take(LISTED).map(|name| shown(name)).collect();
+    match names.len().saturating_sub(LISTED) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
     }
 }
 
@@ -166,23 +246,43 @@ fn refused(message: String, sqlstate: &'static str) -> Error {
     Error::new(Kind::Usage, message).with_sqlstate(sqlstate)
 }
 
+/// The error for a name that differs from two columns in case only.
+fn ambiguous(name: &str, one: usize, other: usize, leads: &Leads) -> Error {
+    let [one, other] = [one, other].map(|place| label(&leads.columns()[place]));
+    let message = format!("\"{}\" may be column {one} or column {other}", shown(name));
+    refused(message, "42702").with_hint("Say which by --map.")
+}
+
+/// The error for two fields that go to one column.
+fn twice(before: &str, name: &str, column: &str, source: &str) -> Error {
+    if before == name {
+        let message = format!("{source} has \"{}\" more than once", shown(name));
+        return refused(message, "42701");
+    }
+    let message = format!("two fields go to column {}", label(column));
+    let [before, name] = [before, name].map(|name| label(&shown(name)));
+    refused(message, "42701")
+        .with_detail(format!("They are {before} and {name}."))
+        .with_hint("Lead one elsewhere by --map.")
+}
+
 /// Returns the error for a field that matches no column. `--ignore-extra` helps only if other fields match.
-fn no_column(name: &str, names: &[String], columns: &[String], has_others: bool) -> Error {
+fn no_column(
+    name: &str,
+    names: &[String],
+    (columns, source): (&[String], &str),
+    has_others: bool,
+) -> Error {
+    let message = format!("{source} has \"{}\", which is no column of the table", shown(name));
     let error =
-        refused(format!("the input has \"{name}\", which is no column of the table"), "42703")
-            .with_detail(format!("The columns are: {}.", list(columns)));
+        refused(message, "42703").with_detail(format!("The columns are: {}.", list(columns)));
     let delimiter = DELIMITERS.iter().find(|it| names.len() == 1 && name.contains(**it));
     if let Some(delimiter) = delimiter {
         let what = "The fields seem to be separated by another byte";
         let delimiter = delimiter.escape_default().to_string();
         return error.with_remedy(Remedy::options(what, ["--delimiter", &delimiter]));
     }
-    let near = columns.iter().filter(|column| !names.contains(column));
-    let near = near.max_by(|one, other| {
-        let alike = |column: &str| strsim::jaro_winkler(column, name);
-        alike(one).total_cmp(&alike(other))
-    });
-    let error = match near.filter(|column| strsim::jaro_winkler(column, name) > 0.8) {
+    let error = match near(name, names, columns) {
         Some(column) => {
             let pair = format!("{name}={}", label(column));
             error.with_remedy(Remedy::options("If it is another name", ["--map", &pair]))
@@ -195,8 +295,21 @@ fn no_column(name: &str, names: &[String], columns: &[String], has_others: bool)
     }
 }
 
+/// The column without a field whose name is nearly this one.
+fn near<'c>(name: &str, names: &[String], columns: &'c [String]) -> Option<&'c String> {
+    if name.chars().nth(SHOWN).is_some() {
+        return None;
+    }
+    let named: HashSet<&String> = names.iter().collect();
+    let free = columns.iter().filter(|column| !named.contains(column));
+    let likely = free.map(|column| (strsim::jaro_winkler(column, name), column));
+    let (likeness, column) = likely.max_by(|one, other| one.0.total_cmp(&other.0))?;
+    (likeness > 0.8).then_some(column)
+}
+
 fn list(columns: &[String]) -> String {
-    columns.iter().map(|column| label(column)).collect::<Vec<_>>().join(", ")
+    let labels: Vec<String> = columns.iter().map(|column| label(column)).collect();
+    shown_list(&labels)
 }
 
 #[cfg(test)]
@@ -208,7 +321,7 @@ mod tests {
     }
 
     fn led(by_name: &ByName, header: &str, columns: &str) -> Result<Led> {
-        by_name.lead(&names(header), &names(columns), &Format::csv())
+        by_name.lead(&Names::of("rows.csv", names(header)), &names(columns))
     }
 
     fn with(map: &[(&str, &str)], ignore_extra: bool) -> ByName {
@@ -220,15 +333,46 @@ mod tests {
     fn fields_find_their_columns() {
         let found = led(&ByName::default(), "c,a", "a,b,c").expect("columns");
         assert_eq!(
-            (found.columns, found.projection, found.notes),
-            (names("c,a"), None, Vec::new())
+            (found.columns, found.extra, found.notes),
+            (names("c,a"), Vec::new(), Vec::new())
         );
         let found = led(&with(&[("x", "b")], true), "x,y,a", "a,b,c").expect("columns");
         assert_eq!(found.columns, names("b,a"));
-        let mut row = Vec::new();
-        found.projection.expect("one is left out").project(b"1,2,3", &mut row);
-        assert_eq!(row, b"1,3");
-        assert_eq!(found.notes, ["fields that are left out: y"]);
+        assert_eq!(found.kept, [true, false, true]);
+        assert_eq!(found.notes(), ["fields that are left out: y"]);
+    }
+
+    #[test]
+    fn a_name_that_comes_twice_is_refused_if_it_is_a_column() {
+        let found = led(&with(&[], true), "a,x,b,x", "a,b").expect("columns");
+        assert_eq!((found.columns, found.extra), (names("a,b"), names("x")));
+        assert_eq!(found.kept, [true, false, true, false]);
+        let error = led(&with(&[], true), "a,x,a", "a,b").expect_err("twice").to_string();
+        assert!(error.contains("--columns and --header in place"), "{error}");
+    }
+
+    #[test]
+    fn very_many_names_take_little_time_and_space() {
+        let many: Vec<String> = (0..80_000).map(|name| format!("k{name}")).collect();
+        let header = format!("a,{}", many.join(","));
+        let found = led(&with(&[], true), &header, "a,b").expect("columns");
+        let said = found.notes().join("\n");
+        assert!(said.ends_with("k19 and 79980 more") && said.len() < 1000, "{said}");
+        let long = format!("a,{}", "x".repeat(1 << 20));
+        let error = led(&ByName::default(), &long, "a,b").expect_err("no column").to_string();
+        assert!(error.len() < 1000, "{error}");
+    }
+
+    #[test]
+    fn each_input_leads_by_its_own_names() {
+        let mut headers = Names::of("1", names("ID,other"));
+        headers.add("2", names("id,a"));
+        let found = with(&[], true).lead(&headers, &names("id,a,b")).expect("columns");
+        assert_eq!((found.columns, found.extra), (names("id,a"), names("other")));
+        let keys = with(&[], true).lead_keys(&headers, &names("id,a,b"), |_| false);
+        assert_eq!(keys.expect("columns").columns, names("id,a"));
+        let error = ByName::default().lead(&headers, &names("id,b,other")).expect_err("a");
+        assert!(error.to_string().contains("2 has \"a\", which is no column"), "{error}");
     }
 
     #[test]

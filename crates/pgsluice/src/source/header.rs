@@ -6,7 +6,10 @@ pub enum Header {
     /// The first row is data.
     #[default]
     Absent,
-    /// So many rows are dropped, at least one. PostgreSQL 19 has it as `HEADER n`.
+    /// The first row is a header, and dropped. One that names columns must name them in the order of the fields, and
+    /// all inputs have the same.
+    Present,
+    /// So many rows are dropped, at least one, whatever they have. PostgreSQL 19 has it as `HEADER n`.
     Skip(u32),
     /// The first row must name the columns in order.
     Match,
@@ -15,9 +18,9 @@ pub enum Header {
 }
 
 impl Header {
-    /// Whether the header of each input is compared with what it must say.
+    /// Whether the header of each input is looked at.
     pub(crate) fn is_compared(self) -> bool {
-        matches!(self, Self::Match | Self::Map)
+        matches!(self, Self::Present | Self::Match | Self::Map)
     }
 
     /// How many rows of an input are no data.
@@ -25,7 +28,7 @@ impl Header {
         match self {
             Self::Absent => 0,
             Self::Skip(rows) => rows as usize,
-            Self::Match | Self::Map => 1,
+            Self::Present | Self::Match | Self::Map => 1,
         }
     }
 }

@@ -205,6 +205,14 @@ impl Input {
         self.reread == Reread::Seek
     }
 
+    /// How many bytes more than all of it a reader may ask for, if it is text in memory.
+    pub(super) fn bytes_in_memory(&self) -> Option<usize> {
+        match &self.place {
+            Place::Memory(bytes) => Some(bytes.len() + 1),
+            _ => None,
+        }
+    }
+
     /// Where it is in the file system, if it has a name there.
     pub(super) fn path(&self) -> Option<&Path> {
         match &self.place {

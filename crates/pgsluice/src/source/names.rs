@@ -1,7 +1,8 @@
-//! Names: the header of the first input, or the keys of its first objects, read before all else because they say
-//! what the columns are.
+//! Headers of inputs, or the keys of their first objects. They are read before all else, because they name the
+//! columns.
 
-use std::io::{Cursor, Read};
+use std::collections::HashSet;
+use std::io::{BufRead, BufReader, Cursor, Read};
 use std::sync::Arc;
 
 use pgsluice_core::format::Format;
@@ -18,33 +19,168 @@ use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result};
 
-/// Bytes that are read first.
+/// Bytes that are read of the first input.
 const FIRST_BYTES: usize = 256 << 10;
+
+/// Bytes that are read of each other one.
+const LATER_BYTES: usize = 64 << 10;
 
 /// The longest header that is read.
 const LONGEST_HEADER: usize = 16 << 20;
 
-impl Inputs {
-    /// The names in the first input, and the same inputs: of one that can be read only once, what was read is put
-    /// back. `format` is how the rows are written of which the first is a header; None for those of objects.
-    pub(crate) fn names(
-        &self,
-        format: Option<&Format>,
-        control: &Arc<Control>,
-    ) -> Result<(Self, Vec<String>)> {
-        let Some(first) = self.first() else { return Ok((self.clone(), Vec::new())) };
-        let (reading, format) = (first.clone(), format.cloned());
-        let read = unless_stopped(control, move || read(&reading, format.as_ref()));
-        let (input, names) = read?;
-        let inputs = std::iter::once(input).chain(self.iter().skip(1).cloned());
-        Ok((self.replaced(inputs.collect()), names))
+/// Keys that are collected; of others it is found out when they come where they lead.
+const MOST_KEYS: usize = 100_000;
+
+/// The names in the inputs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Names {
+    /// The different lists of names, in the order in which inputs have them.
+    pub(crate) lists: Vec<List>,
+    /// Whether no row has others.
+    pub(crate) are_all: bool,
+    /// Whether they are in rows of text, which can be named by their order as well.
+    pub(crate) are_in_headers: bool,
+}
+
+/// The names in an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct List {
+    /// The first input that has them.
+    pub(crate) source: String,
+    /// The names in their order.
+    pub(crate) names: Vec<String>,
+}
+
+/// The beginning of an input.
+struct Beginning {
+    text: Vec<u8>,
+    rows: Vec<Row>,
+    is_whole: bool,
+}
+
+impl Names {
+    /// The names in a header.
+    pub(crate) fn of(source: &str, names: Vec<String>) -> Self {
+        let lists = vec![List { source: source.to_owned(), names }];
+        Self { lists, are_all: true, are_in_headers: true }
+    }
+
+    /// Adds the names in another input.
+    pub(crate) fn add(&mut self, source: &str, names: Vec<String>) {
+        if !self.lists.iter().any(|list| list.names == names) {
+            self.lists.push(List { source: source.to_owned(), names });
+        }
     }
 }
 
-fn read(input: &Input, format: Option<&Format>) -> Result<(Input, Vec<String>)> {
+impl Inputs {
+    /// Returns the names in the header of the first input that has one, and the same inputs: what was read of an input
+    /// that can be read only once is put back.
+    pub(crate) fn header(&self, format: &Format, control: &Arc<Control>) -> Result<(Self, Names)> {
+        let mut inputs = self.to_vec();
+        for place in 0..inputs.len() {
+            let (reading, format) = (inputs[place].clone(), format.clone());
+            let read = unless_stopped(control, move || {
+                let (input, beginning) = begin(&reading, Some(&format), FIRST_BYTES)?;
+                let row = beginning.rows.first().map(|row| row.of(&beginning.text));
+                let names = row.map(|row| header(row, &format, &reading)).transpose()?;
+                Ok((input, names))
+            });
+            let (input, names) = read?;
+            inputs[place] = input;
+            if let Some(names) = names {
+                let names = Names::of(&inputs[place].name, names);
+                return Ok((self.replaced(inputs), names));
+            }
+        }
+        Ok((self.replaced(inputs), Names { are_in_headers: true, ..Names::default() }))
+    }
+
+    /// Returns the keys of the objects that each input begins with, and the same inputs. The `wanted` keys are looked
+    /// for in all objects.
+    pub(crate) fn keys(
+        &self,
+        wanted: HashSet<String>,
+        control: &Arc<Control>,
+    ) -> Result<(Self, Names)> {
+        let (inputs, of_thread) = (self.clone(), Arc::clone(control));
+        unless_stopped(control, move || look_at_keys(&inputs, wanted, &of_thread))
+    }
+}
+
+/// Reads the keys of first objects. It waits for a pipe only if that is the first input.
+fn look_at_keys(
+    inputs: &Inputs,
+    wanted: HashSet<String>,
+    control: &Control,
+) -> Result<(Inputs, Names)> {
+    let (mut begun, mut keys) = (inputs.to_vec(), Keys::default());
+    let mut are_all = true;
+    for (place, input) in inputs.iter().enumerate() {
+        if control.stop.is_stopped() {
+            return Err(Error::interrupted());
+        }
+        if place > 0 && !input.is_rereadable() {
+            are_all = false;
+            continue;
+        }
+        let least = if place == 0 { FIRST_BYTES } else { LATER_BYTES };
+        let (again, beginning) = begin(input, None, input.bytes_in_memory().unwrap_or(least))?;
+        begun[place] = again;
+        let Beginning { text, rows, is_whole } = beginning;
+        check_ndjson(&text, input)?;
+        are_all &= is_whole;
+        // What is wrong with an object is said when it is read.
+        for row in &rows {
+            if keys.names().len() < MOST_KEYS {
+                _ = keys.add(row.of(&text));
+            } else {
+                are_all = false;
+            }
+        }
+    }
+    let mut names = Names { are_all, ..Names::default() };
+    if let Some(first) = inputs.first() {
+        names.add(&first.name, keys.names().to_vec());
+    }
+    let missing = wanted.into_iter().filter(|key| !keys.names().contains(key));
+    let missing: HashSet<String> = missing.collect();
+    if !are_all && !missing.is_empty() && inputs.are_rereadable() {
+        names.are_all = true;
+        names.lists.iter_mut().for_each(|list| list.names.truncate(MOST_KEYS));
+        let found = look_for(inputs, missing, control)?;
+        names.lists.iter_mut().for_each(|list| list.names.extend(found.iter().cloned()));
+    }
+    Ok((inputs.replaced(begun), names))
+}
+
+/// Looks through all objects for keys, and returns those that some object has.
+fn look_for(inputs: &Inputs, wanted: HashSet<String>, control: &Control) -> Result<Vec<String>> {
+    let mut keys = Keys::among(wanted);
+    for input in inputs.iter() {
+        let mut text = BufReader::new(input.open()?);
+        let mut line = Vec::new();
+        while !keys.are_all() {
+            if control.stop.is_stopped() {
+                return Err(Error::interrupted());
+            }
+            line.clear();
+            let read = (&mut text).take(LONGEST_ROW as u64).read_until(b'\n', &mut line);
+            if read.map_err(|error| input.cannot_read(&error))? == 0 {
+                break;
+            }
+            // What is wrong with an object is said when it is read.
+            _ = keys.add(&line);
+        }
+    }
+    Ok(keys.names().to_vec())
+}
+
+/// Reads the first `least` bytes of an input, or more until there is a whole row.
+fn begin(input: &Input, format: Option<&Format>, least: usize) -> Result<(Input, Beginning)> {
     let mut stream = input.open()?;
-    let (mut bytes, mut want) = (Vec::new(), FIRST_BYTES);
-    let names = loop {
+    let (mut bytes, mut want) = (Vec::new(), least);
+    let (rows, skipped, is_whole) = loop {
         let more = (want - bytes.len()) as u64;
         let got = (&mut stream).take(more).read_to_end(&mut bytes);
         let is_last = (got.map_err(|error| input.cannot_read(&error))? as u64) < more;
@@ -54,21 +190,23 @@ fn read(input: &Input, format: Option<&Format>) -> Result<(Input, Vec<String>)> 
         let mut rows = Vec::new();
         // What is malformed further on is said when it is read.
         let _ = splitter.scan(text, is_last, &mut rows);
-        match (rows.first(), format) {
-            (Some(row), Some(format)) => break header(row.of(text), format, input)?,
-            (Some(_), None) => break keys(&rows, text, input)?,
-            (None, None) if is_last => break Vec::new(),
-            (None, Some(_)) if is_last || want >= LONGEST_HEADER => return Err(no_header(input)),
-            // The reader refuses an object that is longer than a row may be.
-            (None, None) if want > LONGEST_ROW => break Vec::new(),
-            (None, _) => want *= 4,
+        if !rows.is_empty() || is_last && text.is_empty() || is_last && format.is_none() {
+            break (rows, bytes.len() - text.len(), is_last);
         }
+        match format {
+            Some(_) if is_last || want >= LONGEST_HEADER => return Err(no_header(input)),
+            // The reader refuses an object that is longer than a row may be.
+            None if want > LONGEST_ROW => break (rows, 0, false),
+            _ => {}
+        }
+        want *= 4;
     };
+    let text = bytes[skipped..].to_vec();
     let input = match input.is_rereadable() {
         true => input.clone(),
         false => input.begun(Box::new(Cursor::new(bytes).chain(stream))),
     };
-    Ok((input, names))
+    Ok((input, Beginning { text, rows, is_whole }))
 }
 
 fn header(row: &[u8], format: &Format, input: &Input) -> Result<Vec<String>> {
@@ -78,14 +216,6 @@ fn header(row: &[u8], format: &Format, input: &Input) -> Result<Vec<String>> {
     let names = Parser::new(format, Vec::new()).all(row).into_iter();
     let names = names.map(|name| name.and_then(|name| String::from_utf8(name).ok()));
     names.collect::<Option<Vec<_>>>().ok_or_else(|| no_header(input))
-}
-
-/// The keys of the objects that are whole and well formed: what is wrong with others is said when they are read.
-fn keys(rows: &[Row], text: &[u8], input: &Input) -> Result<Vec<String>> {
-    check_ndjson(text, input)?;
-    let mut keys = Keys::default();
-    rows.iter().for_each(|row| _ = keys.add(row.of(text)));
-    Ok(keys.names().to_vec())
 }
 
 /// The error for Excel's line in front of the names.

@@ -10,7 +10,7 @@ use super::ahead::Ahead;
 use super::rewrite::Rewrite;
 use super::split::Buffers;
 use super::stamp::Stamp;
-use super::starts::{BYTE_ORDER_MARK, check_header, check_start};
+use super::starts::{BYTE_ORDER_MARK, check_start};
 use super::stream::Stream;
 use super::typed::Batches;
 use super::{Input, Inputs, Shape, Split};
@@ -138,7 +138,7 @@ impl Reader {
                 }
                 if self.shape.header.is_compared() {
                     let number = self.next as u32 - 1;
-                    check_header(&self.shape, &text, (input, number))?;
+                    self.shape.check_header(&text, (input, number))?;
                 }
                 if open.header_left == 0 {
                     self.header_row.get_or_init(|| self.shape.rewritten(text));
@@ -153,10 +153,8 @@ impl Reader {
                 }
             }
             if last || scan.ended {
-                if self.shape.header.is_compared() && open.header_left > 0 {
-                    // The server compares the line that is not there.
-                    let number = self.next as u32 - 1;
-                    check_header(&self.shape, b"", (input, number))?;
+                if open.header_left > 0 {
+                    self.shape.check_no_header((input, self.next as u32 - 1))?;
                 }
                 self.open = None;
                 self.check_stamp()?;

@@ -4,6 +4,8 @@
 //! A row of which no row can be made becomes one that the server refuses as well, because it has too many fields:
 //! what is wrong with it, the row itself, and a hint. So it is found, counted and rejected like any other bad row.
 
+use std::sync::Arc;
+
 use pgsluice_core::encode::NotEncodable;
 use pgsluice_core::format::Format;
 use pgsluice_core::parse::{Parser, Projection, Value, text_row};
@@ -12,6 +14,7 @@ use pgsluice_core::split::Row;
 use pgsluice_json::{Made, Objects};
 use twox_hash::XxHash3_64;
 
+use super::extra::Extra;
 use super::typed::{Batch, Typed};
 use crate::error::Error;
 use crate::error::kind::Kind;
@@ -21,8 +24,8 @@ use crate::error::kind::Kind;
 pub(crate) enum Rewrite {
     /// Some of their fields are kept.
     Fields(Projection),
-    /// They are JSON objects, of which rows of COPY text are made.
-    Objects(Objects),
+    /// JSON objects, which become rows of COPY text; keys that are left out are collected.
+    Objects(Objects, Arc<Extra>),
     /// They are in batches of typed columns.
     Batches(Typed),
 }
@@ -65,7 +68,7 @@ impl Rewrite {
         match self {
             Self::Batches(_) => out.extend_from_slice(row),
             Self::Fields(projection) => projection.project(row, out),
-            Self::Objects(objects) => {
+            Self::Objects(objects, _) => {
                 let mut objects = objects.clone();
                 if let Err(refused) = objects.put_row(row, out) {
                     Refusal::of(refused, objects.shown(row)).put(objects.columns(), out);
@@ -149,7 +152,7 @@ impl Rewritten {
                     self.ends.push(self.text.len());
                 }
             }
-            Rewrite::Objects(all) => {
+            Rewrite::Objects(all, extra) => {
                 let Self { text, ends, refused, with_default, objects, .. } = self;
                 let objects = objects.get_or_insert_with(|| all.clone());
                 for (index, row) in rows.iter().enumerate() {
@@ -164,6 +167,10 @@ impl Rewritten {
                         }
                     }
                     ends.push(text.len());
+                }
+                let left_out = objects.take_left_out();
+                if !left_out.is_empty() {
+                    extra.add(&left_out);
                 }
             }
         }

@@ -1,9 +1,13 @@
 //! Shape: how the rows of all inputs of a load are read.
 
+use std::sync::{Arc, OnceLock};
+
 use pgsluice_core::format::Format;
 use pgsluice_core::split::Splitter;
 use pgsluice_json::Objects;
 
+use super::extra::Extra;
+use super::headers::First;
 use super::rewrite::{Refusal, Rewrite};
 use super::typed::Typed;
 use super::{Header, Input};
@@ -17,6 +21,12 @@ pub struct Shape {
     pub header: Header,
     /// What a header that is compared must say, and so the names of all fields.
     pub names: Vec<String>,
+    /// All columns of the table.
+    pub(crate) known: Vec<String>,
+    /// The header of the first input that has one, once it was read.
+    pub(crate) first: Arc<OnceLock<First>>,
+    /// Names that are left out.
+    pub(crate) extra: Arc<Extra>,
     /// What becomes of rows that cannot be taken as they stand.
     pub(crate) rewrite: Option<Rewrite>,
 }
@@ -24,7 +34,8 @@ pub struct Shape {
 impl Shape {
     /// Rows that are taken as they stand.
     pub fn new(format: Format, header: Header, names: Vec<String>) -> Self {
-        Self { format, header, names, rewrite: None }
+        let (known, first, extra) = (names.clone(), Arc::default(), Arc::default());
+        Self { format, header, names, known, first, extra, rewrite: None }
     }
 
     /// Finds the rows of one input.
@@ -38,7 +49,7 @@ impl Shape {
     /// How a field is spelled that stands for the default of its column, if any may.
     pub(crate) fn default(&self) -> Option<Vec<u8>> {
         match &self.rewrite {
-            Some(Rewrite::Objects(objects)) if objects.has_defaults() => {
+            Some(Rewrite::Objects(objects, _)) if objects.has_defaults() => {
                 Some(pgsluice_json::DEFAULT.to_vec())
             }
             _ => None,
@@ -47,7 +58,7 @@ impl Shape {
 
     /// Whether each line is a JSON object.
     pub(crate) fn is_of_objects(&self) -> bool {
-        matches!(self.rewrite, Some(Rewrite::Objects(_)))
+        matches!(self.rewrite, Some(Rewrite::Objects(..)))
     }
 
     /// Whether each line is an array of values.
@@ -91,7 +102,7 @@ impl Shape {
     fn objects(&self) -> Option<&Objects> {
         match self.rewrite.as_ref()? {
             Rewrite::Fields(_) => None,
-            Rewrite::Objects(objects) => Some(objects),
+            Rewrite::Objects(objects, _) => Some(objects),
             Rewrite::Batches(typed) => Some(typed.objects()),
         }
     }

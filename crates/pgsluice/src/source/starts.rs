@@ -6,7 +6,7 @@ use pgsluice_core::parse::Parser;
 use pgsluice_core::position::{Origin, Position};
 
 use super::file_format::check_ndjson;
-use super::{Header, Input, Shape, foreign};
+use super::{Input, Shape, foreign};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 
@@ -28,16 +28,16 @@ pub(super) fn check_start(start: &[u8], input: &Input, shape: &Shape) -> Result<
     }
 }
 
-/// Refuses later inputs that begin with a mistake in how they are read: the first one's are found before
-/// anything is committed. With `counts` their first rows must have as many fields as there are names.
-pub(crate) fn check_later(inputs: &[Input], shape: &Shape, counts: bool) -> Result<()> {
+/// Refuses inputs that begin with a mistake in how they are read. With `counts` the first row of each later one
+/// must have as many fields as there are names; the reader checks the first one before anything is committed.
+pub(crate) fn check_all(inputs: &[Input], shape: &Shape, counts: bool) -> Result<()> {
     let Shape { header, names, .. } = shape;
     if let Some(typed) = shape.typed() {
         let files = inputs.iter().filter(|input| input.is_rereadable());
         return files.take(MOST_INPUTS).try_for_each(|input| typed.check(input));
     }
-    let later = (0..).zip(inputs).skip(1).filter(|(_, input)| input.is_rereadable());
-    later.take(MOST_INPUTS).try_for_each(|(number, input)| {
+    let all = (0..).zip(inputs).filter(|(_, input)| input.is_rereadable());
+    all.take(MOST_INPUTS).try_for_each(|(number, input)| {
         let mut start = Vec::new();
         let read = input.open()?.take(LOOKED_AT).read_to_end(&mut start);
         read.map_err(|error| input.cannot_read(&error))?;
@@ -53,10 +53,10 @@ pub(crate) fn check_later(inputs: &[Input], shape: &Shape, counts: bool) -> Resu
         for _ in 0..header.rows() {
             let Some((_, row)) = rows.next() else { return Ok(()) };
             if header.is_compared() {
-                check_header(shape, row, (input, number))?;
+                shape.check_header(row, (input, number))?;
             }
         }
-        match rows.next().filter(|_| counts && !names.is_empty()) {
+        match rows.next().filter(|_| counts && number > 0 && !names.is_empty()) {
             Some((row, text)) => {
                 let line = 1 + u64::from(row.line);
                 let origin = Origin { input: number, at: row.start.into() };
@@ -66,52 +66,6 @@ pub(crate) fn check_later(inputs: &[Input], shape: &Shape, counts: bool) -> Resu
             None => Ok(()),
         }
     })
-}
-
-/// `HEADER MATCH`, in the words of `NextCopyFromRawFields` in `copyfromparse.c` (PostgreSQL 18).
-pub(super) fn check_header(
-    shape: &Shape,
-    header: &[u8],
-    (input, number): (&Input, u32),
-) -> Result<()> {
-    let Shape { format, names: columns, .. } = shape;
-    let place = || input.locate(Position { origin: Origin { input: number, at: 0 }, line: 1 });
-    let refuse = |message: String| {
-        let error = Error::new(Kind::Data, message).with_sqlstate("22P04").at(place());
-        Err(match shape.header {
-            Header::Map => {
-                error.with_detail("All inputs of a load must have the header of the first.")
-            }
-            _ => error,
-        })
-    };
-    let names = Parser::new(format, Vec::new()).all(header);
-    if names.len() != columns.len() {
-        let (got, expected) = (names.len(), columns.len());
-        return refuse(format!(
-            "wrong number of fields in header line: got {got}, expected {expected}"
-        ));
-    }
-    for (index, (name, column)) in names.iter().zip(columns).enumerate() {
-        let field = index + 1;
-        match name {
-            Some(name) if name == column.as_bytes() => {}
-            Some(name) => {
-                let name = String::from_utf8_lossy(name);
-                return refuse(format!(
-                    "column name mismatch in header line field {field}: \
-                     got \"{name}\", expected \"{column}\""
-                ));
-            }
-            None => {
-                return refuse(format!(
-                    "column name mismatch in header line field {field}: \
-                     got null value, expected \"{column}\""
-                ));
-            }
-        }
-    }
-    Ok(())
 }
 
 /// `NextCopyFrom` in `copyfromparse.c` (PostgreSQL 18).

@@ -18,6 +18,7 @@ mod blame;
 mod changing;
 mod gathered;
 mod kept;
+mod named;
 mod parameters;
 mod reach;
 mod refused;
@@ -153,7 +154,7 @@ impl Writer {
     /// Writes all rows of `input` in one transaction, with the `position` behind them. Counts `rejected` more rows, which
     /// the program has taken out of `input`, because an earlier call named them as refused.
     ///
-    /// All that is written must have the columns of the first, and be read alike. An error that passes is waited for as long as
+    /// All that is written must be read alike; each time its names lead to columns. An error that passes is waited for as long as
     /// the target's patience lasts. Behind one that leaves rows in doubt, the same rows are to be written again, if the
     /// writer has a name: it finds out whether they are in.
     ///
@@ -329,7 +330,7 @@ impl Writer {
 /// The position behind rows, and how many more were rejected.
 type Behind<'p> = (Option<&'p str>, u64);
 
-/// Gathers the rows of `input`, which are planned for first if none were before.
+/// Gathers the rows of `input`. They are planned for first if none were before, or if their names lead to other columns.
 fn gather(
     (job, target): (&Job, &Target),
     session: &mut Session,
@@ -337,27 +338,33 @@ fn gather(
     runtime: &Runtime,
     control: &Arc<Control>,
 ) -> Result<Gathered> {
-    let planned = match &mut session.planned {
-        Some(planned) => planned,
-        none => none.insert(plan(job, input, &mut session.link, runtime, control)?),
+    let Session { link, planned, .. } = session;
+    let opened = opened(job, input, planned.is_some(), control)?;
+    let planned = match planned {
+        Some(planned) if planned.named.are_those_of(&opened) => planned,
+        other => {
+            let Link { client, canceller, .. } = link;
+            let planning = canceller.unless_stopped(control, Planned::new(&opened, client));
+            let mut planned = runtime.block_on(planning)?;
+            planned.named.add(other.take().map(|before| before.named));
+            other.insert(planned)
+        }
     };
-    let files = input.files.read_as(input.file_format, input.is_format_given, input.encoding);
-    planned.gathering.gather((job, &planned.plan), &files, target, control)
+    planned.gathering.gather((&opened, &planned.plan), &opened.input.files, target, control)
 }
 
-/// Plans for rows such as those of `input`.
-fn plan(
+/// Returns the job for the rows of `input`, with the names in them. It is checked unless one like it was.
+fn opened(
     job: &Job,
     input: &InputOptions,
-    link: &mut Link,
-    runtime: &Runtime,
-    control: &Control,
-) -> Result<Planned> {
+    is_checked: bool,
+    control: &Arc<Control>,
+) -> Result<Job> {
     let job = Job { input: input.clone(), ..job.clone() };
-    job.check()?;
-    let job = job.opened(&Arc::default())?;
-    let Link { client, canceller, .. } = link;
-    runtime.block_on(canceller.unless_stopped(control, Planned::new(&job, client)))
+    if !is_checked {
+        job.check()?;
+    }
+    job.opened(control)
 }
 
 /// Stores rows by the `way` that was chosen for them, or another one if the server refuses them so; what became of

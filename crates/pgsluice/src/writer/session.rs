@@ -13,6 +13,7 @@ use tokio_postgres::Client;
 use super::changing::{ENOUGH_UNMET, check};
 use super::gathered::{Gathered, Gathering};
 use super::kept::Keeping;
+use super::named::Named;
 use super::parameters::{of_all, of_row};
 use super::trouble::{Trouble, in_doubt, refused};
 use super::way::{Way, Ways};
@@ -43,6 +44,8 @@ pub(super) struct Session {
 /// What is known of the table, and of the columns that rows have.
 pub(super) struct Planned {
     pub(super) plan: Plan,
+    /// The names in the rows that it was planned for.
+    pub(super) named: Named,
     pub(super) gathering: Gathering,
     ways: Ways,
     /// Those of rows that may be there already.
@@ -114,6 +117,7 @@ impl Planned {
         let (unmet, has_stage) = (Cell::new(ENOUGH_UNMET), Cell::new(false));
         let updates_first = Cell::new(false);
         Ok(Self {
+            named: Named::new(job, &plan),
             plan,
             gathering,
             ways,

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use futures_util::SinkExt;
 use pgsluice_core::catalog::ROOT;
 use pgsluice_core::position::Position;
+use pgsluice_core::route::Cause;
 use tokio_postgres::Transaction;
 
 use super::Rejected;
@@ -45,6 +46,7 @@ impl Side<'_> {
         let mut sink = pin!(transaction.copy_in::<_, Bytes>(&copy).await.map_err(refused)?);
         let (mut reader, mut used, mut left_out) = (self.reader(), None, 0);
         while let Some(split) = reader.next(used.take())? {
+            self.check_defaults(&split)?;
             let mut text = Vec::with_capacity(split.bytes.len() + 1);
             let mut count = 0;
             for (_, row) in self.rows(&split) {
@@ -58,6 +60,17 @@ impl Side<'_> {
         }
         sink.finish().await.map_err(refused)?;
         Ok(left_out)
+    }
+
+    /// Refuses a row with a field that stands for a default, whose value only the server had.
+    fn check_defaults(&self, split: &Split) -> Result<()> {
+        let has_default = |index: &usize| split.keyless(*index) == Some(Cause::Default);
+        let Some(index) = (0..split.rows.len()).find(has_default) else { return Ok(()) };
+        let message = "rows whose fields stand for defaults cannot be verified";
+        let error = Error::new(Kind::Usage, message)
+            .with_detail("The server does not keep the value that a default had for them.");
+        let place = split.position(index).and_then(|at| self.job.input.files.locate(at));
+        Err(place.into_iter().fold(error, Error::at))
     }
 
     fn reader(&self) -> Reader {

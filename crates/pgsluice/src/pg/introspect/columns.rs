@@ -1,12 +1,14 @@
 //! The columns of the input.
 
+use std::collections::HashSet;
+
 use tokio_postgres::Transaction;
 use tokio_postgres::types::{Oid, Type};
 
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::job::InputOptions;
-use crate::source::Led;
+use crate::job::{ChangeOptions, Job, OnConflict};
+use crate::source::{Led, Names, shown_list};
 
 const COLUMNS: &str = "
 SELECT attname, attgenerated::pg_catalog.text <> '' AS generated,
@@ -28,6 +30,8 @@ pub(crate) struct Nullness {
 pub(super) struct OfInput {
     /// In their order.
     pub(super) columns: Vec<String>,
+    /// All columns of the table.
+    pub(super) known: Vec<String>,
     /// The place of the one that the table lacks.
     pub(super) besides: Option<usize>,
     /// Whether it leaves out any that could be written.
@@ -45,15 +49,17 @@ pub(crate) enum Fields<'i> {
     All,
     /// These.
     Listed(&'i [String]),
-    /// Those that a header names.
-    Named(&'i [String], &'i InputOptions),
+    /// Those that the inputs name.
+    Named(&'i Names, &'i Job),
 }
 
 impl<'i> Fields<'i> {
-    /// Those of an input.
-    pub(crate) fn of(input: &'i InputOptions) -> Self {
-        match (&input.names, &input.columns) {
-            (Some(names), _) => Self::Named(names, input),
+    /// Those of the inputs of a job.
+    pub(crate) fn of(job: &'i Job) -> Self {
+        match (&job.input.names, &job.input.columns) {
+            // Inputs without a header have no rows.
+            (Some(names), _) if names.are_in_headers && names.lists.is_empty() => Self::All,
+            (Some(names), _) => Self::Named(names, job),
             (None, Some(columns)) => Self::Listed(columns),
             (None, None) => Self::All,
         }
@@ -70,7 +76,8 @@ pub(super) async fn of_input(
     let rows = transaction.query_typed(COLUMNS, &[(&root, Type::OID)]).await?;
     let writable: Vec<String> =
         rows.iter().filter(|row| !row.get::<_, bool>(1)).map(|row| row.get(0)).collect();
-    let exists = |name: &String| rows.iter().any(|row| row.get::<_, &str>(0) == name);
+    let known: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+    let exists = |name: &String| known.contains(name);
     let nullness = |columns: &[String]| {
         let of = |name: &String| {
             let row = rows.iter().find(|row| row.get::<_, &str>(0) == name);
@@ -86,38 +93,54 @@ pub(super) async fn of_input(
     let asked = match fields {
         Fields::All => {
             let nullness = nullness(&writable);
-            return Ok(OfInput { columns: writable, besides: None, omits: false, led, nullness });
+            let (columns, besides, omits) = (writable, None, false);
+            return Ok(OfInput { columns, known, besides, omits, led, nullness });
         }
         Fields::Listed(columns) => columns,
-        Fields::Named(names, InputOptions { by_name, format, file_format, .. }) => {
+        Fields::Named(names, job) => {
             let besides = besides.map(str::to_owned).filter(|name| !exists(name));
             let columns: Vec<String> = writable.iter().cloned().chain(besides).collect();
-            let has_default = |name: &String| {
-                rows.iter().any(|row| row.get::<_, &str>(0) == name && row.get::<_, bool>(2))
-            };
-            let mut found = match file_format {
-                format if format.has_objects() => {
-                    by_name.lead_keys(names, &columns, has_default)?
-                }
-                _ => by_name.lead(names, &columns, format)?,
-            };
-            found.has_default = found.columns.iter().map(has_default).collect();
-            &led.insert(found).columns[..]
+            let with_default = rows.iter().filter(|row| row.get::<_, bool>(2));
+            let with_default: HashSet<&str> = with_default.map(|row| row.get(0)).collect();
+            let has_default = |name: &String| with_default.contains(name.as_str());
+            &led.insert(lead(names, job, &columns, has_default)?).columns[..]
         }
     };
     let besides = asked.iter().position(|name| besides == Some(name) && !exists(name));
     let named = asked.iter().enumerate().filter(|(place, _)| besides != Some(*place));
     let named: Vec<String> = named.map(|(_, name)| name.clone()).collect();
     if let Some(unknown) = named.iter().find(|name| !exists(name)) {
-        let known: Vec<&str> = rows.iter().map(|row| row.get(0)).collect();
         return Err(Error::new(Kind::Server, format!("column \"{unknown}\" does not exist"))
             .with_sqlstate("42703")
-            .with_hint(format!("The columns are: {}.", known.join(", "))));
+            .with_hint(format!("The columns are: {}.", shown_list(&known))));
     }
     check(&named, &writable)?;
     let omits = writable.iter().any(|name| !asked.contains(name));
     let nullness = nullness(asked);
-    Ok(OfInput { columns: asked.to_vec(), besides, omits, led, nullness })
+    Ok(OfInput { columns: asked.to_vec(), known, besides, omits, led, nullness })
+}
+
+/// Leads the names in the inputs to `columns`. A column that no first object has may come later. It is left out if its
+/// default would be lost, and where rows are updated unless `--update` names it: it would be set to NULL.
+fn lead(
+    names: &Names,
+    job: &Job,
+    columns: &[String],
+    has_default: impl Fn(&String) -> bool,
+) -> Result<Led> {
+    let ChangeOptions { on_conflict, update, .. } = &job.changes;
+    let is_updated = |name: &String| update.as_ref().is_some_and(|update| update.contains(name));
+    let adds = |name: &String| match on_conflict {
+        OnConflict::Update => is_updated(name),
+        _ => !has_default(name),
+    };
+    let by_name = &job.input.by_name;
+    let mut led = match job.input.file_format {
+        format if format.has_objects() => by_name.lead_keys(names, columns, adds)?,
+        _ => by_name.lead(names, columns)?,
+    };
+    led.has_default = led.columns.iter().map(has_default).collect();
+    Ok(led)
 }
 
 /// Refuses, as COPY would, a column that is named twice or is generated.

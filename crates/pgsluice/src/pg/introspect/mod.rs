@@ -71,6 +71,8 @@ pub struct Catalogue {
     pub(crate) besides: Option<usize>,
     /// How the columns were found by the names in a header, if they were.
     pub(crate) led: Option<Led>,
+    /// All columns of the table.
+    pub(crate) known: Vec<String>,
     /// Whether the input leaves out columns that could be written.
     pub omits_columns: bool,
     /// Whether each of the input's columns takes NULL.
@@ -242,7 +244,7 @@ impl Catalogue {
         let oids: Vec<Oid> = rows.iter().map(|row| row.get("oid")).collect();
         let besides = meeting.as_ref().and_then(|meeting| meeting.delete_when);
         let of_input = columns::of_input(transaction, root, fields, besides).await?;
-        let OfInput { columns, besides, omits: omits_columns, mut led, nullness } = of_input;
+        let OfInput { columns, known, besides, omits: omits_columns, mut led, nullness } = of_input;
         let keys = keys::read(transaction, session, &partitioned(&rows), &columns).await?;
         let literals: Vec<Option<Literals>> = rows
             .iter()
@@ -299,6 +301,7 @@ impl Catalogue {
             made,
             besides,
             led,
+            known,
             omits_columns,
             nullness,
             version,

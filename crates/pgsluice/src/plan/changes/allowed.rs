@@ -16,9 +16,14 @@ pub(super) fn check_columns(catalogue: &Catalogue, options: &ChangeOptions) -> R
     let mut named = lists.chain(&options.newer).chain(&options.delete_when);
     if let Some(name) = named.find(|name| !catalogue.columns.contains(name)) {
         let all: Vec<String> = catalogue.columns.iter().map(|name| label(name)).collect();
-        return Err(no_column(name, "is not in the input")
-            .with_detail(format!("The input has the columns {}.", all.join(", ")))
-            .with_hint("Say with --columns which columns the input has, in their order."));
+        let error = no_column(name, "is not in the input")
+            .with_detail(format!("The input has the columns {}.", all.join(", ")));
+        return Err(match &catalogue.led {
+            None => {
+                error.with_hint("Say with --columns which columns the input has, in their order.")
+            }
+            Some(_) => error,
+        });
     }
     let besides = catalogue.besides.and_then(|place| catalogue.columns.get(place));
     let mut set = options.key.iter().chain(&options.update).flatten();

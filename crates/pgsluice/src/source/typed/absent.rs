@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use pgsluice_core::types::Column;
-use pgsluice_json::{Objects, Unknown};
+use pgsluice_core::leads::Leads;
+use pgsluice_json::{Objects, Target, Unknown};
 
 use super::kept::Kept;
 use super::rewrite::Rewritten;
-use super::{FileFormat, Input, Inputs};
+use super::{ByName, FileFormat, Input, Inputs, Names};
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, Unit};
@@ -37,8 +37,8 @@ impl Handed {
 }
 
 /// Refuses the inputs.
-pub(crate) fn names(inputs: &Inputs, format: FileFormat, _: &Arc<Control>) -> Result<Vec<String>> {
-    inputs.first().map_or(Ok(Vec::new()), |first| Err(refused(first, format)))
+pub(crate) fn names(inputs: &Inputs, format: FileFormat, _: &Arc<Control>) -> Result<Names> {
+    inputs.first().map_or(Ok(Names::default()), |first| Err(refused(first, format)))
 }
 
 fn refused(input: &Input, format: FileFormat) -> Error {
@@ -53,11 +53,7 @@ pub(super) fn unit(_: &Input, row: u64) -> (Unit, u64) {
 }
 
 impl Typed {
-    pub(crate) fn new(
-        format: FileFormat,
-        _: impl IntoIterator<Item = (String, Column)>,
-        _: bool,
-    ) -> Self {
+    pub(crate) fn new(format: FileFormat, _: Vec<Target>, _: ByName, _: Arc<Leads>) -> Self {
         Self { format, objects: Objects::new(Vec::new(), Unknown::Refuse) }
     }
 

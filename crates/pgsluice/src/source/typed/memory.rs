@@ -297,6 +297,7 @@ impl Write for Hashing {
 #[cfg(test)]
 mod tests {
     use arrow_array::{ArrayRef, Int32Array, StringArray};
+    use pgsluice_core::types::Column;
 
     use super::*;
 
@@ -378,7 +379,7 @@ mod tests {
         assert_eq!((one[0].size, &one[0].content), (other[0].size, &other[0].content));
         let mut read = super::super::arrow::open(&one[0], |schema| {
             assert_eq!(schema.field(0).name(), "a");
-            let mapping = Mapping::new(schema, &[]);
+            let mapping = Mapping::new(schema, &[] as &[(usize, Column)]);
             mapping.map(Arc::new).map_err(|misfit| Error::new(Kind::Data, misfit.to_string()))
         })
         .expect("a file");

@@ -17,18 +17,19 @@ mod size;
 #[cfg(feature = "parquet")]
 mod statistics;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 use pgsluice_arrow::{Mapping, Misfit};
 use pgsluice_core::catalog::label;
-use pgsluice_core::types::Column;
+use pgsluice_core::leads::Leads;
 use pgsluice_json::{Missing, Objects, Target, Unknown};
 
 pub(super) use self::batches::{Batch, Batches};
 pub(super) use self::memory::Handed;
 use super::reading::unless_stopped;
-use super::{FileFormat, Input, Inputs};
+use super::{ByName, FileFormat, Input, Inputs, Names};
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result, Unit};
@@ -38,10 +39,11 @@ use crate::error::{Error, Remedy, Result, Unit};
 pub(crate) struct Typed {
     /// What the files are.
     format: FileFormat,
-    /// The columns of the table, each with the name that files have for it.
-    columns: Arc<[(String, Column)]>,
-    /// Whether files may have other columns.
-    ignore_extra: bool,
+    /// The columns of the table that are written, and what each is where a file lacks it.
+    columns: Arc<[Target]>,
+    /// How the names in each file lead to columns of the table.
+    by_name: ByName,
+    leads: Arc<Leads>,
     /// Writes rows that are rejected.
     objects: Objects,
     written: Written,
@@ -58,15 +60,23 @@ enum Written {
     Keys(Arc<[bool]>),
 }
 
-/// The names of the columns in the first input.
-pub(crate) fn names(
-    inputs: &Inputs,
-    format: FileFormat,
-    control: &Arc<Control>,
-) -> Result<Vec<String>> {
-    let Some(first) = inputs.first().cloned() else { return Ok(Vec::new()) };
-    let schema = unless_stopped(control, move || schema(&first, format))?;
-    Ok(schema.fields().iter().map(|field| field.name().clone()).collect())
+/// Returns the names of the columns in all inputs.
+pub(crate) fn names(inputs: &Inputs, format: FileFormat, control: &Arc<Control>) -> Result<Names> {
+    let (inputs, of_thread) = (inputs.clone(), Arc::clone(control));
+    unless_stopped(control, move || {
+        let mut names = Names { are_all: true, ..Names::default() };
+        for input in inputs.iter() {
+            if of_thread.stop.is_stopped() {
+                return Err(Error::interrupted());
+            }
+            names.add(&input.name, names_of(&schema(input, format)?));
+        }
+        Ok(names)
+    })
+}
+
+fn names_of(schema: &SchemaRef) -> Vec<String> {
+    schema.fields().iter().map(|field| field.name().clone()).collect()
 }
 
 fn schema(input: &Input, format: FileFormat) -> Result<SchemaRef> {
@@ -109,18 +119,17 @@ fn groups(input: &Input) -> Vec<u64> {
 }
 
 impl Typed {
-    /// Leads to `columns`, each with its name in the files.
+    /// Writes `columns`, to which the names in the files lead.
     pub(crate) fn new(
         format: FileFormat,
-        columns: impl IntoIterator<Item = (String, Column)>,
-        ignore_extra: bool,
+        columns: Vec<Target>,
+        by_name: ByName,
+        leads: Arc<Leads>,
     ) -> Self {
-        let columns: Arc<[(String, Column)]> = columns.into_iter().collect();
-        let of_objects = columns.iter().cloned();
-        let of_objects =
-            of_objects.map(|(key, column)| Target { key, column, missing: Missing::Null });
-        let objects = Objects::new(of_objects.collect(), Unknown::Refuse);
-        Self { format, columns, ignore_extra, objects, written: Written::Text }
+        let nullable = |target: &Target| Target { missing: Missing::Null, ..target.clone() };
+        let objects = Objects::new(columns.iter().map(nullable).collect(), Unknown::Refuse);
+        let columns = columns.into();
+        Self { format, columns, by_name, leads, objects, written: Written::Text }
     }
 
     /// Writes rows that are rejected.
@@ -153,7 +162,7 @@ impl Typed {
         self.columns.len()
     }
 
-    /// Refuses an input whose columns are not those of the first, or do not fit into the table's.
+    /// Refuses an input whose columns do not fit into the table's.
     pub(super) fn check(&self, input: &Input) -> Result<()> {
         self.mapping(&schema(input, self.format)?, input).map(|_| ())
     }
@@ -172,37 +181,42 @@ impl Typed {
 
     /// How the columns of an input are written.
     fn mapping(&self, schema: &SchemaRef, input: &Input) -> Result<Arc<Mapping>> {
-        let refused = |message: String| Error::new(Kind::Data, message).with_sqlstate("42703");
-        let mut fields = Vec::new();
-        for (name, column) in self.columns.iter() {
-            let mut places = schema.fields().iter().enumerate();
-            let mut places = places.by_ref().filter(|(_, field)| field.name() == name);
-            match (places.next(), places.next()) {
-                (Some((place, _)), None) => fields.push((place, column.clone())),
-                (Some(_), Some(_)) => {
-                    return Err(refused(format!("{} has \"{name}\" more than once", input.name)));
-                }
-                (None, _) => {
-                    let message =
-                        format!("{} has no \"{name}\", which the first input has", input.name);
-                    return Err(refused(message)
-                        .with_detail("All inputs of a load must have the columns of the first."));
-                }
-            }
-        }
-        let is_known = |name: &String| self.columns.iter().any(|(known, _)| known == name);
-        let other = schema.fields().iter().map(|field| field.name()).find(|name| !is_known(name));
-        if let Some(other) = other.filter(|_| !self.ignore_extra) {
-            let message = format!("{} has \"{other}\", which the first input has not", input.name);
-            return Err(refused(message)
-                .with_remedy(Remedy::options("To leave such fields out", ["--ignore-extra"])));
+        let names = names_of(schema);
+        let led = self.by_name.lead_fields(&names, &self.leads, &input.name)?;
+        let kept = led.kept.iter().enumerate().filter(|(_, kept)| **kept).map(|(place, _)| place);
+        let mut places: HashMap<&String, usize> = led.columns.iter().zip(kept).collect();
+        let field = |target: &Target| match (places.remove(&target.column.name), &target.missing) {
+            (None, Missing::Null) => Ok((None, target.column.clone())),
+            (None, missing) => Err(lacks(input, target, missing)),
+            (place, _) => Ok((place, target.column.clone())),
+        };
+        let fields = self.columns.iter().map(field).collect::<Result<Vec<_>>>()?;
+        if let Some(column) = led.columns.iter().find(|column| places.contains_key(column)) {
+            let message = format!("{} has column {}", input.name, label(column));
+            let detail = "The inputs that were looked at before the load lack it.";
+            let error = Error::new(Kind::Data, message).with_sqlstate("42703");
+            return Err(error.with_detail(detail).with_hint("Load the file by itself."));
         }
         #[cfg(feature = "parquet")]
         if self.format == FileFormat::Parquet {
-            parquet::check(input, self.columns.iter().map(|(name, _)| name))?;
+            parquet::check(input, led.names.iter())?;
         }
         Mapping::new(schema, &fields).map(Arc::new).map_err(|misfit| misfitting(&misfit, input))
     }
+}
+
+/// The error for a file without a column that others have, which is not NULL then.
+fn lacks(input: &Input, target: &Target, missing: &Missing) -> Error {
+    let (why, hint) = match missing {
+        Missing::Refused(lacking) => (&*lacking.why, &*lacking.hint),
+        Missing::Null | Missing::Default => (
+            "its column has a default",
+            "Load the files that lack it by themselves: their rows then get the default.",
+        ),
+    };
+    let message = format!("{} has no \"{}\", and {why}", input.name, target.key);
+    let error = Error::new(Kind::Data, message).with_sqlstate("42703");
+    error.with_detail("Another input of the load has it.").with_hint(hint)
 }
 
 /// The error for a column whose values do not fit.

@@ -8,7 +8,7 @@ use pgsluice_core::format::Format;
 use pgsluice_core::parse::Parser;
 
 use super::guard::guarded;
-use super::{Typed, parquet, unreadable};
+use super::{Typed, names_of, parquet, unreadable};
 use crate::source::{FileFormat, Input};
 
 impl Typed {
@@ -24,8 +24,11 @@ impl Typed {
 
     fn read_extremes(&self, input: &Input, column: usize) -> Option<Vec<Vec<u8>>> {
         let metadata = parquet::metadata(input).ok()?;
-        let (name, column) = self.columns.get(column)?;
         let (schema, groups) = (metadata.schema(), metadata.metadata().row_groups());
+        let column = &self.columns.get(column)?.column;
+        let led = self.by_name.lead_fields(&names_of(schema), &self.leads, &input.name).ok()?;
+        let place = led.columns.iter().position(|name| *name == column.name)?;
+        let name = &led.names[place];
         let converter =
             StatisticsConverter::try_new(name, schema, metadata.parquet_schema()).ok()?;
         let ends =

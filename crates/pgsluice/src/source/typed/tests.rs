@@ -3,7 +3,7 @@
 use arrow_array::{ArrayRef, Int32Array, ListArray, RecordBatch, StringArray, types::Int32Type};
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
-use pgsluice_core::types::{ColumnType, Made};
+use pgsluice_core::types::{Column, ColumnType, Made};
 
 use super::*;
 
@@ -31,8 +31,13 @@ fn rows(bytes: &[u8], format: FileFormat) -> std::result::Result<usize, String> 
         ("b", alone(25, Made::Alone)),
         ("c", alone(1007, Made::Array { delimiter: b',', element })),
     ];
-    let column = |(name, ty): (&str, _)| (name.to_owned(), Column { name: name.to_owned(), ty });
-    let typed = Typed::new(format, types.map(column), false);
+    let target = |(name, ty): (&str, _)| Target {
+        key: name.to_owned(),
+        column: Column { name: name.to_owned(), ty },
+        missing: Missing::Null,
+    };
+    let leads = Arc::new(Leads::new(&["a", "b", "c"].map(str::to_owned), HashMap::new()));
+    let typed = Typed::new(format, types.map(target).into(), ByName::default(), leads);
     let read = || {
         let (mut batches, mut rows) = (typed.open(input)?, 0);
         while let Some((batch, _)) = batches.next()? {

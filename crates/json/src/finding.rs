@@ -1,0 +1,74 @@
+//! Finds the column that each key of a line goes to.
+
+use std::collections::HashMap;
+
+use crate::goes::{Goes, Paths};
+use crate::objects::{ObjectColumn, Unknown};
+use crate::refused::Refused;
+use crate::slots::Slots;
+
+/// The rules by which keys go to columns.
+#[derive(Clone, Copy)]
+pub(crate) struct Finding<'o> {
+    pub(crate) unknown: Unknown,
+    pub(crate) paths: &'o Paths,
+    pub(crate) hints: &'o HashMap<String, String>,
+}
+
+impl Finding<'_> {
+    /// Finds the place of the column that a member goes to; `None` if it is left out.
+    #[inline]
+    pub(crate) fn column(
+        self,
+        line: &str,
+        (key, value): (&str, &str),
+        columns: &mut [ObjectColumn],
+        slots: &mut Slots,
+    ) -> Result<Option<usize>, Refused> {
+        let found = slots.find(key, self.paths);
+        match found.goes {
+            _ if found.is_duplicate => Err(Refused::duplicate(line, key, value)),
+            Goes::To { place, is_alike } if columns[place].field.is_none() => {
+                columns[place].key_of_row = (found.slot, is_alike);
+                Ok(Some(place))
+            }
+            Goes::To { place, is_alike } => {
+                let (first, first_is_alike) = columns[place].key_of_row;
+                let is_same = is_alike == first_is_alike;
+                if is_same || self.unknown == Unknown::Refuse {
+                    return Err(Refused::second(line, key, value, slots.key(first)));
+                }
+                // The key that is the column's own name has it.
+                if is_alike {
+                    slots.note_left_out(found.slot);
+                    return Ok(None);
+                }
+                slots.note_left_out(first);
+                columns[place].key_of_row = (found.slot, is_alike);
+                Ok(Some(place))
+            }
+            Goes::LeftOut(column) => Err(self.left_out(line, (key, value), column)),
+            Goes::Either(one, other) => {
+                let columns = [one, other].map(|column| self.paths.column(column));
+                Err(Refused::either(line, key, value, columns))
+            }
+            Goes::Nowhere if self.unknown == Unknown::Refuse => {
+                Err(Refused::unknown(line, key, value))
+            }
+            Goes::Nowhere => {
+                slots.note_left_out(found.slot);
+                Ok(None)
+            }
+        }
+    }
+
+    #[cold]
+    fn left_out(self, line: &str, (key, value): (&str, &str), column: usize) -> Refused {
+        let column = self.paths.column(column);
+        let refused = Refused::left_out(line, key, value, column);
+        match self.hints.get(column) {
+            Some(hint) => refused.with_hint(hint),
+            None => refused,
+        }
+    }
+}

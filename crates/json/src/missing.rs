@@ -1,0 +1,93 @@
+//! Columns whose keys a line lacks.
+
+use std::sync::Arc;
+
+use crate::copy::{DEFAULT, NULL};
+use crate::objects::ObjectColumn;
+use crate::refused::Refused;
+
+/// What a column is where an object lacks its key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// NULL.
+    Null,
+    /// [`DEFAULT`]. COPY refuses it for a column that has no default.
+    Default,
+    /// The line is refused.
+    Refused(Arc<Lacking>),
+}
+
+/// Why a line that lacks a key is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lacking {
+    /// The words behind "the key is missing, and".
+    pub why: String,
+    /// The next step for the user.
+    pub hint: String,
+}
+
+/// What a row is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// Whether one of its fields is [`DEFAULT`].
+    pub has_default: bool,
+}
+
+/// Spellings of true.
+const TRUE: [&[u8]; 6] = [b"true", b"t", b"yes", b"y", b"on", b"1"];
+
+impl Missing {
+    pub(crate) fn field(&self) -> &'static [u8] {
+        match self {
+            Self::Null | Self::Refused(_) => NULL,
+            Self::Default => DEFAULT,
+        }
+    }
+}
+
+/// Checks the keys that the line lacks. A row that `deletes` another one sets nothing.
+pub(crate) fn made(line: &str, columns: &[ObjectColumn], deletes: bool) -> Result<Made, Refused> {
+    let mut made = Made { has_default: false };
+    for (place, column) in columns.iter().enumerate().filter(|(_, it)| it.field.is_none()) {
+        match &column.missing {
+            Missing::Default => made.has_default = true,
+            Missing::Refused(lacking) if !deletes => {
+                let message = format!("key \"{}\" is missing, and {}", column.key, lacking.why);
+                let refused = Refused::new(line, line, message).with_hint(&lacking.hint);
+                return Err(Refused { column: Some(place), ..refused });
+            }
+            Missing::Null | Missing::Refused(_) => {}
+        }
+    }
+    Ok(made)
+}
+
+/// Whether the row that is being written deletes another one.
+pub(crate) fn deletes(
+    (place, is_boolean): (usize, bool),
+    columns: &[ObjectColumn],
+    out: &[u8],
+) -> bool {
+    let field = columns.get(place).and_then(|column| column.field);
+    let value = field.map(|(from, to)| &out[from..to]);
+    match value {
+        Some(value) if is_boolean => TRUE.contains(&value),
+        Some(value) => value != NULL,
+        None => false,
+    }
+}
+
+/// The tab before the field at `place`.
+pub(crate) fn put_tab(place: usize, out: &mut Vec<u8>) {
+    if place > 0 {
+        out.push(b'\t');
+    }
+}
+
+/// Appends columns whose keys are missing; the first one is at `first`.
+pub(crate) fn put_missing(columns: &[ObjectColumn], first: usize, out: &mut Vec<u8>) {
+    for (place, column) in columns.iter().enumerate() {
+        put_tab(first + place, out);
+        out.extend_from_slice(column.missing.field());
+    }
+}

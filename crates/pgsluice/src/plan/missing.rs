@@ -1,0 +1,141 @@
+//! Columns whose names an object or a file lacks: NULL, their default, or a reason to refuse the row.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use pgsluice_core::catalog::label;
+use pgsluice_json::{Lacking, Missing, Objects, Target, Unknown};
+use tokio_postgres::types::Type;
+
+use crate::job::{Job, OnConflict};
+use crate::pg::introspect::Catalogue;
+use crate::source::{FileFormat, Led};
+
+/// The first version whose COPY has `DEFAULT`.
+pub(super) const FIRST_WITH_DEFAULT: u32 = 160_000;
+
+/// Returns the maker of rows from objects.
+pub(super) fn objects(job: &Job, catalogue: &Catalogue, led: &Led) -> Objects {
+    let unknown = if job.input.by_name.ignore_extra { Unknown::Ignore } else { Unknown::Refuse };
+    let left_out = led.leads.columns().iter().filter(|name| !led.columns.contains(name));
+    let hints: HashMap<String, String> =
+        left_out.map(|name| (name.clone(), hint_of_left_out(job, catalogue, name))).collect();
+    let targets = targets(job, catalogue, led);
+    let objects = Objects::leading(targets.clone(), unknown, Arc::clone(&led.leads), hints);
+    let objects = match job.input.file_format {
+        FileFormat::Dicts => objects.of_program(&targets, false),
+        _ => objects,
+    };
+    let flag = job.changes.delete_when.as_ref();
+    let place = flag.and_then(|flag| catalogue.columns.iter().position(|name| name == flag));
+    match place {
+        Some(place) => {
+            let is_boolean = catalogue.types.get(place) == Some(&Type::BOOL.oid());
+            objects.deleting(place, is_boolean)
+        }
+        None => objects,
+    }
+}
+
+/// Returns the maker of rows from the values of all columns.
+pub(super) fn rows(catalogue: &Catalogue) -> Objects {
+    let targets = catalogue.made.iter().map(|column| Target {
+        key: column.name.clone(),
+        column: column.clone(),
+        missing: Missing::Null,
+    });
+    let targets: Vec<Target> = targets.collect();
+    Objects::new(targets.clone(), Unknown::Refuse).of_program(&targets, true)
+}
+
+/// Returns the columns of rows, each with its name in the input.
+pub(super) fn targets(job: &Job, catalogue: &Catalogue, led: &Led) -> Vec<Target> {
+    let columns = led.names.iter().zip(&led.types).zip(&led.has_default);
+    let columns = columns.map(|((key, column), has_default)| Target {
+        key: key.clone(),
+        column: column.clone(),
+        missing: missing(job, catalogue, &column.name, *has_default),
+    });
+    columns.collect()
+}
+
+/// Returns the value of a column whose name is missing, or why it has none.
+fn missing(job: &Job, catalogue: &Catalogue, column: &str, has_default: bool) -> Missing {
+    let lacks =
+        |why: &str, hint: String| Missing::Refused(Arc::new(Lacking { why: why.to_owned(), hint }));
+    let is_key = is_key(catalogue, column);
+    let by_default = || {
+        let hint = "Give the key in every object, or in none: its column then gets the default.";
+        lacks("its column has a default", hint.to_owned())
+    };
+    let is_in = |list: &Option<Vec<String>>| {
+        list.as_ref().is_some_and(|list| list.iter().any(|name| name == column))
+    };
+    let changes = &job.changes;
+    match changes.on_conflict {
+        OnConflict::Error if !has_default => Missing::Null,
+        OnConflict::Error if catalogue.version >= FIRST_WITH_DEFAULT => Missing::Default,
+        OnConflict::Error => by_default(),
+        // The key of a row that may be there already must be known here.
+        OnConflict::Skip if has_default => by_default(),
+        OnConflict::Delete if has_default && is_key => by_default(),
+        OnConflict::Skip | OnConflict::Delete => Missing::Null,
+        OnConflict::Update if is_in(&changes.update) || is_besides(catalogue, column) => {
+            Missing::Null
+        }
+        OnConflict::Update if is_key || changes.newer.as_deref() == Some(column) => {
+            let hint = "Give the key in every object; null stands for NULL.".to_owned();
+            lacks("rows are compared by its column", hint)
+        }
+        OnConflict::Update if changes.update.is_none() => {
+            let hint = format!(
+                "Give the key in every object or in none, or let a missing key set NULL: {}",
+                update(job, catalogue, None)
+            );
+            lacks("--on-conflict update would set its column to NULL", hint)
+        }
+        OnConflict::Update if has_default => by_default(),
+        OnConflict::Update => Missing::Null,
+    }
+}
+
+/// Returns the hint for a key of a column of the table that rows do not have.
+fn hint_of_left_out(job: &Job, catalogue: &Catalogue, column: &str) -> String {
+    let is_loaded = catalogue.version >= FIRST_WITH_DEFAULT;
+    match job.changes.on_conflict {
+        OnConflict::Update => format!(
+            "Give the key in every object, or let a missing key set NULL: {}",
+            update(job, catalogue, Some(column))
+        ),
+        OnConflict::Error if is_loaded => format!(
+            "To load the column, with its default where the key is missing: --map {column}={}",
+            label(column)
+        ),
+        _ => "Give the key in every object, or load the objects that have it by themselves."
+            .to_owned(),
+    }
+}
+
+/// Returns the option that names the columns which are set now, and one `more`.
+fn update(job: &Job, catalogue: &Catalogue, more: Option<&str>) -> String {
+    let given = catalogue.columns.iter();
+    let given = given.filter(|name| !is_key(catalogue, name) && !is_besides(catalogue, name));
+    let set: Vec<&String> = match &job.changes.update {
+        Some(update) => update.iter().collect(),
+        None => given.collect(),
+    };
+    let set = set.into_iter().map(String::as_str).chain(more);
+    format!("--update {}", set.map(label).collect::<Vec<_>>().join(","))
+}
+
+/// Whether rows are the same by a key with this column.
+fn is_key(catalogue: &Catalogue, column: &str) -> bool {
+    let keys = catalogue.met.iter().flat_map(|met| met.keys.iter().flatten());
+    keys.into_iter().any(|key| key.name() == column)
+}
+
+/// Whether it is the column that the table lacks, which says which rows delete others.
+fn is_besides(catalogue: &Catalogue, column: &str) -> bool {
+    let place = catalogue.besides;
+    place.and_then(|place| catalogue.columns.get(place)).is_some_and(|name| name == column)
+}

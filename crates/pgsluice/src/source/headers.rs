@@ -1,0 +1,185 @@
+//! Checks the first row of each input against the columns and the header of the first input.
+
+use std::collections::{HashMap, HashSet};
+
+use pgsluice_core::catalog::label;
+use pgsluice_core::leads::Leads;
+use pgsluice_core::parse::Parser;
+use pgsluice_core::position::{Origin, Position};
+
+use super::by_name::{shown, shown_list};
+use super::{Header, Input, Shape};
+use crate::error::kind::Kind;
+use crate::error::{Error, Remedy, Result};
+
+/// The fields of a header; `None` is NULL.
+type Fields = Vec<Option<Vec<u8>>>;
+
+/// The header of the first input that has one.
+#[derive(Debug)]
+pub(crate) struct First {
+    source: String,
+    fields: Fields,
+}
+
+impl Shape {
+    /// Refuses the first row of an input that is not the header it must be.
+    pub(super) fn check_header(&self, row: &[u8], (input, number): (&Input, u32)) -> Result<()> {
+        let fields = Parser::new(&self.format, Vec::new()).all(row);
+        let checked = match self.header {
+            Header::Absent | Header::Skip(_) => Ok(()),
+            Header::Present => self.check_present(fields, &input.name),
+            Header::Match | Header::Map => self.check_names(&fields),
+        };
+        let at = Position { origin: Origin { input: number, at: 0 }, line: 1 };
+        checked.map_err(|error| error.at(input.locate(at)))
+    }
+
+    /// Refuses an input that ends before its header, if the server compares the line that is not there.
+    pub(super) fn check_no_header(&self, input: (&Input, u32)) -> Result<()> {
+        if self.header == Header::Match { self.check_header(b"", input) } else { Ok(()) }
+    }
+
+    /// Refuses a header of columns in another order, and one that is not that of the first input.
+    fn check_present(&self, fields: Fields, source: &str) -> Result<()> {
+        let first =
+            self.first.get_or_init(|| First { source: source.to_owned(), fields: fields.clone() });
+        if first.fields != fields {
+            return Err(not_the_first(first, &fields, source));
+        }
+        let Some((field, column)) = self.misplaced(&fields) else { return Ok(()) };
+        let name = names(&fields[field..=field]).pop().unwrap_or_default();
+        let message = format!(
+            "column name mismatch in header line field {}: got \"{name}\", expected \"{column}\"",
+            field + 1
+        );
+        let error = Error::new(Kind::Data, message).with_sqlstate("22P04").with_detail(
+            "The header names columns of the table in another order than the fields are read in. \
+             --header=1 would skip it whatever it has.",
+        );
+        let by_name = "To take each field to the column of its name";
+        Err(error.with_remedy(Remedy::options(by_name, ["--header=map"])))
+    }
+
+    /// The first field whose name is that of a column that another field is read into, and the column that it would
+    /// be read into itself.
+    fn misplaced(&self, fields: &Fields) -> Option<(usize, &String)> {
+        let texts: Vec<Option<&str>> =
+            fields.iter().map(|field| str::from_utf8(field.as_ref()?).ok()).collect();
+        let own: HashSet<&str> = texts.iter().flatten().copied().collect();
+        let leads = Leads::new(&self.known, HashMap::new());
+        let column = |text: &Option<&str>| {
+            let lead = leads.of((*text)?, |column| own.contains(leads.columns()[column].as_str()));
+            lead.column().map(|column| &leads.columns()[column])
+        };
+        let named: Vec<Option<&String>> = texts.iter().map(column).collect();
+        let is_elsewhere = |column: &String| {
+            let place = self.names.iter().position(|name| name == column);
+            place.is_none_or(|place| named.get(place).copied().flatten() != Some(column))
+        };
+        let mut fields = named.iter().zip(&self.names).enumerate();
+        fields.find_map(|(place, (named, column))| {
+            let is_misplaced = (*named)? != column && is_elsewhere((*named)?);
+            is_misplaced.then_some((place, column))
+        })
+    }
+
+    /// `HEADER MATCH`, in the words of `NextCopyFromRawFields` in `copyfromparse.c` (PostgreSQL 18).
+    fn check_names(&self, fields: &Fields) -> Result<()> {
+        let columns = &self.names;
+        let refuse = |message: String| {
+            let error = Error::new(Kind::Data, message).with_sqlstate("22P04");
+            Err(match self.header {
+                Header::Map => error
+                    .with_detail("All inputs of a load must have the header of the first.")
+                    .with_hint("Load the files that have another header by themselves."),
+                _ => error,
+            })
+        };
+        if fields.len() != columns.len() {
+            let (got, expected) = (fields.len(), columns.len());
+            return refuse(format!(
+                "wrong number of fields in header line: got {got}, expected {expected}"
+            ));
+        }
+        for (index, (name, column)) in fields.iter().zip(columns).enumerate() {
+            let got = match name {
+                Some(name) if name == column.as_bytes() => continue,
+                Some(name) => format!("\"{}\"", shown(&String::from_utf8_lossy(name))),
+                None => "null value".to_owned(),
+            };
+            let (field, column) = (index + 1, shown(column));
+            return refuse(format!(
+                "column name mismatch in header line field {field}: got {got}, expected \"{column}\""
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The error for a first row that is not the header of the first input.
+fn not_the_first(first: &First, fields: &Fields, source: &str) -> Error {
+    let message = format!("the first row of {source} is not the header of {}", first.source);
+    let [expected, got] = [&first.fields, fields].map(|fields| {
+        let labels: Vec<String> = names(fields).iter().map(|name| label(name)).collect();
+        shown_list(&labels)
+    });
+    Error::new(Kind::Data, message)
+        .with_sqlstate("22P04")
+        .with_detail(format!("The header is {expected}; the first row is {got}."))
+        .with_hint(
+            "Load files without a header by themselves, without --header. --header=1 skips the first row of \
+             each file whatever it has.",
+        )
+}
+
+fn names(fields: &[Option<Vec<u8>>]) -> Vec<String> {
+    let name = |field: &Option<Vec<u8>>| {
+        shown(&String::from_utf8_lossy(field.as_deref().unwrap_or_default()))
+    };
+    fields.iter().map(name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use pgsluice_core::format::Format;
+
+    use super::*;
+
+    fn list(names: &str) -> Vec<String> {
+        names.split(',').map(str::to_owned).collect()
+    }
+
+    /// Whether a header is taken for `columns` of a table that has `known`.
+    fn is_taken(header: &str, columns: &str, known: &str) -> bool {
+        let shape = Shape::new(Format::csv(), Header::Present, list(columns));
+        let shape = Shape { known: list(known), ..shape };
+        let input = Input::of_bytes("a.csv", Default::default());
+        shape.check_header(header.as_bytes(), (&input, 0)).is_ok()
+    }
+
+    #[test]
+    fn a_header_names_the_columns_in_order_or_none() {
+        for header in ["id,a,b", "ID,A,B", "No.,Text,Total", "id,a", "id,a,b,x", "id,Text,b", ""] {
+            assert!(is_taken(header, "id,a,b", "id,a,b"), "{header}");
+        }
+        for header in ["id,b,a", "b,id", "id,b", "id,x,a", "\"id\",\"B\",a", "a,b,id,x"] {
+            assert!(!is_taken(header, "id,a,b", "id,a,b"), "{header}");
+        }
+        assert!(!is_taken("id,c", "id,b", "id,b,c"), "c is another column");
+        assert!(is_taken("id,b,b", "id,b,c", "id,b,c"), "the second b is named by its place");
+    }
+
+    #[test]
+    fn all_inputs_have_one_header() {
+        let shape = Shape::new(Format::csv(), Header::Present, list("id,a"));
+        let check = |name: &str, row: &str| {
+            let input = Input::of_bytes(name, Default::default());
+            shape.clone().check_header(row.as_bytes(), (&input, 0))
+        };
+        assert!(check("1.csv", "No.,Text").is_ok() && check("2.csv", "\"No.\",Text").is_ok());
+        let said = check("3.csv", "7,x").expect_err("a row").to_string();
+        assert!(said.contains("the first row of 3.csv is not the header of 1.csv"), "{said}");
+        assert!(said.contains("the first row is \"7\", x"), "{said}");
+    }
+}

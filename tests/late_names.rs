@@ -1,0 +1,210 @@
+//! Names that come late: each input leads to columns by its own names. A column that only later rows name is loaded, or
+//! an error names it; it is never left out in silence.
+
+use crate::harness::{Bench, Ended, Running, Server, on_each_server, program, write};
+
+on_each_server!([
+    later_files_have_more_columns,
+    later_files_lack_columns,
+    names_differ_in_case_from_file_to_file,
+    a_key_that_comes_late_is_loaded_or_an_error,
+    a_mapped_name_is_in_some_object,
+    names_that_are_left_out_are_reported,
+    very_many_names_are_no_matter,
+]);
+
+const FORMATS: [&str; 3] = ["parquet", "arrow", "ndjson"];
+
+fn bench(server: Server) -> Bench {
+    let bench = Bench::new(server);
+    bench.session.run(
+        "CREATE TABLE t (id int PRIMARY KEY, a text, status text DEFAULT 'new') PARTITION BY HASH (id);
+         CREATE TABLE t0 PARTITION OF t FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+         CREATE TABLE t1 PARTITION OF t FOR VALUES WITH (MODULUS 2, REMAINDER 1)",
+    );
+    bench
+}
+
+/// Writes files of a format from CSV, and returns their names.
+fn files(bench: &Bench, format: &str, texts: &[&str]) -> Vec<String> {
+    let write = |(number, text): (usize, &&str)| {
+        let path = write(text, &bench.path(&number.to_string()), format);
+        path.display().to_string()
+    };
+    texts.iter().enumerate().map(write).collect()
+}
+
+fn run(bench: &Bench, command: &str, files: &[String], options: &[&str]) -> Ended {
+    let mut line = program();
+    line.args([command, "-t", "t", "--json", "-d", &bench.url]).args(files).args(options);
+    Running::start(line.current_dir(bench.folder.path())).ended()
+}
+
+fn printed(ended: &Ended) -> serde_json::Value {
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    serde_json::from_str(&ended.stdout).unwrap()
+}
+
+/// The table in order.
+fn stored(bench: &Bench) -> String {
+    bench.value(
+        "SELECT string_agg(concat_ws(' ', id, coalesce(a, '-'), status), ', ' ORDER BY id) FROM t",
+    )
+}
+
+fn later_files_have_more_columns(server: Server) {
+    let bench = bench(server);
+    for format in FORMATS {
+        let two = files(&bench, format, &["id,other\n1,x\n", "id,a,other\n2,y,z\n"]);
+        for options in [&["--ignore-extra"][..], &["--ignore-extra", "--wire=text"]] {
+            let summary = run(&bench, "load", &two, options).summary();
+            assert_eq!(summary["extra_names"], serde_json::json!(["other"]), "{summary}");
+            assert_eq!(stored(&bench), "1 - new, 2 y new", "{format}");
+            let audit = run(&bench, "verify", &two, options);
+            assert_eq!(audit.status.code(), Some(0), "{format}: {audit:?}");
+            bench.session.run("TRUNCATE t");
+        }
+    }
+}
+
+fn later_files_lack_columns(server: Server) {
+    let bench = bench(server);
+    let texts = ["id,a\n1,x\n", "id,status\n2,sold\n", "id\n3\n"];
+    for format in ["parquet", "arrow"] {
+        let all = files(&bench, format, &texts);
+        for command in ["load", "plan"] {
+            let ended = run(&bench, command, &all, &[]);
+            ended.fails(1, &["has no \"status\", and its column has a default", "by themselves"]);
+        }
+        assert_eq!(bench.count("t"), 0);
+        let some = [all[0].clone(), all[2].clone()];
+        run(&bench, "load", &some, &[]).summary();
+        assert_eq!(stored(&bench), "1 x new, 3 - new", "{format}");
+        let update = ["--on-conflict=update"];
+        let ended = run(&bench, "load", &some, &update);
+        ended.fails(1, &["has no \"a\", and --on-conflict update would set", "--update a"]);
+        run(&bench, "load", &some, &["--on-conflict=update", "--update=a"]).summary();
+        assert_eq!(stored(&bench), "1 x new, 3 - new", "{format}");
+        bench.session.run("UPDATE t SET a = 'old'");
+        run(&bench, "load", &all[2..], &update).summary();
+        assert_eq!(stored(&bench), "1 old new, 3 old new", "{format}");
+        run(&bench, "load", &some, &["--on-conflict=update", "--update=a"]).summary();
+        assert_eq!(stored(&bench), "1 x new, 3 - new", "{format}");
+        bench.session.run("TRUNCATE t");
+    }
+    let all = files(&bench, "ndjson", &texts);
+    let ended = run(&bench, "load", &all, &[]);
+    if server.major() < 16 {
+        ended.fails(1, &["key \"status\" is missing, and its column has a default"]);
+        return;
+    }
+    ended.summary();
+    assert_eq!(stored(&bench), "1 x new, 2 - sold, 3 - new");
+}
+
+fn names_differ_in_case_from_file_to_file(server: Server) {
+    let bench = bench(server);
+    for format in FORMATS {
+        let two = files(&bench, format, &["ID,other\n1,x\n", "id,A\n2,y\n"]);
+        run(&bench, "load", &two, &["--ignore-extra"]).summary();
+        assert_eq!(stored(&bench), "1 - new, 2 y new", "{format}");
+        bench.session.run("TRUNCATE t");
+    }
+    // In one object the column's own name counts.
+    bench.file("both.ndjson", "{\"ID\":1,\"id\":2}\n{\"id\":3,\"Id\":4}\n");
+    let both = ["both.ndjson".to_owned()];
+    run(&bench, "load", &both, &[]).fails(1, &["keys \"ID\" and \"id\" go to the same column"]);
+    let summary = run(&bench, "load", &both, &["--ignore-extra"]).summary();
+    assert_eq!(summary["extra_names"], serde_json::json!(["ID", "Id"]), "{summary}");
+    assert_eq!(stored(&bench), "2 - new, 3 - new");
+}
+
+/// Objects without a key, far more than are looked at, and one with it.
+fn late(key: &str) -> String {
+    let many: String = (0..40_000).map(|id| format!("{{\"id\":{id}}}\n")).collect();
+    format!("{many}{{\"id\":40000,\"{key}\":\"late\"}}\n")
+}
+
+fn a_key_that_comes_late_is_loaded_or_an_error(server: Server) {
+    let bench = bench(server);
+    let file = ["rows.ndjson".to_owned()];
+    for key in ["a", "A"] {
+        bench.file("rows.ndjson", late(key));
+        run(&bench, "load", &file, &["--ignore-extra"]).summary();
+        assert_eq!(bench.count("t WHERE a = 'late'"), 1, "{key}");
+        bench.session.run("TRUNCATE t");
+    }
+    for key in ["status", "STATUS"] {
+        bench.file("rows.ndjson", late(key));
+        for options in [&[][..], &["--ignore-extra"]] {
+            let ended = run(&bench, "load", &file, options);
+            ended
+                .fails(1, &["rows.ndjson:40001: ", "which is left out: the first objects lack it"]);
+            assert!(!ended.stderr.contains("--ignore-extra"), "{ended:?}");
+            bench.session.run("TRUNCATE t");
+        }
+        if server.major() < 16 {
+            continue;
+        }
+        let ended = run(&bench, "load", &file, &[]);
+        ended.fails(1, &["--map status=status"]);
+        bench.session.run("TRUNCATE t");
+        run(&bench, "load", &file, &["--map=status=status"]).summary();
+        assert_eq!(bench.count("t WHERE status = 'late'"), 1);
+        assert_eq!(bench.count("t WHERE status = 'new'"), 40_000);
+        bench.session.run("TRUNCATE t");
+    }
+}
+
+fn a_mapped_name_is_in_some_object(server: Server) {
+    let bench = bench(server);
+    let file = ["rows.ndjson".to_owned()];
+    bench.file("rows.ndjson", late("x"));
+    run(&bench, "load", &file, &["--map=x=a"]).summary();
+    assert_eq!(bench.count("t WHERE a = 'late'"), 1);
+    bench.session.run("TRUNCATE t");
+    let said = ["the input has no \"y\""];
+    run(&bench, "load", &file, &["--map=y=a", "--ignore-extra"]).fails(2, &said);
+    bench.file("rows.ndjson", "{\"id\":1}\n");
+    run(&bench, "load", &file, &["--map=y=a"]).fails(2, &said);
+    for format in ["parquet", "arrow"] {
+        let two = files(&bench, format, &["id\n1\n", "id,x\n2,y\n"]);
+        run(&bench, "load", &two, &["--map=y=a", "--ignore-extra"]).fails(2, &said);
+        run(&bench, "load", &two, &["--map=x=a"]).summary();
+        assert_eq!(stored(&bench), "1 - new, 2 y new");
+        bench.session.run("TRUNCATE t");
+    }
+    assert_eq!(bench.count("t"), 0);
+}
+
+fn names_that_are_left_out_are_reported(server: Server) {
+    let bench = bench(server);
+    let file = ["rows.ndjson".to_owned()];
+    bench.file("rows.ndjson", format!("{{\"id\":-1,\"w\":1}}\n{}", late("x")));
+    let summary = run(&bench, "load", &file, &["--ignore-extra"]).summary();
+    assert_eq!(summary["extra_names"], serde_json::json!(["w", "x"]), "{summary}");
+    assert_eq!(summary["extra_names_count"], 2);
+    assert!(summary["notes"].to_string().contains("come later and are left out: x"), "{summary}");
+    let audit = printed(&run(&bench, "verify", &file, &["--ignore-extra"]));
+    assert_eq!(
+        (&audit["equal"], &audit["extra_names_count"]),
+        (&true.into(), &2.into()),
+        "{audit}"
+    );
+    let plan = printed(&run(&bench, "plan", &file, &["--ignore-extra", "--full"]));
+    assert_eq!(plan["extra_names"], serde_json::json!(["w", "x"]), "{plan}");
+}
+
+fn very_many_names_are_no_matter(server: Server) {
+    let bench = bench(server);
+    let many: Vec<String> = (0..80_000).map(|name| format!("\"k{name}\":1")).collect();
+    bench.file("rows.ndjson", format!("{{\"id\":1,{}}}\n", many.join(",")));
+    let names = many.join(",").replace(['"', ':'], "");
+    bench.file("rows.csv", format!("id,{names}\n2{}\n", ",1".repeat(80_000)));
+    for file in ["rows.ndjson", "rows.csv"] {
+        let summary = run(&bench, "load", &[file.to_owned()], &["--ignore-extra"]).summary();
+        assert_eq!(summary["extra_names_count"], 10_000, "they are counted so far");
+        assert!(summary.to_string().len() < 10_000, "{file}");
+    }
+    assert_eq!(bench.count("t"), 2);
+}
