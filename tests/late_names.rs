@@ -60,7 +60,7 @@ fn later_files_have_more_columns(server: Server) {
             let summary = run(&bench, "load", &two, options).summary();
             assert_eq!(summary["extra_names"], serde_json::json!(["other"]), "{summary}");
             assert_eq!(stored(&bench), "1 - new, 2 y new", "{format}");
-            let audit = run(&bench, "verify", &two, options);
+            let audit = run(&bench, "verify", &two, &options[..1]);
             assert_eq!(audit.status.code(), Some(0), "{format}: {audit:?}");
             bench.session.run("TRUNCATE t");
         }
@@ -140,7 +140,8 @@ fn a_key_that_comes_late_is_loaded_or_an_error(server: Server) {
             let ended = run(&bench, "load", &file, options);
             ended
                 .fails(1, &["rows.ndjson:40001: ", "which is left out: the first objects lack it"]);
-            assert!(!ended.stderr.contains("--ignore-extra"), "{ended:?}");
+            let names = ended.stderr.contains("--ignore-extra");
+            assert!(!names || !options.is_empty(), "it would lose the value: {ended:?}");
             bench.session.run("TRUNCATE t");
         }
         if server.major() < 16 {

@@ -110,8 +110,7 @@ pub struct Facts {
     pub computes_input: bool,
     /// Defaults of the columns that the input omits are not the root's.
     pub other_defaults: bool,
-    /// The columns that binary rows can be sorted by, of its primary key or else of the index that it
-    /// is replicated or clustered by.
+    /// The columns to sort binary rows by, from the primary key, the replica identity or the clustered index.
     pub(crate) order: Option<Arc<[Column]>>,
     /// How its key is read, line by line; see [`Catalogue::read_reads`].
     pub(crate) reads: Option<Vec<String>>,
