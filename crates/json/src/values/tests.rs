@@ -3,7 +3,9 @@
 use pgsluice_core::types::{Column, ColumnType, Made};
 
 use super::Values;
-use crate::objects::{Missing, Target};
+use crate::goes::Paths;
+use crate::missing::Missing;
+use crate::objects::Target;
 
 fn ty(oid: u32, made: Made) -> ColumnType {
     ColumnType { oid, modifier: -1, name: format!("type{oid}"), made }

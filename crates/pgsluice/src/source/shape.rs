@@ -63,13 +63,13 @@ impl Shape {
 
     /// Whether each line is an array of values.
     pub(super) fn is_of_rows(&self) -> bool {
-        matches!(&self.rewrite, Some(Rewrite::Objects(objects)) if objects.are_rows())
+        matches!(&self.rewrite, Some(Rewrite::Objects(objects, _)) if objects.are_rows())
     }
 
     /// A line of an input, as a file of rejected rows has it.
     pub(crate) fn shown(&self, line: Vec<u8>) -> Vec<u8> {
         match &self.rewrite {
-            Some(Rewrite::Objects(objects)) => objects.shown(&line),
+            Some(Rewrite::Objects(objects, _)) => objects.shown(&line),
             _ => line,
         }
     }
