@@ -7,6 +7,9 @@ use crate::objects::{ObjectColumn, Unknown};
 use crate::refused::Refused;
 use crate::slots::Slots;
 
+/// The place of the key in a hint.
+const KEY: &str = "{key}";
+
 /// The rules by which keys go to columns.
 #[derive(Clone, Copy)]
 pub(crate) struct Finding<'o> {
@@ -67,7 +70,7 @@ impl Finding<'_> {
         let column = self.paths.column(column);
         let refused = Refused::left_out(line, key, value, column);
         match self.hints.get(column) {
-            Some(hint) => refused.with_hint(hint),
+            Some(hint) => refused.with_hint(hint.replace(KEY, key)),
             None => refused,
         }
     }

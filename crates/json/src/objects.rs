@@ -123,7 +123,7 @@ impl Objects {
     }
 
     /// Rows with these columns of a table; keys go where they lead. For columns of the table that rows do not have,
-    /// `hints` say what to do about their keys.
+    /// `hints` say what to do about their keys; each may name the key as `{key}`.
     #[must_use]
     pub fn leading(
         targets: Vec<Target>,

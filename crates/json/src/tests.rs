@@ -215,7 +215,7 @@ fn keys_lead_to_the_columns_of_a_table() {
         let targets =
             vec![target("id", refuse()), target("a", refuse()), target("gone", Missing::Null)];
         let leads = Arc::new(Leads::new(&table, [("x".to_owned(), 1)].into()));
-        let hints = [("late".to_owned(), "Map it.".to_owned())].into();
+        let hints = [("late".to_owned(), "Map {key}.".to_owned())].into();
         Objects::leading(targets, unknown, leads, hints).deleting(2, true)
     };
     let mut ignoring = objects(Unknown::Ignore);
@@ -240,6 +240,8 @@ fn keys_lead_to_the_columns_of_a_table() {
         assert!(refused.message.contains(said), "{refused}");
         assert!(refused.hint.is_some(), "{refused}");
     }
+    let late = row_of(&mut ignoring, r#"{"id":1,"LATE":2,"a":3}"#).expect_err("late");
+    assert_eq!(late.hint.as_deref(), Some("Map LATE."));
     let said = row_of(&mut objects(Unknown::Refuse), r#"{"ID":1,"id":2,"a":3}"#).expect_err("both");
     assert_eq!(said.message, "keys \"ID\" and \"id\" go to the same column");
 }

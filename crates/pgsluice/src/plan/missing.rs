@@ -65,7 +65,10 @@ fn missing(job: &Job, catalogue: &Catalogue, column: &str, has_default: bool) ->
         |why: &str, hint: String| Missing::Refused(Arc::new(Lacking { why: why.to_owned(), hint }));
     let is_key = is_key(catalogue, column);
     let by_default = || {
-        let hint = "Give the key in every object, or in none: its column then gets the default.";
+        let hint = match job.input.file_format.is_typed() {
+            true => "Load the files that lack it by themselves: their rows then get the default.",
+            false => "Give the key in every object, or in none: its column then gets the default.",
+        };
         lacks("its column has a default", hint.to_owned())
     };
     let is_in = |list: &Option<Vec<String>>| {
@@ -88,10 +91,12 @@ fn missing(job: &Job, catalogue: &Catalogue, column: &str, has_default: bool) ->
             lacks("rows are compared by its column", hint)
         }
         OnConflict::Update if changes.update.is_none() => {
-            let hint = format!(
-                "Give the key in every object or in none, or let a missing key set NULL: {}",
-                update(job, catalogue, None)
-            );
+            let give = match job.input.file_format.is_typed() {
+                true => "Load the files that lack it by themselves",
+                false => "Give the key in every object or in none",
+            };
+            let update = update(job, catalogue, None);
+            let hint = format!("{give}, or let a missing one set NULL: {update}");
             lacks("--on-conflict update would set its column to NULL", hint)
         }
         OnConflict::Update if has_default => by_default(),
@@ -108,7 +113,7 @@ fn hint_of_left_out(job: &Job, catalogue: &Catalogue, column: &str) -> String {
             update(job, catalogue, Some(column))
         ),
         OnConflict::Error if is_loaded => format!(
-            "To load the column, with its default where the key is missing: --map {column}={}",
+            "To load the column, with its default where the key is missing: --map {{key}}={}",
             label(column)
         ),
         _ => "Give the key in every object, or load the objects that have it by themselves."
