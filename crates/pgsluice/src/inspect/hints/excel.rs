@@ -35,7 +35,9 @@ pub(super) fn first_line(case: &Case<'_>) -> Option<Advice> {
         }
         None => 1,
     };
-    let is_skipped = case.how.header == Header::Skip(skipped);
+    let rows = case.how.header.rows();
+    let is_skipped =
+        matches!(case.how.header, Header::Present | Header::Skip(_)) && rows == skipped as usize;
     if is_skipped && case.format.delimiter == delimiter {
         return None;
     }

@@ -7,7 +7,7 @@ use super::Advice;
 use super::case::{Case, Sample};
 use crate::error::Remedy;
 use crate::inspect::guess::rows;
-use crate::source::{ByName, FileFormat, Header};
+use crate::source::{ByName, FileFormat, Header, Names};
 
 /// Rows that are looked at.
 const ROWS: usize = 100;
@@ -66,7 +66,7 @@ fn by_name(case: &Case<'_>, fields: &[Vec<Option<Vec<u8>>>]) -> Option<Advice> {
     let names: Vec<String> = header.iter().map(text).collect::<Option<_>>()?;
     let columns: Vec<String> = case.columns.iter().map(|column| column.name.to_owned()).collect();
     let by_name = ByName { ignore_extra: true, ..ByName::default() };
-    let led = by_name.lead(&names, &columns, case.format).ok()?;
+    let led = by_name.lead(&Names::of("", names.clone()), &columns).ok()?;
     let is_left = |name: &String| !led.columns.contains(name);
     let may_be_left = case.columns.iter().all(|column| {
         let nullness = column.nullness;

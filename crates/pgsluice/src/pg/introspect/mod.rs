@@ -1,9 +1,9 @@
 //! The catalogue: the partition tree read in one consistent snapshot.
 //!
-//! What the server knows is asked, not guessed: it deparses the bounds, and casts their literals, which
-//! are read back in binary format. The same transaction reads what a session may do on each table
-//! (privileges, row security), and what a table does besides storing rows (triggers, defaults). The
-//! plan needs it to say where a leaf may be written directly.
+//! What the server knows is asked, not guessed: it deparses the bounds, and casts their literals, which are read back
+//! in binary format. The same transaction reads what a session may do on each table (privileges, row security), and
+//! what a table does besides storing rows (triggers, defaults). The plan needs it to say where a leaf may be written
+//! directly.
 //!
 //! Queries about many tables take their oids through a subquery: planning for a plain array takes longer.
 
@@ -116,8 +116,7 @@ pub struct Facts {
     pub(crate) reads: Option<Vec<String>>,
 }
 
-/// Before version 15 a row trigger that a partition has from its parent is marked as internal, like the triggers of
-/// constraints. It may be enabled there alone.
+/// Before version 15 a row trigger from a partition's parent is marked as internal, and may be enabled there alone.
 ///
 /// The bound is deparsed without its table: with the name, the server would open and lock every partition.
 const NODES: &str = "
@@ -253,7 +252,6 @@ impl Catalogue {
         let (questions, places) =
             questions::find(transaction, session, &mut tree, &oids, &columns, &literals).await?;
         values::fill(transaction, &mut tree, &literals, &places).await?;
-
         let server = async { Ok(server::read(transaction, root).await?) };
         let codecs = codecs::read(transaction, session, root, &columns);
         let (mut codecs, (version, several)) = try_join(codecs, server).await?;
