@@ -24,6 +24,16 @@ pub(super) enum Rule {
     Newest,
 }
 
+/// How the rows are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Csv,
+    /// Objects of NDJSON. Some of them lack keys, which are NULL.
+    Objects,
+    /// Objects, one without a key that an update would set and that others have.
+    Refused,
+}
+
 pub(super) struct Case {
     pub(super) table: Table,
     pub(super) key: Vec<Column>,
@@ -34,6 +44,9 @@ pub(super) struct Case {
     /// The columns of the input.
     pub(super) input: Vec<Column>,
     pub(super) files: Vec<Vec<Vec<Cell>>>,
+    pub(super) form: Form,
+    /// The columns that an object may lack.
+    pub(super) may_lack: Vec<&'static str>,
     pub(super) action: Action,
     pub(super) rule: Rule,
     /// The columns that are set.
@@ -101,6 +114,8 @@ impl Case {
             before: Vec::new(),
             input,
             files: Vec::new(),
+            form: Form::Csv,
+            may_lack: Vec::new(),
             action,
             rule,
             set,
@@ -113,9 +128,45 @@ impl Case {
             is_killed,
         };
         case.fill(chance);
+        case.choose_form(chance, names_set);
         case.choose_meaning(chance, names_set);
         case.choose_speed(chance);
         case
+    }
+
+    /// Writes some cases as objects. Where rows are updated, an object may lack only columns that `--update` names, or
+    /// the load is refused.
+    fn choose_form(&mut self, chance: &mut Chance, names_set: bool) {
+        if self.is_besides || !chance.is_one_in(3) {
+            return;
+        }
+        let all = if names_set { &self.set } else { &self.input };
+        let updates = self.action == Action::Update;
+        let is_needed = |column: &Column| {
+            updates && !names_set || ["newest", "gone"].contains(&column.name)
+        };
+        self.may_lack =
+            all.iter().filter(|column| !is_needed(column)).map(|column| column.name).collect();
+        let rows = self.files.iter().map(Vec::len).sum::<usize>();
+        let may_refuse = updates && !names_set && !self.delete_when && !self.is_killed;
+        self.form = match may_refuse && rows > 1 && !self.set.is_empty() && chance.is_one_in(4) {
+            true => Form::Refused,
+            false => Form::Objects,
+        };
+        if self.form == Form::Objects && self.files.len() > 1 && !self.may_lack.is_empty() {
+            self.come_late(chance);
+        }
+    }
+
+    /// Takes a column out of all files but the last one that has rows.
+    fn come_late(&mut self, chance: &mut Chance) {
+        let key = |name: &str| self.key.iter().any(|column| column.name == name);
+        let late = chance.one_of(&self.may_lack);
+        let Some(last) = self.files.iter().rposition(|rows| !rows.is_empty()) else { return };
+        let Some(place) = self.input.iter().position(|column| column.name == late) else { return };
+        if !key(late) {
+            self.files[..last].iter_mut().flatten().for_each(|row| row[place] = None);
+        }
     }
 
     /// Makes the rows.
@@ -153,8 +204,11 @@ impl Case {
         let mut given = self.input.clone();
         let flag = if self.is_besides { "flag" } else { "gone" };
         given.iter_mut().filter(|it| it.name == "gone").for_each(|column| column.name = flag);
-        self.meaning =
-            vec![format!("--on-conflict={action}"), format!("--columns={}", names(&given))];
+        self.meaning = vec![format!("--on-conflict={action}")];
+        self.meaning.push(match self.form {
+            Form::Csv => format!("--columns={}", names(&given)),
+            Form::Objects | Form::Refused => "--format=ndjson".to_owned(),
+        });
         let needs_key = !self.table.is_primary && self.action != Action::Skip;
         if needs_key || !self.is_by_any() && chance.is_one_in(2) {
             let mut key = self.key.clone();

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use pgsluice::testing::failpoint::NAMES;
 
-use super::case::{Case, names};
+use super::case::{Case, Form, names};
+use super::columns::Column;
 use super::{fates, number, reference};
 use crate::harness::{
     Bench, Cell, Chance, Ended, Running, Server, identifier, on_each_server, program,
@@ -75,6 +76,11 @@ impl Trial<'_> {
     fn judge(&self, chance: &mut Chance) -> usize {
         self.prepare();
         let (kills, ended) = self.load(chance);
+        if self.case.form == Form::Refused {
+            assert_eq!(ended.status.code(), Some(1), "{}{}", ended.stdout, ended.stderr);
+            self.compare_rows();
+            return kills;
+        }
         assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
         self.bench.session.run("SELECT twin.apply()");
         self.compare_rows();
@@ -134,7 +140,27 @@ impl Trial<'_> {
         session.run(&reference::function(case));
         for (number, rows) in case.files.iter().enumerate() {
             self.copy("twin.input", &names(&case.input), rows);
-            self.bench.file(&format!("{number}.csv"), csv(rows));
+            self.bench.file(&format!("{number}.csv"), self.written(number));
+        }
+    }
+
+    /// Returns the text of a file.
+    fn written(&self, number: usize) -> Vec<u8> {
+        let Case { files, input, may_lack, form, .. } = self.case;
+        let rows = &files[number];
+        let lacks = |column: &Column| may_lack.contains(&column.name);
+        match form {
+            Form::Csv => csv(rows),
+            Form::Objects => {
+                // One object says which columns there are.
+                let last = files.iter().rposition(|rows| !rows.is_empty()) == Some(number);
+                objects(input, rows, |row, column| !(last && row == 0) && lacks(column))
+            }
+            Form::Refused => {
+                let first = files.iter().position(|rows| !rows.is_empty()) == Some(number);
+                let set = self.case.set[0].name;
+                objects(input, rows, |row, column| first && row == 0 && column.name == set)
+            }
         }
     }
 
@@ -146,9 +172,12 @@ impl Trial<'_> {
     /// Loads, and goes on until it is done. How often it was killed.
     fn load(&self, chance: &mut Chance) -> (usize, Ended) {
         if self.case.is_piped {
-            let mut load = self.command("load", &["-".to_owned(), "--format=csv".to_owned()]);
+            let csv = (self.case.form == Form::Csv).then(|| "--format=csv".to_owned());
+            let names: Vec<String> = std::iter::once("-".to_owned()).chain(csv).collect();
+            let mut load = self.command("load", &names);
             let mut load = Running::start(load.stdin(Stdio::piped()));
-            let input: Vec<u8> = self.case.files.iter().flat_map(|rows| csv(rows)).collect();
+            let files = 0..self.case.files.len();
+            let input: Vec<u8> = files.flat_map(|number| self.written(number)).collect();
             let mut stdin = load.child.stdin.take().unwrap();
             let feeding = std::thread::spawn(move || stdin.write_all(&input));
             let ended = load.ended();
@@ -248,6 +277,29 @@ impl Trial<'_> {
             before.len()
         )
     }
+}
+
+/// Writes rows as objects. A cell that is NULL is left out if the object `lacks` its column.
+fn objects(
+    columns: &[Column],
+    rows: &[Vec<Cell>],
+    lacks: impl Fn(usize, &Column) -> bool,
+) -> Vec<u8> {
+    let member = |column: &Column, cell: &Cell| {
+        let value = match cell {
+            None => "null".to_owned(),
+            Some(text) if column.ty == "jsonb" => text.clone(),
+            Some(text) => serde_json::Value::from(text.as_str()).to_string(),
+        };
+        format!("{}:{value}", serde_json::Value::from(column.name))
+    };
+    let object = |(number, row): (usize, &Vec<Cell>)| {
+        let cells = columns.iter().zip(row);
+        let kept = cells.filter(|(column, cell)| cell.is_some() || !lacks(number, column));
+        let members = kept.map(|(column, cell)| member(column, cell)).collect::<Vec<_>>();
+        format!("{{{}}}\n", members.join(","))
+    };
+    rows.iter().enumerate().map(object).collect::<String>().into_bytes()
 }
 
 fn csv(rows: &[Vec<Cell>]) -> Vec<u8> {
