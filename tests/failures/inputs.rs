@@ -160,7 +160,7 @@ fn files_of_spark_are_left_out_of_a_directory(server: Server) {
     let planned = run(&bench, "plan", ["out", "-t", "t", "--header=map"]);
     assert!(planned.stdout.contains(note), "{planned:?}");
     // A name that is given is meant.
-    bench.load(["out/_SUCCESS", "-t", "t", "--header=map"]).fails(1, &["_SUCCESS"]);
+    bench.load(["out/_metadata", "-t", "t"]).fails(1, &["_metadata"]);
 }
 
 fn a_file_that_is_given_twice_is_loaded_once(server: Server) {

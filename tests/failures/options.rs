@@ -74,5 +74,6 @@ fn columns_that_cannot_be_loaded_are_named(server: Server) {
     let header = bench.file("header.csv", "id,w\n1,a\n");
     let ended = bench.load([header.to_str().unwrap(), "-t", "t", "--header=match"]);
     let expected = "header.csv:1: column name mismatch in header line field 2: got \"w\", expected \"v\" (SQLSTATE 22P04)";
-    ended.fails_empty(&[expected]);
+    ended.fails(1, &[expected]);
+    assert_eq!(bench.count("t"), 0);
 }
