@@ -97,9 +97,10 @@ def _noted(rows: Iterable[Any], names: set[str], kept: list[Any] | None) -> Iter
 def _names(given: Any) -> frozenset[str]:
     """Return the names of an object's columns; none if it does not say."""
     schema = getattr(given, "schema", None)
-    names = getattr(schema, "names", None) or getattr(given, "columns", ())
+    names: Any = getattr(schema, "names", None) or getattr(given, "columns", ())
     try:
-        return frozenset(names() if callable(names) else names)
+        listed: Any = names() if callable(names) else names
+        return frozenset(listed)
     except TypeError:
         return frozenset()
 

@@ -45,7 +45,8 @@ def names_of(row: Any) -> Iterable[str]:
         return [field.name for field in fields(row)]
     if _is_sequence(row) and not _has_names(row):
         return ()
-    return arrays.names(row) or list(row.keys())
+    given: Any = row
+    return arrays.names(row) or list(given.keys())
 
 
 def document(number: int, column: Any, value: Any) -> str | None:

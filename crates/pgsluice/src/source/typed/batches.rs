@@ -142,6 +142,7 @@ pub(super) fn in_pieces(
 }
 
 /// How many of `rows` rows that take so many bytes are a batch.
+#[cfg(feature = "parquet")]
 pub(super) fn rows_of(bytes: u64, rows: u64) -> usize {
     let each = (bytes / rows.max(1)).max(1);
     (BATCH_BYTES as u64 / each).clamp(1, MOST_ROWS as u64) as usize
