@@ -142,9 +142,8 @@ impl Case {
         }
         let all = if names_set { &self.set } else { &self.input };
         let updates = self.action == Action::Update;
-        let is_needed = |column: &Column| {
-            updates && !names_set || ["newest", "gone"].contains(&column.name)
-        };
+        let is_needed =
+            |column: &Column| updates && !names_set || ["newest", "gone"].contains(&column.name);
         self.may_lack =
             all.iter().filter(|column| !is_needed(column)).map(|column| column.name).collect();
         let rows = self.files.iter().map(Vec::len).sum::<usize>();

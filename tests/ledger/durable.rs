@@ -22,13 +22,15 @@ fn whatever_the_role_has_set(server: Server) {
         place.start();
         bench.come_back();
     };
-    // A commit that does not wait for the disk is lost here.
-    bench.session.run("CHECKPOINT");
-    bench
-        .session
-        .run("SET synchronous_commit = off; INSERT INTO t SELECT 1 FROM generate_series(1, 9)");
-    crash(&mut bench);
-    assert_eq!(bench.count("t"), 0);
+    // A commit that does not wait for the disk is lost here, unless the WAL writer wakes up just then.
+    let is_lost = |bench: &mut Bench| {
+        bench.session.run("SET synchronous_commit = on; TRUNCATE t");
+        bench.session.run("CHECKPOINT");
+        bench.session.run("SET synchronous_commit = off; INSERT INTO t VALUES (1)");
+        crash(bench);
+        bench.count("t") == 0
+    };
+    assert!((0..5).any(|_| is_lost(&mut bench)), "each lazy commit outlives a crash");
     for (options, count) in [
         (&["few.csv"][..], 20),
         (&["rows.csv", "-j2"], 3000),
