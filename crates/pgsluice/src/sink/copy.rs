@@ -202,10 +202,12 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Whether the rows of a transaction go to the table in another order than that of the input.
+    /// Whether the rows of a transaction go to the table in another order than that of the input, and one that the
+    /// table already has is an error.
     fn mixes_rows(&self, payloads: &[Arc<Payload>]) -> bool {
-        let is_plain = self.held.is_none() && self.maker.is_none() && self.staged().is_none();
-        is_plain && (payloads.len() > 1 || payloads.iter().any(|payload| payload.nodes().len() > 1))
+        let is_held = self.held.is_some() || self.maker.is_some();
+        let mixes = payloads.len() > 1 || payloads.iter().any(|payload| payload.nodes().len() > 1);
+        mixes && !is_held && self.flow.plan.changes.is_none()
     }
 
     /// Measures what a COPY into `node` costs before it has any row.
