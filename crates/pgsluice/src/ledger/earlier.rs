@@ -46,8 +46,9 @@ async fn check_once(
 ) -> Result<()> {
     let Some(content) = Fingerprint::content_hash(sources) else { return Ok(()) };
     named.lock_input(client, &format!("{table} {content:016x}")).await?;
-    let found = find(named, of, client, Look::All).await?;
+    // A load that ends between the two questions is finished in the second answer.
     let lives = lives(&named.schema, client).await?;
+    let found = find(named, of, client, Look::All).await?;
     let is_running = |earlier: &&Earlier| {
         earlier.ended.is_none() && Named::new(&named.schema, &earlier.id).is_running(&lives)
     };
