@@ -154,12 +154,14 @@ impl Trial<'_> {
             Form::Objects => {
                 // One object says which columns there are.
                 let last = files.iter().rposition(|rows| !rows.is_empty()) == Some(number);
-                objects(input, rows, |row, column| !(last && row == 0) && lacks(column))
+                objects(input, rows, |row, column, cell| {
+                    cell.is_none() && !(last && row == 0) && lacks(column)
+                })
             }
             Form::Refused => {
                 let first = files.iter().position(|rows| !rows.is_empty()) == Some(number);
                 let set = self.case.set[0].name;
-                objects(input, rows, |row, column| first && row == 0 && column.name == set)
+                objects(input, rows, |row, column, _| first && row == 0 && column.name == set)
             }
         }
     }
@@ -279,11 +281,11 @@ impl Trial<'_> {
     }
 }
 
-/// Writes rows as objects. A cell that is NULL is left out if the object `lacks` its column.
+/// Writes rows as objects, without the cells that an object `lacks`.
 fn objects(
     columns: &[Column],
     rows: &[Vec<Cell>],
-    lacks: impl Fn(usize, &Column) -> bool,
+    lacks: impl Fn(usize, &Column, &Cell) -> bool,
 ) -> Vec<u8> {
     let member = |column: &Column, cell: &Cell| {
         let value = match cell {
@@ -295,7 +297,7 @@ fn objects(
     };
     let object = |(number, row): (usize, &Vec<Cell>)| {
         let cells = columns.iter().zip(row);
-        let kept = cells.filter(|(column, cell)| cell.is_some() || !lacks(number, column));
+        let kept = cells.filter(|(column, cell)| !lacks(number, column, cell));
         let members = kept.map(|(column, cell)| member(column, cell)).collect::<Vec<_>>();
         format!("{{{}}}\n", members.join(","))
     };

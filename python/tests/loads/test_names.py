@@ -70,6 +70,9 @@ class Names(unittest.TestCase):
     def assert_same(self, schema: dict, kind: Any, where: str) -> None:
         """Compare a schema with the type of a field, and all that is in both."""
         kinds = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
+        if kind is Any:
+            self.assertGreater(len(kinds), 1, where)
+            return
         if get_origin(kind) is UnionType:
             self.assertEqual((kinds.pop(), get_args(kind)[1]), ("null", type(None)), where)
             kind = get_args(kind)[0]
