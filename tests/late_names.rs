@@ -8,6 +8,8 @@ on_each_server!([
     later_files_lack_columns,
     names_differ_in_case_from_file_to_file,
     a_key_that_comes_late_is_loaded_or_an_error,
+    a_key_that_an_option_names_may_come_late,
+    inputs_without_objects_have_all_columns,
     a_mapped_name_is_in_some_object,
     names_that_are_left_out_are_reported,
     very_many_names_are_no_matter,
@@ -155,6 +157,46 @@ fn a_key_that_comes_late_is_loaded_or_an_error(server: Server) {
         assert_eq!(bench.count("t WHERE status = 'new'"), 40_000);
         bench.session.run("TRUNCATE t");
     }
+}
+
+fn a_key_that_an_option_names_may_come_late(server: Server) {
+    let bench = bench(server);
+    bench.session.run("ALTER TABLE t ADD at int; INSERT INTO t VALUES (0, 'old'), (40000, 'old')");
+    bench.file("rows.ndjson", late("a"));
+    let file = ["rows.ndjson".to_owned()];
+    let options = ["--on-conflict=update", "--newer=at", "--no-insert"];
+    run(&bench, "load", &file, &options)
+        .fails(1, &["rows.ndjson:1: ", "Give the key in every object"]);
+    run(&bench, "load", &file, &["--on-conflict=update", "--update=a", "--no-insert"]).summary();
+    assert_eq!(stored(&bench), "0 - new, 40000 late new");
+}
+
+fn inputs_without_objects_have_all_columns(server: Server) {
+    let bench = bench(server);
+    bench.session.run("ALTER TABLE t ALTER id SET DEFAULT 7, ADD at int");
+    bench.file("none.ndjson", "");
+    bench.file("lines.ndjson", "\n \n");
+    bench.file("empty.ndjson", "{}\n");
+    for file in ["none.ndjson", "lines.ndjson"] {
+        for options in [
+            &[][..],
+            &["--on-conflict=update"],
+            &["--on-conflict=update", "--key=id"],
+            &["--on-conflict=update", "--update=a", "--newer=at"],
+            &["--on-conflict=skip", "--key=id"],
+            &["--on-conflict=delete"],
+            &["--map=x=a"],
+        ] {
+            let summary = run(&bench, "load", &[file.to_owned()], options).summary();
+            assert_eq!(summary["rows_read"], 0, "{file} {options:?}: {summary}");
+            let warnings = summary["warnings"].to_string();
+            assert!(warnings.contains("the input has no rows"), "{file} {options:?}: {summary}");
+        }
+    }
+    let empty = ["empty.ndjson".to_owned()];
+    let ended = run(&bench, "load", &empty, &["--on-conflict=update"]);
+    ended.fails(2, &["values of column id cannot be compared: the input omits the column"]);
+    assert_eq!(bench.count("t"), 0);
 }
 
 fn a_mapped_name_is_in_some_object(server: Server) {

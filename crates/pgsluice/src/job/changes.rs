@@ -70,6 +70,12 @@ impl ChangeOptions {
         self.on_conflict != OnConflict::Error
     }
 
+    /// Returns the columns that options name.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = &String> {
+        let lists = self.key.iter().chain(&self.update).flatten();
+        lists.chain(&self.newer).chain(&self.delete_when)
+    }
+
     /// Which row counts of several of one key.
     pub(crate) fn counting(&self) -> Duplicates {
         self.duplicates.unwrap_or(match self.on_conflict {

@@ -34,7 +34,7 @@ const MOST_KEYS: usize = 100_000;
 /// The names in the inputs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Names {
-    /// The different lists of names, in the order in which inputs have them.
+    /// The different lists of names, in the order in which inputs have them. Inputs without rows have none.
     pub(crate) lists: Vec<List>,
     /// Whether no row has others.
     pub(crate) are_all: bool,
@@ -115,7 +115,7 @@ fn look_at_keys(
     control: &Control,
 ) -> Result<(Inputs, Names)> {
     let (mut begun, mut keys) = (inputs.to_vec(), Keys::default());
-    let mut are_all = true;
+    let (mut are_all, mut has_objects) = (true, false);
     for (place, input) in inputs.iter().enumerate() {
         if control.stop.is_stopped() {
             return Err(Error::interrupted());
@@ -133,23 +133,23 @@ fn look_at_keys(
         // What is wrong with an object is said when it is read.
         for row in &rows {
             if keys.names().len() < MOST_KEYS {
-                _ = keys.add(row.of(&text));
+                has_objects |= keys.add(row.of(&text)).is_ok();
             } else {
                 are_all = false;
             }
         }
     }
-    let mut names = Names { are_all, ..Names::default() };
-    if let Some(first) = inputs.first() {
-        names.add(&first.name, keys.names().to_vec());
-    }
-    let missing = wanted.into_iter().filter(|key| !keys.names().contains(key));
+    let mut all = keys.names().to_vec();
+    let missing = wanted.into_iter().filter(|key| !all.contains(key));
     let missing: HashSet<String> = missing.collect();
     if !are_all && !missing.is_empty() && inputs.are_rereadable() {
-        names.are_all = true;
-        names.lists.iter_mut().for_each(|list| list.names.truncate(MOST_KEYS));
-        let found = look_for(inputs, missing, control)?;
-        names.lists.iter_mut().for_each(|list| list.names.extend(found.iter().cloned()));
+        are_all = true;
+        all.truncate(MOST_KEYS);
+        all.extend(look_for(inputs, missing, control)?);
+    }
+    let mut names = Names { are_all, ..Names::default() };
+    if let Some(first) = inputs.first().filter(|_| has_objects || !all.is_empty()) {
+        names.add(&first.name, all);
     }
     Ok((inputs.replaced(begun), names))
 }

@@ -7,7 +7,7 @@ use tokio_postgres::types::{Oid, Type};
 
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::job::{ChangeOptions, Job, OnConflict};
+use crate::job::{Job, OnConflict};
 use crate::source::{Led, Names, shown_list};
 
 const COLUMNS: &str = "
@@ -121,19 +121,18 @@ pub(super) async fn of_input(
 }
 
 /// Leads the names in the inputs to `columns`. A column that no first object has may come later. It is left out if its
-/// default would be lost, and where rows are updated unless `--update` names it: it would be set to NULL.
+/// default would be lost, and where rows are updated: it would be set to NULL. Options that name it keep it in. An
+/// input without objects has all columns.
 fn lead(
     names: &Names,
     job: &Job,
     columns: &[String],
     has_default: impl Fn(&String) -> bool,
 ) -> Result<Led> {
-    let ChangeOptions { on_conflict, update, .. } = &job.changes;
-    let is_updated = |name: &String| update.as_ref().is_some_and(|update| update.contains(name));
-    let adds = |name: &String| match on_conflict {
-        OnConflict::Update => is_updated(name),
-        _ => !has_default(name),
-    };
+    let updates = job.changes.on_conflict == OnConflict::Update;
+    let is_empty = names.are_all && names.lists.is_empty();
+    let is_named = |name: &String| job.changes.columns().any(|named| named == name);
+    let adds = |name: &String| is_empty || is_named(name) || !updates && !has_default(name);
     let by_name = &job.input.by_name;
     let mut led = match job.input.file_format {
         format if format.has_objects() => by_name.lead_keys(names, columns, adds)?,

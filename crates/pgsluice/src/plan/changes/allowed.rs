@@ -12,12 +12,13 @@ use crate::pg::introspect::uniques::Changing;
 
 /// The columns that options name must be of the input.
 pub(super) fn check_columns(catalogue: &Catalogue, options: &ChangeOptions) -> Result<()> {
-    let lists = options.key.iter().chain(&options.update).flatten();
-    let mut named = lists.chain(&options.newer).chain(&options.delete_when);
-    if let Some(name) = named.find(|name| !catalogue.columns.contains(name)) {
+    if let Some(name) = options.columns().find(|name| !catalogue.columns.contains(name)) {
         let all: Vec<String> = catalogue.columns.iter().map(|name| label(name)).collect();
-        let error = no_column(name, "is not in the input")
-            .with_detail(format!("The input has the columns {}.", all.join(", ")));
+        let detail = match &all[..] {
+            [] => "The input has no columns.".to_owned(),
+            all => format!("The input has the columns {}.", all.join(", ")),
+        };
+        let error = no_column(name, "is not in the input").with_detail(detail);
         return Err(match &catalogue.led {
             None => {
                 error.with_hint("Say with --columns which columns the input has, in their order.")
