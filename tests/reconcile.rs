@@ -38,6 +38,11 @@ const MISROUTED: &str = "row::misrouted";
 
 const HINT: &str = "\nHINT:  This is a bug in pgsluice: please report it.";
 
+/// A trigger that drops each second row.
+const DROPS_HALF: &str = "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS
+             'BEGIN IF NEW.id % 2 = 0 THEN RETURN NULL; END IF; RETURN NEW; END';
+         CREATE TRIGGER f BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f()";
+
 /// Ways in which rows go: with each, every flaw is noticed.
 const OPTIONS: [&[&str]; 6] = [
     &["-j1"],
@@ -209,11 +214,7 @@ fn receipts_that_claim_too_much_are_noticed(server: Server) {
 fn rows_that_a_trigger_drops_add_up(server: Server) {
     let bench = &Bench::new(server);
     make(bench);
-    bench.session.run(
-        "CREATE FUNCTION odd() RETURNS trigger LANGUAGE plpgsql AS
-             'BEGIN IF NEW.id % 2 = 0 THEN RETURN NULL; END IF; RETURN NEW; END';
-         CREATE TRIGGER odd BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION odd()",
-    );
+    bench.session.run(DROPS_HALF);
     for options in OPTIONS {
         bench.session.run("TRUNCATE t");
         let options = [options, &["--json"]].concat();
@@ -277,11 +278,7 @@ fn counts_that_others_move_are_not_relied_on(server: Server) {
 fn a_trigger_that_is_gone_may_have_dropped_rows(server: Server) {
     let bench = &Bench::new(server);
     make(bench);
-    bench.session.run(
-        "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS
-             'BEGIN IF NEW.id % 2 = 0 THEN RETURN NULL; END IF; RETURN NEW; END';
-         CREATE TRIGGER f BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f()",
-    );
+    bench.session.run(DROPS_HALF);
     let hold = bench.hold("payload::committed");
     let mut load = program();
     load.args(["load", "rows.csv", "-t", "t", "-d", &bench.url, "--json", "-q", "-j1"]);
@@ -299,12 +296,8 @@ fn a_trigger_that_is_gone_may_have_dropped_rows(server: Server) {
 fn triggers_that_leaves_alone_have_enabled_are_seen(server: Server) {
     let bench = &Bench::new(server);
     make(bench);
-    bench.session.run(
-        "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS
-             'BEGIN IF NEW.id % 2 = 0 THEN RETURN NULL; END IF; RETURN NEW; END';
-         CREATE TRIGGER f BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f();
-         ALTER TABLE ONLY t DISABLE TRIGGER f",
-    );
+    bench.session.run(DROPS_HALF);
+    bench.session.run("ALTER TABLE ONLY t DISABLE TRIGGER f");
     let summary = load(bench, "payload::lost:2000000", &["-j2", "--json"]).summary();
     let stored = bench.count("t");
     assert_eq!(summary["rows_loaded"], stored);

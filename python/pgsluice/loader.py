@@ -18,18 +18,13 @@ from types import TracebackType
 from typing import Any, Literal, Self, Unpack
 from weakref import ReferenceType, WeakSet, ref
 
-from pgsluice._native import Doing, Failure, Writer
+from pgsluice._native import Doing
 from pgsluice.batches import Batch, Kind, Waiting, check
 from pgsluice.data import NAME
-from pgsluice.errors import DataError, LoadError, raised
+from pgsluice.errors import DataError, LoadError
 from pgsluice.options import LoaderOptions, PlaceOptions, arguments
 from pgsluice.result import Fate
-
-# Seconds after which a signal is seen.
-_PAUSE = 0.1
-
-# The name and the position of the writer; rows that were sent, and their fates; how they were sent.
-_Outcome = tuple[str | None, str | None, int, list[tuple[str, int]], str | None]
+from pgsluice.session import Outcome, Session
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,10 +107,10 @@ class Loader:
         self._failure: BaseException | None = None
         self._is_closed = False
         self._has_position = False
-        self._writer = Writer()
+        self._session = Session()
+        self._writer = self._session.writer
         args = [*arguments("load", PlaceOptions, place, conninfo, table), NAME]
-        self._position: str | None = None
-        outcome = self._wait(lambda: self._writer.open(args, self._is_lazy))
+        outcome = self._session.wait(lambda: self._writer.open(args, self._is_lazy))
         self.load_id: str | None = outcome[0]
         """The name by which the ledger knows the loader, if it does."""
         _open.add(self)
@@ -130,7 +125,8 @@ class Loader:
 
         After an error that rows are lost, the ledger is read again. Go on from here.
         """
-        return None if self._position is None else json.loads(self._position)
+        position = self._session.position
+        return None if position is None else json.loads(position)
 
     @property
     def rows_waiting(self) -> int:
@@ -182,7 +178,7 @@ class Loader:
             dropped = self.rows_waiting
             self._waiting, self._returned, self._failure = Waiting(), None, None
             if not self._is_closed:
-                self._wait(self._writer.give_up)
+                self._session.wait(self._writer.give_up)
         return dropped
 
     def _discard_bad(self) -> int:
@@ -242,12 +238,12 @@ class Loader:
             self._is_closed = True
         _open.discard(self)
         with self._sending:
-            self._wait(self._writer.close, failed=self._go_back)
+            self._session.wait(self._writer.close, failed=self._go_back)
 
     def _make_durable(self) -> None:
         if self._is_lazy:
             with self._sending:
-                self._wait(self._writer.flush, failed=self._go_back)
+                self._session.wait(self._writer.flush, failed=self._go_back)
 
     def _go_back(self, earlier: int, _in_doubt: int) -> None:
         """Drop what waits behind rows of earlier calls that were lost, where positions say it.
@@ -255,7 +251,7 @@ class Loader:
         The program goes on from the position, and so it writes these rows again.
         """
         with self._filling:
-            if earlier and (self._has_position or self._position is not None):
+            if earlier and (self._has_position or self._session.position is not None):
                 self._waiting, self._returned = Waiting(), None
 
     def _check(self) -> None:
@@ -308,7 +304,7 @@ class Loader:
             return self._waiting, Waiting()
         return self._waiting.split()
 
-    def _send(self, going: Waiting) -> _Outcome:
+    def _send(self, going: Waiting) -> Outcome:
         """Send rows, without those that are rejected."""
         while True:
             try:
@@ -328,9 +324,9 @@ class Loader:
     def _try(self, going: Waiting) -> None:
         """Have the server take rows, and roll them back."""
         kind, args = self._reading()
-        self._wait(lambda: self._writer.check(args, going.given(kind)), going=going)
+        self._session.wait(lambda: self._writer.check(args, going.given(kind)), going=going)
 
-    def _send_whole(self, going: Waiting) -> _Outcome:
+    def _send_whole(self, going: Waiting) -> Outcome:
         kind, args = self._reading()
 
         def sent() -> None:
@@ -346,49 +342,7 @@ class Loader:
             rest = going.given(kind)
             return self._writer.write(args, rest, going.position, going.rejected)
 
-        return self._wait(begin, sent, failed, going)
-
-    def _wait(
-        self,
-        begin: Callable[[], Doing],
-        done: Callable[[], None] = lambda: None,
-        failed: Callable[[int, int], None] | None = None,
-        going: Waiting | None = None,
-    ) -> _Outcome:
-        """Wait for what was begun. What ends the wait stops it, and is raised when it has ended."""
-        stopped: BaseException | None = None
-        outcome: _Outcome | None = None
-        try:
-            doing = begin()
-            while outcome is None:
-                try:
-                    outcome = doing.wait(_PAUSE)
-                except Failure:
-                    raise
-                except BaseException as reason:
-                    stopped = stopped or reason
-                if stopped is not None:
-                    self._writer.stop()
-        except Failure as failure:
-            error = raised(failure)
-            _, _, cause, *of_writer = failure.args
-            earlier = 0
-            if of_writer:
-                self._position, earlier, row = of_writer
-                error.row = error.row if row is None else row
-            if going is not None and isinstance(error, DataError):
-                going.name_row(error)
-            if failed is not None:
-                failed(earlier, error.rows_in_doubt or 0)
-            if stopped is None:
-                raise error from cause
-            stopped.add_note(str(error))
-            raise stopped from None
-        self._position = outcome[1]
-        done()
-        if stopped is not None:
-            raise stopped
-        return outcome
+        return self._session.wait(begin, sent, failed, going)
 
 
 @atexit.register

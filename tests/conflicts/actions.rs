@@ -1,5 +1,5 @@
-//! Rows whose change has others changed by the actions of a self-referencing foreign key: the table
-//! is as one statement makes it, and the load counts only the rows of its input.
+//! Rows whose change changes others by the actions of a self-referencing foreign key: the load leaves the table as one
+//! statement does, and counts only the rows of its input.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ on_each_server!([
 
 const GROUPS: usize = 4;
 
-/// Of each group half is there, and all of it but the first refer to the first.
+/// Rows of a group. Half of them exist, and all but the first refer to the first.
 const ROWS: usize = 40;
 
 /// Ways in which rows go.

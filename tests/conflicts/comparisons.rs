@@ -30,9 +30,9 @@ const WORDS: [&str; 10] = ["a", "A", "b", "B", "a", "é", "x ", "x", "B", "É"];
 
 /// A column with a key.
 struct Keyed {
-    /// Definition of the column `k`: its type and collation.
+    /// Type and collation of the column `k`.
     column: &'static str,
-    /// What follows `CREATE UNIQUE INDEX ON`.
+    /// Tail of `CREATE UNIQUE INDEX ON`.
     indexes: &'static [&'static str],
     /// The collation of the index by which rows are the same.
     collation: &'static str,

@@ -18,7 +18,7 @@ on_each_server!([
 
 const ROWS: usize = 2_000;
 
-/// What INSERT refuses in a row of the key and `v`.
+/// Columns that INSERT refuses in a row that has only the key and `v`.
 const REFUSALS: [&str; 3] =
     ["w text NOT NULL", "w text CHECK (w IS NOT NULL)", "w text, CHECK (w IS NOT NULL OR v < 0)"];
 

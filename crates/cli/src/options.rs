@@ -201,7 +201,7 @@ fn parse_encoding(text: &str) -> std::result::Result<Encoding, String> {
     })
 }
 
-/// What `--header` says: `HEADER true`, `match`, `map` or a number of rows that are skipped whatever they have.
+/// Parses the value of `--header`: `true`, `match`, `map`, or the number of rows to skip.
 fn parse_header(text: &str) -> std::result::Result<Header, String> {
     match text {
         "true" => Ok(Header::Present),

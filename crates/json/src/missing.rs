@@ -1,4 +1,4 @@
-//! Columns whose keys a line lacks.
+//! Columns without a key in a line.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::copy::{DEFAULT, NULL};
 use crate::objects::ObjectColumn;
 use crate::refused::Refused;
 
-/// What a column is where an object lacks its key.
+/// Value of a column in an object that lacks its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// NULL.
@@ -22,11 +22,11 @@ pub enum Missing {
 pub struct Lacking {
     /// The words behind "the key is missing, and".
     pub why: String,
-    /// The next step for the user.
+    /// Hint for the user.
     pub hint: String,
 }
 
-/// What a row is made of.
+/// Facts about a written row that its reader needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Made {
     /// Whether one of its fields is [`DEFAULT`].

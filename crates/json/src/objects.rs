@@ -95,7 +95,7 @@ impl Objects {
         self.columns.iter().any(|column| column.missing == Missing::Default)
     }
 
-    /// The same rows, of lines as a program writes them: objects, or arrays if they `are_rows`. See the module
+    /// Reads lines as a program writes them, with tagged values: objects, or arrays if they `are_rows`. See the module
     /// `values`.
     #[must_use]
     pub fn of_program(self, targets: &[Target], are_rows: bool) -> Self {

@@ -44,9 +44,9 @@ pub(crate) struct Slots {
 pub(crate) struct Found {
     /// Its slot.
     pub(crate) slot: usize,
-    /// Whether it came before in this line.
+    /// Whether the line has the key before.
     pub(crate) is_duplicate: bool,
-    /// What becomes of it.
+    /// Target of its value.
     pub(crate) goes: Goes,
 }
 

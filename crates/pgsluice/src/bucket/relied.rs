@@ -19,14 +19,14 @@ impl Relied {
         all.into_iter().find(|it| *it as u8 == self.0.load(Relaxed)).unwrap_or(Evidence::Server)
     }
 
-    /// Lowers the evidence to `evidence`, but never raises it.
+    /// Lowers the evidence to the weaker of itself and `evidence`.
     pub(super) fn lower(&self, evidence: Evidence) {
         self.0.fetch_max(evidence as u8, Relaxed);
     }
 }
 
 impl Queue<'_> {
-    /// What shows that rows of several leaves have got to theirs.
+    /// Returns the evidence for rows of several leaves that are sent together.
     pub(crate) fn evidence(&self) -> Evidence {
         self.relied.get()
     }

@@ -15,10 +15,11 @@ SELECT pg_catalog.string_agg(pg_catalog.concat(c.oid, ' ', c.xmin), ', ' ORDER B
 FROM pg_catalog.pg_partition_tree(pg_catalog.to_regclass($1)) AS p
 JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) p.relid::pg_catalog.oid";
 
-/// Limits how long others wait behind a lock that this session waits for, and keeps row security from hiding rows.
+/// Settings of a transaction that drops partitions. It gives up a lock soon, because other sessions queue behind it, and
+/// fails where row security would hide rows.
 const BRIEFLY: &str = "SET LOCAL lock_timeout = '1s'; SET LOCAL row_security = off";
 
-/// What has become of a partition that was to be dropped.
+/// Outcome of dropping a partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Dropped,

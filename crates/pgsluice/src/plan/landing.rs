@@ -5,7 +5,7 @@ use super::changes::Changes;
 use crate::job::{Job, Sink};
 use crate::pg::introspect::Facts;
 
-/// What shows that rows of several leaves have got to theirs.
+/// Evidence that rows that were sent together have reached their leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Evidence {
     /// The server counts the rows that it stores in each leaf.
@@ -13,7 +13,8 @@ pub(crate) enum Evidence {
     Counts,
     /// Others move these counts. The rows go leaf by leaf, and each leaf checks its own.
     Leaves,
-    /// None: the partitions have changed since the load was planned, or the server does not count. It routes the rows.
+    /// No evidence: the partitions have changed since the load was planned, or the server does not count. The server
+    /// routes the rows.
     Server,
 }
 
@@ -35,7 +36,7 @@ impl Plan {
         !self.leaf_by_leaf && self.counts_leaves()
     }
 
-    /// What shows where rows of several leaves are that travel together.
+    /// Returns the evidence for rows of several leaves that are sent together.
     pub(crate) fn evidence(&self) -> Evidence {
         match self.joins_leaves() {
             true => Evidence::Counts,

@@ -61,7 +61,7 @@ pub(crate) struct Connection<'a> {
     pub(super) way: Cell<Way>,
     /// Whether its transaction sends rows leaf by leaf that could travel together.
     pub(super) is_apart: Cell<bool>,
-    /// Number of times that its transaction was sent again because another session had inserted a key.
+    /// Retries of its transaction after another session had inserted a key.
     pub(super) meanwhile: Cell<u32>,
     /// Rows of its transaction that do not belong where they were looked for: the node, and how many.
     pub(super) misplaced: Cell<Option<(NodeId, u64)>>,
@@ -77,7 +77,7 @@ pub(super) struct Loaded {
     pub(super) settled: Vec<Settled>,
     /// Where they are, if not where the plan says.
     pub(super) destination: Option<Destination>,
-    /// What shows where rows of several leaves are.
+    /// Evidence for rows of several leaves.
     pub(super) evidence: Evidence,
 }
 

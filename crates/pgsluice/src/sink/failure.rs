@@ -38,7 +38,7 @@ pub(super) enum Failure {
 pub(super) enum Doubt {
     /// The server has counted other rows.
     Counts,
-    /// The leaf rejects some of so many rows because of its bounds.
+    /// The leaf rejects at least one of these rows because of its bounds: the leaf, and the number of rows.
     Bounds(NodeId, u64),
     /// Rows of a leaf refer to rows that may be of another leaf, and are not there yet.
     References,

@@ -82,7 +82,7 @@ impl Planned {
         changes.is_some_and(|it| self.unmet.get() < ENOUGH_UNMET || !it.may_join_leaves())
     }
 
-    /// Returns the next way to try for rows that were refused on `way`, after `tried` attempts.
+    /// Returns the way to try after `way` has failed with `trouble`, or `None` after `tried` attempts that are enough.
     pub(super) fn next_way(&self, way: Way, trouble: &Trouble, tried: u32) -> Option<Way> {
         let Trouble::Refused(error) = trouble else { return None };
         let is_any = |codes: &[&str]| error.sqlstate().is_some_and(|code| codes.contains(&code));
@@ -205,7 +205,7 @@ impl Planned {
         Ok(all)
     }
 
-    /// What passes the stage at once, and where it goes then.
+    /// Returns the parts of a payload that pass the stage in turn, with their destinations.
     fn parts<'p>(&self, changes: &Changes, payload: &'p Arc<Payload>) -> Vec<Part<'p>> {
         if self.updates_first.get() {
             let apart = payload.apart().map(|(node, rows)| {

@@ -14,7 +14,7 @@ pub(super) enum Trouble {
     Changed(Error),
     /// The server has not answered the COMMIT of so many.
     InDoubt(Error, u64),
-    /// None is, and rows of earlier calls are not known to be in any more.
+    /// No row of this call is in the table, and rows of earlier calls may be lost.
     Lost(Error),
 }
 

@@ -35,7 +35,7 @@ pub(super) struct Case<'c> {
     pub(super) columns: Vec<ColumnOf<'c>>,
     /// Whether the input has every column that can be written.
     pub(super) has_all_columns: bool,
-    /// What the table needs to know where no partition takes a row.
+    /// The plan, for rows that no partition accepts.
     pub(super) plan: Option<&'c Plan>,
     /// The column that the error is about, by its place.
     pub(super) column: Option<usize>,
@@ -57,7 +57,7 @@ pub(super) struct ColumnOf<'c> {
 pub(super) struct Sample {
     /// The name of the input.
     pub(super) name: String,
-    /// What prints it as text, for a shell: `cat {}`.
+    /// Shell command that prints the input as text, such as `cat {}`.
     pub(super) reader: &'static str,
     /// The text from the beginning to behind the row, without a byte order mark.
     pub(super) text: Vec<u8>,

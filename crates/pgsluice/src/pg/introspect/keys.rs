@@ -93,7 +93,8 @@ const PARTITION_KEYS: &str = key_columns!(
     WHERE partrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::pg_catalog.oid[])))"
 );
 
-/// An index compares for equality only, in which some operator classes are as the type's own.
+/// Key columns of indexes. An index matters for equality only, and for equality some operator classes are as good as the
+/// type's own.
 const INDEX_KEYS: &str = key_columns!(
     "
     SELECT indexrelid, indrelid, 'i'::pg_catalog.text,

@@ -1,9 +1,9 @@
 //! The catalogue: the partition tree read in one consistent snapshot.
 //!
-//! What the server knows is asked, not guessed: it deparses the bounds, and casts their literals, which are read back
-//! in binary format. The same transaction reads what a session may do on each table (privileges, row security), and
-//! what a table does besides storing rows (triggers, defaults). The plan needs it to say where a leaf may be written
-//! directly.
+//! The server is asked, and nothing is guessed: it deparses the bounds, and casts their literals, which are read back
+//! in binary format. One transaction reads the bounds, what a session may do on each table (privileges, row security),
+//! and what a table does besides storing rows (triggers, defaults). The plan needs all of it to decide where a leaf may
+//! be written directly.
 //!
 //! Queries about many tables take their oids through a subquery: planning for a plain array takes longer.
 

@@ -280,7 +280,8 @@ pub(super) fn choose(
     Ok(Chosen { has_row_triggers, ..chosen })
 }
 
-/// Returns the key of the only index, if that is read here, and how rows are compared with one another otherwise.
+/// Returns the key of a single index whose columns can be compared here; otherwise the
+/// server's comparison.
 fn keys(
     options: &ChangeOptions,
     chosen: &Chosen,

@@ -205,7 +205,8 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
         }
     }
 
-    /// Asks in as few parts as possible, from the key `known` on. Returns the first refused key if asking was hopeless.
+    /// Asks the server about the keys from `known` on, in few statements. Returns the first key that it refuses if it
+    /// refuses too many to go on.
     async fn ask_all(
         &mut self,
         link: &Link,

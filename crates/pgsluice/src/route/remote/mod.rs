@@ -39,7 +39,7 @@ pub(crate) struct RemoteKeys<'a> {
     scratch: Vec<u8>,
 }
 
-/// What the server was asked about a row.
+/// A question to the server about a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
     /// Its key.
