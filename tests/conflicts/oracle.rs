@@ -43,24 +43,33 @@ const FATES: [&str; 10] = [
 /// How often a load is killed at most.
 const KILLS: usize = 4;
 
+/// Cases of one database. A session gets slow that has seen the tables of thousands.
+const CASES_OF_A_DATABASE: usize = 100;
+
 fn rows_do_what_they_do_one_by_one(server: Server) {
     let first = number("PGSLUICE_SEED", u64::from(server.major()) * 1_000_000);
     let cases = number("CONFLICT_CASES", CASES);
+    let seeds: Vec<u64> = (first..first + cases).collect();
+    let kills: usize = seeds.chunks(CASES_OF_A_DATABASE).map(|seeds| judge(server, seeds)).sum();
+    eprintln!("{kills} times a load was killed");
+    assert!(kills > 0 || cases < CASES, "no load was killed");
+}
+
+/// Holds loads to the reference in a new database. Returns the number of times that a load was killed.
+fn judge(server: Server, seeds: &[u64]) -> usize {
     let bench = Bench::new(server);
     bench.session.run("SET client_min_messages = warning");
     bench.session.run(CASELESS);
     let has_icu = bench.value("SELECT to_regcollation('public.ci') IS NOT NULL") == "t";
-    let mut kills = 0;
-    for seed in first..first + cases {
-        let mut chance = Chance::of(seed);
+    let judge = |seed: &u64| {
+        let mut chance = Chance::of(*seed);
         let case = Case::random(&mut chance, [server.major() >= 15, has_icu]);
         let trial = Trial { bench: &bench, case: &case, id: format!("case {seed}") };
-        // The last one that is said is the one that fails.
+        // The last one that is printed is the one that fails.
         eprintln!("PGSLUICE_SEED={seed} CONFLICT_CASES=1: {}", trial.words());
-        kills += trial.judge(&mut chance);
-    }
-    eprintln!("{kills} times a load was killed");
-    assert!(kills > 0 || cases < CASES, "no load was killed");
+        trial.judge(&mut chance)
+    };
+    seeds.iter().map(judge).sum()
 }
 
 /// A case in a database.
