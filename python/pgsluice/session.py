@@ -1,0 +1,68 @@
+"""The loader's calls of the extension: each is waited for, and ends in order if the wait does."""
+
+from collections.abc import Callable
+
+from pgsluice._native import Doing, Failure, Writer
+from pgsluice.batches import Waiting
+from pgsluice.errors import DataError, raised
+
+# Seconds after which a signal is seen.
+_PAUSE = 0.1
+
+# The name and the position of the writer; rows that were sent, and their fates; how they were sent.
+Outcome = tuple[str | None, str | None, int, list[tuple[str, int]], str | None]
+
+
+class Session:
+    """Waits for what the writer does, and knows the position after it."""
+
+    def __init__(self) -> None:
+        self.writer = Writer()
+        self.position: str | None = None
+        """The position of the last rows that are in, as JSON."""
+
+    def wait(
+        self,
+        begin: Callable[[], Doing],
+        done: Callable[[], None] = lambda: None,
+        failed: Callable[[int, int], None] | None = None,
+        going: Waiting | None = None,
+    ) -> Outcome:
+        """Wait until a call has ended. An exception during the wait stops it, and is raised then.
+
+        `failed` gets the numbers of rows that earlier calls sent and that are lost, and of rows in
+        doubt. An error about one of the rows that are `going` names it.
+        """
+        stopped: BaseException | None = None
+        outcome: Outcome | None = None
+        try:
+            doing = begin()
+            while outcome is None:
+                try:
+                    outcome = doing.wait(_PAUSE)
+                except Failure:
+                    raise
+                except BaseException as reason:
+                    stopped = stopped or reason
+                if stopped is not None:
+                    self.writer.stop()
+        except Failure as failure:
+            error = raised(failure)
+            _, _, cause, *of_writer = failure.args
+            earlier = 0
+            if of_writer:
+                self.position, earlier, row = of_writer
+                error.row = error.row if row is None else row
+            if going is not None and isinstance(error, DataError):
+                going.name_row(error)
+            if failed is not None:
+                failed(earlier, error.rows_in_doubt or 0)
+            if stopped is None:
+                raise error from cause
+            stopped.add_note(str(error))
+            raise stopped from None
+        self.position = outcome[1]
+        done()
+        if stopped is not None:
+            raise stopped
+        return outcome
