@@ -121,18 +121,22 @@ pub(super) async fn of_input(
 }
 
 /// Leads the names in the inputs to `columns`. A column that no first object has may come later. It is left out if its
-/// default would be lost, and where rows are updated: it would be set to NULL. Options that name it keep it in. An
-/// input without objects has all columns.
+/// default would be lost, and where rows are updated: it would be set to NULL. Options that name it keep it in, unless
+/// it is known that no object has it. An input without objects has all columns.
 fn lead(
     names: &Names,
     job: &Job,
     columns: &[String],
     has_default: impl Fn(&String) -> bool,
 ) -> Result<Led> {
-    let updates = job.changes.on_conflict == OnConflict::Update;
+    let changes = &job.changes;
+    let updates = changes.on_conflict == OnConflict::Update;
     let is_empty = names.are_all && names.lists.is_empty();
-    let is_named = |name: &String| job.changes.columns().any(|named| named == name);
-    let adds = |name: &String| is_empty || is_named(name) || !updates && !has_default(name);
+    let is_set = |name: &String| changes.update.iter().flatten().any(|set| set == name);
+    let may_come = |name: &String| !names.are_all && changes.columns().any(|named| named == name);
+    let adds = |name: &String| {
+        is_empty || is_set(name) || may_come(name) || !updates && !has_default(name)
+    };
     let by_name = &job.input.by_name;
     let mut led = match job.input.file_format {
         format if format.has_objects() => by_name.lead_keys(names, columns, adds)?,
