@@ -17,6 +17,9 @@ from unittest.mock import patch
 import pgsluice
 import pyarrow as pa
 from formats.place import server
+from pgsluice.data import NAME
+from pgsluice.options import PlaceOptions, arguments
+from pgsluice.session import Session
 
 from .place import Loads
 
@@ -75,6 +78,16 @@ class Stopped(Loads):
             count = self.count()
             time.sleep(0.3)
             self.assertEqual(self.count(), count)
+
+    def test_an_outcome_stays(self):
+        """A signal may end the wait that has received it."""
+        session = Session()
+        args = [*arguments("load", PlaceOptions, {}, server(), "loaded"), NAME]
+        doing = session.writer.open(args, False)
+        while (outcome := doing.wait(1)) is None:
+            pass
+        self.assertEqual(doing.wait(0), outcome)
+        session.wait(session.writer.close)
 
     def test_cancelled(self):
         async def cancel(data):
