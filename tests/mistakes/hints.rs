@@ -16,6 +16,11 @@ on_each_server!([
     the_encoding_is_another,
     one_row_is_damaged,
     excel_has_written_a_line_of_its_own,
+    a_header_comes_again,
+    a_quote_is_a_character,
+    a_date_of_mysql_is_none,
+    an_empty_field_stands_for_an_empty_string,
+    a_pipe_is_read_in_another_way,
     rows_have_a_field_more,
     a_trigger_names_a_table_that_is_not_there,
     the_input_is_an_address,
@@ -217,6 +222,57 @@ fn excel_has_written_a_line_of_its_own(server: Server) {
     desk.bench.file("a.csv", "sep=;\nb;id\nx;1\n");
     desk.follow("load a.csv -t t --header", "--columns b,id", "b = 'x'", 1);
     desk.follow("load a.csv -t t --header=map", "tail -n +2 a.csv | pgsluice", "b = 'x'", 1);
+}
+
+fn a_header_comes_again(server: Server) {
+    let desk = desk(server, "id int, b int, c text");
+    desk.bench.file("a.csv", "id,b,c\n1,2,x\nid,b,c\n2,3,y\nid,b,c\n");
+    let said = "Line 3 is the header again";
+    for option in ["--header", "--header=map", "--header=match"] {
+        desk.follow(&format!("load a.csv -t t {option}"), said, "true", 2);
+    }
+    compress(&desk, "a.csv");
+    desk.follow("load a.csv.gz -t t --header", said, "true", 2);
+    desk.is_not_told("load a.csv -t t --header=2", &[said]);
+}
+
+fn a_quote_is_a_character(server: Server) {
+    let desk = desk(server, "id int, b int, c text");
+    desk.bench.file("a.csv", "1;;a 5\" pipe\n2;3;b\n");
+    let said = "--format text --delimiter ';' --null ''";
+    desk.follow("load a.csv -t t --delimiter ;", said, "b IS NULL AND c = 'a 5\" pipe'", 1);
+    desk.bench.file("a.csv", "1;;a 5\" pipe\n2;3;b;\n");
+    desk.is_not_told("load a.csv -t t --delimiter ;", &["--format text"]);
+}
+
+fn a_date_of_mysql_is_none(server: Server) {
+    let desk = desk(server, "id int, b date, c text");
+    desk.bench.file("a.csv", "1,0000-00-00,x\n2,2026-01-02,y\n");
+    desk.follow("load a.csv -t t", "--null 0000-00-00", "b IS NULL AND c = 'x'", 1);
+    desk.bench.file("a.csv", "1,0000-00-00,x\n2,2026-01-02,0000-00-00\n");
+    desk.is_not_told("load a.csv -t t", &["--null"]);
+}
+
+fn an_empty_field_stands_for_an_empty_string(server: Server) {
+    let desk = desk(server, "id int, b int, c text NOT NULL");
+    desk.bench.file("a.csv", "1,,\n2,3,y\n");
+    desk.follow("load a.csv -t t", "--force-not-null c", "b IS NULL AND c = ''", 1);
+}
+
+fn a_pipe_is_read_in_another_way(server: Server) {
+    let desk = desk(server, "id int, b int, c text");
+    desk.bench.file("a.csv", "id;b;c\n1;2;x\n2;3;NULL\n");
+    let load = "load - -t t --format csv";
+    for (line, said) in [
+        (load, "--delimiter ';' --header"),
+        ("load - -t t --format csv --delimiter ';'", "--header"),
+    ] {
+        let command = format!("pgsluice {line} -d {} < a.csv", desk.bench.url);
+        let failed = desk.shell(&command);
+        failed.fails(1, &["HINT:  ", said]);
+        let follow = format!("{} < a.csv", command_of(&failed));
+        desk.shell_loads(&follow, "true", 2);
+    }
 }
 
 fn rows_have_a_field_more(server: Server) {

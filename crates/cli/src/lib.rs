@@ -1,5 +1,6 @@
 //! The command line: `run(args)` turns arguments into calls of the `pgsluice` crate.
 
+mod advice;
 mod changes;
 mod conceal;
 pub mod door;
@@ -64,7 +65,7 @@ pub fn command() -> clap::Command {
 /// Runs the program with `args`, its own name first, and returns its exit status.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
-    let matches = command().try_get_matches_from(&args);
+    let matches = advice::add(command()).try_get_matches_from(&args);
     let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => {

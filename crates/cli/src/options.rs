@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use pgsluice::core::format::{Format, Syntax};
+use pgsluice::error::Remedy;
 use pgsluice::job::{Columns, Job};
 use pgsluice::source::{ByName, Encoding, FileFormat, Header, Input, Inputs, uncompressed};
 use pgsluice::{Error, Kind, Result};
@@ -126,9 +127,20 @@ impl InputArgs {
         set(&mut job);
         job.check_settings()?;
         // What is wrong with a name is said after what is wrong with the options.
-        job.input.files = files?;
+        job.input.files = files.map_err(|error| self.explain_header(error))?;
         file_format?;
         Ok(job)
+    }
+
+    /// Explains a file that is not there where its name is a value for `--header`.
+    fn explain_header(&self, error: Error) -> Error {
+        let is_value = |file: &&String| matches!(file.as_str(), "map" | "match");
+        match self.files.iter().find(is_value) {
+            Some(value) if self.reading.header == Some(Header::Present) => error.only_hint(
+                format!("The value of --header follows an equals sign: --header={value}"),
+            ),
+            _ => error,
+        }
     }
 
     /// Returns the format as it was typed, or as the names of all files say. An error in these options
@@ -182,7 +194,19 @@ fn one_byte(name: &str, given: &str) -> Result<u8> {
         [byte] => Ok(*byte),
         _ => {
             let message = format!("COPY {name} must be a single one-byte character");
-            Err(Error::new(Kind::Usage, message))
+            let error = Error::new(Kind::Usage, message);
+            let option = format!("--{name}");
+            Err(match given.trim() {
+                "tab" | "TAB" | "\\\\t" | "^I" | "\\x09" => {
+                    error.with_remedy(Remedy::options("For a tab", [&*option, "\\t"]))
+                }
+                byte if byte.len() == 1 => {
+                    error.with_remedy(Remedy::options("Without the blanks", [&*option, byte]))
+                }
+                _ => {
+                    error.with_hint(format!("For a control character, in bash: {option} $'\\x1f'"))
+                }
+            })
         }
     }
 }

@@ -161,7 +161,7 @@ impl Error {
 
     /// Sets the next step in place of any other.
     #[must_use]
-    pub(crate) fn only_hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn only_hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
         self
     }
@@ -215,7 +215,7 @@ impl Error {
 
     /// Adds a way out to the hint.
     #[must_use]
-    pub(crate) fn with_remedy(mut self, remedy: Remedy) -> Self {
+    pub fn with_remedy(mut self, remedy: Remedy) -> Self {
         append(&mut self.0.hint, remedy.line());
         self.0.remedies.push(remedy);
         self

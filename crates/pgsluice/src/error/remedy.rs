@@ -44,7 +44,7 @@ pub const TABLE: &str = "{table}";
 
 impl Remedy {
     /// Returns options to add.
-    pub(crate) fn options(
+    pub fn options(
         what: impl Into<String>,
         options: impl IntoIterator<Item = impl Into<String>>,
     ) -> Self {

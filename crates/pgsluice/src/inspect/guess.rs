@@ -2,7 +2,6 @@
 //! header, a delimiter or an order of columns that the options do not name.
 
 use std::collections::HashSet;
-use std::io::Read;
 
 use pgsluice_core::catalog::{ROOT, label};
 use pgsluice_core::encode::Encoder;
@@ -14,10 +13,8 @@ use crate::error::{Error, Location, Remedy};
 use crate::inspect::hints::spelled;
 use crate::job::{InputOptions, Job};
 use crate::plan::Plan;
-use crate::source::{FileFormat, Header, Input};
+use crate::source::{FileFormat, Header, Input, OPENING};
 
-/// What is read of an input.
-const LOOKED_AT: u64 = 64 << 10;
 /// Rows that a guess must hold for.
 const ROWS: usize = 20;
 /// Columns whose order is guessed at: it takes as long as their permutations are many.
@@ -62,14 +59,7 @@ struct Opening {
 
 impl Opening {
     fn read(input: &Input, how: &InputOptions, plan: &Plan) -> Option<Self> {
-        let mut bytes = Vec::new();
-        input
-            .open()
-            .ok()
-            .filter(|_| input.is_rereadable())?
-            .take(LOOKED_AT)
-            .read_to_end(&mut bytes)
-            .ok()?;
+        let mut bytes = input.opening(OPENING as u64)?;
         let mark = "\u{feff}".as_bytes();
         let skipped = if bytes.starts_with(mark) { mark.len() } else { 0 };
         let text = bytes.split_off(skipped);
@@ -182,7 +172,7 @@ impl Opening {
 
 /// Where each whole row of `text` begins, and the row.
 pub(super) fn rows(text: &[u8], format: &Format) -> Vec<(u64, Vec<u8>)> {
-    let (mut found, is_whole) = (Vec::new(), (text.len() as u64) < LOOKED_AT);
+    let (mut found, is_whole) = (Vec::new(), text.len() < OPENING);
     // What is malformed further on is no matter here.
     let _ = Splitter::new(format).scan(text, is_whole, &mut found);
     found.iter().map(|row| (u64::from(row.start), row.of(text).to_vec())).collect()

@@ -10,7 +10,7 @@ use std::fmt;
 use std::io::{self, Read};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use pgsluice_core::position::Position;
 use tempfile::TempPath;
@@ -25,6 +25,9 @@ use crate::error::{Error, Location, Result, Unit, plain_io};
 
 /// How many bytes of text one of a compressed input likely stands for.
 const LIKELY_RATIO: u64 = 8;
+
+/// Bytes that are kept of what an input begins with.
+pub(crate) const OPENING: usize = 64 << 10;
 
 /// One input, found but not yet opened.
 #[derive(Clone, Debug)]
@@ -46,6 +49,8 @@ pub struct Input {
     pub(super) known: Option<FileFormat>,
     /// The hash of all bytes, of one that was kept.
     pub(super) content: Option<Arc<str>>,
+    /// The text that it begins with, of one that can be read only once and was.
+    opening: Arc<OnceLock<Vec<u8>>>,
 }
 
 /// Where an input is.
@@ -144,12 +149,31 @@ impl Input {
             is_format_given: self.is_format_given,
             known: self.known,
             content: Some(content.into()),
+            opening: Arc::default(),
         }
     }
 
     /// The same input, which can be read only once and was begun; `text` is all of it.
     pub(super) fn begun(&self, text: Box<dyn Read + Send>) -> Self {
         Self { place: Place::Begun(Arc::new(Mutex::new(Some(Bytes(text))))), ..self.clone() }
+    }
+
+    /// Keeps the text that it begins with for [`Self::opening`], if it cannot be read again.
+    pub(super) fn keep_opening(&self, text: &[u8]) {
+        if !self.is_rereadable() {
+            self.opening.get_or_init(|| text[..text.len().min(OPENING)].to_vec());
+        }
+    }
+
+    /// Returns the text that it begins with: `most` bytes of an input that can be read again, otherwise at most
+    /// [`OPENING`]. Fewer bytes than that are all of it. `None` if it cannot be read.
+    pub(crate) fn opening(&self, most: u64) -> Option<Vec<u8>> {
+        if !self.is_rereadable() {
+            return self.opening.get().cloned();
+        }
+        let mut text = Vec::new();
+        self.open().ok()?.take(most).read_to_end(&mut text).ok()?;
+        Some(text)
     }
 
     /// Batches that the program hands over, and their bytes where these are known.

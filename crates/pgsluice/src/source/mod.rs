@@ -42,6 +42,7 @@ pub use extra::ExtraNames;
 pub use file_format::FileFormat;
 pub(crate) use fingerprint::{Fingerprint, OfStream, changed};
 pub use header::Header;
+pub(crate) use inputs::OPENING;
 pub use inputs::{Input, Inputs};
 pub(crate) use names::Names;
 pub use reader::Reader;

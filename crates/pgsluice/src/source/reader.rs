@@ -115,6 +115,7 @@ impl Reader {
             let Buffers { mut bytes, mut rows, rewritten } = used_buffers.unwrap_or_default();
             let last = open.fill(&mut bytes, self.split_bytes, input)?;
             if open.start.origin.at == 0 {
+                input.keep_opening(&bytes);
                 check_start(&bytes, input, &self.shape)?;
             }
             if open.start.origin.at == 0 && bytes.starts_with(BYTE_ORDER_MARK) {

@@ -1,8 +1,6 @@
 //! The case that a hint is chosen for: the error, how the input is read, the columns, and the rows around the one
 //! that was refused.
 
-use std::io::Read;
-
 use pgsluice_core::catalog::Strategy;
 use pgsluice_core::format::Format;
 use pgsluice_core::parse::{Fields, Parser, Value};
@@ -12,10 +10,7 @@ use crate::error::{Error, Remedy};
 use crate::job::{InputOptions, Job};
 use crate::pg::introspect::Nullness;
 use crate::plan::Plan;
-use crate::source::Shape;
-
-/// Bytes that are read of an input, and behind the row.
-pub(super) const LOOKED_AT: u64 = 64 << 10;
+use crate::source::{OPENING, Shape};
 
 /// The most bytes that are read of an input.
 const MOST: u64 = 32 << 20;
@@ -143,21 +138,25 @@ impl Sample {
     fn read(error: &Error, job: &Job, shape: &Shape) -> Option<Self> {
         let place = error.place()?;
         let input = job.input.files.iter().find(|input| input.name == place.source)?;
-        if !input.is_rereadable() || job.input.file_format.is_typed() {
+        if job.input.file_format.is_typed() {
             return None;
         }
-        let mut text = Vec::new();
-        let most = place.offset.saturating_add(LOOKED_AT).min(MOST);
-        input.open().ok()?.take(most).read_to_end(&mut text).ok()?;
+        let opening = OPENING as u64;
+        let most = match input.is_rereadable() {
+            true => place.offset.saturating_add(opening).min(MOST),
+            false => opening,
+        };
+        let text = input.opening(most)?;
         let is_whole = (text.len() as u64) < most;
         let raw = match text.get(usize::try_from(place.offset).ok()?..) {
             Some(rest) => rows_of(rest, is_whole, shape).next(),
-            None => input.row_at(place.offset, shape).ok(),
+            None if input.is_rereadable() => input.row_at(place.offset, shape).ok(),
+            None => None,
         };
         let mark = "\u{feff}".as_bytes();
         let skipped = if text.starts_with(mark) { mark.len() } else { 0 };
-        let text = text.split_off(skipped);
-        let start = &text[..text.len().min(LOOKED_AT as usize)];
+        let text = text[skipped..].to_vec();
+        let start = &text[..text.len().min(OPENING)];
         let is_start = is_whole && start.len() == text.len();
         let rows = rows_of(start, is_start, shape).skip(job.input.header.rows()).take(ROWS);
         let rows = rows.map(|row| shape.rewritten(row)).collect();

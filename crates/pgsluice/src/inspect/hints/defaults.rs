@@ -1,6 +1,7 @@
 //! Fields that are NULL for columns that refuse NULL and have a default.
 
 use pgsluice_core::format::{Format, Syntax};
+use pgsluice_core::types::Codec;
 
 use super::Advice;
 use super::case::{Case, OwnedValue};
@@ -10,11 +11,12 @@ use crate::source::FileFormat;
 /// The first version whose COPY has `DEFAULT`.
 const FIRST_WITH_DEFAULT: u32 = 160_000;
 
-/// Advises `--default` where every field that is spelled so is of such a column; otherwise to leave the column out.
+/// Advises `--default` where every field that is spelled so is of such a column; otherwise to leave the column out. An
+/// empty field of a column without a default may stand for an empty string.
 pub(super) fn empty(case: &Case<'_>) -> Option<Advice> {
     let column = &case.columns[case.column.filter(|_| case.code() == "23502")?];
     if !column.nullness.has_default {
-        return None;
+        return as_string(case).map(Advice::from);
     }
     let left_out = || {
         let name = column.name;
@@ -23,6 +25,25 @@ pub(super) fn empty(case: &Case<'_>) -> Option<Advice> {
         ))
     };
     Some(by_option(case).map_or_else(left_out, Advice::from))
+}
+
+/// Returns the option by which an empty field of the column is an empty string.
+fn as_string(case: &Case<'_>) -> Option<Remedy> {
+    let at = case.column?;
+    let column = &case.columns[at];
+    let takes_empty = |codec: &Codec| codec.encode(b"", &mut Vec::new()).is_some();
+    let Syntax::Csv { .. } = case.format.syntax else { return None };
+    let is_delimited = case.how.file_format == FileFormat::Delimited;
+    if !is_delimited || !case.format.null.is_empty() || !column.codec.is_some_and(takes_empty) {
+        return None;
+    }
+    let row = case.sample.as_ref()?.row.as_ref()?;
+    if case.field(case.format, row, at) != OwnedValue::Null {
+        return None;
+    }
+    let forced = case.how.fields.force_not_null.with(column.name)?;
+    let what = format!("If an empty field stands for an empty string in column {}", column.name);
+    Some(Remedy::options(what, ["--force-not-null", &*forced]))
 }
 
 fn by_option(case: &Case<'_>) -> Option<Remedy> {

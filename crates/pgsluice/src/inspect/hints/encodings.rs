@@ -63,7 +63,11 @@ pub(super) fn other(case: &Case<'_>) -> Option<Advice> {
     }
     let sample = case.sample.as_ref()?;
     let raw = sample.raw.as_ref()?;
-    if raw.contains(&0) || raw.is_ascii() {
+    if raw.contains(&0) {
+        let what = "To remove NUL characters, which no column can have";
+        return Some(sample.filter(what, "tr -d '\\000' <").into());
+    }
+    if raw.is_ascii() {
         return None;
     }
     if sample.text.utf8_chunks().chain(raw.utf8_chunks()).any(|chunk| !chunk.valid().is_ascii()) {

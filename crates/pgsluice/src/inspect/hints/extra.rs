@@ -91,7 +91,7 @@ fn by_name(case: &Case<'_>, fields: &[Vec<Option<Vec<u8>>>]) -> Option<Advice> {
 
 impl Header {
     /// Whether the names in it lead fields to columns.
-    fn is_by_name(self) -> bool {
+    pub(super) fn is_by_name(self) -> bool {
         self == Self::Map
     }
 }

@@ -7,11 +7,14 @@ mod defaults;
 mod encodings;
 mod excel;
 mod extra;
+mod headers;
 mod json;
 mod keys;
 mod line_ends;
 mod nulls;
+mod numbers;
 mod partitions;
+mod quotes;
 #[cfg(test)]
 mod tests;
 
@@ -68,16 +71,19 @@ impl Advice {
 type Rule = fn(&Case<'_>) -> Option<Advice>;
 
 /// All rules. The first that applies counts, so the more certain ones come first.
-const RULES: [Rule; 9] = [
+const RULES: [Rule; 12] = [
     encodings::utf_16,
     encodings::other,
     line_ends::mixed,
     json::lines,
     partitions::missing,
+    headers::again,
+    quotes::plain,
     nulls::spelling,
     defaults::empty,
     dates::order,
     excel::first_line,
+    numbers::spelling,
 ];
 
 /// Adds to `error` what to do about the mistake that is behind it, if a rule knows it.

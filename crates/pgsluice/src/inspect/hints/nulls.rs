@@ -10,9 +10,32 @@ use crate::job::Columns;
 use crate::source::FileFormat;
 
 /// How programs spell NULL.
-const SPELLINGS: [&str; 22] = [
-    "", "\\N", "NULL", "null", "Null", "<NULL>", "<null>", "(NULL)", "(null)", "[NULL]", "None",
-    "none", "nil", "NaN", "nan", "NA", "N/A", "n/a", "#N/A", "-", "?", "NaT",
+const SPELLINGS: [&str; 24] = [
+    "",
+    "\\N",
+    "NULL",
+    "null",
+    "Null",
+    "<NULL>",
+    "<null>",
+    "(NULL)",
+    "(null)",
+    "[NULL]",
+    "None",
+    "none",
+    "nil",
+    "NaN",
+    "nan",
+    "NA",
+    "N/A",
+    "n/a",
+    "#N/A",
+    "-",
+    "?",
+    "NaT",
+    // MySQL's dates that are none.
+    "0000-00-00",
+    "0000-00-00 00:00:00",
 ];
 
 /// Spellings that mean nothing else, in a column of text as well.
@@ -83,8 +106,8 @@ fn keeps_values(case: &Case<'_>, other: &Format, value: &str) -> Option<()> {
 }
 
 impl Columns {
-    /// Returns the list for `--force-null` with one more column; `None` if it has the column already.
-    fn with(&self, name: &str) -> Option<String> {
+    /// Returns the list with one more column, as an option takes it; `None` if it has the column already.
+    pub(super) fn with(&self, name: &str) -> Option<String> {
         let mut names = match self {
             Self::None => Vec::new(),
             Self::All => return None,

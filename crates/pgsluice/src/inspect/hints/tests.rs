@@ -3,9 +3,12 @@
 use pgsluice_core::format::Format;
 
 use super::case::{Case, ColumnOf, Sample};
-use super::{Advice, dates, defaults, encodings, excel, extra, json, line_ends, nulls};
+use super::{
+    Advice, dates, defaults, encodings, excel, extra, headers, json, line_ends, nulls, numbers,
+    quotes,
+};
 use crate::error::kind::Kind;
-use crate::error::{Error, Remedy};
+use crate::error::{Error, Location, Remedy, Unit};
 use crate::inspect::guess;
 use crate::job::{Columns, InputOptions};
 use crate::pg::introspect::Nullness;
@@ -47,7 +50,11 @@ impl Trial {
 
     /// Replaces the error.
     fn of(mut self, code: &str, message: &str, column: &str) -> Self {
-        self.error = Error::new(Kind::Data, message).with_sqlstate(code).with_column(column);
+        let line = self.sample.text.split(|byte| *byte == b'\n').count() as u64 - 1;
+        let (source, unit) = (self.sample.name.clone(), Unit::Bytes);
+        let place = Location { source, line, offset: 0, input: 0, unit };
+        let error = Error::new(Kind::Data, message).with_sqlstate(code).with_column(column);
+        self.error = error.at(place);
         self
     }
 
@@ -161,6 +168,7 @@ fn encodings_do_not_spoil_other_rows() {
     };
     ends(&of(b"1,a\n2,Zo\xeb\n"), "--encoding latin1");
     ends(&of(b"1,Zo\xc3\xab\n2,Zo\xeb\n"), "");
+    ends(&of(b"1,a\n2,b\0\n"), "tr -d '\\000' < FILE | pgsluice load - ...");
     let sjis = of(b"1,\x93\x8c\x8b\x9e\n2,\x83J\x83^\x83J\x83i\n");
     ends(&sjis, "iconv -f shift_jis -t utf-8 FILE | pgsluice load - ...");
 }
@@ -175,6 +183,41 @@ fn excels_line_is_skipped() {
     ends(&of("sep=;\n1;x\n2;y\n", Header::Absent), "--header=1 --delimiter ';'");
     ends(&of("sep=,\nb,id\nx,1\n", Header::Skip(1)), "--header=2 --columns b,id");
     ends(&of("id,b\n1,x\n", Header::Skip(1)), "");
+}
+
+#[test]
+fn a_header_that_comes_again_is_removed() {
+    let of = |text: &str, header| {
+        let trial = Trial::new(text, header, Format::csv()).of("22P02", "invalid", "id");
+        trial.advice(headers::again)
+    };
+    ends(&of("id,b\n1,x\nid,b\n", Header::Map), "FILE | pgsluice load - ...");
+    ends(&of("id,b\r\n1,x\r\nid,b\r\n", Header::Present), "FILE | pgsluice load - ...");
+    ends(&of("id,b\n1,x\nid,b\n", Header::Absent), "");
+    ends(&of("id,b\n1,x\nid\n", Header::Map), "");
+    ends(&of("id,b\n1,x\nx,b\n", Header::Map), "");
+}
+
+#[test]
+fn quotes_are_characters_where_all_lines_have_their_fields_then() {
+    let of = |text: &str, delimiter| {
+        let format = Format { delimiter, ..Format::csv() };
+        let trial = Trial::new(text, Header::Absent, format);
+        trial.of("22P04", "unterminated CSV quoted field", "").advice(quotes::plain)
+    };
+    ends(&of("1\t5\" pipe\n2\tb\n", b'\t'), "--format text --delimiter '\\t' --null ''");
+    ends(&of("1,5\" pipe\n2,b\n", b','), "--format text --delimiter , --null ''");
+    ends(&of("1\t5\" pipe\n2\n", b'\t'), "");
+    ends(&of("1\t5\" \\pipe\n2\tb\n", b'\t'), "");
+}
+
+#[test]
+fn numbers_of_other_programs_are_explained() {
+    let of = |text: &str| Trial::csv(text).of("22P02", "invalid", "b").advice(numbers::spelling);
+    assert!(of("1,\"1,50\"\n").contains("decimal comma"));
+    assert!(of("1,3.0\n").contains("Int64"));
+    ends(&of("1,x\n"), "");
+    ends(&of("1,3.5\n"), "");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::super::FileFormat;
 use super::super::compression::Compression;
@@ -91,6 +92,7 @@ pub(super) fn pipe(name: String, place: Place) -> Input {
         is_format_given: false,
         known: None,
         content: None,
+        opening: Arc::default(),
     }
 }
 

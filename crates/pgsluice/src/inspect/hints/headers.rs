@@ -1,0 +1,25 @@
+//! Headers that come again further on, as in files that were put together.
+
+use super::Advice;
+use super::case::Case;
+use crate::source::FileFormat;
+
+/// Removes each line that is the first one again.
+const FIRST_ONLY: &str = "awk 'NR == 1 { first = $0 } NR == 1 || $0 != first'";
+
+/// Advises to remove the header where the refused row is the header again.
+pub(super) fn again(case: &Case<'_>) -> Option<Advice> {
+    let is_text = case.how.file_format == FileFormat::Delimited && case.how.encoding.is_utf8();
+    if !is_text || case.how.header.rows() != 1 || !case.code().starts_with("22") {
+        return None;
+    }
+    let sample = case.sample.as_ref()?;
+    let row = sample.raw.as_ref()?;
+    let header = sample.text.strip_prefix(&row[..])?;
+    let is_line = header.first().is_some_and(|next| matches!(next, b'\r' | b'\n'));
+    let place = case.error.place()?;
+    let what =
+        format!("Line {} is the header again; to remove it wherever it comes again", place.line);
+    (is_line && place.line > 1 && !row.contains(&b'\n'))
+        .then(|| sample.filter(what, FIRST_ONLY).into())
+}
