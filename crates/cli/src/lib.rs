@@ -3,6 +3,7 @@
 mod changes;
 mod conceal;
 pub mod door;
+mod exchange;
 mod exit;
 mod failure;
 mod generate;
