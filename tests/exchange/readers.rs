@@ -38,7 +38,7 @@ const ASKED: [&str; 3] = [
     "SELECT v, count(*) * 2, count(DISTINCT d) * 2 FROM t_01 GROUP BY v",
 ];
 
-/// Reads until it is told to stop; the number of times.
+/// Reads until `is_over`, and counts the answers.
 fn read(url: &str, is_over: &AtomicBool, answers: &AtomicU64) {
     let session = Session::open(url);
     session.run(&format!("PREPARE prepared AS {}", ASKED[0]));

@@ -7,7 +7,7 @@ use crate::harness::{Ended, Running, on_each_server, program, wait_until};
 
 on_each_server!(with super::Case::new, [leaves_without_rows_stay, rows_of_others_go_too, old_snapshots_find_no_rows, a_default_partition, partitions_that_are_made, an_input_without_rows, a_load_that_is_finished, resumed_only_as_begun, verified_leaf_by_leaf,]);
 
-/// Months, of which the second has leaves of its own.
+/// A table of three months. The second month is partitioned again.
 pub(super) const MONTHS: &str = "
 CREATE TABLE t (d date, id int, v text NOT NULL, PRIMARY KEY (d, id)) PARTITION BY RANGE (d);
 CREATE TABLE t_01 PARTITION OF t FOR VALUES FROM ('2026-01-01') TO ('2026-02-01');
@@ -20,7 +20,7 @@ CREATE INDEX ON t (v)";
 
 pub(super) const REPLACE: &str = "--exchange=replace";
 
-/// Rows of some months, so many of each, and all with the same word.
+/// Returns `count` rows of each month, all with the same word.
 pub(super) fn rows(months: &[u32], count: u32, word: &str) -> String {
     let row = |&month: &u32| {
         (0..count).map(move |id| format!("2026-{month:02}-{:02},{id},{word}\n", id % 28 + 1))
@@ -72,7 +72,7 @@ fn begun(case: &Case) -> Running {
     load
 }
 
-/// As TRUNCATE at the moment of the swap would have it.
+/// The rows of others are dropped, as by TRUNCATE at the moment of the swap.
 fn rows_of_others_go_too(case: &Case) {
     let mut load = begun(case);
     case.run(
@@ -86,7 +86,7 @@ fn rows_of_others_go_too(case: &Case) {
     case.nothing_is_left();
 }
 
-/// As after TRUNCATE: the old rows are gone, and the new ones are younger than the snapshot.
+/// A snapshot from before the load sees no rows, as after TRUNCATE: the old ones are gone, and the new ones are younger.
 fn old_snapshots_find_no_rows(case: &Case) {
     case.run(MONTHS);
     fill(case, &[1, 3], 50, "old");
@@ -105,7 +105,7 @@ fn old_snapshots_find_no_rows(case: &Case) {
     case.nothing_is_left();
 }
 
-/// It is replaced without being read; no partition beside it can be while it has rows.
+/// The DEFAULT partition is replaced without being read. While it has rows, no partition beside it can be replaced.
 fn a_default_partition(case: &Case) {
     case.run(MONTHS);
     case.run("CREATE TABLE t_d PARTITION OF t DEFAULT");
@@ -140,7 +140,7 @@ fn an_input_without_rows(case: &Case) {
     assert_eq!(case.value(CONTENT), "01 old 50, 03 old 50");
 }
 
-/// What it has replaced is not replaced again by the rows that it has loaded before.
+/// A finished load that is run again replaces nothing.
 fn a_load_that_is_finished(case: &Case) {
     case.run(MONTHS);
     fill(case, &[1, 3], 50, "old");

@@ -1,4 +1,4 @@
-//! What cannot be replaced: refused by name, and no row of the table is gone.
+//! Loads that cannot replace rows. Each is refused by name, and no row of the table is gone.
 
 use super::replaced::{CONTENT, MONTHS, REPLACE, fill, rows};
 use super::{Case, same};
@@ -62,7 +62,7 @@ fn all_rows_through_the_root(case: &Case) {
     }
 }
 
-/// They would go to the old leaves, with which they would be gone.
+/// The server would store these rows in the old leaves, and they would be dropped with these.
 fn rows_that_only_the_server_routes(case: &Case) {
     case.run(MONTHS);
     fill(case, &[1, 3], 50, "old");
