@@ -5,10 +5,13 @@
 
 mod carried;
 mod differing;
+mod readers;
 mod refused;
+mod replaced;
 mod stopped;
 mod swapped;
 mod trees;
+mod unreplaceable;
 
 use std::process::{Command, Stdio};
 

@@ -72,7 +72,7 @@ class Options(_Speed, total=False):
     max_new_partitions: int | None
     # Safety.
     atomic: bool
-    exchange: bool | Literal["require"]
+    exchange: bool | Literal["require", "replace"]
     swap_patience: int | None
     reject_file: str | PathLike[str] | None
     max_rejects: int | str | None
@@ -115,7 +115,7 @@ class PlanOptions(_Speed, total=False):
     """What can be said of a plan."""
 
     full: bool
-    exchange: bool
+    exchange: bool | Literal["require", "replace"]
     atomic: bool
     step: str | None
 
@@ -132,6 +132,7 @@ class VerifyOptions(_Reading, _Changes, total=False):
     """What can be said of a comparison."""
 
     subset: bool
+    replaced: bool
     reject_file: str | PathLike[str] | None
 
 

@@ -93,6 +93,7 @@ class VerifyResult:
     on_conflict: Action
     equal: bool
     subset: bool
+    replaced: bool
     rows_input: int
     rows_table: int
     checksum_input: str

@@ -77,6 +77,7 @@ class LoadResult:
     jobs: int
     leaves: int
     exchanged: int
+    replaced: int
     partitions_created: tuple[str, ...]
     wire: Literal["binary", "text"]
     lanes: Lanes

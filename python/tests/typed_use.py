@@ -21,6 +21,7 @@ def takes() -> None:
     assert_type(planned, pgsluice.PlanResult)
     assert_type(planned.missing, tuple[pgsluice.MissingPartition, ...])
     assert_type(pgsluice.verify("orders.csv", "orders", subset=True).equal, bool)
+    assert_type(pgsluice.load("may.csv", "orders", exchange="replace").replaced, int)
     assert_type(pgsluice.tree("orders", depth=1).tables[0].bound, str | None)
     assert_type(pgsluice.ledger(table="orders"), tuple[pgsluice.LedgerEntry, ...])
     assert_type(pgsluice.ledger_show("march", ledger="own").receipts[0].fate, pgsluice.Fate)

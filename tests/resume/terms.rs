@@ -34,7 +34,7 @@ const ONLY_IDS: &[&str] = &["--columns=id"];
 const UPDATE: &[&str] = &["--on-conflict=update"];
 
 /// Each option of `load` by its long name.
-const OPTIONS: [(&str, Part); 58] = [
+const OPTIONS: [(&str, Part); 59] = [
     ("files", Apart("inputs have fingerprints")),
     ("table", Apart("a load into another table is refused")),
     ("format", Term(Ids, ONLY_IDS, "--format=text")),
@@ -67,6 +67,7 @@ const OPTIONS: [(&str, Part); 58] = [
     ("max-new-partitions", Free(&["--create-partitions"], &["--max-new-partitions=5"])),
     ("atomic", Apart("a load with rows in the table cannot be all or nothing any more")),
     ("exchange", Free(&[], &["--exchange"])),
+    ("exchange", Term(Rows, &[], "--exchange=replace")),
     ("swap-patience", Free(&["--exchange"], &["--swap-patience=5"])),
     ("reject-file", Free(&[], &["--reject-file=bad", "--max-rejects=9"])),
     ("max-rejects", Free(&[], &["--reject-file=bad", "--max-rejects=9"])),

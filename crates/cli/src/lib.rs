@@ -4,6 +4,7 @@ mod advice;
 mod changes;
 mod conceal;
 pub mod door;
+mod exchange;
 mod exit;
 mod failure;
 mod generate;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use pgsluice::control::Control;
 use pgsluice::counts::summary::fresh_id;
 use pgsluice::error::on_one_line;
@@ -18,6 +18,7 @@ use pgsluice::load::failed;
 use pgsluice::{Loader, Result, Target};
 
 use crate::changes::ChangeArgs;
+use crate::exchange::ExchangeName;
 use crate::options::{InputArgs, parse_name, parse_size};
 use crate::output::{print_json, say};
 use crate::speed::SpeedArgs;
@@ -65,9 +66,10 @@ struct SafetyArgs {
     #[arg(long, group = "at_once")]
     atomic: bool,
     /// Build leaves that are empty beside the table, indexes last, and swap them in; others get their
-    /// rows as usual, which with =require ends the load
+    /// rows as usual, which with =require ends the load. With =replace swap in each leaf that the
+    /// input has rows for: its old rows are gone
     #[arg(long, group = "at_once", num_args = 0..=1, require_equals = true,
-          default_missing_value = "try", value_name = "require")]
+          default_missing_value = "try", value_name = "require|replace")]
     exchange: Option<ExchangeName>,
     /// How long the swap, or the end of --atomic, is tried while others hold locks on the table
     /// [default: 60]
@@ -121,12 +123,6 @@ struct OutputArgs {
     quiet: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ExchangeName {
-    Try,
-    Require,
-}
-
 /// Carries out `pgsluice load`; its exit status.
 pub(crate) fn run(args: &LoadArgs) -> Result<u8> {
     let job = args.job()?;
@@ -139,7 +135,7 @@ fn load(args: &LoadArgs, job: Job, target: Target) -> Result<u8> {
     let _watch = signals::stop(&control, failed::interrupted)?;
 
     let rejects = job.safety.rejects.clone();
-    let is_held = job.safety.atomic || job.safety.exchange;
+    let is_held = job.safety.atomic || job.safety.exchange.is_some();
     let id = job.safety.load_id.clone().filter(|_| job.keeps_ledger() && !is_held);
     let loader = Loader::new(job, target);
     let done = AtomicBool::new(false);
@@ -196,8 +192,7 @@ impl LoadArgs {
 
 impl SafetyArgs {
     fn set(&self, safety: &mut SafetyOptions) {
-        safety.exchange = self.exchange.is_some();
-        safety.exchange_or_fail = self.exchange == Some(ExchangeName::Require);
+        safety.exchange = self.exchange.map(Into::into);
         safety.atomic = self.atomic;
         safety.swap_patience =
             self.swap_patience.map_or(DEFAULT_SWAP_PATIENCE, Duration::from_secs);

@@ -14,10 +14,12 @@ use pgsluice::inspect::trial::{self, Trial};
 use pgsluice::job::Job;
 use pgsluice::partitions::{self, Missing};
 use pgsluice::plan::Plan;
+use pgsluice::plan::eligible::Eligible;
 use pgsluice::source::FileFormat;
 use pgsluice::{Control, Error, Result, Target};
 
 use crate::changes::ChangeArgs;
+use crate::exchange::ExchangeName;
 use crate::options::InputArgs;
 use crate::output::{bytes, count, grouped, print, print_json, say};
 use crate::plan_json::Report;
@@ -39,8 +41,9 @@ pub(crate) struct PlanArgs {
     #[arg(long, help_heading = "What is planned")]
     full: bool,
     /// As load --exchange would do it: which leaves are exchanged
-    #[arg(long, help_heading = "What is planned")]
-    exchange: bool,
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "try",
+          value_name = "require|replace", help_heading = "What is planned")]
+    exchange: Option<ExchangeName>,
     /// As load --atomic would do it: in one transaction, or in several that are committed together
     #[arg(long, conflicts_with = "exchange", help_heading = "What is planned")]
     atomic: bool,
@@ -70,7 +73,7 @@ impl PlanArgs {
             job.changes = changes;
             self.speed.set(job);
             job.target.step.clone_from(&self.step);
-            job.safety.exchange = self.exchange;
+            job.safety.exchange = self.exchange.map(Into::into);
             job.safety.atomic = self.atomic;
         })
     }
@@ -242,8 +245,23 @@ fn describe_input(job: &Job, plan: &Plan, lines: &mut Vec<String>) {
         lines.push(format!("change   {}", changes.words(job.safety.atomic)));
     }
     if let Some(exchange) = &plan.exchange {
-        let leaves = count(exchange.leaves.len() as u64, "empty leaf", "empty leaves");
-        lines.push(format!("exchange {leaves} can be built beside the table and swapped in"));
+        lines.push(format!("exchange {}", exchangeable(exchange)));
+    }
+}
+
+/// The leaves that can be exchanged, in words.
+fn exchangeable(eligible: &Eligible) -> String {
+    let number = eligible.leaves.len() as u64;
+    match eligible.replaces() {
+        true => format!(
+            "{} can be replaced, {} with rows: those that the input has rows for are",
+            count(number, "leaf", "leaves"),
+            eligible.filled.len()
+        ),
+        false => format!(
+            "{} can be built beside the table and swapped in",
+            count(number, "empty leaf", "empty leaves")
+        ),
     }
 }
 

@@ -40,6 +40,10 @@ pub(crate) fn text(summary: &Summary, rejects: Option<&Rejects>) -> String {
     if summary.exchanged > 0 {
         let leaves = count(summary.exchanged as u64, "leaf", "leaves");
         text.push_str(&format!("\n  {leaves} built beside the table and swapped in"));
+        if summary.replaced > 0 {
+            let replaced = count(summary.replaced as u64, "leaf", "leaves");
+            text.push_str(&format!("; the old rows of {replaced} are gone"));
+        }
     }
     if !summary.partitions_created.is_empty() {
         text.push_str(&format!("\n  created: {}", summary.partitions_created.join(", ")));

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use pgsluice::inspect::verify::{Audit, Leaf, Rejected, verify};
+use pgsluice::inspect::verify::{Audit, Leaf, Rejected, Scope, verify};
 use pgsluice::source::ExtraNames;
 use pgsluice::{Control, Error, Job, Result, Target};
 
@@ -26,6 +26,9 @@ pub(crate) struct VerifyArgs {
     /// The table may hold other rows as well, such as those from before the load
     #[arg(long, help_heading = "Comparison")]
     subset: bool,
+    /// Compare only leaves that the input has rows for, as after load --exchange=replace
+    #[arg(long, conflicts_with_all = ["subset", "on_conflict"], help_heading = "Comparison")]
+    replaced: bool,
     /// Leave out the rows that a load has rejected into this file, as FILE.log names them
     #[arg(long, value_name = "FILE", help_heading = "Comparison")]
     reject_file: Option<PathBuf>,
@@ -52,7 +55,12 @@ impl VerifyArgs {
             Some(file) => Rejected::read(file)?,
             None => Rejected::default(),
         };
-        let audit = verify(job, target, self.subset, &rejected, control);
+        let scope = match (self.subset, self.replaced) {
+            (true, _) => Scope::Subset,
+            (_, true) => Scope::Replaced,
+            _ => Scope::Whole,
+        };
+        let audit = verify(job, target, scope, &rejected, control);
         pgsluice::runtime()?.block_on(audit)
     }
 }
@@ -158,10 +166,11 @@ fn difference(leaf: &Leaf) -> Option<String> {
 }
 
 fn verdict(audit: &Audit) -> String {
-    if audit.rows_input == 0 && audit.rows_table == 0 {
+    if audit.rows_input == 0 && audit.rows_table == 0 && !audit.replaced {
         return "nothing was compared: neither the input nor the table has a row".to_owned();
     }
-    let holds = match (audit.equal, audit.subset) {
+    let is_partial = audit.subset || audit.replaced;
+    let holds = match (audit.equal, is_partial) {
         (true, _) if audit.on_conflict != "error" && audit.rows_input > 0 => {
             "the table is as the rows of the input say"
         }
@@ -170,6 +179,9 @@ fn verdict(audit: &Audit) -> String {
         }
         (false, _) => return "different".to_owned(),
         (true, false) => "the table holds exactly these rows",
+        (true, true) if audit.replaced => {
+            "the leaves that the input has rows for hold exactly these rows"
+        }
         (true, true) => "all rows of the input are in the table",
     };
     let places = if audit.leaves_unchecked > 0 { "" } else { ", each in its leaf" };

@@ -9,6 +9,7 @@ use serde::Serialize;
 pub use crate::counts::first_row::FirstRow;
 use crate::counts::first_row::Opening;
 use crate::counts::outcome::Outcome;
+use crate::exchange::TOO_MANY;
 use crate::fate::Fate;
 use crate::job::{Job, OnConflict, Sink};
 use crate::plan::Plan;
@@ -54,6 +55,8 @@ pub struct Summary {
     pub leaves: usize,
     /// Leaves that were built as shadows and swapped in.
     pub exchanged: usize,
+    /// Those of them that had rows when the load began, which were replaced.
+    pub replaced: usize,
     /// Partitions that were made before the load.
     pub partitions_created: Vec<String>,
     /// The format of the payloads.
@@ -82,10 +85,6 @@ pub struct OfLeaf {
     #[serde(flatten)]
     pub fate: Fate,
 }
-
-/// Why a leaf is kept that could have been exchanged.
-const TOO_MANY: &str = "not exchanged: one transaction can lock no more tables \
-                        (max_locks_per_transaction)";
 
 /// What a small load says of its rows.
 const FEW: &str = "all rows are left to the server";
@@ -155,6 +154,7 @@ impl Summary {
             jobs: plan.jobs(job),
             leaves: routed.leaves().len(),
             exchanged: outcome.exchanged.leaves,
+            replaced: outcome.exchanged.replaced,
             partitions_created: Vec::new(),
             wire: if plan.encoder.is_some() { "binary" } else { "text" },
             lanes: Lanes { native, server, slow: routed.rows() - native - server },
@@ -200,6 +200,7 @@ impl Summary {
             jobs: 0,
             leaves: 0,
             exchanged: 0,
+            replaced: 0,
             partitions_created: Vec::new(),
             wire: if plan.encoder.is_some() { "binary" } else { "text" },
             lanes: Lanes::default(),
@@ -242,6 +243,7 @@ impl Summary {
             jobs: 1,
             leaves: 0,
             exchanged: 0,
+            replaced: 0,
             partitions_created: Vec::new(),
             wire: "text",
             lanes: Lanes { native: 0, server: 0, slow: rows },

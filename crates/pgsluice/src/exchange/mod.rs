@@ -1,4 +1,5 @@
-//! Exchange: an empty leaf is built anew in a shadow table, without indexes, and swapped in.
+//! Exchange: builds a leaf in a shadow table, without indexes, and swaps it in. The old leaf is empty, or its
+//! rows are to be replaced.
 //!
 //! ```text
 //!     eligible  ->  shadow  ->  build    ->  swap
@@ -14,7 +15,8 @@
 //! 3. The connection with the first rows of a leaf makes its shadow in the same transaction (`shadow`).
 //! 4. When all rows are sent, `build` makes what the shadows lack: indexes, keys, foreign keys, privileges.
 //! 5. `swap` locks the tables and asks again. Each leaf must be what it was, and neither it nor its shadow
-//!    may have an obstacle. Rows that it has got meanwhile are moved.
+//!    may have an obstacle. Rows that others have inserted are moved, unless rows are replaced: then
+//!    the leaf is dropped with all its rows.
 //! 6. Each shadow takes the place, name and bound of its leaf. Then it must be, thing by thing, what
 //!    the old leaf was: in all columns of the catalogue but the harmless ones
 //!    (`pg::exchange::harmless`). A test holds that list against the server.
@@ -72,7 +74,7 @@ pub(crate) struct Exchange<'a> {
     moved: AtomicU64,
 }
 
-/// What becomes of a leaf that has rows.
+/// The state of a leaf that the input has rows for.
 enum Claim {
     /// Its table is being made, with the first of its rows.
     Making,
@@ -82,11 +84,17 @@ enum Claim {
     Kept,
 }
 
+/// Why a leaf is kept that could have been exchanged.
+pub(crate) const TOO_MANY: &str = "not exchanged: one transaction can lock no more tables \
+                                   (max_locks_per_transaction)";
+
 /// The leaves that were exchanged, and those that were not.
 #[derive(Debug, Default)]
 pub(crate) struct Exchanged {
     /// How many leaves were swapped.
     pub(crate) leaves: usize,
+    /// How many of them had rows when the load began, which are gone.
+    pub(crate) replaced: usize,
     /// Rows that were in them by then, and are now with the others.
     pub(crate) moved: u64,
     /// Leaves that were too many for one transaction.
@@ -159,8 +167,10 @@ impl<'a> Exchange<'a> {
     pub(crate) fn done(&self) -> Exchanged {
         let claims = self.claims();
         let kept = claims.iter().filter(|(_, claim)| matches!(claim, Claim::Kept));
+        let made = claims.iter().filter(|(_, claim)| matches!(claim, Claim::Made(_)));
         Exchanged {
-            leaves: claims.values().filter(|claim| matches!(claim, Claim::Made(_))).count(),
+            leaves: made.clone().count(),
+            replaced: made.filter(|(node, _)| self.eligible.filled.contains(node)).count(),
             moved: self.moved.load(Relaxed),
             kept: kept.map(|(node, _)| *node).collect(),
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use pgsluice_core::catalog::{NodeId, ROOT, Relation};
 use tokio_postgres::Client;
 
-use super::{Claim, Exchange};
+use super::{Claim, Exchange, TOO_MANY};
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::pg::exchange::{Defined, Definition, Reader, Stage};
@@ -51,6 +51,7 @@ enum Turn {
     Anothers,
     Made,
     Kept,
+    TooMany,
 }
 
 impl<'a> Maker<'a> {
@@ -69,6 +70,7 @@ impl<'a> Maker<'a> {
         loop {
             return match self.exchange.claim(node) {
                 Turn::Kept => Ok(None),
+                Turn::TooMany => self.exchange.plan.refuse(node, TOO_MANY).map_or(Ok(None), Err),
                 Turn::Made => {
                     Ok(Some(Destination { begin: sql::BEGIN.to_owned(), relation, made: None }))
                 }
@@ -126,14 +128,14 @@ impl Exchange<'_> {
         match claims.get(&node) {
             Some(Claim::Making) => Turn::Anothers,
             Some(Claim::Made(_)) => Turn::Made,
-            Some(Claim::Kept) => Turn::Kept,
+            Some(Claim::Kept) => Turn::TooMany,
             None if claims.len() < self.most => {
                 claims.insert(node, Claim::Making);
                 Turn::Mine
             }
             None => {
                 claims.insert(node, Claim::Kept);
-                Turn::Kept
+                Turn::TooMany
             }
         }
     }

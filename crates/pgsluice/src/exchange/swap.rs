@@ -1,8 +1,8 @@
 //! The swap: one transaction, in which each leaf gives its place, its name and its bound to its shadow.
 //!
-//! Under the lock each leaf must be what it was when its shadow was made. Rows that it has got
-//! meanwhile, from other sessions or from the slow lane, are moved. At the end each new leaf must be,
-//! thing by thing, what the old one was. Otherwise nothing happens.
+//! Under the lock each leaf must be what it was when its shadow was made. The rows that other sessions or the
+//! slow lane have inserted are moved. If rows are replaced, none takes the slow lane, and the rows of other
+//! sessions are dropped with the old rows, as if TRUNCATE was run at this moment. At the end each new leaf must be, thing by thing, what the old one was. Otherwise nothing happens.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -126,7 +126,7 @@ impl Swap<'_> {
         self.exchange.lock_session.check_session(&answers)?;
         self.check_attempt().await?;
         self.check_unaltered().await?;
-        let moved = self.move_rows().await?;
+        let moved = if self.plan.replaces() { 0 } else { self.move_rows().await? };
         let statements: Vec<String> = self.leave().chain(self.enter()).collect();
         self.client.batch_execute(&statements.join(";\n")).await?;
         self.check_carried().await?;
@@ -178,7 +178,7 @@ impl Swap<'_> {
     /// The first of the leaves that is not what it was, where they now have `oids`.
     async fn differs(&self, oids: &[u32]) -> Result<Option<(NodeId, Differs)>> {
         let columns = &self.plan.catalogue.columns;
-        let obstacles = obstacles(self.client, oids, columns).await?;
+        let obstacles = obstacles(self.client, oids, columns, self.plan.replaces()).await?;
         if let Some((place, why)) = obstacles.into_iter().next() {
             return Ok(Some((self.leaves[place].0, Differs::Obstacle(why))));
         }

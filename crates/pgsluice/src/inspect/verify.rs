@@ -37,6 +37,18 @@ const LOCATED: usize = 1_000;
 /// Statements that are on their way at once.
 const AT_ONCE: usize = 100;
 
+/// The rows that the table must hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// Exactly the rows of the input.
+    #[default]
+    Whole,
+    /// At least the rows of the input.
+    Subset,
+    /// Exactly the rows of the input in each leaf that it has rows for. Other leaves are not compared.
+    Replaced,
+}
+
 /// The result of comparing the two sides. The names of the fields are those of `--json`.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Audit {
@@ -48,9 +60,11 @@ pub struct Audit {
     pub equal: bool,
     /// The table may hold other rows as well.
     pub subset: bool,
+    /// Only the leaves that the input has rows for were compared.
+    pub replaced: bool,
     /// Rows of the input.
     pub rows_input: u64,
-    /// Rows of the table.
+    /// Rows of the table, in the leaves that were compared.
     pub rows_table: u64,
     /// Sum of the input's row hashes.
     pub checksum_input: String,
@@ -96,12 +110,11 @@ pub struct Leaf {
     pub misplaced: u64,
 }
 
-/// Compares the table with the inputs: exactly these rows, or with `subset` at least these.
-/// Rows that are `rejected` are left out.
+/// Compares the table with the inputs within `scope`. Rows that are `rejected` are left out.
 pub async fn verify(
     job: &Job,
     target: &Target,
-    subset: bool,
+    scope: Scope,
     rejected: &Rejected,
     control: &Arc<Control>,
 ) -> Result<Audit> {
@@ -113,7 +126,7 @@ pub async fn verify(
     let job = &job.opened(control)?;
     let plan = Plan::make(job, target, control).await?;
     let Link { mut client, canceller, .. } = control.stop.unless_stopped(open(target)).await?;
-    let comparing = compare(job, &plan, rejected, &mut client, subset);
+    let comparing = compare(job, &plan, rejected, &mut client, scope);
     canceller.unless_stopped(control, comparing).await
 }
 
@@ -122,7 +135,7 @@ async fn compare(
     plan: &Plan,
     rejected: &Rejected,
     client: &mut Client,
-    subset: bool,
+    scope: Scope,
 ) -> Result<Audit> {
     client.batch_execute(audit::SESSION).await?;
     let transaction =
@@ -131,7 +144,7 @@ async fn compare(
     let mut comparison = Comparison::new(plan, &transaction);
     let audit = match &plan.changes {
         Some(changes) => comparison.run_changed(changes).await?,
-        None => comparison.run(subset).await?,
+        None => comparison.run(scope).await?,
     };
     transaction.rollback().await?;
     Ok(Audit { rows_left_out: left_out, extra: plan.extra_names(), ..audit })
@@ -156,15 +169,19 @@ impl<'a> Comparison<'a> {
         Self { plan, transaction, table, nodes, leaves: BTreeMap::new() }
     }
 
-    async fn run(&mut self, subset: bool) -> Result<Audit> {
+    async fn run(&mut self, scope: Scope) -> Result<Audit> {
         let columns = &self.plan.catalogue.columns;
-        let mut audit = Audit { subset, ..self.sums(columns).await? };
-        let same =
-            audit.rows_input == audit.rows_table && audit.checksum_input == audit.checksum_table;
-        if !same {
+        let subset = scope == Scope::Subset;
+        let replaced = scope == Scope::Replaced;
+        let mut audit = Audit { subset, replaced, ..self.sums(columns).await? };
+        if !audit.has_same_rows() {
             audit.missing_unlocated = self.find_missing(columns).await?;
             if !subset {
                 self.find_surplus(columns).await?;
+            }
+            if replaced {
+                self.leaves.retain(|_, leaf| leaf.is_of_input());
+                audit.add_up(self.leaves.values());
             }
         }
         audit.leaves = std::mem::take(&mut self.leaves).into_values().collect();
@@ -173,7 +190,7 @@ impl<'a> Comparison<'a> {
         audit.rows_surplus = sum(|leaf| leaf.surplus);
         audit.rows_misplaced = sum(|leaf| leaf.misplaced);
         let differs = |leaf: &Leaf| leaf.surplus + leaf.missing + leaf.misplaced > 0;
-        let as_it_should = same || (subset && audit.missing_unlocated == 0);
+        let as_it_should = audit.has_same_rows() || (subset && audit.missing_unlocated == 0);
         audit.equal = as_it_should && !audit.leaves.iter().any(differs);
         Ok(audit)
     }
@@ -189,17 +206,14 @@ impl<'a> Comparison<'a> {
             checksum_input: input.get(1),
             ..Audit::default()
         };
-        let mut checksum: i128 = 0;
         let mut filled = Vec::new();
         for row in self.transaction.query(&audit::sum_leaves(&table, columns), &[]).await? {
             let (oid, rows, sum): (Oid, i64, String) = (row.get(0), row.get(1), row.get(2));
-            audit.rows_table += count(rows);
-            checksum += sum.parse::<i128>().unwrap_or_default();
             let leaf = self.leaf(oid);
             (leaf.rows, leaf.checksum) = (count(rows), sum);
             filled.extend(self.nodes.get(&oid).copied());
         }
-        audit.checksum_table = checksum.to_string();
+        audit.add_up(self.leaves.values());
         audit.leaves_unchecked = self.check_places(&filled).await?;
         Ok(audit)
     }
@@ -323,10 +337,32 @@ fn count(number: i64) -> u64 {
     number.unsigned_abs()
 }
 
+impl Leaf {
+    /// Whether the input has rows for it, or it has rows that may not be there at all. If none of its rows is
+    /// of the input, the input's rows for it would be missing.
+    fn is_of_input(&self) -> bool {
+        self.rows > self.surplus || self.missing > 0 || self.misplaced > 0
+    }
+}
+
 impl Audit {
+    fn has_same_rows(&self) -> bool {
+        self.rows_input == self.rows_table && self.checksum_input == self.checksum_table
+    }
+
+    /// Sums up the table's rows and their hashes, of `leaves`.
+    fn add_up<'a>(&mut self, leaves: impl Iterator<Item = &'a Leaf> + Clone) {
+        let checksum = |leaf: &Leaf| leaf.checksum.parse::<i128>().unwrap_or_default();
+        self.rows_table = leaves.clone().map(|leaf| leaf.rows).sum();
+        self.checksum_table = leaves.map(checksum).sum::<i128>().to_string();
+    }
+
     /// Returns the error for a difference.
     pub fn difference(&self) -> Error {
         let what = match (self.on_conflict, self.subset) {
+            ("error", false) if self.replaced => {
+                "exactly the rows of the input in the leaves that it has rows for"
+            }
             ("error", false) => "exactly the rows of the input",
             ("error", true) => "all rows of the input",
             _ => "what the rows of the input say",

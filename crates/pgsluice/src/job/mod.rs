@@ -184,10 +184,8 @@ impl Default for SpeedOptions {
 pub struct SafetyOptions {
     /// Whether the server is asked about some keys before rows are sent.
     pub self_test: bool,
-    /// Whether empty leaves are built anew and swapped in.
-    pub exchange: bool,
-    /// Whether rows for a leaf that cannot be exchanged end the load.
-    pub exchange_or_fail: bool,
+    /// The leaves for which new tables are built and swapped in, if any.
+    pub exchange: Option<ExchangeMode>,
     /// Whether all rows become visible together, or none does.
     pub atomic: bool,
     /// How long the swap of an exchange, and the commit of several transactions at once, are tried while
@@ -213,8 +211,7 @@ impl Default for SafetyOptions {
     fn default() -> Self {
         Self {
             self_test: true,
-            exchange: false,
-            exchange_or_fail: false,
+            exchange: None,
             atomic: false,
             swap_patience: DEFAULT_SWAP_PATIENCE,
             lock_timeout: None,
@@ -225,6 +222,25 @@ impl Default for SafetyOptions {
             once: false,
             end_other: false,
         }
+    }
+}
+
+/// The leaves that an exchange takes, and the end of rows for others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExchangeMode {
+    /// Empty leaves. Other leaves get their rows as usual.
+    Try,
+    /// Empty leaves. A row for another leaf ends the load.
+    Require,
+    /// Every leaf that the input has rows for, and the rows that it had are gone. A row for a leaf that
+    /// cannot be exchanged ends the load.
+    Replace,
+}
+
+impl ExchangeMode {
+    /// Whether a row for a leaf that cannot be exchanged ends the load.
+    pub fn is_required(self) -> bool {
+        self != Self::Try
     }
 }
 
@@ -318,20 +334,20 @@ impl Job {
         if self.speed.memory < LEAST_MEMORY {
             return usage("memory must be at least 1MiB".to_owned());
         }
-        if self.safety.rejects.is_some() && self.safety.exchange {
+        if self.safety.rejects.is_some() && self.safety.exchange.is_some() {
             return usage("rows cannot be rejected in an exchange".to_owned());
         }
-        if self.safety.atomic && self.safety.exchange {
+        if self.safety.atomic && self.safety.exchange.is_some() {
             let message = "rows of an exchange cannot be all or nothing with the others";
             return Err(Error::new(Kind::Usage, message).with_hint(
                 "Leave out --atomic: all leaves that are exchanged are swapped in at once; or --exchange.",
             ));
         }
         self.changes.check()?;
-        if self.changes.is_any() && self.safety.exchange {
+        if self.changes.is_any() && self.safety.exchange.is_some() {
             let message = "rows that are there already cannot be met in an exchange";
             return Err(Error::new(Kind::Usage, message).with_hint(
-                "Leave out --exchange: leaves are exchanged only while they are empty.",
+                "Leave out --exchange: a new table takes the place of the leaf, and has the input's rows alone.",
             ));
         }
         self.input.check()?;

@@ -8,7 +8,9 @@ use pgsluice_core::format::{Format, Syntax};
 
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::job::{ChangeOptions, InputOptions, Job, SafetyOptions, SpeedOptions, TargetOptions};
+use crate::job::{
+    ChangeOptions, ExchangeMode, InputOptions, Job, SafetyOptions, SpeedOptions, TargetOptions,
+};
 use crate::pg::ledger::json::json;
 use crate::pg::ledger::terms;
 use crate::source::{FileFormat, Header};
@@ -24,11 +26,11 @@ pub(super) fn of_load(job: &Job, format: &Format, version: u32) -> Result<String
     let TargetOptions { table: _, create_partitions: _, step: _, max_new_partitions: _, sink: _ } =
         target;
     let SpeedOptions { jobs: _, threads: _, memory: _, few_rows: _, binary: _, native } = speed;
-    // How carefully rows are stored does not change them. The ledger knows the rows that were rejected.
+    // How carefully rows are stored does not change them. The ledger knows the rows that were rejected. Only
+    // a replacing load removes rows: if it went on where another had stopped, it would remove the rows of that one.
     let SafetyOptions {
         self_test: _,
-        exchange: _,
-        exchange_or_fail: _,
+        exchange,
         atomic: _,
         swap_patience: _,
         lock_timeout: _,
@@ -44,6 +46,8 @@ pub(super) fn of_load(job: &Job, format: &Format, version: u32) -> Result<String
         ("PostgreSQL", (version / 10_000).to_string()),
     ]);
     terms.extend((!native).then(|| ("no_native", "true".to_owned())));
+    let replaces = *exchange == Some(ExchangeMode::Replace);
+    terms.extend(replaces.then(|| ("exchange", "replace".to_owned())));
     terms.extend(of_input(input, format));
     terms.extend(changes.terms());
     json(&terms)

@@ -177,7 +177,7 @@ fn guessed(error: Error, job: &Job, plan: &Plan, control: &Control) -> Error {
 fn rejecting(job: &Job) -> Rejecting {
     match job.safety.rejects {
         Some(_) => Rejecting::Does,
-        None if job.safety.exchange => Rejecting::Never,
+        None if job.safety.exchange.is_some() => Rejecting::Never,
         None if job.input.file_format == FileFormat::Delimited => Rejecting::IfAsked("csv"),
         None => Rejecting::IfAsked("ndjson"),
     }

@@ -143,7 +143,7 @@ fn may_be(job: &Job, inputs: &Inputs) -> bool {
         && !job.target.create_partitions
         && job.input.header != Header::Map
         && job.input.file_format == FileFormat::Delimited
-        && !job.safety.exchange
+        && job.safety.exchange.is_none()
         && !job.changes.is_any()
         && job.target.sink == Sink::Copy;
     let bytes = inputs.text_size();

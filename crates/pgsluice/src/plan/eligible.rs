@@ -1,7 +1,8 @@
 //! Eligible: which leaves can be exchanged, before any row is read.
 //!
-//! A leaf that has rows is loaded directly, and the plan says so. An empty leaf with something that
-//! could not be carried over is refused by name: nothing is lost silently.
+//! A leaf that has rows is loaded directly, unless its rows are to be replaced; the plan lists such leaves. A
+//! leaf that would be exchanged, with something that could not be carried over, is refused by name: nothing
+//! is lost silently.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,21 +11,28 @@ use tokio_postgres::Client;
 
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
+use crate::job::ExchangeMode;
 use crate::pg::introspect::Catalogue;
 use crate::pg::{exchange, sql};
+use crate::plan::Plan;
+
+/// The hint of a refusal.
+const HINT: &str = "Remove what stands in the way, or load without --exchange.";
 
 /// Obstacles that one error names.
 const NAMED: usize = 5;
 
 /// What happens to each leaf if it gets rows.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Eligible {
+    /// The job's choice of leaves.
+    pub mode: ExchangeMode,
     /// Leaves that are exchanged.
     pub leaves: BTreeSet<NodeId>,
-    /// Leaves that are not, and why.
+    /// Those of them that have rows, which are gone once the leaf is exchanged.
+    pub filled: BTreeSet<NodeId>,
+    /// Leaves that are not exchanged, and why.
     pub kept: BTreeMap<NodeId, String>,
-    /// Whether rows for another leaf end the load.
-    pub is_required: bool,
 }
 
 impl Eligible {
@@ -32,20 +40,31 @@ impl Eligible {
     pub fn why_kept(&self, leaf: NodeId) -> Option<String> {
         self.kept.get(&leaf).map(|why| format!("not exchanged: {why}"))
     }
+
+    /// Whether the rows that leaves have are replaced.
+    pub fn replaces(&self) -> bool {
+        self.mode == ExchangeMode::Replace
+    }
 }
 
-/// Looks at all leaves; an error if a leaf that would be exchanged cannot be. `detours` says of each
-/// node why its rows go through the root, if they do.
-pub(crate) async fn find(
-    client: &Client,
-    catalogue: &Catalogue,
-    detours: &[Option<String>],
-) -> Result<Eligible> {
+/// Looks at all leaves of `plan`.
+///
+/// # Errors
+///
+/// Fails if a leaf that would be exchanged cannot be, or if rows are to be replaced and all rows go through
+/// the root.
+pub(crate) async fn find(client: &Client, plan: &Plan, mode: ExchangeMode) -> Result<Eligible> {
+    let Plan { catalogue, detours, one_statement, .. } = plan;
     let Catalogue { tree, facts, .. } = catalogue;
     if tree.nodes[ROOT].key.is_none() {
         let table = tree.nodes[ROOT].relation.label();
         let message = format!("table {table} is not partitioned: it has no leaves to exchange");
         return Err(Error::new(Kind::Usage, message).with_hint("Load without --exchange."));
+    }
+    if let Some(why) = one_statement.as_ref().filter(|_| mode.is_required()) {
+        let table = tree.nodes[ROOT].relation.label();
+        let message = format!("cannot exchange leaves of {table}: {why}");
+        return Err(Error::new(Kind::Server, message).with_sqlstate("0A000").with_hint(HINT));
     }
     let named = |leaf: NodeId| (facts[leaf].oid, tree.nodes[leaf].relation.to_string());
     let own: Vec<NodeId> = tree.leaves().filter(|leaf| facts[*leaf].kind == 'r').collect();
@@ -55,18 +74,24 @@ pub(crate) async fn find(
     let is_empty = |leaf: NodeId| facts[leaf].kind == 'r' && !filled.contains(&facts[leaf].oid);
 
     let scanned = filled_defaults(catalogue, is_empty);
-    let mut eligible = Eligible::default();
+    let mut eligible =
+        Eligible { mode, leaves: BTreeSet::new(), filled: BTreeSet::new(), kept: BTreeMap::new() };
     for leaf in tree.leaves() {
+        // The DEFAULT partition itself is attached without being read.
         let default = tree.nodes[leaf].parent.and_then(|parent| scanned.get(&parent));
+        let default = default.filter(|&&default| default != leaf);
         let why = match (&detours[leaf], default) {
             (Some(detour), _) => detour.clone(),
-            _ if !is_empty(leaf) => "it is not empty, so rows are copied into it".to_owned(),
+            _ if !is_empty(leaf) && !eligible.replaces() => {
+                "it is not empty, so rows are copied into it".to_owned()
+            }
             (None, Some(&default)) => format!(
                 "the DEFAULT partition {} has rows, which the server would read while all wait",
                 tree.nodes[default].relation.label()
             ),
             (None, None) => {
                 eligible.leaves.insert(leaf);
+                eligible.filled.extend((!is_empty(leaf)).then_some(leaf));
                 continue;
             }
         };
@@ -100,7 +125,7 @@ async fn refuse_obstacles(
     let Catalogue { tree, facts, columns, .. } = catalogue;
     let leaves: Vec<NodeId> = eligible.leaves.iter().copied().collect();
     let oids: Vec<u32> = leaves.iter().map(|&leaf| facts[leaf].oid).collect();
-    let obstacles = exchange::obstacles(client, &oids, columns).await?;
+    let obstacles = exchange::obstacles(client, &oids, columns, eligible.replaces()).await?;
     let mut said = obstacles.iter().map(|(place, why)| {
         let leaf = tree.nodes[leaves[*place]].relation.label();
         format!("cannot exchange {leaf}: {why}")
@@ -112,5 +137,5 @@ async fn refuse_obstacles(
         0 => error,
         more => error.with_detail(format!("And {more} more.")),
     };
-    Err(error.with_hint("Remove what stands in the way, or load without --exchange."))
+    Err(error.with_hint(HINT))
 }

@@ -13,6 +13,7 @@ mod explain;
 mod forms;
 pub(crate) mod landing;
 mod missing;
+mod refuse;
 mod steady;
 
 use std::sync::Arc;
@@ -123,10 +124,8 @@ impl Plan {
                 plan.single_connection = Some(why.to_owned());
             }
         }
-        if job.safety.exchange {
-            let eligible = eligible::find(client, &plan.catalogue, &plan.detours).await?;
-            let is_required = job.safety.exchange_or_fail;
-            plan.exchange = Some(Eligible { is_required, ..eligible });
+        if let Some(mode) = job.safety.exchange {
+            plan.exchange = Some(eligible::find(client, &plan, mode).await?);
         }
         plan.fewer_connections = plan.find_room(job, client).await?;
         if job.safety.atomic && plan.jobs(job) > 1 {
@@ -302,23 +301,6 @@ impl Plan {
     /// Whether the server is asked about the key of any node.
     pub(crate) fn asks(&self) -> bool {
         self.catalogue.questions.is_about_keys()
-    }
-
-    /// Why a leaf is not exchanged, if it was to be.
-    pub fn not_exchanged(&self, leaf: NodeId) -> Option<String> {
-        self.exchange.as_ref()?.why_kept(leaf)
-    }
-
-    /// The error for rows of `nodes` that must go into an exchange, and cannot.
-    pub(crate) fn refuse_kept(&self, nodes: &[NodeId]) -> Option<Error> {
-        self.exchange.as_ref().filter(|exchange| exchange.is_required)?;
-        let (node, why) =
-            nodes.iter().find_map(|node| Some((*node, self.not_exchanged(*node)?)))?;
-        let message = format!("rows for {} are {why}", self.tree.nodes[node].relation.label());
-        let error = Error::new(Kind::Server, message).with_sqlstate("55000");
-        Some(error.with_hint(
-            "Empty the leaf, or load with --exchange alone: it gets its rows as usual then.",
-        ))
     }
 
     /// One table by its name, several by their number.

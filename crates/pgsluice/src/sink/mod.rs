@@ -47,4 +47,5 @@ mod stage;
 pub(crate) mod statements;
 pub(crate) mod taken;
 mod transaction;
+mod unrouted;
 mod writer;

@@ -116,6 +116,11 @@ impl Connection<'_> {
         kept.map_or(Ok(()), |error| Err(Failure::Unmade(error)))?;
         // There is no first transaction with several payloads where leaves are exchanged.
         let destination = self.destination(last.node()).await?;
+        if destination.is_none()
+            && let Some(refusal) = self.flow.plan.refuse_unrouted(last.node())
+        {
+            return self.refuse_unrouted(last, refusal).await;
+        }
         // The first COPY of a session takes much longer.
         let is_plain = destination.is_none() && self.staged().is_none();
         if is_warm && is_plain && self.queue.wants_probe() {

@@ -170,13 +170,15 @@ impl Stage {
 }
 
 /// Returns what prevents the exchange of each of `leaves` for an input with `columns`: its place among
-/// them, and why. It must be asked under [`crate::pg::sql::DEPARSE_SETTINGS`].
+/// them, and why. With `replaces` the rows of the leaves go. It must be asked under
+/// [`crate::pg::sql::DEPARSE_SETTINGS`].
 pub(crate) async fn obstacles(
     client: &impl GenericClient,
     leaves: &[Oid],
     columns: &[String],
+    replaces: bool,
 ) -> Result<Vec<(usize, String)>> {
-    let rows = client.query(obstacles::OBSTACLES, &[&leaves, &columns]).await?;
+    let rows = client.query(obstacles::OBSTACLES, &[&leaves, &columns, &replaces]).await?;
     let found =
         |row: &tokio_postgres::Row| (row.get::<_, i32>(0).unsigned_abs() as usize - 1, row.get(1));
     Ok(rows.iter().map(found).collect())

@@ -3,7 +3,8 @@
 //! Each is a row: the leaf's place among those asked about, and why. What is not known to be
 //! carried over is an obstacle: whatever depends on a leaf, and is not a part of it, is one.
 
-/// Takes the leaves `$1`, and the columns of the input `$2`. To be run under [`crate::pg::sql::DEPARSE_SETTINGS`].
+/// Takes the leaves `$1`, the columns of the input `$2`, and whether rows are replaced `$3`. To be run under
+/// [`crate::pg::sql::DEPARSE_SETTINGS`].
 pub(super) const OBSTACLES: &str = "
 WITH RECURSIVE leaf AS (
     SELECT o.place, c.*, i.inhparent, n.nspname
@@ -78,7 +79,12 @@ SELECT place::int4, why FROM (
     WHERE pg_partition_root(con.confrelid) = pg_partition_root(l.oid)
     UNION ALL
     SELECT place, format('its trigger %I for each row would not fire', tgname)
-    FROM trigger_ WHERE contype IS NULL AND tgenabled <> 'D' AND tgtype & 1 = 1 AND tgtype & 4 = 4
+    FROM trigger_ WHERE contype IS NULL AND tgenabled <> 'D' AND tgtype & 1 = 1
+        -- INSERT, or DELETE.
+        AND (tgtype & 4 = 4 OR $3 AND tgtype & 8 = 8)
+    UNION ALL
+    SELECT place, format('its trigger %I for TRUNCATE would not fire', tgname)
+    FROM trigger_ WHERE contype IS NULL AND tgenabled <> 'D' AND tgtype & 32 = 32 AND $3
     UNION ALL
     SELECT place, format('a trigger of its constraint %I is not enabled as usual', conname)
     FROM trigger_ WHERE contype IS NOT NULL AND tgenabled <> 'O'

@@ -1,0 +1,54 @@
+//! Rows that must go into an exchange, and cannot: the load ends before they are committed.
+
+use pgsluice_core::catalog::NodeId;
+
+use super::Plan;
+use super::eligible::Eligible;
+use crate::error::Error;
+use crate::error::kind::Kind;
+
+impl Plan {
+    /// Returns why a leaf is not exchanged, if it was to be.
+    pub fn not_exchanged(&self, leaf: NodeId) -> Option<String> {
+        self.exchange.as_ref()?.why_kept(leaf)
+    }
+
+    /// Whether the rows that leaves have are replaced.
+    pub(crate) fn replaces(&self) -> bool {
+        self.exchange.as_ref().is_some_and(Eligible::replaces)
+    }
+
+    /// Returns the error for rows of `nodes` if one of these is a leaf that must be exchanged, and cannot be.
+    pub(crate) fn refuse_kept(&self, nodes: &[NodeId]) -> Option<Error> {
+        let (node, why) =
+            nodes.iter().find_map(|node| Some((*node, self.not_exchanged(*node)?)))?;
+        self.refuse(node, &why)
+    }
+
+    /// Returns the error for rows of `node`, which is not exchanged because of `why`, if it must be.
+    pub(crate) fn refuse(&self, node: NodeId, why: &str) -> Option<Error> {
+        let eligible = self.exchange.as_ref().filter(|eligible| eligible.mode.is_required())?;
+        let message = format!("rows for {} are {why}", self.tree.nodes[node].relation.label());
+        let hint = match eligible.replaces() {
+            true => "Remove what stands in the way, or load without --exchange.",
+            false => {
+                "Empty the leaf, or load with --exchange alone: it gets its rows as usual then."
+            }
+        };
+        Some(Error::new(Kind::Server, message).with_sqlstate("55000").with_hint(hint))
+    }
+
+    /// Returns the error for rows that only the server can route, below `node`, if rows are replaced: it would
+    /// put them into the old leaves.
+    pub(crate) fn refuse_unrouted(&self, node: NodeId) -> Option<Error> {
+        self.exchange.as_ref().filter(|eligible| eligible.replaces())?;
+        let table = self.tree.nodes[node].relation.label();
+        let message =
+            format!("rows for {table} cannot replace others: only the server can route them");
+        let error = Error::new(Kind::Server, message).with_sqlstate("0A000");
+        Some(
+            error
+                .with_hint("pgsluice plan says which rows, and why; load them without --exchange."),
+        )
+    }
+}
