@@ -6,6 +6,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 # The extension module is tested as the wheel that maturin makes of it.
 TESTED := --workspace --exclude pgsluice-py
 TOOLS := .venv/requirements-dev.txt
+DEMO := .venv/requirements-demo.txt
 # Builds the program, and puts it where maturin takes it from into the wheel.
 BUILD_PROGRAM := python crates/py/program.py --locked
 # `release` is quick to build; `dist` is what wheels and releases have, and what is measured.
@@ -72,8 +73,10 @@ wheel: $(TOOLS) ## Build the wheel and the sdist into dist/, and try the wheel i
 static: ## Build the program for Linux without shared libraries into dist/; it needs musl-gcc
 	scripts/static_program.sh $$(uname -m)-unknown-linux-musl dist
 
-demo: build ## Load TPC-H lineitem with psql and with pgsluice, and compare
-	@python -m demo.lineitem $(ARGS)
+demo: $(DEMO) ## Load TPC-H lineitem with psql and with pgsluice, and compare
+	$(BUILD_PROGRAM) --release
+	install -m 755 target/wheel/scripts/pgsluice .venv/bin/pgsluice
+	@PYTHONPATH=python python -m demo.lineitem $(ARGS)
 
 test: $(TOOLS) ## Run every test, on PostgreSQL 15 and 18
 	cargo test --locked $(TESTED) --no-run
@@ -180,8 +183,16 @@ format: $(TOOLS) ## Format all sources
 clean: ## Remove all that was built, downloaded or generated here
 	rm -rf $(TARGET) .venv .cache dist fuzz/target fuzz/corpus fuzz/artifacts
 
-$(TOOLS): requirements-dev.txt
+$(TOOLS): requirements-dev.txt requirements-demo.txt
+	$(call install,requirements-dev.txt,--clear)
+
+# Where all the tools are installed, so is what the demo needs.
+$(DEMO): requirements-demo.txt
+	$(call install,requirements-demo.txt)
+
+define install
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "make: Python 3.11 or later is needed; name one by PYTHON=...")'
-	$(PYTHON) -m venv --clear .venv
-	.venv/bin/pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
-	cp requirements-dev.txt $@
+	$(PYTHON) -m venv $(2) .venv
+	.venv/bin/pip install --quiet --disable-pip-version-check --requirement $(1)
+	cp $(1) $@
+endef

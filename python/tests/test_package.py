@@ -9,7 +9,7 @@ from importlib.metadata import distribution, version
 from pathlib import Path
 
 import pgsluice
-from pgsluice.postgres import programs
+from pgsluice_lab.postgres import programs
 
 
 class Package(unittest.TestCase):
