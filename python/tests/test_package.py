@@ -32,6 +32,15 @@ class Package(unittest.TestCase):
         said = subprocess.check_output([command, "--version"], text=True, timeout=60)
         self.assertEqual(said.split(), ["pgsluice", pgsluice.__version__])
 
+    def test_import_does_not_load_asyncio(self):
+        code = "import sys, pgsluice; sys.exit('asyncio' in sys.modules)"
+        self.assertEqual(subprocess.call([sys.executable, "-c", code], timeout=60), 0)
+
+    def test_dir_lists_the_public_names(self):
+        self.assertEqual(dir(pgsluice), sorted(pgsluice.__all__))
+        for name in dir(pgsluice):
+            self.assertTrue(hasattr(pgsluice, name), name)
+
     def test_usage_error_is_exit_status_2(self):
         self.assertEqual(run_module("--no-such-option").returncode, 2)
 

@@ -39,6 +39,8 @@ def keeps(row: object, error: pgsluice.DataError) -> None:
 
 async def waits() -> None:
     assert_type(await pgsluice.aload("orders.csv", "orders", header=True), pgsluice.LoadResult)
+    async with pgsluice.AsyncLoader("orders") as loader:
+        assert_type(await loader.flush(), pgsluice.Receipt)
 
 
 def refuses() -> None:
