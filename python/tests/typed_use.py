@@ -45,6 +45,7 @@ async def waits() -> None:
 
 def refuses() -> None:
     pgsluice.load("orders.csv", "orders", on_conflict="upsert")  # type: ignore[arg-type]
+    pgsluice.load("orders.csv", "orders", once="yes")  # type: ignore[arg-type]
     pgsluice.load("orders.csv", "orders", jbos=2)  # type: ignore[call-arg]
     pgsluice.verify("orders.csv", "orders", jobs=2)  # type: ignore[call-arg]
     pgsluice.tree("orders", depth="1")  # type: ignore[arg-type]

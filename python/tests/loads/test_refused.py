@@ -167,6 +167,8 @@ class Refused(Loads):
             self.put(TABLE, job=1)
         with self.assertRaises(TypeError):
             self.put(TABLE, columns=[1])
+        with self.assertRaisesRegex(TypeError, r"load\(\) takes once as True or False, not 'no'"):
+            self.put(TABLE, once="no")
         with self.assertRaisesRegex(TypeError, r"load\(\) takes table as a str, not Table"):
             pgsluice.load("loaded", TABLE, server())
         with self.assertRaisesRegex(TypeError, r"load\(\) takes conninfo as a str, not Connection"):
