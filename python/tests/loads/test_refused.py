@@ -5,6 +5,7 @@ import pickle
 import unittest
 from datetime import timedelta
 
+import pandas as pd
 import pgsluice
 import pyarrow as pa
 from formats.place import server
@@ -146,6 +147,18 @@ class Refused(Loads):
             error = self.fail_to_put(column)
             self.assert_nothing(error, pgsluice.InputError, "Arrow data, but no table of columns")
             self.assertIsInstance(error.__cause__, TypeError)
+
+    def test_pyarrow_says_what_it_cannot_convert(self):
+        mixed = pd.DataFrame({"id": [1, 2], "v": pd.Series([1, "x"], dtype=object)})
+        twice = pd.DataFrame([[1, 2]], columns=["id", "id"])
+        for frame, said in (
+            (mixed, "Conversion failed for column v with type object"),
+            (twice, "Duplicate column names found"),
+        ):
+            for data in (frame, iter([frame])):
+                error = self.fail_to_put(data)
+                self.assert_nothing(error, pgsluice.InputError, said)
+                self.assertIsInstance(error.__cause__, ValueError)
 
     def test_options(self):
         for options, said in (
