@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -29,7 +29,9 @@ pub(crate) struct Writer {
 /// Something that a writer is doing.
 #[pyclass(frozen, module = "pgsluice._native")]
 pub(crate) struct Doing {
-    outcome: Mutex<Receiver<Done>>,
+    received: Mutex<Receiver<Done>>,
+    /// The outcome stays: a signal may end the wait that has received it.
+    done: OnceLock<Done>,
 }
 
 /// The outcome of an order: the name and the position of the writer behind it, and what was written.
@@ -127,7 +129,7 @@ impl Writer {
         let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
         let sent = orders.send(Order { what, outcome });
         sent.map_err(|_| PyRuntimeError::new_err("the loader's thread has ended"))?;
-        Ok(Doing { outcome: Mutex::new(received) })
+        Ok(Doing { received: Mutex::new(received), done: OnceLock::new() })
     }
 }
 
@@ -151,23 +153,25 @@ impl Doing {
         )>,
     > {
         let wait = Duration::try_from_secs_f64(seconds).unwrap_or_default();
-        let outcome = py.detach(|| {
-            let outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
-            outcome.recv_timeout(wait)
+        let done = py.detach(|| {
+            let received = self.received.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(done) = self.done.get() {
+                return Ok(done);
+            }
+            received.recv_timeout(wait).map(|done| self.done.get_or_init(|| done))
         });
-        let done = match outcome {
-            Ok(outcome) => outcome,
+        let Done { id, position, starts, outcome } = match done {
+            Ok(done) => done,
             Err(RecvTimeoutError::Timeout) => return Ok(None),
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(failure(&lost(), &Raised::default()));
             }
         };
-        let Done { id, position, starts, outcome } = done;
         let receipt = match outcome {
-            Ok(receipt) => receipt,
-            Err(error) => return Err(failure_at(&error, position, &starts)),
+            Ok(receipt) => receipt.as_ref(),
+            Err(error) => return Err(failure_at(error, position.clone(), starts)),
         };
-        let fate = receipt.as_ref().map(|receipt| receipt.fate).unwrap_or_default();
+        let fate = receipt.map(|receipt| receipt.fate).unwrap_or_default();
         let way = receipt.and_then(|receipt| receipt.way).map(|way| match way {
             Way::Single => "single",
             Way::Arrays => "arrays",
@@ -175,7 +179,7 @@ impl Doing {
             Way::Conflict => "conflict",
             Way::Stage => "stage",
         });
-        Ok(Some((id, position, fate.read, fate.by_name().to_vec(), way)))
+        Ok(Some((id.clone(), position.clone(), fate.read, fate.by_name().to_vec(), way)))
     }
 }
 

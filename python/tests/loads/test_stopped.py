@@ -20,6 +20,9 @@ import pgsluice
 import pyarrow as pa
 from formats.place import server
 from pgsluice import running
+from pgsluice.data import NAME
+from pgsluice.options import PlaceOptions, arguments
+from pgsluice.session import Session
 
 from .place import Loads
 
@@ -92,6 +95,16 @@ class Stopped(Loads):
         with self.assertRaises(KeyboardInterrupt) as caught:
             running.wait(Slow())
         self.assertIsNone(caught.exception.__context__)
+
+    def test_an_outcome_stays(self):
+        """A signal may end the wait that has received it."""
+        session = Session()
+        args = [*arguments("load", PlaceOptions, {}, server(), "loaded"), NAME]
+        doing = session.writer.open(args, False)
+        while (outcome := doing.wait(1)) is None:
+            pass
+        self.assertEqual(doing.wait(0), outcome)
+        session.wait(session.writer.close)
 
     def test_cancelled(self):
         async def cancel(data):
