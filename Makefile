@@ -3,8 +3,9 @@
 PYTHON ?= python3
 VENV := $(CURDIR)/.venv
 TARGET := $(or $(CARGO_TARGET_DIR),target)
-# The extension module is tested as the wheel that maturin makes of it.
-TESTED := --workspace --exclude pgsluice-py
+# The extension module is tested as the wheel that maturin makes of it. Here it only adds features, so that libraries
+# are not compiled again for that.
+TESTED := --workspace
 TOOLS := .venv/requirements-dev.txt
 DEMO := .venv/requirements-demo.txt
 # Builds the program, and puts it where maturin takes it from into the wheel.
