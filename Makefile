@@ -1,14 +1,17 @@
 # Every target sets up what it needs: Rust, Python 3.11, a C linker and make are all it asks for.
-#
-# .venv/bin/pgsluice is the native program, not pip's script of that name: it starts in a
-# millisecond. `import pgsluice` and `python -m pgsluice` work beside it.
 
 PYTHON ?= python3
 VENV := $(CURDIR)/.venv
 TARGET := $(or $(CARGO_TARGET_DIR),target)
-# The extension module is tested as the wheel that maturin makes of it.
-TESTED := --workspace --exclude pgsluice-py
+# The extension module is tested as the wheel that maturin makes of it. Here it only adds features, so that libraries
+# are not compiled again for that.
+TESTED := --workspace
 TOOLS := .venv/requirements-dev.txt
+DEMO := .venv/requirements-demo.txt
+# Builds the program, and puts it where maturin takes it from into the wheel.
+BUILD_PROGRAM := python crates/py/program.py --locked
+# `release` is quick to build; `dist` is what wheels and releases have, and what is measured.
+PROFILE := release
 FUZZ_SECONDS ?= 60
 # The benchmarks that `make bench` runs.
 CASE ?= hash800 lineitem files python uuids there leaves few grid network lanes rejects null writing stages
@@ -58,21 +61,23 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
 build: $(TOOLS) ## Build the program and the Python package into .venv
-	cargo build --locked --release -p pgsluice-cli
-	maturin develop --locked --release --quiet
-	install -m 755 $(TARGET)/release/pgsluice .venv/bin/pgsluice
+	$(BUILD_PROGRAM) --profile $(PROFILE)
+	maturin develop --locked --profile $(PROFILE) --quiet
 
 wheel: $(TOOLS) ## Build the wheel and the sdist into dist/, and try the wheel in an environment of its own
 	rm -rf dist
-	maturin build --locked --release --strip --out dist
+	$(BUILD_PROGRAM) --profile dist
+	maturin build --locked --profile dist --out dist
 	maturin sdist --out dist
 	python scripts/try_wheel.py dist/*.whl
 
 static: ## Build the program for Linux without shared libraries into dist/; it needs musl-gcc
 	scripts/static_program.sh $$(uname -m)-unknown-linux-musl dist
 
-demo: build ## Load TPC-H lineitem with psql and with pgsluice, and compare
-	@python -m demo.lineitem $(ARGS)
+demo: $(DEMO) ## Load TPC-H lineitem with psql and with pgsluice, and compare
+	$(BUILD_PROGRAM) --release
+	install -m 755 target/wheel/scripts/pgsluice .venv/bin/pgsluice
+	@PYTHONPATH=python python -m demo.lineitem $(ARGS)
 
 test: $(TOOLS) ## Run every test, on PostgreSQL 15 and 18
 	cargo test --locked $(TESTED) --no-run
@@ -100,7 +105,8 @@ test-matrix: $(TOOLS) ## Run every test that needs a server on 13 to 18 (MATRIX=
 
 wheel-test: $(TOOLS)
 	rm -rf $(TARGET)/wheel-test
-	maturin build --locked --quiet --compatibility linux --out $(TARGET)/wheel-test
+	$(BUILD_PROGRAM) --quiet
+	maturin build --locked --profile dev --quiet --compatibility linux --out $(TARGET)/wheel-test
 	pip install --quiet --no-deps --target $(TARGET)/wheel-test/site $(TARGET)/wheel-test/*.whl
 
 check: $(TOOLS) docs ## Check format, lints, types, documentation and its links, workflows, and the licences and origins of libraries
@@ -117,7 +123,7 @@ check: $(TOOLS) docs ## Check format, lints, types, documentation and its links,
 	cargo deny --locked check --hide-inclusion-graph bans licenses sources
 
 violence: $(TOOLS) ## Kill loads of a million rows, stop their server, cut them off, fill the disk (VIOLENCE=killed TIMES=20)
-	cargo build --locked --release -p pgsluice-cli
+	$(BUILD_PROGRAM) --release
 	cargo test --locked -p pgsluice-cli --test integration --no-run
 	PGSLUICE_VIOLENCE=$(TIMES) PGSLUICE_BIN=$(abspath $(TARGET))/release/pgsluice PGSLUICE_TEST_MAJORS=$(VIOLENCE_ON) \
 	    PGSLUICE_PROGRAM=$(TARGET)/release/pgsluice scripts/with_servers.sh cargo test --locked --quiet -p pgsluice-cli \
@@ -144,6 +150,8 @@ lanes: $(TOOLS) ## Write docs/manual/routing.md: the lane of each type and expre
 
 command-line: ## Write docs/manual/command-line.md: all commands and options
 	PGSLUICE_WRITE_COMMAND_LINE=1 cargo test --locked --quiet -p pgsluice-cli --test integration command_line::the_page
+
+bench lab: PROFILE := dist
 
 bench: build ## Time loads against psql and the floor, and the stages alone (CASE="hash800 lineitem")
 	@for case in $(CASE); do echo "$$case"; python -m bench $$case $(ARGS) || exit; done
@@ -176,8 +184,16 @@ format: $(TOOLS) ## Format all sources
 clean: ## Remove all that was built, downloaded or generated here
 	rm -rf $(TARGET) .venv .cache dist fuzz/target fuzz/corpus fuzz/artifacts
 
-$(TOOLS): requirements-dev.txt
+$(TOOLS): requirements-dev.txt requirements-demo.txt
+	$(call install,requirements-dev.txt,--clear)
+
+# Where all the tools are installed, so is what the demo needs.
+$(DEMO): requirements-demo.txt
+	$(call install,requirements-demo.txt)
+
+define install
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "make: Python 3.11 or later is needed; name one by PYTHON=...")'
-	$(PYTHON) -m venv --clear .venv
-	.venv/bin/pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
-	cp requirements-dev.txt $@
+	$(PYTHON) -m venv $(2) .venv
+	.venv/bin/pip install --quiet --disable-pip-version-check --requirement $(1)
+	cp $(1) $@
+endef

@@ -20,7 +20,8 @@ from pgsluice_lab.typed import build
 from bench.place import ROOT
 from bench.record import RECORDS, commit
 
-COMMAND = ["cargo", "bench", "--locked", "--quiet", "-p", "pgsluice-core", "--bench", "stages"]
+COMMAND = ["cargo", "bench", "--locked", "--quiet", "--profile", "dist"]
+COMMAND += ["-p", "pgsluice-core", "--bench", "stages"]
 VERSION = 2
 
 

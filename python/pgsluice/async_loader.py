@@ -1,8 +1,9 @@
-"""`AsyncLoader`: a `Loader` for asyncio. Its waits are those of threads, one at a time."""
+"""`AsyncLoader`: a `Loader` for asyncio. Its waits are those of threads, one at a time.
 
-import asyncio
+`import pgsluice` takes most of its time for asyncio, so that is imported where it is needed.
+"""
+
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar, Unpack
@@ -36,6 +37,8 @@ class AsyncLoader:
         on_reject: Callable[[Any, DataError], object] | None = None,
         **options: Unpack[LoaderOptions],
     ) -> None:
+        from concurrent.futures import ThreadPoolExecutor
+
         self._open = lambda: Loader(
             table,
             conninfo,
@@ -103,6 +106,8 @@ class AsyncLoader:
         return self._loader
 
     async def _run(self, work: Callable[[], T]) -> T:
+        import asyncio
+
         if self._is_over:
             raise ValueError("the loader is closed")
         future = self._thread.submit(work)

@@ -4,7 +4,6 @@ The rows are routed, gathered and encoded as a load does; then the connection's 
 the root, those of several leaves in turns. The server routes each row by itself, as ever.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -95,6 +94,8 @@ async def acopy(
     asyncpg does not say how it has logged in: without `conninfo` it is known by database and user,
     and the PG* variables say where that is.
     """
+    import asyncio
+
     driver = driver_of(connection)
     check_names("acopy", table, conninfo)
     async with driver.transaction():
@@ -113,6 +114,8 @@ async def acopy(
 
 
 async def _pieces(relay: Relay) -> AsyncIterator[bytes]:
+    import asyncio
+
     while (rows := await asyncio.to_thread(_next, relay)) is not None:
         yield rows
 

@@ -1,6 +1,5 @@
 """`load` and `aload`: what is handed over goes into a table."""
 
-import asyncio
 from contextlib import suppress
 from typing import Any, Unpack
 
@@ -52,8 +51,11 @@ async def aload(
 ) -> LoadResult:
     """Do what `load` does, while other tasks go on.
 
-    A task that is cancelled stops the load in order, and waits for its end.
+    A task that is cancelled stops the load in order, and waits for its end. A note of the
+    CancelledError says what is in, and the `load_id` by which the rest is loaded.
     """
+    import asyncio
+
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
 
     def wake() -> None:
@@ -77,8 +79,10 @@ async def aload(
                 tell(running, show)
         except BaseException as reason:
             running.stop()
-            while not running.wait(0):
-                await pause()
-            note(running, reason)
+            # Cancelled again, it does not wait any longer.
+            with suppress(asyncio.CancelledError):
+                while not running.wait(0):
+                    await pause()
+                note(running, reason)
             raise
     return LoadResult.of(result(running))

@@ -72,7 +72,7 @@ class Options(_Speed, total=False):
     max_new_partitions: int | None
     # Safety.
     atomic: bool
-    exchange: bool | Literal["require", "replace"]
+    exchange: bool | Literal["require", "replace"] | None
     swap_patience: int | None
     reject_file: str | PathLike[str] | None
     max_rejects: int | str | None
@@ -187,6 +187,8 @@ def arguments(
             near = get_close_matches(name, known.__annotations__, n=1)
             meant = f". Did you mean '{near[0]}'?" if near else ""
             raise TypeError(f"{called}() got an unexpected keyword argument '{name}'{meant}")
+        if known.__annotations__[name] is bool and not isinstance(value, bool | None):
+            raise TypeError(f"{called}() takes {name} as True or False, not {value!r}")
         args += _option(name, value)
     return args
 
@@ -199,7 +201,9 @@ def signed(options: Any) -> Callable[[Function], Function]:
         parameters = [it for it in signature.parameters.values() if it.kind != it.VAR_KEYWORD]
         keyword = inspect.Parameter.KEYWORD_ONLY
         parameters += [
-            inspect.Parameter(name, keyword, default=None, annotation=annotation)
+            inspect.Parameter(
+                name, keyword, default=False if annotation is bool else None, annotation=annotation
+            )
             for name, annotation in options.__annotations__.items()
         ]
         signature = signature.replace(parameters=parameters)

@@ -9,6 +9,7 @@ import atexit
 import json
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 from weakref import WeakSet
 
@@ -57,9 +58,11 @@ def wait(running: Command, show: Show | None = None, feed: Feed | None = None) -
         running.stop()
         if feed is not None:
             feed.end()
-        while not running.wait(PAUSE):
-            pass
-        note(running, reason)
+        # Who presses Ctrl-C again does not wait any longer, and sees the first interrupt alone.
+        with suppress(KeyboardInterrupt):
+            while not running.wait(PAUSE):
+                pass
+            note(running, reason)
         raise
     if feed is not None:
         feed.end()

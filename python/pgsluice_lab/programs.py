@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pgsluice.postgres import programs
+from pgsluice_lab.postgres import programs
 
 # Debian's wrapper runs the program of the newest of these, if it is not told of another.
 INSTALLED = Path("/usr/lib/postgresql")

@@ -5,10 +5,11 @@ import subprocess
 import sys
 import tempfile
 import unittest
-from importlib.metadata import version
+from importlib.metadata import distribution, version
+from pathlib import Path
 
 import pgsluice
-from pgsluice.postgres import programs
+from pgsluice_lab.postgres import programs
 
 
 class Package(unittest.TestCase):
@@ -21,6 +22,24 @@ class Package(unittest.TestCase):
         done = run_module("--version")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stdout.split(), ["pgsluice", pgsluice.__version__])
+
+    def test_command_is_the_native_program(self):
+        scripts = distribution("pgsluice").entry_points.select(group="console_scripts")
+        self.assertEqual(list(scripts.names), ["pgsluice-lab"])
+        # `pip install --target`, which the tests use, puts it here.
+        command = Path(pgsluice.__file__).parents[1] / "bin/pgsluice"
+        self.assertNotEqual(command.read_bytes()[:2], b"#!")
+        said = subprocess.check_output([command, "--version"], text=True, timeout=60)
+        self.assertEqual(said.split(), ["pgsluice", pgsluice.__version__])
+
+    def test_import_does_not_load_asyncio(self):
+        code = "import sys, pgsluice; sys.exit('asyncio' in sys.modules)"
+        self.assertEqual(subprocess.call([sys.executable, "-c", code], timeout=60), 0)
+
+    def test_dir_lists_the_public_names(self):
+        self.assertEqual(dir(pgsluice), sorted(pgsluice.__all__))
+        for name in dir(pgsluice):
+            self.assertTrue(hasattr(pgsluice, name), name)
 
     def test_usage_error_is_exit_status_2(self):
         self.assertEqual(run_module("--no-such-option").returncode, 2)

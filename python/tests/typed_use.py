@@ -40,10 +40,13 @@ def keeps(row: object, error: pgsluice.DataError) -> None:
 
 async def waits() -> None:
     assert_type(await pgsluice.aload("orders.csv", "orders", header=True), pgsluice.LoadResult)
+    async with pgsluice.AsyncLoader("orders") as loader:
+        assert_type(await loader.flush(), pgsluice.Receipt)
 
 
 def refuses() -> None:
     pgsluice.load("orders.csv", "orders", on_conflict="upsert")  # type: ignore[arg-type]
+    pgsluice.load("orders.csv", "orders", once="yes")  # type: ignore[arg-type]
     pgsluice.load("orders.csv", "orders", jbos=2)  # type: ignore[call-arg]
     pgsluice.verify("orders.csv", "orders", jobs=2)  # type: ignore[call-arg]
     pgsluice.tree("orders", depth="1")  # type: ignore[arg-type]

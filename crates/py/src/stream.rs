@@ -10,8 +10,9 @@ use pgsluice::{Error, Kind, Result};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::PyIterator;
+use pyo3::types::{PyCapsule, PyIterator};
 use pyo3_arrow::input::AnyRecordBatch;
+use pyo3_arrow::{PyRecordBatch, PyRecordBatchReader};
 
 use crate::attached::{Inside, attached};
 
@@ -108,12 +109,19 @@ impl Iterator for Batches {
 
 /// The batches of one object.
 fn reader(item: &Bound<'_, PyAny>) -> PyResult<Reader> {
-    if !item.hasattr("__arrow_c_array__")? && !item.hasattr("__arrow_c_stream__")? {
-        let name = item.get_type().name()?;
+    let name = item.get_type().name()?;
+    // An error of the export is the library's own: pyarrow's says what it cannot convert in a frame of pandas.
+    let rows = if item.hasattr("__arrow_c_array__")? {
+        let exported = item.call_method0("__arrow_c_array__")?;
+        let (schema, array) = exported.extract::<(Bound<'_, PyCapsule>, Bound<'_, PyCapsule>)>()?;
+        PyRecordBatch::from_arrow_pycapsule(&schema, &array).map(AnyRecordBatch::RecordBatch)
+    } else if item.hasattr("__arrow_c_stream__")? {
+        let stream = item.call_method0("__arrow_c_stream__")?.cast_into()?;
+        PyRecordBatchReader::from_arrow_pycapsule(&stream).map(AnyRecordBatch::Stream)
+    } else {
         return Err(PyTypeError::new_err(format!("an object of type {name} has no Arrow data")));
-    }
-    let rows = item.extract::<AnyRecordBatch>().map_err(|error| {
-        let name = item.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
+    };
+    let rows = rows.map_err(|error| {
         let column = PyTypeError::new_err(format!(
             "an object of type {name} has Arrow data, but no table of columns"
         ));

@@ -18,7 +18,7 @@ from unittest.mock import patch
 
 import psycopg
 from formats.place import program, server
-from pgsluice.postgres import programs
+from pgsluice_lab.postgres import programs
 from psycopg.conninfo import conninfo_to_dict
 
 from .place import Limited

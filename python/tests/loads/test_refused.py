@@ -5,6 +5,7 @@ import pickle
 import unittest
 from datetime import timedelta
 
+import pandas as pd
 import pgsluice
 import pyarrow as pa
 from formats.place import server
@@ -147,6 +148,18 @@ class Refused(Loads):
             self.assert_nothing(error, pgsluice.InputError, "Arrow data, but no table of columns")
             self.assertIsInstance(error.__cause__, TypeError)
 
+    def test_pyarrow_says_what_it_cannot_convert(self):
+        mixed = pd.DataFrame({"id": [1, 2], "v": pd.Series([1, "x"], dtype=object)})
+        twice = pd.DataFrame([[1, 2]], columns=["id", "id"])
+        for frame, said in (
+            (mixed, "Conversion failed for column v with type object"),
+            (twice, "Duplicate column names found"),
+        ):
+            for data in (frame, iter([frame])):
+                error = self.fail_to_put(data)
+                self.assert_nothing(error, pgsluice.InputError, said)
+                self.assertIsInstance(error.__cause__, ValueError)
+
     def test_options(self):
         for options, said in (
             ({"jobs": 0}, "number of jobs must be between 1 and 256"),
@@ -167,6 +180,8 @@ class Refused(Loads):
             self.put(TABLE, job=1)
         with self.assertRaises(TypeError):
             self.put(TABLE, columns=[1])
+        with self.assertRaisesRegex(TypeError, r"load\(\) takes once as True or False, not 'no'"):
+            self.put(TABLE, once="no")
         with self.assertRaisesRegex(TypeError, r"load\(\) takes table as a str, not Table"):
             pgsluice.load("loaded", TABLE, server())
         with self.assertRaisesRegex(TypeError, r"load\(\) takes conninfo as a str, not Connection"):

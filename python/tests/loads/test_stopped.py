@@ -4,12 +4,14 @@ import asyncio
 import io
 import itertools
 import os
+import re
 import signal
 import subprocess
 import sys
 import textwrap
 import threading
 import time
+import traceback
 import unittest
 from pathlib import Path
 from unittest.mock import patch
@@ -17,6 +19,7 @@ from unittest.mock import patch
 import pgsluice
 import pyarrow as pa
 from formats.place import server
+from pgsluice import running
 from pgsluice.data import NAME
 from pgsluice.options import PlaceOptions, arguments
 from pgsluice.session import Session
@@ -79,6 +82,20 @@ class Stopped(Loads):
             time.sleep(0.3)
             self.assertEqual(self.count(), count)
 
+    def test_interrupted_again(self):
+        """The wait for the end of the load ends as well, and the first interrupt alone is seen."""
+
+        class Slow:
+            def wait(self, _):
+                raise KeyboardInterrupt
+
+            def stop(self):
+                pass
+
+        with self.assertRaises(KeyboardInterrupt) as caught:
+            running.wait(Slow())
+        self.assertIsNone(caught.exception.__context__)
+
     def test_an_outcome_stays(self):
         """A signal may end the wait that has received it."""
         session = Session()
@@ -104,6 +121,36 @@ class Stopped(Loads):
             self.assertLess(time.monotonic() - began, 4)
             time.sleep(0.3)
             self.assertEqual(self.count(), count)
+
+    def test_cancelled_says_the_load_id(self):
+        async def cancel():
+            task = asyncio.create_task(pgsluice.aload(forever(), "loaded", server()))
+            while not self.count():
+                await asyncio.sleep(0.1)
+            task.cancel()
+            with self.assertRaises(asyncio.CancelledError) as caught:
+                await task
+            return caught.exception.__notes__
+
+        (note,) = asyncio.run(cancel())
+        count = self.count()
+        whole = iter([TABLE] * (count // len(TABLE) + 1))
+        done = self.put(whole, load_id=re.search(r'load_id="(\w+)"', note)[1])
+        self.assertEqual(done.rows_already_loaded, count)
+        self.assertEqual(self.count(), count + len(TABLE))
+
+    def test_cancelled_again(self):
+        async def cancel():
+            task = asyncio.create_task(pgsluice.aload(silent(), "loaded", server()))
+            await asyncio.sleep(0.5)
+            for _ in range(2):
+                task.cancel()
+                await asyncio.sleep(0)
+            with self.assertRaises(asyncio.CancelledError) as caught:
+                await task
+            return traceback.format_exception(caught.exception)
+
+        self.assertNotIn("another exception", "".join(asyncio.run(cancel())))
 
     def test_other_tasks_go_on(self):
         async def both():

