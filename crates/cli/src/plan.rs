@@ -9,7 +9,6 @@ use pgsluice::counts::summary::Fallback;
 use pgsluice::inspect::leaves::{self, Leaves};
 use pgsluice::inspect::preview::Preview;
 use pgsluice::inspect::selftest::{self, SelfTest};
-use pgsluice::inspect::statistics;
 use pgsluice::inspect::trial::{self, Trial};
 use pgsluice::job::Job;
 use pgsluice::partitions::{self, Missing};
@@ -22,7 +21,7 @@ use crate::changes::ChangeArgs;
 use crate::exchange::ExchangeName;
 use crate::options::InputArgs;
 use crate::output::{bytes, count, grouped, print, print_json, say};
-use crate::plan_json::Report;
+use crate::plan_json::{Report, notes};
 use crate::signals;
 use crate::speed::SpeedArgs;
 
@@ -163,13 +162,6 @@ fn plan(args: &PlanArgs, job: &Job, target: &Target) -> Result<()> {
         say("warning: the input has no rows");
     }
     Ok(())
-}
-
-/// Sentences about the input, and warnings that a load would print.
-pub(crate) fn notes(job: &Job, plan: &Plan) -> impl Iterator<Item = String> {
-    let warnings = job.input.files.warnings().to_vec();
-    let notes = plan.notes(job).into_iter().chain(warnings).chain(statistics::note(job, plan));
-    notes.chain(plan.extra_note())
 }
 
 fn describe_trial(trial: &Trial, lines: &mut Vec<String>) {

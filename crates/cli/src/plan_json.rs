@@ -4,13 +4,12 @@ use pgsluice::core::catalog::{NodeId, ROOT};
 use pgsluice::core::format::{Format, Syntax};
 use pgsluice::counts::summary::Fallback;
 use pgsluice::inspect::selftest::SelfTest;
+use pgsluice::inspect::statistics;
 use pgsluice::job::Job;
 use pgsluice::partitions::Missing;
 use pgsluice::plan::Plan;
 use pgsluice::source::{ExtraNames, FileFormat};
 use serde::Serialize;
-
-use crate::plan::notes;
 
 /// What a load would do.
 #[derive(Serialize)]
@@ -110,4 +109,11 @@ impl Report {
             impossible: impossible.collect(),
         }
     }
+}
+
+/// Sentences about the input, and warnings that a load would print.
+pub(crate) fn notes(job: &Job, plan: &Plan) -> impl Iterator<Item = String> {
+    let warnings = job.input.files.warnings().to_vec();
+    let notes = plan.notes(job).into_iter().chain(warnings).chain(statistics::note(job, plan));
+    notes.chain(plan.extra_note())
 }

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use crate::goes::{Goes, Paths};
-use crate::objects::{ObjectColumn, Unknown};
 use crate::refused::Refused;
 use crate::slots::Slots;
+use crate::target::{ObjectColumn, Unknown};
 
 /// The place of the key in a hint.
 const KEY: &str = "{key}";

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pgsluice_core::leads::{Lead, Leads};
 
-use crate::objects::Target;
+use crate::target::Target;
 
 /// The column that a key leads to, or why it leads to none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

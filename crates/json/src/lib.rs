@@ -22,6 +22,7 @@ mod refused;
 mod shape;
 mod slots;
 mod string;
+mod target;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -29,9 +30,10 @@ mod walk;
 
 pub use copy::DEFAULT;
 pub use keys::Keys;
-pub use missing::{Lacking, Made, Missing};
-pub use objects::{Objects, Target, Unknown};
+pub use missing::Made;
+pub use objects::Objects;
 pub use refused::Refused;
+pub use target::{Lacking, Missing, Target, Unknown};
 
 /// Whether a line has nothing but whitespace: no object, and no error either.
 #[must_use]

@@ -1,49 +1,18 @@
 //! Columns without a key in a line.
 
-use std::sync::Arc;
-
-use crate::copy::{DEFAULT, NULL};
-use crate::objects::ObjectColumn;
+use crate::copy::NULL;
 use crate::refused::Refused;
-
-/// Value of a column in an object that lacks its key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Missing {
-    /// NULL.
-    Null,
-    /// [`DEFAULT`]. COPY refuses it for a column that has no default.
-    Default,
-    /// The line is refused.
-    Refused(Arc<Lacking>),
-}
-
-/// Why a line that lacks a key is refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lacking {
-    /// The words behind "the key is missing, and".
-    pub why: String,
-    /// Hint for the user.
-    pub hint: String,
-}
+use crate::target::{Missing, ObjectColumn};
 
 /// Facts about a written row that its reader needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Made {
-    /// Whether one of its fields is [`DEFAULT`].
+    /// Whether one of its fields is [`DEFAULT`](crate::copy::DEFAULT).
     pub has_default: bool,
 }
 
 /// Spellings of true.
 const TRUE: [&[u8]; 6] = [b"true", b"t", b"yes", b"y", b"on", b"1"];
-
-impl Missing {
-    pub(crate) fn field(&self) -> &'static [u8] {
-        match self {
-            Self::Null | Self::Refused(_) => NULL,
-            Self::Default => DEFAULT,
-        }
-    }
-}
 
 /// Checks the keys that the line lacks. A row that `deletes` another one sets nothing.
 pub(crate) fn made(line: &str, columns: &[ObjectColumn], deletes: bool) -> Result<Made, Refused> {

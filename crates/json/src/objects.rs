@@ -6,39 +6,19 @@ use std::sync::Arc;
 use pgsluice_core::format::Format;
 use pgsluice_core::leads::Leads;
 use pgsluice_core::parse::Parser;
-use pgsluice_core::types::Column;
 
 use crate::copy::{self, DEFAULT, NULL};
 use crate::finding::Finding;
 use crate::goes::Paths;
 use crate::literal::Literals;
-use crate::missing::{Made, Missing, deletes, made, put_missing, put_tab};
+use crate::missing::{Made, deletes, made, put_missing, put_tab};
 use crate::refused::Refused;
 use crate::shape::Shape;
 use crate::slots::Slots;
 use crate::string::{self, Copy};
+use crate::target::{Missing, ObjectColumn, Target, Unknown};
 use crate::values::Values;
 use crate::walk;
-
-/// A column of the rows, and the key of its values.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
-    /// The key. Each is that of one column.
-    pub key: String,
-    /// The column.
-    pub column: Column,
-    /// What the column is where an object lacks the key.
-    pub missing: Missing,
-}
-
-/// What becomes of keys that go to no column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unknown {
-    /// The line is refused.
-    Refuse,
-    /// They are left out.
-    Ignore,
-}
 
 /// How the objects of an input are written as rows of a table.
 #[derive(Clone, Debug)]
@@ -68,18 +48,6 @@ struct Program {
     values: Values,
     /// The line that is being written, as NDJSON.
     line: Vec<u8>,
-}
-
-/// A column, and what is known of it in this row.
-#[derive(Clone, Debug)]
-pub(crate) struct ObjectColumn {
-    pub(crate) key: String,
-    pub(crate) shape: Shape,
-    pub(crate) missing: Missing,
-    /// Where its field stands in the row that is being written.
-    pub(crate) field: Option<(usize, usize)>,
-    /// The slot of the key that has it, and whether that key differs from the column's name in case.
-    pub(crate) key_of_row: (usize, bool),
 }
 
 impl Objects {

@@ -10,8 +10,8 @@ mod kind;
 mod tag;
 
 use crate::goes::{Goes, Paths};
-use crate::objects::Target;
 use crate::refused::Refused;
+use crate::target::Target;
 use crate::{string, walk};
 use fit::Misfit;
 use kind::Kind;

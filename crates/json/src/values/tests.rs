@@ -4,8 +4,7 @@ use pgsluice_core::types::{Column, ColumnType, Made};
 
 use super::Values;
 use crate::goes::Paths;
-use crate::missing::Missing;
-use crate::objects::Target;
+use crate::target::{Missing, Target};
 
 fn ty(oid: u32, made: Made) -> ColumnType {
     ColumnType { oid, modifier: -1, name: format!("type{oid}"), made }

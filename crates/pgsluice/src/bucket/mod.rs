@@ -5,6 +5,7 @@ pub(crate) mod filler;
 pub(crate) mod message;
 pub(crate) mod queue;
 
+mod evidence;
 mod first;
 mod landing;
 pub(crate) mod meeting;

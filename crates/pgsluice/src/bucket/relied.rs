@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-use super::queue::Queue;
 use crate::plan::landing::Evidence;
 
 /// The evidence that a load relies on, which only becomes less.
@@ -22,19 +21,6 @@ impl Relied {
     /// Lowers the evidence to the weaker of itself and `evidence`.
     pub(super) fn lower(&self, evidence: Evidence) {
         self.0.fetch_max(evidence as u8, Relaxed);
-    }
-}
-
-impl Queue<'_> {
-    /// Returns the evidence for rows of several leaves that are sent together.
-    pub(crate) fn evidence(&self) -> Evidence {
-        self.relied.get()
-    }
-
-    /// Relies on less evidence from now on: rows that have a COPY of their own do not travel with others any more.
-    pub(crate) fn rely_on(&self, evidence: Evidence) {
-        self.relied.lower(evidence);
-        self.state.lock().landing.close();
     }
 }
 

@@ -10,7 +10,6 @@ use pgsluice_core::parse::{Fields, Parser, Value, text_row};
 use pgsluice_core::split::Splitter;
 
 use crate::error::{Error, Location, Remedy};
-use crate::inspect::hints::spelled;
 use crate::job::{InputOptions, Job};
 use crate::plan::Plan;
 use crate::source::{FileFormat, Header, Input, OPENING};
@@ -299,6 +298,14 @@ pub(super) fn list(names: &[String]) -> String {
         false => format!("\"{}\"", name.replace('"', "\"\"")),
     };
     names.iter().map(quoted).collect::<Vec<_>>().join(",")
+}
+
+/// A delimiter as the option has it.
+pub(super) fn spelled(delimiter: u8) -> String {
+    match delimiter {
+        b'\t' => "\\t".to_owned(),
+        other => char::from(other).to_string(),
+    }
 }
 
 fn capital(text: &str) -> String {

@@ -8,6 +8,7 @@ use pgsluice_core::leads::{Lead, Leads};
 use pgsluice_core::types::Column;
 
 use super::names::Names;
+use super::shown::{LISTED, SHOWN, shown, shown_list};
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result};
 
@@ -43,12 +44,6 @@ pub(crate) struct Led {
 
 /// What separates fields where the delimiter does not.
 const DELIMITERS: [char; 4] = [';', '\t', '|', ','];
-
-/// Names that a message lists.
-const LISTED: usize = 20;
-
-/// The length of a name in a message.
-const SHOWN: usize = 80;
 
 impl ByName {
     /// Whether it is as it is by default.
@@ -222,23 +217,6 @@ impl Led {
         let extra = (!self.extra.is_empty())
             .then(|| format!("fields that are left out: {}", shown_list(&self.extra)));
         self.notes.iter().take(LISTED).cloned().chain(extra).collect()
-    }
-}
-
-/// A name as a message has it: not all of one that is very long.
-pub(crate) fn shown(name: &str) -> String {
-    match name.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}...", &name[..end]),
-        None => name.to_owned(),
-    }
-}
-
-/// Names as a message lists them: not all of very many.
-pub(crate) fn shown_list(names: &[String]) -> String {
-    let first: Vec<String> = names.iter().take(LISTED).map(|name| shown(name)).collect();
-    match names.len().saturating_sub(LISTED) {
-        0 => first.join(", "),
-        more => format!("{} and {more} more", first.join(", ")),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
-use super::by_name::{shown, shown_list};
+use super::shown::{shown, shown_list};
 
 /// Names that are counted.
 const MOST: usize = 10_000;

@@ -7,7 +7,7 @@ use pgsluice_core::leads::Leads;
 use pgsluice_core::parse::Parser;
 use pgsluice_core::position::{Origin, Position};
 
-use super::by_name::{shown, shown_list};
+use super::shown::{shown, shown_list};
 use super::{Header, Input, Shape};
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result};

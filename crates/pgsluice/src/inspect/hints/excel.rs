@@ -6,7 +6,7 @@ use pgsluice_core::parse::Parser;
 use super::Advice;
 use super::case::Case;
 use crate::error::Remedy;
-use crate::inspect::guess::{in_columns, list, names, rows};
+use crate::inspect::guess::{in_columns, list, names, rows, spelled};
 use crate::source::{Header, excel_delimiter};
 
 /// Advises to skip the line, and the header behind it, and to read by the delimiter that it names.
@@ -47,12 +47,4 @@ pub(super) fn first_line(case: &Case<'_>) -> Option<Advice> {
     }
     given.extend(options);
     Some(Remedy::options("Line 1 is Excel's, and names the delimiter", given).into())
-}
-
-/// A delimiter as the option has it.
-pub(crate) fn spelled(delimiter: u8) -> String {
-    match delimiter {
-        b'\t' => "\\t".to_owned(),
-        other => char::from(other).to_string(),
-    }
 }

@@ -19,7 +19,6 @@ mod quotes;
 mod tests;
 
 use self::case::Case;
-pub(super) use self::excel::spelled;
 pub(crate) use self::keys::explain_duplicate;
 use crate::error::{Error, Remedy};
 use crate::inspect::guess;

@@ -5,9 +5,8 @@ use pgsluice_core::parse::Parser;
 
 use super::Advice;
 use super::case::Case;
-use super::excel::spelled;
 use crate::error::Remedy;
-use crate::inspect::guess::rows;
+use crate::inspect::guess::{rows, spelled};
 use crate::source::FileFormat;
 
 /// Advises `--format text` where a quote is not closed and each line has as many fields as there are columns without

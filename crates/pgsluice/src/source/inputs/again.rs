@@ -8,8 +8,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::entries::listed;
-use super::resolve::cannot_open;
+use super::entries::{cannot_open, listed};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 

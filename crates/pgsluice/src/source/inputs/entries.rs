@@ -1,11 +1,11 @@
 //! The files that a directory or a pattern stands for, and the entries that are not read. An entry that cannot be
 //! read is an error: its rows would be missing.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
-use super::resolve::cannot_open;
 use crate::error::kind::Kind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, plain_io};
 
 /// Names that one sentence lists.
 const LISTED: usize = 5;
@@ -100,6 +100,22 @@ fn special(path: &Path, name: &str) -> Error {
     Error::new(Kind::Input, message).with_hint(format!(
         "Name the files, or use a pattern that matches no other entry, such as '{path}/*.csv'."
     ))
+}
+
+/// Returns the error for a file or a directory that cannot be opened.
+pub(super) fn cannot_open(path: &Path, error: &io::Error) -> Error {
+    let reason = plain_io(error);
+    let message = format!("could not open file \"{}\" for reading: {reason}", path.display());
+    let cannot = Error::new(Kind::Input, message);
+    match (path.read_link(), error.kind()) {
+        (Ok(target), _) => {
+            cannot.with_detail(format!("It is a symbolic link to \"{}\".", target.display()))
+        }
+        (Err(_), io::ErrorKind::NotFound) => {
+            cannot.with_hint("Relative names are looked up in the current directory.")
+        }
+        _ => cannot,
+    }
 }
 
 #[cfg(test)]

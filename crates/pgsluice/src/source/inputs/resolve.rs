@@ -10,9 +10,10 @@ use super::super::FileFormat;
 use super::super::compression::Compression;
 use super::super::encoding::Encoding;
 use super::again::Files;
+use super::entries::cannot_open;
 use super::{Input, Inputs, Place, Remarks, Reread, address, entries};
 use crate::error::kind::Kind;
-use crate::error::{Error, Remedy, Result, plain_io};
+use crate::error::{Error, Remedy, Result};
 
 /// Bytes by which files are known.
 const MAGIC: usize = 8;
@@ -135,21 +136,6 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
     match File::open(path) {
         Ok(file) => Ok(Box::new(file)),
         Err(error) => Err(cannot_open(path, &error)),
-    }
-}
-
-pub(super) fn cannot_open(path: &Path, error: &io::Error) -> Error {
-    let reason = plain_io(error);
-    let message = format!("could not open file \"{}\" for reading: {reason}", path.display());
-    let cannot = Error::new(Kind::Input, message);
-    match (path.read_link(), error.kind()) {
-        (Ok(target), _) => {
-            cannot.with_detail(format!("It is a symbolic link to \"{}\".", target.display()))
-        }
-        (Err(_), io::ErrorKind::NotFound) => {
-            cannot.with_hint("Relative names are looked up in the current directory.")
-        }
-        _ => cannot,
     }
 }
 

@@ -1,0 +1,69 @@
+//! The columns that keys of objects go to.
+
+use std::sync::Arc;
+
+use pgsluice_core::types::Column;
+
+use crate::copy::{DEFAULT, NULL};
+use crate::shape::Shape;
+
+/// A column of the rows, and the key of its values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The key. Each is that of one column.
+    pub key: String,
+    /// The column.
+    pub column: Column,
+    /// What the column is where an object lacks the key.
+    pub missing: Missing,
+}
+
+/// Value of a column in an object that lacks its key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// NULL.
+    Null,
+    /// [`DEFAULT`]. COPY refuses it for a column that has no default.
+    Default,
+    /// The line is refused.
+    Refused(Arc<Lacking>),
+}
+
+/// Why a line that lacks a key is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lacking {
+    /// The words behind "the key is missing, and".
+    pub why: String,
+    /// Hint for the user.
+    pub hint: String,
+}
+
+impl Missing {
+    pub(crate) fn field(&self) -> &'static [u8] {
+        match self {
+            Self::Null | Self::Refused(_) => NULL,
+            Self::Default => DEFAULT,
+        }
+    }
+}
+
+/// What becomes of keys that go to no column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unknown {
+    /// The line is refused.
+    Refuse,
+    /// They are left out.
+    Ignore,
+}
+
+/// A column, and what is known of it in this row.
+#[derive(Clone, Debug)]
+pub(crate) struct ObjectColumn {
+    pub(crate) key: String,
+    pub(crate) shape: Shape,
+    pub(crate) missing: Missing,
+    /// Where its field stands in the row that is being written.
+    pub(crate) field: Option<(usize, usize)>,
+    /// The slot of the key that has it, and whether that key differs from the column's name in case.
+    pub(crate) key_of_row: (usize, bool),
+}

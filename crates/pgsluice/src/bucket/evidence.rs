@@ -1,0 +1,17 @@
+//! The evidence for rows of several leaves, as connections ask the queue for it.
+
+use super::queue::Queue;
+use crate::plan::landing::Evidence;
+
+impl Queue<'_> {
+    /// Returns the evidence for rows of several leaves that are sent together.
+    pub(crate) fn evidence(&self) -> Evidence {
+        self.relied.get()
+    }
+
+    /// Relies on less evidence from now on: rows that have a COPY of their own do not travel with others any more.
+    pub(crate) fn rely_on(&self, evidence: Evidence) {
+        self.relied.lower(evidence);
+        self.state.lock().landing.close();
+    }
+}

@@ -1,0 +1,24 @@
+//! Names of the input in messages, which may be very many and very long.
+
+/// Names that a message lists.
+pub(super) const LISTED: usize = 20;
+
+/// The length of a name in a message, in characters.
+pub(super) const SHOWN: usize = 80;
+
+/// Returns a name for a message, cut off if it is very long.
+pub(crate) fn shown(name: &str) -> String {
+    match name.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &name[..end]),
+        None => name.to_owned(),
+    }
+}
+
+/// Returns names for a message, the first of them if they are very many.
+pub(crate) fn shown_list(names: &[String]) -> String {
+    let first: Vec<String> = names.iter().take(LISTED).map(|name| shown(name)).collect();
+    match names.len().saturating_sub(LISTED) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}
