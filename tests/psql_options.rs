@@ -97,6 +97,12 @@ fn help_is_no_option_of_psqls() {
         assert_eq!(outcome.status, Some(0), "{arguments:?}: {}", outcome.stderr);
         assert!(outcome.stdout.contains("Usage: pgsluice"), "{}", outcome.stdout);
     }
+    let options = |flag: &str| {
+        let listed = run(&["load", flag], None).stdout;
+        listed.lines().filter(|line| line.trim_start().starts_with('-')).count()
+    };
+    let (brief, all) = (options("-?"), options("--help"));
+    assert!(brief == 17 && all > 40, "{brief} options, and {all} in all");
     let outcome = run(&["load", "x.csv", "-t", "t", "-h", "127.0.0.1", "-p", "1"], None);
     assert_eq!(outcome.status, Some(1));
     assert!(outcome.stdout.is_empty(), "{}", outcome.stdout);

@@ -7,40 +7,41 @@ use pgsluice::job::{ChangeOptions, Duplicates, OnConflict};
 use crate::options::{parse_columns, parse_name};
 
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Rows that are there already")]
+#[command(next_help_heading = "Existing rows")]
 pub(crate) struct ChangeArgs {
-    /// What becomes of a row whose key is in the table [default: error]
+    /// What to do with an input row whose key exists in the table [default: error]
     #[arg(long, value_name = "ACTION")]
     on_conflict: Option<ActionName>,
-    /// The columns by which rows are the same: id,"Created at" [default: the primary key]
+    /// Columns that identify a row: id,"Created at" [default: the primary key]
     #[arg(long, value_name = "NAMES")]
     key: Option<String>,
-    /// The columns that are set [default: all of the input but the key]
+    /// Columns to set [default: all columns of the input but the key]
     #[arg(long, value_name = "NAMES")]
     update: Option<String>,
-    /// Leave out rows whose key is not in the table
+    /// Skip input rows whose key does not exist in the table
     #[arg(long)]
     no_insert: bool,
-    /// Update only where the input has a greater value in this column
+    /// Update an existing row only if the input row has a greater value in this column
     #[arg(long, value_name = "NAME", value_parser = parse_name)]
     newer: Option<String>,
-    /// Delete the row in the table where this column of the input is true, or of another type not NULL
+    /// Delete the existing row if this input column is true, or, for other types, not NULL
     #[arg(long, value_name = "NAME", value_parser = parse_name)]
     delete_when: Option<String>,
-    /// Which row counts of several of the input with one key [default: last to update, otherwise first]
+    /// Which input row wins if several have the same key [default: last with --on-conflict update,
+    /// otherwise first]
     #[arg(long, value_name = "WHICH")]
     duplicates: Option<WhichName>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ActionName {
-    /// The server refuses it
+    /// The load fails
     Error,
-    /// It is left out
+    /// The input row is skipped
     Skip,
-    /// The row in the table becomes what it says
+    /// The existing row is updated from the input row
     Update,
-    /// The row in the table is deleted; the input has keys
+    /// The existing row is deleted; the input holds keys
     Delete,
 }
 

@@ -6,7 +6,7 @@ use pgsluice::{Error, Kind};
 pub(crate) const DONE: u8 = 0;
 /// Nothing more can be done.
 pub(crate) const FAILED: u8 = 1;
-/// The command line makes no sense.
+/// A usage error.
 const USAGE: u8 = 2;
 /// All is done but for the rows that were rejected.
 pub(crate) const REJECTED: u8 = 3;

@@ -12,13 +12,13 @@ use crate::output::print;
 
 #[derive(Args, Debug)]
 pub(crate) struct CompletionsArgs {
-    /// The shell that reads it
+    /// Shell to complete in
     shell: Shell,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct ManArgs {
-    /// The directory, which is made if it is missing
+    /// Directory to write to; created if missing
     #[arg(value_name = "DIR")]
     directory: PathBuf,
 }

@@ -12,7 +12,7 @@ const AFTER: [(&[&str], &str); 15] = [
   pgsluice load orders.csv --header -t orders -d shop
   pgsluice verify orders.csv --header -t orders -d shop
 
-Exit status: 0 done, 1 failed, 2 the command line makes no sense, 3 done but for rejected rows, 130 stopped.",
+Exit status: 0 finished, 1 failed, 2 usage error, 3 finished, but some rows were rejected, 130 stopped.",
     ),
     (
         &["load"],
@@ -23,8 +23,8 @@ Exit status: 0 done, 1 failed, 2 the command line makes no sense, 3 done but for
   unzip -p orders.zip | pgsluice load - --format csv --header -t orders -d shop
   pgsluice load orders.csv --header -t orders -d shop --reject-file bad.csv --max-rejects 100
 
-Exit status: 0 all rows are in, 1 failed, 2 the command line makes no sense, 3 all rows are in but those
-that were rejected, 130 stopped. After 1 and 130 the message says which rows are in, and what to do.",
+Exit status: 0 all rows are committed, 1 failed, 2 usage error, 3 finished, but some rows were rejected,
+130 stopped. After 1 and 130 the message says which rows are committed, and what to do next.",
     ),
     (
         &["plan"],
@@ -32,7 +32,7 @@ that were rejected, 130 stopped. After 1 and 130 the message says which rows are
   pgsluice plan orders.csv --header -t orders -d shop
   pgsluice plan orders.csv --header -t orders -d shop --full
 
-Exit status: 0 the sample can be loaded, 1 it cannot, 2 the command line makes no sense, 130 stopped.",
+Exit status: 0 the sample can be loaded, 1 it cannot, 2 usage error, 130 stopped.",
     ),
     (
         &["verify"],
@@ -40,23 +40,23 @@ Exit status: 0 the sample can be loaded, 1 it cannot, 2 the command line makes n
   pgsluice verify orders.csv --header -t orders -d shop
   pgsluice verify january.csv --header -t orders -d shop --subset
 
-Exit status: 0 equal, 1 different, or failed, 2 the command line makes no sense, 130 stopped.",
+Exit status: 0 equal, 1 different or failed, 2 usage error, 130 stopped.",
     ),
     (
         &["tree"],
         "Example:
   pgsluice tree -t orders -d shop --depth 1
 
-Exit status: 0 done, 1 failed, 2 the command line makes no sense, 130 stopped.",
+Exit status: 0 finished, 1 failed, 2 usage error, 130 stopped.",
     ),
     (&["ledger"], "Example:\n  pgsluice ledger list -d shop"),
     (
         &["ledger", "list"],
-        "Example:\n  pgsluice ledger list -t orders -d shop\n\nExit status: 0 done, 1 failed, 2 the command line makes no sense.",
+        "Example:\n  pgsluice ledger list -t orders -d shop\n\nExit status: 0 finished, 1 failed, 2 usage error.",
     ),
     (
         &["ledger", "show"],
-        "Example:\n  pgsluice ledger show 18ea69b1a10d47a3 -d shop\n\nExit status: 0 done, 1 failed, 2 the command line makes no sense.",
+        "Example:\n  pgsluice ledger show 18ea69b1a10d47a3 -d shop\n\nExit status: 0 finished, 1 failed, 2 usage error.",
     ),
     (
         &["ledger", "forget"],
@@ -64,29 +64,49 @@ Exit status: 0 done, 1 failed, 2 the command line makes no sense, 130 stopped.",
   pgsluice ledger forget 18ea69b1a10d47a3 -d shop
   pgsluice ledger forget --all --older-than 30d -d shop
 
-Exit status: 0 done, 1 failed, 2 the command line makes no sense.",
+Exit status: 0 finished, 1 failed, 2 usage error.",
     ),
     (&["server"], "Example:\n  psql \"$(pgsluice server start)\""),
     (
         &["server", "start"],
-        "Example:\n  pgsluice server start --set shared_buffers=1GB\n\nExit status: 0 it runs, 1 failed, 2 the command line makes no sense.",
+        "Example:\n  pgsluice server start --set shared_buffers=1GB\n\nExit status: 0 it runs, 1 failed, 2 usage error.",
     ),
     (
         &["server", "stop"],
-        "Example:\n  pgsluice server stop\n\nExit status: 0 it does not run, 1 failed, 2 the command line makes no sense.",
+        "Example:\n  pgsluice server stop\n\nExit status: 0 it does not run, 1 failed, 2 usage error.",
     ),
     (
         &["server", "url"],
-        "Example:\n  psql \"$(pgsluice server url)\"\n\nExit status: 0 it runs, 1 it does not, 2 the command line makes no sense.",
+        "Example:\n  psql \"$(pgsluice server url)\"\n\nExit status: 0 it runs, 1 it does not, 2 usage error.",
     ),
     (
         &["completions"],
-        "Example:\n  source <(pgsluice completions bash)\n\nExit status: 0 done, 1 failed, 2 the command line makes no sense.",
+        "Example:\n  source <(pgsluice completions bash)\n\nExit status: 0 finished, 1 failed, 2 usage error.",
     ),
     (
         &["man"],
-        "Example:\n  pgsluice man ~/.local/share/man/man1\n\nExit status: 0 done, 1 failed, 2 the command line makes no sense.",
+        "Example:\n  pgsluice man ~/.local/share/man/man1\n\nExit status: 0 finished, 1 failed, 2 usage error.",
     ),
+];
+
+/// Options of `load` that most loads need.
+const MOST_USED: [&str; 16] = [
+    "table",
+    "format",
+    "header",
+    "delimiter",
+    "null",
+    "dbname",
+    "host",
+    "port",
+    "username",
+    "on-conflict",
+    "key",
+    "create-partitions",
+    "reject-file",
+    "max-rejects",
+    "load-id",
+    "jobs",
 ];
 
 /// The command line of `P` with all of that.
@@ -106,13 +126,27 @@ fn at(command: Command, path: &[&str], text: &'static str) -> Command {
     }
 }
 
+/// Hides the options of `load` that few loads need, for `-?`.
+pub(crate) fn brief(command: Command) -> Command {
+    let is_shown = |arg: &Arg| {
+        arg.is_positional()
+            || arg.get_long().is_some_and(|long| MOST_USED.contains(&long) || long == "help")
+    };
+    command.mut_subcommand("load", |load| {
+        load.mut_args(|arg| {
+            let hidden = !is_shown(&arg) || arg.is_hide_set();
+            arg.hide(hidden)
+        })
+    })
+}
+
 /// Replaces clap's `-h` by `-?`, in all commands.
 fn with_help(command: Command) -> Command {
     let help = Arg::new("help")
         .short('?')
         .long("help")
-        .action(ArgAction::Help)
-        .help("Print this help")
+        .action(ArgAction::HelpShort)
+        .help("Print help; load -? lists only the options that most loads need")
         .help_heading("Help");
     // Then options can be added to a command as it is, as a hint does.
     command.args_override_self(true).disable_help_flag(true).arg(help).mut_subcommands(with_help)

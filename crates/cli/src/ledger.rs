@@ -23,7 +23,7 @@ pub(crate) struct LedgerArgs {
 struct Place {
     #[command(flatten)]
     target: TargetArgs,
-    /// The schema in which the ledger is kept
+    /// Schema of the ledger
     #[arg(long = "ledger", value_name = "SCHEMA", value_parser = parse_name, default_value = DEFAULT_LEDGER)]
     schema: String,
 }
@@ -32,7 +32,7 @@ struct Place {
 enum Command {
     /// List loads, the newest first
     List {
-        /// Those of this table, written as in SQL
+        /// Only loads of this table, written as in SQL
         #[arg(short, long)]
         table: Option<String>,
         #[command(flatten)]
@@ -41,7 +41,7 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Show one load: how its input is read, and which of its rows are in, by table
+    /// Show one load: how its input is read, and which of its rows are committed, by table
     Show {
         /// The load's id
         #[arg(value_name = "ID")]
@@ -52,7 +52,7 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Take loads out of the ledger, unless they run; their rows stay in the table
+    /// Remove loads that are not running from the ledger; their rows stay in the table
     Forget {
         /// The load's id
         #[arg(value_name = "ID", required_unless_present_any = ["all", "unfinished", "older_than"],

@@ -42,17 +42,17 @@ struct Cli {
 enum Command {
     /// Load files into a table, each row straight into its leaf partition
     Load(load::LoadArgs),
-    /// Say what a load would do and why, from a sample of the input; loads nothing
+    /// Show what a load would do and why, from a sample of the input; load nothing
     Plan(plan::PlanArgs),
     /// Compare a table with the input it was loaded from: rows, checksums, and leaves
     Verify(verify::VerifyArgs),
     /// Draw the partition tree of a table, with bounds, rows and sizes
     Tree(tree::TreeArgs),
-    /// Say which loads the target knows, and what is in of each; forget one
+    /// List, show or forget the loads in the target's ledger
     Ledger(ledger::LedgerArgs),
     /// Start or stop the embedded PostgreSQL, or print its URL
     Server(server::ServerArgs),
-    /// Print what a shell needs to complete commands and options
+    /// Print the completion script of a shell
     Completions(generate::CompletionsArgs),
     /// Write man pages, one for each command
     Man(generate::ManArgs),
@@ -66,7 +66,11 @@ pub fn command() -> clap::Command {
 /// Runs the program with `args`, its own name first, and returns its exit status.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
-    let matches = advice::add(command()).try_get_matches_from(&args);
+    let line = match args.iter().any(|arg| arg == "-?") {
+        true => help::brief(command()),
+        false => command(),
+    };
+    let matches = advice::add(line).try_get_matches_from(&args);
     let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => {

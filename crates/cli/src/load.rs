@@ -46,13 +46,13 @@ pub(crate) struct LoadArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Partitions")]
 struct PartitionArgs {
-    /// First make the range and list partitions that rows need and the table lacks
+    /// Create the range and list partitions that rows need and the table lacks, before loading
     #[arg(long)]
     create_partitions: bool,
-    /// The width of new ranges: month, day, "7 days", 1000 [default: as their siblings have it]
+    /// Width of new range partitions: month, day, "7 days", 1000 [default: that of their siblings]
     #[arg(long, value_name = "STEP", requires = "create_partitions")]
     step: Option<String>,
-    /// How many partitions may be made before the load is refused
+    /// Refuse a load that needs more new partitions than N
     #[arg(long, value_name = "N", requires = "create_partitions",
           default_value_t = DEFAULT_MAX_NEW_PARTITIONS)]
     max_new_partitions: usize,
@@ -61,33 +61,32 @@ struct PartitionArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Safety")]
 struct SafetyArgs {
-    /// All rows or none: readers see nothing of the load until it is committed as a whole, by all
-    /// connections together where the server has max_prepared_transactions, otherwise by one
+    /// Load all rows or none; readers see nothing until the load commits as a whole. Uses several
+    /// connections if the server has max_prepared_transactions, otherwise one
     #[arg(long, group = "at_once")]
     atomic: bool,
-    /// Build leaves that are empty beside the table, indexes last, and swap them in; others get their
-    /// rows as usual, which with =require ends the load. With =replace swap in each leaf that the
-    /// input has rows for: its old rows are gone
+    /// Build empty leaves beside the table, create their indexes last, and swap them in; other leaves
+    /// are loaded as usual. =require: fail if a leaf cannot be swapped; =replace: replace every leaf
+    /// that the input has rows for, and drop its old rows
     #[arg(long, group = "at_once", num_args = 0..=1, require_equals = true,
           default_missing_value = "try", value_name = "require|replace")]
     exchange: Option<ExchangeName>,
-    /// How long the swap, or the end of --atomic, is tried while others hold locks on the table
+    /// Seconds to keep trying the swap, or the end of --atomic, while other sessions lock the table
     /// [default: 60]
     #[arg(long, value_name = "SECONDS", requires = "at_once")]
     swap_patience: Option<u64>,
-    /// Leave out rows that the server refuses: they go to this file as they stand in the input, the
-    /// reasons to FILE.log
+    /// Write rows that the server rejects to FILE, as they stand in the input, and the reasons to
+    /// FILE.log
     #[arg(long, value_name = "FILE", requires = "max_rejects", conflicts_with = "exchange")]
     reject_file: Option<PathBuf>,
-    /// How many rows may be rejected before the load ends: 100, or 1%
+    /// Number or share of rows that may be rejected before the load fails: 100, 1%
     #[arg(long, value_name = "N|P%", value_parser = parse_most, requires = "reject_file")]
     max_rejects: Option<Most>,
-    /// How long to wait for a lock that others hold, before the load ends and says who holds it: 30s, 5min
-    /// [default: for ever; who holds it is said after 2 s]
+    /// Fail, and name the holder, after waiting for a lock this long: 30s, 5min [default: wait; the
+    /// holder is named after 2 s]
     #[arg(long, value_name = "TIME", value_parser = parse_lock_timeout)]
     lock_timeout: Option<Duration>,
-    /// Pause while a replica, a replication slot or the archiver is further behind, in bytes of WAL or in
-    /// time: 1GB, 30s
+    /// Pause while a replica, a replication slot or the archiver lags by more than this: 1GB, 30s
     #[arg(long, value_name = "SIZE|TIME", value_parser = parse_max_lag)]
     max_lag: Option<MaxLag>,
 }
@@ -95,19 +94,19 @@ struct SafetyArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Ledger")]
 struct LedgerArgs {
-    /// Name the load; if the ledger has one of this name, load what of it is missing
+    /// Name of the load; if the ledger has an unfinished load of this name, resume it
     #[arg(long, value_name = "ID")]
     load_id: Option<String>,
-    /// Refuse input that another load has loaded into the table, or is loading
+    /// Refuse input that another load has already loaded into the table, or is loading
     #[arg(long, conflicts_with = "no_ledger")]
     once: bool,
-    /// End the sessions of another run of the load, which is dead, and resume it
+    /// End the sessions of a dead run of this load, then resume it
     #[arg(long, requires = "load_id")]
     end_other: bool,
-    /// The schema in which the ledger is kept, for teams that do not trust each other
+    /// Schema of the ledger, for teams that do not trust each other
     #[arg(long, value_name = "SCHEMA", value_parser = parse_name, default_value = DEFAULT_LEDGER)]
     ledger: String,
-    /// Keep no ledger in the target: the load cannot be resumed
+    /// Keep no ledger; the load cannot be resumed
     #[arg(long, conflicts_with_all = ["load_id", "ledger"])]
     no_ledger: bool,
 }
@@ -115,10 +114,10 @@ struct LedgerArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
 struct OutputArgs {
-    /// Print the summary, or the error, as one JSON object on standard output
+    /// Print the summary or the error as one JSON object on standard output
     #[arg(long)]
     json: bool,
-    /// Show neither progress nor summary
+    /// Print neither progress nor summary
     #[arg(short, long)]
     quiet: bool,
 }

@@ -28,47 +28,47 @@ pub(crate) struct InputArgs {
 
 /// How the input is written: COPY's options by their names.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Input, as COPY has it")]
+#[command(next_help_heading = "Input (as in COPY)")]
 struct ReadingArgs {
-    /// What the files are [default: as their names and first bytes say, otherwise text]
+    /// Format of the files [default: detected from their names and first bytes, otherwise text]
     #[arg(long, value_name = "FORMAT")]
     format: Option<FormatName>,
-    /// Skip the first row of each file, a header that is the same in all files and has no columns in another
-    /// order; =N: skip N rows whatever they have; =match: it must list the columns in order; =map: in any order
+    /// Skip the first row of each file, which must be the same in all files; =N: skip N rows; =match:
+    /// the row must list the columns in order; =map: in any order
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true",
           value_name = "map|match|N", value_parser = parse_header)]
     header: Option<Header>,
-    /// The field that the input calls NAME goes to COLUMN; of csv and text it implies --header=map
+    /// Load the input field NAME into COLUMN; implies --header=map for csv and text
     #[arg(long, value_name = "NAME=COLUMN", value_parser = parse_pair)]
     map: Vec<(String, String)>,
-    /// Ignore input fields that match no column; of csv and text it implies --header=map
+    /// Ignore input fields that match no column; implies --header=map for csv and text
     #[arg(long)]
     ignore_extra: bool,
-    /// How characters are written: latin1, windows-1252, utf-16 and others [default: utf-8]
+    /// Character encoding of the files: latin1, windows-1252, utf-16 and others [default: utf-8]
     #[arg(long, value_name = "ENCODING", value_parser = parse_encoding)]
     encoding: Option<Encoding>,
-    /// One byte between fields; \t is a tab [default: comma in csv, tab in text]
+    /// Byte that separates fields; \t is a tab [default: comma in csv, tab in text]
     #[arg(long, value_name = "CHAR")]
     delimiter: Option<String>,
-    /// How NULL is spelled [default: the empty string in csv, \N in text]
+    /// String that stands for NULL [default: an empty field in csv, \N in text]
     #[arg(long, value_name = "STRING")]
     null: Option<String>,
-    /// How a field is spelled that stands for its column's default; PostgreSQL 16 and later
+    /// String that stands for the column's default; PostgreSQL 16 and later
     #[arg(long, value_name = "STRING")]
     default: Option<String>,
-    /// csv: one byte around quoted fields [default: "]
+    /// csv: byte that quotes fields [default: "]
     #[arg(long, value_name = "CHAR")]
     quote: Option<String>,
-    /// csv: one byte before a quote in a quoted field [default: the quote]
+    /// csv: byte that escapes a quote in a quoted field [default: the quote]
     #[arg(long, value_name = "CHAR")]
     escape: Option<String>,
-    /// csv: columns in which NULL may stand in quotes, or * for all
+    /// csv: columns whose quoted fields may be NULL, or * for all
     #[arg(long, value_name = "NAMES")]
     force_null: Option<String>,
-    /// csv: columns in which the spelling of NULL is a value, or * for all
+    /// csv: columns whose unquoted fields are never NULL, or * for all
     #[arg(long, value_name = "NAMES")]
     force_not_null: Option<String>,
-    /// The columns that the input has, in its order: id,"Created at" [default: all]
+    /// Columns of the input, in its order: id,"Created at" [default: all]
     #[arg(long, value_name = "NAMES")]
     columns: Option<String>,
 }

@@ -36,20 +36,20 @@ pub(crate) struct PlanArgs {
     changes: ChangeArgs,
     #[command(flatten)]
     speed: SpeedArgs,
-    /// Read all rows, and say which partitions they need and the table lacks, with their DDL
-    #[arg(long, help_heading = "What is planned")]
+    /// Read all rows, and print the DDL of the partitions that they need and the table lacks
+    #[arg(long, help_heading = "Plan")]
     full: bool,
-    /// As load --exchange would do it: which leaves are exchanged
+    /// Plan load --exchange: show which leaves are swapped in
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "try",
-          value_name = "require|replace", help_heading = "What is planned")]
+          value_name = "require|replace", help_heading = "Plan")]
     exchange: Option<ExchangeName>,
-    /// As load --atomic would do it: in one transaction, or in several that are committed together
-    #[arg(long, conflicts_with = "exchange", help_heading = "What is planned")]
+    /// Plan load --atomic: show whether one connection or several load the rows
+    #[arg(long, conflicts_with = "exchange", help_heading = "Plan")]
     atomic: bool,
-    /// The width of new ranges: month, day, "7 days", 1000 [default: as their siblings have it]
-    #[arg(long, value_name = "STEP", requires = "full", help_heading = "What is planned")]
+    /// Width of new range partitions: month, day, "7 days", 1000 [default: that of their siblings]
+    #[arg(long, value_name = "STEP", requires = "full", help_heading = "Plan")]
     step: Option<String>,
-    /// Print the plan, or the error, as one JSON object
+    /// Print the plan or the error as one JSON object
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }

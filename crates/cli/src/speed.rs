@@ -9,28 +9,28 @@ use crate::options::parse_size;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Speed")]
 pub(crate) struct SpeedArgs {
-    /// Connections that write at the same time [default: one a processor, at most 8]
+    /// Number of connections that write [default: one for each processor, at most 8]
     #[arg(short, long, value_name = "N")]
     jobs: Option<usize>,
-    /// Memory for rows that wait to be sent: 64MB, 2GiB (powers of two) [default: 512MiB]
+    /// Memory for rows that wait to be sent: 64MB, 2GiB (both powers of two) [default: 512MiB]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     memory: Option<usize>,
-    /// Rows of a leaf that are too few for a COPY of their own; 0 for none
+    /// Rows of a leaf below which they share a COPY with other leaves; 0: never
     #[arg(long, value_name = "N", hide = true)]
     few_rows: Option<usize>,
-    /// How rows are sent [default: binary where every column can be encoded, otherwise text]
+    /// Format in which rows are sent [default: binary if every column can be encoded, otherwise text]
     #[arg(long, value_name = "FORMAT")]
     wire: Option<WireName>,
-    /// Where rows go: copy, or null to see what pgsluice alone takes
+    /// Where rows go: copy, or null to time pgsluice alone
     #[arg(long, value_name = "SINK", hide = true)]
     sink: Option<SinkName>,
-    /// Threads that parse, route and encode
+    /// Number of threads that parse, route and encode
     #[arg(long, value_name = "N", hide = true)]
     threads: Option<usize>,
-    /// Find no leaf natively: leave every row to the server, which is slower
+    /// Let the server route every row, which is slower
     #[arg(long)]
     no_native: bool,
-    /// Do not ask the server beforehand where a handful of keys belong, to compare the leaves
+    /// Skip the check that compares the leaves of some keys with the server's before the load
     #[arg(long)]
     no_self_test: bool,
 }

@@ -12,30 +12,30 @@ use crate::output::say;
 use crate::password::ask;
 
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Connection, as psql has it")]
+#[command(next_help_heading = "Connection (as in psql)")]
 pub(crate) struct TargetArgs {
-    /// Database name, conninfo string or URL; PG* variables, service and password files count as
-    /// well [default: the embedded server]
+    /// Database name, connection string or URL; PG* variables, service and password files also apply
+    /// [default: the embedded server]
     #[arg(short = 'd', long = "dbname", value_name = "CONNINFO")]
     conninfo: Option<String>,
-    /// The server's host, or the directory of its socket
+    /// Server host, or directory of its socket
     #[arg(short = 'h', long)]
     host: Option<String>,
-    /// The server's port
+    /// Server port
     #[arg(short, long)]
     port: Option<String>,
-    /// The user to log in as
+    /// User to connect as
     #[arg(short = 'U', long = "username", value_name = "USER")]
     user: Option<String>,
-    /// Ask for the password before connecting; without it, when the server wants one and a terminal is
-    /// there
+    /// Ask for the password before connecting [default: only if the server wants one and there is a
+    /// terminal]
     #[arg(short = 'W', long = "password", conflicts_with = "never")]
     always: bool,
     /// Never ask for a password
     #[arg(short = 'w', long = "no-password")]
     never: bool,
-    /// Try again for so long, a load from where it was, where the server cannot be reached, is starting,
-    /// or has no connection, memory or disk left: 30s, 5min [default: not at all]
+    /// Keep retrying for TIME while the server is unreachable, starting, or out of connections, memory
+    /// or disk: 30s, 5min. A load resumes where it stopped [default: do not retry]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     wait: Option<Duration>,
 }

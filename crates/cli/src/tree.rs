@@ -19,10 +19,10 @@ pub(crate) struct TreeArgs {
     table: String,
     #[command(flatten)]
     target: TargetArgs,
-    /// Levels below the table that are drawn [default: all]
+    /// Number of levels to draw below the table [default: all]
     #[arg(long, value_name = "LEVELS", help_heading = "Output")]
     depth: Option<usize>,
-    /// Print the tree, or the error, as one JSON object
+    /// Print the tree or the error as one JSON object
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }

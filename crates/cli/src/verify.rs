@@ -23,16 +23,16 @@ pub(crate) struct VerifyArgs {
     pub(crate) input: InputArgs,
     #[command(flatten)]
     changes: ChangeArgs,
-    /// The table may hold other rows as well, such as those from before the load
+    /// Allow the table to have other rows too, such as those from before the load
     #[arg(long, help_heading = "Comparison")]
     subset: bool,
     /// Compare only leaves that the input has rows for, as after load --exchange=replace
     #[arg(long, conflicts_with_all = ["subset", "on_conflict"], help_heading = "Comparison")]
     replaced: bool,
-    /// Leave out the rows that a load has rejected into this file, as FILE.log names them
+    /// Ignore the input rows that a load has rejected into FILE, by FILE.log
     #[arg(long, value_name = "FILE", help_heading = "Comparison")]
     reject_file: Option<PathBuf>,
-    /// Print the result, or the error, as one JSON object on standard output
+    /// Print the result or the error as one JSON object on standard output
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }
