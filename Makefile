@@ -13,6 +13,8 @@ BUILD_PROGRAM := python crates/py/program.py --locked
 # `release` is quick to build; `dist` is what wheels and releases have, and what is measured.
 PROFILE := release
 FUZZ_SECONDS ?= 60
+# `make check` reports the prose that was added since then.
+PROSE_BASE ?= $(or $(shell git merge-base HEAD origin/main 2>/dev/null),HEAD)
 # The benchmarks that `make bench` runs.
 CASE ?= hash800 lineitem files python uuids there leaves few grid network lanes rejects null writing stages
 FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
@@ -121,6 +123,7 @@ check: $(TOOLS) docs ## Check format, lints, types, documentation and its links,
 	mypy
 	basedpyright
 	cargo deny --locked check --hide-inclusion-graph bans licenses sources
+	@python scripts/prose.py --added $(PROSE_BASE)
 
 violence: $(TOOLS) ## Kill loads of a million rows, stop their server, cut them off, fill the disk (VIOLENCE=killed TIMES=20)
 	$(BUILD_PROGRAM) --release

@@ -9,7 +9,7 @@ use crate::options::{parse_columns, parse_name};
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Existing rows")]
 pub(crate) struct ChangeArgs {
-    /// What to do with an input row whose key exists in the table [default: error]
+    /// Action for an input row whose key exists in the table [default: error]
     #[arg(long, value_name = "ACTION")]
     on_conflict: Option<ActionName>,
     /// Columns that identify a row: id,"Created at" [default: the primary key]

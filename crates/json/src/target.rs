@@ -14,7 +14,7 @@ pub struct Target {
     pub key: String,
     /// The column.
     pub column: Column,
-    /// What the column is where an object lacks the key.
+    /// Value of the column in an object that lacks the key.
     pub missing: Missing,
 }
 
@@ -47,7 +47,7 @@ impl Missing {
     }
 }
 
-/// What becomes of keys that go to no column.
+/// Treatment of keys that match no column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknown {
     /// The line is refused.
