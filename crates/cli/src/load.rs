@@ -75,8 +75,7 @@ struct SafetyArgs {
     /// [default: 60]
     #[arg(long, value_name = "SECONDS", requires = "at_once")]
     swap_patience: Option<u64>,
-    /// Write rows that the server rejects to FILE, as they stand in the input, and the reasons to
-    /// FILE.log
+    /// Write rows that the server rejects to FILE, unchanged, and the reasons to FILE.log
     #[arg(long, value_name = "FILE", requires = "max_rejects", conflicts_with = "exchange")]
     reject_file: Option<PathBuf>,
     /// Number or share of rows that may be rejected before the load fails: 100, 1%
