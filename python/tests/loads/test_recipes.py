@@ -235,7 +235,9 @@ class Recipes(OnPage):
         for name, more in (("load_orders.py", TASK), ("assets.py", MATERIALIZE)):
             script = self.folder / name
             if script.exists():
-                script.write_text(script.read_text().replace("/srv/orders/inbox", place["INBOX"]) + more)
+                script.write_text(
+                    script.read_text().replace("/srv/orders/inbox", place["INBOX"]) + more
+                )
                 with patch.dict(os.environ, place, AIRFLOW_HOME=str(self.folder)):
                     self.bash(f"python {name}")
                 self.assertEqual(self.count(), 998)

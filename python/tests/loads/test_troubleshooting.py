@@ -5,7 +5,7 @@ import subprocess
 import unittest
 from typing import NamedTuple
 
-from .test_recipes import DOCS, OnPage, blocks
+from .test_recipes import DOCS, OnPage, orders_sql
 
 ROW = re.compile(r"^\| (.*) \| \[(.*?)\]\(#.*\) \|$", re.MULTILINE)
 QUOTED = re.compile(r"`([^`]*)`")
@@ -43,8 +43,8 @@ class Case(NamedTuple):
     status: int = 1
     least: int = 0
     """The least version of the server on which the section applies."""
-    after: str = ""
-    """SQL between the message and the commands of the section."""
+    then: str = ""
+    """A command that succeeds behind those of the section."""
 
 
 CASES = {
@@ -57,7 +57,7 @@ CASES = {
         f"{LOAD} && psql -X -q -d shop -c 'TRUNCATE orders'"
         ' -c "DROP ROLE IF EXISTS clerk" -c "CREATE ROLE clerk LOGIN PASSWORD \'c\'"'
         " && PGPASSWORD=c pgsluice load orders.csv --header -t orders -d shop -U clerk",
-        after="REVOKE ALL ON orders FROM clerk",
+        then="PGPASSWORD=c pgsluice load orders.csv --header -t orders -d shop -U clerk",
     ),
     "No such table": Case("pgsluice load orders.csv --header -t order -d shop"),
     "Unexpected argument": Case("pgsluice load orders.csv --headr -t orders", status=2),
@@ -97,12 +97,12 @@ CASES = {
     "Loaded before": Case(f"{LOAD} && {LOAD} --once"),
     "The file has changed": Case(f"{FIRST} && echo 3,2026-01-31,1 >>orders.csv && {FIRST}"),
     "Another run": Case(
-        "sleep 15 | pgsluice load - --format csv -t orders -d shop --load-id busy & sleep 1;"
-        "pgsluice load - --format csv -t orders -d shop --load-id busy </dev/null; s=$?; wait; exit $s"
+        "load='pgsluice load - --format csv -t orders -d shop --load-id busy';"
+        "sleep 15 | $load & sleep 1; $load </dev/null; status=$?; wait; exit $status"
     ),
     "A lock": Case(
         "psql -X -d shop -c 'BEGIN; LOCK TABLE orders_2026_01; SELECT pg_sleep(5)' >lock.log &"
-        f" sleep 1; {LOAD} --lock-timeout 1s --on-conflict update; s=$?; wait; exit $s"
+        f" sleep 1; {LOAD} --lock-timeout 1s --on-conflict update; status=$?; wait; exit $status"
     ),
     "A leaf is not empty": Case(
         f"{LOAD} --exchange=require",
@@ -120,7 +120,6 @@ class Troubleshooting(OnPage):
         super().setUp()
         self.page = (DOCS / "troubleshooting.md").read_text()
         self.connection.execute("CREATE TABLE names (id int, name text)")
-        self.connection.execute("CREATE TABLE saved AS SELECT 1")
 
     def make(self, sql: str) -> None:
         """Make the table and the files as they were."""
@@ -128,14 +127,11 @@ class Troubleshooting(OnPage):
             (self.folder / name).write_text(text, newline="")
         (self.folder / "latin1.csv").write_bytes(b"id,name\n1,caf\xe9\n")
         self.connection.execute("DROP TABLE orders; DROP SCHEMA IF EXISTS pgsluice CASCADE")
-        self.bash("psql -X -q -v ON_ERROR_STOP=1 -d shop >psql.log", self.ddl)
+        self.bash("psql -X -q -v ON_ERROR_STOP=1 -d shop >psql.log", orders_sql())
         if sql:
             self.connection.execute(sql)
 
     def test_messages(self):
-        from .test_recipes import orders_sql
-
-        self.ddl = orders_sql()
         version = self.connection.info.server_version
         listed = ROW.findall(self.page)
         self.assertEqual([title for _, title in listed], list_of_titles(self.page))
@@ -147,9 +143,8 @@ class Troubleshooting(OnPage):
             with self.subTest(title):
                 self.make(case.sql)
                 self.assert_said(self.fails(case), message)
-                if case.after:
-                    self.connection.execute(case.after)
                 self.run_blocks(section(self.page, title))
+                self.bash(case.then)
 
     def fails(self, case: Case) -> str:
         done = subprocess.run(
