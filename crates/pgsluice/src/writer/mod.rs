@@ -312,9 +312,10 @@ impl Writer {
                 Err(Trouble::Refused(blamed.unwrap_or(error)))
             }
             Some(Err(trouble)) => {
-                // A session that was lost is found out when the next one is needed.
+                // A lost session is noticed when it is needed next. One that the server ends may be open by then.
                 match &trouble {
                     Trouble::InDoubt(..) => self.session = None,
+                    Trouble::Refused(error) if is_ended(error) => self.session = None,
                     _ => session.planned = None,
                 }
                 Err(trouble)
@@ -325,6 +326,11 @@ impl Writer {
             }
         }
     }
+}
+
+/// Whether the server ends the session by this error: `FATAL` of class 57P.
+fn is_ended(error: &Error) -> bool {
+    error.sqlstate().is_some_and(|code| code.starts_with("57P0"))
 }
 
 /// The position behind rows, and how many more were rejected.
