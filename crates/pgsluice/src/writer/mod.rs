@@ -34,7 +34,7 @@ use tokio::runtime::Runtime;
 use self::gathered::Gathered;
 use self::kept::{Keeping, Kept};
 use self::session::{Planned, Session};
-use self::trouble::{Trouble, doubtful, is_about_names, sent_again};
+use self::trouble::{Trouble, doubtful, is_about_names, is_ended, sent_again};
 use self::way::Way;
 use crate::control::Control;
 use crate::counts::summary::fresh_id;
@@ -249,6 +249,9 @@ impl Writer {
                 Err(Trouble::Lost(error)) => return Err(error),
                 Err(Trouble::Refused(error) | Trouble::Changed(error)) => error,
             };
+            if is_ended(&error) {
+                self.session = None;
+            }
             let error = control.stop.failure().unwrap_or(error);
             let patience = match policy::of_error(&error) {
                 _ if control.stop.is_stopped() => Duration::ZERO,
@@ -312,10 +315,9 @@ impl Writer {
                 Err(Trouble::Refused(blamed.unwrap_or(error)))
             }
             Some(Err(trouble)) => {
-                // A lost session is noticed when it is needed next. One that the server ends may be open by then.
+                // A session that was lost is found out when the next one is needed.
                 match &trouble {
                     Trouble::InDoubt(..) => self.session = None,
-                    Trouble::Refused(error) if is_ended(error) => self.session = None,
                     _ => session.planned = None,
                 }
                 Err(trouble)
@@ -326,11 +328,6 @@ impl Writer {
             }
         }
     }
-}
-
-/// Whether the server ends the session by this error: `FATAL` of class 57P.
-fn is_ended(error: &Error) -> bool {
-    error.sqlstate().is_some_and(|code| code.starts_with("57P0"))
 }
 
 /// The position behind rows, and how many more were rejected.
