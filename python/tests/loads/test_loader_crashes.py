@@ -144,10 +144,11 @@ class Crashed(OwnServer):
 
 class Kept(OwnServer):
     def end_session(self) -> None:
-        with self.connect() as connection:
-            connection.execute("""
-                SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-                WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'""")
+        """End the loader's session, and wait until it is gone: until then it takes statements."""
+        others = "pid <> pg_backend_pid() AND backend_type = 'client backend'"
+        end = f"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE {others}"
+        while self.ask(end) != (0,):
+            time.sleep(0.01)
 
     def test_a_session_that_ends_alone(self):
         """The server proves that it has all rows: the next call succeeds, and all are durable."""

@@ -34,7 +34,7 @@ use tokio::runtime::Runtime;
 use self::gathered::Gathered;
 use self::kept::{Keeping, Kept};
 use self::session::{Planned, Session};
-use self::trouble::{Trouble, doubtful, is_about_names, sent_again};
+use self::trouble::{Trouble, doubtful, is_about_names, is_ended, sent_again};
 use self::way::Way;
 use crate::control::Control;
 use crate::counts::summary::fresh_id;
@@ -249,6 +249,9 @@ impl Writer {
                 Err(Trouble::Lost(error)) => return Err(error),
                 Err(Trouble::Refused(error) | Trouble::Changed(error)) => error,
             };
+            if is_ended(&error) {
+                self.session = None;
+            }
             let error = control.stop.failure().unwrap_or(error);
             let patience = match policy::of_error(&error) {
                 _ if control.stop.is_stopped() => Duration::ZERO,

@@ -103,3 +103,8 @@ pub(super) fn sent_again(error: Error) -> Error {
         _ => error,
     }
 }
+
+/// Whether the server ends the session by this error, and may not have closed it yet.
+pub(super) fn is_ended(error: &Error) -> bool {
+    error.sqlstate().is_some_and(|code| code.starts_with("57P0"))
+}
