@@ -59,6 +59,11 @@ fn starts_at_once_make_one_server(server: Server) {
     });
     assert!(urls.iter().all(|url| *url == urls[0]), "{urls:?}");
     assert_eq!(url_of(&place.run("url")), urls[0]);
+    let status = place.run("status");
+    let shown = String::from_utf8_lossy(&status.stdout);
+    let password = urls[0].split([':', '@']).nth(2).unwrap();
+    assert!(status.status.success() && shown.starts_with("state  running\nurl    postgresql://"));
+    assert!(!shown.contains(password), "{shown}");
     assert_eq!(query(&urls[0], "select 1").unwrap(), "1");
 }
 
@@ -75,10 +80,16 @@ fn data_and_url_outlive_a_stop(server: Server) {
 
 fn a_stopped_server_has_no_url_and_may_be_stopped_again(server: Server) {
     let place = Place::of(server);
-    let url = place.run("url");
-    assert_eq!(url.status.code(), Some(1));
-    assert!(url.stdout.is_empty());
-    assert!(stderr(&url).contains("HINT:  Start it with: pgsluice server start"));
+    for command in ["url", "status"] {
+        let asked = place.run(command);
+        assert_eq!(asked.status.code(), Some(1));
+        assert!(asked.stdout.is_empty());
+        let hint = format!(
+            "HINT:  Start it with: pgsluice server start --data {}",
+            place.path("").display()
+        );
+        assert!(stderr(&asked).contains(hint.trim_end_matches('/')), "{}", stderr(&asked));
+    }
     let stop = place.run("stop");
     assert!(stop.status.success() && stderr(&stop).contains("is not running"));
     assert!(!place.path("server").exists(), "asking must not make anything");
@@ -91,6 +102,7 @@ fn a_killed_server_starts_again_with_its_data(server: Server) {
     assert!(signal("-9", &place.postmaster()));
     // The kernel closes the socket while the killed process still ends.
     while place.run("url").status.success() {}
+    assert!(stderr(&place.run("status")).contains("It ended without a shutdown. Its log is"));
     assert!(place.data().join("postmaster.pid").exists());
     let again = place.start();
     assert_eq!(query(&again, "select answer from kept").unwrap(), "42");

@@ -153,23 +153,50 @@ fn say_forgotten(id: &str, settled: Settled) {
     say(&format!("load {id} is forgotten; {rows}"));
 }
 
-/// One line for each load, in columns.
+/// Columns that a line of the list takes at most, unless an id or a table has a long name.
+const COLUMNS: usize = 120;
+/// Columns for the inputs of a load at least.
+const SOURCES: usize = 16;
+
+/// Returns one line for each load, in columns. The names of inputs are shortened to fit; `show` and `--json` have
+/// all of them.
 fn table(loads: &[Entry]) -> String {
     let header = ["load", "table", "state", "begun", "rows", "sources"].map(str::to_owned);
     let line = |load: &Entry| {
         let Entry { id, table, state, begun, rows, sources, .. } = load;
         let begun = begun.split('.').next().unwrap_or_default().to_owned();
-        [id.clone(), table.clone(), state.clone(), begun, grouped(*rows), sources.join(", ")]
+        [id.clone(), table.clone(), state.clone(), begun, grouped(*rows), shown(sources)]
     };
     let lines: Vec<[String; 6]> = [header].into_iter().chain(loads.iter().map(line)).collect();
     let width =
         |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
     let widths = [0, 1, 2, 3, 4].map(width);
+    let taken: usize = widths.iter().map(|width| width + 2).sum();
+    let room = COLUMNS.saturating_sub(taken).max(SOURCES);
     let text = |[id, table, state, begun, rows, sources]: &[String; 6]| {
         let [a, b, c, d, e] = widths;
+        let sources = shortened(sources, room);
         format!("{id:a$}  {table:b$}  {state:c$}  {begun:d$}  {rows:>e$}  {sources}")
     };
     lines.iter().map(text).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the name of the first input without its directory, and the number of the others.
+fn shown(sources: &[String]) -> String {
+    let Some(first) = sources.first() else { return String::new() };
+    let name = first.rsplit('/').find(|part| !part.is_empty()).unwrap_or(first);
+    match sources.len() - 1 {
+        0 => name.to_owned(),
+        more => format!("{name} and {more} more"),
+    }
+}
+
+/// Returns the end of a text that is longer than `room` characters, which tells more than its beginning.
+fn shortened(text: &str, room: usize) -> String {
+    match text.chars().count().checked_sub(room) {
+        None | Some(0) => text.to_owned(),
+        Some(more) => format!("…{}", text.chars().skip(more + 1).collect::<String>()),
+    }
 }
 
 fn described(Details { entry, terms, prepared, fate, receipts, position }: &Details) -> String {
@@ -211,4 +238,32 @@ fn described(Details { entry, terms, prepared, fate, receipts, position }: &Deta
         lines.push(line);
     }
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_the_list_fits() {
+        let sources: Vec<String> = (1..=12)
+            .map(|day| format!("/srv/in/2026/11/orders-of-the-day-2026-11-{day:02}.csv.gz"))
+            .collect();
+        let load = Entry {
+            id: "18eb782d1d32218b".to_owned(),
+            table: "accounting.measurements_by_customer".to_owned(),
+            state: "unfinished".to_owned(),
+            begun: "2026-11-26 02:43:33.916594+00".to_owned(),
+            rows: 9_999_999_999,
+            sources,
+            attempts: 1,
+            ended: None,
+            run: Run::default(),
+        };
+        let text = table(&[load]);
+        assert!(text.lines().all(|line| line.chars().count() <= COLUMNS), "{text}");
+        assert!(text.ends_with(".csv.gz and 11 more"), "{text}");
+        assert_eq!(shown(&["a/b/".to_owned()]), "b");
+        assert_eq!(shortened("abcdef", 4), "…def");
+    }
 }

@@ -1,13 +1,14 @@
-//! `pgsluice server start|stop|url`: the embedded PostgreSQL by hand.
+//! `pgsluice server start|stop|status|url`: the embedded PostgreSQL by hand.
 //!
 //! stdout gets the URL, password included, because the user asked for it; stderr never does.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use pgsluice::embedded::{Embedded, Options, Url};
+use pgsluice::error::quoted;
 use pgsluice::{Error, Kind, Result};
 
 use crate::output::{print, say};
@@ -29,6 +30,8 @@ enum ServerCommand {
     Start(StartArgs),
     /// Stop the server; its data stays.
     Stop(PlaceArgs),
+    /// Print whether the server runs, where, and where its data and log are.
+    Status(PlaceArgs),
     /// Print the URL of the running server.
     Url(PlaceArgs),
 }
@@ -62,6 +65,7 @@ pub(crate) fn run(args: ServerArgs) -> Result<()> {
     match args.command {
         ServerCommand::Start(args) => start(args),
         ServerCommand::Stop(args) => stop(args),
+        ServerCommand::Status(args) => status(args),
         ServerCommand::Url(args) => url(args),
     }
 }
@@ -98,17 +102,41 @@ fn stop(args: PlaceArgs) -> Result<()> {
     Ok(())
 }
 
+fn status(args: PlaceArgs) -> Result<()> {
+    let data = args.data.clone();
+    let server = open(args)?;
+    let url = server.url()?.ok_or_else(|| not_running(&server, data.as_deref()))?;
+    let directory = server.directory();
+    print(&format!(
+        "state  running\nurl    {url}\ndata   {}\nlog    {}",
+        directory.display(),
+        directory.join("log").display()
+    ))
+}
+
 fn url(args: PlaceArgs) -> Result<()> {
+    let data = args.data.clone();
     let server = open(args)?;
     match server.url()? {
         Some(url) => print(&url.with_password()),
-        None => {
-            let directory = server.directory().display();
-            let message = format!("the embedded PostgreSQL in \"{directory}\" is not running");
-            Err(Error::new(Kind::Connection, message)
-                .with_hint("Start it with: pgsluice server start"))
-        }
+        None => Err(not_running(&server, data.as_deref())),
     }
+}
+
+/// Returns the error for a server that does not run; `data` is its directory if it was given.
+fn not_running(server: &Embedded, data: Option<&Path>) -> Error {
+    let directory = server.directory();
+    let message = format!("the embedded PostgreSQL in \"{}\" is not running", directory.display());
+    let error = Error::new(Kind::Connection, message);
+    let error = match server.has_crashed() {
+        true => error.with_detail(format!(
+            "It ended without a shutdown. Its log is \"{}\".",
+            directory.join("log").display()
+        )),
+        false => error,
+    };
+    let data = data.map(|data| format!(" --data {}", quoted(&data.display().to_string())));
+    error.with_hint(format!("Start it with: pgsluice server start{}", data.unwrap_or_default()))
 }
 
 fn open(args: PlaceArgs) -> Result<Embedded> {
