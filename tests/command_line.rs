@@ -1,5 +1,4 @@
-//! What is written about the command line: the manual's page, completions, and man pages. None of it
-//! needs a server.
+//! The manual's page of the command line, completions, and man pages.
 
 mod page;
 
@@ -7,8 +6,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::harness::program;
-use crate::harness::run;
+use crate::harness::{Bench, Server, on_each_server, program, run};
+
+on_each_server!([bash_completes_tables,]);
 
 /// Set, it has the page written in place of compared.
 const WRITE: &str = "PGSLUICE_WRITE_COMMAND_LINE";
@@ -35,7 +35,7 @@ fn bash_completes_commands_and_options() {
         ("pgsluice lo", "load"),
         ("pgsluice load --exch", "--exchange"),
         ("pgsluice load --format t", "text"),
-        ("pgsluice server st", "start stop"),
+        ("pgsluice server st", "start stop status"),
         ("pgsluice completions f", "fish"),
     ] {
         assert_eq!(completed(line), expected, "{line}");
@@ -47,7 +47,7 @@ fn each_shell_gets_a_script_and_another_is_refused() {
     for shell in ["bash", "zsh", "fish"] {
         let outcome = run(&["completions", shell], None);
         assert_eq!(outcome.status, Some(0), "{shell}: {}", outcome.stderr);
-        assert!(outcome.stdout.contains("exchange"), "{shell}");
+        assert!(outcome.stdout.contains("PGSLUICE_COMPLETE"), "{shell}");
     }
     let outcome = run(&["completions", "tcsh"], None);
     assert_eq!(outcome.status, Some(2), "{}", outcome.stderr);
@@ -79,13 +79,31 @@ fn man_pages_that_cannot_be_written_are_an_error() {
     assert!(outcome.stderr.contains("could not write man pages to"), "{}", outcome.stderr);
 }
 
-/// What bash makes of the line at its end.
+/// Names of tables complete from the server that the line names.
+fn bash_completes_tables(server: Server) {
+    let bench = Bench::with_table(server);
+    bench.session.run(
+        "CREATE TABLE orders (id int) PARTITION BY LIST (id);
+         CREATE TABLE orders_1 PARTITION OF orders FOR VALUES IN (1);
+         CREATE TABLE \"Orders\" (id int); CREATE SCHEMA sales; CREATE TABLE sales.others (id int)",
+    );
+    let on = |words: &str| completed(&format!("pgsluice load x.csv -d {} {words}", bench.url));
+    assert_eq!(on("-t o"), "orders");
+    assert_eq!(on("--table sal"), "sales.others");
+    assert_eq!(on("-t '\"O"), "'\"Orders\"'");
+    assert_eq!(on("-t nothing"), "");
+    let nowhere = "pgsluice tree -d postgres://nobody@127.0.0.1:1/none -t o";
+    assert_eq!(completed(nowhere), "", "nothing is said at the prompt");
+}
+
+/// Returns the words by which bash completes the last one of the line.
 fn completed(line: &str) -> String {
     let script = r#"
-        source <("$1" completions bash)
+        PATH=$(dirname "$1"):$PATH
+        source <(pgsluice completions bash)
         read -ra COMP_WORDS <<< "$2"
         COMP_CWORD=$(( ${#COMP_WORDS[@]} - 1 ))
-        _pgsluice pgsluice "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+        _clap_complete_pgsluice pgsluice "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
         echo "${COMPREPLY[*]}"
     "#;
     let path = program().get_program().to_owned();

@@ -7,6 +7,7 @@ use pgsluice::ledger::Run;
 use pgsluice::ledger::lookup::{self, Details, Entry, Filter, Forgotten, Settled};
 use pgsluice::{Control, Result, Target};
 
+use crate::complete;
 use crate::options::parse_name;
 use crate::output::{count, grouped, print, print_json, say};
 use crate::summary::fates;
@@ -33,7 +34,7 @@ enum Command {
     /// List loads, the newest first
     List {
         /// Only loads of this table, written as in SQL
-        #[arg(short, long)]
+        #[arg(short, long, add = complete::table())]
         table: Option<String>,
         #[command(flatten)]
         place: Place,
@@ -68,7 +69,7 @@ enum Command {
         #[arg(long, value_name = "AGE")]
         older_than: Option<String>,
         /// Of these, those of this table, written as in SQL
-        #[arg(short, long)]
+        #[arg(short, long, add = complete::table())]
         table: Option<String>,
         #[command(flatten)]
         place: Place,

@@ -2,6 +2,7 @@
 
 mod advice;
 mod changes;
+mod complete;
 mod conceal;
 pub mod door;
 mod exchange;
@@ -53,7 +54,7 @@ enum Command {
     /// Start or stop the embedded PostgreSQL, or print its URL
     Server(server::ServerArgs),
     /// Print the completion script of a shell
-    Completions(generate::CompletionsArgs),
+    Completions(complete::CompletionsArgs),
     /// Write man pages, one for each command
     Man(generate::ManArgs),
 }
@@ -66,6 +67,9 @@ pub fn command() -> clap::Command {
 /// Runs the program with `args`, its own name first, and returns its exit status.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
+    if complete::answer(&args, command) {
+        return exit::DONE;
+    }
     let line = match args.iter().any(|arg| arg == "-?") {
         true => help::brief(command()),
         false => command(),
@@ -90,7 +94,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Tree(tree) => tree::run(&tree).map(done),
         Command::Ledger(ledger) => ledger::run(&ledger).map(done),
         Command::Server(server) => server::run(server).map(done),
-        Command::Completions(of) => generate::completions(&of, command()).map(done),
+        Command::Completions(of) => complete::script(&of).map(done),
         Command::Man(of) => generate::man(&of, command()).map(done),
     };
     match status {

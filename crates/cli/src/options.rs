@@ -1,24 +1,25 @@
 //! The options that `load`, `plan` and `verify` share: what is read, and how it is written.
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 use pgsluice::core::format::{Format, Syntax};
 use pgsluice::error::Remedy;
 use pgsluice::job::{Columns, Job};
 use pgsluice::source::{ByName, Encoding, FileFormat, Header, Input, Inputs, uncompressed};
 use pgsluice::{Error, Kind, Result};
 
+use crate::complete;
 use crate::target::TargetArgs;
 
 #[derive(Args, Debug)]
 pub(crate) struct InputArgs {
     /// Files, directories, glob patterns, or - for standard input
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     files: Vec<String>,
     /// What is read in place of them.
     #[arg(skip)]
     pub(crate) given: Option<Inputs>,
     /// The table, written as in SQL: orders, sales.orders, "Orders"
-    #[arg(short, long)]
+    #[arg(short, long, add = complete::table())]
     table: String,
     #[command(flatten)]
     reading: ReadingArgs,

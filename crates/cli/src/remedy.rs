@@ -147,7 +147,7 @@ fn psql(words: &[String], front: &str, arguments: &[String]) -> String {
 }
 
 /// The value of an option, by its short name.
-fn value<'n>(words: &[String], short: &'n str, long: &str) -> Option<(&'n str, String)> {
+pub(crate) fn value<'n>(words: &[String], short: &'n str, long: &str) -> Option<(&'n str, String)> {
     let mut rest = words.iter().skip(1);
     while let Some(word) = rest.next() {
         if word == short || word == long {

@@ -8,6 +8,7 @@ use pgsluice::inspect::tree::Sizes;
 use pgsluice::{Control, Error, Result, Target};
 use serde::Serialize;
 
+use crate::complete;
 use crate::output::{bytes, grouped, print, print_json};
 use crate::signals;
 use crate::target::TargetArgs;
@@ -15,7 +16,7 @@ use crate::target::TargetArgs;
 #[derive(Args, Debug)]
 pub(crate) struct TreeArgs {
     /// The table, written as in SQL: orders, sales.orders, "Orders"
-    #[arg(short, long)]
+    #[arg(short, long, add = complete::table())]
     table: String,
     #[command(flatten)]
     target: TargetArgs,

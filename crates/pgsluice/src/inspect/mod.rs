@@ -6,6 +6,7 @@ pub mod leaves;
 pub mod preview;
 pub mod selftest;
 pub mod statistics;
+pub mod tables;
 pub mod tree;
 pub mod trial;
 pub mod verify;

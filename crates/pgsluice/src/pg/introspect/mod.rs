@@ -41,6 +41,7 @@ use self::columns::OfInput;
 pub(crate) use self::columns::{Fields, Nullness};
 pub(crate) use self::questions::Questions;
 use self::server::Several;
+pub(crate) use self::similar::names;
 use self::uniques::{Meeting, Met};
 pub(crate) use self::values::fill_bounds;
 use super::bounds::{self, Literals};

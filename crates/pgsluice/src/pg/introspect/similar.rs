@@ -1,16 +1,16 @@
 //! Finds a table by its name, or else those that have nearly the same.
 
-use pgsluice_core::catalog::Relation;
+use pgsluice_core::catalog::{Relation, label};
 use strsim::damerau_levenshtein;
-use tokio_postgres::Client;
 use tokio_postgres::types::{Oid, Type};
+use tokio_postgres::{Client, Row};
 
 use crate::error::Remedy;
 use crate::{Error, Kind, Result};
 
-/// Names that are looked at.
+/// The tables that rows can be loaded into by name, but partitions; whether each needs no schema in front.
 const TABLES: &str = "
-SELECT n.nspname, c.relname
+SELECT n.nspname, c.relname, pg_catalog.pg_table_is_visible(c.oid)
 FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
 WHERE c.relkind OPERATOR(pg_catalog.=) ANY (ARRAY['r', 'p']::pg_catalog.\"char\"[])
@@ -26,6 +26,17 @@ const NAMED: usize = 3;
 /// What to do about a name that is not found.
 pub(super) const NAMING: &str = "Write the table as in SQL: with its schema if that is not in search_path, \
                       in double quotes if its name is not lower case.";
+
+/// Returns the names of the tables in this database as they are written in SQL, with their schemas where
+/// `search_path` does not lead to them.
+pub(crate) async fn names(client: &Client) -> Result<Vec<String>> {
+    let rows = client.query(TABLES, &[]).await?;
+    let name = |row: &Row| match row.get(2) {
+        true => label(row.get(1)),
+        false => Relation { schema: row.get(0), name: row.get(1) }.label(),
+    };
+    Ok(rows.iter().map(name).collect())
+}
 
 /// The oid of `table`, a name as SQL takes it.
 pub(super) async fn find(client: &Client, table: &str) -> Result<Oid> {

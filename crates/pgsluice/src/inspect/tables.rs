@@ -1,0 +1,21 @@
+//! The tables of a database, for shells that complete their names.
+
+use std::time::Duration;
+
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+use crate::pg::connect::connect;
+use crate::pg::conninfo::Target;
+use crate::pg::introspect::names;
+
+/// Returns the names of the tables as they are written in SQL, with their schemas where `search_path` does not lead
+/// to them. Partitions are not among them.
+///
+/// # Errors
+///
+/// Fails if the server cannot be reached, refuses the login, or does not answer within `patience`.
+pub async fn list(target: &Target, patience: Duration) -> Result<Vec<String>> {
+    let listing = async { names(&connect(target).await?).await };
+    let listed = tokio::time::timeout(patience, listing).await;
+    listed.unwrap_or_else(|_| Err(Error::new(Kind::Connection, "timeout expired")))
+}
