@@ -68,9 +68,28 @@ impl Desk {
         command.env("PGUSER", user).env("PGPASSWORD", password)
     }
 
-    /// Runs the program with the words of `line`.
+    /// Runs the program with the words of `line`, and tries its hints if it fails.
     fn run(&self, line: &str) -> Ended {
-        Running::start(self.at_home(program().args(line.split(' ')))).ended()
+        let ended = Running::start(self.at_home(program().args(line.split(' ')))).ended();
+        self.try_hints(&ended);
+        ended
+    }
+
+    /// Copies the command of each hint, with `plan` in place of `load`: it must not end in the same error.
+    fn try_hints(&self, failed: &Ended) {
+        let error = failed.stderr.lines().find_map(|line| line.strip_prefix("pgsluice: error: "));
+        // Without the place of the row.
+        let Some((_, reason)) = error.and_then(|error| error.split_once(": ")) else { return };
+        let hints = failed.stderr.lines().filter_map(|line| line.strip_prefix("HINT:  "));
+        let commands = hints.filter_map(|hint| Some(hint.split_once(": ")?.1));
+        for command in commands.filter(|command| command.contains("pgsluice load ")) {
+            let is_of_load = |option: &&str| command.contains(option);
+            if ["--load-id", "--reject-file", "--create-partitions"].iter().any(is_of_load) {
+                continue;
+            }
+            let planned = self.shell(&command.replace("pgsluice load ", "pgsluice plan "));
+            assert!(!planned.stderr.contains(reason), "{command}\n{failed:?}\n{planned:?}");
+        }
     }
 
     /// Runs a whole command as a shell does.

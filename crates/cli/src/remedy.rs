@@ -29,6 +29,9 @@ const OF_TEXT: [&str; 10] = [
 /// Makes partitions.
 const CREATE: &str = "--create-partitions";
 
+/// Names the schema of the ledger.
+const LEDGER: &str = "--ledger";
+
 /// Names the columns, which makes a list of them wrong.
 const BY_NAME: &str = "--header=map";
 
@@ -57,6 +60,7 @@ pub(crate) fn command(args: &[OsString], remedy: &Remedy) -> Option<String> {
             keep_format(&mut words, source);
         }
         How::Psql { front, arguments } => return Some(psql(&words, front, arguments)),
+        How::Ledger(arguments) => return Some(ledger(&words, arguments)),
         How::Session(name, value) => {
             if words.iter().any(|word| word.contains("options=")) {
                 return None;
@@ -137,13 +141,25 @@ fn read_as(words: &mut Vec<String>, options: &[String]) {
 
 /// The command of psql that stands for one of this program.
 fn psql(words: &[String], front: &str, arguments: &[String]) -> String {
-    let connection = CONNECTION.iter().filter_map(|(short, long)| value(words, short, long));
-    let connection = connection.flat_map(|(option, value)| [option.to_owned(), value]);
     let table =
         value(words, "-t", "--table").map_or_else(|| "TABLE".to_owned(), |(_, table)| table);
     let arguments = arguments.iter().map(|argument| argument.replace(TABLE, &table));
-    let words: Vec<String> = connection.chain(arguments).collect();
+    let words: Vec<String> = connection(words).chain(arguments).collect();
     format!("{front}psql {}", shell(&words)).trim_end().to_owned()
+}
+
+/// The command of `pgsluice ledger` for the ledger of another command.
+fn ledger(words: &[String], arguments: &[String]) -> String {
+    let schema = value(words, LEDGER, LEDGER);
+    let schema = schema.into_iter().flat_map(|(option, value)| [option.to_owned(), value]);
+    let words = arguments.iter().cloned().chain(connection(words)).chain(schema);
+    format!("pgsluice ledger {}", shell(&words.collect::<Vec<_>>()))
+}
+
+/// The options that say which server.
+fn connection(words: &[String]) -> impl Iterator<Item = String> {
+    let given = CONNECTION.iter().filter_map(|(short, long)| value(words, short, long));
+    given.flat_map(|(option, value)| [option.to_owned(), value])
 }
 
 /// The value of an option, by its short name.
@@ -329,6 +345,11 @@ mod tests {
                     arguments: words(&["-c", "\\copy {table} FROM"]),
                 },
                 "x | psql -d postgres://u@h/d -c '\\copy s.t FROM'",
+            ),
+            (
+                "p load a.csv -t t -d shop --load-id a --ledger=own",
+                How::Ledger(words(&["forget", "a b"])),
+                "pgsluice ledger forget 'a b' -d shop --ledger own",
             ),
         ] {
             assert_eq!(changed(line, how).as_deref(), Some(expected));

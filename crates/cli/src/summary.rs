@@ -53,6 +53,10 @@ pub(crate) fn text(summary: &Summary, rejects: Option<&Rejects>) -> String {
         let [file, log] = [rejects.file.display().to_string(), rejects.log().display().to_string()];
         text.push_str(&format!("\n  {rows} rejected: see {file}, and why in {log}"));
     }
+    if summary.rows_dropped > 0 {
+        let rows = count(summary.rows_dropped, "row", "rows");
+        text.push_str(&format!("\n  {rows} not stored: a trigger of the table dropped them"));
+    }
     let fallbacks = summary.fallbacks.iter().filter(|_| !summary.is_small());
     for Fallback { what, why, rows } in fallbacks {
         let number =

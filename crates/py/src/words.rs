@@ -24,7 +24,7 @@ pub(crate) fn keywords(command: &str, remedy: &Remedy) -> Option<String> {
             return Some(format!("{variable}, and {}", assigned(command, options)?));
         }
         How::Filtered { front, source, options } => return piped(front, source, options),
-        How::Psql { .. } => return None,
+        How::Psql { .. } | How::Ledger(_) => return None,
     };
     assigned(command, options)
 }

@@ -264,7 +264,7 @@ class Recipes(OnPage):
             "INSERT INTO orders SELECT i, '2026-10-05', 9 FROM generate_series(1, 10) AS i;"
             "INSERT INTO orders VALUES (1, '2026-09-30', 9)"
         )
-        self.assertEqual(self.run_page(RECIPES / "replace-month.md"), 4)
+        self.assertEqual(self.run_page(RECIPES / "replace-month.md"), 5)
         self.assertEqual((self.count("total = 1"), self.count()), (300, 301))
 
     def test_every_block_is_run_or_says_why(self):

@@ -11,7 +11,7 @@ use crate::counts::first_row::Opening;
 use crate::counts::outcome::Outcome;
 use crate::exchange::TOO_MANY;
 use crate::fate::Fate;
-use crate::job::{Job, OnConflict, Sink};
+use crate::job::{Job, OnConflict};
 use crate::plan::Plan;
 use crate::plan::landing::Evidence;
 use crate::source::ExtraNames;
@@ -158,7 +158,7 @@ impl Summary {
             partitions_created: Vec::new(),
             wire: if plan.encoder.is_some() { "binary" } else { "text" },
             lanes: Lanes { native, server, slow: routed.rows() - native - server },
-            fallbacks: fallbacks(plan, job, outcome),
+            fallbacks: fallbacks(plan, outcome),
             extra: plan.extra_names(),
             notes: Vec::new(),
             warnings: Vec::new(),
@@ -247,19 +247,13 @@ impl Summary {
             partitions_created: Vec::new(),
             wire: "text",
             lanes: Lanes { native: 0, server: 0, slow: rows },
-            fallbacks: [Some(left), dropped(rows - stored)].into_iter().flatten().collect(),
+            fallbacks: vec![left],
             extra: ExtraNames::default(),
             notes: Vec::new(),
             warnings: Vec::new(),
             was_finished: false,
         }
     }
-}
-
-/// Rows that a trigger has kept out of the table, if there are any.
-fn dropped(rows: u64) -> Option<Fallback> {
-    let (what, why) = ("rows not stored", "a trigger of the table dropped them");
-    (rows > 0).then(|| Fallback { what: what.to_owned(), why: why.to_owned(), rows })
 }
 
 /// Returns, by reason, the rows that took a detour although their leaf was found here. They went
@@ -278,7 +272,7 @@ fn detours(plan: &Plan, outcome: &Outcome) -> BTreeMap<String, (Vec<NodeId>, u64
     detours
 }
 
-fn fallbacks(plan: &Plan, job: &Job, outcome: &Outcome) -> Vec<Fallback> {
+fn fallbacks(plan: &Plan, outcome: &Outcome) -> Vec<Fallback> {
     let mut rows_by: BTreeMap<(String, String), u64> = BTreeMap::new();
     for (&(node, cause), &rows) in &outcome.routed.stops {
         *rows_by.entry(plan.explain(node, cause)).or_default() += rows;
@@ -309,12 +303,6 @@ fn fallbacks(plan: &Plan, job: &Job, outcome: &Outcome) -> Vec<Fallback> {
     }
     for (&not_encodable, &rows) in &outcome.routed.not_encodable {
         rows_by.insert(plan.explain_not_encodable(not_encodable), rows);
-    }
-    if job.target.sink == Sink::Null {
-        let sent = outcome.committed.rows_sent();
-        rows_by.insert(("nothing was sent".to_owned(), "as asked".to_owned()), sent);
-    } else if let Some(Fallback { what, why, rows }) = dropped(outcome.committed.rows_dropped()) {
-        rows_by.insert((what, why), rows);
     }
     if outcome.committed.updated_first > 0 {
         let why =

@@ -33,6 +33,8 @@ pub enum How {
         /// Its arguments.
         arguments: Vec<String>,
     },
+    /// The words of `pgsluice ledger`, which connects to the same server.
+    Ledger(Vec<String>),
     /// A setting of the session, by its name and value.
     Session(String, String),
     /// A variable of the environment with its value, and options to add.
@@ -74,6 +76,12 @@ impl Remedy {
         Self { what: what.into(), how: How::Psql { front, arguments } }
     }
 
+    /// Returns a command of `pgsluice ledger`.
+    pub(crate) fn ledger(what: impl Into<String>, words: &[&str]) -> Self {
+        let words = words.iter().map(|&word| word.to_owned()).collect();
+        Self { what: what.into(), how: How::Ledger(words) }
+    }
+
     /// Adds options to programs that stand in front.
     pub(crate) fn with_options(mut self, more: impl IntoIterator<Item = String>) -> Self {
         if let How::Filtered { options, .. } = &mut self.how {
@@ -106,6 +114,7 @@ impl Remedy {
                 format!("{front} | pgsluice load - ... {}", words(options))
             }
             How::Psql { front, arguments } => format!("{front}psql {}", words(arguments)),
+            How::Ledger(arguments) => format!("pgsluice ledger {}", words(arguments)),
             How::Session(name, value) => {
                 format!("PGOPTIONS={} pgsluice ...", quoted(&format!("-c {name}={value}")))
             }

@@ -23,7 +23,7 @@ use super::settle::{settle, settle_own};
 use super::terms;
 use crate::control::Control;
 use crate::error::kind::Kind;
-use crate::error::{Error, Result, quoted};
+use crate::error::{Error, Remedy, Result};
 use crate::fate::Fate;
 use crate::job::Job;
 use crate::pg::Parameters;
@@ -173,11 +173,12 @@ fn check(found: &Found, plan: &Plan, now: &str, sources: &[Fingerprint]) -> Resu
 
 /// Adds to an error what to do about a load that cannot be resumed.
 pub(crate) fn refuse(error: Error, id: &str) -> Error {
-    let id = quoted(id);
-    error.with_hint(format!(
-        "Resume it as it was begun; or end it by: pgsluice ledger forget {id}. Its rows stay in the \
-         table."
-    ))
+    let step = match error.kind() {
+        Kind::Input => "To resume the load, undo the change of the input.",
+        _ => "Resume the load as it was begun.",
+    };
+    let what = "To remove the load from the ledger; its rows stay in the table";
+    error.with_hint(step).with_remedy(Remedy::ledger(what, &["forget", id]))
 }
 
 async fn resume(

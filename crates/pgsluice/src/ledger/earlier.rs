@@ -27,7 +27,7 @@ pub(super) async fn check(
         return check_once(named, of, client).await;
     }
     if job.changes.is_any() {
-        // Rows that meet their own kind are not there twice.
+        // Keys keep rows from being stored twice.
         return Ok(());
     }
     let earlier = find(named, of, client, Look::Last(LEDGER_BLOCKS)).await?.pop();
@@ -95,8 +95,8 @@ pub(crate) fn question(
 pub(crate) fn words(Earlier { id, ended }: &Earlier, table: &Relation) -> String {
     let (table, ended) = (table.label(), ended.as_deref().unwrap_or_default());
     format!(
-        "the same input was loaded into {table} before, by load {id}, which ended {ended}: its rows are now \
-         there twice, unless they were removed"
+        "the same input was loaded into {table} before, by load {id}, which ended {ended}; unless those rows \
+         were removed, this load stores them a second time"
     )
 }
 

@@ -59,8 +59,13 @@ pub(super) fn attempt(
     };
     let beginning = begin(job, (id, by), inputs, (link, target), control);
     // By its session others know to the end that the load is alive.
-    let (plan, begun, session) = runtime.block_on(beginning).map_err(early)?;
+    let (plan, begun, session) = runtime.block_on(beginning).map_err(|error| {
+        early(runtime.block_on(hints::explain_changed(error, (job, id), target)))
+    })?;
     plan.notes(job).into_iter().for_each(|note| control.progress.note(note));
+    if job.target.sink == Sink::Null {
+        control.progress.note("nothing is sent, because of --sink null".to_owned());
+    }
     failpoint("load::begun");
     let ledger = match begun {
         Some(Begun::Running(ledger)) => Some(ledger),

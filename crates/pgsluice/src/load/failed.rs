@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use crate::control::{Control, Rejecting};
 use crate::counts::words::grouped;
 use crate::error::kind::Kind;
-use crate::error::{Error, Left, Remedy};
+use crate::error::{Error, Left, Remedy, quoted};
 
 /// Returns the error of a load that was asked to end and did not: it says what is known of the table.
 pub fn interrupted(control: &Control) -> Error {
@@ -60,13 +60,18 @@ fn with_rest(error: Error, id: &str, rejecting: Rejecting) -> Error {
     let load_id = ["--load-id".to_owned(), id.to_owned()];
     match (error.kind(), rejecting) {
         (Kind::Data, _) if error.is_permanent() => error.with_hint(format!(
-            "What follows it cannot be read, and of a file that is repaired the load cannot go on: remove the \
-             rows of load {id}, repair the file, and load it anew."
+            "The rest of the input cannot be read, and a repaired file cannot resume the load. Remove the rows of \
+             load {id} from the table, repair the file, and load it again."
         )),
         (Kind::Data, Rejecting::IfAsked(suffix)) if error.sqlstate().is_some() => {
-            let options = load_id.into_iter().chain(rejects(suffix));
+            let rejects = rejects(suffix);
+            let then = format!(
+                "Leave the input unchanged until then. Afterwards repair the rows in {}, and load them from there.",
+                quoted(&rejects[1])
+            );
             let what = "To load the rest, with such rows left out";
-            error.with_remedy(Remedy::options(what, options))
+            let options = load_id.into_iter().chain(rejects);
+            error.with_remedy(Remedy::options(what, options)).with_hint(then)
         }
         (Kind::Data, Rejecting::Does) => {
             let more = ["--max-rejects".to_owned(), "100%".to_owned()];

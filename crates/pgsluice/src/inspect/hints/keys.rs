@@ -1,6 +1,7 @@
-//! Rows whose key is in the table, or in the input before them.
+//! Rows whose key is in the table, or in the input before them: by their keys they can be left out.
 
 use crate::control::Control;
+use crate::error::kind::Kind;
 use crate::error::{Error, Remedy};
 use crate::inspect::guess::list;
 use crate::job::{Job, OnConflict};
@@ -22,6 +23,33 @@ pub(crate) async fn explain_duplicate(error: Error, job: &Job, target: &Target) 
     });
     let update = update(job, target, key).await;
     skip.into_iter().chain(update).fold(error, Error::with_remedy)
+}
+
+/// Adds to the error of an input that was changed since load `id` began how to load it nevertheless: its first rows are
+/// in the table.
+pub(crate) async fn explain_changed(
+    error: Error,
+    (job, id): (&Job, &str),
+    target: &Target,
+) -> Error {
+    if error.kind() != Kind::Input || error.sqlstate() != Some("55000") {
+        return error;
+    }
+    let load_id = ["--load-id".to_owned(), format!("{id}-2")];
+    if job.changes.is_any() {
+        return error.with_remedy(Remedy::options("To load the changed input as well", load_id));
+    }
+    match planned(job, target, OnConflict::Skip, None).await {
+        Some(_) => {
+            let skip = ["--on-conflict", "skip"].map(str::to_owned);
+            let what = "To load the changed input without rows whose keys are in the table";
+            error.with_remedy(Remedy::options(what, load_id.into_iter().chain(skip)))
+        }
+        None => error.with_hint(
+            "To load the changed input, first remove the rows of this load from the table. The table has no \
+             unique key by which they could be left out.",
+        ),
+    }
 }
 
 /// The way to update rows by the key that was violated.

@@ -19,7 +19,7 @@ mod quotes;
 mod tests;
 
 use self::case::Case;
-pub(crate) use self::keys::explain_duplicate;
+pub(crate) use self::keys::{explain_changed, explain_duplicate};
 use crate::error::{Error, Remedy};
 use crate::inspect::guess;
 use crate::job::Job;
