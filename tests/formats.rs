@@ -201,7 +201,8 @@ fn statistics_say_which_partitions_are_met(server: Server) {
     let mut command = program();
     command.args(["plan", "-t", "t", "-d", &bench.url, "a.parquet", "b.parquet"]);
     let ended = Running::start(command.current_dir(bench.path(""))).ended();
-    let said = "id is from 9 to 40, as the files say: 5 of 10 partitions of public.t may be met";
+    let said = "id ranges from 9 to 40 according to the file statistics: rows may go to 5 of 10 \
+                partitions of public.t";
     assert!(ended.stdout.contains(said), "{ended:?}");
 }
 

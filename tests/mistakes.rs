@@ -187,7 +187,7 @@ fn a_partition_is_missing(server: Server) {
     assert_eq!(desk.bench.count("orders_2026_02"), 1);
     // No partition can be made for a key that is missing.
     let desk = Desk::with(server, "orders.csv", rows().replacen("2026-01-02", "", 1));
-    let ended = desk.mend("load orders.csv -t orders", "Only a DEFAULT partition takes NULL.");
+    let ended = desk.mend("load orders.csv -t orders", "Only a DEFAULT partition accepts NULL.");
     assert_eq!(ended.status.code(), Some(3), "{ended:?}");
     assert_eq!(desk.bench.count("orders"), ROWS as u64 - 1);
 }
