@@ -176,7 +176,7 @@ fn the_input_is_compressed(server: Server) {
     bzip2.wait().unwrap();
     for verb in ["plan", "verify"] {
         let refused = desk.run(&format!("{verb} orders.csv.bz2 --header -t orders"));
-        refused.fails(1, &["orders.csv.bz2 is compressed by bzip2 (SQLSTATE 0A000)"]);
+        refused.fails(1, &["orders.csv.bz2 is compressed with bzip2 (SQLSTATE 0A000)"]);
     }
     desk.mends("load orders.csv.bz2 --header -t orders", "bzcat orders.csv.bz2 | pgsluice load -");
 }

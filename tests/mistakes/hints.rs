@@ -310,7 +310,7 @@ fn the_input_is_an_address(server: Server) {
     let path = desk.bench.path("curl");
     assert!(Command::new("chmod").arg("+x").arg(&path).status().unwrap().success());
     let failed = desk.run("load https://example.org/day.csv --header -t t");
-    failed.fails(1, &["is an address, and not a file"]);
+    failed.fails(1, &["is a URL, not a file"]);
     let command = command_of(&failed).replace("curl ", "./curl ");
     assert!(command.contains("load - --header -t t --format csv"), "{command}");
     desk.shell_loads(&command, "id = 1", 1);
