@@ -97,7 +97,7 @@ fn bytes_that_are_no_characters_are_refused(server: Server) {
     }
     bench
         .load(["rows.csv", "-t", "t", "--encoding", "sjis"])
-        .fails(2, &["is not one of UTF8, LATIN1"]);
+        .fails(2, &["must be one of UTF8, LATIN1"]);
 }
 
 fn the_encoding_is_a_term_of_the_load(server: Server) {

@@ -52,7 +52,7 @@ fn a_finished_load_is_not_loaded_again(server: Server) {
         let said = bench.load(["rows.csv", "-t", "t", "--load-id", id]).stderr;
         let rows = if count == 20 { "20" } else { "2,000" };
         let said_rows = format!(
-            "load {id} was finished before: {rows} rows already loaded into public.t, nothing was done"
+            "load {id} has already finished: {rows} rows loaded into public.t; nothing was done"
         );
         assert!(said.contains(&said_rows), "{said}");
     }
