@@ -196,20 +196,20 @@ fn what_is_cut_short_is_an_error_with_its_place(server: Server) {
         let whole = way(&text);
         bench.file(&file, &whole[..whole.len() * 9 / 10]);
         let ended = bench.load([&*file, "-t", "t"]);
-        let said = format!("its {name} data end too early, so it is not whole");
+        let said = format!("its {name} data is truncated");
         ended.fails(1, &[&format!("error: {file}:"), &said, "The row begins at byte "]);
         let mut damaged = whole.clone();
         let place = whole.len() / 2;
         damaged[place..place + 8].fill(0x55);
         bench.file(&file, &damaged);
         let ended = bench.load([&*file, "-t", "t"]);
-        ended.fails(1, &[&format!("error: {file}:"), &format!("its {name} data are damaged: ")]);
+        ended.fails(1, &[&format!("error: {file}:"), &format!("its {name} data is damaged: ")]);
         bench.file(&file, "");
-        bench.load([&*file, "-t", "t"]).fails(1, &["data end too early"]);
+        bench.load([&*file, "-t", "t"]).fails(1, &["data is truncated"]);
         // Nothing is in of a load that is all or nothing.
         bench.session.run("TRUNCATE t");
         bench.file(&file, &whole[..whole.len() - 2]);
-        bench.load([&*file, "-t", "t", "--atomic"]).fails(1, &["data end too early"]);
+        bench.load([&*file, "-t", "t", "--atomic"]).fails(1, &["data is truncated"]);
         assert_eq!(bench.count("t"), 0);
     }
 }
@@ -220,7 +220,7 @@ fn bytes_behind_gzip_data_are_an_error(server: Server) {
     bench.file("padded.csv.gz", [&whole[..], &[0; 10_240]].concat());
     let ended = bench.load(["padded.csv.gz", "-t", "t", "--json"]);
     assert_eq!(ended.summary()["rows_loaded"], 3);
-    let said = format!("its gzip data end before byte {}, and other bytes follow", whole.len());
+    let said = format!("its gzip data ends before byte {}, followed by other bytes", whole.len());
     for garbage in [&b"4,d\n"[..], b"\x1f", b"\x1f\x8b", b"x"] {
         let bytes = [&whole[..], garbage].concat();
         bench.file("rows.csv.gz", &bytes);
@@ -241,8 +241,8 @@ fn a_name_that_is_not_true(server: Server) {
     bench.make_table();
     bench.file("rows.csv.gz", rows(100, 10));
     let ended = bench.load(["rows.csv.gz", "-t", "t"]);
-    let hint = "\nHINT:  Load it as it is: cat rows.csv.gz | pgsluice load - -t t";
-    ended.fails(1, &["rows.csv.gz is not compressed by gzip, as its name says"]);
+    let hint = "\nHINT:  Load it as is: cat rows.csv.gz | pgsluice load - -t t";
+    ended.fails(1, &["rows.csv.gz is not compressed with gzip, although its name says so"]);
     assert!(ended.stderr.contains("cat rows.csv.gz | pgsluice load"), "{hint}: {ended:?}");
     // What it is counts, not what it is called.
     bench.file("rows.csv", zstd(&rows(100, 10)));

@@ -85,7 +85,7 @@ fn byte_order_marks_are_taken_off_and_said(server: Server) {
     bench.file("two.csv", "id,v\n3,\u{feff}c\n");
     bench.file("three.csv", "\u{feff}id,v\n4,d\n\u{feff}5,e\n");
     let load = ["one.csv", "two.csv", "-t", "t", "--header=match"];
-    let said = |file: &str| format!("{file}: the byte order mark that it begins with is no data");
+    let said = |file: &str| format!("{file}: the byte order mark at its beginning was skipped");
     let ended = bench.load(load);
     assert_eq!(ended.status.code(), Some(0), "{ended:?}");
     assert!(ended.stderr.contains(&said("one.csv")), "{ended:?}");

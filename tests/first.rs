@@ -55,9 +55,9 @@ fn a_mistake_leaves_nothing(server: Server) {
     bench.file("missing.csv", [&b"100,x\n"[..], &rows(ROWS, 100)].concat());
     fails(bench, &["missing.csv"], &[], "no partition of relation \"t\" found for row");
     bench.file("packed.csv", [&b"BZh91AY&SY"[..], &rows(ROWS, 100)].concat());
-    fails(bench, &["packed.csv"], &[], "packed.csv is compressed by bzip2 (SQLSTATE 0A000)");
+    fails(bench, &["packed.csv"], &[], "packed.csv is compressed with bzip2 (SQLSTATE 0A000)");
     bench.file("damaged.csv", [&b"\x1f\x8b\x08"[..], &rows(ROWS, 100)].concat());
-    fails(bench, &["damaged.csv"], &[], "its gzip data are damaged");
+    fails(bench, &["damaged.csv"], &[], "its gzip data is damaged");
 }
 
 fn a_mistake_in_a_later_input_leaves_nothing(server: Server) {

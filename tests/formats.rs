@@ -182,9 +182,24 @@ fn the_columns_of_files_are_those_of_the_table(server: Server) {
         let [one, other] = [("a", "id,v\n1,x\n"), ("b", "id,w\n2,y\n")]
             .map(|(name, csv)| write(csv, &bench.path(name), format).display().to_string());
         let ended = bench.load([&*one, &*other, "-t", "t"]);
-        ended.fails(2, &["b.", "has \"w\", which is no column of the table", "--ignore-extra"]);
+        ended.fails(
+            2,
+            &[
+                "b.",
+                "has field \"w\", which matches no column of the \
+                                table",
+                "--ignore-extra",
+            ],
+        );
         let ended = bench.load([&*other, "-t", "t"]);
-        ended.fails(2, &["the input has \"w\", which is no column of the table", "--ignore-extra"]);
+        ended.fails(
+            2,
+            &[
+                "the input has field \"w\", which matches no column of the \
+                          table",
+                "--ignore-extra",
+            ],
+        );
         for options in [&["--map", "w=v"][..], &["--ignore-extra"]] {
             let summary = bench.load([&[&*other, "-t", "t", "--json"], options].concat()).summary();
             assert_eq!(summary["rows_loaded"], 1);
@@ -201,7 +216,8 @@ fn statistics_say_which_partitions_are_met(server: Server) {
     let mut command = program();
     command.args(["plan", "-t", "t", "-d", &bench.url, "a.parquet", "b.parquet"]);
     let ended = Running::start(command.current_dir(bench.path(""))).ended();
-    let said = "id is from 9 to 40, as the files say: 5 of 10 partitions of public.t may be met";
+    let said = "id ranges from 9 to 40 according to the file statistics: rows may go to 5 of 10 \
+                partitions of public.t";
     assert!(ended.stdout.contains(said), "{ended:?}");
 }
 
@@ -222,7 +238,14 @@ fn what_is_damaged_is_an_error(server: Server) {
         bench.load([file, "-t", "t"]).fails(1, &[&format!("could not read {file} as {format}: ")]);
     }
     bench.file("rows.json", "[{\"id\": 1}]\n");
-    bench.load(["rows.json", "-t", "t"]).fails(1, &["one JSON array", "jq -c '.[]' rows.json | "]);
+    bench.load(["rows.json", "-t", "t"]).fails(
+        1,
+        &[
+            "single JSON \
+                                                     array",
+            "jq -c '.[]' rows.json | ",
+        ],
+    );
     bench.file("rows.json", "{\n  \"id\": 1\n}\n");
     bench.load(["rows.json", "-t", "t"]).fails(1, &["rows.json:1: ", "jq -c . "]);
     bench.file("rows.json", "");
@@ -238,7 +261,7 @@ fn files_of_several_formats_are_asked_about(server: Server) {
     let ended = bench.load(["rows.csv", "rows.parquet", "-t", "t"]);
     ended.fails(1, &["rows.csv is csv or text, but rows.parquet is parquet", "--format"]);
     let ended = bench.load(["rows.parquet", "-t", "t", "--format=csv"]);
-    ended.fails(1, &["rows.parquet is a file of format parquet", "--format parquet"]);
+    ended.fails(1, &["rows.parquet is in parquet format", "--format parquet"]);
 }
 
 fn options_of_copy_are_for_its_formats(server: Server) {

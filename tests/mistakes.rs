@@ -195,7 +195,7 @@ fn the_input_is_compressed(server: Server) {
     bzip2.wait().unwrap();
     for verb in ["plan", "verify"] {
         let refused = desk.run(&format!("{verb} orders.csv.bz2 --header -t orders"));
-        refused.fails(1, &["orders.csv.bz2 is compressed by bzip2 (SQLSTATE 0A000)"]);
+        refused.fails(1, &["orders.csv.bz2 is compressed with bzip2 (SQLSTATE 0A000)"]);
     }
     desk.mends("load orders.csv.bz2 --header -t orders", "bzcat orders.csv.bz2 | pgsluice load -");
 }
@@ -206,7 +206,7 @@ fn a_partition_is_missing(server: Server) {
     assert_eq!(desk.bench.count("orders_2026_02"), 1);
     // No partition can be made for a key that is missing.
     let desk = Desk::with(server, "orders.csv", rows().replacen("2026-01-02", "", 1));
-    let ended = desk.mend("load orders.csv -t orders", "Only a DEFAULT partition takes NULL.");
+    let ended = desk.mend("load orders.csv -t orders", "Only a DEFAULT partition accepts NULL.");
     assert_eq!(ended.status.code(), Some(3), "{ended:?}");
     assert_eq!(desk.bench.count("orders"), ROWS as u64 - 1);
 }

@@ -96,7 +96,14 @@ fn keys_find_their_columns(server: Server) {
     let bench = bench(server);
     let text = "{\"ID\":1,\"Text\":\"x\",\"more\":{\"a\":[]}}\n{\"ID\":2}\n";
     let ended = load(&bench, text, &["--map", "Text=v"]);
-    ended.fails(2, &["the input has \"more\", which is no column of the table", "--ignore-extra"]);
+    ended.fails(
+        2,
+        &[
+            "the input has field \"more\", which matches no column of the \
+                      table",
+            "--ignore-extra",
+        ],
+    );
     let summary = load(&bench, text, &["--map", "Text=v", "--ignore-extra"]).summary();
     assert_eq!(summary["rows_loaded"], 2, "{summary}");
     assert!(

@@ -253,7 +253,7 @@ fn containers(server: Server) {
     let tree = "CREATE TABLE t (k numeric(8,2)[]) PARTITION BY RANGE (k);
                 CREATE TABLE t_1 PARTITION OF t FOR VALUES FROM ('{1}') TO ('{2}')";
     let plan = Case::new(server, tree, "{3}\n").plan(&["--step", "1"]);
-    assert!(plan.contains("; not to be made: "), "{plan}");
+    assert!(plan.contains("; cannot be created: "), "{plan}");
 }
 
 fn says_what_cannot_be_made(server: Server) {
@@ -267,7 +267,7 @@ fn says_what_cannot_be_made(server: Server) {
         let tree = format!("CREATE TABLE t (a int, b int) PARTITION BY {tree}");
         let case = Case::new(server, &tree, rows);
         let plan = case.plan(&[]);
-        let said = |line: &str| line.contains("; not to be made: ") && line.contains(why);
+        let said = |line: &str| line.contains("; cannot be created: ") && line.contains(why);
         assert!(plan.lines().any(said), "{plan}");
         let load = case.load(&[]);
         assert_eq!(load.status, Some(1));

@@ -78,7 +78,7 @@ fn refuses(server: Server) {
         let refused = case.run(command, &["--few-rows=300"]);
         assert_eq!(refused.status, Some(1), "{}", refused.stderr);
         for part in
-            ["self-test: public.t_1_", "is not the partition of day = '2024-01-", "--no-native"]
+            ["self-test: public.t_1_", "is not the partition for day = '2024-01-", "--no-native"]
         {
             assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
         }

@@ -199,7 +199,7 @@ fn subset(server: Server) {
     assert!(!audit.equal);
     assert_eq!((differing.len(), missing), (1, 1));
     let text = case.run("verify", &["--subset"]);
-    assert!(text.stderr.contains("public.t does not hold all rows of the input"));
+    assert!(text.stderr.contains("public.t does not contain all rows of the input"));
 }
 
 fn names_the_row_that_is_refused(server: Server) {
@@ -212,7 +212,7 @@ fn names_the_row_that_is_refused(server: Server) {
     let place = format!("{}:4: column id: invalid input syntax for type integer", bad.display());
     assert!(outcome.stderr.contains(&place), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("The row begins at byte 37."), "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("HINT:  Rows that a load"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("HINT:  To leave out rows that a load"), "{}", outcome.stderr);
 }
 
 fn refuses_what_it_cannot_see(server: Server) {

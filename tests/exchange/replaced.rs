@@ -53,7 +53,8 @@ fn leaves_without_rows_stay(case: &Case) {
     case.nothing_is_left();
 
     let loaded = case.bench.load(["rows.csv", "-t", "t", REPLACE]);
-    let said = "3 leaves built beside the table and swapped in; the old rows of 3 leaves are gone";
+    let said = "3 leaves built beside the table and swapped in; the old rows of 3 leaves were \
+                dropped";
     assert!(loaded.stderr.contains(said), "{loaded:?}");
     assert_eq!(case.value(CONTENT), "01 new 10, 02 new 10, 03 old 50");
 }

@@ -29,7 +29,7 @@ fn a_handful_goes_through_the_root_and_that_is_said(server: Server) {
     assert_eq!((&summary["lanes"], &summary["jobs"]), (&lanes, &1.into()), "{summary}");
     assert!(summary["fallbacks"].to_string().contains(SAID), "{summary}");
     let ended = load(bench, &[]);
-    let said = "in one COPY by 1 connection, which is fastest for so few";
+    let said = "in one COPY by 1 connection, which is fastest for so few rows";
     assert!(ended.stderr.contains(said), "{ended:?}");
     assert!(!ended.stderr.contains("fallback"), "{ended:?}");
 }

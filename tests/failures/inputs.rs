@@ -167,7 +167,7 @@ fn a_file_that_is_given_twice_is_loaded_once(server: Server) {
     let bench = Bench::with_table(server);
     bench.file("a.csv", "1,a\n");
     bench.file("b.csv", "2,b\n");
-    let warning = "pgsluice: warning: given more than once, and read once: a.csv";
+    let warning = "pgsluice: warning: given more than once, but read only once: a.csv";
     for files in [&["*.csv", "a.csv"][..], &["a.csv", "a.csv", "b.csv"], &["a*", "?.csv"]] {
         bench.session.run("TRUNCATE t");
         let ended = bench.load(files.iter().chain(&["-t", "t", "-q", "--json"]));
@@ -177,7 +177,7 @@ fn a_file_that_is_given_twice_is_loaded_once(server: Server) {
         assert!(verified.stderr.contains(warning), "{verified:?}");
         assert_eq!(verified.status.code(), Some(0), "{verified:?}");
         let planned = run(&bench, "plan", files.iter().chain(&["-t", "t"]));
-        assert!(planned.stdout.contains("given more than once, and read once"), "{planned:?}");
+        assert!(planned.stdout.contains("given more than once, but read only once"), "{planned:?}");
     }
     fs::hard_link(bench.path("a.csv"), bench.path("c.csv")).unwrap();
     bench.load(["*.csv", "-t", "t"]).fails(1, &["\"a.csv\" and \"c.csv\" are two links"]);
@@ -191,10 +191,10 @@ const FOREIGN: [(&[u8], &str); 9] = [
     (b"ORC\n\x06\x12\x04\x08\x03P\0\n\x12", "an ORC file"),
     (b"SQLite format 3\0\x10\0\x01\x01", "an SQLite database"),
     (b"\x12\x1f@X\xf2\xc4\xec\x12DUCK\x40\0\0\0\0\0\0\0", "a DuckDB database"),
-    (b"PGDMP\x01\x10\0\x04\x08\x01", "an archive of pg_dump"),
+    (b"PGDMP\x01\x10\0\x04\x08\x01", "a pg_dump archive"),
     (b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0\xff\xff", "in COPY's binary format"),
-    (b"--\n-- PostgreSQL database dump\n--\n\n", "an SQL script of pg_dump"),
-    (b"BZh11AY&SY\x12\x34\x56", "compressed by bzip2"),
+    (b"--\n-- PostgreSQL database dump\n--\n\n", "a pg_dump SQL script"),
+    (b"BZh11AY&SY\x12\x34\x56", "compressed with bzip2"),
 ];
 
 fn foreign_files_are_refused_by_name(server: Server) {

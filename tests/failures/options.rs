@@ -10,7 +10,11 @@ on_each_server!([columns_that_cannot_be_loaded_are_named,]);
 fn what_makes_no_sense_is_a_usage_error() {
     let cases: [(&[&str], &str); 26] = [
         (&["--memory", "1kB"], "memory must be at least 1MiB"),
-        (&["--memory", "much"], "a size is a number with B, kB, MB, GB or TB"),
+        (
+            &["--memory", "much"],
+            "a size must be a number with an optional unit: B, kB, MB, GB or \
+                                 TB",
+        ),
         (&["--memory", "99999999999GB"], "the size is too large"),
         (&["-j", "0"], "number of jobs must be between 1 and 256"),
         (&["-j", "1000"], "number of jobs must be between 1 and 256"),

@@ -91,7 +91,7 @@ fn an_open_quote_in_a_long_file_is_named_where_it_begins(server: Server) {
     bench.file("rows.csv", &input);
     let ended = bench.load(["rows.csv", "-t", "t"]);
     let message = "rows.csv:3: unterminated CSV quoted field (SQLSTATE 22P04)";
-    let detail = "DETAIL:  The quote that is not closed is at rows.csv:3, byte 10.";
+    let detail = "DETAIL:  The unclosed quote is at rows.csv:3, byte 10.";
     ended.fails(1, &[message, detail, "HINT:  An unbalanced quote"]);
     assert_eq!(ended.committed(), bench.count("t"));
     // It may be on another line than the row's first.

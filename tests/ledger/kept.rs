@@ -138,7 +138,7 @@ fn loads_are_chosen(bench: &Bench) {
     wait_until("a commit", || bench.count("t") > 60_000);
     let said = forget(&["--all"]).stderr;
     assert!(
-        said.contains("load r is running, and stays\n") && said.ends_with("2 loads forgotten\n"),
+        said.contains("load r is running and was kept\n") && said.ends_with("2 loads forgotten\n"),
         "{said}"
     );
     drop(running.child.stdin.take());

@@ -93,7 +93,7 @@ fn an_empty_field_stands_for_a_default(server: Server) {
     let failed = desk.run("load a.csv -t t");
     failed.fails(1, &["null value in column \"d\""]);
     if server.major() < 16 {
-        assert!(failed.stderr.contains("Column d has a default, which it gets if"), "{failed:?}");
+        assert!(failed.stderr.contains("Column d has a default, which is used if"), "{failed:?}");
         return;
     }
     desk.shell_loads(&command_of(&failed), "d = '2026-01-01' AND b IS NOT NULL", 2);
@@ -227,7 +227,7 @@ fn excel_has_written_a_line_of_its_own(server: Server) {
 fn a_header_comes_again(server: Server) {
     let desk = desk(server, "id int, b int, c text");
     desk.bench.file("a.csv", "id,b,c\n1,2,x\nid,b,c\n2,3,y\nid,b,c\n");
-    let said = "Line 3 is the header again";
+    let said = "Line 3 repeats the header";
     for option in ["--header", "--header=map", "--header=match"] {
         desk.follow(&format!("load a.csv -t t {option}"), said, "true", 2);
     }
@@ -310,7 +310,7 @@ fn the_input_is_an_address(server: Server) {
     let path = desk.bench.path("curl");
     assert!(Command::new("chmod").arg("+x").arg(&path).status().unwrap().success());
     let failed = desk.run("load https://example.org/day.csv --header -t t");
-    failed.fails(1, &["is an address, and not a file"]);
+    failed.fails(1, &["is a URL, not a file"]);
     let command = command_of(&failed).replace("curl ", "./curl ");
     assert!(command.contains("load - --header -t t --format csv"), "{command}");
     desk.shell_loads(&command, "id = 1", 1);

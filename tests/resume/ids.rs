@@ -52,7 +52,7 @@ fn a_finished_load_is_not_loaded_again(server: Server) {
         let said = bench.load(["rows.csv", "-t", "t", "--load-id", id]).stderr;
         let rows = if count == 20 { "20" } else { "2,000" };
         let said_rows = format!(
-            "load {id} was finished before: {rows} rows already loaded into public.t, nothing was done"
+            "load {id} has already finished: {rows} rows loaded into public.t; nothing was done"
         );
         assert!(said.contains(&said_rows), "{said}");
     }
@@ -89,9 +89,16 @@ fn a_load_that_is_not_the_same_is_refused(server: Server) {
     }
     let id = ["--load-id", "it's \"one\""];
     let refused = bench.load(["other.csv", "-t", "t"].iter().chain(&id));
-    refused.fails(1, &["the input is not the one that this load began with", "other.csv had "]);
+    refused.fails(
+        1,
+        &[
+            "the input differs from the one that this load began \
+                        with",
+            "other.csv had ",
+        ],
+    );
     let refused = bench.load(["rows.csv", "other.csv", "-t", "t"].iter().chain(&id));
-    refused.fails(1, &["The number of inputs was 1, and is now 2."]);
+    refused.fails(1, &["The number of inputs was 1 and is now 2."]);
     let refused = bench.load(["rows.csv", "-t", "u"].iter().chain(&id));
     refused.fails(1, &["this load was begun into another table"]);
     let url = format!("{}?options=-c%20DateStyle%3DSQL", bench.url);

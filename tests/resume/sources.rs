@@ -72,7 +72,7 @@ fn a_part_of_a_stream_may_be_unknown(server: Server) {
     running.kill();
     let mut other = bytes.clone();
     other[3 << 20] ^= 1;
-    load(bench, "l", &other, &[]).fails(1, &["the input is not the one"]);
+    load(bench, "l", &other, &[]).fails(1, &["the input differs from the one"]);
     load(bench, "l", &bytes, &[]).summary();
     is_whole(bench, 90_000);
 }
@@ -91,7 +91,7 @@ fn another_stream_is_refused(server: Server) {
     refused.fails(
         1,
         &[
-            "the input is not the one that this load began with",
+            "the input differs from the one that this load began with",
             "<stdin> is another from byte 0 on, or soon after.",
             "pgsluice ledger forget l",
         ],
@@ -107,8 +107,8 @@ fn another_stream_is_refused(server: Server) {
     load(bench, "l", &bytes, &[]).summary();
     is_whole(bench, 90_000);
     let longer = [&bytes[..], b"5,x\n"].concat();
-    load(bench, "l", &longer, &[]).fails(1, &["the input is not the one"]);
-    load(bench, "l", &bytes[..2 << 20], &[]).fails(1, &["the input is not the one"]);
+    load(bench, "l", &longer, &[]).fails(1, &["the input differs from the one"]);
+    load(bench, "l", &bytes[..2 << 20], &[]).fails(1, &["the input differs from the one"]);
     is_whole(bench, 90_000);
 }
 
@@ -126,8 +126,8 @@ fn a_file_that_was_written_to_is_refused(server: Server) {
     assert_eq!(at(&bytes, time).summary()["rows_loaded"], 2000);
     let mut other = bytes.clone();
     other[0] = b'9';
-    at(&other, time).fails(1, &["rows.csv was written to."]);
-    at(&bytes, SystemTime::now()).fails(1, &["rows.csv was written to."]);
+    at(&other, time).fails(1, &["rows.csv was modified."]);
+    at(&bytes, SystemTime::now()).fails(1, &["rows.csv was modified."]);
     // Another name for it is no other file.
     at(&bytes, time);
     fs::rename(&path, bench.path("renamed.csv")).unwrap();

@@ -57,7 +57,11 @@ impl Misfit {
 impl fmt::Display for Misfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { column, postgres, arrow, why } = self;
-        write!(f, "column {column:?} is of type {postgres}, its values are {arrow}: {why}")
+        write!(
+            f,
+            "column {column:?} is of type {postgres} but its values are of type {arrow}: \
+                   {why}"
+        )
     }
 }
 

@@ -26,7 +26,7 @@ const OPTIONS: [(&[&str], &str); 13] = [
     ),
     (
         &["batch-size", "chunk-size", "batchsize", "chunksize"],
-        "pgsluice chooses the size of its transactions; '--memory' limits what waits",
+        "pgsluice chooses the size of its transactions; '--memory' limits the rows that it buffers",
     ),
     (&["workers", "parallel"], "for N connections, use '-j N'"),
     (

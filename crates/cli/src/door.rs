@@ -136,7 +136,7 @@ fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command> {
 
 /// The error for a command that prints no object.
 fn silent() -> Error {
-    Error::new(Kind::Usage, "this command has no result")
+    Error::new(Kind::Usage, "this command returns no result")
 }
 
 /// An error as the object of `--json`, and in words.

@@ -38,7 +38,7 @@ enum Command {
         table: Option<String>,
         #[command(flatten)]
         place: Place,
-        /// Print them as a JSON array
+        /// Print the loads as a JSON array
         #[arg(long)]
         json: bool,
     },
@@ -49,7 +49,7 @@ enum Command {
         id: String,
         #[command(flatten)]
         place: Place,
-        /// Print it as one JSON object
+        /// Print the load as one JSON object
         #[arg(long)]
         json: bool,
     },
@@ -62,13 +62,13 @@ enum Command {
         /// All loads
         #[arg(long, conflicts_with = "unfinished")]
         all: bool,
-        /// All that are not finished: they cannot be resumed any more
+        /// All unfinished loads; they can then no longer be resumed
         #[arg(long)]
         unfinished: bool,
-        /// All that ended, or began if they have not ended, so long ago: 30d, "6 months"
+        /// Loads that ended, or began if unfinished, at least this long ago: 30d, "6 months"
         #[arg(long, value_name = "AGE")]
         older_than: Option<String>,
-        /// Of these, those of this table, written as in SQL
+        /// Only loads of this table, written as in SQL
         #[arg(short, long, add = complete::table())]
         table: Option<String>,
         #[command(flatten)]
@@ -114,7 +114,7 @@ fn forget_all(place: &Place, target: &Target, filter: &Filter, unfinished: bool)
     let forgetting = lookup::forget_all(target, &place.schema, filter, unfinished);
     let Forgotten { loads, running } = pgsluice::runtime()?.block_on(forgetting)?;
     loads.iter().for_each(|(id, settled)| say_forgotten(id, *settled));
-    running.iter().for_each(|id| say(&format!("load {id} is running, and stays")));
+    running.iter().for_each(|id| say(&format!("load {id} is running and was kept")));
     say(&format!("{} forgotten", count(loads.len() as u64, "load", "loads")));
     Ok(())
 }
@@ -148,8 +148,8 @@ impl LedgerArgs {
 fn say_forgotten(id: &str, settled: Settled) {
     let rows = match settled {
         Settled::Nothing | Settled::Busy => "its rows stay in the table",
-        Settled::Committed => "its rows, which were in doubt, are committed",
-        Settled::RolledBack => "its rows, which were in doubt, are rolled back",
+        Settled::Committed => "its rows in doubt were committed",
+        Settled::RolledBack => "its rows in doubt were rolled back",
     };
     say(&format!("load {id} is forgotten; {rows}"));
 }

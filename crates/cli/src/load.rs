@@ -216,10 +216,10 @@ fn parse_most(text: &str) -> std::result::Result<Most, String> {
         None => text
             .parse()
             .map(Most::Rows)
-            .map_err(|_| "a number of rows, or percent: 100, 1%".to_owned()),
+            .map_err(|_| "must be a number of rows or a percentage: 100, 1%".to_owned()),
         Some(percent) => match percent.trim().parse() {
             Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(Most::Percent(percent)),
-            _ => Err("percent must be between 0 and 100".to_owned()),
+            _ => Err("a percentage must be between 0 and 100".to_owned()),
         },
     }
 }
@@ -227,14 +227,14 @@ fn parse_most(text: &str) -> std::result::Result<Most, String> {
 /// A time to wait for a lock; 0 would be no time, and is for ever in PostgreSQL.
 fn parse_lock_timeout(text: &str) -> std::result::Result<Duration, String> {
     match parse_time(text)? {
-        Duration::ZERO => Err("leave it out to wait for ever".to_owned()),
+        Duration::ZERO => Err("omit the option to wait forever".to_owned()),
         time => Ok(time),
     }
 }
 
 /// Bytes of WAL, or a time; a number needs its unit, which says which of them it is.
 fn parse_max_lag(text: &str) -> std::result::Result<MaxLag, String> {
-    let both = || "a size or a time, with its unit: 1GB, 30s".to_owned();
+    let both = || "must be a size or a time, with its unit: 1GB, 30s".to_owned();
     if text.ends_with(|end: char| end.is_ascii_digit()) {
         return Err(both());
     }

@@ -138,7 +138,7 @@ impl InputArgs {
         let is_value = |file: &&String| matches!(file.as_str(), "map" | "match");
         match self.files.iter().find(is_value) {
             Some(value) if self.reading.header == Some(Header::Present) => error.only_hint(
-                format!("The value of --header follows an equals sign: --header={value}"),
+                format!("Write the value of --header after an equals sign: --header={value}"),
             ),
             _ => error,
         }
@@ -222,7 +222,7 @@ fn parse_pair(text: &str) -> std::result::Result<(String, String), String> {
 fn parse_encoding(text: &str) -> std::result::Result<Encoding, String> {
     Encoding::named(text).ok_or_else(|| {
         let known: Vec<&str> = Encoding::names().collect();
-        format!("it is not one of {}; iconv reads others", known.join(", "))
+        format!("must be one of {}; iconv can convert other encodings", known.join(", "))
     })
 }
 
@@ -236,7 +236,7 @@ fn parse_header(text: &str) -> std::result::Result<Header, String> {
         number => match number.parse() {
             Ok(0) => Ok(Header::Absent),
             Ok(lines) => Ok(Header::Skip(lines)),
-            Err(_) => Err("map, match, or a number of lines".to_owned()),
+            Err(_) => Err("must be map, match or a number of lines".to_owned()),
         },
     }
 }
@@ -279,7 +279,7 @@ pub(crate) fn parse_columns(list: &str) -> Result<Vec<String>> {
 pub(crate) fn parse_name(text: &str) -> std::result::Result<String, String> {
     match parse_columns(text).as_deref() {
         Ok([name]) => Ok(name.clone()),
-        _ => Err("one name, in double quotes if it is not lower case".to_owned()),
+        _ => Err("must be one name, in double quotes if it is not lower case".to_owned()),
     }
 }
 
@@ -309,9 +309,13 @@ pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
         "m" | "mb" | "mib" => 20,
         "g" | "gb" | "gib" => 30,
         "t" | "tb" | "tib" => 40,
-        _ => return Err("a size is a number with B, kB, MB, GB or TB".to_owned()),
+        _ => {
+            return Err(
+                "a size must be a number with an optional unit: B, kB, MB, GB or TB".to_owned()
+            );
+        }
     };
-    let number: usize = number.parse().map_err(|_| "a size begins with a number".to_owned())?;
+    let number: usize = number.parse().map_err(|_| "a size must begin with a number".to_owned())?;
     number.checked_mul(1 << shift).ok_or_else(|| "the size is too large".to_owned())
 }
 

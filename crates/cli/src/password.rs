@@ -15,7 +15,7 @@ pub(crate) fn ask(user: Option<&str>) -> Result<String> {
     };
     read(&prompt).map_err(|error| {
         Error::new(Kind::Usage, format!("could not read a password from the terminal: {error}"))
-            .with_hint("Give it in PGPASSWORD or in ~/.pgpass.")
+            .with_hint("Set PGPASSWORD, or add the password to ~/.pgpass.")
     })
 }
 

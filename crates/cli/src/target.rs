@@ -73,9 +73,9 @@ impl TargetArgs {
         let was_running = server.is_running();
         let url = server.start()?;
         if !quiet {
-            say(&format!("no server named, using the embedded one: {url}"));
+            say(&format!("no server specified, using the embedded one: {url}"));
             if !was_running {
-                say("it was started, and goes on running: pgsluice server stop ends it");
+                say("it was started and keeps running; to stop it: pgsluice server stop");
             }
         }
         Target::from_url(&url.with_password())
@@ -86,14 +86,18 @@ impl TargetArgs {
 pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
-    let number: u64 = number.parse().map_err(|_| "a time begins with a number".to_owned())?;
+    let number: u64 = number.parse().map_err(|_| "a time must begin with a number".to_owned())?;
     let milliseconds: u64 = match unit.trim() {
         "ms" => 1,
         "" | "s" => 1_000,
         "min" => 60_000,
         "h" => 3_600_000,
         "d" => 86_400_000,
-        _ => return Err("a time is a number with ms, s, min, h or d".to_owned()),
+        _ => {
+            return Err("a time must be a number with an optional unit: ms, s, min, h or \
+                         d"
+            .to_owned());
+        }
     };
     let time = number.checked_mul(milliseconds).map(Duration::from_millis);
     time.ok_or_else(|| "the time is too long".to_owned())

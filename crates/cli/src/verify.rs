@@ -106,7 +106,7 @@ fn text(audit: &Audit) -> String {
     ];
     if audit.rows_left_out > 0 {
         lines.push(format!(
-            "left out {} of the input, which were rejected",
+            "left out {} of the input that were rejected",
             rows(audit.rows_left_out)
         ));
     }
@@ -119,32 +119,32 @@ fn text(audit: &Audit) -> String {
     }
     if audit.rows_unkeyed > 0 {
         let rows = rows(audit.rows_unkeyed);
-        lines.push(format!("not looked for: {rows} of the input with NULL in the key"));
+        lines.push(format!("not checked: {rows} of the input with NULL in the key"));
     }
     let [missing, surplus] = match audit.on_conflict {
-        "error" => ["of the input are missing", "of the table are not in the input"],
-        "delete" => ["of the input are missing", "are still there"],
-        _ => ["are not as the input says", "are still there"],
+        "error" => ["of the input missing", "of the table not in the input"],
+        "delete" => ["of the input missing", "still in the table"],
+        _ => ["different from the input", "still in the table"],
     };
     for (number, what) in [
         (audit.rows_missing, missing),
         (audit.rows_surplus, surplus),
-        (audit.rows_misplaced, "of the table are in the wrong leaf"),
+        (audit.rows_misplaced, "of the table in the wrong leaf"),
     ] {
         if number > 0 {
-            lines.push(format!("in all {} {what}", rows(number)));
+            lines.push(format!("in total {} {what}", rows(number)));
         }
     }
     if audit.missing_unlocated > 0 && audit.on_conflict == "error" {
         let located = rows(audit.rows_missing - audit.missing_unlocated);
-        lines.push(format!("the leaves of {located} that are missing, a sample:"));
+        lines.push(format!("leaves of a sample of the missing rows ({located}):"));
     }
     lines.extend(audit.leaves.iter().filter_map(difference));
     if audit.leaves_unchecked > 0 {
         let leaves = count(audit.leaves_unchecked, "leaf", "leaves");
         lines.push(format!(
-            "not checked against their bounds: {leaves} that this user may not read by name, or with \
-             a key that is evaluated by names which others may own"
+            "not checked against their bounds: {leaves} that this user cannot read by name, or \
+             whose key uses objects that other users may own"
         ));
     }
     lines.push(verdict(audit));
@@ -167,15 +167,15 @@ fn difference(leaf: &Leaf) -> Option<String> {
 
 fn verdict(audit: &Audit) -> String {
     if audit.rows_input == 0 && audit.rows_table == 0 && !audit.replaced {
-        return "nothing was compared: neither the input nor the table has a row".to_owned();
+        return "nothing was compared: neither the input nor the table has any rows".to_owned();
     }
     let is_partial = audit.subset || audit.replaced;
     let holds = match (audit.equal, is_partial) {
         (true, _) if audit.on_conflict != "error" && audit.rows_input > 0 => {
-            "the table is as the rows of the input say"
+            "the table matches the rows of the input"
         }
         (true, true) if audit.rows_input == 0 => {
-            return "nothing was compared: the input has no row".to_owned();
+            return "nothing was compared: the input has no rows".to_owned();
         }
         (false, _) => return "different".to_owned(),
         (true, false) => "the table holds exactly these rows",

@@ -53,8 +53,8 @@ impl Refused {
 
     /// A refusal of a key that may be that of either of two columns.
     pub(crate) fn either(line: &str, key: &str, value: &str, [one, other]: [&str; 2]) -> Self {
-        let message = format!("key \"{key}\" may be column \"{one}\" or column \"{other}\"");
-        Self::new(line, place(line, key, value), message).with_hint("Say which by --map.")
+        let message = format!("key \"{key}\" matches both column \"{one}\" and column \"{other}\"");
+        Self::new(line, place(line, key, value), message).with_hint("Choose one with --map.")
     }
 
     /// A refusal of a second key that goes to the column of another one.

@@ -158,7 +158,7 @@ class Types(Matrix):
             )
         done = self.run_program("load", "rows.parquet", "-t", "loaded", *self.quick)
         self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertIn('"v" of rows.parquet is an INTERVAL of Parquet', done.stderr)
+        self.assertIn('"v" in rows.parquet is a Parquet INTERVAL', done.stderr)
 
     def test_arrow(self):
         self.assert_lines(ALL + NOT_JSON + NOT_PARQUET, write_arrow, "rows.arrow", BINARY)

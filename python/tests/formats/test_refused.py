@@ -99,7 +99,7 @@ class Columns(OnServer):
             with self.subTest(file=name):
                 self.empty("loaded")
                 self.write(name, id=[7], d=[1], a=[2])
-                self.refuse(name, said=['"d", which is no column', "--ignore-extra"])
+                self.refuse(name, said=['"d", which matches no column', "--ignore-extra"])
                 self.assert_loaded([(7, 2, "none", None)], name, options=["--ignore-extra"])
 
     def test_column_that_is_there_twice(self):
@@ -153,7 +153,7 @@ class Columns(OnServer):
         about = {"pandas": '{"index_columns": ["__index_level_0__"], "columns": []}'}
         parquet.write_table(rows.replace_schema_metadata(about), self.folder / "rows.parquet")
         self.refuse(
-            "rows.parquet", said=['"__index_level_0__", which is no column', "--ignore-extra"]
+            "rows.parquet", said=['"__index_level_0__", which matches no column', "--ignore-extra"]
         )
         expected = [(5, 1, "none", None), (6, None, "none", None)]
         self.assert_loaded(expected, "rows.parquet", options=["--ignore-extra"])
@@ -225,7 +225,7 @@ class Others(OnServer):
         with duckdb.connect() as connection:
             to = f"'{self.folder}/rows.json' (ARRAY true)"
             connection.execute(f"COPY (SELECT 1 AS id, 2 AS a) TO {to}")
-        self.refuse("rows.json", said=["is one JSON array", "jq -c '.[]' rows.json"])
+        self.refuse("rows.json", said=["is a single JSON array", "jq -c '.[]' rows.json"])
 
     def test_formats_are_not_mixed(self):
         parquet.write_table(self.table, self.folder / "1.parquet")

@@ -92,5 +92,5 @@ class Names(Loads):
         self.assertEqual(audit.extra_names_count, 2)
 
     def test_a_name_that_no_dict_has(self):
-        with self.assertRaisesRegex(pgsluice.LoadError, 'the input has no "x"'):
+        with self.assertRaisesRegex(pgsluice.LoadError, 'the input has no field "x"'):
             pgsluice.load([{"id": 1}], "named", server(), map={"x": "a"})

@@ -54,9 +54,9 @@ class Resumed(Loads):
         again = self.put(batches(), load_id="one")
         self.assertTrue(again.was_finished)
         refused = self.fail_to_put(batches(OTHER), load_id="one")
-        self.assertIn("<data> is another", str(refused))
+        self.assertIn("<data> has other contents", str(refused))
         refused = self.fail_to_put(batches(TABLE[:10_000]), load_id="one")
-        self.assertIn("<data> had 400000 rows and has 10000", str(refused))
+        self.assertIn("<data> had 400000 rows and now has 10000", str(refused))
         self.assert_whole()
 
     def test_a_table_is_given_again(self):

@@ -11,8 +11,8 @@ fn a_refusal_says_what_is_refused() {
     let array = TimestampSecondArray::from(vec![0]);
     assert_eq!(
         misfit(&array, &ty(23)),
-        "column \"c\" is of type type 23, its values are Timestamp(s): the type does not hold such \
-         values: cast them where the rows are made"
+        "column \"c\" is of type type 23 but its values are of type Timestamp(s): the type does \
+         not hold such values: cast them where the rows are made"
     );
 }
 

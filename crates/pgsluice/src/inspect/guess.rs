@@ -110,14 +110,14 @@ impl Opening {
             (Header::Present | Header::Skip(_), Some(names))
                 if said.is_empty() && some_in(&names, columns) =>
             {
-                said.push("the header names columns".to_owned());
+                said.push("to match fields to columns by the names in the header".to_owned());
                 add.push("--header=map".to_owned());
             }
             (Header::Match, Some(names)) if said.is_empty() => {
                 add.extend(named(&names, columns, how));
                 said.extend(
                     (!add.is_empty())
-                        .then(|| "the header has the columns in another order".to_owned()),
+                        .then(|| "the header lists the columns in another order".to_owned()),
                 );
             }
             _ if said.is_empty() && how.columns.is_none() => {

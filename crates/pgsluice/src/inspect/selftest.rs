@@ -308,8 +308,11 @@ fn is_about_a_value(error: &tokio_postgres::Error) -> bool {
 
 fn unable(error: Error) -> Error {
     error
-        .with_detail("The self-test could not ask the server where keys belong.")
-        .with_hint("--no-self-test loads without; the server still checks every row's partition.")
+        .with_detail("The self-test could not ask the server which partition the keys belong to.")
+        .with_hint(
+            "To load without the self-test, use --no-self-test; the server still checks \
+                    every row's partition.",
+        )
 }
 
 fn disagreement(
@@ -328,13 +331,13 @@ fn disagreement(
         })
         .collect();
     let relation = plan.tree.nodes[leaf].relation.label();
-    let message = format!("self-test: {relation} is not the partition of {}", key.join(", "));
+    let message = format!("self-test: {relation} is not the partition for {}", key.join(", "));
     Error::new(Kind::Server, message)
         .with_sqlstate("XX000")
         .with_detail(format!("Its partition constraint is: {constraint}"))
         .with_detail("No row was sent.")
         .with_hint("This is a bug in pgsluice: please report it with the detail above.")
-        .with_hint("--no-native leaves every row to the server, and loads.")
+        .with_hint("To load anyway, use --no-native: the server then routes every row.")
 }
 
 #[cfg(test)]

@@ -48,7 +48,8 @@ pub fn note(job: &Job, plan: &Plan) -> Option<String> {
     let met = bounds.filter(|bound| may_meet(bound)).count();
     let (column, table, all) = (label(column), root.relation.label(), root.children.len());
     Some(format!(
-        "{column} is from {from} to {to}, as the files say: {met} of {all} partitions of {table} may be met"
+        "{column} ranges from {from} to {to} according to the file statistics: rows may go to \
+         {met} of {all} partitions of {table}"
     ))
 }
 

@@ -119,9 +119,9 @@ pub async fn verify(
     control: &Arc<Control>,
 ) -> Result<Audit> {
     if job.input.fields.default.is_some() {
-        let message = "rows whose fields stand for defaults cannot be verified";
+        let message = "cannot verify rows with fields that stand for defaults";
         return Err(Error::new(Kind::Usage, message)
-            .with_detail("What a default was for them, the server does not keep."));
+            .with_detail("The server does not record the values that it filled in for them."));
     }
     let job = &job.opened(control)?;
     let plan = Plan::make(job, target, control).await?;
@@ -361,12 +361,12 @@ impl Audit {
     pub fn difference(&self) -> Error {
         let what = match (self.on_conflict, self.subset) {
             ("error", false) if self.replaced => {
-                "exactly the rows of the input in the leaves that it has rows for"
+                "contain exactly the rows of the input in the leaves that they belong to"
             }
-            ("error", false) => "exactly the rows of the input",
-            ("error", true) => "all rows of the input",
-            _ => "what the rows of the input say",
+            ("error", false) => "contain exactly the rows of the input",
+            ("error", true) => "contain all rows of the input",
+            _ => "match the rows of the input",
         };
-        Error::new(Kind::Data, format!("{} does not hold {what}", self.table))
+        Error::new(Kind::Data, format!("{} does not {what}", self.table))
     }
 }

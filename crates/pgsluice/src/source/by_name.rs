@@ -86,7 +86,8 @@ impl ByName {
             let led = self.lead_fields(&of_input.names, &leads, source);
             let led = led.map_err(|error| match error.sqlstate() {
                 Some("42701") if names.are_in_headers => error.with_hint(
-                    "To name the columns by the order of the fields: --columns and --header in place of --header=map.",
+                    "To name the columns by position, use --columns and --header instead of \
+                     --header=map.",
                 ),
                 _ => error,
             })?;
@@ -206,7 +207,7 @@ impl ByName {
             return Ok(());
         };
         let known = names.lists.first().map(|list| shown_list(&list.names)).unwrap_or_default();
-        let error = refused(format!("the input has no \"{}\"", shown(missing)), "42703");
+        let error = refused(format!("the input has no field \"{}\"", shown(missing)), "42703");
         Err(error.with_hint(format!("It has: {known}.")))
     }
 }
@@ -215,7 +216,7 @@ impl Led {
     /// Returns the notes for people, with the names that are left out.
     pub(crate) fn notes(&self) -> Vec<String> {
         let extra = (!self.extra.is_empty())
-            .then(|| format!("fields that are left out: {}", shown_list(&self.extra)));
+            .then(|| format!("ignored fields: {}", shown_list(&self.extra)));
         self.notes.iter().take(LISTED).cloned().chain(extra).collect()
     }
 }
@@ -227,21 +228,21 @@ fn refused(message: String, sqlstate: &'static str) -> Error {
 /// The error for a name that differs from two columns in case only.
 fn ambiguous(name: &str, one: usize, other: usize, leads: &Leads) -> Error {
     let [one, other] = [one, other].map(|place| label(&leads.columns()[place]));
-    let message = format!("\"{}\" may be column {one} or column {other}", shown(name));
-    refused(message, "42702").with_hint("Say which by --map.")
+    let message = format!("\"{}\" matches both column {one} and column {other}", shown(name));
+    refused(message, "42702").with_hint("Choose one with --map.")
 }
 
 /// The error for two fields that go to one column.
 fn twice(before: &str, name: &str, column: &str, source: &str) -> Error {
     if before == name {
-        let message = format!("{source} has \"{}\" more than once", shown(name));
+        let message = format!("{source} has field \"{}\" more than once", shown(name));
         return refused(message, "42701");
     }
-    let message = format!("two fields go to column {}", label(column));
+    let message = format!("two fields match column {}", label(column));
     let [before, name] = [before, name].map(|name| label(&shown(name)));
     refused(message, "42701")
-        .with_detail(format!("They are {before} and {name}."))
-        .with_hint("Lead one elsewhere by --map.")
+        .with_detail(format!("The fields are {before} and {name}."))
+        .with_hint("Map one of them to another column with --map.")
 }
 
 /// Returns the error for a field that matches no column. `--ignore-extra` helps only if other fields match.
@@ -251,24 +252,32 @@ fn no_column(
     (columns, source): (&[String], &str),
     has_others: bool,
 ) -> Error {
-    let message = format!("{source} has \"{}\", which is no column of the table", shown(name));
+    let message = format!(
+        "{source} has field \"{}\", which matches no column of the \
+                           table",
+        shown(name)
+    );
     let error =
         refused(message, "42703").with_detail(format!("The columns are: {}.", list(columns)));
     let delimiter = DELIMITERS.iter().find(|it| names.len() == 1 && name.contains(**it));
     if let Some(delimiter) = delimiter {
-        let what = "The fields seem to be separated by another byte";
+        let what = "The fields seem to be separated by another delimiter";
         let delimiter = delimiter.escape_default().to_string();
         return error.with_remedy(Remedy::options(what, ["--delimiter", &delimiter]));
     }
     let error = match near(name, names, columns) {
         Some(column) => {
             let pair = format!("{name}={}", label(column));
-            error.with_remedy(Remedy::options("If it is another name", ["--map", &pair]))
+            error.with_remedy(Remedy::options(
+                "If the column has another name in the \
+                                               input",
+                ["--map", &pair],
+            ))
         }
         None => error,
     };
     match has_others {
-        true => error.with_remedy(Remedy::options("To leave such fields out", ["--ignore-extra"])),
+        true => error.with_remedy(Remedy::options("To ignore such fields", ["--ignore-extra"])),
         false => error,
     }
 }

@@ -70,14 +70,12 @@ impl Compression {
             _ if error.raw_os_error().is_some() => error,
             // Such an error is in words already.
             ErrorKind::InvalidData if self == Self::Gzip => error,
-            ErrorKind::UnexpectedEof => {
-                io::Error::other(format!("its {what} data end too early, so it is not whole"))
-            }
+            ErrorKind::UnexpectedEof => io::Error::other(format!("its {what} data is truncated")),
             // ZSTD_error_frameParameter_windowTooLarge, in the words of the library.
             _ if error.to_string().contains("too much memory") => io::Error::other(
-                "its zstd data need more than 128 MiB to be decompressed: zstdcat --long=31 does it",
+                "its zstd data needs more than 128 MiB to be decompressed: use zstdcat --long=31",
             ),
-            _ => io::Error::other(format!("its {what} data are damaged: {error}")),
+            _ => io::Error::other(format!("its {what} data is damaged: {error}")),
         }
     }
 }

@@ -52,7 +52,7 @@ impl Extra {
     pub(crate) fn note(&self) -> Option<String> {
         let found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let later = &found.names[found.ahead..];
-        let listed = || format!("fields that come later and are left out: {}", shown_list(later));
+        let listed = || format!("further ignored fields: {}", shown_list(later));
         (!later.is_empty()).then(listed)
     }
 
@@ -86,7 +86,7 @@ mod tests {
         let extra = Extra::new(&names("x,y"));
         assert_eq!(extra.note(), None);
         extra.add(&names("y,z,x"));
-        assert_eq!(extra.note().as_deref(), Some("fields that come later and are left out: z"));
+        assert_eq!(extra.note().as_deref(), Some("further ignored fields: z"));
         assert_eq!(extra.names().extra_names, ["x", "y", "z"]);
         let many: Vec<String> = (0..100_000).map(|name| name.to_string()).collect();
         extra.add(&many);

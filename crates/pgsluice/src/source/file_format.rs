@@ -121,8 +121,11 @@ fn mixed(one: (&Input, FileFormat), other: (&Input, FileFormat)) -> Error {
     let [one, other] = [one, other].map(|(input, format)| (&input.name, format.name()));
     let message = format!("{} is {}, but {} is {}", one.0, one.1, other.0, other.1);
     Error::new(Kind::Input, message)
-        .with_detail("All inputs of a load are of one format.")
-        .with_hint("Name those of one format, by a pattern such as 'dir/*.parquet', or say it by --format.")
+        .with_detail("All inputs of a load must have the same format.")
+        .with_hint(
+            "Select the files of one format with a pattern such as 'dir/*.parquet', or set \
+                    the format with --format.",
+        )
 }
 
 /// Refuses a JSON file that is one array. If its first bytes are valid JSON, `jq` can write its elements.
@@ -131,11 +134,11 @@ pub(super) fn check_ndjson(start: &[u8], input: &Input) -> Result<()> {
         return Ok(());
     }
     let name = &input.name;
-    let message = format!("{name} is one JSON array, and not an object in each line");
+    let message = format!("{name} is a single JSON array, not one object per line");
     let error = Error::new(Kind::Data, message).with_sqlstate("0A000");
     Err(match serde_json::from_slice::<IgnoredAny>(start) {
         Err(broken) if !broken.is_eof() => {
-            error.with_detail(format!("It is no valid JSON either: {broken}."))
+            error.with_detail(format!("It is not valid JSON either: {broken}."))
         }
         _ => {
             let what = "Load its elements";
@@ -202,6 +205,6 @@ mod tests {
         let array = said(b" [\n{").expect_err("an array");
         assert!(array.contains("jq -c '.[]' ") && array.contains("a.json | pgsluice"), "{array}");
         let broken = said(b"[{\"a\":1},]").expect_err("an array");
-        assert!(broken.contains("no valid JSON either") && !broken.contains("jq"), "{broken}");
+        assert!(broken.contains("not valid JSON either") && !broken.contains("jq"), "{broken}");
     }
 }

@@ -90,17 +90,17 @@ impl Fingerprint {
     pub(crate) fn check(before: &[Self], now: &[Self]) -> Result<()> {
         if before.len() != now.len() {
             let (before, now) = (before.len(), now.len());
-            return Err(changed(format!("The number of inputs was {before}, and is now {now}")));
+            return Err(changed(format!("The number of inputs was {before} and is now {now}")));
         }
         match before.iter().zip(now).find(|(before, now)| before.file != now.file) {
             None => Ok(()),
             Some((before, now)) => Err(changed(match (&before.file, &now.file) {
                 (Some(before), Some(after)) if before.size != after.size => {
                     let (name, before, after) = (&now.name, before.size, after.size);
-                    format!("{name} had {before} bytes and has {after}")
+                    format!("{name} had {before} bytes and now has {after}")
                 }
-                (Some(_), Some(_)) => format!("{} was written to", now.name),
-                _ => format!("{} is not {}, which it began with", now.name, before.name),
+                (Some(_), Some(_)) => format!("{} was modified", now.name),
+                _ => format!("{} replaces {}, which the load began with", now.name, before.name),
             })),
         }
     }
@@ -121,8 +121,8 @@ impl Fingerprint {
                 let length = |stream: &Option<OfStream>| stream.as_ref().map_or(0, |it| it.bytes);
                 let unit = input.counted_by();
                 Err(changed(match (length(before), length(now)) {
-                    (before, now) if before == now => format!("{name} is another"),
-                    (before, now) => format!("{name} had {before} {unit}s and has {now}"),
+                    (before, now) if before == now => format!("{name} has other contents"),
+                    (before, now) => format!("{name} had {before} {unit}s and now has {now}"),
                 }))
             }
         }
@@ -131,7 +131,7 @@ impl Fingerprint {
 
 /// The error for an input that is not what it was.
 pub(crate) fn changed(how: impl AsRef<str>) -> Error {
-    Error::new(Kind::Input, "the input is not the one that this load began with")
+    Error::new(Kind::Input, "the input differs from the one that this load began with")
         .with_sqlstate("55000")
         .with_detail(format!("{}.", how.as_ref()))
 }
@@ -185,10 +185,13 @@ mod tests {
             let mut other = long.clone();
             other[place] = b'y';
             let refused = Fingerprint::check(&before, &look(&other).expect("another"));
-            assert!(refused.expect_err("changed").to_string().contains("rows was written to"));
+            assert!(refused.expect_err("changed").to_string().contains("rows was modified"));
         }
         let refused = Fingerprint::check(&before, &look(b"x").expect("another"));
-        assert!(refused.expect_err("changed").to_string().contains("had 196608 bytes and has 1"));
+        assert!(refused.expect_err("changed").to_string().contains(
+            "had 196608 bytes and now has \
+                                                                    1"
+        ));
         assert!(Fingerprint::check(&before, &[]).is_err());
     }
 }

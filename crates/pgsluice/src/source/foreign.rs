@@ -33,33 +33,33 @@ const OFFICE: [&[u8]; 5] = [b"[Content_Types].xml", b"_rels/", b"docProps/", b"x
 const FOREIGN: [Foreign; 22] = [
     Foreign {
         is: |b| b.starts_with(b"\x1f\x8b"),
-        name: "compressed by gzip",
+        name: "compressed with gzip",
         way: Way::Print("zcat"),
     },
     Foreign {
         is: |b| b.starts_with(b"\x28\xb5\x2f\xfd"),
-        name: "compressed by zstd",
+        name: "compressed with zstd",
         way: Way::Print("zstdcat"),
     },
     Foreign {
         is: |b| b.starts_with(b"\xfd7zXZ\0"),
-        name: "compressed by xz",
+        name: "compressed with xz",
         way: Way::Print("xzcat"),
     },
-    Foreign { is: is_bzip2, name: "compressed by bzip2", way: Way::Print("bzcat") },
+    Foreign { is: is_bzip2, name: "compressed with bzip2", way: Way::Print("bzcat") },
     Foreign {
         is: |b| b.starts_with(b"\x04\x22\x4d\x18"),
-        name: "compressed by lz4",
+        name: "compressed with lz4",
         way: Way::Print("lz4cat"),
     },
     Foreign {
         is: |b| b.starts_with(b"LZIP\x01"),
-        name: "compressed by lzip",
+        name: "compressed with lzip",
         way: Way::Print("lzip -dc"),
     },
     Foreign {
         is: |b| b.starts_with(b"\x1f\x9d"),
-        name: "compressed by compress",
+        name: "compressed with compress",
         way: Way::Print("zcat"),
     },
     Foreign {
@@ -80,15 +80,11 @@ const FOREIGN: [Foreign; 22] = [
     },
     Foreign {
         is: |b| is_tar(b) && b.starts_with(b"toc.dat\0"),
-        name: "an archive of pg_dump",
+        name: "a pg_dump archive",
         way: Way::Restore,
     },
     Foreign { is: is_tar, name: "a tar archive", way: Way::Untar },
-    Foreign {
-        is: |b| b.starts_with(b"PGDMP\x01"),
-        name: "an archive of pg_dump",
-        way: Way::Restore,
-    },
+    Foreign { is: |b| b.starts_with(b"PGDMP\x01"), name: "a pg_dump archive", way: Way::Restore },
     Foreign {
         is: |b| b.starts_with(b"PGCOPY\n\xff\r\n\0"),
         name: "in COPY's binary format",
@@ -108,15 +104,15 @@ const FOREIGN: [Foreign; 22] = [
     Foreign { is: is_duckdb, name: "a DuckDB database", way: Way::Query(DUCKDB, "'FROM {table}'") },
     Foreign {
         is: |b| b.starts_with(b"FEA1\0"),
-        name: "a Feather file of version 1",
-        way: Way::Say("Write it as Arrow IPC, which is version 2, and load that file."),
+        name: "a Feather version 1 file",
+        way: Way::Say("Rewrite it as Arrow IPC (Feather version 2), and load that file."),
     },
     Foreign {
         is: |b| b.starts_with(b"\x89HDF\r\n\x1a\n"),
         name: "an HDF5 file",
-        way: Way::Say("Write its table as Parquet or CSV, and load that file."),
+        way: Way::Say("Export its table as Parquet or CSV, and load that file."),
     },
-    Foreign { is: is_sql_dump, name: "an SQL script of pg_dump", way: Way::Run },
+    Foreign { is: is_sql_dump, name: "a pg_dump SQL script", way: Way::Run },
 ];
 
 /// Refuses an input that begins like a foreign file.
@@ -125,8 +121,12 @@ pub(super) fn check(start: &[u8], input: &Input) -> Result<()> {
         Error::new(Kind::Data, format!("{} is {what}", input.name)).with_sqlstate("0A000")
     };
     if let Some(format) = FileFormat::of_start(start) {
-        let error = is(&format!("a file of format {}", format.name()));
-        return Err(error.with_remedy(Remedy::options("Say so", ["--format", format.name()])));
+        let error = is(&format!("in {} format", format.name()));
+        return Err(error.with_remedy(Remedy::options(
+            "Specify the \
+                                                      format",
+            ["--format", format.name()],
+        )));
     }
     let means_text = |foreign: &Foreign| matches!(foreign.way, Way::Run) && input.is_format_given;
     match FOREIGN.iter().find(|foreign| (foreign.is)(start)) {
@@ -219,12 +219,8 @@ mod tests {
                 &tar("a.csv"),
                 ["a tar archive", "tar -xOf a.tar | pgsluice load - ... --format csv"],
             ),
-            ("a.tar", &tar("toc.dat"), ["an archive of pg_dump", "pg_restore -f - a.tar | psql"]),
-            (
-                "a.dump",
-                b"PGDMP\x01\x0e\0",
-                ["an archive of pg_dump", "pg_restore -f - a.dump | psql"],
-            ),
+            ("a.tar", &tar("toc.dat"), ["a pg_dump archive", "pg_restore -f - a.tar | psql"]),
+            ("a.dump", b"PGDMP\x01\x0e\0", ["a pg_dump archive", "pg_restore -f - a.dump | psql"]),
             (
                 "a.bin",
                 b"PGCOPY\n\xff\r\n\0\0",
@@ -236,12 +232,12 @@ mod tests {
                 ["an Office document", "as CSV"],
             ),
             ("a.zip", b"PK\x03\x04\x14\0\0\0a.csv", ["a ZIP archive", "unzip -p a.zip | pgsluice"]),
-            ("a.bz2", b"BZh11AY&SY", ["compressed by bzip2", "bzcat a.bz2"]),
-            ("a.sql", b"--\n-- PostgreSQL database dump\n--\n", ["an SQL script", "psql -f a.sql"]),
+            ("a.bz2", b"BZh11AY&SY", ["compressed with bzip2", "bzcat a.bz2"]),
+            ("a.sql", b"--\n-- PostgreSQL database dump\n--\n", ["SQL script", "psql -f a.sql"]),
             (
                 "a.sql",
                 b"--\r\n-- PostgreSQL database cluster dump",
-                ["an SQL script", "--format text"],
+                ["SQL script", "--format text"],
             ),
         ] {
             let said = checked(name, bytes).expect_err(name).to_string();

@@ -59,7 +59,8 @@ impl<R: BufRead> Read for Members<R> {
 
 fn not_gzip(at: u64) -> io::Error {
     let why = format!(
-        "its gzip data end before byte {at}, and other bytes follow: zcat prints what is before them"
+        "its gzip data ends before byte {at}, followed by other bytes: zcat prints the data before \
+         them"
     );
     io::Error::new(ErrorKind::InvalidData, why)
 }
@@ -145,7 +146,7 @@ mod tests {
                 let bytes = [&whole[..], garbage].concat();
                 let error = read(&bytes, buffer).expect_err("garbage");
                 let zeros = garbage.iter().take_while(|byte| **byte == 0).count();
-                let said = format!("its gzip data end before byte {}, ", whole.len() + zeros);
+                let said = format!("its gzip data ends before byte {}, ", whole.len() + zeros);
                 assert!(error.to_string().starts_with(&said), "{error}");
             }
         }

@@ -54,10 +54,10 @@ impl Shape {
             field + 1
         );
         let error = Error::new(Kind::Data, message).with_sqlstate("22P04").with_detail(
-            "The header names columns of the table in another order than the fields are read in. \
-             --header=1 would skip it whatever it has.",
+            "The header lists the columns of the table in another order than the fields are read \
+             in. --header=1 would skip it whatever it contains.",
         );
-        let by_name = "To take each field to the column of its name";
+        let by_name = "To match fields to columns by name";
         Err(error.with_remedy(Remedy::options(by_name, ["--header=map"])))
     }
 
@@ -91,8 +91,8 @@ impl Shape {
             let error = Error::new(Kind::Data, message).with_sqlstate("22P04");
             Err(match self.header {
                 Header::Map => error
-                    .with_detail("All inputs of a load must have the header of the first.")
-                    .with_hint("Load the files that have another header by themselves."),
+                    .with_detail("All inputs of a load must have the same header as the first.")
+                    .with_hint("Load the files with another header separately."),
                 _ => error,
             })
         };
@@ -128,8 +128,8 @@ fn not_the_first(first: &First, fields: &Fields, source: &str) -> Error {
         .with_sqlstate("22P04")
         .with_detail(format!("The header is {expected}; the first row is {got}."))
         .with_hint(
-            "Load files without a header by themselves, without --header. --header=1 skips the first row of \
-             each file whatever it has.",
+            "Load files without a header separately, without --header. --header=1 skips the first \
+             row of each file whatever it contains.",
         )
 }
 

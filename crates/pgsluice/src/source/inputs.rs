@@ -124,7 +124,7 @@ impl Input {
                 let once = || self.cannot_read(&io::Error::other("it can be read only once"));
                 bytes.ok_or_else(once)?.0
             }
-            Place::Batches(_) => return Err(self.cannot_read(&io::Error::other("it is no text"))),
+            Place::Batches(_) => return Err(self.cannot_read(&io::Error::other("it is not text"))),
         };
         let stream = match self.reread {
             Reread::Never if matches!(self.place, Place::Begun(_)) => {

@@ -79,12 +79,10 @@ fn copy(input: &Input, control: &Control) -> Result<Kept> {
 
 pub(super) fn no_room(input: &Input, error: &io::Error) -> Error {
     let reason = plain_io(error);
-    let message = format!("could not keep \"{}\" in a temporary file: {reason}", input.name);
+    let message = format!("could not copy \"{}\" to a temporary file: {reason}", input.name);
     Error::new(Kind::Input, message)
-        .with_detail(
-            "The input is read twice: the first time to look for keys that come again in it.",
-        )
-        .with_hint("Set TMPDIR to a directory with room for it, or load a file.")
+        .with_detail("The input is read twice: the first time to find duplicate keys.")
+        .with_hint("Set TMPDIR to a directory with enough space, or load a file.")
 }
 
 #[cfg(test)]

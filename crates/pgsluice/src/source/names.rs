@@ -222,11 +222,10 @@ fn header(row: &[u8], format: &Format, input: &Input) -> Result<Vec<String>> {
 fn of_excel(row: &[u8], delimiter: u8, input: &Input) -> Error {
     let Input { name, .. } = input;
     let line = String::from_utf8_lossy(row);
-    let message =
-        format!("{name} begins with Excel's line {line}, and not with the names of columns");
+    let message = format!("{name} begins with Excel's line {line}, not with column names");
     let delimiter =
         if delimiter == b'\t' { "\\t".to_owned() } else { char::from(delimiter).to_string() };
-    let what = "To read the names behind it";
+    let what = "To read the column names after it";
     let remedy = Remedy::filter(what, "tail -n +2", input.printed_by(), name);
     Error::new(Kind::Data, message)
         .with_sqlstate("22P04")
@@ -234,9 +233,9 @@ fn of_excel(row: &[u8], delimiter: u8, input: &Input) -> Error {
 }
 
 fn no_header(input: &Input) -> Error {
-    let message = format!("{} does not begin with the names of columns", input.name);
+    let message = format!("{} does not begin with column names", input.name);
     Error::new(Kind::Data, message).with_sqlstate("22P04").with_hint(
-        "--header=map takes each field to the column of its name: a header must say the names, in UTF-8 unless \
-         --encoding is given.",
+        "--header=map matches fields to columns by name: the first row must contain the names, in \
+         UTF-8 unless --encoding is given.",
     )
 }

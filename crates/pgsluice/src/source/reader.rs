@@ -121,7 +121,7 @@ impl Reader {
             if open.start.origin.at == 0 && bytes.starts_with(BYTE_ORDER_MARK) {
                 bytes.drain(..BYTE_ORDER_MARK.len());
                 open.start.origin.at += BYTE_ORDER_MARK.len() as u64;
-                let what = "the byte order mark that it begins with is no data";
+                let what = "the byte order mark at its beginning was skipped";
                 self.ignored.push((input.name.clone(), what.to_owned()));
             }
             let scan = open.splitter.scan(&bytes, last, &mut rows);
@@ -207,7 +207,7 @@ impl Reader {
         if let Some(stamp) = self.stamp.take()
             && let Some(bytes) = stamp.check(input)?
         {
-            let what = format!("it has grown by {bytes} bytes while it was read");
+            let what = format!("it grew by {bytes} bytes while it was being read");
             self.ignored.push((input.name.clone(), what));
         }
         Ok(())
@@ -372,9 +372,9 @@ impl Open {
         let (origin, line) = (at.origin.plus(offset.into()), at.line + u64::from(lines));
         let opened = self.place(Position { origin, line }, input);
         let byte = opened.offset;
-        let detail = format!("The quote that is not closed is at {opened}, byte {byte}.");
+        let detail = format!("The unclosed quote is at {opened}, byte {byte}.");
         error.with_detail(detail).with_hint(
-            "An unbalanced quote makes one field of all that follows: close it, or double it.",
+            "An unbalanced quote turns everything after it into one field: close it, or double it.",
         )
     }
 
@@ -388,7 +388,7 @@ fn not_text() -> Error {
     let message = "invalid byte sequence for encoding \"UTF8\": 0x00";
     Error::new(Kind::Data, message)
         .with_sqlstate("22021")
-        .with_detail("Text has no such byte: the input may be a file of another format.")
+        .with_detail("Text cannot contain this byte: the input may be a file in another format.")
         .permanent()
 }
 

@@ -28,10 +28,11 @@ impl Stamp {
             Some(grown @ 1..) if input.is_seekable() => Ok(Some(grown)),
             _ => Err(Error::new(
                 Kind::Input,
-                format!("file \"{}\" has changed while it was read", input.name),
+                format!("file \"{}\" changed while it was being read", input.name),
             )
             .with_hint(
-                "Its rows may be those of two files: compare them with the table by pgsluice verify.",
+                "The rows that were read may come from two versions of the file: compare the file \
+                 with the table, using pgsluice verify.",
             )),
         }
     }
@@ -56,6 +57,6 @@ mod tests {
         assert_eq!(stamp.check(&inputs[0]).expect("longer"), Some(2));
         fs::write(&path, "1\n").expect("a file");
         let said = stamp.check(&inputs[0]).expect_err("shorter").to_string();
-        assert!(said.contains("has changed while it was read"), "{said}");
+        assert!(said.contains("changed while it was being read"), "{said}");
     }
 }

@@ -97,7 +97,12 @@ impl Ahead {
                 Ok(Ok(None)) => self.is_over = true,
                 Ok(Err(error)) => return Err(error),
                 // What it has not said is not the end.
-                Err(_) => return Err(io::Error::other("the thread that reads it has ended")),
+                Err(_) => {
+                    return Err(io::Error::other(
+                        "the thread that reads it ended \
+                                                       unexpectedly",
+                    ));
+                }
             }
         }
         let rest = &self.block[self.at..];
@@ -237,13 +242,13 @@ mod tests {
             for length in [5, whole.len() / 2, whole.len() - 1] {
                 let cut = read(whole[..length].to_vec()).map(|text| text.len());
                 let error = cut.expect_err("cut short").to_string();
-                assert_eq!(error, format!("its {name} data end too early, so it is not whole"));
+                assert_eq!(error, format!("its {name} data is truncated"));
             }
             let mut damaged = whole.clone();
             let middle = whole.len() / 2;
             damaged[middle..middle + 8].fill(0x55);
             let error = read(damaged).map(|text| text.len()).expect_err("damaged").to_string();
-            assert!(error.starts_with(&format!("its {name} data are damaged: ")), "{error}");
+            assert!(error.starts_with(&format!("its {name} data is damaged: ")), "{error}");
         }
         // The checksum is that of another text.
         let mut wrong = gzip(&text);
@@ -261,7 +266,7 @@ mod tests {
         let error = read(long).expect_err("too large").to_string();
         assert_eq!(
             error,
-            "its zstd data need more than 128 MiB to be decompressed: zstdcat --long=31 does it"
+            "its zstd data needs more than 128 MiB to be decompressed: use zstdcat --long=31"
         );
     }
 

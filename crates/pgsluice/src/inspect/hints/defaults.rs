@@ -21,7 +21,7 @@ pub(super) fn empty(case: &Case<'_>) -> Option<Advice> {
     let left_out = || {
         let name = column.name;
         Advice::hint(format!(
-            "Column {name} has a default, which it gets if the input has no such column."
+            "Column {name} has a default, which is used if the input does not contain the column."
         ))
     };
     Some(by_option(case).map_or_else(left_out, Advice::from))

@@ -58,13 +58,13 @@ pub(super) fn other(case: &Case<'_>) -> Option<Advice> {
     if !encoding.is_utf8() {
         let name = encoding.name();
         return Some(Advice::detail(format!(
-            "The row has a byte that is no character of {name}; 0xff stands for it."
+            "The row contains a byte that is invalid in {name}; it is shown as 0xff."
         )));
     }
     let sample = case.sample.as_ref()?;
     let raw = sample.raw.as_ref()?;
     if raw.contains(&0) {
-        let what = "To remove NUL characters, which no column can have";
+        let what = "To remove NUL characters, which PostgreSQL cannot store";
         return Some(sample.filter(what, "tr -d '\\000' <").into());
     }
     if raw.is_ascii() {
@@ -72,7 +72,8 @@ pub(super) fn other(case: &Case<'_>) -> Option<Advice> {
     }
     if sample.text.utf8_chunks().chain(raw.utf8_chunks()).any(|chunk| !chunk.valid().is_ascii()) {
         return Some(Advice::detail(
-            "Other characters of the input are in UTF-8: the row was written in another encoding, or is damaged.",
+            "Other characters in the input are valid UTF-8: this row is in another encoding, or is \
+             damaged.",
         ));
     }
     Some(named(sample, raw).into())
@@ -90,7 +91,7 @@ fn named(sample: &Sample, raw: &[u8]) -> Remedy {
         "windows-1252" if !is_windows(&sample.text) && !is_windows(raw) => "latin1",
         name => name,
     };
-    let what = format!("These bytes are no UTF-8, and may be {name}");
+    let what = format!("These bytes are not UTF-8; they may be {name}");
     match Encoding::named(name) {
         Some(_) => Remedy::options(what, ["--encoding", name]),
         None => sample.filter(what, &format!("iconv -f {name} -t utf-8")),

@@ -46,5 +46,5 @@ pub(super) fn first_line(case: &Case<'_>) -> Option<Advice> {
         given.extend(["--delimiter".to_owned(), spelled(delimiter)]);
     }
     given.extend(options);
-    Some(Remedy::options("Line 1 is Excel's, and names the delimiter", given).into())
+    Some(Remedy::options("Line 1 was written by Excel and names the delimiter", given).into())
 }

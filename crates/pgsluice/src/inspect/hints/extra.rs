@@ -49,7 +49,7 @@ fn behind_last(format: &Format, sample: &Sample, all: &[Vec<u8>]) -> Option<Advi
     };
     let filter = format!("sed {}", crate::error::quoted(&script));
     let what = format!(
-        "Each row ends with a delimiter, '{}', behind the last field",
+        "Each row has a trailing delimiter '{}' after the last field",
         delimiter.escape_default()
     );
     let remedy = sample.filter(what, &filter);
@@ -80,9 +80,9 @@ fn by_name(case: &Case<'_>, fields: &[Vec<Option<Vec<u8>>>]) -> Option<Advice> {
         .collect();
     let what = match &extra[..] {
         [] => return None,
-        [one] => format!("The input has \"{one}\", which is no column; to leave it out"),
+        [one] => format!("Field \"{one}\" matches no column; to ignore it"),
         several => {
-            format!("The input has {} fields that are no columns; to leave them out", several.len())
+            format!("{} fields match no column; to ignore them", several.len())
         }
     };
     let options = ["--header=map", "--ignore-extra"];

@@ -18,8 +18,7 @@ pub(super) fn again(case: &Case<'_>) -> Option<Advice> {
     let header = sample.text.strip_prefix(&row[..])?;
     let is_line = header.first().is_some_and(|next| matches!(next, b'\r' | b'\n'));
     let place = case.error.place()?;
-    let what =
-        format!("Line {} is the header again; to remove it wherever it comes again", place.line);
+    let what = format!("Line {} repeats the header; to remove every repetition", place.line);
     (is_line && place.line > 1 && !row.contains(&b'\n'))
         .then(|| sample.filter(what, FIRST_ONLY).into())
 }

@@ -18,7 +18,7 @@ pub(crate) async fn explain_duplicate(error: Error, job: &Job, target: &Target) 
     let key = error.detail().and_then(key_of);
     let skipped = planned(job, target, OnConflict::Skip, None).await;
     let skip = skipped.map(|_| {
-        let what = "To leave out rows whose key is taken, in the table or earlier in the input";
+        let what = "To skip rows whose key already exists in the table or earlier in the input";
         Remedy::options(what, ["--on-conflict", "skip"])
     });
     let update = update(job, target, key).await;
@@ -59,7 +59,7 @@ async fn update(job: &Job, target: &Target, key: Option<Vec<String>>) -> Option<
         let columns = &plan.changes.as_ref()?.key.columns;
         (columns.len() == key.len() && columns.iter().all(|name| key.contains(name))).then_some(())
     };
-    let what = "To update the rows that have the key; the last row of the input counts";
+    let what = "To update the existing rows; the last input row with a key wins";
     let options = ["--on-conflict".to_owned(), "update".to_owned()];
     let by_primary = planned(job, target, OnConflict::Update, None).await;
     if by_primary.as_ref().and_then(is_by).is_some() {

@@ -14,13 +14,14 @@ pub(super) fn spelling(case: &Case<'_>) -> Option<Advice> {
     let value = str::from_utf8(&value).ok()?;
     if is_split_by(value, '.') && value.trim_end_matches('0').ends_with('.') {
         return Some(Advice::hint(
-            "The column takes whole numbers. pandas writes them with a decimal point where others are missing: \
-             convert the column there by astype(\"Int64\").",
+            "The column has an integer type. pandas writes integers with a decimal point if a \
+             column has missing values: convert it in pandas with astype(\"Int64\").",
         ));
     }
     is_split_by(value, ',').then(|| {
         Advice::hint(
-            "The number has a decimal comma. Have the program that writes the file write a point.",
+            "The number has a decimal comma. Make the program that writes the file use a decimal \
+             point.",
         )
     })
 }

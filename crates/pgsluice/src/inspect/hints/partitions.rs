@@ -15,11 +15,11 @@ pub(super) fn missing(case: &Case<'_>) -> Option<Advice> {
         return None;
     }
     if is_null_of_range(error, plan) {
-        return Some(Advice::detail("Only a DEFAULT partition takes NULL."));
+        return Some(Advice::detail("Only a DEFAULT partition accepts NULL."));
     }
     let table = plan.tree.nodes[ROOT].relation.label();
     let what = format!(
-        "Partitions of {table} that rows need can be made before the load; plan --full lists them"
+        "To create the missing partitions of {table} before the load (plan --full lists them)"
     );
     Some(Remedy::options(what, ["--create-partitions"]).into())
 }

@@ -28,7 +28,7 @@ pub(super) fn plain(case: &Case<'_>) -> Option<Advice> {
         |row: Vec<u8>| !row.contains(&b'\\') && parser.all(&row).len() == case.columns.len();
     let null = String::from_utf8(null.clone()).ok()?;
     let options = ["--format", "text", "--delimiter", &spelled(*delimiter), "--null", &null];
-    let what = "If quotes are characters like any other";
+    let what = "If quotes are ordinary characters";
     let is_whole = sample.is_whole && !sample.text.is_empty();
     (is_whole && found.all(is_plain)).then(|| Remedy::options(what, options).into())
 }

@@ -134,8 +134,8 @@ fn empty_fields_are_defaults_if_all_may_be() {
         trial.advice(defaults::empty)
     };
     ends(&with("2,3\n1,\n", 180_000), "--default '' --null '\\N'");
-    ends(&with("2,3\n1,\n", 150_000), "if the input has no such column.");
-    ends(&with(",3\n1,\n", 180_000), "if the input has no such column.");
+    ends(&with("2,3\n1,\n", 150_000), "if the input does not contain the column.");
+    ends(&with(",3\n1,\n", 180_000), "if the input does not contain the column.");
     let plain = Trial::csv("2,3\n1,\n").of("23502", "null value", "b");
     ends(&plain.advice(defaults::empty), "");
 }

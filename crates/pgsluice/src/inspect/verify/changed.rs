@@ -16,12 +16,14 @@ impl Comparison<'_> {
     /// Compares the table with rows that have changed it as `changes` says.
     pub(super) async fn run_changed(&mut self, changes: &Changes) -> Result<Audit> {
         if changes.key.columns.is_empty() {
-            let message = "rows cannot be verified where any constraint may have skipped them";
+            let message = "cannot verify rows that any constraint may have skipped";
             let error = Error::new(Kind::Usage, message).with_sqlstate("0A000");
-            return Err(error.with_hint("If one key has, name it with --key."));
+            return Err(error.with_hint(
+                "If a single key decided which rows were skipped, name it with --key.",
+            ));
         }
         if !changes.key.is_of_root {
-            let message = "rows cannot be verified by a key that only the leaves keep unique";
+            let message = "cannot verify rows by a key that is unique only within each leaf";
             return Err(Error::new(Kind::Usage, message).with_sqlstate("0A000"));
         }
         let mut audit = self.sums(&changes.columns).await?;

@@ -37,8 +37,8 @@ impl Side<'_> {
         let create = audit::create_input(&root, columns, plan.catalogue.besides);
         transaction.batch_execute(&create).await.map_err(|error| {
             Error::from(error).with_hint(
-                "verify reads the input into a temporary table: it needs the privileges SELECT on the \
-                 table and TEMPORARY on the database.",
+                "verify reads the input into a temporary table, which requires the SELECT \
+                 privilege on the table and the TEMPORARY privilege on the database.",
             )
         })?;
         let copy = audit::copy_input(columns, &plan.shape.format, &plan.fields);
@@ -66,9 +66,9 @@ impl Side<'_> {
     fn check_defaults(&self, split: &Split) -> Result<()> {
         let has_default = |index: &usize| split.keyless(*index) == Some(Cause::Default);
         let Some(index) = (0..split.rows.len()).find(has_default) else { return Ok(()) };
-        let message = "rows whose fields stand for defaults cannot be verified";
+        let message = "cannot verify rows with fields that stand for defaults";
         let error = Error::new(Kind::Usage, message)
-            .with_detail("The server does not keep the value that a default had for them.");
+            .with_detail("The server does not record the values that it filled in for them.");
         let place = split.position(index).and_then(|at| self.job.input.files.locate(at));
         Err(place.into_iter().fold(error, Error::at))
     }
@@ -91,7 +91,8 @@ impl Side<'_> {
         let columns = &self.plan.catalogue.columns;
         let said = Context::parse(&context, once(audit::INPUT), columns);
         let Some(entry) = said.likely() else {
-            let context = (!context.is_empty()).then(|| format!("The server was at: {context}"));
+            let context = (!context.is_empty())
+                .then(|| format!("The server reported this context: {context}"));
             return context.into_iter().fold(error, Error::with_detail);
         };
         let error = error.of_kind(Kind::Data);
@@ -100,11 +101,11 @@ impl Side<'_> {
             Some((place, None)) => error.at(place),
             Some((place, Some(refusal))) => Error::from(refusal).at(place),
             None => error.with_detail(format!(
-                "It is line {} of all inputs together, without headers.",
+                "It is line {} of all inputs combined, not counting headers.",
                 entry.line
             )),
         };
-        error.with_hint("Rows that a load has rejected are left out by --reject-file FILE.")
+        error.with_hint("To leave out rows that a load rejected, use --reject-file FILE.")
     }
 
     /// The row that ends in this line of the COPY, for which the inputs are read again.

@@ -22,7 +22,7 @@ fn fields_find_their_columns() {
     let found = led(&with(&[("x", "b")], true), "x,y,a", "a,b,c").expect("columns");
     assert_eq!(found.columns, names("b,a"));
     assert_eq!(found.kept, [true, false, true]);
-    assert_eq!(found.notes(), ["fields that are left out: y"]);
+    assert_eq!(found.notes(), ["ignored fields: y"]);
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn a_name_that_comes_twice_is_refused_if_it_is_a_column() {
     assert_eq!((found.columns, found.extra), (names("a,b"), names("x")));
     assert_eq!(found.kept, [true, false, true, false]);
     let error = led(&with(&[], true), "a,x,a", "a,b").expect_err("twice").to_string();
-    assert!(error.contains("--columns and --header in place"), "{error}");
+    assert!(error.contains("use --columns and --header instead"), "{error}");
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn each_input_leads_by_its_own_names() {
     let keys = with(&[], true).lead_keys(&headers, &names("id,a,b"), |_| false);
     assert_eq!(keys.expect("columns").columns, names("id,a"));
     let error = ByName::default().lead(&headers, &names("id,b,other")).expect_err("a");
-    assert!(error.to_string().contains("2 has \"a\", which is no column"), "{error}");
+    assert!(error.to_string().contains("2 has field \"a\", which matches no column"), "{error}");
 }
 
 #[test]
@@ -66,21 +66,21 @@ fn case_matters_where_there_is_a_choice() {
     let found = led(&ByName::default(), "id,Id", "id,ID,Id").expect("columns");
     assert_eq!(found.columns, names("id,Id"));
     let error = led(&ByName::default(), "iD", "id,ID").expect_err("either").to_string();
-    assert!(error.contains("\"iD\" may be column id or column \"ID\""), "{error}");
+    assert!(error.contains("\"iD\" matches both column id and column \"ID\""), "{error}");
 }
 
 #[test]
 fn what_leads_nowhere_is_refused() {
     let none = ByName::default();
     for (by_name, header, said) in [
-        (none.clone(), "a,a", "the input has \"a\" more than once (SQLSTATE 42701)"),
-        (none.clone(), "a,x", "the input has \"x\", which is no column of the table"),
+        (none.clone(), "a,a", "the input has field \"a\" more than once (SQLSTATE 42701)"),
+        (none.clone(), "a,x", "the input has field \"x\", which matches no column of the table"),
         (none.clone(), "a;b", "another byte: --delimiter ';'"),
-        (none, "a,amont", "If it is another name: --map amont=amount"),
-        (with(&[("x", "a")], false), "b", "the input has no \"x\""),
+        (none, "a,amont", "If the column has another name in the input: --map amont=amount"),
+        (with(&[("x", "a")], false), "b", "the input has no field \"x\""),
         (with(&[("b", "nope")], false), "b", "column \"nope\" does not exist"),
-        (with(&[("x", "a")], false), "x,a", "two fields go to column a"),
-        (with(&[], true), "x,y", "the input has \"x\", which is no column of the table"),
+        (with(&[("x", "a")], false), "x,a", "two fields match column a"),
+        (with(&[], true), "x,y", "the input has field \"x\", which matches no column of the table"),
     ] {
         let error = led(&by_name, header, "a,b,amount").expect_err(said).to_string();
         assert!(error.contains(said), "{error}");

@@ -42,12 +42,12 @@ impl Way {
     /// Adds the command to an error. `start` is the beginning of the input.
     pub(super) fn explain(self, error: Error, input: &Input, start: &[u8]) -> Error {
         let load = |front: String, options: &[&str]| {
-            Remedy::filtered("Load what it holds", front, &input.name, options)
+            Remedy::filtered("Load its contents", front, &input.name, options)
         };
         let remedy = match self {
             Self::Say(sentence) => return error.with_hint(sentence),
             Self::PrintFile(_) | Self::Query(..) if !matches!(input.reads(), Reads::File) => {
-                return error.with_hint("Save what it holds in a file, and load that.");
+                return error.with_hint("Save its contents to a file, and load that file.");
             }
             Self::Print(program) => load(input.given_to(program), &[]),
             Self::PrintFile(program) => load(input.given_to(program), &format_of(zipped(start))),
@@ -59,7 +59,7 @@ impl Way {
             Self::Query(before, after) => {
                 let front = format!("{before} {} {after}", quoted(&input.name));
                 let options = ["--format", "csv", "--header=map"];
-                Remedy::filtered("Load a table of it", front, &input.name, &options)
+                Remedy::filtered("Load one of its tables", front, &input.name, &options)
             }
             Self::Restore => restore(input),
             Self::Run => {
@@ -132,7 +132,7 @@ fn copy(input: &Input) -> Remedy {
         Reads::Stdin => "pstdin".to_owned(),
     };
     let copy = format!("\\copy {{table}} FROM {from} (FORMAT binary)");
-    Remedy::psql("Load it by psql", String::new(), &["-c", &copy])
+    Remedy::psql("Load it with psql", String::new(), &["-c", &copy])
 }
 
 /// The name of the first member of a ZIP archive.

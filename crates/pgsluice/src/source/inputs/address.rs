@@ -26,19 +26,19 @@ pub(super) fn refusal(name: &str) -> Option<Error> {
     let scheme = scheme.to_ascii_lowercase();
     let refuse = |message: &str| Error::new(Kind::Input, format!("\"{name}\" {message}"));
     if ["postgres", "postgresql"].contains(&&*scheme) {
-        return Some(refuse("is a server, and no input").with_hint("Name the server by -d."));
+        return Some(refuse("is a server, not an input").with_hint("Specify the server with -d."));
     }
     if scheme == "file" {
         let path = quoted(rest.strip_prefix("localhost").unwrap_or(rest));
-        let error = refuse("is an address, and not a path");
-        return Some(error.with_hint(format!("Give the path alone: {path}")));
+        let error = refuse("is a URL, not a path");
+        return Some(error.with_hint(format!("Give only the path: {path}")));
     }
-    let error = refuse("is an address, and not a file");
+    let error = refuse("is a URL, not a file");
     let known = READERS.iter().find(|(known, _)| *known == scheme);
     let reader = known.map(|(_, reader)| (*reader).to_owned()).or_else(|| of_azure(&scheme, rest));
     Some(match reader {
-        Some(reader) => error.with_remedy(Remedy::piped("Pipe what is there", &reader, name)),
-        None => error.with_hint("Pipe what is there: ... | pgsluice load - ..."),
+        Some(reader) => error.with_remedy(Remedy::piped("Pipe its contents", &reader, name)),
+        None => error.with_hint("Pipe its contents: ... | pgsluice load - ..."),
     })
 }
 
@@ -74,8 +74,8 @@ mod tests {
                 "abfss://c@a.dfs.core.windows.net/e.csv",
                 "--blob-url https://a.blob.core.windows.net/c/e.csv | ",
             ),
-            ("file:///data/a.csv", "Give the path alone: /data/a.csv"),
-            ("postgres://h/d", "Name the server by -d."),
+            ("file:///data/a.csv", "Give only the path: /data/a.csv"),
+            ("postgres://h/d", "Specify the server with -d."),
             ("what://x", "... | pgsluice load -"),
         ] {
             let error = refusal(name).expect(name).to_string();

@@ -51,8 +51,13 @@ impl Files {
         let mut repeated = self.repeated;
         repeated.sort();
         repeated.dedup();
-        let warning =
-            |names: &[String]| format!("given more than once, and read once: {}", listed(names));
+        let warning = |names: &[String]| {
+            format!(
+                "given more than once, but read only once: \
+                                        {}",
+                listed(names)
+            )
+        };
         (!repeated.is_empty()).then(|| warning(&repeated)).into_iter().collect()
     }
 }
@@ -73,9 +78,9 @@ fn entry(path: &Path) -> io::Result<PathBuf> {
 
 fn two_names(first: &Path, path: &Path) -> Error {
     let [first, path] = [first, path].map(Path::display);
-    Error::new(Kind::Input, format!("\"{first}\" and \"{path}\" are two links to one file"))
-        .with_detail("If it was meant once, its rows would be loaded twice.")
-        .with_hint("Leave one of them out, or load a copy of it.")
+    Error::new(Kind::Input, format!("\"{first}\" and \"{path}\" are two links to the same file"))
+        .with_detail("Its rows would be loaded twice.")
+        .with_hint("Leave one of them out. To load the rows twice, load a copy of the file.")
 }
 
 #[cfg(test)]
@@ -105,7 +110,7 @@ mod tests {
         ] {
             let inputs = resolved(folder, names).expect("inputs");
             assert_eq!((inputs.len(), inputs.warnings().len()), (2, 1), "{names:?}");
-            assert!(inputs.warnings()[0].starts_with("given more than once, and read once: "));
+            assert!(inputs.warnings()[0].starts_with("given more than once, but read only once: "));
         }
         symlink("b.csv", folder.join("latest.csv")).expect("a link");
         let inputs = resolved(folder, &[""]).expect("inputs");
@@ -128,7 +133,7 @@ mod tests {
         fs::hard_link(folder.join("c.csv"), folder.join("d.csv")).expect("a link");
         for names in [["a.csv", "b.csv"], ["c.csv", "d.csv"]] {
             let said = resolved(folder, &names).expect_err("two links").to_string();
-            assert!(said.contains("are two links to one file\nDETAIL"), "{said}");
+            assert!(said.contains("are two links to the same file\nDETAIL"), "{said}");
         }
         assert_eq!(resolved(folder, &["a.csv", "c.csv"]).expect("inputs").len(), 2);
     }

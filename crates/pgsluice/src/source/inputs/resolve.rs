@@ -121,9 +121,12 @@ fn compression(name: &str, start: &[u8]) -> Result<Option<Compression>> {
         (None, Some(named)) if start.is_empty() => Ok(Some(named)),
         (None, Some(named)) => {
             let named = named.name();
-            let message = format!("{name} is not compressed by {named}, as its name says");
+            let message = format!(
+                "{name} is not compressed with {named}, although its name says \
+                                   so"
+            );
             Err(Error::new(Kind::Input, message).with_remedy(Remedy::piped(
-                "Load it as it is",
+                "Load it as is",
                 "cat {}",
                 name,
             )))

@@ -76,7 +76,7 @@ impl Reader {
         let unreadable = |reason: &str| unreadable(input, FileFormat::Arrow, reason);
         let damaged = |error: ArrowError| unreadable(&plain(&error));
         let cannot_read = |error| input.cannot_read(&error);
-        let path = input.file().ok_or_else(|| unreadable("it is no file"))?;
+        let path = input.file().ok_or_else(|| unreadable("it is not a file"))?;
         let mut file = File::open(path).map_err(cannot_read)?;
         let mut start = Vec::new();
         file.by_ref().take(MAGIC.len() as u64).read_to_end(&mut start).map_err(cannot_read)?;
@@ -86,7 +86,7 @@ impl Reader {
         }
         if start.starts_with(FEATHER_1) {
             return Err(unreadable(
-                "it is Feather of version 1, which only pandas and R have written",
+                "it is a Feather version 1 file, which only pandas and R wrote",
             ));
         }
         let (file, taken) = Counted::new(file);

@@ -35,7 +35,7 @@ fn check_depth(children: &[i64]) -> Result<()> {
         if count > 0 {
             open.push(count);
             if open.len() > DEEPEST {
-                return Err("its columns are nested too deep");
+                return Err("its columns are nested too deeply");
             }
             continue;
         }

@@ -42,17 +42,17 @@ impl<R: Read + Seek> Frames<R> {
     /// Reads a file.
     pub(crate) fn of_file(input: R) -> Result<Self> {
         let mut this = Self::new(input)?;
-        let end = this.length.checked_sub(END as u64).ok_or_else(|| damaged("it is cut off"))?;
+        let end = this.length.checked_sub(END as u64).ok_or_else(|| damaged("it is truncated"))?;
         this.seek(end)?;
         let mut bytes = [0; END];
         bytes.copy_from_slice(&this.bytes(END as u64)?);
         let length = read_footer_length(bytes)? as u64;
-        this.seek(end.checked_sub(length).ok_or_else(|| damaged("it is cut off"))?)?;
+        this.seek(end.checked_sub(length).ok_or_else(|| damaged("it is truncated"))?)?;
         let footer = this.bytes(length)?;
         let footer = root_as_footer(&footer).map_err(|_| damaged("its footer is damaged"))?;
         let schema = footer.schema().ok_or_else(|| damaged("it has no schema"))?;
         if !schema.endianness().equals_to_target_endianness() {
-            return Err(damaged("its bytes are in the order of another processor"));
+            return Err(damaged("it has the byte order of another architecture"));
         }
         let batches = footer.recordBatches().ok_or_else(|| damaged("it has no batches"))?;
         let dictionaries = footer.dictionaries().into_iter().flatten();
@@ -70,7 +70,7 @@ impl<R: Read + Seek> Frames<R> {
         let schema = message.header_as_schema();
         let schema = schema.ok_or_else(|| damaged("it does not begin with a schema"))?;
         if !schema.endianness().equals_to_target_endianness() {
-            return Err(damaged("its bytes are in the order of another processor"));
+            return Err(damaged("it has the byte order of another architecture"));
         }
         this.bytes(length(message.bodyLength())?)?;
         this.schema = Arc::new(fb_to_schema(schema));
@@ -108,7 +108,7 @@ impl<R: Read + Seek> Frames<R> {
                 let schema = Arc::clone(&self.schema);
                 read_dictionary(&body, dictionary, &schema, &mut self.dictionaries, &version)?;
             } else if message.header_type() != MessageHeader::NONE {
-                return Err(damaged("it has a message that is no batch"));
+                return Err(damaged("it contains a message that is not a batch"));
             }
         }
         Ok(None)
@@ -160,7 +160,7 @@ impl<R: Read + Seek> Frames<R> {
     /// The next bytes, if there are so many.
     fn bytes(&mut self, count: u64) -> Result<MutableBuffer> {
         if count > self.length.saturating_sub(self.at) {
-            return Err(damaged("it is cut off, or damaged"));
+            return Err(damaged("it is truncated or damaged"));
         }
         let mut bytes = MutableBuffer::from_len_zeroed(count as usize);
         self.input.read_exact(&mut bytes)?;
@@ -178,7 +178,7 @@ impl<R: Read + Seek> Iterator for Frames<R> {
 }
 
 fn message(head: &[u8]) -> Result<Message<'_>> {
-    root_as_message(head).map_err(|_| damaged("the head of a message is damaged"))
+    root_as_message(head).map_err(|_| damaged("the header of a message is damaged"))
 }
 
 /// Refuses buffers that are not there, or say that they were larger than any that is compressed so can be.
@@ -190,12 +190,12 @@ fn check(batch: &arrow_ipc::RecordBatch<'_>, body: &[u8]) -> Result<()> {
     for buffer in batch.buffers().into_iter().flatten() {
         let (start, count) = (length(buffer.offset())?, length(buffer.length())?);
         let bytes = body.get(start as usize..).and_then(|rest| rest.get(..count as usize));
-        let bytes = bytes.ok_or_else(|| damaged("a batch is cut off, or damaged"))?;
+        let bytes = bytes.ok_or_else(|| damaged("a batch is truncated or damaged"))?;
         if let (Some(most), Some((size, rest))) = (most, bytes.split_first_chunk()) {
             // It is -1 where nothing is compressed.
             let size = usize::try_from(i64::from_le_bytes(*size)).unwrap_or(0);
             if size > rest.len().saturating_mul(most) {
-                return Err(damaged("compressed data are damaged"));
+                return Err(damaged("compressed data is damaged"));
             }
         }
     }
@@ -203,7 +203,7 @@ fn check(batch: &arrow_ipc::RecordBatch<'_>, body: &[u8]) -> Result<()> {
 }
 
 fn length(value: i64) -> Result<u64> {
-    u64::try_from(value).map_err(|_| damaged("it has a length below zero"))
+    u64::try_from(value).map_err(|_| damaged("it contains a negative length"))
 }
 
 fn damaged(why: &str) -> ArrowError {

@@ -228,7 +228,7 @@ fn once(input: &Input) -> Error {
 }
 
 fn lost(input: &Input) -> Error {
-    unreadable(input, FileFormat::Arrow, "what hands it over has ended unexpectedly")
+    unreadable(input, FileFormat::Arrow, "its producer ended unexpectedly")
 }
 
 struct Whole(Input, Handed);
@@ -247,7 +247,7 @@ impl Part for Whole {
     }
 }
 
-/// Refuses a batch that has other columns than the first.
+/// Refuses a batch that has different columns from the first.
 fn check(schema: &SchemaRef, batch: &RecordBatch, number: usize, input: &Input) -> Result<()> {
     let this = batch.schema();
     if Arc::ptr_eq(schema, &this) {
@@ -266,11 +266,11 @@ fn check(schema: &SchemaRef, batch: &RecordBatch, number: usize, input: &Input) 
     let differ = first.iter().zip(&this).find(|(first, this)| first != this);
     let error = Error::new(
         Kind::Data,
-        format!("batch {number} of {} has other columns than the first", input.name),
+        format!("batch {number} of {} has different columns from the first", input.name),
     );
     Err(error.with_sqlstate("42P16").permanent().with_detail(match differ {
         Some((first, this)) => format!("The first has {first} where this one has {this}."),
-        None => format!("The first has {} columns, this one {}.", first.len(), this.len()),
+        None => format!("The first has {} columns, this one has {}.", first.len(), this.len()),
     }))
 }
 
@@ -344,7 +344,7 @@ mod tests {
         let other = RecordBatch::try_from_iter([("a", other)]).expect("a batch");
         let stream = Input::of_stream("s", [Ok(batch(&[1])), Ok(other)].into_iter());
         let said = rows(&stream).expect_err("another").to_string();
-        assert!(said.starts_with("batch 2 of s has other columns than the first"), "{said}");
+        assert!(said.starts_with("batch 2 of s has different columns from the first"), "{said}");
         assert!(
             said.contains("The first has \"a\" Int32 where this one has \"a\" Utf8."),
             "{said}"
@@ -360,11 +360,11 @@ mod tests {
         assert_eq!(handed(&first).schema(&first).expect_err("gone").message(), "gone");
         let panics = std::iter::from_fn(|| -> Option<Result<RecordBatch>> { panic!("too far") });
         let said = Input::of_table("t", panics).expect_err("lost").to_string();
-        assert!(said.contains("has ended unexpectedly"), "{said}");
+        assert!(said.contains("ended unexpectedly"), "{said}");
         let panics = std::iter::from_fn(|| -> Option<Result<RecordBatch>> { panic!("too far") });
         let stream = Input::of_stream("s", panics);
         let said = handed(&stream).schema(&stream).expect_err("lost").to_string();
-        assert!(said.contains("has ended unexpectedly"), "{said}");
+        assert!(said.contains("ended unexpectedly"), "{said}");
     }
 
     #[test]

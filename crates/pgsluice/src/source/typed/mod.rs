@@ -85,8 +85,8 @@ fn schema(input: &Input, format: FileFormat) -> Result<SchemaRef> {
     }
     if let Some(compression) = input.compressed_by() {
         let program = if compression == "gzip" { "zcat {}" } else { "zstdcat {}" };
-        let error = unreadable(input, format, format!("the file is compressed by {compression}"));
-        return Err(error.with_remedy(Remedy::piped("Load what it holds", program, &input.name)));
+        let error = unreadable(input, format, format!("the file is compressed with {compression}"));
+        return Err(error.with_remedy(Remedy::piped("Load its contents", program, &input.name)));
     }
     match format {
         #[cfg(feature = "parquet")]
@@ -193,9 +193,9 @@ impl Typed {
         let fields = self.columns.iter().map(field).collect::<Result<Vec<_>>>()?;
         if let Some(column) = led.columns.iter().find(|column| places.contains_key(column)) {
             let message = format!("{} has column {}", input.name, label(column));
-            let detail = "The inputs that were looked at before the load lack it.";
+            let detail = "The inputs that were inspected before the load do not have it.";
             let error = Error::new(Kind::Data, message).with_sqlstate("42703");
-            return Err(error.with_detail(detail).with_hint("Load the file by itself."));
+            return Err(error.with_detail(detail).with_hint("Load the file separately."));
         }
         #[cfg(feature = "parquet")]
         if self.format == FileFormat::Parquet {
@@ -223,19 +223,20 @@ fn lacks(input: &Input, target: &Target, missing: &Missing) -> Error {
 fn misfitting(misfit: &Misfit, input: &Input) -> Error {
     let Misfit { column, postgres, arrow, why } = misfit;
     let message = format!(
-        "column {} is of type {postgres}, its values in {} are {arrow}: {why}",
+        "column {} is of type {postgres} but its values in {} are of type {arrow}: {why}",
         label(column),
         input.name
     );
-    Error::new(Kind::Data, message)
-        .with_sqlstate("42804")
-        .with_hint("Give the column a type that holds such values, or write them as another type.")
+    Error::new(Kind::Data, message).with_sqlstate("42804").with_hint(
+        "Change the column to a type that can store such values, or write them as \
+                    another type.",
+    )
 }
 
 /// The error for a format that this program was built without.
 #[cfg(not(feature = "parquet"))]
 fn missing(input: &Input, format: FileFormat) -> Error {
-    unreadable(input, format, "this program was built without it")
+    unreadable(input, format, "this program was built without support for it")
 }
 
 /// The error for a file that is damaged, or no such file.

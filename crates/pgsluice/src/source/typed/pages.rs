@@ -140,7 +140,7 @@ impl<R: ChunkReader> PageReader for CheckedPages<R> {
         match page.as_ref().map_or(Some(()), |page| check(page, &self.column)) {
             Some(()) => Ok(page),
             None => {
-                Err(ParquetError::General("a page says that it has more values than it can".into()))
+                Err(ParquetError::General("a page claims to have more values than it can".into()))
             }
         }
     }
@@ -166,7 +166,7 @@ impl<R: ChunkReader> Iterator for CheckedPages<R> {
     }
 }
 
-/// None where a page says that it has more values than it can have.
+/// None where a page claims to have more values than it can have.
 fn check(page: &Page, column: &ColumnDescriptor) -> Option<()> {
     let count = page.num_values() as usize;
     if !page.is_data_page() {

@@ -48,13 +48,11 @@ fn unread(metadata: &ArrowReaderMetadata) -> Vec<String> {
 pub(super) fn check<'n>(input: &Input, mut names: impl Iterator<Item = &'n String>) -> Result<()> {
     let unread = unread(&metadata(input)?);
     let Some(name) = names.find(|name| unread.contains(name)) else { return Ok(()) };
-    let message = format!(
-        "\"{name}\" of {} is an INTERVAL of Parquet, whose months cannot be read",
-        input.name
-    );
+    let message =
+        format!("\"{name}\" in {} is a Parquet INTERVAL, whose months cannot be read", input.name);
     Err(Error::new(Kind::Data, message)
         .with_sqlstate("0A000")
-        .with_hint("Write it as text, or as an interval of Arrow IPC."))
+        .with_hint("Write it as text, or as an Arrow IPC interval."))
 }
 
 /// Begins to read a file.
@@ -128,7 +126,7 @@ fn file(input: &Input) -> Result<File> {
 }
 
 fn only_files(input: &Input) -> Error {
-    unreadable(input, FileFormat::Parquet, "it is no file")
+    unreadable(input, FileFormat::Parquet, "it is not a file")
 }
 
 struct RowGroup {
