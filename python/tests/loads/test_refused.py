@@ -62,7 +62,7 @@ class Refused(Loads):
 
     def test_columns_that_do_not_fit(self):
         for columns, said in (
-            ({"id": [1], "w": [1]}, (pgsluice.UsageError, '"w"', "ignore_extra=True")),
+            ({"id": [1], "w": [1]}, (pgsluice.DataError, '"w"', "ignore_extra=True")),
             ({"id": [1], "v": [[1]]}, (pgsluice.DataError, "column v is of type integer")),
             ({"v": [1]}, (pgsluice.DataError, 'null value in column "id"')),
         ):

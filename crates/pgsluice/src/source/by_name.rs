@@ -222,7 +222,7 @@ impl Led {
 }
 
 fn refused(message: String, sqlstate: &'static str) -> Error {
-    Error::new(Kind::Usage, message).with_sqlstate(sqlstate)
+    Error::new(Kind::Data, message).with_sqlstate(sqlstate)
 }
 
 /// The error for a name that differs from two columns in case only.

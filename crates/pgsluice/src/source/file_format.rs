@@ -4,7 +4,7 @@ use serde::de::IgnoredAny;
 
 use super::compression::uncompressed;
 use super::foreign::is_binary;
-use super::inputs::{Input, Inputs};
+use super::inputs::{Input, Inputs, pattern_of};
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result};
 
@@ -107,7 +107,7 @@ impl Inputs {
         let format = of(first);
         match self.iter().find(|input| of(input) != format) {
             None => Ok(format),
-            Some(other) => Err(mixed((first, format), (other, of(other)))),
+            Some(other) => Err(mixed(self, (first, format), (other, of(other)))),
         }
     }
 }
@@ -117,15 +117,17 @@ fn of(input: &Input) -> FileFormat {
     input.known.or(named).unwrap_or_default()
 }
 
-fn mixed(one: (&Input, FileFormat), other: (&Input, FileFormat)) -> Error {
+fn mixed(inputs: &[Input], one: (&Input, FileFormat), other: (&Input, FileFormat)) -> Error {
     let [one, other] = [one, other].map(|(input, format)| (&input.name, format.name()));
     let message = format!("{} is {}, but {} is {}", one.0, one.1, other.0, other.1);
+    let pattern = pattern_of(inputs.iter().map(|input| &input.name));
+    let such_as = pattern.map(|pattern| format!(" with a pattern such as '{pattern}'"));
     Error::new(Kind::Input, message)
         .with_detail("All inputs of a load must have the same format.")
-        .with_hint(
-            "Select the files of one format with a pattern such as 'dir/*.parquet', or set \
-                    the format with --format.",
-        )
+        .with_hint(format!(
+            "Select the files of one format{}, or set the format with --format.",
+            such_as.unwrap_or_default()
+        ))
 }
 
 /// Refuses a JSON file that is one array. If its first bytes are valid JSON, `jq` can write its elements.

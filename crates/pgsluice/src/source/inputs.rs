@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use pgsluice_core::position::Position;
 use tempfile::TempPath;
 
+pub(super) use self::entries::pattern_of;
 use super::compression::Compression;
 use super::encoding::Encoding;
 use super::stream::Stream;

@@ -6,6 +6,7 @@ use pgsluice_core::parse::Parser;
 use pgsluice_core::position::{Origin, Position};
 
 use super::file_format::check_ndjson;
+use super::inputs::pattern_of;
 use super::{Input, Shape, foreign};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
@@ -53,7 +54,7 @@ pub(crate) fn check_all(inputs: &[Input], shape: &Shape, counts: bool) -> Result
         for _ in 0..header.rows() {
             let Some((_, row)) = rows.next() else { return Ok(()) };
             if header.is_compared() {
-                shape.check_header(row, (input, number))?;
+                shape.check_header(row, (input, number)).map_err(|error| among(inputs, error))?;
             }
         }
         match rows.next().filter(|_| counts && number > 0 && !names.is_empty()) {
@@ -66,6 +67,18 @@ pub(crate) fn check_all(inputs: &[Input], shape: &Shape, counts: bool) -> Result
             None => Ok(()),
         }
     })
+}
+
+/// Adds to the error of a file the pattern of most files, if their names end differently: the file may be a stray one.
+fn among(inputs: &[Input], error: Error) -> Error {
+    let pattern = pattern_of(inputs.iter().map(|input| &input.name));
+    let is_other = |input: &Input| pattern_of([&input.name]) != pattern;
+    match &pattern {
+        Some(pattern) if inputs.iter().any(is_other) => error.with_hint(format!(
+            "If a file does not belong to the input, name the others by the pattern '{pattern}'."
+        )),
+        _ => error,
+    }
 }
 
 /// `NextCopyFrom` in `copyfromparse.c` (PostgreSQL 18).

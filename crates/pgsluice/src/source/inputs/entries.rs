@@ -1,6 +1,7 @@
 //! The files that a directory or a pattern stands for, and the entries that are not read. An entry that cannot be
 //! read is an error: its rows would be missing.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -29,7 +30,7 @@ pub(super) fn directory(path: &Path) -> Result<Entries> {
         } else if metadata.is_file() {
             files.push(entry);
         } else {
-            return Err(special(path, &name));
+            return Err(special(path, &name, &files));
         }
     }
     if files.is_empty() {
@@ -69,7 +70,8 @@ pub(super) fn pattern(pattern: &str) -> Result<Entries> {
         }
     }
     if files.is_empty() {
-        return Err(Error::new(Kind::Input, format!("no file matches \"{pattern}\"")));
+        return Err(Error::new(Kind::Input, format!("no file matches \"{pattern}\""))
+            .with_hint("Relative names are looked up in the current directory."));
     }
     files.sort();
     // Of a directory in which a file matches as well, the pattern says which files are meant.
@@ -94,12 +96,31 @@ fn no_files(path: &Path) -> Error {
         .with_hint("Name the files, or use a pattern such as 'dir/**/*.csv'.")
 }
 
-fn special(path: &Path, name: &str) -> Error {
-    let path = path.display();
-    let message = format!("\"{name}\" in directory \"{path}\" is a pipe, a socket or a device");
-    Error::new(Kind::Input, message).with_hint(format!(
-        "Name the files, or use a pattern that matches no other entry, such as '{path}/*.csv'."
-    ))
+fn special(path: &Path, name: &str, files: &[PathBuf]) -> Error {
+    let folder = path.display();
+    let message = format!("\"{name}\" in directory \"{folder}\" is a pipe, a socket or a device");
+    let error = Error::new(Kind::Input, message).with_detail(
+        "A directory stands for its regular files. A pipe that nobody writes to never ends.",
+    );
+    match pattern_of(files.iter().map(|file| file.to_string_lossy())) {
+        Some(pattern) => {
+            error.with_hint(format!("Name the files, or use the pattern '{pattern}'."))
+        }
+        None => error.with_hint("Name the files."),
+    }
+}
+
+/// Returns the pattern of most of some files in one directory, by the ends of their names: `days/*.csv`.
+pub(in crate::source) fn pattern_of<N: AsRef<str>>(
+    names: impl IntoIterator<Item = N>,
+) -> Option<String> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for name in names {
+        let (folder, file) = name.as_ref().rsplit_once('/')?;
+        let (_, end) = file.split_once('.')?;
+        *counts.entry(format!("{folder}/*.{end}")).or_default() += 1;
+    }
+    counts.into_iter().max_by_key(|(_, files)| *files).map(|(pattern, _)| pattern)
 }
 
 /// Returns the error for a file or a directory that cannot be opened.
@@ -160,6 +181,11 @@ mod tests {
         nix::unistd::mkfifo(&path("pipe"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
         let said = directory(folder.path()).expect_err("a pipe").to_string();
         assert!(said.starts_with("\"pipe\" in directory"), "{said}");
+        assert_eq!(
+            pattern_of(["d/a.csv.gz", "d/b.csv.gz", "d/c.md"]).as_deref(),
+            Some("d/*.csv.gz")
+        );
+        assert_eq!(pattern_of(["a.csv"]), None);
         std::fs::remove_file(path("pipe")).expect("the pipe");
         std::os::unix::fs::symlink("loop", path("loop")).expect("a link");
         let all = format!("{}/*", folder.path().display());
