@@ -142,11 +142,7 @@ fn a_key_that_comes_late_is_loaded_or_an_error(server: Server) {
             let ended = run(&bench, "load", &file, options);
             ended.fails(
                 1,
-                &[
-                    "rows.ndjson:40001: \
-                             ",
-                    "which is not loaded: the first objects do not have it",
-                ],
+                &["rows.ndjson:40001: ", "which is not loaded: the first objects do not have it"],
             );
             let names = ended.stderr.contains("--ignore-extra");
             assert!(!names || !options.is_empty(), "it would lose the value: {ended:?}");

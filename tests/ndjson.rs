@@ -98,11 +98,7 @@ fn keys_find_their_columns(server: Server) {
     let ended = load(&bench, text, &["--map", "Text=v"]);
     ended.fails(
         2,
-        &[
-            "the input has field \"more\", which matches no column of the \
-                      table",
-            "--ignore-extra",
-        ],
+        &["the input has field \"more\", which matches no column of the table", "--ignore-extra"],
     );
     let summary = load(&bench, text, &["--map", "Text=v", "--ignore-extra"]).summary();
     assert_eq!(summary["rows_loaded"], 2, "{summary}");

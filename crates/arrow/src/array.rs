@@ -60,7 +60,7 @@ impl Lengths {
         }
         // The server has no other array without elements than the one without dimensions.
         if items.len() == 0 {
-            return unfit("contains an empty list, which an array cannot do");
+            return unfit("contains an empty list, which an array cannot contain");
         }
         if dimension + 1 == self.count {
             return Ok(());

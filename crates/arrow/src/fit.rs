@@ -99,8 +99,7 @@ fn rare<S: Sink>(
 fn spelled<S: Sink>(text: &str, ty: &Spelled, sink: &mut S) -> Written {
     if text.len() > ty.most {
         return unfit(format!(
-            "has {} bytes, but {} holds at most \
-                              {}",
+            "has {} bytes, but {} holds at most {}",
             text.len(),
             ty.name,
             ty.most
@@ -292,14 +291,8 @@ fn out_of_range(value: &Value<'_, '_>, ty: &str) -> Fail {
         Value::Wide(digits, scale) => Decimal::wide(**digits, *scale).fits(0),
         _ => true,
     };
-    let why = if whole {
-        format!(
-            "is out of range for \
-                                  {ty}"
-        )
-    } else {
-        "is not an integer".to_owned()
-    };
+    let why =
+        if whole { format!("is out of range for {ty}") } else { "is not an integer".to_owned() };
     Fail::Unfit(format!("{} {why}", said(value)))
 }
 

@@ -124,8 +124,7 @@ fn put_time(value: Tagged<'_>, kind: &Kind, out: &mut Vec<u8>) -> Result<(), Mis
             }
             None => {
                 return misfit(
-                    "its time would be \
-                               lost",
+                    "its time would be lost",
                     "Use .date() in the code that produces the rows.",
                 );
             }
