@@ -113,22 +113,14 @@ fn what_leads_nowhere_is_refused_before_a_row_is_read(server: Server) {
         (
             "id,nope",
             &["--header=map"][..],
-            &[
-                "the input has field \
-                                              \"nope\"",
-                "(SQLSTATE 42703)",
-            ][..],
+            &["the input has field \"nope\"", "(SQLSTATE 42703)"][..],
         ),
         ("id,id", &["--header=map"], &["the input has field \"id\" more than once", "42701"]),
         ("id;day", &["--header=map"], &["no column of the table", "--delimiter ';'"]),
         (
             "id,days",
             &["--header=map"],
-            &[
-                "If the column has another name in the input: \
-                                          ",
-                "--map days=day",
-            ],
+            &["If the column has another name in the input: ", "--map days=day"],
         ),
         ("id,x", &["--map=y=day"], &["the input has no field \"y\"", "It has: id, x."]),
         (

@@ -190,11 +190,8 @@ fn a_name_that_comes_twice(server: Server) {
     assert_eq!(summary["extra_names_count"], 1);
     assert_eq!(bench.count("t WHERE id = 1 AND b = 'x'"), 1);
     bench.file("rows.csv", "id,b,b\n2,x,y\n");
-    let said = [
-        "the input has field \"b\" more than \
-                 once",
-        "use --columns and --header instead of",
-    ];
+    let said =
+        ["the input has field \"b\" more than once", "use --columns and --header instead of"];
     load(&bench, &["rows.csv", "--ignore-extra"]).fails(1, &said);
     load(&bench, &["rows.csv", "--columns=id,a,b", "--header"]).summary();
     assert_eq!(bench.count("t WHERE id = 2 AND a = 'x' AND b = 'y'"), 1);

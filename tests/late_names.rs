@@ -115,7 +115,7 @@ fn names_differ_in_case_from_file_to_file(server: Server) {
     // In one object the column's own name counts.
     bench.file("both.ndjson", "{\"ID\":1,\"id\":2}\n{\"id\":3,\"Id\":4}\n");
     let both = ["both.ndjson".to_owned()];
-    run(&bench, "load", &both, &[]).fails(1, &["keys \"ID\" and \"id\" go to the same column"]);
+    run(&bench, "load", &both, &[]).fails(1, &["keys \"ID\" and \"id\" match the same column"]);
     let summary = run(&bench, "load", &both, &["--ignore-extra"]).summary();
     assert_eq!(summary["extra_names"], serde_json::json!(["ID", "Id"]), "{summary}");
     assert_eq!(stored(&bench), "2 - new, 3 - new");
@@ -140,8 +140,10 @@ fn a_key_that_comes_late_is_loaded_or_an_error(server: Server) {
         bench.file("rows.ndjson", late(key));
         for options in [&[][..], &["--ignore-extra"]] {
             let ended = run(&bench, "load", &file, options);
-            ended
-                .fails(1, &["rows.ndjson:40001: ", "which is left out: the first objects lack it"]);
+            ended.fails(
+                1,
+                &["rows.ndjson:40001: ", "which is not loaded: the first objects do not have it"],
+            );
             let names = ended.stderr.contains("--ignore-extra");
             assert!(!names || !options.is_empty(), "it would lose the value: {ended:?}");
             bench.session.run("TRUNCATE t");

@@ -223,11 +223,8 @@ fn rows_of_a_pipe_are_kept_as_they_came(server: Server) {
     load.child.stdin.take();
     let ended = load.ended();
     compare(bench, &input, HEADER, &ended);
-    let said = format!(
-        "{} rows rejected: see bad.csv, and the reasons in \
-                        bad.csv.log",
-        input.bad.len()
-    );
+    let said =
+        format!("{} rows rejected: see bad.csv, and the reasons in bad.csv.log", input.bad.len());
     assert!(ended.stderr.contains(&said), "{ended:?}");
     assert!(ended.stderr.contains("a pipe cannot be read again for rows that are rejected"));
 }

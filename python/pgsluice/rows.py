@@ -72,7 +72,7 @@ def _in_json(tagged: re.Match[str]) -> str:
     """Write a tagged string within JSON as the column would."""
     letter, text = tagged.groups()
     if letter == "b":
-        raise UnwritableError("JSON has no bytes. Instead, decode them to a str")
+        raise UnwritableError("JSON cannot represent bytes. Instead, decode them to a str")
     if letter in "nfg":
         if not text[-1].isdigit():
             raise UnwritableError(f"JSON has no {text}. Instead, use None or a str")

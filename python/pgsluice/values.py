@@ -83,7 +83,7 @@ def _text(value: str) -> str:
     text = str.__str__(value)
     if "\0" in text:
         raise UnwritableError(
-            "a str has a zero byte, which PostgreSQL's text cannot hold. Instead, use"
+            "a str has a zero byte, which text in PostgreSQL cannot contain. Instead, use"
             ' .replace("\\0", "") or load bytes into a bytea'
         )
     return text
@@ -190,7 +190,7 @@ def _key(key: Any) -> str:
             return int.__repr__(key)
         case float() if math.isfinite(key):
             return float.__repr__(key)
-    raise unwritable(key, "the keys of a JSON object are strings", "use str(key)")
+    raise unwritable(key, "the keys of a JSON object must be strings", "use str(key)")
 
 
 # By exact type, which is found at once.

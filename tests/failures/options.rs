@@ -12,8 +12,7 @@ fn what_makes_no_sense_is_a_usage_error() {
         (&["--memory", "1kB"], "memory must be at least 1MiB"),
         (
             &["--memory", "much"],
-            "a size must be a number with an optional unit: B, kB, MB, GB or \
-                                 TB",
+            "a size must be a number with an optional unit: B, kB, MB, GB or TB",
         ),
         (&["--memory", "99999999999GB"], "the size is too large"),
         (&["-j", "0"], "number of jobs must be between 1 and 256"),

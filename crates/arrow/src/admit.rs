@@ -22,7 +22,7 @@ pub(crate) fn writer(field: &Field, ty: &ColumnType) -> Result<Writer, String> {
     let is_json = matches!(base.oid, oid::JSON | oid::JSONB);
     match source {
         DataType::Null => Ok(Writer::Null),
-        DataType::Union(..) => Err("unions are not read".to_owned()),
+        DataType::Union(..) => Err("unions are not supported".to_owned()),
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
             Ok(Writer::Spelled(spelled(base)))
         }
@@ -86,7 +86,7 @@ fn array(list: &DataType, delimiter: u8, element: &ColumnType) -> Result<Writer,
     let holds_lists = matches!(element.base().oid, oid::JSON | oid::JSONB)
         || matches!(element.base().made, Made::Array { .. });
     let mut dimensions = 1;
-    let mut field = values(list).ok_or("it is no list")?;
+    let mut field = values(list).ok_or("it is not a list")?;
     while let Some(inner) = values(plain(field.data_type()))
         && !holds_lists
     {
@@ -135,7 +135,7 @@ fn named(fields: &[FieldRef]) -> Result<HashSet<&str>, String> {
 fn as_json(field: &Field) -> Result<(), String> {
     Extension::check(field)?;
     match plain(field.data_type()) {
-        DataType::Union(..) => Err("unions are not read".to_owned()),
+        DataType::Union(..) => Err("unions are not supported".to_owned()),
         DataType::Struct(fields) => {
             named(fields)?;
             fields.iter().try_for_each(|field| as_json(field))
@@ -144,10 +144,10 @@ fn as_json(field: &Field) -> Result<(), String> {
             DataType::Struct(pair) if pair.len() == 2 && is_string(pair[0].data_type()) => {
                 as_json(&pair[1])
             }
-            _ => Err("the keys of a JSON object are strings".to_owned()),
+            _ => Err("the keys of a JSON object must be strings".to_owned()),
         },
         ty if is_binary(ty) && Extension::of(field) != Extension::Uuid => {
-            Err("JSON has no bytes".to_owned())
+            Err("JSON cannot represent bytes".to_owned())
         }
         ty => values(ty).map_or(Ok(()), |field| as_json(field)),
     }
@@ -200,7 +200,7 @@ fn scalar(field: &Field, source: &DataType, base: &ColumnType) -> Result<Writer,
         (D::Time32(_) | D::Time64(_), oid::TIME) => Writer::Time(precision(modifier)),
         (D::Duration(_) | D::Interval(_), oid::INTERVAL) => match interval_precision(modifier) {
             Some(precision) => Writer::Interval(precision),
-            None => return Err("the column keeps only some fields of an interval".to_owned()),
+            None => return Err("the column stores only some fields of an interval".to_owned()),
         },
         _ => return Err(refusal(source, base.oid).to_owned()),
     })
@@ -211,22 +211,23 @@ fn refusal(source: &DataType, oid: u32) -> &'static str {
     use DataType as D;
     match (source, oid) {
         (D::Timestamp(_, None), oid::TIMESTAMPTZ) | (D::Date32 | D::Date64, oid::TIMESTAMPTZ) => {
-            "it has no time zone, and another session would read another instant: give it one, or \
-             make the column a timestamp"
+            "it has no time zone, so sessions in other time zones would read another instant: add \
+             a time zone, or make the column timestamp"
         }
         (D::Timestamp(_, Some(_)), oid::TIMESTAMP | oid::DATE) => {
-            "its time zone would be lost: take that away where the rows are made, or make the column \
-             a timestamptz"
+            "its time zone would be lost: remove it in the code that produces the rows, or make \
+             the column timestamptz"
         }
         (D::Time32(_) | D::Time64(_), oid::TIMETZ) => {
-            "it has no time zone, and each session would give it its own: make the column a time"
+            "it has no time zone, so each session would apply its own: make the column time"
         }
         (_, oid::FLOAT4 | oid::FLOAT8) if source.is_decimal() => {
-            "a decimal is rounded there: make the column a numeric"
+            "a decimal would be rounded: make the column numeric"
         }
         (_, oid::MONEY) => {
-            "how money is spelled depends on lc_monetary: make the column a numeric, or give strings"
+            "the text form of money depends on lc_monetary: make the column numeric, or provide \
+             strings"
         }
-        _ => "the type does not hold such values: cast them where the rows are made",
+        _ => "the type cannot store such values: cast them in the code that produces the rows",
     }
 }

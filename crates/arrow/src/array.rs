@@ -56,11 +56,11 @@ impl Lengths {
 
     fn check(&self, items: Items<'_, '_>, dimension: usize) -> Written {
         if items.len() != self.of[dimension] {
-            return unfit("has lists of different lengths, which no array has");
+            return unfit("has lists of different lengths, which an array cannot have");
         }
         // The server has no other array without elements than the one without dimensions.
         if items.len() == 0 {
-            return unfit("has an empty list in it, which no array has");
+            return unfit("contains an empty list, which an array cannot contain");
         }
         if dimension + 1 == self.count {
             return Ok(());
@@ -73,7 +73,7 @@ impl Lengths {
 pub(crate) fn list<'s, 'b>(value: Value<'s, 'b>) -> Result<Items<'s, 'b>, Fail> {
     match value {
         Value::List(items) => Ok(items),
-        _ => Err(Fail::Unfit("has NULL in the place of a list, which no array has".to_owned())),
+        _ => Err(Fail::Unfit("has NULL in place of a list, which an array cannot have".to_owned())),
     }
 }
 

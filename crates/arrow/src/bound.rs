@@ -190,6 +190,6 @@ fn unfit(column: usize, fail: Fail) -> Unfit {
     match fail {
         Fail::Unfit(why) => Unfit { column, why },
         // Only codecs leave a spelling to the server, and text has none.
-        Fail::Spelling => Unfit { column, why: "is not spelled as text".to_owned() },
+        Fail::Spelling => Unfit { column, why: "has no text form".to_owned() },
     }
 }

@@ -32,8 +32,8 @@ impl Extension {
             return Ok(());
         }
         Err(format!(
-            "extension type {name} is not known here, and its values may be other than those that it is stored as: \
-             cast it where the rows are made, for example to strings"
+            "extension type {name} is not supported, and its values may differ from the values of \
+             its storage type: cast it in the code that produces the rows, for example to strings"
         ))
     }
 }

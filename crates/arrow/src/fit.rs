@@ -68,12 +68,12 @@ fn rare<S: Sink>(
         (Writer::Text, value) => sink.text(|out| scalar::put(&value, source.extension, out))?,
         (Writer::Utf8(ty), Value::Bytes(bytes)) => match str::from_utf8(bytes) {
             Ok(text) => spelled(text, ty, sink)?,
-            Err(_) => return unfit("is no valid UTF-8, as text has to be".to_owned()),
+            Err(_) => return unfit("is not valid UTF-8, which text requires".to_owned()),
         },
         (Writer::Bytea, Value::Bytes(bytes)) => sink.bytea(bytes)?,
         (Writer::Uuid, Value::Bytes(bytes)) => match bytes.try_into() {
             Ok(bytes) => sink.uuid(bytes),
-            Err(_) => return unfit("is no uuid, which has 16 bytes".to_owned()),
+            Err(_) => return unfit("is not a uuid (16 bytes expected)".to_owned()),
         },
         (Writer::Time(precision), Value::Time(ticks, unit)) => {
             let micros = time::micros(ticks, unit).map_err(|why| missed(why, ticks, "time"))?;
@@ -98,7 +98,12 @@ fn rare<S: Sink>(
 #[inline]
 fn spelled<S: Sink>(text: &str, ty: &Spelled, sink: &mut S) -> Written {
     if text.len() > ty.most {
-        return unfit(format!("has {} bytes, and {} holds {}", text.len(), ty.name, ty.most));
+        return unfit(format!(
+            "has {} bytes, but {} holds at most {}",
+            text.len(),
+            ty.name,
+            ty.most
+        ));
     }
     sink.spelled(text, ty)
 }
@@ -106,7 +111,7 @@ fn spelled<S: Sink>(text: &str, ty: &Spelled, sink: &mut S) -> Written {
 /// A string has a zero byte, which none of the server's has.
 #[cold]
 pub(crate) fn has_zero() -> Fail {
-    Fail::Unfit("has a zero byte, which PostgreSQL's text cannot hold".to_owned())
+    Fail::Unfit("has a zero byte, which text in PostgreSQL cannot contain".to_owned())
 }
 
 #[inline]
@@ -170,7 +175,7 @@ fn numeric<S: Sink>(value: Decimal, scale: Option<i32>, sink: &mut S) -> Written
     match scale {
         Some(scale) if !value.fits(scale) => {
             let spelled = spell::said(|out| spell::decimal(&value, out));
-            unfit(format!("{spelled} has more digits than the column, whose scale is {scale}"))
+            unfit(format!("{spelled} has more digits than the column's scale of {scale} allows"))
         }
         _ => {
             sink.numeric(&value);
@@ -264,12 +269,12 @@ fn too_fine(value: &Value<'_, '_>, ty: &str) -> Fail {
 #[cold]
 fn too_precise(value: &Value<'_, '_>, precision: Option<u8>, ty: &str) -> Fail {
     let digits = precision.unwrap_or(6);
-    Fail::Unfit(format!("{} has more digits than {ty}({digits}) holds", said(value)))
+    Fail::Unfit(format!("{} has more digits than {ty}({digits}) can hold", said(value)))
 }
 
 #[cold]
 fn rounded(value: &Value<'_, '_>, ty: &str) -> Fail {
-    Fail::Unfit(format!("{} is no number that {ty} holds exactly", said(value)))
+    Fail::Unfit(format!("{} cannot be represented exactly in {ty}", said(value)))
 }
 
 #[cold]
@@ -286,7 +291,8 @@ fn out_of_range(value: &Value<'_, '_>, ty: &str) -> Fail {
         Value::Wide(digits, scale) => Decimal::wide(**digits, *scale).fits(0),
         _ => true,
     };
-    let why = if whole { format!("is out of range for {ty}") } else { "is no integer".to_owned() };
+    let why =
+        if whole { format!("is out of range for {ty}") } else { "is not an integer".to_owned() };
     Fail::Unfit(format!("{} {why}", said(value)))
 }
 
@@ -294,8 +300,8 @@ fn out_of_range(value: &Value<'_, '_>, ty: &str) -> Fail {
 #[cold]
 pub(crate) fn strange(value: &Value<'_, '_>) -> Fail {
     Fail::Unfit(match value {
-        Value::Broken => "is not there: the array is damaged".to_owned(),
-        _ => "is not of the type of its column".to_owned(),
+        Value::Broken => "is missing: the array is damaged".to_owned(),
+        _ => "does not have the type of its column".to_owned(),
     })
 }
 

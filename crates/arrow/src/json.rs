@@ -21,7 +21,7 @@ pub(crate) fn put(source: &Source<'_>, row: usize, out: &mut Vec<u8>) -> Written
         Value::Float4(value) if value.is_finite() => spell::float4(value, out),
         Value::Float8(value) if value.is_finite() => spell::float8(value, out),
         Value::Float4(_) | Value::Float8(_) => {
-            return Err(Fail::Unfit("is no finite number, and JSON has no other".to_owned()));
+            return Err(Fail::Unfit("is not a finite number, and JSON has no others".to_owned()));
         }
         Value::Text(text) if source.extension == Extension::Json => document(text, out)?,
         Value::Text(text) => string(text, out)?,
@@ -83,7 +83,7 @@ fn map(pairs: Pairs<'_, '_>, out: &mut Vec<u8>) -> Written {
 /// A JSON text within another, as it is.
 fn document(text: &str, out: &mut Vec<u8>) -> Written {
     if serde_json::from_str::<IgnoredAny>(text).is_err() {
-        return Err(Fail::Unfit("has a string in it that is no JSON text".to_owned()));
+        return Err(Fail::Unfit("contains a string that is not valid JSON".to_owned()));
     }
     out.extend_from_slice(text.as_bytes());
     Ok(())

@@ -59,8 +59,7 @@ impl fmt::Display for Misfit {
         let Self { column, postgres, arrow, why } = self;
         write!(
             f,
-            "column {column:?} is of type {postgres} but its values are of type {arrow}: \
-                   {why}"
+            "column {column:?} is of type {postgres} but its values are of type {arrow}: {why}"
         )
     }
 }
@@ -114,7 +113,7 @@ impl Mapping {
                 return Err(Misfit::new(column, array.data_type(), why));
             }
             let source = Source::bind(array, field).ok_or_else(|| {
-                Misfit::new(column, array.data_type(), "such arrays are not read".to_owned())
+                Misfit::new(column, array.data_type(), "such arrays are not supported".to_owned())
             })?;
             Ok((writer, source))
         });

@@ -44,7 +44,7 @@ pub(crate) fn time(value: &Value<'_, '_>, between: u8, out: &mut Vec<u8>) -> Wri
             (seconds @ 0..86_400, nanos) | (seconds @ 86_400, nanos @ 0) => {
                 spell::time(seconds, nanos, out);
             }
-            _ => return Err(Fail::Unfit(format!("{ticks} is no time of a day"))),
+            _ => return Err(Fail::Unfit(format!("{ticks} is not a time of day"))),
         },
         Value::Timestamp(ticks, unit, zoned) => {
             spell::timestamp(time::seconds(ticks, unit), between, zoned, out);

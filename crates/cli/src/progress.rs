@@ -47,11 +47,8 @@ impl Notices<'_> {
             && self.control.progress.rows_loaded.load(Relaxed) > 0
             && let Some(id) = self.id.take()
         {
-            notices.push(format!(
-                "if this load is stopped, resume it with --load-id \
-                                  {}",
-                quoted(id)
-            ));
+            notices
+                .push(format!("if this load is stopped, resume it with --load-id {}", quoted(id)));
         }
         notices
     }

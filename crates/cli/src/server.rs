@@ -89,8 +89,7 @@ fn greeting(server: &Embedded, url: &Url, was_running: bool) -> String {
     let what = if was_running { "is already running" } else { "started" };
     let directory = server.directory().display();
     format!(
-        "the embedded PostgreSQL {what} on port {}, with its data in \
-             \"{directory}\"",
+        "the embedded PostgreSQL {what} on port {}, with its data in \"{directory}\"",
         url.port()
     )
 }

@@ -94,9 +94,9 @@ pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
         "h" => 3_600_000,
         "d" => 86_400_000,
         _ => {
-            return Err("a time must be a number with an optional unit: ms, s, min, h or \
-                         d"
-            .to_owned());
+            return Err(
+                "a time must be a number with an optional unit: ms, s, min, h or d".to_owned()
+            );
         }
     };
     let time = number.checked_mul(milliseconds).map(Duration::from_millis);

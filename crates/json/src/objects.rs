@@ -261,13 +261,16 @@ pub(crate) fn object(line: &[u8]) -> Result<&str, Refused> {
     let trimmed = text.trim_matches([' ', '\t', '\n', '\r']);
     match trimmed.as_bytes() {
         [b'{'] => {
-            let message = "a line must be a whole JSON object, and this one ends behind its \"{\"";
+            let message =
+                "a line must be a complete JSON object, but this one ends after its \"{\"";
             Err(Refused::new(text, trimmed, message))
         }
         [b'{', ..] => Ok(text),
         [b'[', ..] => {
             Err(Refused::new(text, trimmed, "a line must be a JSON object, not an array"))
         }
-        _ => Err(Refused::new(text, trimmed, "a line must be a JSON object, and begin with \"{\"")),
+        _ => {
+            Err(Refused::new(text, trimmed, "a line must be a JSON object that begins with \"{\""))
+        }
     }
 }

@@ -37,16 +37,18 @@ impl Refused {
 
     /// A refusal of a key with this value that goes to no column.
     pub(crate) fn unknown(line: &str, key: &str, value: &str) -> Self {
-        let message = format!("key \"{key}\" goes to no column of the table");
+        let message = format!("key \"{key}\" matches no column of the table");
         Self::new(line, place(line, key, value), message).with_hint(
-            "--ignore-extra leaves such keys out; --map KEY=COLUMN leads a key to a column.",
+            "To ignore such keys, use --ignore-extra; to load a key into a column, use --map \
+             KEY=COLUMN.",
         )
     }
 
     /// A refusal of a key of a `column` that rows do not have, because the first objects lack it.
     pub(crate) fn left_out(line: &str, key: &str, value: &str, column: &str) -> Self {
         let message = format!(
-            "key \"{key}\" goes to column \"{column}\", which is left out: the first objects lack it"
+            "key \"{key}\" matches column \"{column}\", which is not loaded: the first objects do \
+             not have it"
         );
         Self::new(line, place(line, key, value), message)
     }
@@ -59,10 +61,10 @@ impl Refused {
 
     /// A refusal of a second key that goes to the column of another one.
     pub(crate) fn second(line: &str, key: &str, value: &str, first: &str) -> Self {
-        let message = format!("keys \"{first}\" and \"{key}\" go to the same column");
-        Self::new(line, place(line, key, value), message)
-            .with_hint(
-            "--ignore-extra takes the key that is the column's own name; --map says which of two others counts.",
+        let message = format!("keys \"{first}\" and \"{key}\" match the same column");
+        Self::new(line, place(line, key, value), message).with_hint(
+            "With --ignore-extra, the key that equals the column name is used; otherwise choose \
+             one with --map.",
         )
     }
 

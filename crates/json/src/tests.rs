@@ -81,7 +81,7 @@ fn keys_come_in_any_order_or_not_at_all() {
 #[test]
 fn keys_that_go_nowhere_are_refused_or_left_out() {
     let refusal = refused(r#"{"a":1,"x\u0079":2}"#);
-    assert_eq!(refusal.message, "key \"xy\" goes to no column of the table");
+    assert_eq!(refusal.message, "key \"xy\" matches no column of the table");
     let hint = refusal.hint.expect("hint");
     assert!(hint.contains("--ignore-extra") && hint.contains("--map KEY=COLUMN"), "{hint}");
     assert_eq!(refused(r#"{"a":1, "x":2}"#).at, 9);
@@ -157,13 +157,13 @@ fn what_is_no_json_is_refused_where_it_is_not() {
 fn lines_that_are_no_objects_are_refused() {
     for (line, said) in [
         ("[{\"a\":1},", "not an array"),
-        ("{", "this one ends behind its \"{\""),
-        (" {\r", "this one ends behind its \"{\""),
-        ("\"a\": 1,", "begin with \"{\""),
-        ("}", "begin with \"{\""),
+        ("{", "this one ends after its \"{\""),
+        (" {\r", "this one ends after its \"{\""),
+        ("\"a\": 1,", "begins with \"{\""),
+        ("}", "begins with \"{\""),
         ("{\"a\":1,", "EOF while parsing a value"),
         ("{\"a\":1}{\"a\":1}", "trailing characters"),
-        ("", "begin with \"{\""),
+        ("", "begins with \"{\""),
     ] {
         let refusal = refused(line);
         assert!(refusal.message.ends_with(said), "{refusal:?}");
@@ -230,11 +230,11 @@ fn keys_lead_to_the_columns_of_a_table() {
     }
     assert_eq!(ignoring.take_left_out(), ["w", "ID", "Id"]);
     for (line, said) in [
-        (r#"{"id":1,"late":2,"a":3}"#, "which is left out: the first objects lack it"),
-        (r#"{"id":1,"LATE":2,"a":3}"#, "key \"LATE\" goes to column \"late\""),
+        (r#"{"id":1,"late":2,"a":3}"#, "which is not loaded: the first objects do not have it"),
+        (r#"{"id":1,"LATE":2,"a":3}"#, "key \"LATE\" matches column \"late\""),
         (r#"{"id":1,"gone":false}"#, "key \"a\" is missing, and it is needed"),
-        (r#"{"id":1,"a":2,"x":3}"#, "keys \"a\" and \"x\" go to the same column"),
-        (r#"{"ID":1,"Id":2,"a":3}"#, "keys \"ID\" and \"Id\" go to the same column"),
+        (r#"{"id":1,"a":2,"x":3}"#, "keys \"a\" and \"x\" match the same column"),
+        (r#"{"ID":1,"Id":2,"a":3}"#, "keys \"ID\" and \"Id\" match the same column"),
     ] {
         let refused = row_of(&mut ignoring, line).expect_err(line);
         assert!(refused.message.contains(said), "{refused}");
@@ -243,5 +243,5 @@ fn keys_lead_to_the_columns_of_a_table() {
     let late = row_of(&mut ignoring, r#"{"id":1,"LATE":2,"a":3}"#).expect_err("late");
     assert_eq!(late.hint.as_deref(), Some("Map LATE."));
     let said = row_of(&mut objects(Unknown::Refuse), r#"{"ID":1,"id":2,"a":3}"#).expect_err("both");
-    assert_eq!(said.message, "keys \"ID\" and \"id\" go to the same column");
+    assert_eq!(said.message, "keys \"ID\" and \"id\" match the same column");
 }

@@ -66,7 +66,7 @@ ALL = [
     Line("JSON", "jsonb|json", ['{"a":[1,null]}', '"x"', None]),
 ]  # fmt: skip
 # Neither are written as such into Parquet and Arrow, or not by all versions.
-# JSON has no bytes and no exact numbers, and Parquet no whole numbers of 128 bits.
+# JSON cannot represent bytes and no exact numbers, and Parquet no whole numbers of 128 bits.
 NOT_JSON = [
     Line("BLOB", "bytea", ["\\x00\\xFFabc", "", None], ["\\x00ff616263", "", None]),
     Line("FLOAT", "real", ["NaN", "Infinity", "-Infinity"]),

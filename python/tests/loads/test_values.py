@@ -115,8 +115,8 @@ SAME: list[tuple[str, list[Any], list[Any] | None]] = [
 
 # A column's type, a value that it does not hold as it is, and words of its error.
 REFUSED: list[tuple[str, Any, str]] = [
-    ("integer", 1.5, "cannot hold 1.5: it is no integer"),
-    ("integer", Decimal("1.5"), "cannot hold 1.5: it is no integer"),
+    ("integer", 1.5, "cannot hold 1.5: it is not an integer"),
+    ("integer", Decimal("1.5"), "cannot hold 1.5: it is not an integer"),
     ("integer", float("nan"), "of type integer cannot hold NaN"),
     ("integer", True, "of type integer cannot hold a bool"),
     ("integer", b"5", "of type integer cannot hold bytes"),
@@ -140,7 +140,7 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("bytea", 5, "of type bytea cannot hold a number"),
     ("uuid", b"0123456789abcdef", "of type uuid cannot hold bytes"),
     ("text", float("nan"), "of type text cannot hold NaN"),
-    ("text", b"\xff", "bytes: they are no valid UTF-8"),
+    ("text", b"\xff", "bytes: they are not valid UTF-8"),
     ("text", "a\0b", "a str has a zero byte"),
     ("text", "\ud800", "a str has a surrogate"),
     ("text", {1, 2}, "a value of type set cannot be loaded"),
@@ -156,7 +156,7 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("jsonb", [[Decimal("Infinity")]], "of type jsonb cannot hold Infinity"),
     ("jsonb", {"a": b"x"}, "of type jsonb cannot hold bytes"),
     ("jsonb", {"a": "x\0"}, "a str has a zero byte"),
-    ("jsonb", {(1, 2): 3}, "the keys of a JSON object are strings"),
+    ("jsonb", {(1, 2): 3}, "the keys of a JSON object must be strings"),
     ("jsonb", {1: "a", "1": "b"}, "it has the key '1' twice"),
     ("date[]", [date(2026, 1, 2), 5], "cannot hold a number"),
     ("bit(3)", 101, "cannot hold a number"),

@@ -69,13 +69,13 @@ fn a_negative_scale_is_zeros() {
 fn no_digit_of_a_decimal_is_rounded_away() {
     let two = with_modifier(NUMERIC, (10 << 16 | 2) + 4);
     assert_eq!(texts(&decimal(1500, 3), &two), ["1.500"]);
-    let why = "1.505 has more digits than the column, whose scale is 2";
+    let why = "1.505 has more digits than the column's scale of 2 allows";
     assert_eq!(unfit(&decimal(1505, 3), &two), why);
-    assert_eq!(unfit(&decimal(15, 1), &ty(INT4)), "1.5 is no integer");
+    assert_eq!(unfit(&decimal(15, 1), &ty(INT4)), "1.5 is not an integer");
     assert_eq!(texts(&decimal(1500, 2), &ty(INT4)), ["15"]);
     assert!(unfit(&Float64Array::from(vec![0.125]), &two).starts_with("0.125 has more digits"));
     assert_eq!(texts(&Float64Array::from(vec![0.5]), &two), ["0.5"]);
-    assert!(misfit(&decimal(1, 1), &ty(FLOAT8)).contains("make the column a numeric"));
+    assert!(misfit(&decimal(1, 1), &ty(FLOAT8)).contains("make the column numeric"));
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn wide_decimals_are_whole() {
     let value = arrow_buffer::i256::from_string(&nines).expect("a number");
     let array = Decimal256Array::from(vec![value]).with_precision_and_scale(76, 38).expect("fits");
     assert_eq!(texts(&array, &ty(NUMERIC)), [format!("{}.{}", &nines[..38], &nines[38..])]);
-    assert!(unfit(&array, &ty(INT8)).ends_with("is no integer"));
+    assert!(unfit(&array, &ty(INT8)).ends_with("is not an integer"));
 }
 
 #[test]
@@ -92,8 +92,8 @@ fn a_float_is_an_integer_where_it_is_one() {
     let floats = Float64Array::from(vec![Some(3.0), None, Some(-0.0)]);
     assert_eq!(texts(&floats, &ty(INT4)), ["3", "\\N", "0"]);
     for (value, why) in [
-        (0.5, "0.5 is no integer"),
-        (f64::NAN, "NaN is no integer"),
+        (0.5, "0.5 is not an integer"),
+        (f64::NAN, "NaN is not an integer"),
         (1e300, "1e+300 is out of range for bigint"),
         (9_223_372_036_854_775_808.0, "9.223372036854776e+18 is out of range for bigint"),
     ] {

@@ -11,8 +11,8 @@ fn a_refusal_says_what_is_refused() {
     let array = TimestampSecondArray::from(vec![0]);
     assert_eq!(
         misfit(&array, &ty(23)),
-        "column \"c\" is of type type 23 but its values are of type Timestamp(s): the type does \
-         not hold such values: cast them where the rows are made"
+        "column \"c\" is of type type 23 but its values are of type Timestamp(s): the type cannot \
+         store such values: cast them in the code that produces the rows"
     );
 }
 
@@ -24,7 +24,7 @@ fn unions_are_refused() {
         UnionArray::try_new(fields, ids, None, vec![std::sync::Arc::new(NullArray::new(1))]);
     let union = union.expect("a union");
     for ty in [ty(23), ty(25), jsonb()] {
-        assert!(misfit(&union, &ty).contains("unions are not read"));
+        assert!(misfit(&union, &ty).contains("unions are not supported"));
     }
 }
 

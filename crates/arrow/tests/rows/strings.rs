@@ -61,7 +61,7 @@ fn jsonb_has_its_version() {
 fn no_string_has_a_zero_byte() {
     for oid in [TEXT, 19, 23, 114, 3802] {
         let why = unfit(&StringArray::from(vec!["a\0b"]), &ty(oid));
-        assert_eq!(why, "has a zero byte, which PostgreSQL's text cannot hold");
+        assert_eq!(why, "has a zero byte, which text in PostgreSQL cannot contain");
     }
 }
 

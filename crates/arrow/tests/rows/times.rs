@@ -87,7 +87,7 @@ fn nanoseconds_are_not_cut_off() {
     let why = "2024-01-01 00:00:00.123456789 has nanoseconds, which timestamp cannot hold";
     assert_eq!(unfit(&finer, &ty(TIMESTAMP)), why);
     assert_eq!(texts(&finer, &ty(25)), ["2024-01-01 00:00:00.123456789"]);
-    let why = "2024-01-01 00:00:00.123456 has more digits than timestamp(3) holds";
+    let why = "2024-01-01 00:00:00.123456 has more digits than timestamp(3) can hold";
     assert_eq!(unfit(&exact, &with_modifier(TIMESTAMP, 3)), why);
 }
 

@@ -17,16 +17,17 @@ pub(crate) struct Misfit {
     pub(crate) hint: &'static str,
 }
 
-const CONVERT: &str = "Convert it where the rows are made: to a value of the column's type, or to a str that PostgreSQL \
-                       reads as one.";
-const DECODE: &str =
-    "Decode them where the rows are made. Bytes go into bytea, and as UTF-8 into text and json.";
-const ROUND: &str = "Round it to microseconds where the rows are made, or make the column a text.";
-const ZONE: &str = "Convert it where the rows are made, with .astimezone() and .replace(tzinfo=None), or make the \
-                    column a timestamptz.";
+const CONVERT: &str = "Convert it in the code that produces the rows, to a value of the column's \
+                       type or to a str that PostgreSQL can read as one.";
+const DECODE: &str = "Decode them in the code that produces the rows. bytea columns accept bytes; \
+                      text and json columns accept them if they are valid UTF-8.";
+const ROUND: &str = "Round it to microseconds in the code that produces the rows, or make the \
+                     column text.";
+const ZONE: &str = "Convert it in the code that produces the rows, with .astimezone() and \
+                    .replace(tzinfo=None), or make the column timestamptz.";
 const MISSING: &str =
-    "Put None in the place of a value that is missing, for which pandas has NaN, or use str(...).";
-const FINITE: &str = "JSON has no NaN and no Infinity: put None or a str in its place.";
+    "Use None for missing values, for which pandas has NaN, or convert the value with str(...).";
+const FINITE: &str = "JSON has no NaN or Infinity: use None or a str instead.";
 
 impl Misfit {
     fn new(value: impl Into<String>, why: Option<&'static str>, hint: &'static str) -> Self {
@@ -74,7 +75,7 @@ pub(crate) fn put_in_json(value: Tagged<'_>, out: &mut Vec<u8>) -> Result<(), Mi
 pub(crate) fn put_document(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Misfit> {
     let text = str::from_utf8(bytes).map_err(|_| Misfit::new("bytes", None, DECODE))?;
     let document: &RawValue = serde_json::from_str(text)
-        .map_err(|_| Misfit::new("a str or bytes that are no JSON text", None, CONVERT))?;
+        .map_err(|_| Misfit::new("a str or bytes that are not valid JSON", None, CONVERT))?;
     out.extend_from_slice(document.get().as_bytes());
     Ok(())
 }
@@ -98,7 +99,7 @@ fn put_bytes(value: Tagged<'_>, kind: &Kind, out: &mut Vec<u8>) -> Result<(), Mi
         Kind::Text => {
             let text = value.bytes().and_then(|bytes| String::from_utf8(bytes).ok());
             let text = text.filter(|text| !text.contains('\0'));
-            put_string(&text.ok_or_else(|| misfit(Some("they are no valid UTF-8")))?, out);
+            put_string(&text.ok_or_else(|| misfit(Some("they are not valid UTF-8")))?, out);
         }
         _ => return Err(misfit(None)),
     }
@@ -122,7 +123,10 @@ fn put_time(value: Tagged<'_>, kind: &Kind, out: &mut Vec<u8>) -> Result<(), Mis
                 return Ok(());
             }
             None => {
-                return misfit("its time would be lost", "Use .date() where the rows are made.");
+                return misfit(
+                    "its time would be lost",
+                    "Use .date() in the code that produces the rows.",
+                );
             }
         },
         (Tag::Zoned, Timestamp | Date | Time) | (Tag::ZonedTime, Time) => {
@@ -157,8 +161,8 @@ fn put_number(value: Tagged<'_>, kind: &Kind, out: &mut Vec<u8>) -> Result<(), M
 /// Appends a decimal number for a column of integers, if it is one.
 pub(crate) fn put_integer(number: &str, out: &mut Vec<u8>) -> Result<(), Misfit> {
     let integer = integer(number).ok_or_else(|| {
-        let hint = "Round it where the rows are made, or make the column a numeric.";
-        Misfit::new(number, Some("it is no integer"), hint)
+        let hint = "Round it in the code that produces the rows, or make the column numeric.";
+        Misfit::new(number, Some("it is not an integer"), hint)
     })?;
     out.extend_from_slice(integer.as_bytes());
     Ok(())

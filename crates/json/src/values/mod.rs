@@ -170,7 +170,7 @@ fn put(line: &str, value: &str, kind: &Kind, out: &mut Vec<u8>) -> Result<(), Fl
         return Ok(fit::put(tagged, kind, out)?);
     }
     let misfit = |value: &str| {
-        let hint = "Convert it where the rows are made: to a value of the column's type.";
+        let hint = "Convert it in the code that produces the rows to a value of the column's type.";
         Err(Flaw::Misfit(Misfit { value: value.to_owned(), why: None, hint }))
     };
     match (value.as_bytes().first(), kind) {

@@ -59,7 +59,7 @@ impl<'l> Tagged<'l> {
             Tag::Interval => "a timedelta",
             Tag::Decimal if self.is_finite() => "a Decimal",
             Tag::Decimal | Tag::Infinite => self.text,
-            Tag::Single => "a float of single precision",
+            Tag::Single => "a single-precision float",
             Tag::Bytes => "bytes",
             Tag::Uuid => "a UUID",
             Tag::Address => "an IP address",

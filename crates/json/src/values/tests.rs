@@ -89,7 +89,7 @@ fn other_values_are_refused_by_name() {
         (DATE, "20260102", "cannot hold a number"),
         (BYTEA, "true", "cannot hold a bool"),
         (INT, "true", "cannot hold a bool"),
-        (INT, "1.5", "cannot hold 1.5: it is no integer"),
+        (INT, "1.5", "cannot hold 1.5: it is not an integer"),
         (INT, r#""\u0000fNaN""#, "cannot hold NaN"),
         (TEXT, r#""\u0000fNaN""#, "cannot hold NaN"),
         (TIMESTAMP, r#""\u0000f-Infinity""#, "cannot hold -Infinity"),
@@ -100,10 +100,10 @@ fn other_values_are_refused_by_name() {
         (DATE, r#""\u0000s2026-01-02T03:04:05""#, "its time would be lost"),
         (TIMESTAMP, r#""\u0000i1 days""#, "cannot hold a timedelta"),
         (INT, r#""\u0000b31""#, "cannot hold bytes"),
-        (TEXT, r#""\u0000bff""#, "bytes: they are no valid UTF-8"),
+        (TEXT, r#""\u0000bff""#, "bytes: they are not valid UTF-8"),
         (JSONB, r#"{"a": ["\u0000fNaN"]}"#, "cannot hold NaN"),
         (JSONB, r#"["\u0000b00"]"#, "cannot hold bytes"),
-        (JSONB, r#""no JSON""#, "a str or bytes that are no JSON text"),
+        (JSONB, r#""not valid JSON""#, "a str or bytes that are not valid JSON"),
         (DATE, r#""\u0000u1-2""#, "cannot hold a UUID"),
     ] {
         let error = one(oid, value).expect_err(value);
@@ -115,7 +115,7 @@ fn other_values_are_refused_by_name() {
     let composite =
         ty(9, Made::Composite(vec![Column { name: "x".into(), ty: ty(INT, Made::Alone) }]));
     let error = of(composite, r#"{"x": 1.5}"#, true).expect_err("no integer");
-    assert!(error.contains("it is no integer"), "{error}");
+    assert!(error.contains("it is not an integer"), "{error}");
 }
 
 #[test]

@@ -252,11 +252,8 @@ fn no_column(
     (columns, source): (&[String], &str),
     has_others: bool,
 ) -> Error {
-    let message = format!(
-        "{source} has field \"{}\", which matches no column of the \
-                           table",
-        shown(name)
-    );
+    let message =
+        format!("{source} has field \"{}\", which matches no column of the table", shown(name));
     let error =
         refused(message, "42703").with_detail(format!("The columns are: {}.", list(columns)));
     let delimiter = DELIMITERS.iter().find(|it| names.len() == 1 && name.contains(**it));
@@ -269,8 +266,7 @@ fn no_column(
         Some(column) => {
             let pair = format!("{name}={}", label(column));
             error.with_remedy(Remedy::options(
-                "If the column has another name in the \
-                                               input",
+                "If the column has another name in the input",
                 ["--map", &pair],
             ))
         }

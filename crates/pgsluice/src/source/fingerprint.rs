@@ -188,10 +188,9 @@ mod tests {
             assert!(refused.expect_err("changed").to_string().contains("rows was modified"));
         }
         let refused = Fingerprint::check(&before, &look(b"x").expect("another"));
-        assert!(refused.expect_err("changed").to_string().contains(
-            "had 196608 bytes and now has \
-                                                                    1"
-        ));
+        assert!(
+            refused.expect_err("changed").to_string().contains("had 196608 bytes and now has 1")
+        );
         assert!(Fingerprint::check(&before, &[]).is_err());
     }
 }

@@ -122,11 +122,9 @@ pub(super) fn check(start: &[u8], input: &Input) -> Result<()> {
     };
     if let Some(format) = FileFormat::of_start(start) {
         let error = is(&format!("in {} format", format.name()));
-        return Err(error.with_remedy(Remedy::options(
-            "Specify the \
-                                                      format",
-            ["--format", format.name()],
-        )));
+        return Err(
+            error.with_remedy(Remedy::options("Specify the format", ["--format", format.name()]))
+        );
     }
     let means_text = |foreign: &Foreign| matches!(foreign.way, Way::Run) && input.is_format_given;
     match FOREIGN.iter().find(|foreign| (foreign.is)(start)) {

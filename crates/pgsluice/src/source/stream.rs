@@ -98,10 +98,7 @@ impl Ahead {
                 Ok(Err(error)) => return Err(error),
                 // What it has not said is not the end.
                 Err(_) => {
-                    return Err(io::Error::other(
-                        "the thread that reads it ended \
-                                                       unexpectedly",
-                    ));
+                    return Err(io::Error::other("the thread that reads it ended unexpectedly"));
                 }
             }
         }

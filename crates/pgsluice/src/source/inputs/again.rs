@@ -52,11 +52,7 @@ impl Files {
         repeated.sort();
         repeated.dedup();
         let warning = |names: &[String]| {
-            format!(
-                "given more than once, but read only once: \
-                                        {}",
-                listed(names)
-            )
+            format!("given more than once, but read only once: {}", listed(names))
         };
         (!repeated.is_empty()).then(|| warning(&repeated)).into_iter().collect()
     }

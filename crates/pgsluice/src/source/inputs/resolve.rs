@@ -121,10 +121,8 @@ fn compression(name: &str, start: &[u8]) -> Result<Option<Compression>> {
         (None, Some(named)) if start.is_empty() => Ok(Some(named)),
         (None, Some(named)) => {
             let named = named.name();
-            let message = format!(
-                "{name} is not compressed with {named}, although its name says \
-                                   so"
-            );
+            let message =
+                format!("{name} is not compressed with {named}, although its name says so");
             Err(Error::new(Kind::Input, message).with_remedy(Remedy::piped(
                 "Load it as is",
                 "cat {}",

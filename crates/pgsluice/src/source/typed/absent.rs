@@ -43,10 +43,8 @@ pub(crate) fn names(inputs: &Inputs, format: FileFormat, _: &Arc<Control>) -> Re
 
 fn refused(input: &Input, format: FileFormat) -> Error {
     let (name, format) = (&input.name, format.name());
-    let message = format!(
-        "could not read {name} as {format}: this program was built without \
-                           support for it"
-    );
+    let message =
+        format!("could not read {name} as {format}: this program was built without support for it");
     Error::new(Kind::Input, message)
 }
 
