@@ -65,7 +65,7 @@ const NO_DEFAULT: &str = "DROP TABLE t_d; CREATE TABLE t_3 PARTITION OF t FOR VA
 /// In binary the bytes of one type would be taken for those of the other.
 const RETYPED: Scene = Scene {
     ddl: &["ALTER TABLE t ALTER COLUMN note TYPE bytea USING note::bytea"],
-    error: &["the columns of table s.t are not what they were", "HINT"],
+    error: &["the columns of table s.t have changed", "HINT"],
     ..SCENE
 };
 

@@ -70,7 +70,7 @@ fn a_lock_timeout_names_the_holder(bench: &Bench) {
                 "DETAIL:  The load waited for a lock on public.t",
                 &format!("process {pid} of user \"postgres\" (the nightly report)"),
                 &format!(
-                    "HINT:  Wait until it has ended, end it by SELECT pg_terminate_backend({pid})"
+                    "HINT:  Wait until it ends, end it with SELECT pg_terminate_backend({pid})"
                 ),
             ],
         );

@@ -31,8 +31,7 @@ const SAID: &str =
     "error: the rows of the load do not add up (SQLSTATE XX000)\nDETAIL:  Table public.t";
 
 /// Of a load that is resumed, before it sends any row.
-const NOT_FOUND: &str =
-    "error: the rows that are in the table are not found where the ledger has them";
+const NOT_FOUND: &str = "error: the rows found in the input do not match the ledger";
 
 const MISROUTED: &str = "row::misrouted";
 

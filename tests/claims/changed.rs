@@ -34,7 +34,8 @@ fn a_function_is_replaced(server: Server) {
         + "CREATE TABLE t (id int, n int, v text) PARTITION BY LIST (f(id));
            CREATE TABLE t0 PARTITION OF t FOR VALUES IN (0);
            CREATE TABLE t1 PARTITION OF t FOR VALUES IN (1)";
-    let said = ["function public.f(integer) ", " when the load began, and is now by function "];
+    let said =
+        ["function public.f(integer) ", " when the load began, and is now read by function "];
     is_refused(bench, &ddl, |id| id.to_string(), &function("($1 + 1) % 2"), &said);
     // What it was, it is again.
     bench.session.run(&function("$1 % 2"));

@@ -20,8 +20,7 @@ fn make(bench: &Bench) {
     bench.file("rows.csv", rows(ROWS, |id| id.to_string()));
 }
 
-const SAID: &str =
-    "the rows that are in the table are not found where the ledger has them (SQLSTATE 55000)";
+const SAID: &str = "the rows found in the input do not match the ledger (SQLSTATE 55000)";
 
 fn what_is_not_found_is_refused_before_a_row_is_sent(server: Server) {
     let bench = &Bench::new(server);

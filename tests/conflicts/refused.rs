@@ -59,22 +59,25 @@ fn options_that_make_no_sense(server: Server) {
         &[
             (
                 "days.csv -t t --on-conflict update --newer v --duplicates last",
-                &["--newer says which one counts", "HINT:  Leave out --duplicates."],
+                &["--newer already decides", "HINT:  Leave out --duplicates."],
             ),
             (
                 "days.csv -t t --on-conflict skip --no-insert",
-                &["--no-insert is for rows that are updated", "--on-conflict=update"],
+                &["--no-insert applies only to rows that are updated", "--on-conflict=update"],
             ),
             (
                 "days.csv -t t --on-conflict delete --no-insert",
-                &["--no-insert is for rows that are updated", "--on-conflict=update"],
+                &["--no-insert applies only to rows that are updated", "--on-conflict=update"],
             ),
-            ("days.csv -t t --newer v", &["--newer is for rows that are updated"]),
-            ("days.csv -t t --key id,day", &["--key is for rows whose key may be in the table"]),
+            ("days.csv -t t --newer v", &["--newer applies only to rows that are updated"]),
+            (
+                "days.csv -t t --key id,day",
+                &["--key applies only to rows whose key may already be in the table"],
+            ),
             ("days.csv -t t --on-conflict update --exchange", &["in an exchange", "--exchange"]),
             (
                 "days.csv -t t --on-conflict update --update day",
-                &["column day is of the key, and cannot be updated (SQLSTATE 42P10)"],
+                &["column day is part of the key and cannot be updated (SQLSTATE 42P10)"],
             ),
         ],
     );
@@ -103,7 +106,7 @@ fn keys_that_are_none(server: Server) {
             ),
             (
                 "ids.csv -t part --on-conflict update --key id",
-                &["(SQLSTATE 42P10)", "part_id_idx", "of a part of the rows"],
+                &["(SQLSTATE 42P10)", "part_id_idx", "is partial"],
             ),
             (
                 "ids.csv -t later --on-conflict skip",
@@ -144,7 +147,7 @@ fn several_constraints(server: Server) {
             ),
             (
                 "ids.csv -t part --on-conflict skip --duplicates error",
-                &["not all keys of the input are read (SQLSTATE 42P10)", "HINT:", "--key"],
+                &["some keys of the input cannot be read (SQLSTATE 42P10)", "HINT:", "--key"],
             ),
             (
                 "alike.csv -t several --on-conflict skip --duplicates error",
@@ -179,7 +182,7 @@ fn rights_that_are_missing(server: Server) {
     let grant = format!("HINT:  GRANT TEMPORARY ON DATABASE {database} TO {role};");
     load("skip").fails(1, &["temporary tables in the database (SQLSTATE 42501)", &grant]);
     for right in ["UPDATE", "DELETE"] {
-        let said = format!("this user has no right to {right} (SQLSTATE 42501)");
+        let said = format!("this user lacks the {right} privilege (SQLSTATE 42501)");
         load(&right.to_lowercase()).fails(1, &[&said, &format!("GRANT {right} ON public.t")]);
     }
     bench.session.run(&format!("DROP OWNED BY {role}; DROP ROLE {role}"));

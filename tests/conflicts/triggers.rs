@@ -157,7 +157,7 @@ fn options_that_need_keys_as_the_input_has_them(server: Server) {
         ("update --no-insert", ["--no-insert", "trigger too of ours.t_2 "]),
     ] {
         let load = format!("rows.csv -t ours.t --on-conflict {options}");
-        let said = ["needs keys as the input has them", "may change keys (SQLSTATE 0A000)"];
+        let said = ["needs unchanged keys", "may change keys (SQLSTATE 0A000)"];
         let parts: Vec<&str> = [parts[0], said[0], parts[1], said[1]].into();
         bench.load(load.split(' ')).fails(2, &parts);
     }

@@ -76,7 +76,7 @@ fn obstacles(case: &Case) {
         let dump = case.dump();
         let refused = case.load(ROWS, &[]);
         let refusal = format!("cannot exchange public.t_1: {named}");
-        refused.fails(1, &[&refusal, "\nHINT:  Remove what stands in the way"]);
+        refused.fails(1, &[&refusal, "\nHINT:  Remove the obstacle"]);
         case.is_untouched(&dump);
         // The same words by plan.
         let plan = crate::harness::run(
@@ -132,7 +132,7 @@ fn tables_without_a_way_to_leaves(case: &Case) {
     case.run("CREATE TRIGGER g BEFORE INSERT ON t FOR EACH STATEMENT EXECUTE FUNCTION f()");
     let summary = case.load(ROWS, &[]).summary();
     assert_eq!(summary["exchanged"], 0);
-    said(&summary, "not exchanged: public.t has a trigger for each statement", 2);
+    said(&summary, "not exchanged: public.t has a statement-level trigger", 2);
 }
 
 fn said(summary: &serde_json::Value, why: &str, rows: u64) {

@@ -118,7 +118,7 @@ fn a_default_partition(case: &Case) {
     same(&case.dump(), &dump);
     let refused = case.load(&rows(&[1], 10, "new"), &[REPLACE]);
     let why = "rows for public.t_01 are not exchanged: the DEFAULT partition public.t_d has rows";
-    refused.fails_empty(&[why, "HINT:  Remove what stands in the way"]);
+    refused.fails_empty(&[why, "HINT:  Remove the obstacle"]);
     assert_eq!(case.value(CONTENT), "01 old 50, 08 new 10");
     case.nothing_is_left();
 }

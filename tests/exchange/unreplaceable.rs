@@ -56,8 +56,8 @@ fn all_rows_through_the_root(case: &Case) {
     case.run("CREATE TRIGGER g BEFORE INSERT ON t FOR EACH STATEMENT EXECUTE FUNCTION f()");
     for how in [REPLACE, "--exchange=require"] {
         let refused = case.load(&rows(&[1], 10, "new"), &[how]);
-        let why = "cannot exchange leaves of public.t: a trigger for each statement on public.t";
-        refused.fails(1, &[why, "HINT:  Remove what stands in the way"]);
+        let why = "cannot exchange leaves of public.t: a statement-level trigger on public.t";
+        refused.fails(1, &[why, "HINT:  Remove the obstacle"]);
         assert_eq!(case.value(CONTENT), OLD);
     }
 }
@@ -68,8 +68,9 @@ fn rows_that_only_the_server_routes(case: &Case) {
     fill(case, &[1, 3], 50, "old");
     let dump = case.dump();
     let refused = case.load(&rows(&[1], 10, "new"), &[REPLACE, "--no-native"]);
-    refused
-        .fails_empty(&["rows for public.t cannot replace others: only the server can route them"]);
+    refused.fails_empty(&[
+        "rows for public.t cannot replace existing rows: only the server can route them",
+    ]);
     let mixed = format!("{}2026-07-01,1,new\n", rows(&[1], 1000, "new"));
     let refused = case.load(&mixed, &[REPLACE]);
     refused.fails_empty(&["no partition of relation \"t\" found for row", "--create-partitions"]);
@@ -85,7 +86,7 @@ fn leaves_whose_rows_take_a_detour(case: &Case) {
     let rows: String = (0..10).map(|id| format!("2026-01-02,{id}\n")).collect();
     let refused = case.load(&rows, &[REPLACE, "--columns=d,id"]);
     let why = "rows for public.t_01 are not exchanged: its defaults for the columns";
-    refused.fails_empty(&[why, "HINT:  Remove what stands in the way"]);
+    refused.fails_empty(&[why, "HINT:  Remove the obstacle"]);
     case.nothing_is_left();
     assert_eq!(case.value(CONTENT), OLD);
 }

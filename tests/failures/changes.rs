@@ -113,7 +113,7 @@ fn a_tree_that_is_dropped(server: Server) {
         sql: "BEGIN; LOCK TABLE t; INSERT INTO kept SELECT * FROM t; DROP TABLE t;
               CREATE TABLE t (id int, v text); COMMIT",
         message: "does not exist (SQLSTATE 42P01)",
-        of_root: Some("table public.t is not the one that it was"),
+        of_root: Some("table public.t is no longer the same table"),
         tables: &["t", "kept"],
     }
     .happens(bench);

@@ -166,8 +166,8 @@ fn a_server_that_is_killed_with_unlogged_leaves(server: Server) {
         kill(&place.postmaster());
     });
     resumed.fails(1, &[
-        "a partition is unlogged, and the server has crashed since this load was begun (SQLSTATE",
-        "\nDETAIL:  What was loaded into it is gone, and no receipt says so.",
+        "a partition is unlogged, and the server has crashed since this load began (SQLSTATE",
+        "\nDETAIL:  The rows that were loaded into it are gone, but the receipts still count them.",
         "pgsluice ledger forget l",
     ]);
     assert_eq!(rows, 0);

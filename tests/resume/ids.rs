@@ -145,8 +145,8 @@ fn of_two_runs_the_later_one_is_refused(server: Server) {
     twins.start("l", &options).ended().fails(
         1,
         &[
-            "error: load l is run by another process (SQLSTATE 55006)\n",
-            "DETAIL:  User \"postgres\" has run it on \"",
+            "error: load l is being run by another process (SQLSTATE 55006)\n",
+            "DETAIL:  User \"postgres\" has been running it on \"",
             host.trim(),
             &format!("\", as process {}, since 20", first.child.id()),
             "\nDETAIL:  It has the server's process ",
@@ -166,7 +166,7 @@ fn two_runs_that_begin_at_once_are_one(server: Server) {
     for run in &runs {
         match run.status.code() {
             Some(0) => _ = run.summary(),
-            _ => _ = run.fails(1, &["load l is run by another process (SQLSTATE 55006)"]),
+            _ => _ = run.fails(1, &["load l is being run by another process (SQLSTATE 55006)"]),
         }
     }
     assert!(runs.iter().any(|run| run.status.code() == Some(0)), "{runs:?}");
@@ -324,6 +324,8 @@ fn ids_that_make_no_sense(server: Server) {
     let bench = Bench::with_table(server);
     bench.file("rows.csv", rows(10, 10));
     for id in ["", "a\nb", &"x".repeat(201)] {
-        bench.load(["rows.csv", "-t", "t", "--load-id", id]).fails(2, &["a load id has 1 to 200"]);
+        bench
+            .load(["rows.csv", "-t", "t", "--load-id", id])
+            .fails(2, &["a load id must have 1 to 200"]);
     }
 }

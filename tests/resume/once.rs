@@ -72,7 +72,7 @@ fn an_input_of_a_load_that_was_killed_is_refused(server: Server) {
     let before = bench.count("t");
     assert!(before > 0);
     let refused = once(&bench, &["rows too.csv"]).ended();
-    let said = ["load first has begun to load this input into public.t (SQLSTATE 55000)"];
+    let said = ["load first started to load this input into public.t (SQLSTATE 55000)"];
     refused.fails(1, &said).fails(1, &["\nHINT:  To load the rest: ", "--load-id first"]);
     assert_eq!(bench.count("t"), before);
     let rest = bench.load(["rows.csv", "-t", "t", "--once", "--load-id", "first"]);

@@ -92,17 +92,20 @@ fn another_stream_is_refused(server: Server) {
         1,
         &[
             "the input differs from the one that this load began with",
-            "<stdin> is another from byte 0 on, or soon after.",
+            "<stdin> differs from what was read before, at byte 0 or soon after.",
             "pgsluice ledger forget l",
         ],
     );
     // Within the second split, and behind the first.
     let split = bytes[..1 << 20].iter().rposition(|&byte| byte == b'\n').unwrap() + 1;
     let shorter = load(bench, "l", &bytes[..1 << 20], &[]);
-    shorter.fails(1, &[&format!("<stdin> is another from byte {split} on")]);
+    shorter.fails(
+        1,
+        &[&format!("<stdin> differs from what was read before, at byte {split} or soon after")],
+    );
     let shorter = load(bench, "l", &bytes[..split], &[]);
-    shorter.fails(1, &[&format!("<stdin> ends at byte {split}, and went on")]);
-    load(bench, "l", b"", &[]).fails(1, &["<stdin> ends at byte 0, and went on"]);
+    shorter.fails(1, &[&format!("<stdin> ends at byte {split}, but was longer before")]);
+    load(bench, "l", b"", &[]).fails(1, &["<stdin> ends at byte 0, but was longer before"]);
     assert!(bench.count("t") >= before);
     load(bench, "l", &bytes, &[]).summary();
     is_whole(bench, 90_000);

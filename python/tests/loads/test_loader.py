@@ -226,10 +226,10 @@ class Written(Loads):
 
     def test_names_of_others(self):
         pgsluice.load(scalars(1), "loaded", server(), load_id="a load")
-        with self.assertRaisesRegex(pgsluice.ServerError, "load a load is no loader's"):
+        with self.assertRaisesRegex(pgsluice.ServerError, "load a load was not opened by a loader"):
             self.open(load_id="a load")
         self.open(load_id="a loader").close()
-        with self.assertRaisesRegex(pgsluice.ServerError, "is of table public.loaded"):
+        with self.assertRaisesRegex(pgsluice.ServerError, "belongs to table public.loaded"):
             pgsluice.Loader("copied", server(), load_id="a loader")
         with self.assertRaises(pgsluice.LoadError):
             pgsluice.load(scalars(1), "loaded", server(), load_id="a loader")
@@ -256,7 +256,7 @@ class Written(Loads):
             error = caught.exception
             self.assertEqual(error.sqlstate, "55000")
             self.assertIn(f"load {load_id} was opened with", error.message)
-            self.assertIn(f"begin behind the position [{number}]", error.hint)
+            self.assertIn(f"start after position [{number}]", error.hint)
             self.open(load_id=load_id, **first).close()
         with self.open(load_id="style") as loader:
             loader.write([(100,)])

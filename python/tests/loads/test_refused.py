@@ -169,7 +169,7 @@ class Refused(Loads):
             ({"jobs": 0}, "number of jobs must be between 1 and 256"),
             ({"on_conflict": "merge"}, "invalid value 'merge' for 'on_conflict'"),
             ({"reject_file": "x"}, "max_rejects"),
-            ({"newer": "v"}, "newer is for rows that are updated"),
+            ({"newer": "v"}, "newer applies only to rows that are updated"),
             ({"header": True}, "a header cannot be given"),
             ({"columns": ["id"]}, "ignore_extra"),
             ({"memory": "1 parsec"}, "'memory'"),

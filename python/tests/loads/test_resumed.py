@@ -47,7 +47,7 @@ class Resumed(Loads):
         for data in (batches(OTHER), batches(TABLE[1:])):
             refused = self.fail_to_put(data, load_id="one", memory="16MB")
             self.assertEqual(refused.sqlstate, "55000", refused)
-            self.assertIn("<data> is another from row", str(refused))
+            self.assertIn("<data> differs from what was read before, at row", str(refused))
         done = self.put(batches(), load_id="one", memory="16MB")
         self.assertEqual(done.rows_already_loaded, error.rows_committed)
         self.assert_whole()

@@ -29,20 +29,18 @@ pub(crate) fn is_about_names(code: &str) -> bool {
 pub(crate) fn next_step(code: &str) -> Option<&'static str> {
     Some(match code {
         "26000" | "42P05" => {
-            "Connect to the server itself, or to a pool in session mode: a pooler has given the \
-             session, and what was prepared in it, to others."
+            "Connect directly to the server, or to a pool in session mode: a pooler gave the \
+             session, with its prepared statements, to another client."
         }
         "25006" => {
-            "Connect to the primary server, or see default_transaction_read_only of this user and \
-             database."
+            "Connect to the primary server, or check default_transaction_read_only for this user \
+             and database."
         }
-        "42501" => "The user needs INSERT on the table and USAGE on its schema: see GRANT.",
-        "42P01" => {
-            "It was dropped, renamed or moved after the load had begun: begin the load again."
-        }
-        "55P03" => "Another session holds a lock on the table: pg_locks says which.",
+        "42501" => "Grant the user INSERT on the table and USAGE on its schema.",
+        "42P01" => "It was dropped, renamed or moved after the load began: start the load again.",
+        "55P03" => "Another session holds a lock on the table: find it in pg_locks.",
         _ if kind(code) == Kind::Connection => {
-            "Begin the load again when the server is up; its log says what happened to it."
+            "Start the load again when the server is up; its log shows what happened."
         }
         _ => return None,
     })

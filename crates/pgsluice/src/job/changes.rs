@@ -97,14 +97,18 @@ impl ChangeOptions {
             given.iter().find(|(is_given, _)| *is_given).map(|(_, option)| *option)
         };
         if let Some(option) = first(&of_update).filter(|_| self.on_conflict != OnConflict::Update) {
-            return usage(format!("{option} is for rows that are updated"), "--on-conflict=update");
+            return usage(
+                format!("{option} applies only to rows that are updated"),
+                "--on-conflict=update",
+            );
         }
         if let Some(option) = first(&of_any).filter(|_| !self.is_any()) {
-            let message = format!("{option} is for rows whose key may be in the table already");
+            let message =
+                format!("{option} applies only to rows whose key may already be in the table");
             return usage(message, "--on-conflict skip, update or delete");
         }
         if self.newer.is_some() && self.duplicates.is_some() {
-            let message = "of several rows of a key --newer says which one counts";
+            let message = "--newer already decides which of several rows with the same key wins";
             return Err(Error::new(Kind::Usage, message).with_hint("Leave out --duplicates."));
         }
         let lists = [(&self.key, "--key"), (&self.update, "--update")];
@@ -153,7 +157,7 @@ impl ChangeOptions {
 }
 
 fn usage(message: String, option: &str) -> Result<()> {
-    Err(Error::new(Kind::Usage, message).with_hint(format!("Give {option} as well.")))
+    Err(Error::new(Kind::Usage, message).with_hint(format!("Add {option}.")))
 }
 
 #[cfg(test)]

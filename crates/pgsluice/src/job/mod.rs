@@ -314,7 +314,7 @@ impl Job {
             return Err(Error::new(Kind::Usage, "no input file given"));
         }
         if self.safety.once && !self.input.files.are_files() {
-            let message = "whether a stream was loaded before is not known until it is read";
+            let message = "--once needs files: a stream cannot be recognized before it is read";
             return Err(
                 Error::new(Kind::Usage, message).with_hint("Leave out --once, or load from files.")
             );
@@ -338,16 +338,18 @@ impl Job {
             return usage("rows cannot be rejected in an exchange".to_owned());
         }
         if self.safety.atomic && self.safety.exchange.is_some() {
-            let message = "rows of an exchange cannot be all or nothing with the others";
+            let message = "--atomic and --exchange cannot be used together";
             return Err(Error::new(Kind::Usage, message).with_hint(
-                "Leave out --atomic: all leaves that are exchanged are swapped in at once; or --exchange.",
+                "Leave out --atomic, as all exchanged leaves are swapped in at once anyway, or \
+                 leave out --exchange.",
             ));
         }
         self.changes.check()?;
         if self.changes.is_any() && self.safety.exchange.is_some() {
-            let message = "rows that are there already cannot be met in an exchange";
+            let message = "--on-conflict and --exchange cannot be used together";
             return Err(Error::new(Kind::Usage, message).with_hint(
-                "Leave out --exchange: a new table takes the place of the leaf, and has the input's rows alone.",
+                "Leave out --exchange: it replaces the leaf with a new table that contains only \
+                 rows of the input.",
             ));
         }
         self.input.check()?;
@@ -357,7 +359,7 @@ impl Job {
                 || id.chars().any(char::is_control))
         {
             return usage(format!(
-                "a load id has 1 to {LONGEST_LOAD_ID} characters, no control characters among them"
+                "a load id must have 1 to {LONGEST_LOAD_ID} characters and no control characters"
             ));
         }
         Ok(())

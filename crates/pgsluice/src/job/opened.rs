@@ -18,9 +18,10 @@ impl InputOptions {
             return usage("the list of columns is empty".to_owned());
         }
         if self.header == Header::Map && self.columns.is_some() {
-            let message = "the columns are listed, and named by the header";
+            let message = "--columns and --header=map cannot be used together";
             return Err(Error::new(Kind::Usage, message).with_hint(
-                "--columns is for fields in a fixed order, --header=map for any order: leave one out.",
+                "Leave one of them out: --columns is for fields in a fixed order, --header=map for \
+                 any order.",
             ));
         }
         let has_names = !matches!(self.file_format, FileFormat::Delimited | FileFormat::Rows);
@@ -42,7 +43,7 @@ impl InputOptions {
             return error;
         }
         let other = if self.format.null.is_empty() { "\\N" } else { "" };
-        error.with_remedy(Remedy::options("To spell NULL in another way", ["--null", other]))
+        error.with_remedy(Remedy::options("To represent NULL differently", ["--null", other]))
     }
 
     /// Refuses what is only for rows as COPY has them: other files name their columns, and have types or a syntax of
@@ -50,13 +51,13 @@ impl InputOptions {
     fn check_named(&self) -> Result<()> {
         let name = self.file_format.name();
         let refuse = |what: &str| {
-            let message = format!("{what} cannot be given for files of format {name}");
+            let message = format!("{what} cannot be used with files of format {name}");
             Err(Error::new(Kind::Usage, message))
         };
         if self.columns.is_some() && self.file_format != FileFormat::Rows {
-            let message = format!("files of format {name} name their columns themselves");
+            let message = format!("files of format {name} contain their column names");
             return Err(Error::new(Kind::Usage, message).with_hint(
-                "Leave --columns out; --map and --ignore-extra say what to do with names that are no columns.",
+                "Leave out --columns; use --map and --ignore-extra for names that match no column.",
             ));
         }
         if self.header != Header::Absent {

@@ -263,10 +263,10 @@ impl Ledger {
 
 /// The error for a load whose rows the server has dropped without its knowledge.
 fn emptied() -> Error {
-    let message = "a partition is unlogged, and the server has crashed since this load was begun";
-    Error::new(Kind::Server, message)
-        .with_sqlstate("55000")
-        .with_detail("What was loaded into it is gone, and no receipt says so.")
+    let message = "a partition is unlogged, and the server has crashed since this load began";
+    Error::new(Kind::Server, message).with_sqlstate("55000").with_detail(
+        "The rows that were loaded into it are gone, but the receipts still count them.",
+    )
 }
 
 async fn insert_tree(client: &Client, named: &Named, number: i32, layout: &Layout) -> Result<()> {

@@ -57,7 +57,9 @@ impl Blocks {
             return Ok(());
         }
         let (name, unit) = (&input.name, input.counted_by());
-        Err(changed(format!("{name} is another from {unit} {start} on, or soon after")))
+        Err(changed(format!(
+            "{name} differs from what was read before, at {unit} {start} or soon after"
+        )))
     }
 
     /// `sources` with what their streams are, all of which were read.
@@ -118,7 +120,7 @@ fn of_stream(blocks: impl Iterator<Item = Block>) -> Option<OfStream> {
 fn ended(inputs: &[Input], source: u32, at: u64) -> Error {
     let input = inputs.get(source as usize);
     let (name, unit) = input.map_or(("", "byte"), |it| (it.name.as_str(), it.counted_by()));
-    changed(format!("{name} ends at {unit} {at}, and went on"))
+    changed(format!("{name} ends at {unit} {at}, but was longer before"))
 }
 
 #[cfg(test)]

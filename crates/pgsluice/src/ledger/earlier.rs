@@ -105,19 +105,19 @@ fn refusal(Earlier { id, ended }: &Earlier, table: &Relation, is_running: bool) 
     let refuse = |message: String, state: &str| {
         Error::new(Kind::Data, message)
             .with_sqlstate(state)
-            .with_detail("Inputs are known by their size, and their first and last 64 KiB.")
+            .with_detail("Inputs are recognized by their size and by their first and last 64 KiB.")
             .permanent()
     };
     match ended {
         Some(ended) => refuse(format!("this input was loaded into {table} before"), "55000")
-            .with_detail(format!("Load {id} has done so, and ended {ended}."))
+            .with_detail(format!("It was loaded by load {id}, which ended {ended}."))
             .with_hint("Leave out --once to load it again."),
         None if is_running => {
             refuse(format!("this input is being loaded into {table} by load {id}"), "55006")
-                .with_hint("Wait until that load has ended.")
+                .with_hint("Wait until that load ends.")
         }
-        None => refuse(format!("load {id} has begun to load this input into {table}"), "55000")
-            .with_detail("It has not finished, and is not running.")
+        None => refuse(format!("load {id} started to load this input into {table}"), "55000")
+            .with_detail("It did not finish, and is not running.")
             .with_remedy(Remedy::options("To load the rest", ["--load-id", id])),
     }
 }

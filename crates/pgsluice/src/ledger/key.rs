@@ -50,7 +50,7 @@ impl OfKey {
 
     /// Why this key is not read any more as it was; `now` is that of the same table, if it has one.
     pub(super) fn changed(&self, now: Option<Self>) -> String {
-        let Some(now) = now else { return "no table has its key any more".to_owned() };
+        let Some(now) = now else { return "no table has this key any more".to_owned() };
         if let (Some(before), Some(after)) = (&self.reads, &now.reads)
             && before != after
         {
@@ -60,11 +60,11 @@ impl OfKey {
                     .filter(|line| !others.contains(line))
                     .map(String::as_str)
                     .collect();
-                if only.is_empty() { "nothing of the kind".to_owned() } else { only.join("; ") }
+                if only.is_empty() { "nothing".to_owned() } else { only.join("; ") }
             };
             let (before, after) = (only(before, after), only(after, before));
             return format!(
-                "its key was read by {before} when the load began, and is now by {after}"
+                "its key was read by {before} when the load began, and is now read by {after}"
             );
         }
         match (self.is_asked(), now.has("Opaque")) {
@@ -76,11 +76,12 @@ impl OfKey {
                     .next_back();
                 let why = why.map_or("", |(_, why)| why.trim_end_matches("\" }"));
                 format!(
-                    "its key was evaluated by the server when the load began, and now it cannot be: {why}"
+                    "the server evaluated its key when the load began, but cannot evaluate it now: \
+                     {why}"
                 )
             }
-            (true, false) => "its key is evaluated by the server".to_owned(),
-            (false, _) => "no table has its key any more".to_owned(),
+            (true, false) => "the server evaluates its key".to_owned(),
+            (false, _) => "no table has this key any more".to_owned(),
         }
     }
 }

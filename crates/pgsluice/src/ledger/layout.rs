@@ -123,7 +123,8 @@ impl Layout {
     pub(super) fn unreadable(&self, node: NodeId, why: &str) -> Error {
         let relation = self.label(node);
         let message = format!(
-            "the partitions have changed, and which rows are in is not known: of {relation}, {why}"
+            "the partitions have changed, and pgsluice cannot tell which rows were loaded: \
+             {relation}: {why}"
         );
         Error::new(Kind::Server, message).with_sqlstate("0A000")
     }

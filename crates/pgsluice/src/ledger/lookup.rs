@@ -194,7 +194,7 @@ pub async fn forget(target: &Target, schema: &str, id: &str) -> Result<Settled> 
     let settled = session.forget(id).await?.ok_or_else(|| {
         Error::new(Kind::Server, format!("load {id} is running"))
             .with_sqlstate("55006")
-            .with_hint("Stop it first, or wait until it has ended.")
+            .with_hint("Stop it first, or wait until it ends.")
     })?;
     exchange::drop_leftovers(&session.client).await?;
     Ok(settled)
@@ -336,5 +336,5 @@ impl Session {
 fn unknown(id: &str) -> Error {
     Error::new(Kind::Server, format!("load {id} is not in the ledger"))
         .with_sqlstate("02000")
-        .with_hint("pgsluice ledger list says which are.")
+        .with_hint("List the loads with pgsluice ledger list.")
 }

@@ -169,8 +169,8 @@ impl Ledger {
     pub(crate) fn overtaken(&self) -> Error {
         let message = format!("load {} was taken over by another run, or forgotten", self.id());
         Error::new(Kind::Server, message).with_sqlstate("55006").with_detail(
-            "Nothing that this run had under way is committed; what it committed before, the other \
-             one knows.",
+            "Nothing this run had in flight was committed. The other run skips the rows that this \
+             one committed.",
         )
     }
 

@@ -80,7 +80,7 @@ fn may_not_end(named: &Named, holder: &Holder) -> Error {
         .with_sqlstate("42501")
         .with_detail(format!("It has {holder}, a session of role \"{}\".", holder.role))
         .with_hint(format!(
-            "As that role, a member of pg_signal_backend or a superuser: SELECT \
+            "Run as that role, a member of pg_signal_backend or a superuser: SELECT \
              pg_terminate_backend({});",
             holder.pid
         ))
@@ -88,11 +88,11 @@ fn may_not_end(named: &Named, holder: &Holder) -> Error {
 }
 
 fn in_use(named: &Named, other: Option<&Run>, holders: &[Holder]) -> Error {
-    let message = format!("load {} is run by another process", named.id);
+    let message = format!("load {} is being run by another process", named.id);
     let error = Error::new(Kind::Server, message).with_sqlstate("55006");
     let error = match other {
         Some(Run { user, host, pid, since, .. }) => error.with_detail(format!(
-            "User \"{user}\" has run it on \"{host}\", as process {pid}, since {since}."
+            "User \"{user}\" has been running it on \"{host}\", as process {pid}, since {since}."
         )),
         None => error,
     };
@@ -100,8 +100,8 @@ fn in_use(named: &Named, other: Option<&Run>, holders: &[Holder]) -> Error {
         holders.iter().fold(error, |error, holder| error.with_detail(format!("It has {holder}.")));
     error
         .with_hint(
-            "Wait until it has ended. If it is dead and has left its sessions behind, end these: run \
-             the same command with --end-other.",
+            "Wait until it ends. If it died and left its sessions behind, end them: run the same \
+             command with --end-other.",
         )
         .permanent()
 }

@@ -36,7 +36,7 @@ impl Past {
         let is_known =
             wanted_fields(&tree).iter().all(|field| plan.router.wanted().contains(field));
         if !layout.is_of(&tree) || !is_known {
-            return Err(layout.unreadable(ROOT, "its keys are not what they were"));
+            return Err(layout.unreadable(ROOT, "its keys have changed"));
         }
         let router = Router::over(Arc::new(tree), plan.router.wanted().to_vec());
         let spelling = plan.catalogue.questions.spelling.as_ref();
@@ -64,7 +64,7 @@ impl Past {
             Route::Node(node, Cause::Spelling(_)) if self.is_to_be_spelled(reached) => {
                 return Err(self
                     .layout
-                    .unreadable(node, "one of its values is spelled by the server"));
+                    .unreadable(node, "only the server can read one of its values"));
             }
             Route::Node(node, _) | Route::Ask(node) => node,
         };

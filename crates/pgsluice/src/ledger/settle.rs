@@ -64,14 +64,14 @@ async fn end_all(client: &Client, named: &Named) -> Result<Settled> {
 }
 
 fn of_another(named: &Named, Prepared { name, owner, .. }: &Prepared) -> Error {
-    let message = format!("load {} has transactions that role \"{owner}\" has prepared", named.id);
+    let message = format!("role \"{owner}\" has prepared transactions of load {}", named.id);
     Error::new(Kind::Server, message)
         .with_sqlstate("42501")
         .with_detail(format!(
-            "Only that role may end \"{name}\", by what the ledger says of the load."
+            "Only that role may end transaction \"{name}\", as the ledger requires."
         ))
         .with_hint(format!(
-            "Resume the load as that role; or end it: pgsluice ledger forget {}, as that role.",
+            "As that role, resume the load; or end it: pgsluice ledger forget {}",
             named.id
         ))
         .permanent()

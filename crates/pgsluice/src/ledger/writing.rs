@@ -203,7 +203,7 @@ impl Ledger {
             // There is no load of this attempt any more.
             Some(error) if *error.code() == SqlState::NOT_NULL_VIOLATION => self.overtaken(),
             Some(error) => {
-                Error::from(error).with_detail("The server refused a row of the ledger.")
+                Error::from(error).with_detail("The server rejected a row of the ledger.")
             }
             None => lost(Some(error)),
         }

@@ -32,13 +32,14 @@ pub(crate) fn with_committed(error: Error, control: &Control) -> Error {
         _ if error.kind() == Kind::Internal => error,
         _ if rows + in_doubt == 0 => without_rows(error, control.attempts.rejecting()),
         Some(id) => with_rest(error, &id, control.attempts.rejecting()),
-        None => error
-            .with_hint("Remove them before you load the same input again, or it will double them."),
+        None => error.with_hint(
+            "Remove them before you load the same input again, or they will be loaded twice.",
+        ),
     };
     match in_doubt {
         0 => error,
         rows => error.with_detail(format!(
-            "Whether {} more are there is not known: the server did not answer their COMMIT.",
+            "{} more may be in the table: the server did not answer their COMMIT.",
             grouped(rows)
         )),
     }
@@ -51,7 +52,7 @@ fn without_rows(error: Error, rejecting: Rejecting) -> Error {
     if !is_row || !error.remedies().is_empty() {
         return error;
     }
-    let what = "Repair the row, or have such rows left out of the load";
+    let what = "Repair the row, or skip such rows";
     error.with_remedy(Remedy::options(what, rejects(suffix)))
 }
 
@@ -60,7 +61,7 @@ fn with_rest(error: Error, id: &str, rejecting: Rejecting) -> Error {
     let load_id = ["--load-id".to_owned(), id.to_owned()];
     match (error.kind(), rejecting) {
         (Kind::Data, _) if error.is_permanent() => error.with_hint(format!(
-            "The rest of the input cannot be read, and a repaired file cannot resume the load. Remove the rows of \
+            "The input cannot be read past this row, and a load cannot resume with a changed file: remove the rows of \
              load {id} from the table, repair the file, and load it again."
         )),
         (Kind::Data, Rejecting::IfAsked(suffix)) if error.sqlstate().is_some() => {
@@ -69,13 +70,13 @@ fn with_rest(error: Error, id: &str, rejecting: Rejecting) -> Error {
                 "Leave the input unchanged until then. Afterwards repair the rows in {}, and load them from there.",
                 quoted(&rejects[1])
             );
-            let what = "To load the rest, with such rows left out";
+            let what = "To load the rest, skipping such rows";
             let options = load_id.into_iter().chain(rejects);
             error.with_remedy(Remedy::options(what, options)).with_hint(then)
         }
         (Kind::Data, Rejecting::Does) => {
             let more = ["--max-rejects".to_owned(), "100%".to_owned()];
-            let what = "To load the rest, however many rows are left out";
+            let what = "To load the rest, skipping any number of rows";
             error.with_remedy(Remedy::options(what, load_id.into_iter().chain(more)))
         }
         _ => error.with_remedy(Remedy::options("To load the rest", load_id)),

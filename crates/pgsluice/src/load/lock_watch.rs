@@ -105,7 +105,7 @@ fn tell(waits: &[LockWait], said: &mut Said, control: &Control) {
         said.insert(wait.pid, text);
     }
     if had && said.is_empty() && !control.stop.is_stopped() {
-        control.progress.notice("the load goes on: it has the lock that it waited for".to_owned());
+        control.progress.notice("the load continues: it has acquired the lock".to_owned());
     }
 }
 
@@ -113,13 +113,17 @@ fn timed_out(wait: &LockWait) -> Error {
     let seconds = wait.waited.as_secs_f64();
     Error::new(Kind::Server, "canceling statement due to lock timeout")
         .with_sqlstate("55P03")
-        .with_detail(format!("The load waited for {} for {seconds:.1} s: {}", wait.what, wait.holder))
+        .with_detail(format!(
+            "The load waited for {} for {seconds:.1} s: {}",
+            wait.what, wait.holder
+        ))
         .with_hint(match wait.holder_pid {
-            0 => "See pg_prepared_xacts for the transaction: COMMIT PREPARED or ROLLBACK PREPARED ends it."
+            0 => "Find the transaction in pg_prepared_xacts, and end it with COMMIT PREPARED or \
+                  ROLLBACK PREPARED."
                 .to_owned(),
             pid => format!(
-                "Wait until it has ended, end it by SELECT pg_terminate_backend({pid}), or give a longer \
-                 --lock-timeout."
+                "Wait until it ends, end it with SELECT pg_terminate_backend({pid}), or use a \
+                 longer --lock-timeout."
             ),
         })
         .permanent()

@@ -54,9 +54,9 @@ pub(crate) fn check(
     if !ledger.is_resumed() || !inputs.iter().any(Input::is_rereadable) {
         return Ok(());
     }
-    control
-        .progress
-        .wait_for(Some("looking in the input for the rows that are in the table".to_owned()));
+    control.progress.wait_for(Some(
+        "searching the input for the rows that are already in the table".to_owned(),
+    ));
     let found = walk(job, plan, inputs, (ledger, superseded), target, control);
     control.progress.wait_for(None);
     let is_whole = inputs.are_rereadable();
@@ -161,17 +161,17 @@ impl Found {
         if differing.is_empty() {
             return Ok(());
         }
-        let message = "the rows that are in the table are not found where the ledger has them";
+        let message = "the rows found in the input do not match the ledger";
         let mut error = Error::new(Kind::Server, message).with_sqlstate("55000");
         for difference in differing.iter().take(NAMED) {
             error = error.with_detail(difference);
         }
         let error = match differing.len().saturating_sub(NAMED) {
             0 => error,
-            more => error.with_detail(format!("{more} more do not agree either.")),
+            more => error.with_detail(format!("{more} more tables do not match.")),
         };
         Err(error.with_detail(
-            "What leads a row to its partition has changed since the load was begun: nothing was sent.",
+            "The routing of rows to partitions has changed since the load began: nothing was sent.",
         ))
     }
 }

@@ -8,7 +8,7 @@ use crate::pg::introspect::Facts;
 pub(super) fn detours(tree: &Tree, facts: &[Facts]) -> Vec<Option<String>> {
     let root = tree.nodes[ROOT].relation.label();
     let whole = if facts[ROOT].statement_triggers {
-        Some(format!("{root} has a trigger for each statement"))
+        Some(format!("{root} has a statement-level trigger"))
     } else if facts[ROOT].row_security {
         Some(format!("row security applies to {root}"))
     } else if !facts[ROOT].may_insert {
@@ -28,9 +28,9 @@ pub(super) fn detours(tree: &Tree, facts: &[Facts]) -> Vec<Option<String>> {
 /// Why a table below the root cannot be written by its own name without a difference.
 fn own_detour(facts: &Facts) -> Option<&'static str> {
     match facts {
-        Facts { kind: 'f', .. } => Some("a foreign table is left to the server"),
+        Facts { kind: 'f', .. } => Some("it is a foreign table"),
         Facts { statement_triggers: true, .. } => {
-            Some("its own trigger for each statement would fire")
+            Some("its own statement-level trigger would fire")
         }
         Facts { row_security: true, .. } => Some("its own row security would apply"),
         Facts { may_insert: false, .. } => Some("this user may not insert into it directly"),
@@ -38,7 +38,7 @@ fn own_detour(facts: &Facts) -> Option<&'static str> {
             Some("it computes a column that the root takes from the input")
         }
         Facts { other_defaults: true, .. } => {
-            Some("its defaults for the columns that the input omits are not the root's")
+            Some("its defaults for columns missing from the input differ from the root's")
         }
         _ => None,
     }

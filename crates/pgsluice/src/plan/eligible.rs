@@ -17,7 +17,7 @@ use crate::pg::{exchange, sql};
 use crate::plan::Plan;
 
 /// The hint of a refusal.
-const HINT: &str = "Remove what stands in the way, or load without --exchange.";
+const HINT: &str = "Remove the obstacle, or load without --exchange.";
 
 /// Obstacles that one error names.
 const NAMED: usize = 5;
@@ -86,7 +86,8 @@ pub(crate) async fn find(client: &Client, plan: &Plan, mode: ExchangeMode) -> Re
                 "it is not empty, so rows are copied into it".to_owned()
             }
             (None, Some(&default)) => format!(
-                "the DEFAULT partition {} has rows, which the server would read while all wait",
+                "the DEFAULT partition {} has rows, which the server would scan while other \
+                 sessions wait",
                 tree.nodes[default].relation.label()
             ),
             (None, None) => {

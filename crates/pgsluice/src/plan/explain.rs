@@ -27,23 +27,21 @@ impl Plan {
             Cause::Unanswered => (key(0), "the server could not evaluate it".to_owned()),
             Cause::Spelling(column) => {
                 let left = match columns.get(column) {
-                    Some(KeyColumn::Expression { .. }) => "the value is left to the server",
-                    _ => "the value's spelling is left to the server",
+                    Some(KeyColumn::Expression { .. }) => "only the server can compute the value",
+                    _ => "only the server can read this spelling of the value",
                 };
                 let refused = self.catalogue.questions.unspelled.as_ref();
-                let refused = refused.map(|why| format!(", which cannot be asked: {why}"));
+                let refused = refused.map(|why| format!(", but it cannot be asked: {why}"));
                 (key(column), format!("{left}{}", refused.unwrap_or_default()))
             }
             Cause::Clock(column) => (key(column), "the value depends on the clock".to_owned()),
             Cause::Default => {
-                ("rows with a default".to_owned(), "only the server has its value".to_owned())
+                ("rows with a default".to_owned(), "only the server knows its value".to_owned())
             }
-            Cause::Malformed => {
-                ("rows that are malformed".to_owned(), "no row can be made of them".to_owned())
-            }
+            Cause::Malformed => ("malformed rows".to_owned(), "they cannot be parsed".to_owned()),
             Cause::Missing(column) => (key(column), "the row has too few fields".to_owned()),
             Cause::NoPartition => {
-                (format!("partitions of {relation}"), "no partition takes the row".to_owned())
+                (format!("partitions of {relation}"), "no partition accepts the row".to_owned())
             }
         }
     }
@@ -64,7 +62,7 @@ impl Plan {
     pub fn explain_answered(&self, (node, column): Answered) -> Option<(String, String)> {
         let Some(column) = column else { return self.asked(node) };
         let (what, why) = self.explain(node, Cause::Spelling(column));
-        Some((what, format!("{why}, which is asked")))
+        Some((what, format!("{why}; the server is asked")))
     }
 
     /// Why rows are sent as text although the others are not.
@@ -72,11 +70,11 @@ impl Plan {
         let column = |slot: usize| self.catalogue.columns.get(slot).map_or("", String::as_str);
         match not_encodable {
             NotEncodable::Fields => {
-                ("rows sent as text".to_owned(), "too few fields or too many".to_owned())
+                ("rows sent as text".to_owned(), "too few or too many fields".to_owned())
             }
             NotEncodable::Value(slot) => (
                 format!("rows sent as text for column {}", label(column(slot))),
-                "the value's spelling is left to the server".to_owned(),
+                "only the server can read this spelling of the value".to_owned(),
             ),
         }
     }

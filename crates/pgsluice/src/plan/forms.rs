@@ -34,7 +34,7 @@ pub(super) fn encoder(
         return all(why);
     }
     if !job.input.fields.is_empty() {
-        return all("the server reads their fields, as asked");
+        return all("an option leaves their fields to the server");
     }
     // A row that cannot be encoded needs a COPY of its own.
     if one_statement.is_some() {
@@ -63,8 +63,10 @@ pub(super) fn check_version(job: &Job, version: u32) -> Result<()> {
     if job.input.fields.default.is_none() || version >= FIRST_WITH_DEFAULT {
         return Ok(());
     }
-    let message =
-        format!("COPY DEFAULT needs PostgreSQL 16 or later, this is {}", version / 10_000);
+    let message = format!(
+        "COPY DEFAULT needs PostgreSQL 16 or later, but the server is PostgreSQL {}",
+        version / 10_000
+    );
     Err(Error::new(Kind::Usage, message)
         .with_sqlstate("0A000")
         .with_hint("Leave these fields out of the input, and name the others with --columns."))
@@ -128,10 +130,10 @@ pub(crate) fn format_for(format: &Format, version: u32) -> Format {
 pub(super) fn left_to_server(job: &Job, catalogue: &Catalogue) -> Option<String> {
     let FieldOptions { force_null, force_not_null, default } = &job.input.fields;
     if !job.speed.native {
-        return Some("leaves are not found natively, as asked".to_owned());
+        return Some("native routing is turned off".to_owned());
     }
     if default.is_some() {
-        return Some("a default may be in its place".to_owned());
+        return Some("a field may stand for the default of its column".to_owned());
     }
     let columns = &catalogue.columns;
     let wanted = wanted_fields(&catalogue.tree);
@@ -139,7 +141,7 @@ pub(super) fn left_to_server(job: &Job, catalogue: &Catalogue) -> Option<String>
     let forced = [force_null, force_not_null].map(|some| some.among(columns));
     let mut forced = keys.filter(|key| forced.iter().any(|some| some.contains(key)));
     let column = forced.next()?;
-    Some(format!("whether {} is NULL, the server decides", label(column)))
+    Some(format!("only the server knows whether {} is NULL", label(column)))
 }
 
 /// Leaves every key to the server.

@@ -96,7 +96,7 @@ fn missing(job: &Job, catalogue: &Catalogue, column: &str, has_default: bool) ->
                 false => "Give the key in every object or in none",
             };
             let update = update(job, catalogue, None);
-            let hint = format!("{give}, or let a missing one set NULL: {update}");
+            let hint = format!("{give}, or let a missing key set NULL: {update}");
             lacks("--on-conflict update would set its column to NULL", hint)
         }
         OnConflict::Update if has_default => by_default(),

@@ -173,7 +173,7 @@ impl Plan {
         let root = &catalogue.facts[ROOT];
         let one_statement = root.statement_triggers.then(|| {
             let root = tree.nodes[ROOT].relation.label();
-            format!("a trigger for each statement on {root} must fire once")
+            format!("a statement-level trigger on {root} must fire only once")
         });
         let encoder = encoder(job, &catalogue, one_statement.as_deref());
         let (encoder, text_only) = match encoder {
@@ -262,17 +262,20 @@ impl Plan {
         let [relation, root] = [node, ROOT].map(|node| self.tree.nodes[node].relation.label());
         let message = match self.is_direct(node) {
             true => format!("table {relation} is no longer a partition of {root}"),
-            false => format!("table {root} is not the one that it was"),
+            false => format!("table {root} is no longer the same table"),
         };
-        Error::new(Kind::Server, message)
-            .with_hint("It was detached, dropped, renamed or replaced after the load had begun: begin the load again.")
+        Error::new(Kind::Server, message).with_hint(
+            "It was detached, dropped, renamed or replaced after the load began: start the load \
+             again.",
+        )
     }
 
     /// The error for columns whose types have changed.
     pub(crate) fn retyped(&self) -> Error {
         let root = self.tree.nodes[ROOT].relation.label();
-        Error::new(Kind::Server, format!("the columns of table {root} are not what they were"))
-            .with_hint("A column was altered, dropped or renamed after the load had begun: begin the load again.")
+        Error::new(Kind::Server, format!("the columns of table {root} have changed")).with_hint(
+            "A column was altered, dropped or renamed after the load began: start the load again.",
+        )
     }
 
     /// Why the rows of `node` go through the root, if they do and the node is not the root.

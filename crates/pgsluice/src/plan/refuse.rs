@@ -30,9 +30,9 @@ impl Plan {
         let eligible = self.exchange.as_ref().filter(|eligible| eligible.mode.is_required())?;
         let message = format!("rows for {} are {why}", self.tree.nodes[node].relation.label());
         let hint = match eligible.replaces() {
-            true => "Remove what stands in the way, or load without --exchange.",
+            true => "Remove the obstacle, or load without --exchange.",
             false => {
-                "Empty the leaf, or load with --exchange alone: it gets its rows as usual then."
+                "Empty the leaf, or load with plain --exchange: its rows are then copied as usual."
             }
         };
         Some(Error::new(Kind::Server, message).with_sqlstate("55000").with_hint(hint))
@@ -43,12 +43,12 @@ impl Plan {
     pub(crate) fn refuse_unrouted(&self, node: NodeId) -> Option<Error> {
         self.exchange.as_ref().filter(|eligible| eligible.replaces())?;
         let table = self.tree.nodes[node].relation.label();
-        let message =
-            format!("rows for {table} cannot replace others: only the server can route them");
+        let message = format!(
+            "rows for {table} cannot replace existing rows: only the server can route them"
+        );
         let error = Error::new(Kind::Server, message).with_sqlstate("0A000");
-        Some(
-            error
-                .with_hint("pgsluice plan says which rows, and why; load them without --exchange."),
-        )
+        Some(error.with_hint(
+            "Load these rows without --exchange; pgsluice plan lists them, with the reasons.",
+        ))
     }
 }

@@ -57,13 +57,13 @@ pub(super) fn check(plan: &Plan, changes: &Changes) -> Result<()> {
     if let Some(why) = changes.by_any.as_ref().and_then(|it| it.unread.as_ref())
         && !changes.key.columns.is_empty()
     {
-        let message = format!("a loader needs keys as they are written, and {why}");
-        return refuse(&message, "Change the rows by a load, which sends them in their order.");
+        let message = format!("a loader needs unchanged keys, but {why}");
+        return refuse(&message, "Use a load instead, which sends the rows in input order.");
     }
     if changes.by_any.is_some() {
         return refuse(
             "a loader skips rows by one key, and several constraints say which are the same",
-            "Name the columns by which rows are the same with --key.",
+            "Use --key to list the columns that identify a row.",
         );
     }
     if !changes.through_root && plan.asks() {

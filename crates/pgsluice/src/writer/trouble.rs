@@ -97,9 +97,8 @@ fn earlier(error: Error, in_doubt: u64, earlier: u64) -> Trouble {
 /// The error for rows that are not in. What a load is to do behind a connection that was lost is not what these are.
 pub(super) fn sent_again(error: Error) -> Error {
     match (error.kind(), error.sqlstate()) {
-        (Kind::Connection, Some(_)) => error.only_hint(
-            "Send the rows again when the server is up; its log says what happened to it.",
-        ),
+        (Kind::Connection, Some(_)) => error
+            .only_hint("Send the rows again when the server is up; its log shows what happened."),
         _ => error,
     }
 }

@@ -139,16 +139,16 @@ impl Named {
         let rows = transaction.query_typed(&look, &parameters).await?;
         let Some(row) = rows.first() else { return Ok(None) };
         let refuse = |what: String| {
-            let message = format!("load {} is {what}", self.id);
+            let message = format!("load {} {what}", self.id);
             Err(Error::new(Kind::Server, message)
                 .with_sqlstate("55000")
-                .with_hint("Give this one another load_id."))
+                .with_hint("Use another load_id."))
         };
         if !row.get::<_, Option<bool>>(3).unwrap_or_default() {
-            return refuse("no loader's".to_owned());
+            return refuse("was not opened by a loader".to_owned());
         }
         if !row.get::<_, Option<bool>>(4).unwrap_or_default() {
-            return refuse(format!("of table {}", row.get::<_, &str>(2)));
+            return refuse(format!("belongs to table {}", row.get::<_, &str>(2)));
         }
         self.check_terms((row.get(16), row.get(17)), row.get(1))?;
         let rows =
@@ -164,9 +164,9 @@ impl Named {
         let message = format!("load {} was opened {before}, and is opened again {now}", self.id);
         let way_out = match position {
             Some(position) => format!(
-                "Open it as before; or give this one another load_id, and begin behind the position {position}."
+                "Open it as before, or use another load_id and start after position {position}."
             ),
-            None => "Open it as before; or give this one another load_id.".to_owned(),
+            None => "Open it as before, or use another load_id.".to_owned(),
         };
         Err(Error::new(Kind::Server, message).with_sqlstate("55000").with_hint(way_out).permanent())
     }
@@ -219,9 +219,9 @@ impl Named {
     /// The error for a writer that another one has taken over.
     pub(crate) fn overtaken(&self) -> Error {
         let message = format!("load {} was taken over by another loader, or forgotten", self.id);
-        Error::new(Kind::Server, message)
-            .with_sqlstate("55006")
-            .permanent()
-            .with_detail("What this one had under way is not committed; what it committed before, the other one knows.")
+        Error::new(Kind::Server, message).with_sqlstate("55006").permanent().with_detail(
+            "Nothing this loader had in flight was committed. The other loader knows which rows \
+             this one committed.",
+        )
     }
 }

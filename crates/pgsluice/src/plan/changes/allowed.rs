@@ -16,13 +16,11 @@ pub(super) fn check_columns(catalogue: &Catalogue, options: &ChangeOptions) -> R
         let all: Vec<String> = catalogue.columns.iter().map(|name| label(name)).collect();
         let detail = match &all[..] {
             [] => "The input has no columns.".to_owned(),
-            all => format!("The input has the columns {}.", all.join(", ")),
+            all => format!("The input has these columns: {}.", all.join(", ")),
         };
         let error = no_column(name, "is not in the input").with_detail(detail);
         return Err(match &catalogue.led {
-            None => {
-                error.with_hint("Say with --columns which columns the input has, in their order.")
-            }
+            None => error.with_hint("List the columns of the input, in order, with --columns."),
             Some(_) => error,
         });
     }
@@ -48,7 +46,7 @@ pub(super) fn check_tables(
             'r' | 'p' if changing.has_rules => "it has rules",
             'r' | 'p' if facts.row_security => "row security applies to it",
             'r' | 'p' if facts.statement_triggers || changing.statement_triggers => {
-                "it has a trigger for each statement"
+                "it has a statement-level trigger"
             }
             'r' | 'p' => "",
             'v' => "it is a view",
@@ -59,7 +57,7 @@ pub(super) fn check_tables(
             return Err(cannot_change(catalogue, node, why).with_sqlstate(state));
         }
         if let Some(right) = changing.lacks(updates, deletes) {
-            let why = format!("this user has no right to {right}");
+            let why = format!("this user lacks the {right} privilege");
             return Err(cannot_change(catalogue, node, &why)
                 .with_sqlstate("42501")
                 .with_hint(format!("GRANT {right} ON {name} TO the user.")));
@@ -85,11 +83,11 @@ pub(super) fn changed_key(
         return Ok(None);
     };
     let table = catalogue.tree.nodes[trigger.node].relation.label();
-    let why = format!("trigger {} of {table} may change keys", label(&trigger.name));
+    let why = format!("trigger {} on {table} may change keys", label(&trigger.name));
     match inserts {
         true => Ok(Some(why)),
         false => {
-            let message = format!("--no-insert needs keys as the input has them, and {why}");
+            let message = format!("--no-insert needs unchanged keys, but {why}");
             Err(Error::new(Kind::Usage, message).with_sqlstate("0A000"))
         }
     }
@@ -109,7 +107,7 @@ pub(in crate::plan) fn check_detours(
 
 fn cannot_change(catalogue: &Catalogue, node: NodeId, why: &str) -> Error {
     let name = catalogue.tree.nodes[node].relation.label();
-    Error::new(Kind::Server, format!("rows of {name} cannot be changed: {why}"))
+    Error::new(Kind::Server, format!("cannot change rows of {name}: {why}"))
 }
 
 /// Refuses options by which the server would read a column otherwise than it is compared here.
@@ -120,10 +118,10 @@ pub(super) fn check_fields(job: &Job, columns: &[String], changes: &Changes) -> 
     let compared = keys.chain(&changes.newer_column);
     let mut compared = compared.filter(|name| forced.iter().any(|some| some.contains(name)));
     let why = match (default, compared.next()) {
-        (Some(_), _) => "a default may be in its place".to_owned(),
-        (None, Some(name)) => format!("whether {} is NULL, the server decides", label(name)),
+        (Some(_), _) => "a field may stand for the default of its column".to_owned(),
+        (None, Some(name)) => format!("only the server knows whether {} is NULL", label(name)),
         (None, None) => return Ok(()),
     };
-    let message = format!("keys of the input cannot be compared: {why}");
+    let message = format!("cannot compare the keys of the input: {why}");
     Err(Error::new(Kind::Usage, message).with_sqlstate("0A000"))
 }

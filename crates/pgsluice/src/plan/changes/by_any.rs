@@ -42,14 +42,14 @@ impl ByAny {
             }
         }
         let why = match options.duplicates {
-            Some(Duplicates::Last) => "which of several rows counts is not a matter of one key",
-            Some(Duplicates::Error) if unread.is_some() => "not all keys of the input are read",
+            Some(Duplicates::Last) => "several constraints identify a row",
+            Some(Duplicates::Error) if unread.is_some() => "some keys of the input cannot be read",
             _ => return Ok(Self { keys, unread }),
         };
         let message = format!("--duplicates needs a key: {why}");
         Err(Error::new(Kind::Usage, message)
             .with_sqlstate("42P10")
-            .with_hint("Name the columns by which rows are the same with --key."))
+            .with_hint("Use --key to list the columns that identify a row."))
     }
 
     /// Has all rows of one key tried in the order of the input, because triggers may change it, as `why` says. Then the
@@ -64,7 +64,7 @@ impl ByAny {
             _ if options.delete_when.is_some() => "--delete-when",
             _ => return Ok(Self { keys: Vec::new(), unread: Some(why) }),
         };
-        let message = format!("{option} needs keys as the input has them, and {why}");
+        let message = format!("{option} needs unchanged keys, but {why}");
         Err(Error::new(Kind::Usage, message).with_sqlstate("0A000"))
     }
 }

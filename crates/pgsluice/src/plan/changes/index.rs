@@ -77,7 +77,7 @@ pub(super) fn choose(
             let columns = columns.ok_or_else(|| {
                 let message = format!("table {} has no primary key", indexes.name(ROOT));
                 no_key(message, indexes.of(first_leaf).collect())
-                    .with_hint("Name the columns by which rows are the same with --key.")
+                    .with_hint("Use --key to list the columns that identify a row.")
             })?;
             indexes.on_key(&columns)?
         }
@@ -108,7 +108,7 @@ impl<'i> Indexes<'i> {
             before.retain(|index| usable.iter().any(|other| other.is_like(index)));
             if before.is_empty() {
                 let (one, next) = (self.name(last.node), self.name(leaf));
-                let message = format!("the keys of {one} and {next} are not compared alike");
+                let message = format!("{one} and {next} compare the key in different ways");
                 return Err(no_key(message, vec![last, usable[0]]));
             }
         }
@@ -135,8 +135,10 @@ impl<'i> Indexes<'i> {
             usable.find(|it| it.compares_alike(index) && it.joins_nulls != index.joins_nulls);
         match other.filter(|_| !index.is_primary) {
             Some(other) => {
-                let message =
-                    format!("two unique indexes of {} differ in NULLs only", self.name(other.node));
+                let message = format!(
+                    "two unique indexes of {} differ only in how they compare NULLs",
+                    self.name(other.node)
+                );
                 Err(no_key(message, vec![index, other]))
             }
             None => Ok(index),
@@ -153,7 +155,7 @@ impl<'i> Indexes<'i> {
         if on_key.is_empty() {
             let labels: Vec<String> = columns.iter().map(|name| label(name)).collect();
             let message =
-                format!("no unique index of {} is on ({})", self.name(leaf), labels.join(", "));
+                format!("{} has no unique index on ({})", self.name(leaf), labels.join(", "));
             return Err(no_key(message, self.of(leaf).collect()));
         }
         let usable: Vec<_> =
@@ -176,7 +178,7 @@ impl<'i> Indexes<'i> {
             return Err(self.no_usable(index.node, Some(index)));
         }
         let unread = all.iter().find_map(|index| Some((index, why_unusable(index)?)));
-        let unread = unread.map(|(index, why)| format!("index {} is {why}", label(&index.name)));
+        let unread = unread.map(|(index, why)| format!("index {} {why}", label(&index.name)));
         let mut kinds: Vec<&UniqueIndex> = Vec::new();
         for index in all.into_iter().filter(|index| why_unusable(index).is_none()) {
             if !kinds.iter().any(|kind| kind.is_like(index)) {
@@ -203,12 +205,9 @@ impl<'i> Indexes<'i> {
     /// The error for a leaf without a usable index; `index` is one that is not.
     fn no_usable(&self, leaf: NodeId, index: Option<&UniqueIndex>) -> Error {
         let name = self.name(leaf);
-        let error =
-            no_key(format!("no unique index of {name} says which rows are the same"), Vec::new());
+        let error = no_key(format!("no unique index of {name} can identify rows"), Vec::new());
         match index.and_then(|index| Some((index, why_unusable(index)?))) {
-            Some((index, why)) => {
-                error.with_detail(format!("Index {} is {why}.", label(&index.name)))
-            }
+            Some((index, why)) => error.with_detail(format!("Index {} {why}.", label(&index.name))),
             None => error,
         }
     }
@@ -217,13 +216,13 @@ impl<'i> Indexes<'i> {
 fn why_unusable(index: &UniqueIndex) -> Option<&'static str> {
     match index {
         UniqueIndex { is_exclusion: true, is_of_equals: false, .. } => {
-            Some("of an exclusion constraint that is not about equal values")
+            Some("belongs to an exclusion constraint with operators other than equality")
         }
-        UniqueIndex { is_valid: false, .. } => Some("not valid"),
-        UniqueIndex { is_deferrable: true, .. } => Some("of a deferrable constraint"),
-        UniqueIndex { is_partial: true, .. } => Some("of a part of the rows"),
+        UniqueIndex { is_valid: false, .. } => Some("is not valid"),
+        UniqueIndex { is_deferrable: true, .. } => Some("belongs to a deferrable constraint"),
+        UniqueIndex { is_partial: true, .. } => Some("is partial"),
         UniqueIndex { columns, .. } if columns.iter().any(Option::is_none) => {
-            Some("on an expression")
+            Some("is on an expression")
         }
         _ => None,
     }
@@ -243,5 +242,5 @@ fn no_key(message: String, others: Vec<&UniqueIndex>) -> Error {
         format!("{} ({})", label(&index.name), columns.join(", "))
     });
     let described: Vec<String> = described.collect();
-    error.with_detail(format!("Its unique indexes are {}.", described.join("; ")))
+    error.with_detail(format!("The unique indexes are {}.", described.join("; ")))
 }

@@ -120,7 +120,8 @@ impl Changes {
             None => given().filter(|name| !columns.contains(name)).cloned().collect(),
         };
         if let Some(name) = set.iter().find(|name| columns.contains(name)) {
-            let message = format!("column {} is of the key, and cannot be updated", label(name));
+            let message =
+                format!("column {} is part of the key and cannot be updated", label(name));
             return Err(Error::new(Kind::Usage, message).with_sqlstate("42P10"));
         }
         let flag = |column: &String| Flag {
@@ -171,16 +172,16 @@ impl Changes {
         let columns = labels(&self.key.columns);
         let mut what = match self.on_conflict {
             OnConflict::Error | OnConflict::Skip if self.key.columns.is_empty() => {
-                "rows are skipped where any constraint says that they are there".to_owned()
+                "rows that exist by any unique constraint are skipped".to_owned()
             }
             OnConflict::Error | OnConflict::Skip => {
-                format!("rows are skipped where ({columns}) is there")
+                format!("rows whose ({columns}) exists are skipped")
             }
             OnConflict::Update => match self.set.is_empty() {
-                true => format!("rows stay as they are where ({columns}) is there"),
-                false => format!("{} set where ({columns}) is there", labels(&self.set)),
+                true => format!("rows stay unchanged where ({columns}) exists"),
+                false => format!("{} updated where ({columns}) exists", labels(&self.set)),
             },
-            OnConflict::Delete => format!("rows are deleted where ({columns}) is there"),
+            OnConflict::Delete => format!("rows are deleted where ({columns}) exists"),
         };
         if let Some(newer) = &self.newer_column {
             what.push_str(&format!(" and {} is greater", label(newer)));
@@ -190,19 +191,15 @@ impl Changes {
             what.push_str(&format!("; deleted where {} is {is}", label(&flag.column)));
         }
         if self.on_conflict == OnConflict::Update && !self.inserts {
-            what.push_str("; others are left out");
+            what.push_str("; new rows are not inserted");
         }
         if let Some(why) = self.by_any.as_ref().and_then(|by_any| by_any.unread.as_ref()) {
-            return format!(
-                "{what}; through a temporary table in the order of the input, because {why}"
-            );
+            return format!("{what}; through a temporary table in input order, because {why}");
         }
         let way = match (self.may_copy(), is_atomic) {
-            (true, false) => {
-                "copied straight in until some are there, then through a temporary table"
-            }
-            (true, true) => "through a temporary table, as one transaction cannot begin again",
-            (false, _) => "through a temporary table, as not all are inserted",
+            (true, false) => "copied directly until a key exists, then through a temporary table",
+            (true, true) => "through a temporary table, because one transaction cannot start over",
+            (false, _) => "through a temporary table, because some rows are not inserted",
         };
         format!("{what}; {way}")
     }
@@ -266,9 +263,10 @@ pub(super) fn choose(
     allowed::check_columns(catalogue, options)?;
     allowed::check_tables(catalogue, options, &uniques.changing)?;
     if let Some(grant) = &uniques.staging {
-        let message = "this user has no right to make temporary tables in the database";
+        let message = "permission denied to create temporary tables in the database";
         let error = Error::new(Kind::Server, message).with_sqlstate("42501");
-        let error = error.with_detail("Rows that may be there already pass one.");
+        let error =
+            error.with_detail("Rows that may already exist are loaded through a temporary table.");
         return Err(error.with_hint(format!("{grant};")));
     }
     let mut chosen = index::choose(&catalogue.tree, &uniques.indexes, options)?;
@@ -312,10 +310,10 @@ fn part(column: &KeyColumn) -> Result<KeyPart> {
             Ok(KeyPart { slot: *slot, key_type: KeyType::clone(ty) })
         }
         KeyColumn::Opaque { column, why } => {
-            let message = format!("values of column {} cannot be compared: {why}", label(column));
+            let message = format!("cannot compare the values of column {}: {why}", label(column));
             Err(Error::new(Kind::Usage, message).with_sqlstate("0A000"))
         }
-        other => Err(no_column(other.name(), "is of the key, and is not in the input")),
+        other => Err(no_column(other.name(), "is part of the key, but is not in the input")),
     }
 }
 
