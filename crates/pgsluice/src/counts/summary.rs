@@ -6,14 +6,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use pgsluice_core::catalog::{NodeId, ROOT};
 use serde::Serialize;
 
+use crate::counts::fallbacks;
+pub use crate::counts::fallbacks::Fallback;
 pub use crate::counts::first_row::FirstRow;
 use crate::counts::first_row::Opening;
 use crate::counts::outcome::Outcome;
-use crate::exchange::TOO_MANY;
 use crate::fate::Fate;
 use crate::job::{Job, OnConflict};
 use crate::plan::Plan;
-use crate::plan::landing::Evidence;
 use crate::source::ExtraNames;
 
 /// A finished load. The names of the fields are those of `--json`.
@@ -100,17 +100,6 @@ pub struct Lanes {
     pub slow: u64,
 }
 
-/// Something that did not go the fastest way.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Fallback {
-    /// A key, a table, or an input.
-    pub what: String,
-    /// The reason, for people.
-    pub why: String,
-    /// How many rows it was.
-    pub rows: u64,
-}
-
 impl Summary {
     pub(crate) fn new(
         id: &str,
@@ -158,7 +147,7 @@ impl Summary {
             partitions_created: Vec::new(),
             wire: if plan.encoder.is_some() { "binary" } else { "text" },
             lanes: Lanes { native, server, slow: routed.rows() - native - server },
-            fallbacks: fallbacks(plan, outcome),
+            fallbacks: fallbacks::of_load(plan, outcome),
             extra: plan.extra_names(),
             notes: Vec::new(),
             warnings: Vec::new(),
@@ -254,86 +243,6 @@ impl Summary {
             was_finished: false,
         }
     }
-}
-
-/// Returns, by reason, the rows that took a detour although their leaf was found here. They went
-/// through the root, or into a leaf that was not exchanged.
-fn detours(plan: &Plan, outcome: &Outcome) -> BTreeMap<String, (Vec<NodeId>, u64)> {
-    let mut detours: BTreeMap<String, (Vec<NodeId>, u64)> = BTreeMap::new();
-    let too_many = |leaf| outcome.exchanged.kept.contains(&leaf).then(|| TOO_MANY.to_owned());
-    for (leaf, rows) in outcome.routed.leaves() {
-        let detour = plan.detour(leaf).map(str::to_owned);
-        for why in detour.into_iter().chain(plan.not_exchanged(leaf)).chain(too_many(leaf)) {
-            let (leaves, sum) = detours.entry(why).or_default();
-            leaves.push(leaf);
-            *sum += rows;
-        }
-    }
-    detours
-}
-
-fn fallbacks(plan: &Plan, outcome: &Outcome) -> Vec<Fallback> {
-    let mut rows_by: BTreeMap<(String, String), u64> = BTreeMap::new();
-    for (&(node, cause), &rows) in &outcome.routed.stops {
-        *rows_by.entry(plan.explain(node, cause)).or_default() += rows;
-    }
-    for (&answered, &rows) in &outcome.routed.answered {
-        if let Some(asked) = plan.explain_answered(answered) {
-            *rows_by.entry(asked).or_default() += rows;
-        }
-    }
-    for (why, (leaves, rows)) in detours(plan, outcome) {
-        *rows_by.entry((plan.name(&leaves), why)).or_default() += rows;
-    }
-    if outcome.exchanged.moved > 0 {
-        let why = "they had come to leaves that were exchanged".to_owned();
-        rows_by.insert(("rows moved".to_owned(), why), outcome.exchanged.moved);
-    }
-    if let Some(why) = &plan.one_statement {
-        rows_by.insert(("one COPY on one connection".to_owned(), why.clone()), outcome.read());
-    }
-    if let Some(why) = &plan.single_connection {
-        rows_by.insert(("one connection".to_owned(), why.clone()), outcome.read());
-    }
-    if let Some((jobs, why)) = &plan.fewer_connections {
-        rows_by.insert((format!("no more connections than {jobs}"), why.clone()), outcome.read());
-    }
-    if let Some((what, why)) = &plan.text_only {
-        rows_by.insert((what.clone(), why.clone()), outcome.read());
-    }
-    for (&not_encodable, &rows) in &outcome.routed.not_encodable {
-        rows_by.insert(plan.explain_not_encodable(not_encodable), rows);
-    }
-    if outcome.committed.updated_first > 0 {
-        let why =
-            "rows that are there would be refused as new ones, because of columns that are not set";
-        let what = "rows were updated before others were inserted";
-        rows_by.insert((what.to_owned(), why.to_owned()), outcome.committed.updated_first);
-    }
-    for (&evidence, &rows) in &outcome.committed.unproven {
-        rows_by.insert(explain_unproven(plan, evidence), rows);
-    }
-    rows_by.extend(outcome.ignored.iter().map(|ignored| (ignored.clone(), 0)));
-    rows_by.into_iter().map(|((what, why), rows)| Fallback { what, why, rows }).collect()
-}
-
-/// Explains how rows of several leaves were sent after their counts had differed.
-fn explain_unproven(plan: &Plan, evidence: Evidence) -> (String, String) {
-    let (what, why) = match evidence {
-        Evidence::Counts | Evidence::Leaves => (
-            "rows were sent leaf by leaf",
-            "the server's counts by leaf were not theirs alone: track_counts was switched off, or a default, a \
-             constraint or a trigger stores rows there",
-        ),
-        Evidence::Server if !plan.catalogue.several.are_counted => {
-            ("rows were not counted by leaf", "track_counts is off")
-        }
-        Evidence::Server => (
-            "rows were not counted by leaf",
-            "partitions have changed since the load began, or rows refer to those of other leaves",
-        ),
-    };
-    (what.to_owned(), why.to_owned())
 }
 
 /// Different for every load: the time in nanoseconds, in base 16.

@@ -10,7 +10,7 @@ use pgsluice_core::route::Cause;
 use pgsluice_core::split::Row;
 
 use crate::control::Control;
-use crate::counts::summary::Fallback;
+use crate::counts::fallbacks::{Fallback, Fallbacks};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::inspect::selftest::Samples;
@@ -81,23 +81,18 @@ impl Preview {
 
     /// What would not go the fastest way, and why; without rows, of what no row of the sample needs.
     pub fn fallbacks(&self, plan: &Plan) -> Vec<Fallback> {
-        let known = plan.known_fallbacks().into_iter();
-        let mut fallbacks: Vec<Fallback> =
-            known.map(|(what, why)| Fallback { what, why, rows: 0 }).collect();
-        let asked = self.answered.iter();
-        let asked = asked.filter_map(|(&asked, &rows)| Some((plan.explain_answered(asked)?, rows)));
-        let stops = self.stops.iter();
-        let stops = stops.map(|(&(node, cause), &rows)| (plan.explain(node, cause), rows));
-        let not_encodable = self.not_encodable.iter();
-        let not_encodable =
-            not_encodable.map(|(&why, &rows)| (plan.explain_not_encodable(why), rows));
-        for ((what, why), rows) in asked.chain(stops).chain(not_encodable) {
-            match fallbacks.iter_mut().find(|known| (&known.what, &known.why) == (&what, &why)) {
-                Some(known) => known.rows += rows,
-                None => fallbacks.push(Fallback { what, why, rows }),
-            }
+        let mut fallbacks = Fallbacks::default();
+        plan.known_reasons().into_iter().for_each(|reason| fallbacks.add(reason, 0));
+        for (&answered, &rows) in &self.answered {
+            plan.explain_answered(answered).into_iter().for_each(|it| fallbacks.add(it, rows));
         }
-        fallbacks
+        for (&(node, cause), &rows) in &self.stops {
+            fallbacks.add(plan.reason(node, cause), rows);
+        }
+        for (&not_encodable, &rows) in &self.not_encodable {
+            fallbacks.add(plan.explain_not_encodable(not_encodable), rows);
+        }
+        fallbacks.list(plan)
     }
 
     /// The error for the first row that no partition takes, in PostgreSQL's words.

@@ -1,20 +1,46 @@
 //! Why rows do not go the fastest way, in words.
 
-use std::collections::BTreeMap;
-
-use pgsluice_core::catalog::{KeyColumn, Node, NodeId, label};
+use pgsluice_core::catalog::{KeyColumn, NodeId, label};
 use pgsluice_core::encode::NotEncodable;
 use pgsluice_core::route::Cause;
 
 use super::{Answered, Plan};
 
+/// Why rows do not go the fastest way, and what that is about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Reason {
+    /// A part of a table, such as a key, or empty for a table itself; without `table` whatever it is about.
+    pub(crate) what: String,
+    /// The table.
+    pub(crate) table: Option<NodeId>,
+    /// The reason, for people.
+    pub(crate) why: String,
+}
+
+impl Reason {
+    /// Returns a reason that is about no table.
+    pub(crate) fn new(what: impl Into<String>, why: impl Into<String>) -> Self {
+        Self { what: what.into(), table: None, why: why.into() }
+    }
+
+    fn of(table: NodeId, what: impl Into<String>, why: impl Into<String>) -> Self {
+        Self { what: what.into(), table: Some(table), why: why.into() }
+    }
+}
+
 impl Plan {
     /// Why rows stop at `node` because of `cause`: what it is about, and the reason.
     pub fn explain(&self, node: NodeId, cause: Cause) -> (String, String) {
-        let relation = self.tree.nodes[node].relation.label();
+        let Reason { what, table, why } = self.reason(node, cause);
+        (self.subject(&what, table.as_slice()), why)
+    }
+
+    /// Returns why rows stop at `node` because of `cause`.
+    pub(crate) fn reason(&self, node: NodeId, cause: Cause) -> Reason {
         let columns = self.tree.nodes[node].key.as_ref().map_or(&[][..], |key| &key.columns);
         let name = |column: usize| columns.get(column).map_or("", KeyColumn::name);
-        let key = |column: usize| format!("key {} of {relation}", name(column));
+        let of_key =
+            |column: usize, why: String| Reason::of(node, format!("key {}", name(column)), why);
         match cause {
             Cause::Opaque => {
                 let why = |column: &KeyColumn| match column {
@@ -22,9 +48,9 @@ impl Plan {
                     _ => None,
                 };
                 let place = columns.iter().position(|column| why(column).is_some()).unwrap_or(0);
-                (key(place), columns.get(place).and_then(why).unwrap_or_default())
+                of_key(place, columns.get(place).and_then(why).unwrap_or_default())
             }
-            Cause::Unanswered => (key(0), "the server could not evaluate it".to_owned()),
+            Cause::Unanswered => of_key(0, "the server could not evaluate it".to_owned()),
             Cause::Spelling(column) => {
                 let left = match columns.get(column) {
                     Some(KeyColumn::Expression { .. }) => "only the server can compute the value",
@@ -32,81 +58,87 @@ impl Plan {
                 };
                 let refused = self.catalogue.questions.unspelled.as_ref();
                 let refused = refused.map(|why| format!(", but it cannot be asked: {why}"));
-                (key(column), format!("{left}{}", refused.unwrap_or_default()))
+                of_key(column, format!("{left}{}", refused.unwrap_or_default()))
             }
-            Cause::Clock(column) => (key(column), "the value depends on the clock".to_owned()),
-            Cause::Default => {
-                ("rows with a default".to_owned(), "only the server knows its value".to_owned())
-            }
-            Cause::Malformed => ("malformed rows".to_owned(), "they cannot be parsed".to_owned()),
-            Cause::Missing(column) => (key(column), "the row has too few fields".to_owned()),
-            Cause::NoPartition => {
-                (format!("partitions of {relation}"), "no partition accepts the row".to_owned())
-            }
+            Cause::Clock(column) => of_key(column, "the value depends on the clock".to_owned()),
+            Cause::Default => Reason::new("rows with a default", "only the server knows its value"),
+            Cause::Malformed => Reason::new("malformed rows", "they cannot be parsed"),
+            Cause::Missing(column) => of_key(column, "the row has too few fields".to_owned()),
+            Cause::NoPartition => Reason::of(node, "partitions", "no partition accepts the row"),
+        }
+    }
+
+    /// Names a part of one table, or of several by their number.
+    pub(crate) fn subject(&self, what: &str, tables: &[NodeId]) -> String {
+        match (what, tables) {
+            (what, []) => what.to_owned(),
+            ("", tables) => self.name(tables),
+            (what, [one]) => format!("{what} of {}", self.tree.nodes[*one].relation.label()),
+            (what, several) => format!("{what} of {} tables", several.len()),
         }
     }
 
     /// Returns what of the key of `node` the server is asked about, and why; None if there is nothing.
-    pub fn asked(&self, node: NodeId) -> Option<(String, String)> {
-        let Node { key, relation, .. } = &self.tree.nodes[node];
-        key.as_ref()?.columns.iter().find_map(|column| match column {
-            KeyColumn::Asked { column, why, .. } => Some((
-                format!("key {column} of {}", relation.label()),
-                format!("{why}; the server is asked"),
-            )),
+    pub(crate) fn asked(&self, node: NodeId) -> Option<Reason> {
+        self.tree.nodes[node].key.as_ref()?.columns.iter().find_map(|column| match column {
+            KeyColumn::Asked { column, why, .. } => {
+                let why = format!("{why}; the server is asked");
+                Some(Reason::of(node, format!("key {column}"), why))
+            }
             _ => None,
         })
     }
 
     /// Returns which rows the server has answered about, and why it was asked; None if it was not.
-    pub fn explain_answered(&self, (node, column): Answered) -> Option<(String, String)> {
+    pub(crate) fn explain_answered(&self, (node, column): Answered) -> Option<Reason> {
         let Some(column) = column else { return self.asked(node) };
-        let (what, why) = self.explain(node, Cause::Spelling(column));
-        Some((what, format!("{why}; the server is asked")))
+        let reason = self.reason(node, Cause::Spelling(column));
+        Some(Reason { why: format!("{}; the server is asked", reason.why), ..reason })
+    }
+
+    /// Returns why rows of a leaf take a detour although the leaf is known.
+    pub(crate) fn reasons_of_leaf(&self, leaf: NodeId) -> impl Iterator<Item = Reason> {
+        let detour = self.detour(leaf).map(str::to_owned);
+        detour.into_iter().chain(self.not_exchanged(leaf)).map(move |why| Reason::of(leaf, "", why))
     }
 
     /// Why rows are sent as text although the others are not.
-    pub fn explain_not_encodable(&self, not_encodable: NotEncodable) -> (String, String) {
+    pub(crate) fn explain_not_encodable(&self, not_encodable: NotEncodable) -> Reason {
         let column = |slot: usize| self.catalogue.columns.get(slot).map_or("", String::as_str);
         match not_encodable {
-            NotEncodable::Fields => {
-                ("rows sent as text".to_owned(), "too few or too many fields".to_owned())
-            }
-            NotEncodable::Value(slot) => (
+            NotEncodable::Fields => Reason::new("rows sent as text", "too few or too many fields"),
+            NotEncodable::Value(slot) => Reason::new(
                 format!("rows sent as text for column {}", label(column(slot))),
-                "only the server can read this spelling of the value".to_owned(),
+                "only the server can read this spelling of the value",
             ),
         }
     }
 
-    /// Keys that are not routed natively, and detours, before any row is read: what, why.
-    pub fn known_fallbacks(&self) -> Vec<(String, String)> {
+    /// Returns what is known before any row is read: keys that are not routed natively, detours, and what holds for
+    /// the whole load.
+    pub(crate) fn known_reasons(&self) -> Vec<Reason> {
         let mut known = Vec::new();
         for (node, facts) in self.tree.nodes.iter().enumerate() {
             let columns = facts.key.as_ref().map_or(&[][..], |key| &key.columns);
             if columns.iter().any(|column| matches!(column, KeyColumn::Opaque { .. })) {
-                known.push(self.explain(node, Cause::Opaque));
+                known.push(self.reason(node, Cause::Opaque));
             }
             known.extend(self.asked(node));
         }
-        known.sort();
-        known.dedup();
-        let mut kept: BTreeMap<String, Vec<NodeId>> = BTreeMap::new();
-        for leaf in self.tree.leaves() {
-            let detour = self.detour(leaf).map(str::to_owned);
-            for why in detour.into_iter().chain(self.not_exchanged(leaf)) {
-                kept.entry(why).or_default().push(leaf);
-            }
-        }
-        known.extend(kept.into_iter().map(|(why, leaves)| (self.name(&leaves), why)));
-        let of_load = self.one_statement.iter().chain(&self.single_connection);
-        known.extend(of_load.map(|why| ("the load over one connection".to_owned(), why.clone())));
-        known.extend(
-            self.fewer_connections
-                .as_ref()
-                .map(|(jobs, why)| (format!("no more connections than {jobs}"), why.clone())),
-        );
-        known.extend(self.text_only.clone());
+        known.extend(self.tree.leaves().flat_map(|leaf| self.reasons_of_leaf(leaf)));
+        known.extend(self.reasons_of_load());
         known
+    }
+
+    /// Returns the reasons that hold for all rows of the load.
+    pub(crate) fn reasons_of_load(&self) -> Vec<Reason> {
+        let one =
+            self.one_statement.iter().map(|why| Reason::new("one COPY on one connection", why));
+        let single = self.single_connection.iter().map(|why| Reason::new("one connection", why));
+        let fewer = self.fewer_connections.iter();
+        let fewer =
+            fewer.map(|(jobs, why)| Reason::new(format!("no more connections than {jobs}"), why));
+        let text = self.text_only.iter().map(|(what, why)| Reason::new(what, why));
+        one.chain(single).chain(fewer).chain(text).collect()
     }
 }

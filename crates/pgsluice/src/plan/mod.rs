@@ -27,6 +27,7 @@ use tokio_postgres::Client;
 
 use self::changes::Changes;
 use self::detours::detours;
+pub(crate) use self::explain::Reason;
 pub(crate) use self::forms::format_for;
 use self::forms::{check_version, encoder, left_to_server, make_opaque, shape};
 use crate::control::Control;
