@@ -94,7 +94,8 @@ fn names_may_differ(server: Server) {
     for count in COUNTS {
         file(&bench, "kunde=name,ID,DAY", count, |id| format!("n{id},{id},{}", day(id)));
         let summary = load(&bench, &["--map", "kunde=name=\"Full name\""]).summary();
-        let notes = ["field \"ID\" goes to column id", "field \"DAY\" goes to column day"];
+        let notes =
+            ["field \"ID\" is loaded into column id", "field \"DAY\" is loaded into column day"];
         assert_eq!(summary["notes"], serde_json::json!(notes));
         assert_eq!(good(&bench), count as u64);
         bench.session.run("TRUNCATE t");
@@ -103,7 +104,7 @@ fn names_may_differ(server: Server) {
     plan.args(["plan", "rows.csv", "-t", "t", "--map", "kunde=name=\"Full name\""]);
     let plan = plan.args(["-d", &bench.url]).current_dir(bench.folder.path());
     let planned = Running::start(plan).ended();
-    assert!(planned.stdout.contains("field \"ID\" goes to column id"), "{planned:?}");
+    assert!(planned.stdout.contains("field \"ID\" is loaded into column id"), "{planned:?}");
     assert!(planned.stdout.contains("columns  Full name, id, day"), "{planned:?}");
 }
 

@@ -103,7 +103,7 @@ fn keys_find_their_columns(server: Server) {
     let summary = load(&bench, text, &["--map", "Text=v", "--ignore-extra"]).summary();
     assert_eq!(summary["rows_loaded"], 2, "{summary}");
     assert!(
-        summary["notes"].to_string().contains("field \\\"ID\\\" goes to column id"),
+        summary["notes"].to_string().contains("field \\\"ID\\\" is loaded into column id"),
         "{summary}"
     );
     assert_eq!(bench.count("t WHERE id = 1 AND v = 'x' OR id = 2 AND v IS NULL"), 2);

@@ -28,7 +28,7 @@ on_each_server!([
 const ROWS: usize = 20_000;
 
 const SAID: &str =
-    "error: the rows of the load do not add up (SQLSTATE XX000)\nDETAIL:  Table public.t";
+    "error: the row counts of the load do not add up (SQLSTATE XX000)\nDETAIL:  Table public.t";
 
 /// Of a load that is resumed, before it sends any row.
 const NOT_FOUND: &str = "error: the rows found in the input do not match the ledger";
@@ -95,7 +95,7 @@ fn rows_that_are_misrouted_fail_the_load(server: Server) {
             bench.session.run("TRUNCATE t");
             let options = ["-j1", "--wire", wire, "--no-self-test"];
             let ended = load(bench, &format!("{MISROUTED}:{row}"), &options);
-            ended.fails(1, &[SAID, "routed there, and its constraint rejects some", HINT]);
+            ended.fails(1, &[SAID, "routed here, but its constraint rejects some", HINT]);
             let counts =
                 "SELECT count(*) FROM t WHERE id / 10 <> right(tableoid::regclass::text, 1)::int";
             assert_eq!(bench.value(counts), "0");
@@ -127,7 +127,7 @@ fn keys_that_are_misrouted_are_not_looked_for_elsewhere(server: Server) {
     ] {
         let options = [&["-j1", "--no-self-test"], change].concat();
         let ended = load(bench, &format!("{MISROUTED}:7"), &options);
-        ended.fails(1, &[SAID, "1 row routed there that it does not take.", HINT]);
+        ended.fails(1, &[SAID, "1 row routed here that it does not accept.", HINT]);
         assert_eq!(bench.value("SELECT sum(1 - v) FROM t"), "100", "{change:?}");
     }
 }

@@ -114,7 +114,7 @@ def _timedelta(value: Any) -> Any:
         microseconds, rest = divmod(count, _PARTS[unit])
         if rest:
             why = "it is finer than a microsecond, which an interval cannot hold"
-            raise values.unwritable(value, why, "round it where the rows are made")
+            raise values.unwritable(value, why, "round it in the code that produces the rows")
     elif unit in _MICROSECONDS or unit in _DAYS:
         microseconds = count * (_MICROSECONDS.get(unit) or _DAYS[unit] * _DAY)
     else:

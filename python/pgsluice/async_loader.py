@@ -102,7 +102,7 @@ class AsyncLoader:
 
     def _opened(self) -> Loader:
         if self._loader is None:
-            raise ValueError("the loader is not open: async with pgsluice.AsyncLoader(...)")
+            raise ValueError("the loader is not open: use async with pgsluice.AsyncLoader(...)")
         return self._loader
 
     async def _run(self, work: Callable[[], T]) -> T:

@@ -49,8 +49,8 @@ class Batch:
                 text = b"".join(written(_noted(all_rows, names, kept), lines))
                 return cls._of_rows(text, lines, frozenset(names), kept)
         raise TypeError(
-            f"a batch cannot be of type {type(given).__name__}: it is an object with Arrow data in"
-            " memory, or an iterable of dicts or of tuples"
+            f"a batch cannot be of type {type(given).__name__}: it must be an object with Arrow"
+            " data in memory, or an iterable of dicts or tuples"
         )
 
     @classmethod
@@ -60,7 +60,7 @@ class Batch:
             rows = len(given)
         if rows is None:
             name = type(given).__name__
-            raise TypeError(f"a batch of type {name} is not in memory: pgsluice.load takes it")
+            raise TypeError(f"a batch of type {name} is not in memory: use pgsluice.load")
         if type(given).__module__.partition(".")[0] == "pandas":
             given = given.copy()
         return cls(kind="arrow", data=given, rows=rows, size=_size(given), names=_names(given))
@@ -224,4 +224,4 @@ def check(kind: Kind | None, batch: Batch) -> Kind:
     """Refuse a batch of another kind than those before it."""
     if kind is None or kind == batch.kind:
         return batch.kind
-    raise TypeError(f"the loader has {_WORDS[kind]}, and cannot take {_WORDS[batch.kind]}")
+    raise TypeError(f"the loader was given {_WORDS[kind]}, and cannot take {_WORDS[batch.kind]}")

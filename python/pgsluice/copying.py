@@ -134,8 +134,8 @@ def _relay(
         if error.sqlstate == "42P01":
             error = no_such_table(
                 table,
-                "It was made in this transaction, or conninfo is of another database: commit that"
-                " first, or name the connection's database by conninfo.",
+                "If this transaction created the table, commit it first. If conninfo names another"
+                " database, set conninfo to the database of the connection.",
             )
         raise error from failure.args[2]
     finally:

@@ -38,7 +38,7 @@ class Source(NamedTuple):
     def check(self, given: Mapping[str, Any]) -> None:
         """Refuse options that are for other data."""
         if self.is_rows and given.get("format"):
-            raise TypeError("format is for files, and data is rows")
+            raise TypeError("format applies to files, but data is rows")
 
 
 def source_of(data: Any, *, is_fed: bool = True) -> Source:
@@ -50,7 +50,7 @@ def source_of(data: Any, *, is_fed: bool = True) -> Source:
     if _is_name(data):
         return _of_names([data])
     if isinstance(data, TextIOBase):
-        raise TypeError("data is a file that is open as text: open it in mode 'rb'")
+        raise TypeError("data is a file opened in text mode: open it in mode 'rb'")
     if hasattr(data, "read"):
         name = getattr(data, "name", NAME)
         pieces = iter(partial(data.read, _PIECE), b"")
@@ -64,8 +64,8 @@ def source_of(data: Any, *, is_fed: bool = True) -> Source:
     if hasattr(data, "__iter__") and not isinstance(data, (Mapping, bytes, bytearray, memoryview)):
         return _of_items(iter(data), is_fed)
     raise TypeError(
-        f"data cannot be of type {type(data).__name__}: it is a path, an object with Arrow data or"
-        " an iterable of such, a binary file, or an iterable of dicts or of tuples"
+        f"data cannot be of type {type(data).__name__}: it must be a path, an object with Arrow"
+        " data or an iterable of such objects, a binary file, or an iterable of dicts or tuples"
     )
 
 
@@ -91,7 +91,7 @@ def _of_sequence(data: Sequence[Any]) -> Source:
         if not is_such(data[0]):
             continue
         if other := next((type(item).__name__ for item in data if not is_such(item)), None):
-            raise TypeError(f"data has an item of type {other}, and the first is of type {first}")
+            raise TypeError(f"data has an item of type {other}, but the first is of type {first}")
         return source(data)
     raise TypeError(f"data cannot be a list of items of type {first}")
 

@@ -38,8 +38,7 @@ def driver_of(connection: Any) -> Driver:
         case "asyncpg" if _connects(connection):
             return _Asyncpg(connection)
     raise TypeError(
-        "acopy() takes an asynchronous connection of psycopg (3) or one of asyncpg,"
-        f" not {_name(connection)}"
+        f"acopy() takes an asynchronous connection of psycopg 3 or asyncpg, not {_name(connection)}"
     )
 
 
@@ -47,9 +46,9 @@ def check(connection: Any) -> None:
     """Refuse what is no connection of psycopg that blocks, and can copy."""
     library = _library(connection)
     if library == "asyncpg" or (library == "psycopg" and hasattr(connection, "__aenter__")):
-        raise TypeError("the connection is asynchronous: await pgsluice.acopy(...)")
+        raise TypeError("the connection is asynchronous: use await pgsluice.acopy(...)")
     if library != "psycopg" or not _connects(connection):
-        raise TypeError(f"copy() takes a connection of psycopg (3), not {_name(connection)}")
+        raise TypeError(f"copy() takes a connection of psycopg 3, not {_name(connection)}")
     _refuse_pipeline(connection)
 
 
@@ -128,8 +127,8 @@ class _Asyncpg:
         _, options = begun
         if options is None:
             raise TypeError(
-                "asyncpg cannot copy rows whose fields have options of their own, as those that"
-                " lack a column with a default: name all columns in each row"
+                "asyncpg cannot copy rows whose fields need COPY options of their own, such as rows"
+                " without a column that has a default: name all columns in each row"
             )
         status = await self.connection.copy_to_table(source=pieces, **options)
         return int(status.rpartition(" ")[2])

@@ -54,7 +54,7 @@ class Feed:
         self._is_over = True
         while True:
             try:
-                self._ready.put_nowait(InterruptedError("the rows break off"))
+                self._ready.put_nowait(InterruptedError("the rows ended early"))
             except queue.Full:
                 self._ready.get_nowait()
             else:

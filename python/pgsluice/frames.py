@@ -83,8 +83,9 @@ def _check_value(value: Any, seen: set[str]) -> None:
     if isinstance(value, time) and value.tzinfo is not None:
         raise unwritable(value, "pyarrow would drop its time zone", "use str(...)")
     if isinstance(value, datetime) and {"s", "z"} <= seen:
-        why = "some values of the column have a time zone, and some have none"
-        raise unwritable(value, why, "use pandas.to_datetime(..., utc=True), or give all a zone")
+        why = "some values of the column have a time zone, and others have none"
+        instead = "use pandas.to_datetime(..., utc=True), or give all a time zone"
+        raise unwritable(value, why, instead)
     if "d" in seen and seen & {"s", "z"}:
-        why = "some values of the column are dates, and some have a time"
+        why = "some values of the column are dates, and others have a time"
         raise unwritable(value, why, "use pandas.to_datetime(...)")

@@ -30,8 +30,8 @@ def _of_polars(frame: Any) -> Any:
     for name, kind in frame.schema.items():
         if kind == pl.Object:
             raise TypeError(
-                f"column {name!r} is of type polars.Object, which has no form in Arrow. Instead,"
-                " load frame.to_dicts(), or make the column of strings, as by json.dumps"
+                f"column {name!r} is of type polars.Object, which has no Arrow equivalent. Instead,"
+                " load frame.to_dicts(), or convert the column to strings, as with json.dumps"
             )
     return frame.cast({pl.Null: pl.String}) if pl.Null in frame.dtypes else frame
 

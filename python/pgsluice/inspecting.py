@@ -30,8 +30,8 @@ def plan(
     """
     if is_used_up(data):
         raise TypeError(
-            "plan cannot take an iterator or an open file: a load would lack what is read of it."
-            " Plan with a table, a list or a path"
+            "plan cannot take an iterator or an open file: a later load would miss the rows that"
+            " plan reads. Use a table, a list or a path"
         )
     args, source = arguments("plan", PlanOptions, options, conninfo, table), source_of(data)
     source.check(options)

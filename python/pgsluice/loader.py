@@ -88,7 +88,7 @@ class Loader:
         **options: Unpack[LoaderOptions],
     ) -> None:
         if durability not in ("commit", "flush"):
-            raise ValueError(f'durability is "commit" or "flush", not {durability!r}')
+            raise ValueError(f'durability must be "commit" or "flush", not {durability!r}')
         if isinstance(flush_seconds, timedelta):
             flush_seconds = flush_seconds.total_seconds()
         self._is_lazy = durability == "flush"
@@ -151,7 +151,7 @@ class Loader:
         with self._filling:
             self._check()
             if said is not None and self.load_id is None:
-                raise ValueError("a position is kept by the loader's name: give it a load_id")
+                raise ValueError("a position is stored under the loader's load_id: set load_id")
             self._kind = check(self._kind, taken)
             self._waiting.add(taken, said, time.monotonic())
             self._has_position = self._has_position or said is not None
@@ -262,7 +262,7 @@ class Loader:
 
     def _check_open(self) -> None:
         if os.getpid() != self._pid:
-            raise RuntimeError("the loader is another process's: open one behind the fork")
+            raise RuntimeError("the loader belongs to another process: open one after the fork")
         if self._is_closed:
             raise ValueError("the loader is closed")
 
@@ -351,7 +351,7 @@ def _warn() -> None:
     for loader in list(_open):
         if (rows := loader.rows_waiting) and loader._pid == os.getpid():
             warnings.warn(
-                f"{rows} rows were written and not sent: the loader was not closed",
+                f"{rows} rows were written but not sent: the loader was not closed",
                 RuntimeWarning,
                 stacklevel=1,
             )

@@ -243,5 +243,5 @@ def _spelled(name: str, value: Any) -> str:
 
 def _quoted(name: Any) -> str:
     if not isinstance(name, str):
-        raise TypeError(f"the name of a column is no {type(name).__name__}")
+        raise TypeError(f"the name of a column must be a str, not {type(name).__name__}")
     return '"' + name.replace('"', '""') + '"'

@@ -69,7 +69,7 @@ class PlanResult:
         said = [f"{self.rows_routed:,} of {self.rows:,} {rows} routed", f"wire {self.wire}"]
         said += [f"fallback {each.what}: {each.why}" for each in self.fallbacks]
         said += [f"missing {each.table}" for each in self.missing]
-        said += [f"missing and not to be made, {each.what}" for each in self.impossible]
+        said += [f"missing and cannot be created, {each.what}" for each in self.impossible]
         return f"<PlanResult: {self.table}, {_leaves(self.leaves)}: {'; '.join(said)}>"
 
 

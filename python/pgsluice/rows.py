@@ -83,7 +83,7 @@ def _in_json(tagged: re.Match[str]) -> str:
 def _line(number: int, row: Any, lines: Lines) -> bytes:
     if lines_of(row) != lines:
         other = "a row with names" if lines == "dicts" else "a row without names"
-        raise TypeError(f"row {number} is of type {type(row).__name__}, and the first is {other}")
+        raise TypeError(f"row {number} is of type {type(row).__name__}, but the first is {other}")
     try:
         values = _members(row) if lines == "dicts" else [plain(value) for value in row]
         return _encode(values).encode() + b"\n"
@@ -117,11 +117,11 @@ def _said(error: Exception) -> str:
     match error:
         case UnicodeEncodeError():
             return (
-                "a str has a surrogate without its other half, which UTF-8 cannot hold."
+                "a str has an unpaired surrogate, which UTF-8 cannot represent."
                 ' Instead, use .encode("utf-8", "replace").decode()'
             )
         case RecursionError():
-            return "a value is nested too deeply, or holds itself"
+            return "a value is nested too deeply, or contains itself"
     return str(error)
 
 
@@ -138,7 +138,7 @@ def _named(row: Any) -> Mapping[Any, Any]:
         return {field.name: getattr(row, field.name) for field in fields(row)}
     names = arrays.names(row) or list(row.keys())
     if len(set(names)) < len(names):
-        raise UnwritableError("the row has two values of one name. Instead, name them apart")
+        raise UnwritableError("the row has two values with one name. Instead, use different names")
     return {name: row[name] for name in names}
 
 

@@ -53,8 +53,10 @@ def plain(value: Any) -> Any:
 def unwritable(value: Any, why: str = "", instead: str = "") -> UnwritableError:
     """Return the error for a value that is not taken."""
     name = _name(value)
-    why = why or "no type of PostgreSQL is known for it"
-    instead = instead or _INSTEAD.get(name, "convert it where the rows are made, as to a str")
+    why = why or "it has no known PostgreSQL type"
+    instead = instead or _INSTEAD.get(
+        name, "convert it where the rows are produced, for example to a str"
+    )
     return UnwritableError(f"a value of type {name} cannot be loaded: {why}. Instead, {instead}")
 
 
@@ -172,7 +174,7 @@ def _dict(value: Mapping[Any, Any]) -> dict[str, Any]:
     for name, each in value.items():
         key = _key(name)
         if key in members:
-            raise unwritable(value, f"it has the key {key!r} twice, once it is JSON", "rename one")
+            raise unwritable(value, f"it has the key {key!r} twice as JSON", "rename one")
         members[key] = plain(each)
     return members
 

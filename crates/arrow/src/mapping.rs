@@ -109,7 +109,7 @@ impl Mapping {
             };
             let Some(array) = batch.columns().get(*place) else { return Err(none(column, *place)) };
             if !is_form_of(array.data_type(), field.data_type()) {
-                let why = format!("the schema has {} there", field.data_type());
+                let why = format!("the schema has {} at this position", field.data_type());
                 return Err(Misfit::new(column, array.data_type(), why));
             }
             let source = Source::bind(array, field).ok_or_else(|| {
@@ -132,5 +132,5 @@ fn is_form_of(array: &DataType, field: &DataType) -> bool {
 }
 
 fn none(column: &Column, place: usize) -> Misfit {
-    Misfit::new(column, &"none", format!("there is no field {place}"))
+    Misfit::new(column, &"none", format!("field {place} does not exist"))
 }

@@ -116,7 +116,7 @@ impl Command {
     ) -> PyResult<(Bound<'py, PyAny>, Option<String>, Option<PyErr>)> {
         let text = |json: &str| PyString::new(py, json).into_any();
         match &*self.shared.outcome() {
-            None => Err(PyRuntimeError::new_err("the command is not over")),
+            None => Err(PyRuntimeError::new_err("the command has not finished")),
             Some(Ok(Found::Json(json))) => Ok((text(json), None, None)),
             Some(Ok(Found::Leaves(found))) => {
                 let array = Bound::new(py, Array::new(found)?)?;

@@ -83,7 +83,9 @@ fn of_lines(name: Option<&str>) -> PyResult<Lines> {
         None => Ok(None),
         Some("dicts") => Ok(Some(FileFormat::Dicts)),
         Some("rows") => Ok(Some(FileFormat::Rows)),
-        Some(name) => Err(PyValueError::new_err(format!("there are no lines of {name}"))),
+        Some(name) => {
+            Err(PyValueError::new_err(format!("lines must be dicts or rows, not {name}")))
+        }
     }
 }
 

@@ -152,7 +152,7 @@ fn options<'py>(py: Python<'py>, copy: &Copy) -> PyResult<Option<Bound<'py, PyDi
 }
 
 fn not_ready() -> PyErr {
-    PyRuntimeError::new_err("the tree is not read yet")
+    PyRuntimeError::new_err("the tree has not been read yet")
 }
 
 fn lost() -> Error {

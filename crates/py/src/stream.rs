@@ -17,7 +17,7 @@ use pyo3_arrow::{PyRecordBatch, PyRecordBatchReader};
 use crate::attached::{Inside, attached};
 
 /// Why nothing comes any more at the end of a program.
-const ENDING: &str = "the interpreter is ending";
+const ENDING: &str = "the interpreter is shutting down";
 
 /// The batches of one piece.
 type Reader = Box<dyn RecordBatchReader + Send>;
@@ -123,7 +123,7 @@ fn reader(item: &Bound<'_, PyAny>) -> PyResult<Reader> {
     };
     let rows = rows.map_err(|error| {
         let column = PyTypeError::new_err(format!(
-            "an object of type {name} has Arrow data, but no table of columns"
+            "an object of type {name} has Arrow data, but is not a table"
         ));
         column.set_cause(item.py(), Some(error));
         column

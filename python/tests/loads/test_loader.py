@@ -206,7 +206,7 @@ class Written(Loads):
             self.assertEqual(loader.position, [3, "x"])
             loader.write([], position=4)
             self.assertEqual((loader.flush().rows, loader.position), (0, 4))
-        with self.assertRaisesRegex(ValueError, "give it a load_id"):
+        with self.assertRaisesRegex(ValueError, "set load_id"):
             self.open().write(scalars(1), position=1)
 
     def test_the_last_one_of_a_name_works(self):
@@ -269,7 +269,7 @@ class Written(Loads):
             pgsluice.Loader("nowhere", server(), load_id="x")
         with self.assertRaises(pgsluice.ConnectError):
             pgsluice.Loader("loaded", "host=127.0.0.1 port=1")
-        with self.assertRaisesRegex(ValueError, "durability is"):
+        with self.assertRaisesRegex(ValueError, "durability must be"):
             self.open(durability="never")
         with self.assertRaisesRegex(TypeError, "unexpected keyword argument 'atomic'"):
             self.open(atomic=True)
@@ -409,7 +409,7 @@ class Written(Loads):
         )
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.count(), 10)
-        self.assertIn("1000 rows were written and not sent", done.stderr)
+        self.assertIn("1000 rows were written but not sent", done.stderr)
 
     def test_nothing_leaks(self):
         """Ten thousand flushes take no more memory than the first thousand."""

@@ -149,7 +149,7 @@ class Refused(Loads):
     def test_a_column_is_no_table(self):
         for column in (pa.chunked_array([[1]]), pa.array([1])):
             error = self.fail_to_put(column)
-            self.assert_nothing(error, pgsluice.InputError, "Arrow data, but no table of columns")
+            self.assert_nothing(error, pgsluice.InputError, "Arrow data, but is not a table")
             self.assertIsInstance(error.__cause__, TypeError)
 
     def test_pyarrow_says_what_it_cannot_convert(self):

@@ -142,7 +142,7 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("text", float("nan"), "of type text cannot hold NaN"),
     ("text", b"\xff", "bytes: they are not valid UTF-8"),
     ("text", "a\0b", "a str has a zero byte"),
-    ("text", "\ud800", "a str has a surrogate"),
+    ("text", "\ud800", "a str has an unpaired surrogate"),
     ("text", {1, 2}, "a value of type set cannot be loaded"),
     ("text", object(), "a value of type object cannot be loaded"),
     ("text", 1j, "complex"),
@@ -244,10 +244,10 @@ class Frames(Loads):
         self.make(v="text")
         day, aware = date(2026, 1, 2), STAMP.replace(tzinfo=UTC)
         for values, row, said in (
-            ([STAMP, aware], 1, "have a time zone, and some have none"),
-            ([[aware], [None, STAMP]], 1, "have a time zone, and some have none"),
-            ([day, STAMP], 1, "are dates, and some have a time"),
-            ([STAMP, "x", day], 2, "are dates, and some have a time"),
+            ([STAMP, aware], 1, "have a time zone, and others have none"),
+            ([[aware], [None, STAMP]], 1, "have a time zone, and others have none"),
+            ([day, STAMP], 1, "are dates, and others have a time"),
+            ([STAMP, "x", day], 2, "are dates, and others have a time"),
             ([time(1), time(2, tzinfo=UTC)], 1, "would drop its time zone"),
             ([pd.Timestamp(1), STAMP], 0, "would drop its nanoseconds"),
             ([pd.Timedelta(1), None], 0, "it has nanoseconds"),
@@ -411,9 +411,9 @@ class Iterators(Loads):
 
     def test_a_generator_that_changes_its_kind(self):
         error = self.fail_to_put(iter([(1, "a"), {"id": 2}]))
-        self.assertIn("row 1 is of type dict, and the first is a row without names", str(error))
+        self.assertIn("row 1 is of type dict, but the first is a row without names", str(error))
         error = self.fail_to_put(iter([{"id": 2}, 5]))
-        self.assertIn("row 1 is of type int, and the first is a row with names", str(error))
+        self.assertIn("row 1 is of type int, but the first is a row with names", str(error))
 
     def test_many_rows_take_little_memory(self):
         """Pieces wait for the load, and not the whole of them."""

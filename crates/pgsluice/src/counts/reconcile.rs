@@ -76,7 +76,7 @@ pub(crate) async fn check_dropped(dropped: &[(&Relation, u64)], client: &Client)
     let wrong = dropped.iter().filter(|(relation, _)| unable.contains(&relation.to_string()));
     let said = wrong.map(|(relation, rows)| {
         let (table, rows) = (relation.label(), count(*rows));
-        format!("Table {table}: {rows} not stored, and no trigger there can have dropped them")
+        format!("Table {table}: {rows} not stored, although no trigger could have dropped them")
     });
     refuse(said.collect())
 }
@@ -109,12 +109,12 @@ pub(crate) fn dropped(table: &Relation, sent: u64, stored: u64) -> Result<u64> {
 /// Returns the error for `rows` rows that were routed to a leaf whose constraint rejects some of them.
 pub(crate) fn refused(plan: &Plan, node: NodeId, rows: u64) -> Error {
     let (name, rows) = (name(plan, node), count(rows));
-    differ(&[format!("{name}: {rows} routed there, and its constraint rejects some")])
+    differ(&[format!("{name}: {rows} routed here, but its constraint rejects some")])
 }
 
 /// The error for rows that were looked for in a node where they do not belong.
 pub(crate) fn misplaced(plan: &Plan, node: NodeId, rows: u64) -> Error {
-    differ(&[format!("{}: {} routed there that it does not take", name(plan, node), count(rows))])
+    differ(&[format!("{}: {} routed here that it does not accept", name(plan, node), count(rows))])
 }
 
 fn never_sent(table: &Relation, rows: u64) -> String {
@@ -138,19 +138,20 @@ fn refuse(differing: Vec<String>) -> Result<()> {
 }
 
 fn differ(differing: &[String]) -> Error {
-    let mut error = Error::new(Kind::Internal, "the rows of the load do not add up")
+    let mut error = Error::new(Kind::Internal, "the row counts of the load do not add up")
         .with_sqlstate("XX000")
         .with_hint(
-            "This is a bug in pgsluice: please report it. Do not trust the table's content before you \
-             have compared it with the input: pgsluice verify.",
+            "This is a bug in pgsluice: please report it. Before you rely on the table, compare it \
+             with the input: pgsluice verify.",
         );
     for difference in differing.iter().take(NAMED) {
         error = error.with_detail(format!("{difference}."));
     }
     match differing.len().saturating_sub(NAMED) {
         0 => error,
-        1 => error.with_detail("The rows of another table do not add up either."),
-        more => error.with_detail(format!("The rows of {more} others do not add up either.")),
+        1 => error.with_detail("The row counts of another table do not add up either."),
+        more => error
+            .with_detail(format!("The row counts of {more} other tables do not add up either.")),
     }
 }
 

@@ -132,7 +132,7 @@ impl ByName {
                 return Err(twice(before, name, column, source));
             }
             if matches!(lead, Lead::Alike(_)) {
-                let note = format!("field {} goes to column {}", label(name), label(column));
+                let note = format!("field {} is loaded into column {}", label(name), label(column));
                 led.notes.push(note);
             }
             led.columns.push(column.clone());
@@ -172,7 +172,7 @@ impl ByName {
             };
             let column = &columns[place];
             if matches!(lead, Lead::Alike(_)) {
-                let note = format!("field {} goes to column {}", label(key), label(column));
+                let note = format!("field {} is loaded into column {}", label(key), label(column));
                 led.notes.push(note);
             }
             if taken.insert(place) {

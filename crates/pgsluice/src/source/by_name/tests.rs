@@ -75,7 +75,7 @@ fn what_leads_nowhere_is_refused() {
     for (by_name, header, said) in [
         (none.clone(), "a,a", "the input has field \"a\" more than once (SQLSTATE 42701)"),
         (none.clone(), "a,x", "the input has field \"x\", which matches no column of the table"),
-        (none.clone(), "a;b", "another byte: --delimiter ';'"),
+        (none.clone(), "a;b", "another delimiter: --delimiter ';'"),
         (none, "a,amont", "If the column has another name in the input: --map amont=amount"),
         (with(&[("x", "a")], false), "b", "the input has no field \"x\""),
         (with(&[("b", "nope")], false), "b", "column \"nope\" does not exist"),

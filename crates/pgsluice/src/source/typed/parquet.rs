@@ -157,7 +157,7 @@ impl Part for RowGroup {
     }
 
     fn lost(&self) -> Error {
-        let why = format!("row group {}: it is damaged", self.group + 1);
+        let why = format!("row group {} is damaged", self.group + 1);
         unreadable(&self.input, FileFormat::Parquet, why)
     }
 }
