@@ -91,7 +91,8 @@ impl Side<'_> {
         let columns = &self.plan.catalogue.columns;
         let said = Context::parse(&context, once(audit::INPUT), columns);
         let Some(entry) = said.likely() else {
-            let context = (!context.is_empty()).then(|| format!("The server was at: {context}"));
+            let context = (!context.is_empty())
+                .then(|| format!("The server reported this context: {context}"));
             return context.into_iter().fold(error, Error::with_detail);
         };
         let error = error.of_kind(Kind::Data);
