@@ -78,7 +78,7 @@ fn compressed_files_are_loaded_as_what_they_hold(server: Server) {
         let bytes: u64 = twins.files.iter().map(|file| file.metadata().unwrap().len()).sum();
         assert_eq!(summary["bytes_read"], bytes, "{summary}");
         let name = if way.1 == "gz" { "gzip" } else { "zstd" };
-        let note = format!("3 inputs are compressed by {name}");
+        let note = format!("3 inputs are compressed with {name}");
         assert_eq!(summary["notes"], serde_json::json!([note]));
         for command in ["plan", "verify"] {
             let mut command_line = program();

@@ -259,10 +259,10 @@ fn containers(server: Server) {
 fn says_what_cannot_be_made(server: Server) {
     for (tree, rows, why) in [
         ("RANGE (a)", "1,1\n", "give --step"),
-        ("RANGE (a)", ",1\n", "only a DEFAULT partition takes NULL"),
-        ("RANGE (a, b)", "1,1\n", "its key is not one column that is read natively"),
-        ("LIST ((a % b))", "1,2\n", "its key is not one column that is read natively"),
-        ("HASH (a)", "1,1\n", "its set of hash partitions has a gap"),
+        ("RANGE (a)", ",1\n", "only a DEFAULT partition accepts NULL"),
+        ("RANGE (a, b)", "1,1\n", "its key is not a single column that is read natively"),
+        ("LIST ((a % b))", "1,2\n", "its key is not a single column that is read natively"),
+        ("HASH (a)", "1,1\n", "its hash partitions are incomplete"),
     ] {
         let tree = format!("CREATE TABLE t (a int, b int) PARTITION BY {tree}");
         let case = Case::new(server, &tree, rows);

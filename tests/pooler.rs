@@ -77,8 +77,12 @@ fn a_pool_by_the_transaction_is_refused_before_a_row_is_sent(server: Server) {
         let pool = Pool::before(&bench.url, "transaction", size);
         for options in LOADS {
             let ended = bench.load_into(&pool.url(), [options, &["-t", "t"]].concat());
-            let parts =
-                [REFUSED, "\nDETAIL:  ", "server's process ", "\nHINT:  Connect to the server"];
+            let parts = [
+                REFUSED,
+                "\nDETAIL:  ",
+                "server's process ",
+                "\nHINT:  Connect directly to the server",
+            ];
             ended.fails(1, &parts);
             assert_eq!(bench.count("t"), 0, "{options:?}");
         }

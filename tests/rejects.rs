@@ -317,8 +317,10 @@ fn what_cannot_be_is_refused_beforehand(server: Server) {
     load(&["--reject-file", "bad", "--max-rejects", "101%"]).fails(2, &["between 0 and 100"]);
     load(&["--reject-file", "bad", "--max-rejects", "few"]).fails(2, &["a number of rows"]);
     load(&["--reject-file", "bad", "--max-rejects", "1", "--exchange"]).fails(2, &["--exchange"]);
-    load(&["--reject-file", "full", "--max-rejects", "1"])
-        .fails(1, &["file \"full\" is not empty", "HINT:  Rows that another load has rejected"]);
+    load(&["--reject-file", "full", "--max-rejects", "1"]).fails(
+        1,
+        &["file \"full\" is not empty", "HINT:  It may contain rows that another load rejected"],
+    );
     load(&["--reject-file", "no/bad", "--max-rejects", "1"])
         .fails(1, &["could not write to file \"no/bad\": No such file or directory"]);
     fs::create_dir(bench.path("folder")).unwrap();
@@ -329,7 +331,7 @@ fn what_cannot_be_is_refused_beforehand(server: Server) {
     {
         let said = format!("error: \"{refused}\" is not a regular file");
         load(&["--reject-file", name, "--max-rejects", "1"])
-            .fails(2, &[&said, "DETAIL:", "HINT:  Name a file that is not there yet"]);
+            .fails(2, &[&said, "DETAIL:", "HINT:  Name a file that does not exist yet"]);
     }
     fs::remove_dir(bench.path("bad.log")).unwrap();
     bench.session.run(

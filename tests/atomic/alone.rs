@@ -46,7 +46,7 @@ fn more_connections_than_slots(server: Server) {
 
 fn no_ledger(server: Server) {
     let whole = Whole::new(server);
-    let why = "no ledger is kept, which would decide over several";
+    let why = "several transactions need a ledger, and none is kept";
     says(&whole, &["-j4", "--no-ledger"], why);
     whole.is_whole();
 }

@@ -111,7 +111,7 @@ fn a_reader_that_does_not_end_is_waited_for_and_then_not(server: Server) {
     reader.run("BEGIN; SELECT count(*) FROM t");
     let load = ["--atomic", "-j2", "--load-id=held"];
     let ended = whole.load(&[&load[..], &["--swap-patience=0"]].concat(), &[]);
-    ended.fails(1, &["others held locks on table public.t", "No row", "--swap-patience"]);
+    ended.fails(1, &["other sessions held locks on table public.t", "No row", "--swap-patience"]);
     whole.is_empty();
     // A single connection needs no lock against readers.
     whole.load(&["--atomic", "-j1"], &[]).summary();

@@ -105,8 +105,8 @@ fn a_right_that_is_revoked_in_the_middle_ends_the_load(server: Server) {
     drop(load.child.stdin.take());
     load.ended().fails(1, &[
         "permission denied for schema s (SQLSTATE 42501)",
-        "DETAIL:  The server was asked to evaluate keys, which it had agreed to when the load began.",
-        "HINT:  Undo what was revoked",
+        "DETAIL:  The server no longer evaluates keys that it could evaluate when the load began.",
+        "HINT:  Restore the privileges",
     ]);
 }
 

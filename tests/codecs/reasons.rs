@@ -9,7 +9,7 @@ on_each_server!([a_column_without_a_codec_says_why,]);
 
 fn a_column_without_a_codec_says_why(server: Server) {
     let unknown = |ty: &str| Some(format!("type {ty} is not encoded natively"));
-    let some_fields = Some("an interval of some fields only is not encoded natively".to_owned());
+    let some_fields = Some("an interval with restricted fields is not encoded natively".to_owned());
     let array_nulls = Some("the session's array_nulls is off, so NULL is a string".to_owned());
     let scratch = server.scratch();
     let session = scratch.session();

@@ -151,11 +151,7 @@ fn several_constraints(server: Server) {
             ),
             (
                 "alike.csv -t several --on-conflict skip --duplicates error",
-                &[
-                    "alike.csv:2",
-                    "a key (id) or (v) more than once (SQLSTATE 21000)",
-                    "alike.csv:1",
-                ],
+                &["alike.csv:2", "with the same key (id) or (v) (SQLSTATE 21000)", "alike.csv:1"],
             ),
         ],
     );

@@ -95,7 +95,7 @@ const CHANGES: &[(&str, &[&str])] = &[
     ),
     (
         "CREATE TRIGGER g AFTER INSERT ON %1$s FOR EACH ROW EXECUTE FUNCTION public.nothing()",
-        &["t_1: its trigger g for each row would not fire"],
+        &["t_1: its row-level trigger g would not fire"],
     ),
     ("ALTER TABLE %1$s ALTER v SET DEFAULT ''x''", &["t_1: its column v", "default"]),
     ("ALTER TABLE %1$s ALTER v SET STORAGE external", &["t_1: its column v", "attstorage"]),

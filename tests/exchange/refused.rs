@@ -32,23 +32,24 @@ const OBSTACLES: &[(&str, &str)] = &[
     ),
     (
         "CREATE TRIGGER g AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()",
-        "its trigger g for each row would not fire",
+        "its row-level trigger g would not fire",
     ),
     (
         "CREATE TABLE other (id int PRIMARY KEY);
          ALTER TABLE t_1 ADD CONSTRAINT f FOREIGN KEY (a) REFERENCES other; ALTER TABLE t_1 DISABLE TRIGGER ALL",
-        "a trigger of its constraint f is not enabled as usual",
+        "a trigger of its constraint f is not in its default state",
     ),
     ("CREATE PUBLICATION p FOR TABLE t_1", "the publication p publishes it"),
     ("CREATE PUBLICATION p FOR TABLE t WITH (publish_via_partition_root)", "the publication p publishes it"),
     ("CREATE PUBLICATION p FOR ALL TABLES", "the publication p publishes it"),
     ("CREATE INDEX half ON ONLY t (a)", "it lacks the index half of its parent"),
-    ("CREATE INDEX ON t (a); CREATE INDEX x ON t_1 (a DESC)", "its indexes t_1_a_idx and x are alike"),
+    ("CREATE INDEX ON t (a); CREATE INDEX x ON t_1 (a \
+      DESC)", "its indexes t_1_a_idx and x are identical"),
     (
         "CREATE TABLE other (id int PRIMARY KEY);
          ALTER TABLE t_1 ADD CONSTRAINT x FOREIGN KEY (a) REFERENCES other;
          ALTER TABLE t ADD CONSTRAINT y FOREIGN KEY (a) REFERENCES other DEFERRABLE",
-        "its foreign keys x and y are alike",
+        "its foreign keys x and y are identical",
     ),
     (
         "CREATE INDEX i ON t_1 (a); UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'i'::regclass",
@@ -56,7 +57,7 @@ const OBSTACLES: &[(&str, &str)] = &[
     ),
     (
         "ALTER TABLE t_1 ADD CONSTRAINT x EXCLUDE (a WITH =) WITH (fillfactor = 50)",
-        "the index of its constraint x has options of its own",
+        "the index of its constraint x has its own options",
     ),
     (
         "CREATE EXTENSION pg_trgm; ALTER EXTENSION pg_trgm ADD TABLE t_1",
@@ -115,8 +116,7 @@ fn what_nobody_foresaw(case: &Case) {
     );
     let dump = case.dump();
     let refused = case.load(ROWS, &[]);
-    refused
-        .fails_empty(&["cannot exchange public.t_1: its table t_1 would not be the same", "HINT"]);
+    refused.fails_empty(&["cannot exchange public.t_1: its table t_1 would differ", "HINT"]);
     case.is_untouched(&dump);
 }
 
@@ -182,7 +182,7 @@ fn more_leaves_than_locks(case: &Case) {
     assert!(most < 500, "the server of the tests has room for {most}");
     let summary = case.load(&rows, &[]).summary();
     assert_eq!(summary["exchanged"], most);
-    said(&summary, "not exchanged: one transaction can lock no more tables", 2 * (500 - most));
+    said(&summary, "not exchanged: one transaction cannot lock more tables", 2 * (500 - most));
     assert_eq!(case.value("SELECT count(*) FROM t"), "1000");
 }
 

@@ -101,7 +101,7 @@ fn old_snapshots_find_no_rows(case: &Case) {
     reader.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM t_01");
     let patience = "--swap-patience=1";
     let refused = case.load(&rows(&[1], 20, "newer"), &[REPLACE, patience]);
-    refused.fails_empty(&["others held locks on the table for 1 s"]);
+    refused.fails_empty(&["other sessions held locks on the table for 1 s"]);
     assert_eq!(reader.rows(CONTENT)[0][0].as_deref(), Some("01 new 10, 03 old 50"));
     case.nothing_is_left();
 }

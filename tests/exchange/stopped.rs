@@ -56,7 +56,7 @@ fn a_foreign_key_that_fails(case: &Case) {
 fn another_exchange(case: &Case) {
     let mut load = begun(case, &[]);
     let refused = case.load("1,1,x\n", &[]);
-    refused.fails(1, &["another load exchanges partitions of public.t", "HINT"]);
+    refused.fails(1, &["another load is exchanging partitions of public.t", "HINT"]);
     // An exchange of another table takes nothing away from it, and neither does a load without.
     case.run(
         "CREATE TABLE u (k int) PARTITION BY LIST (k); CREATE TABLE u_1 PARTITION OF u DEFAULT",

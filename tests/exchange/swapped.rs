@@ -109,7 +109,7 @@ fn a_lock_that_stays(case: &Case) {
     case.run("COMMIT");
     ended.fails_empty(&[
         "error: canceling statement due to lock timeout (SQLSTATE 55P03)",
-        "others held locks on the table for 1 s",
+        "other sessions held locks on the table for 1 s",
         "HINT:  ",
     ]);
     assert_eq!(case.value(dump), before);

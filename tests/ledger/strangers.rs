@@ -149,6 +149,6 @@ fn exchanges_name_who_is_in_the_way(bench: &Bench) {
     let pid = pid[0][0].clone().unwrap();
     let refused = bench.load(LOAD.iter().chain(&["--exchange"]));
     let said = format!("role \"{}\" (process {pid}) holds", role.name);
-    refused.fails(1, &["another load exchanges partitions of public.t", &said]);
+    refused.fails(1, &["another load is exchanging partitions of public.t", &said]);
     drop(session);
 }

@@ -165,11 +165,11 @@ mod owners {
             ),
             "who_may_make_triggers" => (
                 format!("GRANT ALL ON ALL TABLES IN SCHEMA pgsluice TO {role}"),
-                format!("role {role} may put triggers on table pgsluice.block"),
+                format!("role {role} may create triggers on table pgsluice.block"),
             ),
             _ => (
                 "GRANT TRIGGER ON pgsluice.load TO PUBLIC".to_owned(),
-                "role PUBLIC may put triggers on table pgsluice.load".to_owned(),
+                "role PUBLIC may create triggers on table pgsluice.load".to_owned(),
             ),
         };
         bench.session.run(&change);

@@ -25,7 +25,7 @@ fn a_load_that_would_fail_at_once_makes_none(server: Server) {
         (PLAIN, "2024-02-01,1,x\n2024-02-02,,y\n", "null value in column \"id\""),
         (PLAIN, "2024-02-01,1,x\n2024-02-02,2\n", "missing data for column \"v\""),
         (PLAIN, "2024-02-01,1,x\n2024-02-30,2,y\n", "date/time field value out of range"),
-        (lists, "FR,1\n,2\n", "partitions of public.t cannot be made: its key column is NOT NULL"),
+        (lists, "FR,1\n,2\n", "cannot create partitions of public.t: its key column is NOT NULL"),
     ] {
         let case = Case::new(server, tree, rows);
         let before = case.tree();
@@ -54,8 +54,8 @@ fn a_load_that_fails_later_drops_the_empty_ones(server: Server) {
     let before = case.tree();
     let load = case.load(&[]);
     assert_eq!(load.status, Some(1), "{}", load.stderr);
-    let said = "DETAIL:  The load made these partitions, and dropped them again because they were empty: \
-                public.t_2024_02, public.t_2024_03, public.t_2024_05.";
+    let said = "DETAIL:  The load created these partitions, and dropped them again because they \
+                were empty: public.t_2024_02, public.t_2024_03, public.t_2024_05.";
     assert!(load.stderr.contains(said), "{}", load.stderr);
     assert_eq!(case.tree(), before);
     // Those with rows stay.
@@ -89,7 +89,7 @@ fn partitions_of_others_are_left(server: Server) {
         &[
             "dropped them again because they were empty: public.t_2024_05.",
             "could not drop them again: public.t_2024_02 (it was altered since).",
-            "If they are empty and not needed: DROP TABLE public.t_2024_02;",
+            "To drop them, if they are empty and not needed: DROP TABLE public.t_2024_02;",
         ],
     );
     let tables: Vec<String> =
@@ -100,7 +100,7 @@ fn partitions_of_others_are_left(server: Server) {
 }
 
 fn partitions_far_from_all_others_are_named(server: Server) {
-    let far = "warning: new partitions are far from those that the table has: ";
+    let far = "warning: new partitions are far from the existing ones: ";
     for (tree, rows, said) in [
         (PLAIN, "2024-04-01,1,x\n2024-02-01,1,x\n", ""),
         (PLAIN, "2024-11-02,1,x\n2024-02-01,1,x\n", "public.t_2024_11 (10 steps); "),

@@ -149,7 +149,7 @@ fn of_two_runs_the_later_one_is_refused(server: Server) {
             "DETAIL:  User \"postgres\" has been running it on \"",
             host.trim(),
             &format!("\", as process {}, since 20", first.child.id()),
-            "\nDETAIL:  It has the server's process ",
+            "\nDETAIL:  It runs in server process ",
             ", for 127.0.0.1, since 20",
             "\nHINT:  Wait until it has ended.",
             "--end-other",
@@ -296,7 +296,7 @@ fn a_schema_of_somebody_elses_is_left_alone(server: Server) {
     bench.file("rows.csv", rows(1000, 10));
     bench.session.run("CREATE SCHEMA pgsluice; CREATE TABLE pgsluice.load (id int)");
     let refused = bench.load(["rows.csv", "-t", "t"]);
-    refused.fails(1, &["the ledger in schema pgsluice is not of this version of pgsluice"]);
+    refused.fails(1, &["the ledger in schema pgsluice belongs to another version of pgsluice"]);
     bench.session.run("DROP TABLE pgsluice.load");
     assert_eq!(bench.load(["rows.csv", "-t", "t"]).status.code(), Some(0));
 }

@@ -276,7 +276,7 @@ class Rounds(OwnServer):
                 said += producer.communicate()[0]
             positions = self.positions()
             if VIOLENCE and cycle % 10 == 9:
-                lost = said.count("the server has lost")
+                lost = said.count("the server lost")
                 print(4 * cycle + 4, "rounds,", sum(positions), "rows,", lost, "losses", flush=True)
         most = [position + 500 for position in positions]
         producers = [self.run_producer(*of_producer) for of_producer in enumerate(most)]

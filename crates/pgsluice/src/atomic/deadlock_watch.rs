@@ -54,8 +54,8 @@ pub(crate) fn entangled() -> Error {
     Error::new(Kind::Server, message)
         .with_sqlstate("40P01")
         .with_detail(
-            "Rows with the same unique key, or a trigger that writes to one row for all, are in several \
-             of its transactions.",
+            "Several of its transactions contain rows with the same unique key, or rows whose \
+             trigger writes to one shared row.",
         )
         .with_hint("Load with -j 1.")
         .permanent()

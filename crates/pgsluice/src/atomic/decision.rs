@@ -147,8 +147,8 @@ pub(crate) async fn abandon(
     match tokio::time::timeout(patience, roll_back(atomic, ledger, target)).await {
         Ok(Ok(())) => error,
         _ => error.with_detail(format!(
-            "Transactions of this load may be left prepared, and keep their locks: to run it again \
-             with --load-id {0}, or pgsluice ledger forget {0}, rolls them back.",
+            "Prepared transactions of this load may be left, and keep their locks: to roll them \
+             back, run it again with --load-id {0}, or run pgsluice ledger forget {0}.",
             ledger.id()
         )),
     }

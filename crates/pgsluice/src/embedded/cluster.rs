@@ -64,7 +64,7 @@ impl Initdb<'_> {
             output.get_or_insert(attempt);
         }
         let said = output.map(|output| output.stderr).unwrap_or_default();
-        Err(Error::new(Kind::Server, "initdb could not make the embedded server's cluster")
+        Err(Error::new(Kind::Server, "initdb could not create the embedded server's cluster")
             .with_detail(String::from_utf8_lossy(&said).trim()))
     }
 
@@ -140,6 +140,12 @@ fn append(path: &Path, text: &str) -> Result<()> {
 
 fn unreachable(path: &Path, account: &Account) -> Error {
     let name = account.name().unwrap_or("this user");
-    Error::new(Kind::Server, format!("the server would run as {name}, who cannot enter \"{}\"", path.display()))
-        .with_hint("Name another directory with --data or PGSLUICE_HOME, or allow others to pass (chmod o+x) each directory above it.")
+    Error::new(
+        Kind::Server,
+        format!("the server would run as {name}, who cannot enter \"{}\"", path.display()),
+    )
+    .with_hint(
+        "Name another directory with --data or PGSLUICE_HOME, or give other users access (chmod \
+         o+x) to each directory above it.",
+    )
 }

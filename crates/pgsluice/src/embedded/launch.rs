@@ -142,7 +142,8 @@ fn free_port() -> Result<u16> {
     let listen = || -> io::Result<u16> {
         Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
     };
-    listen().map_err(|error| Error::new(Kind::Server, format!("found no free port: {error}")))
+    listen()
+        .map_err(|error| Error::new(Kind::Server, format!("could not find a free port: {error}")))
 }
 
 fn last_lines(text: &str, count: usize) -> String {

@@ -96,7 +96,7 @@ impl Embedded {
         let message =
             format!("the embedded PostgreSQL in \"{directory}\" runs without --set {name}={value}");
         Err(Error::new(Kind::Usage, message).with_hint(
-            "Settings count from the start on: pgsluice server stop ends it, then start it again.",
+            "Settings take effect at server start: run pgsluice server stop, then start it again.",
         ))
     }
 

@@ -94,7 +94,7 @@ impl Postmaster {
                     Kind::Server,
                     format!("the embedded server (pid {}) is still shutting down", self.pid),
                 )
-                .with_hint("Look into its log, beside its data directory, and try again."));
+                .with_hint("Check its log, next to its data directory, and try again."));
             }
             sleep(POLL);
         }

@@ -98,6 +98,6 @@ fn refused(plan: &Plan, node: NodeId, step: &Definition, error: tokio_postgres::
     let leaf = plan.tree.nodes[node].relation.label();
     let blames_row = error.code().is_some_and(|code| sqlstate::blames_row(code.code()));
     let error = Error::from(error)
-        .with_detail(format!("It was to be {} {} of {leaf}.", step.kind, step.name));
+        .with_detail(format!("pgsluice was reproducing {} {} of {leaf}.", step.kind, step.name));
     if blames_row { error.of_kind(Kind::Data) } else { error }
 }

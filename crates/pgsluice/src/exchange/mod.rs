@@ -85,8 +85,8 @@ enum Claim {
 }
 
 /// Why a leaf is kept that could have been exchanged.
-pub(crate) const TOO_MANY: &str = "not exchanged: one transaction can lock no more tables \
-                                   (max_locks_per_transaction)";
+pub(crate) const TOO_MANY: &str =
+    "not exchanged: one transaction cannot lock more tables (max_locks_per_transaction)";
 
 /// The leaves that were exchanged, and those that were not.
 #[derive(Debug, Default)]
@@ -194,7 +194,7 @@ impl<'a> Exchange<'a> {
         match tokio::time::timeout(patience, dropping).await {
             Ok(Ok(())) => error,
             _ => error.with_detail(
-                "Tables named pgsluice_new_ and a number may be left: the next load --exchange \
+                "Tables named pgsluice_new_ and a number may be left; the next load --exchange \
                  drops them.",
             ),
         }
@@ -230,9 +230,10 @@ async fn dropped(client: &Client) -> Result<()> {
 
 fn in_use(plan: &Plan, holder: Option<String>) -> Error {
     let table = plan.tree.nodes[ROOT].relation.label();
-    let error = Error::new(Kind::Server, format!("another load exchanges partitions of {table}"))
-        .with_sqlstate("55006")
-        .with_hint("Wait until it has ended, or load without --exchange.");
+    let error =
+        Error::new(Kind::Server, format!("another load is exchanging partitions of {table}"))
+            .with_sqlstate("55006")
+            .with_hint("Wait until it ends, or load without --exchange.");
     let said = holder.map(|holder| format!("{holder} holds the advisory lock of the exchange."));
     said.into_iter().fold(error, Error::with_detail)
 }

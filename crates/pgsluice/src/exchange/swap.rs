@@ -70,7 +70,8 @@ pub(super) async fn swap(
         let pause = backoff.pause();
         if began.elapsed() + pause >= patience {
             return Err(error.with_detail(format!(
-                "The new partitions were not swapped in: others held locks on the table for {} s.",
+                "The new partitions were not swapped in: other sessions held locks on the table \
+                 for {} s.",
                 patience.as_secs()
             )));
         }
@@ -171,7 +172,7 @@ impl Swap<'_> {
         Err(match what {
             Differs::Obstacle(why) => error.with_detail(format!("Now {why}.")),
             Differs::Thing(difference) => error
-                .with_detail(format!("It is about its {} {}.", difference.kind, difference.name)),
+                .with_detail(format!("Its {} {} was changed.", difference.kind, difference.name)),
         })
     }
 
@@ -242,14 +243,16 @@ impl Swap<'_> {
         let Some((node, what)) = self.differs(&oids).await? else { return Ok(()) };
         let leaf = self.plan.tree.nodes[node].relation.label();
         let (why, detail) = match what {
-            Differs::Obstacle(why) => (why, "The new table got that when it was made.".to_owned()),
+            Differs::Obstacle(why) => {
+                (why, "The new table acquired this when it was created.".to_owned())
+            }
             Differs::Thing(it) => {
                 let Difference { kind, name, before, now } = it;
-                let none = || "nothing of the kind".to_owned();
+                let none = || "none".to_owned();
                 (
-                    format!("its {kind} {name} would not be the same"),
+                    format!("its {kind} {name} would differ"),
                     format!(
-                        "The leaf has {}, and the new table {}.",
+                        "The leaf has {}; the new table has {}.",
                         before.unwrap_or_else(none),
                         now.unwrap_or_else(none)
                     ),

@@ -78,8 +78,8 @@ impl InputOptions {
     /// Sentences about how the inputs are wrapped, and about entries of directories that are not read.
     pub(crate) fn notes(&self) -> Vec<String> {
         let compressed = self.files.compressions().into_iter().map(|(name, inputs)| match inputs {
-            1 => format!("1 input is compressed by {name}"),
-            inputs => format!("{inputs} inputs are compressed by {name}"),
+            1 => format!("1 input is compressed with {name}"),
+            inputs => format!("{inputs} inputs are compressed with {name}"),
         });
         let encoded =
             (!self.encoding.is_utf8()).then(|| format!("the input is in {}", self.encoding.name()));

@@ -78,7 +78,7 @@ fn may_not_end(named: &Named, holder: &Holder) -> Error {
     let message = format!("permission denied to end the other run of load {}", named.id);
     Error::new(Kind::Server, message)
         .with_sqlstate("42501")
-        .with_detail(format!("It has {holder}, a session of role \"{}\".", holder.role))
+        .with_detail(format!("It runs in {holder}, a session of role \"{}\".", holder.role))
         .with_hint(format!(
             "Run as that role, a member of pg_signal_backend or a superuser: SELECT \
              pg_terminate_backend({});",
@@ -96,8 +96,9 @@ fn in_use(named: &Named, other: Option<&Run>, holders: &[Holder]) -> Error {
         )),
         None => error,
     };
-    let error =
-        holders.iter().fold(error, |error, holder| error.with_detail(format!("It has {holder}.")));
+    let error = holders
+        .iter()
+        .fold(error, |error, holder| error.with_detail(format!("It runs in {holder}.")));
     error
         .with_hint(
             "Wait until it ends. If it died and left its sessions behind, end them: run the same \

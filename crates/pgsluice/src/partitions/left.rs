@@ -22,7 +22,7 @@ pub(crate) fn take_back(error: Error, target: &Target, control: &Control) -> Err
     if made.is_empty() {
         return error;
     }
-    let mut fates = vec![Fate::Left("the server could not be asked".to_owned()); made.len()];
+    let mut fates = vec![Fate::Left("the server could not be reached".to_owned()); made.len()];
     if let Ok(runtime) = runtime() {
         let dropping = drop_all(&made, &mut fates, target);
         // Those that are not reached in time are left.
@@ -46,7 +46,8 @@ fn words(error: Error, made: &[Made], fates: &[Fate]) -> Error {
     let error = match dropped.is_empty() {
         true => error,
         false => error.with_detail(format!(
-            "The load made these partitions, and dropped them again because they were empty: {}.",
+            "The load created these partitions, and dropped them again because they were empty: \
+             {}.",
             names(&dropped, |made| made.relation.label())
         )),
     };
@@ -58,11 +59,11 @@ fn words(error: Error, made: &[Made], fates: &[Fate]) -> Error {
     let Some(why) = why else { return error };
     error
         .with_detail(format!(
-            "The load made these partitions, and could not drop them again: {} ({why}).",
+            "The load created these partitions, but could not drop them again: {} ({why}).",
             names(&left, |made| made.relation.label())
         ))
         .with_hint(format!(
-            "If they are empty and not needed: {}",
+            "To drop them, if they are empty and not needed: {}",
             names(&left, |made| partitions::drop_statement(&made.relation)).replace(";, ", "; ")
         ))
 }

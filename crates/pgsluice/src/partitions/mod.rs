@@ -100,9 +100,10 @@ pub fn find(job: &Job, plan: &Plan, target: &Target, control: &Control) -> Resul
 /// must be such as the table takes: a load that would fail at once makes no partition.
 pub(crate) fn create(job: &Job, target: &Target, control: &Control) -> Result<Vec<String>> {
     if !job.input.files.are_rereadable() {
-        let message = "--create-partitions reads the input twice, which a pipe does not allow";
+        let message =
+            "--create-partitions reads the input twice, which is not possible with a pipe";
         return Err(Error::new(Kind::Usage, message).with_hint(
-            "Write the input to a file, or make the partitions that plan --full lists.",
+            "Write the input to a file, or create the partitions that plan --full lists.",
         ));
     }
     let mut created = Vec::new();
@@ -110,7 +111,7 @@ pub(crate) fn create(job: &Job, target: &Target, control: &Control) -> Result<Ve
         let plan = runtime()?.block_on(Plan::make(job, target, control))?;
         let missing = find(job, &plan, target, control)?;
         if let Some((what, why, rows)) = missing.impossible.first() {
-            let message = format!("partitions of {what} cannot be made: {why}");
+            let message = format!("cannot create partitions of {what}: {why}");
             return Err(Error::new(Kind::Data, message).with_sqlstate("23514").with_detail(
                 format!("{rows} rows need them. No row of this load is in the table."),
             ));
@@ -125,7 +126,8 @@ pub(crate) fn create(job: &Job, target: &Target, control: &Control) -> Result<Ve
         in_session(target, control, async |client| {
             let transaction = client.transaction().await?;
             transaction.batch_execute(&statements.join(";\n")).await.map_err(|error| {
-                Error::from(error).with_detail("The partitions that the input needs were not made.")
+                Error::from(error)
+                    .with_detail("The partitions that the input needs were not created.")
             })?;
             transaction.commit().await.map_err(Error::from)?;
             control.attempts.add_made(missing.made(client).await?);
@@ -147,7 +149,7 @@ fn check_first_rows(job: &Job, plan: &Plan, target: &Target, control: &Control) 
     }
     match runtime()?.block_on(trial::try_first_rows(job, plan, None, target, control))? {
         Trial::Fails(error) => {
-            Err(error.with_detail("No partition was made. No row of this load is in the table."))
+            Err(error.with_detail("No partition was created. No row of this load is in the table."))
         }
         Trial::Read | Trial::Untried(_) => Ok(()),
     }
@@ -176,8 +178,8 @@ impl Missing {
         names.extend((more > 0).then(|| format!("and {more} more")));
         (!names.is_empty()).then(|| {
             format!(
-                "new partitions are far from those that the table has: {}; are the values read in the right order \
-                 (DateStyle)?",
+                "new partitions are far from the existing ones: {}; check that DateStyle matches \
+                 the order of day and month in the input",
                 names.join(", ")
             )
         })
@@ -194,13 +196,13 @@ fn check_bound(count: usize, job: &Job, missing: &Missing) -> Result<()> {
     let first: Vec<String> = names.take(3).collect();
     let message = format!("the input needs {count} new partitions, more than {most}");
     let remedy = Remedy::options(
-        "If they are what the table shall have",
+        "To create them all",
         ["--max-new-partitions".to_owned(), count.to_string()],
     );
     Err(Error::new(Kind::Data, message)
         .with_sqlstate("54000")
-        .with_detail(format!("The first of them are {}. None was made.", first.join(", ")))
-        .with_hint("plan --full lists them all; a wider --step makes fewer.")
+        .with_detail(format!("The first of them are {}. None was created.", first.join(", ")))
+        .with_hint("List them all with plan --full, or use a wider --step to create fewer.")
         .with_remedy(remedy))
 }
 
@@ -294,7 +296,7 @@ impl Gaps {
         keys: Vec<(Option<String>, u64)>,
     ) -> Result<()> {
         let nulls = keys.iter().filter(|(key, _)| key.is_none()).map(|(_, rows)| rows).sum();
-        self.refuse(plan, node, "only a DEFAULT partition takes NULL", nulls);
+        self.refuse(plan, node, "only a DEFAULT partition accepts NULL", nulls);
         let keys: Vec<(String, u64)> =
             keys.into_iter().filter_map(|(key, rows)| Some((key?, rows))).collect();
         let all: u64 = keys.iter().map(|(_, rows)| rows).sum();
@@ -308,7 +310,7 @@ impl Gaps {
             None => counting.usual_step(client, &siblings).await?,
         };
         let Some(step) = step else {
-            let why = "it has no partitions of one step to go by; give --step";
+            let why = "no step can be derived from its partitions; specify --step";
             self.refuse(plan, node, why, all);
             return Ok(());
         };
@@ -338,10 +340,10 @@ fn key_value(
 ) -> Result<Option<String>, &'static str> {
     let key = plan.tree.nodes[node].key.as_ref().ok_or("it is a leaf")?;
     if key.strategy == Strategy::Hash {
-        return Err("its set of hash partitions has a gap");
+        return Err("its hash partitions are incomplete");
     }
     let [KeyColumn::Native { field, .. }] = &key.columns[..] else {
-        return Err("its key is not one column that is read natively");
+        return Err("its key is not a single column that is read natively");
     };
     let Some(field) = field else { return Ok(None) };
     let slot = plan.router.wanted().binary_search(field).map_err(|_| "its key was not read")?;

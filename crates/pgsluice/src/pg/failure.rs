@@ -169,7 +169,8 @@ impl Failure {
             },
             UnknownIssuer => (
                 "unknown issuer".to_owned(),
-                "sslrootcert must name the certificate of the authority that signed the server's.",
+                "Set sslrootcert to the certificate of the authority that signed the server's \
+                 certificate.",
             ),
             Expired | ExpiredContext { .. } => ("certificate has expired".to_owned(), ""),
             NotValidYet | NotValidYetContext { .. } => {
@@ -178,7 +179,8 @@ impl Failure {
             Revoked => ("certificate revoked".to_owned(), ""),
             UnknownRevocationStatus => (
                 "unable to get certificate CRL".to_owned(),
-                "The file that sslcrl names needs a list of each authority in the chain.",
+                "The file that sslcrl names must contain a revocation list for each authority in \
+                 the chain.",
             ),
             other => (other.to_string(), ""),
         };
@@ -189,15 +191,16 @@ impl Failure {
 fn next_step(code: &str) -> Option<&'static str> {
     Some(match code {
         "28P01" => {
-            "Check the user name, and give the password in PGPASSWORD or ~/.pgpass, or be asked for it with -W."
+            "Check the user name, and supply the password in PGPASSWORD or ~/.pgpass, or use -W to \
+             be prompted for it."
         }
         "28000" => {
-            "Check the user name (user=, PGUSER) and sslmode; the server's pg_hba.conf says who may \
-             connect from where."
+            "Check the user name (user=, PGUSER) and sslmode; the server's pg_hba.conf controls \
+             who may connect from where."
         }
-        "3D000" => "psql -l lists the databases of a server, createdb makes one.",
+        "3D000" => "List the databases of the server with psql -l, or create one with createdb.",
         "42501" => "Ask for the CONNECT privilege on the database, or log in as another user.",
-        "53300" => "Use fewer connections (-j), or try again when others have ended.",
+        "53300" => "Use fewer connections (-j), or try again when other sessions have ended.",
         "57P03" => "Try again in a moment.",
         _ => return None,
     })

@@ -63,7 +63,8 @@ pub(crate) async fn check_rights(client: &impl GenericClient) -> Result<()> {
     Err(Error::new(Kind::Server, "permission denied for view pg_stat_replication")
         .with_sqlstate("42501")
         .with_detail(
-            "--max-lag looks at how far replicas are, which only pg_read_all_stats may see.",
+            "--max-lag checks how far behind replicas are, which only members of pg_read_all_stats \
+             can see.",
         )
         .with_hint(format!("GRANT pg_read_all_stats TO {role}; or leave out --max-lag.")))
 }

@@ -63,9 +63,9 @@ impl Own {
 
     /// Reads an answer.
     pub(crate) fn read(answer: Option<&str>) -> Result<Self> {
-        let gone = || Error::new(Kind::Server, "the table is not there").with_sqlstate("42P01");
+        let gone = || Error::new(Kind::Server, "the table does not exist").with_sqlstate("42P01");
         serde_json::from_str(answer.ok_or_else(gone)?).map_err(|error| {
-            Error::new(Kind::Server, format!("could not read what the server says: {error}"))
+            Error::new(Kind::Server, format!("could not parse the server's answer: {error}"))
         })
     }
 
@@ -77,16 +77,18 @@ impl Own {
         mut columns: impl Iterator<Item = (&'c str, Oid)>,
     ) -> Result<()> {
         if (&self.server, self.database) != (&theirs.server, theirs.database) {
-            let message = "the connection is to another database than conninfo";
+            let message = "the connection and conninfo refer to different databases";
             return Err(Error::new(Kind::Usage, message).with_hint(
-                "The partition tree is read by a session of its own: give it the same server by conninfo.",
+                "pgsluice reads the partition tree in a session of its own: pass a conninfo for \
+                 the same server.",
             ));
         }
         let changed = || {
             let message =
-                format!("table {label} is not seen by others as it is in this transaction");
+                format!("other sessions do not see table {label} as this transaction does");
             Error::new(Kind::Server, message).with_sqlstate("55000").with_hint(
-                "It was made, replaced or altered, here or meanwhile: commit that first, and copy again.",
+                "It was created, replaced or altered, in this transaction or meanwhile: commit \
+                 that first, and copy again.",
             )
         };
         let is_same = self.table == theirs.table

@@ -48,5 +48,5 @@ pub(crate) async fn connections(client: &impl GenericClient) -> Result<(usize, S
     let (most, free): (i64, i64) = (row.get(0), row.get(1));
     let what = row.get::<_, String>(2).replace("%s", &most.to_string());
     let free = usize::try_from(free).unwrap_or(0);
-    Ok((free, format!("{what}, of which {free} are free")))
+    Ok((free, format!("{what}, but only {free} are free")))
 }

@@ -96,7 +96,7 @@ pub(crate) async fn check(client: &impl GenericClient, given: &str) -> Result<()
         Err(error) if error.as_db_error().is_some() => {
             let message = format!("the step \"{given}\" is neither a number nor an interval");
             Err(Error::new(Kind::Usage, message)
-                .with_hint("It is one of: month, day, \"7 days\", 1000."))
+                .with_hint("Valid steps are, for example, month, day, \"7 days\" and 1000."))
         }
         Err(error) => Err(error.into()),
     }

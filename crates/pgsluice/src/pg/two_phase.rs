@@ -33,7 +33,7 @@ pub(crate) async fn obstacle(
     job: &Job,
 ) -> Result<Option<String>> {
     if job.safety.ledger.is_none() {
-        return Ok(Some("no ledger is kept, which would decide over several".to_owned()));
+        return Ok(Some("several transactions need a ledger, and none is kept".to_owned()));
     }
     let oids: Vec<Oid> = catalogue.facts.iter().map(|facts| facts.oid).collect();
     let row = client.query_typed_one(OBSTACLES, &[(&oids, Type::OID_ARRAY)]).await?;
@@ -55,7 +55,7 @@ fn no_room(row: &Row, lanes: usize) -> Option<String> {
     match most {
         _ if free >= lanes => None,
         0 => Some("max_prepared_transactions is 0".to_owned()),
-        _ => Some(format!("max_prepared_transactions is {most}, of which {free} are free")),
+        _ => Some(format!("max_prepared_transactions is {most}, but only {free} are free")),
     }
 }
 
@@ -65,7 +65,7 @@ fn no_locks(row: &Row, lanes: usize) -> Option<String> {
     let all = each.saturating_mul(i64::try_from(lanes).unwrap_or(i64::MAX));
     (all > room / 2).then(|| {
         format!(
-            "each connection may come to hold {each} locks, and the server has room for {room} \
+            "each connection may hold up to {each} locks, but the server has room for only {room} \
              (max_locks_per_transaction)"
         )
     })

@@ -101,7 +101,7 @@ pub(crate) fn begin(
     let Some(rejects) = &job.safety.rejects else { return Ok(None) };
     if let Some(why) = &plan.one_statement {
         return Err(Error::new(Kind::Usage, "rows of this table cannot be rejected")
-            .with_detail(format!("The load is one COPY, which takes all rows or none: {why}.")));
+            .with_detail(format!("The load is one COPY, which accepts all rows or none: {why}.")));
     }
     let before = ledger.filter(|ledger| !ledger.is_first()).map(|ledger| Before {
         inputs,

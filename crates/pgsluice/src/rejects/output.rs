@@ -39,7 +39,7 @@ impl Output {
         }
         let message = format!("file \"{}\" is not empty", self.path.display());
         Err(Error::new(Kind::Input, message).with_hint(
-            "Rows that another load has rejected may be in it: see to them first, or name another \
+            "It may contain rows that another load rejected: handle them first, or name another \
              file.",
         ))
     }
@@ -102,10 +102,10 @@ pub(super) fn check_regular(path: &Path) -> Result<()> {
     let message = format!("\"{}\" is not a regular file", path.display());
     Err(Error::new(Kind::Usage, message)
         .with_detail(
-            "Rows are written to it before the others are committed, and are taken out again if \
-             that fails.",
+            "Rejected rows are written to it before the others are committed, and removed again if \
+             the commit fails.",
         )
-        .with_hint("Name a file that is not there yet, and remove it afterwards."))
+        .with_hint("Name a file that does not exist yet, and remove it afterwards."))
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> Error {

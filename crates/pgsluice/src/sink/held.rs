@@ -163,11 +163,17 @@ impl Connection<'_> {
     /// Has the next attempt send all rows leaf by leaf, and returns the error that ends this one.
     pub(super) fn leaf_by_leaf(&self) -> Error {
         self.flow.control.attempts.go_leaf_by_leaf();
-        Error::new(Kind::Server, "the server's counts do not show in which partitions the rows are")
-            .with_sqlstate("55000")
-            .with_detail("Others store rows there in the same transaction, or track_counts was switched off.")
-            .with_hint("Load from a file, which can be read again, or without --atomic.")
-            .permanent()
+        Error::new(
+            Kind::Server,
+            "the server's statistics do not show which partitions the rows are in",
+        )
+        .with_sqlstate("55000")
+        .with_detail(
+            "Something else stores rows there in the same transaction, or track_counts was turned \
+             off.",
+        )
+        .with_hint("Load from a file, which can be read again, or without --atomic.")
+        .permanent()
     }
 
     /// The error of a connection, with what holding a transaction has to do with it.
@@ -181,7 +187,8 @@ impl Connection<'_> {
             // More patience does not help.
             Some("53200") if !error.is_permanent() => error
                 .with_detail(
-                    "With --atomic each leaf and index that was written stays locked to the end.",
+                    "With --atomic, each leaf and index that was written stays locked until the \
+                     end.",
                 )
                 .permanent(),
             _ => error,

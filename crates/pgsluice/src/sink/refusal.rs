@@ -96,7 +96,7 @@ pub(super) fn refusal(flow: &Flow<'_>, error: &tokio_postgres::Error, sent: &[Se
     }
     let report = blame.report;
     let context = error.as_db_error().and_then(DbError::where_);
-    let at = context.map(|context| format!("The server was at: {context}"));
+    let at = context.map(|context| format!("The server reported this context: {context}"));
     at.into_iter().chain(range(flow, sent)).fold(report, Error::with_detail)
 }
 
@@ -106,7 +106,7 @@ fn no_longer_its_row(flow: &Flow<'_>, db: &DbError, node: NodeId) -> Option<&'st
     // A CHECK constraint has a name, and a table with partitions says that none takes the row.
     let by_bounds = *db.code() == SqlState::CHECK_VIOLATION && db.constraint().is_none();
     (by_bounds && node.parent.is_some() && node.key.is_none()).then_some(
-        "If partitions were attached during the load, load what is missing; otherwise look for a \
+        "If partitions were attached during the load, load the missing rows; otherwise look for a \
          trigger that changes the key.",
     )
 }
@@ -130,7 +130,7 @@ fn range(flow: &Flow<'_>, sent: &[Sent]) -> Option<String> {
     let first = flow.place_of(places().min_by_key(order)?)?;
     let last = flow.place_of(places().max_by_key(order)?)?;
     Some(match rows {
-        1 => format!("The row is the one at {first}."),
+        1 => format!("The row is at {first}."),
         _ => format!("The row is one of {rows} from {first} to {last}."),
     })
 }

@@ -62,14 +62,14 @@ pub(super) fn check(plan: &Plan, changes: &Changes) -> Result<()> {
     }
     if changes.by_any.is_some() {
         return refuse(
-            "a loader skips rows by one key, and several constraints say which are the same",
+            "a loader skips rows by a single key, but several constraints identify a row",
             "Use --key to list the columns that identify a row.",
         );
     }
     if !changes.through_root && plan.asks() {
         return refuse(
-            "a loader cannot change rows of this table: only the server finds the leaf of a row",
-            "Change them by a load.",
+            "a loader cannot change rows of this table: only the server can find the leaf of a row",
+            "Use a load instead.",
         );
     }
     Ok(())

@@ -49,7 +49,7 @@ impl Kept {
     ///
     /// # Errors
     ///
-    /// Returns the rows that the server has lost since.
+    /// Returns the rows that the server lost since.
     pub(super) fn take_up(&mut self, found: Position) -> Result<Fate, u64> {
         let before = self.at.as_ref().map_or(found.fate, |at| at.fate);
         let since = found.fate.since(&before);

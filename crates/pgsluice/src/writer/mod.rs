@@ -171,7 +171,7 @@ impl Writer {
         control: &Arc<Control>,
     ) -> Result<Receipt> {
         if position.is_some() && self.kept.is_none() {
-            let message = "a position is kept by the name of the loader";
+            let message = "only a loader with a name can keep a position";
             return Err(Error::new(Kind::Usage, message)
                 .with_remedy(Remedy::options("Name it", ["--load-id", "NAME"])));
         }

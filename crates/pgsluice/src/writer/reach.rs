@@ -210,7 +210,7 @@ impl Writer {
     }
 
     pub(super) fn overtaken(&self) -> Error {
-        let lost = || Error::new(Kind::Internal, "rows are in that no loader has written");
+        let lost = || Error::new(Kind::Internal, "rows were committed that no loader wrote");
         self.kept.as_ref().map_or_else(lost, Kept::overtaken)
     }
 }

@@ -51,21 +51,21 @@ pub(super) fn is_about_names(error: &Error) -> bool {
 pub(super) fn doubtful(error: Error, rows: u64) -> Error {
     let left = Left { in_doubt: rows, ..Left::default() };
     error.leaving(left).with_detail(
-        "Whether the last rows are in the table is not known: the server did not answer their COMMIT.",
+        "The last rows may or may not be in the table: the server did not answer their COMMIT.",
     )
 }
 
 /// The error for rows that an earlier call has committed, and that the ledger does not count any more.
 pub(super) fn lost(rows: u64, has_position: bool) -> Trouble {
-    let message = format!("the server has lost {rows} rows that it had committed");
+    let message = format!("the server lost {rows} rows that it had committed");
     let error = Error::new(Kind::Connection, message)
         .with_detail("It crashed before they were durable, or another server has taken its place.");
     let error = match has_position {
         true => error
             .with_detail("The position was read again from the ledger.")
-            .with_hint("Go on from the position that the loader has now."),
+            .with_hint("Continue from the current position of the loader."),
         false => error.with_hint(
-            "Write the rows since the last flush again, as far as they are not in the table.",
+            "Write the rows since the last flush again, except those that are in the table.",
         ),
     };
     earlier(error, rows, rows)
@@ -76,17 +76,20 @@ pub(super) fn perhaps_lost(rows: u64) -> Trouble {
     let message =
         format!("the server may have lost {rows} rows: its session ended before they were durable");
     let error = Error::new(Kind::Connection, message)
-        .with_detail("It was restarted since, or another server has taken its place.")
-        .with_hint("Look which rows since the last flush are in the table. With --load-id the ledger says so.");
+        .with_detail("It was restarted, or another server has taken its place.")
+        .with_hint(
+            "Check which rows since the last flush are in the table. With --load-id, the ledger \
+             records them.",
+        );
     earlier(error, rows, rows)
 }
 
 /// The error for rows in doubt that are in, though the program has given them up.
 pub(super) fn came_through(rows: u64) -> Trouble {
-    let message = format!("{rows} rows that were given up are in the table");
+    let message = format!("{rows} rows that had been given up are in the table");
     let error = Error::new(Kind::Connection, message)
         .with_detail("The position was read again from the ledger.")
-        .with_hint("Go on from the position that the loader has now.");
+        .with_hint("Continue from the current position of the loader.");
     earlier(error, 0, rows)
 }
 

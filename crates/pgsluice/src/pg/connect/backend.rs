@@ -48,7 +48,8 @@ impl Backend {
     pub(super) fn check(&self, answers: &[SimpleQueryMessage]) -> Result<()> {
         match Self::in_answers(answers) {
             Some(now) if now != *self => Err(shared(&format!(
-                "This connection had the server's process {} at first, and has {} now.",
+                "This connection was served by server process {} at first, and is now served by \
+                 {}.",
                 self.pid(),
                 now.pid()
             ))),
@@ -59,16 +60,13 @@ impl Backend {
     /// The error for a session that does not know a statement which was prepared, if that is what `error` says.
     pub(super) fn without_statement(error: &tokio_postgres::Error) -> Option<Error> {
         let is_unknown = error.code() == Some(&SqlState::INVALID_SQL_STATEMENT_NAME);
-        is_unknown.then(|| shared("A statement that was prepared is not known any more."))
+        is_unknown.then(|| shared("A prepared statement no longer exists."))
     }
 
     /// Refuses a session that another connection has as well.
     pub(super) fn check_alone(&self, other: &Self) -> Result<()> {
         match self == other {
-            true => Err(shared(&format!(
-                "Two connections at once have the server's process {}.",
-                self.pid()
-            ))),
+            true => Err(shared(&format!("Two connections share server process {}.", self.pid()))),
             false => Ok(()),
         }
     }
@@ -79,10 +77,10 @@ fn shared(how: &str) -> Error {
     Error::new(Kind::Server, "the connection goes through a pooler in transaction mode")
         .with_sqlstate("0A000")
         .with_detail(how)
-        .with_detail("Settings, locks and prepared statements need a session of their own.")
+        .with_detail("Settings, locks and prepared statements need a dedicated session.")
         .with_hint(
-            "Connect to the server itself, or to a pool in session mode; in pgbouncer that is \
-             pool_mode=session of the database or the user.",
+            "Connect directly to the server, or to a pool in session mode; in PgBouncer, set \
+             pool_mode=session for the database or the user.",
         )
         .permanent()
 }

@@ -74,7 +74,7 @@ fn read_place(host: &str, address: &str, port: u16, env: &Environment) -> Result
     if !address.is_empty() {
         let ip = address.parse().map_err(|_| {
             usage(format!("could not parse network address \"{address}\""))
-                .with_hint("hostaddr takes an IP address; a name belongs in host.")
+                .with_hint("hostaddr needs an IP address; put a name in host.")
         })?;
         return Ok(Place::Address(ip, Some(host.to_owned()).filter(|host| !host.is_empty())));
     }

@@ -54,7 +54,7 @@ fn parse_pairs(text: &str) -> Result<Settings> {
 fn misplaced(before: Option<&str>, open: impl FnOnce() -> Error) -> Error {
     match before.filter(|name| keywords::find(name).is_some_and(keywords::Keyword::is_secret)) {
         Some(secret) => usage(format!("invalid connection info string after \"{secret}\"")).with_hint(
-            "A value with spaces stands in single quotes; ' and \\ within it are written \\' and \\\\.",
+            "Put a value with spaces in single quotes; write ' and \\ within it as \\' and \\\\.",
         ),
         None => open(),
     }

@@ -24,7 +24,7 @@ pub(super) fn load(service: &str, file: Option<&str>, env: &Environment) -> Resu
         }
     }
     Err(usage(format!("definition of service \"{service}\" not found")).with_hint(
-        "Services stand in ~/.pg_service.conf, or in the file that PGSERVICEFILE names.",
+        "Define services in ~/.pg_service.conf, or in the file that PGSERVICEFILE names.",
     ))
 }
 

@@ -78,7 +78,7 @@ impl Settings {
             || {
                 let known: Vec<&str> = choices.iter().map(|(known, _)| *known).collect();
                 usage(format!("invalid {name} value: \"{value}\""))
-                    .with_hint(format!("It is one of: {}.", known.join(", ")))
+                    .with_hint(format!("Valid values are: {}.", known.join(", ")))
             },
         )
     }

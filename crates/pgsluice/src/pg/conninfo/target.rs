@@ -204,7 +204,7 @@ fn check_encoding(settings: &Settings, env: &Environment<'_>) -> Result<()> {
         return Ok(());
     }
     let error = usage(format!("client_encoding \"{encoding}\" is not supported"))
-        .with_detail("--encoding says in which encoding the input is.");
+        .with_detail("Use --encoding to specify the encoding of the input.");
     let variable = "PGCLIENTENCODING";
     let is_of_variable = (env.variable)(variable).is_some_and(|value| value == encoding);
     let options = match Encoding::named(encoding) {
@@ -214,10 +214,11 @@ fn check_encoding(settings: &Settings, env: &Environment<'_>) -> Result<()> {
     Err(match is_of_variable {
         true if !options.is_empty() => {
             let how = How::Variable(variable.to_owned(), "UTF8".to_owned(), options);
-            error.with_remedy(Remedy { what: "If the input has this encoding".to_owned(), how })
+            error.with_remedy(Remedy { what: "If the input is in this encoding".to_owned(), how })
         }
         _ => error.with_hint(format!(
-            "Set client_encoding to UTF8. If the input is in {encoding}, --encoding or iconv converts it."
+            "Set client_encoding to UTF8. If the input is in {encoding}, convert it with \
+             --encoding or iconv."
         )),
     })
 }

@@ -139,7 +139,7 @@ fn decode(text: &str) -> Result<String> {
 }
 
 fn with_encoding_hint(error: Error) -> Error {
-    error.with_hint("In a URL, % itself is written %25, @ is %40, : is %3A, / is %2F.")
+    error.with_hint("In a URL, write % as %25, @ as %40, : as %3A, and / as %2F.")
 }
 
 #[cfg(test)]

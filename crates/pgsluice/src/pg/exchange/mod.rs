@@ -145,7 +145,7 @@ impl Reader {
             let [kind, name] = [3, 4].map(|column| row.get::<_, String>(column));
             let sql: Option<String> = row.get(5);
             let sql = sql.ok_or_else(|| {
-                let message = format!("the definition of {kind} {name} cannot be read");
+                let message = format!("could not read the definition of {kind} {name}");
                 Error::new(Kind::Server, message).with_hint("Load without --exchange.")
             })?;
             let place = row.get::<_, i32>(0).unsigned_abs() as usize - 1;

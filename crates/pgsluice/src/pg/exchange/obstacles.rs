@@ -78,15 +78,15 @@ SELECT place::int4, why FROM (
     FROM leaf l JOIN pg_constraint con ON con.conrelid = l.oid AND con.contype = 'f'
     WHERE pg_partition_root(con.confrelid) = pg_partition_root(l.oid)
     UNION ALL
-    SELECT place, format('its trigger %I for each row would not fire', tgname)
+    SELECT place, format('its row-level trigger %I would not fire', tgname)
     FROM trigger_ WHERE contype IS NULL AND tgenabled <> 'D' AND tgtype & 1 = 1
         -- INSERT, or DELETE.
         AND (tgtype & 4 = 4 OR $3 AND tgtype & 8 = 8)
     UNION ALL
-    SELECT place, format('its trigger %I for TRUNCATE would not fire', tgname)
+    SELECT place, format('its TRUNCATE trigger %I would not fire', tgname)
     FROM trigger_ WHERE contype IS NULL AND tgenabled <> 'D' AND tgtype & 32 = 32 AND $3
     UNION ALL
-    SELECT place, format('a trigger of its constraint %I is not enabled as usual', conname)
+    SELECT place, format('a trigger of its constraint %I is not in its default state', conname)
     FROM trigger_ WHERE contype IS NOT NULL AND tgenabled <> 'O'
     UNION ALL
     SELECT place, format('the publication %I publishes it, and would not publish the rows', pubname)
@@ -108,7 +108,7 @@ SELECT place::int4, why FROM (
                       WHERE i.inhparent = above.indexrelid AND own.indrelid = l.oid)
     UNION ALL
     -- ATTACH takes either for the other.
-    SELECT l.place, format('its indexes %I and %I are alike', c.relname, d.relname)
+    SELECT l.place, format('its indexes %I and %I are identical', c.relname, d.relname)
     FROM leaf l
     JOIN pg_index i ON i.indrelid = l.oid JOIN pg_class c ON c.oid = i.indexrelid
     JOIN pg_index j ON j.indrelid = l.oid JOIN pg_class d ON d.oid = j.indexrelid
@@ -118,13 +118,13 @@ SELECT place::int4, why FROM (
       AND (pg_get_expr(i.indexprs, l.oid), pg_get_expr(i.indpred, l.oid))
           IS NOT DISTINCT FROM (pg_get_expr(j.indexprs, l.oid), pg_get_expr(j.indpred, l.oid))
     UNION ALL
-    SELECT l.place, format('its foreign keys %I and %I are alike', a.conname, b.conname)
+    SELECT l.place, format('its foreign keys %I and %I are identical', a.conname, b.conname)
     FROM leaf l
     JOIN pg_constraint a ON a.conrelid = l.oid AND a.contype = 'f'
     JOIN pg_constraint b ON b.conrelid = l.oid AND b.contype = 'f'
     WHERE a.oid < b.oid AND (a.conkey, a.confkey, a.confrelid) = (b.conkey, b.confkey, b.confrelid)
     UNION ALL
-    SELECT place, format('the index of its constraint %I has options of its own', conname)
+    SELECT place, format('the index of its constraint %I has its own options', conname)
     FROM leaf l JOIN pg_constraint con ON con.conrelid = l.oid JOIN pg_class c ON c.oid = conindid
     WHERE c.reloptions IS NOT NULL
       AND (con.contype = 'x' OR to_jsonb(con) ->> 'conperiod' = 'true' AND con.contype IN ('p', 'u'))

@@ -230,14 +230,14 @@ impl Types<'_> {
 
     fn zoned(&self, codec: Codec) -> Answer {
         if !self.session.zulu {
-            return Err("the session reads the time zone Z as its own".to_owned());
+            return Err("the session redefines the time zone Z".to_owned());
         }
         Ok(codec)
     }
 
     fn money(&self) -> Answer {
         if !self.reads_money {
-            return Err("the session's lc_monetary is not that of English".to_owned());
+            return Err("the session's lc_monetary is not English".to_owned());
         }
         Ok(Codec::Money)
     }
@@ -245,7 +245,7 @@ impl Types<'_> {
 
 fn interval(modifier: i32) -> Answer {
     if interval_precision(modifier).is_none() {
-        return Err("an interval of some fields only is not encoded natively".to_owned());
+        return Err("an interval with restricted fields is not encoded natively".to_owned());
     }
     Ok(Codec::Interval)
 }

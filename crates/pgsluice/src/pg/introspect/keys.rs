@@ -214,7 +214,7 @@ impl Session {
         };
         let field = columns.iter().position(|name| *name == column);
         if field.is_none() && row.get("has_default") {
-            let why = "the input omits the column and its default decides".to_owned();
+            let why = "the input omits the column, so its default determines the key".to_owned();
             return KeyColumn::Opaque { column, why };
         }
         match self.key_type(row, enums) {
@@ -251,19 +251,19 @@ impl Session {
         if !row.get::<_, Option<bool>>("core_opclass").unwrap_or(false) {
             let name: Option<&str> = row.get("opcname");
             return Err(format!(
-                "operator class {} is not the type's own",
+                "operator class {} is not the default of the type",
                 name.unwrap_or_default()
             ));
         }
         if row.get("own_element_opclass") {
-            return Err(format!("the elements of {type_name} have an operator class of their own"));
+            return Err(format!("the elements of {type_name} have a custom operator class"));
         }
         let of = match &scalar {
             KeyType::Range(subtype) => subtype,
             other => other,
         };
         if matches!(of, KeyType::Timetz { .. } | KeyType::Timestamptz { .. }) && !self.zulu {
-            return Err("the session reads the time zone Z as its own".to_owned());
+            return Err("the session redefines the time zone Z".to_owned());
         }
         match of {
             KeyType::Text | KeyType::Name | KeyType::Varchar { .. } | KeyType::Bpchar { .. } => {
@@ -296,7 +296,7 @@ impl Session {
         // A list looks for equal values by order, but order is only compared for equality there,
         // and a deterministic collation calls equal what is equal byte by byte.
         match row.get("strategy") {
-            "r" if !is_c => Err(format!("the order of collation {name} is the server's to know")),
+            "r" if !is_c => Err(format!("only the server knows how collation {name} sorts")),
             _ => Ok(()),
         }
     }
@@ -306,7 +306,7 @@ impl Session {
         self.check_encoding()?;
         match row.get("strategy") {
             "r" if !self.collation_is_c => {
-                Err("the order of strings in a jsonb is the server's to know".to_owned())
+                Err("only the server knows how strings in jsonb sort".to_owned())
             }
             _ => Ok(()),
         }

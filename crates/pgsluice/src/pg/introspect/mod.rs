@@ -229,7 +229,7 @@ impl Catalogue {
         Ok(catalogue)
     }
 
-    /// None if the table is not there any more.
+    /// None if the table does not exist any more.
     async fn read_in(
         transaction: &Transaction<'_>,
         session: &session::Session,

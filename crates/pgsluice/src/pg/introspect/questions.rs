@@ -342,7 +342,7 @@ impl AskedColumn {
         };
         let ty = row.get::<_, Option<&str>>("type").ok_or(None)?;
         if row.get("is_denied") {
-            return Err(Some(format!("this user has no USAGE on the schema of {ty}")));
+            return Err(Some(format!("this user lacks the USAGE privilege on the schema of {ty}")));
         }
         if fields.is_empty() {
             return Err(None);
@@ -363,7 +363,7 @@ impl KnownColumns<'_> {
     fn check(&self, name: &str) -> Result<(), Option<String>> {
         match self.cautions.get(name) {
             Some(Caution::Never) => Err(Some(format!(
-                "what the values of column {} mean depends on more than the row",
+                "the meaning of values in column {} depends on more than the row",
                 label(name)
             ))),
             _ => Ok(()),
@@ -374,7 +374,9 @@ impl KnownColumns<'_> {
 /// Marks a column as one that the server is not asked about, and why.
 fn not_asked(column: &mut KeyColumn) {
     if let KeyColumn::Opaque { why, .. } = column {
-        why.push_str(", and cannot be asked about by names that are safe under any search_path");
+        why.push_str(
+            ", and the server cannot be asked with names that are safe under any search_path",
+        );
     }
 }
 

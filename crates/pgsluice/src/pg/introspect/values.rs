@@ -132,7 +132,7 @@ fn make_opaque(tree: &mut Tree, parent: NodeId, node: NodeId) {
     let relation = tree.nodes[node].relation.label();
     let Some(key) = &mut tree.nodes[parent].key else { return };
     for column in &mut key.columns {
-        column.make_opaque(|| format!("the bound of partition {relation} is not understood"));
+        column.make_opaque(|| format!("could not parse the bound of partition {relation}"));
     }
 }
 

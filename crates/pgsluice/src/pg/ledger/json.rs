@@ -15,5 +15,5 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T> {
 }
 
 fn unreadable(error: &serde_json::Error) -> Error {
-    Error::new(Kind::Server, format!("the ledger cannot be read: {error}")).with_sqlstate("XX001")
+    Error::new(Kind::Server, format!("could not read the ledger: {error}")).with_sqlstate("XX001")
 }

@@ -91,7 +91,7 @@ impl Holder {
 
 impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the server's process {}", self.pid)?;
+        write!(f, "server process {}", self.pid)?;
         // Of other roles not everybody may see it.
         self.address.iter().try_for_each(|address| write!(f, ", for {address}"))?;
         self.since.iter().try_for_each(|since| write!(f, ", since {since}"))
@@ -222,8 +222,11 @@ impl Named {
             format!("role \"{role}\" holds the advisory lock of load {} ({what})", self.id);
         Error::new(Kind::Server, message)
             .with_sqlstate("55006")
-            .with_detail("That role may not write to the ledger: it is no session of pgsluice.")
-            .with_hint(format!("End it: {end} or load under another --load-id."))
+            .with_detail(
+                "That role may not write to the ledger, so its session does not belong to \
+                 pgsluice.",
+            )
+            .with_hint(format!("End it: {end} or use another --load-id."))
             .permanent()
     }
 }

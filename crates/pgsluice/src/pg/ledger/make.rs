@@ -41,7 +41,7 @@ impl Schema {
         }
         Err(Error::new(
             Kind::Server,
-            format!("the ledger in schema {} cannot be made", self.name()),
+            format!("could not create the ledger in schema {}", self.name()),
         )
         .with_sqlstate("55000"))
     }

@@ -134,7 +134,7 @@ pub(crate) async fn end(client: &Client, name: &str, commit: bool) -> Result<()>
         Err(error) if error.code() == Some(&SqlState::UNDEFINED_OBJECT) => Ok(()),
         Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
             Err(Error::from(error).of_kind(Kind::Server).with_detail(format!(
-                "An earlier run of this load has left the prepared transaction \"{name}\"."
+                "An earlier run of this load left the prepared transaction \"{name}\"."
             )))
         }
         outcome => Ok(outcome?),

@@ -28,9 +28,9 @@ impl Schema {
     pub(crate) fn warning(&self, row: &SimpleQueryRow) -> Option<String> {
         let (publications, schema) = (row.get(0)?, label(self.name()));
         Some(format!(
-            "publication {publications} includes the ledger in schema {schema}: a subscriber that lacks its tables \
-             stops applying changes; make them there (pg_dump --schema-only --schema={schema}), publish named \
-             tables only, or load with --no-ledger"
+            "publication {publications} includes the ledger in schema {schema}: a subscriber that \
+             lacks its tables stops applying changes; create them there (pg_dump --schema-only \
+             --schema={schema}), publish named tables only, or load with --no-ledger"
         ))
     }
 

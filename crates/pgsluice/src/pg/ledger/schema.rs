@@ -95,17 +95,20 @@ impl Schema {
             false => format!("GRANT CREATE ON DATABASE {database} TO {user};"),
         };
         error.of_kind(Kind::Server).only_hint(format!(
-            "The load keeps a ledger in schema {schema}. Let it: {grant} or keep another one: --ledger \
-             SCHEMA; or none: --no-ledger."
+            "The load keeps a ledger in schema {schema}. Allow it: {grant} or use another ledger: \
+             --ledger SCHEMA; or none: --no-ledger."
         ))
     }
 
     fn unknown_format(&self, comment: &str) -> Error {
-        let message = format!("the ledger in schema {} is not of this version of pgsluice", self.0);
+        let message =
+            format!("the ledger in schema {} belongs to another version of pgsluice", self.0);
         Error::new(Kind::Server, message)
             .with_sqlstate("55000")
-            .with_detail(format!("It says \"{comment}\", not \"{MARK}{FORMAT}\"."))
-            .with_hint("Keep another ledger by --ledger SCHEMA, or none by --no-ledger.")
+            .with_detail(format!(
+                "The comment of the schema is \"{comment}\", not \"{MARK}{FORMAT}\"."
+            ))
+            .with_hint("Use another ledger with --ledger SCHEMA, or none with --no-ledger.")
     }
 }
 

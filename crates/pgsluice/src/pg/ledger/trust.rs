@@ -82,7 +82,7 @@ SELECT why, mend FROM (
            NULL AS mend
     FROM home WHERE nspowner NOT IN (SELECT role FROM trusted)
     UNION ALL
-    SELECT 2, format('there is no table %s', label), NULL FROM found WHERE oid IS NULL
+    SELECT 2, format('table %s does not exist', label), NULL FROM found WHERE oid IS NULL
     UNION ALL
     SELECT 3, format('%s is not a plain table', label), NULL FROM found
     WHERE relkind <> 'r' OR relispartition OR reloftype <> 0 OR relpersistence <> persistence::\"char\"
@@ -113,7 +113,7 @@ SELECT why, mend FROM (
     SELECT 10, format('the indexes of table %s are not those of a ledger', label), NULL
     FROM found WHERE indexes IS DISTINCT FROM {indexes of found.oid}
     UNION ALL
-    SELECT 11, format('role %s may put triggers on table %s', who, label),
+    SELECT 11, format('role %s may create triggers on table %s', who, label),
            format('REVOKE TRIGGER ON ALL TABLES IN SCHEMA %I FROM %s;', {schema}, who)
     FROM (SELECT label, relowner, (aclexplode(relacl)).* FROM found) AS acl
     CROSS JOIN LATERAL (
@@ -207,13 +207,14 @@ fn refuse(schema: &Schema, answers: &[SimpleQueryMessage]) -> Result<()> {
     let Some((why, mend)) = flaw else { return Ok(()) };
     let name = pgsluice_core::catalog::label(schema.name());
     let message = format!("the ledger in schema {name} cannot be trusted: {why}");
-    let other = "Keep another ledger: --ledger SCHEMA; or none: --no-ledger.";
-    let hint = mend.map_or_else(|| other.to_owned(), |mend| format!("Mend it: {mend} {other}"));
+    let other = "Use another ledger: --ledger SCHEMA; or none: --no-ledger.";
+    let hint = mend.map_or_else(|| other.to_owned(), |mend| format!("Fix it: {mend} {other}"));
     Err(Error::new(Kind::Server, message)
         .with_sqlstate("42501")
         .with_detail(
-            "What others can put on its tables would run with the rights of this role. They must be as \
-             pgsluice makes them, and belong to this role, a superuser or the owner of the database.",
+            "Code that other roles attach to its tables would run with the privileges of this \
+             role. The tables must be as pgsluice creates them, and be owned by this role, a \
+             superuser or the owner of the database.",
         )
         .with_hint(hint)
         .permanent())

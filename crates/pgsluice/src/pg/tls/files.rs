@@ -29,7 +29,7 @@ fn read_all<T: PemObject>(path: &Path, what: &str) -> Result<Vec<T>, Failure> {
     let items = T::pem_file_iter(path).map_err(|error| complain(error.to_string()))?;
     let items: Vec<T> = items.collect::<Result<_, _>>().map_err(|e| complain(e.to_string()))?;
     if items.is_empty() {
-        return Err(complain("it holds none in PEM form".to_owned()));
+        return Err(complain("it contains none in PEM format".to_owned()));
     }
     Ok(items)
 }
@@ -52,7 +52,10 @@ pub(super) fn identity(certificate: &Path, key: Option<&Path>) -> Result<Identit
     check_key_file(key)?;
     let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| {
         Failure::new(format!("could not load private key file \"{}\": {error}", key.display()))
-            .with_hint("It must be in PEM form and not encrypted; keys with a passphrase are not supported.")
+            .with_hint(
+                "It must be in PEM format and not encrypted; keys with a passphrase are not \
+                 supported.",
+            )
     })?;
     Ok((chain, secret, key.to_owned()))
 }

@@ -167,8 +167,7 @@ fn reword(certificate: &CertificateDer<'_>, why: &OtherError) -> Error {
     let version = Certificate::from_der(certificate).map(|c| c.tbs_certificate.version);
     if version == Ok(Version::V1) {
         return refuse(
-            "SSL error: certificate verify failed: the certificate is of X.509 version 1"
-                .to_owned(),
+            "SSL error: certificate verify failed: the certificate uses X.509 version 1".to_owned(),
             "Reissue it as version 3: openssl x509 -req with -extfile, or OpenSSL 3.2 and later.",
         );
     }

@@ -314,8 +314,13 @@ fn is_refusal(error: &tokio_postgres::Error) -> bool {
 fn unasked(error: tokio_postgres::Error) -> Error {
     match error.as_db_error() {
         Some(refusal) if sqlstate::is_about_names(refusal.code().code()) => Error::from(refusal)
-            .with_detail("The server was asked to evaluate keys, which it had agreed to when the load began.")
-            .only_hint("Undo what was revoked or changed meanwhile, and run the same command again."),
+            .with_detail(
+                "The server no longer evaluates keys that it could evaluate when the load began.",
+            )
+            .only_hint(
+                "Restore the privileges and objects that were changed meanwhile, and run the same \
+                 command again.",
+            ),
         _ => error.into(),
     }
 }
