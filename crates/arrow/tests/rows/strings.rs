@@ -70,9 +70,12 @@ fn nothing_is_cut_off() {
     let long = "a".repeat(64);
     assert_eq!(
         unfit(&StringArray::from(vec![&*long]), &ty(19)),
-        "has 64 bytes, and type 19 holds 63"
+        "has 64 bytes, but type 19 holds at most 63"
     );
-    assert_eq!(unfit(&StringArray::from(vec!["ab"]), &ty(18)), "has 2 bytes, and type 18 holds 1");
+    assert_eq!(
+        unfit(&StringArray::from(vec!["ab"]), &ty(18)),
+        "has 2 bytes, but type 18 holds at most 1"
+    );
 }
 
 #[test]
