@@ -32,6 +32,10 @@ pub(crate) fn next_step(code: &str) -> Option<&'static str> {
             "Connect to the server itself, or to a pool in session mode: a pooler has given the \
              session, and what was prepared in it, to others."
         }
+        "23503" => {
+            "The rows that a foreign key refers to must be in the table first: load that table before \
+             this one."
+        }
         "25006" => {
             "Connect to the primary server, or see default_transaction_read_only of this user and \
              database."

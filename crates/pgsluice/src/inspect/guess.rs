@@ -12,7 +12,7 @@ use pgsluice_core::split::Splitter;
 use crate::error::{Error, Location, Remedy};
 use crate::job::{InputOptions, Job};
 use crate::plan::Plan;
-use crate::source::{FileFormat, Header, Input, OPENING};
+use crate::source::{FileFormat, Header, Input, Names, OPENING};
 
 /// Rows that a guess must hold for.
 const ROWS: usize = 20;
@@ -108,7 +108,9 @@ impl Opening {
                 }
             }
             (Header::Present | Header::Skip(_), Some(names))
-                if said.is_empty() && some_in(&names, columns) =>
+                if said.is_empty()
+                    && some_in(&names, columns)
+                    && how.by_name.lead(&Names::of("", names.clone()), columns).is_ok() =>
             {
                 said.push("the header names columns".to_owned());
                 add.push("--header=map".to_owned());

@@ -30,7 +30,7 @@ const DUCKDB: &str = "python3 -c 'import duckdb, sys; duckdb.connect(sys.argv[1]
 const OFFICE: [&[u8]; 5] = [b"[Content_Types].xml", b"_rels/", b"docProps/", b"xl/", b"mimetype"];
 
 /// All kinds. The first that matches counts.
-const FOREIGN: [Foreign; 22] = [
+const FOREIGN: [Foreign; 24] = [
     Foreign {
         is: |b| b.starts_with(b"\x1f\x8b"),
         name: "compressed by gzip",
@@ -116,6 +116,18 @@ const FOREIGN: [Foreign; 22] = [
         name: "an HDF5 file",
         way: Way::Say("Write its table as Parquet or CSV, and load that file."),
     },
+    Foreign {
+        is: |b| b.starts_with(b"version https://git-lfs.github.com/spec/"),
+        name: "a pointer of Git LFS, without the file itself",
+        way: Way::Say("In the repository, git lfs pull fetches the file."),
+    },
+    Foreign {
+        is: is_web_page,
+        name: "a web page",
+        way: Way::Say(
+            "Download the file that the page shows or links to; on GitHub, its link Raw.",
+        ),
+    },
     Foreign { is: is_sql_dump, name: "an SQL script of pg_dump", way: Way::Run },
 ];
 
@@ -167,6 +179,13 @@ fn is_sql_dump(start: &[u8]) -> bool {
         text.starts_with(b"-- PostgreSQL database dump")
             || text.starts_with(b"-- PostgreSQL database cluster dump")
     })
+}
+
+/// Whether it begins with the tag of an HTML document.
+fn is_web_page(start: &[u8]) -> bool {
+    let text = start.trim_ascii_start();
+    let begins = |tag: &[u8]| text.get(..tag.len()).is_some_and(|it| it.eq_ignore_ascii_case(tag));
+    begins(b"<!doctype html") || begins(b"<html>") || begins(b"<html ")
 }
 
 /// Whether there are control characters other than white space.

@@ -20,6 +20,6 @@ pub(super) fn again(case: &Case<'_>) -> Option<Advice> {
     let place = case.error.place()?;
     let what =
         format!("Line {} is the header again; to remove it wherever it comes again", place.line);
-    (is_line && place.line > 1 && !row.contains(&b'\n'))
+    (is_line && place.line > 1 && !row.is_empty() && !row.contains(&b'\n'))
         .then(|| sample.filter(what, FIRST_ONLY).into())
 }

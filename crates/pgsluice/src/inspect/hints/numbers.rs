@@ -1,7 +1,10 @@
 //! Numbers in spellings of other programs.
 
+use pgsluice_core::format::Syntax;
+
 use super::Advice;
 use super::case::{Case, OwnedValue};
+use crate::error::quoted;
 use crate::source::FileFormat;
 
 /// Explains a decimal comma, and whole numbers that are written with a decimal point.
@@ -12,6 +15,9 @@ pub(super) fn spelling(case: &Case<'_>) -> Option<Advice> {
     let row = case.sample.as_ref()?.row.as_ref()?;
     let OwnedValue::Text(value) = case.field(case.format, row, case.column?) else { return None };
     let value = str::from_utf8(&value).ok()?;
+    if let Some(advice) = rewritten(case, value) {
+        return Some(advice);
+    }
     if is_split_by(value, '.') && value.trim_end_matches('0').ends_with('.') {
         return Some(Advice::hint(
             "The column takes whole numbers. pandas writes them with a decimal point where others are missing: \
@@ -25,6 +31,114 @@ pub(super) fn spelling(case: &Case<'_>) -> Option<Advice> {
     })
 }
 
+/// Returns the program that takes thousands separators, the sign of a currency and a decimal comma out of the input.
+/// It is tried on the sample, in which no other column's text may change.
+fn rewritten(case: &Case<'_>, value: &str) -> Option<Advice> {
+    let text = case.text()?;
+    let sign = ["$", "\u{20ac}", "\u{a3}"].into_iter().find(|sign| value.contains(sign));
+    let (mut scripts, mut changed) = (Vec::new(), text.to_vec());
+    if let Some(sign) = sign {
+        let class = if sign == "$" { "[$]" } else { sign };
+        scripts.push(format!("s/ *{class} *//g"));
+        changed = without_sign(&changed, sign.as_bytes());
+    }
+    let is_quoted = matches!(case.how.format.syntax, Syntax::Csv { quote: b'"', .. });
+    let is_decimal = case.how.format.delimiter != b',' && has_decimal_comma(value);
+    if is_decimal {
+        for (separator, script) in
+            [(b'.', "s/([0-9])[.]([0-9]{3})/\\1\\2/"), (b' ', "s/([0-9]) ([0-9]{3})/\\1\\2/")]
+        {
+            if value.as_bytes().contains(&separator) {
+                scripts.extend([":a", script, "ta"].map(str::to_owned));
+                changed = without_groups(&changed, separator);
+            }
+        }
+        scripts.push("y/,/./".to_owned());
+        changed.iter_mut().filter(|byte| **byte == b',').for_each(|byte| *byte = b'.');
+    } else if is_quoted && value.contains(',') {
+        let script = "s/\"([-+]?[0-9]+),([0-9]{3}(,[0-9]{3})*([.][0-9]*)?)\"/\"\\1\\2\"/";
+        scripts.extend([":a", script, "ta"].map(str::to_owned));
+        changed = without_commas(&changed);
+    }
+    if scripts.is_empty() || !case.fits_changed(&changed) {
+        return None;
+    }
+    let what = match (is_decimal, sign) {
+        (true, _) => "If a comma stands before decimals",
+        (false, Some(_)) => "To remove the sign of the currency",
+        (false, None) => "If commas separate thousands",
+    };
+    let scripts: Vec<String> = scripts.iter().map(|it| format!("-e {}", quoted(it))).collect();
+    let filter = format!("sed -E {}", scripts.join(" "));
+    Some(case.sample.as_ref()?.filter(what, &filter).into())
+}
+
+/// Whether the last comma of a number cannot separate thousands.
+fn has_decimal_comma(value: &str) -> bool {
+    let Some((_, decimals)) = value.rsplit_once(',') else { return false };
+    let digits = decimals.trim_end_matches(|c: char| !c.is_ascii_digit());
+    digits.bytes().all(|byte| byte.is_ascii_digit()) && digits.len() != 3
+}
+
+/// Removes a sign and the spaces around it.
+fn without_sign(text: &[u8], sign: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((&byte, after)) = rest.split_first() {
+        let blanks = rest.iter().take_while(|byte| **byte == b' ').count();
+        match rest[blanks..].strip_prefix(sign) {
+            Some(behind) => {
+                let blanks = behind.iter().take_while(|byte| **byte == b' ').count();
+                rest = &behind[blanks..];
+            }
+            None => {
+                plain.push(byte);
+                rest = after;
+            }
+        }
+    }
+    plain
+}
+
+/// Removes each separator between a digit and three others.
+fn without_groups(text: &[u8], separator: u8) -> Vec<u8> {
+    let is_digit = |at: usize| text.get(at).is_some_and(u8::is_ascii_digit);
+    let is_group = |at: usize| {
+        text[at] == separator && at > 0 && is_digit(at - 1) && (at + 1..at + 4).all(is_digit)
+    };
+    (0..text.len()).filter(|&at| !is_group(at)).map(|at| text[at]).collect()
+}
+
+/// Removes commas from each number in quotes whose commas have three digits behind them.
+fn without_commas(text: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((&byte, after)) = rest.split_first() {
+        plain.push(byte);
+        rest = after;
+        let number = (byte == b'"').then(|| after.split(|byte| *byte == b'"').next()).flatten();
+        let Some(number) = number.filter(|it| it.len() < after.len() && is_grouped(it)) else {
+            continue;
+        };
+        plain.extend(number.iter().filter(|byte| **byte != b','));
+        rest = &after[number.len()..];
+    }
+    plain
+}
+
+/// Whether digits are in groups, such as `-1,234,567.50`.
+fn is_grouped(number: &[u8]) -> bool {
+    let Ok(text) = str::from_utf8(number) else { return false };
+    let text = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+    let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let mut groups = whole.split(',');
+    let first = groups.next().is_some_and(|first| !first.is_empty() && is_digits(first));
+    let others: Vec<&str> = groups.collect();
+    let are_groups = others.iter().all(|group| group.len() == 3 && is_digits(group));
+    first && !others.is_empty() && are_groups && is_digits(decimals)
+}
+
 /// Whether digits stand before and behind a separator.
 fn is_split_by(value: &str, separator: char) -> bool {
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -34,7 +148,18 @@ fn is_split_by(value: &str, separator: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_split_by;
+    use super::*;
+
+    #[test]
+    fn separators_are_removed_from_numbers_only() {
+        let commas = |text: &str| String::from_utf8(without_commas(text.as_bytes())).expect("text");
+        assert_eq!(commas("1,\"1,234,567.5\",\"a\",\"-1,000\""), "1,\"1234567.5\",\"a\",\"-1000\"");
+        assert_eq!(commas("\"1,23\",\"a 1,234\",\"1,234"), "\"1,23\",\"a 1,234\",\"1,234");
+        assert_eq!(without_groups(b"1.240.294,00;0.5;x.123", b'.'), b"1240294,00;0.5;x.123");
+        assert_eq!(without_sign(b"1,$5.00;7 $ ;", b"$"), b"1,5.00;7;");
+        assert!(has_decimal_comma("1.240,5") && has_decimal_comma("0,25 $"));
+        assert!(!has_decimal_comma("1,234") && !has_decimal_comma("1,234.5"));
+    }
 
     #[test]
     fn numbers_have_digits_on_both_sides() {
