@@ -53,7 +53,8 @@ pub(super) fn before_quotes(case: &Case<'_>) -> Option<Advice> {
     let format = Format { syntax, ..case.how.format.clone() };
     case.fits_only(text, &format)?;
     let what = "If a backslash stands before each quote that is data";
-    (!has_doubled(text, quote, delimiter)).then(|| Remedy::options(what, ["--escape", "\\"]).into())
+    (!has_doubled(text, quote, delimiter))
+        .then(|| Advice::from(Remedy::options(what, ["--escape", "\\"])).instead())
 }
 
 /// Whether a quote is doubled within a field: an empty field is two quotes as well.

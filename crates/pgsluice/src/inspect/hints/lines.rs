@@ -1,6 +1,7 @@
 //! Lines that are not rows, and rows that are not lines.
 
 use pgsluice_core::format::{Format, Syntax};
+use pgsluice_core::parse::Parser;
 
 use super::Advice;
 use super::case::Case;
@@ -24,7 +25,7 @@ pub(super) fn preamble(case: &Case<'_>) -> Option<Advice> {
     }
     let columns: Vec<String> = case.columns.iter().map(|column| column.name.into()).collect();
     let all = rows(text, &case.how.format);
-    let parser = pgsluice_core::parse::Parser::new(&case.how.format, Vec::new());
+    let parser = Parser::new(&case.how.format, Vec::new());
     let names = |row: &Vec<u8>| {
         let fields = parser.all(row).into_iter();
         let names = fields.map(|name| String::from_utf8(name?).ok()).collect::<Option<Vec<_>>>()?;
@@ -54,7 +55,9 @@ pub(super) fn comments(case: &Case<'_>) -> Option<Advice> {
     let rest = without_lines(text, |line| line.starts_with(start));
     let filter = format!("sed {}", quoted(script));
     let what = format!("If lines that begin with {} are comments", String::from_utf8_lossy(start));
-    is_of_lines(case, &rest).then(|| sample.filter(what, &filter).into())
+    let is_free = case.columns.first().is_none_or(|column| column.is_free());
+    let is_sure = !is_free || case.has_no_other_text();
+    (is_sure && is_of_lines(case, &rest)).then(|| sample.filter(what, &filter).into())
 }
 
 /// Advises to remove lines without a value, as spreadsheets and Python's csv module on Windows write them.
@@ -96,7 +99,7 @@ pub(super) fn in_quotes(case: &Case<'_>) -> Option<Advice> {
     let lines = text.split(|byte| *byte == b'\n').map(unquoted);
     let rest = lines.collect::<Vec<_>>().join(&b'\n');
     let filter = "sed -e 's/^\"//' -e 's/\"$//' -e 's/\"\"/\"/g'";
-    is_of_lines(case, &rest).then(|| sample.filter("Each line is in quotes", filter).into())
+    fits_by_line(case, &rest).then(|| sample.filter("Each line is in quotes", filter).into())
 }
 
 /// Returns a line as the filter of [`in_quotes`] prints it.
@@ -119,6 +122,7 @@ pub(super) fn short(case: &Case<'_>) -> Option<Advice> {
     let Format { delimiter, null, syntax } = &case.how.format;
     let has_quotes = matches!(syntax, Syntax::Csv { quote, .. } if text.contains(quote));
     let is_plain = delimiter.is_ascii_punctuation() || *delimiter == b'\t';
+    let is_plain = is_plain && case.has_no_other_text();
     if has_quotes || !null.is_empty() || !is_plain || matches!(delimiter, b'"' | b'\\') {
         return None;
     }
@@ -156,7 +160,7 @@ pub(super) fn broken(case: &Case<'_>) -> Option<Advice> {
     case.text().filter(|_| message.starts_with("missing data"))?;
     let all = rows(&sample.text, &case.how.format);
     let at = all.iter().position(|(_, found)| found == row)?;
-    let parser = pgsluice_core::parse::Parser::new(&case.how.format, Vec::new());
+    let parser = Parser::new(&case.how.format, Vec::new());
     let next = parser.all(&all.get(at + 1)?.1);
     is_one_row(&parser.all(row), &next, case.present()?.layout.len()).then(|| {
         Advice::hint(format!(
@@ -179,8 +183,13 @@ fn without_lines(text: &[u8], is_removed: impl Fn(&[u8]) -> bool) -> Vec<u8> {
     lines.filter(is_kept).flatten().copied().collect()
 }
 
-/// Whether the text fits, and each of its rows is a line.
+/// Whether the text fits, and each row is a line. Further on in the input, a row with quotes may have several.
 fn is_of_lines(case: &Case<'_>, text: &[u8]) -> bool {
+    let Syntax::Csv { quote, .. } = case.how.format.syntax else { return fits_by_line(case, text) };
+    (!text.contains(&quote) || case.has_no_other_text()) && fits_by_line(case, text)
+}
+
+fn fits_by_line(case: &Case<'_>, text: &[u8]) -> bool {
     let has_line = |row: &Row| row.iter().flatten().any(|field| field.contains(&b'\n'));
     let reading = case.reading(text, &case.how.format).filter(|reading| case.fits(reading));
     reading.is_some_and(|reading| !reading.rows.iter().any(has_line))

@@ -22,6 +22,7 @@ mod quotes;
 mod reading;
 #[cfg(test)]
 mod tests;
+mod times;
 mod types;
 mod values;
 
@@ -77,7 +78,7 @@ impl Advice {
 type Rule = fn(&Case<'_>) -> Option<Advice>;
 
 /// All rules. The first that applies counts, so the more certain ones come first.
-const RULES: [Rule; 29] = [
+const RULES: [Rule; 30] = [
     encodings::utf_16,
     values::bits,
     escapes::plain,
@@ -98,6 +99,7 @@ const RULES: [Rule; 29] = [
     nulls::spelling,
     defaults::empty,
     dates::order,
+    times::spelling,
     excel::first_line,
     values::padded,
     values::arrays,
@@ -117,10 +119,12 @@ pub(crate) fn explain(error: Error, job: &Job, plan: &Plan) -> Error {
     let (advice, is_in_all) = {
         let Some(case) = Case::of(&error, job, plan) else { return error };
         let by_rules = |rules: &[Rule]| rules.iter().find_map(|rule| rule(&case));
+        // An error about the header says what to do already.
+        let is_open = error.remedies().is_empty();
         let advice = by_rules(&RULES)
             .or_else(|| guess::opening(&error, job, plan).map(Advice::from))
-            .or_else(|| by_rules(&LAST));
-        let has_way = advice.as_ref().is_some_and(|advice| !advice.remedies.is_empty());
+            .or_else(|| by_rules(&LAST).filter(|_| is_open));
+        let has_way = advice.as_ref().is_some_and(|advice| !advice.remedies.is_empty()) || !is_open;
         (advice.unwrap_or_default(), !has_way && hopeless::is_in_all(&case))
     };
     let error = advice.add_to(error);

@@ -5,7 +5,10 @@ use pgsluice_core::format::Syntax;
 use super::Advice;
 use super::case::{Case, OwnedValue};
 use crate::error::quoted;
+use crate::inspect::guess::Row;
 use crate::source::FileFormat;
+
+const COMMAS: &str = "If commas separate thousands";
 
 /// Explains a decimal comma, and whole numbers that are written with a decimal point.
 pub(super) fn spelling(case: &Case<'_>) -> Option<Advice> {
@@ -15,13 +18,18 @@ pub(super) fn spelling(case: &Case<'_>) -> Option<Advice> {
     let row = case.sample.as_ref()?.row.as_ref()?;
     let OwnedValue::Text(value) = case.field(case.format, row, case.column?) else { return None };
     let value = str::from_utf8(&value).ok()?;
-    if let Some(advice) = rewritten(case, value) {
+    if let Some(advice) = rewritten(case) {
         return Some(advice);
     }
     if is_split_by(value, '.') && value.trim_end_matches('0').ends_with('.') {
         return Some(Advice::hint(
             "The column takes whole numbers. pandas writes them with a decimal point where others are missing: \
              convert the column there by astype(\"Int64\").",
+        ));
+    }
+    if is_rounded(value) {
+        return Some(Advice::hint(
+            "A spreadsheet has rounded the number, and its last digits are lost: load the file as it was before.",
         ));
     }
     is_split_by(value, ',').then(|| {
@@ -32,45 +40,57 @@ pub(super) fn spelling(case: &Case<'_>) -> Option<Advice> {
 }
 
 /// Returns the program that takes thousands separators, the sign of a currency and a decimal comma out of the input.
-/// It is tried on the sample, in which no other column's text may change.
-fn rewritten(case: &Case<'_>, value: &str) -> Option<Advice> {
-    let text = case.text()?;
-    let sign = ["$", "\u{20ac}", "\u{a3}"].into_iter().find(|sign| value.contains(sign));
-    let (mut scripts, mut changed) = (Vec::new(), text.to_vec());
-    if let Some(sign) = sign {
+/// It is tried on the sample, in which no free text may change.
+fn rewritten(case: &Case<'_>) -> Option<Advice> {
+    let mut text = case.text()?.to_vec();
+    let values = amounts(case)?;
+    let any = |is: &dyn Fn(&str) -> bool| values.iter().any(|value| is(value));
+    let mut scripts = Vec::new();
+    let mut what = COMMAS;
+    let signs = ["$", "\u{20ac}", "\u{a3}"];
+    if let Some(sign) = signs.into_iter().find(|sign| any(&|value| value.contains(sign))) {
         let class = if sign == "$" { "[$]" } else { sign };
         scripts.push(format!("s/ *{class} *//g"));
-        changed = without_sign(&changed, sign.as_bytes());
+        text = without_sign(&text, sign.as_bytes());
+        what = "To remove the sign of the currency";
     }
-    let is_quoted = matches!(case.how.format.syntax, Syntax::Csv { quote: b'"', .. });
-    let is_decimal = case.how.format.delimiter != b',' && has_decimal_comma(value);
-    if is_decimal {
-        for (separator, script) in
-            [(b'.', "s/([0-9])[.]([0-9]{3})/\\1\\2/"), (b' ', "s/([0-9]) ([0-9]{3})/\\1\\2/")]
-        {
-            if value.as_bytes().contains(&separator) {
-                scripts.extend([":a", script, "ta"].map(str::to_owned));
-                changed = without_groups(&changed, separator);
+    if case.how.format.delimiter != b',' && any(&has_decimal_comma) {
+        for (label, separator) in [('a', '.'), ('b', ' ')] {
+            if any(&|value| value.contains(separator)) {
+                let script = format!("s/([0-9])[{separator}]([0-9]{{3}})/\\1\\2/");
+                scripts.extend([format!(":{label}"), script, format!("t{label}")]);
+                text = without_groups(&text, separator as u8);
             }
         }
         scripts.push("y/,/./".to_owned());
-        changed.iter_mut().filter(|byte| **byte == b',').for_each(|byte| *byte = b'.');
-    } else if is_quoted && value.contains(',') {
+        text.iter_mut().filter(|byte| **byte == b',').for_each(|byte| *byte = b'.');
+        what = "If a comma stands before decimals";
+    } else if matches!(case.how.format.syntax, Syntax::Csv { quote: b'"', .. })
+        && any(&|value| value.contains(','))
+    {
         let script = "s/\"([-+]?[0-9]+),([0-9]{3}(,[0-9]{3})*([.][0-9]*)?)\"/\"\\1\\2\"/";
         scripts.extend([":a", script, "ta"].map(str::to_owned));
-        changed = without_commas(&changed);
+        text = without_commas(&text);
     }
-    if scripts.is_empty() || !case.fits_changed(&changed) {
+    // Commas are removed only from numbers that fill their quotes.
+    let is_safe = what == COMMAS || case.has_no_other_text();
+    if scripts.is_empty() || !is_safe || !case.fits_changed(&text) {
         return None;
     }
-    let what = match (is_decimal, sign) {
-        (true, _) => "If a comma stands before decimals",
-        (false, Some(_)) => "To remove the sign of the currency",
-        (false, None) => "If commas separate thousands",
-    };
     let scripts: Vec<String> = scripts.iter().map(|it| format!("-e {}", quoted(it))).collect();
     let filter = format!("sed -E {}", scripts.join(" "));
     Some(case.sample.as_ref()?.filter(what, &filter).into())
+}
+
+/// Returns the values of all columns that take no free text.
+fn amounts(case: &Case<'_>) -> Option<Vec<String>> {
+    let present = case.present()?;
+    let is_typed = |at: usize| case.columns.get(at).is_some_and(|column| !column.is_free());
+    let typed = |row: &Row| -> Vec<String> {
+        let fields = row.iter().zip(&present.layout).filter(|(_, at)| at.is_some_and(is_typed));
+        fields.filter_map(|(field, _)| String::from_utf8(field.clone()?).ok()).collect()
+    };
+    Some(present.rows.iter().flat_map(typed).collect())
 }
 
 /// Whether the last comma of a number cannot separate thousands.
@@ -137,6 +157,12 @@ fn is_grouped(number: &[u8]) -> bool {
     let others: Vec<&str> = groups.collect();
     let are_groups = others.iter().all(|group| group.len() == 3 && is_digits(group));
     first && !others.is_empty() && are_groups && is_digits(decimals)
+}
+
+/// Whether it is a number such as `1.05076E+11`.
+fn is_rounded(value: &str) -> bool {
+    let (digits, power) = value.split_once("E+").unwrap_or_default();
+    is_split_by(digits, '.') && power.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Whether digits stand before and behind a separator.

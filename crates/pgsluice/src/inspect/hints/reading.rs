@@ -26,6 +26,13 @@ impl Case<'_> {
         Some(&sample.text)
     }
 
+    /// Whether a program that changes text is known to change no other text: the sample is the whole input, or no
+    /// column takes free text.
+    pub(super) fn has_no_other_text(&self) -> bool {
+        let is_whole = self.sample.as_ref().is_some_and(|sample| sample.is_whole);
+        is_whole || !self.columns.iter().any(ColumnOf::is_free)
+    }
+
     /// Whether the error is about a row's fields or their values.
     pub(super) fn is_about_fields(&self) -> bool {
         self.code().starts_with("22")

@@ -1,5 +1,6 @@
 //! Values in the notation of another program.
 
+use pgsluice_core::format::Syntax;
 use pgsluice_core::types::Codec;
 use serde_json::Value;
 
@@ -28,8 +29,8 @@ pub(super) fn arrays(case: &Case<'_>) -> Option<Advice> {
     };
     let changed: Vec<u8> = text.iter().map(braces).collect();
     let what = "PostgreSQL writes arrays in braces, and the input in brackets";
-    let remedy = case.sample.as_ref()?.filter(what, "tr '[]' '{}' <");
-    case.fits_changed(&changed).then(|| remedy.into())
+    let remedy = case.sample.as_ref()?.filter(what, "tr '[]' '\\173\\175' <");
+    (case.has_no_other_text() && case.fits_changed(&changed)).then(|| remedy.into())
 }
 
 /// Advises digits for the bytes 0 and 1, which MySQL writes for `bit(1)`.
@@ -56,8 +57,7 @@ pub(super) fn nul(case: &Case<'_>) -> Option<Advice> {
     let sample = case.sample.as_ref().filter(|_| case.code() == "22P05")?;
     let raw = sample.raw.as_ref()?;
     let has_nul = memchr::memmem::find(raw, b"\\u0000").is_some();
-    let is_csv =
-        case.text().is_some_and(|_| case.how.format.syntax != pgsluice_core::format::Syntax::Text);
+    let is_csv = case.text().is_some_and(|_| case.how.format.syntax != Syntax::Text);
     let is_json = case.how.file_format == FileFormat::Ndjson && case.how.encoding.is_utf8();
     let is_meant = has_nul && (is_csv || is_json);
     let what = "To remove the character \\u0000, which PostgreSQL cannot store";
@@ -97,13 +97,11 @@ pub(super) fn value(case: &Case<'_>) -> Option<String> {
 
 /// Advises to remove the spaces behind delimiters, if each field but the first begins with one.
 pub(super) fn padded(case: &Case<'_>) -> Option<Advice> {
-    use pgsluice_core::format::Syntax;
-
     let text = case.text().filter(|_| case.is_about_fields())?;
     let Syntax::Csv { quote, .. } = case.how.format.syntax else { return None };
     let delimiter = case.how.format.delimiter;
     let is_plain = matches!(delimiter, b',' | b';' | b'|' | b':');
-    if text.contains(&quote) || !is_plain {
+    if text.contains(&quote) || !is_plain || !case.has_no_other_text() {
         return None;
     }
     let mut pairs = text.windows(2).filter(|two| two[0] == delimiter);
