@@ -39,8 +39,8 @@ fn backslashes_are_characters(server: Server) {
 
 fn backslashes_escape_in_csv(server: Server) {
     let desk = desk(server, "id int, b text, c int");
-    desk.bench.file("a.csv", "\"1\",\"say \\\"hi\\\", x\",\"3\"\n\"2\",\"\",\"4\"\n");
-    desk.follow("load a.csv -t t", "--escape '\\'", "b = 'say \"hi\", x'", 1);
+    desk.bench.file("a.csv", "\"1\",\"say \\\"hi, x\",\"3\"\n\"2\",\"\",\"4\"\n");
+    desk.follow("load a.csv -t t", "--escape '\\'", "b = 'say \"hi, x'", 1);
     desk.bench.file("a.csv", "\"1\",\"say \\\"hi, x\",\"3\"\n\"2\",\"a \"\"b\"\"\",\"4\"\n");
     desk.is_not_told("load a.csv -t t", &["--escape"]);
     desk.bench.file("a.csv", "1,hello\\, world,\n2,two\\nlines,4\n");

@@ -67,7 +67,7 @@ fn has_doubled(text: &[u8], quote: u8, delimiter: u8) -> bool {
     places.any(|at| {
         let before = at.checked_sub(1).map(|before| &text[before]);
         let is_escaped = before == Some(&b'\\');
-        !is_escaped && !(is_end(before) && is_end(text.get(at + 2)))
+        !(is_escaped || is_end(before) && is_end(text.get(at + 2)))
     })
 }
 

@@ -79,8 +79,8 @@ type Rule = fn(&Case<'_>) -> Option<Advice>;
 
 /// All rules. The first that applies counts, so the more certain ones come first.
 const RULES: [Rule; 30] = [
-    encodings::utf_16,
     values::bits,
+    encodings::utf_16,
     escapes::plain,
     encodings::other,
     line_ends::mixed,

@@ -68,7 +68,8 @@ pub(super) fn none(case: &Case<'_>) -> Option<Advice> {
     let Syntax::Csv { quote, .. } = case.how.format.syntax else { return None };
     let row = case.sample.as_ref()?.raw.as_deref().unwrap_or_default();
     let is_open = case.error.message().starts_with("unterminated CSV quoted");
-    if !is_open && !(row.contains(&b'\n') && row.contains(&quote)) {
+    let is_joined = row.contains(&b'\n') && row.contains(&quote);
+    if !is_open && !is_joined {
         return None;
     }
     let format = without_quotes(&case.how.format, text, RARE)?;
