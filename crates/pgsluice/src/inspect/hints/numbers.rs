@@ -57,7 +57,7 @@ fn rewritten(case: &Case<'_>) -> Option<Advice> {
     if case.how.format.delimiter != b',' && any(&has_decimal_comma) {
         for (label, separator) in [('a', '.'), ('b', ' ')] {
             if any(&|value| value.contains(separator)) {
-                let script = format!("s/([0-9])[{separator}]([0-9]{{3}})/\\1\\2/");
+                let script = format!("s/([0-9])[{separator}]([0-9]{{3}})([^0-9]|$)/\\1\\2\\3/");
                 scripts.extend([format!(":{label}"), script, format!("t{label}")]);
                 text = without_groups(&text, separator as u8);
             }
@@ -120,11 +120,12 @@ fn without_sign(text: &[u8], sign: &[u8]) -> Vec<u8> {
     plain
 }
 
-/// Removes each separator between a digit and three others.
+/// Removes each separator between a digit and three others, behind which no digit follows.
 fn without_groups(text: &[u8], separator: u8) -> Vec<u8> {
     let is_digit = |at: usize| text.get(at).is_some_and(u8::is_ascii_digit);
     let is_group = |at: usize| {
-        text[at] == separator && at > 0 && is_digit(at - 1) && (at + 1..at + 4).all(is_digit)
+        let is_before = at > 0 && is_digit(at - 1) && text[at] == separator;
+        is_before && (at + 1..at + 4).all(is_digit) && !is_digit(at + 4)
     };
     (0..text.len()).filter(|&at| !is_group(at)).map(|at| text[at]).collect()
 }
@@ -182,6 +183,7 @@ mod tests {
         assert_eq!(commas("1,\"1,234,567.5\",\"a\",\"-1,000\""), "1,\"1234567.5\",\"a\",\"-1000\"");
         assert_eq!(commas("\"1,23\",\"a 1,234\",\"1,234"), "\"1,23\",\"a 1,234\",\"1,234");
         assert_eq!(without_groups(b"1.240.294,00;0.5;x.123", b'.'), b"1240294,00;0.5;x.123");
+        assert_eq!(without_groups(b"31.12.2025;1.234", b'.'), b"31.12.2025;1234");
         assert_eq!(without_sign(b"1,$5.00;7 $ ;", b"$"), b"1,5.00;7;");
         assert!(has_decimal_comma("1.240,5") && has_decimal_comma("0,25 $"));
         assert!(!has_decimal_comma("1,234") && !has_decimal_comma("1,234.5"));

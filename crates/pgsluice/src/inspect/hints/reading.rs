@@ -102,8 +102,12 @@ impl Case<'_> {
             && present.rows.iter().zip(&changed.rows).all(keeps)
     }
 
+    /// Whether advice about the column of the error may change values of another column: numbers for numbers, and
+    /// times for times.
     fn may_change(&self, at: usize) -> bool {
-        self.column == Some(at) || self.columns.get(at).is_some_and(|column| !column.is_free())
+        let kind = |at: usize| self.columns.get(at)?.codec.map(is_strict);
+        let is_free = self.columns.get(at).is_none_or(ColumnOf::is_free);
+        self.column == Some(at) || !is_free && self.column.is_some_and(|it| kind(it) == kind(at))
     }
 
     /// Whether a field may be a value of a column. Of types with many spellings it looks at little.
