@@ -1,6 +1,7 @@
 //! The mistakes of a beginner: each costs one message and leaves no row in the table, and the command in the
 //! message works when it is run. Only a bad row late in a long file may leave rows, and its command loads the rest.
 
+mod files;
 mod hints;
 
 use std::io::Write;

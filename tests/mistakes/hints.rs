@@ -28,7 +28,7 @@ on_each_server!([
 ]);
 
 /// A table `t` of these columns in two partitions.
-fn desk(server: Server, columns: &str) -> Desk {
+pub(super) fn desk(server: Server, columns: &str) -> Desk {
     let desk = Desk::new(server);
     desk.bench.session.run(&format!(
         "CREATE TABLE t ({columns}) PARTITION BY HASH (id);
@@ -40,13 +40,13 @@ fn desk(server: Server, columns: &str) -> Desk {
 
 impl Desk {
     /// Runs a load that fails, then the command in its hint; `rows` rows must match `where_` then.
-    fn follow(&self, line: &str, said: &str, where_: &str, rows: u64) {
+    pub(super) fn follow(&self, line: &str, said: &str, where_: &str, rows: u64) {
         let failed = self.run(line);
         failed.fails(1, &["HINT:  ", said]);
         self.shell_loads(&command_of(&failed), where_, rows);
     }
 
-    fn shell_loads(&self, command: &str, where_: &str, rows: u64) {
+    pub(super) fn shell_loads(&self, command: &str, where_: &str, rows: u64) {
         let ended = self.shell(command);
         assert_eq!(ended.status.code(), Some(0), "{command}: {ended:?}");
         assert_eq!(self.bench.count(&format!("t WHERE {where_}")), rows, "{command}");
@@ -54,7 +54,7 @@ impl Desk {
     }
 
     /// Runs a load that fails without any of these words.
-    fn is_not_told(&self, line: &str, unsaid: &[&str]) -> Ended {
+    pub(super) fn is_not_told(&self, line: &str, unsaid: &[&str]) -> Ended {
         let failed = self.run(line);
         failed.fails(1, &[]);
         assert!(!unsaid.iter().any(|word| failed.stderr.contains(word)), "{failed:?}");

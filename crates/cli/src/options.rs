@@ -204,12 +204,26 @@ fn one_byte(name: &str, given: &str) -> Result<u8> {
                 byte if byte.len() == 1 => {
                     error.with_remedy(Remedy::options("Without the blanks", [&*option, byte]))
                 }
+                several if name == "delimiter" && is_punctuation(several) => {
+                    let pattern: String = several.chars().map(|c| format!("[{c}]")).collect();
+                    error.with_hint(format!(
+                        "For a delimiter of several characters, in bash: sed $'s/{pattern}/\\x1f/g' FILE | pgsluice \
+                         load - ... {option} $'\\x1f'"
+                    ))
+                }
                 _ => {
                     error.with_hint(format!("For a control character, in bash: {option} $'\\x1f'"))
                 }
             })
         }
     }
+}
+
+/// Whether these are signs that a pattern can have in brackets.
+fn is_punctuation(signs: &str) -> bool {
+    let is_sign =
+        |c: char| c.is_ascii_punctuation() && !matches!(c, '^' | '\\' | '[' | ']' | '/' | '\'');
+    signs.len() > 1 && signs.chars().all(is_sign)
 }
 
 /// A name in a header, and the column that it stands for. The name may have an equals sign in it.

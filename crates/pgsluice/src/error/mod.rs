@@ -99,6 +99,8 @@ struct Report {
     left: Option<Left>,
     remedies: Vec<Remedy>,
     is_foretold: bool,
+    /// Whether all rows that were looked at have the same mistake.
+    is_of_all_rows: bool,
     /// Whether the message is the server's, which may have several lines.
     is_of_server: bool,
 }
@@ -119,6 +121,7 @@ impl Error {
             left: None,
             remedies: Vec::new(),
             is_foretold: false,
+            is_of_all_rows: false,
             is_of_server: false,
         }))
     }
@@ -211,6 +214,18 @@ impl Error {
     pub(crate) fn foretold(mut self) -> Self {
         self.0.is_foretold = true;
         self
+    }
+
+    /// Marks the error as one that leaving out rows does not help, because all have the same mistake.
+    #[must_use]
+    pub(crate) fn of_all_rows(mut self) -> Self {
+        self.0.is_of_all_rows = true;
+        self
+    }
+
+    /// Returns whether all rows that were looked at have the same mistake.
+    pub(crate) fn is_of_all_rows(&self) -> bool {
+        self.0.is_of_all_rows
     }
 
     /// Adds a way out to the hint.

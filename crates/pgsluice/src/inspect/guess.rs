@@ -8,11 +8,13 @@ use pgsluice_core::encode::Encoder;
 use pgsluice_core::format::{Format, Syntax};
 use pgsluice_core::parse::{Fields, Parser, Value, text_row};
 use pgsluice_core::split::Splitter;
+use pgsluice_core::types::Codec;
+use serde::de::IgnoredAny;
 
 use crate::error::{Error, Location, Remedy};
 use crate::job::{InputOptions, Job};
 use crate::plan::Plan;
-use crate::source::{FileFormat, Header, Input, OPENING};
+use crate::source::{FileFormat, Header, Input, Names, OPENING};
 
 /// Rows that a guess must hold for.
 const ROWS: usize = 20;
@@ -108,7 +110,9 @@ impl Opening {
                 }
             }
             (Header::Present | Header::Skip(_), Some(names))
-                if said.is_empty() && some_in(&names, columns) =>
+                if said.is_empty()
+                    && some_in(&names, columns)
+                    && how.by_name.lead(&Names::of("", names.clone()), columns).is_ok() =>
             {
                 said.push("to match fields to columns by the names in the header".to_owned());
                 add.push("--header=map".to_owned());
@@ -252,6 +256,10 @@ fn order(rows: &[Row], plan: &Plan) -> Option<Vec<String>> {
         let (parser, mut fields) = (Parser::new(&Format::text(), vec![0]), Fields::default());
         rows.iter().all(|row| {
             let Some(value) = &row[field] else { return true };
+            // The server parses it.
+            if *codec == Codec::Jsonb && serde_json::from_slice::<IgnoredAny>(value).is_err() {
+                return false;
+            }
             let mut text = Vec::new();
             text_row([(0, Value::Text(value))], &mut text);
             let text = text.strip_suffix(b"\n").unwrap_or(&text);

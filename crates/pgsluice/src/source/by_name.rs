@@ -185,7 +185,11 @@ impl ByName {
         {
             let keys: Vec<String> = keys().cloned().collect();
             let has_others = !led.columns.is_empty();
-            return Err(no_column(first, &keys, (columns, "the input"), has_others));
+            let error = no_column(first, &keys, (columns, "the input"), has_others);
+            return Err(match columns {
+                [only] if !has_others => error.with_remedy(whole_lines(only)),
+                _ => error,
+            });
         }
         for (place, column) in columns.iter().enumerate() {
             let is_mapped = self.map.iter().any(|(name, _)| name == column);
@@ -276,6 +280,13 @@ fn no_column(
         true => error.with_remedy(Remedy::options("To ignore such fields", ["--ignore-extra"])),
         false => error,
     }
+}
+
+/// Returns the options by which each line is the value of a column.
+fn whole_lines(column: &str) -> Remedy {
+    let what = format!("To load each line as a value of column {}", label(column));
+    let options = ["--format", "csv", "--delimiter", "\u{2}", "--quote", "\u{1}"];
+    Remedy::options(what, options)
 }
 
 /// The column without a field whose name is nearly this one.

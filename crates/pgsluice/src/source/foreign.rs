@@ -30,7 +30,7 @@ const DUCKDB: &str = "python3 -c 'import duckdb, sys; duckdb.connect(sys.argv[1]
 const OFFICE: [&[u8]; 5] = [b"[Content_Types].xml", b"_rels/", b"docProps/", b"xl/", b"mimetype"];
 
 /// All kinds. The first that matches counts.
-const FOREIGN: [Foreign; 22] = [
+const FOREIGN: [Foreign; 24] = [
     Foreign {
         is: |b| b.starts_with(b"\x1f\x8b"),
         name: "compressed with gzip",
@@ -112,6 +112,18 @@ const FOREIGN: [Foreign; 22] = [
         name: "an HDF5 file",
         way: Way::Say("Export its table as Parquet or CSV, and load that file."),
     },
+    Foreign {
+        is: |b| b.starts_with(b"version https://git-lfs.github.com/spec/"),
+        name: "a Git LFS pointer, without the file itself",
+        way: Way::Say("Fetch the file with git lfs pull, in its repository."),
+    },
+    Foreign {
+        is: is_web_page,
+        name: "a web page",
+        way: Way::Say(
+            "Download the file itself; on GitHub, use the Raw link.",
+        ),
+    },
     Foreign { is: is_sql_dump, name: "a pg_dump SQL script", way: Way::Run },
 ];
 
@@ -165,6 +177,13 @@ fn is_sql_dump(start: &[u8]) -> bool {
         text.starts_with(b"-- PostgreSQL database dump")
             || text.starts_with(b"-- PostgreSQL database cluster dump")
     })
+}
+
+/// Whether it begins with the tag of an HTML document.
+fn is_web_page(start: &[u8]) -> bool {
+    let text = start.trim_ascii_start();
+    let begins = |tag: &[u8]| text.get(..tag.len()).is_some_and(|it| it.eq_ignore_ascii_case(tag));
+    begins(b"<!doctype html") || begins(b"<html>") || begins(b"<html ")
 }
 
 /// Whether there are control characters other than white space.

@@ -58,7 +58,9 @@ impl Shape {
              in. --header=1 would skip it whatever it contains.",
         );
         let by_name = "To match fields to columns by name";
-        Err(error.with_remedy(Remedy::options(by_name, ["--header=map"])))
+        let extra = has_extra(&fields, &self.known).then_some("--ignore-extra");
+        let options = std::iter::once("--header=map").chain(extra);
+        Err(error.with_remedy(Remedy::options(by_name, options)))
     }
 
     /// The first field whose name is that of a column that another field is read into, and the column that it would
@@ -106,6 +108,7 @@ impl Shape {
             let got = match name {
                 Some(name) if name == column.as_bytes() => continue,
                 Some(name) => format!("\"{}\"", shown(&String::from_utf8_lossy(name))),
+                None if column.is_empty() => continue,
                 None => "null value".to_owned(),
             };
             let (field, column) = (index + 1, shown(column));
@@ -115,6 +118,16 @@ impl Shape {
         }
         Ok(())
     }
+}
+
+/// Whether a field has a name that is no column, or none.
+fn has_extra(fields: &Fields, known: &[String]) -> bool {
+    let leads = Leads::new(known, HashMap::new());
+    let is_led = |field: &Option<Vec<u8>>| {
+        let name = str::from_utf8(field.as_deref().unwrap_or_default()).ok();
+        name.is_some_and(|name| leads.of(name, |_| false).column().is_some())
+    };
+    !fields.iter().all(is_led)
 }
 
 /// The error for a first row that is not the header of the first input.

@@ -214,8 +214,11 @@ fn header(row: &[u8], format: &Format, input: &Input) -> Result<Vec<String>> {
         return Err(of_excel(row, delimiter, input));
     }
     let names = Parser::new(format, Vec::new()).all(row).into_iter();
-    let names = names.map(|name| name.and_then(|name| String::from_utf8(name).ok()));
-    names.collect::<Option<Vec<_>>>().ok_or_else(|| no_header(input))
+    // pandas writes its index as a column without a name.
+    let names = names.map(|name| String::from_utf8(name.unwrap_or_default()).ok());
+    let names = names.collect::<Option<Vec<_>>>();
+    let has_one = |names: &Vec<String>| names.iter().any(|name| !name.is_empty());
+    names.filter(has_one).ok_or_else(|| no_header(input))
 }
 
 /// The error for Excel's line in front of the names.

@@ -19,6 +19,6 @@ pub(super) fn again(case: &Case<'_>) -> Option<Advice> {
     let is_line = header.first().is_some_and(|next| matches!(next, b'\r' | b'\n'));
     let place = case.error.place()?;
     let what = format!("Line {} repeats the header; to remove every repetition", place.line);
-    (is_line && place.line > 1 && !row.contains(&b'\n'))
+    (is_line && place.line > 1 && !row.is_empty() && !row.contains(&b'\n'))
         .then(|| sample.filter(what, FIRST_ONLY).into())
 }

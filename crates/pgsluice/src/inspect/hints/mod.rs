@@ -5,18 +5,26 @@ mod case;
 mod dates;
 mod defaults;
 mod encodings;
+mod escapes;
 mod excel;
 mod extra;
+mod fewer;
 mod headers;
+mod hopeless;
 mod json;
 mod keys;
 mod line_ends;
+mod lines;
 mod nulls;
 mod numbers;
 mod partitions;
 mod quotes;
+mod reading;
 #[cfg(test)]
 mod tests;
+mod times;
+mod types;
+mod values;
 
 use self::case::Case;
 pub(crate) use self::keys::{explain_changed, explain_duplicate};
@@ -70,31 +78,59 @@ impl Advice {
 type Rule = fn(&Case<'_>) -> Option<Advice>;
 
 /// All rules. The first that applies counts, so the more certain ones come first.
-const RULES: [Rule; 12] = [
+const RULES: [Rule; 30] = [
+    values::bits,
     encodings::utf_16,
+    escapes::plain,
     encodings::other,
     line_ends::mixed,
     json::lines,
     partitions::missing,
     headers::again,
+    lines::preamble,
+    lines::empty,
+    lines::comments,
     quotes::plain,
+    quotes::none,
+    escapes::before_quotes,
+    escapes::before_delimiters,
+    quotes::other,
+    lines::in_quotes,
     nulls::spelling,
     defaults::empty,
     dates::order,
+    times::spelling,
     excel::first_line,
+    values::padded,
+    values::arrays,
+    values::nul,
+    values::extended_json,
+    values::python,
     numbers::spelling,
+    types::wider,
+    extra::fields,
 ];
+
+/// Rules for rows of which the beginning of the input says nothing.
+const LAST: [Rule; 3] = [fewer::columns, lines::short, lines::broken];
 
 /// Adds to `error` what to do about the mistake that is behind it, if a rule knows it.
 pub(crate) fn explain(error: Error, job: &Job, plan: &Plan) -> Error {
-    let advice = {
+    let (advice, is_in_all) = {
         let Some(case) = Case::of(&error, job, plan) else { return error };
-        let by_rule = RULES.iter().find_map(|rule| rule(&case));
-        let by_rule = by_rule.or_else(|| extra::fields(&case));
-        by_rule.or_else(|| guess::opening(&error, job, plan).map(Advice::from))
+        let by_rules = |rules: &[Rule]| rules.iter().find_map(|rule| rule(&case));
+        // An error about the header says what to do already.
+        let is_open = error.remedies().is_empty();
+        let advice = by_rules(&RULES)
+            .or_else(|| guess::opening(&error, job, plan).map(Advice::from))
+            .or_else(|| by_rules(&LAST).filter(|_| is_open));
+        let has_way = advice.as_ref().is_some_and(|advice| !advice.remedies.is_empty()) || !is_open;
+        (advice.unwrap_or_default(), !has_way && hopeless::is_in_all(&case))
     };
-    match advice {
-        Some(advice) => advice.add_to(error),
-        None => error,
+    let error = advice.add_to(error);
+    match is_in_all {
+        true if error.hint().is_none() => error.of_all_rows().with_hint(hopeless::HINT),
+        true => error.of_all_rows(),
+        false => error,
     }
 }

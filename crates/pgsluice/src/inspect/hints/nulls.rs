@@ -10,7 +10,7 @@ use crate::job::Columns;
 use crate::source::FileFormat;
 
 /// How programs spell NULL.
-const SPELLINGS: [&str; 24] = [
+const SPELLINGS: [&str; 38] = [
     "",
     "\\N",
     "NULL",
@@ -33,6 +33,20 @@ const SPELLINGS: [&str; 24] = [
     "-",
     "?",
     "NaT",
+    "*",
+    ".",
+    "..",
+    "...",
+    "--",
+    "---",
+    "_",
+    "(blank)",
+    "N.A.",
+    "n.a.",
+    "#DIV/0!",
+    "#VALUE!",
+    "#REF!",
+    "#NULL!",
     // MySQL's dates that are none.
     "0000-00-00",
     "0000-00-00 00:00:00",

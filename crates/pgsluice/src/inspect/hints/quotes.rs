@@ -5,6 +5,8 @@ use pgsluice_core::parse::Parser;
 
 use super::Advice;
 use super::case::Case;
+use super::escapes::RARE;
+use super::reading::{Reading, without_quotes};
 use crate::error::Remedy;
 use crate::inspect::guess::{rows, spelled};
 use crate::source::FileFormat;
@@ -24,11 +26,61 @@ pub(super) fn plain(case: &Case<'_>) -> Option<Advice> {
     text.check().ok()?;
     let parser = Parser::new(&text, Vec::new());
     let mut found = rows(&sample.text, &text).into_iter().map(|(_, row)| row);
-    let is_plain =
-        |row: Vec<u8>| !row.contains(&b'\\') && parser.all(&row).len() == case.columns.len();
+    let is_plain = |row: Vec<u8>| {
+        let fields = parser.all(&row);
+        let is_quoted = fields.iter().flatten().any(|field| is_within(field, b'"'));
+        !row.contains(&b'\\') && !is_quoted && fields.len() == case.columns.len()
+    };
     let null = String::from_utf8(null.clone()).ok()?;
     let options = ["--format", "text", "--delimiter", &spelled(*delimiter), "--null", &null];
     let what = "If quotes are ordinary characters";
     let is_whole = sample.is_whole && !sample.text.is_empty();
     (is_whole && found.all(is_plain)).then(|| Remedy::options(what, options).into())
+}
+
+/// Bytes by which programs quote.
+const QUOTES: [u8; 9] = *b"\"'#~^%$`*";
+
+/// Advises `--quote` where each row fits if it is quoted by another byte.
+pub(super) fn other(case: &Case<'_>) -> Option<Advice> {
+    let text = case.text().filter(|_| case.is_about_fields())?;
+    let Syntax::Csv { quote, escape, end_marker } = case.how.format.syntax else { return None };
+    if quote != escape || text.contains(&quote) {
+        return None;
+    }
+    let present = case.present()?;
+    let is_used = |byte: u8| {
+        let mut fields = present.rows.iter().flatten().flatten();
+        fields.any(|field| field.first() == Some(&byte))
+    };
+    let found = QUOTES.into_iter().find(|&byte| {
+        let syntax = Syntax::Csv { quote: byte, escape: byte, end_marker };
+        let format = Format { syntax, ..case.how.format.clone() };
+        byte != format.delimiter && is_used(byte) && case.fits_only(text, &format).is_some()
+    })?;
+    let what = format!("Fields are quoted by {}", char::from(found));
+    Some(Remedy::options(what, ["--quote", &char::from(found).to_string()]).into())
+}
+
+/// Advises a quote that the input lacks where quotes join lines, and no field is quoted.
+pub(super) fn none(case: &Case<'_>) -> Option<Advice> {
+    let text = case.text().filter(|_| case.is_about_fields())?;
+    let Syntax::Csv { quote, .. } = case.how.format.syntax else { return None };
+    let row = case.sample.as_ref()?.raw.as_deref().unwrap_or_default();
+    let is_open = case.error.message().starts_with("unterminated CSV quoted");
+    let is_joined = row.contains(&b'\n') && row.contains(&quote);
+    if !is_open && !is_joined {
+        return None;
+    }
+    let format = without_quotes(&case.how.format, text, RARE)?;
+    let Reading { rows, .. } = case.reading(text, &format).filter(|it| case.fits(it))?;
+    let mut fields = rows.iter().flatten().flatten();
+    let what = "If quotes are characters like any other";
+    (!fields.any(|field| is_within(field, quote)))
+        .then(|| Remedy::options(what, ["--quote", &char::from(RARE).to_string()]).into())
+}
+
+/// Whether a field begins and ends with a quote.
+fn is_within(field: &[u8], quote: u8) -> bool {
+    field.len() > 1 && field.first() == Some(&quote) && field.last() == Some(&quote)
 }

@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
+use pgsluice_core::catalog::label;
 use tokio_postgres::Transaction;
 use tokio_postgres::types::{Oid, Type};
 
 use crate::error::kind::Kind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Remedy, Result};
 use crate::job::{Job, OnConflict};
 use crate::source::{Led, Names, shown_list};
 
@@ -110,9 +111,11 @@ pub(super) async fn of_input(
     let named = asked.iter().enumerate().filter(|(place, _)| besides != Some(*place));
     let named: Vec<String> = named.map(|(_, name)| name.clone()).collect();
     if let Some(unknown) = named.iter().find(|name| !exists(name)) {
-        return Err(Error::new(Kind::Server, format!("column \"{unknown}\" does not exist"))
+        let error = Error::new(Kind::Server, format!("column \"{unknown}\" does not exist"));
+        let error = error
             .with_sqlstate("42703")
-            .with_hint(format!("The columns are: {}.", shown_list(&known))));
+            .with_hint(format!("The columns are: {}.", shown_list(&known)));
+        return Err(in_other_case(&named, &known).into_iter().fold(error, Error::with_remedy));
     }
     check(&named, &writable)?;
     let omits = writable.iter().any(|name| !asked.contains(name));
@@ -144,6 +147,24 @@ fn lead(
     };
     led.has_default = led.columns.iter().map(has_default).collect();
     Ok(led)
+}
+
+/// Returns the option with the names as the table has them, if they differ in case only.
+fn in_other_case(asked: &[String], known: &[String]) -> Option<Remedy> {
+    let of = |name: &String| {
+        let mut alike = known.iter().filter(|it| it.to_lowercase() == name.to_lowercase());
+        let only = alike.next().filter(|_| alike.next().is_none());
+        known.iter().find(|it| *it == name).or(only)
+    };
+    let found: Vec<String> = asked
+        .iter()
+        .map(of)
+        .collect::<Option<Vec<_>>>()?
+        .into_iter()
+        .map(|name| label(name))
+        .collect();
+    let what = "PostgreSQL takes names in capitals only in quotes";
+    Some(Remedy::options(what, ["--columns", &found.join(",")]))
 }
 
 /// Refuses, as COPY would, a column that is named twice or is generated.

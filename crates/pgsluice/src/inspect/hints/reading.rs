@@ -1,0 +1,154 @@
+//! The sample read in another way: shows whether advice would help before it is given.
+
+use pgsluice_core::format::{Format, Syntax};
+use pgsluice_core::parse::Parser;
+use pgsluice_core::split::Splitter;
+use pgsluice_core::types::Codec;
+use serde::de::IgnoredAny;
+
+use super::case::{Case, ColumnOf};
+use crate::inspect::guess::{Row, in_columns};
+use crate::source::FileFormat;
+
+/// The data rows of the sample, read in one way.
+pub(super) struct Reading {
+    pub(super) rows: Vec<Row>,
+    /// The column of each field, by its place; `None` for a field that is left out.
+    pub(super) layout: Vec<Option<usize>>,
+}
+
+impl Case<'_> {
+    /// Returns the sample's text if its rows are lines of fields that programs such as `sed` can change.
+    pub(super) fn text(&self) -> Option<&[u8]> {
+        let is_wide = self.how.encoding.name().starts_with("UTF16");
+        let is_text = self.how.file_format == FileFormat::Delimited && !is_wide;
+        let sample = self.sample.as_ref().filter(|_| is_text)?;
+        Some(&sample.text)
+    }
+
+    /// Whether a program that changes text is known to change no other text: the sample is the whole input, or no
+    /// column takes free text.
+    pub(super) fn has_no_other_text(&self) -> bool {
+        let is_whole = self.sample.as_ref().is_some_and(|sample| sample.is_whole);
+        is_whole || !self.columns.iter().any(ColumnOf::is_free)
+    }
+
+    /// Whether the error is about a row's fields or their values.
+    pub(super) fn is_about_fields(&self) -> bool {
+        self.code().starts_with("22")
+    }
+
+    /// Reads a text as the input would be read in a format. Returns `None` if it cannot be split into rows.
+    pub(super) fn reading(&self, text: &[u8], format: &Format) -> Option<Reading> {
+        let sample = self.sample.as_ref()?;
+        let mut found = Vec::new();
+        Splitter::new(format).scan(text, sample.is_whole, &mut found).ok()?;
+        let parser = Parser::new(format, Vec::new());
+        let mut rows: Vec<Row> = found.iter().map(|row| parser.all(row.of(text))).collect();
+        let headers = self.how.header.rows().min(rows.len());
+        let data = rows.split_off(headers);
+        let layout = match self.how.header.is_by_name() {
+            true => self.layout(rows.first()?),
+            false => (0..self.columns.len()).map(Some).collect(),
+        };
+        Some(Reading { rows: data, layout })
+    }
+
+    /// Reads the sample as the options say.
+    pub(super) fn present(&self) -> Option<Reading> {
+        self.reading(self.text()?, &self.how.format)
+    }
+
+    /// The columns to which the names in a header lead.
+    fn layout(&self, header: &Row) -> Vec<Option<usize>> {
+        let columns: Vec<String> = self.columns.iter().map(|column| column.name.into()).collect();
+        let of = |name: &Option<Vec<u8>>| {
+            let name = String::from_utf8(name.clone()?).ok()?;
+            let found = in_columns(&[name], &columns)?.pop()?;
+            columns.iter().position(|column| *column == found)
+        };
+        header.iter().map(of).collect()
+    }
+
+    /// Whether each row has a field for each column, and each field may be a value of its column.
+    pub(super) fn fits(&self, reading: &Reading) -> bool {
+        let Reading { rows, layout } = reading;
+        let is_row = |row: &Row| {
+            let mut pairs = row.iter().zip(layout);
+            row.len() == layout.len()
+                && pairs.all(|(field, at)| at.is_none_or(|at| self.may_be(at, field.as_deref())))
+        };
+        !rows.is_empty() && rows.iter().all(is_row)
+    }
+
+    /// Whether the sample fits in this text and format, and does not as it is read now.
+    pub(super) fn fits_only(&self, text: &[u8], format: &Format) -> Option<Reading> {
+        format.check().ok()?;
+        let reading = self.reading(text, format).filter(|reading| self.fits(reading))?;
+        let fits_now = self.present().is_some_and(|present| self.fits(&present));
+        (!fits_now).then_some(reading)
+    }
+
+    /// Whether the sample fits once a program has changed values in it. Free text must stay as it is, except in the
+    /// column of the error.
+    pub(super) fn fits_changed(&self, text: &[u8]) -> bool {
+        let Some(changed) = self.reading(text, &self.how.format) else { return false };
+        let Some(present) = self.present().filter(|_| self.fits(&changed)) else { return false };
+        let keeps = |(old, new): (&Row, &Row)| {
+            let mut fields = old.iter().zip(new).zip(&changed.layout);
+            fields.all(|((old, new), at)| old == new || at.is_none_or(|at| self.may_change(at)))
+        };
+        present.rows.len() == changed.rows.len()
+            && present.rows.iter().zip(&changed.rows).all(keeps)
+    }
+
+    /// Whether advice about the column of the error may change values of another column: numbers for numbers, and
+    /// times for times.
+    fn may_change(&self, at: usize) -> bool {
+        let kind = |at: usize| self.columns.get(at)?.codec.map(is_strict);
+        let is_free = self.columns.get(at).is_none_or(ColumnOf::is_free);
+        self.column == Some(at) || !is_free && self.column.is_some_and(|it| kind(it) == kind(at))
+    }
+
+    /// Whether a field may be a value of a column. Of types with many spellings it looks at little.
+    pub(super) fn may_be(&self, at: usize, field: Option<&[u8]>) -> bool {
+        let Some(column) = self.columns.get(at) else { return false };
+        let Some(text) = field else { return !column.nullness.is_not_null };
+        let Some(codec) = column.codec else { return true };
+        if self.is_json(at) {
+            return serde_json::from_slice::<IgnoredAny>(text).is_ok();
+        }
+        codec.encode(text, &mut Vec::new()).is_some() || !is_strict(codec) && is_likely(text)
+    }
+
+    /// Whether the column is known to hold JSON.
+    pub(super) fn is_json(&self, at: usize) -> bool {
+        let is_said = self.error.message().starts_with("invalid input syntax for type json");
+        let is_jsonb = matches!(self.columns[at].codec, Some(Codec::Jsonb));
+        is_jsonb || is_said && self.column == Some(at)
+    }
+}
+
+impl ColumnOf<'_> {
+    /// Whether any text is a value.
+    pub(super) fn is_free(&self) -> bool {
+        self.codec.is_none_or(|codec| codec.encode(b"x, 'y' {", &mut Vec::new()).is_some())
+    }
+}
+
+/// Whether PostgreSQL takes few spellings that the encoder does not.
+fn is_strict(codec: &Codec) -> bool {
+    use Codec::{Bool, Float4, Float8, Int2, Int4, Int8, Numeric, Oid, Uuid};
+    matches!(codec, Bool | Float4 | Float8 | Int2 | Int4 | Int8 | Numeric | Oid | Uuid)
+}
+
+/// Whether a text may be a date, an address or an array.
+fn is_likely(text: &[u8]) -> bool {
+    text.starts_with(b"{") || text.iter().any(u8::is_ascii_digit)
+}
+
+/// Returns CSV in which no byte quotes, if the text lacks the byte that stands for it.
+pub(super) fn without_quotes(format: &Format, text: &[u8], quote: u8) -> Option<Format> {
+    let syntax = Syntax::Csv { quote, escape: quote, end_marker: false };
+    (!text.contains(&quote)).then(|| Format { syntax, ..format.clone() })
+}
