@@ -87,6 +87,40 @@ impl Decimal {
         }
     }
 
+    /// Rounds to `scale` digits behind the point, of which there are more, halves away from zero: `round_var`,
+    /// `src/backend/utils/adt/numeric.c`, PostgreSQL 13 to 18.
+    pub(crate) fn round(&self, scale: i32) -> Self {
+        let gone = self.scale.abs_diff(scale);
+        let digits = match (self.digits, 10_i128.checked_pow(gone)) {
+            (Digits::Short(digits), Some(power)) => {
+                let (rest, half) = (digits % power, power / 2);
+                let step = i128::from(rest >= half) - i128::from(rest <= -half);
+                Digits::Short(digits / power + step)
+            }
+            _ => Digits::Long(self.round_long(gone)),
+        };
+        Self { digits, scale }
+    }
+
+    fn round_long(&self, gone: u32) -> i256 {
+        let digits = self.long();
+        let (kept, rest) = match power_of_ten(gone) {
+            Some(power) => (digits.wrapping_div(power), digits.wrapping_rem(power)),
+            None => (i256::ZERO, digits),
+        };
+        // There may be a half of a power that is too large itself.
+        let half = power_of_ten(gone - 1).and_then(|power| power.checked_mul(i256::from_i128(5)));
+        match half {
+            Some(half) if rest >= half => kept.wrapping_add(i256::ONE),
+            Some(half) if rest <= half.wrapping_neg() => kept.wrapping_sub(i256::ONE),
+            _ => kept,
+        }
+    }
+
+    pub(crate) fn is_zero(&self) -> bool {
+        self.long() == i256::ZERO
+    }
+
     /// The integer that this is; None if it is none, or too large to be one of PostgreSQL's.
     pub(crate) fn to_int(self) -> Option<i128> {
         match self.digits {
@@ -152,6 +186,41 @@ mod tests {
         assert!(Decimal::new(0, 100).fits(-100) && !Decimal::new(1, 100).fits(20));
         assert!(Decimal::new(1200, 0).fits(-2) && !Decimal::new(1200, 0).fits(-3));
         assert!(Decimal::new(12, -2).fits(-2));
+    }
+
+    #[test]
+    fn halves_are_rounded_away_from_zero() {
+        for (digits, scale, to, expected) in [
+            (5, 3, 2, 1),
+            (-5, 3, 2, -1),
+            (49, 4, 2, 0),
+            (-25, 1, 0, -3),
+            (1_449, 0, -2, 14),
+            (-1_450, 0, -2, -15),
+            (49, 0, -2, 0),
+            (50, 0, -2, 1),
+            (1, 7, 2, 0),
+            (i128::MAX, 38, 0, 2),
+            (i128::MIN, 39, 0, 0),
+            (i128::MIN, 38, -1, 0),
+            (7, 127, -100, 0),
+        ] {
+            let rounded = Decimal { digits: Digits::Short(digits), scale }.round(to);
+            assert_eq!((rounded.long(), rounded.scale), (i256::from_i128(expected), to), "{digits}");
+        }
+        for (digits, scale, expected) in [
+            ("57896044618658097711785492504343953926634992332820282019728792003956564819967", 77, 1),
+            ("49999999999999999999999999999999999999999999999999999999999999999999999999999", 77, 0),
+            ("57896044618658097711785492504343953926634992332820282019728792003956564819967", 78, 0),
+            ("57896044618658097711785492504343953926634992332820282019728792003956564819967", 76, 6),
+            ("5500000000000000000000000000000000000000000000000000000000000000000000000000", 75, 6),
+        ] {
+            let digits = i256::from_string(digits).unwrap();
+            for (digits, expected) in [(digits, expected), (digits.wrapping_neg(), -expected)] {
+                let rounded = Decimal { digits: Digits::Long(digits), scale }.round(0);
+                assert_eq!(rounded.to_int(), Some(expected), "{digits} {scale}");
+            }
+        }
     }
 
     #[test]
