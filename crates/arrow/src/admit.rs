@@ -110,11 +110,7 @@ fn array(
     })))
 }
 
-fn composite(
-    fields: &[FieldRef],
-    columns: &[Column],
-    inexact: Inexact,
-) -> Result<Writer, String> {
+fn composite(fields: &[FieldRef], columns: &[Column], inexact: Inexact) -> Result<Writer, String> {
     let names = named(fields)?;
     if let Some(name) = names.iter().find(|name| columns.iter().all(|it| it.name != **name)) {
         return Err(format!("the composite type has no column {name:?}"));
@@ -208,14 +204,16 @@ fn scalar(
         (_, oid::OID) if source.is_integer() => Writer::Oid,
         (_, oid::NUMERIC) if is_number => {
             Writer::Numeric { scale: Scale { digits: numeric_scale(modifier), inexact } }
-        },
+        }
         (_, oid::FLOAT4) if is_float => Writer::Float4(inexact),
         (_, oid::FLOAT8) if is_float => Writer::Float8(inexact),
         (D::Date32 | D::Date64 | D::Timestamp(_, None), oid::DATE) => Writer::Date,
         (D::Date32 | D::Date64 | D::Timestamp(_, None), oid::TIMESTAMP) => {
             Writer::Timestamp(of_second(precision(modifier)))
         }
-        (D::Timestamp(_, Some(_)), oid::TIMESTAMPTZ) => Writer::Timestamptz(of_second(precision(modifier))),
+        (D::Timestamp(_, Some(_)), oid::TIMESTAMPTZ) => {
+            Writer::Timestamptz(of_second(precision(modifier)))
+        }
         (D::Time32(_) | D::Time64(_), oid::TIME) => Writer::Time(of_second(precision(modifier))),
         (D::Duration(_) | D::Interval(_), oid::INTERVAL) => match interval_precision(modifier) {
             Some(digits) => Writer::Interval(of_second(digits)),

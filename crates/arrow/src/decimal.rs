@@ -42,6 +42,33 @@ impl Decimal {
         value.is_finite().then(|| Self::scientific(format_args!("{value:e}")))?
     }
 
+    /// Returns the shortest number that is read as `value` again. Of two that are as near, it is the one whose last digit is
+    /// even, as in the server's output and in Python's `repr`; Rust takes the other one.
+    pub(crate) fn even_of_float8(value: f64) -> Option<Self> {
+        let shortest = Self::of_float8(value)?;
+        shortest.even(|places| format!("{value:.places$e}"), |text| text.parse() == Ok(value))
+    }
+
+    /// Does what [`Self::even_of_float8`] does, for `real`.
+    pub(crate) fn even_of_float4(value: f32) -> Option<Self> {
+        let shortest = Self::of_float4(value)?;
+        shortest.even(|places| format!("{value:.places$e}"), |text| text.parse() == Ok(value))
+    }
+
+    /// Takes the nearest number of as many digits, as Rust spells it, if that is read as the same value.
+    fn even(
+        self,
+        spell: impl FnOnce(usize) -> String,
+        is_same: impl FnOnce(&str) -> bool,
+    ) -> Option<Self> {
+        let Digits::Short(digits) = self.digits else { return Some(self) };
+        if digits % 2 == 0 {
+            return Some(self);
+        }
+        let text = spell(digits.unsigned_abs().ilog10() as usize);
+        if is_same(&text) { Self::scientific(format_args!("{text}")) } else { Some(self) }
+    }
+
     /// Reads what Rust writes: `-d.ddde-x`, with at most 17 digits.
     fn scientific(text: std::fmt::Arguments<'_>) -> Option<Self> {
         let mut buffer = [0; 40];
@@ -181,6 +208,20 @@ mod tests {
     }
 
     #[test]
+    fn of_two_shortest_spellings_the_even_one_is_taken() {
+        let single = |digits, scale| Some(Decimal::new(digits, scale));
+        assert_eq!(Decimal::even_of_float4(-506_017.125), single(-50_601_712, 2));
+        assert_eq!(Decimal::even_of_float4(506_017.13), single(50_601_712, 2));
+        assert_eq!(Decimal::even_of_float4(0.1), single(1, 1));
+        assert_eq!(
+            Decimal::even_of_float8(1_125_899_906_842_624.2),
+            single(11_258_999_068_426_242_i128, 1)
+        );
+        assert_eq!(Decimal::even_of_float8(5e-324), Decimal::of_float8(5e-324));
+        assert_eq!(Decimal::even_of_float8(f64::INFINITY), None);
+    }
+
+    #[test]
     fn trailing_zeros_may_go() {
         assert!(Decimal::new(1500, 3).fits(1) && !Decimal::new(1500, 3).fits(0));
         assert!(Decimal::new(0, 100).fits(-100) && !Decimal::new(1, 100).fits(20));
@@ -206,13 +247,33 @@ mod tests {
             (7, 127, -100, 0),
         ] {
             let rounded = Decimal { digits: Digits::Short(digits), scale }.round(to);
-            assert_eq!((rounded.long(), rounded.scale), (i256::from_i128(expected), to), "{digits}");
+            assert_eq!(
+                (rounded.long(), rounded.scale),
+                (i256::from_i128(expected), to),
+                "{digits}"
+            );
         }
         for (digits, scale, expected) in [
-            ("57896044618658097711785492504343953926634992332820282019728792003956564819967", 77, 1),
-            ("49999999999999999999999999999999999999999999999999999999999999999999999999999", 77, 0),
-            ("57896044618658097711785492504343953926634992332820282019728792003956564819967", 78, 0),
-            ("57896044618658097711785492504343953926634992332820282019728792003956564819967", 76, 6),
+            (
+                "57896044618658097711785492504343953926634992332820282019728792003956564819967",
+                77,
+                1,
+            ),
+            (
+                "49999999999999999999999999999999999999999999999999999999999999999999999999999",
+                77,
+                0,
+            ),
+            (
+                "57896044618658097711785492504343953926634992332820282019728792003956564819967",
+                78,
+                0,
+            ),
+            (
+                "57896044618658097711785492504343953926634992332820282019728792003956564819967",
+                76,
+                6,
+            ),
             ("5500000000000000000000000000000000000000000000000000000000000000000000000000", 75, 6),
         ] {
             let digits = i256::from_string(digits).unwrap();

@@ -54,11 +54,11 @@ fn rare<S: Sink>(
         (Writer::Oid, value) => sink.oid(int(&value, "oid")?),
         (Writer::Float4(inexact), value) => sink.float4(float4(&value, *inexact)?),
         (Writer::Float8(inexact), value) => sink.float8(float8(&value, *inexact)?),
-        (Writer::Numeric { scale }, Value::Float4(value)) => match Decimal::of_float4(value) {
+        (Writer::Numeric { scale }, Value::Float4(value)) => match float4_digits(value, *scale) {
             Some(decimal) => numeric(decimal, *scale, sink)?,
             None => sink.infinite(value.into()),
         },
-        (Writer::Numeric { scale }, Value::Float8(value)) => match Decimal::of_float8(value) {
+        (Writer::Numeric { scale }, Value::Float8(value)) => match float8_digits(value, *scale) {
             Some(decimal) => numeric(decimal, *scale, sink)?,
             None => sink.infinite(value),
         },
@@ -137,9 +137,8 @@ fn integral(value: &Value<'_, '_>) -> Result<Option<i128>, Fail> {
 }
 
 fn float8(value: &Value<'_, '_>, inexact: Inexact) -> Result<f64, Fail> {
-    let exact = |whole: i128| {
-        (inexact.rounds() || whole as f64 as i128 == whole).then_some(whole as f64)
-    };
+    let exact =
+        |whole: i128| (inexact.rounds() || whole as f64 as i128 == whole).then_some(whole as f64);
     let exact = match *value {
         Value::Float4(value) => Some(value.into()),
         Value::Float8(value) => Some(value),
@@ -151,9 +150,8 @@ fn float8(value: &Value<'_, '_>, inexact: Inexact) -> Result<f64, Fail> {
 }
 
 fn float4(value: &Value<'_, '_>, inexact: Inexact) -> Result<f32, Fail> {
-    let exact = |whole: i128| {
-        (inexact.rounds() || whole as f32 as i128 == whole).then_some(whole as f32)
-    };
+    let exact =
+        |whole: i128| (inexact.rounds() || whole as f32 as i128 == whole).then_some(whole as f32);
     let exact = match *value {
         Value::Float4(value) => Some(value),
         Value::Float8(number) => return nearest(number).ok_or_else(|| out_of_float(value, "real")),
@@ -189,6 +187,16 @@ fn nearest(value: f64) -> Option<f32> {
     let narrow = value as f32;
     let is_lost = narrow.is_infinite() != value.is_infinite() || (narrow == 0.0) != (value == 0.0);
     (!is_lost).then_some(narrow)
+}
+
+fn float4_digits(value: f32, scale: Scale) -> Option<Decimal> {
+    let rounds = scale.inexact.rounds();
+    if rounds { Decimal::even_of_float4(value) } else { Decimal::of_float4(value) }
+}
+
+fn float8_digits(value: f64, scale: Scale) -> Option<Decimal> {
+    let rounds = scale.inexact.rounds();
+    if rounds { Decimal::even_of_float8(value) } else { Decimal::of_float8(value) }
 }
 
 #[inline]
