@@ -41,6 +41,7 @@ class _Reading(ConnectionOptions, total=False):
     force_null: Names | None
     force_not_null: Names | None
     columns: Names | None
+    round: bool
 
 
 class _Changes(TypedDict, total=False):
@@ -108,6 +109,7 @@ class LoaderOptions(PlaceOptions, total=False):
     columns: Names | None
     map: Mapping[str, str] | None
     ignore_extra: bool
+    round: bool
     wire: Literal["binary", "text"] | None
 
 
@@ -125,6 +127,7 @@ class LeafOptions(ConnectionOptions, total=False):
 
     map: Mapping[str, str] | None
     ignore_extra: bool
+    round: bool
     no_self_test: bool
 
 

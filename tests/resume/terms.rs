@@ -34,7 +34,7 @@ const ONLY_IDS: &[&str] = &["--columns=id"];
 const UPDATE: &[&str] = &["--on-conflict=update"];
 
 /// Each option of `load` by its long name.
-const OPTIONS: [(&str, Part); 59] = [
+const OPTIONS: [(&str, Part); 60] = [
     ("files", Apart("inputs have fingerprints")),
     ("table", Apart("a load into another table is refused")),
     ("format", Term(Ids, ONLY_IDS, "--format=text")),
@@ -52,6 +52,7 @@ const OPTIONS: [(&str, Part); 59] = [
     ("force-null", Term(Rows, &["--null=NIL"], "--force-null=v")),
     ("force-not-null", Term(Rows, &["--null=NIL"], "--force-not-null=*")),
     ("columns", Term(Rows, &[], "--columns=v,id")),
+    ("round", Term(Rows, &[], "--round")),
     ("on-conflict", Term(Rows, &[], "--on-conflict=update")),
     ("on-conflict", Term(Rows, &[], "--on-conflict=skip")),
     ("on-conflict", Term(Rows, &[], "--on-conflict=delete")),

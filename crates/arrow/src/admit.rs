@@ -11,11 +11,12 @@ use crate::array::{ArrayOf, MOST_DIMENSIONS};
 use crate::codec::{codec, element_of, interval_precision, numeric_scale, precision};
 use crate::composite::{ColumnOf, CompositeOf};
 use crate::extension::Extension;
+use crate::inexact::{Inexact, Precision, Scale};
 use crate::oid;
 use crate::writer::{Spelled, Writer};
 
 /// What writes the values of a field into a column of the type `ty`.
-pub(crate) fn writer(field: &Field, ty: &ColumnType) -> Result<Writer, String> {
+pub(crate) fn writer(field: &Field, ty: &ColumnType, inexact: Inexact) -> Result<Writer, String> {
     Extension::check(field)?;
     let base = ty.base();
     let source = plain(field.data_type());
@@ -33,8 +34,8 @@ pub(crate) fn writer(field: &Field, ty: &ColumnType) -> Result<Writer, String> {
             as_json(field)?;
             Ok(Writer::Json(base.oid == oid::JSONB))
         }
-        source if source.is_nested() => nested(source, base),
-        _ => scalar(field, source, base),
+        source if source.is_nested() => nested(source, base, inexact),
+        _ => scalar(field, source, base, inexact),
     }
 }
 
@@ -57,13 +58,13 @@ fn spelled(base: &ColumnType) -> Spelled {
     Spelled { codec: codec(base), most, name: base.name.clone() }
 }
 
-fn nested(source: &DataType, base: &ColumnType) -> Result<Writer, String> {
+fn nested(source: &DataType, base: &ColumnType, inexact: Inexact) -> Result<Writer, String> {
     match (source, &base.made) {
-        (DataType::Struct(fields), Made::Composite(columns)) => composite(fields, columns),
+        (DataType::Struct(fields), Made::Composite(columns)) => composite(fields, columns, inexact),
         (DataType::Struct(_), _) => Err("a struct needs a composite type or jsonb".to_owned()),
         (DataType::Map(..), _) => Err("a map needs jsonb or json".to_owned()),
         (_, Made::Array { delimiter, element }) => {
-            array(source, *delimiter, &element_of(base, element))
+            array(source, (*delimiter, &element_of(base, element)), inexact)
         }
         _ => Err("a list needs an array or jsonb".to_owned()),
     }
@@ -82,7 +83,11 @@ fn values(list: &DataType) -> Option<&FieldRef> {
 }
 
 /// Lists within lists are dimensions of one array, as long as the elements are no lists themselves.
-fn array(list: &DataType, delimiter: u8, element: &ColumnType) -> Result<Writer, String> {
+fn array(
+    list: &DataType,
+    (delimiter, element): (u8, &ColumnType),
+    inexact: Inexact,
+) -> Result<Writer, String> {
     let holds_lists = matches!(element.base().oid, oid::JSON | oid::JSONB)
         || matches!(element.base().made, Made::Array { .. });
     let mut dimensions = 1;
@@ -96,7 +101,7 @@ fn array(list: &DataType, delimiter: u8, element: &ColumnType) -> Result<Writer,
     if dimensions > MOST_DIMENSIONS {
         return Err(format!("an array has at most {MOST_DIMENSIONS} dimensions"));
     }
-    let writer = writer(field, element).map_err(|why| format!("its elements: {why}"))?;
+    let writer = writer(field, element, inexact).map_err(|why| format!("its elements: {why}"))?;
     Ok(Writer::Array(Box::new(ArrayOf {
         oid: element.oid,
         delimiter,
@@ -105,7 +110,7 @@ fn array(list: &DataType, delimiter: u8, element: &ColumnType) -> Result<Writer,
     })))
 }
 
-fn composite(fields: &[FieldRef], columns: &[Column]) -> Result<Writer, String> {
+fn composite(fields: &[FieldRef], columns: &[Column], inexact: Inexact) -> Result<Writer, String> {
     let names = named(fields)?;
     if let Some(name) = names.iter().find(|name| columns.iter().all(|it| it.name != **name)) {
         return Err(format!("the composite type has no column {name:?}"));
@@ -114,7 +119,7 @@ fn composite(fields: &[FieldRef], columns: &[Column]) -> Result<Writer, String> 
         let name = &column.name;
         let place = fields.iter().position(|field| field.name() == name);
         let field = place.ok_or_else(|| format!("the struct has no field {name:?}"))?;
-        let writer = writer(&fields[field], &column.ty)
+        let writer = writer(&fields[field], &column.ty, inexact)
             .map_err(|why| format!("its field {name:?}: {why}"))?;
         Ok(ColumnOf { oid: column.ty.oid, field, writer })
     });
@@ -163,7 +168,12 @@ fn is_binary(ty: &DataType) -> bool {
 }
 
 /// A scalar that is no string.
-fn scalar(field: &Field, source: &DataType, base: &ColumnType) -> Result<Writer, String> {
+fn scalar(
+    field: &Field,
+    source: &DataType,
+    base: &ColumnType,
+    inexact: Inexact,
+) -> Result<Writer, String> {
     use DataType as D;
     let modifier = base.modifier;
     let is_text = matches!(base.oid, oid::TEXT | oid::VARCHAR | oid::BPCHAR);
@@ -182,6 +192,9 @@ fn scalar(field: &Field, source: &DataType, base: &ColumnType) -> Result<Writer,
     }
     let is_bool = *source == D::Boolean || Extension::of(field) == Extension::Bool8;
     let is_number = source.is_numeric() && !is_bool;
+    // Few decimals are floating-point numbers, so that most are rounded.
+    let is_float = source.is_integer() || source.is_floating() || is_number && inexact.rounds();
+    let of_second = |digits| Precision { digits, inexact };
     Ok(match (source, base.oid) {
         (_, oid::BOOL) if is_bool => Writer::Bool,
         _ if is_bool => return Err("a boolean needs boolean or text".to_owned()),
@@ -189,17 +202,21 @@ fn scalar(field: &Field, source: &DataType, base: &ColumnType) -> Result<Writer,
         (_, oid::INT4) if is_number => Writer::Int4,
         (_, oid::INT8) if is_number => Writer::Int8,
         (_, oid::OID) if source.is_integer() => Writer::Oid,
-        (_, oid::NUMERIC) if is_number => Writer::Numeric { scale: numeric_scale(modifier) },
-        (_, oid::FLOAT4) if source.is_integer() || source.is_floating() => Writer::Float4,
-        (_, oid::FLOAT8) if source.is_integer() || source.is_floating() => Writer::Float8,
+        (_, oid::NUMERIC) if is_number => {
+            Writer::Numeric { scale: Scale { digits: numeric_scale(modifier), inexact } }
+        }
+        (_, oid::FLOAT4) if is_float => Writer::Float4(inexact),
+        (_, oid::FLOAT8) if is_float => Writer::Float8(inexact),
         (D::Date32 | D::Date64 | D::Timestamp(_, None), oid::DATE) => Writer::Date,
         (D::Date32 | D::Date64 | D::Timestamp(_, None), oid::TIMESTAMP) => {
-            Writer::Timestamp(precision(modifier))
+            Writer::Timestamp(of_second(precision(modifier)))
         }
-        (D::Timestamp(_, Some(_)), oid::TIMESTAMPTZ) => Writer::Timestamptz(precision(modifier)),
-        (D::Time32(_) | D::Time64(_), oid::TIME) => Writer::Time(precision(modifier)),
+        (D::Timestamp(_, Some(_)), oid::TIMESTAMPTZ) => {
+            Writer::Timestamptz(of_second(precision(modifier)))
+        }
+        (D::Time32(_) | D::Time64(_), oid::TIME) => Writer::Time(of_second(precision(modifier))),
         (D::Duration(_) | D::Interval(_), oid::INTERVAL) => match interval_precision(modifier) {
-            Some(precision) => Writer::Interval(precision),
+            Some(digits) => Writer::Interval(of_second(digits)),
             None => return Err("the column stores only some fields of an interval".to_owned()),
         },
         _ => return Err(refusal(source, base.oid).to_owned()),

@@ -22,6 +22,8 @@ pub struct Unfit {
     pub column: usize,
     /// What it is about the value: `300 is out of range for smallint`.
     pub why: String,
+    /// Whether [`Inexact::Round`](crate::Inexact::Round) would make it fit.
+    pub can_round: bool,
 }
 
 /// Why a row is not written in COPY BINARY.
@@ -180,16 +182,19 @@ impl<'b> Bound<'b> {
 #[cold]
 fn unwritten(column: usize, fail: Fail) -> Unwritten {
     match fail {
-        Fail::Unfit(why) => Unwritten::Unfit(Unfit { column, why }),
         Fail::Spelling => Unwritten::Spelling(column),
+        fail => Unwritten::Unfit(unfit(column, fail)),
     }
 }
 
 #[cold]
 fn unfit(column: usize, fail: Fail) -> Unfit {
     match fail {
-        Fail::Unfit(why) => Unfit { column, why },
+        Fail::Unfit(why) => Unfit { column, why, can_round: false },
+        Fail::Inexact(why) => Unfit { column, why, can_round: true },
         // Only codecs leave a spelling to the server, and text has none.
-        Fail::Spelling => Unfit { column, why: "has no text form".to_owned() },
+        Fail::Spelling => {
+            Unfit { column, why: "has no text form".to_owned(), can_round: false }
+        }
     }
 }

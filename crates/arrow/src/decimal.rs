@@ -42,6 +42,33 @@ impl Decimal {
         value.is_finite().then(|| Self::scientific(format_args!("{value:e}")))?
     }
 
+    /// Returns the shortest number that is read as `value` again. Of two that are as near, it is the one whose last digit is
+    /// even, as in the server's output and in Python's `repr`; Rust takes the other one.
+    pub(crate) fn even_of_float8(value: f64) -> Option<Self> {
+        let shortest = Self::of_float8(value)?;
+        shortest.even(|places| format!("{value:.places$e}"), |text| text.parse() == Ok(value))
+    }
+
+    /// Does what [`Self::even_of_float8`] does, for `real`.
+    pub(crate) fn even_of_float4(value: f32) -> Option<Self> {
+        let shortest = Self::of_float4(value)?;
+        shortest.even(|places| format!("{value:.places$e}"), |text| text.parse() == Ok(value))
+    }
+
+    /// Takes the nearest number of as many digits, as Rust spells it, if that is read as the same value.
+    fn even(
+        self,
+        spell: impl FnOnce(usize) -> String,
+        is_same: impl FnOnce(&str) -> bool,
+    ) -> Option<Self> {
+        let Digits::Short(digits) = self.digits else { return Some(self) };
+        if digits % 2 == 0 {
+            return Some(self);
+        }
+        let text = spell(digits.unsigned_abs().ilog10() as usize);
+        if is_same(&text) { Self::scientific(format_args!("{text}")) } else { Some(self) }
+    }
+
     /// Reads what Rust writes: `-d.ddde-x`, with at most 17 digits.
     fn scientific(text: std::fmt::Arguments<'_>) -> Option<Self> {
         let mut buffer = [0; 40];
@@ -85,6 +112,40 @@ impl Decimal {
             Some(power) => self.long().wrapping_rem(power) == i256::ZERO,
             None => self.long() == i256::ZERO,
         }
+    }
+
+    /// Rounds to `scale` digits behind the point, of which there are more, halves away from zero: `round_var`,
+    /// `src/backend/utils/adt/numeric.c`, PostgreSQL 13 to 18.
+    pub(crate) fn round(&self, scale: i32) -> Self {
+        let gone = self.scale.abs_diff(scale);
+        let digits = match (self.digits, 10_i128.checked_pow(gone)) {
+            (Digits::Short(digits), Some(power)) => {
+                let (rest, half) = (digits % power, power / 2);
+                let step = i128::from(rest >= half) - i128::from(rest <= -half);
+                Digits::Short(digits / power + step)
+            }
+            _ => Digits::Long(self.round_long(gone)),
+        };
+        Self { digits, scale }
+    }
+
+    fn round_long(&self, gone: u32) -> i256 {
+        let digits = self.long();
+        let (kept, rest) = match power_of_ten(gone) {
+            Some(power) => (digits.wrapping_div(power), digits.wrapping_rem(power)),
+            None => (i256::ZERO, digits),
+        };
+        // There may be a half of a power that is too large itself.
+        let half = power_of_ten(gone - 1).and_then(|power| power.checked_mul(i256::from_i128(5)));
+        match half {
+            Some(half) if rest >= half => kept.wrapping_add(i256::ONE),
+            Some(half) if rest <= half.wrapping_neg() => kept.wrapping_sub(i256::ONE),
+            _ => kept,
+        }
+    }
+
+    pub(crate) fn is_zero(&self) -> bool {
+        self.long() == i256::ZERO
     }
 
     /// The integer that this is; None if it is none, or too large to be one of PostgreSQL's.
@@ -147,11 +208,80 @@ mod tests {
     }
 
     #[test]
+    fn of_two_shortest_spellings_the_even_one_is_taken() {
+        let single = |digits, scale| Some(Decimal::new(digits, scale));
+        assert_eq!(Decimal::even_of_float4(-506_017.125), single(-50_601_712, 2));
+        assert_eq!(Decimal::even_of_float4(506_017.13), single(50_601_712, 2));
+        assert_eq!(Decimal::even_of_float4(0.1), single(1, 1));
+        assert_eq!(
+            Decimal::even_of_float8(1_125_899_906_842_624.2),
+            single(11_258_999_068_426_242_i128, 1)
+        );
+        assert_eq!(Decimal::even_of_float8(5e-324), Decimal::of_float8(5e-324));
+        assert_eq!(Decimal::even_of_float8(f64::INFINITY), None);
+    }
+
+    #[test]
     fn trailing_zeros_may_go() {
         assert!(Decimal::new(1500, 3).fits(1) && !Decimal::new(1500, 3).fits(0));
         assert!(Decimal::new(0, 100).fits(-100) && !Decimal::new(1, 100).fits(20));
         assert!(Decimal::new(1200, 0).fits(-2) && !Decimal::new(1200, 0).fits(-3));
         assert!(Decimal::new(12, -2).fits(-2));
+    }
+
+    #[test]
+    fn halves_are_rounded_away_from_zero() {
+        for (digits, scale, to, expected) in [
+            (5, 3, 2, 1),
+            (-5, 3, 2, -1),
+            (49, 4, 2, 0),
+            (-25, 1, 0, -3),
+            (1_449, 0, -2, 14),
+            (-1_450, 0, -2, -15),
+            (49, 0, -2, 0),
+            (50, 0, -2, 1),
+            (1, 7, 2, 0),
+            (i128::MAX, 38, 0, 2),
+            (i128::MIN, 39, 0, 0),
+            (i128::MIN, 38, -1, 0),
+            (7, 127, -100, 0),
+        ] {
+            let rounded = Decimal { digits: Digits::Short(digits), scale }.round(to);
+            assert_eq!(
+                (rounded.long(), rounded.scale),
+                (i256::from_i128(expected), to),
+                "{digits}"
+            );
+        }
+        for (digits, scale, expected) in [
+            (
+                "57896044618658097711785492504343953926634992332820282019728792003956564819967",
+                77,
+                1,
+            ),
+            (
+                "49999999999999999999999999999999999999999999999999999999999999999999999999999",
+                77,
+                0,
+            ),
+            (
+                "57896044618658097711785492504343953926634992332820282019728792003956564819967",
+                78,
+                0,
+            ),
+            (
+                "57896044618658097711785492504343953926634992332820282019728792003956564819967",
+                76,
+                6,
+            ),
+            ("5500000000000000000000000000000000000000000000000000000000000000000000000000", 75, 6),
+        ] {
+            let digits = i256::from_string(digits).unwrap();
+            for (digits, expected) in [(digits, expected), (digits.wrapping_neg(), -expected)] {
+                let rounded = Decimal { digits: Digits::Long(digits), scale }.round(0);
+                assert_eq!(rounded.to_int(), Some(expected), "{digits} {scale}");
+            }
+        }
     }
 
     #[test]

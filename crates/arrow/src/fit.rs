@@ -1,6 +1,12 @@
-//! Fit: whether a value is one that its column can hold, and which. What is not the same there is refused.
+//! Fit: whether a value is one that its column can hold, and which. What is not the same there is refused, or
+//! rounded if the column rounds.
+
+use std::str::FromStr;
+
+use arrow_schema::TimeUnit;
 
 use crate::decimal::Decimal;
+use crate::inexact::{Inexact, Precision, Scale};
 use crate::json;
 use crate::scalar;
 use crate::source::{Source, Value};
@@ -23,7 +29,7 @@ pub(crate) fn put<S: Sink>(
         (Writer::Numeric { scale }, Value::Decimal(digits, behind)) => {
             numeric(Decimal::new(digits, behind), *scale, sink)?;
         }
-        (Writer::Float8, Value::Float8(value)) => sink.float8(value),
+        (Writer::Float8(_), Value::Float8(value)) => sink.float8(value),
         (Writer::Date, value) => sink.date(date(&value)?),
         (Writer::Timestamp(precision), value) => {
             sink.timestamp(timestamp(&value, *precision, "timestamp")?);
@@ -46,13 +52,13 @@ fn rare<S: Sink>(
         (Writer::Bool, Value::Bool(value)) => sink.bool(value),
         (Writer::Int2, value) => sink.int2(int(&value, "smallint")?),
         (Writer::Oid, value) => sink.oid(int(&value, "oid")?),
-        (Writer::Float4, value) => sink.float4(float4(&value)?),
-        (Writer::Float8, value) => sink.float8(float8(&value)?),
-        (Writer::Numeric { scale }, Value::Float4(value)) => match Decimal::of_float4(value) {
+        (Writer::Float4(inexact), value) => sink.float4(float4(&value, *inexact)?),
+        (Writer::Float8(inexact), value) => sink.float8(float8(&value, *inexact)?),
+        (Writer::Numeric { scale }, Value::Float4(value)) => match float4_digits(value, *scale) {
             Some(decimal) => numeric(decimal, *scale, sink)?,
             None => sink.infinite(value.into()),
         },
-        (Writer::Numeric { scale }, Value::Float8(value)) => match Decimal::of_float8(value) {
+        (Writer::Numeric { scale }, Value::Float8(value)) => match float8_digits(value, *scale) {
             Some(decimal) => numeric(decimal, *scale, sink)?,
             None => sink.infinite(value),
         },
@@ -76,15 +82,12 @@ fn rare<S: Sink>(
             Err(_) => return unfit("is not a uuid (16 bytes expected)".to_owned()),
         },
         (Writer::Time(precision), Value::Time(ticks, unit)) => {
-            let micros = time::micros(ticks, unit).map_err(|why| missed(why, ticks, "time"))?;
-            if !(0..=MICROS_PER_DAY).contains(&micros) {
-                return Err(missed(Misses::Range, ticks, "time"));
-            }
-            sink.time(precise(micros, *precision, "time")?);
+            sink.time(time_of_day((ticks, unit), *precision)?);
         }
         (Writer::Interval(precision), value) => {
-            let mut value = interval(&value)?;
-            value.micros = precise(value.micros, *precision, "interval")?;
+            let mut value = interval(&value, precision.inexact)?;
+            let time = Value::Time(value.micros, TimeUnit::Microsecond);
+            value.micros = precise(value.micros, *precision, (&time, "interval"))?;
             sink.interval(&value);
         }
         (Writer::Json(jsonb), _) => sink.json(*jsonb, |out| json::put(source, row, out))?,
@@ -138,28 +141,49 @@ fn integral(value: &Value<'_, '_>) -> Result<Option<i128>, Fail> {
     })
 }
 
-fn float8(value: &Value<'_, '_>) -> Result<f64, Fail> {
-    let exact = |whole: i128| (whole as f64 as i128 == whole).then_some(whole as f64);
+fn float8(value: &Value<'_, '_>, inexact: Inexact) -> Result<f64, Fail> {
+    let exact =
+        |whole: i128| (inexact.rounds() || whole as f64 as i128 == whole).then_some(whole as f64);
     let exact = match *value {
         Value::Float4(value) => Some(value.into()),
         Value::Float8(value) => Some(value),
         Value::Int(value) => exact(value.into()),
         Value::Unsigned(value) => exact(value.into()),
-        _ => return Err(strange(value)),
+        _ => return float_of_decimal(value, "double precision"),
     };
     exact.ok_or_else(|| rounded(value, "double precision"))
 }
 
-fn float4(value: &Value<'_, '_>) -> Result<f32, Fail> {
-    let exact = |whole: i128| (whole as f32 as i128 == whole).then_some(whole as f32);
+fn float4(value: &Value<'_, '_>, inexact: Inexact) -> Result<f32, Fail> {
+    let exact =
+        |whole: i128| (inexact.rounds() || whole as f32 as i128 == whole).then_some(whole as f32);
     let exact = match *value {
         Value::Float4(value) => Some(value),
-        Value::Float8(number) => return nearest(number).ok_or_else(|| out_of_float4(value)),
+        Value::Float8(number) => return nearest(number).ok_or_else(|| out_of_float(value, "real")),
         Value::Int(value) => exact(value.into()),
         Value::Unsigned(value) => exact(value.into()),
-        _ => return Err(strange(value)),
+        _ => return float_of_decimal(value, "real"),
     };
     exact.ok_or_else(|| rounded(value, "real"))
+}
+
+/// Returns the floating-point number nearest to a decimal, as the server reads that: `float8in_internal` and `float4in`,
+/// `src/backend/utils/adt/float.c`, PostgreSQL 13 to 18.
+fn float_of_decimal<F: FromStr + Copy + Into<f64>>(
+    value: &Value<'_, '_>,
+    ty: &str,
+) -> Result<F, Fail> {
+    let decimal = match *value {
+        Value::Decimal(digits, scale) => Decimal::new(digits, scale),
+        Value::Wide(digits, scale) => Decimal::wide(*digits, scale),
+        _ => return Err(strange(value)),
+    };
+    let nearest = spell::said(|out| spell::decimal(&decimal, out)).parse::<F>().ok();
+    let is_near = |number: &F| {
+        let wide: f64 = (*number).into();
+        wide.is_finite() && (wide == 0.0) == decimal.is_zero()
+    };
+    nearest.filter(is_near).ok_or_else(|| out_of_float(value, ty))
 }
 
 /// Returns the nearest number of single precision; None where the server's cast overflows or underflows: `dtof`,
@@ -170,12 +194,28 @@ fn nearest(value: f64) -> Option<f32> {
     (!is_lost).then_some(narrow)
 }
 
+fn float4_digits(value: f32, scale: Scale) -> Option<Decimal> {
+    let rounds = scale.inexact.rounds();
+    if rounds { Decimal::even_of_float4(value) } else { Decimal::of_float4(value) }
+}
+
+fn float8_digits(value: f64, scale: Scale) -> Option<Decimal> {
+    let rounds = scale.inexact.rounds();
+    if rounds { Decimal::even_of_float8(value) } else { Decimal::of_float8(value) }
+}
+
 #[inline]
-fn numeric<S: Sink>(value: Decimal, scale: Option<i32>, sink: &mut S) -> Written {
-    match scale {
-        Some(scale) if !value.fits(scale) => {
+fn numeric<S: Sink>(value: Decimal, scale: Scale, sink: &mut S) -> Written {
+    match scale.digits {
+        Some(digits) if !value.fits(digits) => {
+            if scale.inexact.rounds() {
+                sink.numeric(&value.round(digits));
+                return Ok(());
+            }
             let spelled = spell::said(|out| spell::decimal(&value, out));
-            unfit(format!("{spelled} has more digits than the column's scale of {scale} allows"))
+            Err(Fail::Inexact(format!(
+                "{spelled} has more digits than the column's scale of {digits} allows"
+            )))
         }
         _ => {
             sink.numeric(&value);
@@ -196,7 +236,7 @@ fn date(value: &Value<'_, '_>) -> Result<i32, Fail> {
 
 fn date_of_time(value: &Value<'_, '_>) -> Result<i32, Fail> {
     let (seconds, nanos) = match *value {
-        Value::DateMillis(millis) => time::seconds(millis, arrow_schema::TimeUnit::Millisecond),
+        Value::DateMillis(millis) => time::seconds(millis, TimeUnit::Millisecond),
         Value::Timestamp(ticks, unit, _) => time::seconds(ticks, unit),
         _ => return Err(strange(value)),
     };
@@ -209,37 +249,70 @@ fn date_of_time(value: &Value<'_, '_>) -> Result<i32, Fail> {
 
 /// The microseconds of a timestamp.
 #[inline]
-fn timestamp(value: &Value<'_, '_>, precision: Option<u8>, ty: &str) -> Result<i64, Fail> {
+fn timestamp(value: &Value<'_, '_>, precision: Precision, ty: &str) -> Result<i64, Fail> {
     let micros = match *value {
         Value::Timestamp(ticks, unit, _) => time::timestamp(ticks, unit),
         Value::Date(days) => time::midnight(days.into()),
-        Value::DateMillis(millis) => time::timestamp(millis, arrow_schema::TimeUnit::Millisecond),
+        Value::DateMillis(millis) => time::timestamp(millis, TimeUnit::Millisecond),
         _ => return Err(strange(value)),
     };
-    let micros = micros.map_err(|why| match why {
-        Misses::Nanos => too_fine(value, ty),
-        Misses::Range => out_of_range(value, ty),
-    })?;
-    precise(micros, precision, ty).map_err(|_| too_precise(value, precision, ty))
+    let micros = match (micros, value) {
+        (Err(Misses::Nanos), Value::Timestamp(ticks, ..)) if precision.inexact.rounds() => {
+            time::round_timestamp(*ticks)
+        }
+        (Err(Misses::Nanos), _) => return Err(too_fine(value, ty)),
+        (Err(Misses::Range), _) => return Err(out_of_range(value, ty)),
+        (Ok(micros), _) => micros,
+    };
+    let micros = precise(micros, precision, (value, ty))?;
+    if time::is_timestamp(micros) { Ok(micros) } else { Err(out_of_range(value, ty)) }
 }
 
+/// The microseconds of a time of the day.
+fn time_of_day((ticks, unit): (i64, TimeUnit), precision: Precision) -> Result<i64, Fail> {
+    let micros = match time::micros(ticks, unit) {
+        Err(Misses::Nanos) if precision.inexact.rounds() && ticks < 0 => Err(Misses::Range),
+        Err(Misses::Nanos) if precision.inexact.rounds() => Ok(time::round_nanos(ticks)),
+        micros => micros,
+    };
+    let micros = micros.map_err(|why| missed(why, ticks, "time"))?;
+    if !(0..=MICROS_PER_DAY).contains(&micros) {
+        return Err(missed(Misses::Range, ticks, "time"));
+    }
+    precise(micros, precision, (&Value::Time(micros, TimeUnit::Microsecond), "time"))
+}
+
+/// Returns the microseconds with no more digits of a second than the column has; `value` is what they are of.
 #[inline]
-fn precise(micros: i64, precision: Option<u8>, ty: &str) -> Result<i64, Fail> {
-    if time::is_within(micros, precision) {
+fn precise(
+    micros: i64,
+    precision: Precision,
+    (value, ty): (&Value<'_, '_>, &str),
+) -> Result<i64, Fail> {
+    if time::is_within(micros, precision.digits) {
         return Ok(micros);
     }
-    Err(too_precise(&Value::Time(micros, arrow_schema::TimeUnit::Microsecond), precision, ty))
+    match precision.inexact {
+        Inexact::Refuse => Err(too_precise(value, precision.digits, ty)),
+        Inexact::Round => {
+            time::round(micros, precision.digits).ok_or_else(|| out_of_range(value, ty))
+        }
+    }
 }
 
 /// The fields of an interval or a duration.
-pub(crate) fn interval(value: &Value<'_, '_>) -> Result<Interval, Fail> {
-    let nano = arrow_schema::TimeUnit::Nanosecond;
+pub(crate) fn interval(value: &Value<'_, '_>, inexact: Inexact) -> Result<Interval, Fail> {
+    let nano = TimeUnit::Nanosecond;
     let (months, days, (ticks, unit)) = match *value {
         Value::Duration(ticks, unit) => (0, 0, (ticks, unit)),
         Value::Interval { months, days, nanos } => (months, days, (nanos, nano)),
         _ => return Err(strange(value)),
     };
-    let micros = time::micros(ticks, unit).map_err(|why| missed(why, ticks, "interval"))?;
+    let micros = match time::micros(ticks, unit) {
+        Err(Misses::Nanos) if inexact.rounds() => Ok(time::round_span(ticks)),
+        micros => micros,
+    };
+    let micros = micros.map_err(|why| missed(why, ticks, "interval"))?;
     // From PostgreSQL 17 on these are the infinities: `INTERVAL_NOBEGIN`, `src/include/datatype/timestamp.h`.
     if [(i32::MIN, i32::MIN, i64::MIN), (i32::MAX, i32::MAX, i64::MAX)]
         .contains(&(months, days, micros))
@@ -255,31 +328,33 @@ fn unfit<T>(why: String) -> Result<T, Fail> {
 
 #[cold]
 fn missed(why: Misses, ticks: i64, ty: &str) -> Fail {
-    Fail::Unfit(match why {
-        Misses::Nanos => format!("{ticks} ns has nanoseconds, which {ty} cannot hold"),
-        Misses::Range => format!("{ticks} is out of range for {ty}"),
-    })
+    match why {
+        Misses::Nanos => {
+            Fail::Inexact(format!("{ticks} ns has nanoseconds, which {ty} cannot hold"))
+        }
+        Misses::Range => Fail::Unfit(format!("{ticks} is out of range for {ty}")),
+    }
 }
 
 #[cold]
 fn too_fine(value: &Value<'_, '_>, ty: &str) -> Fail {
-    Fail::Unfit(format!("{} has nanoseconds, which {ty} cannot hold", said(value)))
+    Fail::Inexact(format!("{} has nanoseconds, which {ty} cannot hold", said(value)))
 }
 
 #[cold]
 fn too_precise(value: &Value<'_, '_>, precision: Option<u8>, ty: &str) -> Fail {
     let digits = precision.unwrap_or(6);
-    Fail::Unfit(format!("{} has more digits than {ty}({digits}) can hold", said(value)))
+    Fail::Inexact(format!("{} has more digits than {ty}({digits}) can hold", said(value)))
 }
 
 #[cold]
 fn rounded(value: &Value<'_, '_>, ty: &str) -> Fail {
-    Fail::Unfit(format!("{} cannot be represented exactly in {ty}", said(value)))
+    Fail::Inexact(format!("{} cannot be represented exactly in {ty}", said(value)))
 }
 
 #[cold]
-fn out_of_float4(value: &Value<'_, '_>) -> Fail {
-    Fail::Unfit(format!("{} is out of range for real", said(value)))
+fn out_of_float(value: &Value<'_, '_>, ty: &str) -> Fail {
+    Fail::Unfit(format!("{} is out of range for {ty}", said(value)))
 }
 
 #[cold]

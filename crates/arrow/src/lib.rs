@@ -8,7 +8,8 @@
 //! ```
 //!
 //! A [`Mapping`] refuses what no row of a schema could give the table, a [`Misfit`]. A value that its
-//! column cannot hold without loss is an [`Unfit`]: nothing is rounded, cut or moved to another zone.
+//! column cannot hold without loss is an [`Unfit`]: nothing is cut or moved to another zone, and nothing is
+//! rounded unless [`Inexact`] says so.
 //! The two writers know nothing of each other: what one gets wrong, the other shows.
 
 mod admit;
@@ -20,6 +21,7 @@ mod composite;
 mod decimal;
 mod extension;
 mod fit;
+mod inexact;
 mod json;
 mod mapping;
 mod oid;
@@ -32,4 +34,5 @@ mod time;
 mod writer;
 
 pub use bound::{Bound, Unfit, Unwritten};
+pub use inexact::Inexact;
 pub use mapping::{Mapping, Misfit};

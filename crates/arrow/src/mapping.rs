@@ -10,6 +10,7 @@ use pgsluice_core::types::Column;
 
 use crate::admit;
 use crate::bound::Bound;
+use crate::inexact::Inexact;
 use crate::source::Source;
 use crate::writer::Writer;
 
@@ -73,6 +74,15 @@ impl Mapping {
         schema: &Schema,
         fields: &[(impl Into<Option<usize>> + Copy, Column)],
     ) -> Result<Self, Misfit> {
+        Self::of(schema, fields, Inexact::Refuse)
+    }
+
+    /// Does what [`Self::new`] does, and rounds values that their columns cannot hold exactly if `inexact` says so.
+    pub fn of(
+        schema: &Schema,
+        fields: &[(impl Into<Option<usize>> + Copy, Column)],
+        inexact: Inexact,
+    ) -> Result<Self, Misfit> {
         let null = Arc::new(Field::new("", DataType::Null, true));
         let columns = fields.iter().map(|(place, column)| {
             let place: Option<usize> = (*place).into();
@@ -80,7 +90,7 @@ impl Mapping {
                 Some(place) => schema.fields().get(place).ok_or_else(|| none(column, place))?,
                 None => &null,
             };
-            let writer = admit::writer(field, &column.ty)
+            let writer = admit::writer(field, &column.ty, inexact)
                 .map_err(|why| Misfit::new(column, field.data_type(), why))?;
             Ok(Mapped { column: column.clone(), place, field: field.clone(), writer })
         });

@@ -3,6 +3,7 @@
 use crate::decimal::Decimal;
 use crate::extension::Extension;
 use crate::fit;
+use crate::inexact::Inexact;
 use crate::source::Value;
 use crate::spell;
 use crate::time;
@@ -50,7 +51,9 @@ pub(crate) fn time(value: &Value<'_, '_>, between: u8, out: &mut Vec<u8>) -> Wri
             spell::timestamp(time::seconds(ticks, unit), between, zoned, out);
         }
         Value::Duration(..) | Value::Interval { .. } => {
-            spell::interval(&fit::interval(value)?, out);
+            // Text keeps all digits, so that none of them is rounded.
+            let fields = fit::interval(value, Inexact::Refuse).map_err(Fail::for_good)?;
+            spell::interval(&fields, out);
         }
         _ => return Err(fit::strange(value)),
     }

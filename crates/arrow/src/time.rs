@@ -71,7 +71,12 @@ pub(crate) fn timestamp(ticks: i64, unit: TimeUnit) -> Result<i64, Misses> {
         }
     };
     let micros = micros(ticks.checked_sub(epoch).ok_or(Misses::Range)?, unit)?;
-    if (FIRST_MICRO..END_MICRO).contains(&micros) { Ok(micros) } else { Err(Misses::Range) }
+    if is_timestamp(micros) { Ok(micros) } else { Err(Misses::Range) }
+}
+
+/// Returns the microseconds from 2000-01-01 that are nearest to so many nanoseconds from 1970-01-01.
+pub(crate) fn round_timestamp(nanos: i64) -> i64 {
+    round_nanos(nanos) - EPOCH_DAYS * MICROS_PER_DAY
 }
 
 /// The time that begins the day, if there is a timestamp of it.
@@ -79,12 +84,54 @@ pub(crate) fn midnight(days: i64) -> Result<i64, Misses> {
     timestamp(days.checked_mul(86_400).ok_or(Misses::Range)?, TimeUnit::Second)
 }
 
+/// Whether there is a timestamp of so many microseconds from 2000-01-01.
+#[inline]
+pub(crate) fn is_timestamp(micros: i64) -> bool {
+    (FIRST_MICRO..END_MICRO).contains(&micros)
+}
+
 /// Whether `precision` digits of a second are enough for the time.
 #[inline]
 pub(crate) fn is_within(micros: i64, precision: Option<u8>) -> bool {
+    step(precision).is_none_or(|step| micros % step == 0)
+}
+
+/// Returns the microseconds between two times with so many digits of a second.
+#[inline]
+fn step(precision: Option<u8>) -> Option<i64> {
     const STEPS: [i64; 6] = [1_000_000, 100_000, 10_000, 1_000, 100, 10];
-    let step = precision.and_then(|precision| STEPS.get(usize::from(precision)));
-    step.is_none_or(|step| micros % step == 0)
+    precision.and_then(|precision| STEPS.get(usize::from(precision)).copied())
+}
+
+/// Rounds to `precision` digits of a second, halves away from zero: `AdjustTimestampForTypmod`,
+/// `src/backend/utils/adt/timestamp.c`, PostgreSQL 13 to 18. Times and intervals are rounded alike. Returns `None` if
+/// there are not so many microseconds.
+pub(crate) fn round(micros: i64, precision: Option<u8>) -> Option<i64> {
+    let Some(step) = step(precision) else { return Some(micros) };
+    let beyond = micros.checked_add(micros.signum() * (step / 2))?;
+    Some(beyond - beyond % step)
+}
+
+/// Rounds nanoseconds from a midnight to microseconds. The text of a time has a fraction that counts forward, also before
+/// 1970.
+pub(crate) fn round_nanos(nanos: i64) -> i64 {
+    let (seconds, nanos) = seconds(nanos, TimeUnit::Nanosecond);
+    seconds * MICROS_PER_SECOND + round_fraction(nanos)
+}
+
+/// Rounds nanoseconds of a span, in the text of which a sign stands in front of a number of seconds.
+pub(crate) fn round_span(nanos: i64) -> i64 {
+    const PER_SECOND: u64 = 1_000_000_000;
+    let magnitude = nanos.unsigned_abs();
+    // Both are far below the largest number of their types.
+    let (seconds, rest) = ((magnitude / PER_SECOND) as i64, (magnitude % PER_SECOND) as u32);
+    nanos.signum() * (seconds * MICROS_PER_SECOND + round_fraction(rest))
+}
+
+/// Rounds nanoseconds of one second to microseconds in the floating-point numbers that the server takes for that:
+/// `ParseFraction`, `src/backend/utils/adt/datetime.c`, PostgreSQL 13 to 18.
+fn round_fraction(nanos: u32) -> i64 {
+    (f64::from(nanos) / 1e9 * 1e6).round_ties_even() as i64
 }
 
 #[cfg(test)]
@@ -119,5 +166,33 @@ mod tests {
     fn a_precision_is_digits_of_a_second() {
         assert!(is_within(1_500_000, Some(1)) && !is_within(1_500_000, Some(0)));
         assert!(is_within(1, Some(6)) && is_within(1, None) && !is_within(-1, Some(5)));
+    }
+
+    #[test]
+    fn halves_are_rounded_away_from_zero() {
+        for (micros, precision, expected) in [
+            (500_000, Some(0), Some(1_000_000)),
+            (-500_000, Some(0), Some(-1_000_000)),
+            (-499_999, Some(0), Some(0)),
+            (1_449_999, Some(1), Some(1_400_000)),
+            (-15, Some(5), Some(-20)),
+            (15, Some(6), Some(15)),
+            (i64::MAX, None, Some(i64::MAX)),
+            (i64::MAX, Some(0), None),
+            (i64::MIN, Some(5), None),
+        ] {
+            assert_eq!(round(micros, precision), expected, "{micros} {precision:?}");
+        }
+    }
+
+    #[test]
+    fn nanoseconds_are_rounded_as_a_fraction_of_their_second() {
+        for (nanos, micros) in [(499, 0), (500, 0), (501, 1), (1_500, 2), (-500, 0), (-1_501, -2)] {
+            assert_eq!((round_nanos(nanos), round_span(nanos)), (micros, micros), "{nanos}");
+        }
+        assert_eq!(round_nanos(999_999_999), 1_000_000);
+        // The fraction of the first is 0.9999985, that of the second 0.0000015.
+        assert_eq!((round_nanos(-1_500), round_span(-1_500)), (-2, -2));
+        assert_eq!(round_span(i64::MIN), -9_223_372_036_854_776);
     }
 }

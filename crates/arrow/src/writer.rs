@@ -5,6 +5,7 @@ use pgsluice_core::types::Codec;
 use crate::array::ArrayOf;
 use crate::composite::CompositeOf;
 use crate::decimal::Decimal;
+use crate::inexact::{Inexact, Precision, Scale};
 use crate::source::{Items, Row};
 
 /// What a column takes, chosen by its type.
@@ -23,11 +24,10 @@ pub(crate) enum Writer {
     Int4,
     Int8,
     Oid,
-    Float4,
-    Float8,
+    Float4(Inexact),
+    Float8(Inexact),
     Numeric {
-        /// The digits behind the point that the column has, if that is declared.
-        scale: Option<i32>,
+        scale: Scale,
     },
     Bytea,
     Uuid,
@@ -41,9 +41,6 @@ pub(crate) enum Writer {
     Array(Box<ArrayOf>),
     Composite(Box<CompositeOf>),
 }
-
-/// The digits of a second that a column has, if fewer than all.
-pub(crate) type Precision = Option<u8>;
 
 /// A type that is written from strings.
 #[derive(Debug)]
@@ -60,8 +57,20 @@ pub(crate) struct Spelled {
 #[derive(Debug)]
 pub(crate) enum Fail {
     Unfit(String),
+    /// The column could hold the value if that were rounded.
+    Inexact(String),
     /// What the string means is for the server to say.
     Spelling,
+}
+
+impl Fail {
+    /// Returns the same for a column that does not round.
+    pub(crate) fn for_good(self) -> Self {
+        match self {
+            Self::Inexact(why) => Self::Unfit(why),
+            other => other,
+        }
+    }
 }
 
 pub(crate) type Written = Result<(), Fail>;

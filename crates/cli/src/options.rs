@@ -72,6 +72,10 @@ struct ReadingArgs {
     /// Columns of the input, in its order: id,"Created at" [default: all]
     #[arg(long, value_name = "NAMES")]
     columns: Option<String>,
+    /// Round numbers and times to the precision of their columns, as PostgreSQL does for text
+    /// [default: refuse such rows of parquet and arrow]
+    #[arg(long)]
+    round: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -119,6 +123,7 @@ impl InputArgs {
         let implied = if is_by_header { Header::Map } else { Header::Absent };
         job.input.header = reading.header.unwrap_or(implied);
         job.input.by_name = by_name;
+        job.input.round = reading.round;
         job.input.encoding = reading.encoding.unwrap_or_default();
         job.input.columns = reading.columns.as_deref().map(parse_columns).transpose()?;
         let fields = &mut job.input.fields;

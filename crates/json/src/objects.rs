@@ -71,6 +71,15 @@ impl Objects {
         Self { program: Some(Program { values, line: Vec::new() }), ..self }
     }
 
+    /// Leaves it to the server to round the times of a program that have more digits than their columns, if it `rounds`.
+    #[must_use]
+    pub fn rounding(self, rounds: bool) -> Self {
+        let program = self
+            .program
+            .map(|Program { values, line }| Program { values: values.rounding(rounds), line });
+        Self { program, ..self }
+    }
+
     /// Returns a line for a file of rejected rows, which is NDJSON.
     #[must_use]
     pub fn shown(&self, line: &[u8]) -> Vec<u8> {

@@ -11,6 +11,8 @@ pub struct Refused {
     pub message: String,
     /// What to look at, or to do.
     pub hint: Option<String>,
+    /// Whether the line would be taken if values were rounded.
+    pub can_round: bool,
     /// Where in the line: a byte, counted from 0.
     pub at: usize,
 }
@@ -22,6 +24,7 @@ impl Refused {
             column: None,
             message: message.into(),
             hint: None,
+            can_round: false,
             at: offset(line, part).unwrap_or_default(),
         }
     }
@@ -76,7 +79,7 @@ impl Refused {
         let bytes: Vec<String> =
             line[at..].iter().take(length).map(|byte| format!("0x{byte:02x}")).collect();
         let message = format!("invalid byte sequence for encoding \"UTF8\": {}", bytes.join(" "));
-        Self { column: None, message, hint: None, at }
+        Self { column: None, message, hint: None, can_round: false, at }
     }
 
     /// A refusal of `text`, a part of `line`, that is no JSON.
@@ -96,7 +99,7 @@ impl Refused {
         }
         let column = line[..at].chars().count() + 1;
         let message = format!("invalid JSON at column {column}: {expected}");
-        Self { column: None, message, hint: None, at }
+        Self { column: None, message, hint: None, can_round: false, at }
     }
 }
 

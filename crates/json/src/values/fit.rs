@@ -15,6 +15,8 @@ pub(crate) struct Misfit {
     pub(crate) why: Option<&'static str>,
     /// The next step.
     pub(crate) hint: &'static str,
+    /// Whether rounding would make it fit.
+    pub(crate) can_round: bool,
 }
 
 const CONVERT: &str = "Convert it in the code that produces the rows, to a value of the column's \
@@ -31,7 +33,7 @@ const FINITE: &str = "JSON has no NaN or Infinity: use None or a str instead.";
 
 impl Misfit {
     fn new(value: impl Into<String>, why: Option<&'static str>, hint: &'static str) -> Self {
-        Self { value: value.into(), why, hint }
+        Self { value: value.into(), why, hint, can_round: false }
     }
 
     fn of_type(value: impl Into<String>) -> Self {
@@ -39,8 +41,14 @@ impl Misfit {
     }
 }
 
-/// Appends a tagged value as the JSON that the column reads as this value.
-pub(crate) fn put(value: Tagged<'_>, kind: &Kind, out: &mut Vec<u8>) -> Result<(), Misfit> {
+/// Appends a tagged value as the JSON that the column reads as this value. A time may have more digits than the column
+/// if the server `rounds` them.
+pub(crate) fn put(
+    value: Tagged<'_>,
+    kind: &Kind,
+    rounds: bool,
+    out: &mut Vec<u8>,
+) -> Result<(), Misfit> {
     let is_json = matches!(kind, Kind::Json | Kind::Document);
     match value.tag {
         Tag::Bytes if is_json => match value.bytes() {
@@ -54,7 +62,7 @@ pub(crate) fn put(value: Tagged<'_>, kind: &Kind, out: &mut Vec<u8>) -> Result<(
         Tag::Address => {
             put_if(matches!(kind, Kind::Network | Kind::Text | Kind::Other), value, out)
         }
-        _ => put_time(value, kind, out),
+        _ => put_time(value, kind, rounds, out),
     }
 }
 
@@ -106,7 +114,7 @@ fn put_bytes(value: Tagged<'_>, kind: &Kind, out: &mut Vec<u8>) -> Result<(), Mi
     Ok(())
 }
 
-fn put_time(value: Tagged<'_>, kind: &Kind, out: &mut Vec<u8>) -> Result<(), Misfit> {
+fn put_time(value: Tagged<'_>, kind: &Kind, rounds: bool, out: &mut Vec<u8>) -> Result<(), Misfit> {
     use Kind::{Date, Interval, Other, Text, Time, Timestamp, Timestamptz, Timetz};
     let misfit = |why, hint| Err(Misfit::new(value.name(), Some(why), hint));
     let fits = match (value.tag, kind) {
@@ -134,8 +142,9 @@ fn put_time(value: Tagged<'_>, kind: &Kind, out: &mut Vec<u8>) -> Result<(), Mis
         }
         _ => false,
     };
-    if fits && !matches!(kind, Text) && value.has_nanoseconds() {
-        return misfit("it has nanoseconds, which would be lost", ROUND);
+    if fits && !matches!(kind, Text) && value.has_nanoseconds() && !rounds {
+        let why = Some("it has nanoseconds, which would be lost");
+        return Err(Misfit { can_round: true, ..Misfit::new(value.name(), why, ROUND) });
     }
     put_if(fits, value, out)
 }

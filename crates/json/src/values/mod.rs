@@ -3,7 +3,7 @@
 //!
 //! A line is an object, or an array of the values of all columns in their order. A value that JSON has no form for
 //! is a tagged string. A value goes into a column that can hold it, and a row with any other value is refused:
-//! nothing is rounded, cut, or read as a value of another type.
+//! nothing is cut, or read as a value of another type, and no time is rounded unless that is asked for.
 
 mod fit;
 mod kind;
@@ -24,6 +24,8 @@ pub(crate) struct Values {
     paths: Paths,
     /// Whether lines are arrays.
     are_rows: bool,
+    /// Whether the server rounds times that have more digits than their columns.
+    rounds: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -45,7 +47,12 @@ impl Values {
             ty: column.ty.name.clone(),
             kind: Kind::of(&column.ty, &json),
         });
-        Self { columns: columns.collect(), paths, are_rows }
+        Self { columns: columns.collect(), paths, are_rows, rounds: false }
+    }
+
+    /// Leaves it to the server to round times if it `rounds`.
+    pub(crate) fn rounding(self, rounds: bool) -> Self {
+        Self { rounds, ..self }
     }
 
     pub(crate) fn are_rows(&self) -> bool {
@@ -100,13 +107,13 @@ impl Values {
         out: &mut Vec<u8>,
     ) -> Result<(), Refused> {
         let ValueColumn { name, ty, kind, .. } = &self.columns[place];
-        put(line, value, kind, out).map_err(|flaw| match flaw {
+        put(line, value, (kind, self.rounds), out).map_err(|flaw| match flaw {
             Flaw::Refused(refused) => refused,
-            Flaw::Misfit(Misfit { value: what, why, hint }) => {
+            Flaw::Misfit(Misfit { value: what, why, hint, can_round }) => {
                 let why = why.map(|why| format!(": {why}")).unwrap_or_default();
                 let message = format!("column {name} of type {ty} cannot hold {what}{why}");
                 let refused = Refused::new(line, value, message).with_hint(hint);
-                Refused { column: Some(place), ..refused }
+                Refused { column: Some(place), can_round, ..refused }
             }
         })
     }
@@ -164,18 +171,27 @@ fn put_comma(out: &mut Vec<u8>) {
     }
 }
 
-/// Appends a value for a column of this kind.
-fn put(line: &str, value: &str, kind: &Kind, out: &mut Vec<u8>) -> Result<(), Flaw> {
+/// Appends a value for a column of this kind, which may round.
+fn put(
+    line: &str,
+    value: &str,
+    (kind, rounds): (&Kind, bool),
+    out: &mut Vec<u8>,
+) -> Result<(), Flaw> {
     if let Some(tagged) = Tagged::read(value) {
-        return Ok(fit::put(tagged, kind, out)?);
+        return Ok(fit::put(tagged, kind, rounds, out)?);
     }
     let misfit = |value: &str| {
         let hint = "Convert it in the code that produces the rows to a value of the column's type.";
-        Err(Flaw::Misfit(Misfit { value: value.to_owned(), why: None, hint }))
+        Err(Flaw::Misfit(Misfit { value: value.to_owned(), why: None, hint, can_round: false }))
     };
     match (value.as_bytes().first(), kind) {
-        (Some(b'['), Kind::Array(element)) => return put_elements(line, value, element, out),
-        (Some(b'{'), Kind::Composite(columns)) => return put_members(line, value, columns, out),
+        (Some(b'['), Kind::Array(element)) => {
+            return put_elements(line, value, (element, rounds), out);
+        }
+        (Some(b'{'), Kind::Composite(columns)) => {
+            return put_members(line, value, (columns, rounds), out);
+        }
         (Some(b'{' | b'['), _) => put_within(value, out)?,
         (Some(b'"'), Kind::Document) => {
             let mut text = Vec::new();
@@ -191,7 +207,12 @@ fn put(line: &str, value: &str, kind: &Kind, out: &mut Vec<u8>) -> Result<(), Fl
 }
 
 /// Appends the elements of an array. An array within it is another dimension.
-fn put_elements(line: &str, value: &str, element: &Kind, out: &mut Vec<u8>) -> Result<(), Flaw> {
+fn put_elements(
+    line: &str,
+    value: &str,
+    element: (&Kind, bool),
+    out: &mut Vec<u8>,
+) -> Result<(), Flaw> {
     let mut flaw = None;
     out.push(b'[');
     walk::elements(line, value, |value| {
@@ -211,7 +232,7 @@ fn put_elements(line: &str, value: &str, element: &Kind, out: &mut Vec<u8>) -> R
 fn put_members(
     line: &str,
     value: &str,
-    columns: &[(String, Kind)],
+    (columns, rounds): (&[(String, Kind)], bool),
     out: &mut Vec<u8>,
 ) -> Result<(), Flaw> {
     let mut flaw = None;
@@ -219,7 +240,7 @@ fn put_members(
     walk::members(line, value, |key, value| {
         put_key(&key, out);
         let kind = columns.iter().find(|(name, _)| *name == key).map(|(_, kind)| kind);
-        put(line, value, kind.unwrap_or(&Kind::Json), out)
+        put(line, value, (kind.unwrap_or(&Kind::Json), rounds), out)
             .map_err(|found| stop(line, value, &mut flaw, found))
     })
     .map_err(|refused| flaw.take().unwrap_or(Flaw::Refused(refused)))?;

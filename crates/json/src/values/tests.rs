@@ -119,6 +119,20 @@ fn other_values_are_refused_by_name() {
 }
 
 #[test]
+fn the_server_rounds_times_if_it_is_asked_to() {
+    let targets = [target("a", ty(TIMESTAMP, Made::Alone))];
+    let line = br#"["\u0000s2026-01-02T03:04:05.0000001"]"#;
+    for rounds in [false, true] {
+        let values = Values::new(&targets, true, Paths::of_keys(&targets)).rounding(rounds);
+        let mut out = Vec::new();
+        match values.put_plain(line, &mut out) {
+            Ok(()) => assert_eq!(out, br#"{"a":"2026-01-02T03:04:05.0000001"}"#),
+            Err(refused) => assert!(refused.can_round && !rounds, "{refused}"),
+        }
+    }
+}
+
+#[test]
 fn rows_have_all_columns() {
     let targets = [target("a", ty(INT, Made::Alone)), target("b", ty(TEXT, Made::Alone))];
     let values = Values::new(&targets, true, Paths::of_keys(&targets));

@@ -236,6 +236,16 @@ impl Error {
         self
     }
 
+    /// Takes the way out that rounds values out of the hint. Returns whether it was there.
+    pub(crate) fn take_round(&mut self) -> bool {
+        let Some(place) = self.0.remedies.iter().position(Remedy::rounds) else { return false };
+        let line = self.0.remedies.remove(place).line();
+        let hint = self.0.hint.take().unwrap_or_default();
+        let others: Vec<&str> = hint.lines().filter(|other| *other != line).collect();
+        self.0.hint = (!others.is_empty()).then(|| others.join("\n"));
+        true
+    }
+
     /// The ways out that the hint names.
     pub fn remedies(&self) -> &[Remedy] {
         &self.0.remedies

@@ -45,6 +45,9 @@ pub enum How {
 pub const TABLE: &str = "{table}";
 
 impl Remedy {
+    /// The option that rounds values which their columns cannot hold exactly.
+    pub(crate) const ROUND: &str = "--round";
+
     /// Returns options to add.
     pub fn options(
         what: impl Into<String>,
@@ -52,6 +55,16 @@ impl Remedy {
     ) -> Self {
         let options = options.into_iter().map(Into::into).collect();
         Self { what: what.into(), how: How::Options(options) }
+    }
+
+    /// Returns the way out that rounds values.
+    pub(crate) fn round() -> Self {
+        Self::options("To round such values", [Self::ROUND])
+    }
+
+    /// Whether it rounds values.
+    pub(crate) fn rounds(&self) -> bool {
+        matches!(&self.how, How::Options(options) if options == &[Self::ROUND])
     }
 
     /// Returns a program to put in front, in which `{}` stands for the name of the input.

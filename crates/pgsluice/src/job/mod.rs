@@ -94,6 +94,9 @@ pub struct InputOptions {
     pub columns: Option<Vec<String>>,
     /// How the names in a header lead to columns, with [`Header::Map`].
     pub by_name: ByName,
+    /// Whether values that their columns cannot hold exactly are rounded, as the server rounds what it reads as text.
+    /// Of formats that are text the server always rounds.
+    pub round: bool,
     /// The names in the inputs, once they were read.
     pub(crate) names: Option<Names>,
     /// COPY's options about single fields.
@@ -111,6 +114,7 @@ impl Default for InputOptions {
             encoding: Encoding::default(),
             columns: None,
             by_name: ByName::default(),
+            round: false,
             names: None,
             fields: FieldOptions::default(),
         }

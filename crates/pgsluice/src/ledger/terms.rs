@@ -70,6 +70,7 @@ fn of_input(input: &InputOptions, format: &Format) -> impl Iterator<Item = (&'st
         encoding,
         columns: _,
         by_name,
+        round,
         names: _,
         fields,
     } = input;
@@ -98,6 +99,7 @@ fn of_input(input: &InputOptions, format: &Format) -> impl Iterator<Item = (&'st
         ("escape", quotes.map(|(_, escape)| byte(escape))),
         ("header", header),
         ("encoding", (!encoding.is_utf8()).then(|| encoding.name().to_owned())),
+        ("round", round.then(|| "true".to_owned())),
     ];
     let given = given.into_iter().filter_map(|(name, value)| Some((name, value?)));
     given.chain(fields.terms()).chain(by_name.terms())

@@ -49,7 +49,7 @@ pub(crate) fn with_committed(error: Error, control: &Control) -> Error {
 fn without_rows(error: Error, rejecting: Rejecting) -> Error {
     let is_row = error.kind() == Kind::Data && error.place().is_some() && !error.is_permanent();
     let Rejecting::IfAsked(suffix) = rejecting else { return error };
-    if !is_row || error.is_of_all_rows() || !error.remedies().is_empty() {
+    if !is_row || error.is_of_all_rows() || !error.remedies().iter().all(Remedy::rounds) {
         return error;
     }
     let what = "Repair the row, or skip such rows";
@@ -57,7 +57,12 @@ fn without_rows(error: Error, rejecting: Rejecting) -> Error {
 }
 
 /// The way out where rows are in the table: the load goes on where it was, without rows that are refused.
-fn with_rest(error: Error, id: &str, rejecting: Rejecting) -> Error {
+fn with_rest(mut error: Error, id: &str, rejecting: Rejecting) -> Error {
+    if error.take_round() {
+        // The rows that are in were not rounded, so the load is not resumed with the option.
+        let what = format!("To round such values, remove the rows of load {id} and load all anew");
+        error = error.with_remedy(Remedy::options(what, [Remedy::ROUND]));
+    }
     let load_id = ["--load-id".to_owned(), id.to_owned()];
     match (error.kind(), rejecting) {
         (Kind::Data, _) if error.is_permanent() => error.with_hint(format!(

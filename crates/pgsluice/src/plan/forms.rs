@@ -94,7 +94,7 @@ fn rewrite(
     keys: Option<&[usize]>,
 ) -> Option<Rewrite> {
     if job.input.file_format == FileFormat::Rows {
-        return Some(Rewrite::Objects(rows(catalogue), Arc::clone(extra)));
+        return Some(Rewrite::Objects(rows(job, catalogue), Arc::clone(extra)));
     }
     let led = catalogue.led.as_ref()?;
     match job.input.file_format {
@@ -109,6 +109,7 @@ fn rewrite(
         format @ (FileFormat::Parquet | FileFormat::Arrow) => {
             let (targets, leads) = (targets(job, catalogue, led), Arc::clone(&led.leads));
             let typed = Typed::new(format, targets, job.input.by_name.clone(), leads);
+            let typed = typed.rounding(job.input.round);
             Some(Rewrite::Batches(match keys {
                 Some(keys) => typed.encoded(keys),
                 None => typed,

@@ -23,7 +23,7 @@ pub(super) fn objects(job: &Job, catalogue: &Catalogue, led: &Led) -> Objects {
     let targets = targets(job, catalogue, led);
     let objects = Objects::leading(targets.clone(), unknown, Arc::clone(&led.leads), hints);
     let objects = match job.input.file_format {
-        FileFormat::Dicts => objects.of_program(&targets, false),
+        FileFormat::Dicts => objects.of_program(&targets, false).rounding(job.input.round),
         _ => objects,
     };
     let flag = job.changes.delete_when.as_ref();
@@ -38,14 +38,15 @@ pub(super) fn objects(job: &Job, catalogue: &Catalogue, led: &Led) -> Objects {
 }
 
 /// Returns the maker of rows from the values of all columns.
-pub(super) fn rows(catalogue: &Catalogue) -> Objects {
+pub(super) fn rows(job: &Job, catalogue: &Catalogue) -> Objects {
     let targets = catalogue.made.iter().map(|column| Target {
         key: column.name.clone(),
         column: column.clone(),
         missing: Missing::Null,
     });
     let targets: Vec<Target> = targets.collect();
-    Objects::new(targets.clone(), Unknown::Refuse).of_program(&targets, true)
+    let objects = Objects::new(targets.clone(), Unknown::Refuse).of_program(&targets, true);
+    objects.rounding(job.input.round)
 }
 
 /// Returns the columns of rows, each with its name in the input.

@@ -16,8 +16,8 @@ use twox_hash::XxHash3_64;
 
 use super::extra::Extra;
 use super::typed::{Batch, Typed};
-use crate::error::Error;
 use crate::error::kind::Kind;
+use crate::error::{Error, Remedy};
 
 /// What becomes of the rows of all inputs.
 #[derive(Clone, Debug)]
@@ -192,7 +192,11 @@ impl Rewritten {
 impl From<Refusal> for Error {
     fn from(Refusal { message, hint, .. }: Refusal) -> Self {
         let error = Self::new(Kind::Data, message).with_sqlstate("22P04");
-        hint.into_iter().fold(error, Self::with_hint)
+        match hint {
+            Some(hint) if hint == Remedy::ROUND => error.with_remedy(Remedy::round()),
+            Some(hint) => error.with_hint(hint),
+            None => error,
+        }
     }
 }
 
@@ -202,7 +206,12 @@ impl Refusal {
     }
 
     fn of(refused: pgsluice_json::Refused, row: Vec<u8>) -> Self {
-        Self { hint: refused.hint, ..Self::new(refused.message, row) }
+        Self { hint: refused.hint, ..Self::new(refused.message, row) }.rounded(refused.can_round)
+    }
+
+    /// Gives the option that rounds values for a hint, if that `helps`.
+    pub(super) fn rounded(self, helps: bool) -> Self {
+        if helps { Self { hint: Some(Remedy::ROUND.to_owned()), ..self } } else { self }
     }
 
     /// Appends a row for a table of so many columns that is refused in place of this one.

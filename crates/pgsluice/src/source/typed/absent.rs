@@ -58,6 +58,10 @@ impl Typed {
         Self { format, objects: Objects::new(Vec::new(), Unknown::Refuse) }
     }
 
+    pub(crate) fn rounding(self, _: bool) -> Self {
+        self
+    }
+
     pub(crate) fn encoded(self, _: &[usize]) -> Self {
         self
     }

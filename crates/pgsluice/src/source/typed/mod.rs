@@ -21,7 +21,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
-use pgsluice_arrow::{Mapping, Misfit};
+use pgsluice_arrow::{Inexact, Mapping, Misfit};
 use pgsluice_core::catalog::label;
 use pgsluice_core::leads::Leads;
 use pgsluice_json::{Missing, Objects, Target, Unknown};
@@ -44,6 +44,8 @@ pub(crate) struct Typed {
     /// How the names in each file lead to columns of the table.
     by_name: ByName,
     leads: Arc<Leads>,
+    /// Treatment of values that their columns cannot hold exactly.
+    inexact: Inexact,
     /// Writes rows that are rejected.
     objects: Objects,
     written: Written,
@@ -129,7 +131,13 @@ impl Typed {
         let nullable = |target: &Target| Target { missing: Missing::Null, ..target.clone() };
         let objects = Objects::new(columns.iter().map(nullable).collect(), Unknown::Refuse);
         let columns = columns.into();
-        Self { format, columns, by_name, leads, objects, written: Written::Text }
+        let (inexact, written) = (Inexact::Refuse, Written::Text);
+        Self { format, columns, by_name, leads, inexact, objects, written }
+    }
+
+    /// Rounds values that their columns cannot hold exactly, if it `rounds`.
+    pub(crate) fn rounding(self, rounds: bool) -> Self {
+        Self { inexact: Inexact::of(rounds), ..self }
     }
 
     /// Writes rows that are rejected.
@@ -201,7 +209,14 @@ impl Typed {
         if self.format == FileFormat::Parquet {
             parquet::check(input, led.names.iter())?;
         }
-        Mapping::new(schema, &fields).map(Arc::new).map_err(|misfit| misfitting(&misfit, input))
+        let mapping = Mapping::of(schema, &fields, self.inexact);
+        mapping.map(Arc::new).map_err(|misfit| {
+            let error = misfitting(&misfit, input);
+            match Mapping::of(schema, &fields, Inexact::Round) {
+                Ok(_) => error.with_remedy(Remedy::round()),
+                Err(_) => error,
+            }
+        })
     }
 }
 

@@ -61,6 +61,6 @@ impl Typed {
         let mut object = Vec::new();
         self.objects.put_object_with(&text, put_other, &mut object);
         let name = &self.columns[unfit.column].column.name;
-        Refusal::new(format!("column {name}: {}", unfit.why), object)
+        Refusal::new(format!("column {name}: {}", unfit.why), object).rounded(unfit.can_round)
     }
 }

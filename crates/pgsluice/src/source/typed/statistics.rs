@@ -37,7 +37,7 @@ impl Typed {
         for array in ends {
             let field = converter.arrow_field().clone();
             let schema = Schema::new(vec![field]);
-            let mapping = Mapping::new(&schema, &[(0, column.clone())]).ok()?;
+            let mapping = Mapping::of(&schema, &[(0, column.clone())], self.inexact).ok()?;
             texts.extend(spelled(&mapping, schema, array)?);
         }
         Some(texts)
