@@ -193,8 +193,6 @@ fn unfit(column: usize, fail: Fail) -> Unfit {
         Fail::Unfit(why) => Unfit { column, why, can_round: false },
         Fail::Inexact(why) => Unfit { column, why, can_round: true },
         // Only codecs leave a spelling to the server, and text has none.
-        Fail::Spelling => {
-            Unfit { column, why: "has no text form".to_owned(), can_round: false }
-        }
+        Fail::Spelling => Unfit { column, why: "has no text form".to_owned(), can_round: false },
     }
 }

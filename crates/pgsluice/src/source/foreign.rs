@@ -120,9 +120,7 @@ const FOREIGN: [Foreign; 24] = [
     Foreign {
         is: is_web_page,
         name: "a web page",
-        way: Way::Say(
-            "Download the file itself; on GitHub, use the Raw link.",
-        ),
+        way: Way::Say("Download the file itself; on GitHub, use the Raw link."),
     },
     Foreign { is: is_sql_dump, name: "a pg_dump SQL script", way: Way::Run },
 ];
