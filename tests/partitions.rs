@@ -258,7 +258,7 @@ fn containers(server: Server) {
 
 fn says_what_cannot_be_made(server: Server) {
     for (tree, rows, why) in [
-        ("RANGE (a)", "1,1\n", "give --step"),
+        ("RANGE (a)", "1,1\n", "specify --step"),
         ("RANGE (a)", ",1\n", "only a DEFAULT partition accepts NULL"),
         ("RANGE (a, b)", "1,1\n", "its key is not a single column that is read natively"),
         ("LIST ((a % b))", "1,2\n", "its key is not a single column that is read natively"),

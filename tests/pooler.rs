@@ -80,7 +80,7 @@ fn a_pool_by_the_transaction_is_refused_before_a_row_is_sent(server: Server) {
             let parts = [
                 REFUSED,
                 "\nDETAIL:  ",
-                "server's process ",
+                "server process ",
                 "\nHINT:  Connect directly to the server",
             ];
             ended.fails(1, &parts);

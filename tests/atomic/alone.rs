@@ -39,7 +39,7 @@ fn more_connections_than_slots(server: Server) {
     let slots = whole.bench.value("SHOW max_prepared_transactions");
     let summary = whole.load(&["--atomic", "-j100"], &[]).summary();
     let why = summary["fallbacks"][0]["why"].as_str().unwrap();
-    assert!(why.starts_with(&format!("max_prepared_transactions is {slots}, of which ")), "{why}");
+    assert!(why.starts_with(&format!("max_prepared_transactions is {slots}, but only ")), "{why}");
     assert_eq!(summary["jobs"], 1);
     whole.is_whole();
 }

@@ -18,7 +18,7 @@ fn is_refused(bench: &Bench, ddl: &str, value: fn(usize) -> String, change: &str
     die(bench, &bench.url, &[]);
     bench.session.run(change);
     let ended = comes_to(bench, &bench.url, ROWS as u64);
-    let said = [&["of public.t, its key was read by "], said, &["(SQLSTATE 0A000)"]].concat();
+    let said = [&["public.t: its key was read by "], said, &["(SQLSTATE 0A000)"]].concat();
     ended.fails(1, &said);
 }
 

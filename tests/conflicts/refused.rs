@@ -74,10 +74,13 @@ fn options_that_make_no_sense(server: Server) {
                 "days.csv -t t --key id,day",
                 &["--key applies only to rows whose key may already be in the table"],
             ),
-            ("days.csv -t t --on-conflict update --exchange", &["in an exchange", "--exchange"]),
+            (
+                "days.csv -t t --on-conflict update --exchange",
+                &["--on-conflict and --exchange cannot be used together"],
+            ),
             (
                 "days.csv -t t --on-conflict update --update day",
-                &["column day is part of the key and cannot be updated (SQLSTATE 42P10)"],
+                &["cannot update column day: it is part of the key (SQLSTATE 42P10)"],
             ),
         ],
     );
@@ -118,7 +121,7 @@ fn keys_that_are_none(server: Server) {
             ),
             (
                 "ids.csv -t part --on-conflict delete",
-                &["no primary key (SQLSTATE 42P10)", "with --key"],
+                &["no primary key (SQLSTATE 42P10)", "Use --key"],
             ),
         ],
     );

@@ -36,7 +36,7 @@ fn obstacles(case: &Case) {
         case.run(put);
         let dump = case.dump();
         let refused = case.load(&rows(&[1], 10, "new"), &[REPLACE]);
-        refused.fails(1, &["cannot exchange public.t_01: ", named, "HINT:  Remove what stands"]);
+        refused.fails(1, &["cannot exchange public.t_01: ", named, "HINT:  Remove the obstacle"]);
         let file = case.bench.path("rows.csv");
         let given = ["plan", file.to_str().unwrap(), "-t", "t", REPLACE, "-d", &case.bench.url];
         let plan = crate::harness::run(&given, None);
@@ -85,7 +85,7 @@ fn leaves_whose_rows_take_a_detour(case: &Case) {
     case.run("ALTER TABLE t_01 ALTER v SET DEFAULT 'own'");
     let rows: String = (0..10).map(|id| format!("2026-01-02,{id}\n")).collect();
     let refused = case.load(&rows, &[REPLACE, "--columns=d,id"]);
-    let why = "rows for public.t_01 are not exchanged: its defaults for the columns";
+    let why = "rows for public.t_01 are not exchanged: its defaults for columns";
     refused.fails_empty(&[why, "HINT:  Remove the obstacle"]);
     case.nothing_is_left();
     assert_eq!(case.value(CONTENT), OLD);

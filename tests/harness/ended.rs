@@ -49,7 +49,8 @@ impl Ended {
     pub(crate) fn in_doubt(&self) -> u64 {
         self.stderr
             .lines()
-            .find_map(|line| line.strip_prefix("DETAIL:  Whether "))
+            .filter(|line| line.contains(" more may be in the table: "))
+            .find_map(|line| line.strip_prefix("DETAIL:  "))
             .map_or(0, counted)
     }
 

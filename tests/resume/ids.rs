@@ -151,7 +151,7 @@ fn of_two_runs_the_later_one_is_refused(server: Server) {
             &format!("\", as process {}, since 20", first.child.id()),
             "\nDETAIL:  It runs in server process ",
             ", for 127.0.0.1, since 20",
-            "\nHINT:  Wait until it has ended.",
+            "\nHINT:  Wait until it ends.",
             "--end-other",
         ],
     );

@@ -209,7 +209,7 @@ class Ledger(Inspecting):
         self.assertEqual(pgsluice.ledger(server(), ledger="elsewhere"), ())
         with self.assertRaises(pgsluice.ServerError) as caught:
             pgsluice.ledger_show("nothing", server())
-        self.assertEqual(caught.exception.hint, "pgsluice.ledger() says which are.")
+        self.assertEqual(caught.exception.hint, "List the loads with pgsluice.ledger().")
 
 
 class Waits(Inspecting):

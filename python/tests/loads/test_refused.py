@@ -170,7 +170,7 @@ class Refused(Loads):
             ({"on_conflict": "merge"}, "invalid value 'merge' for 'on_conflict'"),
             ({"reject_file": "x"}, "max_rejects"),
             ({"newer": "v"}, "newer applies only to rows that are updated"),
-            ({"header": True}, "a header cannot be given"),
+            ({"header": True}, "a header cannot be used"),
             ({"columns": ["id"]}, "ignore_extra"),
             ({"memory": "1 parsec"}, "'memory'"),
             ({"once": True}, "Leave out once"),

@@ -83,7 +83,7 @@ fn pause(
     match &behind {
         Some(behind) if !was_behind => control.progress.notice(format!("paused: {behind}")),
         None if was_behind => {
-            control.progress.notice("the load continues: all replicas have caught up".to_owned())
+            control.progress.notice("the load continues: all followers have caught up".to_owned())
         }
         _ => {}
     }

@@ -19,7 +19,7 @@ SELECT w.pid,
        b.pid,
        CASE WHEN b.pid = 0 THEN 'a prepared transaction holds it' ELSE concat(
            'process ', b.pid, ' of user \"', a.usename, '\"', ' (' || NULLIF(a.application_name, '') || ')',
-           ' holds it, or is before it', ', since ' || date_trunc('second', a.xact_start),
+           ' holds it, or waits ahead of this load', ', since ' || date_trunc('second', a.xact_start),
            ', ' || a.state, ': ' || left(regexp_replace(NULLIF(a.query, ''), '[[:space:]]+', ' ', 'g'), 80)) END
 FROM pg_stat_activity w
 CROSS JOIN LATERAL unnest(pg_blocking_pids(w.pid)) AS b (pid)

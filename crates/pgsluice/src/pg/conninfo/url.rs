@@ -218,7 +218,7 @@ mod tests {
         for text in ["u:sec%ret@h/d", "u:se@cret@h/d", "u:secret/x@h/d", "u:s@ecret%zz@h/d"] {
             let error = refusal(&format!("postgres://{text}"));
             assert!(!error.contains("cret") && !error.contains("%re"), "{error}");
-            assert!(error.contains("@ is %40"), "{error}");
+            assert!(error.contains("@ as %40"), "{error}");
         }
     }
 }

@@ -57,9 +57,10 @@ pub(super) const TABLES: [Table; 6] = [
             ("rows_rejected", "int8", false),
         ],
         key: &["id", "participant"],
-        comment: "One row a load, or a part of one. State: running or finished. Terms: what decides how \
-                  the input is read and routed. Run: who works at it, or did last. Position: for \
-                  programs that load from a stream. A finished load has no rows in the other tables.",
+        comment: "One row per load, or per part of a load. State: running or finished. Terms: the \
+                  settings that decide how the input is read and routed. Run: the process that \
+                  runs it, or ran it last. Position: for programs that load from a stream. A \
+                  finished load has no rows in the other tables.",
     },
     Table {
         name: "tree",
@@ -86,10 +87,10 @@ pub(super) const TABLES: [Table; 6] = [
             ("fate", "jsonb", false),
         ],
         key: &["number", "load", "participant"],
-        comment: "What is in of one node of a tree: all of its rows in sources before source, in this one \
-                  those that begin before upto, and those that begin in starts[n] to stops[n] of \
-                  sources[n], the latter excluded. Rows: how many. Fate: what became of them, if not \
-                  all were inserted or rejected.",
+        comment: "The loaded rows of one node of a tree: all of its rows in sources before source, \
+                  in this one those that begin before upto, and those that begin in starts[n] to \
+                  stops[n] of sources[n], the latter excluded. Rows: their number. Fate: their \
+                  outcomes, unless all were inserted or rejected.",
     },
     Table {
         name: "block",
@@ -103,7 +104,8 @@ pub(super) const TABLES: [Table; 6] = [
             ("hash", "int8", true),
         ],
         key: &["load", "participant", "source", "start"],
-        comment: "What was read of streams, which must be the same when a load is resumed.",
+        comment: "The blocks that were read from streams, which must be the same when a load is \
+                  resumed.",
     },
     Table {
         name: "reject",
@@ -122,8 +124,8 @@ pub(super) const TABLES: [Table; 6] = [
         is_logged: false,
         columns: &[("load", "text", true)],
         key: &["load"],
-        comment: "Unlogged: a load that is missing here was begun before the server crashed, which has \
-                  emptied unlogged partitions as well.",
+        comment: "Unlogged: a load that is missing here began before a crash of the server, which \
+                  also emptied unlogged partitions.",
     },
 ];
 

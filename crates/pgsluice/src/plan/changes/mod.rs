@@ -120,8 +120,7 @@ impl Changes {
             None => given().filter(|name| !columns.contains(name)).cloned().collect(),
         };
         if let Some(name) = set.iter().find(|name| columns.contains(name)) {
-            let message =
-                format!("column {} is part of the key and cannot be updated", label(name));
+            let message = format!("cannot update column {}: it is part of the key", label(name));
             return Err(Error::new(Kind::Usage, message).with_sqlstate("42P10"));
         }
         let flag = |column: &String| Flag {
@@ -172,7 +171,7 @@ impl Changes {
         let columns = labels(&self.key.columns);
         let mut what = match self.on_conflict {
             OnConflict::Error | OnConflict::Skip if self.key.columns.is_empty() => {
-                "rows that exist by any unique constraint are skipped".to_owned()
+                "rows that conflict with any constraint are skipped".to_owned()
             }
             OnConflict::Error | OnConflict::Skip => {
                 format!("rows whose ({columns}) exists are skipped")
