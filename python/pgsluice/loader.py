@@ -151,7 +151,7 @@ class Loader:
         with self._filling:
             self._check()
             if said is not None and self.load_id is None:
-                raise ValueError("only a loader with a name can keep a position: give it a load_id")
+                raise ValueError("a position is kept by the loader's name: give it a load_id")
             self._kind = check(self._kind, taken)
             self._waiting.add(taken, said, time.monotonic())
             self._has_position = self._has_position or said is not None
