@@ -1,5 +1,5 @@
-//! Fit: whether a value is one that its column can hold, and which. What is not the same there is refused, or
-//! rounded if the column rounds.
+//! Fit: whether a value is one that its column can hold, and which. A value that would change
+//! is refused, or rounded if the column rounds.
 
 use std::str::FromStr;
 

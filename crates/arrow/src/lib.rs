@@ -8,8 +8,8 @@
 //! ```
 //!
 //! A [`Mapping`] refuses what no row of a schema could give the table, a [`Misfit`]. A value that its
-//! column cannot hold without loss is an [`Unfit`]: nothing is cut or moved to another zone, and nothing is
-//! rounded unless [`Inexact`] says so.
+//! column cannot hold without loss is an [`Unfit`]: nothing is cut or moved to another zone, and only
+//! [`Inexact::Round`] rounds.
 //! The two writers know nothing of each other: what one gets wrong, the other shows.
 
 mod admit;

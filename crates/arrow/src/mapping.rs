@@ -77,7 +77,7 @@ impl Mapping {
         Self::of(schema, fields, Inexact::Refuse)
     }
 
-    /// Does what [`Self::new`] does, and rounds values that their columns cannot hold exactly if `inexact` says so.
+    /// Maps columns as [`Self::new`] does. Values that their columns cannot hold exactly are treated as `inexact` says.
     pub fn of(
         schema: &Schema,
         fields: &[(impl Into<Option<usize>> + Copy, Column)],

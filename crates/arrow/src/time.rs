@@ -74,7 +74,7 @@ pub(crate) fn timestamp(ticks: i64, unit: TimeUnit) -> Result<i64, Misses> {
     if is_timestamp(micros) { Ok(micros) } else { Err(Misses::Range) }
 }
 
-/// Returns the microseconds from 2000-01-01 that are nearest to so many nanoseconds from 1970-01-01.
+/// Rounds nanoseconds from 1970-01-01 to microseconds from 2000-01-01.
 pub(crate) fn round_timestamp(nanos: i64) -> i64 {
     round_nanos(nanos) - EPOCH_DAYS * MICROS_PER_DAY
 }
@@ -84,7 +84,7 @@ pub(crate) fn midnight(days: i64) -> Result<i64, Misses> {
     timestamp(days.checked_mul(86_400).ok_or(Misses::Range)?, TimeUnit::Second)
 }
 
-/// Whether there is a timestamp of so many microseconds from 2000-01-01.
+/// Whether a number of microseconds from 2000-01-01 is a timestamp.
 #[inline]
 pub(crate) fn is_timestamp(micros: i64) -> bool {
     (FIRST_MICRO..END_MICRO).contains(&micros)
@@ -96,7 +96,7 @@ pub(crate) fn is_within(micros: i64, precision: Option<u8>) -> bool {
     step(precision).is_none_or(|step| micros % step == 0)
 }
 
-/// Returns the microseconds between two times with so many digits of a second.
+/// Returns the microseconds between two times with `precision` digits of a second, if there are fewer than six.
 #[inline]
 fn step(precision: Option<u8>) -> Option<i64> {
     const STEPS: [i64; 6] = [1_000_000, 100_000, 10_000, 1_000, 100, 10];
@@ -104,8 +104,8 @@ fn step(precision: Option<u8>) -> Option<i64> {
 }
 
 /// Rounds to `precision` digits of a second, halves away from zero: `AdjustTimestampForTypmod`,
-/// `src/backend/utils/adt/timestamp.c`, PostgreSQL 13 to 18. Times and intervals are rounded alike. Returns `None` if
-/// there are not so many microseconds.
+/// `src/backend/utils/adt/timestamp.c`, PostgreSQL 13 to 18. Times and intervals are rounded alike. Returns `None` on
+/// overflow.
 pub(crate) fn round(micros: i64, precision: Option<u8>) -> Option<i64> {
     let Some(step) = step(precision) else { return Some(micros) };
     let beyond = micros.checked_add(micros.signum() * (step / 2))?;
@@ -119,7 +119,7 @@ pub(crate) fn round_nanos(nanos: i64) -> i64 {
     seconds * MICROS_PER_SECOND + round_fraction(nanos)
 }
 
-/// Rounds nanoseconds of a span, in the text of which a sign stands in front of a number of seconds.
+/// Rounds nanoseconds of a span. Its text has a sign and then a number of seconds.
 pub(crate) fn round_span(nanos: i64) -> i64 {
     const PER_SECOND: u64 = 1_000_000_000;
     let magnitude = nanos.unsigned_abs();
