@@ -46,8 +46,8 @@ class Names(unittest.TestCase):
             shown = subprocess.run(
                 [program(), *command.split(), "--help"], capture_output=True, text=True, check=True
             )
-            lines = [line.strip() for line in shown.stdout.splitlines()]
-            heads = " ".join(line for line in lines if line.startswith("-"))
+            # What an option does is indented further.
+            heads = " ".join(re.findall(r"^ {2,6}-.*", shown.stdout, re.MULTILINE))
             there = set(re.findall(r"--([a-z][a-z-]*)", heads)) - ONLY_THERE
             here = {name.replace("_", "-") for name in known.__annotations__}
             beside = {"table", "dbname"} if "table" in other else {"dbname"}

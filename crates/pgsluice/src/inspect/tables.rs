@@ -6,7 +6,7 @@ use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::pg::connect::connect;
 use crate::pg::conninfo::Target;
-use crate::pg::introspect::names;
+use crate::pg::introspect::similar::names;
 
 /// Returns the names of the tables as they are written in SQL, with their schemas where `search_path` does not lead
 /// to them. Partitions are not among them.

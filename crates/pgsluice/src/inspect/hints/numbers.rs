@@ -1,6 +1,7 @@
 //! Numbers in spellings of other programs.
 
 use pgsluice_core::format::Syntax;
+use pgsluice_core::parse::Parser;
 
 use super::Advice;
 use super::case::{Case, OwnedValue};
@@ -16,6 +17,10 @@ pub(super) fn spelling(case: &Case<'_>) -> Option<Advice> {
         return None;
     }
     let row = case.sample.as_ref()?.row.as_ref()?;
+    if Parser::new(case.format, Vec::new()).all(row).len() != case.columns.len() {
+        // Its commas may separate fields.
+        return None;
+    }
     let OwnedValue::Text(value) = case.field(case.format, row, case.column?) else { return None };
     let value = str::from_utf8(&value).ok()?;
     if let Some(advice) = rewritten(case) {

@@ -60,7 +60,7 @@ pub(super) fn check_tables(
             let why = format!("this user lacks the {right} privilege");
             return Err(cannot_change(catalogue, node, &why)
                 .with_sqlstate("42501")
-                .with_hint(format!("GRANT {right} ON {name} TO the user.")));
+                .with_hint(format!("The owner of {name} can grant {right} on it to this user.")));
         }
     }
     Ok(())
