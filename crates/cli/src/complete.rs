@@ -19,7 +19,7 @@ use crate::remedy::value;
 
 /// Variable of the environment by which a shell's script asks for completions.
 const VARIABLE: &str = "PGSLUICE_COMPLETE";
-/// Time for the server to list its tables: somebody waits at the prompt.
+/// Time for the server to list its tables. The user waits for it at the prompt.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 #[derive(Args, Debug)]

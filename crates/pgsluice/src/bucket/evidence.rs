@@ -9,7 +9,7 @@ impl Queue<'_> {
         self.relied.get()
     }
 
-    /// Relies on less evidence from now on: rows that have a COPY of their own do not travel with others any more.
+    /// Relies on less evidence from now on: rows with their own COPY no longer travel with others.
     pub(crate) fn rely_on(&self, evidence: Evidence) {
         self.relied.lower(evidence);
         self.state.lock().landing.close();

@@ -26,7 +26,7 @@ pub struct Fallback {
 pub(crate) struct Fallbacks(BTreeMap<(String, String), (BTreeSet<NodeId>, u64)>);
 
 impl Fallbacks {
-    /// Adds rows to those of a reason.
+    /// Counts rows under a reason.
     pub(crate) fn add(&mut self, Reason { what, table, why }: Reason, rows: u64) {
         let (tables, sum) = self.0.entry((what, why)).or_default();
         tables.extend(table);

@@ -120,7 +120,7 @@ impl Shape {
     }
 }
 
-/// Whether a field has a name that is no column, or none.
+/// Whether a field has no name, or one that matches no column.
 fn has_extra(fields: &Fields, known: &[String]) -> bool {
     let leads = Leads::new(known, HashMap::new());
     let is_led = |field: &Option<Vec<u8>>| {

@@ -1,4 +1,4 @@
-//! Inputs of which no row can be loaded as the options are: to leave rows out would leave nothing.
+//! Inputs whose rows all share one mistake: leaving rows out would leave nothing.
 
 use pgsluice_core::parse::Parser;
 

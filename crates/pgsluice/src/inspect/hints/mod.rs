@@ -111,7 +111,7 @@ const RULES: [Rule; 30] = [
     extra::fields,
 ];
 
-/// Rules for rows of which the beginning of the input says nothing.
+/// Rules that look only at the rejected row, tried after the beginning of the input.
 const LAST: [Rule; 3] = [fewer::columns, lines::short, lines::broken];
 
 /// Adds to `error` what to do about the mistake that is behind it, if a rule knows it.

@@ -81,7 +81,7 @@ impl Case<'_> {
         !rows.is_empty() && rows.iter().all(is_row)
     }
 
-    /// Whether the sample fits in this text and format, and does not as it is read now.
+    /// Whether the sample fits the columns in this text and format, but not in the current ones.
     pub(super) fn fits_only(&self, text: &[u8], format: &Format) -> Option<Reading> {
         format.check().ok()?;
         let reading = self.reading(text, format).filter(|reading| self.fits(reading))?;
@@ -89,7 +89,7 @@ impl Case<'_> {
         (!fits_now).then_some(reading)
     }
 
-    /// Whether the sample fits once a program has changed values in it. Free text must stay as it is, except in the
+    /// Whether the sample fits once a program has changed values in it. Free text must not change, except in the
     /// column of the error.
     pub(super) fn fits_changed(&self, text: &[u8]) -> bool {
         let Some(changed) = self.reading(text, &self.how.format) else { return false };

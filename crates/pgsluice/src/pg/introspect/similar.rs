@@ -27,8 +27,8 @@ const NAMED: usize = 3;
 pub(super) const NAMING: &str = "Write the table as in SQL: with its schema if that is not in search_path, \
                       in double quotes if its name is not lower case.";
 
-/// Returns the names of the tables in this database as they are written in SQL, with their schemas where
-/// `search_path` does not lead to them.
+/// Returns the names of the tables in this database as SQL identifiers, with their schemas where `search_path`
+/// does not lead to them.
 pub(crate) async fn names(client: &Client) -> Result<Vec<String>> {
     let rows = client.query(TABLES, &[]).await?;
     let name = |row: &Row| match row.get(2) {
