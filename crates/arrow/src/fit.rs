@@ -167,8 +167,8 @@ fn float4(value: &Value<'_, '_>, inexact: Inexact) -> Result<f32, Fail> {
     exact.ok_or_else(|| rounded(value, "real"))
 }
 
-/// Returns the floating-point number nearest to a decimal, as the server reads that: `float8in_internal` and `float4in`,
-/// `src/backend/utils/adt/float.c`, PostgreSQL 13 to 18.
+/// Returns the floating-point number nearest to a decimal, as the server reads that: `float8in_internal` and
+/// `float4in`, `src/backend/utils/adt/float.c`, PostgreSQL 13 to 18.
 fn float_of_decimal<F: FromStr + Copy + Into<f64>>(
     value: &Value<'_, '_>,
     ty: &str,

@@ -112,8 +112,8 @@ pub(crate) fn round(micros: i64, precision: Option<u8>) -> Option<i64> {
     Some(beyond - beyond % step)
 }
 
-/// Rounds nanoseconds from a midnight to microseconds. The text of a time has a fraction that counts forward, also before
-/// 1970.
+/// Rounds nanoseconds from a midnight to microseconds. The text of a time has a fraction that counts forward, also
+/// before 1970.
 pub(crate) fn round_nanos(nanos: i64) -> i64 {
     let (seconds, nanos) = seconds(nanos, TimeUnit::Nanosecond);
     seconds * MICROS_PER_SECOND + round_fraction(nanos)

@@ -71,7 +71,7 @@ impl Objects {
         Self { program: Some(Program { values, line: Vec::new() }), ..self }
     }
 
-    /// Leaves it to the server to round the times of a program that have more digits than their columns, if it `rounds`.
+    /// Leaves it to the server to round times of a program that have more digits than their columns, if it `rounds`.
     #[must_use]
     pub fn rounding(self, rounds: bool) -> Self {
         let program = self
