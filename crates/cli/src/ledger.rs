@@ -252,7 +252,7 @@ mod tests {
             .collect();
         let load = Entry {
             id: "18eb782d1d32218b".to_owned(),
-            table: "accounting.measurements_by_customer".to_owned(),
+            table: "public.measurements_by_customer".to_owned(),
             state: "unfinished".to_owned(),
             begun: "2026-11-26 02:43:33.916594+00".to_owned(),
             rows: 9_999_999_999,
