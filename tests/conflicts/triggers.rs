@@ -150,11 +150,11 @@ fn options_that_need_keys_as_the_input_has_them(server: Server) {
     );
     bench.file("rows.csv", "1,A,5\n");
     for (options, parts) in [
-        ("update --duplicates first", ["--duplicates", "trigger turn of ours.t "]),
-        ("update --duplicates error", ["--duplicates", "trigger turn of ours.t "]),
-        ("skip --key id,c --duplicates last", ["--duplicates", "trigger turn of ours.t "]),
-        ("update --update v --delete-when v", ["--delete-when", "trigger turn of ours.t "]),
-        ("update --no-insert", ["--no-insert", "trigger too of ours.t_2 "]),
+        ("update --duplicates first", ["--duplicates", "trigger turn on ours.t "]),
+        ("update --duplicates error", ["--duplicates", "trigger turn on ours.t "]),
+        ("skip --key id,c --duplicates last", ["--duplicates", "trigger turn on ours.t "]),
+        ("update --update v --delete-when v", ["--delete-when", "trigger turn on ours.t "]),
+        ("update --no-insert", ["--no-insert", "trigger too on ours.t_2 "]),
     ] {
         let load = format!("rows.csv -t ours.t --on-conflict {options}");
         let said = ["needs unchanged keys", "may change keys (SQLSTATE 0A000)"];

@@ -120,17 +120,17 @@ fn a_lock_that_stays(case: &Case) {
 /// Everything that is done to a leaf is noticed, while it could be lost.
 fn a_leaf_that_is_altered(case: &Case) {
     for (ddl, thing) in [
-        ("CREATE INDEX new ON t_1 (v)", "its index new"),
-        ("CREATE INDEX new ON t (v)", "its index t_1_v_idx"),
-        ("ALTER TABLE t ADD COLUMN more int", "its column more"),
+        ("CREATE INDEX new ON t_1 (v)", "Its index new"),
+        ("CREATE INDEX new ON t (v)", "Its index t_1_v_idx"),
+        ("ALTER TABLE t ADD COLUMN more int", "Its column more"),
         (
             "ALTER TABLE t ALTER v SET DEFAULT 'd'; ALTER TABLE t_2 ALTER v SET DEFAULT 'e'",
-            "its column v",
+            "Its column v",
         ),
-        ("GRANT SELECT ON t_2 TO PUBLIC", "its privileges t_2"),
-        ("COMMENT ON TABLE t_2 IS 'new'", "its comment t_2"),
-        ("ALTER TABLE t_2 SET (fillfactor = 50)", "its table t_2"),
-        ("CREATE STATISTICS new ON k, id FROM t_1", "its statistics public.new"),
+        ("GRANT SELECT ON t_2 TO PUBLIC", "Its privileges t_2"),
+        ("COMMENT ON TABLE t_2 IS 'new'", "Its comment t_2"),
+        ("ALTER TABLE t_2 SET (fillfactor = 50)", "Its table t_2"),
+        ("CREATE STATISTICS new ON k, id FROM t_1", "Its statistics public.new"),
     ] {
         let mut load = begun(case, &[]);
         case.run(ddl);

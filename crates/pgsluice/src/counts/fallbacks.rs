@@ -72,7 +72,7 @@ pub(super) fn of_load(plan: &Plan, outcome: &Outcome) -> Vec<Fallback> {
     }
     if outcome.committed.updated_first > 0 {
         let what = "rows were updated before others were inserted";
-        let why = "INSERT would reject existing rows for columns that are not set";
+        let why = "as new rows they would be rejected for columns that are not set";
         fallbacks.add(Reason::new(what, why), outcome.committed.updated_first);
     }
     for (&evidence, &rows) in &outcome.committed.unproven {

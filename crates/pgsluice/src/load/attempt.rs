@@ -59,13 +59,8 @@ pub(super) fn attempt(
     };
     let beginning = begin(job, (id, by), inputs, (link, target), control);
     // By its session others know to the end that the load is alive.
-    let (plan, begun, session) = runtime.block_on(beginning).map_err(|error| {
-        early(runtime.block_on(hints::explain_changed(error, (job, id), target)))
-    })?;
+    let (plan, begun, session) = runtime.block_on(beginning).map_err(early)?;
     plan.notes(job).into_iter().for_each(|note| control.progress.note(note));
-    if job.target.sink == Sink::Null {
-        control.progress.note("nothing is sent, because of --sink null".to_owned());
-    }
     failpoint("load::begun");
     let ledger = match begun {
         Some(Begun::Running(ledger)) => Some(ledger),
@@ -221,6 +216,8 @@ async fn begin(
         let begun = ledger::begin(job, of_load, &plan, inputs, (client, target), control).await?;
         Ok((plan, Some(begun)))
     };
-    let (plan, begun) = canceller.unless_stopped(control, beginning).await?;
-    Ok((plan, begun, link))
+    match canceller.unless_stopped(control, beginning).await {
+        Ok((plan, begun)) => Ok((plan, begun, link)),
+        Err(error) => Err(hints::explain_changed(error, (job, id), target).await),
+    }
 }

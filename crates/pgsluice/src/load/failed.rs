@@ -71,13 +71,14 @@ fn with_rest(mut error: Error, id: &str, rejecting: Rejecting) -> Error {
         )),
         (Kind::Data, Rejecting::IfAsked(suffix)) if error.sqlstate().is_some() => {
             let rejects = rejects(suffix);
-            let then = format!(
-                "Leave the input unchanged until then. Afterwards repair the rows in {}, and load them from there.",
+            let unchanged = format!(
+                "Do not change the input, because only the same input resumes the load. Repair the row in {}, and \
+                 load that file afterwards.",
                 quoted(&rejects[1])
             );
             let what = "To load the rest, skipping such rows";
             let options = load_id.into_iter().chain(rejects);
-            error.with_remedy(Remedy::options(what, options)).with_hint(then)
+            error.with_hint(unchanged).with_remedy(Remedy::options(what, options))
         }
         (Kind::Data, Rejecting::Does) => {
             let more = ["--max-rejects".to_owned(), "100%".to_owned()];

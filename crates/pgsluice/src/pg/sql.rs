@@ -291,6 +291,11 @@ fn quoted_length(text: &str) -> usize {
     text.len()
 }
 
+/// Returns the statement by which a user may change a column; the names are quoted where they must be.
+pub(crate) fn alter_column(table: &str, column: &str, action: &str) -> String {
+    format!("ALTER TABLE {table} ALTER COLUMN {column} {action}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -33,7 +33,7 @@ use self::forms::{check_version, encoder, left_to_server, make_opaque, shape};
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::job::{FieldOptions, Job};
+use crate::job::{FieldOptions, Job, Sink};
 use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
 use crate::pg::introspect::uniques::{Meeting, Uniques};
@@ -138,7 +138,9 @@ impl Plan {
     /// What was found out about the input, in words.
     pub fn notes(&self, job: &Job) -> Vec<String> {
         let led = self.catalogue.led.iter().flat_map(Led::notes);
-        job.input.notes().into_iter().chain(led).collect()
+        let is_null = job.target.sink == Sink::Null;
+        let null = is_null.then(|| "nothing is sent, because of --sink null".to_owned());
+        job.input.notes().into_iter().chain(led).chain(null).collect()
     }
 
     /// Returns the names that were left out so far.

@@ -139,15 +139,15 @@ pub(super) fn short(case: &Case<'_>) -> Option<Advice> {
     if !case.fits(&Reading { rows, layout }) {
         return None;
     }
-    let shown =
-        if *delimiter == b'\t' { "\\t".to_owned() } else { char::from(*delimiter).to_string() };
-    let script = format!("BEGIN {{ FS = OFS = \"{shown}\" }} NF < {count} {{ ${count} = \"\" }} 1");
-    // A single character other than a space is no pattern, but for these.
-    let script = match delimiter {
-        b'|' | b'*' | b'+' | b'?' | b'.' | b'^' | b'$' | b'(' | b')' | b'[' | b'{' => return None,
-        _ => script,
-    };
-    let filter = format!("awk {}", quoted(&script));
+    // A single character is no pattern to awk, but for these.
+    if b"|*+?.^$()[{ ".contains(delimiter) {
+        return None;
+    }
+    let by =
+        if *delimiter == b'\t' { r"\t".to_owned() } else { char::from(*delimiter).to_string() };
+    let by = quoted(&by);
+    let script = quoted(&format!("NF < {count} {{ ${count} = \"\" }} 1"));
+    let filter = format!("awk -F {by} -v OFS={by} {script}");
     Some(sample.filter("If fields that are missing at the end of a row are empty", &filter).into())
 }
 

@@ -5,6 +5,7 @@ use pgsluice_core::catalog::{ROOT, label};
 use super::Advice;
 use super::case::Case;
 use super::values::value;
+use crate::pg::sql;
 
 /// Returns the statement that gives the column a type which takes the value. The user decides whether it is right.
 pub(super) fn wider(case: &Case<'_>) -> Option<Advice> {
@@ -29,7 +30,7 @@ fn alter(case: &Case<'_>, action: &str) -> Option<String> {
     let is_key = keys.any(|key| key.columns.iter().any(|it| it.name() == column));
     let table = plan.tree.nodes[ROOT].relation.label();
     // The type of a partition key is fixed.
-    (!is_key).then(|| format!("ALTER TABLE {table} ALTER COLUMN {} {action}", label(column)))
+    (!is_key).then(|| sql::alter_column(&table, &label(column), action))
 }
 
 /// Returns the smallest type that takes a number.
