@@ -163,7 +163,7 @@ class Values(OnServer):
         for of, postgres, bad, said in (
             (pa.float64(), "numeric(4,2)", 99.995, "numeric field overflow"),
             (pa.float64(), "numeric(4,2)", math.inf, "numeric field overflow"),
-            (pa.float64(), "integer", 1.5, "1.5 is no integer"),
+            (pa.float64(), "integer", 1.5, "1.5 is not an integer"),
             (pa.float64(), "real", 1e39, "1e+39 is out of range for real"),
             (pa.decimal256(76, 0), "real", Decimal(10) ** 39, "is out of range for real"),
             (pa.time64("ns"), "time", -1, "-1 is out of range for time"),
@@ -194,7 +194,7 @@ class Values(OnServer):
                     self.assertRegex(said, r"(?s)--round\n.*--reject-file")
         self.make(v="integer")
         self.write(id=pa.array([1]), v=pa.array([1.5]))
-        self.assertNotIn("--round", self.refuse("rows.parquet", said=["is no integer"]))
+        self.assertNotIn("--round", self.refuse("rows.parquet", said=["is not an integer"]))
 
     def test_the_server_rounds_what_is_text(self):
         self.make(v="numeric(4,2)")

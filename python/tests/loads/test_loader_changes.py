@@ -371,7 +371,7 @@ class Changed(Loads):
         self.connection.execute("CREATE UNIQUE INDEX ON loaded_0 (v)")
         with pgsluice.Loader("loaded", server(), on_conflict="skip") as loader:
             loader.write([{"id": 1}])
-            with self.assertRaisesRegex(pgsluice.UsageError, "with key") as caught:
+            with self.assertRaisesRegex(pgsluice.UsageError, "Use key to list") as caught:
                 loader.flush()
             self.assertEqual(caught.exception.sqlstate, "0A000")
             loader.discard()
