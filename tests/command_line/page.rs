@@ -9,7 +9,7 @@ const OPENING: &str = "\
 
 `pgsluice COMMAND --help` says the same. `make command-line` writes this page from the program, and `make test` fails where they differ.
 
-`pgsluice completions SHELL` and `pgsluice man DIR` write the same for shells and for man:
+`pgsluice completions SHELL` writes the completions of a shell. After `-t`, it completes the tables of the server that the command names. `pgsluice man DIR` writes man pages:
 
     $ source <(pgsluice completions bash)
     $ pgsluice man ~/.local/share/man/man1
