@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 ROOT = Path(__file__).resolve().parent.parent
-EXAMPLE = re.compile(r"^In \[Python\].*?\n\n    (pgsluice\..*?)\n", re.DOTALL | re.MULTILINE)
+EXAMPLE = re.compile(r"^From \[Python\].*?\n\n    (pgsluice\..*?)\n", re.DOTALL | re.MULTILINE)
 TABLE = """
     CREATE TABLE orders (id bigint, placed date, total numeric(10,2), PRIMARY KEY (id, placed))
         PARTITION BY RANGE (placed);
