@@ -4,7 +4,7 @@
 use clap::{Arg, ArgAction, Command, CommandFactory};
 
 /// Each command by its path, and what stands below its options.
-const AFTER: [(&[&str], &str); 15] = [
+const AFTER: [(&[&str], &str); 16] = [
     (
         &[],
         "Examples:
@@ -12,7 +12,8 @@ const AFTER: [(&[&str], &str); 15] = [
   pgsluice load orders.csv --header -t orders -d shop
   pgsluice verify orders.csv --header -t orders -d shop
 
-Exit status: 0 finished, 1 failed, 2 usage error, 3 finished, but some rows were rejected, 130 stopped.",
+Exit status: 0 finished, 1 failed, 2 usage error, 3 finished, but some rows were rejected,
+130 stopped.",
     ),
     (
         &["load"],
@@ -23,8 +24,9 @@ Exit status: 0 finished, 1 failed, 2 usage error, 3 finished, but some rows were
   unzip -p orders.zip | pgsluice load - --format csv --header -t orders -d shop
   pgsluice load orders.csv --header -t orders -d shop --reject-file bad.csv --max-rejects 100
 
-Exit status: 0 all rows are committed, 1 failed, 2 usage error, 3 finished, but some rows were rejected,
-130 stopped. After 1 and 130 the message says which rows are committed, and what to do next.",
+Exit status: 0 all rows are committed, 1 failed, 2 usage error, 3 finished, but some rows were
+rejected, 130 stopped. After 1 and 130 the message says which rows are committed, and what to do
+next.",
     ),
     (
         &["plan"],
@@ -74,6 +76,10 @@ Exit status: 0 finished, 1 failed, 2 usage error.",
     (
         &["server", "stop"],
         "Example:\n  pgsluice server stop\n\nExit status: 0 it does not run, 1 failed, 2 usage error.",
+    ),
+    (
+        &["server", "status"],
+        "Example:\n  pgsluice server status\n\nExit status: 0 it runs, 1 it does not, 2 usage error.",
     ),
     (
         &["server", "url"],

@@ -110,7 +110,8 @@ fn special(path: &Path, name: &str, files: &[PathBuf]) -> Error {
     }
 }
 
-/// Returns the pattern of most of some files in one directory, by the ends of their names: `days/*.csv`.
+/// Returns the pattern of most of some files in one directory, by the ends of their names: `days/*.csv`. Returns `None`
+/// if two patterns match as many.
 pub(in crate::source) fn pattern_of<N: AsRef<str>>(
     names: impl IntoIterator<Item = N>,
 ) -> Option<String> {
@@ -120,7 +121,9 @@ pub(in crate::source) fn pattern_of<N: AsRef<str>>(
         let (_, end) = file.split_once('.')?;
         *counts.entry(format!("{folder}/*.{end}")).or_default() += 1;
     }
-    counts.into_iter().max_by_key(|(_, files)| *files).map(|(pattern, _)| pattern)
+    let most = counts.values().copied().max()?;
+    let mut patterns = counts.into_iter().filter(|(_, files)| *files == most);
+    patterns.next().map(|(pattern, _)| pattern).filter(|_| patterns.next().is_none())
 }
 
 /// Returns the error for a file or a directory that cannot be opened.
@@ -185,6 +188,7 @@ mod tests {
             pattern_of(["d/a.csv.gz", "d/b.csv.gz", "d/c.md"]).as_deref(),
             Some("d/*.csv.gz")
         );
+        assert_eq!(pattern_of(["d/a.csv", "d/b.md"]), None);
         assert_eq!(pattern_of(["a.csv"]), None);
         std::fs::remove_file(path("pipe")).expect("the pipe");
         std::os::unix::fs::symlink("loop", path("loop")).expect("a link");
