@@ -51,6 +51,11 @@ fn each_shell_gets_a_script_and_another_is_refused() {
     }
     let outcome = run(&["completions", "tcsh"], None);
     assert_eq!(outcome.status, Some(2), "{}", outcome.stderr);
+    // Nothing is loaded, and the program says why.
+    let asked = program().env("PGSLUICE_COMPLETE", "tcsh").args(["load", "x.csv"]).output();
+    let asked = asked.expect("the program runs");
+    let said = String::from_utf8_lossy(&asked.stderr);
+    assert!(asked.status.code() == Some(2) && said.contains("tcsh"), "{said}");
 }
 
 #[test]

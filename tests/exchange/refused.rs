@@ -4,7 +4,7 @@ use super::Case;
 use super::carried::roles;
 use crate::harness::on_each_server;
 
-on_each_server!(with super::Case::new, [obstacles, what_nobody_foresaw, plain_tables, tables_without_a_way_to_leaves, leaves_that_are_not_empty, leaves_beside_a_default_with_rows, more_leaves_than_locks, users_without_privileges,]);
+on_each_server!(with super::Case::new, [obstacles, obstacles_of_many_leaves, what_nobody_foresaw, plain_tables, tables_without_a_way_to_leaves, leaves_that_are_not_empty, leaves_beside_a_default_with_rows, more_leaves_than_locks, users_without_privileges,]);
 
 const TABLE: &str = "
 CREATE TABLE t (k int NOT NULL, a int, v text) PARTITION BY LIST (k);
@@ -97,6 +97,24 @@ fn obstacles(case: &Case) {
             "DROP PUBLICATION IF EXISTS p; DROP EXTENSION IF EXISTS pg_trgm CASCADE;
                   DROP TABLE IF EXISTS far, other, typed CASCADE; DROP TABLE t CASCADE",
         );
+    }
+}
+
+/// Leaves that share an obstacle share a line.
+fn obstacles_of_many_leaves(case: &Case) {
+    for (leaves, named) in [(2, "public.t_2"), (12, "11 other leaves")] {
+        case.run("CREATE TABLE t (k int, a int, v text) PARTITION BY LIST (k)");
+        for leaf in 1..=leaves {
+            case.run(&format!(
+                "CREATE TABLE t_{leaf} PARTITION OF t FOR VALUES IN ({leaf});
+                 ALTER TABLE t_{leaf} ENABLE ROW LEVEL SECURITY"
+            ));
+        }
+        let refused = case.load(ROWS, &[]);
+        let said = "cannot exchange public.t_1: it has row security; the same applies to";
+        refused.fails(1, &[&format!("{said} {named} (SQLSTATE 0A000)\n")]);
+        assert_eq!(refused.stderr.matches("cannot exchange").count(), 1, "{refused:?}");
+        case.run("DROP TABLE t");
     }
 }
 

@@ -42,10 +42,17 @@ pub(crate) fn script(args: &CompletionsArgs) -> Result<()> {
 }
 
 /// Answers a shell's script if it asks. Returns whether it did.
-pub(crate) fn answer(args: &[OsString], command: fn() -> clap::Command) -> bool {
+///
+/// # Errors
+///
+/// Fails if the variable names no shell, or if standard output cannot be written.
+pub(crate) fn answer(
+    args: &[OsString],
+    command: fn() -> clap::Command,
+) -> clap::error::Result<bool> {
     let environment = CompleteEnv::with_factory(command).var(VARIABLE);
     let directory = std::env::current_dir().ok();
-    environment.try_complete(args.iter().cloned(), directory.as_deref()).unwrap_or(true)
+    environment.try_complete(args.iter().cloned(), directory.as_deref())
 }
 
 /// Completes the name of a table from the server that the other words name. Does not ask for a password, and does not

@@ -67,8 +67,13 @@ pub fn command() -> clap::Command {
 /// Runs the program with `args`, its own name first, and returns its exit status.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
-    if complete::answer(&args, command) {
-        return exit::DONE;
+    match complete::answer(&args, command) {
+        Ok(false) => {}
+        Ok(true) => return exit::DONE,
+        Err(error) => {
+            output::print_usage(&error);
+            return exit::of_usage(&error);
+        }
     }
     let line = match args.iter().any(|arg| arg == "-?") {
         true => help::brief(command()),

@@ -1,4 +1,4 @@
-//! What did not go the fastest way, one line for all tables with the same reason.
+//! Fallbacks: work that did not go the fastest way. Tables that share a reason share a line.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,8 +56,7 @@ pub(super) fn of_load(plan: &Plan, outcome: &Outcome) -> Vec<Fallback> {
     for (leaf, rows) in outcome.routed.leaves() {
         plan.reasons_of_leaf(leaf).for_each(|reason| fallbacks.add(reason, rows));
         if outcome.exchanged.kept.contains(&leaf) {
-            let reason = Reason { table: Some(leaf), ..Reason::new("", TOO_MANY) };
-            fallbacks.add(reason, rows);
+            fallbacks.add(Reason::of(leaf, "", TOO_MANY), rows);
         }
     }
     if outcome.exchanged.moved > 0 {

@@ -32,10 +32,7 @@ pub(crate) fn next_step(code: &str) -> Option<&'static str> {
             "Connect directly to the server, or to a pool in session mode: a pooler gave the \
              session, with its prepared statements, to another client."
         }
-        "23503" => {
-            "The rows that a foreign key refers to must be in the table first: load that table before \
-             this one."
-        }
+        "23503" => "Load the table that the foreign key refers to before this one.",
         "25006" => {
             "Connect to the primary server, or check default_transaction_read_only for this user \
              and database."

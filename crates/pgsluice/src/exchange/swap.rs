@@ -2,7 +2,8 @@
 //!
 //! Under the lock each leaf must be what it was when its shadow was made. The rows that other sessions or the
 //! slow lane have inserted are moved. If rows are replaced, none takes the slow lane, and the rows of other
-//! sessions are dropped with the old rows, as if TRUNCATE was run at this moment. At the end each new leaf must be, thing by thing, what the old one was. Otherwise nothing happens.
+//! sessions are dropped with the old rows, as if TRUNCATE was run at this moment. At the end each new leaf must
+//! be, thing by thing, what the old one was. Otherwise nothing happens.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};

@@ -7,7 +7,7 @@
 use tokio_postgres::Client;
 
 use crate::error::kind::Kind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Remedy, Result};
 use crate::pg::ledger::Named;
 use crate::pg::ledger::prepared::{self, Prepared};
 
@@ -70,9 +70,9 @@ fn of_another(named: &Named, Prepared { name, owner, .. }: &Prepared) -> Error {
         .with_detail(format!(
             "Only that role may end transaction \"{name}\", as the ledger requires."
         ))
-        .with_hint(format!(
-            "As that role, resume the load; or end it: pgsluice ledger forget {}",
-            named.id
+        .with_remedy(Remedy::ledger(
+            "As that role, resume the load; or end it",
+            &["forget", &named.id.to_string()],
         ))
         .permanent()
 }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pgsluice_core::catalog::{NodeId, ROOT};
+use pgsluice_core::catalog::{NodeId, ROOT, Tree};
 use tokio_postgres::Client;
 
 use crate::error::kind::Kind;
@@ -17,7 +17,7 @@ use crate::pg::{exchange, sql};
 use crate::plan::Plan;
 
 /// The hint of a refusal.
-const HINT: &str = "Remove the obstacle, or load without --exchange.";
+pub(super) const HINT: &str = "Remove the obstacle, or load without --exchange.";
 
 /// Obstacles that one error names.
 const NAMED: usize = 5;
@@ -98,7 +98,7 @@ pub(crate) async fn find(client: &Client, plan: &Plan, mode: ExchangeMode) -> Re
         };
         eligible.kept.insert(leaf, why);
     }
-    refuse_obstacles(client, catalogue, &eligible).await?;
+    refuse_obstacles(client, plan, &eligible).await?;
     client.batch_execute(sql::RESET_SETTINGS).await?;
     Ok(eligible)
 }
@@ -118,19 +118,16 @@ fn filled_defaults(
     defaults.filter_map(|default| Some((nodes[default].parent?, default))).collect()
 }
 
-async fn refuse_obstacles(
-    client: &Client,
-    catalogue: &Catalogue,
-    eligible: &Eligible,
-) -> Result<()> {
-    let Catalogue { tree, facts, columns, .. } = catalogue;
+async fn refuse_obstacles(client: &Client, plan: &Plan, eligible: &Eligible) -> Result<()> {
+    let Catalogue { tree, facts, columns, .. } = &plan.catalogue;
     let leaves: Vec<NodeId> = eligible.leaves.iter().copied().collect();
     let oids: Vec<u32> = leaves.iter().map(|&leaf| facts[leaf].oid).collect();
     let obstacles = exchange::obstacles(client, &oids, columns, eligible.replaces()).await?;
-    let mut said = obstacles.iter().map(|(place, why)| {
-        let leaf = tree.nodes[leaves[*place]].relation.label();
-        format!("cannot exchange {leaf}: {why}")
-    });
+    let mut alike: BTreeMap<&str, Vec<NodeId>> = BTreeMap::new();
+    for (place, why) in &obstacles {
+        alike.entry(why).or_default().push(leaves[*place]);
+    }
+    let mut said = alike.iter().map(|(why, leaves)| cannot_exchange(tree, leaves, why));
     let Some(first) = said.next() else { return Ok(()) };
     let error = Error::new(Kind::Server, first).with_sqlstate("0A000");
     let error = said.by_ref().take(NAMED - 1).fold(error, Error::with_detail);
@@ -139,4 +136,18 @@ async fn refuse_obstacles(
         more => error.with_detail(format!("And {more} more.")),
     };
     Err(error.with_hint(HINT))
+}
+
+/// Says why leaves cannot be exchanged. One is named, and others that share its obstacle are counted.
+fn cannot_exchange(tree: &Tree, leaves: &[NodeId], why: &str) -> String {
+    let name = |leaf: NodeId| tree.nodes[leaf].relation.label();
+    let said = |first| format!("cannot exchange {}: {why}", name(first));
+    match *leaves {
+        [] => String::new(),
+        [one] => said(one),
+        [one, other] => format!("{}; the same applies to {}", said(one), name(other)),
+        [first, ref others @ ..] => {
+            format!("{}; the same applies to {} other leaves", said(first), others.len())
+        }
+    }
 }

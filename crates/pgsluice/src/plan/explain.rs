@@ -23,7 +23,8 @@ impl Reason {
         Self { what: what.into(), table: None, why: why.into() }
     }
 
-    fn of(table: NodeId, what: impl Into<String>, why: impl Into<String>) -> Self {
+    /// Returns a reason that is about a part of a table, or about all of it.
+    pub(crate) fn of(table: NodeId, what: impl Into<String>, why: impl Into<String>) -> Self {
         Self { what: what.into(), table: Some(table), why: why.into() }
     }
 }

@@ -3,7 +3,7 @@
 use pgsluice_core::catalog::NodeId;
 
 use super::Plan;
-use super::eligible::Eligible;
+use super::eligible::{Eligible, HINT};
 use crate::error::Error;
 use crate::error::kind::Kind;
 
@@ -30,7 +30,7 @@ impl Plan {
         let eligible = self.exchange.as_ref().filter(|eligible| eligible.mode.is_required())?;
         let message = format!("rows for {} are {why}", self.tree.nodes[node].relation.label());
         let hint = match eligible.replaces() {
-            true => "Remove the obstacle, or load without --exchange.",
+            true => HINT,
             false => {
                 "Empty the leaf, or load with plain --exchange: its rows are then copied as usual."
             }

@@ -1,5 +1,5 @@
 //! Foreign files, which hold their rows in another format. Their first bytes say so before the reader looks for a row.
-//! Only an SQL dump begins like text: with `--format` its lines are rows.
+//! Some begin with text: with `--format` their lines are rows.
 
 mod way;
 
@@ -115,12 +115,12 @@ const FOREIGN: [Foreign; 24] = [
     Foreign {
         is: |b| b.starts_with(b"version https://git-lfs.github.com/spec/"),
         name: "a Git LFS pointer, without the file itself",
-        way: Way::Say("Fetch the file with git lfs pull, in its repository."),
+        way: Way::Fetch("Fetch the file with git lfs pull, in its repository"),
     },
     Foreign {
         is: is_web_page,
         name: "a web page",
-        way: Way::Say("Download the file itself; on GitHub, use the Raw link."),
+        way: Way::Fetch("Download the file itself; on GitHub, use the Raw link"),
     },
     Foreign { is: is_sql_dump, name: "a pg_dump SQL script", way: Way::Run },
 ];
@@ -136,7 +136,7 @@ pub(super) fn check(start: &[u8], input: &Input) -> Result<()> {
             error.with_remedy(Remedy::options("Specify the format", ["--format", format.name()]))
         );
     }
-    let means_text = |foreign: &Foreign| matches!(foreign.way, Way::Run) && input.is_format_given;
+    let means_text = |foreign: &Foreign| foreign.way.is_for_text() && input.is_format_given;
     match FOREIGN.iter().find(|foreign| (foreign.is)(start)) {
         Some(foreign) if !means_text(foreign) => {
             Err(foreign.way.explain(is(foreign.name), input, start))

@@ -53,7 +53,7 @@ pub(super) struct Rewritten {
 pub(crate) struct Refusal {
     /// What is wrong.
     pub(crate) message: String,
-    /// What to do about it.
+    /// The next step: a sentence, or [`Remedy::ROUND`] if rounding would help.
     pub(crate) hint: Option<String>,
     /// The row, as the input has it or as JSON.
     pub(crate) row: Vec<u8>,

@@ -11,7 +11,7 @@ use crate::inspect::guess::spelled;
 /// A byte that text hardly has.
 pub(super) const RARE: u8 = 1;
 
-/// Advises CSV for rows of COPY text if they fit only when a backslash is a character like any other.
+/// Advises CSV for rows of COPY text if they fit only when a backslash is an ordinary character.
 pub(super) fn plain(case: &Case<'_>) -> Option<Advice> {
     let text = case.text()?;
     let Format { delimiter, null, syntax: Syntax::Text } = &case.how.format else { return None };
@@ -25,9 +25,12 @@ pub(super) fn plain(case: &Case<'_>) -> Option<Advice> {
     let format = double.or_else(|| without_quotes(&base, text, RARE))?;
     // An escape such as \20 is read as a byte that is not UTF-8.
     let is_byte = case.code() == "22021" && sample.raw.as_ref().is_some_and(|raw| is_utf8(raw));
-    match is_byte {
-        true => drop(case.reading(text, &format).filter(|reading| case.fits(reading))?),
-        false => drop(case.fits_only(text, &format)?),
+    let fits = match is_byte {
+        true => case.fits_in(text, &format),
+        false => case.fits_only(text, &format),
+    };
+    if !fits {
+        return None;
     }
     let null = String::from_utf8(null.clone()).ok()?;
     let mut options: Vec<String> =
@@ -37,7 +40,7 @@ pub(super) fn plain(case: &Case<'_>) -> Option<Advice> {
     if !is_double {
         options.extend(["--quote".to_owned(), char::from(RARE).to_string()]);
     }
-    Some(Remedy::options("If a backslash is a character like any other", options).into())
+    Some(Remedy::options("If a backslash is an ordinary character", options).into())
 }
 
 /// Advises `--escape` for CSV in which a backslash stands before each quote that is data.
@@ -51,9 +54,8 @@ pub(super) fn before_quotes(case: &Case<'_>) -> Option<Advice> {
     let delimiter = case.how.format.delimiter;
     let syntax = Syntax::Csv { quote, escape: b'\\', end_marker };
     let format = Format { syntax, ..case.how.format.clone() };
-    case.fits_only(text, &format)?;
     let what = "If a backslash stands before each quote that is data";
-    (!has_doubled(text, quote, delimiter))
+    (case.fits_only(text, &format) && !has_doubled(text, quote, delimiter))
         .then(|| Advice::from(Remedy::options(what, ["--escape", "\\"])).instead())
 }
 
@@ -82,11 +84,10 @@ pub(super) fn before_delimiters(case: &Case<'_>) -> Option<Advice> {
         return None;
     }
     let format = Format { delimiter: *delimiter, null: null.clone(), ..Format::text() };
-    case.fits_only(text, &format)?;
     let null = String::from_utf8(null.clone()).ok()?;
     let options = ["--format", "text", "--delimiter", &spelled(*delimiter), "--null", &null];
     let what = "If a backslash escapes delimiters, as in COPY's text format";
-    Some(Remedy::options(what, options).into())
+    case.fits_only(text, &format).then(|| Remedy::options(what, options).into())
 }
 
 fn is_utf8(bytes: &[u8]) -> bool {

@@ -6,8 +6,7 @@ use super::case::{Case, OwnedValue};
 use crate::inspect::guess::Row;
 
 /// The hint where no other is known.
-pub(super) const HINT: &str =
-    "No row can be loaded this way: those at the beginning of the input all have such a value.";
+pub(super) const HINT: &str = "All rows at the beginning of the input have such a value, so rejecting them would leave nothing.";
 
 /// Whether all rows of the sample have the mistake of the refused row.
 pub(super) fn is_in_all(case: &Case<'_>) -> bool {

@@ -111,7 +111,7 @@ const RULES: [Rule; 30] = [
     extra::fields,
 ];
 
-/// Rules that look only at the rejected row, tried after the beginning of the input.
+/// Rules for an error that neither [`RULES`] nor the beginning of the input explain.
 const LAST: [Rule; 3] = [fewer::columns, lines::short, lines::broken];
 
 /// Adds to `error` what to do about the mistake that is behind it, if a rule knows it.

@@ -34,7 +34,7 @@ pub(super) fn spelling(case: &Case<'_>) -> Option<Advice> {
     }
     if is_rounded(value) {
         return Some(Advice::hint(
-            "A spreadsheet has rounded the number, and its last digits are lost: load the file as it was before.",
+            "A spreadsheet rounded the number and lost its last digits. Load the original file instead.",
         ));
     }
     is_split_by(value, ',').then(|| {

@@ -56,7 +56,7 @@ pub(super) fn other(case: &Case<'_>) -> Option<Advice> {
     let found = QUOTES.into_iter().find(|&byte| {
         let syntax = Syntax::Csv { quote: byte, escape: byte, end_marker };
         let format = Format { syntax, ..case.how.format.clone() };
-        byte != format.delimiter && is_used(byte) && case.fits_only(text, &format).is_some()
+        byte != format.delimiter && is_used(byte) && case.fits_only(text, &format)
     })?;
     let what = format!("Fields are quoted by {}", char::from(found));
     Some(Remedy::options(what, ["--quote", &char::from(found).to_string()]).into())
@@ -75,7 +75,7 @@ pub(super) fn none(case: &Case<'_>) -> Option<Advice> {
     let format = without_quotes(&case.how.format, text, RARE)?;
     let Reading { rows, .. } = case.reading(text, &format).filter(|it| case.fits(it))?;
     let mut fields = rows.iter().flatten().flatten();
-    let what = "If quotes are characters like any other";
+    let what = "If quotes are ordinary characters";
     (!fields.any(|field| is_within(field, quote)))
         .then(|| Remedy::options(what, ["--quote", &char::from(RARE).to_string()]).into())
 }

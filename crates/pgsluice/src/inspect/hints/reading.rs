@@ -82,11 +82,15 @@ impl Case<'_> {
     }
 
     /// Whether the sample fits the columns in this text and format, but not in the current ones.
-    pub(super) fn fits_only(&self, text: &[u8], format: &Format) -> Option<Reading> {
-        format.check().ok()?;
-        let reading = self.reading(text, format).filter(|reading| self.fits(reading))?;
-        let fits_now = self.present().is_some_and(|present| self.fits(&present));
-        (!fits_now).then_some(reading)
+    pub(super) fn fits_only(&self, text: &[u8], format: &Format) -> bool {
+        format.check().is_ok()
+            && self.fits_in(text, format)
+            && !self.present().is_some_and(|present| self.fits(&present))
+    }
+
+    /// Whether the sample fits the columns in this text and format.
+    pub(super) fn fits_in(&self, text: &[u8], format: &Format) -> bool {
+        self.reading(text, format).is_some_and(|reading| self.fits(&reading))
     }
 
     /// Whether the sample fits once a program has changed values in it. Free text must not change, except in the

@@ -16,9 +16,11 @@ pub(super) fn spelling(case: &Case<'_>) -> Option<Advice> {
     let text = case.text().filter(|_| matches!(case.code(), "22007" | "22008" | "22023"))?;
     let value = value(case)?;
     let (what, filter, changed) = match () {
-        () if value.contains(" GMT") => ("The times are JavaScript's", JAVASCRIPT, zoned(text)),
+        () if value.contains(" GMT") => {
+            ("The times are written as JavaScript writes them", JAVASCRIPT, zoned(text))
+        }
         () if dotted(value.as_bytes()).is_some() => {
-            ("Points stand in times, as DB2 writes them", DB2, with_colons(text))
+            ("The times have points, as DB2 writes them", DB2, with_colons(text))
         }
         () => return None,
     };

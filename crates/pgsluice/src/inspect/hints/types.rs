@@ -67,9 +67,10 @@ fn epoch(case: &Case<'_>, value: &str) -> Option<Advice> {
         _ => ("nanoseconds", " / 1e9"),
     };
     let column = label(case.columns.get(case.column?)?.name);
+    let action = format!("TYPE timestamptz USING to_timestamp({column}{divisor})");
+    let change = alter(case, &action)?;
     Some(Advice::hint(format!(
-        "The value may count {unit} since 1970. Load it into a column of type bigint, and change that column's type \
-         then: ALTER COLUMN {column} TYPE timestamptz USING to_timestamp({column}{divisor})"
+        "The value may count {unit} since 1970. Load it into a column of type bigint, and then run: {change}"
     )))
 }
 

@@ -28,7 +28,7 @@ pub(super) fn arrays(case: &Case<'_>) -> Option<Advice> {
         other => *other,
     };
     let changed: Vec<u8> = text.iter().map(braces).collect();
-    let what = "PostgreSQL writes arrays in braces, and the input in brackets";
+    let what = "Arrays are in brackets, and PostgreSQL reads braces";
     let remedy = case.sample.as_ref()?.filter(what, "tr '[]' '\\173\\175' <");
     (case.has_no_other_text() && case.fits_changed(&changed)).then(|| remedy.into())
 }
@@ -82,9 +82,7 @@ pub(super) fn python(case: &Case<'_>) -> Option<Advice> {
     let value = value(case).filter(|_| case.is_json(at))?;
     let is_python = value.starts_with(['{', '[']) && value.contains('\'');
     is_python.then(|| {
-        Advice::hint(
-            "The value is in Python's notation, and not JSON: have the program that writes it use json.dumps.",
-        )
+        Advice::hint("The value is a Python literal, not JSON. Write it with json.dumps instead.")
     })
 }
 

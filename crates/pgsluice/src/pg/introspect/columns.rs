@@ -163,7 +163,7 @@ fn in_other_case(asked: &[String], known: &[String]) -> Option<Remedy> {
         .into_iter()
         .map(|name| label(name))
         .collect();
-    let what = "PostgreSQL takes names in capitals only in quotes";
+    let what = "A name with capital letters needs quotes";
     Some(Remedy::options(what, ["--columns", &found.join(",")]))
 }
 

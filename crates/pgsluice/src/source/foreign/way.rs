@@ -26,6 +26,8 @@ pub(super) enum Way {
     Copy,
     /// A sentence says what to do.
     Say(&'static str),
+    /// A sentence says how to get the file that was meant, in whose place there is text. It lacks its full stop.
+    Fetch(&'static str),
 }
 
 /// How a program gets what an input holds.
@@ -39,6 +41,11 @@ enum Reads {
 }
 
 impl Way {
+    /// Whether the file is text, whose lines can be rows.
+    pub(super) fn is_for_text(self) -> bool {
+        matches!(self, Self::Run | Self::Fetch(_))
+    }
+
     /// Adds the command to an error. `start` is the beginning of the input.
     pub(super) fn explain(self, error: Error, input: &Input, start: &[u8]) -> Error {
         let load = |front: String, options: &[&str]| {
@@ -46,6 +53,10 @@ impl Way {
         };
         let remedy = match self {
             Self::Say(sentence) => return error.with_hint(sentence),
+            Self::Fetch(sentence) => {
+                let hint = format!("{sentence}. If its lines are rows, say so with --format.");
+                return error.with_hint(hint);
+            }
             Self::PrintFile(_) | Self::Query(..) if !matches!(input.reads(), Reads::File) => {
                 return error.with_hint("Save its contents to a file, and load that file.");
             }
