@@ -36,8 +36,7 @@ fn time_outs_of_a_role(server: Server) {
     for options in [
         &[][..],
         &["-j1", "--no-ledger", "--wire=text"],
-        &["-j3", "--atomic"],
-        &["-j1", "--atomic"],
+        &["--atomic"],
         &["--exchange"],
         &["--reject-file=rejected", "--max-rejects=10"],
     ] {

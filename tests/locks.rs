@@ -16,7 +16,6 @@ on_each_server!(with super::table, [
     a_slot_that_is_behind,
     a_user_who_does_not_see_replicas,
     fewer_connections_than_jobs,
-    fewer_locks_than_an_atomic_load_may_need,
 ]);
 
 fn table(server: Server) -> Bench {
@@ -165,16 +164,4 @@ fn fewer_connections_than_jobs(bench: &Bench) {
     assert_eq!((ended.status.code(), bench.count("t")), (Some(0), 100_000), "{ended:?}");
     assert!(ended.stderr.contains(&format!("role {role} may have 6 connections")), "{ended:?}");
     bench.session.run(&format!("DROP OWNED BY {role}; DROP ROLE {role}"));
-}
-
-fn fewer_locks_than_an_atomic_load_may_need(bench: &Bench) {
-    bench.session.run("CREATE TABLE many (id int, v text) PARTITION BY LIST (id)");
-    let leaf = |id: u32| format!("CREATE TABLE m{id} PARTITION OF many FOR VALUES IN ({id})");
-    bench.session.run(&(0..280).map(leaf).collect::<Vec<_>>().join(";"));
-    let options =
-        ["rows.csv", "-t", "many", "--atomic", "-j", "30", "--few-rows=0", "--json", "-q"];
-    let summary = bench.load(options).summary();
-    assert_eq!(summary["rows_loaded"], 1000);
-    let fallbacks = summary["fallbacks"].to_string();
-    assert!(fallbacks.contains("max_locks_per_transaction"), "{fallbacks}");
 }

@@ -28,7 +28,7 @@ const LOADS: [&[&str]; 7] = [
     &["rows.csv"],
     &["rows.csv", "--no-ledger"],
     &["rows.csv", "--no-ledger", "--wire=text"],
-    &["rows.csv", "-j3", "--atomic"],
+    &["rows.csv", "--atomic"],
     &["rows.csv", "--exchange"],
     &["bad.csv", "--reject-file=rejected", "--max-rejects=10"],
 ];
@@ -208,7 +208,7 @@ fn a_load_through_a_pool_by_the_session_goes_on_where_it_was_killed(server: Serv
     bench.make_table();
     bench.file("rows.csv", rows(60_000, 10));
     let pool = Pool::before(&bench.url, "session", 20);
-    for options in [&[][..], &["--atomic", "-j2"], &["--exchange"]] {
+    for options in [&[][..], &["--atomic"], &["--exchange"]] {
         bench.session.run("TRUNCATE t");
         let id = format!("load {}", options.concat());
         let load = ["rows.csv", "-t", "t", "--load-id", &id, "-q", "--json", "--few-rows=0"];

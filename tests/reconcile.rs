@@ -241,13 +241,12 @@ fn with_default(server: Server, body: &str) -> Bench {
 
 /// Ways in which rows of several leaves go through the root. An atomic load has no first transaction that takes them
 /// there, so a leaf's rows have to count as few.
-const JOINED: [&[&str]; 6] = [
+const JOINED: [&[&str]; 5] = [
     &["-j1"],
     &["-j2", "--no-ledger"],
     &["-j2", "--wire", "text"],
     &["-j2", "--reject-file", "bad", "--max-rejects", "10"],
-    &["-j1", "--atomic", "--few-rows", "100000"],
-    &["-j2", "--atomic", "--few-rows", "100000"],
+    &["--atomic", "--few-rows", "100000"],
 ];
 
 fn counts_that_others_move_are_not_relied_on(server: Server) {

@@ -170,7 +170,7 @@ class LedgerEntry:
 
     id: str
     table: str
-    state: Literal["running", "unfinished", "in doubt", "finished"]
+    state: Literal["running", "unfinished", "finished"]
     attempts: int
     begun: str
     ended: str | None
@@ -202,7 +202,6 @@ class LedgerDetails(LedgerEntry):
     """A load of the ledger in full."""
 
     terms: Mapping[str, str]
-    prepared: tuple[str, ...]
     fate: Fate
     receipts: tuple[LedgerReceipt, ...]
     position: Any

@@ -1,17 +1,20 @@
 //! Loads that fail or are stopped: nothing of them is in, and what is said is so.
 
+use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
-use super::{MEMORY, ROWS, Whole, prepared, rows, sessions};
-use crate::harness::{Server, WAITS, on_each_server, wait_until};
+use super::{MEMORY, ROWS, Whole, rows, sessions};
+use crate::harness::{Server, on_each_server, wait_until};
 
 on_each_server!([
     a_bad_row_keeps_all_out,
     a_constraint_that_is_looked_at_in_the_end_keeps_all_out,
     rejects_are_exact,
+    a_key_that_is_there_twice_keeps_all_out,
+    keys_that_are_there_twice_are_rejected,
+    one_of_two_loads_of_the_same_keys_wins,
     an_interrupt_leaves_nothing,
-    an_interrupt_while_readers_are_waited_for_leaves_nothing,
     a_load_that_has_rows_in_is_not_made_whole,
     what_passes_is_tried_again,
     an_exchange_is_refused,
@@ -21,14 +24,9 @@ fn a_bad_row_keeps_all_out(server: Server) {
     let whole = Whole::new(server);
     whole.bench.session.run("ALTER TABLE t ADD CHECK (v <> 'bad')");
     whole.bench.file("rows.csv", rows(ROWS) + "50000,bad\n");
-    for jobs in ["-j1", "-j4"] {
-        let ended = whole.load(&["--atomic", jobs, MEMORY], &[]);
-        ended.fails(
-            1,
-            &["rows.csv:40001:", "check constraint", "No row of this load is in the table"],
-        );
-        whole.is_empty();
-    }
+    let ended = whole.load(&["--atomic", MEMORY], &[]);
+    ended.fails(1, &["rows.csv:40001:", "check constraint", "No row of this load is in the table"]);
+    whole.is_empty();
 }
 
 fn a_constraint_that_is_looked_at_in_the_end_keeps_all_out(server: Server) {
@@ -37,13 +35,11 @@ fn a_constraint_that_is_looked_at_in_the_end_keeps_all_out(server: Server) {
         "CREATE TABLE p (id int PRIMARY KEY); INSERT INTO p SELECT generate_series(0, 39998);
          ALTER TABLE t ADD FOREIGN KEY (id) REFERENCES p DEFERRABLE INITIALLY DEFERRED",
     );
-    for jobs in ["-j1", "-j4"] {
-        let ended = whole.load(&["--atomic", jobs, MEMORY], &[]);
-        ended.fails(1, &["violates foreign key constraint", "No row of this load is in the table"]);
-        whole.is_empty();
-    }
+    let ended = whole.load(&["--atomic", MEMORY], &[]);
+    ended.fails(1, &["violates foreign key constraint", "No row of this load is in the table"]);
+    whole.is_empty();
     whole.bench.session.run("INSERT INTO p VALUES (39999)");
-    whole.load(&["--atomic", "-j4", MEMORY], &[]).summary();
+    whole.load(&["--atomic", MEMORY], &[]).summary();
     whole.is_whole();
 }
 
@@ -53,73 +49,94 @@ fn rejects_are_exact(server: Server) {
     let row = |id: usize| format!("{id},{}\n", if id % 100 == 7 { "bad" } else { "good" });
     whole.bench.file("rows.csv", (0..ROWS).map(row).collect::<String>());
     let file = whole.bench.path("bad.csv");
-    for jobs in ["-j1", "-j4"] {
-        let limited = |most: &str| {
-            let most = format!("--max-rejects={most}");
-            let options = ["--atomic", jobs, MEMORY, "--reject-file=bad.csv", &most];
-            whole.load(&options, &[])
-        };
-        for few in ["399", "0.5%"] {
-            limited(few).fails(1, &["No row of this load is in the table"]);
-            whole.is_empty();
-            assert!(!file.exists(), "{jobs} {few}");
-        }
-        let ended = limited("400");
-        assert_eq!(ended.status.code(), Some(3), "{ended:?}");
-        assert_eq!(whole.bench.count("t"), (ROWS - ROWS / 100) as u64);
-        assert_eq!(whole.bench.count("t WHERE id % 100 = 7") + prepared(&whole.bench), 0);
-        let bad = std::fs::read_to_string(&file).unwrap();
-        let mut bad: Vec<&str> = bad.lines().collect();
-        bad.sort_unstable_by_key(|row| row.split(',').next().unwrap().parse::<usize>().unwrap());
-        let wanted: String = (7..ROWS).step_by(100).map(row).collect();
-        assert_eq!(bad, wanted.lines().collect::<Vec<_>>());
-        std::fs::remove_file(&file).unwrap();
-        std::fs::remove_file(whole.bench.path("bad.csv.log")).unwrap();
-        whole.bench.session.run("TRUNCATE t");
+    let limited = |most: &str| {
+        let most = format!("--max-rejects={most}");
+        let options = ["--atomic", MEMORY, "--reject-file=bad.csv", &most];
+        whole.load(&options, &[])
+    };
+    for few in ["399", "0.5%"] {
+        limited(few).fails(1, &["No row of this load is in the table"]);
+        whole.is_empty();
+        assert!(!file.exists(), "{few}");
     }
+    let ended = limited("400");
+    assert_eq!(ended.status.code(), Some(3), "{ended:?}");
+    assert_eq!(whole.bench.count("t"), (ROWS - ROWS / 100) as u64);
+    assert_eq!(whole.bench.count("t WHERE id % 100 = 7"), 0);
+    let bad = std::fs::read_to_string(&file).unwrap();
+    let mut bad: Vec<&str> = bad.lines().collect();
+    bad.sort_unstable_by_key(|row| row.split(',').next().unwrap().parse::<usize>().unwrap());
+    let wanted: String = (7..ROWS).step_by(100).map(row).collect();
+    assert_eq!(bad, wanted.lines().collect::<Vec<_>>());
+    std::fs::remove_file(&file).unwrap();
+    std::fs::remove_file(whole.bench.path("bad.csv.log")).unwrap();
+    whole.bench.session.run("TRUNCATE t");
+}
+
+/// Returns rows, and every hundredth of them again at the end.
+fn doubled() -> String {
+    let twice = (0..ROWS).step_by(100).map(|id| format!("{id},again\n"));
+    rows(ROWS) + &twice.collect::<String>()
+}
+
+fn a_key_that_is_there_twice_keeps_all_out(server: Server) {
+    let whole = Whole::new(server);
+    whole.bench.session.run("ALTER TABLE t ADD PRIMARY KEY (id)");
+    whole.bench.file("rows.csv", doubled());
+    let ended = whole.load(&["--atomic", MEMORY], &[]);
+    ended.fails(1, &["duplicate key value", "No row of this load is in the table"]);
+    whole.is_empty();
+}
+
+fn keys_that_are_there_twice_are_rejected(server: Server) {
+    let whole = Whole::new(server);
+    whole.bench.session.run("ALTER TABLE t ADD PRIMARY KEY (id)");
+    whole.bench.file("rows.csv", doubled());
+    let ended =
+        whole.load(&["--atomic", MEMORY, "--reject-file=bad.csv", "--max-rejects=50%"], &[]);
+    assert_eq!(ended.status.code(), Some(3), "{ended:?}");
+    let bad = std::fs::read_to_string(whole.bench.path("bad.csv")).unwrap();
+    assert_eq!((whole.bench.count("t"), bad.lines().count()), (ROWS as u64, ROWS / 100));
+    // Together they are the input.
+    let mut ids: Vec<usize> =
+        bad.lines().map(|row| row.split(',').next().unwrap().parse().unwrap()).collect();
+    ids.sort_unstable();
+    assert!(ids.into_iter().eq((0..ROWS).step_by(100)));
+}
+
+fn one_of_two_loads_of_the_same_keys_wins(server: Server) {
+    let whole = Whole::new(server);
+    whole.bench.session.run("ALTER TABLE t ADD PRIMARY KEY (id)");
+    let mut reversed: Vec<String> = rows(ROWS).lines().map(|row| format!("{row}\n")).collect();
+    reversed.reverse();
+    whole.bench.file("reversed.csv", reversed.concat());
+    let one = whole.start(&["--atomic", MEMORY], &[]);
+    let load = ["reversed.csv", "-t", "t", "-q", "--json", "--atomic", MEMORY];
+    let other = whole.bench.start(load, Stdio::null());
+    let ended = [one.ended(), other.ended()];
+    let won = ended.iter().filter(|ended| ended.status.code() == Some(0)).count();
+    let lost = ended.iter().filter(|ended| ended.stderr.contains("duplicate key")).count();
+    assert_eq!((won, lost), (1, 1), "{ended:?}");
+    whole.is_whole();
 }
 
 fn an_interrupt_leaves_nothing(server: Server) {
     let whole = Whole::new(server);
-    for jobs in ["-j1", "-j3"] {
-        let id = format!("--load-id=stopped{jobs}");
-        let load = ["--atomic", jobs, MEMORY, &id];
-        let points = ["payload::committed:2", "atomic::ready:1", "atomic::deciding"];
-        for point in points.into_iter().take(if jobs == "-j1" { 2 } else { 3 }) {
-            let hold = whole.bench.hold(point);
-            let running = whole.start(&load, &hold.environment());
-            hold.wait();
-            running.signal("-INT");
-            // Nobody outside sees when it is noticed.
-            thread::sleep(Duration::from_secs(1));
-            hold.let_go();
-            let ended = running.ended();
-            if point == "atomic::deciding" && ended.status.code() == Some(0) {
-                whole.is_whole();
-                whole.bench.session.run("TRUNCATE t; DELETE FROM pgsluice.load");
-                continue;
-            }
-            ended.fails(130, &["interrupted", "No row of this load is in the table"]);
-            wait_until("the server's giving up", || sessions(&whole.bench, "true") == 0);
-            whole.is_empty();
-        }
-        whole.load(&load, &[]).summary();
-        whole.is_whole();
-        whole.bench.session.run("TRUNCATE t");
+    let load = ["--atomic", MEMORY, "--load-id=stopped"];
+    for point in ["payload::committed:2", "atomic::ready"] {
+        let hold = whole.bench.hold(point);
+        let running = whole.start(&load, &hold.environment());
+        hold.wait();
+        running.signal("-INT");
+        // Nobody outside sees when it is noticed.
+        thread::sleep(Duration::from_secs(1));
+        hold.let_go();
+        running.ended().fails(130, &["interrupted", "No row of this load is in the table"]);
+        wait_until("the server's giving up", || sessions(&whole.bench, "true") == 0);
+        whole.is_empty();
     }
-}
-
-fn an_interrupt_while_readers_are_waited_for_leaves_nothing(server: Server) {
-    let whole = Whole::new(server);
-    let reader = whole.bench.other();
-    reader.run("BEGIN; SELECT count(*) FROM t");
-    let running = whole.start(&["--atomic", "-j3", "--load-id=waits"], &[]);
-    let waits = format!("{WAITS} AND mode = 'AccessExclusiveLock'");
-    wait_until("a lock against readers", || whole.bench.count(&waits) > 0);
-    running.signal("-INT");
-    running.ended().fails(130, &["interrupted", "No row of this load is in the table"]);
-    wait_until("the server's giving up", || sessions(&whole.bench, "true") == 0);
-    whole.is_empty();
+    whole.load(&load, &[]).summary();
+    whole.is_whole();
 }
 
 fn a_load_that_has_rows_in_is_not_made_whole(server: Server) {
@@ -144,7 +161,7 @@ fn what_passes_is_tried_again(server: Server) {
          END $$;
          CREATE TRIGGER fail_once BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION fail_once()",
     );
-    let summary = whole.load(&["--atomic", "-j2", MEMORY], &[]).summary();
+    let summary = whole.load(&["--atomic", MEMORY], &[]).summary();
     assert_eq!(summary["rows_loaded"], ROWS, "from the start: {summary}");
     whole.is_whole();
 }

@@ -1,18 +1,16 @@
-//! What readers see while a load runs, and while its transactions are committed.
+//! What readers see while a load runs.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;
 
 use super::{MEMORY, ROWS, Whole};
-use crate::harness::{Server, Session, WAITS, on_each_server, wait_until};
+use crate::harness::{Server, Session, on_each_server};
 
 on_each_server!([
     a_reader_sees_all_or_nothing,
-    commits_that_take_long_are_waited_for,
-    nobody_waits_for_a_program_that_is_killed,
     without_the_option_a_reader_sees_parts,
-    a_reader_that_does_not_end_is_waited_for_and_then_not,
+    a_load_does_not_wait_for_readers,
 ]);
 
 /// All numbers of rows that a reader has seen until `done`, and how often it has looked.
@@ -33,6 +31,10 @@ fn seen(whole: &Whole, options: &[&str], environment: &[(&str, &str)]) -> (BTree
     let count = "SELECT count(*) FROM t";
     let readers = [
         count.to_owned(),
+        // Each leaf by its name.
+        "SELECT (SELECT count(*) FROM t_0) + (SELECT count(*) FROM t_1) + (SELECT count(*) FROM t_2_a)
+             + (SELECT count(*) FROM t_2_b)"
+            .to_owned(),
         // It holds its lock on the table between two looks.
         format!(
             "BEGIN; {count}; {count}; {count}; SELECT pg_sleep(0) WHERE false; {count}; COMMIT"
@@ -59,42 +61,13 @@ fn seen(whole: &Whole, options: &[&str], environment: &[(&str, &str)]) -> (BTree
 
 fn a_reader_sees_all_or_nothing(server: Server) {
     let whole = Whole::new(server);
-    let mut looks = 0;
-    for (jobs, point) in [("-j1", "atomic::committing"), ("-j4", "atomic::settled:2")] {
-        // There is time to look where it matters.
-        let environment = [("PGSLUICE_FAILPOINT", point), ("PGSLUICE_FAILPOINT_SLEEP", "700")];
-        let (seen, times) = seen(&whole, &["--atomic", jobs, MEMORY], &environment);
-        assert!(seen.is_subset(&[0, ROWS as u64].into()), "{jobs}: {seen:?}");
-        whole.is_whole();
-        whole.bench.session.run("TRUNCATE t");
-        looks += times;
-    }
-    assert!(looks > 50, "{looks}");
-}
-
-/// Longer than any limit that a session might have for a lock.
-fn commits_that_take_long_are_waited_for(server: Server) {
-    let whole = Whole::new(server);
+    // There is time to look where it matters.
     let environment =
-        [("PGSLUICE_FAILPOINT", "atomic::settled:2"), ("PGSLUICE_FAILPOINT_SLEEP", "12000")];
-    let (seen, _) = seen(&whole, &["--atomic", "-j4", MEMORY], &environment);
+        [("PGSLUICE_FAILPOINT", "atomic::committing"), ("PGSLUICE_FAILPOINT_SLEEP", "700")];
+    let (seen, looks) = seen(&whole, &["--atomic", "-j4", MEMORY], &environment);
     assert!(seen.is_subset(&[0, ROWS as u64].into()), "{seen:?}");
+    assert!(looks > 25, "{looks}");
     whole.is_whole();
-}
-
-fn nobody_waits_for_a_program_that_is_killed(server: Server) {
-    if server.lacks(14, "client_connection_check_interval") {
-        return;
-    }
-    let whole = Whole::new(server);
-    let environment =
-        [("PGSLUICE_FAILPOINT", "atomic::settled:2"), ("PGSLUICE_FAILPOINT_SLEEP", "60000")];
-    let running = whole.start(&["--atomic", "-j4", MEMORY], &environment);
-    let waits = format!("{WAITS} AND mode = 'AccessExclusiveLock'");
-    wait_until("a lock against readers", || whole.bench.count(&waits) > 0);
-    running.signal("-KILL");
-    running.ended();
-    wait_until("the end of the session", || whole.bench.count(&waits) == 0);
 }
 
 fn without_the_option_a_reader_sees_parts(server: Server) {
@@ -105,24 +78,11 @@ fn without_the_option_a_reader_sees_parts(server: Server) {
     assert!(seen.iter().any(|rows| ![0, ROWS as u64].contains(rows)), "{seen:?}");
 }
 
-fn a_reader_that_does_not_end_is_waited_for_and_then_not(server: Server) {
+fn a_load_does_not_wait_for_readers(server: Server) {
     let whole = Whole::new(server);
     let reader = whole.bench.other();
     reader.run("BEGIN; SELECT count(*) FROM t");
-    let load = ["--atomic", "-j2", "--load-id=held"];
-    let ended = whole.load(&[&load[..], &["--swap-patience=0"]].concat(), &[]);
-    ended.fails(1, &["other sessions held locks on table public.t", "No row", "--swap-patience"]);
-    whole.is_empty();
-    // A single connection needs no lock against readers.
-    whole.load(&["--atomic", "-j1"], &[]).summary();
+    whole.load(&["--atomic"], &[]).summary();
     whole.is_whole();
     reader.run("COMMIT");
-    whole.bench.session.run("TRUNCATE t");
-    reader.run("BEGIN; SELECT count(*) FROM t");
-    let running = whole.start(&load, &[]);
-    let waits = format!("{WAITS} AND mode = 'AccessExclusiveLock'");
-    wait_until("a lock against readers", || whole.bench.count(&waits) > 0);
-    reader.run("COMMIT");
-    running.ended().summary();
-    whole.is_whole();
 }

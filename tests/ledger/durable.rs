@@ -35,7 +35,7 @@ fn whatever_the_role_has_set(server: Server) {
         (&["few.csv"][..], 20),
         (&["rows.csv", "-j2"], 3000),
         (&["rows.csv", "-j2", "--no-ledger"], 3000),
-        (&["rows.csv", "-j1", "--atomic"], 3000),
+        (&["rows.csv", "--atomic"], 3000),
         (&["rows.csv", "-j2", "--exchange"], 3000),
         (&["few.csv", "--no-ledger"], 20),
     ] {

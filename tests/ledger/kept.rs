@@ -20,11 +20,10 @@ fn left(bench: &Bench) -> (u64, u64) {
 }
 
 fn a_finished_load_is_one_row(bench: &Bench) {
-    let ways: [&[&str]; 7] = [
+    let ways: [&[&str]; 6] = [
         &["few.csv"],
         &["rows.csv"],
-        &["rows.csv", "--atomic", "-j1"],
-        &["rows.csv", "--atomic", "-j3"],
+        &["rows.csv", "--atomic"],
         &["rows.csv", "--exchange"],
         &["bad.csv", "--reject-file=rejects.csv", "--max-rejects=9"],
         &["-", "--format=csv"],
@@ -59,7 +58,7 @@ fn a_load_that_failed_without_a_row_is_none(bench: &Bench) {
     for way in [
         &["wrong.csv"][..],
         &["other.csv"],
-        &["wrong.csv", "--atomic", "-j2"],
+        &["wrong.csv", "--atomic"],
         &["wrong.csv", "--exchange"],
     ] {
         let ended = bench.load([way, &["-t", "t", "--load-id", "l"][..]].concat());

@@ -28,7 +28,7 @@ fn a_ledger_that_is_published_takes_every_load(server: Server) {
     let ways: [(&str, &[&str], u64); 5] = [
         ("few.csv", &[], 10),
         ("rows.csv", &[], 2000),
-        ("rows.csv", &["--atomic", "-j3"], 2000),
+        ("rows.csv", &["--atomic"], 2000),
         // Several connections have a block to write at the same moment.
         ("-", &["-j4", "--memory=1MiB"], 60_000),
         ("bad.csv", &["--reject-file=bad", "--max-rejects=9"], 2000),

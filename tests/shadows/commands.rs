@@ -119,22 +119,12 @@ fn resume(case: &Case) {
 fn atomic(case: &Case) {
     haunted(case);
     case.bench.file("rows.csv", rows(4000));
-    for (jobs, connections) in [("1", 1), ("3", 3)] {
-        let options = ["rows.csv", "--atomic", "--few-rows=0", "-j", jobs, "--load-id", jobs];
-        let summary = case.loads("t", &options);
-        assert_eq!(
-            (&summary["rows_loaded"], &summary["jobs"]),
-            (&4000.into(), &connections.into())
-        );
-    }
-    let options =
-        ["rows.csv", "--atomic", "--few-rows=0", "-j", "3", "--load-id=x", "--json", "-q"];
-    let killed = case.run("load", "t", &options, Some("atomic::decided"));
+    let options = ["rows.csv", "--atomic", "--few-rows=0", "--load-id=x"];
+    let killed = case.run("load", "t", &[&options[..], &["-q"]].concat(), Some("atomic::ready"));
     assert_eq!(killed.status.code(), None, "{killed:?}");
-    let list = case.succeeds("ledger", "", &["list"]);
-    assert!(list.stdout.contains("in doubt"), "{list:?}");
+    assert_eq!(case.loads("t", &options)["rows_loaded"], 4000);
     case.succeeds("ledger", "", &["forget", "x"]);
-    assert_eq!(case.bench.count("public.t"), 12_000);
+    assert_eq!(case.bench.count("public.t"), 4000);
 }
 
 fn exchange(case: &Case) {

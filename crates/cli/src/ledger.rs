@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use pgsluice::fate::Fate;
 use pgsluice::job::DEFAULT_LEDGER;
 use pgsluice::ledger::Run;
-use pgsluice::ledger::lookup::{self, Details, Entry, Filter, Forgotten, Settled};
+use pgsluice::ledger::lookup::{self, Details, Entry, Filter, Forgotten};
 use pgsluice::{Control, Result, Target};
 
 use crate::complete;
@@ -99,8 +99,8 @@ fn change(args: &LedgerArgs) -> Result<()> {
     match &args.command {
         Command::List { .. } | Command::Show { .. } => Ok(()),
         Command::Forget { id: Some(id), place, .. } => place.target.with(false, |target| {
-            let settled = lookup::forget(&target, &place.schema, id);
-            say_forgotten(id, pgsluice::runtime()?.block_on(settled)?);
+            pgsluice::runtime()?.block_on(lookup::forget(&target, &place.schema, id))?;
+            say_forgotten(id);
             Ok(())
         }),
         Command::Forget { unfinished, older_than, table, place, .. } => {
@@ -113,7 +113,7 @@ fn change(args: &LedgerArgs) -> Result<()> {
 fn forget_all(place: &Place, target: &Target, filter: &Filter, unfinished: bool) -> Result<()> {
     let forgetting = lookup::forget_all(target, &place.schema, filter, unfinished);
     let Forgotten { loads, running } = pgsluice::runtime()?.block_on(forgetting)?;
-    loads.iter().for_each(|(id, settled)| say_forgotten(id, *settled));
+    loads.iter().for_each(|id| say_forgotten(id));
     running.iter().for_each(|id| say(&format!("load {id} is running and was kept")));
     say(&format!("{} forgotten", count(loads.len() as u64, "load", "loads")));
     Ok(())
@@ -145,13 +145,8 @@ impl LedgerArgs {
     }
 }
 
-fn say_forgotten(id: &str, settled: Settled) {
-    let rows = match settled {
-        Settled::Nothing | Settled::Busy => "its rows stay in the table",
-        Settled::Committed => "its rows in doubt were committed",
-        Settled::RolledBack => "its rows in doubt were rolled back",
-    };
-    say(&format!("load {id} is forgotten; {rows}"));
+fn say_forgotten(id: &str) {
+    say(&format!("load {id} is forgotten; its rows stay in the table"));
 }
 
 /// Columns that a line of the list takes at most, unless an id or a table has a long name.
@@ -200,7 +195,7 @@ fn shortened(text: &str, room: usize) -> String {
     }
 }
 
-fn described(Details { entry, terms, prepared, fate, receipts, position }: &Details) -> String {
+fn described(Details { entry, terms, fate, receipts, position }: &Details) -> String {
     let Entry { id, table, state, attempts, begun, ended, rows, sources, run } = entry;
     let mut lines = vec![
         format!("load     {id}, {state}"),
@@ -220,7 +215,6 @@ fn described(Details { entry, terms, prepared, fate, receipts, position }: &Deta
     }
     lines.extend(sources.iter().map(|source| format!("source   {source}")));
     lines.extend(terms.iter().map(|(name, value)| format!("term     {name}: {value}")));
-    lines.extend(prepared.iter().map(|name| format!("in doubt {name}")));
     for of_table in receipts {
         let name = |source: u32| sources.get(source as usize).map_or("", String::as_str);
         let (source, byte) = of_table.upto;

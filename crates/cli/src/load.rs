@@ -61,8 +61,7 @@ struct PartitionArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Safety")]
 struct SafetyArgs {
-    /// Load all rows or none; readers see nothing until the load commits as a whole. Uses several
-    /// connections if the server has max_prepared_transactions, otherwise one
+    /// Load all rows or none, in one transaction on one connection
     #[arg(long, group = "at_once")]
     atomic: bool,
     /// Build empty leaves beside the table, create their indexes last, and swap them in; other leaves
@@ -71,9 +70,8 @@ struct SafetyArgs {
     #[arg(long, group = "at_once", num_args = 0..=1, require_equals = true,
           default_missing_value = "try", value_name = "require|replace")]
     exchange: Option<ExchangeName>,
-    /// Seconds to keep trying the swap, or the end of --atomic, while other sessions lock the table
-    /// [default: 60]
-    #[arg(long, value_name = "SECONDS", requires = "at_once")]
+    /// Seconds to keep trying the swap while other sessions lock the table [default: 60]
+    #[arg(long, value_name = "SECONDS", requires = "exchange")]
     swap_patience: Option<u64>,
     /// Write rows that the server rejects to FILE, unchanged, and the reasons to FILE.log
     #[arg(long, value_name = "FILE", requires = "max_rejects", conflicts_with = "exchange")]

@@ -43,7 +43,7 @@ pub(crate) struct PlanArgs {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "try",
           value_name = "require|replace", help_heading = "Plan")]
     exchange: Option<ExchangeName>,
-    /// Plan load --atomic: show whether one connection or several load the rows
+    /// Plan load --atomic
     #[arg(long, conflicts_with = "exchange", help_heading = "Plan")]
     atomic: bool,
     /// Width of new range partitions: month, day, "7 days", 1000 [default: that of their siblings]
@@ -229,9 +229,7 @@ fn describe_input(job: &Job, plan: &Plan, lines: &mut Vec<String>) {
     ));
     lines.push("ledger   receipts in schema pgsluice, which the first load creates".to_owned());
     if job.safety.atomic {
-        let how =
-            if jobs > 1 { "prepared transactions, committed together" } else { "one transaction" };
-        lines.push(format!("atomic   {how}"));
+        lines.push("atomic   one transaction".to_owned());
     }
     if let Some(changes) = &plan.changes {
         lines.push(format!("change   {}", changes.words(job.safety.atomic)));

@@ -2,7 +2,6 @@
 //!
 //! [`Loader::run`] is the whole flow; a [`Job`] says what can be asked of it.
 
-mod atomic;
 mod bucket;
 pub mod control;
 pub mod counts;

@@ -40,8 +40,6 @@ struct Names {
     resume: Option<String>,
     /// Whether rows can be left out of it.
     rejecting: Rejecting,
-    /// Why the next attempt must make do with one connection.
-    single_connection: Option<String>,
     /// Whether the next attempt must send each row to its leaf by name.
     leaf_by_leaf: bool,
     /// Whether the next attempt must update rows that are there before it inserts others.
@@ -80,16 +78,6 @@ impl Attempts {
         self.names().rejecting = rejecting;
     }
 
-    /// Why the load must make do with one connection, if an attempt with several has failed for that.
-    pub(crate) fn single_connection(&self) -> Option<String> {
-        self.names().single_connection.clone()
-    }
-
-    /// Makes all further attempts use one connection, and records why.
-    pub(crate) fn use_single_connection(&self, why: &str) {
-        self.names().single_connection.get_or_insert_with(|| why.to_owned());
-    }
-
     /// Whether each row must be sent to its leaf by name.
     pub(crate) fn is_leaf_by_leaf(&self) -> bool {
         self.names().leaf_by_leaf
@@ -114,8 +102,7 @@ impl Attempts {
     /// before.
     pub(crate) fn closed_ways(&self) -> usize {
         let names = self.names();
-        let closed = [names.single_connection.is_some(), names.leaf_by_leaf, names.updates_first];
-        closed.into_iter().filter(|is_closed| *is_closed).count()
+        usize::from(names.leaf_by_leaf) + usize::from(names.updates_first)
     }
 
     /// Adds the partitions that were made.

@@ -13,6 +13,17 @@ use crate::plan::Answered;
 use crate::plan::landing::Evidence;
 use crate::testing::fault::fault;
 
+/// How far the commit of a load in one transaction has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Decision {
+    /// It was not asked for, or the server refused it.
+    #[default]
+    Open,
+    /// It was asked for, and the server has not answered.
+    Asked,
+    Committed,
+}
+
 /// Where rows went.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
@@ -243,6 +254,8 @@ pub(crate) struct Outcome {
     pub routed: Tally,
     /// What all connections have committed.
     pub committed: Committed,
+    /// How far the commit of a load in one transaction has come.
+    pub decision: Decision,
     /// The leaves that were exchanged, and those that were not.
     pub exchanged: Exchanged,
     /// Bytes of an input that are not data: its name, and what they were.

@@ -17,8 +17,7 @@ pub(super) fn for_loading(data: &Path) -> String {
         "\n# Set by pgsluice when it made this cluster, from this machine's memory and disk.\n\
          shared_buffers = '{buffers}MB'\n\
          max_wal_size = '{wal}GB'\n\
-         max_connections = 100\n\
-         max_prepared_transactions = 64\n"
+         max_connections = 100\n"
     )
 }
 

@@ -19,7 +19,6 @@ use super::others::{self, keep_out};
 use super::past::Past;
 use super::receipts::Receipts;
 use super::run::Run;
-use super::settle::{settle, settle_own};
 use super::terms;
 use crate::control::Control;
 use crate::error::kind::Kind;
@@ -71,7 +70,7 @@ pub(crate) async fn begin(
     named.schema.make(client, Access::Write).await?;
     let is_exclusive = keep_out((named, run), client, job.safety.end_other, control).await?;
     let end_other = job.safety.end_other && is_exclusive;
-    wait_for((named, is_exclusive), end_other, client, target, control).await?;
+    wait_for(named, end_other, client, target, control).await?;
     let Some(found) = named.find(client).await? else {
         earlier::check(job, named, (table, &sources), client, control).await?;
         let published = named.schema.published(client).await?;
@@ -115,19 +114,14 @@ pub(crate) async fn begin(
     Ok(Begun::Running(ledger))
 }
 
-/// Begins a transaction in which no other run of the load has one, not even one that is prepared.
+/// Begins a transaction in which no other run of the load has one.
 async fn wait_for(
-    (named, is_exclusive): (&Named, bool),
+    named: &Named,
     end_other: bool,
     client: &Client,
     target: &Target,
     control: &Control,
 ) -> Result<()> {
-    let settle = async |client: &Client| match is_exclusive {
-        true => settle_own(client, named).await,
-        false => settle(client, named).await,
-    };
-    settle(client).await?;
     let own: i32 = client.query_typed_one(PID, &[]).await?.get(0);
     let begin = named.begin_exclusive();
     let waiting = client.batch_execute(&begin);
@@ -155,8 +149,6 @@ async fn wait_for(
         if end_other {
             others::end(named, other, &holders).await?;
         }
-        // It may have prepared them meanwhile, and died.
-        settle(other).await?;
     }
 }
 

@@ -10,8 +10,6 @@ use tokio_postgres::{Client, Row};
 use super::begin::receipt;
 use super::layout::Layout;
 use super::run::Run;
-pub use super::settle::Settled;
-use super::settle::settle;
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
@@ -20,7 +18,6 @@ use crate::pg::connect::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::exchange;
 use crate::pg::ledger::json::parse;
-use crate::pg::ledger::prepared::{self, Transaction};
 use crate::pg::ledger::{self as sql, Access, Named, Schema};
 use crate::pg::sql::{
     COMMIT, DURABLE, OID, PG_CATALOG_ONLY, ROLLBACK, SEARCH_PATH, SET_SEARCH_PATH,
@@ -34,8 +31,8 @@ pub struct Entry {
     pub id: String,
     /// The table, as it was named then.
     pub table: String,
-    /// `finished` when all is in; before, `running`, or `unfinished` if no run of it is at work; `in
-    /// doubt` while transactions of it are prepared.
+    /// `finished` when all rows are in the table; before that `running`, or `unfinished` if no run of the load is at
+    /// work.
     pub state: String,
     /// How often it was begun.
     pub attempts: i32,
@@ -64,8 +61,8 @@ pub struct Filter {
 /// What has become of loads that were to be forgotten.
 #[derive(Clone, Debug, Default)]
 pub struct Forgotten {
-    /// Loads that are forgotten, with what was in doubt of each.
-    pub loads: Vec<(String, Settled)>,
+    /// Loads that are forgotten.
+    pub loads: Vec<String>,
     /// Loads that run, and stay.
     pub running: Vec<String>,
 }
@@ -78,8 +75,6 @@ pub struct Details {
     pub entry: Entry,
     /// How its input is read and routed.
     pub terms: BTreeMap<String, String>,
-    /// Transactions that are prepared, and neither committed nor rolled back.
-    pub prepared: Vec<String>,
     /// What became of its rows, as far as that is known: of one that is not finished only of those that were
     /// not simply inserted.
     pub fate: Fate,
@@ -155,11 +150,10 @@ async fn details(target: &Target, schema: &str, id: &str) -> Result<Details> {
         of_table.ranges.retain(|&(source, _, stop)| (source, stop) > upto);
         of_table.ranges.sort_unstable();
     }
-    let known = session.known().await?;
+    let lives = session.lives().await?;
     let terms: BTreeMap<String, String> = parse(row.get(9))?;
     let named = Named::new(schema, id);
-    let names = named.prepared_of(&known.prepared);
-    let entry = session.entry(row, &known)?;
+    let entry = session.entry(row, &lives)?;
     let fate = match named.find(client).await? {
         // A writer has its rows in no receipts.
         Some(found) if entry.state == FINISHED || terms.contains_key("writer") => found.fate,
@@ -173,7 +167,6 @@ async fn details(target: &Target, schema: &str, id: &str) -> Result<Details> {
         fate,
         terms,
         position: row.get::<_, Option<&str>>(11).and_then(position),
-        prepared: names.into_iter().map(|prepared| prepared.name).collect(),
         receipts: receipts.into_values().collect(),
     })
 }
@@ -183,21 +176,24 @@ fn position(text: &str) -> Option<Box<RawValue>> {
     RawValue::from_string(text.to_owned()).or_else(|_| to_raw_value(text)).ok()
 }
 
-/// Takes a load out of the ledger, unless it runs. Its rows stay; what is in doubt of them is settled.
-pub async fn forget(target: &Target, schema: &str, id: &str) -> Result<Settled> {
+/// Removes a load from the ledger. Its rows stay in the table.
+///
+/// # Errors
+///
+/// Fails if the ledger has no such load, or if it is running.
+pub async fn forget(target: &Target, schema: &str, id: &str) -> Result<()> {
     let Some(session) = Session::open(target, schema, Access::Write).await? else {
         return Err(unknown(id));
     };
     if Named::new(&session.schema, id).find(&session.client).await?.is_none() {
         return Err(unknown(id));
     }
-    let settled = session.forget(id).await?.ok_or_else(|| {
-        Error::new(Kind::Server, format!("load {id} is running"))
+    if !session.forget(id).await? {
+        return Err(Error::new(Kind::Server, format!("load {id} is running"))
             .with_sqlstate("55006")
-            .with_hint("Stop it first, or wait until it ends.")
-    })?;
-    exchange::drop_leftovers(&session.client).await?;
-    Ok(settled)
+            .with_hint("Stop it first, or wait until it ends."));
+    }
+    exchange::drop_leftovers(&session.client).await
 }
 
 /// Takes all loads that `filter` names out of the ledger, or only those that are not finished. It also
@@ -217,8 +213,8 @@ pub async fn forget_all(
             continue;
         }
         match session.forget(&id).await? {
-            Some(settled) => forgotten.loads.push((id, settled)),
-            None => forgotten.running.push(id),
+            true => forgotten.loads.push(id),
+            false => forgotten.running.push(id),
         }
     }
     exchange::drop_leftovers(&session.client).await?;
@@ -236,13 +232,6 @@ struct Session {
     search_path: String,
 }
 
-/// What is known of the loads besides their rows.
-struct Known {
-    /// The keys of the locks of those that run.
-    lives: HashSet<i64>,
-    prepared: Vec<Transaction>,
-}
-
 impl Session {
     /// None if there is no ledger.
     async fn open(target: &Target, schema: &str, access: Access) -> Result<Option<Self>> {
@@ -254,8 +243,8 @@ impl Session {
     }
 
     async fn entries(&self, filter: &Filter) -> Result<Vec<Entry>> {
-        let (rows, known) = (self.rows(None, filter).await?, self.known().await?);
-        rows.iter().map(|row| self.entry(row, &known)).collect()
+        let (rows, lives) = (self.rows(None, filter).await?, self.lives().await?);
+        rows.iter().map(|row| self.entry(row, &lives)).collect()
     }
 
     async fn rows(&self, id: Option<&str>, filter: &Filter) -> Result<Vec<Row>> {
@@ -279,24 +268,20 @@ impl Session {
         Ok(found)
     }
 
-    async fn known(&self) -> Result<Known> {
-        let Self { client, schema, .. } = self;
-        let (lives, prepared) =
-            (sql::lives(schema, client).await?, prepared::all(schema, client).await?);
-        Ok(Known { lives, prepared })
+    /// Returns the locks of the loads that are running.
+    async fn lives(&self) -> Result<HashSet<i64>> {
+        sql::lives(&self.schema, &self.client).await
     }
 
-    fn entry(&self, row: &Row, known: &Known) -> Result<Entry> {
+    fn entry(&self, row: &Row, lives: &HashSet<i64>) -> Result<Entry> {
         let named = Named::new(&self.schema, row.get(0));
-        let is_in_doubt = !named.prepared_of(&known.prepared).is_empty();
         let sources: Vec<Fingerprint> = parse(row.get(8))?;
         let rows = match row.get::<_, Option<i64>>(6) {
             Some(loaded) => loaded,
             None => row.get(7),
         };
         Ok(Entry {
-            state: match (row.get(2), named.is_running(&known.lives)) {
-                _ if is_in_doubt => "in doubt",
+            state: match (row.get(2), named.is_running(lives)) {
                 ("running", false) => "unfinished",
                 (state, _) => state,
             }
@@ -312,24 +297,23 @@ impl Session {
         })
     }
 
-    /// Takes a load out of the ledger. Returns what was in doubt of it, or None if it runs.
-    async fn forget(&self, id: &str) -> Result<Option<Settled>> {
+    /// Removes a load from the ledger. Returns false if it is running.
+    async fn forget(&self, id: &str) -> Result<bool> {
         let Self { client, schema, .. } = self;
         let named = Named::new(schema, id);
-        let settled = settle(client, &named).await?;
         let begun = client.simple_query(&named.begin_unless_running()).await?;
-        if settled == Settled::Busy || !sql::is_held(&begun) {
+        if !sql::is_held(&begun) {
             client.batch_execute(ROLLBACK).await?;
             return match named.stranger(client).await? {
                 Some(stranger) => Err(named.held_up(&stranger)),
-                None => Ok(None),
+                None => Ok(false),
             };
         }
         match client.batch_execute(&named.forget()).await {
             Ok(()) => client.batch_execute(COMMIT).await?,
             Err(error) => return Err(schema.refused(client, error).await),
         }
-        Ok(Some(settled))
+        Ok(true)
     }
 }
 

@@ -55,7 +55,6 @@ mod past;
 mod receipts;
 mod run;
 mod seen;
-pub(crate) mod settle;
 pub(crate) mod terms;
 mod withdraw;
 mod writing;
@@ -74,7 +73,6 @@ use self::past::Past;
 use self::receipts::Receipts;
 pub use self::run::Run;
 pub(crate) use self::seen::Claimant;
-use self::settle::Settled;
 pub(crate) use self::withdraw::withdraw;
 pub(crate) use self::writing::{Statements, Writing};
 use crate::error::kind::Kind;
@@ -132,7 +130,7 @@ impl Ledger {
     /// Marks the load as running, for the session.
     pub(crate) async fn hold_alive_lock(&self, client: &Client) -> Result<()> {
         while !sql::is_held(&client.simple_query(&self.named.hold_alive_lock()).await?) {
-            // Another run looks for transactions that are prepared, for a moment.
+            // Another run may hold it alone, for a moment.
             if let Some(stranger) = self.named.stranger(client).await? {
                 return Err(self.named.held_up(&stranger));
             }
@@ -160,11 +158,6 @@ impl Ledger {
         }
     }
 
-    /// The schema that it is in.
-    pub(crate) fn schema(&self) -> &Schema {
-        &self.named.schema
-    }
-
     /// Returns the error for a load that another run has begun again, or has forgotten.
     pub(crate) fn overtaken(&self) -> Error {
         let message = format!("load {} was taken over by another run, or forgotten", self.id());
@@ -184,39 +177,9 @@ impl Ledger {
         self.attempt == 1
     }
 
-    /// Returns the name of one connection's transaction when it is prepared.
-    pub(crate) fn name_of(&self, database: u32, lane: usize) -> String {
-        self.named.name_of(database, self.attempt, lane)
-    }
-
     /// The load's name.
     pub(crate) fn id(&self) -> &str {
         &self.named.id
-    }
-
-    /// Ends what is prepared of it, as the ledger says.
-    pub(crate) async fn settle(&self, client: &Client) -> Result<Settled> {
-        settle::settle_own(client, &self.named).await
-    }
-
-    /// Whether the load is marked as finished, which another attempt must not have done.
-    pub(crate) async fn is_finished(&self, client: &Client) -> Result<bool> {
-        match self.named.find(client).await?.filter(|found| found.is_finished) {
-            Some(found) if found.attempt != self.attempt => Err(self.overtaken()),
-            found => Ok(found.is_some()),
-        }
-    }
-
-    /// Whether no transaction of the load is under way, not even one that is prepared.
-    pub(crate) async fn is_over(&self, client: &Client) -> Result<bool> {
-        Ok(sql::is_held(&client.simple_query(&self.named.is_over()).await?))
-    }
-
-    /// Returns the transactions of this attempt that are prepared.
-    pub(crate) async fn prepared(&self, client: &Client) -> Result<Vec<String>> {
-        let prepared = self.named.prepared(client).await?;
-        let own = prepared.into_iter().filter(|prepared| prepared.attempt == self.attempt);
-        Ok(own.map(|prepared| prepared.name).collect())
     }
 
     /// Refuses, in a later statement than [`Self::fence`], a transaction of an attempt that is over.

@@ -56,7 +56,7 @@ async fn take_out(named: &Named, run: &Run, client: &Client) -> Result<()> {
     if by.is_none_or(|by| by.token != run.token) {
         return Ok(());
     }
-    // Rows of a transaction that is still under way, or prepared, must not outlive their receipts.
+    // Rows of a transaction that is still under way must not outlive their receipts.
     let begin = format!("{BEGIN}; {}", named.is_over());
     while !sql::is_held(&client.simple_query(&begin).await?) {
         client.batch_execute(ROLLBACK).await?;

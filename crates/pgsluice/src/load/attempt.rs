@@ -7,7 +7,6 @@ use super::failed::with_committed;
 use super::small::Tried;
 use super::watched::watched;
 use super::{finish, finished, lag, run, small, walk};
-use crate::atomic::Atomic;
 use crate::control::{Control, Rejecting};
 use crate::counts::first_row::Opening;
 use crate::counts::summary::Summary;
@@ -79,7 +78,7 @@ pub(super) fn attempt(
         superseded.map_err(|error| if is_refused(&error) { error } else { early(error) })?;
     starts::check_all(inputs, &plan.shape, job.safety.rejects.is_none())
         .map_err(|error| early(guessed(error, job, &plan, control)))?;
-    let atomic = is_held(job, &plan).then(|| Atomic::new(plan.jobs(job)));
+    let is_atomic = is_held(job, &plan);
     let exchange = plan.exchange.as_ref().map(|eligible| {
         runtime.block_on(Exchange::begin(&plan, eligible, target, control)).map_err(early)
     });
@@ -98,7 +97,7 @@ pub(super) fn attempt(
         rejects.as_ref(),
         ledger.as_ref(),
     );
-    let flow = Flow { atomic: atomic.as_ref(), superseded, ..flow };
+    let flow = Flow { is_atomic, superseded, ..flow };
     let running = || run(job, target, &flow, &header_row, (&runtime, &session));
     let mut outcome = match job.safety.max_lag {
         Some(most) => {
@@ -142,7 +141,7 @@ fn look_through(
     Ok(superseded)
 }
 
-/// Whether all rows are committed together, by transactions that wait for each other.
+/// Whether one transaction takes all payloads.
 fn is_held(job: &Job, plan: &Plan) -> bool {
     job.safety.atomic && job.target.sink == Sink::Copy && plan.one_statement.is_none()
 }
@@ -206,9 +205,6 @@ async fn begin(
             pg::lag::check_rights(client).await?;
         }
         let mut plan = Plan::read(job, client).await?;
-        if let Some(why) = control.attempts.single_connection() {
-            plan.single_connection.get_or_insert(why.to_owned());
-        }
         plan.leaf_by_leaf = control.attempts.is_leaf_by_leaf();
         let Some(named) = ledger::named(job, id) else { return Ok((plan, None)) };
         let of_load = (&named, by);

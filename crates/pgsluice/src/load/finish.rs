@@ -1,18 +1,18 @@
-//! Closing: the end of a load whose rows are all sent. Shadows are swapped in, held transactions are
-//! committed, and the load is marked as finished.
+//! Closing: the end of a load whose rows are all sent. Shadows are swapped in, the transaction of a load that is all or
+//! nothing is committed, and the load is marked as finished.
 
 use std::sync::atomic::Ordering::Relaxed;
 
 use tokio::runtime::Runtime;
 use tokio_postgres::Client;
 
-use crate::atomic::{Atomic, Decision, decision};
-use crate::counts::outcome::{Outcome, Tally};
+use crate::counts::outcome::{Decision, Outcome};
 use crate::counts::reconcile;
 use crate::error::{Error, Result};
 use crate::job::{Job, Sink};
 use crate::pg::conninfo::Target;
 use crate::sink::flow::Flow;
+use crate::sink::held::Held;
 
 /// Ends a load whose rows were all sent without an error. `session` is the one that has begun it.
 pub(crate) async fn finish(
@@ -21,8 +21,8 @@ pub(crate) async fn finish(
     flow: &Flow<'_>,
     outcome: &Outcome,
 ) -> Result<()> {
-    if let Some(atomic) = flow.atomic {
-        return finish_at_once(job, target, (flow, atomic), outcome).await;
+    if flow.is_atomic {
+        return finish_at_once(flow, outcome);
     }
     let swapping = async {
         flow.control.stop.failure().map_or(Ok(()), Err)?;
@@ -65,59 +65,38 @@ async fn check(flow: &Flow<'_>, outcome: &Outcome, target: &Target) -> Result<()
     control.stop.unless_stopped(reconcile::check_dropped_by_node(plan, dropped, target)).await
 }
 
-/// Finishes a load whose rows one connection has committed as a whole, or several have prepared.
-async fn finish_at_once(
-    job: &Job,
-    target: &Target,
-    (flow, atomic): (&Flow<'_>, &Atomic),
-    outcome: &Outcome,
-) -> Result<()> {
-    let failure = flow.control.stop.failure();
-    let finished = match (atomic.decision(), failure, flow.ledger) {
-        (Decision::Committed, ..) => Ok(()),
-        (Decision::Open, None, Some(ledger)) => {
-            let fate = outcome.fate(flow.fate_before(outcome));
-            let of_load = (atomic, ledger);
-            decision::commit(
-                (flow.plan, flow.control),
-                of_load,
-                fate,
-                target,
-                job.safety.swap_patience,
-            )
-            .await
-        }
-        (Decision::Open, Some(error), Some(ledger)) => {
-            Err(decision::abandon(atomic, ledger, target, error).await)
-        }
-        (_, failure, _) => Err(failure.unwrap_or_else(Error::interrupted)),
-    };
-    if let (Err(_), Decision::Open, Some(rejects)) = (&finished, atomic.decision(), flow.rejects) {
+/// Returns how a load ended that is all or nothing.
+fn finish_at_once(flow: &Flow<'_>, outcome: &Outcome) -> Result<()> {
+    if outcome.decision == Decision::Committed {
+        return Ok(());
+    }
+    if let (Decision::Open, Some(rejects)) = (outcome.decision, flow.rejects) {
         rejects.withdraw_all();
     }
-    finished
+    Err(flow.control.stop.failure().unwrap_or_else(Error::interrupted))
 }
 
-/// Has the transactions of a load end once all of its rows are sent; nothing of them is visible before.
-pub(crate) fn let_end(
+/// Commits a load that is all or nothing, if its counts agree.
+pub(crate) fn commit(
     flow: &Flow<'_>,
-    atomic: &Atomic,
-    routed: &Tally,
+    held: Held<'_>,
+    outcome: &Outcome,
     target: &Target,
     runtime: &Runtime,
-) {
-    let Some(committed) = atomic.all_ready(flow.control) else { return };
-    let outcome = Outcome { routed: routed.clone(), committed, ..Outcome::default() };
+) -> Decision {
     let checking = async {
-        check(flow, &outcome, target).await?;
-        may_commit(flow, &outcome)?;
-        atomic.keep(flow.ledger, target, flow.control).await
+        flow.control.stop.failure().map_or(Ok(()), Err)?;
+        check(flow, outcome, target).await?;
+        may_commit(flow, outcome)
     };
-    let lock_session = runtime.block_on(checking);
-    match lock_session {
-        Ok(()) => atomic.go(outcome.fate(flow.fate_before(&outcome))),
-        Err(error) => flow.control.stop.fail(error),
+    let (decision, committed) = match runtime.block_on(checking) {
+        Ok(()) => held.commit(outcome.fate(flow.fate_before(outcome))),
+        Err(error) => (Decision::Open, Err(error)),
+    };
+    if let Err(error) = committed {
+        flow.control.stop.fail(error);
     }
+    decision
 }
 
 /// Checks what else must hold before any row is committed.

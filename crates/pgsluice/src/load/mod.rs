@@ -38,7 +38,6 @@ use std::thread;
 
 use tokio::runtime::Runtime;
 
-use crate::atomic::deadlock_watch::watch;
 use crate::bucket::bucketing::Bucketing;
 use crate::bucket::filler::Filling;
 use crate::bucket::queue::Queue;
@@ -54,6 +53,7 @@ use crate::pg::runtime::runtime;
 use crate::route::routing::Routing;
 use crate::sink::copy::Connection;
 use crate::sink::flow::Flow;
+use crate::sink::held::Held;
 use crate::sink::null;
 use crate::source::reading::Reading;
 use crate::source::{Reader, Split};
@@ -90,9 +90,6 @@ fn run(
             .map(|number| (Filling::new(queue, number), first.take()))
             .map(|(filling, first)| scope.spawn(move || route(flow, first, read, &filling, target)))
             .collect();
-        if let Some(atomic) = flow.atomic.filter(|atomic| atomic.connections > 1) {
-            scope.spawn(move || watch(atomic, control, target));
-        }
         let tested = samples.map_or(Ok(()), |samples| {
             runtime.block_on(selftest::check(plan, &samples, session, control))
         });
@@ -104,11 +101,14 @@ fn run(
         for router in routers {
             outcome.routed.add(ended(control, router.join()));
         }
-        if let Some(atomic) = flow.atomic {
-            finish::let_end(flow, atomic, &outcome.routed, target, runtime);
-        }
+        let mut held = None;
         for connection in connections {
-            outcome.committed.add(ended(control, connection.join()));
+            let (committed, transaction) = ended(control, connection.join());
+            outcome.committed.add(committed);
+            held = held.or(transaction);
+        }
+        if let Some(held) = held {
+            outcome.decision = finish::commit(flow, held, &outcome, target, runtime);
         }
         outcome
     });
@@ -167,28 +167,41 @@ fn route(
     bucketing.tally(routing.answered())
 }
 
-/// Sink: one connection, and its thread.
-fn send(job: &Job, flow: &Flow<'_>, queue: &Queue<'_>, target: &Target) -> Committed {
+/// Sink: one connection, and its thread. Returns the transaction of a load that is all or nothing, if all rows
+/// are sent.
+fn send<'a>(
+    job: &Job,
+    flow: &'a Flow<'a>,
+    queue: &'a Queue<'a>,
+    target: &'a Target,
+) -> (Committed, Option<Held<'a>>) {
     let mut committed = Committed::default();
     if job.target.sink == Sink::Null {
         null::drain(flow, queue, &mut committed);
-        return committed;
+        return (committed, None);
     }
     let sent = runtime().and_then(|runtime| {
-        runtime.block_on(async {
+        let sending = async {
             let connection = Connection::open(flow, queue, target).await?;
-            match (&flow.plan.one_statement, flow.atomic) {
-                (Some(_), _) => connection.copy_as_one(&mut committed).await?,
-                (None, None) => connection.copy(&mut committed).await?,
-                (None, Some(_)) => return connection.copy_all(&mut committed).await,
+            if flow.is_atomic {
+                let is_whole = connection.copy_all(&mut committed).await?;
+                return Ok::<_, Error>(is_whole.then_some(connection));
             }
-            connection.flush().await
-        })
+            match &flow.plan.one_statement {
+                Some(_) => connection.copy_as_one(&mut committed).await?,
+                None => connection.copy(&mut committed).await?,
+            }
+            connection.flush().await?;
+            Ok(None)
+        };
+        let open = runtime.block_on(sending)?;
+        Ok(open.map(|connection| Held::new(connection, runtime)))
     });
-    if let Err(error) = sent {
+    let held = sent.unwrap_or_else(|error| {
         flow.control.stop.fail(error);
-    }
-    committed
+        None
+    });
+    (committed, held)
 }
 
 /// Returns what a thread returned; one that panicked fails the load.

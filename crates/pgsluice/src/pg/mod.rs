@@ -45,7 +45,6 @@ pub(crate) mod stage;
 pub(crate) mod steps;
 mod tls;
 mod trigger_source;
-pub(crate) mod two_phase;
 
 use tokio_postgres::types::{ToSql, Type};
 

@@ -135,11 +135,10 @@ impl Plan {
     pub(crate) fn reasons_of_load(&self) -> Vec<Reason> {
         let one =
             self.one_statement.iter().map(|why| Reason::new("one COPY on one connection", why));
-        let single = self.single_connection.iter().map(|why| Reason::new("one connection", why));
         let fewer = self.fewer_connections.iter();
         let fewer =
             fewer.map(|(jobs, why)| Reason::new(format!("no more connections than {jobs}"), why));
         let text = self.text_only.iter().map(|(what, why)| Reason::new(what, why));
-        one.chain(single).chain(fewer).chain(text).collect()
+        one.chain(fewer).chain(text).collect()
     }
 }

@@ -40,7 +40,6 @@ use crate::pg::introspect::uniques::{Meeting, Uniques};
 use crate::pg::introspect::{Catalogue, Fields};
 use crate::pg::replica_identity;
 use crate::pg::sql;
-use crate::pg::two_phase::obstacle;
 use crate::plan::eligible::Eligible;
 use crate::source::{ExtraNames, Led, Shape};
 
@@ -68,8 +67,6 @@ pub struct Plan {
     pub text_only: Option<(String, String)>,
     /// Why the whole load must be one statement on one connection, if it must.
     pub one_statement: Option<String>,
-    /// Why a load that is all or nothing has one connection only, if it was to have several.
-    pub single_connection: Option<String>,
     /// How many connections the server has room for, and why, if those are fewer than were to be.
     pub fewer_connections: Option<(usize, String)>,
     /// The leaves that are exchanged, if the job asks for it.
@@ -120,18 +117,11 @@ impl Plan {
             let leaves: Vec<_> = plan.leaves().collect();
             replica_identity::check(client, &leaves, changes.touches()).await?;
             plan.changes = Some(changes);
-            if job.safety.atomic {
-                let why = "a transaction that has used a temporary table cannot be prepared";
-                plan.single_connection = Some(why.to_owned());
-            }
         }
         if let Some(mode) = job.safety.exchange {
             plan.exchange = Some(eligible::find(client, &plan, mode).await?);
         }
         plan.fewer_connections = plan.find_room(job, client).await?;
-        if job.safety.atomic && plan.jobs(job) > 1 {
-            plan.single_connection = obstacle(client, &plan.catalogue, job).await?;
-        }
         Ok(plan)
     }
 
@@ -155,9 +145,10 @@ impl Plan {
 
     /// Connections that write at the same time.
     pub fn jobs(&self, job: &Job) -> usize {
-        let why_one = self.one_statement.as_ref().or(self.single_connection.as_ref());
-        let most = self.fewer_connections.as_ref().map_or(job.speed.jobs, |(jobs, _)| *jobs);
-        why_one.map_or(most, |_| 1)
+        if job.safety.atomic || self.one_statement.is_some() {
+            return 1;
+        }
+        self.fewer_connections.as_ref().map_or(job.speed.jobs, |(jobs, _)| *jobs)
     }
 
     /// Threads that route: while one waits for the server's answers another one routes.
@@ -206,7 +197,6 @@ impl Plan {
             encoder,
             text_only,
             one_statement,
-            single_connection: None,
             fewer_connections: None,
             exchange: None,
             changes: None,

@@ -65,10 +65,10 @@ impl Connection<'_> {
         let into = payloads
             .iter()
             .flat_map(|payload| payload.nodes().iter().map(|node| (*node, payload.wire())));
-        let begin = match self.held {
+        let begin = match self.flow.is_atomic {
             // Each leaf is locked before its rows are sent.
-            Some(_) => self.begin_part((ROOT, Wire::Text)),
-            None => self.begin_all(into),
+            true => self.begin_part((ROOT, Wire::Text)),
+            false => self.begin_all(into),
         };
         self.begin_with(&begin).await
     }
@@ -78,8 +78,8 @@ impl Connection<'_> {
         let begin = format!("{begin}; {}", self.link.asks_session());
         let answers = self.link.client.simple_query(&begin).await.map_err(Failure::Begin)?;
         self.check_session(&answers, ()).await?;
-        match (&self.held, &self.writer) {
-            (None, Some(writer)) if !is_held(&answers) => {
+        match &self.writer {
+            Some(writer) if !self.flow.is_atomic && !is_held(&answers) => {
                 Err(Failure::Ledger(writer.ledger.lost_attempt(&self.link.client).await))
             }
             _ => Ok(()),
@@ -94,7 +94,7 @@ impl Connection<'_> {
         rows: &Rows<'_>,
     ) -> Result<Settled, Failure> {
         let (client, plan) = (&self.link.client, self.flow.plan);
-        if let (Some(_), Some(lock)) = (&self.held, plan.lock(node, wire)) {
+        if let Some(lock) = plan.lock(node, wire).filter(|_| self.flow.is_atomic) {
             client.batch_execute(&lock).await.map_err(Failure::Begin)?;
         }
         let changed = self.recheck.changed(plan, client, node, wire, false).await?;
@@ -106,7 +106,7 @@ impl Connection<'_> {
             _ if is_by_bounds(&error) && plan.is_direct(node) => {
                 Failure::Unproven(Doubt::Bounds(node, count))
             }
-            Some(&SqlState::FOREIGN_KEY_VIOLATION) if self.held.is_none() => {
+            Some(&SqlState::FOREIGN_KEY_VIOLATION) if !self.flow.is_atomic => {
                 Failure::Unproven(Doubt::References)
             }
             _ => Failure::Rows(error),

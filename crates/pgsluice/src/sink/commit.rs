@@ -33,7 +33,7 @@ impl Connection<'_> {
                 None => Ok(()),
             }
         };
-        if self.held.is_some() {
+        if self.flow.is_atomic {
             let copied = async { Ok(sink.as_mut().finish().await?) };
             let (stored, ()) = try_join(copied, proving).await?;
             self.keep_part().await?;
@@ -78,7 +78,7 @@ impl Connection<'_> {
         if let Some((node, rows)) = self.misplaced.get() {
             return Err(Failure::Misrouted(misplaced(self.flow.plan, node, rows)));
         }
-        if self.held.is_some() {
+        if self.flow.is_atomic {
             return self.keep_part().await;
         }
         let client = &self.link.client;

@@ -24,7 +24,6 @@ use super::stage::Way;
 use super::statements::{Sink, Statements};
 use super::taken::made;
 use super::writer::Writer;
-use crate::atomic::{Atomic, Part};
 use crate::bucket::queue::{Next, Queue};
 use crate::control::Progress;
 use crate::counts::outcome::Committed;
@@ -68,8 +67,6 @@ pub(crate) struct Connection<'a> {
     pub(super) statements: Statements,
     maker: Option<Maker<'a>>,
     pub(super) chunk_sizes: ChunkSizes,
-    /// Its transaction, if the load is all or nothing.
-    pub(super) held: Option<Part<'a>>,
 }
 
 /// What has become of the rows of a transaction.
@@ -88,7 +85,6 @@ impl<'a> Connection<'a> {
         queue: &'a Queue<'a>,
         target: &'a Target,
     ) -> Result<Self> {
-        let held = flow.atomic.map(Atomic::enter);
         let opening = async {
             let link = connect::open(target).await?;
             link.client.batch_execute(&[sql::NO_LOCK_TIMEOUT, sql::ASYNCHRONOUS].join(";")).await?;
@@ -101,14 +97,14 @@ impl<'a> Connection<'a> {
             };
             let (recheck, proof, writer) = try_join3(recheck, proof, writer).await?;
             // Later it would be a part of the transaction.
-            let stage = made(flow.plan).filter(|_| held.is_some());
+            let stage = made(flow.plan).filter(|_| flow.is_atomic);
             client.batch_execute(&stage.unwrap_or_default()).await?;
             Ok((link, recheck, proof, writer))
         };
         let (link, recheck, proof, writer) = flow.control.stop.unless_stopped(opening).await?;
         let maker = flow.exchange.map(Maker::new);
         let (copying, chunk_sizes) = (Cell::new(None), ChunkSizes::default());
-        Self {
+        let connection = Self {
             flow,
             queue,
             link,
@@ -118,7 +114,7 @@ impl<'a> Connection<'a> {
             target,
             is_first: Cell::new(false),
             copying,
-            stage_is_made: Cell::new(held.is_some()),
+            stage_is_made: Cell::new(flow.is_atomic),
             way: Cell::new(Way::Straight),
             is_apart: Cell::new(false),
             meanwhile: Cell::new(0),
@@ -126,10 +122,11 @@ impl<'a> Connection<'a> {
             statements: Statements::default(),
             maker,
             chunk_sizes,
-            held,
+        };
+        if flow.is_atomic {
+            connection.hold().await?;
         }
-        .hold()
-        .await
+        Ok(connection)
     }
 
     /// Sends payloads until there are no more, each transaction of them behind the other.
@@ -205,7 +202,7 @@ impl<'a> Connection<'a> {
     /// Whether the rows of a transaction go to the table in another order than that of the input, and one that the
     /// table already has is an error.
     fn mixes_rows(&self, payloads: &[Arc<Payload>]) -> bool {
-        let is_held = self.held.is_some() || self.maker.is_some();
+        let is_held = self.flow.is_atomic || self.maker.is_some();
         let mixes = payloads.len() > 1 || payloads.iter().any(|payload| payload.nodes().len() > 1);
         mixes && !is_held && self.flow.plan.changes.is_none()
     }
@@ -336,7 +333,7 @@ impl<'a> Connection<'a> {
             committed.settle(*node, *rows, *fate);
             rows_rejected.fetch_add(fate.rejected, Relaxed);
             let done = fate.rows() - fate.rejected;
-            if destination.is_some() || self.held.is_some() {
+            if destination.is_some() || self.flow.is_atomic {
                 rows_unseen.fetch_add(done, Relaxed);
             } else {
                 rows_loaded.fetch_add(done, Relaxed);

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use pgsluice_core::bucket::RowAt;
 
-use crate::atomic::Atomic;
 use crate::control::Control;
 use crate::counts::first_row::Opening;
 use crate::counts::outcome::Outcome;
@@ -26,8 +25,8 @@ pub(crate) struct Flow<'a> {
     pub opening: &'a Opening,
     pub exchange: Option<&'a Exchange<'a>>,
     pub rejects: Option<&'a Rejects>,
-    /// The transactions of a load that is all or nothing.
-    pub atomic: Option<&'a Atomic>,
+    /// Whether the load is all or nothing: one transaction on one connection.
+    pub is_atomic: bool,
     /// None if none is kept.
     pub ledger: Option<&'a Ledger>,
     /// The rows of the input that do not count.
@@ -55,7 +54,7 @@ impl<'a> Flow<'a> {
             opening,
             exchange,
             rejects,
-            atomic: None,
+            is_atomic: false,
             ledger,
             superseded,
             splits,

@@ -1,63 +1,91 @@
-//! Held: the one transaction of a connection whose load is all or nothing, and how it ends.
+//! The one transaction of a load that is all or nothing.
 //!
-//! Each payload is a part of it, behind a savepoint where rows may be rejected. Nothing is written to
-//! the ledger with them: the mark that the load is finished says all.
+//! Each payload is a part of it, behind a savepoint where rows may be rejected. It writes no receipts, because its COMMIT
+//! also marks the load as finished.
+
+use std::cell::Cell;
 
 use pgsluice_core::bucket::Wire;
 use pgsluice_core::catalog::NodeId;
-use tokio_postgres::error::SqlState;
+use tokio::runtime::Runtime;
 
 use super::copy::Connection;
 use super::failure::Failure;
-use crate::atomic::deadlock_watch::{WAITED, entangled};
-use crate::atomic::{Decision, Part};
-use crate::counts::outcome::Committed;
+use crate::counts::outcome::{Committed, Decision};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::fate::Fate;
-use crate::pg::ledger::{is_held, prepared};
-use crate::pg::lost;
+use crate::pg::ledger::is_held;
 use crate::pg::sql;
 use crate::plan::changes::Changes;
 use crate::testing::failpoint::failpoint;
 
+/// The transaction once all rows are sent. Dropping it rolls it back.
+pub(crate) struct Held<'a> {
+    connection: Connection<'a>,
+    /// The runtime of the connection.
+    runtime: Runtime,
+}
+
+impl<'a> Held<'a> {
+    /// Holds the transaction of `connection`, which works in `runtime`.
+    pub(crate) fn new(connection: Connection<'a>, runtime: Runtime) -> Self {
+        Self { connection, runtime }
+    }
+
+    /// Commits all rows of the load and marks it as finished. Returns how far that came, and the error that
+    /// ended it.
+    pub(crate) fn commit(self, fate: Fate) -> (Decision, Result<()>) {
+        let Self { connection, runtime } = self;
+        let decision = Cell::new(Decision::Open);
+        let committing = async {
+            let ending = async { connection.commit_whole(&decision, fate).await.map(Some) };
+            let ended = connection.link.canceller.settle(connection.flow.control, ending).await;
+            connection.judge(ended, &[]).map(|_| ())
+        };
+        let outcome = runtime.block_on(committing);
+        (decision.get(), outcome.map_err(explain))
+    }
+}
+
 impl Connection<'_> {
-    /// Begins the transaction, if one is to be held.
-    pub(super) async fn hold(mut self) -> Result<Self> {
-        let Some(mut part) = self.held.take() else { return Ok(self) };
+    /// Begins the transaction of a load that is all or nothing.
+    pub(super) async fn hold(&self) -> Result<()> {
         let client = &self.link.client;
+        let ledger = self.writer.as_ref().map(|writer| writer.ledger);
+        let fence = ledger.map_or_else(String::new, |ledger| ledger.fence());
+        let immediate = self.flow.rejects.map_or("", |_| sql::IMMEDIATE);
+        let begin = format!("{}; {immediate}; {fence}; {}", sql::BEGIN, self.link.asks_session());
         let holding = async {
-            let session = client.query_one(prepared::SESSION, &[]).await?;
-            let ledger = self.writer.as_ref().map(|writer| writer.ledger);
-            let fence = ledger.map_or_else(String::new, |ledger| ledger.fence());
-            let immediate = self.flow.rejects.map_or("", |_| sql::IMMEDIATE);
-            let begin =
-                format!("{}; {immediate}; {fence}; {}", sql::BEGIN, self.link.asks_session());
             let answers = client.simple_query(&begin).await?;
             self.link.check_session(&answers)?;
             match ledger {
-                Some(ledger) if !is_held(&answers) => {
-                    return Err(ledger.lost_attempt(client).await);
-                }
-                Some(ledger) => ledger.check_current(client).await?,
-                None => {}
+                Some(ledger) if !is_held(&answers) => Err(ledger.lost_attempt(client).await),
+                Some(ledger) => ledger.check_current(client).await,
+                None => Ok(()),
             }
-            Ok((session.get(0), session.get(1)))
         };
-        part.is_session(self.flow.control.stop.unless_stopped(holding).await?);
-        self.held = Some(part);
-        Ok(self)
+        self.flow.control.stop.unless_stopped(holding).await
     }
 
-    /// Sends payloads until there are no more, all in the transaction that is held, and ends it with those
-    /// of the other connections.
-    pub(crate) async fn copy_all(&self, committed: &mut Committed) -> Result<()> {
-        let Some(part) = &self.held else { return Ok(()) };
-        let outcome = match self.copy(committed).await {
-            Ok(()) if !self.flow.control.stop.is_stopped() => self.end(part, committed).await,
-            outcome => outcome,
+    /// Sends all payloads in the transaction and checks all constraints. Returns false if the load was
+    /// stopped before.
+    pub(crate) async fn copy_all(&self, committed: &mut Committed) -> Result<bool> {
+        let sending = async {
+            self.copy(committed).await?;
+            if self.flow.control.stop.is_stopped() {
+                return Ok(false);
+            }
+            let checking = async {
+                self.link.client.batch_execute(sql::IMMEDIATE).await.map_err(Failure::Rows)?;
+                Ok(Some(()))
+            };
+            let checked = self.link.canceller.settle(self.flow.control, checking).await;
+            let checked = self.judge(checked, &[])?;
+            failpoint("atomic::ready");
+            Ok(checked.is_some())
         };
-        outcome.map_err(|error| self.apart(part, error))
+        sending.await.map_err(explain)
     }
 
     /// Returns what begins a payload's part.
@@ -81,83 +109,25 @@ impl Connection<'_> {
         Ok(())
     }
 
-    /// Waits until all connections have sent their rows, and ends the transaction with theirs.
-    async fn end(&self, part: &Part<'_>, committed: &Committed) -> Result<()> {
-        let checking = async {
-            self.link.client.batch_execute(sql::IMMEDIATE).await.map_err(Failure::Rows)?;
-            Ok(Some(()))
-        };
-        let checked = self.link.canceller.settle(self.flow.control, checking).await;
-        let Some(()) = self.judge(checked, &[])? else { return Ok(()) };
-        failpoint("atomic::ready");
-        part.is_ready(committed.clone());
-        let fate = loop {
-            if self.flow.control.stop.is_stopped() {
-                return Ok(());
-            }
-            if self.link.is_closed().await {
-                return Err(lost(self.link.ending()));
-            }
-            if let Some(fate) = part.may_end() {
-                break fate;
-            }
-        };
-        let ending = async {
-            match part.is_only() {
-                true => self.commit_whole(part, fate).await,
-                false => self.prepare(part, committed).await,
-            }
-            .map(Some)
-        };
-        let ended = self.link.canceller.settle(self.flow.control, ending).await;
-        self.judge(ended, &[]).map(|_| ())
-    }
-
-    /// Commits all rows of the load, and that it is finished.
-    async fn commit_whole(&self, part: &Part<'_>, fate: Fate) -> Result<(), Failure> {
+    async fn commit_whole(&self, decision: &Cell<Decision>, fate: Fate) -> Result<(), Failure> {
         let client = &self.link.client;
         if let Some(writer) = &self.writer {
             writer.ledger.close(client, fate).await.map_err(Failure::Ledger)?;
         }
         failpoint("atomic::committing");
-        part.set_decision(Decision::Asked);
+        decision.set(Decision::Asked);
         let in_doubt = self.in_doubt(fate.inserted);
         let outcome = client.batch_execute(sql::COMMIT_DURABLY).await.map_err(Failure::Rows);
         in_doubt.settle(&outcome);
         match &outcome {
-            Ok(()) => part.set_decision(Decision::Committed),
-            Err(failure) if failure.is_answer() => part.set_decision(Decision::Open),
+            Ok(()) => decision.set(Decision::Committed),
+            Err(failure) if failure.is_answer() => decision.set(Decision::Open),
             Err(_) => {}
         }
         outcome?;
         failpoint("atomic::committed");
         self.flow.control.progress.show_held();
         Ok(())
-    }
-
-    async fn prepare(&self, part: &Part<'_>, committed: &Committed) -> Result<(), Failure> {
-        if let (Some(writer), true) = (&self.writer, committed.rows_sent() > 0) {
-            let name = writer.ledger.name_of(part.database, part.number);
-            part.prepares(name.clone());
-            let prepared = self.link.client.batch_execute(&prepared::prepare(&name)).await;
-            prepared.map_err(|error| self.unprepared(error))?;
-        }
-        part.is_prepared();
-        failpoint("atomic::prepared");
-        Ok(())
-    }
-
-    /// Why a transaction is not prepared; what one connection can do without preparing is noted.
-    fn unprepared(&self, error: tokio_postgres::Error) -> Failure {
-        let why = match error.code() {
-            // A trigger has done what cannot be prepared; or there is no room for another.
-            Some(&SqlState::FEATURE_NOT_SUPPORTED | &SqlState::OUT_OF_MEMORY) => {
-                "a transaction could not be prepared"
-            }
-            _ => return Failure::Begin(error),
-        };
-        self.flow.control.attempts.use_single_connection(why);
-        Failure::Ledger(Error::from(error).with_hint("Load with -j 1.").permanent())
     }
 
     /// Has the next attempt send all rows leaf by leaf, and returns the error that ends this one.
@@ -175,23 +145,17 @@ impl Connection<'_> {
         .with_hint("Load from a file, which can be read again, or without --atomic.")
         .permanent()
     }
+}
 
-    /// The error of a connection, with what holding a transaction has to do with it.
-    fn apart(&self, part: &Part<'_>, error: Error) -> Error {
-        match error.sqlstate() {
-            // As several transactions do that write to the same rows; one alone may do better.
-            Some("40P01") if !part.is_only() && !self.flow.control.stop.is_stopped() => {
-                self.flow.control.attempts.use_single_connection(WAITED);
-                entangled()
-            }
-            // More patience does not help.
-            Some("53200") if !error.is_permanent() => error
-                .with_detail(
-                    "With --atomic, each leaf and index that was written stays locked until the \
-                     end.",
-                )
-                .permanent(),
-            _ => error,
-        }
+/// Explains an error that is due to the length of the transaction.
+fn explain(error: Error) -> Error {
+    match error.sqlstate() {
+        // More patience does not help.
+        Some("53200") if !error.is_permanent() => error
+            .with_detail(
+                "With --atomic, each leaf and index that was written stays locked until the end.",
+            )
+            .permanent(),
+        _ => error,
     }
 }

@@ -32,7 +32,7 @@ pub(crate) mod copy;
 mod earliest;
 mod failure;
 mod flush;
-mod held;
+pub(crate) mod held;
 mod judge;
 pub(crate) mod key;
 mod lines;

@@ -97,10 +97,10 @@ impl Connection<'_> {
             let begin = std::iter::once(begin.to_owned());
             begin.chain(self.locks(into)).collect::<Vec<_>>().join("; ")
         };
-        let begin = match (&self.held, was_tried) {
-            (None, _) => [sql::ROLLBACK, &self.begin_all(into), sql::IMMEDIATE].join("; "),
-            (Some(_), true) => locked(sql::BACK_TO_PART, into),
-            (Some(_), false) => locked(sql::PART, into),
+        let begin = match (self.flow.is_atomic, was_tried) {
+            (false, _) => [sql::ROLLBACK, &self.begin_all(into), sql::IMMEDIATE].join("; "),
+            (true, true) => locked(sql::BACK_TO_PART, into),
+            (true, false) => locked(sql::PART, into),
         };
         self.begin_with(&begin).await?;
         let mut rejected = Vec::new();

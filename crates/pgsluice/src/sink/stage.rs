@@ -65,7 +65,7 @@ impl<'a> Connection<'a> {
             None => Way::Straight,
             Some(_) if self.queue.meeting.updates_first() => Way::UpdateFirst,
             // A transaction that is held cannot begin again.
-            Some(_) if self.held.is_some() => Way::Conflict,
+            Some(_) if self.flow.is_atomic => Way::Conflict,
             Some(_) if payloads.iter().any(|payload| payload.is_in_turn()) => Way::Conflict,
             Some(changes) if changes.may_copy() && !payloads.iter().any(is_likely) => Way::Straight,
             Some(changes) => staged_way(changes),
@@ -98,12 +98,12 @@ impl<'a> Connection<'a> {
     pub(super) fn has_met(&self, error: &Error, payloads: &[Arc<Payload>]) -> bool {
         let Some(changes) = &self.flow.plan.changes else { return false };
         if self.turns_to_update(changes, error) {
-            if self.held.is_some() {
+            if self.flow.is_atomic {
                 self.flow.control.attempts.update_first();
             }
-            return self.held.is_none();
+            return !self.flow.is_atomic;
         }
-        if !is_met(error) || self.held.is_some() {
+        if !is_met(error) || self.flow.is_atomic {
             return false;
         }
         match (changes, self.way.get()) {
@@ -144,8 +144,8 @@ impl<'a> Connection<'a> {
     pub(super) fn hides_row(&self, error: &Error) -> bool {
         let context = error.as_db_error().and_then(|error| error.where_()).unwrap_or_default();
         let is_hidden = self.staged().is_some() && !context.contains("COPY ");
-        let is_apart = self.held.is_none() && self.is_apart.get();
-        is_apart || is_hidden && (self.held.is_none() || self.divides_parts())
+        let is_apart = !self.flow.is_atomic && self.is_apart.get();
+        is_apart || is_hidden && (!self.flow.is_atomic || self.divides_parts())
     }
 
     /// The COPY statement that takes the rows of `node`.
@@ -236,9 +236,9 @@ impl<'a> Connection<'a> {
         let Some(last) = payloads.last().filter(|_| !self.flow.control.stop.is_stopped()) else {
             return Ok(None);
         };
-        settled.extend(match self.held {
-            Some(_) => self.apply_and_go_on(changes, sink, last).await?,
-            None => self.apply(changes, sink, last).await?,
+        settled.extend(match self.flow.is_atomic {
+            true => self.apply_and_go_on(changes, sink, last).await?,
+            false => self.apply(changes, sink, last).await?,
         });
         failpoint("stage::taken");
         self.copying.set(None);

@@ -48,7 +48,7 @@ impl Connection<'_> {
             };
             match &loaded {
                 Err(Failure::Early) => {}
-                Err(Failure::Unproven(_)) if self.held.is_none() => {}
+                Err(Failure::Unproven(_)) if !self.flow.is_atomic => {}
                 Err(Failure::Rows(error)) if self.has_met(error, payloads) => {}
                 _ => break loaded,
             }
@@ -93,7 +93,7 @@ impl Connection<'_> {
     async fn find_moved(&self, payloads: &[Arc<Payload>]) -> Result<Option<Failure>, Failure> {
         let client = &self.link.client;
         let joined = payloads.iter().filter(|payload| payload.nodes().len() > 1);
-        if self.held.is_some() || joined.clone().next().is_none() {
+        if self.flow.is_atomic || joined.clone().next().is_none() {
             return Ok(None);
         }
         client.batch_execute(sql::ROLLBACK).await?;
@@ -237,7 +237,7 @@ impl Connection<'_> {
         let sink = self.check_session(&answers, sink).await?;
         match changed {
             Some(changed) => Err(Failure::Changed(node, changed)),
-            None if shadow.is_some() || self.held.is_some() => Ok((sink, before)),
+            None if shadow.is_some() || self.flow.is_atomic => Ok((sink, before)),
             None => match &self.writer {
                 Some(writer) if !is_held(&answers) => {
                     drop(sink);
@@ -251,7 +251,7 @@ impl Connection<'_> {
     /// Returns what begins a transaction of rows that go into the table itself, or their part of one
     /// that is held.
     fn begin_here(&self, into: (NodeId, Wire), payloads: &[Arc<Payload>]) -> String {
-        if self.held.is_some() {
+        if self.flow.is_atomic {
             return self.begin_part(into);
         }
         let others = payloads.iter().map(|payload| (payload.node(), payload.wire()));

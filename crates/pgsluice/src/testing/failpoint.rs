@@ -7,7 +7,7 @@
 //! crate `fail` has no action that ends a process as SIGKILL does.
 
 /// All points, in the order in which a load and its payloads come to them.
-pub const NAMES: [&str; 25] = [
+pub const NAMES: [&str; 21] = [
     "load::begun",
     "split::taken",
     "payload::closed",
@@ -25,10 +25,6 @@ pub const NAMES: [&str; 25] = [
     "atomic::ready",
     "atomic::committing",
     "atomic::committed",
-    "atomic::prepared",
-    "atomic::deciding",
-    "atomic::decided",
-    "atomic::settled",
     "exchange::committing",
     "exchange::committed",
     "load::closing",

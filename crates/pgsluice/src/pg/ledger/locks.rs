@@ -27,7 +27,7 @@ const USUAL: &str = "pgsluice";
 /// Between two tries to take a lock that is held for a moment.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// A load, by what its rows in the ledger, its locks and its prepared transactions are found by.
+/// A load, by the schema of its ledger and its id. Its rows in the ledger and its locks are found by them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Named {
     pub(crate) schema: Schema,
@@ -168,6 +168,19 @@ impl Named {
         format!("SELECT pg_catalog.pg_try_advisory_lock_shared({})", self.alive_lock())
     }
 
+    /// Takes, for the session, the lock that the load holds while it runs; false if it runs.
+    pub(crate) async fn take_alive_lock(&self, client: &Client) -> Result<bool> {
+        let sql = format!("SELECT pg_catalog.pg_try_advisory_lock({})", self.alive_lock());
+        Ok(client.query_typed_one(&sql, &[]).await?.get(0))
+    }
+
+    /// Releases the lock of [`Self::take_alive_lock`].
+    pub(crate) async fn release_alive_lock(&self, client: &Client) -> Result<()> {
+        let sql = format!("SELECT pg_catalog.pg_advisory_unlock({})", self.alive_lock());
+        client.query_typed_one(&sql, &[]).await?;
+        Ok(())
+    }
+
     /// Whether the load is one of those that hold these locks.
     pub(crate) fn is_running(&self, lives: &HashSet<i64>) -> bool {
         lives.contains(&self.alive_lock())
@@ -250,13 +263,6 @@ pub(crate) fn is_held(answers: &[SimpleQueryMessage]) -> bool {
         SimpleQueryMessage::Row(row) => row.get(0) == Some("t"),
         _ => false,
     })
-}
-
-/// The locks of all loads that may be running, as the ledger has it.
-pub(crate) async fn lives_noted(schema: &Schema, client: &Client) -> Result<Vec<i64>> {
-    let sql = "SELECT id FROM ONLY {ledger}.load WHERE state OPERATOR(pg_catalog.=) 'running'";
-    let rows = client.query(&schema.sql(sql), &[]).await?;
-    Ok(rows.iter().map(|row| Named::new(schema, row.get(0)).alive_lock()).collect())
 }
 
 /// The locks of running loads in this database, as [`Named::is_running`] reads them. Locks of roles

@@ -1,7 +1,6 @@
 //! The ledger in the target, in a schema of its own: a receipt must be committed with the rows that it
 //! is for. These are the statements that write and read it. `tables` has its tables, `schema` makes
-//! them, and `trust` checks whether they may be used.
-//! `locks` are those of a load, `prepared` its transactions that are neither committed nor rolled back.
+//! them, and `trust` checks whether they may be used. `locks` has the advisory locks of a load.
 //!
 //! Each is qualified throughout, because it may run in a session with the user's own search_path. In the
 //! texts `{ledger}` stands for the schema.
@@ -11,7 +10,6 @@ pub(crate) mod json;
 pub(crate) mod locks;
 mod make;
 pub(crate) mod positions;
-pub(crate) mod prepared;
 mod published;
 mod same;
 mod schema;
@@ -23,7 +21,7 @@ use pgsluice_core::catalog::Relation;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Row};
 
-pub(crate) use self::locks::{Holder, Named, is_held, lives, lives_noted};
+pub(crate) use self::locks::{Holder, Named, is_held, lives};
 pub(crate) use self::same::{Earlier, Look, NOTHING, may_hold_rows};
 pub(crate) use self::schema::Schema;
 pub(crate) use self::trust::Access;
