@@ -104,7 +104,8 @@ impl Summary {
     pub(crate) fn new(
         id: &str,
         plan: &Plan,
-        (outcome, before): (&Outcome, Fate),
+        outcome: &Outcome,
+        before: Fate,
         job: &Job,
         bytes_read: u64,
         opening: &Opening,

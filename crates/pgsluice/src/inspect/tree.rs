@@ -11,6 +11,7 @@ use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
 use crate::pg::introspect::{Catalogue, Facts};
 use crate::pg::sql::SIZES;
+use crate::pg::template::fill;
 
 /// A table, its partitions, and how large they are.
 #[derive(Debug)]
@@ -35,7 +36,7 @@ impl Sizes {
         catalogue.define_keys(client).await?;
         let Catalogue { tree, facts, .. } = catalogue;
         let oids: Vec<u32> = facts.iter().map(|facts| facts.oid).collect();
-        let rows = client.query(SIZES, &[&oids]).await?;
+        let rows = client.query(&fill(SIZES, &[]), &[&oids]).await?;
         let sizes: HashMap<u32, i64> = rows
             .iter()
             .filter_map(|row| Some((row.get(0), row.get::<_, Option<i64>>(1)?)))

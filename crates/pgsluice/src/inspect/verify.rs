@@ -29,6 +29,7 @@ use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
 use crate::pg::constraint::{self, everywhere};
 use crate::pg::sql;
+use crate::pg::template::fill;
 use crate::plan::Plan;
 use crate::source::ExtraNames;
 
@@ -233,7 +234,7 @@ impl<'a> Comparison<'a> {
     async fn check_places(&mut self, filled: &[NodeId]) -> Result<u64> {
         let oid = |&node: &NodeId| self.plan.catalogue.facts[node].oid;
         let oids: Vec<Oid> = filled.iter().map(oid).collect();
-        let readable = self.transaction.query(audit::READABLE, &[&oids]).await?;
+        let readable = self.transaction.query(&fill(audit::READABLE, &[]), &[&oids]).await?;
         let readable: Vec<Oid> = readable.iter().map(|row| row.get(0)).collect();
         let constraints = self.constraints(&readable).await?;
         let unsafe_to_ask = constraints.values().filter(|constraint| constraint.is_none()).count();

@@ -4,8 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use futures_util::future::{join3, try_join};
-use pgsluice_core::catalog::{ROOT, Relation};
-use pgsluice_core::format::Format;
+use pgsluice_core::catalog::ROOT;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Row};
 
@@ -18,7 +17,7 @@ use super::layout::Layout;
 use super::others::{self, keep_out};
 use super::past::Past;
 use super::receipts::Receipts;
-use super::run::Run;
+use super::run::LoadRun;
 use super::terms;
 use crate::control::Control;
 use crate::error::kind::Kind;
@@ -30,9 +29,10 @@ use crate::pg::connect::connect_for_own;
 use crate::pg::conninfo::Target;
 use crate::pg::ledger::json::{json, parse};
 use crate::pg::ledger::{self as sql, Access, Found, Named, NewLoad};
+use crate::pg::lookup;
 use crate::pg::sql::{COMMIT, DURABLE, NO_LOCK_TIMEOUT, PG_CATALOG_ONLY, PID, literal};
-use crate::plan::Plan;
-use crate::source::{Fingerprint, Input};
+use crate::plan::{Plan, format_for};
+use crate::source::Fingerprint;
 use pgsluice_core::position::Origin;
 
 /// How long a run waits for those before it until it says so, and looks who they are.
@@ -50,13 +50,14 @@ pub(crate) enum Begun {
 /// that has lost it in a crash would take these rows for those of another attempt.
 pub(crate) async fn begin(
     job: &Job,
-    (named, run): (&Named, &Run),
+    of: LoadRun<'_>,
     plan: &Plan,
-    inputs: &[Input],
-    (client, target): (&mut Client, &Target),
+    client: &mut Client,
+    target: &Target,
     control: &Control,
 ) -> Result<Begun> {
-    let sources = Fingerprint::of_all(inputs)?;
+    let LoadRun { named, .. } = of;
+    let sources = Fingerprint::of_all(&job.input.files)?;
     let table = &plan.tree.nodes[ROOT].relation;
     let columns = &plan.catalogue.columns;
     let own = terms::of_load(job, &plan.shape.format, plan.catalogue.version)?;
@@ -68,50 +69,62 @@ pub(crate) async fn begin(
     let ((), now) = asking.await?;
     client.batch_execute(&format!("{PG_CATALOG_ONLY}; {DURABLE}")).await?;
     named.schema.make(client, Access::Write).await?;
-    let is_exclusive = keep_out((named, run), client, job.safety.end_other, control).await?;
+    let is_exclusive = keep_out(of, client, job.safety.end_other, control).await?;
     let end_other = job.safety.end_other && is_exclusive;
     wait_for(named, end_other, client, target, control).await?;
-    let Some(found) = named.find(client).await? else {
-        earlier::check(job, named, (table, &sources), client, control).await?;
-        let published = named.schema.published(client).await?;
-        published.into_iter().for_each(|warning| control.progress.warn(warning));
-        let (sources_json, run) = (json(&sources)?, json(run)?);
-        let terms = format!("{}::pg_catalog.jsonb", literal(now.as_bytes()));
-        let new = NewLoad {
-            named,
-            table,
-            terms: &terms,
-            sources: &sources_json,
-            run: &run,
-            finished: None,
-        };
-        let layout = Layout::of(plan);
-        let insert = new.insert();
-        let writing = join3(
-            client.batch_execute(&insert),
-            insert_tree(client, named, 0, &layout),
-            client.batch_execute(COMMIT),
-        );
-        let (written, planted, committed) = writing.await;
-        if let Err(error) = written {
-            return Err(named.schema.refused(client, error).await);
+    let ledger = match named.find(client).await? {
+        None => {
+            earlier::check(job, named, table, &sources, client, control).await?;
+            let published = named.schema.published(client).await?;
+            published.into_iter().for_each(|warning| control.progress.warn(warning));
+            start(of, plan, &now, sources, client).await?
         }
-        planted?;
-        committed?;
-        let ledger = Ledger::new(named, 1, 0, sources);
-        ledger.let_in(client, is_exclusive).await?;
-        return Ok(Begun::Running(ledger));
+        Some(found) => {
+            check(&found, plan, &now, &sources).map_err(|error| refuse(error, &named.id))?;
+            if found.is_finished {
+                client.batch_execute(COMMIT).await?;
+                let before = parse(&found.sources)?;
+                return Ok(Begun::Finished(Ledger::new(named, 0, 0, before), found.fate));
+            }
+            resume(of, &found, plan, sources, client, control).await?
+        }
     };
-    let id = &named.id;
-    check(&found, plan, &now, &sources).map_err(|error| refuse(error, id))?;
-    if found.is_finished {
-        client.batch_execute(COMMIT).await?;
-        let before = parse(&found.sources)?;
-        return Ok(Begun::Finished(Ledger::new(named, 0, 0, before), found.fate));
-    }
-    let ledger = resume((named, run), &found, plan, sources, client, control).await?;
     ledger.let_in(client, is_exclusive).await?;
     Ok(Begun::Running(ledger))
+}
+
+/// Writes a load that the ledger does not have, and ends the transaction.
+async fn start(
+    LoadRun { named, run }: LoadRun<'_>,
+    plan: &Plan,
+    terms: &str,
+    sources: Vec<Fingerprint>,
+    client: &Client,
+) -> Result<Ledger> {
+    let (sources_json, run) = (json(&sources)?, json(run)?);
+    let terms = format!("{}::pg_catalog.jsonb", literal(terms.as_bytes()));
+    let new = NewLoad {
+        named,
+        table: &plan.tree.nodes[ROOT].relation,
+        terms: &terms,
+        sources: &sources_json,
+        run: &run,
+        finished: None,
+    };
+    let layout = Layout::of(plan);
+    let insert = new.insert();
+    let writing = join3(
+        client.batch_execute(&insert),
+        insert_tree(client, named, 0, &layout),
+        client.batch_execute(COMMIT),
+    );
+    let (written, planted, committed) = writing.await;
+    if let Err(error) = written {
+        return Err(named.schema.refused(client, error).await);
+    }
+    planted?;
+    committed?;
+    Ok(Ledger::new(named, 1, 0, sources))
 }
 
 /// Begins a transaction in which no other run of the load has one.
@@ -173,8 +186,9 @@ pub(crate) fn refuse(error: Error, id: &str) -> Error {
     error.with_hint(step).with_remedy(Remedy::ledger(what, &["forget", id]))
 }
 
+/// Takes up a load that the ledger has, and ends the transaction.
 async fn resume(
-    (named, run): (&Named, &Run),
+    LoadRun { named, run }: LoadRun<'_>,
     found: &Found,
     plan: &Plan,
     sources: Vec<Fingerprint>,
@@ -187,31 +201,12 @@ async fn resume(
     if client.query_one(&named.sql(sql::EMPTIED), &[id, &oids]).await?.get(0) {
         return Err(refuse(emptied(), id));
     }
-    let layouts = client.query(&named.sql(sql::TREES), &[id]).await?;
-    let receipts: Vec<Receipt> =
-        client.query(&named.sql(sql::RECEIPTS), &[id]).await?.iter().map(receipt).collect();
+    let receipts = client.query(&named.sql(sql::RECEIPTS), &[id]).await?;
+    let receipts: Vec<Receipt> = receipts.iter().map(receipt).collect();
     let blocks = blocks(client, named).await?;
     let rejected = client.query(&named.sql(sql::REJECTS), &[id]).await?;
     let rejected: HashSet<Origin> = rejected.iter().map(|row| origin(row, 0)).collect();
-    let now = Layout::of(plan);
-    let mut tree = None;
-    let mut others = Vec::new();
-    for row in &layouts {
-        let (number, layout): (i32, Layout) = (row.get(0), parse(row.get(1))?);
-        if layout == now {
-            tree = Some(number);
-        } else if receipts.iter().any(|receipt| receipt.tree == number) {
-            others.push((number, layout));
-        }
-    }
-    let tree = match tree {
-        Some(tree) => tree,
-        None => {
-            let next = layouts.iter().map(|row| row.get::<_, i32>(0) + 1).max().unwrap_or(0);
-            insert_tree(client, named, next, &now).await?;
-            next
-        }
-    };
+    let (tree, others) = trees(client, named, plan, &receipts).await?;
     client.batch_execute(COMMIT).await?;
     let of = |number: i32| receipts.iter().filter(move |receipt| receipt.tree == number);
     let mut past = Vec::new();
@@ -222,18 +217,42 @@ async fn resume(
     let rows: u64 = receipts.iter().map(|receipt| receipt.rows).sum();
     control.set_rows_before(rows.saturating_sub(rejected.len() as u64));
     let next = receipts.iter().map(|receipt| receipt.number + 1).max().unwrap_or(0);
+    let mut fate_before = Fate::default();
+    receipts.iter().for_each(|receipt| fate_before.add(receipt.fate));
     Ok(Ledger {
         claimed: Claimed::of(of(tree)),
         past,
         rejected,
         receipts: Receipts::of(next, of(tree)),
         blocks: Blocks::of(blocks),
-        fate_before: receipts.iter().fold(Fate::default(), |mut sum, receipt| {
-            sum.add(receipt.fate);
-            sum
-        }),
+        fate_before,
         ..Ledger::new(named, found.attempt + 1, tree, sources)
     })
+}
+
+/// Returns the number of the plan's tree in the ledger, which gets it if it lacks it, and the other trees by which
+/// `receipts` speak of rows.
+async fn trees(
+    client: &Client,
+    named: &Named,
+    plan: &Plan,
+    receipts: &[Receipt],
+) -> Result<(i32, Vec<(i32, Layout)>)> {
+    let now = Layout::of(plan);
+    let (mut tree, mut others, mut next) = (None, Vec::new(), 0);
+    for row in client.query(&named.sql(sql::TREES), &[&named.id]).await? {
+        let (number, layout): (i32, Layout) = (row.get(0), parse(row.get(1))?);
+        next = next.max(number + 1);
+        if layout == now {
+            tree = Some(number);
+        } else if receipts.iter().any(|receipt| receipt.tree == number) {
+            others.push((number, layout));
+        }
+    }
+    if tree.is_none() {
+        insert_tree(client, named, next, &now).await?;
+    }
+    Ok((tree.unwrap_or(next), others))
 }
 
 impl Ledger {
@@ -304,20 +323,20 @@ fn origin(row: &Row, column: usize) -> Origin {
     Origin { input: input.unsigned_abs(), at: at.unsigned_abs() }
 }
 
-/// Returns the statement that writes a small load, which is over when it is committed; `columns` are those of the
-/// table that it writes, with their types.
+/// Returns the statement that writes a small load of `rows` rows into `table`; the load is over when it is committed.
 pub(crate) fn new_handful(
     job: &Job,
-    (named, run): (&Named, &Run),
-    (table, columns): (&Relation, &str),
-    (format, version): (&Format, u32),
-    inputs: &[Input],
+    LoadRun { named, run }: LoadRun<'_>,
+    table: &lookup::Found,
     rows: u64,
 ) -> Result<String> {
-    let sources = json(&Fingerprint::of_all(inputs)?)?;
-    let (own, run) = (terms::of_load(job, format, version)?, json(run)?);
+    let sources = json(&Fingerprint::of_all(&job.input.files)?)?;
+    let format = format_for(&job.input.format, table.version);
+    let (own, run) = (terms::of_load(job, &format, table.version)?, json(run)?);
+    let columns = table.spelled(job.input.columns.as_deref());
     let columns = format!("{}::pg_catalog.text", literal(columns.as_bytes()));
     let terms = sql::terms::expression(&own, Some(&columns));
+    let table = &table.relation;
     let new =
         NewLoad { named, table, terms: &terms, sources: &sources, run: &run, finished: Some(rows) };
     Ok(new.insert())

@@ -19,18 +19,19 @@ const LEDGER_BLOCKS: u32 = 1000;
 pub(super) async fn check(
     job: &Job,
     named: &Named,
-    of @ (table, _): (&Relation, &[Fingerprint]),
+    table: &Relation,
+    sources: &[Fingerprint],
     client: &Client,
     control: &Control,
 ) -> Result<()> {
     if job.safety.once {
-        return check_once(named, of, client).await;
+        return check_once(named, table, sources, client).await;
     }
     if job.changes.is_any() {
         // Keys keep rows from being stored twice.
         return Ok(());
     }
-    let earlier = find(named, of, client, Look::Last(LEDGER_BLOCKS)).await?.pop();
+    let earlier = find(named, table, sources, client, Look::Last(LEDGER_BLOCKS)).await?.pop();
     if let Some(earlier) = earlier
         && may_hold_rows(client, &table.to_string()).await?
     {
@@ -41,14 +42,15 @@ pub(super) async fn check(
 
 async fn check_once(
     named: &Named,
-    of @ (table, sources): (&Relation, &[Fingerprint]),
+    table: &Relation,
+    sources: &[Fingerprint],
     client: &Client,
 ) -> Result<()> {
     let Some(content) = Fingerprint::content_hash(sources) else { return Ok(()) };
     named.lock_input(client, &format!("{table} {content:016x}")).await?;
     // A load that ends between the two questions is finished in the second answer.
     let lives = lives(&named.schema, client).await?;
-    let found = find(named, of, client, Look::All).await?;
+    let found = find(named, table, sources, client, Look::All).await?;
     let is_running = |earlier: &&Earlier| {
         earlier.ended.is_none() && Named::new(&named.schema, &earlier.id).is_running(&lives)
     };
@@ -66,12 +68,12 @@ async fn check_once(
 /// Returns the loads of these inputs into the table, as far as `look` goes.
 async fn find(
     named: &Named,
-    (table, sources): (&Relation, &[Fingerprint]),
+    table: &Relation,
+    sources: &[Fingerprint],
     client: &Client,
     look: Look,
 ) -> Result<Vec<Earlier>, tokio_postgres::Error> {
-    let answers =
-        client.simple_query(&question(named, (&table.to_string(), sources), look)).await?;
+    let answers = client.simple_query(&question(named, &table.to_string(), sources, look)).await?;
     let load = |answer: &SimpleQueryMessage| match answer {
         SimpleQueryMessage::Row(row) => Earlier::of(row),
         _ => None,
@@ -80,13 +82,9 @@ async fn find(
 }
 
 /// Returns the question which loads they are, one statement; [`Earlier::of`] makes sense of its rows.
-pub(crate) fn question(
-    named: &Named,
-    (name, sources): (&str, &[Fingerprint]),
-    look: Look,
-) -> String {
+pub(crate) fn question(named: &Named, table: &str, sources: &[Fingerprint], look: Look) -> String {
     match Fingerprint::content(sources) {
-        Some(files) => named.earlier(name, (&files, sources.len()), look),
+        Some(files) => named.earlier(table, &files, sources.len(), look),
         None => NOTHING.to_owned(),
     }
 }

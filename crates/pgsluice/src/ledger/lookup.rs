@@ -127,11 +127,12 @@ async fn details(target: &Target, schema: &str, id: &str) -> Result<Details> {
     let Session { client, schema, .. } = &session;
     let rows = session.rows(Some(id), &Filter::default()).await?;
     let row = rows.first().ok_or_else(|| unknown(id))?;
-    let trees = client.query(&schema.sql(sql::TREES), &[&id]).await?;
+    let named = Named::new(schema, id);
+    let trees = client.query(&named.sql(sql::TREES), &[&id]).await?;
     let trees: BTreeMap<i32, Layout> =
         trees.iter().map(|row| Ok((row.get(0), parse(row.get(1))?))).collect::<Result<_>>()?;
     let mut receipts: BTreeMap<(i32, usize), OfTable> = BTreeMap::new();
-    for receipt in client.query(&schema.sql(sql::RECEIPTS), &[&id]).await?.iter().map(receipt) {
+    for receipt in client.query(&named.sql(sql::RECEIPTS), &[&id]).await?.iter().map(receipt) {
         let of_table = receipts.entry((receipt.tree, receipt.node)).or_insert_with(|| OfTable {
             table: trees.get(&receipt.tree).map_or_else(String::new, |t| t.label(receipt.node)),
             rows: 0,
@@ -152,7 +153,6 @@ async fn details(target: &Target, schema: &str, id: &str) -> Result<Details> {
     }
     let lives = session.lives().await?;
     let terms: BTreeMap<String, String> = parse(row.get(9))?;
-    let named = Named::new(schema, id);
     let entry = session.entry(row, &lives)?;
     let fate = match named.find(client).await? {
         // A writer has its rows in no receipts.

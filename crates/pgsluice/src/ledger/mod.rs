@@ -71,6 +71,7 @@ use self::blocks::Blocks;
 use self::claimed::Claimed;
 use self::past::Past;
 use self::receipts::Receipts;
+pub(crate) use self::run::LoadRun;
 pub use self::run::Run;
 pub(crate) use self::seen::Claimant;
 pub(crate) use self::withdraw::withdraw;
@@ -267,7 +268,8 @@ impl Ledger {
         inputs: &[Input],
         fate: Fate,
         check: impl FnOnce(&BTreeMap<NodeId, u64>, Option<u64>) -> Result<()>,
-        (session, target): (Client, &Target),
+        session: Client,
+        target: &Target,
     ) -> Result<()> {
         failpoint("load::closing");
         self.check_whole(inputs)?;

@@ -7,7 +7,7 @@ use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::PAUSE;
-use super::run::Run;
+use super::run::{LoadRun, Run};
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
@@ -20,7 +20,7 @@ const OTHER_RUN_TIMEOUT: Duration = Duration::from_secs(10);
 /// Makes sure that no other run works at the load. True if `client` keeps others from it by now, for
 /// the session; false if sessions of this very run are left, whose connections were lost.
 pub(super) async fn keep_out(
-    (named, run): (&Named, &Run),
+    LoadRun { named, run }: LoadRun<'_>,
     client: &Client,
     end_other: bool,
     control: &Control,

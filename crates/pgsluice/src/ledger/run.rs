@@ -4,6 +4,8 @@ use std::hash::{BuildHasher, RandomState};
 
 use serde::{Deserialize, Serialize};
 
+use crate::pg::ledger::Named;
+
 /// One run, however often it tries again. The server adds the role and the time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
@@ -25,6 +27,13 @@ pub struct Run {
     /// When it began or resumed the load, in the server's words; in the ledger only.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub since: String,
+}
+
+/// A load in the ledger, and the run that works at it.
+#[derive(Clone, Copy)]
+pub(crate) struct LoadRun<'a> {
+    pub(crate) named: &'a Named,
+    pub(crate) run: &'a Run,
 }
 
 impl Run {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio_postgres::Client;
 
-use super::run::Run;
+use super::run::{LoadRun, Run};
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Takes the load of this run, which has failed by `error`, out of the ledger. It stays if any row is
 /// in the table or may still get there.
 pub(crate) async fn withdraw(
-    (named, run): (&Named, &Run),
+    LoadRun { named, run }: LoadRun<'_>,
     error: &Error,
     target: &Target,
     control: &Control,

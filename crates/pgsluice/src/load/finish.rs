@@ -17,7 +17,8 @@ use crate::sink::held::Held;
 /// Ends a load whose rows were all sent without an error. `session` is the one that has begun it.
 pub(crate) async fn finish(
     job: &Job,
-    (session, target): (Client, &Target),
+    session: Client,
+    target: &Target,
     flow: &Flow<'_>,
     outcome: &Outcome,
 ) -> Result<()> {
@@ -49,7 +50,7 @@ pub(crate) async fn finish(
                 }
             };
             let fate = outcome.fate(flow.fate_before(outcome));
-            let finishing = ledger.finish(&flow.inputs, fate, check, (session, target));
+            let finishing = ledger.finish(&flow.inputs, fate, check, session, target);
             flow.control.stop.unless_stopped(finishing).await
         }
         // What each connection has committed is durable.

@@ -9,7 +9,7 @@ use crate::control::Control;
 use crate::counts::summary::{Summary, fresh_id};
 use crate::error::Result;
 use crate::job::Job;
-use crate::ledger::{self, Run, withdraw};
+use crate::ledger::{self, LoadRun, Run, withdraw};
 use crate::partitions;
 use crate::pg::conninfo::Target;
 use crate::pg::runtime::runtime;
@@ -79,8 +79,8 @@ impl Loader {
         warnings.for_each(|warning| control.progress.warn(warning));
         job.safety.rejects.as_ref().map_or(Ok(()), rejects::check_files)?;
         let id = job.safety.load_id.clone().unwrap_or_else(fresh_id);
-        let by = Run::new();
-        let attempt = || attempt(job, (&id, &by), target, control);
+        let run = Run::new();
+        let attempt = || attempt(job, &id, &run, target, control);
         let attempts = || retry::until_settled(job, target, control, attempt);
         let attempts = || loop {
             let closed = control.attempts.closed_ways();
@@ -96,7 +96,12 @@ impl Loader {
             lock_watch::watch(job.safety.lock_timeout, target, control, over);
         });
         if let (Err(error), Some(named)) = (&outcome, ledger::named(job, &id)) {
-            runtime()?.block_on(withdraw((&named, &by), error, target, control));
+            runtime()?.block_on(withdraw(
+                LoadRun { named: &named, run: &run },
+                error,
+                target,
+                control,
+            ));
         }
         outcome.map_err(|error| partitions::take_back(error, target, control))
     }

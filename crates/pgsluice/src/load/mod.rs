@@ -32,8 +32,8 @@ mod small;
 mod walk;
 mod watched;
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use tokio::runtime::Runtime;
@@ -62,13 +62,7 @@ use crate::testing::fault::fault;
 pub use loader::Loader;
 
 /// Runs all threads to their end. `session` has begun the load. Failures are in `flow.control`.
-fn run(
-    job: &Job,
-    target: &Target,
-    flow: &Flow<'_>,
-    header_row: &Arc<OnceLock<Vec<u8>>>,
-    (runtime, session): (&Runtime, &Link),
-) -> Outcome {
+fn run(job: &Job, target: &Target, flow: &Flow<'_>, runtime: &Runtime, session: &Link) -> Outcome {
     let Flow { plan, control, inputs, .. } = flow;
     let jobs = plan.jobs(job);
     let has_turns = flow.superseded.has_turns();
@@ -78,7 +72,7 @@ fn run(
     let queue = if has_turns { queue.of_turns() } else { queue };
     let queue = &if inputs.are_rereadable() { queue } else { queue.of_a_pipe() };
 
-    let reading = read(flow, routers, header_row);
+    let reading = read(flow, routers);
     let (mut first, read) = (reading.next(control), &reading);
     let samples = first.as_ref().filter(|_| job.safety.self_test);
     let samples = samples.map(|split| Samples::of(plan, split));
@@ -120,9 +114,9 @@ fn run(
 }
 
 /// Source and split: one thread.
-fn read(flow: &Flow<'_>, routers: usize, header_row: &Arc<OnceLock<Vec<u8>>>) -> Reading {
+fn read(flow: &Flow<'_>, routers: usize) -> Reading {
     let mut reader = Reader::new(flow.inputs.clone(), &flow.plan.shape);
-    reader.header_row = Arc::clone(header_row);
+    reader.header_row = Arc::clone(&flow.header_row);
     let control = Arc::clone(flow.control);
     Reading::begin(reader, flow.control, routers, move |split| {
         control.progress.bytes_read.fetch_add(split.taken, Relaxed);

@@ -3,7 +3,6 @@
 //! They go into the root in one COPY, as psql sends them. If anything is wrong with them, none of them
 //! is in the table. Then the whole load begins, and reports the error in full.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use bytes::{BufMut, BytesMut};
@@ -13,20 +12,19 @@ use pgsluice_core::catalog::Relation;
 use tokio_postgres::error::Severity;
 use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
 
+use super::attempt::Attempt;
 use crate::control::Control;
-use crate::counts::first_row::Opening;
 use crate::counts::reconcile;
 use crate::counts::summary::Summary;
 use crate::error::{Error, Result};
 use crate::job::{Job, Sink};
-use crate::ledger::{Run, earlier, named, new_handful};
+use crate::ledger::{LoadRun, earlier, named, new_handful};
 use crate::pg::connect::{self, Link};
-use crate::pg::conninfo::Target;
 use crate::pg::ledger::{self, Access, Earlier, Look, Named, glance};
 use crate::pg::lookup::{self, Found};
 use crate::pg::{is_answer, lost, sql};
 use crate::plan::format_for;
-use crate::source::{FileFormat, Fingerprint, Header, Input, Inputs, Reader, Shape, Split};
+use crate::source::{FileFormat, Fingerprint, Header, Reader, Shape, Split};
 use crate::testing::small::most_rows;
 
 /// Inputs of at most this many bytes are small: to plan a load takes as long as the server does to route some
@@ -62,80 +60,106 @@ pub(crate) enum Tried {
     Not(Option<Link>),
 }
 
+/// A load whose inputs may be small, and its session.
+struct Small<'a> {
+    attempt: &'a Attempt<'a>,
+    link: Link,
+    named: Option<Named>,
+}
+
+/// Rows that are in the table.
+struct Stored {
+    relation: Relation,
+    read: u64,
+    bytes_read: u64,
+    stored: u64,
+}
+
 /// Loads the inputs if they are small and the server takes all rows.
-pub(crate) async fn load(
-    job: &Job,
-    (id, run): (&str, &Run),
-    inputs: &Inputs,
-    target: &Target,
-    control: &Arc<Control>,
-    opening: &Opening,
-) -> Result<Tried> {
-    if !may_be(job, inputs) {
+pub(super) async fn load(attempt: &Attempt<'_>) -> Result<Tried> {
+    let Attempt { job, target, control, .. } = *attempt;
+    if !may_be(job) {
         return Ok(Tried::Not(None));
     }
     let link = control.stop.unless_stopped(connect::logged_in(target)).await?;
-    let named = named(job, id);
+    let small = Small { attempt, link, named: named(job, attempt.id) };
+    let canceller = &small.link.canceller;
     let asking = async {
-        let questions = ask(&link.client, job, inputs, named.as_ref());
-        connect::identified(target, &link, questions).await
+        let questions = ask(&small.link.client, job, small.named.as_ref());
+        connect::identified(target, &small.link, questions).await
     };
-    let Some(asked) = link.canceller.unless_stopped(control, asking).await? else {
+    let Some(asked) = canceller.unless_stopped(control, asking).await? else {
         return Ok(Tried::Not(None));
     };
-    let loading = async {
-        let known = look(&link.client, asked, job, named.as_ref()).await?;
-        let Some((table, Known { earlier, published })) = known else { return Ok(None) };
-        published.into_iter().for_each(|warning| control.progress.warn(warning));
-        let Some(mut rows) = Rows::begin(job, inputs, &table) else { return Ok(None) };
-        opening.row_sent();
-        let of_load = named.as_ref().map(|named| (named, run));
-        let receipt = |rows: &Rows| receipt(job, of_load, inputs, &table, rows);
-        // What comes before the rows.
-        let before = async {
-            let holding = async {
-                match &earlier {
-                    Some(_) => ledger::may_hold_rows(&link.client, &job.target.table).await,
-                    None => Ok(false),
-                }
-            };
-            try_join(link.last(target), holding).await.map(|((), holds)| holds)
-        };
-        let stored = copy(&link, job, &table, before, (&mut rows, receipt), control).await?;
-        let Some((stored, holds)) = stored else { return Ok(None) };
-        let words = earlier.filter(|_| holds);
-        let words = words.map(|earlier| earlier::words(&earlier, &table.relation));
-        words.into_iter().for_each(|words| control.progress.warn(words));
-        Ok(Some((table.relation, rows.count, rows.bytes_read, stored)))
-    };
-    let outcome: Result<_, tokio_postgres::Error> =
-        match link.canceller.settle(control, loading).await {
-            Some(outcome) => outcome,
-            None => return Err(control.stop.failure().unwrap_or_else(Error::interrupted)),
-        };
-    match outcome {
-        Ok(Some((relation, count, bytes_read, stored))) => {
-            control.progress.rows_loaded.store(stored, Relaxed);
-            control.progress.payloads.store(1, Relaxed);
-            if stored != count {
-                note_dropped(&link, named.as_ref(), &relation, [count, stored]).await?;
-            }
-            let rows = [count, stored, bytes_read];
-            Ok(Tried::Loaded(Summary::of_handful(id, relation.label(), rows, opening)))
-        }
-        Err(error) if !is_refusal(&error) => Err(lost(Some(&error))),
-        other => {
-            control.progress.bytes_read.store(0, Relaxed);
-            control.progress.rows_read.store(0, Relaxed);
-            if other.is_ok() {
-                link.last(target).await?;
-            }
-            Ok(Tried::Not(other.is_ok().then_some(link)))
-        }
+    match canceller.settle(control, small.store(asked)).await {
+        None => Err(control.stop.failure().unwrap_or_else(Error::interrupted)),
+        Some(Ok(Some(stored))) => small.finish(stored).await.map(Tried::Loaded),
+        Some(Err(error)) if !is_refusal(&error) => Err(lost(Some(&error))),
+        Some(refused) => small.leave(refused.is_ok()).await,
     }
 }
 
-fn may_be(job: &Job, inputs: &Inputs) -> bool {
+impl Small<'_> {
+    /// Stores all rows, or none: then it returns `None`.
+    async fn store(&self, asked: Asked) -> Answer<Option<Stored>> {
+        let Attempt { job, target, control, run, .. } = *self.attempt;
+        let client = &self.link.client;
+        let known = look(client, asked, job, self.named.as_ref()).await?;
+        let Some((table, Known { earlier, published })) = known else { return Ok(None) };
+        published.into_iter().for_each(|warning| control.progress.warn(warning));
+        let Some(mut rows) = Rows::begin(job, &table) else { return Ok(None) };
+        self.attempt.opening.row_sent();
+        let of = self.named.as_ref().map(|named| LoadRun { named, run });
+        let receipt = |rows: &Rows| match of {
+            Some(of) => new_handful(job, of, &table, rows.count).ok(),
+            None => Some(String::new()),
+        };
+        // The questions that go in front of the rows.
+        let before = async {
+            let holding = async {
+                match &earlier {
+                    Some(_) => ledger::may_hold_rows(client, &job.target.table).await,
+                    None => Ok(false),
+                }
+            };
+            try_join(self.link.last(target), holding).await.map(|((), holds)| holds)
+        };
+        let copied = copy(&self.link, job, &table, before, &mut rows, receipt, control).await?;
+        let Some((stored, holds)) = copied else { return Ok(None) };
+        let words = earlier.filter(|_| holds);
+        let words = words.map(|earlier| earlier::words(&earlier, &table.relation));
+        words.into_iter().for_each(|words| control.progress.warn(words));
+        let (read, bytes_read) = (rows.count, rows.bytes_read);
+        Ok(Some(Stored { relation: table.relation, read, bytes_read, stored }))
+    }
+
+    /// Counts rows that are in the table.
+    async fn finish(&self, rows: Stored) -> Result<Summary> {
+        let Attempt { id, control, .. } = *self.attempt;
+        let Stored { relation, read, bytes_read, stored } = rows;
+        control.progress.rows_loaded.store(stored, Relaxed);
+        control.progress.payloads.store(1, Relaxed);
+        if stored != read {
+            note_dropped(&self.link, self.named.as_ref(), &relation, [read, stored]).await?;
+        }
+        let rows = [read, stored, bytes_read];
+        Ok(Summary::of_handful(id, relation.label(), rows, &self.attempt.opening))
+    }
+
+    /// Leaves the inputs to the whole load. The session can go on if it `is_intact`.
+    async fn leave(self, is_intact: bool) -> Result<Tried> {
+        let Attempt { target, control, .. } = *self.attempt;
+        control.progress.bytes_read.store(0, Relaxed);
+        control.progress.rows_read.store(0, Relaxed);
+        if !is_intact {
+            return Ok(Tried::Not(None));
+        }
+        self.link.last(target).await?;
+        Ok(Tried::Not(Some(self.link)))
+    }
+}
+
+fn may_be(job: &Job) -> bool {
     let as_usual = job.speed.native
         // Another run with the same input is kept out only where the load is known before its rows.
         && !job.safety.once
@@ -146,7 +170,7 @@ fn may_be(job: &Job, inputs: &Inputs) -> bool {
         && job.safety.exchange.is_none()
         && !job.changes.is_any()
         && job.target.sink == Sink::Copy;
-    let bytes = inputs.text_size();
+    let bytes = job.input.files.text_size();
     as_usual && bytes.is_some_and(|bytes| bytes <= FEW_BYTES_OF_FEW_LEAVES)
 }
 
@@ -159,19 +183,19 @@ struct Asked {
 type Answer<T> = Result<T, tokio_postgres::Error>;
 
 /// Asks about the table and the ledger, and changes nothing.
-async fn ask(client: &Client, job: &Job, inputs: &Inputs, named: Option<&Named>) -> Asked {
-    let find = find(client, job, inputs);
+async fn ask(client: &Client, job: &Job, named: Option<&Named>) -> Asked {
+    let find = find(client, job);
     let glance = async {
         let named = named?;
-        let glance = glance::glance(&named.schema, &questions(named, job, inputs));
+        let glance = glance::glance(&named.schema, &questions(named, job));
         Some(client.simple_query(&glance).await)
     };
     let (table, ledger) = join(find, glance).await;
     Asked { table, ledger }
 }
 
-async fn find(client: &Client, job: &Job, inputs: &Inputs) -> Answer<Option<Found>> {
-    let counts = inputs.text_size().is_none_or(|bytes| bytes > FEW_BYTES);
+async fn find(client: &Client, job: &Job) -> Answer<Option<Found>> {
+    let counts = job.input.files.text_size().is_none_or(|bytes| bytes > FEW_BYTES);
     lookup::find(&job.target.table, counts, client).await
 }
 
@@ -185,10 +209,10 @@ struct Known {
 }
 
 /// Asks whether the ledger knows the load, which load has loaded the same inputs before, and who publishes the ledger.
-fn questions(named: &Named, job: &Job, inputs: &[Input]) -> [String; 3] {
-    let sources = Fingerprint::of_all(inputs).unwrap_or_default();
+fn questions(named: &Named, job: &Job) -> [String; 3] {
+    let sources = Fingerprint::of_all(&job.input.files).unwrap_or_default();
     let look = Look::Last(LEDGER_BLOCKS);
-    let earlier = earlier::question(named, (&job.target.table, &sources), look);
+    let earlier = earlier::question(named, &job.target.table, &sources, look);
     [named.is_known(), earlier, named.schema.publications()]
 }
 
@@ -209,7 +233,7 @@ async fn look(
     };
     let table = match table {
         // It may have come in between where there was no ledger yet.
-        Err(error) if is_refusal(&error) => find(client, job, &job.input.files).await?,
+        Err(error) if is_refusal(&error) => find(client, job).await?,
         table => table?,
     };
     Ok(table.map(|table| (table, known)))
@@ -235,7 +259,7 @@ async fn ask_ledger(
         client.batch_execute(sql::ROLLBACK).await?;
         return Ok(None);
     }
-    let said = client.simple_query(&questions(named, job, &job.input.files).join("; ")).await?;
+    let said = client.simple_query(&questions(named, job).join("; ")).await?;
     Ok(answered(named, &glance::by_statement(&said)))
 }
 
@@ -249,26 +273,11 @@ fn answered(named: &Named, answers: &[Vec<&SimpleQueryRow>]) -> Option<Known> {
     Some(Known { earlier, published: first(2).and_then(|row| named.schema.warning(row)) })
 }
 
-/// The statement that keeps the load in the ledger, or does nothing if none is kept. None if the inputs
-/// cannot be read.
-fn receipt(
-    job: &Job,
-    of_load: Option<(&Named, &Run)>,
-    inputs: &[Input],
-    table: &Found,
-    rows: &Rows,
-) -> Option<String> {
-    let Some(of_load) = of_load else { return Some(String::new()) };
-    let format = format_for(&job.input.format, table.version);
-    let columns = table.spelled(job.input.columns.as_deref());
-    let new = (&table.relation, &*columns);
-    new_handful(job, of_load, new, (&format, table.version), inputs, rows.count).ok()
-}
-
 impl Rows {
     /// The first rows. None if the inputs are too long for the table, have no rows, or begin with some that are not
     /// well formed.
-    fn begin(job: &Job, inputs: &Inputs, table: &Found) -> Option<Self> {
+    fn begin(job: &Job, table: &Found) -> Option<Self> {
+        let inputs = &job.input.files;
         let most = if table.has_few_leaves { FEW_BYTES_OF_FEW_LEAVES } else { FEW_BYTES };
         if inputs.text_size().is_none_or(|bytes| bytes > most) {
             return None;
@@ -312,7 +321,8 @@ async fn copy<T>(
     job: &Job,
     table: &Found,
     before: impl Future<Output = Answer<T>>,
-    (rows, receipt): (&mut Rows, impl Fn(&Rows) -> Option<String>),
+    rows: &mut Rows,
+    receipt: impl Fn(&Rows) -> Option<String>,
     control: &Control,
 ) -> Answer<Option<(u64, T)>> {
     let client = &link.client;

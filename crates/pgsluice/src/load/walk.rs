@@ -8,21 +8,20 @@
 //! agree. The count of each tree lies between the rows that only it claims and all rows that it claims.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use pgsluice_core::route::Scratch;
 
+use super::attempt::Attempt;
 use crate::control::Control;
 use crate::duplicates::Superseded;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::job::Job;
 use crate::ledger::{Claimant, Ledger, refuse};
 use crate::pg::conninfo::Target;
 use crate::plan::Plan;
 use crate::route::routing::Routing;
 use crate::source::reading::Reading;
-use crate::source::{Input, Inputs, Reader, Split};
+use crate::source::{Input, Reader, Split};
 
 /// Tables that one error names.
 const NAMED: usize = 3;
@@ -43,21 +42,21 @@ struct Rows {
 }
 
 /// Refuses a load whose receipts are not found in its inputs, as far as these can be read again.
-pub(crate) fn check(
-    job: &Job,
+pub(super) fn check(
+    attempt: &Attempt<'_>,
     plan: &Plan,
-    inputs: &Inputs,
-    (ledger, superseded): (&Ledger, &Superseded),
-    target: &Target,
-    control: &Arc<Control>,
+    ledger: &Ledger,
+    superseded: &Superseded,
 ) -> Result<()> {
+    let Attempt { job, control, .. } = *attempt;
+    let inputs = &job.input.files;
     if !ledger.is_resumed() || !inputs.iter().any(Input::is_rereadable) {
         return Ok(());
     }
     control.progress.wait_for(Some(
         "searching the input for the rows that are already in the table".to_owned(),
     ));
-    let found = walk(job, plan, inputs, (ledger, superseded), target, control);
+    let found = walk(attempt, plan, ledger, superseded);
     control.progress.wait_for(None);
     let is_whole = inputs.are_rereadable();
     let compared = found?.compare(ledger, plan, is_whole);
@@ -65,19 +64,18 @@ pub(crate) fn check(
 }
 
 fn walk(
-    job: &Job,
+    attempt: &Attempt<'_>,
     plan: &Plan,
-    inputs: &Inputs,
-    (ledger, superseded): (&Ledger, &Superseded),
-    target: &Target,
-    control: &Arc<Control>,
+    ledger: &Ledger,
+    superseded: &Superseded,
 ) -> Result<Found> {
-    let mut reader = Reader::new(inputs.clone(), &plan.shape);
+    let Attempt { job, target, control, .. } = *attempt;
+    let mut reader = Reader::new(job.input.files.clone(), &plan.shape);
     reader.skips_streams = true;
     let (routers, reach) = (plan.routers(job), ledger.reach());
     let is_within = move |split: &Split| split.start.origin < reach;
     let reading = Reading::begin(reader, control, routers, is_within);
-    let look = |reading: &Reading| look(plan, (ledger, superseded), reading, target, control);
+    let look = |reading: &Reading| look(plan, ledger, superseded, reading, target, control);
     let mut found = Found::default();
     reading.look_through(routers, control, look)?.into_iter().for_each(|by| found.add(by));
     Ok(found)
@@ -86,7 +84,8 @@ fn walk(
 /// One thread: routes, and sends nothing.
 fn look(
     plan: &Plan,
-    (ledger, superseded): (&Ledger, &Superseded),
+    ledger: &Ledger,
+    superseded: &Superseded,
     reading: &Reading,
     target: &Target,
     control: &Control,

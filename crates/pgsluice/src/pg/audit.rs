@@ -17,6 +17,7 @@ use super::compared::{ComparedColumn, has_key};
 use super::sql;
 use super::stage::columns_of;
 use crate::job::FieldOptions;
+use crate::pg::template::{eq, fill, gt, le, minus};
 
 /// No setting of a role may end a long audit, and row security must not hide rows: if it applies, the
 /// server refuses the query. Constraints must be evaluated and not believed.
@@ -36,7 +37,7 @@ pub(crate) fn as_before() -> String {
 /// Selects from some tables those of which every row can be read.
 pub(crate) const READABLE: &str = "
 SELECT c.oid FROM pg_catalog.pg_class c
-WHERE c.oid OPERATOR(pg_catalog.=) ANY ($1) AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
+WHERE c.oid {any} ($1) AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
   AND pg_catalog.has_schema_privilege(c.relnamespace, 'USAGE')
   AND NOT pg_catalog.row_security_active(c.oid)";
 
@@ -69,9 +70,10 @@ pub(crate) async fn demand_values(
     let sql =
         "SELECT pg_catalog.string_agg(pg_catalog.format('ALTER %I SET NOT NULL', attname), ', ')
                FROM pg_catalog.pg_attribute
-               WHERE attrelid OPERATOR(pg_catalog.=) $1 AND attnotnull
-                 AND attname::pg_catalog.text OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[])";
-    let demands: Option<String> = transaction.query_one(sql, &[&table, &columns]).await?.get(0);
+               WHERE attrelid {eq} $1 AND attnotnull
+                 AND attname::pg_catalog.text {any} ($2::pg_catalog.text[])";
+    let sql = fill(sql, &[]);
+    let demands: Option<String> = transaction.query_one(&sql, &[&table, &columns]).await?.get(0);
     match demands {
         Some(demands) => {
             transaction.batch_execute(&format!("ALTER TABLE pg_temp.{INPUT} {demands}")).await
@@ -108,12 +110,12 @@ pub(crate) fn surplus(table: &str, columns: &[String]) -> String {
     format!(
         "SELECT leaf, pg_catalog.sum(rows)::pg_catalog.int8 FROM (
              SELECT (pg_catalog.array_agg(place ORDER BY there DESC, place))[1] AS leaf,
-                    pg_catalog.sum(there) OPERATOR(pg_catalog.-) COALESCE(pg_catalog.min(here), 0) AS rows
+                    pg_catalog.sum(there) {minus} COALESCE(pg_catalog.min(here), 0) AS rows
              FROM (SELECT hash, place, pg_catalog.count(*) AS there FROM {table} GROUP BY hash, place) AS t
              LEFT JOIN (SELECT hash, pg_catalog.count(*) AS here FROM {input} GROUP BY hash) AS i
-                 ON i.hash OPERATOR(pg_catalog.=) t.hash
+                 ON i.hash {eq} t.hash
              GROUP BY t.hash) AS compared
-         WHERE rows OPERATOR(pg_catalog.>) 0 GROUP BY leaf"
+         WHERE rows {gt} 0 GROUP BY leaf"
     )
 }
 
@@ -124,13 +126,13 @@ pub(crate) fn gather_missing(table: &str, columns: &[String], located: usize) ->
     let input = hashes("ctid", &temporary(INPUT).to_string(), columns);
     format!(
         "CREATE TEMPORARY TABLE {MISSING} ON COMMIT DROP AS
-         SELECT place, here OPERATOR(pg_catalog.-) COALESCE(there, 0) AS rows,
-                CASE WHEN pg_catalog.row_number() OVER () OPERATOR(pg_catalog.<=) {located} THEN 0 END AS node
+         SELECT place, here {minus} COALESCE(there, 0) AS rows,
+                CASE WHEN pg_catalog.row_number() OVER () {le} {located} THEN 0 END AS node
          FROM (SELECT hash, pg_catalog.count(*) AS here, (pg_catalog.array_agg(place))[1] AS place
                FROM {input} GROUP BY hash) AS i
          LEFT JOIN (SELECT hash, pg_catalog.count(*) AS there FROM {table} GROUP BY hash) AS t
-             ON t.hash OPERATOR(pg_catalog.=) i.hash
-         WHERE here OPERATOR(pg_catalog.>) COALESCE(there, 0)"
+             ON t.hash {eq} i.hash
+         WHERE here {gt} COALESCE(there, 0)"
     )
 }
 
@@ -141,9 +143,9 @@ pub(crate) fn descend(node: NodeId, child: NodeId, constraint: &str) -> String {
     // The names in the constraint are looked up in the inner query first.
     format!(
         "UPDATE pg_temp.{MISSING} AS missing SET node = {child}
-         WHERE node OPERATOR(pg_catalog.=) {node} AND EXISTS (
+         WHERE node {eq} {node} AND EXISTS (
              SELECT FROM {input}
-             WHERE ctid OPERATOR(pg_catalog.=) missing.place AND ({constraint}) IS NOT FALSE)"
+             WHERE ctid {eq} missing.place AND ({constraint}) IS NOT FALSE)"
     )
 }
 
@@ -218,7 +220,7 @@ impl Changed<'_> {
                      SELECT *, pg_catalog.row_number() OVER (PARTITION BY {keys} ORDER BY {order})
                          AS \"pgsluice place\"
                      FROM {input} WHERE {is_keyed}) AS keyed
-                 WHERE \"pgsluice place\" OPERATOR(pg_catalog.=) 1)
+                 WHERE \"pgsluice place\" {eq} 1)
              SELECT pg_catalog.count(*) FILTER (WHERE ({deleting}) IS NOT TRUE AND {missing}),
                     pg_catalog.count(*) FILTER (WHERE {deleting} AND t.\"pgsluice found\" AND {newer}),
                     (SELECT pg_catalog.count(*) FROM {input} WHERE ({is_keyed}) IS NOT TRUE)

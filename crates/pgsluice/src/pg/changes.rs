@@ -7,6 +7,7 @@ use pgsluice_core::catalog::{Relation, quoted};
 
 use super::compared::{ComparedColumn, has_key};
 use super::stage::{number_column, stage};
+use crate::pg::template::{eq, fill, lt, ne};
 
 /// What is done with the rows of the stage in one table.
 #[derive(Clone, Debug)]
@@ -51,8 +52,8 @@ pub(crate) enum How<'a> {
 ///
 /// A row that is returned through another table than its leaf has no `xmax`, and the server's counters have the rows
 /// of foreign keys' actions, too. So the row itself is marked: it is returned before the next one is stored.
-const IS_UNMARKED: &str = "CASE WHEN pg_catalog.current_setting('pgsluice.updates', true) OPERATOR(pg_catalog.=) 'yes' \
-     THEN pg_catalog.set_config('pgsluice.updates', 'no', true) OPERATOR(pg_catalog.<>) 'no' ELSE true END";
+const IS_UNMARKED: &str = "CASE WHEN pg_catalog.current_setting('pgsluice.updates', true) {eq} 'yes' \
+     THEN pg_catalog.set_config('pgsluice.updates', 'no', true) {ne} 'no' ELSE true END";
 
 /// What statements say they have done in one leaf: [`Apply::statements`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -142,12 +143,12 @@ impl Apply<'_> {
                     (assigned(set, "excluded"), self.changes(set, "excluded"));
                 let (changes, is_new) = match self.has_leaves {
                     // A row that was there is locked before it is updated.
-                    false => (changes, "xmax OPERATOR(pg_catalog.=) 0"),
-                    true => (marked(&changes), IS_UNMARKED),
+                    false => (changes, format!("xmax {eq} 0")),
+                    true => (marked(&changes), fill(IS_UNMARKED, &[])),
                 };
                 (format!("UPDATE SET {assigned} WHERE {changes}"), is_new)
             }
-            _ => ("NOTHING".to_owned(), "true"),
+            _ => ("NOTHING".to_owned(), "true".to_owned()),
         };
         let columns = list(columns, "");
         let any = self.any_constraint;
@@ -243,7 +244,7 @@ impl Apply<'_> {
     /// compared first: it takes longer to make records of two rows. What is NULL the records decide.
     fn changes(&self, set: &[String], new: &str) -> String {
         let exact = set.iter().filter(|name| self.exact.contains(name)).map(|name| quoted(name));
-        let exact = exact.map(|name| format!("t.{name} OPERATOR(pg_catalog.<>) {new}.{name}"));
+        let exact = exact.map(|name| format!("t.{name} {ne} {new}.{name}"));
         let differs: Vec<String> = exact.chain([differs(set, new)]).collect();
         format!("({}){}", differs.join(" OR "), self.is_newer(new))
     }
@@ -266,7 +267,7 @@ pub(super) fn differs(columns: &[String], new: &str) -> String {
 pub(super) fn is_newer(column: &str, new: &str) -> String {
     let column = quoted(column);
     format!(
-        "(t.{column} OPERATOR(pg_catalog.<) {new}.{column} \
+        "(t.{column} {lt} {new}.{column} \
          OR t.{column} IS NULL AND {new}.{column} IS NOT NULL)"
     )
 }

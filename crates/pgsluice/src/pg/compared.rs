@@ -5,6 +5,7 @@
 //! operator class of each column, because it would take every index on the columns, and whatever looks for a key
 //! states the collation of the index.
 
+use crate::pg::template::eq;
 use pgsluice_core::catalog::quoted;
 
 /// A column of a key, as its index compares it.
@@ -32,7 +33,7 @@ impl ComparedColumn {
     /// Returns a condition in SQL: the rows `t` and `new` are equal in this column.
     pub(crate) fn equals(&self, new: &str) -> String {
         let name = quoted(&self.name);
-        format!("t.{name} OPERATOR(pg_catalog.=) {}", self.of(&format!("{new}.")))
+        format!("t.{name} {eq} {}", self.of(&format!("{new}.")))
     }
 
     /// Returns the column as `ON CONFLICT` names it to find indexes like this one only.

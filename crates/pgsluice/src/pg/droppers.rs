@@ -1,5 +1,6 @@
 //! Droppers: what on the server can keep a row out of a table without an error.
 
+use crate::pg::template::fill;
 use tokio_postgres::{Client, Error};
 
 /// Selects those of the tables `$1`, by their quoted names, that cannot drop a row. They exist, and
@@ -13,18 +14,18 @@ SELECT t.name FROM (SELECT name, pg_catalog.to_regclass(name)::pg_catalog.oid
 WHERE t.oid IS NOT NULL AND NOT EXISTS (
     SELECT FROM (SELECT t.oid UNION ALL
                  SELECT relid FROM pg_catalog.pg_partition_tree(t.oid::pg_catalog.regclass)) AS p (oid)
-    JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) p.oid
-    WHERE c.relkind OPERATOR(pg_catalog.=) 'f'
+    JOIN pg_catalog.pg_class c ON c.oid {eq} p.oid
+    WHERE c.relkind {eq} 'f'
        OR EXISTS (SELECT FROM pg_catalog.pg_trigger g
-                  WHERE g.tgrelid OPERATOR(pg_catalog.=) c.oid
-                    AND g.tgenabled OPERATOR(pg_catalog.<>) 'D'
+                  WHERE g.tgrelid {eq} c.oid
+                    AND g.tgenabled {ne} 'D'
                     AND g.tgtype OPERATOR(pg_catalog.&) 5::pg_catalog.int2
-                        OPERATOR(pg_catalog.=) 5::pg_catalog.int2
+                        {eq} 5::pg_catalog.int2
                     AND g.tgtype OPERATOR(pg_catalog.&) 66::pg_catalog.int2
-                        OPERATOR(pg_catalog.<>) 0::pg_catalog.int2))";
+                        {ne} 0::pg_catalog.int2))";
 
 /// Returns those of `tables` that cannot drop a row.
 pub(crate) async fn unable(client: &Client, tables: &[String]) -> Result<Vec<String>, Error> {
-    let rows = client.query(UNABLE, &[&tables]).await?;
+    let rows = client.query(&fill(UNABLE, &[]), &[&tables]).await?;
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }

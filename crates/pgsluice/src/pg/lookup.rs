@@ -4,22 +4,23 @@ use pgsluice_core::catalog::Relation;
 use tokio_postgres::{Client, Error, SimpleQueryMessage};
 
 use super::sql::literal;
+use crate::pg::template::fill;
 
 /// The table that the name `{name}` stands for, and its columns. A number is no name.
 const TABLE: &str = "
-SELECT (SELECT nspname FROM pg_catalog.pg_namespace n WHERE n.oid OPERATOR(pg_catalog.=) c.relnamespace),
+SELECT (SELECT nspname FROM pg_catalog.pg_namespace n WHERE n.oid {eq} c.relnamespace),
        c.relname, c.relkind, pg_catalog.current_setting('server_version_num')
-FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass({name});
+FROM pg_catalog.pg_class c WHERE c.oid {eq} pg_catalog.to_regclass({name});
 SELECT attnum, attname, attisdropped, attgenerated,
        pg_catalog.concat_ws(' ', pg_catalog.quote_ident(attname), pg_catalog.format_type(atttypid, atttypmod))
 FROM pg_catalog.pg_attribute
-WHERE attrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass({name}) AND attnum OPERATOR(pg_catalog.>) 0";
+WHERE attrelid {eq} pg_catalog.to_regclass({name}) AND attnum {gt} 0";
 
 /// The kinds of its partitions, of one more than are few.
 const LEAVES: &str = "
 SELECT l.relkind FROM pg_catalog.pg_inherits i
-JOIN pg_catalog.pg_class l ON l.oid OPERATOR(pg_catalog.=) i.inhrelid
-WHERE i.inhparent OPERATOR(pg_catalog.=) pg_catalog.to_regclass({name}) LIMIT 129";
+JOIN pg_catalog.pg_class l ON l.oid {eq} i.inhrelid
+WHERE i.inhparent {eq} pg_catalog.to_regclass({name}) LIMIT 129";
 
 /// A table into which rows can be copied.
 pub(crate) struct Found {
@@ -62,7 +63,7 @@ pub(crate) async fn find(
         return Ok(None);
     }
     let questions = if counts { [TABLE, LEAVES].join(";") } else { TABLE.to_owned() };
-    let questions = questions.replace("{name}", &literal(name.as_bytes()));
+    let questions = fill(&questions, &[("name", &literal(name.as_bytes()))]);
     let answers = client.simple_query(&questions).await?;
     Ok(found(&answers, counts))
 }

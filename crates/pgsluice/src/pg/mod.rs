@@ -43,6 +43,7 @@ pub(crate) mod room;
 pub(crate) mod sql;
 pub(crate) mod stage;
 pub(crate) mod steps;
+pub(crate) mod template;
 mod tls;
 mod trigger_source;
 

@@ -10,26 +10,27 @@ use tokio_postgres::types::Oid;
 use super::sql::{self, literal};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
+use crate::pg::template::fill;
 
 /// What a table is, as JSON: of which server and database, and the types of its columns by name.
 const ASK: &str = "
 SELECT pg_catalog.json_build_object(
     'table', c.oid::pg_catalog.int8,
     'database', (SELECT d.oid::pg_catalog.int8 FROM pg_catalog.pg_database d
-                 WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()),
+                 WHERE d.datname {eq} pg_catalog.current_database()),
     'server', (EXTRACT(epoch FROM pg_catalog.pg_postmaster_start_time()))::pg_catalog.text,
     'columns', (SELECT COALESCE(pg_catalog.json_object_agg(a.attname, a.atttypid::pg_catalog.int8), '{}')
                 FROM pg_catalog.pg_attribute a
-                WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid AND a.attnum OPERATOR(pg_catalog.>) 0
+                WHERE a.attrelid {eq} c.oid AND a.attnum {gt} 0
                   AND NOT a.attisdropped))::pg_catalog.text
-FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass({name})";
+FROM pg_catalog.pg_class c WHERE c.oid {eq} pg_catalog.to_regclass({name})";
 
 /// The table that a name of the caller's stands for, qualified and quoted.
 const NAME: &str = "
 SELECT pg_catalog.concat(pg_catalog.quote_ident(n.nspname), '.', pg_catalog.quote_ident(c.relname))
 FROM pg_catalog.pg_class c
-JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
-WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass({name})";
+JOIN pg_catalog.pg_namespace n ON n.oid {eq} c.relnamespace
+WHERE c.oid {eq} pg_catalog.to_regclass({name})";
 
 /// A table as a session sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -43,20 +44,20 @@ pub(crate) struct Own {
 /// The question which table `name` is in the caller's session, of which no row or NULL says that there is none.
 #[must_use]
 pub fn name(name: &str) -> String {
-    NAME.replace("{name}", &literal(name.as_bytes()))
+    fill(NAME, &[("name", &literal(name.as_bytes()))])
 }
 
 /// The questions in the caller's transaction; the answer to the last is what [`Own::read`] takes. Once the table is
 /// locked, its columns stay what they are until the transaction ends.
 pub(crate) fn questions(table: &Relation, locks: bool) -> Vec<String> {
-    let ask = ASK.replace("{name}", &literal(table.to_string().as_bytes()));
+    let ask = fill(ASK, &[("name", &literal(table.to_string().as_bytes()))]);
     locks.then(|| sql::lock(&[table])).into_iter().chain([ask]).collect()
 }
 
 impl Own {
     /// Asks the same in a session of pgsluice's own.
     pub(crate) async fn ask(client: &Client, table: &Relation) -> Result<Self> {
-        let ask = ASK.replace("{name}", &literal(table.to_string().as_bytes()));
+        let ask = fill(ASK, &[("name", &literal(table.to_string().as_bytes()))]);
         let row = client.query_typed_opt(&ask, &[]).await?;
         Self::read(row.as_ref().and_then(|row| row.get(0)))
     }

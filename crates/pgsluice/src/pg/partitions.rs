@@ -6,6 +6,7 @@ use tokio_postgres::{Client, GenericClient};
 
 use crate::control::Made;
 use crate::error::{Error, Result};
+use crate::pg::template::fill;
 use pgsluice_core::catalog::Relation;
 
 /// Selects the state of a partition and of all below it. Whatever is done to a table gives its row in `pg_class`
@@ -13,7 +14,7 @@ use pgsluice_core::catalog::Relation;
 const STATE: &str = "
 SELECT pg_catalog.string_agg(pg_catalog.concat(c.oid, ' ', c.xmin), ', ' ORDER BY c.oid)
 FROM pg_catalog.pg_partition_tree(pg_catalog.to_regclass($1)) AS p
-JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) p.relid::pg_catalog.oid";
+JOIN pg_catalog.pg_class c ON c.oid {eq} p.relid::pg_catalog.oid";
 
 /// Settings of a transaction that drops partitions. It gives up a lock soon, because other sessions queue behind it, and
 /// fails where row security would hide rows.
@@ -35,7 +36,7 @@ pub(crate) async fn state(
     relation: &Relation,
 ) -> Result<Option<String>> {
     let name = relation.to_string();
-    Ok(client.query_typed_one(STATE, &[(&name, Type::TEXT)]).await?.get(0))
+    Ok(client.query_typed_one(&fill(STATE, &[]), &[(&name, Type::TEXT)]).await?.get(0))
 }
 
 /// Drops a partition if it is empty and has not been altered since it was made.

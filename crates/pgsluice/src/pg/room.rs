@@ -3,6 +3,7 @@
 use tokio_postgres::GenericClient;
 
 use crate::error::Result;
+use crate::pg::template::fill;
 
 /// Each limit that there is: how many connections it allows, how many of them are free, and its name.
 /// Superusers may have those that are reserved, and no role or database limits them. The count of the
@@ -11,40 +12,40 @@ const LIMITS: &str = "
 WITH me AS (
     SELECT r.oid, r.rolname, r.rolsuper, r.rolconnlimit, d.oid AS database, d.datname, d.datconnlimit,
            COALESCE((SELECT pg_catalog.pg_has_role(p.oid, 'USAGE') FROM pg_catalog.pg_roles p
-                     WHERE p.rolname OPERATOR(pg_catalog.=) 'pg_use_reserved_connections'), false)
+                     WHERE p.rolname {eq} 'pg_use_reserved_connections'), false)
                AS reserved
     FROM pg_catalog.pg_roles r, pg_catalog.pg_database d
-    WHERE r.rolname OPERATOR(pg_catalog.=) SESSION_USER
-      AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()
+    WHERE r.rolname {eq} SESSION_USER
+      AND d.datname {eq} pg_catalog.current_database()
 ),
 kept AS (
     SELECT COALESCE(pg_catalog.sum(s.setting::pg_catalog.int8), 0)::pg_catalog.int8 AS count
     FROM pg_catalog.pg_settings s, me
     WHERE NOT me.rolsuper
-      AND (s.name OPERATOR(pg_catalog.=) 'superuser_reserved_connections'
-           OR s.name OPERATOR(pg_catalog.=) 'reserved_connections' AND NOT me.reserved)
+      AND (s.name {eq} 'superuser_reserved_connections'
+           OR s.name {eq} 'reserved_connections' AND NOT me.reserved)
 )
-SELECT most, most OPERATOR(pg_catalog.-) used, what FROM (
+SELECT most, most {minus} used, what FROM (
     SELECT pg_catalog.current_setting('max_connections')::pg_catalog.int8
-               OPERATOR(pg_catalog.-) kept.count AS most,
+               {minus} kept.count AS most,
            (SELECT pg_catalog.sum(numbackends)::pg_catalog.int8 FROM pg_catalog.pg_stat_database) AS used,
            'the server has %s connections for this user (max_connections)' AS what
     FROM kept
     UNION ALL
     SELECT rolconnlimit, (SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_activity
-                          WHERE usesysid OPERATOR(pg_catalog.=) me.oid),
+                          WHERE usesysid {eq} me.oid),
            pg_catalog.format('role %I may have %%s connections', rolname)
-    FROM me WHERE rolconnlimit OPERATOR(pg_catalog.>=) 0 AND NOT rolsuper
+    FROM me WHERE rolconnlimit {ge} 0 AND NOT rolsuper
     UNION ALL
     SELECT datconnlimit, (SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_activity
-                          WHERE datid OPERATOR(pg_catalog.=) me.database),
+                          WHERE datid {eq} me.database),
            pg_catalog.format('database %I may have %%s connections', datname)
-    FROM me WHERE datconnlimit OPERATOR(pg_catalog.>=) 0 AND NOT rolsuper
+    FROM me WHERE datconnlimit {ge} 0 AND NOT rolsuper
 ) AS limits ORDER BY 2 LIMIT 1";
 
 /// How many connections are free besides that of `client`, and why there are no more.
 pub(crate) async fn connections(client: &impl GenericClient) -> Result<(usize, String)> {
-    let row = client.query_typed_one(LIMITS, &[]).await?;
+    let row = client.query_typed_one(&fill(LIMITS, &[]), &[]).await?;
     let (most, free): (i64, i64) = (row.get(0), row.get(1));
     let what = row.get::<_, String>(2).replace("%s", &most.to_string());
     let free = usize::try_from(free).unwrap_or(0);

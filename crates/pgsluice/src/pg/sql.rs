@@ -97,7 +97,7 @@ pub(crate) const OID: &str = "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid"
 /// The bytes of tables, with their indexes.
 pub(crate) const SIZES: &str = "
 SELECT oid, pg_catalog.pg_total_relation_size(oid)
-FROM pg_catalog.pg_class WHERE oid OPERATOR(pg_catalog.=) ANY ($1)";
+FROM pg_catalog.pg_class WHERE oid {any} ($1)";
 
 /// Names mean what they mean in every other session of this user.
 pub(crate) const RESET_SEARCH_PATH: &str = "RESET search_path";
@@ -170,18 +170,18 @@ pub(crate) fn lock(path: &[&Relation]) -> String {
 pub(crate) const RECHECK: &str = "
 SELECT CASE
     WHEN $1::pg_catalog.text IS NOT NULL
-         AND NOT ($1::pg_catalog.text::pg_catalog.regclass OPERATOR(pg_catalog.=) $2::pg_catalog.oid
-                  AND ($2::pg_catalog.oid OPERATOR(pg_catalog.=) $3::pg_catalog.oid OR EXISTS (
+         AND NOT ($1::pg_catalog.text::pg_catalog.regclass {eq} $2::pg_catalog.oid
+                  AND ($2::pg_catalog.oid {eq} $3::pg_catalog.oid OR EXISTS (
                       SELECT FROM pg_catalog.pg_partition_ancestors(
                           $2::pg_catalog.oid::pg_catalog.regclass) AS a (relid)
-                      WHERE a.relid OPERATOR(pg_catalog.=) $3::pg_catalog.oid)))
+                      WHERE a.relid {eq} $3::pg_catalog.oid)))
     THEN 'moved'
     WHEN $5::pg_catalog.oid[] IS NOT NULL
          AND ((SELECT pg_catalog.array_agg(atttypid ORDER BY attname)
                FROM pg_catalog.pg_attribute
-               WHERE attrelid OPERATOR(pg_catalog.=) $3::pg_catalog.oid
-                 AND attname OPERATOR(pg_catalog.=) ANY ($4::pg_catalog.name[])
-                 AND NOT attisdropped) OPERATOR(pg_catalog.=) $5::pg_catalog.oid[]) IS NOT TRUE
+               WHERE attrelid {eq} $3::pg_catalog.oid
+                 AND attname {any} ($4::pg_catalog.name[])
+                 AND NOT attisdropped) {eq} $5::pg_catalog.oid[]) IS NOT TRUE
     THEN 'retyped'
     ELSE 'same'
 END";
@@ -197,7 +197,7 @@ FROM pg_catalog.unnest($1::pg_catalog.oid[]) WITH ORDINALITY AS u (oid, place)";
 pub(crate) const CHECK_STORED: &str = "
 SELECT 1 OPERATOR(pg_catalog./)
        CASE WHEN pg_catalog.bool_and(pg_catalog.pg_stat_get_xact_tuples_inserted(oid)
-                                     OPERATOR(pg_catalog.=) expected) THEN 1 ELSE 0 END
+                                     {eq} expected) THEN 1 ELSE 0 END
 FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.oid[]), pg_catalog.unnest($2::pg_catalog.int8[]))
      AS u (oid, expected)";
 

@@ -187,6 +187,21 @@ impl Counting {
         step: &str,
         keys: &[(String, u64)],
     ) -> Result<Vec<Wanted>> {
+        let (lower, upper): (Vec<_>, Vec<_>) = ranges.iter().cloned().unzip();
+        let (values, rows): (Vec<&str>, Vec<i64>) =
+            keys.iter().map(|(value, rows)| (value.as_str(), rows.cast_signed())).unzip();
+        let parameters: [&(dyn ToSql + Sync); 5] = [&lower, &upper, &step, &values, &rows];
+        let rows = client.query(&self.wanted_sql(), &parameters).await?;
+        let wanted = |row: &tokio_postgres::Row| Wanted {
+            lower: row.get(0),
+            upper: row.get(1),
+            rows: row.get::<_, i64>(2).unsigned_abs(),
+        };
+        Ok(rows.iter().map(wanted).collect())
+    }
+
+    /// Returns the question of [`Self::wanted`].
+    fn wanted_sql(&self) -> String {
         let Self { ty, base } = self;
         let (step_type, origin, finite, guess, slack) = if self.is_time() {
             (
@@ -207,7 +222,7 @@ impl Counting {
             Some((least, most)) => (format!("greatest(lo, {least})"), format!("hi <= {most}")),
             None => ("lo".to_owned(), "true".to_owned()),
         };
-        let sql = format!(
+        format!(
             "WITH s AS (SELECT l::{base} AS lo, h::{base} AS hi
                         FROM unnest($1::text[], $2::text[]) AS r (l, h)),
              a AS (SELECT step, COALESCE((SELECT max(lo) FROM s WHERE lo + step = hi),
@@ -228,18 +243,7 @@ impl Counting {
                    FROM k LEFT JOIN o USING (k) GROUP BY value, n, lo, hi)
              SELECT {first}::{ty}::text, CASE WHEN {is_bound} THEN hi::{ty}::text END, sum(n)::int8
              FROM c GROUP BY lo, hi ORDER BY lo"
-        );
-        let (lower, upper): (Vec<_>, Vec<_>) = ranges.iter().cloned().unzip();
-        let (values, rows): (Vec<&str>, Vec<i64>) =
-            keys.iter().map(|(value, rows)| (value.as_str(), rows.cast_signed())).unzip();
-        let parameters: [&(dyn ToSql + Sync); 5] = [&lower, &upper, &step, &values, &rows];
-        let rows = client.query(&sql, &parameters).await?;
-        let wanted = |row: &tokio_postgres::Row| Wanted {
-            lower: row.get(0),
-            upper: row.get(1),
-            rows: row.get::<_, i64>(2).unsigned_abs(),
-        };
-        Ok(rows.iter().map(wanted).collect())
+        )
     }
 
     /// Returns the number of steps between each of `lower` and the nearest beginning of `ranges`, if they have one.

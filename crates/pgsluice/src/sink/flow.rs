@@ -1,6 +1,6 @@
 //! What every stage of one load sees, and nothing that changes except through [`Control`].
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use pgsluice_core::bucket::RowAt;
 
@@ -32,35 +32,11 @@ pub(crate) struct Flow<'a> {
     /// The rows of the input that do not count.
     pub superseded: Superseded,
     pub splits: Splits,
+    /// The header of the input, once it is read.
+    pub header_row: Arc<OnceLock<Vec<u8>>>,
 }
 
-impl<'a> Flow<'a> {
-    /// A load that is about to begin.
-    pub(crate) fn new(
-        plan: &'a Plan,
-        control: &'a Arc<Control>,
-        inputs: Inputs,
-        opening: &'a Opening,
-        exchange: Option<&'a Exchange<'a>>,
-        rejects: Option<&'a Rejects>,
-        ledger: Option<&'a Ledger>,
-    ) -> Self {
-        let splits = Splits::default();
-        let superseded = Superseded::default();
-        Self {
-            plan,
-            control,
-            inputs,
-            opening,
-            exchange,
-            rejects,
-            is_atomic: false,
-            ledger,
-            superseded,
-            splits,
-        }
-    }
-
+impl Flow<'_> {
     /// What became of the rows that earlier runs have committed.
     pub(crate) fn fate_before(&self, outcome: &Outcome) -> Fate {
         let known = self.ledger.map(Ledger::fate_before).unwrap_or_default();

@@ -17,6 +17,7 @@ use super::copy::Connection;
 use super::failure::{Doubt, Failure};
 use crate::fate::Fate;
 use crate::pg::sql;
+use crate::pg::template::fill;
 use crate::plan::Plan;
 use crate::plan::landing::Evidence;
 
@@ -49,7 +50,7 @@ impl<'p> Proof<'p> {
             return Ok(None);
         }
         let counting = client.prepare(sql::STORED_BY_LEAF).await?;
-        let checking = client.prepare(sql::CHECK_STORED).await?;
+        let checking = client.prepare(&fill(sql::CHECK_STORED, &[])).await?;
         Ok(Some(Self { plan, counting, checking }))
     }
 

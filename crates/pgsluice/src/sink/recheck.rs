@@ -6,6 +6,7 @@ use tokio_postgres::{Client, Error, Statement};
 
 use crate::pg::introspect::Catalogue;
 use crate::pg::sql;
+use crate::pg::template::fill;
 use crate::plan::Plan;
 
 /// The statement that checks, on one connection.
@@ -28,7 +29,7 @@ pub(crate) enum Changed {
 impl Recheck {
     /// Plans the statement once for all payloads.
     pub(crate) async fn prepare(client: &Client, plan: &Plan) -> Result<Self, Error> {
-        let statement = client.prepare(sql::RECHECK).await?;
+        let statement = client.prepare(&fill(sql::RECHECK, &[])).await?;
         let Catalogue { columns, types, besides, .. } = &plan.catalogue;
         let of_table = |(place, _): &(usize, _)| *besides != Some(*place);
         let names = columns.iter().cloned().zip(types.iter().copied());

@@ -24,7 +24,7 @@ pub(crate) struct First {
 
 impl Shape {
     /// Refuses the first row of an input that is not the header it must be.
-    pub(super) fn check_header(&self, row: &[u8], (input, number): (&Input, u32)) -> Result<()> {
+    pub(super) fn check_header(&self, row: &[u8], input: &Input, number: u32) -> Result<()> {
         let fields = Parser::new(&self.format, Vec::new()).all(row);
         let checked = match self.header {
             Header::Absent | Header::Skip(_) => Ok(()),
@@ -36,8 +36,8 @@ impl Shape {
     }
 
     /// Refuses an input that ends before its header, if the server compares the line that is not there.
-    pub(super) fn check_no_header(&self, input: (&Input, u32)) -> Result<()> {
-        if self.header == Header::Match { self.check_header(b"", input) } else { Ok(()) }
+    pub(super) fn check_no_header(&self, input: &Input, number: u32) -> Result<()> {
+        if self.header == Header::Match { self.check_header(b"", input, number) } else { Ok(()) }
     }
 
     /// Refuses a header of columns in another order, and one that is not that of the first input.
@@ -168,7 +168,7 @@ mod tests {
         let shape = Shape::new(Format::csv(), Header::Present, list(columns));
         let shape = Shape { known: list(known), ..shape };
         let input = Input::of_bytes("a.csv", Default::default());
-        shape.check_header(header.as_bytes(), (&input, 0)).is_ok()
+        shape.check_header(header.as_bytes(), &input, 0).is_ok()
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
         let shape = Shape::new(Format::csv(), Header::Present, list("id,a"));
         let check = |name: &str, row: &str| {
             let input = Input::of_bytes(name, Default::default());
-            shape.clone().check_header(row.as_bytes(), (&input, 0))
+            shape.clone().check_header(row.as_bytes(), &input, 0)
         };
         assert!(check("1.csv", "No.,Text").is_ok() && check("2.csv", "\"No.\",Text").is_ok());
         let said = check("3.csv", "7,x").expect_err("a row").to_string();

@@ -19,6 +19,7 @@ mod headers;
 mod inputs;
 mod kept;
 mod names;
+mod open;
 mod original;
 mod reader;
 pub(crate) mod rewrite;

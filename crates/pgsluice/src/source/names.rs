@@ -11,7 +11,7 @@ use pgsluice_core::split::{Row, Splitter};
 use pgsluice_json::Keys;
 
 use super::file_format::check_ndjson;
-use super::reader::LONGEST_ROW;
+use super::open::LONGEST_ROW;
 use super::reading::unless_stopped;
 use super::starts::BYTE_ORDER_MARK;
 use super::{Input, Inputs, excel_delimiter, foreign};

@@ -1,34 +1,22 @@
 //! Read and split: the bytes of all inputs, one after the other, cut into splits at row ends.
 
-use std::io::Read;
 use std::sync::{Arc, OnceLock};
 
 use pgsluice_core::position::{Origin, Position};
-use pgsluice_core::split::{Malformed, OpenQuote, Row, Splitter};
+use pgsluice_core::split::Row;
 
-use super::ahead::Ahead;
+use super::open::Open;
 use super::rewrite::Rewrite;
 use super::split::Buffers;
 use super::stamp::Stamp;
-use super::starts::{BYTE_ORDER_MARK, check_start};
-use super::stream::Stream;
+use super::starts::check_start;
 use super::typed::Batches;
-use super::{Input, Inputs, Shape, Split};
+use super::{Inputs, Shape, Split};
 use crate::error::kind::Kind;
-use crate::error::{Error, Location, Result};
+use crate::error::{Error, Result};
 
 /// Bytes of a split, unless one row is longer.
 const SPLIT_BYTES: usize = 1 << 20;
-
-/// The longest row: `MaxAllocSize` of `src/include/utils/memutils.h`, at which `enlargeStringInfo` refuses
-/// a line, without the byte that ends it in memory.
-pub(super) const LONGEST_ROW: usize = 0x3fff_ffff - 1;
-
-/// PostgreSQL 18's words for a string buffer that is too long.
-const TOO_LONG: &str = "row exceeds maximum allowed length (1073741823 bytes)";
-
-/// The longest row that is held before it is known that it can end.
-const LONG_ROW: usize = 32 << 20;
 
 /// Reads inputs one after the other and hands out their splits.
 pub struct Reader {
@@ -52,20 +40,6 @@ pub struct Reader {
     pub(crate) skips_streams: bool,
     /// About the length of a split.
     pub(crate) split_bytes: usize,
-}
-
-struct Open {
-    stream: Stream,
-    /// Bytes that were read of it and counted.
-    taken: u64,
-    splitter: Splitter,
-    start: Position,
-    rest: Vec<u8>,
-    /// The rows that are no data: how many are still to come, and the text of those before.
-    header_left: usize,
-    header_text: Vec<u8>,
-    /// Whether it is known that the row in `rest` may end.
-    looked: bool,
 }
 
 impl Reader {
@@ -117,12 +91,10 @@ impl Reader {
             if open.start.origin.at == 0 {
                 input.keep_opening(&bytes);
                 check_start(&bytes, input, &self.shape)?;
-            }
-            if open.start.origin.at == 0 && bytes.starts_with(BYTE_ORDER_MARK) {
-                bytes.drain(..BYTE_ORDER_MARK.len());
-                open.start.origin.at += BYTE_ORDER_MARK.len() as u64;
-                let what = "the byte order mark at its beginning was skipped";
-                self.ignored.push((input.name.clone(), what.to_owned()));
+                if open.skip_byte_order_mark(&mut bytes) {
+                    let what = "the byte order mark at its beginning was skipped";
+                    self.ignored.push((input.name.clone(), what.to_owned()));
+                }
             }
             let scan = open.splitter.scan(&bytes, last, &mut rows);
             let scan = scan.map_err(|malformed| open.malformed(malformed, input))?;
@@ -132,33 +104,9 @@ impl Reader {
             self.taken_before = 0;
             open.start.origin.at += scan.consumed as u64;
             open.start.line += u64::from(scan.lines);
-            if open.header_left > 0 && !rows.is_empty() {
-                let text = open.take_header(&mut rows, &bytes);
-                if text.contains(&0) {
-                    return Err(not_text().at(open.place(start, input)));
-                }
-                if self.shape.header.is_compared() {
-                    let number = self.next as u32 - 1;
-                    self.shape.check_header(&text, (input, number))?;
-                }
-                if open.header_left == 0 {
-                    self.header_row.get_or_init(|| self.shape.rewritten(text));
-                }
-            }
-            if scan.ended {
-                let ignored = open.drain(input)?;
-                if ignored > 0 {
-                    let what =
-                        format!("{ignored} bytes after the end-of-data marker \\. were not read");
-                    self.ignored.push((input.name.clone(), what));
-                }
-            }
+            self.take_header(&mut rows, &bytes, start)?;
             if last || scan.ended {
-                if open.header_left > 0 {
-                    self.shape.check_no_header((input, self.next as u32 - 1))?;
-                }
-                self.open = None;
-                self.check_stamp()?;
+                self.end_input(scan.ended)?;
             }
             let (number, first_row, length) = (self.splits, self.rows, scan.consumed);
             let split = Split {
@@ -180,6 +128,47 @@ impl Reader {
             self.taken_before = split.taken;
             used = Some(split);
         }
+    }
+
+    /// Takes the rows of a header that is not read yet out of `rows`, which begin at `start`.
+    fn take_header(&mut self, rows: &mut Vec<Row>, bytes: &[u8], start: Position) -> Result<()> {
+        let Some(open) = self.open.as_mut().filter(|open| open.header_left > 0) else {
+            return Ok(());
+        };
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let input = &self.inputs[self.next - 1];
+        let text = open.take_header(rows, bytes);
+        if text.contains(&0) {
+            return Err(not_text().at(open.place(start, input)));
+        }
+        if self.shape.header.is_compared() {
+            self.shape.check_header(&text, input, self.next as u32 - 1)?;
+        }
+        if open.header_left == 0 {
+            self.header_row.get_or_init(|| self.shape.rewritten(text));
+        }
+        Ok(())
+    }
+
+    /// Closes an input at its end, or at the marker of COPY for the end of the data.
+    fn end_input(&mut self, at_marker: bool) -> Result<()> {
+        let Some(open) = &mut self.open else { return Ok(()) };
+        let input = &self.inputs[self.next - 1];
+        if at_marker {
+            let ignored = open.drain(input)?;
+            if ignored > 0 {
+                let what =
+                    format!("{ignored} bytes after the end-of-data marker \\. were not read");
+                self.ignored.push((input.name.clone(), what));
+            }
+        }
+        if open.header_left > 0 {
+            self.shape.check_no_header(input, self.next as u32 - 1)?;
+        }
+        self.open = None;
+        self.check_stamp()
     }
 }
 
@@ -243,143 +232,6 @@ impl Reader {
         self.splits += 1;
         self.rows += u64::from(count);
         Ok(Some(split))
-    }
-}
-
-impl Open {
-    fn new(input: &Input, shape: &Shape, source: usize) -> Result<Self> {
-        Ok(Self {
-            stream: input.open()?,
-            taken: 0,
-            splitter: shape.splitter(),
-            start: Position { origin: Origin { input: source as u32, at: 0 }, line: 1 },
-            rest: Vec::new(),
-            header_left: shape.header.rows(),
-            header_text: Vec::new(),
-            looked: false,
-        })
-    }
-
-    /// Fills `bytes` with the rest of the split before and what follows it; true at the end of the
-    /// input.
-    fn fill(&mut self, bytes: &mut Vec<u8>, length: usize, input: &Input) -> Result<bool> {
-        // What is left is less than one row: a long one is neither copied nor held twice.
-        match self.rest.len() > length {
-            true => std::mem::swap(bytes, &mut self.rest),
-            false => bytes.append(&mut self.rest),
-        }
-        self.check_row(bytes, input)?;
-        // When it is long, look much further at once.
-        let room = length.max(2 * bytes.len()).min(LONGEST_ROW + length);
-        let want = room - bytes.len();
-        bytes.reserve_exact(want);
-        let got = (&mut self.stream).take(want as u64).read_to_end(bytes);
-        match got {
-            Ok(got) => Ok(got < want),
-            Err(error) if input.is_seekable() => Err(input.cannot_read(&error)),
-            // The place is not to be seen from outside.
-            Err(error) => Err(input.cannot_read(&error).at(self.place(self.start, input))),
-        }
-    }
-
-    /// How many bytes of the input, as it stands, were read for the next `consumed` of its text.
-    fn take(&mut self, consumed: usize) -> u64 {
-        let Some(taken) = self.stream.taken() else { return consumed as u64 };
-        let before = std::mem::replace(&mut self.taken, taken);
-        taken - before
-    }
-
-    /// Takes the rows that are no data out of `rows`; the text of all of them so far.
-    fn take_header(&mut self, rows: &mut Vec<Row>, bytes: &[u8]) -> Vec<u8> {
-        let here = self.header_left.min(rows.len());
-        for row in rows.drain(..here) {
-            if !self.header_text.is_empty() {
-                self.header_text.push(b'\n');
-            }
-            self.header_text.extend_from_slice(row.of(bytes));
-        }
-        self.header_left -= here;
-        match self.header_left {
-            0 => std::mem::take(&mut self.header_text),
-            _ => Vec::new(),
-        }
-    }
-
-    /// Keeps what a scan has not consumed.
-    fn keep(&mut self, bytes: &mut Vec<u8>, consumed: usize) {
-        match consumed {
-            0 => std::mem::swap(bytes, &mut self.rest),
-            _ => {
-                self.rest.extend_from_slice(&bytes[consumed..]);
-                self.looked = false;
-            }
-        }
-    }
-
-    /// Refuses a row that is too long, or that will be, or whose quote is not closed, if it is known by
-    /// now.
-    fn check_row(&mut self, row: &[u8], input: &Input) -> Result<()> {
-        if row.len() < LONG_ROW || self.looked && row.len() <= LONGEST_ROW {
-            return Ok(());
-        }
-        self.looked = true;
-        let quote = self.splitter.open_quote(row);
-        let most = LONGEST_ROW.saturating_sub(row.len()) as u64;
-        let enders = self.splitter.enders(quote.is_some());
-        let ahead = input.ahead(self.start.origin.at + row.len() as u64, most, enders)?;
-        let (message, sqlstate) = match ahead {
-            _ if row.len() > LONGEST_ROW => (TOO_LONG, "54000"),
-            Ahead::Nothing => (TOO_LONG, "54000"),
-            Ahead::End if quote.is_some() => ("unterminated CSV quoted field", "22P04"),
-            Ahead::Found | Ahead::End => return Ok(()),
-        };
-        let error = Error::new(Kind::Data, message).with_sqlstate(sqlstate).permanent();
-        Err(self.with_quote(error, self.start, quote, input).at(self.place(self.start, input)))
-    }
-
-    /// Reads what follows an end-of-data marker, up to the end; its length.
-    fn drain(&mut self, input: &Input) -> Result<u64> {
-        let left = self.rest.len() as u64;
-        let read = std::io::copy(&mut self.stream, &mut std::io::sink());
-        Ok(left + read.map_err(|error| input.cannot_read(&error))?)
-    }
-
-    fn malformed(&self, malformed: Malformed, input: &Input) -> Error {
-        let Malformed { message, hint, start, line, quote } = malformed;
-        let mut at = self.start;
-        at.origin.at += u64::from(start);
-        at.line += u64::from(line);
-        let error =
-            Error::new(Kind::Data, message).with_sqlstate("22P04").at(self.place(at, input));
-        // Where the next row begins is not known, so none can be left out.
-        let error = error.permanent();
-        let error = self.with_quote(error, at, quote, input);
-        match hint {
-            Some(hint) => error.with_hint(hint),
-            None => error,
-        }
-    }
-
-    /// Adds to `error` where a quote of the row at `at` was opened.
-    fn with_quote(
-        &self,
-        error: Error,
-        at: Position,
-        quote: Option<OpenQuote>,
-        input: &Input,
-    ) -> Error {
-        let Some(OpenQuote { offset, lines }) = quote else { return error };
-        let (origin, line) = (at.origin.plus(offset.into()), at.line + u64::from(lines));
-        let opened = self.place(Position { origin, line }, input);
-        let byte = opened.offset;
-        let detail = format!("The unclosed quote is at {opened}, byte {byte}.");
-        error.with_detail(detail).with_hint(
-            "An unbalanced quote turns everything after it into one field: close it, or double it.",
-        )
-    }
-
-    fn place(&self, at: Position, input: &Input) -> Location {
-        input.locate(at)
     }
 }
 

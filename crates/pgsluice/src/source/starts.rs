@@ -54,7 +54,7 @@ pub(crate) fn check_all(inputs: &[Input], shape: &Shape, counts: bool) -> Result
         for _ in 0..header.rows() {
             let Some((_, row)) = rows.next() else { return Ok(()) };
             if header.is_compared() {
-                shape.check_header(row, (input, number)).map_err(|error| among(inputs, error))?;
+                shape.check_header(row, input, number).map_err(|error| among(inputs, error))?;
             }
         }
         match rows.next().filter(|_| counts && number > 0 && !names.is_empty()) {

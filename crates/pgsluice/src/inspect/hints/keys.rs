@@ -27,11 +27,7 @@ pub(crate) async fn explain_duplicate(error: Error, job: &Job, target: &Target) 
 
 /// Adds to the error of an input that was changed since load `id` began how to load it nevertheless: its first rows are
 /// in the table.
-pub(crate) async fn explain_changed(
-    error: Error,
-    (job, id): (&Job, &str),
-    target: &Target,
-) -> Error {
+pub(crate) async fn explain_changed(error: Error, job: &Job, id: &str, target: &Target) -> Error {
     if error.kind() != Kind::Input || error.sqlstate() != Some("55000") {
         return error;
     }

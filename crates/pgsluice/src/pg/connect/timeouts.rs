@@ -5,6 +5,7 @@ use futures_util::future::join;
 use tokio_postgres::Client;
 
 use super::super::conninfo::Liveness;
+use crate::pg::template::{eq, fill, gt};
 
 /// Settings that a role may have, each with the first version that has it.
 const TIME_OUTS: [(u32, &str); 4] = [
@@ -17,7 +18,7 @@ const TIME_OUTS: [(u32, &str); 4] = [
 /// How often the server looks, while it is at a statement, whether the client is still there (14 or later).
 const LOOK: &str = "
 SELECT pg_catalog.set_config('client_connection_check_interval', '5s', false)
-WHERE pg_catalog.current_setting('client_connection_check_interval') OPERATOR(pg_catalog.=) '0'";
+WHERE pg_catalog.current_setting('client_connection_check_interval') {eq} '0'";
 
 /// Makes the settings.
 pub(super) async fn set(
@@ -28,10 +29,10 @@ pub(super) async fn set(
     let known = TIME_OUTS.iter().filter(|(since, _)| version >= *since);
     let never: Vec<String> = known.map(|(_, name)| format!("SET {name} = 0")).collect();
     let never = never.join("; ");
-    let look = if version >= 14 { LOOK } else { "" };
+    let look = if version >= 14 { fill(LOOK, &[]) } else { String::new() };
     let noticing = notice(liveness);
     let noticing =
-        async { join(client.batch_execute(&noticing), client.batch_execute(look)).await };
+        async { join(client.batch_execute(&noticing), client.batch_execute(&look)).await };
     // Not every platform has what these ask for.
     let (set, _) = join(client.batch_execute(&never), noticing).await;
     set
@@ -44,7 +45,7 @@ fn notice(liveness: &Liveness) -> String {
         let now = format!("pg_catalog.current_setting('{name}')::pg_catalog.int4");
         format!(
             "SELECT pg_catalog.set_config('{name}', '{value}', false)
-             WHERE {now} OPERATOR(pg_catalog.=) 0 OR {now} OPERATOR(pg_catalog.>) {value}"
+             WHERE {now} {eq} 0 OR {now} {gt} {value}"
         )
     };
     liveness.of_server().iter().map(setting).collect::<Vec<_>>().join("; ")

@@ -14,6 +14,7 @@ use tokio_postgres::{Client, GenericClient, Statement};
 use super::sql::{ASKING_SESSION, literal};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
+use crate::pg::template::fill;
 
 /// The constraint by which a table that is built knows its rows; dropped when it is attached.
 pub(crate) const BOUND: &str = "pgsluice_bound";
@@ -243,14 +244,14 @@ pub(crate) async fn lock(client: &impl GenericClient, root: Oid) -> Result<bool>
 pub(crate) async fn holder(client: &impl GenericClient, root: Oid) -> Result<Option<String>> {
     let sql = "SELECT pg_catalog.format('role \"%s\" (process %s)', a.usename, l.pid)
                FROM pg_catalog.pg_locks l
-               JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) l.database
-               JOIN pg_catalog.pg_stat_activity a ON a.pid OPERATOR(pg_catalog.=) l.pid
-               WHERE l.locktype OPERATOR(pg_catalog.=) 'advisory' AND l.granted
-                 AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()
-                 AND l.classid OPERATOR(pg_catalog.=) $1::pg_catalog.oid
-                 AND l.objid OPERATOR(pg_catalog.=) $2::pg_catalog.oid
-                 AND l.objsubid OPERATOR(pg_catalog.=) 2::pg_catalog.int2 LIMIT 1";
-    let found = client.query_opt(sql, &[&LOCK.cast_unsigned(), &root]).await?;
+               JOIN pg_catalog.pg_database d ON d.oid {eq} l.database
+               JOIN pg_catalog.pg_stat_activity a ON a.pid {eq} l.pid
+               WHERE l.locktype {eq} 'advisory' AND l.granted
+                 AND d.datname {eq} pg_catalog.current_database()
+                 AND l.classid {eq} $1::pg_catalog.oid
+                 AND l.objid {eq} $2::pg_catalog.oid
+                 AND l.objsubid {eq} 2::pg_catalog.int2 LIMIT 1";
+    let found = client.query_opt(&fill(sql, &[]), &[&LOCK.cast_unsigned(), &root]).await?;
     Ok(found.and_then(|row| row.get(0)))
 }
 

@@ -10,6 +10,7 @@ use super::session::Session;
 use super::types::next_types;
 use crate::error::Result;
 use crate::pg::caution::Caution;
+use crate::pg::template::fill;
 
 /// The cautions of a table's columns, by name.
 pub(super) type Cautions = HashMap<String, Caution>;
@@ -21,46 +22,46 @@ const CAUTIONS: &str = concat!(
     r"
 WITH RECURSIVE part (name, type) AS (
     SELECT attname, atttypid FROM pg_catalog.pg_attribute
-    WHERE attrelid OPERATOR(pg_catalog.=) $1
-      AND attnum OPERATOR(pg_catalog.>) 0 AND NOT attisdropped
+    WHERE attrelid {eq} $1
+      AND attnum {gt} 0 AND NOT attisdropped
     UNION
     SELECT part.name, next.type
     FROM part
-    JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) part.type
+    JOIN pg_catalog.pg_type t ON t.oid {eq} part.type
     CROSS JOIN LATERAL ",
     next_types!(),
     r"
 )
 SELECT part.name,
-       pg_catalog.bool_or(t.typnamespace OPERATOR(pg_catalog.=) core.oid
-           AND t.typname OPERATOR(pg_catalog.=)
+       pg_catalog.bool_or(t.typnamespace {eq} core.oid
+           AND t.typname {eq}
                ANY (ARRAY['date', 'time', 'timestamp', 'timestamptz']::pg_catalog.name[])) AS words,
-       pg_catalog.bool_or(t.typnamespace OPERATOR(pg_catalog.=) core.oid
-           AND t.typname OPERATOR(pg_catalog.=) 'timetz') AS zoned,
-       pg_catalog.bool_and(t.typtype OPERATOR(pg_catalog.=) 'd'
-           OR t.typnamespace OPERATOR(pg_catalog.=) core.oid
-           AND t.typname OPERATOR(pg_catalog.=) 'timetz') AS only_zoned,
+       pg_catalog.bool_or(t.typnamespace {eq} core.oid
+           AND t.typname {eq} 'timetz') AS zoned,
+       pg_catalog.bool_and(t.typtype {eq} 'd'
+           OR t.typnamespace {eq} core.oid
+           AND t.typname {eq} 'timetz') AS only_zoned,
        pg_catalog.bool_or(
-           t.typtype OPERATOR(pg_catalog.=) 'b' AND i.provolatile OPERATOR(pg_catalog.<>) 'i'
-           AND NOT (i.pronamespace OPERATOR(pg_catalog.=) core.oid
-                    AND i.proname OPERATOR(pg_catalog.=) ANY (ARRAY[
+           t.typtype {eq} 'b' AND i.provolatile {ne} 'i'
+           AND NOT (i.pronamespace {eq} core.oid
+                    AND i.proname {any} (ARRAY[
                         'array_in', 'date_in', 'time_in', 'timetz_in', 'timestamp_in',
                         'timestamptz_in', 'interval_in', 'cash_in', 'xml_in', 'json_in', 'jsonb_in'
                     ]::pg_catalog.name[]))
-           OR t.typtype OPERATOR(pg_catalog.=) 'd' AND EXISTS (
+           OR t.typtype {eq} 'd' AND EXISTS (
                SELECT FROM pg_catalog.pg_constraint c
-               WHERE c.contypid OPERATOR(pg_catalog.=) t.oid
+               WHERE c.contypid {eq} t.oid
                  AND (c.conbin::pg_catalog.text OPERATOR(pg_catalog.~) '\{SQLVALUEFUNCTION '
                       OR EXISTS (
                           SELECT FROM pg_catalog.regexp_matches(
                               c.conbin::pg_catalog.text, ':(?:opfuncid|funcid) (\d+)', 'g') AS f (oid)
                           JOIN pg_catalog.pg_proc p
-                              ON p.oid OPERATOR(pg_catalog.=) (f.oid)[1]::pg_catalog.oid
-                          WHERE p.provolatile OPERATOR(pg_catalog.<>) 'i')))
+                              ON p.oid {eq} (f.oid)[1]::pg_catalog.oid
+                          WHERE p.provolatile {ne} 'i')))
        ) AS unsteady
 FROM part
-JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) part.type
-LEFT JOIN pg_catalog.pg_proc i ON i.oid OPERATOR(pg_catalog.=) t.typinput
+JOIN pg_catalog.pg_type t ON t.oid {eq} part.type
+LEFT JOIN pg_catalog.pg_proc i ON i.oid {eq} t.typinput
 CROSS JOIN (SELECT 'pg_catalog'::pg_catalog.regnamespace::pg_catalog.oid) AS core (oid)
 GROUP BY part.name"
 );
@@ -71,7 +72,7 @@ pub(super) async fn read(
     session: &Session,
     table: Oid,
 ) -> Result<Cautions> {
-    let rows = transaction.query_typed(CAUTIONS, &[(&table, Type::OID)]).await?;
+    let rows = transaction.query_typed(&fill(CAUTIONS, &[]), &[(&table, Type::OID)]).await?;
     let is =
         |row: &tokio_postgres::Row, name: &str| row.get::<_, Option<bool>>(name).unwrap_or(false);
     let caution = |row: &tokio_postgres::Row| {

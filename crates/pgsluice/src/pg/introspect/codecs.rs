@@ -10,6 +10,7 @@ use super::native::interval_precision;
 use super::session::Session;
 use crate::error::Result;
 use crate::pg::Parameters;
+use crate::pg::template::fill;
 
 /// Says what each type is made of, from the types of the table's columns on: these belong to the type
 /// 0. A domain is made of the type below it, an array of its elements, a range of its bounds. A
@@ -49,7 +50,7 @@ ORDER BY whole, place";
 /// Whether amounts of money are spelled as they are read here. `cash_in` takes the signs that `cash_out`
 /// writes, of which lc_monetary decides, but an amount with others would be an error.
 const MONEY: &str = "
-SELECT (-1234.56)::pg_catalog.money::pg_catalog.text OPERATOR(pg_catalog.=) '-$1,234.56'";
+SELECT (-1234.56)::pg_catalog.money::pg_catalog.text {eq} '-$1,234.56'";
 
 /// A codec, or in words for the user why there is none.
 pub(super) type Answer = std::result::Result<Codec, String>;
@@ -79,7 +80,7 @@ pub(super) async fn read(
     }
     let is_money = |part: &Part| part.oid == Type::MONEY.oid();
     let reads_money = parts.values().flatten().any(is_money)
-        && transaction.query_typed_one(MONEY, &[]).await?.get(0);
+        && transaction.query_typed_one(&fill(MONEY, &[]), &[]).await?.get(0);
     let types = Types { session, reads_money, parts };
     let columns = types.parts_of(0).iter();
     let encoded = |column| (types.codec(column, column.modifier), types.column(column));

@@ -12,6 +12,7 @@ mod codecs;
 mod columns;
 mod definitions;
 mod expressions;
+mod facts;
 mod indexes;
 mod keys;
 mod native;
@@ -27,11 +28,9 @@ mod types;
 pub(crate) mod uniques;
 mod values;
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::HashMap;
 
 use futures_util::future::{try_join, try_join3};
-use pgsluice_core::bucket::Column;
 use pgsluice_core::catalog::{Bound, Key, Node, NodeId, Relation, Strategy, Tree};
 use pgsluice_core::types::Codec;
 use tokio_postgres::types::{Oid, Type};
@@ -39,6 +38,7 @@ use tokio_postgres::{Client, IsolationLevel, Row, Transaction};
 
 use self::columns::OfInput;
 pub(crate) use self::columns::{Fields, Nullness};
+pub use self::facts::Facts;
 pub(crate) use self::questions::Questions;
 use self::server::Several;
 use self::uniques::{Meeting, Met};
@@ -47,7 +47,6 @@ use super::bounds::{self, Literals};
 use super::sql;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::pg::Parameters;
 use crate::source::Led;
 
 /// Everything about a table that a load is planned from.
@@ -83,37 +82,6 @@ pub struct Catalogue {
     pub(crate) several: Several,
     /// How the input has the key of rows that are there already, if rows may meet some.
     pub(crate) met: Option<Met>,
-}
-
-/// What the server does, and allows, when rows are sent to a node by name.
-#[derive(Clone, Debug)]
-pub struct Facts {
-    /// `pg_class.oid`.
-    pub oid: u32,
-    /// `pg_class.relkind`.
-    pub kind: char,
-    /// `pg_get_partkeydef`: strategy and key, for the user; see [`Catalogue::define_keys`].
-    pub key: Option<String>,
-    /// The bound as the server deparses it, for the user.
-    pub bound: Option<String>,
-    /// `pg_class.reltuples`; negative if never counted.
-    pub estimated_rows: f32,
-    /// Enabled INSERT triggers for each statement exist.
-    pub statement_triggers: bool,
-    /// The same for each row, by a user: they may drop rows, or add others.
-    pub row_triggers: bool,
-    /// Row security applies to this session.
-    pub row_security: bool,
-    /// This session may insert into the table, by its name.
-    pub may_insert: bool,
-    /// It computes a column that the input has and the root does not compute.
-    pub computes_input: bool,
-    /// Defaults of the columns that the input omits are not the root's.
-    pub other_defaults: bool,
-    /// The columns to sort binary rows by, from the primary key, the replica identity or the clustered index.
-    pub(crate) order: Option<Arc<[Column]>>,
-    /// How its key is read, line by line; see [`Catalogue::read_reads`].
-    pub(crate) reads: Option<Vec<String>>,
 }
 
 /// Before version 15 a row trigger from a partition's parent is marked as internal, and may be enabled there alone.
@@ -152,30 +120,6 @@ FROM tree
 JOIN pg_catalog.pg_namespace n ON n.oid = tree.schema
 LEFT JOIN pg_catalog.pg_partitioned_table p ON p.partrelid = tree.oid
 ORDER BY level, parent, n.nspname, relname";
-
-const OTHER_DEFAULTS: &str = "
-WITH defaults AS (
-    SELECT a.attrelid, a.attname, a.attidentity,
-           pg_catalog.pg_get_expr(d.adbin, d.adrelid) AS expression
-    FROM pg_catalog.pg_attribute a
-    LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-    WHERE a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
-      AND a.attrelid = ANY (ARRAY(SELECT pg_catalog.unnest($2::pg_catalog.oid[])))
-      AND NOT a.attname = ANY ($3)
-)
-SELECT DISTINCT leaf.attrelid
-FROM defaults leaf
-JOIN defaults root ON root.attrelid = $1 AND root.attname = leaf.attname
-WHERE (leaf.attidentity, leaf.expression) IS DISTINCT FROM (root.attidentity, root.expression)
-   OR ($4 AND leaf.attidentity <> '' AND leaf.attrelid <> root.attrelid)";
-
-/// Before PostgreSQL 16 a table could be attached that computes what its parent does not.
-const COMPUTES_INPUT: &str = "
-SELECT DISTINCT attrelid
-FROM pg_catalog.pg_attribute
-WHERE attnum > 0 AND NOT attisdropped AND attgenerated <> ''
-  AND attrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::pg_catalog.oid[])))
-  AND attname = ANY ($2)";
 
 impl Catalogue {
     /// Reads the tree of `table`, a name as SQL takes it, for an input with `columns`.
@@ -261,33 +205,9 @@ impl Catalogue {
         let (codecs, made): (Vec<_>, Vec<_>) = codecs.into_iter().unzip();
         let types = made.iter().map(|column| column.ty.oid).collect();
         led.iter_mut().for_each(|led| led.types.clone_from(&made));
-        let mut facts: Vec<Facts> = rows.iter().map(Facts::from_row).collect();
-        if omits_columns {
-            // Before PostgreSQL 17 each identity column has a sequence of its own.
-            let own_identity = version < 170_000;
-            let asked: Parameters<'_> = &[
-                (&root, Type::OID),
-                (&oids, Type::OID_ARRAY),
-                (&columns, Type::NAME_ARRAY),
-                (&own_identity, Type::BOOL),
-            ];
-            let other = transaction.query_typed(OTHER_DEFAULTS, asked).await?;
-            mark(&mut facts, &other, |facts| facts.other_defaults = true);
-        }
-        if version < 160_000 {
-            let asked: Parameters<'_> = &[(&oids, Type::OID_ARRAY), (&columns, Type::NAME_ARRAY)];
-            let computing = transaction.query_typed(COMPUTES_INPUT, asked).await?;
-            mark(&mut facts, &computing, |facts| facts.computes_input = true);
-        }
-        let indexed: Vec<Oid> = rows
-            .iter()
-            .filter(|row| row.get::<_, bool>("relhasindex"))
-            .map(|row| row.get("oid"))
-            .collect();
-        if !indexed.is_empty() {
-            let mut orders = indexes::read(transaction, &indexed, &columns, &codecs).await?;
-            facts.iter_mut().for_each(|facts| facts.order = orders.remove(&facts.oid));
-        }
+        let asked =
+            facts::Asked { root, columns: &columns, codecs: &codecs, omits_columns, version };
+        let facts = facts::read(transaction, &rows, asked).await?;
         let mut catalogue = Self {
             tree,
             facts,
@@ -316,41 +236,10 @@ impl Catalogue {
     }
 }
 
-impl Facts {
-    /// Whether it is its parent's DEFAULT partition.
-    pub(crate) fn is_default(&self) -> bool {
-        self.bound.as_deref() == Some("DEFAULT")
-    }
-
-    fn from_row(row: &Row) -> Self {
-        Self {
-            oid: row.get("oid"),
-            kind: row.get::<_, &str>("relkind").chars().next().unwrap_or('r'),
-            key: None,
-            bound: row.get("bound"),
-            estimated_rows: row.get("reltuples"),
-            statement_triggers: row.get("statement_triggers"),
-            row_triggers: row.get("row_triggers"),
-            row_security: row.get("row_security"),
-            may_insert: row.get("may_insert"),
-            computes_input: false,
-            other_defaults: false,
-            order: None,
-            reads: None,
-        }
-    }
-}
-
 /// The tables among `rows` that have a partition key.
 fn partitioned(rows: &[Row]) -> Vec<Oid> {
     let has_key = |row: &&Row| row.get::<_, Option<&str>>("strategy").is_some();
     rows.iter().filter(has_key).map(|row| row.get("oid")).collect()
-}
-
-/// Sets a fact about the tables whose oids are in `rows`.
-fn mark(facts: &mut [Facts], rows: &[Row], set: impl Fn(&mut Facts)) {
-    let found: HashSet<Oid> = rows.iter().map(|row| row.get(0)).collect();
-    facts.iter_mut().filter(|facts| found.contains(&facts.oid)).for_each(set);
 }
 
 /// Refuses, as COPY would, relations that cannot take rows. Privileges and views are left to the server.

@@ -12,6 +12,7 @@ use super::Catalogue;
 use super::types::next_types;
 use crate::error::Result;
 use crate::pg::sql;
+use crate::pg::template::fill;
 
 /// Lines about each key column of the tables $1, for an input with the columns $2; tables that have the
 /// same lines share a row. Types and functions of the system itself are not described.
@@ -27,16 +28,16 @@ WITH RECURSIVE core AS (
         pg_catalog.unnest(p.partclass::pg_catalog.oid[]),
         pg_catalog.unnest(p.partcollation::pg_catalog.oid[])
     ) WITH ORDINALITY AS k (attnum, opclass, coll, place)
-    WHERE p.partrelid OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT pg_catalog.unnest($1)))
+    WHERE p.partrelid {any} (ARRAY(SELECT pg_catalog.unnest($1)))
 ), used AS MATERIALIZED (
     SELECT k.partrelid, k.place, a.attnum, a.attname, a.atttypid, a.atttypmod, a.attcollation,
            a.attidentity, a.attgenerated
     FROM keyed k
-    JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) k.partrelid
-        AND a.attnum OPERATOR(pg_catalog.>) 0
-        AND (a.attnum OPERATOR(pg_catalog.=) k.attnum
-             OR k.attnum OPERATOR(pg_catalog.=) 0
-             AND a.attnum OPERATOR(pg_catalog.=) ANY (ARRAY(
+    JOIN pg_catalog.pg_attribute a ON a.attrelid {eq} k.partrelid
+        AND a.attnum {gt} 0
+        AND (a.attnum {eq} k.attnum
+             OR k.attnum {eq} 0
+             AND a.attnum {any} (ARRAY(
                  SELECT m.at[1]::pg_catalog.int2 FROM pg_catalog.regexp_matches(
                      k.partexprs::pg_catalog.text, ':varattno (\d+)', 'g') AS m (at))))
 ), part (top, type) AS (
@@ -44,16 +45,16 @@ WITH RECURSIVE core AS (
     UNION
     SELECT part.top, next.type
     FROM part
-    JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) part.type
+    JOIN pg_catalog.pg_type t ON t.oid {eq} part.type
     CROSS JOIN LATERAL ",
     next_types!(),
     r"
 ), own AS MATERIALIZED (
     SELECT part.top, t.*
     FROM part
-    JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) part.type
+    JOIN pg_catalog.pg_type t ON t.oid {eq} part.type
     CROSS JOIN core
-    WHERE t.typnamespace OPERATOR(pg_catalog.<>) core.oid AND t.typelem OPERATOR(pg_catalog.=) 0
+    WHERE t.typnamespace {ne} core.oid AND t.typelem {eq} 0
 ), type_line (top, line) AS (
     SELECT own.top, pg_catalog.concat_ws(' ', CASE own.typtype
         WHEN 'd' THEN pg_catalog.concat_ws(' ', 'domain', pg_catalog.format_type(own.oid, NULL),
@@ -62,68 +63,68 @@ WITH RECURSIVE core AS (
             (SELECT pg_catalog.string_agg(c.def, ' ' ORDER BY c.def)
              FROM (SELECT pg_catalog.regexp_replace(
                        pg_catalog.pg_get_constraintdef(oid), ' NOT VALID$', '') FROM pg_catalog.pg_constraint
-                   WHERE contypid OPERATOR(pg_catalog.=) own.oid
-                     AND contype OPERATOR(pg_catalog.=) 'c') AS c (def)))
+                   WHERE contypid {eq} own.oid
+                     AND contype {eq} 'c') AS c (def)))
         WHEN 'e' THEN pg_catalog.concat_ws(' ', 'enum', pg_catalog.format_type(own.oid, NULL),
             (SELECT pg_catalog.string_agg(pg_catalog.quote_literal(enumlabel), ', '
                                           ORDER BY enumsortorder)
-             FROM pg_catalog.pg_enum WHERE enumtypid OPERATOR(pg_catalog.=) own.oid))
+             FROM pg_catalog.pg_enum WHERE enumtypid {eq} own.oid))
         WHEN 'c' THEN pg_catalog.concat_ws(' ', 'composite type',
             pg_catalog.format_type(own.oid, NULL),
             (SELECT pg_catalog.string_agg(pg_catalog.concat_ws(' ', pg_catalog.quote_ident(attname),
                         pg_catalog.format_type(atttypid, atttypmod)), ', ' ORDER BY attnum)
              FROM pg_catalog.pg_attribute
-             WHERE attrelid OPERATOR(pg_catalog.=) own.typrelid
-               AND attnum OPERATOR(pg_catalog.>) 0 AND NOT attisdropped))
+             WHERE attrelid {eq} own.typrelid
+               AND attnum {gt} 0 AND NOT attisdropped))
         WHEN 'r' THEN pg_catalog.concat_ws(' ', 'range type', pg_catalog.format_type(own.oid, NULL),
             (SELECT pg_catalog.concat_ws(' ', pg_catalog.format_type(rngsubtype, NULL),
                         rngsubopc::pg_catalog.text, rngcollation::pg_catalog.regcollation,
                         rngcanonical)
-             FROM pg_catalog.pg_range WHERE rngtypid OPERATOR(pg_catalog.=) own.oid))
+             FROM pg_catalog.pg_range WHERE rngtypid {eq} own.oid))
         ELSE pg_catalog.concat_ws(' ', 'type', pg_catalog.format_type(own.oid, NULL)) END)
     FROM own
 ), called (kind, owner, oid) AS (
     SELECT 'key', k.partrelid, d.refobjid
     FROM (SELECT DISTINCT partrelid FROM keyed) AS k
-    JOIN pg_catalog.pg_depend d ON d.objid OPERATOR(pg_catalog.=) k.partrelid
-        AND d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass
-        AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass
+    JOIN pg_catalog.pg_depend d ON d.objid {eq} k.partrelid
+        AND d.classid {eq} 'pg_catalog.pg_class'::pg_catalog.regclass
+        AND d.refclassid {eq} 'pg_catalog.pg_proc'::pg_catalog.regclass
     UNION
     SELECT 'key', k.partrelid, o.oprcode::pg_catalog.oid
     FROM (SELECT DISTINCT partrelid FROM keyed) AS k
-    JOIN pg_catalog.pg_depend d ON d.objid OPERATOR(pg_catalog.=) k.partrelid
-        AND d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass
-        AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_operator'::pg_catalog.regclass
-    JOIN pg_catalog.pg_operator o ON o.oid OPERATOR(pg_catalog.=) d.refobjid
+    JOIN pg_catalog.pg_depend d ON d.objid {eq} k.partrelid
+        AND d.classid {eq} 'pg_catalog.pg_class'::pg_catalog.regclass
+        AND d.refclassid {eq} 'pg_catalog.pg_operator'::pg_catalog.regclass
+    JOIN pg_catalog.pg_operator o ON o.oid {eq} d.refobjid
     UNION
     SELECT 'key', k.partrelid, f.amproc::pg_catalog.oid
     FROM keyed k
-    JOIN pg_catalog.pg_opclass o ON o.oid OPERATOR(pg_catalog.=) k.opclass
-    JOIN pg_catalog.pg_amproc f ON f.amprocfamily OPERATOR(pg_catalog.=) o.opcfamily
-        AND f.amproclefttype OPERATOR(pg_catalog.=) o.opcintype
+    JOIN pg_catalog.pg_opclass o ON o.oid {eq} k.opclass
+    JOIN pg_catalog.pg_amproc f ON f.amprocfamily {eq} o.opcfamily
+        AND f.amproclefttype {eq} o.opcintype
     CROSS JOIN core
-    WHERE o.opcnamespace OPERATOR(pg_catalog.<>) core.oid
+    WHERE o.opcnamespace {ne} core.oid
     UNION
     SELECT 'type', own.top, own.typinput::pg_catalog.oid FROM own
     UNION
     SELECT 'type', own.top, CASE d.refclassid
                WHEN 'pg_catalog.pg_proc'::pg_catalog.regclass THEN d.refobjid
                ELSE (SELECT oprcode::pg_catalog.oid FROM pg_catalog.pg_operator
-                     WHERE oid OPERATOR(pg_catalog.=) d.refobjid) END
+                     WHERE oid {eq} d.refobjid) END
     FROM own
-    JOIN pg_catalog.pg_constraint c ON c.contypid OPERATOR(pg_catalog.=) own.oid
-    JOIN pg_catalog.pg_depend d ON d.objid OPERATOR(pg_catalog.=) c.oid
-        AND d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_constraint'::pg_catalog.regclass
-        AND d.refclassid OPERATOR(pg_catalog.=) ANY (ARRAY['pg_catalog.pg_proc'::pg_catalog.regclass,
+    JOIN pg_catalog.pg_constraint c ON c.contypid {eq} own.oid
+    JOIN pg_catalog.pg_depend d ON d.objid {eq} c.oid
+        AND d.classid {eq} 'pg_catalog.pg_constraint'::pg_catalog.regclass
+        AND d.refclassid {any} (ARRAY['pg_catalog.pg_proc'::pg_catalog.regclass,
             'pg_catalog.pg_operator'::pg_catalog.regclass]::pg_catalog.oid[])
 ), reached (kind, owner, oid) AS (
     SELECT * FROM called
     UNION
     SELECT r.kind, r.owner, d.refobjid
     FROM reached r
-    JOIN pg_catalog.pg_depend d ON d.objid OPERATOR(pg_catalog.=) r.oid
-        AND d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass
-        AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass
+    JOIN pg_catalog.pg_depend d ON d.objid {eq} r.oid
+        AND d.classid {eq} 'pg_catalog.pg_proc'::pg_catalog.regclass
+        AND d.refclassid {eq} 'pg_catalog.pg_proc'::pg_catalog.regclass
 ), digest AS MATERIALIZED (
     SELECT p.oid, pg_catalog.concat_ws(' ', 'function',
                p.oid::pg_catalog.regprocedure::pg_catalog.text, pg_catalog.md5(pg_catalog.concat_ws('|',
@@ -131,25 +132,25 @@ WITH RECURSIVE core AS (
                    p.proisstrict::pg_catalog.text, pg_catalog.format_type(p.prorettype, NULL),
                    pg_catalog.jsonb_extract_path_text(pg_catalog.to_jsonb(p), 'prosqlbody')))) AS line
     FROM pg_catalog.pg_proc p CROSS JOIN core
-    WHERE p.oid OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT oid FROM reached))
-      AND p.pronamespace OPERATOR(pg_catalog.<>) core.oid
+    WHERE p.oid {any} (ARRAY(SELECT oid FROM reached))
+      AND p.pronamespace {ne} core.oid
 ), line (partrelid, place, rank, line) AS (
     SELECT k.partrelid, k.place, 0, pg_catalog.concat_ws(' ', 'key', COALESCE(
                pg_catalog.quote_ident(u.attname),
                pg_catalog.pg_get_expr(k.partexprs, k.partrelid)))
     FROM keyed k
-    LEFT JOIN used u ON u.partrelid OPERATOR(pg_catalog.=) k.partrelid
-        AND u.place OPERATOR(pg_catalog.=) k.place AND u.attnum OPERATOR(pg_catalog.=) k.attnum
+    LEFT JOIN used u ON u.partrelid {eq} k.partrelid
+        AND u.place {eq} k.place AND u.attnum {eq} k.attnum
     UNION ALL
     SELECT k.partrelid, k.place, 1, pg_catalog.concat_ws(' ', 'operator class', pg_catalog.concat_ws('.',
                pg_catalog.quote_ident(n.nspname), pg_catalog.quote_ident(o.opcname)))
     FROM keyed k
-    JOIN pg_catalog.pg_opclass o ON o.oid OPERATOR(pg_catalog.=) k.opclass
-    JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) o.opcnamespace
+    JOIN pg_catalog.pg_opclass o ON o.oid {eq} k.opclass
+    JOIN pg_catalog.pg_namespace n ON n.oid {eq} o.opcnamespace
     UNION ALL
     SELECT k.partrelid, k.place, 2, pg_catalog.concat_ws(' ', 'collation',
                k.coll::pg_catalog.regcollation::pg_catalog.text)
-    FROM keyed k WHERE k.coll OPERATOR(pg_catalog.<>) 0
+    FROM keyed k WHERE k.coll {ne} 0
     UNION ALL
     SELECT u.partrelid, u.place, 3, pg_catalog.concat_ws(' ', 'column', pg_catalog.quote_ident(u.attname),
                pg_catalog.format_type(u.atttypid, u.atttypmod),
@@ -161,25 +162,25 @@ WITH RECURSIVE core AS (
                u.attidentity::pg_catalog.text, u.attgenerated::pg_catalog.text, t.typdefault,
                pg_catalog.pg_get_expr(d.adbin, d.adrelid))
     FROM used u
-    JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) u.atttypid
-    LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid OPERATOR(pg_catalog.=) u.partrelid
-        AND d.adnum OPERATOR(pg_catalog.=) u.attnum
-    WHERE NOT u.attname::pg_catalog.text OPERATOR(pg_catalog.=) ANY ($2)
+    JOIN pg_catalog.pg_type t ON t.oid {eq} u.atttypid
+    LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid {eq} u.partrelid
+        AND d.adnum {eq} u.attnum
+    WHERE NOT u.attname::pg_catalog.text {any} ($2)
     UNION ALL
     SELECT u.partrelid, u.place, 5, t.line
-    FROM used u JOIN type_line t ON t.top OPERATOR(pg_catalog.=) u.atttypid
+    FROM used u JOIN type_line t ON t.top {eq} u.atttypid
     UNION ALL
     SELECT k.partrelid, k.place, 6, d.line
     FROM keyed k
-    JOIN reached r ON r.kind OPERATOR(pg_catalog.=) 'key'
-        AND r.owner OPERATOR(pg_catalog.=) k.partrelid
-    JOIN digest d ON d.oid OPERATOR(pg_catalog.=) r.oid
+    JOIN reached r ON r.kind {eq} 'key'
+        AND r.owner {eq} k.partrelid
+    JOIN digest d ON d.oid {eq} r.oid
     UNION ALL
     SELECT u.partrelid, u.place, 6, d.line
     FROM used u
-    JOIN reached r ON r.kind OPERATOR(pg_catalog.=) 'type'
-        AND r.owner OPERATOR(pg_catalog.=) u.atttypid
-    JOIN digest d ON d.oid OPERATOR(pg_catalog.=) r.oid
+    JOIN reached r ON r.kind {eq} 'type'
+        AND r.owner {eq} u.atttypid
+    JOIN digest d ON d.oid {eq} r.oid
 ), gathered (partrelid, lines) AS (
     SELECT partrelid, pg_catalog.array_agg(line ORDER BY place, rank, line)
     FROM (SELECT DISTINCT partrelid, place, rank, line FROM line) AS l
@@ -200,10 +201,11 @@ impl Catalogue {
             [(&oids, Type::OID_ARRAY), (&self.columns, Type::TEXT_ARRAY)];
         // The server guesses far more rows than there are, and would compile the query.
         let before = [sql::DEPARSE_SETTINGS, "SET jit = off"].join("; ");
+        let reads = fill(READS, &[]);
         let after = [sql::RESET_SETTINGS, "RESET jit"].join("; ");
         let (_, rows, _) = try_join3(
             client.batch_execute(&before),
-            client.query_typed(READS, &parameters),
+            client.query_typed(&reads, &parameters),
             client.batch_execute(&after),
         )
         .await?;

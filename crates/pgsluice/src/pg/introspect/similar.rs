@@ -6,14 +6,15 @@ use tokio_postgres::types::{Oid, Type};
 use tokio_postgres::{Client, Row};
 
 use crate::error::Remedy;
+use crate::pg::template::fill;
 use crate::{Error, Kind, Result};
 
 /// The tables that rows can be loaded into by name, but partitions; whether each needs no schema in front.
 const TABLES: &str = "
 SELECT n.nspname, c.relname, pg_catalog.pg_table_is_visible(c.oid)
 FROM pg_catalog.pg_class c
-JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
-WHERE c.relkind OPERATOR(pg_catalog.=) ANY (ARRAY['r', 'p']::pg_catalog.\"char\"[])
+JOIN pg_catalog.pg_namespace n ON n.oid {eq} c.relnamespace
+WHERE c.relkind {any} (ARRAY['r', 'p']::pg_catalog.\"char\"[])
   AND NOT c.relispartition AND n.nspname OPERATOR(pg_catalog.!~) '^pg_|^information_schema$'
   AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')
 ORDER BY 1, 2 LIMIT 10000";
@@ -30,7 +31,7 @@ pub(super) const NAMING: &str = "Write the table as in SQL: with its schema if t
 /// Returns the names of the tables in this database as SQL identifiers, with their schemas where `search_path`
 /// does not lead to them.
 pub(crate) async fn names(client: &Client) -> Result<Vec<String>> {
-    let rows = client.query(TABLES, &[]).await?;
+    let rows = client.query(&fill(TABLES, &[]), &[]).await?;
     let name = |row: &Row| match row.get(2) {
         true => label(row.get(1)),
         false => Relation { schema: row.get(0), name: row.get(1) }.label(),
@@ -60,7 +61,7 @@ async fn no_such_table(client: &Client, table: &str) -> Result<Error> {
     let error = Error::new(Kind::Server, format!("relation \"{table}\" does not exist"))
         .with_sqlstate("42P01");
     let name = table.rsplit('.').next().unwrap_or(table).trim_matches('"').to_lowercase();
-    let rows = client.query(TABLES, &[]).await?;
+    let rows = client.query(&fill(TABLES, &[]), &[]).await?;
     let tables = rows.iter().map(|row| Relation { schema: row.get(0), name: row.get(1) });
     let distance = |relation: &Relation| damerau_levenshtein(&relation.name.to_lowercase(), &name);
     let mut near: Vec<(usize, Relation)> = tables

@@ -27,20 +27,20 @@ pub(super) use with_base_types;
 macro_rules! next_types {
     () => {
         "(
-        SELECT t.typbasetype WHERE t.typtype OPERATOR(pg_catalog.=) 'd'
+        SELECT t.typbasetype WHERE t.typtype {eq} 'd'
         UNION ALL
-        SELECT t.typelem WHERE t.typelem OPERATOR(pg_catalog.<>) 0
+        SELECT t.typelem WHERE t.typelem {ne} 0
         UNION ALL
         SELECT r.rngsubtype FROM pg_catalog.pg_range r
-        WHERE r.rngtypid OPERATOR(pg_catalog.=) t.oid
-           OR t.typtype OPERATOR(pg_catalog.=) 'm'
+        WHERE r.rngtypid {eq} t.oid
+           OR t.typtype {eq} 'm'
               AND pg_catalog.jsonb_extract_path_text(pg_catalog.to_jsonb(r), 'rngmultitypid')
-                  OPERATOR(pg_catalog.=) t.oid::pg_catalog.text
+                  {eq} t.oid::pg_catalog.text
         UNION ALL
         SELECT a.atttypid FROM pg_catalog.pg_attribute a
-        WHERE t.typtype OPERATOR(pg_catalog.=) 'c'
-          AND a.attrelid OPERATOR(pg_catalog.=) t.typrelid
-          AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped
+        WHERE t.typtype {eq} 'c'
+          AND a.attrelid {eq} t.typrelid
+          AND a.attnum {gt} 0 AND NOT a.attisdropped
     ) AS next (type)"
     };
 }

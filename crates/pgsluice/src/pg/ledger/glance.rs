@@ -14,6 +14,7 @@ use super::schema::Schema;
 use super::tables::TABLES;
 use super::trust::{Access, in_lock};
 use crate::pg::sql::literal;
+use crate::pg::template::fill;
 
 /// To be run under [`crate::pg::sql::PG_CATALOG_ONLY`]; `{tables}` are all tables, `{unlogged}` those of them that
 /// are unlogged. A division by zero is the failure.
@@ -47,7 +48,7 @@ pub(crate) fn glance(schema: &Schema, questions: &[String]) -> String {
     let tables = list(TABLES.iter().map(|table| table.name).collect());
     let unlogged = TABLES.iter().filter(|table| !table.is_logged);
     let unlogged = list(unlogged.map(|table| table.name).collect());
-    let glance = GLANCE.replace("{tables}", &tables).replace("{unlogged}", &unlogged);
+    let glance = fill(GLANCE, &[("tables", &tables), ("unlogged", &unlogged)]);
     let own = [glance.as_str(), AS_BEFORE].into_iter();
     let all: Vec<&str> = own.chain(questions.iter().map(String::as_str)).collect();
     in_lock(schema, Access::Write, &all.join("; "))

@@ -20,6 +20,7 @@ use super::schema::Schema;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::pg::sql::{BEGIN, literal};
+use crate::pg::template::fill;
 
 /// The schema in which the locks of a load are numbered by its id alone.
 const USUAL: &str = "pgsluice";
@@ -27,11 +28,13 @@ const USUAL: &str = "pgsluice";
 /// Between two tries to take a lock that is held for a moment.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// A load, by the schema of its ledger and its id. Its rows in the ledger and its locks are found by them.
+/// A participant of a load. Its row in the ledger, its receipts and its locks are found by it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Named {
     pub(crate) schema: Schema,
     pub(crate) id: String,
+    /// Empty for the load as a whole.
+    pub(crate) participant: String,
 }
 
 /// The number of an advisory lock, from its halves, which are unsigned.
@@ -49,27 +52,27 @@ SELECT {number},
        CASE WHEN x.gid IS NULL THEN pg_catalog.format('SELECT pg_terminate_backend(%s);', l.pid)
             ELSE pg_catalog.format('ROLLBACK PREPARED %L;', x.gid) END
 FROM pg_catalog.pg_locks l
-JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) l.database
-LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid OPERATOR(pg_catalog.=) l.pid
+JOIN pg_catalog.pg_database d ON d.oid {eq} l.database
+LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid {eq} l.pid
 LEFT JOIN pg_catalog.pg_locks t
-    ON l.pid IS NULL AND t.pid IS NULL AND t.locktype OPERATOR(pg_catalog.=) 'transactionid'
-    AND t.virtualtransaction OPERATOR(pg_catalog.=) l.virtualtransaction
-LEFT JOIN pg_catalog.pg_prepared_xacts x ON x.transaction OPERATOR(pg_catalog.=) t.transactionid
-WHERE l.locktype OPERATOR(pg_catalog.=) 'advisory' AND l.objsubid OPERATOR(pg_catalog.=) 1::pg_catalog.int2
-  AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()
-  AND (l.pid IS NULL OR l.pid OPERATOR(pg_catalog.<>) pg_catalog.pg_backend_pid())";
+    ON l.pid IS NULL AND t.pid IS NULL AND t.locktype {eq} 'transactionid'
+    AND t.virtualtransaction {eq} l.virtualtransaction
+LEFT JOIN pg_catalog.pg_prepared_xacts x ON x.transaction {eq} t.transactionid
+WHERE l.locktype {eq} 'advisory' AND l.objsubid {eq} 1::pg_catalog.int2
+  AND d.datname {eq} pg_catalog.current_database()
+  AND (l.pid IS NULL OR l.pid {ne} pg_catalog.pg_backend_pid())";
 
 /// Sessions that have one of the advisory locks `{locks}` of this database, but not this one.
 const HOLDERS: &str = "
 SELECT l.pid, COALESCE(a.usename::pg_catalog.text, ''), pg_catalog.host(a.client_addr),
        pg_catalog.min(a.backend_start)::pg_catalog.text
 FROM pg_catalog.pg_locks l
-JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) l.database
-LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid OPERATOR(pg_catalog.=) l.pid
-WHERE l.locktype OPERATOR(pg_catalog.=) 'advisory' AND l.objsubid OPERATOR(pg_catalog.=) 1::pg_catalog.int2
-  AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database() AND l.granted
-  AND l.pid OPERATOR(pg_catalog.<>) pg_catalog.pg_backend_pid()
-  AND {number} OPERATOR(pg_catalog.=) ANY (ARRAY[{locks}]::pg_catalog.int8[])
+JOIN pg_catalog.pg_database d ON d.oid {eq} l.database
+LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid {eq} l.pid
+WHERE l.locktype {eq} 'advisory' AND l.objsubid {eq} 1::pg_catalog.int2
+  AND d.datname {eq} pg_catalog.current_database() AND l.granted
+  AND l.pid {ne} pg_catalog.pg_backend_pid()
+  AND {number} {any} (ARRAY[{locks}]::pg_catalog.int8[])
 GROUP BY l.pid, a.usename, a.client_addr ORDER BY l.pid";
 
 /// A session that works at a load.
@@ -119,14 +122,21 @@ impl Schema {
 }
 
 impl Named {
-    /// The load `id` in the ledger of `schema`.
+    /// The load `id` in the ledger of `schema`, as a whole.
     pub(crate) fn new(schema: &Schema, id: &str) -> Self {
-        Self { schema: schema.clone(), id: id.to_owned() }
+        Self { schema: schema.clone(), id: id.to_owned(), participant: String::new() }
     }
 
-    /// A statement with `{ledger}` replaced by the schema.
+    /// Fills the template of a statement; see [`fill`].
     pub(crate) fn sql(&self, statement: &str) -> String {
-        self.schema.sql(statement)
+        self.fill(statement, &[])
+    }
+
+    /// Fills the template of a statement that also has `values`.
+    pub(crate) fn fill(&self, statement: &str, values: &[(&str, &str)]) -> String {
+        let participant = literal(self.participant.as_bytes());
+        let own = [("ledger", &*self.schema.quoted()), ("participant", &participant)];
+        fill(statement, &[&own, values].concat())
     }
 
     /// The lock by which an attempt ends all earlier ones; see [`Self::fence`].
@@ -140,7 +150,10 @@ impl Named {
     }
 
     fn lock(&self, kind: [u8; 8]) -> i64 {
-        self.schema.lock(kind, &self.id)
+        match &*self.participant {
+            "" => self.schema.lock(kind, &self.id),
+            participant => self.schema.lock(kind, &format!("{}\0{participant}", self.id)),
+        }
     }
 
     /// Takes, until the transaction ends, the lock of loads that begin to load the same input into the same table;
@@ -217,7 +230,7 @@ impl Named {
     /// The sessions of others that work at it.
     pub(crate) async fn holders(&self, client: &Client) -> Result<Vec<Holder>> {
         let locks = format!("{}, {}", self.attempt_lock(), self.alive_lock());
-        let sql = HOLDERS.replace("{number}", NUMBER).replace("{locks}", &locks);
+        let sql = fill(HOLDERS, &[("number", NUMBER), ("locks", &locks)]);
         let rows = client.query(&sql, &[]).await?;
         let holder = |row: &Row| Holder {
             pid: row.get(0),
@@ -253,7 +266,7 @@ impl Stranger {
 
 async fn others(schema: &Schema, client: &Client) -> Result<Vec<Row>> {
     let table = literal(schema.sql("{ledger}.load").as_bytes());
-    let sql = OTHERS.replace("{number}", NUMBER).replace("{table}", &table);
+    let sql = fill(OTHERS, &[("number", NUMBER), ("table", &table)]);
     Ok(client.query(&sql, &[]).await?)
 }
 

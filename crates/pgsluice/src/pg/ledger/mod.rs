@@ -3,7 +3,7 @@
 //! them, and `trust` checks whether they may be used. `locks` has the advisory locks of a load.
 //!
 //! Each is qualified throughout, because it may run in a session with the user's own search_path. In the
-//! texts `{ledger}` stands for the schema.
+//! texts `{ledger}` stands for the schema, and `{participant}` for the participant.
 
 pub(crate) mod glance;
 pub(crate) mod json;
@@ -28,6 +28,7 @@ pub(crate) use self::trust::Access;
 use super::sql::literal;
 use crate::error::Result;
 use crate::fate::Fate;
+use crate::pg::template::{eq, plus};
 
 /// What is known of a load, and what its terms would be now.
 const FIND: &str = "
@@ -35,15 +36,15 @@ SELECT state, attempt, relation, sources::pg_catalog.text, terms::pg_catalog.tex
        rows_read, rows_inserted, rows_updated, rows_deleted, rows_unchanged, rows_stale, rows_absent,
        rows_duplicate, rows_skipped, rows_dropped, rows_rejected
 FROM ONLY {ledger}.load
-WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''";
+WHERE id {eq} $1 AND participant {eq} {participant}";
 
 /// Writes receipts. If the load is not at the attempt $2 any more, there is no id, and that is an error.
 pub(crate) const WRITE: &str = "
 INSERT INTO {ledger}.receipt
     (load, participant, number, tree, node, source, upto, sources, starts, stops, rows, fate)
 SELECT (SELECT id FROM ONLY {ledger}.load
-        WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''
-          AND attempt OPERATOR(pg_catalog.=) $2), '',
+        WHERE id {eq} $1 AND participant {eq} {participant}
+          AND attempt {eq} $2), {participant},
        r.number, $3::pg_catalog.int4, r.node, r.source, r.upto, r.sources::pg_catalog.int4[],
        r.starts::pg_catalog.int8[], r.stops::pg_catalog.int8[], r.rows, r.fate::pg_catalog.jsonb
 FROM ROWS FROM (
@@ -57,13 +58,13 @@ FROM ROWS FROM (
 /// Deletes receipts that others replace.
 pub(crate) const REPLACE: &str = "
 DELETE FROM ONLY {ledger}.receipt
-WHERE load OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''
-  AND number OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])";
+WHERE load {eq} $1 AND participant {eq} {participant}
+  AND number {any} ($2::pg_catalog.int8[])";
 
 /// Writes blocks. Two transactions that end together may both have one: the later waits for the other, and leaves it out.
 pub(crate) const SEE: &str = "
 INSERT INTO {ledger}.block (load, participant, source, start, stop, hash)
-SELECT $1, '', b.source, b.start, b.stop, b.hash
+SELECT $1, {participant}, b.source, b.start, b.stop, b.hash
 FROM ROWS FROM (
     pg_catalog.unnest($2::pg_catalog.int4[]), pg_catalog.unnest($3::pg_catalog.int8[]),
     pg_catalog.unnest($4::pg_catalog.int8[]), pg_catalog.unnest($5::pg_catalog.int8[])
@@ -90,7 +91,8 @@ impl NewLoad<'_> {
         let Self { named, table, terms, sources, run, finished } = self;
         let text = |text: &str| literal(text.as_bytes());
         // Before any text of the user's, which may look like it.
-        let (id, ledger) = (text(&named.id), named.sql("{ledger}"));
+        let (id, participant) = (text(&named.id), text(&named.participant));
+        let ledger = named.sql("{ledger}");
         let (state, ended, rows, nothing) = match finished {
             Some(rows) => ("finished", "pg_catalog.clock_timestamp()", rows.to_string(), "0"),
             None => ("running", "NULL", "NULL".to_owned(), "NULL"),
@@ -99,7 +101,7 @@ impl NewLoad<'_> {
             "INSERT INTO {ledger}.load
                  (id, participant, relation, name, state, attempt, terms, sources, run, begun, ended,
                   rows_read, rows_inserted, rows_dropped, rows_rejected)
-             SELECT {id}, '', {}::pg_catalog.regclass::pg_catalog.oid, {}, '{state}', 1, {}, {}, {},
+             SELECT {id}, {participant}, {}::pg_catalog.regclass::pg_catalog.oid, {}, '{state}', 1, {}, {}, {},
                     pg_catalog.now(), {ended}, {rows}, {rows}, {nothing}, {nothing}",
             text(&table.to_string()),
             text(&table.label()),
@@ -156,27 +158,28 @@ impl Named {
     /// Returns the run that works at it, as JSON, if it is in the ledger.
     pub(crate) async fn run(&self, client: &Client) -> Result<Option<String>> {
         let sql = "SELECT run::pg_catalog.text FROM ONLY {ledger}.load
-                   WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''";
+                   WHERE id {eq} $1 AND participant {eq} {participant}";
         Ok(client.query_opt(&self.sql(sql), &[&self.id]).await?.map(|row| row.get(0)))
     }
 
     /// The question whether the load is in the ledger: a row if it is.
     pub(crate) fn is_known(&self) -> String {
-        let id = literal(self.id.as_bytes());
+        let [id, participant] = [&self.id, &self.participant].map(|text| literal(text.as_bytes()));
         let ledger = self.sql("{ledger}");
         format!(
-            "SELECT FROM ONLY {ledger}.load WHERE id OPERATOR(pg_catalog.=) {id}
-               AND participant OPERATOR(pg_catalog.=) ''"
+            "SELECT FROM ONLY {ledger}.load WHERE id {eq} {id}
+               AND participant {eq} {participant}"
         )
     }
 
     /// The statement that begins the next attempt; `run` as in [`NewLoad`].
     pub(crate) fn retry(&self, run: &str) -> String {
-        let [id, run] = [&*self.id, run].map(|text| literal(text.as_bytes()));
+        let [id, participant, run] =
+            [&*self.id, &self.participant, run].map(|text| literal(text.as_bytes()));
         let ledger = self.sql("{ledger}");
         format!(
-            "UPDATE ONLY {ledger}.load SET attempt = attempt OPERATOR(pg_catalog.+) 1, run = {}
-             WHERE id OPERATOR(pg_catalog.=) {id} AND participant OPERATOR(pg_catalog.=) ''",
+            "UPDATE ONLY {ledger}.load SET attempt = attempt {plus} 1, run = {}
+             WHERE id {eq} {id} AND participant {eq} {participant}",
             running(&run)
         )
     }
@@ -193,52 +196,52 @@ WITH done AS (
          rows_duplicate, rows_skipped, rows_dropped, rows_rejected)
             = (SELECT f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8], f[9], f[10]
                FROM (VALUES ($4::pg_catalog.int8[])) AS v (f))
-    WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''
-      AND attempt OPERATOR(pg_catalog.=) $2
+    WHERE id {eq} $1 AND participant {eq} {participant}
+      AND attempt {eq} $2
     RETURNING id
 ), trees AS (
-    DELETE FROM ONLY {ledger}.tree AS t USING done WHERE t.load OPERATOR(pg_catalog.=) done.id
+    DELETE FROM ONLY {ledger}.tree AS t USING done WHERE t.load {eq} done.id
 ), receipts AS (
-    DELETE FROM ONLY {ledger}.receipt AS t USING done WHERE t.load OPERATOR(pg_catalog.=) done.id
+    DELETE FROM ONLY {ledger}.receipt AS t USING done WHERE t.load {eq} done.id
 ), blocks AS (
-    DELETE FROM ONLY {ledger}.block AS t USING done WHERE t.load OPERATOR(pg_catalog.=) done.id
+    DELETE FROM ONLY {ledger}.block AS t USING done WHERE t.load {eq} done.id
 ), rejects AS (
-    DELETE FROM ONLY {ledger}.reject AS t USING done WHERE t.load OPERATOR(pg_catalog.=) done.id
+    DELETE FROM ONLY {ledger}.reject AS t USING done WHERE t.load {eq} done.id
 ), witnesses AS (
-    DELETE FROM ONLY {ledger}.witness AS t USING done WHERE t.load OPERATOR(pg_catalog.=) done.id
+    DELETE FROM ONLY {ledger}.witness AS t USING done WHERE t.load {eq} done.id
 )
 SELECT pg_catalog.count(*) FROM done";
 
 /// Records of a finished load that $2 rows are stored, and that triggers have dropped $3.
 pub(crate) const NOTE_DROPPED: &str = "
 UPDATE ONLY {ledger}.load SET rows_inserted = $2, rows_dropped = $3
-WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''";
+WHERE id {eq} $1 AND participant {eq} {participant}";
 
 /// Whether a table of `$2` is unlogged, and was emptied since the load began.
 pub(crate) const EMPTIED: &str = "
 SELECT EXISTS (SELECT FROM pg_catalog.pg_class
-               WHERE oid OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.oid[])
-                 AND relpersistence OPERATOR(pg_catalog.=) 'u')
-   AND NOT EXISTS (SELECT FROM ONLY {ledger}.witness WHERE load OPERATOR(pg_catalog.=) $1)";
+               WHERE oid {any} ($2::pg_catalog.oid[])
+                 AND relpersistence {eq} 'u')
+   AND NOT EXISTS (SELECT FROM ONLY {ledger}.witness WHERE load {eq} $1)";
 
 /// Whether the load $1 is still at the attempt $2, and not finished.
 pub(crate) const IS_CURRENT: &str = "
 SELECT EXISTS (SELECT FROM ONLY {ledger}.load
-               WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''
-                 AND attempt OPERATOR(pg_catalog.=) $2 AND state OPERATOR(pg_catalog.=) 'running')";
+               WHERE id {eq} $1 AND participant {eq} {participant}
+                 AND attempt {eq} $2 AND state {eq} 'running')";
 
 /// Takes a load out of the ledger that runs as `$2` and has no row in the table.
 pub(crate) const WITHDRAW: &str = "
 DELETE FROM ONLY {ledger}.load
-WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''
-  AND state OPERATOR(pg_catalog.=) 'running'
-  AND (run OPERATOR(pg_catalog.->>) 'token') OPERATOR(pg_catalog.=) $2
-  AND NOT EXISTS (SELECT FROM ONLY {ledger}.receipt WHERE load OPERATOR(pg_catalog.=) $1)";
+WHERE id {eq} $1 AND participant {eq} {participant}
+  AND state {eq} 'running'
+  AND (run OPERATOR(pg_catalog.->>) 'token') {eq} $2
+  AND NOT EXISTS (SELECT FROM ONLY {ledger}.receipt WHERE load {eq} $1)";
 
 /// The layouts of a load's trees.
 pub(crate) const TREES: &str = "
 SELECT number, layout::pg_catalog.text FROM ONLY {ledger}.tree
-WHERE load OPERATOR(pg_catalog.=) $1 ORDER BY number";
+WHERE load {eq} $1 ORDER BY number";
 
 /// Keeps a layout.
 pub(crate) const PLANT: &str = "
@@ -248,17 +251,18 @@ INSERT INTO {ledger}.tree (load, number, layout) VALUES ($1, $2, $3::pg_catalog.
 pub(crate) const RECEIPTS: &str = "
 SELECT number, tree, node, source, upto, sources, starts, stops, rows, fate::pg_catalog.text
 FROM ONLY {ledger}.receipt
-WHERE load OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''";
+WHERE load {eq} $1 AND participant {eq} {participant}";
 
 /// The rows of a load by node, as its receipts have them: of the tree `$2`, or of all others together.
 pub(crate) const SUMS: &str = "
-SELECT tree OPERATOR(pg_catalog.=) $2, node, pg_catalog.sum(rows)::pg_catalog.int8
-FROM ONLY {ledger}.receipt WHERE load OPERATOR(pg_catalog.=) $1 GROUP BY 1, 2";
+SELECT tree {eq} $2, node, pg_catalog.sum(rows)::pg_catalog.int8
+FROM ONLY {ledger}.receipt
+WHERE load {eq} $1 AND participant {eq} {participant} GROUP BY 1, 2";
 
 /// Records rejected rows.
 pub(crate) const REJECT: &str = "
 INSERT INTO {ledger}.reject (load, participant, source, start)
-SELECT $1, '', r.source, r.start
+SELECT $1, {participant}, r.source, r.start
 FROM ROWS FROM (
     pg_catalog.unnest($2::pg_catalog.int4[]), pg_catalog.unnest($3::pg_catalog.int8[])
 ) AS r (source, start)";
@@ -266,29 +270,29 @@ FROM ROWS FROM (
 /// The rows of a load that are rejected.
 pub(crate) const REJECTS: &str = "
 SELECT source, start FROM ONLY {ledger}.reject
-WHERE load OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''";
+WHERE load {eq} $1 AND participant {eq} {participant}";
 
 /// The blocks of a load.
 pub(crate) const BLOCKS: &str = "
 SELECT source, start, stop, hash FROM ONLY {ledger}.block
-WHERE load OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''";
+WHERE load {eq} $1 AND participant {eq} {participant}";
 
 /// Loads, the newest first: with the rows that their receipts speak of. `$1` is an id, `$2` and `$3` the oid
 /// and the name of a table, `$4` the least age; NULL for any.
 pub(crate) const LIST: &str = "
 SELECT l.id, l.name, l.state, l.attempt, l.begun::pg_catalog.text, l.ended::pg_catalog.text,
-       l.rows_inserted OPERATOR(pg_catalog.+) COALESCE(l.rows_updated, 0)
-           OPERATOR(pg_catalog.+) COALESCE(l.rows_deleted, 0), COALESCE(r.rows, 0)::pg_catalog.int8, l.sources::pg_catalog.text,
+       l.rows_inserted {plus} COALESCE(l.rows_updated, 0)
+           {plus} COALESCE(l.rows_deleted, 0), COALESCE(r.rows, 0)::pg_catalog.int8, l.sources::pg_catalog.text,
        l.terms::pg_catalog.text, l.run::pg_catalog.text, l.position
 FROM ONLY {ledger}.load l
 LEFT JOIN (SELECT load, pg_catalog.sum(rows) AS rows FROM ONLY {ledger}.receipt GROUP BY load) r
-    ON r.load OPERATOR(pg_catalog.=) l.id
-WHERE l.participant OPERATOR(pg_catalog.=) ''
-  AND ($1::pg_catalog.text IS NULL OR l.id OPERATOR(pg_catalog.=) $1)
-  AND ($3::pg_catalog.text IS NULL OR l.name OPERATOR(pg_catalog.=) $3
-       OR l.relation OPERATOR(pg_catalog.=) $2::pg_catalog.oid)
+    ON r.load {eq} l.id
+WHERE l.participant {eq} ''
+  AND ($1::pg_catalog.text IS NULL OR l.id {eq} $1)
+  AND ($3::pg_catalog.text IS NULL OR l.name {eq} $3
+       OR l.relation {eq} $2::pg_catalog.oid)
   AND ($4::pg_catalog.text IS NULL OR COALESCE(l.ended, l.begun)
-       OPERATOR(pg_catalog.<) (pg_catalog.now() OPERATOR(pg_catalog.-) $4::pg_catalog.text::pg_catalog.interval))
+       {lt} (pg_catalog.now() {minus} $4::pg_catalog.text::pg_catalog.interval))
 ORDER BY l.begun DESC, l.id";
 
 /// The tables with rows of a load, besides its own.
@@ -300,16 +304,15 @@ impl Named {
         let id = literal(self.id.as_bytes());
         let ledger = self.sql("{ledger}");
         let parts = self.forget_parts();
-        format!("{parts}DELETE FROM ONLY {ledger}.load WHERE id OPERATOR(pg_catalog.=) {id}")
+        format!("{parts}DELETE FROM ONLY {ledger}.load WHERE id {eq} {id}")
     }
 
     /// Returns the statements that delete all of it but its own row.
     pub(crate) fn forget_parts(&self) -> String {
         let id = literal(self.id.as_bytes());
         let ledger = self.sql("{ledger}");
-        let parts = OF_LOAD.map(|table| {
-            format!("DELETE FROM ONLY {ledger}.{table} WHERE load OPERATOR(pg_catalog.=) {id}; ")
-        });
+        let parts = OF_LOAD
+            .map(|table| format!("DELETE FROM ONLY {ledger}.{table} WHERE load {eq} {id}; "));
         parts.concat()
     }
 }

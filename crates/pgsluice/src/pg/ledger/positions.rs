@@ -19,59 +19,59 @@ use crate::pg::sql::literal;
 const LOOK: &str = "
 SELECT attempt, position, name,
        (terms OPERATOR(pg_catalog.->) 'writer') IS NOT NULL,
-       pg_catalog.to_regclass($2)::pg_catalog.oid OPERATOR(pg_catalog.=) relation, rows_read,
+       pg_catalog.to_regclass($2)::pg_catalog.oid {eq} relation, rows_read,
        rows_inserted, rows_updated, rows_deleted, rows_unchanged, rows_stale, rows_absent, rows_duplicate,
        rows_skipped, rows_dropped, rows_rejected, terms::pg_catalog.text, ({terms})::pg_catalog.text
 FROM ONLY {ledger}.load
-WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) '' FOR UPDATE";
+WHERE id {eq} $1 AND participant {eq} {participant} FOR UPDATE";
 
 /// Adds a writer into the table `$2`, under `{terms}`; nothing if there is no such table.
 const BEGIN: &str = "
 INSERT INTO {ledger}.load
     (id, participant, relation, name, state, attempt, terms, sources, run, begun, rows_read, rows_inserted,
      rows_dropped, rows_rejected)
-SELECT $1, '', c.oid, pg_catalog.concat(pg_catalog.quote_ident(n.nspname), '.', pg_catalog.quote_ident(c.relname)),
+SELECT $1, {participant}, c.oid, pg_catalog.concat(pg_catalog.quote_ident(n.nspname), '.', pg_catalog.quote_ident(c.relname)),
        'running', 1, {terms}, '[]', {run}, pg_catalog.now(), 0, 0, 0, 0
 FROM pg_catalog.pg_class c
-JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
-WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($2)";
+JOIN pg_catalog.pg_namespace n ON n.oid {eq} c.relnamespace
+WHERE c.oid {eq} pg_catalog.to_regclass($2)";
 
 /// Begins the next attempt of a writer.
 const TAKE_OVER: &str = "
 UPDATE ONLY {ledger}.load
-SET attempt = attempt OPERATOR(pg_catalog.+) 1, state = 'running', ended = NULL, run = {run}
-WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''";
+SET attempt = attempt {plus} 1, state = 'running', ended = NULL, run = {run}
+WHERE id {eq} $1 AND participant {eq} {participant}";
 
 /// Records `$4` rows more, behind which the position is `$5`, if that is no NULL. It updates one row, unless another
 /// attempt has begun.
 const ADVANCE: &str = "
 UPDATE ONLY {ledger}.load
-SET rows_read = rows_read OPERATOR(pg_catalog.+) $4, rows_inserted = rows_inserted OPERATOR(pg_catalog.+) $4,
+SET rows_read = rows_read {plus} $4, rows_inserted = rows_inserted {plus} $4,
     position = COALESCE($5, position)
-WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''
-  AND attempt OPERATOR(pg_catalog.=) $2 AND rows_read OPERATOR(pg_catalog.=) $3";
+WHERE id {eq} $1 AND participant {eq} {participant}
+  AND attempt {eq} $2 AND rows_read {eq} $3";
 
 /// Adds `$3` to what became of its rows.
 const SETTLE: &str = "
 UPDATE ONLY {ledger}.load
-SET rows_inserted = COALESCE(rows_inserted, 0) OPERATOR(pg_catalog.+) $3[1],
-    rows_updated = COALESCE(rows_updated, 0) OPERATOR(pg_catalog.+) $3[2],
-    rows_deleted = COALESCE(rows_deleted, 0) OPERATOR(pg_catalog.+) $3[3],
-    rows_unchanged = COALESCE(rows_unchanged, 0) OPERATOR(pg_catalog.+) $3[4],
-    rows_stale = COALESCE(rows_stale, 0) OPERATOR(pg_catalog.+) $3[5],
-    rows_absent = COALESCE(rows_absent, 0) OPERATOR(pg_catalog.+) $3[6],
-    rows_duplicate = COALESCE(rows_duplicate, 0) OPERATOR(pg_catalog.+) $3[7],
-    rows_skipped = COALESCE(rows_skipped, 0) OPERATOR(pg_catalog.+) $3[8],
-    rows_dropped = COALESCE(rows_dropped, 0) OPERATOR(pg_catalog.+) $3[9],
-    rows_rejected = COALESCE(rows_rejected, 0) OPERATOR(pg_catalog.+) $3[10]
-WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''
-  AND attempt OPERATOR(pg_catalog.=) $2";
+SET rows_inserted = COALESCE(rows_inserted, 0) {plus} $3[1],
+    rows_updated = COALESCE(rows_updated, 0) {plus} $3[2],
+    rows_deleted = COALESCE(rows_deleted, 0) {plus} $3[3],
+    rows_unchanged = COALESCE(rows_unchanged, 0) {plus} $3[4],
+    rows_stale = COALESCE(rows_stale, 0) {plus} $3[5],
+    rows_absent = COALESCE(rows_absent, 0) {plus} $3[6],
+    rows_duplicate = COALESCE(rows_duplicate, 0) {plus} $3[7],
+    rows_skipped = COALESCE(rows_skipped, 0) {plus} $3[8],
+    rows_dropped = COALESCE(rows_dropped, 0) {plus} $3[9],
+    rows_rejected = COALESCE(rows_rejected, 0) {plus} $3[10]
+WHERE id {eq} $1 AND participant {eq} {participant}
+  AND attempt {eq} $2";
 
 /// Marks a writer as closed.
 const CLOSE: &str = "
 UPDATE ONLY {ledger}.load SET state = 'finished', ended = pg_catalog.clock_timestamp()
-WHERE id OPERATOR(pg_catalog.=) $1 AND participant OPERATOR(pg_catalog.=) ''
-  AND attempt OPERATOR(pg_catalog.=) $2";
+WHERE id {eq} $1 AND participant {eq} {participant}
+  AND attempt {eq} $2";
 
 /// How far a writer has come.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -101,7 +101,7 @@ impl Named {
         let sql = |statement: &str| {
             let run = running(&literal(run.as_bytes()));
             // Names of columns are among the terms, and may look like anything.
-            self.sql(statement).replace("{run}", &run).replace("{terms}", &terms)
+            self.fill(statement, &[("run", &run), ("terms", &terms)])
         };
         let position = match (found, attempt) {
             (Some(found), Some(attempt)) if found.attempt == attempt => found,
@@ -135,7 +135,7 @@ impl Named {
     ) -> Result<Option<Position>> {
         let parameters: [(&(dyn ToSql + Sync), Type); 2] =
             [(&self.id, Type::TEXT), (&table, Type::TEXT)];
-        let look = self.sql(LOOK).replace("{terms}", terms);
+        let look = self.fill(LOOK, &[("terms", terms)]);
         let rows = transaction.query_typed(&look, &parameters).await?;
         let Some(row) = rows.first() else { return Ok(None) };
         let refuse = |what: String| {

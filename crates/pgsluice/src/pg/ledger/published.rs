@@ -5,6 +5,7 @@ use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
 
 use super::schema::Schema;
 use crate::pg::sql::literal;
+use crate::pg::template::fill;
 
 /// Selects the publications of all tables, or of all tables in the schema, that include `{load}`: one row.
 const PUBLICATIONS: &str = "
@@ -12,16 +13,16 @@ SELECT pg_catalog.string_agg(pg_catalog.quote_ident(p.pubname::pg_catalog.text),
 FROM pg_catalog.pg_publication p
 WHERE CASE WHEN p.puballtables THEN true ELSE
     NOT EXISTS (SELECT FROM pg_catalog.pg_publication_rel r
-                WHERE r.prpubid OPERATOR(pg_catalog.=) p.oid
-                  AND r.prrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass({load})::pg_catalog.oid)
+                WHERE r.prpubid {eq} p.oid
+                  AND r.prrelid {eq} pg_catalog.to_regclass({load})::pg_catalog.oid)
     AND EXISTS (SELECT FROM pg_catalog.pg_get_publication_tables(p.pubname::pg_catalog.text) t
-                WHERE t.relid OPERATOR(pg_catalog.=) pg_catalog.to_regclass({load})::pg_catalog.oid) END";
+                WHERE t.relid {eq} pg_catalog.to_regclass({load})::pg_catalog.oid) END";
 
 impl Schema {
     /// Returns the question which publications include the ledger, one statement; [`Self::warning`] reads its row.
     pub(crate) fn publications(&self) -> String {
         let load = format!("{}.load", quoted(self.name()));
-        PUBLICATIONS.replace("{load}", &literal(load.as_bytes()))
+        fill(PUBLICATIONS, &[("load", &literal(load.as_bytes()))])
     }
 
     /// Returns the warning about the publications in `row`, if there are any.

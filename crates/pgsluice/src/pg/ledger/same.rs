@@ -4,6 +4,7 @@ use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
 
 use super::Named;
 use crate::pg::sql::literal;
+use crate::pg::template::{eq, fill, ge, gt, minus, ne};
 
 /// A load of the same input.
 pub(crate) struct Earlier {
@@ -28,33 +29,32 @@ pub(crate) const NOTHING: &str = "SELECT WHERE false";
 /// for a session that is new plans them soonest. The tables themselves are not read: that would lock all
 /// partitions, and run policies and views of others.
 const HOLDING: &str = "
-SELECT c.relkind OPERATOR(pg_catalog.=) ANY (ARRAY['f', 'v']::pg_catalog.\"char\"[])
-       OR pg_catalog.pg_relation_size(c.oid) OPERATOR(pg_catalog.>) 0
-FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) ANY ({tables})";
+SELECT c.relkind {any} (ARRAY['f', 'v']::pg_catalog.\"char\"[])
+       OR pg_catalog.pg_relation_size(c.oid) {gt} 0
+FROM pg_catalog.pg_class c WHERE c.oid {any} ({tables})";
 
 /// Their partitions.
 const PARTITIONS: &str = "
 SELECT i.inhrelid
-FROM pg_catalog.pg_inherits i WHERE i.inhparent OPERATOR(pg_catalog.=) ANY ({tables})";
+FROM pg_catalog.pg_inherits i WHERE i.inhparent {any} ({tables})";
 
 impl Named {
     /// Returns the question for the last loads into the table `name` whose inputs, as many as `count`, match the JSON
     /// `files`. Those that are not finished come first. It is asked before each load, [`may_hold_rows`] only if it
     /// finds one.
-    pub(crate) fn earlier(&self, name: &str, (files, count): (&str, usize), look: Look) -> String {
+    pub(crate) fn earlier(&self, name: &str, files: &str, count: usize, look: Look) -> String {
         // Before any text of the user's, which may look like it.
         let ledger = self.sql("{ledger}");
         let load = literal(format!("{ledger}.load").as_bytes());
-        let finished =
-            "state OPERATOR(pg_catalog.=) 'finished' AND rows_inserted OPERATOR(pg_catalog.>) 0";
+        let finished = format!("state {eq} 'finished' AND rows_inserted {gt} 0");
         let recent = match look {
-            Look::All => format!("(state OPERATOR(pg_catalog.=) 'running' OR {finished})"),
+            Look::All => format!("(state {eq} 'running' OR {finished})"),
             Look::Last(blocks) => format!(
-                "{finished} AND ctid OPERATOR(pg_catalog.>=) (
+                "{finished} AND ctid {ge} (
                      SELECT pg_catalog.format('(%s,0)', GREATEST(0,
                          pg_catalog.pg_relation_size({load}::pg_catalog.regclass)
                              OPERATOR(pg_catalog./) pg_catalog.current_setting('block_size')::pg_catalog.int8
-                             OPERATOR(pg_catalog.-) {blocks}))::pg_catalog.tid)"
+                             {minus} {blocks}))::pg_catalog.tid)"
             ),
         };
         let most = if look == Look::All { 1000 } else { 1 };
@@ -65,9 +65,9 @@ impl Named {
             "SELECT id, ended::pg_catalog.text FROM (
                  SELECT id, ended FROM ONLY {ledger}.load
                  WHERE {recent}
-                   AND relation OPERATOR(pg_catalog.=) (SELECT pg_catalog.to_regclass({name})::pg_catalog.oid)
-                   AND participant OPERATOR(pg_catalog.=) '' AND id OPERATOR(pg_catalog.<>) {id}
-                   AND pg_catalog.jsonb_array_length(sources) OPERATOR(pg_catalog.=) {count}
+                   AND relation {eq} (SELECT pg_catalog.to_regclass({name})::pg_catalog.oid)
+                   AND participant {eq} '' AND id {ne} {id}
+                   AND pg_catalog.jsonb_array_length(sources) {eq} {count}
                    AND sources OPERATOR(pg_catalog.@>) {files}::pg_catalog.jsonb
                  ORDER BY ended DESC NULLS FIRST LIMIT {most}) last"
         )
@@ -86,7 +86,7 @@ pub(crate) async fn may_hold_rows(
     client: &Client,
     name: &str,
 ) -> Result<bool, tokio_postgres::Error> {
-    let of = |question: &str, tables: &str| question.replace("{tables}", tables);
+    let of = |question: &str, tables: &str| fill(question, &[("tables", tables)]);
     let list = |tables: &str| format!("ARRAY[{tables}]::pg_catalog.oid[]");
     let root = list(&format!("pg_catalog.to_regclass({})", literal(name.as_bytes())));
     let leaves = format!("ARRAY({})", of(PARTITIONS, &root));

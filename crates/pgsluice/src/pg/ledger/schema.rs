@@ -6,6 +6,7 @@ use tokio_postgres::Client;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::pg::sql::literal;
+use crate::pg::template::fill;
 
 /// The beginning of the comment on the table `load`; the format's number follows.
 pub(super) const MARK: &str = "pgsluice ledger, format ";
@@ -18,9 +19,9 @@ const EXISTING: &str = "
 SELECT pg_catalog.to_regnamespace({name}) IS NOT NULL,
        pg_catalog.to_regclass({table}) IS NOT NULL,
        (SELECT description FROM pg_catalog.pg_description
-        WHERE objoid OPERATOR(pg_catalog.=) pg_catalog.to_regclass({table})::pg_catalog.oid
-          AND classoid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass::pg_catalog.oid
-          AND objsubid OPERATOR(pg_catalog.=) 0)";
+        WHERE objoid {eq} pg_catalog.to_regclass({table})::pg_catalog.oid
+          AND classoid {eq} 'pg_catalog.pg_class'::pg_catalog.regclass::pg_catalog.oid
+          AND objsubid {eq} 0)";
 
 /// A schema that a ledger is kept in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,17 +46,21 @@ impl Schema {
         &self.0
     }
 
-    /// A statement with `{ledger}` replaced by the schema.
+    /// Fills the template of a statement about all loads; see [`fill`].
     pub(crate) fn sql(&self, statement: &str) -> String {
-        statement.replace("{ledger}", &quoted(&self.0))
+        fill(statement, &[("ledger", &self.quoted())])
+    }
+
+    /// Returns its name, quoted.
+    pub(crate) fn quoted(&self) -> String {
+        quoted(&self.0)
     }
 
     /// Returns how much of the ledger there is; an error if its format is not known here.
     pub(crate) async fn look(&self, client: &Client) -> Result<Presence> {
         let schema = quoted(&self.0);
-        let existing = EXISTING
-            .replace("{name}", &literal(schema.as_bytes()))
-            .replace("{table}", &literal(format!("{schema}.load").as_bytes()));
+        let table = literal(format!("{schema}.load").as_bytes());
+        let existing = fill(EXISTING, &[("name", &literal(schema.as_bytes())), ("table", &table)]);
         let row = match client.query_typed_one(&existing, &[]).await {
             Ok(row) => row,
             Err(error) => return Err(self.refused(client, error).await),

@@ -9,6 +9,7 @@ use tokio_postgres::{Client, SimpleQueryMessage};
 use super::json::parse;
 use crate::error::Result;
 use crate::pg::sql::literal;
+use crate::pg::template::eq;
 
 /// The terms by name. An option that was not given has no entry.
 type Terms = BTreeMap<String, String>;
@@ -59,8 +60,8 @@ fn spelled(table: &Relation, columns: &[String]) -> String {
         "(SELECT COALESCE(pg_catalog.string_agg(pg_catalog.format('%I %s', a.attname,
                      pg_catalog.format_type(a.atttypid, a.atttypmod)), ', ' ORDER BY c.place), '')
           FROM (VALUES {columns}) AS c (place, name) JOIN pg_catalog.pg_attribute a
-          ON a.attname OPERATOR(pg_catalog.=) c.name::pg_catalog.name
-          AND a.attrelid OPERATOR(pg_catalog.=) {table}::pg_catalog.regclass::pg_catalog.oid)"
+          ON a.attname {eq} c.name::pg_catalog.name
+          AND a.attrelid {eq} {table}::pg_catalog.regclass::pg_catalog.oid)"
     )
 }
 

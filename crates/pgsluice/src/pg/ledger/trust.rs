@@ -13,6 +13,7 @@ use super::tables::TABLES;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::pg::sql::{BEGIN, PG_CATALOG_ONLY, literal};
+use crate::pg::template::fill;
 
 /// What a session does with the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +142,7 @@ pub(crate) async fn check(schema: &Schema, client: &Client, access: Access) -> R
 /// [`is_sound`] tells from the answers whether it may be used without a closer look.
 pub(crate) fn look(schema: &Schema, access: Access) -> String {
     let names = TABLES.iter().map(|table| format!("'{}'", table.name)).collect::<Vec<_>>();
-    let look = LOOK.replace("{names}", &names.join(", "));
+    let look = fill(LOOK, &[("names", &names.join(", "))]);
     in_lock(schema, access, &with_shapes(schema, &look))
 }
 

@@ -96,6 +96,42 @@ pub(crate) struct Flag {
     pub(crate) is_boolean: bool,
 }
 
+/// Returns the columns that a row of the table takes from a row of the input with its key.
+fn updated<'c>(
+    options: &ChangeOptions,
+    given: impl Iterator<Item = &'c String>,
+    key: &[String],
+) -> Result<Vec<String>> {
+    let set = match &options.update {
+        Some(columns) => columns.clone(),
+        None => given.filter(|name| !key.contains(name)).cloned().collect(),
+    };
+    match set.iter().find(|name| key.contains(name)) {
+        Some(name) => {
+            let message = format!("cannot update column {}: it is part of the key", label(name));
+            Err(Error::new(Kind::Usage, message).with_sqlstate("42P10"))
+        }
+        None => Ok(set),
+    }
+}
+
+/// Returns which row of a key counts.
+fn rule(options: &ChangeOptions) -> Rule {
+    match options.counting() {
+        _ if options.newer.is_some() => Rule::Greatest,
+        Duplicates::Last => Rule::Last,
+        Duplicates::First | Duplicates::Error => Rule::First,
+    }
+}
+
+/// Returns the constraint that says which rows belong in a leaf, for the leaves whose rows can be read.
+fn places(catalogue: &Catalogue) -> HashMap<NodeId, String> {
+    let constraints = catalogue.met.as_ref().map(|met| &met.constraints);
+    let readable = catalogue.tree.leaves().filter(|leaf| is_readable(catalogue, *leaf));
+    let place = |leaf: NodeId| Some((leaf, constraints?.get(&catalogue.facts[leaf].oid)?.clone()));
+    readable.filter_map(place).collect()
+}
+
 impl Changes {
     /// Decides how rows change what is there, by the indexes that [`choose`] has chosen.
     pub(super) fn new(job: &Job, catalogue: &Catalogue, chosen: Chosen) -> Result<Self> {
@@ -106,7 +142,6 @@ impl Changes {
         };
         let any_constraint = options.key.is_none() && options.on_conflict == OnConflict::Skip;
         let (key, by_any) = keys(options, &chosen, found, any_constraint)?;
-        let columns = &key.columns;
         let newer = newer.map(part).transpose()?;
         if let (Some(column), None) = (&options.newer, &newer) {
             return Err(no_column(column, "is not in the table"));
@@ -115,33 +150,16 @@ impl Changes {
             let named = catalogue.columns.iter().enumerate();
             named.filter(|(place, _)| catalogue.besides != Some(*place)).map(|(_, name)| name)
         };
-        let set = match &options.update {
-            Some(columns) => columns.clone(),
-            None => given().filter(|name| !columns.contains(name)).cloned().collect(),
-        };
-        if let Some(name) = set.iter().find(|name| columns.contains(name)) {
-            let message = format!("cannot update column {}: it is part of the key", label(name));
-            return Err(Error::new(Kind::Usage, message).with_sqlstate("42P10"));
-        }
+        let set = updated(options, given(), &key.columns)?;
         let flag = |column: &String| Flag {
             column: column.clone(),
             is_boolean: is_boolean(catalogue, column),
-        };
-        let rule = match options.counting() {
-            _ if options.newer.is_some() => Rule::Greatest,
-            Duplicates::Last => Rule::Last,
-            Duplicates::First | Duplicates::Error => Rule::First,
         };
         // Through the root a row is marked before it is updated, and a trigger may keep it as it is.
         let tells_new = options.on_conflict != OnConflict::Update
             || options.no_insert
             || !chosen.has_row_triggers;
         let through_root = key.is_of_root && tells_new;
-        let constraints = catalogue.met.as_ref().map(|met| &met.constraints);
-        let readable = catalogue.tree.leaves().filter(|leaf| is_readable(catalogue, *leaf));
-        let place =
-            |leaf: NodeId| Some((leaf, constraints?.get(&catalogue.facts[leaf].oid)?.clone()));
-        let places = readable.filter_map(place).collect();
         let changes = Self {
             on_conflict: options.on_conflict,
             key,
@@ -151,13 +169,13 @@ impl Changes {
             set,
             exact: exact(catalogue),
             inserts: !options.no_insert && options.on_conflict != OnConflict::Delete,
-            rule,
+            rule: rule(options),
             newer,
             newer_column: options.newer.clone(),
             delete_when: options.delete_when.as_ref().map(flag),
             refuses_duplicates: options.counting() == Duplicates::Error,
             has_triggers: chosen.has_row_triggers,
-            places,
+            places: places(catalogue),
             through_root,
         };
         allowed::check_fields(job, &catalogue.columns, &changes)?;

@@ -1,0 +1,146 @@
+//! Facts about each table of the tree.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use pgsluice_core::bucket::Column;
+use pgsluice_core::types::Codec;
+use tokio_postgres::types::{Oid, Type};
+use tokio_postgres::{Row, Transaction};
+
+use super::indexes;
+use crate::error::Result;
+use crate::pg::Parameters;
+
+/// What the server does, and allows, when rows are sent to a node by name.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// `pg_class.oid`.
+    pub oid: u32,
+    /// `pg_class.relkind`.
+    pub kind: char,
+    /// `pg_get_partkeydef`: strategy and key, for the user; see [`Catalogue::define_keys`].
+    pub key: Option<String>,
+    /// The bound as the server deparses it, for the user.
+    pub bound: Option<String>,
+    /// `pg_class.reltuples`; negative if never counted.
+    pub estimated_rows: f32,
+    /// Enabled INSERT triggers for each statement exist.
+    pub statement_triggers: bool,
+    /// The same for each row, by a user: they may drop rows, or add others.
+    pub row_triggers: bool,
+    /// Row security applies to this session.
+    pub row_security: bool,
+    /// This session may insert into the table, by its name.
+    pub may_insert: bool,
+    /// It computes a column that the input has and the root does not compute.
+    pub computes_input: bool,
+    /// Defaults of the columns that the input omits are not the root's.
+    pub other_defaults: bool,
+    /// The columns to sort binary rows by, from the primary key, the replica identity or the clustered index.
+    pub(crate) order: Option<Arc<[Column]>>,
+    /// How its key is read, line by line; see [`Catalogue::read_reads`].
+    pub(crate) reads: Option<Vec<String>>,
+}
+
+const OTHER_DEFAULTS: &str = "
+WITH defaults AS (
+    SELECT a.attrelid, a.attname, a.attidentity,
+           pg_catalog.pg_get_expr(d.adbin, d.adrelid) AS expression
+    FROM pg_catalog.pg_attribute a
+    LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+    WHERE a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+      AND a.attrelid = ANY (ARRAY(SELECT pg_catalog.unnest($2::pg_catalog.oid[])))
+      AND NOT a.attname = ANY ($3)
+)
+SELECT DISTINCT leaf.attrelid
+FROM defaults leaf
+JOIN defaults root ON root.attrelid = $1 AND root.attname = leaf.attname
+WHERE (leaf.attidentity, leaf.expression) IS DISTINCT FROM (root.attidentity, root.expression)
+   OR ($4 AND leaf.attidentity <> '' AND leaf.attrelid <> root.attrelid)";
+
+/// Before PostgreSQL 16 a table could be attached that computes what its parent does not.
+const COMPUTES_INPUT: &str = "
+SELECT DISTINCT attrelid
+FROM pg_catalog.pg_attribute
+WHERE attnum > 0 AND NOT attisdropped AND attgenerated <> ''
+  AND attrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::pg_catalog.oid[])))
+  AND attname = ANY ($2)";
+
+/// What the facts depend on besides the tables.
+pub(super) struct Asked<'a> {
+    pub(super) root: Oid,
+    /// The columns that the input has, and how their values are encoded.
+    pub(super) columns: &'a [String],
+    pub(super) codecs: &'a [Result<Codec, String>],
+    /// Whether the input leaves out columns that could be written.
+    pub(super) omits_columns: bool,
+    /// `server_version_num`.
+    pub(super) version: u32,
+}
+
+/// Reads the facts about the tables in `rows`, which `NODES` has answered.
+pub(super) async fn read(
+    transaction: &Transaction<'_>,
+    rows: &[Row],
+    asked: Asked<'_>,
+) -> Result<Vec<Facts>> {
+    let Asked { root, columns, codecs, omits_columns, version } = asked;
+    let mut facts: Vec<Facts> = rows.iter().map(Facts::from_row).collect();
+    let oids: Vec<Oid> = facts.iter().map(|facts| facts.oid).collect();
+    if omits_columns {
+        // Before PostgreSQL 17 each identity column has a sequence of its own.
+        let own_identity = version < 170_000;
+        let asked: Parameters<'_> = &[
+            (&root, Type::OID),
+            (&oids, Type::OID_ARRAY),
+            (&columns, Type::NAME_ARRAY),
+            (&own_identity, Type::BOOL),
+        ];
+        let other = transaction.query_typed(OTHER_DEFAULTS, asked).await?;
+        mark(&mut facts, &other, |facts| facts.other_defaults = true);
+    }
+    if version < 160_000 {
+        let asked: Parameters<'_> = &[(&oids, Type::OID_ARRAY), (&columns, Type::NAME_ARRAY)];
+        let computing = transaction.query_typed(COMPUTES_INPUT, asked).await?;
+        mark(&mut facts, &computing, |facts| facts.computes_input = true);
+    }
+    let indexed = rows.iter().filter(|row| row.get::<_, bool>("relhasindex"));
+    let indexed: Vec<Oid> = indexed.map(|row| row.get("oid")).collect();
+    if !indexed.is_empty() {
+        let mut orders = indexes::read(transaction, &indexed, columns, codecs).await?;
+        facts.iter_mut().for_each(|facts| facts.order = orders.remove(&facts.oid));
+    }
+    Ok(facts)
+}
+
+impl Facts {
+    /// Whether it is its parent's DEFAULT partition.
+    pub(crate) fn is_default(&self) -> bool {
+        self.bound.as_deref() == Some("DEFAULT")
+    }
+
+    fn from_row(row: &Row) -> Self {
+        Self {
+            oid: row.get("oid"),
+            kind: row.get::<_, &str>("relkind").chars().next().unwrap_or('r'),
+            key: None,
+            bound: row.get("bound"),
+            estimated_rows: row.get("reltuples"),
+            statement_triggers: row.get("statement_triggers"),
+            row_triggers: row.get("row_triggers"),
+            row_security: row.get("row_security"),
+            may_insert: row.get("may_insert"),
+            computes_input: false,
+            other_defaults: false,
+            order: None,
+            reads: None,
+        }
+    }
+}
+
+/// Sets a fact about the tables whose oids are in `rows`.
+fn mark(facts: &mut [Facts], rows: &[Row], set: impl Fn(&mut Facts)) {
+    let found: HashSet<Oid> = rows.iter().map(|row| row.get(0)).collect();
+    facts.iter_mut().filter(|facts| found.contains(&facts.oid)).for_each(set);
+}

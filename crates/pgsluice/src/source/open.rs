@@ -1,0 +1,194 @@
+//! One input of text while it is read: what was read of it, and where its next split begins.
+
+use std::io::Read;
+
+use pgsluice_core::position::{Origin, Position};
+use pgsluice_core::split::{Malformed, OpenQuote, Row, Splitter};
+
+use super::ahead::Ahead;
+use super::starts::BYTE_ORDER_MARK;
+use super::stream::Stream;
+use super::{Input, Shape};
+use crate::error::kind::Kind;
+use crate::error::{Error, Location, Result};
+
+/// The longest row: `MaxAllocSize` of `src/include/utils/memutils.h`, at which `enlargeStringInfo` refuses
+/// a line, without the byte that ends it in memory.
+pub(super) const LONGEST_ROW: usize = 0x3fff_ffff - 1;
+
+/// PostgreSQL 18's words for a string buffer that is too long.
+const TOO_LONG: &str = "row exceeds maximum allowed length (1073741823 bytes)";
+
+/// The longest row that is held before it is known that it can end.
+const LONG_ROW: usize = 32 << 20;
+
+/// An input of text that is being read.
+pub(super) struct Open {
+    stream: Stream,
+    /// Bytes that were read of it and counted.
+    taken: u64,
+    pub(super) splitter: Splitter,
+    /// Where the next split begins.
+    pub(super) start: Position,
+    rest: Vec<u8>,
+    /// The rows that are no data: how many are still to come, and the text of those before.
+    pub(super) header_left: usize,
+    header_text: Vec<u8>,
+    /// Whether it is known that the row in `rest` may end.
+    looked: bool,
+}
+
+impl Open {
+    /// Opens an input, the one at `source` of all.
+    pub(super) fn new(input: &Input, shape: &Shape, source: usize) -> Result<Self> {
+        Ok(Self {
+            stream: input.open()?,
+            taken: 0,
+            splitter: shape.splitter(),
+            start: Position { origin: Origin { input: source as u32, at: 0 }, line: 1 },
+            rest: Vec::new(),
+            header_left: shape.header.rows(),
+            header_text: Vec::new(),
+            looked: false,
+        })
+    }
+
+    /// Fills `bytes` with the rest of the split before and what follows it; true at the end of the
+    /// input.
+    pub(super) fn fill(
+        &mut self,
+        bytes: &mut Vec<u8>,
+        length: usize,
+        input: &Input,
+    ) -> Result<bool> {
+        // What is left is less than one row: a long one is neither copied nor held twice.
+        match self.rest.len() > length {
+            true => std::mem::swap(bytes, &mut self.rest),
+            false => bytes.append(&mut self.rest),
+        }
+        self.check_row(bytes, input)?;
+        // When it is long, look much further at once.
+        let room = length.max(2 * bytes.len()).min(LONGEST_ROW + length);
+        let want = room - bytes.len();
+        bytes.reserve_exact(want);
+        let got = (&mut self.stream).take(want as u64).read_to_end(bytes);
+        match got {
+            Ok(got) => Ok(got < want),
+            Err(error) if input.is_seekable() => Err(input.cannot_read(&error)),
+            // The place is not to be seen from outside.
+            Err(error) => Err(input.cannot_read(&error).at(self.place(self.start, input))),
+        }
+    }
+
+    /// How many bytes of the input, as it stands, were read for the next `consumed` of its text.
+    pub(super) fn take(&mut self, consumed: usize) -> u64 {
+        let Some(taken) = self.stream.taken() else { return consumed as u64 };
+        let before = std::mem::replace(&mut self.taken, taken);
+        taken - before
+    }
+
+    /// Takes the rows that are no data out of `rows`; the text of all of them so far.
+    pub(super) fn take_header(&mut self, rows: &mut Vec<Row>, bytes: &[u8]) -> Vec<u8> {
+        let here = self.header_left.min(rows.len());
+        for row in rows.drain(..here) {
+            if !self.header_text.is_empty() {
+                self.header_text.push(b'\n');
+            }
+            self.header_text.extend_from_slice(row.of(bytes));
+        }
+        self.header_left -= here;
+        match self.header_left {
+            0 => std::mem::take(&mut self.header_text),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Drops a byte order mark at the beginning of the input; false if there is none.
+    pub(super) fn skip_byte_order_mark(&mut self, bytes: &mut Vec<u8>) -> bool {
+        let is_there = bytes.starts_with(BYTE_ORDER_MARK);
+        if is_there {
+            bytes.drain(..BYTE_ORDER_MARK.len());
+            self.start.origin.at += BYTE_ORDER_MARK.len() as u64;
+        }
+        is_there
+    }
+
+    /// Keeps what a scan has not consumed.
+    pub(super) fn keep(&mut self, bytes: &mut Vec<u8>, consumed: usize) {
+        match consumed {
+            0 => std::mem::swap(bytes, &mut self.rest),
+            _ => {
+                self.rest.extend_from_slice(&bytes[consumed..]);
+                self.looked = false;
+            }
+        }
+    }
+
+    /// Refuses a row that is too long, or that will be, or whose quote is not closed, if it is known by
+    /// now.
+    fn check_row(&mut self, row: &[u8], input: &Input) -> Result<()> {
+        if row.len() < LONG_ROW || self.looked && row.len() <= LONGEST_ROW {
+            return Ok(());
+        }
+        self.looked = true;
+        let quote = self.splitter.open_quote(row);
+        let most = LONGEST_ROW.saturating_sub(row.len()) as u64;
+        let enders = self.splitter.enders(quote.is_some());
+        let ahead = input.ahead(self.start.origin.at + row.len() as u64, most, enders)?;
+        let (message, sqlstate) = match ahead {
+            _ if row.len() > LONGEST_ROW => (TOO_LONG, "54000"),
+            Ahead::Nothing => (TOO_LONG, "54000"),
+            Ahead::End if quote.is_some() => ("unterminated CSV quoted field", "22P04"),
+            Ahead::Found | Ahead::End => return Ok(()),
+        };
+        let error = Error::new(Kind::Data, message).with_sqlstate(sqlstate).permanent();
+        Err(self.with_quote(error, self.start, quote, input).at(self.place(self.start, input)))
+    }
+
+    /// Reads what follows an end-of-data marker, up to the end; its length.
+    pub(super) fn drain(&mut self, input: &Input) -> Result<u64> {
+        let left = self.rest.len() as u64;
+        let read = std::io::copy(&mut self.stream, &mut std::io::sink());
+        Ok(left + read.map_err(|error| input.cannot_read(&error))?)
+    }
+
+    /// Returns the error for a row that is not well formed.
+    pub(super) fn malformed(&self, malformed: Malformed, input: &Input) -> Error {
+        let Malformed { message, hint, start, line, quote } = malformed;
+        let mut at = self.start;
+        at.origin.at += u64::from(start);
+        at.line += u64::from(line);
+        let error =
+            Error::new(Kind::Data, message).with_sqlstate("22P04").at(self.place(at, input));
+        // Where the next row begins is not known, so none can be left out.
+        let error = error.permanent();
+        let error = self.with_quote(error, at, quote, input);
+        match hint {
+            Some(hint) => error.with_hint(hint),
+            None => error,
+        }
+    }
+
+    /// Adds to `error` where a quote of the row at `at` was opened.
+    fn with_quote(
+        &self,
+        error: Error,
+        at: Position,
+        quote: Option<OpenQuote>,
+        input: &Input,
+    ) -> Error {
+        let Some(OpenQuote { offset, lines }) = quote else { return error };
+        let (origin, line) = (at.origin.plus(offset.into()), at.line + u64::from(lines));
+        let opened = self.place(Position { origin, line }, input);
+        let byte = opened.offset;
+        let detail = format!("The unclosed quote is at {opened}, byte {byte}.");
+        error.with_detail(detail).with_hint(
+            "An unbalanced quote turns everything after it into one field: close it, or double it.",
+        )
+    }
+
+    /// Returns a position in words for people.
+    pub(super) fn place(&self, at: Position, input: &Input) -> Location {
+        input.locate(at)
+    }
+}
