@@ -234,7 +234,7 @@ fn triggers_see_each_row(server: Server) {
             let load = [&["rows.csv", "-t", "t", "-q", "--json"], way].concat();
             let summary = bench.load(&load).summary_of(0);
             let each = count as u64 / 100;
-            assert_eq!(summary["rows_skipped"], each, "{count} {way:?}");
+            assert_eq!(summary["rows_dropped"], each, "{count} {way:?}");
             assert_eq!(bench.count("seen"), 10 * each, "{count} {way:?}");
             assert_eq!(bench.count("t"), count as u64, "{count} {way:?}");
         }

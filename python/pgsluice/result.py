@@ -65,10 +65,9 @@ class LoadResult:
     on_conflict: Literal["error", "skip", "update", "delete"]
     rows_loaded: int
     rows_rejected: int
-    rows_skipped: int
+    rows_dropped: int
     rows_already_loaded: int
     rows_inserted: int
-    rows_dropped: int
     fate: Fate
     by_leaf: tuple[OfLeaf, ...]
     bytes_read: int

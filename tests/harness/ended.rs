@@ -67,7 +67,7 @@ impl Ended {
         let summary: serde_json::Value = serde_json::from_str(&self.stdout).unwrap();
         let get = |name: &str| summary[name].as_u64().unwrap();
         let sum = if summary["on_conflict"] == "error" {
-            let parts = ["rows_loaded", "rows_rejected", "rows_skipped", "rows_already_loaded"];
+            let parts = ["rows_loaded", "rows_rejected", "rows_dropped", "rows_already_loaded"];
             parts.map(get).iter().sum::<u64>()
         } else {
             let fates = summary["fate"].as_object().unwrap().values();

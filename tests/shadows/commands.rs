@@ -50,7 +50,7 @@ fn load(case: &Case) {
     case.bench.file("some.csv", (0..100).map(|n| format!("{n},x\n")).collect::<String>());
     for options in [&["some.csv"][..], &["some.csv", "--few-rows=0"]] {
         let summary = case.loads("drops", options);
-        assert_eq!((&summary["rows_loaded"], &summary["rows_skipped"]), (&50.into(), &50.into()));
+        assert_eq!((&summary["rows_loaded"], &summary["rows_dropped"]), (&50.into(), &50.into()));
         assert_eq!(case.loads("counted", options)["rows_loaded"], 100);
         assert_eq!(case.loads("seen", options)["rows_loaded"], 100);
     }

@@ -107,7 +107,7 @@ fn of_finished(summary: &Summary) -> String {
     );
     for (rows, what) in [
         (summary.rows_rejected, "rejected in that load"),
-        (summary.rows_skipped, "not stored in that load: a trigger of the table dropped them"),
+        (summary.rows_dropped, "not stored in that load: a trigger of the table dropped them"),
     ] {
         if rows > 0 {
             text.push_str(&format!("\n  {} {what}", count(rows, "row", "rows")));

@@ -32,13 +32,11 @@ pub struct Summary {
     /// Rows that were refused and left out.
     pub rows_rejected: u64,
     /// Rows that a trigger of the table has dropped.
-    pub rows_skipped: u64,
+    pub rows_dropped: u64,
     /// Rows that an earlier run of the same load had settled.
     pub rows_already_loaded: u64,
     /// Rows that were inserted by all runs of the load: the ledger's `rows_inserted`.
     pub rows_inserted: u64,
-    /// The same number as `rows_skipped`, by the ledger's name.
-    pub rows_dropped: u64,
     /// What became of all rows, by all runs of the load.
     pub fate: Fate,
     /// What became of those of each leaf in this run, where rows may meet others.
@@ -132,7 +130,6 @@ impl Summary {
             on_conflict: job.changes.on_conflict.name(),
             rows_loaded: committed.fate.written(),
             rows_rejected: outcome.rejected(),
-            rows_skipped: committed.rows_dropped(),
             rows_already_loaded: routed.already,
             rows_inserted: fate.inserted,
             rows_dropped: committed.rows_dropped(),
@@ -178,7 +175,6 @@ impl Summary {
             rows_read: fate.read,
             rows_loaded: 0,
             rows_rejected: fate.rejected,
-            rows_skipped: fate.dropped,
             rows_already_loaded: fate.rows() - fate.rejected - fate.dropped - fate.duplicate,
             rows_inserted: fate.inserted,
             rows_dropped: fate.dropped,
@@ -221,7 +217,6 @@ impl Summary {
             rows_read: rows,
             rows_loaded: stored,
             rows_rejected: 0,
-            rows_skipped: rows - stored,
             rows_already_loaded: 0,
             rows_inserted: stored,
             rows_dropped: rows - stored,
