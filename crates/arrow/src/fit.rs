@@ -82,12 +82,12 @@ fn rare<S: Sink>(
             Err(_) => return unfit("is not a uuid (16 bytes expected)".to_owned()),
         },
         (Writer::Time(precision), Value::Time(ticks, unit)) => {
-            sink.time(time_of_day((ticks, unit), *precision)?);
+            sink.time(time_of_day(ticks, unit, *precision)?);
         }
         (Writer::Interval(precision), value) => {
             let mut value = interval(&value, precision.inexact)?;
             let time = Value::Time(value.micros, TimeUnit::Microsecond);
-            value.micros = precise(value.micros, *precision, (&time, "interval"))?;
+            value.micros = precise(value.micros, *precision, &time, "interval")?;
             sink.interval(&value);
         }
         (Writer::Json(jsonb), _) => sink.json(*jsonb, |out| json::put(source, row, out))?,
@@ -264,12 +264,12 @@ fn timestamp(value: &Value<'_, '_>, precision: Precision, ty: &str) -> Result<i6
         (Err(Misses::Range), _) => return Err(out_of_range(value, ty)),
         (Ok(micros), _) => micros,
     };
-    let micros = precise(micros, precision, (value, ty))?;
+    let micros = precise(micros, precision, value, ty)?;
     if time::is_timestamp(micros) { Ok(micros) } else { Err(out_of_range(value, ty)) }
 }
 
 /// The microseconds of a time of the day.
-fn time_of_day((ticks, unit): (i64, TimeUnit), precision: Precision) -> Result<i64, Fail> {
+fn time_of_day(ticks: i64, unit: TimeUnit, precision: Precision) -> Result<i64, Fail> {
     let micros = match time::micros(ticks, unit) {
         Err(Misses::Nanos) if precision.inexact.rounds() && ticks < 0 => Err(Misses::Range),
         Err(Misses::Nanos) if precision.inexact.rounds() => Ok(time::round_nanos(ticks)),
@@ -279,7 +279,7 @@ fn time_of_day((ticks, unit): (i64, TimeUnit), precision: Precision) -> Result<i
     if !(0..=MICROS_PER_DAY).contains(&micros) {
         return Err(missed(Misses::Range, ticks, "time"));
     }
-    precise(micros, precision, (&Value::Time(micros, TimeUnit::Microsecond), "time"))
+    precise(micros, precision, &Value::Time(micros, TimeUnit::Microsecond), "time")
 }
 
 /// Returns the microseconds with no more digits of a second than the column has; `value` is what they are of.
@@ -287,7 +287,8 @@ fn time_of_day((ticks, unit): (i64, TimeUnit), precision: Precision) -> Result<i
 fn precise(
     micros: i64,
     precision: Precision,
-    (value, ty): (&Value<'_, '_>, &str),
+    value: &Value<'_, '_>,
+    ty: &str,
 ) -> Result<i64, Fail> {
     if time::is_within(micros, precision.digits) {
         return Ok(micros);

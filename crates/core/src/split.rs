@@ -218,7 +218,7 @@ impl Splitter {
                         Marker::No | Marker::NotAlone => {}
                     }
                 }
-                self.step_csv(bytes, start, last, (quote, escape), marks)
+                self.step_csv(bytes, start, last, quote, escape, marks)
             }
         }
     }
@@ -254,7 +254,8 @@ impl Splitter {
         bytes: &[u8],
         start: usize,
         last: bool,
-        (quote, escape): (u8, u8),
+        quote: u8,
+        escape: u8,
         marks: &mut Marks<'_>,
     ) -> Step {
         let mut at = start;

@@ -23,7 +23,8 @@ impl Literals {
     pub(crate) fn put_array(
         &mut self,
         line: &str,
-        (delimiter, element): (u8, &Shape),
+        delimiter: u8,
+        element: &Shape,
         value: &str,
     ) -> Result<(), Refused> {
         let dimensions = dimensions(value);

@@ -25,7 +25,7 @@ impl Literals {
             }
             (_, Shape::Scalar | Shape::Json) => self.text.extend_from_slice(value.as_bytes()),
             (_, Shape::Array { delimiter, element }) => {
-                self.put_array(line, (*delimiter, element), value)?;
+                self.put_array(line, *delimiter, element, value)?;
             }
             (_, Shape::Composite(columns)) => self.put_record(line, columns, value)?,
         }

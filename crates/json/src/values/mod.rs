@@ -190,7 +190,7 @@ fn put(
             return put_elements(line, value, (element, rounds), out);
         }
         (Some(b'{'), Kind::Composite(columns)) => {
-            return put_members(line, value, (columns, rounds), out);
+            return put_members(line, value, columns, rounds, out);
         }
         (Some(b'{' | b'['), _) => put_within(value, out)?,
         (Some(b'"'), Kind::Document) => {
@@ -232,7 +232,8 @@ fn put_elements(
 fn put_members(
     line: &str,
     value: &str,
-    (columns, rounds): (&[(String, Kind)], bool),
+    columns: &[(String, Kind)],
+    rounds: bool,
     out: &mut Vec<u8>,
 ) -> Result<(), Flaw> {
     let mut flaw = None;

@@ -218,7 +218,7 @@ impl Salvage<'_, '_> {
                     bad_before = None;
                 }
                 Some((Suspects::Some(rows), _)) => {
-                    (from, bad_before) = self.settle_suspects((from, to), &rows).await?;
+                    (from, bad_before) = self.settle_suspects(from, to, &rows).await?;
                 }
             }
         }
@@ -323,7 +323,8 @@ impl Salvage<'_, '_> {
     /// them is bad, if that is known.
     async fn settle_suspects(
         &mut self,
-        (from, to): (usize, usize),
+        from: usize,
+        to: usize,
         suspects: &[usize],
     ) -> Result<(usize, Option<usize>), Failure> {
         let mut begin = from;

@@ -141,7 +141,7 @@ impl ByName {
         match led.extra.first() {
             Some(first) if led.columns.is_empty() || !self.ignore_extra => {
                 let has_others = !led.columns.is_empty();
-                Err(no_column(first, names, (leads.columns(), source), has_others))
+                Err(no_column(first, names, leads.columns(), source, has_others))
             }
             _ => Ok(led),
         }
@@ -185,7 +185,7 @@ impl ByName {
         {
             let keys: Vec<String> = keys().cloned().collect();
             let has_others = !led.columns.is_empty();
-            let error = no_column(first, &keys, (columns, "the input"), has_others);
+            let error = no_column(first, &keys, columns, "the input", has_others);
             return Err(match columns {
                 [only] if !has_others => error.with_remedy(whole_lines(only)),
                 _ => error,
@@ -253,7 +253,8 @@ fn twice(before: &str, name: &str, column: &str, source: &str) -> Error {
 fn no_column(
     name: &str,
     names: &[String],
-    (columns, source): (&[String], &str),
+    columns: &[String],
+    source: &str,
     has_others: bool,
 ) -> Error {
     let message =

@@ -42,7 +42,7 @@ impl Kept {
     /// Opens it, or opens it again; returns how far it has come by the ledger.
     pub(super) async fn open(&self, client: &mut Client, table: &str) -> Result<Position> {
         let attempt = self.at.as_ref().map(|at| at.attempt);
-        self.named.open_writer(client, table, (&self.run, &self.terms), attempt).await
+        self.named.open_writer(client, table, &self.run, &self.terms, attempt).await
     }
 
     /// Goes on from `found`; returns what became of the rows that were committed since it was open before.

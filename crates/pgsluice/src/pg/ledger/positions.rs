@@ -91,7 +91,8 @@ impl Named {
         &self,
         client: &mut Client,
         table: &str,
-        (run, own): (&str, &str),
+        run: &str,
+        own: &str,
         attempt: Option<i32>,
     ) -> Result<Position> {
         self.schema.make(client, Access::Write).await?;
@@ -150,7 +151,7 @@ impl Named {
         if !row.get::<_, Option<bool>>(4).unwrap_or_default() {
             return refuse(format!("belongs to table {}", row.get::<_, &str>(2)));
         }
-        self.check_terms((row.get(16), row.get(17)), row.get(1))?;
+        self.check_terms(row.get(16), row.get(17), row.get(1))?;
         let rows =
             |column| row.get::<_, Option<i64>>(column).unwrap_or_default().max(0).cast_unsigned();
         let fate = Fate::of(rows(5), std::array::from_fn(|number| rows(6 + number)));
@@ -159,7 +160,7 @@ impl Named {
 
     /// Refuses to open the writer again under other terms than before: its rows up to `position` would have been
     /// written in another way than those to come.
-    fn check_terms(&self, (before, now): (&str, &str), position: Option<&str>) -> Result<()> {
+    fn check_terms(&self, before: &str, now: &str, position: Option<&str>) -> Result<()> {
         let Some([before, now]) = terms::difference(before, now)? else { return Ok(()) };
         let message = format!("load {} was opened {before}, and is opened again {now}", self.id);
         let way_out = match position {

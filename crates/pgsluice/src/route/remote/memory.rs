@@ -196,7 +196,7 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
         self.answers.resize_with(self.ends.len() * self.question.width, || None);
         match self.prepare(link).await {
             Ok(statement) => {
-                let hopeless = self.ask_all(link, (&statement, known), gives_up).await?;
+                let hopeless = self.ask_all(link, &statement, known, gives_up).await?;
                 self.texts.clear();
                 Ok(hopeless.map(|(place, error)| (Key { era: self.era, place }, error)))
             }
@@ -210,7 +210,8 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
     async fn ask_all(
         &mut self,
         link: &Link,
-        (statement, known): (&Statement, usize),
+        statement: &Statement,
+        known: usize,
         gives_up: bool,
     ) -> Result<Option<(usize, Error)>> {
         let all = known..self.ends.len();
